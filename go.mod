@@ -1,0 +1,14 @@
+module github.com/horseracing-go/horseracing
+
+go 1.26.0
+
+require (
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
+	github.com/google/go-cmp v0.7.0
+	github.com/hashicorp/go-retryablehttp v0.7.8
+	github.com/jarcoal/httpmock v1.4.2
+	golang.org/x/time v0.16.0
+	pgregory.net/rapid v1.3.0
+)
+
+require github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
