@@ -1,0 +1,407 @@
+package horseracing
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+// CallOption changes one call. Every method takes any number of them.
+type CallOption func(*callConfig)
+
+type callConfig struct{ capture *Response }
+
+// CaptureResponse stores the last answer of the call in r, whether the call
+// succeeds or fails. r stays empty where no answer came.
+func CaptureResponse(r *Response) CallOption {
+	return func(c *callConfig) { c.capture = r }
+}
+
+// Response is an answer as it came: decompressed, and without the keys in its
+// header and, where the call failed, in its body. It prints and logs without both.
+type Response struct {
+	StatusCode int // zero: no answer came
+	Header     http.Header
+	Body       []byte // of an error status at most the first MiB
+	Attempts   int    // how often sending was begun
+}
+
+// Format prints a summary: a body may echo keys.
+func (r Response) Format(s fmt.State, _ rune) {
+	fmt.Fprintf(s, "{StatusCode:%d Attempts:%d Body:%d bytes}", r.StatusCode, r.Attempts, len(r.Body))
+}
+
+// LogValue logs a summary: a body may echo keys.
+func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
+
+// Format prints a summary: a body may echo keys.
+func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
+	fmt.Fprintf(s, "{StatusCode:%d Body:%d bytes}", r.StatusCode, len(r.Body))
+}
+
+// LogValue logs a summary: a body may echo keys.
+func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
+
+// one calls an operation that answers with an object.
+func one[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*T, error) {
+	op.single = true
+	var value T
+	if _, err := c.call(ctx, op, &value, opts); err != nil {
+		return nil, err
+	}
+	return &value, nil
+}
+
+// list calls an operation that answers with an array.
+func list[T any](ctx context.Context, c *Client, op operation, opts []CallOption) ([]T, error) {
+	var values []T
+	if _, err := c.call(ctx, op, &values, opts); err != nil {
+		return nil, err
+	}
+	return values, nil
+}
+
+// Do calls an operation the SDK has no method for yet. The path is relative to
+// the base URL and may carry a query. A body that is not nil is sent as JSON
+// (a [UserKey] in it as the key itself); the answer is decoded into into, unless
+// that is nil.
+//
+// Any method but GET is taken to change something and follows the rules of
+// [RacesService.Register]: it is sent once, and what stays open is
+// ErrOutcomeUnknown. It always carries a body, {} where none is given, for
+// net/http repeats requests without one.
+func (c *Client) Do(ctx context.Context, method, path string, body, into any, opts ...CallOption) error {
+	op := operation{method: method, body: body, custom: true, hint: "find out by reading before trying again"}
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Fragment != "" || u.Path == "" || hasControl(path) {
+		op.route = "(path)"
+		return op.invalid("the path must be relative to the base URL, like /api/v1/races/open")
+	}
+	op.raw, op.query = "/"+strings.TrimLeft(u.EscapedPath(), "/"), u.RawQuery
+	op.route = clip(op.raw, 200)
+	if hasDotSegment(u.Path) {
+		return op.invalid("the path must not hold dot segments")
+	}
+	if strings.ToUpper(method) != method || method == "" || strings.ContainsFunc(method, func(r rune) bool { return r < 'A' || r > 'Z' }) {
+		return operation{method: "Do", route: op.route}.invalid("the method must be an HTTP method in capitals, like GET")
+	}
+	if v := reflect.ValueOf(into); into != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
+		return op.invalid("the place to decode into must be a pointer")
+	}
+	_, err = c.call(ctx, op, into, opts)
+	return err
+}
+
+// call is the one way a request is made: it builds the request, sends it,
+// captures the answer and decodes it. It returns the status of the answer.
+func (c *Client) call(ctx context.Context, op operation, into any, opts []CallOption) (int, error) {
+	var cfg callConfig
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&cfg)
+		}
+	}
+	x := exchange{client: c, op: op, secrets: c.secrets}
+	req, err := x.newRequest(ctx)
+	if err == nil {
+		err = x.do(req)
+	}
+	if err == nil {
+		err = x.read(into)
+	}
+	if cfg.capture != nil {
+		*cfg.capture = x.response(err)
+	}
+	if err != nil {
+		return 0, x.judge(err)
+	}
+	if c.drift != nil && into != nil {
+		c.drift.check(ctx, op, x.secrets, x.answer.body, into)
+	}
+	return x.answer.status, nil
+}
+
+// newRequest builds the request, and notes the keys that it carries.
+func (x *exchange) newRequest(ctx context.Context) (*retryablehttp.Request, error) {
+	c, op := x.client, x.op
+	path, escaped, err := op.path()
+	if err != nil {
+		return nil, err
+	}
+	if ctx == nil {
+		return nil, op.invalid("the context is nil")
+	}
+	var body []byte
+	switch {
+	case op.body != nil:
+		var keys []string
+		body, keys, err = encodeBody(op.body)
+		x.secrets = x.secrets.and(keys...)
+		if err != nil {
+			return nil, op.invalid("the body cannot be encoded: " + clip(x.secrets.scrub(err.Error()), maxErrorMessage))
+		}
+	case !op.isRead():
+		body = []byte("{}")
+	}
+	u := *c.base
+	u.Path += path
+	if escaped != path || u.RawPath != "" {
+		u.RawPath = c.base.EscapedPath() + escaped
+	}
+	u.RawQuery = op.query
+	plain := http.Request{Method: op.method, URL: &u, Host: u.Host, Header: c.header(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	req := &retryablehttp.Request{Request: plain.WithContext(ctx)}
+	if body != nil {
+		if err := req.SetBody(body); err != nil {
+			return nil, op.invalid(err.Error())
+		}
+	}
+	if !op.isRead() {
+		// With GetBody, net/http's HTTP/2 sends a request again by itself,
+		// even one that the service has read.
+		req.GetBody = nil
+	}
+	return req, nil
+}
+
+// exchange is one call: its attempts, and what came of the last one. It is the
+// RoundTripper below go-retryablehttp, which sees nothing of an answer but an
+// empty body: the answer is read whole within the attempt, so that a body that
+// drips, is cut or is too large falls under the same rules as a connection.
+type exchange struct {
+	client  *Client
+	op      operation
+	secrets secrets
+
+	attempts int
+	answer   *answer // of the last attempt; nil: none
+	err      error   // of the last attempt
+	unsent   bool    // the last attempt certainly sent nothing
+	wait     time.Duration
+}
+
+// answer is an HTTP response that was read.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	cut    bool // of a failure: there was more
+}
+
+// response returns the last answer as the caller may see it.
+func (x *exchange) response(err error) Response {
+	r := Response{Attempts: x.attempts}
+	if a := x.answer; a != nil {
+		r.StatusCode, r.Header, r.Body = a.status, x.secrets.scrubHeader(a.header), slices.Clone(a.body)
+		if err != nil {
+			r.Body = []byte(x.secrets.scrubPart(string(a.body), a.cut))
+		}
+	}
+	return r
+}
+
+// RoundTrip makes one attempt.
+func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
+	x.attempts++
+	x.answer, x.err, x.unsent = nil, nil, false
+	started := time.Now()
+	if x.err = x.attempt(req); x.err != nil {
+		x.log(req.Context(), started, x.err)
+		return nil, x.err
+	}
+	x.log(req.Context(), started, nil)
+	// The http.Client above would follow a Location, with the key.
+	header := x.answer.header
+	if header.Get("Location") != "" {
+		header = header.Clone()
+		header.Del("Location")
+	}
+	return &http.Response{
+		StatusCode: x.answer.status, Header: header, Body: http.NoBody, Request: req,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}, nil
+}
+
+func (x *exchange) attempt(req *http.Request) error {
+	c := x.client
+	x.unsent = true
+	if err := req.Context().Err(); err != nil {
+		return err
+	}
+	if c.limiter != nil {
+		if err := c.limiter.Wait(req.Context()); err != nil {
+			return &limiterError{err}
+		}
+	}
+	x.unsent = false
+	ctx, cancel := context.WithTimeoutCause(req.Context(), c.timeout, errAttemptTimeout)
+	defer cancel()
+	transport := c.reads
+	var asked, got atomic.Bool
+	if !x.op.isRead() {
+		transport = c.writes
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			GetConn: func(string) { asked.Store(true) },
+			GotConn: func(httptrace.GotConnInfo) { got.Store(true) },
+		})
+	}
+	resp, err := transport.RoundTrip(req.WithContext(ctx))
+	if err == nil && resp == nil {
+		err = errors.New("the RoundTripper returned neither an answer nor an error")
+	}
+	if err != nil {
+		// A RoundTripper of the caller's own may trace nothing at all: that a
+		// connection was asked for must have been seen as well.
+		x.unsent = asked.Load() && !got.Load()
+		return timeoutOr(ctx, err)
+	}
+	defer resp.Body.Close()
+	x.answer, err = c.readAnswer(resp)
+	return timeoutOr(ctx, err)
+}
+
+// timeoutOr tells an attempt that ran out of its own time from a call whose
+// context ended, and both from the rest.
+func timeoutOr(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if context.Cause(ctx) == errAttemptTimeout {
+		return fmt.Errorf("%w: %w", errAttemptTimeout, context.DeadlineExceeded)
+	}
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("%w: %w", ended, err)
+	}
+	return err
+}
+
+// readAnswer reads a body whole. Of a failure the status is what matters: the
+// beginning of its body will do, even where the rest cannot be read.
+func (c *Client) readAnswer(resp *http.Response) (*answer, error) {
+	limit := c.maxBytes
+	failed := resp.StatusCode < 200 || resp.StatusCode > 299
+	if failed {
+		limit = min(limit, maxFailureBody)
+	} else if resp.ContentLength > limit {
+		return nil, fmt.Errorf("%w: %d bytes, and the limit is %d (WithMaxResponseBytes)", ErrResponseTooLarge, resp.ContentLength, limit)
+	}
+	body, err := readUpTo(resp.Body, limit+1, resp.ContentLength)
+	a := &answer{status: resp.StatusCode, header: resp.Header, body: body}
+	tooLarge := int64(len(a.body)) > limit
+	switch {
+	case failed:
+		a.body, a.cut = a.body[:min(int64(len(a.body)), limit)], tooLarge || err != nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("%w: %w", errTruncated, io.ErrUnexpectedEOF)
+	case err != nil:
+		return nil, err
+	case tooLarge:
+		return nil, fmt.Errorf("%w: more than %d bytes (WithMaxResponseBytes)", ErrResponseTooLarge, limit)
+	}
+	return a, nil
+}
+
+// readUpTo reads to the end, but no more than limit bytes. What is promised
+// saves growing; it is no reason to take a lot of memory before it comes.
+func readUpTo(r io.Reader, limit, promised int64) ([]byte, error) {
+	body := make([]byte, 0, min(max(promised, 0), 1<<20)+1) // one more, to meet the end
+	for int64(len(body)) < limit {
+		if len(body) == cap(body) {
+			body = slices.Grow(body, max(bytes.MinRead, len(body)))
+		}
+		n, err := r.Read(body[len(body):min(int64(cap(body)), limit)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			return body, nil
+		}
+		if err != nil {
+			return body, err
+		}
+	}
+	return body, nil
+}
+
+// read judges the status of the answer and decodes its body.
+func (x *exchange) read(into any) error {
+	status, body := x.answer.status, x.answer.body
+	if status < 200 || status > 299 {
+		return x.apiError()
+	}
+	var err error
+	if into != nil && (len(body) > 0 || x.op.isRead()) {
+		err = x.op.decode(body, into)
+	}
+	if err == nil && !bytes.Contains(body, []byte(`"error`)) {
+		return nil
+	}
+	if words, declared := errorWords(body); declared || err != nil && words != "" {
+		return x.apiError()
+	}
+	if d, ok := errors.AsType[*DecodeError](err); ok {
+		d.Err, d.Field = x.secrets.scrubError(d.Err), x.secrets.scrub(d.Field)
+	}
+	return err
+}
+
+// apiError makes an error of the answer.
+func (x *exchange) apiError() *APIError {
+	a := x.answer
+	text := x.secrets.scrubBeginning(string(a.body), maxErrorBody, a.cut)
+	e := &APIError{
+		StatusCode: a.status, Method: x.op.method, Route: x.op.route,
+		Header: x.secrets.scrubHeader(a.header), Body: []byte(text),
+		RetryAfter: retryAfter(a.header, time.Now()), Attempts: x.attempts,
+	}
+	words, _ := errorWords(a.body)
+	switch {
+	case isRedirect(a.status):
+		e.Message = "to " + x.secrets.scrub(origin(x.client.base, a.header.Get("Location")))
+	case words != "":
+		e.Message = x.secrets.scrubBeginning(words, maxErrorBody, false)
+	case looksLikeHTML(a.body):
+		e.Message = "an HTML page"
+		e.proxied = x.op.isRead() && x.op.body != nil &&
+			(a.status == http.StatusBadRequest || a.status == http.StatusForbidden || a.status == http.StatusLengthRequired)
+	default:
+		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		e.Message = clip(printable(line), 200)
+	}
+	return e
+}
+
+// origin returns the scheme and host that a Location names, and no more: its
+// path and query may hold anything.
+func origin(base *url.URL, location string) string {
+	target, err := base.Parse(location)
+	if err != nil || location == "" {
+		return "a place that cannot be read"
+	}
+	return clip(printable(target.Scheme+"://"+target.Host), 200)
+}
+
+// printable keeps a foreign text from playing tricks with a terminal or a log.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsPrint(r):
+			return r
+		}
+		return -1
+	}, text)
+}

@@ -1,0 +1,254 @@
+package horseracing
+
+import (
+	"bytes"
+	"encoding"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// This is the only file that imports the decoder. It is the code of the
+// standard library's encoding/json/v2: strict about case, duplicate members,
+// depth and what follows a value. Invalid UTF-8 in a name that a player chose
+// must not cost the page, so that is let through (as U+FFFD).
+var lenientUTF8 = jsontext.AllowInvalidUTF8(true)
+
+func unmarshal(data []byte, into any) error { return json.Unmarshal(data, into, lenientUTF8) }
+
+// unmarshalRoomy is unmarshal, but for a list of races, the answer that crawls
+// and bots live on: that is decoded into slices with room for a usual field.
+// Growing them from nothing takes half of all allocations of a page.
+func unmarshalRoomy(data []byte, into any) error {
+	races, ok := into.(*[]Race)
+	if !ok {
+		return unmarshal(data, into)
+	}
+	const leastRace = 256 // bytes
+	roomy := make([]roomyRace, 0, min(pageSize, len(data)/leastRace))
+	if err := unmarshal(data, &roomy); err != nil {
+		return err
+	}
+	*races = make([]Race, len(roomy))
+	for i := range roomy {
+		(*races)[i] = Race(roomy[i])
+	}
+	return nil
+}
+
+type roomyRace Race
+
+const absent = math.MinInt // the only element of a slice that the answer does not hold
+
+func (r *roomyRace) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	r.Participants = append(make([]RaceParticipant, 0, 12), RaceParticipant{Number: absent})
+	r.FinalOrder = append(make([]int, 0, 12), absent)
+	r.Winners = append(make([]int, 0, 4), absent)
+	r.Prizes = append(make([]Number, 0, 4), NewNumber(absent))
+	err := json.UnmarshalDecode(d, (*Race)(r))
+	if len(r.Participants) == 1 && r.Participants[0].Number == absent {
+		r.Participants = nil
+	}
+	if len(r.FinalOrder) == 1 && r.FinalOrder[0] == absent {
+		r.FinalOrder = nil
+	}
+	if len(r.Winners) == 1 && r.Winners[0] == absent {
+		r.Winners = nil
+	}
+	if len(r.Prizes) == 1 && r.Prizes[0] == NewNumber(absent) {
+		r.Prizes = nil
+	}
+	return err
+}
+
+// encodeBody writes a request body, the only place where a UserKey is written
+// as it is, and returns the user keys that it holds.
+func encodeBody(body any) (encoded []byte, keys []string, err error) {
+	if q, ok := body.(question); ok {
+		return q, nil, nil
+	}
+	reveal := json.MarshalFunc(func(k UserKey) ([]byte, error) {
+		keys = append(keys, string(k))
+		return json.Marshal(string(k))
+	})
+	encoded, err = json.Marshal(body, json.WithMarshalers(reveal))
+	var untyped struct {
+		UserKey string `json:"user_key"`
+	}
+	if bytes.Contains(encoded, []byte(`"user_key"`)) && unmarshal(encoded, &untyped) == nil {
+		keys = append(keys, untyped.UserKey) // from a map of plain strings, say
+	}
+	return encoded, keys, err
+}
+
+// minObject is less than the documented objects take in bytes, on average.
+// Answers of many smaller ones ({},{},{}) would fill a hundred times their own
+// size in memory.
+const minObject = 32
+
+// decode reads a successful answer into a pointer, by the rules of the
+// operation: the whole body is one JSON value of the documented shape.
+func (op operation) decode(body []byte, into any) error {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 {
+		return op.undecodable("", 0, errors.New("it is empty"))
+	}
+	target := reflect.ValueOf(into).Elem()
+	isList := target.Kind() == reflect.Slice && target.Type().Elem().Kind() != reflect.Uint8
+	if isNothing := string(body) == "null" || string(body) == "[]"; isNothing && op.single {
+		return op.notFound()
+	}
+	if objects := bytes.Count(body, []byte("{")) + bytes.Count(body, []byte("null")); op.documented() && objects > 10_000+len(body)/minObject {
+		return op.undecodable("", 0, fmt.Errorf("%d objects in %d bytes are not what is documented", objects, len(body)))
+	}
+	if isList && op.either && body[0] == '{' {
+		body = bytes.Join([][]byte{{'['}, body, {']'}}, nil)
+	}
+	if want := documentedShape(target, isList); want != 0 && body[0] != want {
+		if err := unmarshal(body, new(jsontext.Value)); err != nil { // not JSON at all is the clearer news
+			return op.explain(err, body)
+		}
+		return op.undecodable("", 0, fmt.Errorf("expected %s, got %s", shapes[want], shapeOf(body)))
+	}
+	if err := unmarshalRoomy(body, into); err != nil {
+		return op.explain(err, body)
+	}
+	if !op.documented() {
+		return nil
+	}
+	if !isList {
+		if target.Kind() == reflect.Struct && target.IsZero() {
+			return op.undecodable("", 0, errors.New("the object has none of the documented members"))
+		}
+		return nil
+	}
+	for i := range target.Len() {
+		// null decodes to a zero entry without a word
+		if entry := target.Index(i); entry.IsZero() {
+			return op.undecodable("/"+strconv.Itoa(i), 0, errors.New("the entry is null or has none of the documented members"))
+		}
+	}
+	return nil
+}
+
+// documentedShape returns the byte an answer must begin with; 0: any.
+func documentedShape(target reflect.Value, isList bool) byte {
+	switch {
+	case isList:
+		return '['
+	case target.Kind() == reflect.Struct || target.Kind() == reflect.Map:
+		switch target.Addr().Interface().(type) {
+		case json.Unmarshaler, json.UnmarshalerFrom, encoding.TextUnmarshaler:
+			return 0
+		}
+		return '{'
+	}
+	return 0
+}
+
+var shapes = map[byte]string{'[': "an array", '{': "an object", '"': "a string", 'n': "null", 't': "a boolean", 'f': "a boolean"}
+
+func shapeOf(body []byte) string {
+	if name, ok := shapes[body[0]]; ok {
+		return name
+	}
+	return "a number"
+}
+
+// explain turns an error of the decoder into one that names the place.
+func (op operation) explain(err error, body []byte) error {
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if looksLikeHTML(body) {
+			return op.undecodable("", 0, errors.New("expected JSON, got an HTML page, as gateways and login pages send"))
+		}
+		return op.undecodable(string(syntactic.JSONPointer), syntactic.ByteOffset, fmt.Errorf("not valid JSON: %w", syntactic.Err))
+	}
+	semantic, ok := errors.AsType[*json.SemanticError](err)
+	if !ok {
+		return op.undecodable("", 0, err)
+	}
+	what, fits := "the value", "what is documented here"
+	if semantic.JSONKind != 0 {
+		what = shapeOf([]byte{byte(semantic.JSONKind)})
+	}
+	if semantic.JSONKind == '0' && len(semantic.JSONValue) > 0 {
+		what = "the number " + clip(string(semantic.JSONValue), 50)
+	}
+	if semantic.GoType != nil {
+		fits = strings.ReplaceAll(semantic.GoType.String(), "horseracing.", "")
+	}
+	cause := fmt.Errorf("%s does not fit %s", what, fits)
+	if err := semantic.Err; err != nil && !errors.Is(err, strconv.ErrSyntax) && !errors.Is(err, strconv.ErrRange) {
+		cause = fmt.Errorf("%w: %w", cause, err)
+	}
+	return op.undecodable(string(semantic.JSONPointer), semantic.ByteOffset, cause)
+}
+
+// errorWords finds the message of an error object, in the members that
+// services commonly use. The second result says whether the object declares
+// itself an error, by a member of that name.
+func errorWords(body []byte) (message string, declared bool) {
+	if len(body) > maxFailureBody { // no error says that much
+		return "", false
+	}
+	return errorWordsIn(body, 3)
+}
+
+// errorWordsIn looks no deeper than a few levels: a hostile body may nest for ever.
+func errorWordsIn(body []byte, depth int) (message string, declared bool) {
+	var object map[string]jsontext.Value
+	if body = bytes.TrimSpace(body); depth == 0 || len(body) == 0 || body[0] != '{' || unmarshal(body, &object) != nil {
+		return "", false
+	}
+	for _, name := range []string{"error", "errors"} {
+		switch value := object[name]; string(value) {
+		case "", "null", "false", `""`, "[]", "{}", "0":
+		default:
+			declared = true
+			if message == "" {
+				message = wordsOf(value, depth-1)
+			}
+		}
+	}
+	for _, name := range []string{"message", "detail", "title", "description", "error_description"} {
+		if words := wordsOf(object[name], depth-1); words != "" && !strings.Contains(message, words) {
+			if message != "" {
+				message += ": "
+			}
+			return message + words, declared
+		}
+	}
+	return message, declared
+}
+
+// wordsOf returns a string, the message within an object, or that of an array's first item.
+func wordsOf(value jsontext.Value, depth int) string {
+	switch value.Kind() {
+	case '"':
+		var text string
+		_ = unmarshal(value, &text)
+		return text
+	case '{':
+		message, _ := errorWordsIn(value, depth)
+		return message
+	case '[':
+		var items []jsontext.Value
+		_ = unmarshal(value, &items)
+		if len(items) > 0 && depth > 0 {
+			return wordsOf(items[0], depth-1)
+		}
+	}
+	return ""
+}
+
+func looksLikeHTML(body []byte) bool {
+	head := strings.ToLower(string(bytes.TrimSpace(body[:min(len(body), 512)])))
+	return strings.HasPrefix(head, "<!doctype html") || strings.HasPrefix(head, "<html") ||
+		strings.HasPrefix(head, "<") && strings.Contains(head, "<html")
+}

@@ -1,0 +1,198 @@
+package horseracing
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Sentinels for errors.Is. The interface document shows no error codes
+// (section 7), so those of a status are HTTP's own meaning of it.
+var (
+	ErrInvalidArgument  = errors.New("invalid argument")             // found before any request was made
+	ErrUnauthorized     = errors.New("unauthorized")                 // status 401
+	ErrForbidden        = errors.New("forbidden")                    // status 403
+	ErrNotFound         = errors.New("not found")                    // status 404, or an empty answer where one entry was asked for
+	ErrRateLimited      = errors.New("rate limited")                 // status 429
+	ErrServer           = errors.New("server error")                 // status 500 and above
+	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
+	ErrResponseTooLarge = errors.New("response too large")           // beyond WithMaxResponseBytes
+	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have done so
+	ErrBodyIgnored      = errors.New("the request body was ignored") // an answer does not fit the question
+	errTruncated        = errors.New("the answer was cut short")     // fewer bytes than promised
+	errAttemptTimeout   = errors.New("no whole answer within the attempt timeout")
+)
+
+const (
+	maxFailureBody  = 1 << 20  // of a failure's body that is read
+	maxErrorBody    = 64 << 10 // of APIError.Body
+	maxErrorMessage = 500      // of the service's words in an error's text
+	maxErrorText    = 1800     // of any error's text
+)
+
+// APIError is an answer of the service (or of something on the way to it)
+// that is a refusal or a failure. errors.Is finds the sentinel of its status.
+//
+// The interface document does not show the shape of errors (section 7):
+// Message is taken from the usual members, and stays empty where there are none.
+type APIError struct {
+	StatusCode int // 200 where a successful status carried an error object
+	Method     string
+	Route      string        // the path with its placeholders: /api/v1/races/{raceId}
+	Message    string        // the service's words, keys removed
+	Header     http.Header   // keys removed
+	Body       []byte        // at most 64 KiB, keys removed
+	RetryAfter time.Duration // how long the service asks to wait; zero: it did not say
+	Attempts   int           // how often sending was begun
+
+	proxied bool // an HTML answer to a GET with a body
+}
+
+// Error names the operation, the status, the service's words and what to do.
+func (e *APIError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: status %d", e.Method, e.Route, e.StatusCode)
+	if text := http.StatusText(e.StatusCode); text != "" {
+		b.WriteString(" " + text)
+	}
+	if e.Message != "" {
+		b.WriteString(": " + clip(e.Message, maxErrorMessage))
+	}
+	if e.Attempts > 1 {
+		fmt.Fprintf(&b, " (after %d attempts)", e.Attempts)
+	}
+	if advice := e.advice(); advice != "" {
+		b.WriteString("; " + advice)
+	}
+	return errorText(b.String())
+}
+
+func (e *APIError) advice() string {
+	switch {
+	case isRedirect(e.StatusCode):
+		return "redirects are not followed, for the API key would go along: set the base URL to where the service is"
+	case e.proxied:
+		return "the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"
+	case e.StatusCode == http.StatusUnauthorized:
+		return "check the API key"
+	case e.StatusCode == http.StatusForbidden:
+		return "the key is not allowed to do this"
+	case e.RetryAfter > 0:
+		return fmt.Sprintf("wait %v before trying again", e.RetryAfter.Round(time.Millisecond))
+	case e.StatusCode == http.StatusTooManyRequests:
+		return "slow down: WithRateLimit keeps a limit"
+	}
+	return ""
+}
+
+// Is makes errors.Is find the sentinel of the status.
+func (e *APIError) Is(target error) bool {
+	switch target {
+	case ErrUnauthorized:
+		return e.StatusCode == http.StatusUnauthorized
+	case ErrForbidden:
+		return e.StatusCode == http.StatusForbidden
+	case ErrNotFound:
+		return e.StatusCode == http.StatusNotFound
+	case ErrRateLimited:
+		return e.StatusCode == http.StatusTooManyRequests
+	case ErrServer:
+		return e.StatusCode >= 500
+	case ErrRedirect:
+		return isRedirect(e.StatusCode)
+	}
+	return false
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// DecodeError is a successful answer that could not be read: not JSON, cut
+// short, of another shape, or a member of another type than documented.
+type DecodeError struct {
+	Method string
+	Route  string
+	Field  string // where, as a JSON pointer: /3/entry_fee; empty: the answer as a whole
+	Offset int64  // about how many bytes into the answer
+	Err    error
+}
+
+// Error names the operation, the place and what is wrong there.
+func (e *DecodeError) Error() string {
+	at := ""
+	if e.Field != "" {
+		at = " at " + clip(e.Field, 200)
+	}
+	return errorText(fmt.Sprintf("%s %s: cannot read the answer%s: %v", e.Method, e.Route, at, e.Err))
+}
+
+// Unwrap returns the cause.
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+// TransportError is a call that brought no whole answer: no connection, a
+// broken one, a timeout, a context that ended, an answer that is too large.
+// errors.Is finds the cause, the context's error among others.
+type TransportError struct {
+	Method   string
+	Route    string
+	Attempts int // how often sending was begun
+	Err      error
+}
+
+// Error names the operation and the cause.
+func (e *TransportError) Error() string {
+	after := ""
+	if e.Attempts > 1 {
+		after = fmt.Sprintf(" (after %d attempts)", e.Attempts)
+	}
+	return errorText(fmt.Sprintf("%s %s: %v%s", e.Method, e.Route, e.Err, after))
+}
+
+// Unwrap returns the cause.
+func (e *TransportError) Unwrap() error { return e.Err }
+
+// TieOverflowError says that a paged listing showed a whole page of entries on
+// one instant, so that it cannot show whether more share it. What came was
+// handed out; ranging over the pager again goes on behind that instant.
+type TieOverflowError struct {
+	StartTime Timestamp // the instant
+	Seen      int       // how many entries of that instant were handed out
+
+	op operation
+}
+
+// Error names the operation and the instant.
+func (e *TieOverflowError) Error() string {
+	return fmt.Sprintf("%v: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; range again to go on behind it",
+		e.op, e.Seen, e.StartTime.Format("2006-01-02T15:04:05.000Z07:00"))
+}
+
+// outcomeUnknown marks the error of a write that may have taken effect.
+type outcomeUnknown struct {
+	err  error
+	hint string
+}
+
+func (e *outcomeUnknown) Error() string {
+	return clip(e.err.Error(), maxErrorText) + "; it may have taken effect: " + e.hint
+}
+
+func (e *outcomeUnknown) Unwrap() []error { return []error{ErrOutcomeUnknown, e.err} }
+
+// errorText bounds a text that may hold foreign words.
+func errorText(text string) string { return printable(clip(text, maxErrorText)) }
+
+// clip cuts a text that is too long, at a character's edge.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + " …"
+}
