@@ -1,0 +1,165 @@
+package horseracing
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// BigInt is an immutable integer of any size: fees go far beyond 2^63
+// (interface document, section 2.4). The zero value is 0. It compares with
+// Cmp or Equal, not with ==.
+//
+// It reads the integers that services write: plain literals, the exponents
+// that JavaScript writes from 10^21 on (1e+21), integral decimals (5.0) and
+// quoted base-10 integers; null is zero. Fractions, any other notation and
+// anything of more than 100 digits are errors, found at once.
+type BigInt struct {
+	small int64
+	big   *big.Int // set only where the value does not fit in small; never changed
+}
+
+// NewBigInt returns the value of n, which may change afterwards. A nil n is zero.
+func NewBigInt(n *big.Int) BigInt {
+	switch {
+	case n == nil:
+		return BigInt{}
+	case n.IsInt64():
+		return BigInt{small: n.Int64()}
+	default:
+		return BigInt{big: new(big.Int).Set(n)}
+	}
+}
+
+// Big returns the value as a new big.Int, which the caller may change.
+func (b BigInt) Big() *big.Int {
+	if b.big != nil {
+		return new(big.Int).Set(b.big)
+	}
+	return big.NewInt(b.small)
+}
+
+// String returns the integer in base 10, every digit of it.
+func (b BigInt) String() string {
+	if b.big != nil {
+		return b.big.String()
+	}
+	return strconv.FormatInt(b.small, 10)
+}
+
+// Decimal returns the value divided by 10^places, exactly and without trailing
+// zeros: 1234500000000000000 at 18 places is "1.2345". With places of zero or
+// less it is String. How many places a token has is not shown in the interface
+// document; games on Ethereum-like chains use 18.
+func (b BigInt) Decimal(places int) string {
+	text := b.String()
+	if places <= 0 {
+		return text
+	}
+	digits, negative := strings.CutPrefix(text, "-")
+	if missing := places + 1 - len(digits); missing > 0 {
+		digits = strings.Repeat("0", missing) + digits
+	}
+	whole, fraction := digits[:len(digits)-places], strings.TrimRight(digits[len(digits)-places:], "0")
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	if negative {
+		return "-" + whole
+	}
+	return whole
+}
+
+// Cmp compares two values: -1 if b is less than other, 0 if equal, 1 if greater.
+func (b BigInt) Cmp(other BigInt) int {
+	if b.big == nil && other.big == nil {
+		switch {
+		case b.small < other.small:
+			return -1
+		case b.small > other.small:
+			return 1
+		}
+		return 0
+	}
+	return b.Big().Cmp(other.Big())
+}
+
+// Equal reports whether both values are the same integer.
+func (b BigInt) Equal(other BigInt) bool { return b.Cmp(other) == 0 }
+
+// IsZero reports whether the value is 0.
+func (b BigInt) IsZero() bool { return b.big == nil && b.small == 0 }
+
+// Format prints the integer with the verbs and flags that big.Int knows.
+func (b BigInt) Format(s fmt.State, verb rune) { b.Big().Format(s, verb) }
+
+// MarshalJSON writes an integer literal.
+func (b BigInt) MarshalJSON() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalJSON reads the notations that the type's comment lists.
+func (b *BigInt) UnmarshalJSON(data []byte) error {
+	switch {
+	case string(data) == "null":
+		*b = BigInt{}
+		return nil
+	case len(data) > 1 && data[0] == '"' && data[len(data)-1] == '"':
+		if data = data[1 : len(data)-1]; !isInteger(data) {
+			return errors.New("a quoted integer is written in plain base 10")
+		}
+	}
+	return b.UnmarshalText(data)
+}
+
+// MarshalText writes the integer in base 10.
+func (b BigInt) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalText reads the same notations as UnmarshalJSON, without quotes.
+func (b *BigInt) UnmarshalText(text []byte) error {
+	if small, ok := smallInteger(text); ok {
+		*b = BigInt{small: small}
+		return nil
+	}
+	d, err := parseDecimal(text)
+	if err != nil {
+		return err
+	}
+	digits, ok := d.integer()
+	if !ok {
+		return errors.New("not an integer of at most 100 digits")
+	}
+	n, _ := new(big.Int).SetString(digits, 10) // digits only, by construction
+	if d.negative {
+		n.Neg(n)
+	}
+	if n.IsInt64() {
+		*b = BigInt{small: n.Int64()}
+	} else {
+		*b = BigInt{big: n}
+	}
+	return nil
+}
+
+// Scan reads what database/sql hands over: text, an integer, or NULL as zero.
+// A floating-point column is refused: it has lost digits already.
+func (b *BigInt) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*b = BigInt{}
+		return nil
+	case int64:
+		*b = BigInt{small: v}
+		return nil
+	case string:
+		return b.UnmarshalText([]byte(v))
+	case []byte:
+		return b.UnmarshalText(v)
+	default:
+		return fmt.Errorf("horseracing: cannot scan %T into a BigInt: store it as text or as an exact number", src)
+	}
+}
+
+// Value hands the integer to database/sql as base-10 text, exact in every database.
+func (b BigInt) Value() (driver.Value, error) { return b.String(), nil }

@@ -1,0 +1,180 @@
+package horseracing
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// RacesService reads races, walks through their results and registers horses.
+// Reach it as [Client.Races].
+type RacesService struct{ client *Client }
+
+// Race is a race, open or finished (interface document, section 2.4). Which
+// members are set depends on the listing: finished races carry no ID, open
+// ones no FinalOrder and no Winners, and version 1 results no Type and no levels.
+type Race struct {
+	ID                   string            `json:"_id,omitzero" shown:"/open /{raceId}"` // empty on finished races
+	MainRaceID           RaceID            `json:"main_race_id"`
+	StartTime            Timestamp         `json:"start_time,omitzero"`
+	RegistrationDeadline Timestamp         `json:"registration_deadline,omitzero"`
+	Type                 RaceType          `json:"type,omitzero" shown:"/open /{raceId} /v2/"` // empty in version 1 results
+	Length               int               `json:"length"`                                     // furlongs
+	V2                   bool              `json:"v2"`
+	NoEquipment          bool              `json:"no_equipment"`
+	EntryFee             BigInt            `json:"entry_fee"`       // unit not shown; beyond 10^18
+	Prizes               []Number          `json:"prizes,omitzero"` // one per prize place, in place order; unit not shown
+	Tier                 TierName          `json:"tier"`
+	Info                 RaceInfo          `json:"info"`
+	Places               int               `json:"places"`                                          // capacity
+	MinLevel             int               `json:"min_level,omitzero" shown:"/open /{raceId} /v2/"` // zero: not shown
+	MaxLevel             int               `json:"max_level,omitzero" shown:"/open /{raceId} /v2/"` // zero: not shown
+	Participants         []RaceParticipant `json:"participants,omitzero"`
+	Status               RaceStatus        `json:"status"`
+	FinalOrder           []int             `json:"final_order,omitzero" shown:"/results"` // indexes into Participants; see Finishers
+	Winners              []int             `json:"winners,omitzero" shown:"/results"`     // indexes into Participants
+}
+
+// RaceInfo names a race and where it is run (interface document, section 2.4).
+type RaceInfo struct {
+	Name           string `json:"name"`
+	HippodromeType string `json:"hippodrome_type"`
+	HippodromeName string `json:"hippodrome_name"`
+	Turf           string `json:"turf"`
+}
+
+// RaceParticipant is a horse in a race (interface document, section 2.4).
+type RaceParticipant struct {
+	Number HorseNumber `json:"number"`
+	Total  float64     `json:"total,omitzero" shown:"/results"` // race time score, unit not shown; zero: none yet
+	Lane   int         `json:"lane,omitzero" shown:"/results"`  // zero: not shown, as on open races
+}
+
+// Finishers returns the participants in the order they finished, which
+// final_order gives as indexes, counted from zero. A race without a final
+// order has none yet. An index that points nowhere or comes twice is an error.
+func (r *Race) Finishers() ([]RaceParticipant, error) {
+	if len(r.FinalOrder) == 0 {
+		return nil, nil
+	}
+	finishers := make([]RaceParticipant, 0, len(r.FinalOrder))
+	for place, index := range r.FinalOrder {
+		if index < 0 || index >= len(r.Participants) {
+			return nil, fmt.Errorf("horseracing: race %d: final_order[%d] is %d, but there are %d participants", r.MainRaceID, place, index, len(r.Participants))
+		}
+		if slices.Contains(r.FinalOrder[:place], index) {
+			return nil, fmt.Errorf("horseracing: race %d: final_order names participant %d twice", r.MainRaceID, index)
+		}
+		finishers = append(finishers, r.Participants[index])
+	}
+	return finishers, nil
+}
+
+// RegistrationOpenAt reports whether the race's registration deadline lies
+// after t and the race has not finished. The service has the last word.
+func (r *Race) RegistrationOpenAt(t time.Time) bool {
+	return len(r.FinalOrder) == 0 && t.Before(r.RegistrationDeadline.Time)
+}
+
+// FreePlaces returns how many horses the race can still take, never less than zero.
+func (r *Race) FreePlaces() int { return max(0, r.Places-len(r.Participants)) }
+
+// AcceptsLevel reports whether a horse of that level may run. A bound that the
+// listing does not show (zero) does not bind.
+func (r *Race) AcceptsLevel(level int) bool {
+	return level >= r.MinLevel && (r.MaxLevel == 0 || level <= r.MaxLevel)
+}
+
+// Open returns all open races (GET /api/v1/races/open; interface document, section 4.7).
+func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
+	op := operation{method: http.MethodGet, route: "/api/v1/races/open"}
+	return list[Race](ctx, s.client, op, opts)
+}
+
+// Get returns one race (GET /api/v1/races/{raceId}; interface document,
+// section 4.8). The service answers with an array: its only entry is the race,
+// of several the one with that id. None is ErrNotFound.
+func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (*Race, error) {
+	op := raceOperation(id)
+	races, err := list[Race](ctx, s.client, op, opts)
+	if err != nil {
+		return nil, err
+	}
+	if len(races) == 1 {
+		return &races[0], nil
+	}
+	if i := slices.IndexFunc(races, func(r Race) bool { return r.MainRaceID == id }); i >= 0 {
+		return &races[i], nil
+	}
+	return nil, op.notFound()
+}
+
+// Registration enters a horse into a race and pays its entry fee.
+type Registration struct {
+	Horse   HorseNumber
+	Race    RaceID
+	UserKey UserKey // of the horse's owner
+}
+
+// RegistrationReceipt is the service's answer to a registration. The interface
+// document does not show its shape (section 4.9), so it is kept as it came.
+type RegistrationReceipt struct {
+	StatusCode int
+	Body       json.RawMessage // nil: the answer was empty
+}
+
+func raceOperation(id RaceID) operation {
+	return operation{method: http.MethodGet, route: "/api/v1/races/{raceId}", id: id, single: true}
+}
+
+// Register enters a horse into a race (POST /api/v1/races/register; interface
+// document, section 4.9). It spends the entry fee, and the service knows no
+// idempotency key, so the SDK sends it again only where it certainly did not
+// arrive: when no connection was made, and on status 429.
+//
+// A refusal (4xx) is an [*APIError]. Where it stays open whether the horse is
+// registered (the connection broke, the answer was a 5xx or could not be read),
+// the error is ErrOutcomeUnknown: ask [RacesService.Registered] before trying again.
+func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {
+	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "ask Races.Registered whether the horse is in the race before trying again"}
+	switch {
+	case r.Horse <= 0:
+		return nil, op.invalid("the horse number is not positive")
+	case r.Race <= 0:
+		return nil, op.invalid("the race id is not positive")
+	case r.UserKey == "":
+		return nil, op.invalid("the user key is empty")
+	}
+	op.body = struct {
+		Horse   HorseNumber `json:"horse_number"`
+		UserKey UserKey     `json:"user_key"`
+		Race    RaceID      `json:"main_race_id"`
+	}{r.Horse, r.UserKey, r.Race}
+	var receipt RegistrationReceipt
+	status, err := s.client.call(ctx, op, &receipt.Body, opts)
+	if err != nil {
+		return nil, err
+	}
+	receipt.StatusCode = status
+	return &receipt, nil
+}
+
+// Registered reports whether the horse is among the race's participants. It
+// reads the race (interface document, section 4.8), and tells what became of a
+// registration that ended in ErrOutcomeUnknown.
+func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseNumber, opts ...CallOption) (bool, error) {
+	if horse <= 0 {
+		return false, raceOperation(race).invalid("the horse number is not positive")
+	}
+	r, err := s.Get(ctx, race, opts...)
+	if err != nil {
+		return false, err
+	}
+	if r.MainRaceID != race { // another race's participants would tell nothing
+		return false, raceOperation(race).undecodable("/0/main_race_id", 0, fmt.Errorf("asked for race %d, got %d", race, r.MainRaceID))
+	}
+	return slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == horse }), nil
+}

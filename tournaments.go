@@ -1,0 +1,195 @@
+package horseracing
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// TournamentsService reads tournaments. Reach it as [Client.Tournaments].
+type TournamentsService struct{ client *Client }
+
+// Tournament is a tournament, open or finished (interface document, section
+// 2.5). The meaning of the numeric codes (turf, status) is not shown there; 2
+// is the status of a finished tournament.
+type Tournament struct {
+	ID                       TournamentID            `json:"_id,omitzero"`
+	Name                     string                  `json:"name"`
+	Description              string                  `json:"description"`
+	HippodromeID             string                  `json:"hippodrome_id"`
+	HippodromeName           string                  `json:"hippodrome_name"`
+	Turf                     int                     `json:"turf"`
+	RegistrationOpen         Timestamp               `json:"registration_open,omitzero"`
+	RegistrationDeadline     Timestamp               `json:"registration_deadline,omitzero"`
+	StartTime                Timestamp               `json:"start_time,omitzero"`
+	Length                   int                     `json:"length"` // furlongs
+	Places                   int                     `json:"places"` // capacity
+	MinPlaces                int                     `json:"min_places"`
+	EntryFee                 BigInt                  `json:"entry_fee"`       // unit not shown; very large
+	Prizes                   []Number                `json:"prizes,omitzero"` // unit not shown
+	NoEquipment              bool                    `json:"no_equipment"`
+	MinLevel                 int                     `json:"min_level,omitzero"` // zero: not shown
+	MaxLevel                 int                     `json:"max_level,omitzero"` // zero: not shown
+	MaxParticipantsPerWallet int                     `json:"max_participants_per_wallet"`
+	MinRaceCount             int                     `json:"min_race_count"`
+	MaxRaceCount             *int                    `json:"max_race_count"` // nil: no maximum
+	Type                     RaceType                `json:"type"`
+	Status                   int                     `json:"status"`
+	Tier                     TierID                  `json:"tier"`
+	Stages                   []Stage                 `json:"stages,omitzero"`
+	Participants             []TournamentParticipant `json:"participants,omitzero"` // by ascending total, as far as seen
+	AdditionalPrizes         []AdditionalPrize       `json:"additional_prizes,omitzero"`
+}
+
+// Stage is a round of a tournament (interface document, section 2.5).
+type Stage struct {
+	RaceCount           int           `json:"race_count"`
+	StartTime           Timestamp     `json:"start_time,omitzero"`
+	MinutesBetweenRaces float64       `json:"minutes_between_races"`
+	Name                string        `json:"name"`
+	Results             []StageResult `json:"results,omitzero"` // by ascending total, as far as seen
+	Status              int           `json:"status"`           // meaning not shown; 2 in a finished tournament
+	CurrentRound        int           `json:"current_round"`
+}
+
+// StageResult is what a horse reached in a stage.
+type StageResult struct {
+	Number     HorseNumber `json:"number"`
+	Total      float64     `json:"total,omitzero"` // race time score, unit not shown
+	MainRaceID RaceID      `json:"main_race_id"`
+}
+
+// TournamentParticipant is a horse in a tournament.
+type TournamentParticipant struct {
+	Number         HorseNumber `json:"number"`
+	DroppedAtIndex int         `json:"dropped_at_index"`
+	Total          float64     `json:"total,omitzero"` // race time score, unit not shown
+}
+
+// PrizeItem is an item among the additional prizes.
+type PrizeItem struct {
+	ID   string `json:"_id"`
+	Type string `json:"type"`
+}
+
+// AdditionalPrize is a prize beside the money. The interface document writes
+// the members as additional_token and additional_treasury_token, where "token"
+// stands for the game's currency (section 2.5): whatever the currency is called
+// on the wire is read into Token and TreasuryToken, and written back under the
+// name it was read with. A prize made by hand is written with the documented names.
+type AdditionalPrize struct {
+	Token         BigInt      `json:"additional_token" prefix:"additional_"`
+	TreasuryToken Number      `json:"additional_treasury_token" prefix:"additional_treasury_"`
+	Sugar         Number      `json:"additional_sugar"`
+	Items         []PrizeItem `json:"additional_items,omitzero"`
+
+	read *prizeNames // nil: made by hand
+}
+
+// prizeNames are the members a prize was read from; empty: it was absent.
+type prizeNames struct{ token, treasury, sugar string }
+
+const (
+	prizePrefix    = "additional_"
+	treasuryPrefix = "additional_treasury_"
+	prizeToken     = "additional_token"
+	prizeTreasury  = "additional_treasury_token"
+	prizeSugar     = "additional_sugar"
+	prizeItems     = "additional_items"
+)
+
+// Equal reports whether both prizes hold the same; the names they were read
+// with do not matter.
+func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
+	return p.Token.Equal(other.Token) && p.TreasuryToken.Equal(other.TreasuryToken) &&
+		p.Sugar.Equal(other.Sugar) && slices.Equal(p.Items, other.Items)
+}
+
+// UnmarshalJSON reads a prize, whatever the currency is called.
+func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
+	var members map[string]json.RawMessage
+	if err := unmarshal(data, &members); err != nil {
+		return err
+	}
+	names := new(prizeNames)
+	for name := range members {
+		switch {
+		case name == prizeSugar:
+			names.sugar = name
+		case name == prizeItems:
+		case strings.HasPrefix(name, treasuryPrefix):
+			names.treasury = preferred(names.treasury, name, prizeTreasury)
+		case strings.HasPrefix(name, prizePrefix):
+			names.token = preferred(names.token, name, prizeToken)
+		}
+	}
+	*p = AdditionalPrize{read: names}
+	for name, into := range map[string]any{names.token: &p.Token, names.treasury: &p.TreasuryToken, names.sugar: &p.Sugar, prizeItems: &p.Items} {
+		if value, ok := members[name]; ok {
+			if err := unmarshal(value, into); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// preferred picks one of two names for the same thing: the documented one, or
+// else the first in the alphabet, so that the choice does not depend on chance.
+func preferred(have, name, documented string) string {
+	if have == "" || name == documented || have != documented && name < have {
+		return name
+	}
+	return have
+}
+
+// MarshalJSON writes the members under the names they were read with.
+func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
+	names := p.read
+	if names == nil {
+		names = &prizeNames{prizeToken, prizeTreasury, prizeSugar}
+	}
+	members := make(map[string]any, 4)
+	if names.token != "" {
+		members[names.token] = p.Token
+	}
+	if names.treasury != "" {
+		members[names.treasury] = p.TreasuryToken
+	}
+	if names.sugar != "" {
+		members[names.sugar] = p.Sugar
+	}
+	if p.Items != nil {
+		members[prizeItems] = p.Items
+	}
+	return json.Marshal(members)
+}
+
+// Open returns the open tournaments (GET /api/v1/tournaments/open; interface
+// document, section 4.11). The shape of the answer is not shown there: an
+// array or a single object is read.
+func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]Tournament, error) {
+	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/open", either: true}
+	return list[Tournament](ctx, s.client, op, opts)
+}
+
+// Get returns one tournament (GET /api/v1/tournaments/{tournamentId};
+// interface document, section 4.12). The shape of the answer is not shown
+// there: an object or an array is read. An empty answer is ErrNotFound.
+func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
+	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, single: true, either: true}
+	found, err := list[Tournament](ctx, s.client, op, opts)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 1 {
+		return &found[0], nil
+	}
+	if i := slices.IndexFunc(found, func(t Tournament) bool { return t.ID == id }); i >= 0 {
+		return &found[i], nil
+	}
+	return nil, op.notFound()
+}
