@@ -1,0 +1,263 @@
+package horseracing
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// offsetWalk reads a listing that answers the question "ten entries from the
+// n-th on", newest first. Such a listing shifts while it is read: an entry that
+// arrives pushes all others back, so that some come again; one that goes pulls
+// them forward, so that some would be skipped in silence.
+//
+// So each question overlaps what was read by one entry. As long as the answer
+// holds an entry that was read lately, nothing lies between, and what was not
+// read before is news. Where it holds none, entries went: the walk steps back,
+// further each time, until it finds one. A page that is newer as a whole than
+// all that was read lately has been pushed back by arrivals: the walk goes on
+// forward. The end is an empty page right behind the last entry.
+//
+// Several pages are read at once by asking for several offsets; each is taken
+// up when its turn comes, by the same rules.
+type offsetWalk[T any] struct {
+	op     operation
+	slots  int
+	want   int64            // the offset whose page is needed next
+	read   int64            // the offset just behind what was read
+	bare   bool             // the page wanted does not overlap: it looks for the end
+	doubt  bool             // a bare page that was not empty has been answered by stepping back
+	back   int64            // how far the last step back went; zero: none
+	last   []entry[T]       // the page taken up last
+	recent []offsetEntry[T] // what was read lately, oldest first, without values
+	ready  []offsetEntry[T] // to be handed out
+	kept   []offsetEntry[T] // what was handed out lately, for the cursor
+	pages  map[int64][]entry[T]
+	asked  []int64
+	failed map[int64]error
+	empty  int64 // an offset that showed an empty page: nothing is read ahead from there on
+	end    bool
+	taken  int64 // the offset to resume from behind what was handed out
+
+	newest   int64 // the latest start seen
+	top      int   // answers in a row that show the top of the listing, whatever the offset
+	proven   bool  // an answer to an offset brought news
+	unproven int   // questions asked before that
+}
+
+// offsetEntry is an entry with the offset to resume from behind it: that of its
+// page as long as the page is not handed out whole, for the order inside a page
+// is not to be trusted.
+type offsetEntry[T any] struct {
+	entry[T]
+	resume int64
+}
+
+const (
+	recentEntries = 64 // remembered while walking
+	cursorEntries = 20 // remembered in a cursor
+	maxTop        = 8  // answers that show the top before the offset counts as ignored
+)
+
+func newOffsetWalk[T any](op operation, offset int64, resume Cursor, slots int) *offsetWalk[T] {
+	w := &offsetWalk[T]{
+		op: op, slots: slots, want: offset, read: offset, taken: resume.at, newest: math.MinInt64, empty: math.MaxInt64,
+		pages: map[int64][]entry[T]{}, failed: map[int64]error{},
+	}
+	if !resume.IsZero() {
+		w.read, w.want = resume.at, max(0, resume.at-1)
+		for _, id := range resume.seen {
+			w.recent = append(w.recent, offsetEntry[T]{entry: entry[T]{id: id, start: resume.newest}})
+		}
+		w.kept = slices.Clone(w.recent)
+	}
+	return w
+}
+
+func (w *offsetWalk[T]) place() Cursor {
+	if len(w.kept) == 0 {
+		return Cursor{}
+	}
+	c := Cursor{at: w.taken, newest: newestOf(w.kept)}
+	for _, e := range w.kept {
+		c.seen = append(c.seen, e.id)
+	}
+	return c
+}
+
+func (w *offsetWalk[T]) done() bool { return w.end && len(w.ready) == 0 }
+
+func (w *offsetWalk[T]) restart() {
+	clear(w.failed)
+	w.unproven = 0
+}
+
+func (w *offsetWalk[T]) take() (entry[T], bool) {
+	if len(w.ready) == 0 {
+		err := w.failed[w.want]
+		return entry[T]{err: err}, err != nil
+	}
+	e := w.ready[0]
+	w.ready[0] = offsetEntry[T]{}
+	w.ready = w.ready[1:]
+	w.kept = remember(w.kept, e, cursorEntries)
+	w.taken = e.resume
+	return e.entry, true
+}
+
+// next asks for the page that is wanted, and with slots left over for those
+// that follow it if nothing shifts.
+func (w *offsetWalk[T]) next() (int64, bool) {
+	const stride = pageSize - 1
+	for ahead := range int64(lookAhead * w.slots) {
+		at := w.want + ahead*stride
+		if w.end || w.failed[at] != nil || ahead > 0 && (!w.readsAhead() || at > w.empty) {
+			break
+		}
+		if _, known := w.pages[at]; known || slices.Contains(w.asked, at) {
+			continue
+		}
+		w.asked = append(w.asked, at)
+		w.unproven++
+		return at, true
+	}
+	return 0, false
+}
+
+// readsAhead reports whether the pages behind the one that is wanted are worth
+// asking for now.
+func (w *offsetWalk[T]) readsAhead() bool {
+	return w.slots > 1 && w.newest != math.MinInt64 && !w.bare && w.back == 0 &&
+		(w.proven || w.unproven < unprovenLimit) && len(w.ready) < lookAhead*pageSize*w.slots
+}
+
+func (w *offsetWalk[T]) answered(at int64) {
+	if i := slices.Index(w.asked, at); i >= 0 {
+		w.asked = slices.Delete(w.asked, i, i+1)
+	}
+}
+
+func (w *offsetWalk[T]) fail(at int64, err error) {
+	w.answered(at)
+	if at >= w.want {
+		w.failed[at] = err
+	}
+}
+
+func (w *offsetWalk[T]) learn(at int64, page []entry[T]) error {
+	w.answered(at)
+	slices.SortStableFunc(page, func(a, b entry[T]) int { return cmp.Compare(b.start, a.start) })
+	if err := w.checkHeeded(at, page); err != nil {
+		return err
+	}
+	if len(page) == 0 {
+		w.empty = min(w.empty, at)
+	}
+	w.pages[at] = page
+	for !w.end {
+		page, known := w.pages[w.want]
+		if !known {
+			break
+		}
+		delete(w.pages, w.want)
+		w.process(w.want, page)
+	}
+	passed := func(at int64) bool { return at < w.want }
+	maps.DeleteFunc(w.pages, func(at int64, _ []entry[T]) bool { return passed(at) })
+	maps.DeleteFunc(w.failed, func(at int64, _ error) bool { return passed(at) })
+	return nil
+}
+
+// checkHeeded notices a service, or something on the way to it, that ignores
+// the offset: it shows the top of the listing again and again.
+func (w *offsetWalk[T]) checkHeeded(at int64, page []entry[T]) error {
+	if len(page) == 0 {
+		return nil
+	}
+	shown := page[0].start
+	if at < pageSize-1 || shown < w.newest || w.newest == math.MinInt64 {
+		w.newest, w.top = max(w.newest, shown), 0
+		return nil
+	}
+	w.newest = shown
+	if w.top++; w.top >= maxTop {
+		w.top = 0
+		return w.op.bodyIgnored("the top of the listing comes whatever the offset")
+	}
+	return nil
+}
+
+// process takes up the page that was wanted.
+func (w *offsetWalk[T]) process(at int64, page []entry[T]) {
+	newest, known := newestOf(w.recent), 0
+	linked, allNewer := len(w.recent) == 0 || at == 0, len(page) > 0
+	var fresh []entry[T]
+	for _, e := range page {
+		same := func(other entry[T]) bool { return other.id == e.id }
+		switch {
+		case slices.ContainsFunc(w.recent, func(r offsetEntry[T]) bool { return r.id == e.id }):
+			known++
+		case !slices.ContainsFunc(fresh, same):
+			fresh = append(fresh, e)
+		}
+		linked = linked || known > 0 || slices.ContainsFunc(w.last, same)
+		allNewer = allNewer && e.start > newest
+	}
+	switch {
+	case linked:
+		if len(w.recent) > 0 && int64(known) != w.read-at {
+			// The listing has shifted. What is newer than all that was read
+			// lately was read before, or has arrived since.
+			fresh = slices.DeleteFunc(fresh, func(e entry[T]) bool { return e.start > newest })
+		}
+	case allNewer:
+		fresh = nil
+	case w.bare && (len(page) == 0 || w.doubt):
+		// Nothing lies between: the page before it ended with what is known.
+	default: // entries have gone: look further up for what was read
+		w.doubt, w.bare = w.doubt || w.bare, false
+		w.back = max(pageSize-1, 2*w.back)
+		w.want = max(0, at-w.back)
+		return
+	}
+	w.last = page
+	w.hand(at, page, fresh)
+}
+
+// hand takes what is news, and moves on.
+func (w *offsetWalk[T]) hand(at int64, page, fresh []entry[T]) {
+	behind := at + int64(len(page))
+	for i, e := range fresh {
+		news := offsetEntry[T]{entry: e, resume: w.read}
+		if i == len(fresh)-1 {
+			news.resume = behind
+		}
+		w.ready = append(w.ready, news)
+		w.recent = remember(w.recent, news, recentEntries)
+	}
+	if len(fresh) > 0 {
+		w.doubt, w.proven = false, w.proven || at > 0
+	}
+	w.read, w.back, w.end = behind, 0, len(page) == 0
+	w.want = behind - 1
+	if w.bare = w.want <= at; w.bare { // the same question would teach nothing
+		w.want = behind
+	}
+}
+
+func remember[T any](list []offsetEntry[T], e offsetEntry[T], most int) []offsetEntry[T] {
+	e.value = nil
+	if len(list) == most {
+		list = slices.Delete(list, 0, 1)
+	}
+	return append(list, e)
+}
+
+func newestOf[T any](list []offsetEntry[T]) int64 {
+	newest := int64(math.MinInt64)
+	for _, e := range list {
+		newest = max(newest, e.start)
+	}
+	return newest
+}

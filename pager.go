@@ -1,0 +1,378 @@
+package horseracing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// ResultsQuery asks for entries of a listing that is paged by start time.
+type ResultsQuery struct {
+	Tier        TierID    // zero: the service's default (TierOmega)
+	Before      time.Time // only entries that start before this; zero: now, by the service's clock
+	Since       time.Time // none that start before this; zero: the whole history
+	Resume      Cursor    // go on where a saved cursor stopped; zero: from the beginning
+	Concurrency int       // pages fetched at once; 0 and 1: one
+}
+
+// OffsetQuery asks for entries of the listing that is paged by offset.
+type OffsetQuery struct {
+	Tier        TierID // zero: the service's default (TierOmega)
+	Offset      int    // how many entries to skip at the start
+	Resume      Cursor // go on where a saved cursor stopped; zero: from Offset
+	Concurrency int    // pages fetched at once; 0 and 1: one
+}
+
+// Pager walks over a paged listing, newest entry first, each entry exactly
+// once. No request is made until it is ranged over.
+//
+// A pager keeps its place: break out of a loop or meet an error, then range
+// again to go on behind the last entry handed out, or save Cursor and resume in
+// another process. An error ends a loop; a *[TieOverflowError] does too, and
+// ranging again goes on behind that instant. A Pager belongs to one goroutine.
+type Pager[T any] struct {
+	listing     listing[T]
+	walk        walker[T]
+	concurrency int
+	invalid     error // of the query; yielded instead of anything else
+}
+
+// listing is what a pager must know of a listing.
+type listing[T any] struct {
+	client *Client
+	op     operation
+	name   string // in cursors
+	tier   TierID
+	ask    func(at int64) question
+	start  func(*T) Timestamp
+	id     func(*T) uint64 // zero: the entry has none
+	omega  func(*T) bool   // whether the entry says that it is of tier Omega
+}
+
+// entry is an entry of a listing, or an error that stands at its place.
+type entry[T any] struct {
+	value *T
+	start int64 // epoch milliseconds
+	id    uint64
+	err   error
+}
+
+// pageSize is how many entries an answer holds at most (interface document, section 8).
+const pageSize = 10
+
+// walker decides which pages to ask for, puts together what they hold, and
+// hands it out in order. It does no input or output and knows no goroutine.
+// There are two: timeWalk and offsetWalk.
+type walker[T any] interface {
+	// next returns a question worth asking now, and false where there is none.
+	next() (at int64, ok bool)
+	// learn takes the answer to a question.
+	learn(at int64, page []entry[T]) error
+	// fail takes the error that a question met; it is handed out at its place.
+	fail(at int64, err error)
+	// take hands out what is next in order: an entry or an error. There is
+	// nothing where answers are missing, and at the end.
+	take() (entry[T], bool)
+	// done reports whether everything was taken.
+	done() bool
+	// restart forgets the errors of questions, so that they are asked again.
+	restart()
+	// place returns the cursor behind what was taken, but for listing and tier.
+	place() Cursor
+}
+
+// All ranges over the entries from where the pager stands. An error is yielded
+// last, after everything that lies before it.
+func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		for e := range p.entries(ctx) {
+			if !yield(e.value, e.err) {
+				return
+			}
+		}
+	}
+}
+
+// Pages ranges over the entries in slices of a page, the last one shorter. A
+// slice belongs to the caller. An error is yielded last, without entries.
+func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		var page []T
+		for e := range p.entries(ctx) {
+			if e.err == nil {
+				page = append(page, *e.value)
+			}
+			if len(page) == pageSize || e.err != nil && len(page) > 0 {
+				if !yield(page, nil) {
+					return
+				}
+				page = nil
+			}
+			if e.err != nil {
+				yield(nil, e.err)
+				return
+			}
+		}
+		if len(page) > 0 {
+			yield(page, nil)
+		}
+	}
+}
+
+// Take returns up to n more entries: fewer only at the end, or with an error.
+func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	taken := make([]T, 0, min(n, 10*pageSize))
+	for e := range p.entries(ctx) {
+		if e.err != nil {
+			return taken, e.err
+		}
+		if taken = append(taken, *e.value); len(taken) == n {
+			break
+		}
+	}
+	return taken, nil
+}
+
+// Cursor returns the place just behind the last entry handed out. Before
+// anything was handed out it is the query's Resume.
+func (p *Pager[T]) Cursor() Cursor {
+	if p.invalid != nil {
+		return Cursor{}
+	}
+	c := p.walk.place()
+	if c.seen != nil || c.at != 0 {
+		c.listing, c.tier = p.listing.name, p.listing.tier
+	}
+	return c
+}
+
+// answered is what came of a question.
+type answered[T any] struct {
+	at   int64
+	page []entry[T]
+	err  error
+}
+
+// entries runs the walk. This goroutine owns it; others only fetch, and the
+// end of the loop, however it comes about, cancels them and waits for them.
+func (p *Pager[T]) entries(ctx context.Context) iter.Seq[entry[T]] {
+	return func(yield func(entry[T]) bool) {
+		if p.invalid != nil {
+			yield(entry[T]{err: p.invalid})
+			return
+		}
+		fetching, cancel := context.WithCancel(ctx)
+		answers, inFlight := make(chan answered[T], p.concurrency), 0
+		ask := func() {
+			for inFlight < p.concurrency {
+				at, ok := p.walk.next()
+				if !ok {
+					return
+				}
+				inFlight++
+				if p.concurrency == 1 {
+					answers <- p.fetch(fetching, at)
+				} else {
+					go func() { answers <- p.fetch(fetching, at) }()
+				}
+			}
+		}
+		receive := func(a answered[T]) {
+			inFlight--
+			if a.err == nil {
+				a.err = p.walk.learn(a.at, a.page)
+			}
+			if a.err != nil {
+				p.walk.fail(a.at, a.err)
+			}
+		}
+		defer func() {
+			cancel()
+			for inFlight > 0 {
+				receive(<-answers)
+			}
+			p.walk.restart()
+		}()
+
+		for !p.walk.done() {
+			if err := ctx.Err(); err != nil {
+				yield(entry[T]{err: fmt.Errorf("%v: %w", p.listing.op, err)})
+				return
+			}
+			if p.concurrency > 1 { // read ahead, also while the caller is at work
+				select {
+				case a := <-answers:
+					receive(a)
+				default:
+				}
+				ask()
+			}
+			e, ok := p.walk.take()
+			switch {
+			case ok && !yield(e), ok && e.err != nil:
+				return
+			case !ok && !p.walk.done():
+				ask()
+				receive(<-answers)
+			}
+		}
+	}
+}
+
+// fetch asks one question. An entry that the walk could not place, or one
+// that cannot be an answer to the question, is an error.
+func (p *Pager[T]) fetch(ctx context.Context, at int64) answered[T] {
+	l := &p.listing
+	op := l.op
+	op.body = l.ask(at)
+	values, err := list[T](ctx, l.client, op, nil)
+	if err != nil {
+		return answered[T]{at: at, err: err}
+	}
+	page := make([]entry[T], len(values))
+	for i := range values {
+		v := &values[i]
+		start, id := l.start(v), l.id(v)
+		switch {
+		case start.IsZero():
+			err = op.undecodable(fmt.Sprintf("/%d/start_time", i), 0, errors.New("an entry without a start time cannot be placed"))
+		case id == 0:
+			err = op.undecodable(fmt.Sprintf("/%d", i), 0, errors.New("an entry without an id cannot be told from others"))
+		case l.tier != TierOmega && l.omega(v):
+			err = op.bodyIgnored(fmt.Sprintf("asked for tier %d, got tier %d (Omega)", l.tier, TierOmega))
+		}
+		if err != nil {
+			return answered[T]{at: at, err: err}
+		}
+		page[i] = entry[T]{value: v, start: start.UnixMilli(), id: id}
+	}
+	return answered[T]{at: at, page: page}
+}
+
+func (op operation) bodyIgnored(evidence string) error {
+	return fmt.Errorf("%v: %w: %s; a proxy or cache on the way drops the bodies of GET requests, or answers them from another request's", op, ErrBodyIgnored, evidence)
+}
+
+// Results walks over finished races, newest first, in version 2 of the
+// listing, which is paged by start time (GET /api/v2/races/results; interface
+// document, section 4.5). Nothing is requested until the pager is ranged over.
+func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
+	return resultsPager(q, listing[Race]{
+		client: s.client, name: "r2", op: operation{method: http.MethodGet, route: "/api/v2/races/results"},
+		start: func(r *Race) Timestamp { return r.StartTime },
+		id:    func(r *Race) uint64 { return uint64(r.MainRaceID) },
+		omega: func(r *Race) bool { return r.Tier == TierNameOmega },
+	})
+}
+
+// ResultsV1 walks over finished races in version 1 of the listing, which is
+// paged by offset and shows neither type nor levels (GET /api/v1/races/results;
+// interface document, section 4.6). The listing shifts while it is read:
+// nothing that stays in it is missed. Results is the better choice where both serve.
+func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
+	l := listing[Race]{
+		client: s.client, name: "r1", op: operation{method: http.MethodGet, route: "/api/v1/races/results"},
+		start: func(r *Race) Timestamp { return r.StartTime },
+		id:    func(r *Race) uint64 { return uint64(r.MainRaceID) },
+		omega: func(r *Race) bool { return r.Tier == TierNameOmega },
+		ask:   func(at int64) question { return ask(q.Tier, "offset", at, at == 0) },
+	}
+	p := newPager(l, q.Tier, q.Resume, q.Concurrency)
+	if q.Offset < 0 {
+		p.invalid = l.op.invalid("the offset is negative")
+	}
+	p.walk = newOffsetWalk[Race](l.op, int64(q.Offset), q.Resume, p.concurrency)
+	return p
+}
+
+// Results walks over finished tournaments, newest first (GET
+// /api/v1/tournaments/results; interface document, section 4.10). Nothing is
+// requested until the pager is ranged over.
+func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
+	return resultsPager(q, listing[Tournament]{
+		client: s.client, name: "t1", op: operation{method: http.MethodGet, route: "/api/v1/tournaments/results"},
+		start: func(t *Tournament) Timestamp { return t.StartTime },
+		id: func(t *Tournament) uint64 {
+			if t.ID == "" {
+				return 0
+			}
+			h := fnv.New64a()
+			h.Write([]byte(t.ID))
+			return max(1, h.Sum64())
+		},
+		omega: func(t *Tournament) bool { return t.Tier == TierOmega },
+	})
+}
+
+func resultsPager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
+	l.ask = func(at int64) question { return ask(q.Tier, "start_time_from", at, at == latest) }
+	p := newPager(l, q.Tier, q.Resume, q.Concurrency)
+	before, since := int64(latest), int64(earliest)
+	if !q.Before.IsZero() {
+		before = ceilMilli(q.Before)
+	}
+	if !q.Since.IsZero() {
+		since = ceilMilli(q.Since)
+	}
+	if !q.Before.IsZero() && since > before {
+		p.invalid = l.op.invalid("Since lies after Before")
+	}
+	p.walk = newTimeWalk[T](l.op, before, since, q.Resume, p.concurrency)
+	return p
+}
+
+// question is the body of a request for a page, encoded already.
+type question []byte
+
+// ask writes a question, without what is left to the service.
+func ask(tier TierID, member string, at int64, leaveOut bool) question {
+	body := make([]byte, 1, 64)
+	body[0] = '{'
+	if tier != 0 {
+		body = append(body, `"tier":`...)
+		body = strconv.AppendInt(body, int64(tier), 10)
+	}
+	if !leaveOut {
+		if tier != 0 {
+			body = append(body, ',')
+		}
+		body = append(append(append(body, '"'), member...), `":`...)
+		body = strconv.AppendInt(body, at, 10)
+	}
+	return append(body, '}')
+}
+
+func newPager[T any](l listing[T], tier TierID, resume Cursor, concurrency int) *Pager[T] {
+	l.tier = tier
+	if tier == 0 {
+		l.tier = TierOmega
+	}
+	p := &Pager[T]{listing: l, concurrency: max(1, concurrency)}
+	switch {
+	case tier < 0:
+		p.invalid = l.op.invalid("the tier is negative")
+	case concurrency < 0:
+		p.invalid = l.op.invalid("the concurrency is negative")
+	case !resume.IsZero() && (resume.listing != l.name || resume.tier != l.tier):
+		p.invalid = l.op.invalid("the cursor to resume from is of another listing or tier")
+	}
+	return p
+}
+
+// ceilMilli rounds up to the millisecond, for both ends of a range: an entry
+// starts on a whole one.
+func ceilMilli(t time.Time) int64 {
+	ms := t.UnixMilli()
+	if t.Nanosecond()%int(time.Millisecond) != 0 {
+		ms++
+	}
+	return ms
+}
