@@ -1,0 +1,37 @@
+package horseracingtest
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// standstill is the instant at which the clock of a fake stands that was given
+// no other.
+var standstill = time.Date(2025, time.June, 1, 12, 0, 0, 0, time.UTC)
+
+// clock tells the fake's time: what now says, plus what it was advanced by.
+type clock struct {
+	now      func() time.Time
+	advanced atomic.Int64 // nanoseconds
+}
+
+func (c *clock) Now() time.Time {
+	return c.now().Add(time.Duration(c.advanced.Load())).UTC()
+}
+
+// millis is the time in epoch milliseconds.
+func (c *clock) millis() int64 { return c.Now().UnixMilli() }
+
+// Now returns the fake's time, in UTC.
+func (s *Server) Now() time.Time { return s.clock.Now() }
+
+// Advance puts the fake's clock forward, by any length of time. Whatever
+// happens meanwhile (races that open, fill up, run and are published) has
+// happened by the next request. With [WithClock] it comes on top of what that
+// clock says. It panics if d is negative.
+func (s *Server) Advance(d time.Duration) {
+	if d < 0 {
+		panic("horseracingtest: the clock cannot be put back")
+	}
+	s.clock.advanced.Add(int64(d))
+}

@@ -1,0 +1,185 @@
+package horseracingtest
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Fault is something that goes wrong with a request. Its parts can be
+// combined: a delay, then a status whose body drips, say.
+type Fault struct {
+	// Which requests: those with exactly this method, whose path begins with
+	// this. Empty matches all.
+	Method, Path string
+
+	Skip  int // let so many matching requests through first
+	Times int // then hit so many; 0: one; negative: all, until ClearFaults
+
+	// Answer this instead of what the service would answer; the request does
+	// not reach the service. With Status 0 the service answers, and Header is
+	// added to its answer. Without a content type the answer is JSON.
+	Status int
+	Header http.Header
+	Body   string
+
+	Delay       time.Duration // wait before anything happens
+	ResetBefore bool          // drop the connection before the request's body is read: nothing has happened
+	ResetAfter  bool          // drop the connection instead of answering: whatever the request does has happened
+	CutBody     int           // announce the whole answer, send so many bytes of it, drop the connection; 0: send it all
+	Drip        time.Duration // send the answer one byte at a time, and wait this long before each
+	IgnoreBody  bool          // answer as if the request had no body
+}
+
+// check panics if the fault makes no sense: a test must not pass because its
+// fault did nothing.
+func (f *Fault) check() {
+	var wrong string
+	switch {
+	case f.Path != "" && f.Path[0] != '/':
+		wrong = "its Path does not begin with /"
+	case f.Skip < 0 || f.CutBody < 0 || f.Delay < 0 || f.Drip < 0:
+		wrong = "Skip, CutBody, Delay and Drip cannot be negative"
+	case f.Status != 0 && (f.Status < 200 || f.Status > 999):
+		wrong = "Status " + strconv.Itoa(f.Status) + " is not the status of an answer"
+	case f.Body != "" && f.Status == 0:
+		wrong = "it has a Body but no Status"
+	case f.ResetBefore && (f.ResetAfter || f.Status != 0 || f.Header != nil || f.CutBody > 0 || f.Drip > 0 || f.IgnoreBody):
+		wrong = "nothing can follow ResetBefore"
+	case f.ResetAfter && (f.Status != 0 || f.Header != nil || f.CutBody > 0 || f.Drip > 0):
+		wrong = "ResetAfter sends no answer"
+	case f.Delay == 0 && !f.ResetBefore && !f.ResetAfter && f.Status == 0 && f.Header == nil && f.CutBody == 0 && f.Drip == 0 && !f.IgnoreBody:
+		wrong = "it does nothing"
+	}
+	if wrong != "" {
+		panic(fmt.Sprintf("horseracingtest: fault %+v: %s", *f, wrong))
+	}
+}
+
+// faults are the rules in force.
+type faults struct {
+	mu    sync.Mutex
+	rules []*Fault
+}
+
+// Inject adds rules for requests to come. Of the rules that match a request,
+// the first one that is not skipping strikes, and only that one; a rule that
+// has struck often enough is gone. It panics if a fault makes no sense.
+func (s *Server) Inject(faults ...Fault) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	for _, f := range faults {
+		f.check()
+		f.Header = f.Header.Clone()
+		if f.Times == 0 {
+			f.Times = 1
+		}
+		s.faults.rules = append(s.faults.rules, &f)
+	}
+}
+
+// ClearFaults removes all rules.
+func (s *Server) ClearFaults() {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.rules = nil
+}
+
+// strike returns the fault that hits the request: one that does nothing, if
+// none does.
+func (f *faults) strike(r *http.Request) Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, rule := range f.rules {
+		switch {
+		case rule.Method != "" && rule.Method != r.Method, !strings.HasPrefix(r.URL.Path, rule.Path):
+			continue
+		case rule.Skip > 0:
+			rule.Skip--
+			continue
+		case rule.Times > 1:
+			rule.Times--
+		case rule.Times == 1:
+			f.rules = append(f.rules[:i:i], f.rules[i+1:]...)
+		}
+		return *rule
+	}
+	return Fault{}
+}
+
+// wait sleeps, unless the request or the fake ends first.
+func (s *Server) wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-s.closing:
+	}
+	return false
+}
+
+// drop ends the connection of an HTTP/1 request, with a reset where there is
+// TCP below it, and the stream of an HTTP/2 request. It does not return.
+func drop(w http.ResponseWriter) {
+	if hijacker, ok := w.(http.Hijacker); ok {
+		if conn, _, err := hijacker.Hijack(); err == nil {
+			raw := conn
+			if secured, ok := conn.(*tls.Conn); ok {
+				raw = secured.NetConn()
+			}
+			if tcp, ok := raw.(*net.TCPConn); ok {
+				tcp.SetLinger(0)
+			}
+			raw.Close()
+			conn.Close()
+		}
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// send writes the answer, whole or as the fault has it.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, a answer, f *Fault) {
+	header := w.Header()
+	header["Content-Type"] = jsonType
+	for _, more := range []http.Header{a.header, f.Header} {
+		for name, values := range more {
+			header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	if a.status != http.StatusNoContent && a.status != http.StatusNotModified {
+		header["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+	}
+	w.WriteHeader(a.status)
+	body, cut := a.body, false
+	if f.CutBody > 0 && f.CutBody < len(body) {
+		body, cut = body[:f.CutBody], true
+	}
+	flusher := http.NewResponseController(w)
+	if f.Drip > 0 {
+		for i := range body {
+			if flusher.Flush() != nil || !s.wait(r.Context(), f.Drip) {
+				panic(http.ErrAbortHandler)
+			}
+			w.Write(body[i : i+1])
+		}
+	} else {
+		w.Write(body)
+	}
+	if cut {
+		flusher.Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+var jsonType = []string{"application/json; charset=utf-8"}

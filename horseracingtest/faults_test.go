@@ -1,0 +1,305 @@
+package horseracingtest_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// transports are the ways in which a fake can be reached; faults must work on
+// each of them.
+var transports = []struct {
+	name  string
+	proto int
+	opts  []horseracingtest.Option
+}{
+	{"TCP", 1, nil},
+	{"HTTP/2", 2, []horseracingtest.Option{horseracingtest.WithTLS()}},
+	{"in memory", 1, []horseracingtest.Option{horseracingtest.WithInMemory()}},
+	{"HTTP/2 in memory", 2, []horseracingtest.Option{horseracingtest.WithInMemory(), horseracingtest.WithTLS()}},
+}
+
+func eachTransport(t *testing.T, test func(t *testing.T, s *horseracingtest.Server, proto int)) {
+	for _, transport := range transports {
+		t.Run(transport.name, func(t *testing.T) {
+			test(t, start(t, append(transport.opts, horseracingtest.WithSchedule(0))...), transport.proto)
+		})
+	}
+}
+
+// attempt sends one request and reads what comes, without the retries that
+// net/http itself makes for requests that can be repeated.
+func attempt(t *testing.T, s *horseracingtest.Server, method, path, body string) (*http.Response, string, error) {
+	t.Helper()
+	r := newRequest(t, s, method, path, body)
+	r.GetBody = nil
+	response, err := s.HTTPClient().Do(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	return response, string(got), err
+}
+
+func registration(s *horseracingtest.Server) string {
+	return `{"horse_number":` + itoa(s.Horses(0)[0]) + `,"user_key":"` + string(s.UserKey(0)) + `","main_race_id":7}`
+}
+
+func TestAFaultAnswersInsteadOfTheService(t *testing.T) {
+	eachTransport(t, func(t *testing.T, s *horseracingtest.Server, proto int) {
+		s.AddRaces(raceAt(s, 7, time.Hour))
+		s.Inject(horseracingtest.Fault{Method: "POST", Status: 503, Header: http.Header{"retry-after": {"7"}, "Content-Type": {"text/html"}}, Body: "<h1>down</h1>"})
+		response, body, err := attempt(t, s, "POST", registerPath, registration(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.ProtoMajor != proto {
+			t.Errorf("HTTP/%d, want %d", response.ProtoMajor, proto)
+		}
+		if response.StatusCode != 503 || response.Header.Get("Retry-After") != "7" || response.Header.Get("Content-Type") != "text/html" || body != "<h1>down</h1>" {
+			t.Errorf("answer %d %v %s", response.StatusCode, response.Header, body)
+		}
+		if len(s.Registrations()) != 0 {
+			t.Error("the request reached the service")
+		}
+		if response, body, err := attempt(t, s, "POST", registerPath, registration(s)); err != nil || response.StatusCode != 200 {
+			t.Errorf("the second request: %v %s", err, body)
+		}
+	})
+}
+
+func TestAResetBeforeTheRequestLeavesTheServiceUntouched(t *testing.T) {
+	eachTransport(t, func(t *testing.T, s *horseracingtest.Server, _ int) {
+		s.AddRaces(raceAt(s, 7, time.Hour))
+		s.Inject(horseracingtest.Fault{Method: "POST", ResetBefore: true})
+		if response, _, err := attempt(t, s, "POST", registerPath, registration(s)); err == nil {
+			t.Errorf("answered with status %d", response.StatusCode)
+		}
+		if len(s.Registrations()) != 0 {
+			t.Error("the registration happened")
+		}
+	})
+}
+
+func TestAResetAfterTheRequestHasChangedTheService(t *testing.T) {
+	eachTransport(t, func(t *testing.T, s *horseracingtest.Server, _ int) {
+		s.AddRaces(raceAt(s, 7, time.Hour))
+		s.Inject(horseracingtest.Fault{Method: "POST", ResetAfter: true})
+		if response, _, err := attempt(t, s, "POST", registerPath, registration(s)); err == nil {
+			t.Errorf("answered with status %d", response.StatusCode)
+		}
+		if len(s.Registrations()) != 1 {
+			t.Error("the registration did not happen")
+		}
+		if r := s.Requests()[0]; r.Status != 0 {
+			t.Errorf("the log says status %d was sent", r.Status)
+		}
+	})
+}
+
+func TestAResetOverTCPIsOne(t *testing.T) {
+	s := start(t)
+	for _, fault := range []horseracingtest.Fault{{ResetBefore: true}, {ResetAfter: true}} {
+		s.Inject(fault)
+		if _, _, err := attempt(t, s, "POST", openPath, "{}"); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("%+v: %v, want a connection reset", fault, err)
+		}
+	}
+}
+
+func TestACutBodyEndsTooEarly(t *testing.T) {
+	eachTransport(t, func(t *testing.T, s *horseracingtest.Server, _ int) {
+		_, whole, err := attempt(t, s, "GET", resultsPath, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Inject(horseracingtest.Fault{CutBody: 100})
+		response, body, err := attempt(t, s, "GET", resultsPath, "")
+		if err == nil || body != whole[:100] {
+			t.Errorf("%d bytes came of %d: %v", len(body), len(whole), err)
+		}
+		if response == nil || response.ContentLength != int64(len(whole)) {
+			t.Errorf("the answer does not announce its %d bytes", len(whole))
+		}
+	})
+}
+
+func TestAnAnswerDrips(t *testing.T) {
+	for _, transport := range transports {
+		if transport.proto == 2 || transport.name == "TCP" {
+			continue // the bubble needs pipes, and its clock a connection that is ready at once
+		}
+		synctest.Test(t, func(t *testing.T) {
+			s := horseracingtest.NewServer(append(transport.opts, horseracingtest.WithClock(time.Now))...)
+			defer s.Close()
+			s.Inject(horseracingtest.Fault{Drip: time.Second, Status: 200, Body: "[1,2]"})
+			began := time.Now()
+			_, body, err := attempt(t, s, "GET", openPath, "")
+			if took := time.Since(began); err != nil || body != "[1,2]" || took != 5*time.Second {
+				t.Errorf("%q came after %v: %v", body, took, err)
+			}
+		})
+	}
+}
+
+func TestADripOverTCPSendsEveryByte(t *testing.T) {
+	eachTransport(t, func(t *testing.T, s *horseracingtest.Server, _ int) {
+		s.Inject(horseracingtest.Fault{Drip: time.Microsecond, Status: 200, Body: "[1,2]"})
+		if _, body, err := attempt(t, s, "GET", openPath, ""); err != nil || body != "[1,2]" {
+			t.Errorf("%q: %v", body, err)
+		}
+	})
+}
+
+func TestAnIgnoredBodyAnswersAsIfThereWasNone(t *testing.T) {
+	s := start(t)
+	want := get[[]struct{ Main_race_id int }](t, s, resultsPath, "")
+	s.Inject(horseracingtest.Fault{Path: resultsPath, IgnoreBody: true})
+	got := get[[]struct{ Main_race_id int }](t, s, resultsPath, `{"tier":1,"start_time_from":5}`)
+	if len(got) != 10 || got[0] != want[0] {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestHeadersCanBeAddedToTheServicesAnswer(t *testing.T) {
+	s := start(t)
+	s.Inject(horseracingtest.Fault{Header: http.Header{"X-Cache": {"HIT"}}})
+	response, body := do(t, s, newRequest(t, s, "GET", openPath, ""))
+	if response.StatusCode != 200 || response.Header.Get("X-Cache") != "HIT" || !strings.HasPrefix(body, "[{") {
+		t.Errorf("%d %v %.20s", response.StatusCode, response.Header, body)
+	}
+}
+
+func TestFaultsStrikeByRule(t *testing.T) {
+	s := start(t)
+	s.Inject(
+		horseracingtest.Fault{Path: "/api/v1/races", Skip: 2, Times: 2, Status: 500},
+		horseracingtest.Fault{Method: "GET", Path: resultsPath, Times: -1, Status: 501},
+		horseracingtest.Fault{Method: "POST", Status: 502},
+	)
+	status := func(path string) int {
+		response, _ := do(t, s, newRequest(t, s, "GET", path, ""))
+		return response.StatusCode
+	}
+	for i, want := range []int{200, 200, 500, 500, 200} {
+		if got := status(openPath); got != want {
+			t.Errorf("request %d: status %d, want %d", i, got, want)
+		}
+	}
+	for range 3 {
+		if got := status(resultsPath); got != 501 {
+			t.Errorf("status %d, want 501", got)
+		}
+	}
+	s.ClearFaults()
+	if got := status(resultsPath); got != 200 {
+		t.Errorf("status %d after ClearFaults", got)
+	}
+}
+
+func TestASkippingFaultLetsTheNextOneStrike(t *testing.T) {
+	s := start(t)
+	s.Inject(horseracingtest.Fault{Skip: 1, Status: 500}, horseracingtest.Fault{Status: 501})
+	for _, want := range []int{501, 500, 200} {
+		if response, _ := do(t, s, newRequest(t, s, "GET", openPath, "")); response.StatusCode != want {
+			t.Errorf("status %d, want %d", response.StatusCode, want)
+		}
+	}
+}
+
+func TestAFaultThatMakesNoSensePanics(t *testing.T) {
+	s := start(t)
+	for _, fault := range []horseracingtest.Fault{
+		{}, {Path: "api/v1", Status: 500}, {Body: "x", ResetAfter: true}, {ResetBefore: true, Status: 500}, {ResetBefore: true, ResetAfter: true},
+		{Delay: -1}, {Skip: -1, Status: 500}, {Status: 42}, {ResetAfter: true, CutBody: 5}, {Method: "GET"},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%+v was taken", fault)
+				}
+			}()
+			s.Inject(fault)
+		}()
+	}
+}
+
+func TestADelayEndsWithTheRequest(t *testing.T) {
+	for name, slow := range map[string]func(*horseracingtest.Server){
+		"delay": func(s *horseracingtest.Server) { s.Inject(horseracingtest.Fault{Delay: time.Hour}) },
+		"drip": func(s *horseracingtest.Server) {
+			s.Inject(horseracingtest.Fault{Status: 200, Body: "[1]", Drip: time.Hour})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			slow(s)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			response, err := s.HTTPClient().Do(newRequest(t, s, "GET", resultsPath, "{}").WithContext(ctx))
+			if err == nil {
+				_, err = io.ReadAll(response.Body)
+				response.Body.Close()
+			}
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v", err)
+			}
+			awaitNoneInFlight(t, s)
+		})
+	}
+}
+
+// awaitNoneInFlight waits until the fake has no request in hand.
+func awaitNoneInFlight(t *testing.T, s *horseracingtest.Server) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if s.ResetLog(); s.MaxInFlight() == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("a request is still in hand")
+		}
+	}
+}
+
+func TestCloseEndsDelaysAndLatency(t *testing.T) {
+	for _, transport := range transports {
+		t.Run(transport.name, func(t *testing.T) {
+			s := start(t, append(transport.opts, horseracingtest.WithLatency(time.Hour))...)
+			s.Inject(
+				horseracingtest.Fault{Path: openPath, Delay: time.Hour},
+				horseracingtest.Fault{Path: registerPath, Delay: time.Hour, ResetBefore: true}, // its body stays unread
+			)
+			done := make(chan error, 3)
+			for _, r := range []*http.Request{
+				newRequest(t, s, "GET", openPath, ""), newRequest(t, s, "GET", resultsPath, ""), newRequest(t, s, "POST", registerPath, "{}"),
+			} {
+				go func() {
+					_, err := s.HTTPClient().Do(r)
+					done <- err
+				}()
+			}
+			for s.RequestCount() < 3 {
+				time.Sleep(time.Millisecond)
+			}
+			s.Close()
+			if s.ResetLog(); s.MaxInFlight() != 0 {
+				t.Error("Close left a request in hand")
+			}
+			for range 3 {
+				if err := <-done; err == nil {
+					t.Error("a request was answered")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,345 @@
+package horseracingtest_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+func race(t *testing.T, s *horseracingtest.Server, id horseracing.RaceID) horseracing.Race {
+	t.Helper()
+	races := get[[]horseracing.Race](t, s, "/api/v1/races/"+itoa(id), "")
+	if len(races) != 1 {
+		t.Fatalf("race %d: %d entries", id, len(races))
+	}
+	return races[0]
+}
+
+func openRaces(t *testing.T, s *horseracingtest.Server) []horseracing.Race {
+	t.Helper()
+	return get[[]horseracing.Race](t, s, openPath, "")
+}
+
+func TestNothingMovesWhileTheClockStandsStill(t *testing.T) {
+	s := start(t)
+	_, first := do(t, s, newRequest(t, s, "GET", openPath, ""))
+	time.Sleep(5 * time.Millisecond)
+	_, second := do(t, s, newRequest(t, s, "GET", openPath, ""))
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("open races moved:\n%s", diff)
+	}
+	if first == "[]" {
+		t.Error("no race is open at the start")
+	}
+}
+
+func TestARaceOpensFillsUpRunsAndIsPublished(t *testing.T) {
+	s := start(t, horseracingtest.WithHistory(0))
+	if got := len(allRaces(t, s)); got != 0 {
+		t.Fatalf("%d results at the start, with no history", got)
+	}
+	known := idsOf(openRaces(t, s))
+	s.Advance(5 * time.Minute)
+	var id horseracing.RaceID
+	for _, r := range openRaces(t, s) {
+		if !slices.Contains(known, r.MainRaceID) && r.Tier == horseracing.TierNameOmega {
+			id = r.MainRaceID
+		}
+	}
+	for id == 0 {
+		s.Advance(5 * time.Minute)
+		for _, r := range openRaces(t, s) {
+			if !slices.Contains(known, r.MainRaceID) && r.Tier == horseracing.TierNameOmega {
+				id = r.MainRaceID
+			}
+		}
+	}
+	opened := race(t, s, id)
+	if !opened.RegistrationOpenAt(s.Now()) || len(opened.FinalOrder) > 0 {
+		t.Errorf("the race does not begin open: %+v", opened)
+	}
+	s.Advance(opened.RegistrationDeadline.Sub(s.Now()))
+	full := race(t, s, id)
+	if len(full.Participants) <= len(opened.Participants) || len(full.Participants) < 2 {
+		t.Errorf("%d participants at first, %d at the deadline", len(opened.Participants), len(full.Participants))
+	}
+	if !slices.Contains(idsOf(openRaces(t, s)), id) {
+		t.Error("the race left the open list before its start")
+	}
+	s.Advance(opened.StartTime.Sub(s.Now()))
+	if slices.Contains(idsOf(openRaces(t, s)), id) {
+		t.Error("the race is open after its start")
+	}
+	if running := race(t, s, id); running.Status != horseracing.RaceStatusInProgress || slices.Contains(allRaces(t, s), id) {
+		t.Errorf("the race is not running: %+v", running)
+	}
+	s.Advance(35 * time.Minute)
+	finished := race(t, s, id)
+	if order, err := finished.Finishers(); err != nil || len(order) != len(full.Participants) {
+		t.Errorf("%d of %d finished: %v", len(order), len(full.Participants), err)
+	}
+	if !slices.Contains(allRaces(t, s), id) {
+		t.Error("the race is not in the results")
+	}
+}
+
+// published reads, every two minutes, in which order the results of twelve hours turn up.
+func published(t *testing.T, s *horseracingtest.Server) (races []horseracing.Race, delays []time.Duration) {
+	t.Helper()
+	seen := map[horseracing.RaceID]bool{}
+	for range 12 * 30 {
+		s.Advance(2 * time.Minute)
+		for _, body := range []string{"{}", `{"start_time_from":` + itoa(s.Now().Add(-20*time.Minute).UnixMilli()) + `}`} {
+			for _, r := range get[[]horseracing.Race](t, s, resultsPath, body) {
+				if !seen[r.MainRaceID] {
+					seen[r.MainRaceID] = true
+					races = append(races, r)
+					delays = append(delays, s.Now().Sub(r.StartTime.Time))
+				}
+			}
+		}
+	}
+	return races, delays
+}
+
+func TestResultsTurnUpOutOfOrderOneToThirtyFiveMinutesAfterTheStart(t *testing.T) {
+	s := start(t, horseracingtest.WithHistory(0))
+	races, delays := published(t, s)
+	if len(races) < 75 {
+		t.Fatalf("%d races in twelve hours", len(races))
+	}
+	behind, late := 0, 0
+	newest := races[0].StartTime.Time
+	for i, r := range races {
+		if r.StartTime.Before(newest) {
+			behind++
+		} else {
+			newest = r.StartTime.Time
+		}
+		if delays[i] < time.Minute || delays[i] > 37*time.Minute {
+			t.Errorf("race %d turned up %v after its start", r.MainRaceID, delays[i])
+		}
+		if delays[i] > 16*time.Minute {
+			late++
+		}
+	}
+	if behind < len(races)/10 || late < len(races)/20 {
+		t.Errorf("of %d races, %d turned up behind newer ones, %d late", len(races), behind, late)
+	}
+}
+
+func TestALongAdvanceEndsWhereManySmallOnesDo(t *testing.T) {
+	slow, fast := start(t), start(t)
+	for range 3 * 24 * 4 {
+		slow.Advance(15 * time.Minute)
+		openRaces(t, slow)
+	}
+	fast.Advance(3 * 24 * time.Hour)
+	for _, path := range []string{openPath, resultsPath, "/api/v1/tournaments/open", "/api/v1/tournaments/results"} {
+		_, a := do(t, slow, newRequest(t, slow, "GET", path, ""))
+		_, b := do(t, fast, newRequest(t, fast, "GET", path, ""))
+		if a != b {
+			t.Errorf("%s differs:\n%s\n%s", path, a, b)
+		}
+	}
+	if diff := cmp.Diff(allRaces(t, slow), allRaces(t, fast)); diff != "" {
+		t.Errorf("results (-slow +fast):\n%s", diff)
+	}
+}
+
+func TestWhatIsSeenDoesNotDependOnHowOftenItIsLookedAt(t *testing.T) {
+	// One race an hour: what happens to it is all that moves the fake.
+	watched := start(t, horseracingtest.WithSchedule(1), horseracingtest.WithHistory(0))
+	for step := range 180 {
+		fresh := start(t, horseracingtest.WithSchedule(1), horseracingtest.WithHistory(0))
+		fresh.Advance(time.Duration(step) * time.Minute)
+		_, a := do(t, watched, newRequest(t, watched, "GET", openPath, ""))
+		if _, b := do(t, fresh, newRequest(t, fresh, "GET", openPath, "")); a != b {
+			t.Fatalf("after %d minutes:\nwatched %s\nfresh %s", step, a, b)
+		}
+		fresh.Close()
+		watched.Advance(time.Minute)
+	}
+}
+
+func TestTheScheduleCanBeTurnedOff(t *testing.T) {
+	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(30))
+	s.Advance(48 * time.Hour)
+	if open := openRaces(t, s); len(open) != 0 {
+		t.Errorf("%d races are open", len(open))
+	}
+	if got := len(allRaces(t, s)); got != 30 {
+		t.Errorf("%d results", got)
+	}
+}
+
+func TestTheClockCanBeThatOfABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithLatency(20*time.Millisecond))
+		defer s.Close()
+		before, opened := time.Now(), idsOf(openRaces(t, s))
+		if took := time.Since(before); took != 20*time.Millisecond {
+			t.Errorf("the answer took %v of the bubble's time", took)
+		}
+		time.Sleep(3 * time.Hour)
+		for _, id := range opened {
+			if r := race(t, s, id); len(r.FinalOrder) == 0 {
+				t.Errorf("race %d has not run in three hours", id)
+			}
+		}
+		if !s.Now().Equal(time.Now()) {
+			t.Errorf("the fake's time is %v, the bubble's %v", s.Now(), time.Now())
+		}
+	})
+}
+
+func TestAnAddedRaceIsOpenAndRunsWithWhomItHas(t *testing.T) {
+	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
+	added := raceAt(s, 7, time.Hour)
+	added.Participants = []horseracing.RaceParticipant{{Number: 100}, {Number: 200}, {Number: 300}}
+	added.Status = horseracing.RaceStatusInProgress
+	s.AddRaces(added)
+	if open := openRaces(t, s); len(open) != 1 || len(open[0].Participants) != 3 || open[0].Places != 12 || open[0].Type != horseracing.RaceTypeBestTime {
+		t.Fatalf("open: %+v", open)
+	}
+	s.Advance(2 * time.Hour)
+	results := get[[]horseracing.Race](t, s, resultsPath, "")
+	if len(results) != 1 || len(results[0].FinalOrder) != 3 || results[0].Status != horseracing.RaceStatusFinished {
+		t.Errorf("results: %+v", results)
+	}
+}
+
+func TestAnAddedRaceTakesThePlaceOfTheOneWithItsID(t *testing.T) {
+	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(20))
+	s.AddRaces(raceAt(s, 7, time.Hour), raceAt(s, 8, time.Hour))
+	moved := raceAt(s, 7, 2*time.Hour)
+	s.AddRaces(moved)
+	open := openRaces(t, s)
+	if diff := cmp.Diff([]horseracing.RaceID{7, 8}, idsOf(open)); diff != "" {
+		t.Fatalf("open (-want +got):\n%s", diff)
+	}
+	if !open[0].StartTime.Equal(moved.StartTime.Time) {
+		t.Errorf("race 7 starts at %v, want %v", open[0].StartTime, moved.StartTime)
+	}
+	s.Advance(3 * time.Hour)
+	if status := race(t, s, 7).Status; status != horseracing.RaceStatusFinished {
+		t.Fatalf("race 7 has the status %q", status)
+	}
+	s.AddRaces(raceAt(s, 7, -48*time.Hour))
+	if all := allRaces(t, s); len(all) != 22 || all[0] != 8 {
+		t.Errorf("after race 7 was replaced by an older one: %v", all)
+	}
+	s.RemoveRaces(7, 8)
+	old := allRaces(t, s)[5]
+	again := raceAt(s, old, -time.Minute)
+	s.AddRaces(again)
+	all := allRaces(t, s)
+	if len(all) != 20 || all[0] != old {
+		t.Errorf("after race %d of the history was replaced by a newer one: %v", old, all)
+	}
+}
+
+func TestAddedFinishedRacesAreShownAsTheyAre(t *testing.T) {
+	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
+	var fee horseracing.BigInt
+	if err := fee.UnmarshalText([]byte("123456789012345678901234567890")); err != nil {
+		t.Fatal(err)
+	}
+	want := horseracing.Race{
+		MainRaceID: 9, StartTime: horseracing.NewTimestamp(s.Now().Add(-time.Hour)), RegistrationDeadline: horseracing.NewTimestamp(s.Now().Add(-2 * time.Hour)),
+		Type: "sideways", Length: 7, V2: true, NoEquipment: true, EntryFee: fee, Prizes: []horseracing.Number{horseracing.NewNumber(5), horseracing.NewNumber(3)},
+		Tier: "Beta", Info: horseracing.RaceInfo{Name: "Crème \"brûlée\"", HippodromeType: "a", HippodromeName: "b\n", Turf: "<c>"},
+		Places: 4, MinLevel: 2, MaxLevel: 9, Status: "void",
+		Participants: []horseracing.RaceParticipant{{Number: 5, Total: 61.25, Lane: 2}, {Number: 6, Total: 60, Lane: 1}},
+		FinalOrder:   []int{1, 0}, Winners: []int{1},
+	}
+	s.AddRaces(want)
+	got := get[[]horseracing.Race](t, s, resultsPath, `{"tier":2}`)
+	if diff := cmp.Diff([]horseracing.Race{want}, got); diff != "" {
+		t.Errorf("-added +shown:\n%s", diff)
+	}
+}
+
+func TestAnAddedRaceWithAFinalOrderIsFinishedWheneverItStarts(t *testing.T) {
+	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
+	early := raceAt(s, 7, time.Hour)
+	early.Participants, early.FinalOrder = []horseracing.RaceParticipant{{Number: 1, Total: 60, Lane: 1}}, []int{0}
+	s.AddRaces(early)
+	if open := openRaces(t, s); len(open) != 0 {
+		t.Errorf("open: %+v", open)
+	}
+	if got := get[[]horseracing.Race](t, s, resultsPath, ""); len(got) != 0 {
+		t.Errorf("before now: %v", idsOf(got))
+	}
+	s.Advance(time.Hour + time.Millisecond)
+	if got := get[[]horseracing.Race](t, s, resultsPath, ""); len(got) != 1 {
+		t.Errorf("an hour later: %v", idsOf(got))
+	}
+}
+
+func TestRemovedRacesAreGone(t *testing.T) {
+	s := start(t, horseracingtest.WithHistory(40))
+	all := allRaces(t, s)
+	open := idsOf(openRaces(t, s))
+	s.RemoveRaces(all[0], all[7], all[39], open[1], 123456789)
+	want := slices.Delete(slices.Clone(all[1:39]), 6, 7)
+	if diff := cmp.Diff(want, allRaces(t, s)); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(slices.Delete(slices.Clone(open), 1, 2), idsOf(openRaces(t, s))); diff != "" {
+		t.Errorf("open (-want +got):\n%s", diff)
+	}
+	for _, id := range []horseracing.RaceID{all[7], open[1]} {
+		if races := get[[]horseracing.Race](t, s, "/api/v1/races/"+itoa(id), ""); len(races) != 0 {
+			t.Errorf("race %d is still there", id)
+		}
+	}
+}
+
+func TestTheOffsetShiftsWhileRacesFinish(t *testing.T) {
+	s := start(t)
+	before := get[[]horseracing.Race](t, s, resultsV1Path, "")
+	s.Advance(6 * time.Hour)
+	finished := slices.Index(allRaces(t, s), before[0].MainRaceID)
+	if finished < 10 {
+		t.Fatalf("%d races finished in six hours", finished)
+	}
+	after := get[[]horseracing.Race](t, s, resultsV1Path, `{"offset":`+itoa(finished)+`}`)
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("-before +after:\n%s", diff)
+	}
+}
+
+func TestWhatCannotBeAddedPanics(t *testing.T) {
+	s := start(t)
+	when := horseracing.NewTimestamp(s.Now())
+	for name, add := range map[string]func(){
+		"race without id":           func() { s.AddRaces(horseracing.Race{StartTime: when}) },
+		"race without start":        func() { s.AddRaces(horseracing.Race{MainRaceID: 1}) },
+		"race of no tier":           func() { s.AddRaces(horseracing.Race{MainRaceID: 1, StartTime: when, Tier: "Zeta"}) },
+		"tournament without id":     func() { s.AddTournaments(horseracing.Tournament{StartTime: when}) },
+		"tournament without start":  func() { s.AddTournaments(horseracing.Tournament{ID: "x"}) },
+		"tournament of no tier":     func() { s.AddTournaments(horseracing.Tournament{ID: "x", StartTime: when, Tier: 9}) },
+		"clock put back":            func() { s.Advance(-1) },
+		"key of an unknown user":    func() { s.UserKey(horseracingtest.Users) },
+		"horses of an unknown user": func() { s.Horses(-1) },
+		"negative history":          func() { horseracingtest.NewServer(horseracingtest.WithHistory(-1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			add()
+		})
+	}
+	// None of them may leave the fake locked.
+	openRaces(t, s)
+}

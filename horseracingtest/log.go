@@ -1,0 +1,120 @@
+package horseracingtest
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Request is a request that came to the fake. It is kept as it was sent, keys
+// included: it is a tool for tests.
+type Request struct {
+	Time   time.Time // by the fake's clock
+	Method string
+	Path   string // as it was escaped, with the query if there was one
+	Header http.Header
+	Body   []byte // nil: there was none, or it was not read
+	Status int    // 0: no answer was sent, or not yet
+}
+
+// requestLog keeps the newest requests and counts all.
+type requestLog struct {
+	mu       sync.Mutex
+	limit    int
+	ring     []Request // of at most limit; request n is at n % limit
+	count    int
+	epoch    int // how often the log was reset
+	inFlight int
+	highest  int
+	ended    sync.Cond // a request ended
+}
+
+func (l *requestLog) init(limit int) {
+	l.limit = limit
+	l.ended.L = &l.mu
+}
+
+// ticket is a request's place in the log.
+type ticket struct{ epoch, number int }
+
+// begin notes a request that arrived.
+func (l *requestLog) begin(r Request) ticket {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight++
+	l.highest = max(l.highest, l.inFlight)
+	t := ticket{l.epoch, l.count}
+	if len(l.ring) < l.limit {
+		l.ring = append(l.ring, r)
+	} else if l.limit > 0 {
+		l.ring[l.count%l.limit] = r
+	}
+	l.count++
+	return t
+}
+
+// update changes what is noted of a request, if it is still there.
+func (l *requestLog) update(t ticket, change func(*Request)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t.epoch == l.epoch && l.count-t.number <= l.limit {
+		change(&l.ring[t.number%l.limit])
+	}
+}
+
+func (l *requestLog) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight--
+	l.ended.Signal()
+}
+
+// awaitEnd waits until no request is in flight.
+func (l *requestLog) awaitEnd() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.inFlight > 0 {
+		l.ended.Wait()
+	}
+}
+
+// Requests returns the newest requests in the order in which they arrived, as
+// many as [WithRequestLog] keeps.
+func (s *Server) Requests() []Request {
+	l := &s.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	requests := make([]Request, 0, len(l.ring))
+	for n := l.count - len(l.ring); n < l.count; n++ {
+		r := l.ring[n%l.limit]
+		r.Header = r.Header.Clone()
+		r.Body = append([]byte(nil), r.Body...)
+		requests = append(requests, r)
+	}
+	return requests
+}
+
+// RequestCount returns how many requests came since the start or the last
+// [Server.ResetLog], those that were not answered included.
+func (s *Server) RequestCount() int {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.log.count
+}
+
+// MaxInFlight returns how many requests were in the fake at the same time at
+// most, since the start or the last [Server.ResetLog].
+func (s *Server) MaxInFlight() int {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.log.highest
+}
+
+// ResetLog forgets the requests and starts counting anew.
+func (s *Server) ResetLog() {
+	l := &s.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ring, l.count, l.highest = nil, 0, l.inFlight
+	l.epoch++
+}

@@ -1,0 +1,145 @@
+package horseracingtest_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+func TestTheLogHoldsWhatWasSentAndAnswered(t *testing.T) {
+	s := start(t)
+	s.Advance(time.Hour)
+	do(t, s, newRequest(t, s, "GET", resultsPath, `{"tier":5}`))
+	do(t, s, newRequest(t, s, "GET", "/api/v1/horses/a%2Fb?x=1", ""))
+	requests := s.Requests()
+	if len(requests) != 2 || s.RequestCount() != 2 {
+		t.Fatalf("%d requests, count %d", len(requests), s.RequestCount())
+	}
+	first := requests[0]
+	if key := first.Header.Get("X-Api-Key"); key != s.APIKey {
+		t.Errorf("x-api-key %q", key)
+	}
+	first.Header = nil
+	want := horseracingtest.Request{Time: s.Now(), Method: "GET", Path: resultsPath, Body: []byte(`{"tier":5}`), Status: 200}
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if second := requests[1]; second.Path != "/api/v1/horses/a%2Fb?x=1" || second.Status != 400 || second.Body != nil {
+		t.Errorf("%+v", second)
+	}
+	s.ResetLog()
+	if len(s.Requests()) != 0 || s.RequestCount() != 0 || s.MaxInFlight() != 0 {
+		t.Error("ResetLog left something")
+	}
+}
+
+func TestTheLogKeepsTheNewestAndCountsAll(t *testing.T) {
+	for limit, want := range map[int][]string{
+		0: {},
+		2: {"/api/v1/horses/4", "/api/v1/horses/5"},
+		9: {"/api/v1/horses/1", "/api/v1/horses/2", "/api/v1/horses/3", "/api/v1/horses/4", "/api/v1/horses/5"},
+	} {
+		s := start(t, horseracingtest.WithRequestLog(limit))
+		for i := range 5 {
+			do(t, s, newRequest(t, s, "GET", "/api/v1/horses/"+itoa(i+1), ""))
+		}
+		paths := []string{}
+		for _, r := range s.Requests() {
+			paths = append(paths, r.Path)
+			if r.Status != http.StatusOK {
+				t.Errorf("%s: status %d", r.Path, r.Status)
+			}
+		}
+		if diff := cmp.Diff(want, paths); diff != "" || s.RequestCount() != 5 {
+			t.Errorf("limit %d, count %d (-want +got):\n%s", limit, s.RequestCount(), diff)
+		}
+	}
+}
+
+func TestARequestFromBeforeAResetLeavesTheNewLogAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := horseracingtest.NewServer(horseracingtest.WithInMemory())
+		defer s.Close()
+		s.Inject(horseracingtest.Fault{Delay: time.Second, Status: 500}, horseracingtest.Fault{Delay: time.Hour, Status: 501})
+		go attempt(t, s, "GET", openPath, "")
+		synctest.Wait()
+		s.ResetLog()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := s.HTTPClient().Do(newRequest(t, s, "GET", resultsPath, "").WithContext(ctx)); err == nil {
+			t.Error("an answer after a minute")
+		}
+		synctest.Wait()
+		if log := s.Requests(); len(log) != 1 || log[0].Path != resultsPath || log[0].Status != 0 {
+			t.Errorf("%+v", log)
+		}
+	})
+}
+
+func TestMaxInFlightIsHowManyRequestsWereThereAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithLatency(time.Second))
+		defer s.Close()
+		for _, n := range []int{3, 7, 2} {
+			var group sync.WaitGroup
+			for range n {
+				group.Go(func() {
+					if _, _, err := attempt(t, s, "GET", openPath, ""); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+		}
+		if got := s.MaxInFlight(); got != 7 {
+			t.Errorf("MaxInFlight is %d, want 7", got)
+		}
+		s.ResetLog()
+		do(t, s, newRequest(t, s, "GET", openPath, ""))
+		if got := s.MaxInFlight(); got != 1 {
+			t.Errorf("MaxInFlight is %d after a reset and one request", got)
+		}
+	})
+}
+
+func TestEverythingCanBeDoneAtTheSameTime(t *testing.T) {
+	s := start(t, horseracingtest.WithRequestLog(5))
+	var group sync.WaitGroup
+	for worker := range 4 {
+		group.Go(func() {
+			for i := range 30 {
+				for _, path := range []string{openPath, resultsPath, resultsV1Path, "/api/v1/tournaments/results", "/api/v1/races/" + itoa(4000+i)} {
+					if _, _, err := attempt(t, s, "GET", path, ""); err != nil {
+						t.Error(err)
+					}
+				}
+				switch worker {
+				case 0:
+					s.Advance(10 * time.Minute)
+				case 1:
+					s.AddRaces(raceAt(s, 7, time.Hour))
+					if _, _, err := attempt(t, s, "POST", registerPath, registration(s)); err != nil {
+						t.Error(err)
+					}
+					s.RemoveRaces(7)
+				case 2:
+					s.Inject(horseracingtest.Fault{Path: "/api/v1/horses", Status: 500})
+					s.ClearFaults()
+					s.ResetLog()
+				case 3:
+					s.Requests()
+					s.Registrations()
+					s.MaxInFlight()
+				}
+			}
+		})
+	}
+	group.Wait()
+}

@@ -1,0 +1,183 @@
+package horseracingtest
+
+import "net/http"
+
+// horse answers section 4.1 of the interface document.
+func (s *Server) horse(r *request) ([]byte, *refusal) {
+	number, no := r.horse()
+	if no != nil {
+		return nil, no
+	}
+	return appendHorse(nil, s.world.horse(number), r.now), nil
+}
+
+func (r *request) horse() (int64, *refusal) {
+	number, no := r.integer("horse_number")
+	if no == nil && !knownHorse(number) {
+		no = refuse(http.StatusNotFound, "unknown_horse", "there is no horse %d; this fake has 1 to %d", number, horseCount)
+	}
+	return number, no
+}
+
+// userHorses answers section 4.2.
+func (s *Server) userHorses(r *request) ([]byte, *refusal) {
+	var key string
+	if no := parseBody(r.body, member{name: "user_key", text: &key, required: true}); no != nil {
+		return nil, no
+	}
+	user, no := s.userOf(key)
+	if no != nil {
+		return nil, no
+	}
+	horses := s.Horses(user)
+	return appendList(nil, len(horses), func(b []byte, i int) []byte {
+		return appendHorse(b, s.world.horse(int64(horses[i])), r.now)
+	}), nil
+}
+
+// missions answers section 4.3.
+func (s *Server) missions(r *request) ([]byte, *refusal) {
+	number, no := r.horse()
+	if no != nil {
+		return nil, no
+	}
+	return s.world.appendMissions(nil, number), nil
+}
+
+// breeding answers section 4.4.
+func (s *Server) breeding(r *request) ([]byte, *refusal) {
+	return s.world.appendBreeding(nil, r.now), nil
+}
+
+// results answers section 4.5.
+func (s *Server) results(r *request) ([]byte, *refusal) {
+	tier, before, no := r.timeQuery()
+	if no != nil {
+		return nil, no
+	}
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	return s.world.appendRaces(tier, s.world.races[tier].before(before), asFinished), nil
+}
+
+// resultsV1 answers section 4.6.
+func (s *Server) resultsV1(r *request) ([]byte, *refusal) {
+	tier, offset := int64(omega), int64(0)
+	if no := parseBody(r.body, member{name: "tier", number: &tier}, member{name: "offset", number: &offset}); no != nil {
+		return nil, no
+	}
+	if no := checkTier(tier); no != nil {
+		return nil, no
+	}
+	if offset < 0 {
+		return nil, refuse(http.StatusBadRequest, "out_of_range", "offset must not be negative, got %d", offset)
+	}
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	return s.world.appendRaces(int(tier), s.world.races[tier].skip(int(offset)), asFinishedV1), nil
+}
+
+// timeQuery reads the body of the listings that are paged by start_time_from.
+func (r *request) timeQuery() (tier int, before int64, no *refusal) {
+	id := int64(omega)
+	before = r.now
+	if no := parseBody(r.body, member{name: "tier", number: &id}, member{name: "start_time_from", number: &before}); no != nil {
+		return 0, 0, no
+	}
+	return int(id), before, checkTier(id)
+}
+
+func checkTier(id int64) *refusal {
+	if !knownTier(id) {
+		return refuse(http.StatusBadRequest, "unknown_tier", "there is no tier %d; this fake has 1 to %d", id, len(tierNames)-1)
+	}
+	return nil
+}
+
+// appendRaces writes a page of results.
+func (w *world) appendRaces(tier int, page []place[*liveRace], form raceForm) []byte {
+	var past race
+	b := make([]byte, 0, 1024*len(page)+2)
+	return appendList(b, len(page), func(b []byte, i int) []byte {
+		if page[i].index < 0 {
+			return appendRace(b, &page[i].entry.race, form)
+		}
+		w.pastRace(&past, tier, page[i].index)
+		return appendRace(b, &past, form)
+	})
+}
+
+// openRaces answers section 4.7.
+func (s *Server) openRaces(r *request) ([]byte, *refusal) {
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	var open []*liveRace
+	for _, race := range s.world.upcoming {
+		if race.isOpen(r.now) {
+			open = append(open, race)
+		}
+	}
+	return appendList(nil, len(open), func(b []byte, i int) []byte { return appendRace(b, &open[i].race, asOpen) }), nil
+}
+
+// race answers section 4.8: with an array of the one race, or of none.
+func (s *Server) race(r *request) ([]byte, *refusal) {
+	id, no := r.integer("raceId")
+	if no != nil {
+		return nil, no
+	}
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	b := []byte{'['}
+	if race := s.world.live[id]; race != nil && race.isFinished {
+		b = appendRace(b, &race.race, asFinishedByID)
+	} else if race != nil {
+		b = appendRace(b, &race.race, asOpen)
+	} else if tier, index := s.world.pastIndex(id); tier > 0 {
+		var past liveRace
+		s.world.pastRace(&past.race, tier, index)
+		b = appendRace(b, &past.race, asFinishedByID)
+	}
+	return append(b, ']'), nil
+}
+
+// tournamentResults answers section 4.10.
+func (s *Server) tournamentResults(r *request) ([]byte, *refusal) {
+	tier, before, no := r.timeQuery()
+	if no != nil {
+		return nil, no
+	}
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	page := s.world.cups[tier].before(before)
+	return appendList(nil, len(page), func(b []byte, i int) []byte {
+		t := page[i].entry
+		if page[i].index >= 0 {
+			t = s.world.pastTournament(tier, page[i].index)
+		}
+		return appendTournament(b, t, r.now)
+	}), nil
+}
+
+// openTournaments answers section 4.11: with an array of all that are not
+// over, since the document lists the ongoing ones at the same path.
+func (s *Server) openTournaments(r *request) ([]byte, *refusal) {
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	open := s.world.current
+	return appendList(nil, len(open), func(b []byte, i int) []byte { return appendTournament(b, open[i], r.now) }), nil
+}
+
+// tournament answers section 4.12: with an object.
+func (s *Server) tournament(r *request) ([]byte, *refusal) {
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	t := s.world.tournament(r.argument)
+	if t == nil {
+		return nil, refuse(http.StatusNotFound, "unknown_tournament", "there is no tournament %.100q", r.argument)
+	}
+	return appendTournament(nil, t, r.now), nil
+}
+
+// missionCatalogue answers section 4.13.
+func (s *Server) missionCatalogue(*request) ([]byte, *refusal) { return appendCatalogue(nil), nil }

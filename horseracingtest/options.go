@@ -1,0 +1,100 @@
+package horseracingtest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Option changes what [NewServer] and [Start] start.
+type Option func(*settings)
+
+type settings struct {
+	seed     uint64
+	history  int
+	perHour  int
+	now      func() time.Time
+	latency  time.Duration
+	tls      bool
+	inMemory bool
+	addr     string
+	apiKey   string
+	logged   int
+}
+
+func newSettings(opts []Option) (*settings, error) {
+	set := &settings{
+		seed:    1,
+		history: 2000,
+		perHour: 12,
+		now:     func() time.Time { return standstill },
+		addr:    "127.0.0.1:0",
+		logged:  10_000,
+	}
+	for _, opt := range opts {
+		opt(set)
+	}
+	switch {
+	case set.history < 0 || set.history > maxHistory:
+		return nil, fmt.Errorf("a history of %d races: it can have 0 to %d", set.history, maxHistory)
+	case set.perHour < 0 || set.perHour > maxPerHour:
+		return nil, fmt.Errorf("%d new races an hour: there can be 0 to %d", set.perHour, maxPerHour)
+	case set.latency < 0:
+		return nil, errors.New("the latency cannot be negative")
+	case set.logged < 0:
+		return nil, errors.New("the request log cannot keep a negative number of requests")
+	case set.inMemory && set.addr != "127.0.0.1:0":
+		return nil, errors.New("a fake in memory has no address to listen at")
+	}
+	return set, nil
+}
+
+const (
+	maxHistory = 100_000_000
+	maxPerHour = 3600
+)
+
+// WithSeed chooses which service it is: the same seed gives the same horses,
+// races and keys. The default is 1.
+func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
+
+// WithHistory sets how many finished races of the default tier lie before the
+// start; each other tier has a tenth as many, and there is a tournament for
+// every forty races. They are computed when asked for and take no memory to
+// speak of: a million is fine. The default is 2,000.
+func WithHistory(races int) Option { return func(s *settings) { s.history = races } }
+
+// WithClock makes the fake follow a clock, time.Now say: that of a program, or
+// inside a bubble of testing/synctest the bubble's. Without it the fake's
+// clock stands still, so that nothing happens but what a test asks for with
+// [Server.Advance].
+func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
+
+// WithSchedule sets how many races open in an hour of the fake's clock, at
+// most 3,600. With 0 nothing opens on its own, no tournaments either. The
+// default is 12.
+func WithSchedule(perHour int) Option { return func(s *settings) { s.perHour = perHour } }
+
+// WithLatency makes every answer wait this long after the request was handled.
+// The wait ends when the request is given up.
+func WithLatency(d time.Duration) Option { return func(s *settings) { s.latency = d } }
+
+// WithTLS makes the fake serve HTTPS, and with it HTTP/2. Only the clients
+// that come from the server trust its certificate.
+func WithTLS() Option { return func(s *settings) { s.tls = true } }
+
+// WithInMemory makes the fake do without sockets, so that it can run inside a
+// bubble of testing/synctest. Only the clients that come from the server reach it.
+func WithInMemory() Option { return func(s *settings) { s.inMemory = true } }
+
+// WithAddr sets the TCP address to listen at. The default is a free port of
+// the loopback interface.
+func WithAddr(addr string) Option { return func(s *settings) { s.addr = addr } }
+
+// WithAPIKey sets the application key that is accepted. The default follows
+// from the seed.
+func WithAPIKey(key string) Option { return func(s *settings) { s.apiKey = key } }
+
+// WithRequestLog sets how many requests [Server.Requests] remembers, the
+// newest ones. Counts are exact whatever it is. The default is 10,000.
+func WithRequestLog(n int) Option { return func(s *settings) { s.logged = n } }

@@ -1,0 +1,137 @@
+package horseracingtest
+
+import (
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// request is a request that came to a known operation with the right headers.
+type request struct {
+	argument string // what stands in the place of the path's parameter
+	body     []byte
+	now      int64
+}
+
+// operation is one of the operations of the interface document, section 4.
+type operation struct {
+	method, path string // path may end in one parameter: "/api/v1/horses/{horse_number}"
+	takesBody    bool
+	answer       func(*Server, *request) ([]byte, *refusal)
+}
+
+// operations are in the order of the document. A parameter stands behind the
+// operations whose fixed path it would also match.
+var operations = []operation{
+	{http.MethodGet, "/api/v1/horses/user", true, (*Server).userHorses},
+	{http.MethodGet, "/api/v1/horses/{horse_number}", false, (*Server).horse},
+	{http.MethodGet, "/api/v1/horses/missions/{horse_number}", false, (*Server).missions},
+	{http.MethodGet, "/api/v1/horses/breeding/open", false, (*Server).breeding},
+	{http.MethodGet, "/api/v2/races/results", true, (*Server).results},
+	{http.MethodGet, "/api/v1/races/results", true, (*Server).resultsV1},
+	{http.MethodGet, "/api/v1/races/open", false, (*Server).openRaces},
+	{http.MethodPost, "/api/v1/races/register", true, (*Server).register},
+	{http.MethodGet, "/api/v1/races/{raceId}", false, (*Server).race},
+	{http.MethodGet, "/api/v1/tournaments/results", true, (*Server).tournamentResults},
+	{http.MethodGet, "/api/v1/tournaments/open", false, (*Server).openTournaments},
+	{http.MethodGet, "/api/v1/tournaments/{tournamentId}", false, (*Server).tournament},
+	{http.MethodGet, "/api/v1/missions", false, (*Server).missionCatalogue},
+}
+
+// find returns the operation at a path, as it was escaped in the request.
+func find(path string) (op *operation, argument string, no *refusal) {
+	for i := range operations {
+		op := &operations[i]
+		fixed, _, parameter := strings.Cut(op.path, "{")
+		rest, ok := strings.CutPrefix(path, fixed)
+		switch {
+		case !ok, !parameter && rest != "", parameter && (rest == "" || strings.Contains(rest, "/")):
+			continue
+		}
+		argument, err := url.PathUnescape(rest)
+		if err != nil {
+			return nil, "", refuse(http.StatusBadRequest, "invalid_path", "the path is badly escaped: %v", err)
+		}
+		return op, argument, nil
+	}
+	return nil, "", refuse(http.StatusNotFound, "unknown_path", "there is no operation at the path %.200s", path)
+}
+
+// handle answers a request as the service would.
+func (s *Server) handle(r *http.Request, body []byte, no *refusal) answer {
+	op, argument, unknown := find(r.URL.EscapedPath())
+	if unknown != nil {
+		return unknown.answer()
+	}
+	if r.Method != op.method {
+		no := refuse(http.StatusMethodNotAllowed, "wrong_method", "%s takes %s, not %s", op.path, op.method, r.Method)
+		no.allow = op.method
+		return no.answer()
+	}
+	if no := s.checkHeaders(r); no != nil {
+		return no.answer()
+	}
+	switch {
+	case r.URL.RawQuery != "" || r.URL.ForceQuery:
+		no = refuse(http.StatusBadRequest, "unexpected_query", "%s %s takes no query parameters: %s", op.method, op.path, whereParametersGo(op))
+	case no == nil && !op.takesBody && len(body) > 0:
+		no = refuse(http.StatusBadRequest, "unexpected_body", "%s %s takes no request body, but %d bytes came", op.method, op.path, len(body))
+	}
+	if no != nil {
+		return no.answer()
+	}
+	now := s.clock.millis()
+	s.world.catchUp(now)
+	b, no := op.answer(s, &request{argument: argument, body: body, now: now})
+	if no != nil {
+		return no.answer()
+	}
+	return answer{status: http.StatusOK, body: b}
+}
+
+func whereParametersGo(op *operation) string {
+	if op.takesBody {
+		return "they go into the JSON body"
+	}
+	return "it has none but what its path shows"
+}
+
+// checkHeaders checks the two headers that every operation requires (interface
+// document, section 4).
+func (s *Server) checkHeaders(r *http.Request) *refusal {
+	switch keys := r.Header.Values("X-Api-Key"); {
+	case len(keys) == 0:
+		return refuse(http.StatusUnauthorized, "no_api_key", "the header x-api-key is missing")
+	case len(keys) > 1:
+		return refuse(http.StatusBadRequest, "invalid_header", "the header x-api-key came %d times", len(keys))
+	case keys[0] == "":
+		return refuse(http.StatusUnauthorized, "no_api_key", "the header x-api-key is empty")
+	case keys[0] != s.APIKey:
+		return refuse(http.StatusUnauthorized, "unknown_api_key", "the header x-api-key holds no application key that this service knows")
+	}
+	switch types := r.Header.Values("Content-Type"); {
+	case len(types) == 0:
+		return refuse(http.StatusUnsupportedMediaType, "no_content_type", "the header content-type is missing; every operation requires application/json, GET too")
+	case len(types) > 1:
+		return refuse(http.StatusBadRequest, "invalid_header", "the header content-type came %d times", len(types))
+	case types[0] == "application/json":
+	default:
+		kind, parameters, err := mime.ParseMediaType(types[0])
+		charset, named := parameters["charset"]
+		if err != nil || kind != "application/json" || named && !strings.EqualFold(charset, "utf-8") || len(parameters) > 1 || len(parameters) == 1 && !named {
+			return refuse(http.StatusUnsupportedMediaType, "wrong_content_type", "the header content-type must be application/json, not %.100q", types[0])
+		}
+	}
+	return nil
+}
+
+// integer reads the path parameter of an operation that takes a number.
+func (r *request) integer(name string) (int64, *refusal) {
+	n, err := strconv.ParseInt(r.argument, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != r.argument {
+		return 0, refuse(http.StatusBadRequest, "invalid_path", "%s in the path must be an integer, got %.100q", name, r.argument)
+	}
+	return n, nil
+}

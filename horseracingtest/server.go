@@ -1,0 +1,231 @@
+package horseracingtest
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// Users is how many users the fake has keys for, numbered from 0.
+const Users = 4
+
+// Server is a running fake of the service. Its methods can be called from
+// several goroutines.
+type Server struct {
+	URL    string // the base URL, without a trailing slash
+	APIKey string // an application key that it accepts
+
+	clock    clock
+	world    *world
+	faults   faults
+	log      requestLog
+	settings *settings
+	userKeys map[string]int
+
+	http    *http.Server
+	client  *http.Client
+	closing chan struct{}
+	close   sync.Once
+	serving sync.WaitGroup // the goroutine that accepts
+	conns   sync.WaitGroup // connections
+}
+
+// NewServer starts a fake of the service. Like [net/http/httptest.NewServer] it
+// panics if it cannot. The caller closes it when done.
+func NewServer(opts ...Option) *Server {
+	s, err := Start(opts...)
+	if err != nil {
+		panic("horseracingtest: " + err.Error())
+	}
+	return s
+}
+
+// Start is NewServer for programs: it returns an error where an option makes
+// no sense or the address cannot be listened at.
+func Start(opts ...Option) (*Server, error) {
+	set, err := newSettings(opts)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{settings: set, closing: make(chan struct{}), userKeys: make(map[string]int)}
+	s.clock.now = set.now
+	s.log.init(set.logged)
+	s.world = newWorld(set.seed, s.clock.millis(), set.history, set.perHour)
+	s.APIKey = set.apiKey
+	if s.APIKey == "" {
+		s.APIKey = fmt.Sprintf("app-key-%016x", uint64(drawFrom(set.seed, forKeys, 0)))
+	}
+	for user := range Users {
+		s.userKeys[s.userKey(user)] = user
+	}
+	if err := s.listen(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// listen starts to serve, and makes the client that fits.
+func (s *Server) listen() error {
+	transport := &http.Transport{MaxIdleConnsPerHost: 256, ForceAttemptHTTP2: true}
+	var listener net.Listener
+	if s.settings.inMemory {
+		p := newPipes()
+		listener = p
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx) }
+	} else {
+		tcp, err := net.Listen("tcp", s.settings.addr)
+		if err != nil {
+			return err
+		}
+		listener = tcp
+	}
+	s.http = &http.Server{
+		Handler:   http.HandlerFunc(s.serve),
+		ErrorLog:  log.New(io.Discard, "", 0), // handshakes that fail are what some tests want
+		ConnState: s.track,
+	}
+	s.URL = "http://" + listener.Addr().String()
+	serve := func() { s.http.Serve(listener) }
+	if s.settings.tls {
+		certificate, roots, err := newCertificate()
+		if err != nil {
+			listener.Close()
+			return err
+		}
+		s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
+		transport.TLSClientConfig = trusting(roots)
+		s.URL = "https://" + listener.Addr().String()
+		serve = func() { s.http.ServeTLS(listener, "", "") }
+	}
+	s.client = &http.Client{Transport: transport}
+	s.serving.Go(serve)
+	return nil
+}
+
+// trusting is the configuration of a client that trusts these roots alone,
+// by whatever name it reaches the server.
+func trusting(roots *x509.CertPool) *tls.Config {
+	return &tls.Config{RootCAs: roots, ServerName: "localhost"}
+}
+
+// track counts the connections that Close waits for.
+func (s *Server) track(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.conns.Add(1)
+	case http.StateHijacked, http.StateClosed:
+		s.conns.Done()
+	}
+}
+
+// Close stops the fake: waits end, connections are dropped. It returns when
+// none of the fake's goroutines is left. It can be called more than once.
+func (s *Server) Close() {
+	s.close.Do(func() {
+		close(s.closing)
+		s.http.Close()
+		s.serving.Wait()
+		s.http.Close() // what was accepted meanwhile
+		s.client.CloseIdleConnections()
+		s.conns.Wait()
+		s.log.awaitEnd()
+	})
+}
+
+// HTTPClient returns an HTTP client that speaks to the fake: it trusts its
+// certificate, and reaches it in memory if that is where it is.
+func (s *Server) HTTPClient() *http.Client { return s.client }
+
+// Client returns a client of the fake, ready to use. The options come on top
+// of what it needs to reach the fake. It panics if one of them is invalid.
+func (s *Server) Client(opts ...horseracing.Option) *horseracing.Client {
+	opts = append([]horseracing.Option{horseracing.WithHTTPClient(s.client)}, opts...)
+	client, err := horseracing.NewClient(s.URL, s.APIKey, opts...)
+	if err != nil {
+		panic("horseracingtest: " + err.Error())
+	}
+	return client
+}
+
+// UserKey returns the key of a user. It panics unless user is from 0 to Users-1.
+func (s *Server) UserKey(user int) horseracing.UserKey {
+	mustBeUser(user)
+	return horseracing.UserKey(s.userKey(user))
+}
+
+func (s *Server) userKey(user int) string {
+	return fmt.Sprintf("user-key-%d-%016x", user, uint64(drawFrom(s.settings.seed, forKeys, uint64(user)+1)))
+}
+
+// userOf returns the user a key belongs to.
+func (s *Server) userOf(key string) (int, *refusal) {
+	user, ok := s.userKeys[key]
+	if !ok {
+		return 0, refuse(http.StatusForbidden, "unknown_user_key", "the user_key belongs to no user that this service knows")
+	}
+	return user, nil
+}
+
+// Horses returns the horses of a user, in ascending order. The levels of each
+// user's horses are 15, 35, 50, 5, 75 and 100. It panics unless user is from 0
+// to Users-1.
+func (s *Server) Horses(user int) []horseracing.HorseNumber {
+	mustBeUser(user)
+	horses := make([]horseracing.HorseNumber, horsesPerUser)
+	for i := range horses {
+		horses[i] = horseracing.HorseNumber(user*horsesPerUser + i + 1)
+	}
+	return horses
+}
+
+func mustBeUser(user int) {
+	if user < 0 || user >= Users {
+		panic(fmt.Sprintf("horseracingtest: there is no user %d, only 0 to %d", user, Users-1))
+	}
+}
+
+// serve takes a request through the log, the faults and the service.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	ticket := s.log.begin(Request{Time: s.clock.Now(), Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header})
+	defer s.log.end()
+
+	fault := s.faults.strike(r)
+	var body []byte
+	var no *refusal
+	if !fault.ResetBefore {
+		// Before any delay: net/http notices that a client has given up only
+		// once the body was read.
+		body, no = readBody(w, r)
+		s.log.update(ticket, func(r *Request) { r.Body = body })
+	}
+	if !s.wait(r.Context(), fault.Delay) {
+		panic(http.ErrAbortHandler)
+	}
+	if fault.ResetBefore {
+		drop(w)
+	}
+	a := answer{status: fault.Status, body: []byte(fault.Body)}
+	if fault.Status == 0 {
+		if fault.IgnoreBody {
+			body, no = nil, nil
+		}
+		a = s.handle(r, body, no)
+	}
+	if !s.wait(r.Context(), s.settings.latency) {
+		panic(http.ErrAbortHandler)
+	}
+	if fault.ResetAfter {
+		drop(w)
+	}
+	// Noted before it is sent: a test that has the answer finds it in the log.
+	s.log.update(ticket, func(r *Request) { r.Status = a.status })
+	s.send(w, r, a, &fault)
+}

@@ -1,0 +1,158 @@
+package horseracingtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// AddRaces puts races into the service, each in the place of the race with the
+// same MainRaceID if there is one. A race that has a FinalOrder, or whose
+// StartTime has passed, goes to the results as it is. The others are open:
+// they take registrations until their deadline, run, and turn up in the results
+// one to thirty-five minutes after their start, as races of the schedule do;
+// no horses come in but those that are given or registered.
+//
+// MainRaceID and StartTime are needed. What is left empty gets a value: the
+// deadline is the start, Tier is Omega, Type is best_time, Places is 12 (or
+// more, if there are more participants), MaxLevel is 100. It panics if a race
+// lacks what is needed or names a tier that the fake does not have.
+func (s *Server) AddRaces(races ...horseracing.Race) {
+	now := s.clock.millis()
+	s.world.catchUp(now)
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	for i := range races {
+		r, finished := s.world.given(&races[i], now)
+		s.world.addLive(r)
+		if finished {
+			s.world.publish(r)
+		}
+	}
+}
+
+// publish moves a race to the results at once.
+func (w *world) publish(r *liveRace) {
+	r.isFinished = true
+	w.upcoming = slices.DeleteFunc(w.upcoming, func(other *liveRace) bool { return other == r })
+	w.races[r.tier].add(order[int64]{r.start, r.id}, r)
+}
+
+// given turns a race as users write it into one as the service knows it.
+func (w *world) given(from *horseracing.Race, now int64) (_ *liveRace, finished bool) {
+	r := &liveRace{key: uint64(drawFrom(w.seed, forLiveRaces, uint64(from.MainRaceID)))}
+	r.race = race{
+		oid: from.ID, id: int64(from.MainRaceID), start: from.StartTime.UnixMilli(), deadline: from.RegistrationDeadline.UnixMilli(),
+		kind: string(from.Type), length: from.Length, v2: from.V2, noEquipment: from.NoEquipment,
+		money: money{fee: from.EntryFee.String(), prizes: "[]"}, tier: tierOf(string(from.Tier)),
+		info:   raceInfo{from.Info.Name, from.Info.HippodromeType, from.Info.HippodromeName, from.Info.Turf},
+		places: from.Places, minLevel: from.MinLevel, maxLevel: from.MaxLevel, status: string(from.Status),
+		finalOrder: slices.Clone(from.FinalOrder), winners: slices.Clone(from.Winners),
+	}
+	if from.Tier == "" {
+		r.tier = omega
+	}
+	switch {
+	case r.id <= 0:
+		panic("horseracingtest: a race to add has no MainRaceID")
+	case from.StartTime.IsZero():
+		panic(fmt.Sprintf("horseracingtest: race %d has no StartTime", r.id))
+	case r.tier == 0:
+		panic(fmt.Sprintf("horseracingtest: race %d: there is no tier %q, only %s", r.id, from.Tier, strings.Join(tierNames[1:], ", ")))
+	}
+	if from.RegistrationDeadline.IsZero() {
+		r.deadline = r.start
+	}
+	if r.maxLevel == 0 {
+		r.maxLevel = 100
+	}
+	if r.places == 0 {
+		r.places = max(12, len(from.Participants))
+	}
+	r.worstTime = from.Type == horseracing.RaceTypeWorstTime
+	if len(from.Prizes) > 0 {
+		prizes := make([]string, len(from.Prizes))
+		for i, p := range from.Prizes {
+			prizes[i] = p.String()
+		}
+		r.money.prizes = "[" + strings.Join(prizes, ",") + "]"
+	}
+	for _, p := range from.Participants {
+		r.participants = append(r.participants, participant{int64(p.Number), p.Total, p.Lane})
+	}
+	r.runs()
+	return r, len(from.FinalOrder) > 0 || r.start <= now
+}
+
+// RemoveRaces takes races out of the service, as if they had never been. Ids
+// of races that do not exist are ignored.
+func (s *Server) RemoveRaces(ids ...horseracing.RaceID) {
+	s.world.catchUp(s.clock.millis())
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	for _, id := range ids {
+		s.world.removeRace(int64(id))
+	}
+}
+
+// AddTournaments puts tournaments into the service, each in the place of one
+// that was added before with the same ID. Those with Status 2 go to the
+// results, the others are open. They are shown as they are given and do not
+// change with the clock. ID and StartTime are needed; Tier is Omega where it
+// is left empty. It panics if a tournament lacks what is needed, or is of a
+// tier that the fake does not have.
+func (s *Server) AddTournaments(tournaments ...horseracing.Tournament) {
+	s.world.catchUp(s.clock.millis())
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	for _, from := range tournaments {
+		if from.Tier == 0 {
+			from.Tier = horseracing.TierOmega
+		}
+		switch {
+		case from.ID == "":
+			panic("horseracingtest: a tournament to add has no ID")
+		case from.StartTime.IsZero():
+			panic(fmt.Sprintf("horseracingtest: tournament %s has no StartTime", from.ID))
+		case !knownTier(int64(from.Tier)):
+			panic(fmt.Sprintf("horseracingtest: tournament %s: there is no tier %d", from.ID, from.Tier))
+		}
+		// The service has no absent lists.
+		from.Prizes = notNil(from.Prizes)
+		from.Participants = notNil(from.Participants)
+		from.AdditionalPrizes = notNil(from.AdditionalPrizes)
+		from.Stages = slices.Clone(notNil(from.Stages))
+		for i := range from.Stages {
+			from.Stages[i].Results = notNil(from.Stages[i].Results)
+		}
+		given, err := json.Marshal(from)
+		if err != nil {
+			panic(fmt.Sprintf("horseracingtest: tournament %s: %v", from.ID, err))
+		}
+		t := &tournament{id: string(from.ID), tier: int(from.Tier), start: from.StartTime.UnixMilli(), given: given}
+		s.world.addTournament(t, from.Status == cupIsOver)
+	}
+}
+
+func notNil[E any](list []E) []E {
+	if list == nil {
+		return []E{}
+	}
+	return list
+}
+
+func (w *world) addTournament(t *tournament, over bool) {
+	if old := w.tournaments[t.id]; old != nil {
+		w.current = slices.DeleteFunc(w.current, func(other *tournament) bool { return other == old })
+		w.cups[old.tier].remove(order[string]{old.start, old.id})
+	}
+	w.tournaments[t.id] = t
+	if over {
+		w.cups[t.tier].add(order[string]{t.start, t.id}, t)
+	} else {
+		w.current = append(w.current, t)
+	}
+}

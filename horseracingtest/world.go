@@ -1,0 +1,178 @@
+package horseracingtest
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// world is the state of the service: what there was before the start, which
+// is computed, and what has happened since, which is stored. It moves only
+// when it is asked to catch up with the clock.
+type world struct {
+	seed     uint64
+	begin    int64 // when the fake was started
+	races    [omega + 1]raceListing
+	cups     [omega + 1]tournamentListing
+	schedule schedule
+	due      atomic.Int64 // when the next thing happens
+
+	mu            sync.RWMutex // guards what follows and what the listings keep
+	live          map[int64]*liveRace
+	upcoming      []*liveRace // not yet published, by id
+	nextRace      int         // the next one of the schedule to open
+	tournaments   map[string]*tournament
+	current       []*tournament // open or running
+	nextCup       int           // the next tournament to open
+	registrations []Registration
+}
+
+// raceListing is the results listing of one tier. Its past races have
+// consecutive ids.
+type raceListing struct {
+	listing[int64, *liveRace]
+	firstID int64
+}
+
+type tournamentListing struct{ listing[string, *tournament] }
+
+// newWorld makes up what lies before the start: as many races as asked for in
+// the default tier, a tenth of them in each of the others, and a tournament
+// for every forty races.
+func newWorld(seed uint64, begin int64, history, perHour int) *world {
+	w := &world{
+		seed:        seed,
+		begin:       begin,
+		schedule:    newSchedule(seed, begin, perHour),
+		live:        make(map[int64]*liveRace),
+		tournaments: make(map[string]*tournament),
+	}
+	id := int64(1001)
+	for tier := omega; tier > 0; tier-- {
+		n := history
+		if tier != omega {
+			n = history / 10
+		}
+		own := drawFrom(seed, forRaces, uint64(tier))
+		races := &w.races[tier]
+		races.firstID = id
+		races.past = newTimeline(own.next(), n, begin-hourMillis)
+		races.id = func(index int) int64 { return races.firstID + int64(index) }
+		id += int64(n)
+
+		cups := &w.cups[tier]
+		cups.past = newTimeline(own.next(), (n+39)/40, begin-dayMillis)
+		cups.id = func(index int) string { return w.pastTournament(tier, index).id }
+	}
+	w.schedule.firstID = (id/1000 + 1) * 1000
+	w.nextRace = w.schedule.firstRace()
+	w.nextCup = w.schedule.firstCup()
+	w.due.Store(math.MinInt64)
+	return w
+}
+
+// catchUp makes happen what was to happen until now.
+func (w *world) catchUp(now int64) {
+	if now < w.due.Load() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	next := int64(math.MaxInt64)
+	for ; w.schedule.perHour > 0; w.nextRace++ {
+		if opens := w.schedule.opens(w.nextRace); opens > now {
+			next = min(next, opens)
+			break
+		}
+		r := w.schedule.race(w.nextRace)
+		if _, taken := w.live[r.id]; !taken && r.start > w.begin {
+			w.addLive(r)
+		}
+	}
+	for ; w.schedule.perHour > 0; w.nextCup++ {
+		if opens := w.schedule.cupOpens(w.nextCup); opens > now {
+			next = min(next, opens)
+			break
+		}
+		if t := w.schedule.cup(w.nextCup); t.ends() > w.begin {
+			w.tournaments[t.id] = t
+			w.current = append(w.current, t)
+		}
+	}
+	w.upcoming = slices.DeleteFunc(w.upcoming, func(r *liveRace) bool {
+		if due := r.catchUp(now); due != published {
+			next = min(next, due)
+			return false
+		}
+		w.races[r.tier].add(order[int64]{r.start, r.id}, r)
+		return true
+	})
+	w.current = slices.DeleteFunc(w.current, func(t *tournament) bool {
+		if t.given != nil || now < t.ends() {
+			if t.given == nil {
+				next = min(next, t.ends())
+			}
+			return false
+		}
+		w.cups[t.tier].add(order[string]{t.start, t.id}, t)
+		return true
+	})
+	w.due.Store(next)
+}
+
+// addLive takes a race in, in the place of one with the same id.
+func (w *world) addLive(r *liveRace) {
+	w.removeRace(r.id)
+	w.live[r.id] = r
+	i, _ := slices.BinarySearchFunc(w.upcoming, r.id, func(r *liveRace, id int64) int { return cmp.Compare(r.id, id) })
+	w.upcoming = slices.Insert(w.upcoming, i, r)
+	w.due.Store(math.MinInt64)
+}
+
+// removeRace takes a race out, wherever it is.
+func (w *world) removeRace(id int64) {
+	if r := w.live[id]; r != nil {
+		delete(w.live, id)
+		w.upcoming = slices.DeleteFunc(w.upcoming, func(other *liveRace) bool { return other == r })
+		w.races[r.tier].remove(order[int64]{r.start, id})
+	}
+	if tier, index := w.pastIndex(id); tier > 0 {
+		w.races[tier].removePast(index)
+	}
+}
+
+// pastIndex finds the race of the past that has that id; tier 0: there is none.
+func (w *world) pastIndex(id int64) (tier, index int) {
+	for tier := range w.races {
+		races := &w.races[tier]
+		if i := id - races.firstID; i >= 0 && i < int64(races.past.n) && races.has(int(i)) {
+			return tier, int(i)
+		}
+	}
+	return 0, 0
+}
+
+// pastRace makes up a race of the past.
+func (w *world) pastRace(r *race, tier, index int) {
+	races := &w.races[tier]
+	d := drawFrom(races.past.seed, forRaces, uint64(index))
+	r.tier = tier
+	r.id = races.firstID + int64(index)
+	r.start = races.past.start(index)
+	r.deadline = r.start - int64(d.between(1, 5))*minuteMillis
+	r.describe(&d)
+	n := r.places
+	if d.oneIn(4) {
+		n = d.between(2, r.places)
+	}
+	// An odd stride through a number of horses that is a power of two meets no
+	// horse twice.
+	horse, stride := d.below(horseCount), 2*d.below(horseCount/2)+1
+	r.participants = r.participants[:0]
+	for i := range n {
+		r.participants = append(r.participants, participant{horse: int64(1 + (horse+i*stride)%horseCount)})
+	}
+	r.run(&d)
+}
