@@ -1,0 +1,378 @@
+package horseracing
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// anyInteger draws integers of every length up to 100 digits, and those around
+// the edges of the machine word.
+func anyInteger() *rapid.Generator[*big.Int] {
+	return rapid.Custom(func(t *rapid.T) *big.Int {
+		n := new(big.Int)
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			n.SetInt64(rapid.Int64().Draw(t, "word"))
+		case 1:
+			n.SetString([]string{"9223372036854775807", "18446744073709551615", "1000000000000000000000"}[rapid.IntRange(0, 2).Draw(t, "edge")], 10)
+			n.Add(n, big.NewInt(rapid.Int64Range(-2, 2).Draw(t, "offset")))
+		default:
+			digits := rapid.StringMatching(`[1-9][0-9]{0,99}`).Draw(t, "digits")
+			n.SetString(digits, 10)
+		}
+		if rapid.Bool().Draw(t, "negative") {
+			n.Neg(n)
+		}
+		return n
+	})
+}
+
+// notations returns the spellings of n that a service may send.
+func notations(n *big.Int) []string {
+	plain := n.String()
+	all := []string{plain, `"` + plain + `"`}
+	sign, digits := "", plain
+	if n.Sign() < 0 {
+		sign, digits = "-", plain[1:]
+	}
+	if len(digits) < maxDigits {
+		all = append(all, plain+".0", plain+".0e0", plain+"E-0")
+		if n.Sign() != 0 {
+			all = append(all, plain+"0e-1")
+		}
+	}
+	if short := strings.TrimRight(digits, "0"); short != "" {
+		// As JavaScript writes it from 10^21 on: one digit, the rest behind the point.
+		if fraction := short[1:]; fraction != "" {
+			all = append(all, fmt.Sprintf("%s%c.%se+%d", sign, short[0], fraction, len(digits)-1))
+		} else {
+			all = append(all, fmt.Sprintf("%s%ce+%d", sign, short[0], len(digits)-1))
+		}
+		all = append(all,
+			fmt.Sprintf("%s%se%d", sign, short, len(digits)-len(short)),
+			fmt.Sprintf("%s%sE+00%d", sign, short, len(digits)-len(short)))
+		if len(short) < maxDigits {
+			all = append(all, fmt.Sprintf("%s0.%se%d", sign, short, len(digits)))
+		}
+	}
+	return all
+}
+
+func TestBigIntReadsEveryIntegerInEveryNotation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := anyInteger().Draw(t, "n")
+		for _, text := range notations(n) {
+			for name, read := range map[string]func(*BigInt) error{
+				"UnmarshalJSON": func(b *BigInt) error { return b.UnmarshalJSON([]byte(text)) },
+				"encoding/json": func(b *BigInt) error { return json.Unmarshal([]byte(text), b) },
+				"this SDK's":    func(b *BigInt) error { return unmarshal([]byte(text), b) },
+			} {
+				var b BigInt
+				if err := read(&b); err != nil {
+					t.Fatalf("%s of %s: %v", name, text, err)
+				}
+				if b.Big().Cmp(n) != 0 {
+					t.Fatalf("%s of %s is %s", name, text, b)
+				}
+			}
+		}
+	})
+}
+
+func TestBigIntAgreesWithMathBig(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, n := anyInteger().Draw(t, "m"), anyInteger().Draw(t, "n")
+		a, b := NewBigInt(m), NewBigInt(n)
+		if a.String() != m.String() {
+			t.Fatalf("String %s, want %s", a.String(), m)
+		}
+		if a.Cmp(b) != m.Cmp(n) || a.Equal(b) != (m.Cmp(n) == 0) || !a.Equal(a) {
+			t.Fatalf("Cmp %d, Equal %t; want %d", a.Cmp(b), a.Equal(b), m.Cmp(n))
+		}
+		if a.IsZero() != (m.Sign() == 0) {
+			t.Fatalf("IsZero %t", a.IsZero())
+		}
+		for _, format := range []string{"%d", "%v", "%s", "%x", "%#x", "%+d", "%40d", "%-40d|", "%040d", "%b", "%o"} {
+			if got, want := fmt.Sprintf(format, a), fmt.Sprintf(format, m); got != want {
+				t.Fatalf("%s prints %s, want %s", format, got, want)
+			}
+		}
+		if small := a.big == nil; small != m.IsInt64() {
+			t.Fatalf("held without heap: %t", small)
+		}
+	})
+}
+
+func TestBigIntComesBackFromEveryForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := NewBigInt(anyInteger().Draw(t, "n"))
+		encoded, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := want.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := want.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, read := range map[string]func(*BigInt) error{
+			"JSON":         func(b *BigInt) error { return json.Unmarshal(encoded, b) },
+			"text":         func(b *BigInt) error { return b.UnmarshalText(text) },
+			"Value":        func(b *BigInt) error { return b.Scan(stored) },
+			"bytes":        func(b *BigInt) error { return b.Scan(text) },
+			"its big.Int":  func(b *BigInt) error { *b = NewBigInt(want.Big()); return nil },
+			"0 places":     func(b *BigInt) error { return b.UnmarshalText([]byte(want.Decimal(0))) },
+			"-1000 places": func(b *BigInt) error { return b.UnmarshalText([]byte(want.Decimal(-1000))) },
+		} {
+			var got BigInt
+			if err := read(&got); err != nil || !got.Equal(want) {
+				t.Fatalf("%s gives %s, %v; want %s", name, got, err, want)
+			}
+		}
+	})
+}
+
+var decimalForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$`)
+
+func TestDecimalIsTheExactQuotientWithoutTrailingZeros(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := anyInteger().Draw(t, "n")
+		places := rapid.IntRange(0, 120).Draw(t, "places")
+		text := NewBigInt(n).Decimal(places)
+		if !decimalForm.MatchString(text) || text == "-0" {
+			t.Fatalf("%s at %d places is spelled %s", n, places, text)
+		}
+		got, _ := new(big.Rat).SetString(text)
+		want := new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(places)), nil))
+		if got.Cmp(want) != 0 {
+			t.Fatalf("%s at %d places is %s", n, places, text)
+		}
+	})
+}
+
+func TestDecimalExamples(t *testing.T) {
+	for _, test := range []struct {
+		n      string
+		places int
+		want   string
+	}{
+		{"1234500000000000000", 18, "1.2345"},
+		{"1000000000000000000", 18, "1"},
+		{"1", 18, "0.000000000000000001"},
+		{"-1", 1, "-0.1"},
+		{"0", 18, "0"},
+		{"120", 0, "120"},
+		{"120", 1, "12"},
+		{"18446744073709551617", 18, "18.446744073709551617"},
+	} {
+		if got := bigInt(test.n).Decimal(test.places); got != test.want {
+			t.Errorf("%s at %d places: %s, want %s", test.n, test.places, got, test.want)
+		}
+	}
+}
+
+// notBigInts are spellings that BigInt refuses, each for one reason.
+var notBigInts = []string{
+	"", " ", `""`, "-", "+1", "1 ", " 1", "\t1", "1\n", "- 1", "--1",
+	"0x10", "0X10", "0b1", "0o7", "017", "00", "-01", "1_0", "1_000", "1,000", "１",
+	"NaN", "Infinity", "-Infinity", "nil", "Null", "true", "false", "[]", "{}", "[1]",
+	"0.1", "1.5", "1e-1", "15e-2", "1.55e1", "-0.5", "1.", ".5", "1.e5", "e5", "1e", "1e+", "1e1.0", "1e1e1", "1f",
+	`"1.0"`, `"1e3"`, `" 1"`, `"1 "`, `"+1"`, `"0x10"`, `"017"`, `"1`, `1"`, `"`, `'1'`, `"null"`, `"\u0031"`, `""1""`,
+	"1e100", "10e99", "1e101", "1e1000000", "1e9999999999999999999", "1e-101", "0e101", "1e-1000000", "-1e1000000",
+	"1" + strings.Repeat("0", 100),
+	"1." + strings.Repeat("0", 100),
+	`"1` + strings.Repeat("0", 100) + `"`,
+}
+
+func TestBigIntRefusesEverythingElseAndKeepsItsValue(t *testing.T) {
+	for _, text := range notBigInts {
+		b := bigInt("42")
+		if err := b.UnmarshalJSON([]byte(text)); err == nil {
+			t.Errorf("%s was read as %s", text, b)
+		}
+		if b.String() != "42" {
+			t.Errorf("%s: refused, but the value became %s", text, b)
+		}
+	}
+}
+
+// A hostile literal may be megabytes long, or short and mean megabytes. The
+// work stays the same: nothing is allocated that grows with either.
+func TestBigIntRefusesAtOnceHoweverLargeTheLiteral(t *testing.T) {
+	million := strings.Repeat("9", 1_000_000)
+	for name, literal := range map[string]string{
+		"a million digits":                million,
+		"a million digits in quotes":      `"` + million + `"`,
+		"a million digits, negative":      "-" + million,
+		"a million digits behind a point": "1." + million,
+		"a million zeros":                 strings.Repeat("0", 1_000_000),
+		"an exponent of a million digits": "1e" + million,
+		"an exponent of a million":        "1e1000000",
+		"an exponent of minus a million":  "1e-1000000",
+		"the longest that is looked at":   million[:3*maxDigits],
+	} {
+		data := []byte(literal)
+		var b BigInt
+		allocated := allocatedBy(func() {
+			if b.UnmarshalJSON(data) == nil {
+				t.Fatalf("%s was accepted", name)
+			}
+		})
+		if allocated > 1000 {
+			t.Errorf("%s: %d bytes were allocated", name, allocated)
+		}
+	}
+}
+
+func TestBigIntTakesNoHeapBelowTheMachineWord(t *testing.T) {
+	for _, literal := range []string{"0", "-1", "1234500000000000000", "9223372036854775807", "-9223372036854775808", `"9223372036854775807"`, "null"} {
+		data := []byte(literal)
+		var a, b BigInt
+		sum := 0
+		allocs := testing.AllocsPerRun(100, func() {
+			if err := a.UnmarshalJSON(data); err != nil {
+				t.Fatal(err)
+			}
+			b = a
+			sum += b.Cmp(a)
+			if b.IsZero() && !b.Equal(a) {
+				sum++
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %v allocations", literal, allocs)
+		}
+	}
+}
+
+func TestBigIntDoesNotChangeWithWhatItWasMadeFromOrGaveAway(t *testing.T) {
+	for _, text := range []string{"5", "18446744073709551617"} {
+		source, _ := new(big.Int).SetString(text, 10)
+		b := NewBigInt(source)
+		source.SetInt64(1)
+		b.Big().SetInt64(2)
+		buffer := []byte(text)
+		var scanned BigInt
+		if err := scanned.Scan(buffer); err != nil {
+			t.Fatal(err)
+		}
+		clear(buffer) // database drivers use their buffers again
+		copied := b
+		if err := copied.UnmarshalText([]byte("3")); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != text || scanned.String() != text {
+			t.Errorf("%s became %s and %s", text, b, scanned)
+		}
+	}
+}
+
+func TestBigIntScansWhatDatabasesHold(t *testing.T) {
+	for _, test := range []struct {
+		src  any
+		want string // empty: refused
+	}{
+		{nil, "0"},
+		{int64(math.MinInt64), "-9223372036854775808"},
+		{"18446744073709551617", "18446744073709551617"},
+		{[]byte("1e+21"), "1000000000000000000000"},
+		{"2.0", "2"},
+		{"", ""},
+		{"1.5", ""},
+		{float64(1), ""},
+		{true, ""},
+		{uint8(1), ""},
+	} {
+		b := bigInt("42")
+		err := b.Scan(test.src)
+		switch {
+		case test.want == "" && err == nil:
+			t.Errorf("%T %v was scanned as %s", test.src, test.src, b)
+		case test.want == "" && b.String() != "42":
+			t.Errorf("%T %v: refused, but the value became %s", test.src, test.src, b)
+		case test.want != "" && (err != nil || b.String() != test.want):
+			t.Errorf("%T %v: %s, %v; want %s", test.src, test.src, b, err, test.want)
+		}
+	}
+}
+
+func TestTheZeroBigIntIsZero(t *testing.T) {
+	var zero BigInt
+	var null, nothing BigInt = bigInt("42"), NewBigInt(nil)
+	if err := json.Unmarshal([]byte("null"), &null); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string]BigInt{"zero value": zero, "null": null, "nil *big.Int": nothing, "-0": bigInt("-0")} {
+		if !b.IsZero() || b.String() != "0" || b.Big().Sign() != 0 || !b.Equal(zero) {
+			t.Errorf("%s: %s", name, b)
+		}
+	}
+}
+
+func FuzzBigInt(f *testing.F) {
+	for _, text := range notBigInts {
+		f.Add([]byte(text))
+	}
+	for _, text := range []string{"null", "0", "-0", "1e+21", "1.5e21", "5.0", `"18446744073709551617"`, "0.1e100", "1e99", "100e-2"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		want, legal := integerWithinBounds(string(data))
+		if string(data) == "null" {
+			want, legal = new(big.Int), true
+		}
+		before := string(data)
+		b := bigInt("42")
+		err := b.UnmarshalJSON(data)
+		if string(data) != before {
+			t.Fatalf("%q was changed to %q", before, data)
+		}
+		if !legal {
+			if err == nil || b.String() != "42" {
+				t.Fatalf("%q: %v, value %s", data, err, b)
+			}
+			return
+		}
+		if err != nil || b.Big().Cmp(want) != 0 {
+			t.Fatalf("%q: %v, %s; want %s", data, err, b, want)
+		}
+		encoded, err := b.MarshalJSON()
+		if err != nil || !integerForm.Match(encoded) {
+			t.Fatalf("%q is written as %q, %v", data, encoded, err)
+		}
+		var again BigInt
+		if err := again.UnmarshalJSON(encoded); err != nil || !again.Equal(b) {
+			t.Fatalf("%q: %s is read again as %s, %v", data, encoded, again, err)
+		}
+	})
+}
+
+func BenchmarkBigIntReads(b *testing.B) {
+	for name, literal := range map[string]string{
+		"word":        "1234500000000000000",
+		"beyond":      "18446744073709551617",
+		"exponent":    "1e+21",
+		"100 digits":  strings.Repeat("9", 100),
+		"refuses 1MB": strings.Repeat("9", 1_000_000),
+		"refuses e":   "1e1000000",
+	} {
+		b.Run(name, func(b *testing.B) {
+			data := []byte(literal)
+			var n BigInt
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = n.UnmarshalJSON(data)
+			}
+		})
+	}
+}

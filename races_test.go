@@ -1,0 +1,338 @@
+package horseracing
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var raceOperations = []operationTest{
+	{
+		name: "4.5 Races.Results",
+		call: func(ctx context.Context, c *Client) (any, error) {
+			return c.Races.Results(ResultsQuery{Tier: TierOmega, Before: time.UnixMilli(1767225600251)}).Take(ctx, 2)
+		},
+		method: http.MethodGet,
+		path:   "/api/v2/races/results",
+		body:   `{"tier":5,"start_time_from":1767225600251}`,
+		answer: "races_results_v2.json",
+		want: []Race{
+			{
+				MainRaceID:           880123,
+				StartTime:            at(1767225600250),
+				RegistrationDeadline: at(1767225300000),
+				Type:                 RaceTypeBestTime,
+				Length:               8,
+				V2:                   true,
+				EntryFee:             bigInt("1234500000000000000"),
+				Prizes:               []Number{number("6000000000000000000"), number("3000000000000000000"), number("1500000000000000000")},
+				Tier:                 TierNameOmega,
+				Info:                 RaceInfo{Name: "Harbour Stakes", HippodromeType: "coastal", HippodromeName: "Gull Point", Turf: "grass"},
+				Places:               4,
+				MinLevel:             10,
+				MaxLevel:             40,
+				Participants: []RaceParticipant{
+					{Number: 1042, Total: 98.125, Lane: 2},
+					{Number: 7, Total: 97.5, Lane: 1},
+					{Number: 311, Total: 101.75, Lane: 4},
+					{Number: 90071, Total: 99.0625, Lane: 3},
+				},
+				Status:     RaceStatusFinished,
+				FinalOrder: []int{1, 0, 3, 2},
+				Winners:    []int{1, 0, 3},
+			},
+			{
+				MainRaceID:           880122,
+				StartTime:            at(1767225600250),
+				RegistrationDeadline: at(1767225300000),
+				Type:                 RaceTypeWorstTime,
+				Length:               15,
+				NoEquipment:          true,
+				Prizes:               []Number{},
+				Tier:                 TierNameOmega,
+				Info:                 RaceInfo{Name: "Slow Sunday", HippodromeType: "desert", HippodromeName: "Dry Basin", Turf: "sand"},
+				Places:               2,
+				MinLevel:             1,
+				MaxLevel:             100,
+				Participants:         []RaceParticipant{{Number: 312, Total: 180.5, Lane: 1}},
+				FinalOrder:           []int{0},
+				Winners:              []int{},
+			},
+		},
+	},
+	{
+		name: "4.6 Races.ResultsV1",
+		call: func(ctx context.Context, c *Client) (any, error) {
+			return c.Races.ResultsV1(OffsetQuery{Tier: TierOmega, Offset: 20}).Take(ctx, 1)
+		},
+		method: http.MethodGet,
+		path:   "/api/v1/races/results",
+		body:   `{"tier":5,"offset":20}`,
+		answer: "races_results_v1.json",
+		want: []Race{{
+			MainRaceID:           55001,
+			StartTime:            at(1640995200000),
+			RegistrationDeadline: at(1640994900000),
+			Length:               5,
+			NoEquipment:          true,
+			EntryFee:             bigInt("500000000000000000"),
+			Prizes:               []Number{number("1000000000000000000")},
+			Tier:                 TierNameOmega,
+			Info:                 RaceInfo{Name: "Old Mile", HippodromeType: "city", HippodromeName: "Clock Square", Turf: "dirt"},
+			Places:               2,
+			Participants:         []RaceParticipant{{Number: 3, Total: 61.25, Lane: 2}, {Number: 4, Total: 60.75, Lane: 1}},
+			FinalOrder:           []int{1, 0},
+			Winners:              []int{1},
+		}},
+	},
+	{
+		name:   "4.7 Races.Open",
+		call:   func(ctx context.Context, c *Client) (any, error) { return c.Races.Open(ctx) },
+		method: http.MethodGet,
+		path:   "/api/v1/races/open",
+		answer: "races_open.json",
+		want: []Race{
+			morningDash(RaceParticipant{Number: 1042, Total: 12.5}, RaceParticipant{Number: 311, Total: 13.25}),
+			{
+				ID:                   "65f0c2a1d4e3b2a190817264",
+				MainRaceID:           880201,
+				StartTime:            at(1767315600000),
+				RegistrationDeadline: at(1767315300000),
+				Type:                 RaceTypeWorstTime,
+				Length:               2,
+				V2:                   true,
+				NoEquipment:          true,
+				EntryFee:             bigInt("1000000000000000000"),
+				Prizes:               []Number{number("2000000000000000000")},
+				Tier:                 TierNameOmega,
+				Info:                 RaceInfo{Name: "Crawl", HippodromeType: "city", HippodromeName: "Clock Square", Turf: "dirt"},
+				Places:               8,
+				MinLevel:             1,
+				MaxLevel:             15,
+				Participants:         []RaceParticipant{},
+				Status:               RaceStatusInProgress,
+			},
+		},
+	},
+	{
+		name:   "4.8 Races.Get",
+		call:   func(ctx context.Context, c *Client) (any, error) { return c.Races.Get(ctx, 880200) },
+		method: http.MethodGet,
+		path:   "/api/v1/races/880200",
+		answer: "race.json",
+		want: new(morningDash(
+			RaceParticipant{Number: 1042, Total: 12.5}, RaceParticipant{Number: 311, Total: 13.25}, RaceParticipant{Number: 7})),
+	},
+	{
+		name: "4.9 Races.Register",
+		call: func(ctx context.Context, c *Client) (any, error) {
+			return c.Races.Register(ctx, Registration{Horse: 7, Race: 880200, UserKey: "owner-key-22"})
+		},
+		method: http.MethodPost,
+		path:   "/api/v1/races/register",
+		body:   `{"horse_number":7,"user_key":"owner-key-22","main_race_id":880200}`,
+		answer: "register.json",
+		want: &RegistrationReceipt{
+			StatusCode: http.StatusOK,
+			Body:       []byte(`{"ok": true, "race": {"main_race_id": 880200, "fee": 2000000000000000001}}`),
+		},
+	},
+	{
+		name:   "4.8 Races.Registered",
+		call:   func(ctx context.Context, c *Client) (any, error) { return c.Races.Registered(ctx, 880200, 7) },
+		method: http.MethodGet,
+		path:   "/api/v1/races/880200",
+		answer: "race.json",
+		want:   true,
+	},
+}
+
+// morningDash is the open race that several payloads hold.
+func morningDash(participants ...RaceParticipant) Race {
+	return Race{
+		ID:                   "65f0c2a1d4e3b2a190817263",
+		MainRaceID:           880200,
+		StartTime:            at(1767312000000),
+		RegistrationDeadline: at(1767311700000),
+		Type:                 RaceTypeBestTime,
+		Length:               6,
+		V2:                   true,
+		EntryFee:             bigInt("2000000000000000001"),
+		Prizes:               []Number{number("10000000000000000000"), number("5000000000000000000")},
+		Tier:                 TierNameOmega,
+		Info:                 RaceInfo{Name: "Morning Dash", HippodromeType: "coastal", HippodromeName: "Gull Point", Turf: "grass"},
+		Places:               12,
+		MinLevel:             20,
+		MaxLevel:             60,
+		Participants:         participants,
+		Status:               RaceStatusInProgress,
+	}
+}
+
+func TestFeesBeyondTheMachineWordStayExact(t *testing.T) {
+	races, err := answering(t, string(payload(t, "races_amounts.json"))).Races.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"18446744073709551617",
+		"1000000000000000000000",
+		"12345000000000000000000",
+		"9999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999",
+	}
+	for i, race := range races {
+		if got := race.EntryFee.String(); got != want[i] {
+			t.Errorf("race %d: entry fee %s, want %s", i, got, want[i])
+		}
+	}
+	if got := races[2].MainRaceID; got != 9007199254740993 { // 2^53 + 1: a float64 would round it
+		t.Errorf("main_race_id %d", got)
+	}
+	for i, want := range []string{"1e+21", "0.1", "12.50", "-0", "123456789012345678901234567890"} {
+		if got := races[0].Prizes[i].String(); got != want {
+			t.Errorf("prize %d: %s, want %s", i, got, want)
+		}
+	}
+}
+
+func TestAQuotedEntryFeeIsRead(t *testing.T) {
+	races, err := answering(t, `[{"main_race_id":1,"entry_fee":"340282366920938463463374607431768211456"}]`).Races.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := races[0].EntryFee.String(); got != "340282366920938463463374607431768211456" {
+		t.Errorf("entry fee %s", got)
+	}
+}
+
+func TestValuesNotSeenInTheInterfacePassThrough(t *testing.T) {
+	races, err := answering(t, string(payload(t, "races_unseen_values.json"))).Races.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{string(races[0].Type), string(races[0].Tier), string(races[0].Status), races[0].Info.Turf}
+	if diff := cmp.Diff([]string{"middle_time", "Gamma", "Cancelled", "ice"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRacesGetPicksTheRaceThatWasAskedFor(t *testing.T) {
+	for _, test := range []struct {
+		name, body string
+		want       RaceID // zero: ErrNotFound
+	}{
+		{"a single entry is the answer, whatever its id", `[{"main_race_id":6}]`, 6},
+		{"of several, the one with the id", `[{"main_race_id":4},{"main_race_id":5},{"main_race_id":6}]`, 5},
+		{"of several, none with the id", `[{"main_race_id":4},{"main_race_id":6}]`, 0},
+		{"an empty array", `[]`, 0},
+		{"null", `null`, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			race, err := answering(t, test.body).Races.Get(t.Context(), 5)
+			if test.want == 0 {
+				if !errors.Is(err, ErrNotFound) {
+					t.Errorf("%v, %v; want ErrNotFound", race, err)
+				}
+				return
+			}
+			if err != nil || race.MainRaceID != test.want {
+				t.Errorf("%v, %v; want race %d", race, err, test.want)
+			}
+		})
+	}
+}
+
+func TestRegisteredTrustsOnlyTheRaceThatWasAskedFor(t *testing.T) {
+	for _, test := range []struct {
+		body    string
+		want    bool
+		problem bool
+	}{
+		{`[{"main_race_id":5,"participants":[{"number":8},{"number":7}]}]`, true, false},
+		{`[{"main_race_id":5,"participants":[{"number":8}]}]`, false, false},
+		{`[{"main_race_id":5,"participants":[]}]`, false, false},
+		{`[{"main_race_id":6,"participants":[{"number":7}]}]`, false, true},
+		{`[]`, false, true},
+	} {
+		got, err := answering(t, test.body).Races.Registered(t.Context(), 5, 7)
+		if got != test.want || (err != nil) != test.problem {
+			t.Errorf("%s: %t, %v", test.body, got, err)
+		}
+	}
+}
+
+func TestARegistrationThatIsIncompleteMakesNoRequest(t *testing.T) {
+	c := answering(t, "{}")
+	for _, r := range []Registration{
+		{},
+		{Race: 1, UserKey: "k"},
+		{Horse: 1, UserKey: "k"},
+		{Horse: 1, Race: 1},
+		{Horse: -1, Race: 1, UserKey: "k"},
+		{Horse: 1, Race: -1, UserKey: "k"},
+	} {
+		if _, err := c.Races.Register(t.Context(), r); !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("%+v: %v, want ErrInvalidArgument", r, err)
+		}
+	}
+}
+
+func TestFinishersFollowTheFinalOrder(t *testing.T) {
+	three := []RaceParticipant{{Number: 10}, {Number: 20}, {Number: 30}}
+	for _, test := range []struct {
+		name    string
+		order   []int
+		want    []HorseNumber
+		problem bool
+	}{
+		{name: "every place", order: []int{2, 0, 1}, want: []HorseNumber{30, 10, 20}},
+		{name: "the first only", order: []int{1}, want: []HorseNumber{20}},
+		{name: "none yet", order: nil},
+		{name: "beyond the last", order: []int{0, 3}, problem: true},
+		{name: "before the first", order: []int{-1}, problem: true},
+		{name: "twice the same", order: []int{1, 1}, problem: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			race := Race{Participants: three, FinalOrder: test.order}
+			finishers, err := race.Finishers()
+			if (err != nil) != test.problem {
+				t.Fatalf("error %v", err)
+			}
+			var got []HorseNumber
+			for _, p := range finishers {
+				got = append(got, p.Number)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheRaceHelpersReadTheRace(t *testing.T) {
+	deadline := time.UnixMilli(1767311700000)
+	open := Race{RegistrationDeadline: at(1767311700000), Places: 2, MinLevel: 10, MaxLevel: 20}
+	finished := open
+	finished.FinalOrder = []int{0}
+	crowded := Race{Places: 1, Participants: make([]RaceParticipant, 3)}
+	unbounded := Race{MinLevel: 10}
+	for name, ok := range map[string]bool{
+		"open just before the deadline":         open.RegistrationOpenAt(deadline.Add(-time.Millisecond)),
+		"closed at the deadline":                !open.RegistrationOpenAt(deadline),
+		"closed when it has finished":           !finished.RegistrationOpenAt(deadline.Add(-time.Hour)),
+		"closed without a deadline":             !new(Race).RegistrationOpenAt(deadline),
+		"two places free":                       open.FreePlaces() == 2,
+		"never less than none free":             crowded.FreePlaces() == 0,
+		"both bounds of the level belong to it": open.AcceptsLevel(10) && open.AcceptsLevel(20),
+		"too low and too high a level":          !open.AcceptsLevel(9) && !open.AcceptsLevel(21),
+		"a bound not shown does not bind":       unbounded.AcceptsLevel(999) && !unbounded.AcceptsLevel(9),
+	} {
+		if !ok {
+			t.Errorf("does not hold: %s", name)
+		}
+	}
+}

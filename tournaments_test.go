@@ -1,0 +1,242 @@
+package horseracing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var tournamentOperations = []operationTest{
+	{
+		name: "4.10 Tournaments.Results",
+		call: func(ctx context.Context, c *Client) (any, error) {
+			return c.Tournaments.Results(ResultsQuery{Tier: TierOmega, Before: time.UnixMilli(1764637200501)}).Take(ctx, 1)
+		},
+		method: http.MethodGet,
+		path:   "/api/v1/tournaments/results",
+		body:   `{"tier":5,"start_time_from":1764637200501}`,
+		answer: "tournaments_results.json",
+		want: []Tournament{{
+			ID:                       "64aa10f2c3d4e5f601234567",
+			Name:                     "Spring Crown",
+			Description:              "Three rounds, the slower half drops out after each.",
+			HippodromeID:             "63ff00aa11bb22cc33dd44ee",
+			HippodromeName:           "Gull Point",
+			Turf:                     1,
+			RegistrationOpen:         at(1764547200000),
+			RegistrationDeadline:     at(1764633600000),
+			StartTime:                at(1764637200500),
+			Length:                   10,
+			Places:                   64,
+			MinPlaces:                8,
+			EntryFee:                 bigInt("25000000000000000000"),
+			Prizes:                   []Number{number("500000000000000000000"), number("250000000000000000000")},
+			NoEquipment:              true,
+			MinLevel:                 30,
+			MaxLevel:                 90,
+			MaxParticipantsPerWallet: 3,
+			MinRaceCount:             5,
+			MaxRaceCount:             new(1000),
+			Type:                     RaceTypeBestTime,
+			Status:                   2,
+			Tier:                     TierOmega,
+			Stages: []Stage{{
+				RaceCount:           4,
+				StartTime:           at(1764637200500),
+				MinutesBetweenRaces: 7.5,
+				Name:                "First round",
+				Results: []StageResult{
+					{Number: 7, Total: 390.25, MainRaceID: 870001},
+					{Number: 1042, Total: 391.5, MainRaceID: 870002},
+				},
+				Status:       2,
+				CurrentRound: 4,
+			}},
+			Participants: []TournamentParticipant{
+				{Number: 7, DroppedAtIndex: 2, Total: 1170.75},
+				{Number: 1042, DroppedAtIndex: 1, Total: 1175.5},
+			},
+			AdditionalPrizes: []AdditionalPrize{{
+				Token:         bigInt("18446744073709551617"),
+				TreasuryToken: number("12.75"),
+				Sugar:         number("300"),
+				Items:         []PrizeItem{{ID: "62bb77aa", Type: "saddle"}, {ID: "62bb77ab", Type: "horseshoe"}},
+			}},
+		}},
+	},
+	{
+		name:   "4.11 Tournaments.Open",
+		call:   func(ctx context.Context, c *Client) (any, error) { return c.Tournaments.Open(ctx) },
+		method: http.MethodGet,
+		path:   "/api/v1/tournaments/open",
+		answer: "tournaments_open.json",
+		want:   []Tournament{summerCrown()},
+	},
+	{
+		name:   "4.11 Tournaments.Open of an object",
+		call:   func(ctx context.Context, c *Client) (any, error) { return c.Tournaments.Open(ctx) },
+		method: http.MethodGet,
+		path:   "/api/v1/tournaments/open",
+		answer: "tournament.json",
+		want:   []Tournament{summerCrown()},
+	},
+	{
+		name: "4.12 Tournaments.Get",
+		call: func(ctx context.Context, c *Client) (any, error) {
+			return c.Tournaments.Get(ctx, "64aa10f2c3d4e5f601234999")
+		},
+		method: http.MethodGet,
+		path:   "/api/v1/tournaments/64aa10f2c3d4e5f601234999",
+		answer: "tournament.json",
+		want:   new(summerCrown()),
+	},
+	{
+		name: "4.12 Tournaments.Get of an array of one",
+		call: func(ctx context.Context, c *Client) (any, error) {
+			return c.Tournaments.Get(ctx, "64aa10f2c3d4e5f601234999")
+		},
+		method: http.MethodGet,
+		path:   "/api/v1/tournaments/64aa10f2c3d4e5f601234999",
+		answer: "tournament_array_of_one.json",
+		want:   new(summerCrown()),
+	},
+	{
+		name:   "4.12 Tournaments.Get with an id that needs escaping",
+		call:   func(ctx context.Context, c *Client) (any, error) { return c.Tournaments.Get(ctx, "a/b?c#d e%2F") },
+		method: http.MethodGet,
+		path:   "/api/v1/tournaments/a%2Fb%3Fc%23d%20e%252F",
+		answer: "tournament.json",
+		want:   new(summerCrown()),
+	},
+}
+
+// summerCrown is the open tournament that several payloads hold.
+func summerCrown() Tournament {
+	return Tournament{
+		ID:                       "64aa10f2c3d4e5f601234999",
+		Name:                     "Summer Crown",
+		HippodromeID:             "63ff00aa11bb22cc33dd44ef",
+		HippodromeName:           "Dry Basin",
+		RegistrationOpen:         at(1767225600000),
+		RegistrationDeadline:     at(1767312000000),
+		StartTime:                at(1767315600000),
+		Length:                   4,
+		Places:                   16,
+		MinPlaces:                4,
+		EntryFee:                 bigInt("1000000000000000000"),
+		Prizes:                   []Number{number("10000000000000000000")},
+		MinLevel:                 1,
+		MaxLevel:                 50,
+		MaxParticipantsPerWallet: 1,
+		Type:                     RaceTypeBestTime,
+		Tier:                     TierOmega,
+		Stages: []Stage{{
+			RaceCount: 2, StartTime: at(1767315600000), MinutesBetweenRaces: 10, Name: "Final", Results: []StageResult{},
+		}},
+		Participants:     []TournamentParticipant{},
+		AdditionalPrizes: []AdditionalPrize{},
+	}
+}
+
+func TestTournamentsGetPicksTheTournamentThatWasAskedFor(t *testing.T) {
+	for _, test := range []struct {
+		name, body string
+		want       TournamentID // empty: ErrNotFound
+	}{
+		{"an object", `{"_id":"y"}`, "y"},
+		{"an array of one", `[{"_id":"y"}]`, "y"},
+		{"of several, the one with the id", `[{"_id":"y"},{"_id":"x"}]`, "x"},
+		{"of several, none with the id", `[{"_id":"y"},{"_id":"z"}]`, ""},
+		{"an empty array", `[]`, ""},
+		{"null", `null`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			tournament, err := answering(t, test.body).Tournaments.Get(t.Context(), "x")
+			if test.want == "" {
+				if !errors.Is(err, ErrNotFound) {
+					t.Errorf("%v, %v; want ErrNotFound", tournament, err)
+				}
+				return
+			}
+			if err != nil || tournament.ID != test.want {
+				t.Errorf("%v, %v; want tournament %s", tournament, err, test.want)
+			}
+		})
+	}
+}
+
+func TestATournamentIDThatWouldLeaveItsPathSegmentIsRefused(t *testing.T) {
+	c := answering(t, "{}")
+	for _, id := range []TournamentID{"", ".", "..", "a\nb", "\x00"} {
+		if _, err := c.Tournaments.Get(t.Context(), id); !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("%q: %v, want ErrInvalidArgument", id, err)
+		}
+	}
+}
+
+func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
+	for _, test := range []struct {
+		name, json string
+		want       AdditionalPrize
+	}{
+		{
+			"the documented names",
+			`{"additional_token":1,"additional_treasury_token":2,"additional_sugar":3,"additional_items":[]}`,
+			AdditionalPrize{Token: bigInt("1"), TreasuryToken: NewNumber(2), Sugar: NewNumber(3)},
+		},
+		{
+			"another currency",
+			`{"additional_coin":1e+21,"additional_treasury_coin":0.5}`,
+			AdditionalPrize{Token: bigInt("1000000000000000000000"), TreasuryToken: number("0.5")},
+		},
+		{
+			"the documented name before another",
+			`{"additional_coin":7,"additional_token":1,"additional_apple":8,"additional_treasury_coin":9,"additional_treasury_token":2}`,
+			AdditionalPrize{Token: bigInt("1"), TreasuryToken: NewNumber(2)},
+		},
+		{
+			"of two unknown ones the first in the alphabet",
+			`{"additional_pear":7,"additional_apple":8}`,
+			AdditionalPrize{Token: bigInt("8")},
+		},
+		{"null members", `{"additional_token":null,"additional_treasury_token":null,"additional_sugar":null,"additional_items":null}`, AdditionalPrize{}},
+		{"nothing", `{}`, AdditionalPrize{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var got AdditionalPrize
+			if err := json.Unmarshal([]byte(test.json), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnAdditionalPrizeMadeByHandIsWrittenWithTheDocumentedNames(t *testing.T) {
+	got, err := json.Marshal(AdditionalPrize{Token: bigInt("5"), Sugar: number("0.5"), Items: []PrizeItem{{"i", "saddle"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"additional_items":[{"_id":"i","type":"saddle"}],"additional_sugar":0.5,"additional_token":5,"additional_treasury_token":0}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestABrokenAdditionalPrizeNamesItsMember(t *testing.T) {
+	_, err := answering(t, `[{"_id":"x","additional_prizes":[{"additional_coin":1.5}]}]`).Tournaments.Open(t.Context())
+	broken, ok := errors.AsType[*DecodeError](err)
+	if !ok {
+		t.Fatalf("%v, want a *DecodeError", err)
+	}
+	if text := broken.Error(); !containsAll(text, "/0/additional_prizes/0", "additional_coin") {
+		t.Errorf("%s: does not name the member", text)
+	}
+}

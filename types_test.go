@@ -1,0 +1,283 @@
+package horseracing
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"strings"
+	"testing"
+	"text/template"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+	"github.com/jarcoal/httpmock"
+	"pgregory.net/rapid"
+)
+
+const testUserKey = "secret-of-user-9"
+
+// Every verb that go vet lets through for a string. What no type can prevent:
+// %p, and %w outside of Errorf, print any value whose kind is string as it is,
+// behind a "%!p(" that vet reports; fmt does not look for methods there, nor
+// in unexported fields.
+func TestAUserKeyPrintsRedactedWhateverTheVerb(t *testing.T) {
+	key := UserKey(testUserKey)
+	carriers := map[string]any{
+		"the key":      key,
+		"a pointer":    &key,
+		"registration": Registration{Horse: 1, Race: 2, UserKey: key},
+		"its pointer":  &Registration{UserKey: key},
+		"a list":       []UserKey{key},
+		"a map":        map[UserKey]UserKey{key: key},
+		"an interface": []any{key},
+	}
+	for name, carrier := range carriers {
+		for _, verb := range "vsqxXdboOceEfFgGtUT" {
+			for _, flags := range []string{"", "+", "#", "-40", "040", ".3", " ", "#+"} {
+				format := "%" + flags + string(verb)
+				if printed := fmt.Sprintf(format, carrier); strings.Contains(printed, testUserKey) || strings.Contains(printed, fmt.Sprintf("%x", testUserKey)) {
+					t.Errorf("%s of %s prints %s", format, name, printed)
+				}
+			}
+		}
+		if printed := fmt.Sprint(carrier) + fmt.Sprintln(carrier); strings.Contains(printed, testUserKey) {
+			t.Errorf("Print of %s prints %s", name, printed)
+		}
+	}
+	if got := fmt.Sprintf("%v|%s|%q|%#v", key, key, key, key); got != `[redacted]|[redacted]|"[redacted]"|"[redacted]"` {
+		t.Errorf("printed %s", got)
+	}
+	if got := fmt.Sprintf("%v|%q", UserKey(""), UserKey("")); got != `|""` {
+		t.Errorf("an empty key printed %s", got)
+	}
+	// A wrong number of arguments is reported by vet, but does no harm.
+	if printed := fmt.Sprintf("%[2]v", 1, key) + fmt.Errorf("no: %v", key).Error(); strings.Contains(printed, testUserKey) {
+		t.Errorf("printed %s", printed)
+	}
+}
+
+func TestAUserKeyIsLoggedRedacted(t *testing.T) {
+	key := UserKey(testUserKey)
+	registration := Registration{Horse: 1, Race: 2, UserKey: key}
+	var out bytes.Buffer
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+		logger := slog.New(handler)
+		logger.Info("direct", "key", key, "pointer", &key, "registration", registration, "list", []UserKey{key})
+		logger.With("key", key).WithGroup("g").Info("with", slog.Any("registration", &registration))
+	}
+	log.New(&out, "", 0).Println(key, registration, &registration)
+	if strings.Contains(out.String(), testUserKey) {
+		t.Errorf("logged:\n%s", &out)
+	}
+	if strings.Count(out.String(), redacted) < 10 {
+		t.Errorf("the redacted form is missing:\n%s", &out)
+	}
+}
+
+func TestAUserKeyReadsItsTextAndEncodesRedacted(t *testing.T) {
+	type account struct {
+		Key      UserKey  `json:"key" xml:"key"`
+		Optional *UserKey `json:"optional" xml:"optional"`
+	}
+	wire := []byte(`{"key":"secret-of-user-9","optional":"secret-of-user-9"}`)
+	for name, decode := range map[string]func([]byte, any) error{"encoding/json": json.Unmarshal, "this SDK's": unmarshal} {
+		var a account
+		if err := decode(wire, &a); err != nil || string(a.Key) != testUserKey || string(*a.Optional) != testUserKey {
+			t.Fatalf("%s reads %q, %v", name, string(a.Key), err)
+		}
+		for name, encode := range map[string]func(any) ([]byte, error){
+			"encoding/json": json.Marshal,
+			"version 2":     func(v any) ([]byte, error) { return jsonv2.Marshal(v) },
+			"encoding/xml":  xml.Marshal,
+			"text/template": func(v any) ([]byte, error) {
+				var out bytes.Buffer
+				err := template.Must(template.New("").Parse("{{.Key}} {{.Optional}} {{.}}")).Execute(&out, v)
+				return out.Bytes(), err
+			},
+		} {
+			encoded, err := encode(a)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if bytes.Contains(encoded, []byte(testUserKey)) || bytes.Count(encoded, []byte(redacted)) < 2 {
+				t.Errorf("%s writes %s", name, encoded)
+			}
+		}
+	}
+	var key UserKey
+	if err := key.UnmarshalText([]byte(testUserKey)); err != nil || string(key) != testUserKey {
+		t.Errorf("text is read as %q, %v", string(key), err)
+	}
+	if text, err := key.MarshalText(); err != nil || string(text) != redacted {
+		t.Errorf("text is written as %s, %v", text, err)
+	}
+}
+
+func TestTheKeyItselfIsSentAndOnlyInTheBody(t *testing.T) {
+	var sent []string
+	mock := httpmock.NewMockTransport()
+	mock.RegisterNoResponder(func(r *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		sent = append(sent, string(body))
+		if strings.Contains(fmt.Sprint(r.URL, r.Header), testUserKey) {
+			t.Errorf("the key is in the URL or the header: %s %v", r.URL, r.Header)
+		}
+		return httpmock.NewStringResponse(http.StatusOK, "[]"), err
+	})
+	client, err := NewClient("https://api.example.test", testAPIKey, WithHTTPClient(&http.Client{Transport: mock}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Horses.Owned(t.Context(), testUserKey); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Races.Register(t.Context(), Registration{Horse: 3, Race: 4, UserKey: testUserKey}); err != nil {
+		t.Error(err)
+	}
+	body := map[string]any{"user_key": UserKey(testUserKey)}
+	if err := client.Do(t.Context(), http.MethodPost, "/api/v1/new", body, nil); err != nil {
+		t.Error(err)
+	}
+	want := []string{
+		`{"user_key":"secret-of-user-9"}`,
+		`{"horse_number":3,"user_key":"secret-of-user-9","main_race_id":4}`,
+		`{"user_key":"secret-of-user-9"}`,
+	}
+	if diff := cmp.Diff(want, sent); diff != "" {
+		t.Errorf("bodies (-want +got):\n%s", diff)
+	}
+}
+
+func TestTimestampTravelsAsMilliseconds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ms := rapid.Int64Range(minMilliseconds, maxMilliseconds).Draw(t, "ms")
+		zone := time.FixedZone("", rapid.IntRange(-14*3600, 14*3600).Draw(t, "zone"))
+		instant := time.UnixMilli(ms).Add(time.Duration(rapid.Int64Range(0, 999_999).Draw(t, "ns"))).In(zone)
+
+		stamp := NewTimestamp(instant)
+		if stamp.UnixMilli() != ms || stamp.Nanosecond()%1e6 != 0 || stamp.Location() != time.UTC {
+			t.Fatalf("NewTimestamp(%v) is %v", instant, stamp)
+		}
+		for name, s := range map[string]Timestamp{"made": stamp, "made by hand": {instant}} {
+			encoded, err := json.Marshal(s)
+			if err != nil || string(encoded) != fmt.Sprint(ms) {
+				t.Fatalf("%s: written as %s, %v; want %d", name, encoded, err, ms)
+			}
+			var again Timestamp
+			if err := unmarshal(encoded, &again); err != nil || again != stamp {
+				t.Fatalf("%s: %s is read as %v, %v", name, encoded, again, err)
+			}
+		}
+	})
+}
+
+func TestTimestampReadsTheNotationsOfIntegers(t *testing.T) {
+	for _, test := range []struct {
+		literal string
+		want    time.Time
+	}{
+		{"0", time.Unix(0, 0)},
+		{"-1", time.UnixMilli(-1)},
+		{"-0", time.Unix(0, 0)},
+		{"1767225600250", time.Date(2026, 1, 1, 0, 0, 0, 250e6, time.UTC)},
+		{"1767225600250.0", time.UnixMilli(1767225600250)},
+		{"1.76722560025e12", time.UnixMilli(1767225600250)},
+		{"253402300799999", time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)},
+		{"-62135596799999", time.Date(1, 1, 1, 0, 0, 0, 1e6, time.UTC)},
+	} {
+		var got Timestamp
+		if err := json.Unmarshal([]byte(test.literal), &got); err != nil || !got.Equal(test.want) || got.Location() != time.UTC {
+			t.Errorf("%s: %v, %v; want %v", test.literal, got, err, test.want)
+		}
+	}
+}
+
+// notTimestamps are spellings that Timestamp refuses.
+var notTimestamps = []string{
+	"", "-", "+1", "01", " 1", "1.5", "1e-1", "0x10", "1_0", "true", "[]", "{}", "NaN",
+	`"1767225600250"`, `"2026-01-01T00:00:00Z"`, `""`,
+	"253402300800000", "-62135596800000", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1e21", "1e99", "1e1000000",
+}
+
+func TestTimestampRefusesEverythingElseAndKeepsItsValue(t *testing.T) {
+	million := strings.Repeat("9", 1_000_000)
+	for _, text := range append(notTimestamps, million, `"`+million, "1e"+million) {
+		got := at(42)
+		if err := got.UnmarshalJSON([]byte(text)); err == nil {
+			t.Errorf("%.40s was read as %v", text, got)
+		}
+		if got != at(42) {
+			t.Errorf("%.40s: refused, but the value became %v", text, got)
+		}
+	}
+}
+
+func TestTimestampTakesNoHeapToRead(t *testing.T) {
+	data := []byte("1767225600250")
+	var s Timestamp
+	if allocs := testing.AllocsPerRun(100, func() { _ = s.UnmarshalJSON(data) }); allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+	million := []byte(strings.Repeat("9", 1_000_000))
+	if allocated := allocatedBy(func() { _ = s.UnmarshalJSON(million) }); allocated > 1000 {
+		t.Errorf("refusing a million digits takes %d bytes", allocated)
+	}
+}
+
+func TestTheZeroTimestampIsNull(t *testing.T) {
+	null := at(42)
+	if err := json.Unmarshal([]byte("null"), &null); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]Timestamp{"null": null, "zero value": {}, "of the zero time": NewTimestamp(time.Time{})} {
+		if encoded, err := json.Marshal(s); !s.IsZero() || string(encoded) != "null" || err != nil {
+			t.Errorf("%s: %v is written as %s, %v", name, s, encoded, err)
+		}
+	}
+	if epoch := NewTimestamp(time.Unix(0, 0)); epoch.IsZero() {
+		t.Error("the epoch is taken for nothing")
+	}
+}
+
+func FuzzTimestamp(f *testing.F) {
+	for _, text := range notTimestamps {
+		f.Add([]byte(text))
+	}
+	for _, text := range []string{"null", "0", "-0", "1767225600250", "1767225600250.0", "1.7e12", "253402300799999", "-62135596799999"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got := at(42)
+		err := got.UnmarshalJSON(data)
+		if string(data) == "null" {
+			if err != nil || got != (Timestamp{}) {
+				t.Fatalf("null: %v, %v", err, got)
+			}
+			return
+		}
+		want, legal := integerWithinBounds(string(data))
+		if legal = legal && data[0] != '"'; legal {
+			legal = want.Cmp(big.NewInt(minMilliseconds)) >= 0 && want.Cmp(big.NewInt(maxMilliseconds)) <= 0
+		}
+		if !legal {
+			if err == nil || got != at(42) {
+				t.Fatalf("%q: %v, value %v", data, err, got)
+			}
+			return
+		}
+		if err != nil || got.UnixMilli() != want.Int64() || got.Location() != time.UTC || got.IsZero() {
+			t.Fatalf("%q: %v, %v; want %s ms", data, err, got, want)
+		}
+		encoded, err := got.MarshalJSON()
+		if err != nil || string(encoded) != want.String() {
+			t.Fatalf("%q is written as %s, %v", data, encoded, err)
+		}
+	})
+}
