@@ -1,0 +1,429 @@
+package horseracing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+func TestTheBaseURLIsChecked(t *testing.T) {
+	plain := horseracing.WithPlainHTTP()
+	for _, test := range []struct {
+		url  string
+		opt  horseracing.Option
+		want string // of the request for the open races; empty: refused
+	}{
+		{"https://game.test", nil, "https://game.test/api/v1/races/open"},
+		{"https://game.test/", nil, "https://game.test/api/v1/races/open"},
+		{"HTTPS://game.test", nil, "https://game.test/api/v1/races/open"},
+		{"https://game.test:8443", nil, "https://game.test:8443/api/v1/races/open"},
+		{"https://game.test/base/path", nil, "https://game.test/base/path/api/v1/races/open"},
+		{"https://game.test/base//", nil, "https://game.test/base/api/v1/races/open"},
+		{"https://game.test/a%2Fb/c%20d", nil, "https://game.test/a%2Fb/c%20d/api/v1/races/open"},
+		{"https://[2001:db8::1]/", nil, "https://[2001:db8::1]/api/v1/races/open"},
+		{"http://localhost:8080", nil, "http://localhost:8080/api/v1/races/open"},
+		{"http://LocalHost", nil, "http://LocalHost/api/v1/races/open"},
+		{"http://127.0.0.1:80", nil, "http://127.0.0.1:80/api/v1/races/open"},
+		{"http://127.8.8.8", nil, "http://127.8.8.8/api/v1/races/open"},
+		{"http://[::1]:99", nil, "http://[::1]:99/api/v1/races/open"},
+		{"http://game.test", plain, "http://game.test/api/v1/races/open"},
+		{"http://game.test", nil, ""},
+		{"http://localhost.game.test", nil, ""},
+		{"http://127.0.0.1.game.test", nil, ""},
+		{"http://0.0.0.0", nil, ""},
+		{"http://10.0.0.1", nil, ""},
+		{"http://127.1", nil, ""},
+		{"", plain, ""},
+		{"game.test", plain, ""},
+		{"//game.test", plain, ""},
+		{"/base", plain, ""},
+		{"https://", plain, ""},
+		{"https:///path", plain, ""},
+		{"https:game.test", plain, ""},
+		{"https://:443", plain, ""},
+		{"ftp://game.test", plain, ""},
+		{"file:///etc/passwd", plain, ""},
+		{"unix://game.test", plain, ""},
+		{"https://user@game.test", plain, ""},
+		{"https://user:secret-word@game.test", plain, ""},
+		{"https://game.test?", plain, ""},
+		{"https://game.test?a=secret-word", plain, ""},
+		{"https://game.test#", plain, ""},
+		{"https://game.test/#secret-word", plain, ""},
+		{"https://game.test/a/../b", plain, ""},
+		{"https://game.test/a/%2e%2e/b", plain, ""},
+		{"https://game.test/./b", plain, ""},
+		{"https://user:secret-word@game.test:port", plain, ""},
+		{"https://game.test\n", plain, ""},
+		{" https://game.test", plain, ""},
+		{"https://ga me.test", plain, ""},
+	} {
+		s := play(answer(200, "[]"))
+		c, err := horseracing.NewClient(test.url, appKey, test.opt, horseracing.WithHTTPClient(&http.Client{Transport: s}))
+		if test.want == "" {
+			if c != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
+				t.Errorf("%q is not refused: %v", test.url, err)
+			} else if strings.Contains(err.Error(), "secret-word") || !strings.HasPrefix(err.Error(), "horseracing: NewClient: ") {
+				t.Errorf("%q: %v", test.url, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", test.url, err)
+			continue
+		}
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Errorf("%q: %v", test.url, err)
+		}
+		if got := s.requests()[0].request.URL.String(); got != test.want {
+			t.Errorf("%q: asked %s, want %s", test.url, got, test.want)
+		}
+	}
+}
+
+func TestTheAPIKeyIsChecked(t *testing.T) {
+	for _, key := range []string{"", "key\n", "key\r\n", "a\x00b", "\tkey", "ke\x7fy", "ke\u0085y", " key", "key ", "\u00a0key"} {
+		_, err := horseracing.NewClient(service, key)
+		if !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("%q is not refused: %v", key, err)
+		} else if key != "" && strings.Contains(err.Error(), strings.TrimSpace(key)+":") {
+			t.Errorf("the error repeats the key: %v", err)
+		}
+	}
+	for _, key := range []string{"k", "a b", "ключ", strings.Repeat("k", 4096)} {
+		if _, err := horseracing.NewClient(service, key); err != nil {
+			t.Errorf("%.20q: %v", key, err)
+		}
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for name, opt := range map[string]horseracing.Option{
+		"WithRetry":            horseracing.WithRetry(horseracing.Retry{Max: -1}),
+		"WithRetry 2":          horseracing.WithRetry(horseracing.Retry{MinWait: -1}),
+		"WithRetry 3":          horseracing.WithRetry(horseracing.Retry{MaxWait: -1}),
+		"WithRetry 4":          horseracing.WithRetry(horseracing.Retry{MinWait: 2, MaxWait: 1}),
+		"WithAttemptTimeout":   horseracing.WithAttemptTimeout(0),
+		"WithAttemptTimeout 2": horseracing.WithAttemptTimeout(-time.Second),
+		"WithRateLimit":        horseracing.WithRateLimit(0, 1),
+		"WithRateLimit 2":      horseracing.WithRateLimit(1, 0),
+		"WithRateLimit 3":      horseracing.WithRateLimit(math.NaN(), 1),
+		"WithUserAgent":        horseracing.WithUserAgent("a\nb"),
+		"WithMaxResponseBytes": horseracing.WithMaxResponseBytes(0),
+	} {
+		option, _, _ := strings.Cut(name, " ")
+		if _, err := horseracing.NewClient(service, appKey, opt); !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), option) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := horseracing.NewClient(service, appKey, nil, horseracing.WithHTTPClient(nil), horseracing.WithLogger(nil),
+		horseracing.WithLimiter(nil), horseracing.WithDriftHandler(nil)); err != nil {
+		t.Errorf("nil options: %v", err)
+	}
+}
+
+func TestTheEnvironmentMakesAClient(t *testing.T) {
+	for _, test := range []struct{ url, key, want string }{
+		{"", "", "HORSERACING_BASE_URL"},
+		{"", appKey, "HORSERACING_BASE_URL"},
+		{service, "", "HORSERACING_API_KEY"},
+		{"http://game.test", appKey, "WithPlainHTTP"},
+		{service, appKey + "\n", "control character"},
+		{service, appKey, ""},
+	} {
+		t.Setenv("HORSERACING_BASE_URL", test.url)
+		t.Setenv("HORSERACING_API_KEY", test.key)
+		c, err := horseracing.NewClientFromEnv()
+		if test.want == "" && (err != nil || c == nil) || test.want != "" && (!errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%q, %q: %v", test.url, test.key, err)
+		}
+	}
+}
+
+// No id reaches another operation than the one it was given to.
+func TestIdsStayInTheirSegment(t *testing.T) {
+	for id, want := range map[horseracing.TournamentID]string{
+		"5f0c":              "/api/v1/tournaments/5f0c",
+		"a/b":               "/api/v1/tournaments/a%2Fb",
+		"../races/open":     "/api/v1/tournaments/..%2Fraces%2Fopen",
+		`..\races`:          "/api/v1/tournaments/..%5Craces",
+		"a?b=c#d":           "/api/v1/tournaments/a%3Fb=c%23d",
+		"a%2Fb":             "/api/v1/tournaments/a%252Fb",
+		"%2e%2e":            "/api/v1/tournaments/%252e%252e",
+		"a b;c":             "/api/v1/tournaments/a%20b%3Bc",
+		"пони":              "/api/v1/tournaments/%D0%BF%D0%BE%D0%BD%D0%B8",
+		"{tournamentId}":    "/api/v1/tournaments/%7BtournamentId%7D",
+		"":                  "",
+		".":                 "",
+		"..":                "",
+		"a\nb":              "",
+		"a\x00":             "",
+		"5f0c\r\nX-Evil: 1": "",
+	} {
+		s := play(answer(200, `[{"name":"Cup"}]`))
+		_, err := s.client(t).Tournaments.Get(t.Context(), id)
+		if want == "" {
+			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.requests()) != 0 {
+				t.Errorf("%q is not refused: %v", id, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", id, err)
+			continue
+		}
+		if got := s.requests()[0].request.URL; got.EscapedPath() != want || got.RawQuery != "" || got.Fragment != "" {
+			t.Errorf("%q: asked %v, want %s", id, got, want)
+		}
+	}
+	s := play(answer(200, "[]"))
+	c := s.client(t)
+	for _, id := range []int64{0, -1, math.MinInt64} {
+		_, err1 := c.Races.Get(t.Context(), horseracing.RaceID(id))
+		_, err2 := c.Horses.Get(t.Context(), horseracing.HorseNumber(id))
+		_, err3 := c.Horses.Missions(t.Context(), horseracing.HorseNumber(id))
+		_, err4 := c.Races.Registered(t.Context(), horseracing.RaceID(id), 1)
+		_, err5 := c.Races.Registered(t.Context(), 1, horseracing.HorseNumber(id))
+		for i, err := range []error{err1, err2, err3, err4, err5} {
+			if !errors.Is(err, horseracing.ErrInvalidArgument) {
+				t.Errorf("%d, call %d: %v", id, i, err)
+			}
+		}
+	}
+	if _, err := c.Horses.Owned(t.Context(), ""); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		t.Errorf("an empty user key: %v", err)
+	}
+	var forgotten context.Context // nil, as callers leave it by mistake
+	if _, err := c.Races.Open(forgotten); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		t.Errorf("a nil context: %v", err)
+	}
+	if len(s.requests()) != 0 {
+		t.Errorf("%d requests were sent", len(s.requests()))
+	}
+}
+
+func TestDoKeepsThePathItIsGiven(t *testing.T) {
+	for path, want := range map[string]string{
+		"/api/v9/things":          "https://game.test/base/api/v9/things",
+		"api/v9/things":           "https://game.test/base/api/v9/things",
+		"/a%2Fb/c%20d?x=1&y=%2F":  "https://game.test/base/a%2Fb/c%20d?x=1&y=%2F",
+		"/a?x=../y":               "https://game.test/base/a?x=../y",
+		"/":                       "https://game.test/base/",
+		"":                        "",
+		"?x=1":                    "",
+		"https://elsewhere.test/": "",
+		"//elsewhere.test/":       "",
+		"///elsewhere.test/":      "https://game.test/base/elsewhere.test/",
+		"/a/../b":                 "",
+		"/a/%2e%2E/b":             "",
+		"/a/.":                    "",
+		"/a#b":                    "",
+		"/a\nb":                   "",
+		"/%zz":                    "",
+		"mailto:a@b.test":         "",
+	} {
+		s := play(answer(200, "{}"))
+		err := connect(t, "https://game.test/base", &http.Client{Transport: s}).Do(t.Context(), "GET", path, nil, nil)
+		if want == "" {
+			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.requests()) != 0 {
+				t.Errorf("%q is not refused: %v", path, err)
+			}
+			continue
+		}
+		if err != nil || s.requests()[0].request.URL.String() != want {
+			t.Errorf("%q: asked %v, %v", path, s.requests(), err)
+		}
+	}
+	for _, method := range []string{"", "get", "GE T", "GET\r\nX: y", "Ж"} {
+		if err := play(answer(200, "")).client(t).Do(t.Context(), method, "/x", nil, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("method %q: %v", method, err)
+		}
+	}
+	var unset *int
+	for _, into := range []any{1, "x", unset, struct{}{}} {
+		if err := play(answer(200, "1")).client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("into %T: %v", into, err)
+		}
+	}
+	if err := play(answer(200, "1")).client(t).Do(t.Context(), "GET", "/x", func() {}, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		t.Errorf("a body that cannot be encoded: %v", err)
+	}
+	long := "/" + strings.Repeat("x", 5000) + "/.."
+	if err := play(answer(404, "")).client(t).Do(t.Context(), "GET", long, nil, nil); len(err.Error()) > 2048 {
+		t.Errorf("a text of %d bytes", len(err.Error()))
+	}
+}
+
+func TestDoDecodesIntoAnything(t *testing.T) {
+	var number int
+	var text string
+	var anything any
+	var object struct{ A int }
+	var list []int
+	var when time.Time
+	var target url.URL
+	for _, test := range []struct {
+		body string
+		into any
+		want any
+	}{
+		{"5", &number, 5}, {`"x"`, &text, "x"}, {`{"a":[null]}`, &anything, map[string]any{"a": []any{nil}}},
+		{`{"A":7}`, &object, struct{ A int }{7}}, {"[1,2]", &list, []int{1, 2}}, {"[]", &list, []int{}},
+		{`"2026-01-02T03:04:05Z"`, &when, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+	} {
+		if err := play(answer(200, test.body)).client(t).Do(t.Context(), "GET", "/x", nil, test.into); err != nil {
+			t.Errorf("%s into %T: %v", test.body, test.into, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, deref(test.into)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.body, diff)
+		}
+	}
+	var decode *horseracing.DecodeError
+	for body, into := range map[string]any{"null": &list, "[]": &object, `"x"`: &target, "{}": &list, "": &number} {
+		if err := play(answer(200, body)).client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.As(err, &decode) {
+			t.Errorf("%q into %T: %v", body, into, err)
+		}
+	}
+}
+
+func TestEveryRequestCarriesItsHeaders(t *testing.T) {
+	s := play(answer(200, "{}"))
+	c := s.client(t, horseracing.WithUserAgent("stable/3"))
+	c.Missions.Catalogue(t.Context())
+	c.Races.Register(t.Context(), entry)
+	c.Do(t.Context(), "DELETE", "/x", nil, nil)
+	want := http.Header{
+		"X-Api-Key": {appKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"stable/3"},
+	}
+	for _, r := range s.requests() {
+		if diff := cmp.Diff(want, r.request.Header); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", r.request.Method, diff)
+		}
+	}
+	s = play(answer(200, "{}"))
+	s.client(t).Missions.Catalogue(t.Context())
+	if got := s.requests()[0].request.UserAgent(); got != "horseracing-go/"+horseracing.Version {
+		t.Errorf("User-Agent: %s", got)
+	}
+}
+
+// A RoundTripper that breaks the rules and writes into a header spoils no other call.
+func TestCallsShareNoHeader(t *testing.T) {
+	s := play(func(req *http.Request) (*http.Response, error) {
+		req.Header["X-Api-Key"][0] = "spoilt"
+		return answer(500, "")(req)
+	})
+	var seen []string
+	c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
+		seen = append(seen, req.Header.Get("X-Api-Key"))
+		return s.RoundTrip(req)
+	})}, horseracing.WithRetry(horseracing.Retry{}))
+	c.Races.Open(t.Context())
+	c.Races.Open(t.Context())
+	if diff := cmp.Diff([]string{appKey, appKey}, seen); diff != "" {
+		t.Errorf("keys sent (-want +got):\n%s", diff)
+	}
+}
+
+type tripFunc func(*http.Request) (*http.Response, error)
+
+func (f tripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func TestTheCallersJarIsUsed(t *testing.T) {
+	jar, _ := cookiejar.New(nil)
+	s := play(answer(200, "[]", "Set-Cookie: route=7"))
+	c := connect(t, service, &http.Client{Transport: s, Jar: jar})
+	c.Races.Open(t.Context())
+	c.Races.Open(t.Context())
+	if got := s.requests()[1].request.Header.Get("Cookie"); got != "route=7" {
+		t.Errorf("Cookie: %q", got)
+	}
+}
+
+// Two idle connections, Go's default, would throttle a concurrent crawl.
+func TestAConcurrentCrawlKeepsItsConnections(t *testing.T) {
+	var mu sync.Mutex
+	conns := map[string]bool{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		conns[r.RemoteAddr] = true
+		mu.Unlock()
+		time.Sleep(2 * time.Millisecond)
+		w.Write([]byte("[]"))
+	}))
+	defer server.Close()
+	c, err := horseracing.NewClient(server.URL, appKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		var calls sync.WaitGroup
+		for range 16 {
+			calls.Go(func() { c.Races.Open(context.Background()) })
+		}
+		calls.Wait()
+	}
+	if len(conns) > 32 {
+		t.Errorf("160 calls of 16 goroutines opened %d connections", len(conns))
+	}
+}
+
+func TestCaptureResponseTellsOfTheLastCallAlone(t *testing.T) {
+	s := play(answer(200, `[{"level":3}]`, "X-Trace: 1"), answer(404, `{"message":"gone"}`))
+	c := s.client(t)
+	var r horseracing.Response
+	capture := horseracing.CaptureResponse(&r)
+	c.Horses.Owned(t.Context(), userKey, nil, capture)
+	want := horseracing.Response{StatusCode: 200, Header: http.Header{"X-Trace": {"1"}}, Body: []byte(`[{"level":3}]`), Attempts: 1}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("success (-want +got):\n%s", diff)
+	}
+	c.Races.Get(t.Context(), 5, capture)
+	want = horseracing.Response{StatusCode: 404, Header: http.Header{}, Body: []byte(`{"message":"gone"}`), Attempts: 1}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("failure (-want +got):\n%s", diff)
+	}
+	c.Horses.Get(t.Context(), -5, capture)
+	if diff := cmp.Diff(horseracing.Response{}, r); diff != "" {
+		t.Errorf("no request (-want +got):\n%s", diff)
+	}
+}
+
+func TestAClientIsSafeForConcurrentUse(t *testing.T) {
+	server := horseracingtest.NewServer(horseracingtest.WithHistory(100))
+	defer server.Close()
+	server.Inject(horseracingtest.Fault{Skip: 3, Times: 40, Status: 503})
+	c := server.Client(briefly, horseracing.WithRateLimit(1e6, 1000), horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
+	var work sync.WaitGroup
+	for worker := range 16 {
+		work.Go(func() {
+			for i := range 20 {
+				var r horseracing.Response
+				capture := horseracing.CaptureResponse(&r)
+				user := (worker + i) % horseracingtest.Users
+				c.Races.Open(t.Context(), capture)
+				c.Horses.Owned(t.Context(), server.UserKey(user), capture)
+				c.Missions.Catalogue(t.Context(), capture)
+				c.Races.Register(t.Context(), horseracing.Registration{Horse: server.Horses(user)[0], Race: 1, UserKey: server.UserKey(user)}, capture)
+				c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 3)
+				_ = fmt.Sprintf("%+v", c)
+			}
+		})
+	}
+	work.Wait()
+}

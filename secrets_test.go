@@ -1,0 +1,347 @@
+package horseracing_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// keyForms are the ways in which a key could be written out.
+func keyForms(key string) []string {
+	quoted, _ := json.Marshal(key)
+	ascii := strings.Trim(fmt.Sprintf("%+q", key), `"`)
+	return []string{
+		key, strings.Trim(string(quoted), `"`), strings.ReplaceAll(key, "/", `\/`), ascii, strings.Trim(fmt.Sprintf("%q", key), `"`),
+		url.QueryEscape(key), url.PathEscape(key), html.EscapeString(key),
+		hex.EncodeToString([]byte(key)), strings.ToUpper(hex.EncodeToString([]byte(key))),
+		strings.Trim(fmt.Sprint([]byte(key)), "[]"), strings.Trim(fmt.Sprintf("%#v", []byte(key)), "[]byte{}"),
+	}
+}
+
+// mustNotShowKeys fails if a text holds one of the keys in any form.
+func mustNotShowKeys(t *testing.T, where, text string) {
+	t.Helper()
+	for _, key := range []string{appKey, userKey} {
+		for _, form := range keyForms(key) {
+			if strings.Contains(text, form) {
+				t.Errorf("%s shows a key: %.300s", where, text)
+			}
+		}
+	}
+}
+
+var verbs = []string{"v", "+v", "#v", "s", "q", "+q", "#q", "x", "X", "#x", "d", "t", "T", "b", "o", "O", "e", "f", "g", "c", "U", "20v", ".3s", "-5q"}
+
+// mustPrintWithoutKeys writes a value in all ways that Go's fmt, slog and encoders know.
+func mustPrintWithoutKeys(t *testing.T, name string, value any) {
+	t.Helper()
+	for _, verb := range verbs {
+		mustNotShowKeys(t, name+" with %"+verb, fmt.Sprintf("%"+verb, value))
+	}
+	mustNotShowKeys(t, name+" with Sprint", fmt.Sprint(value, value))
+	for kind, handler := range map[string]func(*bytes.Buffer) slog.Handler{
+		"text": func(b *bytes.Buffer) slog.Handler { return slog.NewTextHandler(b, nil) },
+		"JSON": func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },
+	} {
+		var b bytes.Buffer
+		log := slog.New(handler(&b))
+		log.Info("m", "value", value, slog.Group("g", "value", value))
+		mustNotShowKeys(t, name+" in slog's "+kind, b.String())
+	}
+	switch value.(type) {
+	case horseracing.Response, *horseracing.Response, horseracing.RegistrationReceipt, *horseracing.RegistrationReceipt:
+		return // encoded they are what the service said
+	}
+	if text, err := json.Marshal(value); err == nil {
+		mustNotShowKeys(t, name+" as JSON", string(text))
+	}
+	if text, err := xml.Marshal(value); err == nil {
+		mustNotShowKeys(t, name+" as XML", string(text))
+	}
+}
+
+func TestNoValueShowsAKey(t *testing.T) {
+	jar, _ := cookiejar.New(nil)
+	via := &http.Client{Transport: play(answer(200, `{"name":"`+userKey[:4]+`"}`)), Jar: jar}
+	c := connect(t, service, via, horseracing.WithLogger(slog.New(slog.DiscardHandler)),
+		horseracing.WithRateLimit(1000, 1000), horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
+	var response horseracing.Response
+	receipt, err := connect(t, service, &http.Client{Transport: play(answer(200, echo(), "X-Echo: "+appKey))}).
+		Races.Register(t.Context(), entry, horseracing.CaptureResponse(&response))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]any{
+		"*Client": c, "Client": *c,
+		"*HorsesService": c.Horses, "HorsesService": *c.Horses,
+		"*RacesService": c.Races, "RacesService": *c.Races,
+		"*TournamentsService": c.Tournaments, "TournamentsService": *c.Tournaments,
+		"*MissionsService": c.Missions, "MissionsService": *c.Missions,
+		"UserKey": horseracing.UserKey(userKey), "*UserKey": ptr(horseracing.UserKey(userKey)),
+		"[]UserKey": []horseracing.UserKey{userKey}, "map of UserKey": map[string]horseracing.UserKey{"k": userKey},
+		"Registration": entry, "*Registration": &entry, "[]Registration": []horseracing.Registration{entry},
+		"Response": response, "*Response": &response,
+		"RegistrationReceipt": *receipt, "*RegistrationReceipt": receipt,
+		"Option":     horseracing.WithHTTPClient(via),
+		"CallOption": horseracing.CaptureResponse(&response),
+		"*Pager":     c.Races.Results(horseracing.ResultsQuery{}), "Pager": *c.Races.Results(horseracing.ResultsQuery{}),
+		"a struct that holds all": struct {
+			C *horseracing.Client
+			D horseracing.Client
+			R horseracing.Registration
+			A any
+		}{c, *c, entry, entry},
+	} {
+		mustPrintWithoutKeys(t, name, value)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// echo is a JSON object that repeats both keys.
+func echo() string {
+	body, _ := json.Marshal(map[string]string{"message": "bad keys: " + appKey + " and " + userKey, appKey: userKey, userKey: appKey})
+	return string(body)
+}
+
+// Every kind of error, from a service that repeats the keys wherever it can.
+func TestNoErrorShowsAKey(t *testing.T) {
+	page := "<html><body>Bad keys " + html.EscapeString(appKey+" "+userKey) + " and " + appKey + "</body></html>"
+	inQuery := "/x?a=" + url.QueryEscape(appKey) + "&u=" + url.QueryEscape(userKey) + "#" + url.PathEscape(userKey)
+	echoing := func(status int, body string) step {
+		return answer(status, body, "X-Api-Key: "+appKey, "X-User: "+userKey, "X-Query: "+inQuery, "Set-Cookie: key="+appKey,
+			"Location: https://elsewhere.test"+inQuery, appKey+": x", "Retry-After: 100")
+	}
+	steps := map[string]step{
+		"a reset that quotes": broken(fmt.Errorf("malformed header %q near %s: %w", appKey+userKey, inQuery, context.Canceled)),
+		"an error in 200":     echoing(200, `{"error":`+echo()+`}`),
+		"a page in 200":       echoing(200, page),
+		"a wrong shape":       echoing(200, echo()),
+		"a wrong type":        echoing(200, `[{"number":`+echo()+`}]`),
+		"a duplicate member":  echoing(200, `[{"`+jsonText(appKey)+`":1,"`+jsonText(appKey)+`":1}]`),
+		"a deep wrong type":   echoing(200, `{"`+jsonText(appKey)+`":[`+"\x01"+`]}`),
+		"a cut answer":        stream(200, 4000, func() (r reader) { return failingReader{errors.New("after " + appKey + ": reset")} }),
+	}
+	for _, status := range []int{300, 301, 304, 307, 400, 401, 403, 404, 408, 411, 418, 429, 500, 503, 599, 999} {
+		steps[fmt.Sprint(status)] = echoing(status, echo())
+		steps[fmt.Sprint(status, " with a page")] = echoing(status, page)
+		steps[fmt.Sprint(status, " with words")] = echoing(status, "keys "+appKey+", "+userKey+", "+inQuery)
+		steps[fmt.Sprint(status, " with %q")] = echoing(status, fmt.Sprintf("%q %+q %q", appKey+userKey, userKey+appKey, inQuery))
+		steps[fmt.Sprint(status, " with nested words")] = echoing(status, `{"errors":[{"detail":"`+jsonText(echo())+`"}]}`)
+	}
+	for name, s := range steps {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var logged bytes.Buffer
+				log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				c := play(s).client(t, horseracing.WithLogger(log))
+				for _, call := range []func(horseracing.CallOption) error{
+					func(o horseracing.CallOption) error { _, err := c.Races.Register(t.Context(), entry, o); return err },
+					func(o horseracing.CallOption) error { _, err := c.Horses.Owned(t.Context(), userKey, o); return err },
+					func(o horseracing.CallOption) error {
+						return c.Do(t.Context(), "POST", "/x", map[string]string{"user_key": userKey}, new(int), o)
+					},
+					func(o horseracing.CallOption) error {
+						type nested struct{ Deep []horseracing.UserKey }
+						return c.Do(t.Context(), "GET", "/x", nested{[]horseracing.UserKey{userKey}}, new(int), o)
+					},
+				} {
+					var response horseracing.Response
+					err := call(horseracing.CaptureResponse(&response))
+					if err == nil {
+						continue // a receipt
+					}
+					if len(err.Error()) >= 2048 {
+						t.Errorf("a text of %d bytes", len(err.Error()))
+					}
+					for e := range everyError(err) {
+						mustPrintWithoutKeys(t, fmt.Sprintf("%T", e), e)
+						if api, ok := e.(*horseracing.APIError); ok {
+							mustPrintWithoutKeys(t, "APIError", *api)
+							mustNotShowKeys(t, "Body", string(api.Body))
+							mustNotShowKeys(t, "Message", api.Message)
+							mustNotShowKeys(t, "Header", fmt.Sprint(api.Header))
+						}
+					}
+					mustNotShowKeys(t, "Response.Body", string(response.Body))
+					mustNotShowKeys(t, "Response.Header", fmt.Sprint(response.Header))
+				}
+				mustNotShowKeys(t, "the log", logged.String())
+			})
+		})
+	}
+}
+
+func jsonText(s string) string {
+	quoted, _ := json.Marshal(s)
+	return strings.Trim(string(quoted), `"`)
+}
+
+// everyError ranges over an error and all that it wraps.
+func everyError(err error) func(func(error) bool) {
+	var walk func(error, func(error) bool) bool
+	walk = func(err error, yield func(error) bool) bool {
+		if err == nil {
+			return true
+		}
+		if !yield(err) {
+			return false
+		}
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			return walk(e.Unwrap(), yield)
+		case interface{ Unwrap() []error }:
+			for _, inner := range e.Unwrap() {
+				if !walk(inner, yield) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	return func(yield func(error) bool) { walk(err, yield) }
+}
+
+// An error whose text had to be cleaned is still what it was.
+func TestAScrubbedErrorKeepsItsMeaning(t *testing.T) {
+	s := play(broken(fmt.Errorf("%s: %w", appKey, errReset)))
+	_, err := s.client(t, briefly).Races.Open(t.Context())
+	if !errors.Is(err, errReset) {
+		t.Errorf("got %v", err)
+	}
+	mustPrintWithoutKeys(t, "the error", err)
+}
+
+// Of a body that was cut, the first part of a key may be the end.
+func TestHalfAKeyIsNotShown(t *testing.T) {
+	for _, key := range keyForms(appKey)[:8] {
+		for n := 1; n <= len(key); n++ {
+			half := "your key: " + key[:n]
+			for name, s := range map[string]step{
+				"the connection broke": stream(401, 1000, func() reader { return readers(half, errReset) }),
+				"beyond the limit":     answer(401, strings.Repeat("x", 1000-len(half))+half+key[n:]+"more"),
+				"beyond 64 KiB":        answer(401, strings.Repeat("x", 64<<10-len(half))+half+key[n:]+"more"),
+			} {
+				var response horseracing.Response
+				limit := horseracing.WithMaxResponseBytes(1000)
+				if name == "beyond 64 KiB" {
+					limit = nil
+				}
+				_, err := play(s).client(t, limit).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
+				var api *horseracing.APIError
+				if !errors.As(err, &api) {
+					t.Fatal(err)
+				}
+				for where, text := range map[string]string{"Body": string(api.Body), "Message": api.Message, "Response.Body": string(response.Body)} {
+					if _, after, ok := strings.Cut(text, "your key: "); ok && after != "" && !strings.HasPrefix(after, "[redacted]") {
+						t.Errorf("%s, %d of %q: %s ends in %q", name, n, key, where, after)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestAnEchoOfAnyLengthIsScrubbedFast(t *testing.T) {
+	key := strings.Repeat("a", 4000) + "b" // hard: every place may begin a key
+	for name, body := range map[string]string{
+		"partial keys": strings.Repeat("a", 1<<20),
+		"escapes":      strings.Repeat(`\u0061`, 1<<20/6),
+		"halves":       strings.Repeat(key[:len(key)-1]+"c", 1<<20/len(key)),
+		"keys":         strings.Repeat(key, 1<<20/len(key)),
+		"backslashes":  strings.Repeat(`\`, 1<<20),
+		"percent":      strings.Repeat(`%61`, 1<<20/3),
+		"message":      `{"message":"` + strings.Repeat("a", 1<<19) + `"}`,
+		"members":      `{` + strings.Repeat(`"a":{`, 1<<17),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := horseracing.NewClient(service, key, horseracing.WithHTTPClient(&http.Client{Transport: play(answer(400, body))}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			started := time.Now()
+			c.Races.Open(t.Context())
+			if took := time.Since(started); took > 2*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+func TestShortAndOddKeysAreScrubbed(t *testing.T) {
+	for _, key := range []string{"k", "%", `\`, `\\\\`, "%%%", "%25", "a b", "~1", "&amp;", "+", "ключ", "🏇🏇", `a"b`, "'", "123456"} {
+		for _, form := range keyForms(key)[:8] {
+			c, err := horseracing.NewClient(service, key, horseracing.WithHTTPClient(&http.Client{Transport: play(answer(400, "<<"+form+">>"))}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Races.Open(t.Context())
+			var api *horseracing.APIError
+			if !errors.As(err, &api) || !strings.Contains(string(api.Body), "[redacted]") {
+				t.Errorf("%q as %q: %s", key, form, api.Body)
+			}
+		}
+	}
+	// Python writes what is beyond 16 bits as two halves.
+	c, _ := horseracing.NewClient(service, "🏇key", horseracing.WithHTTPClient(&http.Client{Transport: play(answer(400, `"\ud83c\udfc7key"`))}))
+	if _, err := c.Races.Open(t.Context()); !strings.Contains(err.Error(), `"[redacted]"`) {
+		t.Error(err)
+	}
+}
+
+// Only the request itself carries the keys.
+func TestTheKeysAreSent(t *testing.T) {
+	s := play(answer(200, "[]"))
+	if _, err := s.client(t).Horses.Owned(t.Context(), userKey); err != nil {
+		t.Fatal(err)
+	}
+	r := s.requests()[0]
+	var body map[string]string
+	if err := json.Unmarshal([]byte(r.body), &body); err != nil || body["user_key"] != userKey {
+		t.Errorf("body %s", r.body)
+	}
+	if got := r.request.Header.Get("x-api-key"); got != appKey {
+		t.Errorf("x-api-key: %s", got)
+	}
+	if strings.Contains(r.request.URL.String(), "key") {
+		t.Errorf("URL %v", r.request.URL)
+	}
+}
+
+// TestTheLibraryPrintsNothing runs itself as a program of its own, whose
+// output is then read.
+func TestTheLibraryPrintsNothing(t *testing.T) {
+	const variable = "HORSERACING_TEST_CHILD"
+	if os.Getenv(variable) != "" {
+		s := play(broken(errReset), answer(503, echo()), answer(302, "", "Location: /x?"+appKey), answer(200, "<html>"), answer(200, echo()))
+		c := s.client(t, briefly)
+		for range 5 {
+			c.Races.Open(t.Context())
+			c.Races.Register(t.Context(), entry)
+			c.Horses.Owned(t.Context(), userKey)
+		}
+		os.Exit(0)
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestTheLibraryPrintsNothing$")
+	child.Env = append(os.Environ(), variable+"=1")
+	if output, err := child.CombinedOutput(); err != nil || len(output) != 0 {
+		t.Errorf("printed %q, %v", output, err)
+	}
+}
