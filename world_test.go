@@ -1,0 +1,208 @@
+package horseracing
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// world is a listing in memory and the oracle of the paging tests: it knows
+// all entries. It answers as a RoundTripper, whole and at once.
+type world struct {
+	starts []int64 // of the entries, newest first; the id of entry i is ids[i]
+	ids    []int64
+
+	shuffle     *rand.Rand          // shuffles the entries of each page
+	keep        func(id int64) bool // filters a page after it was cut
+	ignoreBody  bool
+	delay       time.Duration
+	before      func(from int64) error // runs before a request is answered; an error is the answer
+	open        int                    // bodies that were not closed
+	tournaments bool
+
+	mu       sync.Mutex
+	requests int
+	inFlight int
+	most     int // requests in flight at once
+	asked    []string
+}
+
+func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
+	var question struct {
+		Tier   int
+		From   *int64 `json:"start_time_from"`
+		Offset int
+	}
+	sent, _ := io.ReadAll(req.Body)
+	if err := json.Unmarshal(sent, &question); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	w.requests++
+	w.asked = append(w.asked, string(sent))
+	w.inFlight++
+	w.most = max(w.most, w.inFlight)
+	w.mu.Unlock()
+	defer func() { w.mu.Lock(); w.inFlight--; w.mu.Unlock() }()
+	if w.delay > 0 {
+		select {
+		case <-time.After(w.delay):
+		case <-req.Context().Done():
+			return nil, req.Context().Err()
+		}
+	}
+	from := int64(latest)
+	if question.From != nil {
+		from = *question.From
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.before != nil {
+		if err := w.before(from); err != nil {
+			return nil, err
+		}
+	}
+	if w.ignoreBody {
+		question.From, question.Offset = nil, 0
+	}
+	first := min(question.Offset, len(w.starts))
+	if question.From != nil {
+		first, _ = slices.BinarySearchFunc(w.starts, *question.From, func(start, from int64) int {
+			if start >= from {
+				return -1
+			}
+			return 1
+		})
+	}
+	var page []string
+	for i := first; i < min(first+pageSize, len(w.starts)); i++ {
+		if w.keep != nil && !w.keep(w.ids[i]) {
+			continue
+		}
+		if w.tournaments {
+			page = append(page, fmt.Sprintf(`{"_id":"t%d","start_time":%d}`, w.ids[i], w.starts[i]))
+		} else {
+			page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"tier":"Omega"}`, w.ids[i], w.starts[i]))
+		}
+	}
+	if w.shuffle != nil {
+		w.shuffle.Shuffle(len(page), func(i, j int) { page[i], page[j] = page[j], page[i] })
+	}
+	w.open++
+	text := "[" + strings.Join(page, ",") + "]"
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{}, ContentLength: int64(len(text)),
+		Body: body{bytes.NewReader([]byte(text)), w}, Request: req,
+	}, nil
+}
+
+// body counts itself as long as it is open.
+type body struct {
+	io.Reader
+	w *world
+}
+
+func (b body) Close() error {
+	b.w.mu.Lock()
+	defer b.w.mu.Unlock()
+	b.w.open--
+	return nil
+}
+
+// failer is what *testing.T and *rapid.T have in common.
+type failer interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+func (w *world) client(t failer, opts ...Option) *Client {
+	t.Helper()
+	c, err := NewClient("https://races.example", "key", append([]Option{
+		WithHTTPClient(&http.Client{Transport: w}), WithRetry(Retry{}),
+	}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// add puts entries at the given starts into the listing.
+func (w *world) add(starts ...int64) {
+	for _, start := range starts {
+		w.insert(start)
+	}
+}
+
+func (w *world) insert(start int64) {
+	id := int64(len(w.ids) + 1)
+	for slices.Contains(w.ids, id) {
+		id++
+	}
+	at, _ := slices.BinarySearchFunc(w.starts, start, func(have, start int64) int {
+		if have > start {
+			return -1
+		}
+		return 1
+	})
+	w.starts = slices.Insert(w.starts, at, start)
+	w.ids = slices.Insert(w.ids, at, id)
+}
+
+func (w *world) remove(i int) {
+	w.starts = slices.Delete(w.starts, i, i+1)
+	w.ids = slices.Delete(w.ids, i, i+1)
+}
+
+// between returns the ids of the entries in [since, before), newest first.
+func (w *world) between(since, before int64) []int64 {
+	var ids []int64
+	for i, start := range w.starts {
+		if since <= start && start < before {
+			ids = append(ids, w.ids[i])
+		}
+	}
+	return ids
+}
+
+var errBroken = errors.New("broken on purpose")
+
+// collect walks to the end, going on after errors as a program would.
+func collect(t failer, p *Pager[Race], tolerate func(error) bool) (ids []int64) {
+	t.Helper()
+	last := int64(1 << 62)
+	for range 100_000 {
+		failed := false
+		for r, err := range p.All(context.Background()) {
+			if err != nil {
+				if !tolerate(err) {
+					t.Fatalf("after %d entries: %v", len(ids), err)
+				}
+				failed = true
+				continue
+			}
+			if start := r.StartTime.UnixMilli(); start > last {
+				t.Fatalf("entry %d starts at %d, after the one before it at %d", r.MainRaceID, start, last)
+			} else {
+				last = start
+			}
+			ids = append(ids, int64(r.MainRaceID))
+		}
+		if !failed {
+			return ids
+		}
+	}
+	t.Fatal("the walk does not end")
+	return nil
+}
+
+func never(error) bool { return false }
