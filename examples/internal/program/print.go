@@ -1,0 +1,92 @@
+package program
+
+import (
+	"fmt"
+	"io"
+	"math/big"
+	"regexp"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// Table prints rows in aligned columns, with an empty line before and a title.
+type Table struct{ w *tabwriter.Writer }
+
+// NewTable begins a table.
+func NewTable(w io.Writer, title string, columns ...string) Table {
+	fmt.Fprintf(w, "\n%s\n", title)
+	t := Table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	if len(columns) > 0 {
+		fmt.Fprintln(t.w, strings.Join(columns, "\t"))
+	}
+	return t
+}
+
+// Row adds a row. Strings are made safe for a terminal: names are chosen by
+// players.
+func (t Table) Row(cells ...any) {
+	for i, cell := range cells {
+		text := strings.Map(func(r rune) rune {
+			if unicode.IsPrint(r) {
+				return r
+			}
+			return -1
+		}, fmt.Sprint(cell))
+		if i > 0 {
+			text = "\t" + text
+		}
+		fmt.Fprint(t.w, text)
+	}
+	fmt.Fprintln(t.w)
+}
+
+// End prints the table.
+func (t Table) End() error { return t.w.Flush() }
+
+// tokenPlaces is how many decimal places a token has. The interface document
+// does not show it; 18 is usual where amounts are as large as these.
+const tokenPlaces = 18
+
+// Tokens returns an amount in whole tokens, exactly.
+func Tokens(amount horseracing.BigInt) string { return amount.Decimal(tokenPlaces) }
+
+var tokensForm = regexp.MustCompile(`^[0-9]{1,60}(\.[0-9]{1,18})?$`)
+
+// ParseTokens is the inverse of Tokens, for amounts that are not negative.
+func ParseTokens(text string) (horseracing.BigInt, error) {
+	if !tokensForm.MatchString(text) {
+		return horseracing.BigInt{}, fmt.Errorf("%q is not an amount of tokens such as 5 or 0.25", text)
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	n, _ := new(big.Int).SetString(whole+fraction+strings.Repeat("0", tokenPlaces-len(fraction)), 10)
+	return horseracing.NewBigInt(n), nil
+}
+
+// Left returns the time that is left until then, for a reader.
+func Left(now, then time.Time) string {
+	left := then.Sub(now)
+	switch {
+	case left <= 0:
+		return "closed"
+	case left < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(left.Minutes()), int(left.Seconds())%60)
+	case left < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(left.Hours()), int(left.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(left.Hours()/24))
+}
+
+// Levels returns the levels that a race takes.
+func Levels(race *horseracing.Race) string {
+	switch {
+	case race.MaxLevel == 0 && race.MinLevel == 0:
+		return "any"
+	case race.MaxLevel == 0:
+		return fmt.Sprintf("%d and up", race.MinLevel)
+	}
+	return fmt.Sprintf("%d-%d", race.MinLevel, race.MaxLevel)
+}

@@ -1,0 +1,97 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+func TestParseTokensReadsWhatTokensWrites(t *testing.T) {
+	for _, test := range []struct{ text, units, written string }{
+		{"0", "0", "0"},
+		{"5", "5000000000000000000", "5"},
+		{"0.25", "250000000000000000", "0.25"},
+		{"1.500", "1500000000000000000", "1.5"},
+		{"007", "7000000000000000000", "7"},
+		{"5.000000000000000001", "5000000000000000001", "5.000000000000000001"},
+		{"123456789012345678901234567890", "123456789012345678901234567890000000000000000000", "123456789012345678901234567890"},
+	} {
+		amount, err := ParseTokens(test.text)
+		if err != nil || amount.String() != test.units || Tokens(amount) != test.written {
+			t.Errorf("%s: %s, %s, %v; want %s, %s", test.text, amount, Tokens(amount), err, test.units, test.written)
+		}
+	}
+	for _, text := range []string{"", "-1", "+1", "1e3", "0x10", "1,5", "1.", ".5", " 1", "1_000", "NaN", "0.0000000000000000001"} {
+		if amount, err := ParseTokens(text); err == nil {
+			t.Errorf("%q was read as %s", text, amount)
+		}
+	}
+}
+
+func TestLeftIsForReaders(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		left time.Duration
+		want string
+	}{
+		{-time.Second, "closed"},
+		{0, "closed"},
+		{9 * time.Second, "0m09s"},
+		{61*time.Minute + 30*time.Second, "1h01m"},
+		{59*time.Minute + 59*time.Second, "59m59s"},
+		{47 * time.Hour, "47h00m"},
+		{80 * time.Hour, "3 days"},
+	} {
+		if got := Left(now, now.Add(test.left)); got != test.want {
+			t.Errorf("%v: %s, want %s", test.left, got, test.want)
+		}
+	}
+}
+
+func TestATableKeepsTerminalTricksOfPlayersOut(t *testing.T) {
+	var out bytes.Buffer
+	table := NewTable(&out, "Title", "A", "B")
+	table.Row("long\x1b[31m\tname\r\n", 1)
+	table.Row("é", 2)
+	if err := table.End(); err != nil {
+		t.Fatal(err)
+	}
+	const want = "\nTitle\nA             B\nlong[31mname  1\né             2\n"
+	if out.String() != want {
+		t.Errorf("got\n%q\nwant\n%q", out.String(), want)
+	}
+}
+
+func TestExitSaysWhatHappenedInOneSentence(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	refused := &horseracing.TransportError{Method: "GET", Route: "/r", Attempts: 4, Err: errors.New("connection refused")}
+	unknown := fmt.Errorf("look before registering again: %w", horseracing.ErrOutcomeUnknown)
+	for _, test := range []struct {
+		name   string
+		ctx    context.Context
+		err    error
+		status int
+		text   string
+	}{
+		{"no error", t.Context(), nil, 0, ""},
+		{"an error", t.Context(), errors.New("no open race"), 1, "x: no open race\n"},
+		{"a wrong key", t.Context(), &horseracing.APIError{StatusCode: 401}, 1, "x: the service does not accept the application key: check HORSERACING_API_KEY\n"},
+		{"a host that is down", t.Context(), refused, 1, "x: the service does not answer, is HORSERACING_BASE_URL right? (connection refused)\n"},
+		{"Ctrl-C", stopped, refused, 130, "x: stopped\n"},
+		{"an outcome that is unknown", t.Context(), unknown, 1, "x: look before registering again: outcome unknown\n"},
+		{"the same after Ctrl-C", stopped, unknown, 130, "x: look before registering again: outcome unknown\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out bytes.Buffer
+			if status := Exit(test.ctx, "x", test.err, &out); status != test.status || out.String() != test.text {
+				t.Errorf("status %d, %q; want %d, %q", status, out.String(), test.status, test.text)
+			}
+		})
+	}
+}

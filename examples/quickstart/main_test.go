@@ -1,0 +1,96 @@
+package main
+
+import (
+	"math/big"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/programtest"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+func TestMain(m *testing.M) { programtest.Main(m, main) }
+
+func TestItRunsOnTheEmbeddedFake(t *testing.T) {
+	r := programtest.Run(t, nil)
+	if r.Status != 0 || r.Stderr != "" {
+		t.Fatalf("status %d: %s", r.Status, r.Stderr)
+	}
+	for _, part := range []string{"an embedded fake", "Open races: ", "Last results: 20", "\nmane_color ", "Missions of horse #", "take_i_place_x_races"} {
+		if !strings.Contains(r.Stdout, part) {
+			t.Errorf("%q is missing in\n%s", part, r.Stdout)
+		}
+	}
+}
+
+func TestItShowsWhatTheServiceHolds(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
+	defer fake.Close()
+	fee, _ := new(big.Int).SetString("2500000000000000000000", 10)
+	start := time.Now().Add(90*time.Minute + 30*time.Second)
+	fake.AddRaces(
+		horseracing.Race{
+			MainRaceID: 9001, StartTime: horseracing.NewTimestamp(start), RegistrationDeadline: horseracing.NewTimestamp(start),
+			Length: 7, EntryFee: horseracing.NewBigInt(fee), Places: 8, MinLevel: 2, MaxLevel: 30,
+			Info:         horseracing.RaceInfo{Name: "Late Bloom", HippodromeName: "Elm Park"},
+			Participants: []horseracing.RaceParticipant{{Number: 40}, {Number: 41}},
+		},
+		horseracing.Race{
+			MainRaceID: 9000, StartTime: horseracing.NewTimestamp(time.Date(2026, 2, 3, 4, 5, 0, 0, time.UTC)), Length: 3,
+			Info: horseracing.RaceInfo{Name: "Early\x1b[2J Bird"},
+			Participants: []horseracing.RaceParticipant{
+				{Number: 40, Total: 33.5, Lane: 1}, {Number: 41, Total: 31.25, Lane: 2}, {Number: 42, Total: 32, Lane: 3}, {Number: 43, Total: 40, Lane: 4},
+			},
+			FinalOrder: []int{1, 2, 0, 3}, Winners: []int{1, 2, 0},
+		},
+	)
+	r := programtest.Run(t, programtest.Environment(fake))
+	if r.Status != 0 || r.Stderr != "" {
+		t.Fatalf("status %d: %s", r.Status, r.Stderr)
+	}
+	for _, row := range []string{
+		`9001 +1h(29|30)m +Late Bloom +Elm Park +7 +2-30 +2 of 8 +2500\n`,
+		`9000 +2026-02-03 04:05 +Early\[2J Bird +3 +#41 \(31\.25\) +#42 \(32\.00\) +#40 \(33\.50\)\n`,
+		`Horse #41\n`, // the newest winner
+		`Service: ` + regexp.QuoteMeta(fake.URL) + `\n`,
+	} {
+		if !regexp.MustCompile(row).MatchString(r.Stdout) {
+			t.Errorf("no row %s in\n%s", row, r.Stdout)
+		}
+	}
+
+	if r := programtest.Run(t, programtest.Environment(fake), "-horse", "12"); !strings.Contains(r.Stdout, "Horse #12\n") {
+		t.Errorf("-horse 12 shows\n%s", r.Stdout)
+	}
+	programtest.Run(t, programtest.Environment(fake), "-horse", "5000").ExpectSentence(t, 1, "404", "/api/v1/horses/{horse_number}")
+}
+
+func TestAWrongKeyIsOneSentenceWithoutTheKey(t *testing.T) {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	r := programtest.Run(t, []string{"HORSERACING_BASE_URL=" + fake.URL, "HORSERACING_API_KEY=not-this-one"})
+	r.ExpectSentence(t, 1, "HORSERACING_API_KEY")
+	if strings.Contains(r.Stderr+r.Stdout, "not-this-one") {
+		t.Errorf("the key is printed: %s%s", r.Stderr, r.Stdout)
+	}
+}
+
+func TestAHostThatIsDownIsOneSentence(t *testing.T) {
+	fake := horseracingtest.NewServer()
+	environment := programtest.Environment(fake)
+	fake.Close()
+	programtest.Run(t, environment).ExpectSentence(t, 1, "HORSERACING_BASE_URL", "refused")
+}
+
+func TestHalfAConfigurationIsOneSentence(t *testing.T) {
+	programtest.Run(t, []string{"HORSERACING_API_KEY=k"}).ExpectSentence(t, 1, "HORSERACING_BASE_URL")
+	programtest.Run(t, []string{"HORSERACING_BASE_URL=https://api.example.test"}).ExpectSentence(t, 1, "HORSERACING_API_KEY")
+	programtest.Run(t, []string{"HORSERACING_BASE_URL=http://api.example.test", "HORSERACING_API_KEY=k"}).ExpectSentence(t, 1, "https://")
+}
+
+func TestCtrlCEndsIt(t *testing.T) { programtest.ExpectInterruptible(t) }
+
+func TestItExplainsItself(t *testing.T) { programtest.ExpectUsage(t, "-horse", "HORSERACING_API_KEY") }
