@@ -1,0 +1,300 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// A board is the open races as far as they are known.
+type board struct {
+	races map[horseracing.RaceID]horseracing.Race
+	level int // show only races that take a horse of this level; 0: all
+}
+
+func newBoard(level int) board {
+	return board{races: map[horseracing.RaceID]horseracing.Race{}, level: level}
+}
+
+func (b board) apply(c horseracing.RaceChange) {
+	if c.Kind == horseracing.RaceClosed {
+		delete(b.races, c.Race.MainRaceID)
+		return
+	}
+	b.races[c.Race.MainRaceID] = *c.Race
+}
+
+// sorted returns the races to show: those that still take registrations first,
+// and of them the ones that close first.
+func (b board) sorted(now time.Time) []horseracing.Race {
+	races := slices.Collect(maps.Values(b.races))
+	races = slices.DeleteFunc(races, func(r horseracing.Race) bool { return b.level != 0 && !r.AcceptsLevel(b.level) })
+	slices.SortFunc(races, func(x, y horseracing.Race) int {
+		return cmp.Or(
+			-compareBool(x.RegistrationOpenAt(now), y.RegistrationOpenAt(now)),
+			x.RegistrationDeadline.Compare(y.RegistrationDeadline.Time),
+			cmp.Compare(x.MainRaceID, y.MainRaceID))
+	})
+	return races
+}
+
+func compareBool(x, y bool) int {
+	switch {
+	case x == y:
+		return 0
+	case y:
+		return -1
+	}
+	return 1
+}
+
+// The columns, those that a player decides by first: a narrow terminal cuts the rest.
+var headers = []string{"closes in", "race", "fee", "places", "levels", "length", "wins", "hippodrome", "name"}
+
+// numeric tells which columns are aligned to the right.
+var numeric = []bool{true, true, true, true, true, true, false, false, false}
+
+func cells(r horseracing.Race, now time.Time) []string {
+	return []string{
+		left(r.RegistrationDeadline.Sub(now)),
+		strconv.FormatInt(int64(r.MainRaceID), 10),
+		fee(r.EntryFee),
+		places(r),
+		levels(r),
+		fmt.Sprintf("%d fur", r.Length),
+		kind(r.Type),
+		printable(r.Info.HippodromeName),
+		printable(r.Info.Name),
+	}
+}
+
+// left writes a time to go with two units: what a glance can take in.
+func left(d time.Duration) string {
+	d = d.Truncate(time.Second)
+	h, m, s := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60
+	switch {
+	case d <= 0:
+		return "closed"
+	case h >= 48:
+		return fmt.Sprintf("%dd %02dh", h/24, h%24)
+	case h > 0:
+		return fmt.Sprintf("%dh %02dm", h, m)
+	case m > 0:
+		return fmt.Sprintf("%dm %02ds", m, s)
+	}
+	return fmt.Sprintf("%ds", s)
+}
+
+// fee writes an entry fee in whole tokens of 10^18, with up to four decimals:
+// exact where they suffice, else cut and marked. The arithmetic is on digits.
+func fee(n horseracing.BigInt) string {
+	if n.IsZero() {
+		return "free"
+	}
+	whole, fraction, _ := strings.Cut(n.Decimal(18), ".")
+	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	rest := ""
+	if len(fraction) > 4 {
+		fraction, rest = strings.TrimRight(fraction[:4], "0"), "…"
+	}
+	if fraction == "" && rest == "" {
+		return whole
+	}
+	if fraction == "" {
+		fraction = "0"
+	}
+	return whole + "." + fraction + rest
+}
+
+func places(r horseracing.Race) string {
+	if r.FreePlaces() == 0 {
+		return fmt.Sprintf("full/%d", r.Places)
+	}
+	return fmt.Sprintf("%d/%d", len(r.Participants), r.Places)
+}
+
+func levels(r horseracing.Race) string {
+	switch {
+	case r.MinLevel == 0 && r.MaxLevel == 0:
+		return "any"
+	case r.MaxLevel == 0:
+		return fmt.Sprintf("%d+", r.MinLevel)
+	}
+	return fmt.Sprintf("%d-%d", r.MinLevel, r.MaxLevel)
+}
+
+func kind(t horseracing.RaceType) string {
+	switch t {
+	case horseracing.RaceTypeBestTime:
+		return "fastest"
+	case horseracing.RaceTypeWorstTime:
+		return "slowest"
+	}
+	return printable(string(t))
+}
+
+// printable drops what could steer a terminal from a text that others chose.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// print writes a plain table.
+func (b board) print(out io.Writer, now time.Time) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.ToUpper(strings.Join(headers, "\t")))
+	for _, r := range b.sorted(now) {
+		fmt.Fprintln(w, strings.Join(cells(r, now), "\t"))
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
+}
+
+// A screen is the board on a terminal.
+type screen struct {
+	board
+	now           time.Time
+	width, height int
+	trouble       error // of the last failed request
+	troubleAt     time.Time
+}
+
+type tick time.Time
+
+func nextTick() tea.Cmd {
+	return tea.Every(time.Second, func(t time.Time) tea.Msg { return tick(t) })
+}
+
+func (s screen) Init() tea.Cmd { return nextTick() }
+
+func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tick:
+		s.now = time.Time(msg)
+		return s, nextTick()
+	case news:
+		if msg.err != nil {
+			s.trouble, s.troubleAt = msg.err, s.now
+		} else {
+			s.trouble = nil
+			s.apply(msg.change)
+		}
+	case tea.WindowSizeMsg:
+		s.width, s.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "q", "esc":
+			return s, tea.Quit
+		case "ctrl+c":
+			return s, tea.Interrupt
+		}
+	}
+	return s, nil
+}
+
+// Colours of the terminal's own palette, so that they suit its theme.
+var (
+	plain  = lipgloss.NewStyle().Padding(0, 1)
+	bold   = plain.Bold(true)
+	faint  = plain.Faint(true)
+	red    = plain.Foreground(lipgloss.Red)
+	yellow = plain.Foreground(lipgloss.Yellow)
+	green  = plain.Foreground(lipgloss.Green)
+	cyan   = plain.Foreground(lipgloss.Cyan)
+)
+
+func (s screen) View() tea.View {
+	view := tea.NewView(s.content())
+	view.AltScreen = true
+	view.WindowTitle = "open races"
+	return view
+}
+
+func (s screen) content() string {
+	races := s.sorted(s.now)
+	title := bold.Render(fmt.Sprintf("%d open races", len(races)))
+	if s.level != 0 {
+		title += plain.Render(fmt.Sprintf("for level %d", s.level))
+	}
+	title += faint.Render(s.now.UTC().Format("15:04:05 UTC") + "  q quits")
+
+	const around = 4 // title, header, line under it, last line
+	hidden := 0
+	if room := s.height - around; s.height > 0 && len(races) > room {
+		hidden = len(races) - max(room, 0)
+		races = races[:len(races)-hidden]
+	}
+	last := ""
+	switch {
+	case s.trouble != nil && s.now.Sub(s.troubleAt) < time.Minute:
+		last = red.Render("trouble at " + s.troubleAt.UTC().Format("15:04:05") + ": " + printable(s.trouble.Error()))
+	case hidden > 0:
+		last = faint.Render(fmt.Sprintf("and %d more", hidden))
+	}
+
+	t := table.New().Headers(headers...).Wrap(false).
+		Border(lipgloss.NormalBorder()).BorderStyle(lipgloss.NewStyle().Faint(true)).
+		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).
+		StyleFunc(func(row, column int) lipgloss.Style {
+			style := bold
+			if row != table.HeaderRow {
+				style = s.style(races[row], column)
+			}
+			if numeric[column] {
+				return style.Align(lipgloss.Right)
+			}
+			return style
+		})
+	for _, r := range races {
+		t.Row(cells(r, s.now)...)
+	}
+	content := lipgloss.JoinVertical(lipgloss.Left, title, t.Render(), last)
+	if s.width > 0 {
+		content = lipgloss.NewStyle().MaxWidth(s.width).Render(content)
+	}
+	return content
+}
+
+// style colours by what a player must decide soon: what closes, what costs,
+// what is full.
+func (s screen) style(r horseracing.Race, column int) lipgloss.Style {
+	if !r.RegistrationOpenAt(s.now) || r.FreePlaces() == 0 {
+		return faint
+	}
+	switch headers[column] {
+	case "closes in":
+		switch to := r.RegistrationDeadline.Sub(s.now); {
+		case to < time.Minute:
+			return red.Bold(true)
+		case to < 5*time.Minute:
+			return yellow
+		}
+		return green
+	case "fee":
+		return cyan
+	case "places":
+		if r.FreePlaces() <= 2 {
+			return yellow
+		}
+	}
+	return plain
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"image/color"
+	"math"
+	"strconv"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Colours that people with any colour vision can tell apart, and print.
+var (
+	ink    = color.NRGBA{0x22, 0x2b, 0x33, 0xff}
+	quiet  = color.NRGBA{0xdd, 0xe1, 0xe4, 0xff}
+	blue   = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
+	orange = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
+	pale   = color.NRGBA{0xb9, 0xd9, 0xec, 0xff}
+)
+
+var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
+
+// newPlot returns an empty plot in the style of all: one typeface, thin axes,
+// a quiet horizontal grid.
+func newPlot(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.Title.Padding = 3 * vg.Millimeter
+	for style, size := range map[*text.Style]vg.Length{
+		&p.Title.TextStyle: 12, &p.X.Label.TextStyle: 10, &p.Y.Label.TextStyle: 10,
+		&p.X.Tick.Label: 9, &p.Y.Tick.Label: 9, &p.Legend.TextStyle: 9,
+	} {
+		style.Font, style.Color = font.From(sans, size), ink
+	}
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.LineStyle.Color, a.Tick.LineStyle.Color = ink, ink
+		a.Label.Padding = 1.5 * vg.Millimeter
+	}
+	p.Legend.Top, p.Legend.Padding = true, vg.Millimeter
+	grid := plotter.NewGrid()
+	grid.Vertical.Width, grid.Horizontal.Color = 0, quiet
+	p.Add(grid)
+	return p
+}
+
+// margin keeps the drawing off the edges of the picture.
+func margin(c draw.Canvas) draw.Canvas {
+	const m = 3 * vg.Millimeter
+	return draw.Crop(c, m, -m, m, -m)
+}
+
+// wholeNumbers marks every step-th integer.
+func wholeNumbers(step int) plot.Ticker {
+	return plot.TickerFunc(func(low, high float64) []plot.Tick {
+		var ticks []plot.Tick
+		for i := int(math.Ceil(low)); float64(i) <= high; i++ {
+			tick := plot.Tick{Value: float64(i)}
+			if i%step == 0 {
+				tick.Label = strconv.Itoa(i)
+			}
+			ticks = append(ticks, tick)
+		}
+		return ticks
+	})
+}
+
+// shortLabels are the usual ticks, labelled without needless zeros.
+type shortLabels struct{ plot.DefaultTicks }
+
+func (s shortLabels) Ticks(low, high float64) []plot.Tick {
+	ticks := s.DefaultTicks.Ticks(low, high)
+	for i := range ticks {
+		if ticks[i].Label != "" {
+			ticks[i].Label = strconv.FormatFloat(ticks[i].Value, 'f', -1, 64)
+		}
+	}
+	return ticks
+}
+
+const day = 24 * time.Hour
+
+// timeAxis marks round dates along x, whose unit is seconds since the epoch.
+func timeAxis(p *plot.Plot, first, last time.Time) {
+	first, last = first.UTC(), last.UTC()
+	span := last.Sub(first)
+	months, days, layout := 0, 1, "2 Jan"
+	switch {
+	case span > 6*365*day:
+		months, layout = 12, "2006"
+	case span > 2*365*day:
+		months, layout = 6, "Jan 2006"
+	case span > 300*day:
+		months, layout = 2, "Jan 2006"
+	case span > 60*day:
+		months, layout = 1, "Jan 2006"
+	case span > 14*day:
+		days = 7
+	}
+	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
+		var ticks []plot.Tick
+		t := first.Truncate(day)
+		if months > 0 {
+			t = time.Date(first.Year(), first.Month()-time.Month((int(first.Month())-1)%months), 1, 0, 0, 0, 0, time.UTC)
+		}
+		for ; !t.After(last); t = t.AddDate(0, months, days*b2i(months == 0)) {
+			if x := float64(t.Unix()); x >= low && x <= high {
+				ticks = append(ticks, plot.Tick{Value: x, Label: t.Format(layout)})
+			}
+		}
+		return ticks
+	})
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// powersOfTen marks an axis whose values are logarithms. (With plot.LogScale
+// the axis' label is measured at the wrong height and takes half the picture.)
+func powersOfTen() plot.Ticker {
+	return plot.TickerFunc(func(low, high float64) []plot.Tick {
+		var ticks []plot.Tick
+		for e := math.Ceil(low); e <= high; e++ {
+			ticks = append(ticks, plot.Tick{Value: e, Label: strconv.FormatFloat(math.Pow(10, e), 'f', -1, 64)})
+			for m := 2.0; m < 10 && e < high; m++ {
+				ticks = append(ticks, plot.Tick{Value: e + math.Log10(m)})
+			}
+		}
+		return ticks
+	})
+}
+
+// shades is a palette from nearly white to a blue on which ink can be read.
+type shades struct{}
+
+func (shades) Colors() []color.Color {
+	from, to := color.NRGBA{0xf3, 0xf7, 0xfa, 0xff}, color.NRGBA{0x5a, 0xa9, 0xd6, 0xff}
+	colors := make([]color.Color, 64)
+	for i := range colors {
+		mix := func(a, b uint8) uint8 { return uint8((int(a)*(63-i) + int(b)*i) / 63) }
+		colors[i] = color.NRGBA{mix(from.R, to.R), mix(from.G, to.G), mix(from.B, to.B), 0xff}
+	}
+	return colors
+}

@@ -1,0 +1,397 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/csv"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// TestMain lets a test start the program itself: this binary, told to be it.
+func TestMain(m *testing.M) {
+	if os.Getenv("BE_EXPORT") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+func program(fake *horseracingtest.Server, args ...string) (*exec.Cmd, *strings.Builder) {
+	stderr := new(strings.Builder)
+	c := exec.Command(os.Args[0], args...)
+	c.Env = append(os.Environ(), "BE_EXPORT=1", "HORSERACING_BASE_URL="+fake.URL, "HORSERACING_API_KEY="+fake.APIKey)
+	c.Stderr = stderr
+	return c, stderr
+}
+
+// runHere runs the program in this process against the fake.
+func runHere(t *testing.T, ctx context.Context, fake *horseracingtest.Server, args ...string) (status int, stderr string) {
+	t.Helper()
+	t.Setenv("HORSERACING_BASE_URL", fake.URL)
+	t.Setenv("HORSERACING_API_KEY", fake.APIKey)
+	var b strings.Builder
+	status = run(ctx, args, &b)
+	return status, b.String()
+}
+
+func open(t *testing.T, name string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", name+".sqlite?_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func count(t *testing.T, db *sql.DB, query string, args ...any) (n int) {
+	t.Helper()
+	if err := db.QueryRow(query, args...).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// rows reads a table through the rows of the Parquet files.
+func rows[T any, R row[T]](t *testing.T, db *sql.DB, query string) (all []T) {
+	t.Helper()
+	found, err := db.Query(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close()
+	for found.Next() {
+		var r T
+		if err := found.Scan(R(&r).fields()...); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// history is everything that the fake lists, read in the plainest way.
+func history(t *testing.T, fake *horseracingtest.Server) map[int64]horseracing.Race {
+	t.Helper()
+	races := map[int64]horseracing.Race{}
+	for r, err := range fake.Client().Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		races[int64(r.MainRaceID)] = *r
+	}
+	return races
+}
+
+func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
+	const size, kills = 3000, 8
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(size), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(10*time.Millisecond))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "races")
+
+	// Watch every attempt to store a race. What an attempt leaves here is gone
+	// with its transaction, as the race is.
+	s, err := openStore(t.Context(), name+".sqlite", fake.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.close()
+	db := open(t, name)
+	if _, err := db.Exec(`CREATE TABLE offered (race_id INTEGER);
+		CREATE TRIGGER watch BEFORE INSERT ON races BEGIN INSERT INTO offered VALUES (NEW.race_id); END`); err != nil {
+		t.Fatal(err)
+	}
+
+	midway := 0
+	for range kills {
+		child, stderr := program(fake, "-out", name, "-concurrency", "2")
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(150+rand.IntN(350)) * time.Millisecond) // the moment of the kill, not a wait for anything
+		if err := child.Process.Kill(); err != nil {
+			t.Fatalf("%v: %s", err, stderr)
+		}
+		child.Wait()
+		n := count(t, db, `SELECT count(*) FROM races`)
+		t.Logf("killed with %d races stored", n)
+		if n > 0 && n < size {
+			midway++
+		}
+	}
+	if midway < 3 {
+		t.Errorf("only %d of %d kills came while the walk was under way: the test shows too little", midway, kills)
+	}
+	child, stderr := program(fake, "-out", name, "-format", "csv,parquet")
+	if err := child.Run(); err != nil {
+		t.Fatalf("the last run: %v: %s", err, stderr)
+	}
+
+	if n := count(t, db, `SELECT count(*) FROM (SELECT race_id FROM offered GROUP BY race_id HAVING count(*) > 1)`); n > 0 {
+		t.Errorf("%d races were read twice", n)
+	}
+	want := history(t, fake)
+	if len(want) != size {
+		t.Fatalf("the fake lists %d races, want %d", len(want), size)
+	}
+	participants := map[int64][]participantRow{}
+	for _, p := range rows[participantRow](t, db, selectParticipants) {
+		participants[p.RaceID] = append(participants[p.RaceID], p)
+	}
+	stored := rows[raceRow](t, db, selectRaces)
+	for _, got := range stored {
+		w := want[got.RaceID]
+		if got.EntryFee != w.EntryFee.String() || got.StartTime != w.StartTime.UnixMilli() || got.Length != int32(w.Length) || got.Hippodrome != w.Info.HippodromeName {
+			t.Errorf("race %d is stored as %+v, the service has %+v", got.RaceID, got, w)
+		}
+		if len(participants[got.RaceID]) != len(w.Participants) {
+			t.Errorf("race %d has %d participants, want %d", got.RaceID, len(participants[got.RaceID]), len(w.Participants))
+			continue
+		}
+		finishers, err := w.Finishers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range participants[got.RaceID] {
+			from := w.Participants[i]
+			if p.Horse != int64(from.Number) || p.Total != from.Total || *p.Lane != int32(from.Lane) || finishers[*p.Place-1].Number != from.Number {
+				t.Errorf("race %d, participant %d is stored as %+v, the service has %+v", got.RaceID, i, p, from)
+			}
+		}
+		delete(want, got.RaceID)
+	}
+	if len(want) > 0 || len(stored) != size {
+		t.Errorf("%d races stored, %d missing", len(stored), len(want))
+	}
+	checkFiles(t, name, stored)
+}
+
+func TestRacesAndCursorAreStoredTogetherOrNotAtAll(t *testing.T) {
+	for _, refuse := range []string{
+		`CREATE TRIGGER refuse BEFORE UPDATE OF cursor ON walks BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+		`CREATE TRIGGER refuse BEFORE INSERT ON participants WHEN NEW.race_id = 2 BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+	} {
+		fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		defer fake.Close()
+		s, err := openStore(t.Context(), filepath.Join(t.TempDir(), "races.sqlite"), fake.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.close()
+		w, err := s.walk(t.Context(), horseracing.TierOmega, time.Time{}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fake.AddRaces(finished(fake, 1, time.Hour), finished(fake, 2, 2*time.Hour))
+		pager := fake.Client().Races.Results(horseracing.ResultsQuery{})
+		races, err := pager.Take(t.Context(), 2)
+		if err != nil || len(races) != 2 {
+			t.Fatal(races, err)
+		}
+		if _, err := s.db.Exec(refuse); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.save(t.Context(), w, races, pager.Cursor()); err == nil {
+			t.Fatal("the save went through: the test shows nothing")
+		}
+		if n := count(t, s.db, `SELECT (SELECT count(*) FROM races) + (SELECT count(*) FROM participants) + (SELECT count(*) FROM walks WHERE cursor <> '')`); n != 0 {
+			t.Errorf("after a refused save %d rows stayed (%s)", n, refuse)
+		}
+	}
+}
+
+// checkFiles compares the CSV and Parquet files with the database.
+func checkFiles(t *testing.T, name string, stored []raceRow) {
+	t.Helper()
+	inParquet, err := parquet.ReadFile[raceRow](name + ".parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(stored, inParquet); diff != "" {
+		t.Errorf("races.parquet differs from the database:\n%s", diff)
+	}
+	file, err := os.Open(name + ".csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	records, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(records) != len(stored)+1 {
+		t.Fatalf("races.csv has %d lines, want %d", len(records), len(stored)+1)
+	}
+	column := map[string]int{}
+	for i, name := range records[0] {
+		column[name] = i
+	}
+	long := 0
+	for i, record := range records[1:] {
+		want := stored[i]
+		got := []string{record[column["race_id"]], record[column["entry_fee"]], record[column["prizes"]], record[column["start_time"]]}
+		start := time.UnixMilli(want.StartTime).UTC().Format("2006-01-02T15:04:05.000Z")
+		if diff := cmp.Diff([]string{strconv.FormatInt(want.RaceID, 10), want.EntryFee, want.Prizes, start}, got); diff != "" {
+			t.Fatalf("line %d of races.csv:\n%s", i+2, diff)
+		}
+		if strings.ContainsAny(want.EntryFee+want.Prizes, "e+.") {
+			t.Fatalf("race %d: amounts are not written in full: %s, %s", want.RaceID, want.EntryFee, want.Prizes)
+		}
+		if len(want.EntryFee) > 19 { // no 64-bit integer holds it
+			long++
+		}
+	}
+	if long == 0 {
+		t.Error("no fee is beyond 64 bits: the test shows too little")
+	}
+	if left, _ := filepath.Glob(name + "*.tmp"); len(left) > 0 {
+		t.Errorf("temporary files were left: %v", left)
+	}
+}
+
+// finished is a race that lies the given time before the fake's present.
+func finished(fake *horseracingtest.Server, id horseracing.RaceID, ago time.Duration) horseracing.Race {
+	return horseracing.Race{
+		MainRaceID: id, StartTime: horseracing.NewTimestamp(fake.Now().Add(-ago)), Type: horseracing.RaceTypeBestTime, Length: 5,
+		Tier: horseracing.TierNameOmega, Info: horseracing.RaceInfo{HippodromeName: "Late Meadow"}, Places: 2,
+		Participants: []horseracing.RaceParticipant{{Number: 7, Total: 40.25, Lane: 2}, {Number: 8, Total: 39.5, Lane: 1}},
+		FinalOrder:   []int{1, 0}, Winners: []int{1},
+	}
+}
+
+func TestStartedAgainAfterItsEndItFetchesOnlyWhatIsNew(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(500), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "races")
+	if status, stderr := runHere(t, t.Context(), fake, "-out", name); status != 0 {
+		t.Fatal(stderr)
+	}
+	fake.AddRaces(finished(fake, 900_001, time.Minute))
+	fake.ResetLog()
+	if status, stderr := runHere(t, t.Context(), fake, "-out", name); status != 0 {
+		t.Fatal(stderr)
+	}
+	db := open(t, name)
+	if n := count(t, db, `SELECT count(*) FROM races`); n != 501 {
+		t.Errorf("%d races stored, want 501", n)
+	}
+	if n := count(t, db, `SELECT place FROM participants WHERE race_id = 900001 AND horse = 8`); n != 1 {
+		t.Errorf("the winner has place %d", n)
+	}
+	if n := fake.RequestCount(); n > 20 {
+		t.Errorf("it took %d requests to fetch one race", n)
+	}
+}
+
+func TestFollowStoresNewResultsUntilCtrlC(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(50), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "races")
+	child, stderr := program(fake, "-out", name, "-follow", "-interval", "20ms", "-format", "csv")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer child.Process.Kill()
+	waitFor(t, "the crawl's end", func() bool { _, err := os.Stat(name + ".csv"); return err == nil })
+	db := open(t, name)
+	fake.AddRaces(finished(fake, 900_001, 2*time.Minute))
+	waitFor(t, "the new race", func() bool { return count(t, db, `SELECT count(*) FROM races WHERE race_id = 900001`) == 1 })
+	fake.AddRaces(finished(fake, 900_002, 5*time.Minute)) // began before the other, finished after it
+	waitFor(t, "the late race", func() bool { return count(t, db, `SELECT count(*) FROM races WHERE race_id = 900002`) == 1 })
+
+	child.Process.Signal(os.Interrupt)
+	if child.Wait(); child.ProcessState.ExitCode() != 130 {
+		t.Errorf("after Ctrl-C: %v, want exit status 130", child.ProcessState)
+	}
+	if s := stderr.String(); !strings.HasSuffix(s, "export: stopped; the same command goes on from here\n") || strings.Contains(s, "goroutine") {
+		t.Errorf("after Ctrl-C it said:\n%s", s)
+	}
+	written, err := os.ReadFile(name + ".csv")
+	if err != nil || !strings.Contains(string(written), "900002,") {
+		t.Errorf("races.csv lacks what was followed (%v)", err)
+	}
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func TestCtrlCDuringTheCrawlKeepsWhatWasStored(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(2000), horseracingtest.WithLatency(20*time.Millisecond))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "races")
+	child, stderr := program(fake, "-out", name, "-concurrency", "1")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the crawl's start", func() bool { return fake.RequestCount() > 30 })
+	child.Process.Signal(syscall.SIGINT)
+	if child.Wait(); child.ProcessState.ExitCode() != 130 {
+		t.Errorf("%v, want exit status 130: %s", child.ProcessState, stderr)
+	}
+	if n := count(t, open(t, name), `SELECT count(*) FROM races`); n == 0 {
+		t.Error("nothing is stored")
+	}
+}
+
+func TestAnotherServicesRacesAreNotMixedIn(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "races")
+	for i := range 2 {
+		fake := horseracingtest.NewServer(horseracingtest.WithHistory(10))
+		defer fake.Close()
+		status, stderr := runHere(t, t.Context(), fake, "-out", name)
+		if status != i || i == 1 && !strings.Contains(stderr, "choose another -out") {
+			t.Errorf("service %d: exit status %d: %s", i, status, stderr)
+		}
+	}
+}
+
+func TestAnErrorIsOneSentence(t *testing.T) {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	t.Setenv("HORSERACING_BASE_URL", fake.URL)
+	t.Setenv("HORSERACING_API_KEY", "wrong")
+	var b strings.Builder
+	status := run(t.Context(), []string{"-out", filepath.Join(t.TempDir(), "races")}, &b)
+	stderr := b.String()
+	if lines := strings.Count(stderr, "\n"); status != 1 || lines > 2 || strings.Contains(stderr, "wrong") {
+		t.Errorf("exit status %d, %d lines:\n%s", status, lines, stderr)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, test := range []struct {
+		args   string
+		status int
+		says   string
+	}{
+		{"-h", 0, "Usage: export"},
+		{"-format xml", 2, "unknown format"},
+		{"-since yesterday", 2, "yesterday"},
+		{"-follow -before 2026-01-01", 2, "does not go with"},
+		{"races.sqlite", 2, "unexpected argument"},
+	} {
+		var stderr strings.Builder
+		if status := run(t.Context(), strings.Fields(test.args), &stderr); status != test.status || !strings.Contains(stderr.String(), test.says) {
+			t.Errorf("export %s: exit status %d, want %d; it said:\n%s", test.args, status, test.status, stderr.String())
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite", in Go alone
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// lookback is how far behind the newest stored race a later run looks again:
+// a race is listed when it is over, which may be after races that began later.
+const lookback = time.Hour
+
+// Times are milliseconds since the epoch. Fees are text: SQLite's integers end
+// at 2^63 and its numbers beyond are floats. prizes, final_order and winners
+// are the arrays of the service as JSON, the prizes as strings of digits.
+const schema = `
+CREATE TABLE IF NOT EXISTS source (name TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS races (
+	race_id INTEGER PRIMARY KEY,
+	tier_id INTEGER NOT NULL,
+	start_time INTEGER NOT NULL,
+	registration_deadline INTEGER,
+	name TEXT NOT NULL,
+	hippodrome TEXT NOT NULL,
+	hippodrome_type TEXT NOT NULL,
+	turf TEXT NOT NULL,
+	type TEXT NOT NULL,
+	length INTEGER NOT NULL,
+	places INTEGER NOT NULL,
+	min_level INTEGER NOT NULL,
+	max_level INTEGER NOT NULL,
+	v2 INTEGER NOT NULL,
+	no_equipment INTEGER NOT NULL,
+	entry_fee TEXT NOT NULL,
+	prizes TEXT NOT NULL,
+	final_order TEXT NOT NULL,
+	winners TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS races_by_start ON races (tier_id, start_time);
+CREATE TABLE IF NOT EXISTS participants (
+	race_id INTEGER NOT NULL REFERENCES races,
+	position INTEGER NOT NULL, -- in the service's list, from 0
+	horse INTEGER NOT NULL,
+	lane INTEGER,
+	total REAL NOT NULL,
+	place INTEGER,             -- 1 for the winner; null where the final order does not tell
+	PRIMARY KEY (race_id, position)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS participants_by_horse ON participants (horse);
+CREATE TABLE IF NOT EXISTS walks (
+	tier_id INTEGER NOT NULL,
+	since INTEGER NOT NULL,    -- as asked for; 0: everything
+	before INTEGER NOT NULL,   -- as asked for; 0: now
+	floor INTEGER NOT NULL,    -- where the walk under way ends: since, or near the newest race of the walk before
+	cursor TEXT NOT NULL,      -- how far it has come
+	done INTEGER NOT NULL,     -- whether it came to its end
+	newest INTEGER NOT NULL,   -- latest start among the races it saved
+	saved INTEGER NOT NULL,    -- races since it began at the top
+	PRIMARY KEY (tier_id, since, before)
+);`
+
+// A store is the database of an export.
+type store struct{ db *sql.DB }
+
+// A walk is one way through the listing: from before down to floor.
+type walk struct {
+	tier                         horseracing.TierID
+	since, before, floor, newest time.Time
+	cursor                       horseracing.Cursor
+	saved                        int
+	done                         bool
+}
+
+// openStore opens or creates the database. One that was filled from another
+// source is refused: the ids of two services mean different races.
+func openStore(ctx context.Context, path, source string) (*store, error) {
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	s := &store{db}
+	if err := s.prepare(ctx, source); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+func (s *store) prepare(ctx context.Context, source string) error {
+	return s.transact(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.Exec(schema); err != nil {
+			return err
+		}
+		var was string
+		err := tx.QueryRow(`SELECT name FROM source`).Scan(&was)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			_, err = tx.Exec(`INSERT INTO source VALUES (?)`, source)
+		case err == nil && was != source:
+			err = fmt.Errorf("holds races of %s, not of %s; choose another -out", was, source)
+		}
+		return err
+	})
+}
+
+func (s *store) close() { s.db.Close() }
+
+func (s *store) transact(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after Commit
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// walk returns the walk to go on with: a new one, the one that was interrupted,
+// or, where that one is done and time has gone on, one over what is new since.
+func (s *store) walk(ctx context.Context, tier horseracing.TierID, since, before time.Time) (*walk, error) {
+	w := &walk{tier: tier, since: since, before: before}
+	err := s.transact(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.Exec(`INSERT INTO walks VALUES (?1, ?2, ?3, ?2, '', 0, 0, 0) ON CONFLICT DO NOTHING`, tier, millis(since), millis(before)); err != nil {
+			return err
+		}
+		if before.IsZero() {
+			if _, err := tx.Exec(`UPDATE walks SET floor = max(since, newest - ?), cursor = '', done = 0, saved = 0 WHERE `+thisWalk+` AND done`,
+				lookback.Milliseconds(), tier, millis(since), millis(before)); err != nil {
+				return err
+			}
+		}
+		var floor, newest int64
+		var cursor string
+		err := tx.QueryRow(`SELECT floor, cursor, done, newest, saved FROM walks WHERE `+thisWalk, tier, millis(since), millis(before)).
+			Scan(&floor, &cursor, &w.done, &newest, &w.saved)
+		if err != nil {
+			return err
+		}
+		w.floor, w.newest = instant(floor), instant(newest)
+		if cursor != "" {
+			w.cursor, err = horseracing.ParseCursor(cursor)
+		}
+		return err
+	})
+	return w, err
+}
+
+const thisWalk = `tier_id = ? AND since = ? AND before = ?`
+
+// save stores races and the cursor behind them in one transaction, and returns
+// how many of the races were not there before.
+func (s *store) save(ctx context.Context, w *walk, races []horseracing.Race, cursor horseracing.Cursor) (added int, err error) {
+	newest := w.newest
+	err = s.transact(ctx, func(tx *sql.Tx) error {
+		for i := range races {
+			isNew, err := insert(tx, w.tier, &races[i])
+			if err != nil {
+				return fmt.Errorf("race %d: %w", races[i].MainRaceID, err)
+			}
+			if isNew {
+				added++
+			}
+			if races[i].StartTime.After(newest) {
+				newest = races[i].StartTime.Time
+			}
+		}
+		_, err := tx.Exec(`UPDATE walks SET cursor = ?, newest = ?, saved = saved + ? WHERE `+thisWalk,
+			cursor.String(), millis(newest), len(races), w.tier, millis(w.since), millis(w.before))
+		return err
+	})
+	if err == nil {
+		w.cursor, w.newest = cursor, newest
+	}
+	return added, err
+}
+
+func insert(tx *sql.Tx, tier horseracing.TierID, r *horseracing.Race) (isNew bool, err error) {
+	prizes, err := json.Marshal(digits(r.Prizes))
+	order, err2 := json.Marshal(r.FinalOrder)
+	winners, err3 := json.Marshal(r.Winners)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return false, err
+	}
+	result, err := tx.Exec(`INSERT INTO races VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+		r.MainRaceID, tier, millis(r.StartTime.Time), nullIfZero(millis(r.RegistrationDeadline.Time)),
+		r.Info.Name, r.Info.HippodromeName, r.Info.HippodromeType, r.Info.Turf, r.Type, r.Length, r.Places, r.MinLevel, r.MaxLevel,
+		r.V2, r.NoEquipment, r.EntryFee.String(), string(prizes), string(order), string(winners))
+	if err != nil {
+		return false, err
+	}
+	if n, err := result.RowsAffected(); n == 0 || err != nil {
+		return false, err
+	}
+	place := make(map[horseracing.HorseNumber]int, len(r.Participants))
+	if finishers, err := r.Finishers(); err == nil { // else the places stay unknown, and final_order shows why
+		for i, p := range finishers {
+			place[p.Number] = i + 1
+		}
+	}
+	for i, p := range r.Participants {
+		if _, err := tx.Exec(`INSERT INTO participants VALUES (?,?,?,?,?,?)`,
+			r.MainRaceID, i, p.Number, nullIfZero(int64(p.Lane)), p.Total, nullIfZero(int64(place[p.Number]))); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// digits writes amounts in full: some services write 6e+21 for the larger ones,
+// which many readers of JSON would round. What is no integer stays as it is.
+func digits(amounts []horseracing.Number) []string {
+	all := make([]string, len(amounts))
+	for i, n := range amounts {
+		all[i] = n.String()
+		var whole horseracing.BigInt
+		if whole.UnmarshalText([]byte(all[i])) == nil {
+			all[i] = whole.String()
+		}
+	}
+	return all
+}
+
+// finish notes that the walk came to its end.
+func (s *store) finish(ctx context.Context, w *walk) error {
+	_, err := s.db.ExecContext(ctx, `UPDATE walks SET done = 1 WHERE `+thisWalk, w.tier, millis(w.since), millis(w.before))
+	w.done = err == nil
+	return err
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func instant(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(millis).UTC()
+}
+
+func nullIfZero(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: n != 0} }

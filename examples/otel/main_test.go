@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// span is what the test reads of a span that the exporter printed.
+type span struct {
+	Name        string
+	SpanContext *struct{ TraceID, SpanID string }
+	Parent      struct{ SpanID string }
+	Attributes  []struct {
+		Key   string
+		Value struct{ Value any }
+	}
+}
+
+func (s span) attribute(key string) any {
+	for _, a := range s.Attributes {
+		if a.Key == key {
+			return a.Value.Value
+		}
+	}
+	return nil
+}
+
+// output runs the program and returns its spans by name, in the order they ended, and all it printed.
+func output(t *testing.T, wantStatus int, args ...string) (map[string][]span, string) {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	if status := run(context.Background(), args, &stdout, &stderr); status != wantStatus {
+		t.Fatalf("exit status %d, want %d; stderr: %s", status, wantStatus, stderr.String())
+	}
+	spans := map[string][]span{}
+	for decoder := json.NewDecoder(strings.NewReader(stdout.String())); ; {
+		var s span
+		if err := decoder.Decode(&s); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("the output is no sequence of JSON objects: %v", err)
+		}
+		if s.SpanContext != nil {
+			spans[s.Name] = append(spans[s.Name], s)
+		}
+	}
+	return spans, stdout.String() + stderr.String()
+}
+
+func TestARetryIsASpanOfItsOwn(t *testing.T) {
+	spans, printed := output(t, 0, "-failures", "1")
+	calls, attempts := spans["open races"], spans["GET /api/v1/races/open"]
+	if len(calls) != 1 || len(attempts) != 2 {
+		t.Fatalf("%d spans of the call and %d of attempts, want 1 and 2:\n%s", len(calls), len(attempts), printed)
+	}
+	for i, want := range []float64{503, 200} {
+		if got := attempts[i].attribute("http.response.status_code"); got != want {
+			t.Errorf("attempt %d has status %v, want %v", i+1, got, want)
+		}
+		if attempts[i].Parent.SpanID != calls[0].SpanContext.SpanID {
+			t.Errorf("attempt %d does not lie under the call", i+1)
+		}
+	}
+	if !strings.Contains(printed, "http.client.request.duration") {
+		t.Error("no metric of the requests' duration was printed")
+	}
+}
+
+func TestNoKeyIsPrintedEvenWhenTheServiceRefusesIt(t *testing.T) {
+	const key = "key-that-must-not-be-seen"
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("x-api-key") != key {
+			t.Errorf("x-api-key is %q", r.Header.Get("x-api-key"))
+		}
+		http.Error(w, "no such key: "+key, http.StatusUnauthorized)
+	}))
+	defer service.Close()
+	t.Setenv("HORSERACING_BASE_URL", service.URL)
+	t.Setenv("HORSERACING_API_KEY", key)
+
+	spans, printed := output(t, 1)
+	if len(spans["GET /api/v1/races/open"]) != 1 {
+		t.Errorf("want one attempt, got:\n%s", printed)
+	}
+	if strings.Contains(printed, key) {
+		t.Errorf("the key was printed:\n%s", printed)
+	}
+}
+
+func TestCtrlCEndsItWithOneSentence(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	var stderr strings.Builder
+	if status := run(ctx, nil, io.Discard, &stderr); status != 130 || stderr.String() != "otel: stopped\n" {
+		t.Errorf("exit status %d, want 130; it said:\n%s", status, stderr.String())
+	}
+}
