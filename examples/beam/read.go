@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/rtrackers/offsetrange"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/horseracing-go/horseracing"
+)
+
+func init() {
+	register.DoFn5x1[context.Context, *sdf.LockRTracker, Span, func(string, string), func(string, string), error](&readRaces{})
+	register.Emitter2[string, string]()
+	beam.RegisterType(reflect.TypeFor[Span]())
+}
+
+// A Span is what is to be read: the finished races of a tier that start in [Since, Before).
+type Span struct {
+	Tier          int   // zero: the service's default
+	Since, Before int64 // milliseconds since the Unix epoch
+}
+
+// readRaces is a splittable DoFn: the runner may cut a span into windows of time, at first and again while they are
+// being read, and spread them over its workers. See [readWindow] for what a window is.
+type readRaces struct {
+	Window      int64   // how many milliseconds a window spans at first
+	Concurrency int     // pages that each window has in flight
+	PerSecond   float64 // requests of one worker process; zero: no limit
+
+	client   *horseracing.Client
+	counters counters
+}
+
+// Setup makes the client from the worker's own environment: the pipeline, which runners store and show, holds
+// neither address nor key.
+func (r *readRaces) Setup(context.Context) (err error) {
+	r.counters = newCounters()
+	r.client, err = workerClient(r.PerSecond)
+	return err
+}
+
+// CreateInitialRestriction is the whole span.
+func (r *readRaces) CreateInitialRestriction(span Span) offsetrange.Restriction {
+	return offsetrange.Restriction{Start: 0, End: span.Before - span.Since}
+}
+
+// SplitRestriction cuts it into windows to begin with.
+func (r *readRaces) SplitRestriction(_ Span, whole offsetrange.Restriction) []offsetrange.Restriction {
+	return whole.SizedSplits(r.Window)
+}
+
+// RestrictionSize is the length of a window in milliseconds.
+func (r *readRaces) RestrictionSize(_ Span, window offsetrange.Restriction) float64 {
+	return window.Size()
+}
+
+// CreateTracker returns what hands out a window's positions, and cuts it when the runner asks.
+func (r *readRaces) CreateTracker(window offsetrange.Restriction) *sdf.LockRTracker {
+	return sdf.NewLockRTracker(offsetrange.NewTracker(window))
+}
+
+// ProcessElement reads one window and emits a line for each race and for each participant, by month.
+func (r *readRaces) ProcessElement(ctx context.Context, tracker *sdf.LockRTracker, span Span, race, participant func(month, line string)) error {
+	window := tracker.GetRestriction().(offsetrange.Restriction)
+	since, before := bounds(window, span.Before)
+	pager := r.client.Races.Results(horseracing.ResultsQuery{
+		Tier: horseracing.TierID(span.Tier), Since: since, Before: before, Concurrency: r.Concurrency,
+	})
+	overflows, err := readWindow(ctx, tracker, span.Before, pager, func(finished *horseracing.Race) error {
+		return r.emit(ctx, finished, race, participant)
+	})
+	r.counters.overflows.Inc(ctx, int64(overflows))
+	r.counters.windows.Inc(ctx, 1)
+	if tracker.GetRestriction().(offsetrange.Restriction).End < window.End {
+		r.counters.cut.Inc(ctx, 1)
+	}
+	return err
+}
+
+// emit writes the race's line as the service showed it, and a line for each horse in it.
+func (r *readRaces) emit(ctx context.Context, race *horseracing.Race, emitRace, emitParticipant func(month, line string)) error {
+	month := race.StartTime.UTC().Format("2006-01")
+	line, err := json.Marshal(race)
+	if err != nil {
+		return err
+	}
+	emitRace(month, string(line))
+	r.counters.races.Inc(ctx, 1)
+	for _, row := range starters(race) {
+		line, err := json.Marshal(row)
+		if err != nil {
+			return err
+		}
+		emitParticipant(month, string(line))
+		r.counters.participants.Inc(ctx, 1)
+	}
+	return nil
+}
+
+// A starter is a horse in a finished race: one line of the participants' files.
+type starter struct {
+	Race      horseracing.RaceID      `json:"main_race_id"`
+	StartTime horseracing.Timestamp   `json:"start_time"`
+	Horse     horseracing.HorseNumber `json:"number"`
+	Lane      int                     `json:"lane,omitzero"`
+	Total     float64                 `json:"total,omitzero"`
+	Finish    int                     `json:"finish,omitzero"` // 1 is the winner; absent where the race's final order cannot be read
+}
+
+func starters(race *horseracing.Race) []starter {
+	rows := make([]starter, len(race.Participants))
+	for i, p := range race.Participants {
+		rows[i] = starter{Race: race.MainRaceID, StartTime: race.StartTime, Horse: p.Number, Lane: p.Lane, Total: p.Total}
+	}
+	if _, err := race.Finishers(); err == nil { // all indexes of the order are good
+		for place, index := range race.FinalOrder {
+			rows[index].Finish = place + 1
+		}
+	}
+	return rows
+}
+
+// counters are the pipeline's Beam metrics. A runner adds them up over all its workers.
+type counters struct {
+	races, participants beam.Counter
+	windows             beam.Counter // windows read to their end
+	cut                 beam.Counter // of those, the ones of which the runner gave the rest away while they were read
+	overflows           beam.Counter // instants of which the listing cannot show every race
+}
+
+// metricsNamespace is where the runner's own pages list the counters.
+const metricsNamespace = "horseracing"
+
+func newCounters() counters {
+	return counters{
+		races:        beam.NewCounter(metricsNamespace, "races"),
+		participants: beam.NewCounter(metricsNamespace, "participants"),
+		windows:      beam.NewCounter(metricsNamespace, "windows"),
+		cut:          beam.NewCounter(metricsNamespace, "windows_cut"),
+		overflows:    beam.NewCounter(metricsNamespace, "overflows"),
+	}
+}

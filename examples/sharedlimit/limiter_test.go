@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/go-redis/redis_rate/v10"
+)
+
+func newLimiter(t *testing.T, addr string, limit redis_rate.Limit) *SharedLimiter {
+	t.Helper()
+	limiter, err := NewSharedLimiter(addr, "test", limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = limiter.Close() })
+	return limiter
+}
+
+func TestLimitersOfOneBudgetSpendItTogether(t *testing.T) {
+	redis := miniredis.RunT(t)
+	limit := redis_rate.Limit{Rate: 1, Period: time.Hour, Burst: 2}
+	first, second := newLimiter(t, redis.Addr(), limit), newLimiter(t, redis.Addr(), limit)
+	for _, limiter := range []*SharedLimiter{first, second} {
+		if err := limiter.Wait(t.Context()); err != nil {
+			t.Fatalf("the burst is refused: %v", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	before := time.Now()
+	err := first.Wait(ctx)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Wait beyond the burst = %v, want context.DeadlineExceeded", err)
+	}
+	if took := time.Since(before); took > 10*time.Second {
+		t.Errorf("Wait took %v although the permission is an hour away and the deadline a minute", took)
+	}
+}
+
+func TestWaitReturnsWithItsContextWhenRedisDoesNotAnswer(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close() // connections complete, and nobody reads them
+	limiter := newLimiter(t, silent.Addr().String(), redis_rate.PerSecond(10))
+
+	t.Run("with a deadline", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		before := time.Now()
+		err := limiter.Wait(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), silent.Addr().String()) {
+			t.Errorf("Wait = %v, want context.DeadlineExceeded and the address of Redis", err)
+		}
+		if took := time.Since(before); took > 900*time.Millisecond {
+			t.Errorf("Wait took %v with 100ms to go", took)
+		}
+	})
+	t.Run("without one", func(t *testing.T) {
+		if err := limiter.Wait(t.Context()); err == nil {
+			t.Error("Wait gave permission that Redis did not")
+		}
+	})
+}
+
+func TestCallsThatQueueBehindAnotherHearTheirContext(t *testing.T) {
+	limiter := newLimiter(t, miniredis.RunT(t).Addr(), redis_rate.PerSecond(10))
+	limiter.turn <- struct{}{} // another call is asking
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := limiter.Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Wait = %v, want context.Canceled", err)
+	}
+}
+
+func TestPasswordOfABadAddressIsNotShown(t *testing.T) {
+	_, err := NewSharedLimiter("redis://user:secret@host:not-a-port/0", "test", redis_rate.PerSecond(1))
+	if err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("error = %v, want one that names no password", err)
+	}
+}
+
+func TestOverrun(t *testing.T) {
+	limit := redis_rate.Limit{Rate: 10, Period: time.Second, Burst: 2}
+	for _, test := range []struct {
+		name  string
+		at    []int // milliseconds
+		want  time.Duration
+		in100 int
+	}{
+		{name: "no request", want: 0, in100: 0},
+		{name: "a burst and then one per interval", at: []int{0, 0, 100, 200, 300}, want: 0, in100: 2},
+		{name: "a burst too many", at: []int{0, 0, 0}, want: 100 * time.Millisecond, in100: 3},
+		{name: "one comes 30 ms early", at: []int{0, 0, 70, 200}, want: 30 * time.Millisecond, in100: 3},
+		{name: "the second burst comes after a pause", at: []int{0, 0, 5000, 5000}, want: 0, in100: 2},
+		{name: "early ones add up", at: []int{0, 90, 180, 270, 360}, want: 0, in100: 2},
+		{name: "early ones add up beyond the burst", at: []int{0, 50, 100, 150}, want: 50 * time.Millisecond, in100: 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var arrivals []time.Time
+			for _, ms := range test.at {
+				arrivals = append(arrivals, time.Unix(1000, 0).Add(time.Duration(ms)*time.Millisecond))
+			}
+			if got := overrun(arrivals, limit); got != test.want {
+				t.Errorf("overrun = %v, want %v", got, test.want)
+			}
+			if got := busiest(arrivals, 100*time.Millisecond); got != test.in100 {
+				t.Errorf("busiest = %d, want %d", got, test.in100)
+			}
+		})
+	}
+}

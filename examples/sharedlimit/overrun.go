@@ -1,0 +1,40 @@
+package main
+
+import (
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+)
+
+// overrun tells how far requests that arrived at these times, in order, went beyond the limit.
+// In a window of length w the limit allows burst + rate*w of them; the result is the time by which the
+// worst of all windows was too short for the requests in it. Zero: every window kept the limit.
+//
+// A log of arrivals shows a few milliseconds even when every permission was in time, since one request may
+// be slower on its way than the next.
+func overrun(arrivals []time.Time, limit redis_rate.Limit) time.Duration {
+	interval := limit.Period / time.Duration(limit.Rate)
+	burst := time.Duration(limit.Burst-1) * interval
+	var worst time.Duration
+	var due time.Time // when the next one is due if all keep their distance
+	for _, arrival := range arrivals {
+		worst = max(worst, due.Add(-burst).Sub(arrival))
+		if arrival.After(due) {
+			due = arrival
+		}
+		due = due.Add(interval)
+	}
+	return worst
+}
+
+// busiest is the largest number of arrivals in any window of this length.
+func busiest(arrivals []time.Time, window time.Duration) int {
+	most, first := 0, 0
+	for i, arrival := range arrivals {
+		for arrival.Sub(arrivals[first]) >= window {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
