@@ -17,8 +17,8 @@ func ExampleRacesService_Follow() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	fake.AddRaces(
-		horseracing.Race{MainRaceID: 2, StartTime: minutesAgo(fake, 5), Info: horseracing.RaceInfo{Name: "Dusk"}},
-		horseracing.Race{MainRaceID: 1, StartTime: minutesAgo(fake, 9), Info: horseracing.RaceInfo{Name: "Dawn"}},
+		horseracing.Race{MainRaceID: 2, StartTime: inMinutes(fake, -5), Info: horseracing.RaceInfo{Name: "Dusk"}},
+		horseracing.Race{MainRaceID: 1, StartTime: inMinutes(fake, -9), Info: horseracing.RaceInfo{Name: "Dawn"}},
 	)
 	client := fake.Client()
 
@@ -47,8 +47,8 @@ func ExampleRacesService_Follow_exactlyOnce() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	fake.AddRaces(
-		horseracing.Race{MainRaceID: 1, StartTime: minutesAgo(fake, 30)},
-		horseracing.Race{MainRaceID: 2, StartTime: minutesAgo(fake, 20)},
+		horseracing.Race{MainRaceID: 1, StartTime: inMinutes(fake, -30)},
+		horseracing.Race{MainRaceID: 2, StartTime: inMinutes(fake, -20)},
 	)
 
 	// With database/sql, insert is
@@ -96,8 +96,8 @@ func ExampleRacesService_Follow_exactlyOnce() {
 	program(2)
 	fmt.Println("restart")
 	fake.AddRaces(
-		horseracing.Race{MainRaceID: 3, StartTime: minutesAgo(fake, 25)}, // finished late, behind race 2
-		horseracing.Race{MainRaceID: 4, StartTime: minutesAgo(fake, 10)},
+		horseracing.Race{MainRaceID: 3, StartTime: inMinutes(fake, -25)}, // finished late, behind race 2
+		horseracing.Race{MainRaceID: 4, StartTime: inMinutes(fake, -10)},
 	)
 	program(4)
 	// Output:
@@ -114,7 +114,7 @@ func ExampleRacesService_Follow_exactlyOnce() {
 func ExampleRacesService_WatchOpen() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	race := horseracing.Race{MainRaceID: 7, StartTime: minutesAgo(fake, -10), Places: 4, Info: horseracing.RaceInfo{Name: "Dawn"}}
+	race := horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10), Places: 4, Info: horseracing.RaceInfo{Name: "Dawn"}}
 	fake.AddRaces(race)
 	client := fake.Client()
 
@@ -199,6 +199,7 @@ type printingT struct{}
 
 func (printingT) Errorf(format string, args ...any) { fmt.Printf("FAIL: "+format+"\n", args...) }
 
-func minutesAgo(fake *horseracingtest.Server, n int) horseracing.Timestamp {
-	return horseracing.NewTimestamp(fake.Now().Add(-time.Duration(n) * time.Minute))
+// inMinutes returns an instant by the fake's clock, before now where n is negative.
+func inMinutes(fake *horseracingtest.Server, n int) horseracing.Timestamp {
+	return horseracing.NewTimestamp(fake.Now().Add(time.Duration(n) * time.Minute))
 }

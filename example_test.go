@@ -1,0 +1,258 @@
+package horseracing_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/jarcoal/httpmock"
+	"golang.org/x/time/rate"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// The examples run on a fake of the service. A program of your own begins with
+// NewClientFromEnv or NewClient; the rest stays the same.
+func Example() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	client := fake.Client()
+	ctx := context.Background()
+
+	races, err := client.Races.Open(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(races), "races are open")
+
+	results := client.Races.Results(horseracing.ResultsQuery{})
+	for race, err := range results.All(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		finishers, err := race.Finishers()
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("the latest result: %s, won by horse %d\n", race.Info.Name, finishers[0].Number)
+		break
+	}
+	// Output:
+	// 10 races are open
+	// the latest result: Amber Handicap, won by horse 279
+}
+
+// A client with terms of its own. Without options it retries reads three
+// times, gives an attempt 30 seconds, and knows no rate limit.
+func ExampleNewClient() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	baseURL, apiKey := fake.URL, fake.APIKey // those of the real service in a program
+
+	client, err := horseracing.NewClient(baseURL, apiKey,
+		horseracing.WithRateLimit(5, 10), // requests per second, and at once
+		horseracing.WithRetry(horseracing.Retry{Max: 5, MaxWait: time.Minute}),
+		horseracing.WithAttemptTimeout(10*time.Second),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // for the whole call
+	defer cancel()
+	horse, err := client.Horses.Get(ctx, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	color, _ := horse.Trait("mane_color")
+	fmt.Println(horse.Name, "of level", horse.Level, "with a mane of", color)
+	// Output:
+	// Bold Echo of level 15 with a mane of palomino
+}
+
+// Base URL and key from the environment, where neither code nor shell history
+// sees the key.
+func ExampleNewClientFromEnv() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	os.Setenv("HORSERACING_BASE_URL", fake.URL) // set outside of the program
+	os.Setenv("HORSERACING_API_KEY", fake.APIKey)
+	defer os.Unsetenv("HORSERACING_BASE_URL")
+	defer os.Unsetenv("HORSERACING_API_KEY")
+
+	client, err := horseracing.NewClientFromEnv()
+	if err != nil {
+		log.Fatal(err)
+	}
+	catalogue, err := client.Missions.Catalogue(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for period, mission := range catalogue.All() {
+		if mission.Type == horseracing.MissionKindRunXRaces {
+			fmt.Println(period, mission.Min, "to", mission.Max)
+		}
+	}
+	// Output:
+	// daily 1 to 10
+	// weekly 20 to 50
+	// monthly 80 to 100
+}
+
+// errors.Is tells what an error means.
+func Example_errors() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	client := fake.Client()
+
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	race, err := client.Races.Get(ctx, 987654321)
+	switch {
+	case err == nil:
+		fmt.Println(race.Info.Name)
+	case errors.Is(err, horseracing.ErrNotFound):
+		fmt.Println("there is no such race")
+	case errors.Is(err, horseracing.ErrUnauthorized):
+		fmt.Println("the API key is wrong")
+	case errors.Is(err, horseracing.ErrRateLimited), errors.Is(err, horseracing.ErrServer):
+		fmt.Println("later, perhaps")
+	case errors.Is(err, context.DeadlineExceeded):
+		fmt.Println("it took too long")
+	default:
+		log.Fatal(err)
+	}
+	// Output:
+	// there is no such race
+}
+
+// errors.As finds what the service answered.
+func ExampleAPIError() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	fake.Inject(horseracingtest.Fault{
+		Status: http.StatusServiceUnavailable,
+		Header: http.Header{"Retry-After": {"120"}},
+		Body:   `{"error":"closed for maintenance"}`,
+	})
+	client := fake.Client()
+
+	_, err := client.Races.Open(context.Background())
+	var answer *horseracing.APIError
+	if errors.As(err, &answer) {
+		fmt.Println("status:", answer.StatusCode)
+		fmt.Println("the service says:", answer.Message)
+		fmt.Println("try again in:", answer.RetryAfter)
+	}
+	fmt.Println(err)
+	// Output:
+	// status: 503
+	// the service says: closed for maintenance
+	// try again in: 2m0s
+	// GET /api/v1/races/open: status 503 Service Unavailable: closed for maintenance; wait 2m0s before trying again
+}
+
+// An operation that the SDK has no method for: say the service has gained one
+// for stables. Do calls it under the same rules as all the others.
+func ExampleClient_Do() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/stables/7", Status: http.StatusOK, Body: `{"name":"North End","boxes":12}`})
+	client := fake.Client()
+
+	var stable struct {
+		Name  string `json:"name"`
+		Boxes int    `json:"boxes"`
+	}
+	err := client.Do(context.Background(), http.MethodGet, "/api/v1/stables/7", nil, &stable)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(stable.Name, "has", stable.Boxes, "boxes")
+	// Output:
+	// North End has 12 boxes
+}
+
+// The answer as it came, for its header, its status, or a member that the
+// types do not know.
+func ExampleCaptureResponse() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	fake.Inject(
+		horseracingtest.Fault{Status: http.StatusBadGateway}, // for the first attempt
+		horseracingtest.Fault{Status: http.StatusOK, Body: `{"number":1,"name":"Bold Echo","color":"bay"}`},
+	)
+	client := fake.Client(horseracing.WithRetry(horseracing.Retry{Max: 1, MaxWait: time.Millisecond}))
+
+	var response horseracing.Response
+	horse, err := client.Horses.Get(context.Background(), 1, horseracing.CaptureResponse(&response))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var more struct {
+		Color string `json:"color"`
+	}
+	if err := json.Unmarshal(response.Body, &more); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(horse.Name, "is", more.Color)
+	fmt.Println("status", response.StatusCode, "after", response.Attempts, "attempts")
+	// Output:
+	// Bold Echo is bay
+	// status 200 after 2 attempts
+}
+
+// One limit for two clients, with two keys say. A limit that several processes
+// share is a type of your own with a Wait method: examples/sharedlimit in the
+// repository has one in Redis.
+func ExampleWithLimiter() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+
+	limiter := rate.NewLimiter(rate.Every(time.Hour), 2)
+	first := fake.Client(horseracing.WithLimiter(limiter))
+	second := fake.Client(horseracing.WithLimiter(limiter))
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, client := range []*horseracing.Client{first, second, first} {
+		_, err := client.Races.Open(ctx)
+		fmt.Println(err)
+	}
+	// Output:
+	// <nil>
+	// <nil>
+	// GET /api/v1/races/open: waiting for the limiter: rate: Wait(n=1) would exceed context deadline
+}
+
+// In a test, github.com/jarcoal/httpmock can answer in the service's place. It
+// is given to the client as the transport of an http.Client. The package
+// horseracingtest does more: it knows the service.
+func ExampleWithHTTPClient_httpmock() {
+	mock := httpmock.NewMockTransport()
+	mock.RegisterResponder(http.MethodGet, "https://races.example/api/v1/races/open",
+		httpmock.NewStringResponder(http.StatusOK, `[{"main_race_id":7,"info":{"name":"Dawn"},"places":12,"participants":[{"number":3}]}]`))
+
+	client, err := horseracing.NewClient("https://races.example", "any key",
+		horseracing.WithHTTPClient(&http.Client{Transport: mock}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	races, err := client.Races.Open(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, race := range races {
+		fmt.Println(race.Info.Name, "has", race.FreePlaces(), "places left")
+	}
+	fmt.Println(mock.GetTotalCallCount(), "request")
+	// Output:
+	// Dawn has 11 places left
+	// 1 request
+}
