@@ -407,8 +407,9 @@ func TestCaptureResponseTellsOfTheLastCallAlone(t *testing.T) {
 func TestAClientIsSafeForConcurrentUse(t *testing.T) {
 	server := horseracingtest.NewServer(horseracingtest.WithHistory(100))
 	defer server.Close()
-	server.Inject(horseracingtest.Fault{Skip: 3, Times: 40, Status: 503})
-	c := server.Client(briefly, horseracing.WithRateLimit(1e6, 1000), horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
+	server.Inject(horseracingtest.Fault{Skip: 3, Times: 40, Status: 503, Method: http.MethodGet})
+	patient := horseracing.WithRetry(horseracing.Retry{Max: 40, MinWait: time.Millisecond, MaxWait: 2 * time.Millisecond})
+	c := server.Client(patient, horseracing.WithRateLimit(1e6, 1000), horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) { t.Error(d) }))
 	var work sync.WaitGroup
 	for worker := range 16 {
 		work.Go(func() {
@@ -416,14 +417,51 @@ func TestAClientIsSafeForConcurrentUse(t *testing.T) {
 				var r horseracing.Response
 				capture := horseracing.CaptureResponse(&r)
 				user := (worker + i) % horseracingtest.Users
-				c.Races.Open(t.Context(), capture)
-				c.Horses.Owned(t.Context(), server.UserKey(user), capture)
-				c.Missions.Catalogue(t.Context(), capture)
-				c.Races.Register(t.Context(), horseracing.Registration{Horse: server.Horses(user)[0], Race: 1, UserKey: server.UserKey(user)}, capture)
-				c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 3)
+				horses, err := c.Horses.Owned(t.Context(), server.UserKey(user), capture)
+				var got []horseracing.HorseNumber
+				for _, horse := range horses {
+					got = append(got, horse.Number)
+				}
+				if diff := cmp.Diff(server.Horses(user), got); diff != "" || r.StatusCode != 200 {
+					t.Errorf("the horses of user %d: %v, status %d (-want +got):\n%s", user, err, r.StatusCode, diff)
+				}
+				if _, err := c.Races.Open(t.Context(), capture); err != nil || r.StatusCode != 200 {
+					t.Errorf("open races: %v, status %d", err, r.StatusCode)
+				}
+				if _, err := c.Missions.Catalogue(t.Context()); err != nil {
+					t.Errorf("missions: %v", err)
+				}
+				_, err = c.Races.Register(t.Context(), horseracing.Registration{Horse: server.Horses(user)[0], Race: 1, UserKey: server.UserKey(user)}, capture)
+				if err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || r.StatusCode < 400 {
+					t.Errorf("registering for a race that does not exist: %v, status %d", err, r.StatusCode)
+				}
+				if races, err := c.Races.Results(horseracing.ResultsQuery{Concurrency: 2}).Take(t.Context(), 3); err != nil || len(races) != 3 {
+					t.Errorf("%d results, %v", len(races), err)
+				}
 				_ = fmt.Sprintf("%+v", c)
 			}
 		})
 	}
 	work.Wait()
+}
+
+// The listing knows whole milliseconds: one that begins within a range
+// belongs to it, one that began before the range does not.
+func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
+	const ms = 1_700_000_000_000
+	for fraction, up := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1} {
+		s := play(answer(200, `[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`), answer(200, "[]"))
+		bound := time.UnixMilli(ms).Add(fraction)
+		if _, err := s.client(t).Races.Results(horseracing.ResultsQuery{Before: bound}).Take(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+		if want := fmt.Sprintf(`{"start_time_from":%d}`, ms+up); s.requests()[0].body != want {
+			t.Errorf("Before %v: asked %s, want %s", bound, s.requests()[0].body, want)
+		}
+		s = play(answer(200, fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)), answer(200, "[]"))
+		races, err := s.client(t).Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10)
+		if err != nil || int64(len(races)) != 3-up {
+			t.Errorf("Since %v: %d races, %v", bound, len(races), err)
+		}
+	}
 }

@@ -39,6 +39,7 @@ func TestAnAnswerToRegisterIsFinalOrUnknown(t *testing.T) {
 		"409":                     {answer(409, ""), 1, false, nil},
 		"422":                     {answer(422, ""), 1, false, nil},
 		"429":                     {answer(429, ""), 4, false, horseracing.ErrRateLimited},
+		"429 for an hour":         {answer(429, "", "Retry-After: 3600"), 1, false, horseracing.ErrRateLimited},
 		"408":                     {answer(408, ""), 1, true, nil},
 		"500":                     {answer(500, ""), 1, true, horseracing.ErrServer},
 		"502":                     {answer(502, ""), 1, true, horseracing.ErrServer},
@@ -140,6 +141,73 @@ func TestHTTP2DoesNotReplayARegistration(t *testing.T) {
 				t.Errorf("the service read the registration %d times", n)
 			}
 		})
+	}
+}
+
+// Of a RoundTripper that is not Go's own no connection can be asked for: the
+// request that cannot be repeated is then the only defence.
+func TestARegistrationIsNotReplayedBehindTheCallersOwnRoundTripper(t *testing.T) {
+	for name, refuse := range map[string]func(net.Conn, uint32){
+		"REFUSED_STREAM": resetStream(refusedStream),
+		"PROTOCOL_ERROR": resetStream(protocolError),
+		"GOAWAY":         goAway(noError),
+	} {
+		t.Run("HTTP/2, "+name, func(t *testing.T) {
+			s := playH2(t, refuse)
+			transport := s.client.Transport
+			_, err := connect(t, s.url, &http.Client{Transport: tripFunc(transport.RoundTrip)}, briefly).Races.Register(t.Context(), entry)
+			if n := s.requests.Load(); !errors.Is(err, horseracing.ErrOutcomeUnknown) || n != 1 {
+				t.Errorf("the service read the registration %d times: %v", n, err)
+			}
+		})
+	}
+	t.Run("HTTP/1, stale connections", func(t *testing.T) {
+		var registrations, stale atomic.Int64
+		url := h1script(t, func(c net.Conn, r *http.Request, before int) {
+			if r.Method == http.MethodPost {
+				registrations.Add(1)
+			}
+			if before > 0 {
+				stale.Add(1)
+				c.Close()
+				return
+			}
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
+		})
+		transport := new(http.Transport)
+		defer transport.CloseIdleConnections()
+		c := connect(t, url, &http.Client{Transport: tripFunc(transport.RoundTrip)}, briefly)
+		const calls = 20
+		for range calls {
+			if _, err := c.Races.Register(t.Context(), entry); err != nil && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Fatal(err)
+			}
+		}
+		if registrations.Load() != calls || stale.Load() == 0 {
+			t.Errorf("%d registrations were sent %d times, %d of them on stale connections", calls, registrations.Load(), stale.Load())
+		}
+	})
+}
+
+// Every method but GET may change something.
+func TestDoFollowsTheRulesOfRegister(t *testing.T) {
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "PURGE"} {
+		for name, test := range map[string]struct {
+			step     step
+			requests int
+			unknown  bool
+		}{
+			"503":     {answer(503, ""), 1, true},
+			"a reset": {broken(errReset), 1, true},
+			"429":     {answer(429, ""), 4, false},
+			"409":     {answer(409, ""), 1, false},
+		} {
+			s := play(test.step)
+			err := s.client(t, briefly).Do(t.Context(), method, "/api/v9/thing", nil, nil)
+			if n := len(s.requests()); err == nil || n != test.requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
+				t.Errorf("%s, %s: after %d requests: %v", method, name, n, err)
+			}
+		}
 	}
 }
 
@@ -370,6 +438,41 @@ func TestTheCallersTraceIsKept(t *testing.T) {
 	c := connect(t, url, &http.Client{Transport: &http.Transport{}})
 	if _, err := c.Races.Register(ctx, entry); err != nil || wrote.Load() != 1 {
 		t.Errorf("traced %d times, %v", wrote.Load(), err)
+	}
+}
+
+// A registration that the context ends is unknown from the moment on when a
+// connection was there, not before.
+func TestTheContextEndsARegistrationWhereverItIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		trace   func(*httptrace.ClientTrace)
+		unknown bool
+	}{
+		"while it connects": {func(trace *httptrace.ClientTrace) { trace.GetConn("game.test:443") }, false},
+		"after it was sent": {func(trace *httptrace.ClientTrace) {
+			trace.GetConn("game.test:443")
+			trace.GotConn(httptrace.GotConnInfo{})
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, cancel)
+				s := play(func(req *http.Request) (*http.Response, error) {
+					test.trace(httptrace.ContextClientTrace(req.Context()))
+					<-req.Context().Done()
+					return nil, errReset // not every RoundTripper tells the context's error
+				})
+				started := time.Now()
+				_, err := s.client(t).Races.Register(ctx, entry)
+				if !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
+					t.Errorf("got %v", err)
+				}
+				if took := time.Since(started); took != time.Second || len(s.requests()) != 1 {
+					t.Errorf("%d requests in %v", len(s.requests()), took)
+				}
+			})
+		})
 	}
 }
 

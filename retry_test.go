@@ -306,6 +306,61 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	}
 }
 
+func TestTheContextEndsAReadWhereverItIs(t *testing.T) {
+	for name, hang := range map[string]step{
+		"before the answer": func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		},
+		"before the answer, told otherwise": func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, errReset
+		},
+		"within the body": func(req *http.Request) (*http.Response, error) {
+			return stream(200, -1, func() io.Reader {
+				return readerFunc(func([]byte) (int, error) {
+					<-req.Context().Done()
+					return 0, errReset
+				})
+			})(req)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for _, test := range []struct {
+					want error
+					end  func(context.Context) (context.Context, context.CancelFunc)
+				}{
+					{context.DeadlineExceeded, func(ctx context.Context) (context.Context, context.CancelFunc) {
+						return context.WithTimeout(ctx, time.Second)
+					}},
+					{context.Canceled, func(ctx context.Context) (context.Context, context.CancelFunc) {
+						ctx, cancel := context.WithCancel(ctx)
+						time.AfterFunc(time.Second, cancel)
+						return ctx, cancel
+					}},
+				} {
+					ctx, cancel := test.end(t.Context())
+					defer cancel()
+					s := play(hang)
+					started := time.Now()
+					_, err := s.client(t).Races.Open(ctx)
+					if !errors.Is(err, test.want) {
+						t.Errorf("got %v, want %v", err, test.want)
+					}
+					if took := time.Since(started); took != time.Second || len(s.requests()) != 1 {
+						t.Errorf("%d requests in %v", len(s.requests()), took)
+					}
+				}
+			})
+		})
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 func TestAnEndedContextSendsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -405,6 +460,18 @@ func TestAnErrorOfTheLimiterEndsTheCall(t *testing.T) {
 		_, err := c.Races.Register(t.Context(), entry)
 		if !errors.Is(err, errNoTokens) || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.requests()) != 1 {
 			t.Errorf("after %d requests: %v", len(s.requests()), err)
+		}
+	})
+}
+
+// The limiter may let a call wait for longer than an attempt may take.
+func TestWaitingForTheLimiterIsNoPartOfAnAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := play(answer(200, "[]")).client(t, horseracing.WithRateLimit(0.01, 1), horseracing.WithAttemptTimeout(time.Second))
+		for range 3 {
+			if _, err := c.Races.Open(t.Context()); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }
