@@ -231,6 +231,20 @@ func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
 	}
 }
 
+func TestRetryAfterIsToldWithWhateverStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for header, want := range map[string]time.Duration{
+			"7": 7 * time.Second, "Sat, 01 Jan 2000 01:00:00 GMT": time.Hour, "Fri, 31 Dec 1999 23:59:00 GMT": 0, "-7": 0, "soon": 0, "": 0,
+		} {
+			_, err := play(answer(403, "", "Retry-After: "+header)).client(t).Races.Open(t.Context())
+			var api *horseracing.APIError
+			if !errors.As(err, &api) || api.RetryAfter != want {
+				t.Errorf("%q: want %v, got %v", header, want, err)
+			}
+		}
+	})
+}
+
 func TestAnOutageDoesNotMultiplyLoad(t *testing.T) {
 	for _, down := range []step{answer(503, ""), answer(429, ""), broken(errReset)} {
 		synctest.Test(t, func(t *testing.T) {
@@ -595,6 +609,9 @@ func TestTheCallersClientIsNotChanged(t *testing.T) {
 	connect(t, service, &http.Client{Transport: pool})
 	if pool.DisableKeepAlives || pool.MaxIdleConnsPerHost != 3 {
 		t.Errorf("the transport was changed")
+	}
+	if _, err := horseracing.NewClient(service, appKey); err != nil {
+		t.Fatal(err)
 	}
 	if def := http.DefaultTransport.(*http.Transport); def.MaxIdleConnsPerHost != 0 || def.DisableKeepAlives {
 		t.Errorf("http.DefaultTransport was changed")

@@ -2,12 +2,14 @@ package horseracing_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -132,6 +134,83 @@ func TestSoak(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// A history has no end, memory has: what a walk keeps of the races it handed
+// out does not grow with them.
+func TestALongWalkKeepsNothingOfWhatItHandedOut(t *testing.T) {
+	const races, early = 100_000, 10_000
+	history := tripFunc(func(req *http.Request) (*http.Response, error) { // three races a minute
+		var question struct {
+			From   *int64 `json:"start_time_from"`
+			Offset int64
+		}
+		if err := json.NewDecoder(req.Body).Decode(&question); err != nil {
+			return nil, err
+		}
+		next := question.Offset // the races before it are not shown
+		if question.From != nil {
+			next = int64(races) - soakBefore(*question.From)
+		}
+		var page []string
+		for n := races - next; n > max(0, races-next-10); n-- {
+			page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, n, soakStart(n)))
+		}
+		return answer(200, "["+strings.Join(page, ",")+"]")(req)
+	})
+	for name, walk := range map[string]func(*horseracing.Client) *horseracing.Pager[horseracing.Race]{
+		"by time, one at a time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.Results(horseracing.ResultsQuery{})
+		},
+		"by time, four at once": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.Results(horseracing.ResultsQuery{Concurrency: 4})
+		},
+		"by offset, one at a time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.ResultsV1(horseracing.OffsetQuery{})
+		},
+		"by offset, four at once": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.ResultsV1(horseracing.OffsetQuery{Concurrency: 4})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t, service, &http.Client{Transport: history})
+			n := 0
+			var before uint64
+			for _, err := range walk(c).All(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch n++; n {
+				case early:
+					before = liveHeap()
+				case races - early:
+					if grown := int64(liveHeap() - before); grown > 1<<20 {
+						t.Errorf("%d KiB more are held after %d races than after %d", grown>>10, n, early)
+					}
+				}
+			}
+			if n != races {
+				t.Errorf("%d races of %d", n, races)
+			}
+		})
+	}
+}
+
+// soakStart returns when the n-th race starts, counted from the oldest, 1;
+// soakBefore how many start before an instant.
+func soakStart(n int64) int64 { return 1_600_000_000_000 + n/3*60_000 }
+
+func soakBefore(instant int64) int64 {
+	minutes := (instant - 1_600_000_000_000 + 59_999) / 60_000
+	return min(max(0, 3*minutes-1), 100_000)
+}
+
+func liveHeap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what finalizers held
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 func soakRace(i int) horseracing.RaceID { return horseracing.RaceID(5_000_000 + i) }
