@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// BigInt is an immutable integer of any size: fees go far beyond 2^63
+// BigInt is an immutable integer of any size: fees are of 10^18 and above
 // (interface document, section 2.4). The zero value is 0. It compares with
 // Cmp or Equal, not with ==.
 //
@@ -52,8 +52,8 @@ func (b BigInt) String() string {
 
 // Decimal returns the value divided by 10^places, exactly and without trailing
 // zeros: 1234500000000000000 at 18 places is "1.2345". With places of zero or
-// less it is String. How many places a token has is not shown in the interface
-// document; games on Ethereum-like chains use 18.
+// less it is String. In which unit the service counts is not shown in the
+// interface document (section 2.6).
 func (b BigInt) Decimal(places int) string {
 	text := b.String()
 	if places <= 0 {

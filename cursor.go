@@ -11,9 +11,10 @@ import (
 
 // Cursor is a place in a paged listing: just behind an entry that was handed
 // out. It is a value, valid for as long as the listing exists, in any process
-// and at any Concurrency; a query's Resume takes it. The zero Cursor is the
-// beginning. Its text is short (tens of bytes), holds no key, and is checked
-// when parsed: store it with what was read.
+// and at any Concurrency; a query's Resume takes it. It knows its listing and
+// tier: for another it is ErrInvalidArgument. The zero Cursor is the beginning.
+// Its text is short (tens of bytes), holds no key, and is checked when parsed:
+// store it with what was read.
 type Cursor struct {
 	listing string // of which listing, "" for the zero Cursor
 	tier    TierID

@@ -19,8 +19,8 @@ var (
 	ErrServer           = errors.New("server error")                 // status 500 and above
 	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
 	ErrResponseTooLarge = errors.New("response too large")           // beyond WithMaxResponseBytes
-	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have done so
-	ErrBodyIgnored      = errors.New("the request body was ignored") // an answer does not fit the question
+	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have done so; see Register
+	ErrBodyIgnored      = errors.New("the request body was ignored") // an answer does not fit the question: something on the way drops or caches bodies
 	errTruncated        = errors.New("the answer was cut short")     // fewer bytes than promised
 	errAttemptTimeout   = errors.New("no whole answer within the attempt timeout")
 )
@@ -33,18 +33,19 @@ const (
 )
 
 // APIError is an answer of the service (or of something on the way to it)
-// that is a refusal or a failure. errors.Is finds the sentinel of its status.
+// that is a refusal or a failure, after all retries. errors.Is finds the
+// sentinel of its status.
 //
 // The interface document does not show the shape of errors (section 7):
 // Message is taken from the usual members, and stays empty where there are none.
 type APIError struct {
-	StatusCode int // 200 where a successful status carried an error object
-	Method     string
-	Route      string        // the path with its placeholders: /api/v1/races/{raceId}
-	Message    string        // the service's words, keys removed
+	StatusCode int           // 2xx where a successful status carried an error object
+	Method     string        // GET, POST, or what Do was called with
+	Route      string        // the path with its placeholders: /api/v1/races/{raceId}; of Do the path itself
+	Message    string        // the service's words, keys removed; empty: none were found
 	Header     http.Header   // keys removed
 	Body       []byte        // at most 64 KiB, keys removed
-	RetryAfter time.Duration // how long the service asks to wait; zero: it did not say
+	RetryAfter time.Duration // how long the service asks to wait, by its header Retry-After; zero: it did not say
 	Attempts   int           // how often sending was begun
 
 	proxied bool // an HTML answer to a GET with a body
@@ -115,13 +116,14 @@ func isRedirect(status int) bool {
 }
 
 // DecodeError is a successful answer that could not be read: not JSON, cut
-// short, of another shape, or a member of another type than documented.
+// short, of another shape, or a member of another type than documented. It is
+// not retried. [CaptureResponse] keeps what came.
 type DecodeError struct {
-	Method string
-	Route  string
+	Method string // GET, POST, or what Do was called with
+	Route  string // the path with its placeholders; of Do the path itself
 	Field  string // where, as a JSON pointer: /3/entry_fee; empty: the answer as a whole
 	Offset int64  // about how many bytes into the answer
-	Err    error
+	Err    error  // what is wrong
 }
 
 // Error names the operation, the place and what is wrong there.
@@ -136,14 +138,16 @@ func (e *DecodeError) Error() string {
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// TransportError is a call that brought no whole answer: no connection, a
-// broken one, a timeout, a context that ended, an answer that is too large.
-// errors.Is finds the cause, the context's error among others.
+// TransportError is a call that brought no whole answer, after all retries: no
+// connection, a broken one, an answer that was cut short or is too large, a
+// timeout, a context that ended. errors.Is finds the cause: context.Canceled
+// say, ErrResponseTooLarge, or context.DeadlineExceeded both for the call's
+// context and for an attempt that took longer than [WithAttemptTimeout] allows.
 type TransportError struct {
-	Method   string
-	Route    string
-	Attempts int // how often sending was begun
-	Err      error
+	Method   string // GET, POST, or what Do was called with
+	Route    string // the path with its placeholders; of Do the path itself
+	Attempts int    // how often sending was begun
+	Err      error  // of the last attempt
 }
 
 // Error names the operation and the cause.
@@ -158,9 +162,9 @@ func (e *TransportError) Error() string {
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// TieOverflowError says that a paged listing showed a whole page of entries on
-// one instant, so that it cannot show whether more share it. What came was
-// handed out; ranging over the pager again goes on behind that instant.
+// TieOverflowError says that a listing paged by start time showed a whole page
+// of entries on one instant, so that it cannot show whether more share it. What
+// came was handed out; ranging over the pager again goes on behind that instant.
 type TieOverflowError struct {
 	StartTime Timestamp // the instant
 	Seen      int       // how many entries of that instant were handed out

@@ -14,7 +14,7 @@ import (
 // FollowQuery says which finished races [RacesService.Follow] hands out.
 type FollowQuery struct {
 	Tier     TierID        // zero: the service's default (TierOmega)
-	Since    time.Time     // none that start before this; zero: those that finish from now on
+	Since    time.Time     // none that start before this; zero: what finishes from now on
 	Interval time.Duration // between polls; zero: 30 seconds
 	Lookback time.Duration // how far behind the newest race others may still finish; zero: an hour
 }

@@ -22,7 +22,7 @@ type Horse struct {
 	Weight           float64     `json:"weight"` // unit not shown
 	Level            int         `json:"level"`
 	Appearance       []Trait     `json:"appearance,omitzero"`
-	BreedingCooldown *time.Time  `json:"breeding_cooldown"` // nil: none
+	BreedingCooldown *time.Time  `json:"breeding_cooldown"` // UTC; nil: none; see CanBreedAt
 	Breed            string      `json:"breed"`
 	Generation       int         `json:"generation"`
 	Tier             TierName    `json:"tier"`
@@ -46,8 +46,9 @@ func (h *Horse) Trait(name string) (string, bool) {
 	return "", false
 }
 
-// CanBreedAt reports whether the horse's breeding cooldown is over at t. It
-// says nothing of the other conditions, which the interface document does not show.
+// CanBreedAt reports whether the horse's breeding cooldown is over at t: there
+// is none, or its instant, taken for its end, has come. It says nothing of other
+// conditions, which the interface document does not show.
 func (h *Horse) CanBreedAt(t time.Time) bool {
 	return h.BreedingCooldown == nil || !t.Before(*h.BreedingCooldown)
 }
@@ -69,24 +70,25 @@ type BreedingListing struct {
 // HorseMissions are the missions of one horse (interface document, section 2.3).
 type HorseMissions struct {
 	Number   HorseNumber    `json:"number"`
-	Missions []HorseMission `json:"missions,omitzero"` // monthly ones first, then weekly, then daily
+	Missions []HorseMission `json:"missions,omitzero"` // monthly ones first, then weekly, then daily; no further order
 }
 
 // HorseMission is a mission of a horse with its progress and its final reward
-// (interface document, section 2.3).
+// (interface document, section 2.3). How Processed differs from Completed is
+// not shown there, nor which hippodrome a number means.
 type HorseMission struct {
 	Type        MissionPeriod     `json:"type"`
 	Mission     MissionKind       `json:"mission"`
-	Name        string            `json:"name"`
+	Name        string            `json:"name"`  // a title for people
 	Count       int               `json:"count"` // the target
 	RewardXP    int               `json:"reward_xp"`
 	RewardSugar int               `json:"reward_sugar"`
 	Progress    []json.RawMessage `json:"progress,omitzero"` // the shape of an element is not shown
 	Processed   bool              `json:"processed"`
 	Completed   bool              `json:"completed"`
-	Place       *int              `json:"place,omitzero" shown:"sometimes"`      // nil: not part of this mission
-	Hippodrome  *int              `json:"hippodrome,omitzero" shown:"sometimes"` // nil: not part of this mission
-	Furlongs    *int              `json:"furlongs,omitzero" shown:"sometimes"`   // nil: not part of this mission
+	Place       *int              `json:"place,omitzero" shown:"sometimes"`      // of take_prize_place_in_x_races; nil: absent
+	Hippodrome  *int              `json:"hippodrome,omitzero" shown:"sometimes"` // of run_all_on_z_hippodrome; nil: absent
+	Furlongs    *int              `json:"furlongs,omitzero" shown:"sometimes"`   // of run_x_furlong_race and run_x_races_y_furlong; nil: absent
 }
 
 // Get returns one horse (GET /api/v1/horses/{horse_number}; interface
@@ -97,7 +99,8 @@ func (s *HorsesService) Get(ctx context.Context, number HorseNumber, opts ...Cal
 }
 
 // Owned returns the horses of the user whose key is given (GET
-// /api/v1/horses/user; interface document, section 4.2).
+// /api/v1/horses/user; interface document, section 4.2). A user without horses
+// is no error.
 func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOption) ([]Horse, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/user"}
 	if key == "" {

@@ -45,19 +45,20 @@ const (
 
 // MissionTemplate describes a mission that may be given out (interface
 // document, section 2.6). How base, modifier and count make a reward is not
-// stated there; the missions of a horse carry their final reward.
+// stated there; the missions of a horse carry their final reward. Section 4.13
+// lists the values of every template.
 type MissionTemplate struct {
 	Type              MissionKind `json:"type"`
-	Min               int         `json:"min"`
-	Max               int         `json:"max"`
-	Description       string      `json:"description"`
-	XPBase            float64     `json:"xp_base"` // may be negative
+	Min               int         `json:"min"`         // of the count, as it seems
+	Max               int         `json:"max"`         // of the count, as it seems
+	Description       string      `json:"description"` // a short phrase
+	XPBase            float64     `json:"xp_base"`     // may be negative
 	XPModifier        float64     `json:"xp_modifier"`
 	SugarBase         float64     `json:"sugar_base"` // may be negative
 	SugarModifier     float64     `json:"sugar_modifier"`
 	FurlongMin        *int        `json:"furlong_min,omitzero" shown:"sometimes"`         // nil: no bound; furlongs
 	FurlongMax        *int        `json:"furlong_max,omitzero" shown:"sometimes"`         // nil: no bound; furlongs
-	HippodromeTypeMin *int        `json:"hippodrome_type_min,omitzero" shown:"sometimes"` // nil: no bound
+	HippodromeTypeMin *int        `json:"hippodrome_type_min,omitzero" shown:"sometimes"` // nil: no bound; which type a number means is not shown
 	HippodromeTypeMax *int        `json:"hippodrome_type_max,omitzero" shown:"sometimes"` // nil: no bound
 	PlaceMin          *int        `json:"place_min,omitzero" shown:"sometimes"`           // nil: no bound
 	PlaceMax          *int        `json:"place_max,omitzero" shown:"sometimes"`           // nil: no bound

@@ -8,8 +8,8 @@ import (
 )
 
 // Number is an exact JSON number of any form. The interface document calls
-// prizes, prices and some rewards numbers without showing their unit or
-// whether they are whole (section 2.6, open points), so the SDK keeps what it
+// prizes, prices and some additional prizes numbers without showing their unit
+// or whether they are whole (section 2.6, open points), so the SDK keeps what it
 // read: String and the encoded form are the literal as it came. The zero value
 // is 0; null reads as 0. Literals and exponents are bounded as for [BigInt].
 type Number struct {
@@ -28,7 +28,7 @@ func (n Number) String() string {
 	return strconv.FormatInt(n.small, 10)
 }
 
-// Float64 returns the nearest float64.
+// Float64 returns the nearest float64: of numbers beyond 2^53 digits may be lost.
 func (n Number) Float64() float64 {
 	if n.text == "" {
 		return float64(n.small)
@@ -37,7 +37,8 @@ func (n Number) Float64() float64 {
 	return f
 }
 
-// Int64 returns the value and true where it is an integer that fits.
+// Int64 returns the value and true where it is an integer that fits, however
+// written (5.0, 5e3), else 0 and false.
 func (n Number) Int64() (int64, bool) {
 	if n.text == "" {
 		return n.small, true

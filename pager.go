@@ -11,30 +11,37 @@ import (
 	"time"
 )
 
-// ResultsQuery asks for entries of a listing that is paged by start time.
+// ResultsQuery asks for entries of a listing that is paged by start time, newest
+// first (interface document, sections 4.5 and 4.10). The zero value asks for all
+// of them. What makes no sense (a negative number, a Since after Before, a cursor
+// of another listing or tier) is yielded as ErrInvalidArgument when the pager is
+// ranged over.
 type ResultsQuery struct {
 	Tier        TierID    // zero: the service's default (TierOmega)
 	Before      time.Time // only entries that start before this; zero: now, by the service's clock
 	Since       time.Time // none that start before this; zero: the whole history
 	Resume      Cursor    // go on where a saved cursor stopped; zero: from the beginning
-	Concurrency int       // pages fetched at once; 0 and 1: one
+	Concurrency int       // requests in flight at once; 0 and 1: one
 }
 
-// OffsetQuery asks for entries of the listing that is paged by offset.
+// OffsetQuery asks for entries of the listing that is paged by offset, newest
+// first (interface document, section 4.6). The zero value asks for all of them.
+// What makes no sense is yielded as ErrInvalidArgument, as with [ResultsQuery].
 type OffsetQuery struct {
 	Tier        TierID // zero: the service's default (TierOmega)
-	Offset      int    // how many entries to skip at the start
+	Offset      int    // how many of the newest entries to skip; does not count with Resume
 	Resume      Cursor // go on where a saved cursor stopped; zero: from Offset
-	Concurrency int    // pages fetched at once; 0 and 1: one
+	Concurrency int    // requests in flight at once; 0 and 1: one
 }
 
 // Pager walks over a paged listing, newest entry first, each entry exactly
 // once. No request is made until it is ranged over.
 //
 // A pager keeps its place: break out of a loop or meet an error, then range
-// again to go on behind the last entry handed out, or save Cursor and resume in
-// another process. An error ends a loop; a *[TieOverflowError] does too, and
-// ranging again goes on behind that instant. A Pager belongs to one goroutine.
+// again to go on behind the last entry handed out, or save its [Cursor] and
+// resume in another process. Every error ends the loop. After a
+// [*TieOverflowError] ranging again goes on behind its instant; [ErrBodyIgnored]
+// is an answer that does not fit the question. A Pager belongs to one goroutine.
 type Pager[T any] struct {
 	listing     listing[T]
 	walk        walker[T]
@@ -87,7 +94,8 @@ type walker[T any] interface {
 }
 
 // All ranges over the entries from where the pager stands. An error is yielded
-// last, after everything that lies before it.
+// last, with a nil entry, after everything that lies before it. The entries
+// belong to the caller.
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for e := range p.entries(ctx) {
@@ -124,7 +132,8 @@ func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 	}
 }
 
-// Take returns up to n more entries: fewer only at the end, or with an error.
+// Take returns up to n more entries: fewer only at the end, or with an error,
+// beside which stand the entries that came before it.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
 		return nil, nil
@@ -264,6 +273,7 @@ func (op operation) bodyIgnored(evidence string) error {
 // Results walks over finished races, newest first, in version 2 of the
 // listing, which is paged by start time (GET /api/v2/races/results; interface
 // document, section 4.5). Nothing is requested until the pager is ranged over.
+// [RacesService.Follow] hands out races as they finish.
 func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 	return resultsPager(q, listing[Race]{
 		client: s.client, name: "r2", op: operation{method: http.MethodGet, route: "/api/v2/races/results"},
@@ -274,7 +284,7 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 }
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is
-// paged by offset and shows neither type nor levels (GET /api/v1/races/results;
+// paged by offset and does not show the type (GET /api/v1/races/results;
 // interface document, section 4.6). The listing shifts while it is read:
 // nothing that stays in it is missed. Results is the better choice where both serve.
 func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {

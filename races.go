@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// RacesService reads races, walks through their results and registers horses.
-// Reach it as [Client.Races].
+// RacesService reads races, walks through their results, follows what changes,
+// and registers horses. Reach it as [Client.Races].
 type RacesService struct{ client *Client }
 
 // Race is a race, open or finished (interface document, section 2.4). Which
 // members are set depends on the listing: finished races carry no ID, open
-// ones no FinalOrder and no Winners, and version 1 results no Type and no levels.
+// ones no FinalOrder and no Winners, and version 1 results no Type and perhaps
+// no levels. The meaning of V2 and NoEquipment is not shown there.
 type Race struct {
-	ID                   string            `json:"_id,omitzero" shown:"/open /{raceId}"` // empty on finished races
-	MainRaceID           RaceID            `json:"main_race_id"`
+	ID                   string            `json:"_id,omitzero" shown:"/open /{raceId}"` // empty on finished races; no method takes it
+	MainRaceID           RaceID            `json:"main_race_id"`                         // what Get and Register take
 	StartTime            Timestamp         `json:"start_time,omitzero"`
 	RegistrationDeadline Timestamp         `json:"registration_deadline,omitzero"`
 	Type                 RaceType          `json:"type,omitzero" shown:"/open /{raceId} /v2/"` // empty in version 1 results
@@ -29,16 +30,17 @@ type Race struct {
 	Prizes               []Number          `json:"prizes,omitzero"` // one per prize place, in place order; unit not shown
 	Tier                 TierName          `json:"tier"`
 	Info                 RaceInfo          `json:"info"`
-	Places               int               `json:"places"`                                          // capacity
+	Places               int               `json:"places"`                                          // capacity; see FreePlaces
 	MinLevel             int               `json:"min_level,omitzero" shown:"/open /{raceId} /v2/"` // zero: not shown
 	MaxLevel             int               `json:"max_level,omitzero" shown:"/open /{raceId} /v2/"` // zero: not shown
-	Participants         []RaceParticipant `json:"participants,omitzero"`
+	Participants         []RaceParticipant `json:"participants,omitzero"`                           // empty: none yet
 	Status               RaceStatus        `json:"status"`
-	FinalOrder           []int             `json:"final_order,omitzero" shown:"/results"` // indexes into Participants; see Finishers
-	Winners              []int             `json:"winners,omitzero" shown:"/results"`     // indexes into Participants
+	FinalOrder           []int             `json:"final_order,omitzero" shown:"/results"` // indexes, on finished races; see Finishers
+	Winners              []int             `json:"winners,omitzero" shown:"/results"`     // indexes, on finished races
 }
 
 // RaceInfo names a race and where it is run (interface document, section 2.4).
+// The values of HippodromeType and Turf are not shown there.
 type RaceInfo struct {
 	Name           string `json:"name"`
 	HippodromeType string `json:"hippodrome_type"`
@@ -53,9 +55,11 @@ type RaceParticipant struct {
 	Lane   int         `json:"lane,omitzero" shown:"/results"`  // zero: not shown, as on open races
 }
 
-// Finishers returns the participants in the order they finished, which
-// final_order gives as indexes, counted from zero. A race without a final
-// order has none yet. An index that points nowhere or comes twice is an error.
+// Finishers returns the participants in the order in which they finished, the
+// winner first. For a race without a final order that is nil, and no error.
+// The interface document says of final_order only that it holds indexes; they
+// are taken as positions in Participants, counted from zero, and one that points
+// nowhere or comes twice is an error.
 func (r *Race) Finishers() ([]RaceParticipant, error) {
 	if len(r.FinalOrder) == 0 {
 		return nil, nil
@@ -88,7 +92,9 @@ func (r *Race) AcceptsLevel(level int) bool {
 	return level >= r.MinLevel && (r.MaxLevel == 0 || level <= r.MaxLevel)
 }
 
-// Open returns all open races (GET /api/v1/races/open; interface document, section 4.7).
+// Open returns all open races (GET /api/v1/races/open; interface document,
+// section 4.7). None being open is no error. [RacesService.WatchOpen] tells what
+// changes in them.
 func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/races/open"}
 	return list[Race](ctx, s.client, op, opts)
@@ -112,17 +118,19 @@ func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (
 	return nil, op.notFound()
 }
 
-// Registration enters a horse into a race and pays its entry fee.
+// Registration enters a horse into a race (interface document, section 4.9).
+// All members are needed.
 type Registration struct {
 	Horse   HorseNumber
-	Race    RaceID
+	Race    RaceID  // the race's MainRaceID
 	UserKey UserKey // of the horse's owner
 }
 
 // RegistrationReceipt is the service's answer to a registration. The interface
-// document does not show its shape (section 4.9), so it is kept as it came.
+// document does not show its shape (section 4.9), so it is kept as it came. It
+// prints and logs without its body, which may echo keys.
 type RegistrationReceipt struct {
-	StatusCode int
+	StatusCode int             // from 200 to 299
 	Body       json.RawMessage // nil: the answer was empty
 }
 
@@ -136,8 +144,10 @@ func raceOperation(id RaceID) operation {
 // arrive: when no connection was made, and on status 429.
 //
 // A refusal (4xx) is an [*APIError]. Where it stays open whether the horse is
-// registered (the connection broke, the answer was a 5xx or could not be read),
-// the error is ErrOutcomeUnknown: ask [RacesService.Registered] before trying again.
+// registered (the connection broke, the attempt timed out, the answer was a 408, a
+// redirect or a 5xx, or could not be read), errors.Is finds ErrOutcomeUnknown
+// beside the cause: ask [RacesService.Registered] before trying again. After any
+// other error it did not arrive, or was refused.
 func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {
 	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "ask Races.Registered whether the horse is in the race before trying again"}
 	switch {
@@ -164,7 +174,8 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 
 // Registered reports whether the horse is among the race's participants. It
 // reads the race (interface document, section 4.8), and tells what became of a
-// registration that ended in ErrOutcomeUnknown.
+// registration that ended in ErrOutcomeUnknown: false means that the horse is not
+// in the race so far. A race that does not exist is ErrNotFound.
 func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseNumber, opts ...CallOption) (bool, error) {
 	if horse <= 0 {
 		return false, raceOperation(race).invalid("the horse number is not positive")

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// TournamentsService reads tournaments. Reach it as [Client.Tournaments].
+// TournamentsService reads tournaments. Reach it as [Client.Tournaments]. How a
+// horse is registered in one is not shown in the interface document.
 type TournamentsService struct{ client *Client }
 
 // Tournament is a tournament, open or finished (interface document, section
-// 2.5). The meaning of the numeric codes (turf, status) is not shown there; 2
-// is the status of a finished tournament.
+// 2.5). The meaning of the numeric codes (turf, status) is not shown there.
 type Tournament struct {
 	ID                       TournamentID            `json:"_id,omitzero"`
 	Name                     string                  `json:"name"`
@@ -25,7 +25,7 @@ type Tournament struct {
 	RegistrationOpen         Timestamp               `json:"registration_open,omitzero"`
 	RegistrationDeadline     Timestamp               `json:"registration_deadline,omitzero"`
 	StartTime                Timestamp               `json:"start_time,omitzero"`
-	Length                   int                     `json:"length"` // furlongs
+	Length                   int                     `json:"length"` // unit not shown; a race's is in furlongs
 	Places                   int                     `json:"places"` // capacity
 	MinPlaces                int                     `json:"min_places"`
 	EntryFee                 BigInt                  `json:"entry_fee"`       // unit not shown; very large
@@ -37,7 +37,7 @@ type Tournament struct {
 	MinRaceCount             int                     `json:"min_race_count"`
 	MaxRaceCount             *int                    `json:"max_race_count"` // nil: no maximum
 	Type                     RaceType                `json:"type"`
-	Status                   int                     `json:"status"`
+	Status                   int                     `json:"status"` // 2 on finished ones; others not shown
 	Tier                     TierID                  `json:"tier"`
 	Stages                   []Stage                 `json:"stages,omitzero"`
 	Participants             []TournamentParticipant `json:"participants,omitzero"` // by ascending total, as far as seen
@@ -55,21 +55,21 @@ type Stage struct {
 	CurrentRound        int           `json:"current_round"`
 }
 
-// StageResult is what a horse reached in a stage.
+// StageResult is what a horse reached in a stage (interface document, section 2.5).
 type StageResult struct {
 	Number     HorseNumber `json:"number"`
-	Total      float64     `json:"total,omitzero"` // race time score, unit not shown
-	MainRaceID RaceID      `json:"main_race_id"`
+	Total      float64     `json:"total,omitzero"` // meaning and unit not shown; zero: none
+	MainRaceID RaceID      `json:"main_race_id"`   // as Race.MainRaceID
 }
 
-// TournamentParticipant is a horse in a tournament.
+// TournamentParticipant is a horse in a tournament (interface document, section 2.5).
 type TournamentParticipant struct {
 	Number         HorseNumber `json:"number"`
-	DroppedAtIndex int         `json:"dropped_at_index"`
-	Total          float64     `json:"total,omitzero"` // race time score, unit not shown
+	DroppedAtIndex int         `json:"dropped_at_index"` // meaning not shown
+	Total          float64     `json:"total,omitzero"`   // meaning and unit not shown; zero: none
 }
 
-// PrizeItem is an item among the additional prizes.
+// PrizeItem is an item among the additional prizes (interface document, section 2.5).
 type PrizeItem struct {
 	ID   string `json:"_id"`
 	Type string `json:"type"`
@@ -81,9 +81,9 @@ type PrizeItem struct {
 // on the wire is read into Token and TreasuryToken, and written back under the
 // name it was read with. A prize made by hand is written with the documented names.
 type AdditionalPrize struct {
-	Token         BigInt      `json:"additional_token" prefix:"additional_"`
-	TreasuryToken Number      `json:"additional_treasury_token" prefix:"additional_treasury_"`
-	Sugar         Number      `json:"additional_sugar"`
+	Token         BigInt      `json:"additional_token" prefix:"additional_"`                   // unit not shown; very large
+	TreasuryToken Number      `json:"additional_treasury_token" prefix:"additional_treasury_"` // unit not shown
+	Sugar         Number      `json:"additional_sugar"`                                        // unit not shown
 	Items         []PrizeItem `json:"additional_items,omitzero"`
 
 	read *prizeNames // nil: made by hand
@@ -170,7 +170,7 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 
 // Open returns the open tournaments (GET /api/v1/tournaments/open; interface
 // document, section 4.11). The shape of the answer is not shown there: an
-// array or a single object is read.
+// array or a single object is read. None being open is no error.
 func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/open", either: true}
 	return list[Tournament](ctx, s.client, op, opts)
@@ -178,7 +178,8 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 
 // Get returns one tournament (GET /api/v1/tournaments/{tournamentId};
 // interface document, section 4.12). The shape of the answer is not shown
-// there: an object or an array is read. An empty answer is ErrNotFound.
+// there: an object or an array is read, as by [RacesService.Get]. An empty answer
+// is ErrNotFound.
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, single: true, either: true}
 	found, err := list[Tournament](ctx, s.client, op, opts)

@@ -47,11 +47,12 @@ type Gender string
 // GenderStallion is the gender that occurs in the interface document, section 2.1.
 const GenderStallion Gender = "Stallion"
 
-// RaceType says which time wins a race or a tournament. A value not seen in
-// the interface document passes through.
+// RaceType says, going by its names, which time wins a race or a tournament. A
+// value not seen in the interface document passes through.
 type RaceType string
 
-// The race types of the interface document, section 2.4.
+// The types that occur in the interface document: both for races (section 2.4),
+// the best time for tournaments (section 2.5).
 const (
 	RaceTypeBestTime  RaceType = "best_time"
 	RaceTypeWorstTime RaceType = "worst_time"
@@ -61,7 +62,7 @@ const (
 // values nor the transitions (section 3); a value not seen there passes through.
 type RaceStatus string
 
-// The race states of the interface document, section 3.
+// The race states that occur in the interface document, section 3.
 const (
 	RaceStatusFinished   RaceStatus = ""            // carried by finished races
 	RaceStatusInProgress RaceStatus = "In progress" // carried by open races

@@ -20,7 +20,7 @@ const watchInterval = 15 * time.Second
 // RaceChangeKind says what happened to an open race.
 type RaceChangeKind string
 
-// What can happen to an open race.
+// The kinds of [RaceChange].
 const (
 	RaceOpened  RaceChangeKind = "opened"  // it is open and was not before
 	RaceUpdated RaceChangeKind = "updated" // its participants, status, deadline or start changed
