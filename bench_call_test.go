@@ -98,12 +98,14 @@ func BenchmarkCall(b *testing.B) {
 	races := func() any { return new([]plainRace) }
 
 	sdk := page.sdk(b)
-	onePage := func() error {
+	onePage := func() error { _, err := sdk.Races.Open(ctx); return err }
+	compare(b, "page/by-hand-encoding-json", onePage, plain(page, "/api/v1/races/open", nil, races, json.Unmarshal))
+	compare(b, "page/by-hand-same-decoder", onePage, plain(page, "/api/v1/races/open", nil, races, v2))
+	paged := func() error {
 		_, err := sdk.Races.Results(horseracing.ResultsQuery{Before: time.UnixMilli(2_000_000_000_000)}).Take(ctx, 10)
 		return err
 	}
-	compare(b, "page/by-hand-encoding-json", onePage, plain(page, "/api/v2/races/results", from, races, json.Unmarshal))
-	compare(b, "page/by-hand-same-decoder", onePage, plain(page, "/api/v2/races/results", from, races, v2))
+	compare(b, "page-through-a-pager/by-hand-encoding-json", paged, plain(page, "/api/v2/races/results", from, races, json.Unmarshal))
 
 	empty := canned("[]")
 	idle := empty.sdk(b)
@@ -116,8 +118,7 @@ func BenchmarkCall(b *testing.B) {
 		plain(listings, "/api/v1/horses/breeding/open", nil, func() any { return new([]plainListing) }, json.Unmarshal))
 
 	watched := page.sdk(b, horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
-	openRaces, watchedRaces := func() error { _, err := sdk.Races.Open(ctx); return err }, func() error { _, err := watched.Races.Open(ctx); return err }
-	compare(b, "page/drift-handler-against-none", watchedRaces, openRaces)
+	compare(b, "page/drift-handler-against-none", func() error { _, err := watched.Races.Open(ctx); return err }, onePage)
 }
 
 type plainListing struct {

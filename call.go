@@ -1,19 +1,14 @@
 package horseracing
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"reflect"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -109,13 +104,12 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any, op
 // call is the one way a request is made: it builds the request, sends it,
 // captures the answer and decodes it. It returns the status of the answer.
 func (c *Client) call(ctx context.Context, op operation, into any, opts []CallOption) (int, error) {
-	var cfg callConfig
+	x := exchange{client: c, op: op, secrets: c.secrets}
 	for _, opt := range opts {
 		if opt != nil {
-			opt(&cfg)
+			opt(&x.config)
 		}
 	}
-	x := exchange{client: c, op: op, secrets: c.secrets}
 	req, err := x.newRequest(ctx)
 	if err == nil {
 		err = x.do(req)
@@ -123,8 +117,8 @@ func (c *Client) call(ctx context.Context, op operation, into any, opts []CallOp
 	if err == nil {
 		err = x.read(into)
 	}
-	if cfg.capture != nil {
-		*cfg.capture = x.response(err)
+	if x.config.capture != nil {
+		*x.config.capture = x.response(err)
 	}
 	if err != nil {
 		return 0, x.judge(err)
@@ -178,163 +172,6 @@ func (x *exchange) newRequest(ctx context.Context) (*retryablehttp.Request, erro
 	return req, nil
 }
 
-// exchange is one call: its attempts, and what came of the last one. It is the
-// RoundTripper below go-retryablehttp, which sees nothing of an answer but an
-// empty body: the answer is read whole within the attempt, so that a body that
-// drips, is cut or is too large falls under the same rules as a connection.
-type exchange struct {
-	client  *Client
-	op      operation
-	secrets secrets
-
-	attempts int
-	answer   *answer // of the last attempt; nil: none
-	err      error   // of the last attempt
-	unsent   bool    // the last attempt certainly sent nothing
-	wait     time.Duration
-}
-
-// answer is an HTTP response that was read.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	cut    bool // of a failure: there was more
-}
-
-// response returns the last answer as the caller may see it.
-func (x *exchange) response(err error) Response {
-	r := Response{Attempts: x.attempts}
-	if a := x.answer; a != nil {
-		r.StatusCode, r.Header, r.Body = a.status, x.secrets.scrubHeader(a.header), slices.Clone(a.body)
-		if err != nil {
-			r.Body = []byte(x.secrets.scrubPart(string(a.body), a.cut))
-		}
-	}
-	return r
-}
-
-// RoundTrip makes one attempt.
-func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
-	x.attempts++
-	x.answer, x.err, x.unsent = nil, nil, false
-	started := time.Now()
-	if x.err = x.attempt(req); x.err != nil {
-		x.log(req.Context(), started, x.err)
-		return nil, x.err
-	}
-	x.log(req.Context(), started, nil)
-	// The http.Client above would follow a Location, with the key.
-	header := x.answer.header
-	if header.Get("Location") != "" {
-		header = header.Clone()
-		header.Del("Location")
-	}
-	return &http.Response{
-		StatusCode: x.answer.status, Header: header, Body: http.NoBody, Request: req,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}, nil
-}
-
-func (x *exchange) attempt(req *http.Request) error {
-	c := x.client
-	x.unsent = true
-	if err := req.Context().Err(); err != nil {
-		return err
-	}
-	if c.limiter != nil {
-		if err := c.limiter.Wait(req.Context()); err != nil {
-			return &limiterError{err}
-		}
-	}
-	x.unsent = false
-	ctx, cancel := context.WithTimeoutCause(req.Context(), c.timeout, errAttemptTimeout)
-	defer cancel()
-	transport := c.reads
-	var asked, got atomic.Bool
-	if !x.op.isRead() {
-		transport = c.writes
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-			GetConn: func(string) { asked.Store(true) },
-			GotConn: func(httptrace.GotConnInfo) { got.Store(true) },
-		})
-	}
-	resp, err := transport.RoundTrip(req.WithContext(ctx))
-	if err == nil && resp == nil {
-		err = errors.New("the RoundTripper returned neither an answer nor an error")
-	}
-	if err != nil {
-		// A RoundTripper of the caller's own may trace nothing at all: that a
-		// connection was asked for must have been seen as well.
-		x.unsent = asked.Load() && !got.Load()
-		return timeoutOr(ctx, err)
-	}
-	defer resp.Body.Close()
-	x.answer, err = c.readAnswer(resp)
-	return timeoutOr(ctx, err)
-}
-
-// timeoutOr tells an attempt that ran out of its own time from a call whose
-// context ended, and both from the rest.
-func timeoutOr(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	if context.Cause(ctx) == errAttemptTimeout {
-		return fmt.Errorf("%w: %w", errAttemptTimeout, context.DeadlineExceeded)
-	}
-	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
-		return fmt.Errorf("%w: %w", ended, err)
-	}
-	return err
-}
-
-// readAnswer reads a body whole. Of a failure the status is what matters: the
-// beginning of its body will do, even where the rest cannot be read.
-func (c *Client) readAnswer(resp *http.Response) (*answer, error) {
-	limit := c.maxBytes
-	failed := resp.StatusCode < 200 || resp.StatusCode > 299
-	if failed {
-		limit = min(limit, maxFailureBody)
-	} else if resp.ContentLength > limit {
-		return nil, fmt.Errorf("%w: %d bytes, and the limit is %d (WithMaxResponseBytes)", ErrResponseTooLarge, resp.ContentLength, limit)
-	}
-	body, err := readUpTo(resp.Body, limit+1, resp.ContentLength)
-	a := &answer{status: resp.StatusCode, header: resp.Header, body: body}
-	tooLarge := int64(len(a.body)) > limit
-	switch {
-	case failed:
-		a.body, a.cut = a.body[:min(int64(len(a.body)), limit)], tooLarge || err != nil
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("%w: %w", errTruncated, io.ErrUnexpectedEOF)
-	case err != nil:
-		return nil, err
-	case tooLarge:
-		return nil, fmt.Errorf("%w: more than %d bytes (WithMaxResponseBytes)", ErrResponseTooLarge, limit)
-	}
-	return a, nil
-}
-
-// readUpTo reads to the end, but no more than limit bytes. What is promised
-// saves growing; it is no reason to take a lot of memory before it comes.
-func readUpTo(r io.Reader, limit, promised int64) ([]byte, error) {
-	body := make([]byte, 0, min(max(promised, 0), 1<<20)+1) // one more, to meet the end
-	for int64(len(body)) < limit {
-		if len(body) == cap(body) {
-			body = slices.Grow(body, max(bytes.MinRead, len(body)))
-		}
-		n, err := r.Read(body[len(body):min(int64(cap(body)), limit)])
-		body = body[:len(body)+n]
-		if err == io.EOF {
-			return body, nil
-		}
-		if err != nil {
-			return body, err
-		}
-	}
-	return body, nil
-}
-
 // read judges the status of the answer and decodes its body.
 func (x *exchange) read(into any) error {
 	status, body := x.answer.status, x.answer.body
@@ -345,7 +182,7 @@ func (x *exchange) read(into any) error {
 	if into != nil && (len(body) > 0 || x.op.isRead()) {
 		err = x.op.decode(body, into)
 	}
-	if err == nil && !bytes.Contains(body, []byte(`"error`)) {
+	if err == nil && !mayDeclareError(body) {
 		return nil
 	}
 	if words, declared := errorWords(body); declared || err != nil && words != "" {

@@ -178,15 +178,12 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, problem)
 	}
 
-	template := http.Header{
-		"X-Api-Key":    {apiKey},
-		"Content-Type": {"application/json"},
-		"Accept":       {"application/json"},
-		"User-Agent":   {cfg.userAgent},
-	}
 	c := &Client{
-		base:     base,
-		header:   func() http.Header { return template.Clone() },
+		base: base,
+		header: func() http.Header {
+			v := [...]string{apiKey, "application/json", "application/json", cfg.userAgent}
+			return http.Header{"X-Api-Key": v[:1:1], "Content-Type": v[1:2:2], "Accept": v[2:3:3], "User-Agent": v[3:]}
+		},
 		secrets:  func() []string { return []string{apiKey} },
 		retry:    cfg.retry.withDefaults(),
 		budget:   newRetryBudget(),

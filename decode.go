@@ -90,7 +90,19 @@ func encodeBody(body any) (encoded []byte, keys []string, err error) {
 // minObject is less than the documented objects take in bytes, on average.
 // Answers of many smaller ones ({},{},{}) would fill a hundred times their own
 // size in memory.
-const minObject = 32
+const (
+	minObject   = 32
+	manyObjects = 10_000
+)
+
+// countObjects counts what may become an object in memory. An answer that is
+// too short for many is not searched.
+func countObjects(body []byte) int {
+	if len(body) < manyObjects {
+		return 0
+	}
+	return bytes.Count(body, []byte("{")) + bytes.Count(body, []byte("null"))
+}
 
 // decode reads a successful answer into a pointer, by the rules of the
 // operation: the whole body is one JSON value of the documented shape.
@@ -104,7 +116,7 @@ func (op operation) decode(body []byte, into any) error {
 	if isNothing := string(body) == "null" || string(body) == "[]"; isNothing && op.single {
 		return op.notFound()
 	}
-	if objects := bytes.Count(body, []byte("{")) + bytes.Count(body, []byte("null")); op.documented() && objects > 10_000+len(body)/minObject {
+	if objects := countObjects(body); op.documented() && objects > manyObjects+len(body)/minObject {
 		return op.undecodable("", 0, fmt.Errorf("%d objects in %d bytes are not what is documented", objects, len(body)))
 	}
 	if isList && op.either && body[0] == '{' {
@@ -198,6 +210,12 @@ func errorWords(body []byte) (message string, declared bool) {
 		return "", false
 	}
 	return errorWordsIn(body, 3)
+}
+
+// mayDeclareError reports whether a look for an error object is worth its time.
+func mayDeclareError(body []byte) bool {
+	body = bytes.TrimSpace(body)
+	return len(body) > 0 && body[0] == '{' && bytes.Contains(body, []byte(`"error`))
 }
 
 // errorWordsIn looks no deeper than a few levels: a hostile body may nest for ever.

@@ -102,14 +102,15 @@ func (b *retryBudget) earn() {
 // loop; every decision is taken here: it logs nothing, sees no body and no
 // Location, and has no idle connections to close.
 func (x *exchange) do(req *retryablehttp.Request) error {
-	loop := retryablehttp.Client{
-		HTTPClient:   &http.Client{Transport: x, Jar: x.client.jar},
+	x.inner = http.Client{Transport: x, Jar: x.client.jar}
+	x.loop = retryablehttp.Client{
+		HTTPClient:   &x.inner,
 		RetryMax:     x.client.retry.Max,
 		CheckRetry:   func(ctx context.Context, _ *http.Response, _ error) (bool, error) { return x.again(ctx), nil },
 		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return x.wait },
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	_, err := loop.Do(req)
+	_, err := x.loop.Do(req)
 	ended := req.Context().Err()
 	switch {
 	case x.answer != nil && err == nil:

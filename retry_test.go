@@ -469,11 +469,16 @@ func TestEveryAttemptTakesAToken(t *testing.T) {
 
 func TestAnErrorOfTheLimiterEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(answer(429, ""))
-		c := s.client(t, horseracing.WithLimiter(&counter{fail: 2}))
-		_, err := c.Races.Register(t.Context(), entry)
-		if !errors.Is(err, errNoTokens) || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.requests()) != 1 {
-			t.Errorf("after %d requests: %v", len(s.requests()), err)
+		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": openRaces, "a registration": register} {
+			limiter := &counter{fail: 2}
+			s := play(answer(429, ""))
+			err := call(t.Context(), s.client(t, horseracing.WithLimiter(limiter)))
+			if !errors.Is(err, errNoTokens) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if asked := limiter.tokens.Load(); asked != 2 || len(s.requests()) != 1 {
+				t.Errorf("%s: the limiter was asked %d times for %d requests", name, asked, len(s.requests()))
+			}
 		}
 	})
 }
