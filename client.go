@@ -24,10 +24,10 @@ const Version = "0.1.0"
 // the connections, the rate limit and the retry budget. It is safe for
 // concurrent use. Its values print without the API key.
 type Client struct {
-	Horses      *HorsesService
-	Races       *RacesService
-	Tournaments *TournamentsService
-	Missions    *MissionsService
+	Horses      *HorsesService      // interface document, sections 4.1 to 4.4
+	Races       *RacesService       // sections 4.5 to 4.9
+	Tournaments *TournamentsService // sections 4.10 to 4.12
+	Missions    *MissionsService    // section 4.13
 
 	base     *url.URL
 	header   func() http.Header // a new header for a request, the API key in it
@@ -51,7 +51,8 @@ type Limiter interface {
 	Wait(context.Context) error
 }
 
-// Option sets up a Client. Options are checked by [NewClient].
+// Option sets up a Client. Options are checked by [NewClient]; of several that
+// set the same the last one counts.
 type Option func(*config)
 
 type config struct {
@@ -76,15 +77,20 @@ func (c *config) check(ok bool, option, rule string) {
 // WithHTTPClient makes the client send as the given http.Client does, which is
 // never changed: its Transport, its Jar, and its Timeout for one attempt, where
 // that is shorter than [WithAttemptTimeout]'s, are used. Its CheckRedirect is
-// not, for no redirect is followed. Of an
-// *http.Transport a clone without keep-alives sends the registrations; any
-// other RoundTripper is used as it is and had better not repeat requests by itself.
+// not, for no redirect is followed. The Transport is the place for a proxy, for
+// tracing and for mocks: every attempt passes through it.
+//
+// Of an *http.Transport a clone without keep-alives sends the registrations, for
+// on a stale connection their outcome can stay unknown. Any other RoundTripper,
+// one that wraps an *http.Transport included, is used as it is and had better
+// not repeat requests by itself.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) { c.httpClient = client }
 }
 
 // WithRetry sets how reads are retried; see [Retry]. Without it there are up
-// to three retries, waiting between 0.2 and 15 seconds.
+// to three retries, with waits as a zero MinWait and MaxWait give. Retry{} turns
+// retries off.
 func WithRetry(r Retry) Option {
 	return func(c *config) {
 		c.check(r.Max >= 0 && r.MinWait >= 0 && r.MaxWait >= 0, "WithRetry", "nothing may be negative")
@@ -105,7 +111,8 @@ func WithAttemptTimeout(d time.Duration) Option {
 
 // WithRateLimit allows so many requests per second, and bursts of so many at
 // once. Every attempt takes a token, retries too. The service's own limits are
-// not shown in the interface document (section 8).
+// not shown in the interface document (section 8). It sets the same as
+// [WithLimiter]; without either there is no limit.
 func WithRateLimit(perSecond float64, burst int) Option {
 	return func(c *config) {
 		c.check(perSecond > 0 && burst > 0, "WithRateLimit", "both numbers must be positive")
@@ -126,7 +133,8 @@ func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.logger = l }
 }
 
-// WithUserAgent replaces the User-Agent header.
+// WithUserAgent replaces the User-Agent header, which is "horseracing-go/" and
+// the [Version] by default.
 func WithUserAgent(agent string) Option {
 	return func(c *config) {
 		c.check(!hasControl(agent), "WithUserAgent", "control characters are not allowed")
@@ -135,7 +143,7 @@ func WithUserAgent(agent string) Option {
 }
 
 // WithMaxResponseBytes bounds an answer after decompression; the default is
-// 32 MiB. A larger one is ErrResponseTooLarge.
+// 32 MiB. A larger one is ErrResponseTooLarge, and is not retried.
 func WithMaxResponseBytes(n int64) Option {
 	return func(c *config) {
 		c.check(n > 0, "WithMaxResponseBytes", "the number must be positive")
@@ -154,7 +162,8 @@ func WithPlainHTTP() Option {
 // The base URL is https://host, with a path in front of the operations'
 // paths where there is one. http:// is refused unless the host is loopback or
 // [WithPlainHTTP] is given. User info, a query and a fragment are refused.
-// Errors are ErrInvalidArgument.
+// Nothing is sent: whether the service is there and takes the key shows in the
+// first call. Errors are ErrInvalidArgument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	cfg := config{
 		retry:     Retry{Max: 3},
