@@ -88,9 +88,8 @@ func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) { c.httpClient = client }
 }
 
-// WithRetry sets how reads are retried; see [Retry]. Without it there are up
-// to three retries, with waits as a zero MinWait and MaxWait give. Retry{} turns
-// retries off.
+// WithRetry sets how reads are retried; see [Retry]. Without it that is
+// Retry{Max: 3}; Retry{} turns retries off.
 func WithRetry(r Retry) Option {
 	return func(c *config) {
 		c.check(r.Max >= 0 && r.MinWait >= 0 && r.MaxWait >= 0, "WithRetry", "nothing may be negative")
