@@ -188,6 +188,18 @@ func TestAnErrorsTextIsBounded(t *testing.T) {
 	}
 }
 
+func TestOfAFailureNoMoreThanAMebibyteIsRead(t *testing.T) {
+	read := 0
+	long := stream(500, -1, func() reader {
+		return readerFunc(func(p []byte) (int, error) { read += len(p); return len(p), nil })
+	})
+	var response horseracing.Response
+	_, err := play(long).client(t, horseracing.WithRetry(horseracing.Retry{})).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
+	if !errors.Is(err, horseracing.ErrServer) || len(response.Body) != 1<<20 || read > 2<<20 {
+		t.Errorf("read %d bytes and kept %d: %v", read, len(response.Body), err)
+	}
+}
+
 func TestInvalidUTF8InANameCostsNothing(t *testing.T) {
 	races, err := play(answer(200, "[{\"info\":{\"name\":\"Pr\xffx\"}}]")).client(t).Races.Open(t.Context())
 	if err != nil || races[0].Info.Name != "Pr\ufffdx" {
