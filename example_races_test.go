@@ -70,7 +70,7 @@ func ExampleHorsesService_Owned() {
 func ExampleRacesService_Register() {
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10)})
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(10 * time.Minute))})
 	client := fake.Client()
 	ctx := context.Background()
 
@@ -96,7 +96,7 @@ func ExampleRacesService_Register() {
 func ExampleRacesService_Registered() {
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10)})
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(10 * time.Minute))})
 	fake.Inject(horseracingtest.Fault{Method: "POST", ResetAfter: true})
 	client := fake.Client()
 	ctx := context.Background()

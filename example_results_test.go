@@ -188,10 +188,11 @@ func ExampleResultsQuery_concurrency() {
 func ExampleTieOverflowError() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	for id := range horseracing.RaceID(11) {
-		fake.AddRaces(horseracing.Race{MainRaceID: 2 + id, StartTime: inMinutes(fake, -60)})
+	noon := fake.Now()
+	fake.AddRaces(horseracing.Race{MainRaceID: 1, StartTime: horseracing.NewTimestamp(noon.Add(-2 * time.Hour))})
+	for id := horseracing.RaceID(2); id <= 12; id++ {
+		fake.AddRaces(horseracing.Race{MainRaceID: id, StartTime: horseracing.NewTimestamp(noon.Add(-time.Hour))})
 	}
-	fake.AddRaces(horseracing.Race{MainRaceID: 1, StartTime: inMinutes(fake, -90)})
 	client := fake.Client()
 
 	results := client.Races.Results(horseracing.ResultsQuery{})
