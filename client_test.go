@@ -465,3 +465,40 @@ func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEntryThatAPageShowsTwiceComesOnce(t *testing.T) {
+	const twice = `[{"main_race_id":1,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1700000000000}]`
+	for name, pager := range map[string]func(*horseracing.Client) *horseracing.Pager[horseracing.Race]{
+		"by time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.Results(horseracing.ResultsQuery{})
+		},
+		"by offset": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.ResultsV1(horseracing.OffsetQuery{})
+		},
+	} {
+		races, err := pager(play(answer(200, twice), answer(200, "[]")).client(t)).Take(t.Context(), 10)
+		if err != nil || len(races) != 2 {
+			t.Errorf("%s: %d races, %v", name, len(races), err)
+		}
+	}
+}
+
+// A cursor is a value: what the pager does afterwards does not change it.
+func TestACursorDoesNotChangeWithItsPager(t *testing.T) {
+	page := `[{"main_race_id":3,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
+	pager := play(answer(200, page)).client(t).Races.Results(horseracing.ResultsQuery{})
+	var cursors []horseracing.Cursor
+	var texts []string
+	for range 3 {
+		if _, err := pager.Take(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		cursors = append(cursors, pager.Cursor())
+		texts = append(texts, pager.Cursor().String())
+	}
+	for i, cursor := range cursors {
+		if cursor.String() != texts[i] {
+			t.Errorf("the cursor behind entry %d was %s and became %s", i+1, texts[i], cursor)
+		}
+	}
+}

@@ -32,6 +32,7 @@ func keyForms(key string) []string {
 		url.QueryEscape(key), url.PathEscape(key), html.EscapeString(key),
 		hex.EncodeToString([]byte(key)), strings.ToUpper(hex.EncodeToString([]byte(key))),
 		strings.Trim(fmt.Sprint([]byte(key)), "[]"), strings.Trim(fmt.Sprintf("%#v", []byte(key)), "[]byte{}"),
+		strings.NewReplacer("~", "~0", "/", "~1").Replace(key), // in a JSON pointer
 	}
 }
 
@@ -136,6 +137,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 		"a wrong shape":       echoing(200, echo()),
 		"a wrong type":        echoing(200, `[{"number":`+echo()+`}]`),
 		"a duplicate member":  echoing(200, `[{"`+jsonText(appKey)+`":1,"`+jsonText(appKey)+`":1}]`),
+		"a key for a time":    echoing(200, `[{"breeding_cooldown":"`+jsonText(appKey+userKey)+`"}]`),
 		"a deep wrong type":   echoing(200, `{"`+jsonText(appKey)+`":[`+"\x01"+`]}`),
 		"a cut answer":        stream(200, 4000, func() (r reader) { return failingReader{errors.New("after " + appKey + ": reset")} }),
 	}
@@ -224,6 +226,25 @@ func TestAScrubbedErrorKeepsItsMeaning(t *testing.T) {
 	s := play(broken(fmt.Errorf("%s: %w", appKey, errReset)))
 	_, err := s.client(t, briefly).Races.Open(t.Context())
 	if !errors.Is(err, errReset) {
+		t.Errorf("got %v", err)
+	}
+	mustPrintWithoutKeys(t, "the error", err)
+}
+
+// unwritable cannot be encoded, and says so with the keys in its words.
+type unwritable struct{ Key horseracing.UserKey }
+
+func (u unwritable) MarshalText() ([]byte, error) {
+	return nil, errors.New("not with " + appKey + " and " + string(u.Key))
+}
+
+func TestABodyThatCannotBeEncodedShowsNoKey(t *testing.T) {
+	body := struct {
+		Key horseracing.UserKey
+		Bad unwritable
+	}{userKey, unwritable{userKey}}
+	err := play(answer(200, "{}")).client(t).Do(t.Context(), "POST", "/x", body, nil)
+	if !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), "not with [redacted] and [redacted]") {
 		t.Errorf("got %v", err)
 	}
 	mustPrintWithoutKeys(t, "the error", err)
