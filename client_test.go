@@ -502,3 +502,25 @@ func TestACursorDoesNotChangeWithItsPager(t *testing.T) {
 		}
 	}
 }
+
+// A service that filters a page after it has limited it may show one entry
+// where older ones follow. Only an empty page is the end.
+func TestAPageWithNothingOlderIsNotTheEnd(t *testing.T) {
+	const a, b = `[{"main_race_id":2,"start_time":2000}]`, `[{"main_race_id":1,"start_time":1000}]`
+	pages := map[string]string{
+		`{}`: a, `{"start_time_from":2001}`: a, `{"start_time_from":2000}`: b, `{"start_time_from":1001}`: b, `{"start_time_from":1000}`: `[]`,
+	}
+	s := &script{}
+	s.steps = []step{func(req *http.Request) (*http.Response, error) {
+		seen := s.requests()
+		page, ok := pages[seen[len(seen)-1].body]
+		if !ok {
+			t.Errorf("asked %s", seen[len(seen)-1].body)
+		}
+		return answer(200, page)(req)
+	}}
+	races, err := s.client(t).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
+	if err != nil || len(races) != 2 || len(s.requests()) != len(pages) {
+		t.Errorf("%d races in %d requests, %v", len(races), len(s.requests()), err)
+	}
+}
