@@ -524,3 +524,32 @@ func TestAPageWithNothingOlderIsNotTheEnd(t *testing.T) {
 		t.Errorf("%d races in %d requests, %v", len(races), len(s.requests()), err)
 	}
 }
+
+// What a cache answered to somebody who asked for the default tier.
+func TestAnAnswerForAnotherTierIsNone(t *testing.T) {
+	q, offset := horseracing.ResultsQuery{Tier: 3}, horseracing.OffsetQuery{Tier: 3}
+	for name, take := range map[string]func(*horseracing.Client) error{
+		"races": func(c *horseracing.Client) error { _, err := c.Races.Results(q).Take(t.Context(), 9); return err },
+		"races by offset": func(c *horseracing.Client) error {
+			_, err := c.Races.ResultsV1(offset).Take(t.Context(), 9)
+			return err
+		},
+		"tournaments": func(c *horseracing.Client) error {
+			_, err := c.Tournaments.Results(q).Take(t.Context(), 9)
+			return err
+		},
+	} {
+		for tier, ignored := range map[string]bool{`"Omega"`: true, `"Beta"`: false, `5`: true, `3`: false} {
+			if (tier[0] == '"') == (name == "tournaments") { // races carry a word, tournaments a number
+				continue
+			}
+			s := play(answer(200, `[{"main_race_id":1,"_id":"a","start_time":1000,"tier":`+tier+`}]`), answer(200, "[]"))
+			if err := take(s.client(t)); errors.Is(err, horseracing.ErrBodyIgnored) != ignored || !ignored && err != nil {
+				t.Errorf("%s of tier %s where 3 was asked for: %v", name, tier, err)
+			}
+			if ignored && len(s.requests()) != 1 {
+				t.Errorf("%s: noticed after %d requests", name, len(s.requests()))
+			}
+		}
+	}
+}
