@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -139,25 +140,7 @@ func TestSoak(t *testing.T) {
 // A history has no end, memory has: what a walk keeps of the races it handed
 // out does not grow with them.
 func TestALongWalkKeepsNothingOfWhatItHandedOut(t *testing.T) {
-	const races, early = 100_000, 10_000
-	history := tripFunc(func(req *http.Request) (*http.Response, error) { // three races a minute
-		var question struct {
-			From   *int64 `json:"start_time_from"`
-			Offset int64
-		}
-		if err := json.NewDecoder(req.Body).Decode(&question); err != nil {
-			return nil, err
-		}
-		next := question.Offset // the races before it are not shown
-		if question.From != nil {
-			next = int64(races) - soakBefore(*question.From)
-		}
-		var page []string
-		for n := races - next; n > max(0, races-next-10); n-- {
-			page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, n, soakStart(n)))
-		}
-		return answer(200, "["+strings.Join(page, ",")+"]")(req)
-	})
+	const races, early = longHistory, longHistory / 10
 	for name, walk := range map[string]func(*horseracing.Client) *horseracing.Pager[horseracing.Race]{
 		"by time, one at a time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
 			return c.Races.Results(horseracing.ResultsQuery{})
@@ -173,7 +156,7 @@ func TestALongWalkKeepsNothingOfWhatItHandedOut(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := connect(t, service, &http.Client{Transport: history})
+			c := connect(t, service, &http.Client{Transport: tripFunc(longListing)})
 			n := 0
 			var before uint64
 			for _, err := range walk(c).All(t.Context()) {
@@ -196,13 +179,93 @@ func TestALongWalkKeepsNothingOfWhatItHandedOut(t *testing.T) {
 	}
 }
 
-// soakStart returns when the n-th race starts, counted from the oldest, 1;
-// soakBefore how many start before an instant.
-func soakStart(n int64) int64 { return 1_600_000_000_000 + n/3*60_000 }
+// longHistory is how many races longListing holds, three a minute.
+const longHistory = 100_000
 
-func soakBefore(instant int64) int64 {
-	minutes := (instant - 1_600_000_000_000 + 59_999) / 60_000
-	return min(max(0, 3*minutes-1), 100_000)
+// longListing answers for both listings of finished races.
+func longListing(req *http.Request) (*http.Response, error) {
+	const oldest = 1_600_000_000_000
+	var question struct {
+		From   *int64 `json:"start_time_from"`
+		Offset int64
+	}
+	if err := json.NewDecoder(req.Body).Decode(&question); err != nil {
+		return nil, err
+	}
+	shown := longHistory - question.Offset // race n, counted from the oldest, starts in minute n/3
+	if question.From != nil {
+		minutes := (*question.From - oldest + 59_999) / 60_000
+		shown = min(3*minutes-1, longHistory)
+	}
+	var page []string
+	for n := shown; n > max(0, shown-10); n-- {
+		page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, n, oldest+n/3*60_000))
+	}
+	return answer(200, "["+strings.Join(page, ",")+"]")(req)
+}
+
+// Concurrency is how many requests are in flight, no more, and reading ahead
+// has its bound: 32 pages for each of them in the stretch that is read, and as
+// many below it.
+func TestAWalkKeepsToItsConcurrencyAndItsBound(t *testing.T) {
+	for _, concurrency := range []int{1, 4, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			var inFlight, most, requests atomic.Int64
+			c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
+				requests.Add(1)
+				defer inFlight.Add(-1)
+				if n := inFlight.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				time.Sleep(time.Millisecond)
+				return longListing(req)
+			})})
+			n, ahead := 0, int64(0)
+			for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; n == longHistory/5 {
+					break
+				}
+				ahead = max(ahead, requests.Load()-int64(n/7)) // of a page's ten, three were on the one before
+				time.Sleep(5 * time.Millisecond)               // slower than the service
+			}
+			if most.Load() != int64(concurrency) {
+				t.Errorf("%d requests in flight, want %d", most.Load(), concurrency)
+			}
+			if bound := int64(2*32*concurrency) + 10; ahead > bound {
+				t.Errorf("at %d: read up to %d pages ahead, want at most %d", concurrency, ahead, bound)
+			}
+		})
+	}
+}
+
+// What is in flight when the loop ends is not waited for.
+func TestLeavingAWalkEndsWhatIsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
+			if asked.Add(1) > 2 {
+				<-req.Context().Done()
+				return nil, req.Context().Err()
+			}
+			return longListing(req)
+		})})
+		started, n := time.Now(), 0
+		for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; n == 10 {
+				break
+			}
+			synctest.Wait() // until all that is asked is in flight
+		}
+		if took := time.Since(started); took != 0 || asked.Load() < 3 {
+			t.Errorf("the loop took %v to end, with %d requests", took, asked.Load())
+		}
+	})
 }
 
 func liveHeap() uint64 {
