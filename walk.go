@@ -178,13 +178,15 @@ func (w *timeWalk[T]) learn(at int64, page []entry[T]) error {
 			fresh = append(fresh, e)
 		}
 	}
-	s.learnPace(page)
-	if guess {
-		if len(fresh) < 3 {
-			w.guesses = max(1, w.guesses-3)
-		} else {
-			w.guesses = min(w.slots, w.guesses+2)
-		}
+	little := len(fresh) < 3
+	if !little { // else the page tells of elsewhere
+		s.learnPace(page)
+	}
+	switch {
+	case guess && little:
+		w.guesses = max(1, w.guesses-3)
+	case guess:
+		w.guesses = min(w.slots, w.guesses+2)
 	}
 	below := &stretch[T]{low: s.low, high: bottom, pace: s.pace}
 	if bottom >= s.low {
@@ -239,7 +241,7 @@ func (s *stretch[T]) learnPace(page []entry[T]) {
 // from its upper end, the topmost first. A slot that is left over probes below
 // everything known: from further down the further that already is, so that
 // empty months cost a few questions. Where there is nothing to probe for, it
-// halves the widest gap. These are guesses: the fewer entries they bring, the
+// splits the widest gap. These are guesses: the fewer entries they bring, the
 // fewer are out at once. No work begins where many entries wait above it.
 func (w *timeWalk[T]) next() (int64, bool) {
 	w.trim()
@@ -322,10 +324,13 @@ func (w *timeWalk[T]) probe(open []*stretch[T]) (int64, bool) {
 	return point - int64(step), true
 }
 
-// split returns the middle of the widest run of instants that nobody reads,
-// measured in pages.
-func (w *timeWalk[T]) split(open []*stretch[T]) (middle int64, ok bool) {
-	widest := 2.0
+// split returns a point within the widest run of instants that nobody reads,
+// measured in pages: its middle, but not far from its upper end, where the pace
+// was learned. Further down a busy day may be followed by an empty week.
+func (w *timeWalk[T]) split(open []*stretch[T]) (point int64, ok bool) {
+	const far = 12     // pages
+	const narrow = 0.7 // pages; less than one, for a busy hour may hide in it
+	widest := narrow
 	for _, s := range open {
 		if s.pace == 0 {
 			continue
@@ -341,10 +346,11 @@ func (w *timeWalk[T]) split(open []*stretch[T]) (middle int64, ok bool) {
 		}
 		slices.Sort(points)
 		for i := 1; i < len(points); i++ {
-			if width := float64(points[i]-points[i-1]) / s.pace; width > widest {
-				widest, middle, ok = width, points[i-1]+(points[i]-points[i-1])/2, true
+			run := points[i] - points[i-1]
+			if width := float64(run) / s.pace; width > widest {
+				widest, point, ok = width, points[i]-min(run/2, int64(far*s.pace)), true
 			}
 		}
 	}
-	return middle, ok
+	return point, ok
 }
