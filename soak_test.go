@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -210,15 +211,29 @@ func longListing(req *http.Request) (*http.Response, error) {
 func TestAWalkKeepsToItsConcurrencyAndItsBound(t *testing.T) {
 	for _, concurrency := range []int{1, 4, 8} {
 		synctest.Test(t, func(t *testing.T) {
-			var inFlight, most, requests atomic.Int64
+			var inFlight, most, shown atomic.Int64
+			var known sync.Map // the races that were shown
 			c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
-				requests.Add(1)
 				defer inFlight.Add(-1)
 				if n := inFlight.Add(1); n > most.Load() {
 					most.Store(n)
 				}
 				time.Sleep(time.Millisecond)
-				return longListing(req)
+				resp, err := longListing(req)
+				if err != nil {
+					return nil, err
+				}
+				text, _ := io.ReadAll(resp.Body)
+				var page []horseracing.Race
+				if err := json.Unmarshal(text, &page); err != nil {
+					return nil, err
+				}
+				for _, race := range page {
+					if _, again := known.LoadOrStore(race.MainRaceID, true); !again {
+						shown.Add(1)
+					}
+				}
+				return answer(200, string(text))(req)
 			})})
 			n, ahead := 0, int64(0)
 			for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(t.Context()) {
@@ -228,14 +243,14 @@ func TestAWalkKeepsToItsConcurrencyAndItsBound(t *testing.T) {
 				if n++; n == longHistory/5 {
 					break
 				}
-				ahead = max(ahead, requests.Load()-int64(n/7)) // of a page's ten, three were on the one before
-				time.Sleep(5 * time.Millisecond)               // slower than the service
+				ahead = max(ahead, shown.Load()-int64(n))
+				time.Sleep(5 * time.Millisecond) // slower than the service
 			}
 			if most.Load() != int64(concurrency) {
 				t.Errorf("%d requests in flight, want %d", most.Load(), concurrency)
 			}
-			if bound := int64(2*32*concurrency) + 10; ahead > bound {
-				t.Errorf("at %d: read up to %d pages ahead, want at most %d", concurrency, ahead, bound)
+			if bound := int64(10 * (2*32*concurrency + concurrency)); ahead > bound {
+				t.Errorf("at %d: read up to %d races ahead, want at most %d", concurrency, ahead, bound)
 			}
 		})
 	}
