@@ -347,7 +347,7 @@ func (w *timeWalk[T]) split(open []*stretch[T]) (point int64, ok bool) {
 		slices.Sort(points)
 		for i := 1; i < len(points); i++ {
 			run := points[i] - points[i-1]
-			if width := float64(run) / s.pace; width > widest {
+			if width := float64(run) / s.pace; run > 1 && width > widest {
 				widest, point, ok = width, points[i]-min(run/2, int64(far*s.pace)), true
 			}
 		}
