@@ -340,6 +340,7 @@ func TestHostileAnswersAreReadInBoundedTimeAndMemory(t *testing.T) {
 		"nested objects":       strings.Repeat(`{"a":`, 400_000),
 		"nested in an unknown": `[{"unknown":` + nested + `}]`,
 		"nested errors":        strings.Repeat(`{"error":`, 200_000) + "1" + strings.Repeat("}", 200_000),
+		"errors in errors":     strings.Repeat(`{"error":`, 9_000) + "1" + strings.Repeat("}", 9_000),
 		"a list of errors":     `{"error":[` + strings.Repeat("0,", 1<<20) + `0]}`,
 		"a long number":        `[{"entry_fee":` + strings.Repeat("9", 2<<20) + `}]`,
 		"a long fraction":      `[{"entry_fee":0.` + strings.Repeat("0", 2<<20) + `1}]`,

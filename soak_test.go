@@ -283,6 +283,28 @@ func TestLeavingAWalkEndsWhatIsInFlight(t *testing.T) {
 	})
 }
 
+// Follow hands out a past of any length oldest first, but holds a small part of it.
+func TestFollowHoldsLittleOfALongPast(t *testing.T) {
+	c := connect(t, service, &http.Client{Transport: tripFunc(longListing)})
+	before, races := liveHeap(), 0
+	for race, err := range c.Races.Follow(t.Context(), horseracing.FollowQuery{Since: time.UnixMilli(1)}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if races++; race.MainRaceID != horseracing.RaceID(races) {
+			t.Fatalf("race %d came as number %d", race.MainRaceID, races)
+		}
+		if races == 1 || races == 5000 {
+			if held := int64(liveHeap() - before); held > 2<<20 {
+				t.Errorf("%d KiB are held at race %d of %d", held>>10, races, longHistory)
+			}
+		}
+		if races == 5000 {
+			break
+		}
+	}
+}
+
 func liveHeap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
