@@ -64,8 +64,10 @@ const (
 )
 
 const (
-	lookAhead     = 32 // pages per slot that may wait before the reading ahead pauses
-	unprovenLimit = 12 // questions until the service has shown that it heeds them
+	lookAhead     = 32  // pages per slot that may wait before the reading ahead pauses
+	stride        = 8   // pages for which the pace of what was read is trusted
+	narrow        = 0.5 // pages a run must span to be split: a busy hour may hide in one
+	unprovenLimit = 12  // questions until the service has shown that it heeds them
 )
 
 func newTimeWalk[T any](op operation, before, since int64, resume Cursor, slots int) *timeWalk[T] {
@@ -317,7 +319,7 @@ func (w *timeWalk[T]) probe(open []*stretch[T]) (int64, bool) {
 			point = at
 		}
 	}
-	step := max(5*last.pace, 0.15*float64(w.stretches[0].high-point))
+	step := max(stride*last.pace, 0.15*float64(w.stretches[0].high-point))
 	if room := float64(point - max(last.low, 0)); room < step+2*last.pace {
 		return 0, false
 	}
@@ -325,11 +327,9 @@ func (w *timeWalk[T]) probe(open []*stretch[T]) (int64, bool) {
 }
 
 // split returns a point within the widest run of instants that nobody reads,
-// measured in pages: its middle, but not far from its upper end, where the pace
-// was learned. Further down a busy day may be followed by an empty week.
+// measured in pages: its middle, but within a stride of its upper end, where
+// the pace was learned. Further down a busy day may be followed by an empty week.
 func (w *timeWalk[T]) split(open []*stretch[T]) (point int64, ok bool) {
-	const far = 12     // pages
-	const narrow = 0.7 // pages; less than one, for a busy hour may hide in it
 	widest := narrow
 	for _, s := range open {
 		if s.pace == 0 {
@@ -348,7 +348,7 @@ func (w *timeWalk[T]) split(open []*stretch[T]) (point int64, ok bool) {
 		for i := 1; i < len(points); i++ {
 			run := points[i] - points[i-1]
 			if width := float64(run) / s.pace; run > 1 && width > widest {
-				widest, point, ok = width, points[i]-min(run/2, int64(far*s.pace)), true
+				widest, point, ok = width, points[i]-min(run/2, int64(stride*s.pace)), true
 			}
 		}
 	}
