@@ -21,7 +21,7 @@ type CallOption func(*callConfig)
 type callConfig struct{ capture *Response }
 
 // CaptureResponse stores the last answer of the call in r, whether the call
-// succeeds or fails. r stays empty where no answer came.
+// succeeds or fails. Where no answer came, only r.Attempts says something.
 func CaptureResponse(r *Response) CallOption {
 	return func(c *callConfig) { c.capture = r }
 }
@@ -73,7 +73,8 @@ func list[T any](ctx context.Context, c *Client, op operation, opts []CallOption
 // Do calls an operation the SDK has no method for yet. The path is relative to
 // the base URL and may carry a query. A body that is not nil is sent as JSON
 // (a [UserKey] in it as the key itself); the answer is decoded into into, unless
-// that is nil.
+// that is nil. An empty answer leaves into as it is, but that to a GET is a
+// *[DecodeError].
 //
 // Any method but GET is taken to change something and follows the rules of
 // [RacesService.Register]: it is sent once, and what stays open is

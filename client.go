@@ -258,7 +258,7 @@ func parseBaseURL(text string, plainHTTP bool) (*url.URL, error) {
 	case text == "":
 		return nil, errors.New("the base URL is empty")
 	case err != nil: // its text repeats the URL, a password in it included
-		return nil, errors.New("the base URL is not a URL")
+		return nil, errors.New("the base URL is not a URL of the form https://host")
 	case u.User != nil:
 		return nil, errors.New("the base URL must not hold a user or password")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(text, "#"):

@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -80,6 +81,8 @@ func (e *APIError) advice() string {
 		return "check the API key"
 	case e.StatusCode == http.StatusForbidden:
 		return "the key is not allowed to do this"
+	case e.StatusCode == http.StatusNotFound && e.Method == http.MethodGet && !strings.Contains(e.Route, "{"):
+		return "is the base URL right?"
 	case e.RetryAfter > 0:
 		return fmt.Sprintf("wait %v before trying again", e.RetryAfter.Round(time.Millisecond))
 	case e.StatusCode == http.StatusTooManyRequests:
@@ -156,7 +159,17 @@ func (e *TransportError) Error() string {
 	if e.Attempts > 1 {
 		after = fmt.Sprintf(" (after %d attempts)", e.Attempts)
 	}
-	return errorText(fmt.Sprintf("%s %s: %v%s", e.Method, e.Route, e.Err, after))
+	advice := ""
+	if speaksNoTLS(e.Err) {
+		advice = "; the server does not speak TLS: is the base URL to begin with http://?"
+	}
+	return errorText(fmt.Sprintf("%s %s: %v%s%s", e.Method, e.Route, e.Err, after, advice))
+}
+
+// speaksNoTLS reports whether a handshake was answered by something else.
+func speaksNoTLS(err error) bool {
+	_, plain := errors.AsType[tls.RecordHeaderError](err)
+	return plain
 }
 
 // Unwrap returns the cause.

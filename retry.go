@@ -23,7 +23,9 @@ import (
 // A Retry-After is honoured up to MaxWait; where the service asks for longer,
 // the call returns at once with [APIError].RetryAfter set. Whatever is set
 // here, a client-wide budget keeps retries from multiplying the load of an
-// outage, and the context ends a wait at once.
+// outage, and the context ends a wait at once. Not tried again is what asking
+// again cannot mend: an answer that is too large or cannot be read, a server
+// without TLS or with a certificate that is not trusted, an error of the Limiter.
 type Retry struct {
 	Max     int           // retries after the first attempt; zero: none
 	MinWait time.Duration // the first wait is random up to this, the next up to twice this, and so on; zero: 200 ms
@@ -160,7 +162,7 @@ func (x *exchange) repeatable() bool {
 	}
 	var limited *limiterError
 	var untrusted *tls.CertificateVerificationError
-	if errors.As(x.err, &limited) || errors.As(x.err, &untrusted) || errors.Is(x.err, ErrResponseTooLarge) {
+	if errors.As(x.err, &limited) || errors.As(x.err, &untrusted) || speaksNoTLS(x.err) || errors.Is(x.err, ErrResponseTooLarge) {
 		return false
 	}
 	return x.op.isRead() || x.unsent

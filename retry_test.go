@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -574,6 +575,44 @@ func TestAnUntrustedCertificateIsNotTriedAgain(t *testing.T) {
 	_, err = c.Races.Register(t.Context(), entry)
 	if !errors.As(err, &untrusted) || errors.Is(err, horseracing.ErrOutcomeUnknown) || handshakes.Load() != 2 {
 		t.Errorf("Register, after %d handshakes: %v", handshakes.Load(), err)
+	}
+}
+
+func TestAServerWithoutTLSIsNamedAndNotTriedAgain(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	var connections atomic.Int64
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Config.ErrorLog = silent
+	server.Start()
+	defer server.Close()
+	c := connect(t, strings.Replace(server.URL, "http://", "https://", 1), nil, briefly)
+	_, err := c.Races.Open(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "is the base URL to begin with http://?") || connections.Load() != 1 {
+		t.Errorf("Open, after %d connections: %v", connections.Load(), err)
+	}
+	if _, err = c.Races.Register(t.Context(), entry); err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || connections.Load() != 2 {
+		t.Errorf("Register, after %d connections: %v", connections.Load(), err)
+	}
+}
+
+// A list is always there: where it is not, the base URL leads elsewhere.
+func TestAMissingListAsksAboutTheBaseURL(t *testing.T) {
+	c := play(answer(404, "")).client(t)
+	_, err := c.Races.Open(t.Context())
+	if err == nil || !strings.HasSuffix(err.Error(), "status 404 Not Found; is the base URL right?") {
+		t.Errorf("Open: %v", err)
+	}
+	for name, call := range map[string]func() error{
+		"Get":      func() error { _, err := c.Races.Get(t.Context(), 1); return err },
+		"Register": func() error { _, err := c.Races.Register(t.Context(), entry); return err },
+	} {
+		if err := call(); !errors.Is(err, horseracing.ErrNotFound) || strings.Contains(err.Error(), "base URL") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
