@@ -20,7 +20,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C kills it
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -75,6 +75,6 @@ func announce(w io.Writer, server *horseracingtest.Server) {
 		horses := strings.Trim(fmt.Sprint(server.Horses(user)), "[]")
 		fmt.Fprintf(table, "user key\t%s\thorses %s\n", string(server.UserKey(user)), horses)
 	}
-	table.Flush()
-	fmt.Fprintf(w, "\nTry:  curl -H 'x-api-key: %s' -H 'content-type: application/json' %s/api/v1/races/open\nStop: Ctrl-C\n", server.APIKey, server.URL)
+	_ = table.Flush() // where nobody reads, nobody is told
+	fmt.Fprintf(w, "\nGo:   export HORSERACING_BASE_URL=%[2]s HORSERACING_API_KEY='%[1]s'\nTry:  curl -H 'x-api-key: %[1]s' -H 'content-type: application/json' %[2]s/api/v1/races/open\nStop: Ctrl-C\n", server.APIKey, server.URL)
 }
