@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
@@ -164,16 +163,6 @@ func BenchmarkWalk(b *testing.B) {
 		b.ReportMetric(float64(one)/(races/10), "requests/page")
 		b.ReportMetric(float64(several)/float64(one), "requests-at-16/one")
 	}
-}
-
-// cpuTime returns the processor time this process has used: the fake's share
-// is in it, for it runs in this process.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkCrawl walks as fast as it can. The fake shares the processor.

@@ -22,7 +22,8 @@ func (c *clock) Now() time.Time {
 // millis is the time in epoch milliseconds.
 func (c *clock) millis() int64 { return c.Now().UnixMilli() }
 
-// Now returns the fake's time, in UTC.
+// Now returns the fake's time, in UTC. A clock that stands still shows
+// 2025-06-01 12:00 until [Server.Advance].
 func (s *Server) Now() time.Time { return s.clock.Now() }
 
 // Advance puts the fake's clock forward, by any length of time. Whatever

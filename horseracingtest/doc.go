@@ -32,6 +32,7 @@
 //   - open tournaments are an array, one tournament is an object;
 //   - tiers other than 5, Omega, and the statuses 0 (open) and 1 (running) of
 //     tournaments and stages;
+//   - version 1 of the results shows neither type nor levels;
 //   - the order of entries on one instant: by descending id;
 //   - dropped_at_index: the stage a horse ran last, counted from 0;
 //   - final_order: by ascending total, or descending in a worst_time race;

@@ -26,8 +26,8 @@ type Fault struct {
 	// not reach the service. With Status 0 the service answers, and Header is
 	// added to its answer. Without a content type the answer is JSON.
 	Status int
-	Header http.Header
-	Body   string
+	Header http.Header // added to the answer's own
+	Body   string      // with Status; else the service's
 
 	Delay       time.Duration // wait before anything happens
 	ResetBefore bool          // drop the connection before the request's body is read: nothing has happened

@@ -110,7 +110,8 @@ func TestAResetOverTCPIsOne(t *testing.T) {
 	s := start(t)
 	for _, fault := range []horseracingtest.Fault{{ResetBefore: true}, {ResetAfter: true}} {
 		s.Inject(fault)
-		if _, _, err := attempt(t, s, "POST", openPath, "{}"); !errors.Is(err, syscall.ECONNRESET) {
+		const windows = syscall.Errno(10054) // WSAECONNRESET
+		if _, _, err := attempt(t, s, "POST", openPath, "{}"); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, windows) {
 			t.Errorf("%+v: %v, want a connection reset", fault, err)
 		}
 	}

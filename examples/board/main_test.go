@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -214,6 +215,9 @@ func program(fake *horseracingtest.Server, args ...string) *exec.Cmd {
 }
 
 func TestOnATerminalItLivesUntilTheUserEndsIt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside there")
+	}
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithClock(time.Now))
 	defer fake.Close()
 	for _, test := range []struct {
@@ -250,6 +254,9 @@ func TestOnATerminalItLivesUntilTheUserEndsIt(t *testing.T) {
 }
 
 func TestWatchPrintsAgainAfterAChangeUntilCtrlC(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside there")
+	}
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	child := program(fake, "-watch", "-interval", "20ms")

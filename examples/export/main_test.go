@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -297,6 +298,9 @@ func TestStartedAgainAfterItsEndItFetchesOnlyWhatIsNew(t *testing.T) {
 }
 
 func TestFollowStoresNewResultsUntilCtrlC(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside there")
+	}
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(50), horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	name := filepath.Join(t.TempDir(), "races")
@@ -335,6 +339,9 @@ func waitFor(t *testing.T, what string, done func() bool) {
 }
 
 func TestCtrlCDuringTheCrawlKeepsWhatWasStored(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside there")
+	}
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(2000), horseracingtest.WithLatency(20*time.Millisecond))
 	defer fake.Close()
 	name := filepath.Join(t.TempDir(), "races")

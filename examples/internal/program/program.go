@@ -42,7 +42,8 @@ func Parse(flags *flag.FlagSet, usage string, args []string, stderr io.Writer) (
 // Exit says in one sentence what ended the program, and returns the status to
 // exit with: 0 without an error, 130 after Ctrl-C, else 1.
 func Exit(ctx context.Context, name string, err error, stderr io.Writer) int {
-	status, sentence := 1, ""
+	status := 1
+	var sentence string
 	switch {
 	case err == nil:
 		return 0
