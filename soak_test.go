@@ -158,9 +158,9 @@ func TestALongWalkKeepsNothingOfWhatItHandedOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t, service, &http.Client{Transport: tripFunc(longListing)})
-			n := 0
+			pager, n := walk(c), 0
 			var before uint64
-			for _, err := range walk(c).All(t.Context()) {
+			for _, err := range pager.All(t.Context()) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -175,6 +175,9 @@ func TestALongWalkKeepsNothingOfWhatItHandedOut(t *testing.T) {
 			}
 			if n != races {
 				t.Errorf("%d races of %d", n, races)
+			}
+			if cursor := pager.Cursor().String(); len(cursor) > 500 {
+				t.Errorf("a cursor of %d bytes", len(cursor))
 			}
 		})
 	}
