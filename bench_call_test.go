@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -119,6 +120,36 @@ func BenchmarkCall(b *testing.B) {
 
 	watched := page.sdk(b, horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
 	compare(b, "page/drift-handler-against-none", func() error { _, err := watched.Races.Open(ctx); return err }, onePage)
+}
+
+// What a large answer takes while it is read, garbage included.
+func TestALargeAnswerTakesNoMoreThanTwiceItsSizeAndTheResult(t *testing.T) {
+	answer := breedingListings(5_000)
+	client := answer.sdk(t)
+	if _, err := client.Horses.OpenForBreeding(t.Context()); err != nil { // what is made once is made here
+		t.Fatal(err)
+	}
+	heap := func() (allocated, live uint64) {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.TotalAlloc, m.HeapAlloc
+	}
+	settle := func() { runtime.GC(); runtime.GC() } // what pools hold goes with the second
+	settle()
+	before, liveBefore := heap()
+	listings, err := client.Horses.OpenForBreeding(t.Context())
+	after, _ := heap()
+	settle()
+	_, liveAfter := heap()
+	if err != nil || len(listings) != 5_000 {
+		t.Fatalf("%d listings, %v", len(listings), err)
+	}
+	taken, result := after-before, liveAfter-liveBefore
+	if most := 2*uint64(len(answer)) + result; taken > most {
+		t.Errorf("%d bytes for an answer of %d and a result of %d, more than %d", taken, len(answer), result, most)
+	}
+	runtime.KeepAlive(listings)
+	runtime.KeepAlive(client) // which holds the answer
 }
 
 type plainListing struct {

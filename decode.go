@@ -22,24 +22,27 @@ var lenientUTF8 = jsontext.AllowInvalidUTF8(true)
 
 func unmarshal(data []byte, into any) error { return json.Unmarshal(data, into, lenientUTF8) }
 
-// unmarshalRoomy is unmarshal, but for a list of races, the answer that crawls
-// and bots live on: that is decoded into slices with room for a usual field.
-// Growing them from nothing takes half of all allocations of a page.
+// unmarshalRoomy is unmarshal, but for the answers that cost most: it makes
+// room at once where a slice would grow in steps. That is half of all
+// allocations of a page of races, the answer that crawls and bots live on, and
+// most of the memory for the breeding list, which is long.
 func unmarshalRoomy(data []byte, into any) error {
-	races, ok := into.(*[]Race)
-	if !ok {
-		return unmarshal(data, into)
+	switch list := into.(type) {
+	case *[]BreedingListing:
+		*list = make([]BreedingListing, 0, bytes.Count(data, []byte("{"))) // an entry holds no other objects
+	case *[]Race:
+		const leastRace = 256 // bytes
+		roomy := make([]roomyRace, 0, min(pageSize, len(data)/leastRace))
+		if err := unmarshal(data, &roomy); err != nil {
+			return err
+		}
+		*list = make([]Race, len(roomy))
+		for i := range roomy {
+			(*list)[i] = Race(roomy[i])
+		}
+		return nil
 	}
-	const leastRace = 256 // bytes
-	roomy := make([]roomyRace, 0, min(pageSize, len(data)/leastRace))
-	if err := unmarshal(data, &roomy); err != nil {
-		return err
-	}
-	*races = make([]Race, len(roomy))
-	for i := range roomy {
-		(*races)[i] = Race(roomy[i])
-	}
-	return nil
+	return unmarshal(data, into)
 }
 
 type roomyRace Race
