@@ -361,9 +361,20 @@ func TestRegisterIsTriedAgainWhereNoConnectionWasMade(t *testing.T) {
 	}))
 	defer proxy.Close()
 	proxyURL, _ := url.Parse(proxy.URL)
-	noTLS := httptest.NewServer(http.NotFoundHandler()) // speaks HTTP where TLS is expected
-	noTLS.Config.ErrorLog = silent
-	defer noTLS.Close()
+	hangUp, err := net.Listen("tcp", "127.0.0.1:0") // ends every connection before its handshake
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hangUp.Close()
+	go func() {
+		for {
+			conn, err := hangUp.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
 	var hung atomic.Int64
 	for name, test := range map[string]struct {
 		url       string
@@ -372,7 +383,7 @@ func TestRegisterIsTriedAgainWhereNoConnectionWasMade(t *testing.T) {
 		"refused":           {refusing.URL, &http.Transport{}},
 		"no such host":      {"https://game.invalid", &http.Transport{}},
 		"the proxy refuses": {service, &http.Transport{Proxy: http.ProxyURL(proxyURL)}},
-		"no handshake":      {strings.Replace(noTLS.URL, "http:", "https:", 1), &http.Transport{}},
+		"no handshake":      {"https://" + hangUp.Addr().String(), &http.Transport{}},
 		"connecting takes long": {service, &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			hung.Add(1)
 			<-ctx.Done()
