@@ -2,6 +2,7 @@ package horseracing_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -549,6 +550,51 @@ func TestAnAnswerForAnotherTierIsNone(t *testing.T) {
 			}
 			if ignored && len(s.requests()) != 1 {
 				t.Errorf("%s: noticed after %d requests", name, len(s.requests()))
+			}
+		}
+	}
+}
+
+// While a listing is read by offset, any number of races may arrive at its
+// top: what was read comes again, and is not handed out again.
+func TestArrivalsRepeatNothingByOffset(t *testing.T) {
+	for arrivals := range 160 {
+		for _, resumed := range []bool{false, true} {
+			newest := 200
+			c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
+				var question struct{ Offset int }
+				if err := json.NewDecoder(req.Body).Decode(&question); err != nil {
+					return nil, err
+				}
+				var page []string
+				for id := newest - question.Offset; id > max(0, newest-question.Offset-10); id-- {
+					page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, id, id*1000))
+				}
+				return answer(200, "["+strings.Join(page, ",")+"]")(req)
+			})})
+			pager := c.Races.ResultsV1(horseracing.OffsetQuery{})
+			races, err := pager.Take(t.Context(), 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			newest += arrivals
+			if resumed {
+				pager = c.Races.ResultsV1(horseracing.OffsetQuery{Resume: pager.Cursor()})
+			}
+			rest, err := pager.Take(t.Context(), 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			times := map[horseracing.RaceID]int{}
+			for _, race := range append(races, rest...) {
+				if times[race.MainRaceID]++; times[race.MainRaceID] > 1 {
+					t.Errorf("%d arrivals, resumed %v: race %d came again", arrivals, resumed, race.MainRaceID)
+				}
+			}
+			for id := range horseracing.RaceID(200) {
+				if times[id+1] == 0 {
+					t.Errorf("%d arrivals, resumed %v: race %d was missed", arrivals, resumed, id+1)
+				}
 			}
 		}
 	}

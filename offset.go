@@ -190,14 +190,16 @@ func (w *offsetWalk[T]) checkHeeded(at int64, page []entry[T]) error {
 
 // process takes up the page that was wanted.
 func (w *offsetWalk[T]) process(at int64, page []entry[T]) {
-	newest, known := newestOf(w.recent), 0
+	newest, known, first := newestOf(w.recent), 0, 0 // first: known ones where the overlap is expected
 	linked, allNewer := len(w.recent) == 0 || at == 0, len(page) > 0
 	var fresh []entry[T]
-	for _, e := range page {
+	for i, e := range page {
 		same := func(other entry[T]) bool { return other.id == e.id }
 		switch {
 		case slices.ContainsFunc(w.recent, func(r offsetEntry[T]) bool { return r.id == e.id }):
-			known++
+			if known++; int64(i) < w.read-at {
+				first++
+			}
 		case !slices.ContainsFunc(fresh, same):
 			fresh = append(fresh, e)
 		}
@@ -206,7 +208,7 @@ func (w *offsetWalk[T]) process(at int64, page []entry[T]) {
 	}
 	switch {
 	case linked:
-		if len(w.recent) > 0 && int64(known) != w.read-at {
+		if len(w.recent) > 0 && (int64(known) != w.read-at || first != known) {
 			// The listing has shifted. What is newer than all that was read
 			// lately was read before, or has arrived since.
 			fresh = slices.DeleteFunc(fresh, func(e entry[T]) bool { return e.start > newest })
