@@ -88,7 +88,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any, op
 		return op.invalid("the path must be relative to the base URL, like /api/v1/races/open")
 	}
 	op.raw, op.query = "/"+strings.TrimLeft(u.EscapedPath(), "/"), u.RawQuery
-	op.route = clip(op.raw, 200)
+	op.route = clip(c.secrets.scrub(op.raw), 200)
 	if hasDotSegment(u.Path) {
 		return op.invalid("the path must not hold dot segments")
 	}

@@ -231,6 +231,24 @@ func TestAScrubbedErrorKeepsItsMeaning(t *testing.T) {
 	mustPrintWithoutKeys(t, "the error", err)
 }
 
+// What the caller writes into a path is repeated in no error either.
+func TestAKeyInWhatTheCallerGivesToDoIsNotShown(t *testing.T) {
+	c := play(answer(404, "")).client(t)
+	for name, err := range map[string]error{
+		"path":    c.Do(t.Context(), "GET", "/users/"+url.PathEscape(appKey)+"/horses", nil, nil),
+		"query":   c.Do(t.Context(), "GET", "/horses?key="+url.QueryEscape(appKey), nil, nil),
+		"refused": c.Do(t.Context(), "GET", "https://elsewhere.test/"+appKey, nil, nil),
+		"walking": c.Do(t.Context(), "GET", "/"+url.PathEscape(appKey)+"/../x", nil, nil),
+		"method":  c.Do(t.Context(), appKey, "/x", nil, nil),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		mustPrintWithoutKeys(t, name, err)
+	}
+}
+
 // unwritable cannot be encoded, and says so with the keys in its words.
 type unwritable struct{ Key horseracing.UserKey }
 
