@@ -309,6 +309,25 @@ func TestACutBodyIsNotTakenForAnAnswer(t *testing.T) {
 	}
 }
 
+// A RoundTripper of the caller's own may leave out the body of an answer.
+func TestAnAnswerWithoutABodyIsAnEmptyOne(t *testing.T) {
+	bare := func(status int) step {
+		return func(req *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Request: req}, nil
+		}
+	}
+	var decode *horseracing.DecodeError
+	if _, err := play(bare(200)).client(t).Races.Open(t.Context()); !errors.As(err, &decode) {
+		t.Errorf("a read: %v", err)
+	}
+	if _, err := play(bare(404)).client(t).Races.Open(t.Context()); !errors.Is(err, horseracing.ErrNotFound) {
+		t.Errorf("a refusal: %v", err)
+	}
+	if receipt, err := play(bare(204)).client(t).Races.Register(t.Context(), entry); err != nil || receipt.StatusCode != 204 {
+		t.Errorf("a registration: %v, %v", receipt, err)
+	}
+}
+
 // A promise of a large body is no reason to take memory for it.
 func TestAPromisedLengthIsNotAllocated(t *testing.T) {
 	url := h1scriptText(t, "HTTP/1.1 200 OK\r\nContent-Length: 33000000\r\n\r\n[")

@@ -102,6 +102,9 @@ func (x *exchange) attempt(req *http.Request) (*http.Response, error) {
 		return nil, timeoutOr(ctx, err)
 	}
 	x.unsent = false
+	if resp.Body == nil { // not every RoundTripper gives one
+		resp.Body = http.NoBody
+	}
 	defer resp.Body.Close()
 	x.answer, err = c.readAnswer(resp)
 	return resp, timeoutOr(ctx, err)
