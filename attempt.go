@@ -129,7 +129,7 @@ func timeoutOr(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if context.Cause(ctx) == errAttemptTimeout {
+	if errors.Is(context.Cause(ctx), errAttemptTimeout) {
 		return fmt.Errorf("%w: %w", errAttemptTimeout, context.DeadlineExceeded)
 	}
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {

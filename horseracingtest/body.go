@@ -158,7 +158,7 @@ func invalidBody(format string, args ...any) *refusal {
 }
 
 func syntax(err error) *refusal {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return invalidBody("the request body is cut short: it is no complete JSON object")
 	}
 	return invalidBody("the request body is no JSON: %v", err)
