@@ -158,7 +158,8 @@ func invalidBody(format string, args ...any) *refusal {
 }
 
 func syntax(err error) *refusal {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	// Go 1.27 has the last of these as an error of encoding/json's own.
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || strings.HasPrefix(err.Error(), "unexpected end") {
 		return invalidBody("the request body is cut short: it is no complete JSON object")
 	}
 	return invalidBody("the request body is no JSON: %v", err)
