@@ -69,16 +69,32 @@ func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add(Cursor{listing: "r2", tier: 5, at: 1_700_000_000_000, seen: []uint64{4711, 4712}}.String())
 	f.Add(Cursor{listing: "r1", tier: 5, at: 40, newest: 1_700_000_000_000, seen: []uint64{1}}.String())
+	f.Add("hr1.r2.5.zz.0.1") // without its checksum
+	w := dense(30, 60_000)
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := ParseCursor(text)
-		if err != nil {
-			if !errors.Is(err, ErrInvalidArgument) || len(err.Error()) > 200 {
-				t.Fatalf("%v", err)
+		for _, text := range []string{text, text + "." + checksum(text)} {
+			c, err := ParseCursor(text)
+			if err != nil {
+				if !errors.Is(err, ErrInvalidArgument) || len(err.Error()) > 200 {
+					t.Fatalf("%v", err)
+				}
+				continue
 			}
-			return
-		}
-		if c.String() != text {
-			t.Fatalf("%q is read, and written as %q", text, c)
+			if c.String() != text {
+				t.Fatalf("%q is read, and written as %q", text, c)
+			}
+			// Wherever it stands, a walk goes on there or says why not.
+			w.requests = 0
+			for _, p := range []*Pager[Race]{
+				w.client(t).Races.Results(ResultsQuery{Tier: c.tier, Resume: c, Concurrency: 1 + len(text)%3}),
+				w.client(t).Races.ResultsV1(OffsetQuery{Tier: c.tier, Resume: c, Concurrency: 1 + len(text)%3}),
+			} {
+				_, err := p.Take(t.Context(), 20)
+				known := errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrBodyIgnored)
+				if err != nil && !known || w.requests > 100 {
+					t.Fatalf("%q: %d requests, %v", text, w.requests, err)
+				}
+			}
 		}
 	})
 }
