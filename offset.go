@@ -40,10 +40,11 @@ type offsetWalk[T any] struct {
 	end    bool
 	taken  int64 // the offset to resume from behind what was handed out
 
-	newest   int64 // the latest start seen
-	top      int   // answers in a row that show the top of the listing, whatever the offset
-	proven   bool  // an answer to an offset brought news
-	unproven int   // questions asked before that
+	newest   int64      // the latest start seen
+	shown    []entry[T] // the page that showed it last
+	top      int        // answers in a row that show the top of the listing, whatever the offset
+	proven   bool       // an answer to an offset brought news
+	unproven int        // questions asked before that
 }
 
 // offsetEntry is an entry with the offset to resume from behind it: that of its
@@ -175,8 +176,17 @@ func (w *offsetWalk[T]) checkHeeded(at int64, page []entry[T]) error {
 	if len(page) == 0 {
 		return nil
 	}
-	shown := page[0].start
-	if at < pageSize-1 || shown < w.newest || w.newest == math.MinInt64 {
+	shown, again := page[0].start, 0
+	for _, e := range page {
+		if slices.ContainsFunc(w.shown, func(s entry[T]) bool { return s.id == e.id }) {
+			again++
+		}
+	}
+	isTop := shown > w.newest || shown == w.newest && again > len(page)/2 // many may share the newest start
+	if isTop || at < pageSize-1 {
+		w.shown = page
+	}
+	if at < pageSize-1 || !isTop || w.newest == math.MinInt64 {
 		w.newest, w.top = max(w.newest, shown), 0
 		return nil
 	}

@@ -40,7 +40,11 @@ func (p *pace) wait(err error) time.Duration {
 	if err != nil {
 		slowest := max(slowestPace, p.interval)
 		for range p.failures {
-			wait = min(2*wait, slowest)
+			if wait > slowest/2 { // twice that may overflow
+				wait = slowest
+				break
+			}
+			wait *= 2
 		}
 		p.failures = min(p.failures+1, 63)
 	}

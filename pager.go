@@ -21,7 +21,7 @@ type ResultsQuery struct {
 	Before      time.Time // only entries that start before this; zero: now, by the service's clock
 	Since       time.Time // none that start before this; zero: the whole history
 	Resume      Cursor    // go on where a saved cursor stopped; zero: from the beginning
-	Concurrency int       // requests in flight at once; 0 and 1: one
+	Concurrency int       // requests in flight at once, at most 1,000; 0 and 1: one
 }
 
 // OffsetQuery asks for entries of the listing that is paged by offset, newest
@@ -31,7 +31,7 @@ type OffsetQuery struct {
 	Tier        TierID // zero: the service's default (TierOmega)
 	Offset      int    // how many of the newest entries to skip; does not count with Resume
 	Resume      Cursor // go on where a saved cursor stopped; zero: from Offset
-	Concurrency int    // requests in flight at once; 0 and 1: one
+	Concurrency int    // requests in flight at once, at most 1,000; 0 and 1: one
 }
 
 // Pager walks over a paged listing, newest entry first, each entry exactly
@@ -41,12 +41,15 @@ type OffsetQuery struct {
 // again to go on behind the last entry handed out, or save its [Cursor] and
 // resume in another process. Every error ends the loop. After a
 // [*TieOverflowError] ranging again goes on behind its instant; [ErrBodyIgnored]
-// is an answer that does not fit the question. A Pager belongs to one goroutine.
+// is an answer that does not fit the question. A Pager belongs to one goroutine,
+// and to one loop at a time.
 type Pager[T any] struct {
 	listing     listing[T]
 	walk        walker[T]
 	concurrency int
-	invalid     error // of the query; yielded instead of anything else
+	resume      Cursor // the query's
+	invalid     error  // of the query; yielded instead of anything else
+	ranging     bool   // a loop is under way
 }
 
 // listing is what a pager must know of a listing.
@@ -71,6 +74,8 @@ type entry[T any] struct {
 
 // pageSize is how many entries an answer holds at most (interface document, section 8).
 const pageSize = 10
+
+const maxConcurrency = 1000
 
 // walker decides which pages to ask for, puts together what they hold, and
 // hands it out in order. It does no input or output and knows no goroutine.
@@ -133,10 +138,12 @@ func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 }
 
 // Take returns up to n more entries: fewer only at the end, or with an error,
-// beside which stand the entries that came before it.
+// beside which stand the entries that came before it. With several requests in
+// flight each call throws away what is on its way: take large pieces, or range
+// over All.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
-		return nil, nil
+		return nil, p.invalid
 	}
 	taken := make([]T, 0, min(n, 10*pageSize))
 	for e := range p.entries(ctx) {
@@ -154,7 +161,7 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 // anything was handed out it is the query's Resume.
 func (p *Pager[T]) Cursor() Cursor {
 	if p.invalid != nil {
-		return Cursor{}
+		return p.resume
 	}
 	c := p.walk.place()
 	if c.seen != nil || c.at != 0 {
@@ -174,10 +181,19 @@ type answered[T any] struct {
 // end of the loop, however it comes about, cancels them and waits for them.
 func (p *Pager[T]) entries(ctx context.Context) iter.Seq[entry[T]] {
 	return func(yield func(entry[T]) bool) {
-		if p.invalid != nil {
-			yield(entry[T]{err: p.invalid})
+		invalid := p.invalid
+		switch {
+		case invalid != nil:
+		case ctx == nil:
+			invalid = p.listing.op.invalid("the context is nil")
+		case p.ranging:
+			invalid = p.listing.op.invalid("the pager is being ranged over already")
+		}
+		if invalid != nil {
+			yield(entry[T]{err: invalid})
 			return
 		}
+		p.ranging = true
 		fetching, cancel := context.WithCancel(ctx)
 		answers, inFlight := make(chan answered[T], p.concurrency), 0
 		ask := func() {
@@ -187,10 +203,15 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[entry[T]] {
 					return
 				}
 				inFlight++
+				fetch := func() {
+					a := answered[T]{at: at, err: fmt.Errorf("%v: %w", p.listing.op, errAborted)}
+					defer func() { answers <- a }()
+					a = p.fetch(fetching, at)
+				}
 				if p.concurrency == 1 {
-					answers <- p.fetch(fetching, at)
+					fetch()
 				} else {
-					go func() { answers <- p.fetch(fetching, at) }()
+					go fetch()
 				}
 			}
 		}
@@ -209,6 +230,7 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[entry[T]] {
 				receive(<-answers)
 			}
 			p.walk.restart()
+			p.ranging = false
 		}()
 
 		for !p.walk.done() {
@@ -235,6 +257,10 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[entry[T]] {
 		}
 	}
 }
+
+// errAborted is what comes of a question whose goroutine the caller's own code
+// (a RoundTripper, a handler, a t.Fatal in one) has ended.
+var errAborted = errors.New("the request was aborted by what it called")
 
 // fetch asks one question. An entry that the walk could not place, or one
 // that cannot be an answer to the question, is an error.
@@ -365,12 +391,12 @@ func newPager[T any](l listing[T], tier TierID, resume Cursor, concurrency int) 
 	if tier == 0 {
 		l.tier = TierOmega
 	}
-	p := &Pager[T]{listing: l, concurrency: max(1, concurrency)}
+	p := &Pager[T]{listing: l, concurrency: min(max(1, concurrency), maxConcurrency), resume: resume}
 	switch {
 	case tier < 0:
 		p.invalid = l.op.invalid("the tier is negative")
-	case concurrency < 0:
-		p.invalid = l.op.invalid("the concurrency is negative")
+	case concurrency < 0 || concurrency > maxConcurrency:
+		p.invalid = l.op.invalid("the concurrency is not between 0 and 1,000")
 	case !resume.IsZero() && (resume.listing != l.name || resume.tier != l.tier):
 		p.invalid = l.op.invalid("the cursor to resume from is of another listing or tier")
 	}
