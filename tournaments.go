@@ -1,9 +1,12 @@
 package horseracing
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -114,18 +117,7 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	if err := unmarshal(data, &members); err != nil {
 		return err
 	}
-	names := new(prizeNames)
-	for name := range members {
-		switch {
-		case name == prizeSugar:
-			names.sugar = name
-		case name == prizeItems:
-		case strings.HasPrefix(name, treasuryPrefix):
-			names.treasury = preferred(names.treasury, name, prizeTreasury)
-		case strings.HasPrefix(name, prizePrefix):
-			names.token = preferred(names.token, name, prizeToken)
-		}
-	}
+	names := prizeNamesAmong(members)
 	*p = AdditionalPrize{read: names}
 	for name, into := range map[string]any{names.token: &p.Token, names.treasury: &p.TreasuryToken, names.sugar: &p.Sugar, prizeItems: &p.Items} {
 		if value, ok := members[name]; ok {
@@ -137,31 +129,56 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// preferred picks one of two names for the same thing: the documented one, or
-// else the first in the alphabet, so that the choice does not depend on chance.
-func preferred(have, name, documented string) string {
-	if have == "" || name == documented || have != documented && name < have {
-		return name
+// prizeNamesAmong finds the currency's members, whatever it is called. One that
+// is no number is none of them, unless it has the documented name.
+func prizeNamesAmong(members map[string]json.RawMessage) *prizeNames {
+	names := new(prizeNames)
+	var tokens, treasuries []string // without what they begin with
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		isNumber := new(Number).UnmarshalJSON(bytes.Trim(members[name], `"`)) == nil
+		if name == prizeSugar {
+			names.sugar = name
+		} else if currency, ok := strings.CutPrefix(name, treasuryPrefix); ok && (isNumber || name == prizeTreasury) {
+			treasuries = append(treasuries, currency)
+		} else if currency, ok := strings.CutPrefix(name, prizePrefix); ok && !strings.HasPrefix(name, treasuryPrefix) && name != prizeItems && (isNumber || name == prizeToken) {
+			tokens = append(tokens, currency)
+		}
 	}
-	return have
+	if len(tokens) > 0 {
+		names.token = prizePrefix + currencyAmong(tokens, treasuries)
+	}
+	if len(treasuries) > 0 {
+		names.treasury = treasuryPrefix + currencyAmong(treasuries, tokens)
+	}
+	return names
+}
+
+// currencyAmong picks one of several sorted names: the documented one, else one
+// that is among the others too, else the first, so that the choice does not
+// depend on chance.
+func currencyAmong(names, others []string) string {
+	if slices.Contains(names, "token") {
+		return "token"
+	}
+	both := slices.IndexFunc(names, func(name string) bool { return slices.Contains(others, name) })
+	return names[max(0, both)]
 }
 
 // MarshalJSON writes the members under the names they were read with.
 func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
-	names := p.read
-	if names == nil {
-		names = &prizeNames{prizeToken, prizeTreasury, prizeSugar}
-	}
 	members := make(map[string]any, 4)
-	if names.token != "" {
-		members[names.token] = p.Token
+	write := func(read, documented string, value any, isZero bool) {
+		if name := cmp.Or(read, documented); read != "" || p.read == nil || !isZero {
+			members[name] = value
+		}
 	}
-	if names.treasury != "" {
-		members[names.treasury] = p.TreasuryToken
+	read := prizeNames{}
+	if p.read != nil {
+		read = *p.read
 	}
-	if names.sugar != "" {
-		members[names.sugar] = p.Sugar
-	}
+	write(read.token, prizeToken, p.Token, p.Token.IsZero())
+	write(read.treasury, prizeTreasury, p.TreasuryToken, p.TreasuryToken == Number{})
+	write(read.sugar, prizeSugar, p.Sugar, p.Sugar == Number{})
 	if p.Items != nil {
 		members[prizeItems] = p.Items
 	}

@@ -204,6 +204,16 @@ func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 			`{"additional_pear":7,"additional_apple":8}`,
 			AdditionalPrize{Token: bigInt("8")},
 		},
+		{
+			"the name that the treasury has too before the alphabet",
+			`{"additional_bonus":5,"additional_dnax":2000000000000000001,"additional_treasury_alms":7,"additional_treasury_dnax":8}`,
+			AdditionalPrize{Token: bigInt("2000000000000000001"), TreasuryToken: NewNumber(8)},
+		},
+		{
+			"no member that is no number",
+			`{"additional_badges":["x"],"additional_coin":3,"additional_note":"gold","additional_treasury_key":{}}`,
+			AdditionalPrize{Token: bigInt("3")},
+		},
 		{"null members", `{"additional_token":null,"additional_treasury_token":null,"additional_sugar":null,"additional_items":null}`, AdditionalPrize{}},
 		{"nothing", `{}`, AdditionalPrize{}},
 	} {
@@ -238,5 +248,18 @@ func TestABrokenAdditionalPrizeNamesItsMember(t *testing.T) {
 	}
 	if text := broken.Error(); !containsAll(text, "/0/additional_prizes/0", "additional_coin") {
 		t.Errorf("%s: does not name the member", text)
+	}
+}
+
+// What a program sets is written, also in a prize that was read without it.
+func TestAPrizeWritesWhatWasSetAfterItWasRead(t *testing.T) {
+	var p AdditionalPrize
+	if err := json.Unmarshal([]byte(`{"additional_coin":5}`), &p); err != nil {
+		t.Fatal(err)
+	}
+	p.Sugar, p.TreasuryToken = NewNumber(7), NewNumber(8)
+	text, err := json.Marshal(p)
+	if want := `{"additional_coin":5,"additional_sugar":7,"additional_treasury_token":8}`; err != nil || string(text) != want {
+		t.Errorf("written as %s (%v), want %s", text, err, want)
 	}
 }
