@@ -43,7 +43,9 @@ const (
 // A poll that fails is yielded as a nil race with the error, and polling goes
 // on where it stopped, after waits that grow to five minutes (or Interval, where
 // that is longer) and honour a Retry-After of up to an hour. Nothing is lost by
-// it. A [*TieOverflowError] is yielded once for its instant and costs no wait.
+// it. A page that cannot be read (a [*DecodeError]) does not hold up what is newer:
+// that is handed out, and every poll reads on down to the page, and yields its
+// error, until it can be read. A [*TieOverflowError] is yielded once for its instant and costs no wait.
 // ErrInvalidArgument ends the loop.
 //
 // Every race comes exactly once within one range loop, and at least once across
@@ -74,7 +76,7 @@ func (s *RacesService) Follow(ctx context.Context, q FollowQuery) iter.Seq2[*Rac
 		}
 		more := !q.Since.IsZero() || f.prime(ctx) && f.pace.rest(ctx, nil)
 		for more {
-			more = f.poll(ctx) && f.pace.rest(ctx, nil)
+			more = f.poll(ctx) && f.pace.rest(ctx, f.unread)
 		}
 	}
 }
@@ -89,12 +91,18 @@ type follower struct {
 	yield    func(*Race, error) bool
 
 	newest time.Time            // the latest start among known; zero: none yet
+	unread error                // of a page that the last poll could not read; nil: it got down to where it wanted
+	down   time.Time            // where that was
+	held   bool                 // the poll before this one left something unread
 	known  map[RaceID]time.Time // races not to hand out (again), as far back as from()
 	told   map[int64]bool       // instants whose TieOverflowError was yielded
 }
 
 // from returns how far back a poll reads.
 func (f *follower) from() time.Time {
+	if f.unread != nil {
+		return f.down
+	}
 	if f.newest.IsZero() {
 		return f.since
 	}
@@ -106,13 +114,15 @@ func (f *follower) from() time.Time {
 
 // prime learns what has finished already.
 func (f *follower) prime(ctx context.Context) bool {
-	return f.read(ctx, time.Time{}, time.Time{}, func(r *Race) bool {
+	ok := f.read(ctx, time.Time{}, time.Time{}, func(r *Race) bool {
 		if r.StartTime.Before(f.from()) {
 			return false
 		}
 		f.remember(r)
 		return true
 	})
+	f.unread = nil // the first poll looks back for itself
+	return ok
 }
 
 // poll hands out what has finished since the last one. A past that is too long
@@ -121,7 +131,9 @@ func (f *follower) prime(ctx context.Context) bool {
 func (f *follower) poll(ctx context.Context) bool {
 	var parts []time.Time // where parts begin, newest first
 	var batch []*Race
-	ok := f.read(ctx, f.from(), time.Time{}, func(r *Race) bool {
+	from := f.from()
+	f.held, f.unread = f.unread != nil, nil
+	ok := f.read(ctx, from, time.Time{}, func(r *Race) bool {
 		if f.isKnown(r) {
 			return true
 		}
@@ -147,7 +159,7 @@ func (f *follower) poll(ctx context.Context) bool {
 			return false
 		}
 	}
-	return len(parts) == 0 || f.poll(ctx) // the newest part has grown meanwhile
+	return len(parts) == 0 || f.unread != nil || f.poll(ctx) // the newest part has grown meanwhile
 }
 
 func (f *follower) isKnown(r *Race) bool {
@@ -156,16 +168,21 @@ func (f *follower) isKnown(r *Race) bool {
 }
 
 // read goes through races, newest first, until each says that it is enough.
-// What fails is tried again from where it failed.
+// What fails is tried again from where it failed; but a page that cannot be
+// read, and may never be, ends it below what came before that page.
 func (f *follower) read(ctx context.Context, from, to time.Time, each func(*Race) bool) bool {
 	pager := f.races.Results(ResultsQuery{Tier: f.tier, Since: from, Before: to})
+	n := 0
 	for {
 		var failed error
 		for race, err := range pager.All(ctx) {
 			if failed = err; failed != nil {
 				break
 			}
-			f.pace.ok()
+			n++
+			if !f.held {
+				f.pace.ok()
+			}
 			if !each(race) {
 				return true
 			}
@@ -186,7 +203,16 @@ func (f *follower) read(ctx context.Context, from, to time.Time, each func(*Race
 			}
 			continue // the pager goes on behind it
 		}
-		if !f.yield(nil, failed) || errors.Is(failed, ErrInvalidArgument) || !f.pace.rest(ctx, failed) {
+		if !f.yield(nil, failed) || errors.Is(failed, ErrInvalidArgument) {
+			return false
+		}
+		if _, unreadable := errors.AsType[*DecodeError](failed); unreadable && n > 0 {
+			if f.unread == nil || from.Before(f.down) {
+				f.unread, f.down = failed, from
+			}
+			return true
+		}
+		if !f.pace.rest(ctx, failed) {
 			return false
 		}
 	}

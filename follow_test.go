@@ -1,9 +1,11 @@
 package horseracing_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"testing"
@@ -342,6 +344,54 @@ func TestFollowGoesOnWhereAPollBroke(t *testing.T) {
 		}
 		if failures != 2 || len(got) != 55 || !slices.IsSortedFunc(got, func(a, b horseracing.RaceID) int { return int(b - a) }) {
 			t.Errorf("%d failures, races %v", failures, got)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+// A race that never decodes must not keep newer ones back, nor cost those below
+// it once it can be read.
+func TestFollowHandsOutWhatIsNewerThanAPageThatCannotBeRead(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.AddRaces(finished(1, -50*time.Minute)...)
+		for i := range horseracing.RaceID(30) {
+			fake.AddRaces(finished(100+i, -time.Duration(i+1)*time.Minute)...)
+		}
+		broken := true
+		through := fake.HTTPClient().Transport
+		client := fake.Client(noRetries(), horseracing.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+			resp, err := through.RoundTrip(req)
+			if err != nil || !broken {
+				return resp, err
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			resp.Body = io.NopCloser(bytes.NewReader(bytes.ReplaceAll(text, []byte(`"main_race_id":1,`), []byte(`"main_race_id":"one",`))))
+			resp.ContentLength = -1
+			return resp, err
+		})}))
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
+		defer cancel()
+		times, failures := map[horseracing.RaceID]int{}, 0
+		for r, err := range client.Races.Follow(ctx, horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}) {
+			if err != nil {
+				if failures++; failures == 10 {
+					fake.AddRaces(finished(200, -time.Second)...) // finishes meanwhile
+				}
+				continue
+			}
+			if times[r.MainRaceID]++; r.MainRaceID == 200 {
+				broken = false
+			}
+			if len(times) == 32 {
+				break
+			}
+		}
+		want := map[horseracing.RaceID]int{1: 1, 200: 1}
+		for i := range horseracing.RaceID(30) {
+			want[100+i] = 1
+		}
+		if diff := gocmp.Diff(want, times); diff != "" || failures < 10 || failures > 12 {
+			t.Errorf("%d failures, races (-want +got):\n%s", failures, diff)
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
