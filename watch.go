@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"slices"
@@ -64,6 +65,9 @@ func (s *RacesService) WatchOpen(ctx context.Context, q WatchQuery) iter.Seq2[Ra
 		var before []Race
 		for more := ctx.Err() == nil; more; {
 			now, err := s.Open(ctx)
+			if i := slices.IndexFunc(now, func(r Race) bool { return r.MainRaceID == 0 }); i >= 0 {
+				err = op.undecodable(fmt.Sprintf("/%d", i), 0, errors.New("a race without an id cannot be told from others"))
+			}
 			switch {
 			case ctx.Err() != nil:
 				return

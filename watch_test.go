@@ -84,6 +84,7 @@ func TestWatchOpenTellsWhatChanged(t *testing.T) {
 		"closed with a state that was no news":  {[]string{list(a), list(aMixed), `[]`}, []string{"opened a", "closed a again was a again"}},
 		"opened again":                          {[]string{list(a), `[]`, list(a)}, []string{"opened a", "closed a was a", "opened a"}},
 		"a race that is listed twice":           {[]string{list(a, aFuller), list(a, aFuller)}, []string{"opened a"}},
+		"a race without an id is a failed poll": {[]string{list(a), list(a, `{"_id":"nameless","start_time":1}`), list(a)}, []string{"opened a", "error"}},
 		"a failed poll":                         {[]string{"", list(a), "", "", list(b)}, []string{"error", "opened a", "error", "error", "closed a was a", "opened b"}},
 	}
 	for name, test := range tests {
