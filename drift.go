@@ -32,7 +32,8 @@ type Drift struct {
 // WithDriftHandler has every answer that was read compared with the types, and
 // the handler called for each difference: once per route and path as long as
 // the client lives, however many entries show it. In production it may log, in
-// a test fail. Without a handler nothing is compared.
+// a test call t.Error (not t.Fatal, which would end the goroutine that made the
+// call). Without a handler nothing is compared.
 //
 // The handler is called by the goroutine that made the call, before the call
 // returns. Calls from several goroutines call it from all of them, so it must be
@@ -247,7 +248,7 @@ func (c *comparison) object(o *object) {
 		}
 		s.colon()
 		i := o.find(name, next)
-		if i < 0 {
+		if i < 0 || seen&(1<<i) != 0 { // a second name for the same: only one was read
 			if o.isNews(name) {
 				c.report(o, string(name), DriftUnknownField)
 			}

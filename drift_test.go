@@ -199,6 +199,8 @@ func TestDriftIsWhatTheTypesDoNotKnowAndWhatTheDocumentShowsButTheServiceDoesNot
 			{Route: "GET /api/v2/races/results", Path: "[].participants[].lane", Kind: missing},
 			{Route: "GET /api/v2/races/results", Path: "[].type", Kind: missing},
 			{Route: "GET /api/v2/races/results", Path: "[].winners", Kind: missing}}},
+		"a prize of two names": {askTournaments, list(strings.Replace(tournament, `"additional_gold":1,`, `"additional_gold":1,"additional_bonus":2,`, 1)),
+			[]horseracing.Drift{{Route: "GET /api/v1/tournaments/results", Path: "[].additional_prizes[].additional_bonus", Kind: unknown}}},
 		"a missing prize": {askTournaments, list(without(tournament, `"additional_gold":1,`)),
 			[]horseracing.Drift{{Route: "GET /api/v1/tournaments/results", Path: "[].additional_prizes[].additional_token", Kind: missing}}},
 
