@@ -52,13 +52,14 @@ func (b BigInt) String() string {
 
 // Decimal returns the value divided by 10^places, exactly and without trailing
 // zeros: 1234500000000000000 at 18 places is "1.2345". With places of zero or
-// less it is String. In which unit the service counts is not shown in the
+// less it is String; more than a thousand count as that. In which unit the service counts is not shown in the
 // interface document (section 2.6).
 func (b BigInt) Decimal(places int) string {
 	text := b.String()
 	if places <= 0 {
 		return text
 	}
+	places = min(places, 1000)
 	digits, negative := strings.CutPrefix(text, "-")
 	if missing := places + 1 - len(digits); missing > 0 {
 		digits = strings.Repeat("0", missing) + digits

@@ -173,6 +173,7 @@ func TestDecimalExamples(t *testing.T) {
 		{"0", 18, "0"},
 		{"120", 0, "120"},
 		{"120", 1, "12"},
+		{"0", math.MaxInt, "0"},
 		{"18446744073709551617", 18, "18.446744073709551617"},
 	} {
 		if got := bigInt(test.n).Decimal(test.places); got != test.want {

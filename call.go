@@ -32,7 +32,7 @@ type Response struct {
 	StatusCode int // zero: no answer came
 	Header     http.Header
 	Body       []byte // of an error status at most the first MiB
-	Attempts   int    // how often sending was begun
+	Attempts   int    // attempts made, one that ended before anything was sent included
 }
 
 // Format prints a summary: a body may echo keys.

@@ -116,7 +116,8 @@ func (op operation) decode(body []byte, into any) error {
 	}
 	target := reflect.ValueOf(into).Elem()
 	isList := target.Kind() == reflect.Slice && target.Type().Elem().Kind() != reflect.Uint8
-	if isNothing := string(body) == "null" || string(body) == "[]"; isNothing && op.single {
+	inside, isArray := bytes.CutPrefix(body, []byte("["))
+	if isNothing := string(body) == "null" || isArray && string(bytes.TrimSpace(inside)) == "]"; isNothing && op.single {
 		return op.notFound()
 	}
 	if objects := countObjects(body); op.documented() && objects > manyObjects+len(body)/minObject {

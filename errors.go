@@ -47,7 +47,7 @@ type APIError struct {
 	Header     http.Header   // keys removed
 	Body       []byte        // at most 64 KiB, keys removed
 	RetryAfter time.Duration // how long the service asks to wait, by its header Retry-After; zero: it did not say
-	Attempts   int           // how often sending was begun
+	Attempts   int           // attempts made, one that ended before anything was sent included
 
 	proxied bool // an HTML answer to a GET with a body
 }
@@ -149,7 +149,7 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders; of Do the path itself
-	Attempts int    // how often sending was begun
+	Attempts int    // attempts made, one that ended before anything was sent included
 	Err      error  // of the last attempt
 }
 

@@ -215,7 +215,7 @@ func TestCanBreedAtIsTrueFromTheEndOfTheCooldownOn(t *testing.T) {
 }
 
 func TestAHorseThatIsNotThereIsErrNotFound(t *testing.T) {
-	for _, body := range []string{"null", "[]", " null\n"} {
+	for _, body := range []string{"null", "[]", " null\n", "[ ]", "[\n]\n"} {
 		c := answering(t, body)
 		if _, err := c.Horses.Get(t.Context(), 1); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Get answered with %q: %v, want ErrNotFound", body, err)
