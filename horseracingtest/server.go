@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 
 	"github.com/horseracing-go/horseracing"
@@ -92,7 +93,8 @@ func (s *Server) listen() error {
 		ErrorLog:  log.New(io.Discard, "", 0), // handshakes that fail are what some tests want
 		ConnState: s.track,
 	}
-	s.URL = "http://" + listener.Addr().String()
+	host := reachable(listener.Addr())
+	s.URL = "http://" + host
 	serve := func() { s.http.Serve(listener) }
 	if s.settings.tls {
 		certificate, roots, err := newCertificate()
@@ -102,12 +104,21 @@ func (s *Server) listen() error {
 		}
 		s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
 		transport.TLSClientConfig = trusting(roots)
-		s.URL = "https://" + listener.Addr().String()
+		s.URL = "https://" + host
 		serve = func() { s.http.ServeTLS(listener, "", "") }
 	}
 	s.client = &http.Client{Transport: transport}
 	s.serving.Go(serve)
 	return nil
+}
+
+// reachable is where a client on this machine finds an address: one that
+// listens everywhere has no host of its own.
+func reachable(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return addr.String()
 }
 
 // trusting is the configuration of a client that trusts these roots alone,

@@ -132,6 +132,17 @@ func TestStartSaysWhyItCannot(t *testing.T) {
 	}
 }
 
+// A base URL without a host of its own would be refused by the client.
+func TestAServerThatListensEverywhereIsReachedOnThisMachine(t *testing.T) {
+	s := start(t, horseracingtest.WithAddr(":0"))
+	if !strings.HasPrefix(s.URL, "http://127.0.0.1:") {
+		t.Errorf("the URL is %s", s.URL)
+	}
+	if _, err := s.Client().Races.Open(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAStrangerDoesNotTrustTheCertificate(t *testing.T) {
 	s := start(t, horseracingtest.WithTLS())
 	stranger := &http.Client{Transport: &http.Transport{}}
