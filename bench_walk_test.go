@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"runtime"
 	"slices"
@@ -131,11 +132,32 @@ func TestThePlainLoopLosesRacesThatThePagerDoesNot(t *testing.T) {
 }
 
 // BenchmarkWalk compares walks over 5,000 races behind 20 ms of latency: one
-// page at a time, sixteen at once, and a plain loop that loses races.
+// page at a time, sixteen at once, and a plain loop that loses races. An even
+// history has a race every few minutes; the fake's own has busy days and quiet
+// months, of which a walk must find out.
 func BenchmarkWalk(b *testing.B) {
 	const races = 5_000
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(races), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(20*time.Millisecond))
-	defer fake.Close()
+	latency := horseracingtest.WithLatency(20 * time.Millisecond)
+	own := horseracingtest.NewServer(horseracingtest.WithHistory(races), horseracingtest.WithSchedule(0), latency)
+	defer own.Close()
+	even := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), latency)
+	defer even.Close()
+	some, err := own.Client().Races.Results(horseracing.ResultsQuery{}).Take(b.Context(), 10)
+	if err != nil {
+		b.Fatal(err)
+	}
+	at, rng := even.Now(), rand.New(rand.NewPCG(5, 5))
+	for i := range races {
+		race := some[i%len(some)]
+		at = at.Add(-time.Duration(rng.IntN(10)) * time.Minute) // one in ten starts with another
+		race.ID, race.MainRaceID, race.StartTime = fmt.Sprintf("race-%d", i), horseracing.RaceID(races-i), horseracing.NewTimestamp(at)
+		even.AddRaces(race)
+	}
+	b.Run("even", func(b *testing.B) { benchmarkWalk(b, even, races) })
+	b.Run("uneven", func(b *testing.B) { benchmarkWalk(b, own, races) })
+}
+
+func benchmarkWalk(b *testing.B, fake *horseracingtest.Server, races int) {
 	walk := func(concurrency int) (requests int, took time.Duration) {
 		client := fake.Client()
 		fake.ResetLog()
@@ -169,7 +191,7 @@ func BenchmarkWalk(b *testing.B) {
 		plain := time.Since(started)
 		b.ReportMetric(slow.Seconds()/fast.Seconds(), "times-as-fast-at-16")
 		b.ReportMetric(plain.Seconds()/fast.Seconds(), "plain-loop/at-16")
-		b.ReportMetric(float64(one)/(races/10), "requests/page")
+		b.ReportMetric(float64(10*one)/float64(races), "requests/page")
 		b.ReportMetric(float64(several)/float64(one), "requests-at-16/one")
 	}
 }
