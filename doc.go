@@ -75,8 +75,8 @@
 // Fees are [BigInt], amounts of unknown unit [Number], both exact; instants are
 // [Timestamp]. A member that may be absent or null is a pointer, or its comment
 // says what its zero value means. Words that the interface document does not
-// mention pass through as they are. The struct tag shown is for
-// [WithDriftHandler]: it tells where the document shows a member.
+// mention pass through as they are. The struct tag named shown is
+// for [WithDriftHandler]: it tells where the document shows a member.
 //
 // # Testing
 //

@@ -42,10 +42,11 @@ func main() {
 	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	err := run(ctx, c)
 	switch {
 	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "beam: stopped")
 		os.Exit(130)
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "beam: %s\n", cause(err))
@@ -59,7 +60,7 @@ func run(ctx context.Context, c crawl) error {
 		return fmt.Errorf("there are no arguments, but %q is one (see -h)", flag.Arg(0))
 	}
 	now := time.Now()
-	if os.Getenv("HORSERACING_BASE_URL") == "" && inProcess() {
+	if os.Getenv("HORSERACING_BASE_URL") == "" && os.Getenv("HORSERACING_API_KEY") == "" && inProcess() {
 		fake := horseracingtest.NewServer()
 		defer fake.Close()
 		now = fake.Now()

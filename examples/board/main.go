@@ -73,6 +73,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case flags.NArg() > 0:
 		fmt.Fprintf(stderr, "board: unexpected argument %q (see board -h)\n", flags.Arg(0))
 		return 2
+	case o.interval <= 0:
+		fmt.Fprintln(stderr, "board: -interval must be positive (see board -h)")
+		return 2
 	}
 
 	switch err := show(ctx, o, stdout, stderr); {

@@ -4,7 +4,7 @@
 //
 //	go -C examples/charts run . -out /tmp/charts
 //	go -C examples/charts run . -db /tmp/races.sqlite -out /tmp/charts -format svg
-//	go -C examples/charts run . -since 2026-01-01 -newest 20000
+//	go -C examples/charts run . -since 2025-03-01 -newest 20000
 //
 // It reads a database that the example export left (-db), or else the service
 // itself, and writes times.png, days.png, fees.png and lanes.png, or the same
@@ -48,7 +48,7 @@ unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
 Examples:
   charts -out pictures                          the 2000 newest races
   charts -db races.sqlite -format png,svg       what export has stored
-  charts -only fees,days -since 2026-01-01
+  charts -only fees,days -since 2025-03-01
 
 Flags:
 `
@@ -117,8 +117,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.Func("only", "comma-separated `LIST` of "+strings.Join(names, ", ")+" (default all)", listOf(&o.only, names...))
 	flags.IntVar((*int)(&o.tier), "tier", int(horseracing.TierOmega), "tier `ID`")
 	flags.Func("since", "only races that start on this `DAY` (UTC, 2026-01-31) or later", func(s string) (err error) {
-		o.since, err = time.Parse(time.DateOnly, s)
-		return err
+		if o.since, err = time.Parse(time.DateOnly, s); err != nil {
+			return errors.New("want a day such as 2026-01-31")
+		}
+		return nil
 	})
 	flags.IntVar(&o.newest, "newest", 2000, "only the `N` newest of them")
 	if err := flags.Parse(args); err != nil {

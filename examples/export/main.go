@@ -127,6 +127,8 @@ func (o options) check(rest []string) error {
 		return errors.New("-follow goes on for ever, so it does not go with -before")
 	case o.concurrency < 1:
 		return errors.New("-concurrency must be at least 1")
+	case o.interval <= 0:
+		return errors.New("-interval must be positive")
 	}
 	return nil
 }
@@ -136,7 +138,10 @@ func parseTime(t *time.Time) func(string) error {
 		if *t, err = time.Parse(time.DateOnly, s); err != nil {
 			*t, err = time.Parse(time.RFC3339, s)
 		}
-		return err
+		if err != nil {
+			return errors.New("want a time such as 2026-01-31 or 2026-01-31T15:04:05Z")
+		}
+		return nil
 	}
 }
 
@@ -208,9 +213,9 @@ func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o
 		if tie == nil {
 			return s.finish(ctx, w)
 		}
-		// More races share an instant than one page holds. The service cannot
-		// show the others; behind that instant the walk goes on.
-		p.note(fmt.Sprintf("more than %d races start at %s: the service does not list them all", tie.Seen, tie.StartTime.Format(time.RFC3339)))
+		// A whole page shares an instant: the listing cannot show whether there
+		// are more. Behind it the walk goes on.
+		p.note(fmt.Sprintf("%d races start at %s, a whole page: the service cannot show whether there are more", tie.Seen, tie.StartTime.Format(time.RFC3339)))
 	}
 }
 
@@ -242,9 +247,14 @@ func follow(ctx context.Context, client *horseracing.Client, s *store, w *walk, 
 // tell. The listing that it walks has no count, but the older one skips
 // entries by number: a few requests find where it passes an instant.
 func remaining(ctx context.Context, client *horseracing.Client, w *walk) int {
+	failed := false
 	position := func(instant time.Time) int {
 		within := func(offset int) bool {
+			if failed {
+				return false
+			}
 			races, err := client.Races.ResultsV1(horseracing.OffsetQuery{Tier: w.tier, Offset: offset}).Take(ctx, 1)
+			failed = err != nil
 			return err == nil && len(races) > 0 && !races[0].StartTime.Before(instant)
 		}
 		low, high := 0, 64
@@ -263,6 +273,9 @@ func remaining(ctx context.Context, client *horseracing.Client, w *walk) int {
 	n := position(w.floor) - w.saved
 	if !w.before.IsZero() {
 		n -= position(w.before)
+	}
+	if failed {
+		return 0
 	}
 	return max(n, 0)
 }

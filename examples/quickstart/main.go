@@ -110,7 +110,7 @@ func showOpen(w io.Writer, races []horseracing.Race, now time.Time) error {
 // showResults prints finished races and returns the winner of the newest.
 func showResults(w io.Writer, races []horseracing.Race) (winner horseracing.HorseNumber, err error) {
 	title := fmt.Sprintf("Last results: %d", len(races))
-	table := program.NewTable(w, title, "RACE", "STARTED (UTC)", "NAME", "FURLONGS", "FIRST", "SECOND", "THIRD")
+	table := program.NewTable(w, title, "RACE", "STARTED (UTC)", "NAME", "FURLONGS", "TYPE", "FIRST", "SECOND", "THIRD")
 	for _, r := range races {
 		finishers, err := r.Finishers()
 		if err != nil {
@@ -123,7 +123,7 @@ func showResults(w io.Writer, races []horseracing.Race) (winner horseracing.Hors
 		if winner == 0 && len(finishers) > 0 {
 			winner = finishers[0].Number
 		}
-		table.Row(r.MainRaceID, r.StartTime.Format("2006-01-02 15:04"), r.Info.Name, r.Length, first[0], first[1], first[2])
+		table.Row(r.MainRaceID, r.StartTime.Format("2006-01-02 15:04"), r.Info.Name, r.Length, r.Type, first[0], first[1], first[2])
 	}
 	return winner, table.End()
 }

@@ -3,8 +3,8 @@
 // answer gets lost it finds out what happened before it says anything.
 //
 //	go run ./examples/register
-//	go run ./examples/register -length 6-10 -max-fee 2.5 -hippodrome "Saltmarsh Mile"
-//	go run ./examples/register -horse 3 -yes
+//	go run ./examples/register -length 10-15 -max-fee 2.5 -hippodrome "Three Elms Park"
+//	go run ./examples/register -horse 1 -yes
 //
 // Without HORSERACING_BASE_URL and HORSERACING_API_KEY it registers with a fake
 // of the service that lives for this run. On the real one the key of the
@@ -32,8 +32,8 @@ needed, and the key of its owner in HORSERACING_USER_KEY.
 
 Examples:
   register                                  what it would do
-  register -length 6-10 -max-fee 2.5        races of 6 to 10 furlongs, for at most 2.5 tokens
-  register -horse 3 -yes                    do it
+  register -length 10-15 -max-fee 2.5       races of 10 to 15 furlongs, for at most 2.5 tokens
+  register -horse 1 -yes                    do it
 
 Flags:
 `
@@ -105,7 +105,7 @@ func register(ctx context.Context, service *program.Service, o options, w io.Wri
 
 	entry := horseracing.Registration{Horse: o.horse, Race: race.MainRaceID, UserKey: service.UserKey}
 	_, err = client.Races.Register(ctx, entry)
-	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
+	if errors.Is(err, horseracing.ErrOutcomeUnknown) && ctx.Err() == nil {
 		fmt.Fprintln(w, "\nThe answer was lost. Asking whether the registration arrived; it is not sent again.")
 		err = settle(ctx, client, race, o.horse, w, err)
 	}
@@ -125,6 +125,6 @@ func show(w io.Writer, horse *horseracing.Horse, race *horseracing.Race, now tim
 	table.Row("places", fmt.Sprintf("%d of %d taken", len(race.Participants), race.Places))
 	table.Row("starts", race.StartTime.Format("2006-01-02 15:04 UTC"))
 	table.Row("closes in", program.Left(now, race.RegistrationDeadline.Time))
-	table.Row("entry fee", program.Tokens(race.EntryFee)+" tokens")
+	table.Row("fee (tokens)", program.Tokens(race.EntryFee))
 	return table.End()
 }

@@ -25,7 +25,7 @@ import (
 func main() {
 	logging.Disable() // what Redis does not answer is in the errors
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -33,6 +33,11 @@ func main() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("sharedlimit", flag.ContinueOnError)
 	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, "Usage: sharedlimit [flags]\n\nReads results with several processes that keep one rate limit in Redis: that of\n"+
+			"REDIS_ADDR, or an embedded one. The service is a fake of this run unless\nHORSERACING_BASE_URL and HORSERACING_API_KEY are set.\n\nFlags:\n")
+		flags.PrintDefaults()
+	}
 	n := flags.Int("n", 3, "number of `processes`")
 	length := flags.Duration("for", 5*time.Second, "how long they work")
 	limit := redis_rate.Limit{}
@@ -66,6 +71,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	err := supervise(work, *n, limit, stdout)
 	switch {
 	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "sharedlimit: stopped")
 		return 130
 	case err != nil:
 		fmt.Fprintf(stderr, "sharedlimit: %v\n", err)
@@ -87,7 +93,7 @@ func supervise(ctx context.Context, n int, limit redis_rate.Limit, out io.Writer
 		env = append(env, "REDIS_ADDR="+embedded.Addr())
 	}
 	var fake *horseracingtest.Server
-	if os.Getenv("HORSERACING_BASE_URL") == "" {
+	if os.Getenv("HORSERACING_BASE_URL") == "" && os.Getenv("HORSERACING_API_KEY") == "" {
 		fake = horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithRequestLog(100_000))
 		defer fake.Close()
 		env = append(env, "HORSERACING_BASE_URL="+fake.URL, "HORSERACING_API_KEY="+fake.APIKey)
