@@ -125,6 +125,6 @@ func show(w io.Writer, horse *horseracing.Horse, race *horseracing.Race, now tim
 	table.Row("places", fmt.Sprintf("%d of %d taken", len(race.Participants), race.Places))
 	table.Row("starts", race.StartTime.Format("2006-01-02 15:04 UTC"))
 	table.Row("closes in", program.Left(now, race.RegistrationDeadline.Time))
-	table.Row("fee (tokens)", program.Tokens(race.EntryFee))
+	table.Row("entry fee", program.Tokens(race.EntryFee)+" tokens")
 	return table.End()
 }
