@@ -53,7 +53,7 @@ func TestItShowsWhatTheServiceHolds(t *testing.T) {
 	}
 	for _, row := range []string{
 		`9001 +1h(29|30)m +Late Bloom +Elm Park +7 +2-30 +2 of 8 +2500\n`,
-		`9000 +2026-02-03 04:05 +Early\[2J Bird +3 +#41 \(31\.25\) +#42 \(32\.00\) +#40 \(33\.50\)\n`,
+		`9000 +2026-02-03 04:05 +Early\[2J Bird +3 +best_time +#41 \(31\.25\) +#42 \(32\.00\) +#40 \(33\.50\)\n`,
 		`Horse #41\n`, // the newest winner
 		`Service: ` + regexp.QuoteMeta(fake.URL) + `\n`,
 	} {
