@@ -204,9 +204,14 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[entry[T]] {
 				}
 				inFlight++
 				fetch := func() {
-					a := answered[T]{at: at, err: fmt.Errorf("%v: %w", p.listing.op, errAborted)}
-					defer func() { answers <- a }()
-					a = p.fetch(fetching, at)
+					a, done := answered[T]{at: at}, false
+					defer func() {
+						if !done {
+							a.err = fmt.Errorf("%v: %w", p.listing.op, errAborted)
+						}
+						answers <- a
+					}()
+					a, done = p.fetch(fetching, at), true
 				}
 				if p.concurrency == 1 {
 					fetch()
