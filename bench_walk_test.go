@@ -300,7 +300,7 @@ func BenchmarkLiveHeap(b *testing.B) {
 		client := fake.Client()
 		var early float64
 		n, grown := 0, -1e9
-		for _, err := range client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).All(b.Context()) {
+		for _, err := range client.Races.Results(horseracing.ResultsQuery{Concurrency: 2}).All(b.Context()) {
 			if err != nil {
 				b.Fatal(err)
 			}
