@@ -317,7 +317,9 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 // ResultsV1 walks over finished races in version 1 of the listing, which is
 // paged by offset and does not show the type (GET /api/v1/races/results;
 // interface document, section 4.6). The listing shifts while it is read:
-// nothing that stays in it is missed. Results is the better choice where both serve.
+// nothing that stays in it is missed, but an entry can come again where dozens
+// arrive on one start, or go, between two pages. Results is the better choice
+// where both serve.
 func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
 	l := listing[Race]{
 		client: s.client, name: "r1", op: operation{method: http.MethodGet, route: "/api/v1/races/results"},
