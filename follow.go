@@ -43,7 +43,7 @@ const (
 // A poll that fails is yielded as a nil race with the error, and polling goes
 // on where it stopped, after waits that grow to five minutes (or Interval, where
 // that is longer) and honour a Retry-After of up to an hour. Nothing is lost by
-// it. A page that cannot be read (a [*DecodeError]) does not hold up what is newer:
+// it. A page that cannot be read twice (a [*DecodeError]) does not hold up what is newer:
 // that is handed out, and every poll reads on down to the page, and yields its
 // error, until it can be read. A [*TieOverflowError] is yielded once for its instant and costs no wait.
 // ErrInvalidArgument ends the loop.
@@ -169,10 +169,10 @@ func (f *follower) isKnown(r *Race) bool {
 
 // read goes through races, newest first, until each says that it is enough.
 // What fails is tried again from where it failed; but a page that cannot be
-// read, and may never be, ends it below what came before that page.
+// read twice, and may never be, ends it below what came before that page.
 func (f *follower) read(ctx context.Context, from, to time.Time, each func(*Race) bool) bool {
 	pager := f.races.Results(ResultsQuery{Tier: f.tier, Since: from, Before: to})
-	n := 0
+	n, failedAt := 0, 0
 	for {
 		var failed error
 		for race, err := range pager.All(ctx) {
@@ -206,12 +206,13 @@ func (f *follower) read(ctx context.Context, from, to time.Time, each func(*Race
 		if !f.yield(nil, failed) || errors.Is(failed, ErrInvalidArgument) {
 			return false
 		}
-		if _, unreadable := errors.AsType[*DecodeError](failed); unreadable && n > 0 {
+		if _, unreadable := errors.AsType[*DecodeError](failed); unreadable && n > 0 && (f.held || n == failedAt) {
 			if f.unread == nil || from.Before(f.down) {
 				f.unread, f.down = failed, from
 			}
 			return true
 		}
+		failedAt = n
 		if !f.pace.rest(ctx, failed) {
 			return false
 		}

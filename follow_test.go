@@ -396,6 +396,30 @@ func TestFollowHandsOutWhatIsNewerThanAPageThatCannotBeRead(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
+// An answer that is garbled once is a failed poll like any other: the order stays.
+func TestFollowKeepsItsOrderThroughAnAnswerThatIsGarbledOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for i := range horseracing.RaceID(30) {
+			fake.AddRaces(finished(100-i, -time.Duration(i+1)*time.Minute)...)
+		}
+		fake.Inject(horseracingtest.Fault{Path: resultsPath, Skip: 2, Status: http.StatusOK, Body: "<html>"})
+		var got []horseracing.RaceID
+		failures := 0
+		for r, err := range fake.Client(noRetries()).Races.Follow(aDay(t), horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}) {
+			if err != nil {
+				failures++
+				continue
+			}
+			if got = append(got, r.MainRaceID); len(got) == 30 {
+				break
+			}
+		}
+		if failures != 1 || len(got) != 30 || !slices.IsSorted(got) {
+			t.Errorf("%d failures, races %v", failures, got)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
 func TestFollowTellsOfATieOnceAndGoesOnBehindIt(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		for i := range horseracing.RaceID(14) {
