@@ -43,10 +43,10 @@ const (
 // A poll that fails is yielded as a nil race with the error, and polling goes
 // on where it stopped, after waits that grow to five minutes (or Interval, where
 // that is longer) and honour a Retry-After of up to an hour. Nothing is lost by
-// it. A page that cannot be read twice (a [*DecodeError]) does not hold up what is newer:
-// that is handed out, and every poll reads on down to the page, and yields its
-// error, until it can be read. A [*TieOverflowError] is yielded once for its instant and costs no wait.
-// ErrInvalidArgument ends the loop.
+// it. A page that cannot be read twice (a [*DecodeError]) does not hold up what
+// is newer: that is handed out, and every poll reads on down to the page, and
+// yields its error, until it can be read. A [*TieOverflowError] is yielded once
+// for its instant and costs no wait. ErrInvalidArgument ends the loop.
 //
 // Every race comes exactly once within one range loop, and at least once across
 // processes if each resumes early enough: store the start of the newest race
