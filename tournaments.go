@@ -120,7 +120,7 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	names := prizeNamesAmong(members)
 	*p = AdditionalPrize{read: names}
 	for name, into := range map[string]any{names.token: &p.Token, names.treasury: &p.TreasuryToken, names.sugar: &p.Sugar, prizeItems: &p.Items} {
-		if value, ok := members[name]; ok {
+		if value, ok := members[name]; ok && name != "" { // the name is empty where there is no such member
 			if err := unmarshal(value, into); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}

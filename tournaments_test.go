@@ -216,6 +216,7 @@ func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 		},
 		{"null members", `{"additional_token":null,"additional_treasury_token":null,"additional_sugar":null,"additional_items":null}`, AdditionalPrize{}},
 		{"nothing", `{}`, AdditionalPrize{}},
+		{"a member without a name", `{"":7}`, AdditionalPrize{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got AdditionalPrize
