@@ -441,6 +441,57 @@ func TestWhatLiesBeforeAFailedPageIsHandedOutFirst(t *testing.T) {
 	}
 }
 
+// Which of two answers comes first must not decide what is handed out before
+// an error.
+func TestAnErrorWaitsForAnAnswerOnItsWayThatMayLieBeforeIt(t *testing.T) {
+	page := func(starts ...int64) (entries []entry[int]) {
+		for _, start := range starts {
+			entries = append(entries, entry[int]{start: start, id: uint64(start)})
+		}
+		return entries
+	}
+	var taken []int64
+	w := newTimeWalk[int](operation{}, latest, earliest, Cursor{}, 3)
+	take := func() error {
+		for {
+			e, ok := w.take()
+			if !ok || e.err != nil {
+				return e.err
+			}
+			taken = append(taken, e.start)
+		}
+	}
+	ask := func() int64 {
+		at, ok := w.next()
+		if !ok {
+			t.Fatal("the walk asks nothing")
+		}
+		return at
+	}
+	learn := func(at int64, entries []entry[int]) {
+		if err := w.learn(at, entries); err != nil {
+			t.Fatal(err)
+		}
+	}
+	learn(ask(), page(1000, 999, 998, 997, 996, 995, 994, 993, 992, 991))
+	own, guess := ask(), ask()
+	if own != 992 || guess >= own || guess < 800 {
+		t.Fatalf("asks %d and %d", own, guess)
+	}
+	learn(own, page(991, 990, 989, 988, 987, 986, 985, 984, 983, guess-3)) // behind what was guessed at
+	if own = ask(); own != guess-2 {
+		t.Fatalf("asks %d", own)
+	}
+	w.fail(own, errBroken)
+	if err := take(); err != nil || len(taken) != 19 {
+		t.Errorf("%d entries, then %v, although an answer that may hold more is on its way", len(taken), err)
+	}
+	learn(guess, page(guess-3, guess-4, guess-5, guess-6, guess-7, guess-8, guess-9, guess-10, guess-11, guess-12))
+	if err := take(); !errors.Is(err, errBroken) || len(taken) != 28 || taken[27] != guess-12 {
+		t.Errorf("%d entries, then %v", len(taken), err)
+	}
+}
+
 func TestTournamentsAreWalkedLikeRaces(t *testing.T) {
 	w := dense(95, 1)
 	w.tournaments = true

@@ -33,7 +33,8 @@ import (
 // Reading one page at a time, the only question is the top gap's. With several
 // at once (see next), gaps further down are opened by probes and read from
 // their own upper ends. An error is kept in the gap whose question met it, and
-// handed out when everything above it has been.
+// handed out when everything above it has been, and no answer on its way can
+// show more of it.
 type timeWalk[T any] struct {
 	op        operation
 	slots     int
@@ -103,7 +104,10 @@ func (w *timeWalk[T]) take() (entry[T], bool) {
 	w.trim()
 	s := w.stretches[0]
 	if len(s.ready) == 0 {
-		return entry[T]{err: s.failed}, s.failed != nil
+		if s.failed == nil || w.awaits(s.high) {
+			return entry[T]{}, false
+		}
+		return entry[T]{err: s.failed}, true
 	}
 	e := s.ready[0]
 	s.ready[0] = entry[T]{}
@@ -117,6 +121,17 @@ func (w *timeWalk[T]) take() (entry[T], bool) {
 		w.taken = Cursor{at: e.start, seen: append(w.taken.seen[:0], e.id)}
 	}
 	return e, true
+}
+
+// awaits reports whether an answer on its way may show what starts at high: an
+// error stands behind it.
+func (w *timeWalk[T]) awaits(high int64) bool {
+	for at := range w.asked {
+		if at > high {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *timeWalk[T]) restart() {
