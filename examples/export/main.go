@@ -123,6 +123,10 @@ func (o options) check(rest []string) error {
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected argument %q", rest[0])
+	case o.out == "" || os.IsPathSeparator(o.out[len(o.out)-1]):
+		return errors.New("-out must name files, not a directory")
+	case o.tier < 1:
+		return errors.New("-tier must be at least 1")
 	case o.follow && !o.before.IsZero():
 		return errors.New("-follow goes on for ever, so it does not go with -before")
 	case o.concurrency < 1:
@@ -188,13 +192,13 @@ func connect() (client *horseracing.Client, source string, stop func(), err erro
 }
 
 // crawl walks the listing from the newest race to the oldest, a transaction a page.
-func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o options, stderr io.Writer) error {
+func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o options, stderr io.Writer) (err error) {
 	if w.done {
 		fmt.Fprintf(stderr, "export: %s.sqlite is complete already\n", o.out)
 		return nil
 	}
 	p := newProgress(stderr, remaining(ctx, client, w))
-	defer p.end()
+	defer func() { p.end(err) }()
 	pager := client.Races.Results(horseracing.ResultsQuery{
 		Tier: w.tier, Since: w.floor, Before: w.before, Resume: w.cursor, Concurrency: o.concurrency,
 	})
@@ -336,10 +340,14 @@ func (p *progress) note(text string) {
 	fmt.Fprintln(p.out, "export:", text)
 }
 
-func (p *progress) end() {
+// end sums up, unless an error left nothing to sum up.
+func (p *progress) end(err error) {
 	if p.bar != nil {
 		p.bar.Exit()
 		fmt.Fprintln(p.out)
+	}
+	if err != nil && p.done == 0 {
+		return
 	}
 	fmt.Fprintf(p.out, "export: %d races in %s, %d of them new\n", p.done, time.Since(p.began).Round(time.Millisecond), p.added)
 }

@@ -395,10 +395,172 @@ func TestFlags(t *testing.T) {
 		{"-since yesterday", 2, "yesterday"},
 		{"-follow -before 2026-01-01", 2, "does not go with"},
 		{"races.sqlite", 2, "unexpected argument"},
+		{"-tier 0", 2, "-tier must be at least 1"},
+		{"-tier -5", 2, "-tier must be at least 1"},
+		{"-out=", 2, "-out"},
+		{"-out=races/", 2, "-out"},
 	} {
 		var stderr strings.Builder
 		if status := run(t.Context(), strings.Fields(test.args), &stderr); status != test.status || !strings.Contains(stderr.String(), test.says) {
 			t.Errorf("export %s: exit status %d, want %d; it said:\n%s", test.args, status, test.status, stderr.String())
+		}
+	}
+}
+
+func TestABeforeThatHasNotPassedEndsNothingForGood(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(50), horseracingtest.WithSchedule(0), horseracingtest.WithClock(time.Now))
+	defer fake.Close()
+	present := fake.Now()
+	for _, test := range []struct {
+		name   string
+		before time.Time
+		added  int // of the races that finish between two runs
+	}{
+		{"in the future", present.Add(24 * time.Hour), 2},
+		{"so close that results may come late", present.Add(-30 * time.Minute), 1},
+		{"long past", present.Add(-2 * time.Hour), 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "races")
+			before := test.before.UTC().Format(time.RFC3339)
+			if status, stderr := runHere(t, t.Context(), fake, "-out", name, "-before", before); status != 0 {
+				t.Fatal(stderr)
+			}
+			db := open(t, name)
+			had := count(t, db, `SELECT count(*) FROM races`)
+			fake.AddRaces(finished(fake, 900_001, 10*time.Minute), finished(fake, 900_002, 40*time.Minute))
+			defer fake.RemoveRaces(900_001, 900_002)
+			fake.ResetLog()
+			status, stderr := runHere(t, t.Context(), fake, "-out", name, "-before", before)
+			if got := count(t, db, `SELECT count(*) FROM races`) - had; status != 0 || got != test.added {
+				t.Errorf("exit status %d, %d races came in, want %d: %s", status, got, test.added, stderr)
+			}
+			if complete := strings.Contains(stderr, "complete already"); complete != (test.added == 0) || complete && fake.RequestCount() > 0 {
+				t.Errorf("after %d requests it said: %s", fake.RequestCount(), stderr)
+			}
+		})
+	}
+}
+
+func TestAWalkThatWasInterruptedIsLookedAtOnceMore(t *testing.T) {
+	// It may have passed the top long ago, when results were still to come.
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(50), horseracingtest.WithSchedule(0), horseracingtest.WithClock(time.Now))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "races")
+	before := fake.Now().Add(-2 * time.Hour).Truncate(time.Second)
+	args := []string{"-out", name, "-before", before.UTC().Format(time.RFC3339)}
+	s, err := openStore(t.Context(), name+".sqlite", fake.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.walk(t.Context(), horseracing.TierOmega, time.Time{}, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pager := fake.Client().Races.Results(horseracing.ResultsQuery{Before: before})
+	races, err := pager.Take(t.Context(), 10)
+	if err != nil || len(races) != 10 {
+		t.Fatal(races, err)
+	}
+	if _, err := s.save(t.Context(), w, races, pager.Cursor()); err != nil {
+		t.Fatal(err)
+	}
+	s.close()
+	fake.AddRaces(finished(fake, 900_001, 2*time.Hour+time.Minute)) // above the cursor
+	for i, complete := range []bool{false, false, true} {
+		status, stderr := runHere(t, t.Context(), fake, args...)
+		if status != 0 || strings.Contains(stderr, "complete already") != complete {
+			t.Errorf("run %d: exit status %d: %s", i, status, stderr)
+		}
+	}
+	if n := count(t, open(t, name), `SELECT count(*) FROM races WHERE race_id = 900001`); n != 1 {
+		t.Error("the race that finished meanwhile is not stored")
+	}
+}
+
+func TestATryThatReadNothingLeavesTheNameFree(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "races")
+	for _, test := range []struct {
+		url    string
+		status int
+	}{{fake.URL + "/wrong", 1}, {fake.URL + "/", 0}, {fake.URL, 0}, {fake.URL + "/wrong", 1}} {
+		var stderr strings.Builder
+		t.Setenv("HORSERACING_BASE_URL", test.url)
+		t.Setenv("HORSERACING_API_KEY", fake.APIKey)
+		if status := run(t.Context(), []string{"-out", name}, &stderr); status != test.status {
+			t.Errorf("%s: exit status %d, want %d: %s", test.url, status, test.status, stderr.String())
+		}
+	}
+	if n := count(t, open(t, name), `SELECT count(*) FROM races`); n != 10 {
+		t.Errorf("%d races stored, want 10", n)
+	}
+}
+
+func TestTwoServicesThatBeginTogetherAreNotMixed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "races.sqlite")
+	fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	var stores []*store
+	var walks []*walk
+	for _, source := range []string{"http://one", "http://two"} {
+		s, err := openStore(t.Context(), path, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.close()
+		w, err := s.walk(t.Context(), horseracing.TierOmega, time.Time{}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stores, walks = append(stores, s), append(walks, w)
+	}
+	for i, s := range stores {
+		_, err := s.save(t.Context(), walks[i], []horseracing.Race{finished(fake, horseracing.RaceID(i), time.Hour)}, horseracing.Cursor{})
+		if refused := err != nil && strings.Contains(err.Error(), "holds races of http://one"); refused != (i == 1) {
+			t.Errorf("service %d: %v", i, err)
+		}
+	}
+}
+
+func TestANameIsTakenAsItStands(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	names := []string{"a#b", "a%41b", "a&b=c d"}
+	if runtime.GOOS != "windows" {
+		names = append(names, "q?b", "file:x?mode=memory")
+	}
+	t.Chdir(t.TempDir())
+	for _, name := range names {
+		if status, stderr := runHere(t, t.Context(), fake, "-out", name); status != 0 {
+			t.Errorf("%s: exit status %d: %s", name, status, stderr)
+		}
+		if err := os.Remove(name + ".sqlite"); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("it left %v (%v)", left, err)
+	}
+}
+
+func TestWithoutARaceThereIsNoSummaryAboveAnError(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(100), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	for _, test := range []struct {
+		name    string
+		fault   horseracingtest.Fault
+		summary bool
+	}{
+		{"at once", horseracingtest.Fault{Path: "/api/v2/races/results", Status: 404, Times: 1000}, false},
+		{"midway", horseracingtest.Fault{Path: "/api/v2/races/results", Status: 404, Skip: 3, Times: 1000}, true},
+	} {
+		fake.Inject(test.fault)
+		status, stderr := runHere(t, t.Context(), fake, "-out", filepath.Join(t.TempDir(), "races"), "-concurrency", "1")
+		fake.ClearFaults()
+		if status != 1 || strings.Contains(stderr, " races in ") != test.summary {
+			t.Errorf("%s: exit status %d; it said:\n%s", test.name, status, stderr)
 		}
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite", in Go alone
@@ -60,14 +63,17 @@ CREATE TABLE IF NOT EXISTS walks (
 	before INTEGER NOT NULL,   -- as asked for; 0: now
 	floor INTEGER NOT NULL,    -- where the walk under way ends: since, or near the newest race of the walk before
 	cursor TEXT NOT NULL,      -- how far it has come
-	done INTEGER NOT NULL,     -- whether it came to its end
+	done INTEGER NOT NULL,     -- 1: it came to its end, but races may still be added above; 2: for good
 	newest INTEGER NOT NULL,   -- latest start among the races it saved
 	saved INTEGER NOT NULL,    -- races since it began at the top
 	PRIMARY KEY (tier_id, since, before)
 );`
 
 // A store is the database of an export.
-type store struct{ db *sql.DB }
+type store struct {
+	db     *sql.DB
+	source string // where its races come from
+}
 
 // A walk is one way through the listing: from before down to floor.
 type walk struct {
@@ -75,40 +81,60 @@ type walk struct {
 	since, before, floor, newest time.Time
 	cursor                       horseracing.Cursor
 	saved                        int
-	done                         bool
+	done                         bool // for good
+	settled                      bool // no race that it passes can be added later
 }
 
 // openStore opens or creates the database. One that was filled from another
 // source is refused: the ids of two services mean different races.
 func openStore(ctx context.Context, path, source string) (*store, error) {
-	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate")
+	name, err := sqliteURI(path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", name+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate")
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	s := &store{db}
-	if err := s.prepare(ctx, source); err != nil {
+	s := &store{db, strings.TrimRight(source, "/")}
+	err = s.transact(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.Exec(schema); err != nil {
+			return err
+		}
+		return s.checkSource(tx)
+	})
+	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
 }
 
-func (s *store) prepare(ctx context.Context, source string) error {
-	return s.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.Exec(schema); err != nil {
-			return err
-		}
-		var was string
-		err := tx.QueryRow(`SELECT name FROM source`).Scan(&was)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			_, err = tx.Exec(`INSERT INTO source VALUES (?)`, source)
-		case err == nil && was != source:
-			err = fmt.Errorf("holds races of %s, not of %s; choose another -out", was, source)
-		}
-		return err
-	})
+// sqliteURI names a file so that SQLite takes every character of its path as it stands.
+func sqliteURI(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") { // C:/...
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String(), nil
+}
+
+// checkSource refuses a database that holds races of another source.
+func (s *store) checkSource(tx *sql.Tx) error {
+	var was string
+	err := tx.QueryRow(`SELECT name FROM source`).Scan(&was)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err == nil && was != s.source:
+		return fmt.Errorf("holds races of %s, not of %s; choose another -out", was, s.source)
+	}
+	return err
 }
 
 func (s *store) close() { s.db.Close() }
@@ -126,27 +152,27 @@ func (s *store) transact(ctx context.Context, f func(*sql.Tx) error) error {
 }
 
 // walk returns the walk to go on with: a new one, the one that was interrupted,
-// or, where that one is done and time has gone on, one over what is new since.
+// or, where that one came to its end and more may have been added, one over
+// what is new since.
 func (s *store) walk(ctx context.Context, tier horseracing.TierID, since, before time.Time) (*walk, error) {
 	w := &walk{tier: tier, since: since, before: before}
 	err := s.transact(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.Exec(`INSERT INTO walks VALUES (?1, ?2, ?3, ?2, '', 0, 0, 0) ON CONFLICT DO NOTHING`, tier, millis(since), millis(before)); err != nil {
 			return err
 		}
-		if before.IsZero() {
-			if _, err := tx.Exec(`UPDATE walks SET floor = max(since, newest - ?), cursor = '', done = 0, saved = 0 WHERE `+thisWalk+` AND done`,
-				lookback.Milliseconds(), tier, millis(since), millis(before)); err != nil {
-				return err
-			}
+		if _, err := tx.Exec(`UPDATE walks SET floor = max(since, newest - ?), cursor = '', done = 0, saved = 0 WHERE `+thisWalk+` AND done = 1`,
+			lookback.Milliseconds(), tier, millis(since), millis(before)); err != nil {
+			return err
 		}
-		var floor, newest int64
+		var floor, newest, done int64
 		var cursor string
 		err := tx.QueryRow(`SELECT floor, cursor, done, newest, saved FROM walks WHERE `+thisWalk, tier, millis(since), millis(before)).
-			Scan(&floor, &cursor, &w.done, &newest, &w.saved)
+			Scan(&floor, &cursor, &done, &newest, &w.saved)
 		if err != nil {
 			return err
 		}
-		w.floor, w.newest = instant(floor), instant(newest)
+		w.floor, w.newest, w.done = instant(floor), instant(newest), done == 2
+		w.settled = cursor == "" && !before.IsZero() && time.Since(before) > lookback
 		if cursor != "" {
 			w.cursor, err = horseracing.ParseCursor(cursor)
 		}
@@ -162,6 +188,12 @@ const thisWalk = `tier_id = ? AND since = ? AND before = ?`
 func (s *store) save(ctx context.Context, w *walk, races []horseracing.Race, cursor horseracing.Cursor) (added int, err error) {
 	newest := w.newest
 	err = s.transact(ctx, func(tx *sql.Tx) error {
+		if err := s.checkSource(tx); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(`INSERT INTO source SELECT ? WHERE NOT EXISTS (SELECT * FROM source)`, s.source); err != nil {
+			return err
+		}
 		for i := range races {
 			isNew, err := insert(tx, w.tier, &races[i])
 			if err != nil {
@@ -230,10 +262,16 @@ func digits(amounts []horseracing.Number) []string {
 	return all
 }
 
-// finish notes that the walk came to its end.
+// finish notes that the walk came to its end: for good where that is certain.
+// A walk that was interrupted may have passed its top before all results were
+// there; one without a race may have asked the wrong place.
 func (s *store) finish(ctx context.Context, w *walk) error {
-	_, err := s.db.ExecContext(ctx, `UPDATE walks SET done = 1 WHERE `+thisWalk, w.tier, millis(w.since), millis(w.before))
-	w.done = err == nil
+	w.done = w.settled && !w.newest.IsZero()
+	done := 1
+	if w.done {
+		done = 2
+	}
+	_, err := s.db.ExecContext(ctx, `UPDATE walks SET done = ? WHERE `+thisWalk, done, w.tier, millis(w.since), millis(w.before))
 	return err
 }
 
