@@ -2,6 +2,7 @@ package horseracing
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -42,8 +43,9 @@ type offsetWalk[T any] struct {
 
 	newest   int64      // the latest start seen
 	shown    []entry[T] // the page that showed it last
-	top      int        // answers in a row that show the top of the listing, whatever the offset
-	proven   bool       // an answer to an offset brought news
+	evidence float64    // that the offset is ignored
+	ignored  error      // it is: no page can be trusted
+	proven   bool       // an answer has shown that the service heeds the offset
 	unproven int        // questions asked before that
 }
 
@@ -58,7 +60,8 @@ type offsetEntry[T any] struct {
 const (
 	recentEntries = 64 // remembered while walking
 	cursorEntries = 20 // remembered in a cursor
-	maxTop        = 8  // answers that show the top before the offset counts as ignored
+
+	enoughEvidence = 8 // answers that show the top of the listing, whatever the offset
 )
 
 func newOffsetWalk[T any](op operation, offset int64, resume Cursor, slots int) *offsetWalk[T] {
@@ -91,12 +94,12 @@ func (w *offsetWalk[T]) done() bool { return w.end && len(w.ready) == 0 }
 
 func (w *offsetWalk[T]) restart() {
 	clear(w.failed)
-	w.unproven = 0
+	w.ignored, w.unproven = nil, 0
 }
 
 func (w *offsetWalk[T]) take() (entry[T], bool) {
 	if len(w.ready) == 0 {
-		err := w.failed[w.want]
+		err := cmp.Or(w.ignored, w.failed[w.want])
 		return entry[T]{err: err}, err != nil
 	}
 	e := w.ready[0]
@@ -113,7 +116,7 @@ func (w *offsetWalk[T]) next() (int64, bool) {
 	const stride = pageSize - 1
 	for ahead := range int64(lookAhead * w.slots) {
 		at := w.want + ahead*stride
-		if w.end || w.failed[at] != nil || ahead > 0 && (!w.readsAhead() || at > w.empty) {
+		if w.end || w.ignored != nil || w.failed[at] != nil || ahead > 0 && (!w.readsAhead() || at > w.empty) {
 			break
 		}
 		if _, known := w.pages[at]; known || slices.Contains(w.asked, at) {
@@ -141,7 +144,10 @@ func (w *offsetWalk[T]) answered(at int64) {
 
 func (w *offsetWalk[T]) fail(at int64, err error) {
 	w.answered(at)
-	if at >= w.want {
+	switch {
+	case errors.Is(err, ErrBodyIgnored):
+		w.ignored = err
+	case at >= w.want:
 		w.failed[at] = err
 	}
 }
@@ -171,31 +177,38 @@ func (w *offsetWalk[T]) learn(at int64, page []entry[T]) error {
 }
 
 // checkHeeded notices a service, or something on the way to it, that ignores
-// the offset: it shows the top of the listing again and again.
+// the offset: it shows the top of the listing again and again. So may a listing
+// at which many arrive, so the evidence is weighed: the same page again is
+// much of it, but less the fewer arrivals would explain it, and a page of none
+// but newer entries is little. An older page clears the service.
 func (w *offsetWalk[T]) checkHeeded(at int64, page []entry[T]) error {
 	if len(page) == 0 {
 		return nil
 	}
-	shown, again := page[0].start, 0
+	newest, again := page[0].start, 0
 	for _, e := range page {
 		if slices.ContainsFunc(w.shown, func(s entry[T]) bool { return s.id == e.id }) {
 			again++
 		}
 	}
-	isTop := shown > w.newest || shown == w.newest && again > len(page)/2 // many may share the newest start
-	if isTop || at < pageSize-1 {
-		w.shown = page
-	}
-	if at < pageSize-1 || !isTop || w.newest == math.MinInt64 {
-		w.newest, w.top = max(w.newest, shown), 0
+	// As long as the top, for behind an offset a short listing shows less of it.
+	same := again > len(w.shown)/2 && len(page) >= len(w.shown)
+	if newest < w.newest || newest == w.newest && !same { // many may share the newest start
+		w.proven, w.evidence = w.proven || at > 0, 0
 		return nil
 	}
-	w.newest = shown
-	if w.top++; w.top >= maxTop {
-		w.top = 0
-		return w.op.bodyIgnored("the top of the listing comes whatever the offset")
+	w.newest, w.shown = newest, page
+	switch {
+	case same:
+		w.evidence += min(1, float64(at)/4)
+	case at > 0:
+		w.evidence += 0.1
 	}
-	return nil
+	if w.evidence < enoughEvidence {
+		return nil
+	}
+	w.evidence = 0
+	return w.op.bodyIgnored("the top of the listing comes whatever the offset")
 }
 
 // process takes up the page that was wanted.
@@ -241,7 +254,7 @@ func (w *offsetWalk[T]) process(at int64, page []entry[T]) {
 func (w *offsetWalk[T]) hand(at int64, page, fresh []entry[T]) {
 	behind := at + int64(len(page))
 	for i, e := range fresh {
-		news := offsetEntry[T]{entry: e, resume: w.read}
+		news := offsetEntry[T]{entry: e, resume: at + 1}
 		if i == len(fresh)-1 {
 			news.resume = behind
 		}
@@ -249,7 +262,7 @@ func (w *offsetWalk[T]) hand(at int64, page, fresh []entry[T]) {
 		w.recent = remember(w.recent, news, recentEntries)
 	}
 	if len(fresh) > 0 {
-		w.doubt, w.proven = false, w.proven || at > 0
+		w.doubt = false
 	}
 	w.read, w.back, w.end = behind, 0, len(page) == 0
 	w.want = behind - 1

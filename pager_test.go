@@ -165,7 +165,7 @@ func TestOffsetWalkSurvivesBreaksErrorsAndResumes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		w.before = failSome(t)
-		q := OffsetQuery{}
+		q := OffsetQuery{Offset: rapid.IntRange(0, 30).Draw(t, "offset")}
 		var got []int64
 		for range 10_000 {
 			q.Concurrency = rapid.IntRange(1, 16).Draw(t, "concurrency")
@@ -187,7 +187,7 @@ func TestOffsetWalkSurvivesBreaksErrorsAndResumes(t *testing.T) {
 				}
 			}
 			if finished {
-				sameEntries(t, got, w.ids)
+				sameEntries(t, got, w.ids[min(q.Offset, len(w.ids)):])
 				return
 			}
 			c, err := ParseCursor(p.Cursor().String())
@@ -298,22 +298,63 @@ func TestAFullPageOnOneInstantIsToldAndPassed(t *testing.T) {
 }
 
 func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
-	for _, concurrency := range []int{1, 4, 16, 64} {
-		w := &world{ignoreBody: true}
-		for i := range 500 {
-			w.add(int64(1_000_000_000 - i*1000))
+	v2 := func(q ResultsQuery) func(*Client, int) *Pager[Race] {
+		return func(c *Client, concurrency int) *Pager[Race] { q.Concurrency = concurrency; return c.Races.Results(q) }
+	}
+	v1 := func(q OffsetQuery) func(*Client, int) *Pager[Race] {
+		return func(c *Client, concurrency int) *Pager[Race] {
+			q.Concurrency = concurrency
+			return c.Races.ResultsV1(q)
 		}
-		for name, p := range map[string]*Pager[Race]{
-			"v2":        w.client(t).Races.Results(ResultsQuery{Concurrency: concurrency}),
-			"v2 before": w.client(t).Races.Results(ResultsQuery{Concurrency: concurrency, Before: time.UnixMilli(999_000_000)}),
-			"v1":        w.client(t).Races.ResultsV1(OffsetQuery{Concurrency: concurrency}),
-			"tier":      w.client(t).Races.Results(ResultsQuery{Concurrency: concurrency, Tier: 3}),
-		} {
-			w.requests = 0
-			_, err := p.Take(t.Context(), 10_000)
-			if !errors.Is(err, ErrBodyIgnored) || w.requests > 12 {
-				t.Errorf("%s at %d: %v after %d requests", name, concurrency, err, w.requests)
+	}
+	walks := map[string]func(*Client, int) *Pager[Race]{
+		"v2":        v2(ResultsQuery{}),
+		"v2 before": v2(ResultsQuery{Before: time.UnixMilli(1_000_000_001)}),
+		"v2 resume": v2(ResultsQuery{Resume: Cursor{listing: "r2", tier: TierOmega, at: 1_000_000_001, seen: []uint64{7}}}),
+		"tier":      v2(ResultsQuery{Tier: 3}),
+		"v1 resume": v1(OffsetQuery{Resume: Cursor{listing: "r1", tier: TierOmega, at: 55, newest: 900_000_000, seen: []uint64{901, 902, 903}}}),
+	}
+	for _, offset := range []int{0, 1, 3, 7, 8, 9, 12, 1000} {
+		walks[fmt.Sprintf("v1 from %d", offset)] = v1(OffsetQuery{Offset: offset})
+	}
+	for _, size := range []int{500, 10, 9, 5, 3, 2, 1} {
+		for _, apart := range []int64{1000, 0} {
+			for _, concurrency := range []int{1, 2, 4, 8, 16, 64} {
+				for name, walk := range walks {
+					if apart == 0 && size >= pageSize && strings.HasPrefix(name, "v2") {
+						continue // the tie comes first
+					}
+					w := &world{ignoreBody: true, delay: 20 * time.Millisecond}
+					for i := range size {
+						w.add(1_000_000_000 - int64(i)*apart)
+					}
+					var err error
+					synctest.Test(t, func(t *testing.T) {
+						_, err = walk(w.client(t), concurrency).Take(t.Context(), 10_000)
+					})
+					if !errors.Is(err, ErrBodyIgnored) || w.requests > 12 {
+						t.Errorf("%s, %d entries %d ms apart, %d at once: %v after %d requests", name, size, apart, concurrency, err, w.requests)
+					}
+				}
 			}
+		}
+	}
+}
+
+func TestAnIgnoredOffsetIsNoticedWhateverArrives(t *testing.T) {
+	for _, arrivals := range []int{1, 4, 6, 10, 25} {
+		w := dense(500, 60_000)
+		w.ignoreBody = true
+		w.before = func(int64) error {
+			for range arrivals {
+				w.starts = slices.Insert(w.starts, 0, w.starts[0]+60_000)
+				w.ids = slices.Insert(w.ids, 0, int64(len(w.ids)+1))
+			}
+			return nil
+		}
+		_, err := w.client(t).Races.ResultsV1(OffsetQuery{}).Take(t.Context(), 10_000)
+		if !errors.Is(err, ErrBodyIgnored) || w.requests > 100 {
+			t.Errorf("%d arrivals between two requests: %v after %d requests", arrivals, err, w.requests)
 		}
 	}
 }

@@ -68,7 +68,7 @@ const (
 	lookAhead     = 32   // pages per slot that may wait before the reading ahead pauses
 	stride        = 12   // pages for which the pace of what was read is trusted
 	narrow        = 0.25 // pages a run must span to be split: a busy hour may hide in one
-	unprovenLimit = 12   // questions until the service has shown that it heeds them
+	unprovenLimit = 10   // questions until the service has shown that it heeds them
 )
 
 func newTimeWalk[T any](op operation, before, since int64, resume Cursor, slots int) *timeWalk[T] {
