@@ -30,6 +30,10 @@ var (
 		_, err := c.Tournaments.Get(ctx, "5f")
 		return err
 	}
+	cups = func(ctx context.Context, c *horseracing.Client) error {
+		_, err := c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
+		return err
+	}
 	missions = func(ctx context.Context, c *horseracing.Client) error {
 		_, err := c.Missions.Catalogue(ctx)
 		return err
@@ -70,6 +74,11 @@ func TestErrorTexts(t *testing.T) {
 		{owned, answer(400, page), "GET /api/v1/horses/user: status 400 Bad Request: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
 		{owned, answer(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
 		{owned, answer(411, page), "GET /api/v1/horses/user: status 411 Length Required: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
+		{owned, answer(403, "<h1>403 Forbidden</h1>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
+		{owned, answer(403, "\n<head><title>no</title></head>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
+		{owned, answer(403, "<?xml version='1.0'?><html>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
+		{owned, answer(403, "<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
+		{owned, answer(403, "<Error>no</Error>", "Content-Type: text/xml"), "GET /api/v1/horses/user: status 403 Forbidden: <Error>no</Error>; the key is not allowed to do this"},
 		{owned, answer(403, `{"message":"no"}`), "GET /api/v1/horses/user: status 403 Forbidden: no; the key is not allowed to do this"},
 		{openRaces, answer(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page; the key is not allowed to do this"},
 
@@ -82,12 +91,14 @@ func TestErrorTexts(t *testing.T) {
 		{openCups, answer(200, `{"error":"asleep"}`), "GET /api/v1/tournaments/open: status 200 OK: asleep"},
 		{openRaces, answer(200, page), "GET /api/v1/races/open: cannot read the answer: expected JSON, got an HTML page, as gateways and login pages send"},
 		{oneHorse, answer(200, "\n <html>"), "GET /api/v1/horses/{horse_number}: cannot read the answer: expected JSON, got an HTML page, as gateways and login pages send"},
+		{openRaces, answer(200, "<h1>Sign in</h1>"), "GET /api/v1/races/open: cannot read the answer: expected JSON, got an HTML page, as gateways and login pages send"},
 		{openRaces, answer(204, ""), "GET /api/v1/races/open: cannot read the answer: it is empty"},
 		{oneHorse, answer(200, " \n"), "GET /api/v1/horses/{horse_number}: cannot read the answer: it is empty"},
 
 		// another shape
 		{openRaces, answer(200, "null"), "GET /api/v1/races/open: cannot read the answer: expected an array, got null"},
 		{openRaces, answer(200, `{"races":[]}`), "GET /api/v1/races/open: cannot read the answer: expected an array, got an object"},
+		{cups, answer(200, `{"name":"Cup","description":"A nice cup"}`), "GET /api/v1/tournaments/results: cannot read the answer: expected an array, got an object"},
 		{openRaces, answer(200, `"soon"`), "GET /api/v1/races/open: cannot read the answer: expected an array, got a string"},
 		{openRaces, answer(200, "17"), "GET /api/v1/races/open: cannot read the answer: expected an array, got a number"},
 		{openRaces, answer(200, "true"), "GET /api/v1/races/open: cannot read the answer: expected an array, got a boolean"},
@@ -108,6 +119,8 @@ func TestErrorTexts(t *testing.T) {
 		// not JSON
 		{openRaces, answer(200, `[{"level":1}`), "GET /api/v1/races/open: cannot read the answer: not valid JSON: unexpected EOF"},
 		{openRaces, answer(200, `[] []`), "GET /api/v1/races/open: cannot read the answer: not valid JSON: invalid character '[' after top-level value"},
+		{openCups, answer(200, `{"name":"a"},{"name":"b"}`), "GET /api/v1/tournaments/open: cannot read the answer: not valid JSON: invalid character ',' after top-level value"},
+		{oneCup, answer(200, `{"name":"a"`), "GET /api/v1/tournaments/{tournamentId}: cannot read the answer: not valid JSON: unexpected EOF"},
 		{openRaces, answer(200, `[]x`), "GET /api/v1/races/open: cannot read the answer: not valid JSON: invalid character 'x' after top-level value"},
 		{openRaces, answer(200, `[01]`), "GET /api/v1/races/open: cannot read the answer at /0: a number does not fit Race"},
 		{openRaces, answer(200, "\x1f\x8b\x08\x00"), `GET /api/v1/races/open: cannot read the answer: not valid JSON: invalid character '\x1f' at start of value`},
@@ -128,6 +141,9 @@ func TestErrorTexts(t *testing.T) {
 		{openRaces, answer(200, `[{"start_time":"2026"}]`), "GET /api/v1/races/open: cannot read the answer at /0/start_time: a string does not fit Timestamp: a timestamp is a number of milliseconds, not a string"},
 		{openRaces, answer(200, `[{"start_time":1e30}]`), "GET /api/v1/races/open: cannot read the answer at /0/start_time: a number does not fit Timestamp: timestamp out of range"},
 		{oneHorse, answer(200, `{"breeding_cooldown":"tomorrow"}`), `GET /api/v1/horses/{horse_number}: cannot read the answer at /breeding_cooldown: a string does not fit time.Time: parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006"`},
+		{oneCup, answer(200, `{"_id":"x","description":"A nice cup","turf":"grass"}`), "GET /api/v1/tournaments/{tournamentId}: cannot read the answer at /turf: a string does not fit int"},
+		{openCups, answer(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the answer at /0/additional_prizes/1/additional_token: a string does not fit BigInt: a quoted integer is written in plain base 10"},
+		{oneCup, answer(200, `{"additional_prizes":[{"additional_items":[{"_id":7}]}]}`), "GET /api/v1/tournaments/{tournamentId}: cannot read the answer at /additional_prizes/0/additional_items/0/_id: a number does not fit string"},
 		{oneHorse, answer(200, `{"height":"tall"}`), "GET /api/v1/horses/{horse_number}: cannot read the answer at /height: a string does not fit float64"},
 
 		// too much

@@ -186,7 +186,7 @@ func (x *exchange) read(into any) error {
 	if err == nil && !mayDeclareError(body) {
 		return nil
 	}
-	if words, declared := errorWords(body); declared || err != nil && words != "" {
+	if words, declared := errorWords(body, false); declared || err != nil && words != "" {
 		return x.apiError()
 	}
 	if d, ok := errors.AsType[*DecodeError](err); ok {
@@ -204,13 +204,13 @@ func (x *exchange) apiError() *APIError {
 		Header: x.secrets.scrubHeader(a.header), Body: []byte(text),
 		RetryAfter: retryAfter(a.header, time.Now()), Attempts: x.attempts,
 	}
-	words, _ := errorWords(a.body)
+	words, _ := errorWords(a.body, true)
 	switch {
 	case isRedirect(a.status):
 		e.Message = "to " + x.secrets.scrub(origin(x.client.base, a.header.Get("Location")))
 	case words != "":
 		e.Message = x.secrets.scrubBeginning(words, maxErrorBody, false)
-	case looksLikeHTML(a.body):
+	case looksLikeHTML(a.body), strings.HasPrefix(text, "<") && strings.HasPrefix(a.header.Get("Content-Type"), "text/html"):
 		e.Message = "an HTML page"
 		e.proxied = x.op.isRead() && x.op.body != nil &&
 			(a.status == http.StatusBadRequest || a.status == http.StatusForbidden || a.status == http.StatusLengthRequired)

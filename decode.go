@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
@@ -124,7 +125,9 @@ func (op operation) decode(body []byte, into any) error {
 		return op.undecodable("", 0, fmt.Errorf("%d objects in %d bytes are not what is documented", objects, len(body)))
 	}
 	if isList && op.either && body[0] == '{' {
-		body = bytes.Join([][]byte{{'['}, body, {']'}}, nil)
+		target.Set(reflect.MakeSlice(target.Type(), 1, 1))
+		target, isList = target.Index(0), false
+		into = target.Addr().Interface()
 	}
 	if want := documentedShape(target, isList); want != 0 && body[0] != want {
 		if err := unmarshal(body, new(jsontext.Value)); err != nil { // not JSON at all is the clearer news
@@ -185,9 +188,20 @@ func (op operation) explain(err error, body []byte) error {
 		}
 		return op.undecodable(string(syntactic.JSONPointer), syntactic.ByteOffset, fmt.Errorf("not valid JSON: %w", syntactic.Err))
 	}
+	var place jsontext.Pointer
+	var offset int64
 	semantic, ok := errors.AsType[*json.SemanticError](err)
+	for ok {
+		place, offset = place+semantic.JSONPointer, offset+semantic.ByteOffset
+		member, below := errors.AsType[*memberError](semantic.Err)
+		if !below {
+			break
+		}
+		place = place.AppendToken(member.name)
+		semantic, ok = errors.AsType[*json.SemanticError](member.err)
+	}
 	if !ok {
-		return op.undecodable("", 0, err)
+		return op.undecodable(string(place), offset, err)
 	}
 	what, fits := "the value", "what is documented here"
 	if semantic.JSONKind != 0 {
@@ -203,17 +217,28 @@ func (op operation) explain(err error, body []byte) error {
 	if err := semantic.Err; err != nil && !errors.Is(err, strconv.ErrSyntax) && !errors.Is(err, strconv.ErrRange) {
 		cause = fmt.Errorf("%w: %w", cause, err)
 	}
-	return op.undecodable(string(semantic.JSONPointer), semantic.ByteOffset, cause)
+	return op.undecodable(string(place), offset, cause)
 }
+
+// memberError is the error of a member that a type reads by itself.
+type memberError struct {
+	name string
+	err  error
+}
+
+func (e *memberError) Error() string { return e.name + ": " + e.err.Error() }
+func (e *memberError) Unwrap() error { return e.err }
 
 // errorWords finds the message of an error object, in the members that
 // services commonly use. The second result says whether the object declares
-// itself an error, by a member of that name.
-func errorWords(body []byte) (message string, declared bool) {
+// itself an error, by a member of that name. In an answer that is not known to
+// be a failure, a title or a description alone is no message: tournaments have
+// one.
+func errorWords(body []byte, failure bool) (message string, declared bool) {
 	if len(body) > maxFailureBody { // no error says that much
 		return "", false
 	}
-	return errorWordsIn(body, 3)
+	return errorWordsIn(body, failure, 3)
 }
 
 // mayDeclareError reports whether a look for an error object is worth its time.
@@ -223,7 +248,7 @@ func mayDeclareError(body []byte) bool {
 }
 
 // errorWordsIn looks no deeper than a few levels: a hostile body may nest for ever.
-func errorWordsIn(body []byte, depth int) (message string, declared bool) {
+func errorWordsIn(body []byte, failure bool, depth int) (message string, declared bool) {
 	var object map[string]jsontext.Value
 	if body = bytes.TrimSpace(body); depth == 0 || len(body) == 0 || body[0] != '{' || unmarshal(body, &object) != nil {
 		return "", false
@@ -238,7 +263,11 @@ func errorWordsIn(body []byte, depth int) (message string, declared bool) {
 			}
 		}
 	}
-	for _, name := range []string{"message", "detail", "title", "description", "error_description"} {
+	names := []string{"message", "detail", "error_description", "title", "description"}
+	if !failure && !declared {
+		names = names[:3]
+	}
+	for _, name := range names {
 		if words := wordsOf(object[name], depth-1); words != "" && !strings.Contains(message, words) {
 			if message != "" {
 				message += ": "
@@ -257,7 +286,7 @@ func wordsOf(value jsontext.Value, depth int) string {
 		_ = unmarshal(value, &text)
 		return text
 	case '{':
-		message, _ := errorWordsIn(value, depth)
+		message, _ := errorWordsIn(value, true, depth)
 		return message
 	case '[':
 		var items []jsontext.Value
@@ -269,8 +298,9 @@ func wordsOf(value jsontext.Value, depth int) string {
 	return ""
 }
 
+// looksLikeHTML reports whether a body begins like a page, as browsers tell.
 func looksLikeHTML(body []byte) bool {
-	head := strings.ToLower(string(bytes.TrimSpace(body[:min(len(body), 512)])))
-	return strings.HasPrefix(head, "<!doctype html") || strings.HasPrefix(head, "<html") ||
-		strings.HasPrefix(head, "<") && strings.Contains(head, "<html")
+	head := body[:min(len(body), 512)]
+	return strings.HasPrefix(http.DetectContentType(head), "text/html") ||
+		bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) && bytes.Contains(bytes.ToLower(head), []byte("<html"))
 }

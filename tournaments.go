@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -122,7 +121,7 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	for name, into := range map[string]any{names.token: &p.Token, names.treasury: &p.TreasuryToken, names.sugar: &p.Sugar, prizeItems: &p.Items} {
 		if value, ok := members[name]; ok && name != "" { // the name is empty where there is no such member
 			if err := unmarshal(value, into); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				return &memberError{name, err}
 			}
 		}
 	}
