@@ -223,7 +223,10 @@ func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o
 	}
 }
 
-// follow saves each new result until the context ends.
+// follow saves each new result until the context ends. A page that cannot be
+// read (a DecodeError) does not keep Follow from handing out what is newer, and
+// each poll that does not get beyond it begins with the error. So what started
+// after the last such error was handed out by a poll that read everything.
 func follow(ctx context.Context, client *horseracing.Client, s *store, w *walk, o options, stderr io.Writer) error {
 	fmt.Fprintln(stderr, "export: following new results, Ctrl-C stops")
 	for race, err := range client.Races.Follow(ctx, horseracing.FollowQuery{
@@ -233,6 +236,9 @@ func follow(ctx context.Context, client *horseracing.Client, s *store, w *walk, 
 		case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden):
 			return err // asking again would not help
 		case err != nil:
+			if _, unread := errors.AsType[*horseracing.DecodeError](err); unread {
+				w.unread = time.Now()
+			}
 			fmt.Fprintf(stderr, "export: %v; trying again\n", err)
 			continue
 		}

@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS walks (
 	floor INTEGER NOT NULL,    -- where the walk under way ends: since, or near the newest race of the walk before
 	cursor TEXT NOT NULL,      -- how far it has come
 	done INTEGER NOT NULL,     -- 1: it came to its end, but races may still be added above; 2: for good
-	newest INTEGER NOT NULL,   -- latest start among the races it saved
+	newest INTEGER NOT NULL,   -- latest start saved with no unread page before it; a later run begins a lookback before it
 	saved INTEGER NOT NULL,    -- races since it began at the top
 	PRIMARY KEY (tier_id, since, before)
 );`
@@ -79,6 +79,7 @@ type store struct {
 type walk struct {
 	tier                         horseracing.TierID
 	since, before, floor, newest time.Time
+	unread                       time.Time // when a page last could not be read; zero: all could
 	cursor                       horseracing.Cursor
 	saved                        int
 	done                         bool // for good
@@ -184,7 +185,10 @@ func (s *store) walk(ctx context.Context, tier horseracing.TierID, since, before
 const thisWalk = `tier_id = ? AND since = ? AND before = ?`
 
 // save stores races and the cursor behind them in one transaction, and returns
-// how many of the races were not there before.
+// how many of the races were not there before. The newest start, near which a
+// later run begins, stays where it is while an older page may be unread: until
+// a race comes that started a lookback after one was last told (a lookback, lest
+// clocks that differ matter).
 func (s *store) save(ctx context.Context, w *walk, races []horseracing.Race, cursor horseracing.Cursor) (added int, err error) {
 	newest := w.newest
 	err = s.transact(ctx, func(tx *sql.Tx) error {
@@ -202,7 +206,7 @@ func (s *store) save(ctx context.Context, w *walk, races []horseracing.Race, cur
 			if isNew {
 				added++
 			}
-			if races[i].StartTime.After(newest) {
+			if races[i].StartTime.After(newest) && races[i].StartTime.After(w.unread.Add(lookback)) {
 				newest = races[i].StartTime.Time
 			}
 		}
