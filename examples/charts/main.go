@@ -25,6 +25,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -122,7 +123,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		}
 		return nil
 	})
-	flags.IntVar(&o.newest, "newest", 2000, "only the `N` newest of them")
+	flags.IntVar(&o.newest, "newest", 2000, "draw at most `N` races, the newest of the tier")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -130,6 +131,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case flags.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.tier < 1:
+		err = errors.New("-tier must be at least 1")
 	case o.newest < 1:
 		err = errors.New("-newest must be at least 1")
 	}
@@ -231,7 +234,11 @@ func fromDatabase(ctx context.Context, o options) ([]race, error) {
 	if _, err := os.Stat(o.db); err != nil { // opening would create it
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", o.db+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
+	name, err := sqliteURI(o.db)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", name+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
 	if err != nil {
 		return nil, err
 	}
@@ -267,4 +274,17 @@ func fromDatabase(ctx context.Context, o options) ([]race, error) {
 		}
 	}
 	return races, rows.Err()
+}
+
+// sqliteURI names a file so that SQLite takes every character of its path as it stands.
+func sqliteURI(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") { // C:/...
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String(), nil
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -110,13 +111,19 @@ INSERT INTO races VALUES (1, 5, 1767225600000, 'Old Downs', 4, '1000000000000000
 INSERT INTO participants VALUES (1, 0, 71, 2, 30.5, 2), (1, 1, 72, 1, 29.5, 1), (2, 0, 73, NULL, 44, NULL);`
 
 func TestAnExportIsReadLikeTheService(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "races.sqlite")
-	db, err := sql.Open("sqlite", path)
+	path := filepath.Join(t.TempDir(), "a#b%41 c.sqlite") // any name will do
+	if runtime.GOOS != "windows" {
+		path = filepath.Join(t.TempDir(), "q?b#c%41.sqlite")
+	}
+	plain := filepath.Join(t.TempDir(), "races.sqlite")
+	db, err := sql.Open("sqlite", plain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
 	if _, err := db.Exec(exported); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Close(), os.Rename(plain, path)); err != nil {
 		t.Fatal(err)
 	}
 	day := func(d int) time.Time { return time.Date(2026, time.January, d, 0, 0, 0, 0, time.UTC) }
@@ -163,6 +170,7 @@ func TestFlagsAndErrors(t *testing.T) {
 		{"-format gif", 2, `unknown "gif"`},
 		{"-only pies", 2, `unknown "pies"`},
 		{"-newest 0", 2, "at least 1"},
+		{"-tier 0", 2, "-tier must be at least 1"},
 		{"-db no-such-file.sqlite", 1, "no-such-file.sqlite"},
 		{"", 1, "charts: "},
 	} {
