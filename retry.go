@@ -70,8 +70,9 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 }
 
 // retryBudget is a bucket of tokens that all calls of a client share. A retry
-// costs some, a success earns one: while most calls succeed there is always
-// enough, and in an outage the load soon falls to one attempt a call.
+// costs some, one that succeeds gives them back, and a success at once earns
+// one: faults at random leave enough, and in an outage the load soon falls to
+// one attempt a call.
 type retryBudget struct {
 	mu     sync.Mutex
 	tokens int
@@ -94,10 +95,15 @@ func (b *retryBudget) spend() bool {
 	return true
 }
 
-func (b *retryBudget) earn() {
+// earn takes note of a success, after that many attempts.
+func (b *retryBudget) earn(attempts int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tokens = min(b.tokens+1, budgetSize)
+	earned := 1
+	if attempts > 1 {
+		earned = retryCost
+	}
+	b.tokens = min(b.tokens+earned, budgetSize)
 }
 
 // do sends the request until an attempt is final. go-retryablehttp runs the
@@ -115,9 +121,11 @@ func (x *exchange) do(req *retryablehttp.Request) error {
 	_, err := x.loop.Do(req)
 	ended := req.Context().Err()
 	switch {
+	case x.answer != nil && err == nil && ended != nil && x.repeatable():
+		x.err = fmt.Errorf("%w after status %d", ended, x.answer.status)
 	case x.answer != nil && err == nil:
 		if !mayPass(x.answer.status) {
-			x.client.budget.earn()
+			x.client.budget.earn(x.attempts)
 		}
 		return nil
 	case x.answer != nil:

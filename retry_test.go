@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -275,6 +276,27 @@ func TestAnOutageDoesNotMultiplyLoad(t *testing.T) {
 	}
 }
 
+// Faults that come at random, and go with the next attempt, use nothing up.
+func TestRandomFaultsCostNoCalls(t *testing.T) {
+	for _, rate := range []float64{0.1, 0.2, 0.3} {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			s := play(func(req *http.Request) (*http.Response, error) {
+				if rng.Float64() < rate {
+					return answer(503, "")(req)
+				}
+				return answer(200, "[]")(req)
+			})
+			c := s.client(t, horseracing.WithRetry(horseracing.Retry{Max: 10}))
+			for i := range 5000 {
+				if _, err := c.Races.Open(t.Context()); err != nil {
+					t.Fatalf("call %d with %.0f %% faults: %v", i, 100*rate, err)
+				}
+			}
+		})
+	}
+}
+
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	cause := errors.New("the user left")
 	for name, test := range map[string]struct {
@@ -331,14 +353,9 @@ func TestTheContextEndsAReadWhereverItIs(t *testing.T) {
 			<-req.Context().Done()
 			return nil, errReset
 		},
-		"within the body": func(req *http.Request) (*http.Response, error) {
-			return stream(200, -1, func() io.Reader {
-				return readerFunc(func([]byte) (int, error) {
-					<-req.Context().Done()
-					return 0, errReset
-				})
-			})(req)
-		},
+		"within the body":                 hangingBody(200),
+		"within the body of a failure":    hangingBody(503),
+		"within the body of a rate limit": hangingBody(429),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -369,6 +386,29 @@ func TestTheContextEndsAReadWhereverItIs(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// What refuses for good says so, whenever the context ended.
+func TestTheContextHidesNoRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := play(hangingBody(404)).client(t).Races.Open(ctx); !errors.Is(err, horseracing.ErrNotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// hangingBody answers with a body that does not come.
+func hangingBody(status int) step {
+	return func(req *http.Request) (*http.Response, error) {
+		return stream(status, -1, func() io.Reader {
+			return readerFunc(func([]byte) (int, error) {
+				<-req.Context().Done()
+				return 0, errReset
+			})
+		})(req)
 	}
 }
 
