@@ -24,7 +24,7 @@ const (
 // that the types of this package know: the service has changed, or the
 // interface document does not tell the whole story. Reading goes on regardless.
 type Drift struct {
-	Route string // method and path with its placeholders: GET /api/v1/races/open
+	Route string // the path with its placeholders: /api/v1/races/open
 	Path  string // of the member: "[].info.weather" in an array of races, "info.weather" in a single one
 	Kind  DriftKind
 }
@@ -137,7 +137,7 @@ func objectOf(t reflect.Type, op operation, path string) *object {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	o := &object{route: op.String(), path: path, index: map[string]int{}}
+	o := &object{route: op.route, path: path, index: map[string]int{}}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || name == "-" {

@@ -156,8 +156,8 @@ func ExampleWithDriftHandler() {
 	races, err := client.Races.Open(context.Background())
 	fmt.Println(len(races), err) // reading goes on regardless
 	// Output:
-	// level=WARN msg="the service has changed" kind=unknown_field route="GET /api/v1/races/open" path=[].info.weather
-	// level=WARN msg="the service has changed" kind=missing_field route="GET /api/v1/races/open" path=[].registration_deadline
+	// level=WARN msg="the service has changed" kind=unknown_field route=/api/v1/races/open path=[].info.weather
+	// level=WARN msg="the service has changed" kind=missing_field route=/api/v1/races/open path=[].registration_deadline
 	// 2 <nil>
 }
 
@@ -174,8 +174,8 @@ func ExampleWithDriftHandler_test() {
 		t.Errorf("%v", err)
 	}
 	// Output:
-	// FAIL: GET /api/v1/races/open: unknown_field [].info.weather
-	// FAIL: GET /api/v1/races/open: missing_field [].registration_deadline
+	// FAIL: /api/v1/races/open: unknown_field [].info.weather
+	// FAIL: /api/v1/races/open: missing_field [].registration_deadline
 }
 
 // changedService answers with a member that is new, and without one that is documented.
