@@ -184,8 +184,9 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 	if err != nil {
 		return false, err
 	}
-	if r.MainRaceID != race { // another race's participants would tell nothing
+	in := slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == horse })
+	if r.MainRaceID != race && !(in && r.MainRaceID == 0) { // another race's participants would tell nothing
 		return false, raceOperation(race).undecodable("/0/main_race_id", 0, fmt.Errorf("asked for race %d, got %d", race, r.MainRaceID))
 	}
-	return slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == horse }), nil
+	return in, nil
 }

@@ -256,6 +256,8 @@ func TestRegisteredTrustsOnlyTheRaceThatWasAskedFor(t *testing.T) {
 		{`[{"main_race_id":5,"participants":[{"number":8}]}]`, false, false},
 		{`[{"main_race_id":5,"participants":[]}]`, false, false},
 		{`[{"main_race_id":6,"participants":[{"number":7}]}]`, false, true},
+		{`[{"participants":[{"number":7}]}]`, true, false},
+		{`[{"participants":[{"number":8}]}]`, false, true},
 		{`[]`, false, true},
 	} {
 		got, err := answering(t, test.body).Races.Registered(t.Context(), 5, 7)
