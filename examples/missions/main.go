@@ -46,12 +46,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("missions", flag.ContinueOnError)
 	flags.Int64Var((*int64)(&o.horse), "horse", 0, "the `NUMBER` of the horse")
 	flags.IntVar(&o.rows, "rows", 10, "how many `RACES` to show at most")
-	flags.Func("hippodromes", "the `NAMES` of the hippodrome types 0, 1, 2, ..., separated by commas", func(names string) error {
+	flags.Func("hippodromes", "the `NAMES` of the hippodrome types 0, 1, 2, ..., separated by commas; empty: unknown", func(names string) error {
 		o.hippodromes = strings.Split(names, ",")
+		for i, name := range o.hippodromes {
+			o.hippodromes[i] = strings.TrimSpace(name)
+		}
 		return nil
 	})
 	if status, ok := program.Parse(flags, usage, args, stderr); !ok {
 		return status
+	}
+	if o.rows < 1 {
+		fmt.Fprintln(stderr, "missions: -rows must be at least 1 (see missions -h)")
+		return 2
 	}
 	return program.Exit(ctx, "missions", show(ctx, o, stdout), stderr)
 }
@@ -59,7 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type options struct {
 	horse       horseracing.HorseNumber // zero: the service's
 	rows        int
-	hippodromes []string // names of the types, by number
+	hippodromes []string // names of the types, by number; empty: unknown
 }
 
 func show(ctx context.Context, o options, w io.Writer) error {
@@ -109,7 +116,7 @@ func showMissions(w io.Writer, horse *horseracing.Horse, missions []horseracing.
 func showRaces(w io.Writer, ranked []candidate, rows int, now time.Time) error {
 	title := fmt.Sprintf("Races that serve them: %d", len(ranked))
 	table := program.NewTable(w, title, "RACE", "CLOSES IN", "NAME", "HIPPODROME", "FURLONGS", "FEE (TOKENS)", "XP", "SUGAR", "SERVES")
-	for _, c := range ranked[:max(0, min(rows, len(ranked)))] {
+	for _, c := range ranked[:min(rows, len(ranked))] {
 		table.Row(c.race.MainRaceID, program.Left(now, c.race.RegistrationDeadline.Time), c.race.Info.Name, c.race.Info.HippodromeType,
 			c.race.Length, program.Tokens(c.race.EntryFee), fmt.Sprintf("%.0f", c.xp), fmt.Sprintf("%.0f", c.sugar), strings.Join(c.serves, ", "))
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +51,50 @@ func TestCtrlCEndsIt(t *testing.T) { programtest.ExpectInterruptible(t, "-horse"
 
 func TestItExplainsItself(t *testing.T) {
 	programtest.ExpectUsage(t, "-horse", "-rows", "-hippodromes", "HORSERACING_API_KEY")
+	for _, rows := range []string{"0", "-3"} {
+		programtest.Run(t, nil, "-rows", rows).ExpectSentence(t, 2, "-rows")
+	}
+}
+
+func TestHippodromesAreNamedByTheirPlaceInTheList(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	horse := horseracing.HorseNumber(0)
+	kind := 0 // the type of hippodrome that its mission asks for
+	for _, number := range fake.Horses(0) {
+		record, err := fake.Client().Horses.Missions(t.Context(), number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range record.Missions {
+			if m.Mission == horseracing.MissionKindRunAllOnZHippodrome && !m.Completed && m.Hippodrome != nil {
+				horse, kind = number, *m.Hippodrome
+			}
+		}
+	}
+	if horse == 0 {
+		t.Fatal("no horse has a mission that asks for a hippodrome: the test shows nothing")
+	}
+	list := func(name string) string { return strings.Repeat("x,", kind) + name }
+	for _, test := range []struct{ names, want string }{
+		{list("Oval"), "races on Oval"},
+		{list(" Oval ,Straight"), "races on Oval"},
+		{list(",Straight"), "cannot tell"},
+		{list("  "), "cannot tell"},
+	} {
+		r := programtest.Run(t, programtest.Environment(fake), "-horse", fmt.Sprint(horse), "-hippodromes", test.names)
+		var counts []string
+		for line := range strings.Lines(r.Stdout) {
+			for _, text := range []string{"races on ", "cannot tell"} {
+				if _, after, found := strings.Cut(line, text); found {
+					counts = append(counts, text+strings.TrimRight(after, "\n"))
+				}
+			}
+		}
+		if !slices.Contains(counts, test.want) || len(slices.Compact(counts)) != 1 {
+			t.Errorf("%q: what counts is %q, want %q:\n%s", test.names, counts, test.want, r.Stdout+r.Stderr)
+		}
+	}
 }
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -130,10 +176,11 @@ func TestAMissionThatDoesNotTellWhatCountsIsNotGuessed(t *testing.T) {
 		{Mission: horseracing.MissionKindRunXFurlongRace},
 		{Mission: horseracing.MissionKindRunAllOnZHippodrome},
 		{Mission: horseracing.MissionKindRunAllOnZHippodrome, Hippodrome: new(-1)},
-		{Mission: horseracing.MissionKindRunAllOnZHippodrome, Hippodrome: new(1)}, // beyond the names given
+		{Mission: horseracing.MissionKindRunAllOnZHippodrome, Hippodrome: new(1)}, // not named
+		{Mission: horseracing.MissionKindRunAllOnZHippodrome, Hippodrome: new(2)}, // beyond the names given
 		{Mission: "unseen"},
 	} {
-		if d := demandOf(&m, []string{"Grass"}); d.metBy(&race) || d.String() != "cannot tell" {
+		if d := demandOf(&m, []string{"Grass", ""}); d.metBy(&race) || d.String() != "cannot tell" {
 			t.Errorf("%s: %v", m.Mission, d)
 		}
 	}

@@ -34,7 +34,7 @@ func demandOf(m *horseracing.HorseMission, hippodromes []string) demand {
 		}
 		d.furlongs = *m.Furlongs
 	case horseracing.MissionKindRunAllOnZHippodrome:
-		if m.Hippodrome == nil || *m.Hippodrome < 0 || *m.Hippodrome >= len(hippodromes) {
+		if m.Hippodrome == nil || *m.Hippodrome < 0 || *m.Hippodrome >= len(hippodromes) || hippodromes[*m.Hippodrome] == "" {
 			return demand{}
 		}
 		d.hippodrome = hippodromes[*m.Hippodrome]
