@@ -67,11 +67,12 @@ var headers = []string{"closes in", "race", "fee", "places", "levels", "length",
 // numeric tells which columns are aligned to the right.
 var numeric = []bool{true, true, true, true, true, true, false, false, false}
 
-func cells(r horseracing.Race, now time.Time) []string {
+// cells are a race's row, its fee with at most so many decimals.
+func cells(r horseracing.Race, now time.Time, decimals int) []string {
 	return []string{
 		left(r.RegistrationDeadline.Sub(now)),
 		strconv.FormatInt(int64(r.MainRaceID), 10),
-		fee(r.EntryFee),
+		fee(r.EntryFee, decimals),
 		places(r),
 		levels(r),
 		fmt.Sprintf("%d fur", r.Length),
@@ -98,19 +99,25 @@ func left(d time.Duration) string {
 	return fmt.Sprintf("%ds", s)
 }
 
-// fee writes an entry fee in whole tokens of 10^18, with up to four decimals:
-// exact where they suffice, else cut and marked. The arithmetic is on digits.
-func fee(n horseracing.BigInt) string {
+// A token is 10^18 units. All its decimals are exact; a glance takes in four.
+const (
+	allDecimals = 18
+	fewDecimals = 4
+)
+
+// fee writes an entry fee in whole tokens, with at most so many decimals: exact
+// where they suffice, else cut and marked. The arithmetic is on digits.
+func fee(n horseracing.BigInt, decimals int) string {
 	if n.IsZero() {
 		return "free"
 	}
-	whole, fraction, _ := strings.Cut(n.Decimal(18), ".")
+	whole, fraction, _ := strings.Cut(n.Decimal(allDecimals), ".")
 	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}
 	rest := ""
-	if len(fraction) > 4 {
-		fraction, rest = strings.TrimRight(fraction[:4], "0"), "…"
+	if len(fraction) > decimals {
+		fraction, rest = strings.TrimRight(fraction[:decimals], "0"), "…"
 	}
 	if fraction == "" && rest == "" {
 		return whole
@@ -158,12 +165,12 @@ func printable(s string) string {
 	}, s)
 }
 
-// print writes a plain table.
+// print writes a plain table, its fees exact: programs read it, too.
 func (b board) print(out io.Writer, now time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.ToUpper(strings.Join(headers, "\t")))
 	for _, r := range b.sorted(now) {
-		fmt.Fprintln(w, strings.Join(cells(r, now), "\t"))
+		fmt.Fprintln(w, strings.Join(cells(r, now, allDecimals), "\t"))
 	}
 	fmt.Fprintln(w)
 	return w.Flush()
@@ -265,7 +272,7 @@ func (s screen) content() string {
 			return style
 		})
 	for _, r := range races {
-		t.Row(cells(r, s.now)...)
+		t.Row(cells(r, s.now, fewDecimals)...)
 	}
 	content := lipgloss.JoinVertical(lipgloss.Left, title, t.Render(), last)
 	if s.width > 0 {

@@ -76,6 +76,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case o.interval <= 0:
 		fmt.Fprintln(stderr, "board: -interval must be positive (see board -h)")
 		return 2
+	case o.level < 0:
+		fmt.Fprintln(stderr, "board: -level cannot be negative (see board -h)")
+		return 2
 	}
 
 	switch err := show(ctx, o, stdout, stderr); {

@@ -146,8 +146,18 @@ func TestFee(t *testing.T) {
 		"1000000000000000000000":    "1,000",
 		"1234567000000000000000000": "1,234,567",
 	} {
-		if got := fee(tokens(t, digits)); got != want {
+		if got := fee(tokens(t, digits), fewDecimals); got != want {
 			t.Errorf("fee(%s) = %q, want %q", digits, got, want)
+		}
+	}
+	for digits, want := range map[string]string{
+		"0":                         "free",
+		"1":                         "0.000000000000000001",
+		"5000000000000000001":       "5.000000000000000001",
+		"1234567500000000000000000": "1,234,567.5",
+	} {
+		if got := fee(tokens(t, digits), allDecimals); got != want {
+			t.Errorf("fee(%s) in full = %q, want %q", digits, got, want)
 		}
 	}
 }
@@ -178,6 +188,11 @@ func TestWithoutATerminalItPrintsAPlainTable(t *testing.T) {
 	}
 	if strings.Contains(stdout.String(), "\x1b") {
 		t.Error("the plain table has escape sequences")
+	}
+	for _, r := range races {
+		if whole := strings.ReplaceAll(stdout.String(), ",", ""); !strings.Contains(whole, " "+r.EntryFee.Decimal(18)+" ") {
+			t.Errorf("the plain table lacks the fee of %s units:\n%s", r.EntryFee, stdout.String())
+		}
 	}
 }
 
@@ -296,6 +311,7 @@ func TestFlagsAndErrors(t *testing.T) {
 	}{
 		{"-h", 0, "Usage: board"},
 		{"-level high", 2, "-level"},
+		{"-level -3", 2, "-level cannot be negative"},
 		{"now", 2, "unexpected argument"},
 		{"", 1, "board: "},
 		{"-watch", 1, "board: "},
