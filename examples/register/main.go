@@ -92,8 +92,8 @@ func register(ctx context.Context, service *program.Service, o options, w io.Wri
 	now := time.Now()
 	race := o.rules.pick(open, horse, now)
 	if race == nil {
-		return fmt.Errorf("none of the %d open races fits: one must take horse #%d (level %d), cost at most %s tokens and meet the other rules",
-			len(open), horse.Number, horse.Level, program.Tokens(o.rules.maxFee))
+		return fmt.Errorf("none of the %d open races fits: one must take horse #%d (level %d), cost at most %s and meet the other rules",
+			len(open), horse.Number, horse.Level, program.Price(o.rules.maxFee))
 	}
 	if err := show(w, horse, race, now); err != nil {
 		return err
@@ -112,7 +112,7 @@ func register(ctx context.Context, service *program.Service, o options, w io.Wri
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nRegistered: horse #%d runs in race %d. Paid: %s tokens.\n", o.horse, race.MainRaceID, program.Tokens(race.EntryFee))
+	fmt.Fprintf(w, "\nRegistered: horse #%d runs in race %d. Paid: %s.\n", o.horse, race.MainRaceID, program.Price(race.EntryFee))
 	return nil
 }
 
@@ -125,6 +125,6 @@ func show(w io.Writer, horse *horseracing.Horse, race *horseracing.Race, now tim
 	table.Row("places", fmt.Sprintf("%d of %d taken", len(race.Participants), race.Places))
 	table.Row("starts", race.StartTime.Format("2006-01-02 15:04 UTC"))
 	table.Row("closes in", program.Left(now, race.RegistrationDeadline.Time))
-	table.Row("entry fee", program.Tokens(race.EntryFee)+" tokens")
+	table.Row("entry fee", program.Price(race.EntryFee))
 	return table.End()
 }

@@ -54,7 +54,7 @@ func TestItRegistersOnceWithYes(t *testing.T) {
 	if len(paid) != 1 || paid[0].Horse != 1 || paid[0].User != 0 {
 		t.Fatalf("registrations: %v", paid)
 	}
-	if !strings.Contains(r.Stdout, "Paid: "+program.Tokens(paid[0].Fee)+" tokens.") {
+	if !strings.Contains(r.Stdout, "Paid: "+program.Price(paid[0].Fee)+".") {
 		t.Errorf("does not say what was paid, %s:\n%s", paid[0].Fee, r.Stdout)
 	}
 	if strings.Contains(r.Stdout, string(fake.UserKey(0))) {
@@ -109,7 +109,7 @@ func TestItGoesOnAskingWhileTheServiceIsDown(t *testing.T) {
 			horseracingtest.Fault{Path: registerPath, ResetAfter: true},
 			horseracingtest.Fault{Method: http.MethodGet, Path: "/api/v1/races/9000", Status: http.StatusServiceUnavailable, Times: 50})
 		text, err := register(t.Context())
-		if err != nil || !strings.Contains(text, "Cannot ask (") || !strings.Contains(text, "Registered: ") {
+		if err != nil || !strings.Contains(text, "Cannot ask (") || !strings.Contains(text, "Registered: horse #1 runs in race 9000. Paid: 1 token.") {
 			t.Errorf("%v\n%s", err, text)
 		}
 		if paid, sent := len(fake.Registrations()), sentTo(fake, http.MethodPost, "/"); paid != 1 || sent != 1 {

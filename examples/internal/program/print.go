@@ -54,6 +54,14 @@ const tokenPlaces = 18
 // Tokens returns an amount in whole tokens, exactly.
 func Tokens(amount horseracing.BigInt) string { return amount.Decimal(tokenPlaces) }
 
+// Price returns an amount in whole tokens with the word, exactly.
+func Price(amount horseracing.BigInt) string {
+	if tokens := Tokens(amount); tokens != "1" {
+		return tokens + " tokens"
+	}
+	return "1 token"
+}
+
 var tokensForm = regexp.MustCompile(`^[0-9]{1,60}(\.[0-9]{1,18})?$`)
 
 // ParseTokens is the inverse of Tokens, for amounts that are not negative.

@@ -33,6 +33,15 @@ func TestParseTokensReadsWhatTokensWrites(t *testing.T) {
 	}
 }
 
+func TestPriceIsAReadersWord(t *testing.T) {
+	for text, want := range map[string]string{"0": "0 tokens", "1": "1 token", "1.0": "1 token", "0.1": "0.1 tokens", "11": "11 tokens"} {
+		amount, err := ParseTokens(text)
+		if got := Price(amount); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
 func TestLeftIsForReaders(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
