@@ -80,7 +80,7 @@ func ExampleRacesService_Follow_exactlyOnce() {
 		}
 		for race, err := range fake.Client().Races.Follow(context.Background(), query) {
 			if err != nil {
-				continue
+				continue // log it; past a DecodeError newest is no place to resume from, see Follow
 			}
 			if insert(race) {
 				fmt.Println("race", race.MainRaceID)

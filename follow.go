@@ -43,16 +43,18 @@ const (
 // A poll that fails is yielded as a nil race with the error, and polling goes
 // on where it stopped, after waits that grow to five minutes (or Interval, where
 // that is longer) and honour a Retry-After of up to an hour. Nothing is lost by
-// it. A page that cannot be read twice (a [*DecodeError]) does not hold up what
-// is newer: that is handed out, and every poll reads on down to the page, and
-// yields its error, until it can be read. A [*TieOverflowError] is yielded once
+// it. A page that twice could not be read (a [*DecodeError]) does not hold up
+// what is newer: that is handed out, and every poll reads on down to the page,
+// and yields its error, until it can be read. A [*TieOverflowError] is yielded once
 // for its instant and costs no wait. ErrInvalidArgument ends the loop.
 //
 // Every race comes exactly once within one range loop, and at least once across
 // processes if each resumes early enough: store the start of the newest race
-// handled, set Since to Lookback before it, and expect to see races again. To
-// handle each exactly once, let a database refuse the second: store the race's
-// MainRaceID as a unique key in the transaction that does the work.
+// handled, set Since to Lookback before it, and expect to see races again. As
+// long as polls yield a *DecodeError, keep the start from before the first one:
+// newer races come past the page that cannot be read. To handle each exactly
+// once, let a database refuse the second: store the race's MainRaceID as a unique
+// key in the transaction that does the work.
 //
 // Each range over the sequence follows anew. Nothing runs between its steps.
 func (s *RacesService) Follow(ctx context.Context, q FollowQuery) iter.Seq2[*Race, error] {
@@ -168,8 +170,8 @@ func (f *follower) isKnown(r *Race) bool {
 }
 
 // read goes through races, newest first, until each says that it is enough.
-// What fails is tried again from where it failed; but a page that cannot be
-// read twice, and may never be, ends it below what came before that page.
+// What fails is tried again from where it failed; but a page that twice
+// could not be read, and may never be, ends it below what came before that page.
 func (f *follower) read(ctx context.Context, from, to time.Time, each func(*Race) bool) bool {
 	pager := f.races.Results(ResultsQuery{Tier: f.tier, Since: from, Before: to})
 	n, failedAt := 0, 0
