@@ -21,15 +21,16 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
+	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 func main() {
 	var c crawl
-	flag.IntVar(&c.tier, "tier", 0, "tier `id`; 0: the service's default, Omega")
-	flag.Func("since", "read races that start at this `time` or later, like 2026-05-01 or 2026-05-01T12:00:00Z (default: 30 days before -before)", parseTime(&c.since))
+	flag.IntVar(&c.tier, "tier", int(horseracing.TierOmega), "tier `id`")
+	flag.Func("since", "read races that start at this `time` or later, like 2026-05-01 or 2026-05-01T12:00:00Z (default: the first of the month before that of -before)", parseTime(&c.since))
 	flag.Func("before", "read races that start before this `time` (default: now)", parseTime(&c.before))
-	flag.StringVar(&c.out, "out", "history", "`folder` for the files, a path or gs://bucket/folder")
+	flag.StringVar(&c.out, "out", "history", "`folder` for the files, a path or gs://bucket/folder; a month's file is replaced only by a run that covers what it holds")
 	flag.DurationVar(&c.window, "window", 24*time.Hour, "length of a window at first; the runner may cut it further")
 	flag.IntVar(&c.concurrency, "concurrency", 2, "pages that each window has in flight")
 	flag.Float64Var(&c.perSecond, "rate", 0, "requests per second of each worker process; 0: no limit")
@@ -50,14 +51,22 @@ func main() {
 		os.Exit(130)
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "beam: %s\n", cause(err))
+		if _, ok := errors.AsType[usageError](err); ok {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }
 
+// A usageError is a mistake on the command line.
+type usageError string
+
+func (e usageError) Error() string { return string(e) + " (see -h)" }
+
 // run completes c, starts the fake where one is needed, and runs the pipeline.
 func run(ctx context.Context, c crawl) error {
 	if flag.NArg() > 0 {
-		return fmt.Errorf("there are no arguments, but %q is one (see -h)", flag.Arg(0))
+		return usageError(fmt.Sprintf("there are no arguments, but %q is one", flag.Arg(0)))
 	}
 	now := time.Now()
 	if os.Getenv("HORSERACING_BASE_URL") == "" && os.Getenv("HORSERACING_API_KEY") == "" && inProcess() {
@@ -73,9 +82,12 @@ func run(ctx context.Context, c crawl) error {
 		c.before = now
 	}
 	if c.since.IsZero() {
-		c.since = c.before.AddDate(0, 0, -30)
+		c.since = defaultSince(c.before)
 	}
 	if err := c.check(); err != nil {
+		return err
+	}
+	if err := c.claim(ctx); err != nil {
 		return err
 	}
 

@@ -22,13 +22,13 @@ type crawl struct {
 func (c crawl) check() error {
 	switch {
 	case !c.since.Before(c.before):
-		return fmt.Errorf("-since %s is not before -before %s", c.since.Format(time.RFC3339), c.before.Format(time.RFC3339))
+		return usageError(fmt.Sprintf("-since %s is not before -before %s", c.since.Format(time.RFC3339), c.before.Format(time.RFC3339)))
 	case c.window < time.Minute:
-		return fmt.Errorf("-window %v is less than a minute", c.window)
-	case c.tier < 0 || c.concurrency < 1 || c.perSecond < 0:
-		return fmt.Errorf("-tier and -rate cannot be negative, and -concurrency is at least 1")
+		return usageError(fmt.Sprintf("-window %v is less than a minute", c.window))
+	case c.tier < 1 || c.concurrency < 1 || c.perSecond < 0:
+		return usageError("-tier and -concurrency are at least 1, and -rate cannot be negative")
 	case c.out == "":
-		return fmt.Errorf("-out is empty")
+		return usageError("-out is empty")
 	}
 	return nil
 }

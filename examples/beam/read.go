@@ -20,7 +20,7 @@ func init() {
 
 // A Span is what is to be read: the finished races of a tier that start in [Since, Before).
 type Span struct {
-	Tier          int   // zero: the service's default
+	Tier          int
 	Since, Before int64 // milliseconds since the Unix epoch
 }
 
