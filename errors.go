@@ -52,7 +52,7 @@ type APIError struct {
 	proxied bool // an HTML answer to a GET with a body
 }
 
-// Error names the operation, the status, the service's words and what to do.
+// Error names the operation, the status, the service's words and, where that is known, what to do.
 func (e *APIError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: status %d", e.Method, e.Route, e.StatusCode)

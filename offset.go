@@ -194,7 +194,7 @@ func (w *offsetWalk[T]) checkHeeded(at int64, page []entry[T]) error {
 	// As long as the top, for behind an offset a short listing shows less of it.
 	same := again > len(w.shown)/2 && len(page) >= len(w.shown)
 	if newest < w.newest || newest == w.newest && !same { // many may share the newest start
-		w.proven, w.evidence = w.proven || at > 0, 0
+		w.proven, w.evidence = true, 0
 		return nil
 	}
 	w.newest, w.shown = newest, page
