@@ -45,8 +45,8 @@ func TestByDefaultAReadIsTriedFourTimesWithShortWaits(t *testing.T) {
 				longest[i] = max(longest[i], wait)
 			}
 		}
-		for i, want := range []time.Duration{200, 400, 800} {
-			if want *= time.Millisecond; longest[i] > want || longest[i] < want*8/10 {
+		for i, want := range []time.Duration{200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
+			if longest[i] > want || longest[i] < want*8/10 {
 				t.Errorf("of a hundred waits before retry %d the longest was %v, want up to %v", i+1, longest[i], want)
 			}
 		}
