@@ -77,7 +77,7 @@ func TestErrorTexts(t *testing.T) {
 		{owned, answer(403, "<h1>403 Forbidden</h1>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
 		{owned, answer(403, "\n<head><title>no</title></head>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
 		{owned, answer(403, "<?xml version='1.0'?><html>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
-		{owned, answer(403, "<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
+		{owned, answer(403, "\n<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"},
 		{owned, answer(403, "<Error>no</Error>", "Content-Type: text/xml"), "GET /api/v1/horses/user: status 403 Forbidden: <Error>no</Error>; the key is not allowed to do this"},
 		{owned, answer(403, `{"message":"no"}`), "GET /api/v1/horses/user: status 403 Forbidden: no; the key is not allowed to do this"},
 		{openRaces, answer(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page; the key is not allowed to do this"},

@@ -210,7 +210,7 @@ func (x *exchange) apiError() *APIError {
 		e.Message = "to " + x.secrets.scrub(origin(x.client.base, a.header.Get("Location")))
 	case words != "":
 		e.Message = x.secrets.scrubBeginning(words, maxErrorBody, false)
-	case looksLikeHTML(a.body), strings.HasPrefix(text, "<") && strings.HasPrefix(a.header.Get("Content-Type"), "text/html"):
+	case looksLikeHTML(a.body), strings.HasPrefix(strings.TrimSpace(text), "<") && strings.HasPrefix(a.header.Get("Content-Type"), "text/html"):
 		e.Message = "an HTML page"
 		e.proxied = x.op.isRead() && x.op.body != nil &&
 			(a.status == http.StatusBadRequest || a.status == http.StatusForbidden || a.status == http.StatusLengthRequired)
