@@ -423,3 +423,22 @@ func manyMembers(n int) string {
 	}
 	return b.String() + `"v2":true`
 }
+
+// Also where it is a member that a type reads by itself.
+func TestADecodeErrorTellsAboutWhereTheAnswerIsWrong(t *testing.T) {
+	long := strings.Repeat(" ", 500)
+	for _, body := range []string{
+		`[{"name":"a",` + long + `"turf":"wrong"},` + long + `{"name":"b"}]`,
+		`[{"name":"a",` + long + `"additional_prizes":[{"additional_token":1,"additional_treasury_token":"wrong"}]},` + long + `{"name":"b"}]`,
+		`[{"name":"a",` + long + `"turf":wrong},` + long + `{"name":"b"}]`,
+	} {
+		_, err := play(answer(200, body)).client(t).Tournaments.Open(t.Context())
+		d, ok := errors.AsType[*horseracing.DecodeError](err)
+		if !ok {
+			t.Fatalf("got %v", err)
+		}
+		if away := int64(strings.Index(body, "wrong")) - d.Offset; away < -20 || away > 60 {
+			t.Errorf("%v: told at %d, %d bytes away", err, d.Offset, away)
+		}
+	}
+}

@@ -52,8 +52,8 @@ func (b BigInt) String() string {
 
 // Decimal returns the value divided by 10^places, exactly and without trailing
 // zeros: 1234500000000000000 at 18 places is "1.2345". With places of zero or
-// less it is String; more than a thousand count as that. In which unit the service counts is not shown in the
-// interface document (section 2.6).
+// less it is String; more than a thousand count as a thousand. In which unit the
+// service counts is not shown in the interface document (section 2.6).
 func (b BigInt) Decimal(places int) string {
 	text := b.String()
 	if places <= 0 {

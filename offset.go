@@ -99,7 +99,10 @@ func (w *offsetWalk[T]) restart() {
 
 func (w *offsetWalk[T]) take() (entry[T], bool) {
 	if len(w.ready) == 0 {
-		err := cmp.Or(w.ignored, w.failed[w.want])
+		err := w.failed[w.want]
+		if err == nil && !slices.Contains(w.asked, w.want) { // else the page before is on its way
+			err = w.ignored
+		}
 		return entry[T]{err: err}, err != nil
 	}
 	e := w.ready[0]

@@ -3,6 +3,7 @@ package horseracing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -105,6 +106,52 @@ func TestOffsetWalkMissesNothingThatStays(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Also where reading ahead finds that the body of one request was ignored.
+func TestAnErrorByOffsetComesAfterWhatLiesBeforeIt(t *testing.T) {
+	page := func(at int64) (entries []entry[int]) {
+		for n := at; n < at+pageSize; n++ {
+			entries = append(entries, entry[int]{start: 1000 - n, id: uint64(n + 1)})
+		}
+		return entries
+	}
+	for _, failure := range []error{errBroken, fmt.Errorf("another tier: %w", ErrBodyIgnored)} {
+		w := newOffsetWalk[int](operation{}, 0, Cursor{}, 3)
+		take := func() (n int, err error) {
+			for {
+				e, ok := w.take()
+				if !ok || e.err != nil {
+					return n, e.err
+				}
+				n++
+			}
+		}
+		var asked []int64
+		ask := func() {
+			for len(asked) < 4 {
+				at, ok := w.next()
+				if !ok {
+					return
+				}
+				asked = append(asked, at)
+				if at == 0 {
+					_ = w.learn(0, page(0))
+				}
+			}
+		}
+		if ask(); !slices.Equal(asked, []int64{0, 9, 18, 27}) {
+			t.Fatalf("asks %v", asked)
+		}
+		w.fail(18, failure)
+		if n, err := take(); n != 10 || err != nil {
+			t.Errorf("%v: %d entries, then %v, although the page before is on its way", failure, n, err)
+		}
+		_ = w.learn(9, page(9))
+		if n, err := take(); n != 9 || !errors.Is(err, failure) {
+			t.Errorf("%v: %d entries, then %v", failure, n, err)
+		}
+	}
 }
 
 func collectAnyOrder(t failer, p *Pager[Race]) (ids []int64) {
