@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -51,9 +53,77 @@ func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
 // LogValue logs a summary: a body may echo keys.
 func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
+// operation is one operation of the service, and how its answer is read.
+type operation struct {
+	method          string
+	route           string // the path, with a {placeholder} for the id
+	id              any    // HorseNumber, RaceID or TournamentID for the placeholder
+	body            any
+	custom          bool   // by Do: nothing is documented, and raw and query are used as they are
+	raw             string // the path, escaped
+	query           string
+	emptyIsNotFound bool   // null or an empty array means that there is no such thing
+	objectOrArray   bool   // an object may stand for an array of one
+	hint            string // what to do when the outcome of a write is unknown
+}
+
+func (op operation) String() string { return op.method + " " + op.route }
+
+func (op operation) documented() bool { return !op.custom }
+
+func (op operation) isRead() bool { return op.method == http.MethodGet }
+
+func (op operation) invalid(problem string) error {
+	return fmt.Errorf("%v: %w: %s", op, ErrInvalidArgument, problem)
+}
+
+func (op operation) notFound() error {
+	return fmt.Errorf("%v: %w: the answer is empty", op, ErrNotFound)
+}
+
+func (op operation) undecodable(field string, offset int64, err error) error {
+	return &DecodeError{Method: op.method, Route: op.route, Field: field, Offset: offset, Err: err}
+}
+
+// path returns the operation's path, decoded and escaped.
+func (op operation) path() (path, escaped string, err error) {
+	if op.custom {
+		path, err = url.PathUnescape(op.raw)
+		return path, op.raw, err
+	}
+	if op.id == nil {
+		return op.route, op.route, nil
+	}
+	var id string
+	switch v := op.id.(type) {
+	case HorseNumber:
+		if v <= 0 {
+			return "", "", op.invalid("the horse number is not positive")
+		}
+		id = strconv.FormatInt(int64(v), 10)
+	case RaceID:
+		if v <= 0 {
+			return "", "", op.invalid("the race id is not positive")
+		}
+		id = strconv.FormatInt(int64(v), 10)
+	case TournamentID:
+		if id = string(v); id == "" || id == "." || id == ".." || hasControl(id) {
+			return "", "", op.invalid("the tournament id is empty, a dot segment, or holds control characters")
+		}
+	}
+	before, _, _ := strings.Cut(op.route, "{")
+	return before + id, before + url.PathEscape(id), nil
+}
+
+// hasDotSegment reports whether a path walks: servers on the way resolve . and ..
+func hasDotSegment(path string) bool {
+	segments := strings.Split(path, "/")
+	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
+}
+
 // one calls an operation that answers with an object.
-func one[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*T, error) {
-	op.single = true
+func getOne[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*T, error) {
+	op.emptyIsNotFound = true
 	var value T
 	if _, err := c.call(ctx, op, &value, opts); err != nil {
 		return nil, err
@@ -62,7 +132,7 @@ func one[T any](ctx context.Context, c *Client, op operation, opts []CallOption)
 }
 
 // list calls an operation that answers with an array.
-func list[T any](ctx context.Context, c *Client, op operation, opts []CallOption) ([]T, error) {
+func getList[T any](ctx context.Context, c *Client, op operation, opts []CallOption) ([]T, error) {
 	var values []T
 	if _, err := c.call(ctx, op, &values, opts); err != nil {
 		return nil, err
@@ -113,7 +183,7 @@ func (c *Client) call(ctx context.Context, op operation, into any, opts []CallOp
 	}
 	req, err := x.newRequest(ctx)
 	if err == nil {
-		err = x.do(req)
+		err = x.send(req)
 	}
 	if err == nil {
 		err = x.read(into)
@@ -122,7 +192,7 @@ func (c *Client) call(ctx context.Context, op operation, into any, opts []CallOp
 		*x.config.capture = x.response(err)
 	}
 	if err != nil {
-		return 0, x.judge(err)
+		return 0, x.markOutcome(err)
 	}
 	if c.drift != nil && into != nil {
 		c.drift.check(ctx, op, x.secrets, x.answer.body, into)

@@ -118,13 +118,13 @@ func (op operation) decode(body []byte, into any) error {
 	target := reflect.ValueOf(into).Elem()
 	isList := target.Kind() == reflect.Slice && target.Type().Elem().Kind() != reflect.Uint8
 	inside, isArray := bytes.CutPrefix(body, []byte("["))
-	if isNothing := string(body) == "null" || isArray && string(bytes.TrimSpace(inside)) == "]"; isNothing && op.single {
+	if isNothing := string(body) == "null" || isArray && string(bytes.TrimSpace(inside)) == "]"; isNothing && op.emptyIsNotFound {
 		return op.notFound()
 	}
 	if objects := countObjects(body); op.documented() && objects > manyObjects+len(body)/minObject {
 		return op.undecodable("", 0, fmt.Errorf("%d objects in %d bytes are not what is documented", objects, len(body)))
 	}
-	if isList && op.either && body[0] == '{' {
+	if isList && op.objectOrArray && body[0] == '{' {
 		target.Set(reflect.MakeSlice(target.Type(), 1, 1))
 		target, isList = target.Index(0), false
 		into = target.Addr().Interface()

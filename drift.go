@@ -163,8 +163,8 @@ func objectOf(t reflect.Type, op operation, path string) *object {
 // isShown reports whether the interface document shows a member for an operation.
 func isShown(tag reflect.StructTag, op operation) bool {
 	where, limited := tag.Lookup("shown")
-	if !limited || op.either { // of these the document shows no answer at all
-		return !op.either
+	if !limited || op.objectOrArray { // of these the document shows no answer at all
+		return !op.objectOrArray
 	}
 	return slices.ContainsFunc(strings.Fields(where), func(part string) bool { return strings.Contains(op.route, part) })
 }

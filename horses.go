@@ -95,7 +95,7 @@ type HorseMission struct {
 // document, section 4.1). An empty answer is ErrNotFound.
 func (s *HorsesService) Get(ctx context.Context, number HorseNumber, opts ...CallOption) (*Horse, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/{horse_number}", id: number}
-	return one[Horse](ctx, s.client, op, opts)
+	return getOne[Horse](ctx, s.client, op, opts)
 }
 
 // Owned returns the horses of the user whose key is given (GET
@@ -109,7 +109,7 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 	op.body = struct {
 		UserKey UserKey `json:"user_key"`
 	}{key}
-	return list[Horse](ctx, s.client, op, opts)
+	return getList[Horse](ctx, s.client, op, opts)
 }
 
 // Missions returns the missions of one horse (GET
@@ -117,12 +117,12 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 // An empty answer is ErrNotFound.
 func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts ...CallOption) (*HorseMissions, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/missions/{horse_number}", id: number}
-	return one[HorseMissions](ctx, s.client, op, opts)
+	return getOne[HorseMissions](ctx, s.client, op, opts)
 }
 
 // OpenForBreeding returns all horses offered for breeding (GET
 // /api/v1/horses/breeding/open; interface document, section 4.4).
 func (s *HorsesService) OpenForBreeding(ctx context.Context, opts ...CallOption) ([]BreedingListing, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/breeding/open"}
-	return list[BreedingListing](ctx, s.client, op, opts)
+	return getList[BreedingListing](ctx, s.client, op, opts)
 }

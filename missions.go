@@ -93,5 +93,5 @@ func (c *MissionCatalogue) All() iter.Seq2[MissionPeriod, MissionTemplate] {
 // document, section 4.13).
 func (s *MissionsService) Catalogue(ctx context.Context, opts ...CallOption) (*MissionCatalogue, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/missions"}
-	return one[MissionCatalogue](ctx, s.client, op, opts)
+	return getOne[MissionCatalogue](ctx, s.client, op, opts)
 }

@@ -232,7 +232,7 @@ func (p *Pager[T]) fetch(ctx context.Context, at int64) answered[T] {
 	l := &p.listing
 	op := l.op
 	op.body = l.ask(at)
-	values, err := list[T](ctx, l.client, op, nil)
+	values, err := getList[T](ctx, l.client, op, nil)
 	if err != nil {
 		return answered[T]{at: at, err: err}
 	}

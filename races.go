@@ -97,7 +97,7 @@ func (r *Race) AcceptsLevel(level int) bool {
 // changes in them.
 func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/races/open"}
-	return list[Race](ctx, s.client, op, opts)
+	return getList[Race](ctx, s.client, op, opts)
 }
 
 // Get returns one race (GET /api/v1/races/{raceId}; interface document,
@@ -105,7 +105,7 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 // of several the one with that id. None is ErrNotFound.
 func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (*Race, error) {
 	op := raceOperation(id)
-	races, err := list[Race](ctx, s.client, op, opts)
+	races, err := getList[Race](ctx, s.client, op, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ type RegistrationReceipt struct {
 }
 
 func raceOperation(id RaceID) operation {
-	return operation{method: http.MethodGet, route: "/api/v1/races/{raceId}", id: id, single: true}
+	return operation{method: http.MethodGet, route: "/api/v1/races/{raceId}", id: id, emptyIsNotFound: true}
 }
 
 // Register enters a horse into a race (POST /api/v1/races/register; interface

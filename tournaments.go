@@ -188,8 +188,8 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 // document, section 4.11). The shape of the answer is not shown there: an
 // array or a single object is read. None being open is no error.
 func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]Tournament, error) {
-	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/open", either: true}
-	return list[Tournament](ctx, s.client, op, opts)
+	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/open", objectOrArray: true}
+	return getList[Tournament](ctx, s.client, op, opts)
 }
 
 // Get returns one tournament (GET /api/v1/tournaments/{tournamentId};
@@ -197,8 +197,8 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 // there: an object or an array is read, as by [RacesService.Get]. An empty answer
 // is ErrNotFound.
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
-	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, single: true, either: true}
-	found, err := list[Tournament](ctx, s.client, op, opts)
+	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, emptyIsNotFound: true, objectOrArray: true}
+	found, err := getList[Tournament](ctx, s.client, op, opts)
 	if err != nil {
 		return nil, err
 	}
