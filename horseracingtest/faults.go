@@ -148,10 +148,12 @@ func drop(w http.ResponseWriter) {
 	panic(http.ErrAbortHandler)
 }
 
-// send writes the answer, whole or as the fault has it.
-func (s *Server) send(w http.ResponseWriter, r *http.Request, a answer, f *Fault) {
+// send writes the answer, whole or as the fault has it. It calls release
+// before the last byte leaves.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, a answer, f *Fault, release func()) {
 	header := w.Header()
 	header["Content-Type"] = jsonType
+	header["Date"] = []string{s.clock.Now().Format(http.TimeFormat)}
 	for _, more := range []http.Header{a.header, f.Header} {
 		for name, values := range more {
 			header[http.CanonicalHeaderKey(name)] = values
@@ -171,9 +173,13 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, a answer, f *Fault
 			if flusher.Flush() != nil || !s.wait(r.Context(), f.Drip) {
 				panic(http.ErrAbortHandler)
 			}
+			if i == len(body)-1 {
+				release()
+			}
 			w.Write(body[i : i+1])
 		}
 	} else {
+		release()
 		w.Write(body)
 	}
 	if cut {

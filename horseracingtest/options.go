@@ -18,8 +18,9 @@ type settings struct {
 	tls      bool
 	inMemory bool
 	addr     string
-	apiKey   string
+	apiKeys  []string
 	logged   int
+	limits   []RequestLimit
 }
 
 func newSettings(opts []Option) (*settings, error) {
@@ -33,6 +34,11 @@ func newSettings(opts []Option) (*settings, error) {
 	}
 	for _, opt := range opts {
 		opt(set)
+	}
+	for i := range set.limits {
+		if err := set.limits[i].check(); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case set.history < 0 || set.history > maxHistory:
@@ -91,9 +97,11 @@ func WithInMemory() Option { return func(s *settings) { s.inMemory = true } }
 // the loopback interface.
 func WithAddr(addr string) Option { return func(s *settings) { s.addr = addr } }
 
-// WithAPIKey sets the application key that is accepted. The default follows
-// from the seed.
-func WithAPIKey(key string) Option { return func(s *settings) { s.apiKey = key } }
+// WithAPIKey sets the application key that is accepted, and others beside it.
+// The default follows from the seed.
+func WithAPIKey(key string, others ...string) Option {
+	return func(s *settings) { s.apiKeys = append([]string{key}, others...) }
+}
 
 // WithRequestLog sets how many requests [Server.Requests] remembers, the
 // newest ones. Counts are exact whatever it is. The default is 10,000.

@@ -4,6 +4,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -108,7 +109,7 @@ func (s *Server) checkHeaders(r *http.Request) *refusal {
 		return refuse(http.StatusBadRequest, "invalid_header", "the header x-api-key came %d times", len(keys))
 	case keys[0] == "":
 		return refuse(http.StatusUnauthorized, "no_api_key", "the header x-api-key is empty")
-	case keys[0] != s.APIKey:
+	case !slices.Contains(s.settings.apiKeys, keys[0]):
 		return refuse(http.StatusUnauthorized, "unknown_api_key", "the header x-api-key holds no application key that this service knows")
 	}
 	switch types := r.Header.Values("Content-Type"); {

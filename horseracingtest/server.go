@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -22,11 +23,12 @@ const Users = 4
 // several goroutines.
 type Server struct {
 	URL    string // the base URL, without a trailing slash
-	APIKey string // an application key that it accepts
+	APIKey string // the application key that it accepts, the first of several
 
 	clock    clock
 	world    *world
 	faults   faults
+	limiter  limiter
 	log      requestLog
 	settings *settings
 	userKeys map[string]int
@@ -59,11 +61,12 @@ func Start(opts ...Option) (*Server, error) {
 	s := &Server{settings: set, closing: make(chan struct{}), userKeys: make(map[string]int)}
 	s.clock.now = set.now
 	s.log.init(set.logged)
+	s.limiter.set(set.limits)
 	s.world = newWorld(set.seed, s.clock.millis(), set.history, set.perHour)
-	s.APIKey = set.apiKey
-	if s.APIKey == "" {
-		s.APIKey = fmt.Sprintf("app-key-%016x", uint64(drawFrom(set.seed, forKeys, 0)))
+	if len(set.apiKeys) == 0 || set.apiKeys[0] == "" {
+		set.apiKeys = []string{fmt.Sprintf("app-key-%016x", uint64(drawFrom(set.seed, forKeys, 0)))}
 	}
+	s.APIKey = set.apiKeys[0]
 	for user := range Users {
 		s.userKeys[s.userKey(user)] = user
 	}
@@ -224,11 +227,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		drop(w)
 	}
 	a := answer{status: fault.Status, body: []byte(fault.Body)}
+	release := func() {}
 	if fault.Status == 0 {
-		if fault.IgnoreBody {
-			body, no = nil, nil
+		admitted := s.limiter.admit(r.Header.Get("X-Api-Key"), s.clock.Now())
+		release = admitted.release
+		defer release()
+		if admitted.refusal != nil {
+			a = admitted.refusal.answer()
+		} else {
+			if fault.IgnoreBody {
+				body, no = nil, nil
+			}
+			a = s.handle(r, body, no)
 		}
-		a = s.handle(r, body, no)
+		maps.Copy(w.Header(), admitted.header)
 	}
 	if !s.wait(r.Context(), s.settings.latency) {
 		panic(http.ErrAbortHandler)
@@ -238,5 +250,5 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	// Noted before it is sent: a test that has the answer finds it in the log.
 	s.log.update(ticket, func(r *Request) { r.Status = a.status })
-	s.send(w, r, a, &fault)
+	s.send(w, r, a, &fault, release)
 }

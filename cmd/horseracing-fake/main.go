@@ -32,6 +32,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	seed := flags.Uint64("seed", 1, "which service it is: the same seed gives the same horses, races and keys")
 	races := flags.Int("races", 2000, "how many finished races lie before the start; a million is fine")
 	latency := flags.Duration("latency", 0, "let every answer wait this long, 20ms say")
+	var limits limits
+	flags.Var(&limits, "limit", "refuse what goes beyond this `limit` with status 429: 50/s, 600/m, 60/10s, 50/s:burst=10, inflight=4; can be repeated")
 	flags.Usage = func() {
 		fmt.Fprint(stderr, "Usage: horseracing-fake [flags]\n\n"+
 			"Runs a fake of the game data service until it is interrupted. It prints where it\n"+
@@ -55,6 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		horseracingtest.WithLatency(*latency),
 		horseracingtest.WithClock(time.Now),
 		horseracingtest.WithRequestLog(0),
+		horseracingtest.WithRequestLimit(limits...),
 	)
 	if err != nil {
 		fmt.Fprintf(stderr, "horseracing-fake: %v\n", err)

@@ -23,7 +23,7 @@ func TestTheProgramServesUntilItIsInterrupted(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	fake := exec.CommandContext(t.Context(), program, "-addr", "127.0.0.1:0", "-seed", "3", "-races", "1000000", "-latency", "1ms")
+	fake := exec.CommandContext(t.Context(), program, "-addr", "127.0.0.1:0", "-seed", "3", "-races", "1000000", "-latency", "1ms", "-limit", "3/h:sliding")
 	var complaints bytes.Buffer
 	fake.Stderr = &complaints
 	stdout, err := fake.StdoutPipe()
@@ -65,6 +65,18 @@ func TestTheProgramServesUntilItIsInterrupted(t *testing.T) {
 		if err != nil || response.StatusCode != http.StatusOK || !bytes.HasPrefix(answer, []byte("[{")) {
 			t.Errorf("%s: status %d: %.200s: %v", path, response.StatusCode, answer, err)
 		}
+	}
+	if response, err := http.Get(address); err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusNotFound {
+		t.Errorf("without a key: %v", err) // a key of its own, so to speak: not limited yet
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/api/v1/races/open", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("x-api-key", key)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") == "" {
+		t.Errorf("beyond -limit: %v %v", response, err)
 	}
 	if err := fake.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)

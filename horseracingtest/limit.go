@@ -1,0 +1,191 @@
+package horseracingtest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// RequestLimit limits how many requests the fake accepts from one application
+// key. It is a bucket (PerSecond), a window (PerWindow) or a cap on requests in
+// flight (InFlight): exactly one of the three is set. It goes by the fake's
+// clock: where that stands still, [Server.Advance] makes room.
+type RequestLimit struct {
+	PerSecond float64 // a bucket that refills at this rate
+	Burst     int     // how many requests a full bucket holds; 0: one
+
+	PerWindow int           // so many requests in every Window
+	Window    time.Duration // windows begin at whole multiples of it
+	Sliding   bool          // no Window whatever holds more, wherever it begins
+
+	InFlight int // so many requests at a time; a place is free again before the last byte of the response leaves
+
+	RetryAfter   string // how a refusal names the time to wait: "seconds", "date", or "" for not at all
+	Headers      bool   // send X-RateLimit-Limit, -Remaining and, in epoch seconds, -Reset with every response
+	CountRefused bool   // refused requests count too, so that a client which keeps on sending stays refused
+}
+
+// WithRequestLimit limits the requests of each application key. All limits
+// hold: a request beyond one of them is refused with status 429, and takes
+// nothing from the others except where CountRefused is set. The limits are
+// checked when a request reaches the service: behind a fault's Delay, and not
+// for a request whose response is a fault's. With no limits there is none,
+// which is the default. The option can be repeated.
+func WithRequestLimit(limits ...RequestLimit) Option {
+	return func(s *settings) { s.limits = append(s.limits, limits...) }
+}
+
+// SetRequestLimit replaces the limits of [WithRequestLimit] for requests to
+// come. The new ones start unused. It panics if a limit makes no sense.
+func (s *Server) SetRequestLimit(limits ...RequestLimit) {
+	for i := range limits {
+		if err := limits[i].check(); err != nil {
+			panic("horseracingtest: " + err.Error())
+		}
+	}
+	s.limiter.set(limits)
+}
+
+func (l *RequestLimit) check() error {
+	kinds := 0
+	for _, set := range []bool{l.PerSecond != 0, l.PerWindow != 0, l.InFlight != 0} {
+		if set {
+			kinds++
+		}
+	}
+	var wrong string
+	switch {
+	case kinds != 1:
+		wrong = "it needs exactly one of PerSecond, PerWindow and InFlight"
+	case l.PerSecond < 0 || l.PerWindow < 0 || l.InFlight < 0 || l.Burst < 0 || l.Window < 0:
+		wrong = "nothing in it can be negative"
+	case l.PerSecond != 0 && !(l.PerSecond >= 1e-6 && l.PerSecond <= 1e6):
+		wrong = "PerSecond can be 0.000001 to 1000000"
+	case l.PerSecond == 0 && l.Burst != 0:
+		wrong = "Burst needs PerSecond"
+	case l.PerWindow != 0 && l.Window == 0:
+		wrong = "PerWindow needs a Window"
+	case l.PerWindow == 0 && (l.Window != 0 || l.Sliding):
+		wrong = "Window and Sliding need PerWindow"
+	case !slices.Contains([]string{"", "seconds", "date"}, l.RetryAfter):
+		wrong = `RetryAfter can be "seconds", "date" or ""`
+	}
+	if wrong != "" {
+		return errors.New("request limit " + l.String() + ": " + wrong)
+	}
+	return nil
+}
+
+// size is how many requests the limit accepts from a client that was silent.
+func (l *RequestLimit) size() int { return max(1, l.Burst, l.PerWindow, l.InFlight) }
+
+// String names the limit as its refusals do.
+func (l RequestLimit) String() string {
+	switch {
+	case l.PerSecond != 0:
+		return fmt.Sprintf("%v requests per second with bursts of %d", l.PerSecond, l.size())
+	case l.PerWindow != 0:
+		return fmt.Sprintf("%d requests per %v", l.PerWindow, l.Window)
+	}
+	return fmt.Sprintf("%d requests in flight", l.InFlight)
+}
+
+// limiter decides which requests are accepted.
+type limiter struct {
+	mu     sync.Mutex
+	limits []RequestLimit
+	meters map[string][]meter // by application key, one for each limit
+}
+
+func (l *limiter) set(limits []RequestLimit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.limits = slices.Clone(limits)
+	l.meters = make(map[string][]meter)
+}
+
+// admission is the limiter's decision on a request.
+type admission struct {
+	refusal *refusal    // nil: accepted
+	header  http.Header // for the response
+	release func()      // gives places in flight back; can be called again
+}
+
+// admit accepts or refuses a request that arrives now.
+func (l *limiter) admit(apiKey string, now time.Time) admission {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.limits) == 0 {
+		return admission{release: func() {}}
+	}
+	a := admission{header: make(http.Header), release: func() {}}
+	meters := l.meters[apiKey]
+	if meters == nil {
+		for i := range l.limits {
+			meters = append(meters, l.limits[i].meter())
+		}
+		l.meters[apiKey] = meters
+	}
+	refusing, longest := -1, time.Duration(0)
+	for i, m := range meters {
+		if wait := m.wait(now); wait > longest {
+			refusing, longest = i, wait
+		}
+	}
+	for i, m := range meters {
+		if refusing < 0 || l.limits[i].CountRefused {
+			m.take(now)
+		}
+	}
+	if refusing >= 0 {
+		a.refusal = refuse(http.StatusTooManyRequests, "too_many_requests", "this application key has sent more than %v", l.limits[refusing])
+		switch l.limits[refusing].RetryAfter {
+		case "seconds":
+			a.header.Set("Retry-After", strconv.FormatInt(int64((longest+time.Second-1)/time.Second), 10))
+		case "date":
+			a.header.Set("Retry-After", wholeSecond(now.Add(longest)).Format(http.TimeFormat))
+		}
+	} else {
+		for _, m := range meters {
+			m.enter()
+		}
+		a.release = sync.OnceFunc(func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			for _, m := range meters {
+				m.leave()
+			}
+		})
+	}
+	l.describe(a.header, meters, refusing, now)
+	return a
+}
+
+// describe adds the X-RateLimit headers: of the limit that refused, or else of
+// the one with the fewest requests remaining.
+func (l *limiter) describe(header http.Header, meters []meter, refusing int, now time.Time) {
+	shown, fewest := -1, 0
+	for i, m := range meters {
+		if !l.limits[i].Headers {
+			continue
+		}
+		if remaining := m.remaining(now); shown < 0 || i == refusing || remaining < fewest && shown != refusing {
+			shown, fewest = i, remaining
+		}
+	}
+	if shown < 0 {
+		return
+	}
+	header.Set("X-Ratelimit-Limit", strconv.Itoa(l.limits[shown].size()))
+	header.Set("X-Ratelimit-Remaining", strconv.Itoa(fewest))
+	if reset := meters[shown].reset(now); !reset.IsZero() {
+		header.Set("X-Ratelimit-Reset", strconv.FormatInt(wholeSecond(reset).Unix(), 10))
+	}
+}
+
+// wholeSecond is the first whole second that is not before t.
+func wholeSecond(t time.Time) time.Time { return t.UTC().Add(time.Second - 1).Truncate(time.Second) }

@@ -1,0 +1,218 @@
+package horseracingtest_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// statuses sends one request at each of the offsets from now, in ascending
+// order, and returns "." for each that was accepted and "x" for each that was not.
+func statuses(t *testing.T, s *horseracingtest.Server, offsets ...time.Duration) string {
+	t.Helper()
+	var b strings.Builder
+	at := time.Duration(0)
+	for _, offset := range offsets {
+		s.Advance(offset - at)
+		at = offset
+		switch response, body := do(t, s, newRequest(t, s, "GET", "/api/v1/missions", "")); response.StatusCode {
+		case http.StatusOK:
+			b.WriteByte('.')
+		case http.StatusTooManyRequests:
+			b.WriteByte('x')
+		default:
+			t.Fatalf("status %d: %s", response.StatusCode, body)
+		}
+	}
+	return b.String()
+}
+
+func millis(ms ...int) []time.Duration {
+	offsets := make([]time.Duration, len(ms))
+	for i := range ms {
+		offsets[i] = time.Duration(ms[i]) * time.Millisecond
+	}
+	return offsets
+}
+
+func TestEachKindOfLimitAcceptsWhatItAllowsAndRefusesTheRest(t *testing.T) {
+	type limit = horseracingtest.RequestLimit
+	for _, test := range []struct {
+		name   string
+		limits []limit
+		at     []time.Duration
+		want   string
+	}{
+		{"bucket", []limit{{PerSecond: 2}}, millis(0, 0, 499, 500, 999, 1000), ".xx.x."},
+		{"bucket at a third", []limit{{PerSecond: 3}}, millis(0, 333, 334, 667, 668), ".x.x."},
+		{"bucket with a burst", []limit{{PerSecond: 2, Burst: 3}}, millis(0, 0, 0, 0, 500, 500, 9000, 9000, 9000, 9000), "...x.x...x"},
+		{"fixed window", []limit{{PerWindow: 2, Window: time.Second}}, millis(900, 950, 999, 1000, 1001, 1999, 2000), "..x..x."},
+		{"sliding window", []limit{{PerWindow: 2, Window: time.Second, Sliding: true}}, millis(900, 950, 999, 1000, 1899, 1900, 1949, 1950), "..xxx.x."},
+		{"two windows", []limit{{PerWindow: 2, Window: time.Second}, {PerWindow: 3, Window: 10 * time.Second}}, millis(0, 0, 0, 1000, 1000, 9999, 10000), "..x.xx."},
+		{"a refusal takes nothing from the other limit", []limit{{PerSecond: 1}, {PerWindow: 3, Window: time.Minute}}, millis(0, 0, 0, 0, 1000, 2000, 3000), ".xxx..x"},
+		{"a refusal counts in a sliding window", []limit{{PerWindow: 2, Window: time.Second, Sliding: true, CountRefused: true}}, millis(0, 0, 600, 700, 1100, 1600, 2600), "..xxxx."},
+		{"a refusal counts in a bucket, up to what it holds", []limit{{PerSecond: 1, Burst: 2, CountRefused: true}}, millis(0, 0, 0, 0, 0, 0, 2999, 6000), "..xxxxx."},
+		{"a refusal of one limit counts in the other", []limit{{PerSecond: 1}, {PerWindow: 3, Window: time.Minute, CountRefused: true}}, millis(0, 0, 0, 1000, 60000), ".xxx."},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(test.limits...))
+			if got := statuses(t, s, test.at...); got != test.want {
+				t.Errorf("at %v: %s, want %s", test.at, got, test.want)
+			}
+		})
+	}
+}
+
+func TestALimitIsPerApplicationKey(t *testing.T) {
+	s := start(t, horseracingtest.WithAPIKey("one", "two"), horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerWindow: 1, Window: time.Hour}))
+	for _, test := range []struct {
+		key  string
+		want int
+	}{{"one", 200}, {"one", 429}, {"two", 200}, {"two", 429}, {"neither", 401}, {"neither", 429}} {
+		r := newRequest(t, s, "GET", openPath, "")
+		r.Header.Set("x-api-key", test.key)
+		if response, body := do(t, s, r); response.StatusCode != test.want {
+			t.Errorf("key %s: status %d, want %d: %s", test.key, response.StatusCode, test.want, body)
+		}
+	}
+}
+
+func TestARefusalSaysHowLongToWaitAndHowMuchIsLeft(t *testing.T) {
+	// The clock stands at 12:00:00 and is put forward by 250 ms.
+	const base = 1748779200
+	for _, test := range []struct {
+		name  string
+		limit horseracingtest.RequestLimit
+		want  map[string]string
+	}{
+		{"nothing", horseracingtest.RequestLimit{PerWindow: 1, Window: time.Minute}, map[string]string{}},
+		{"seconds", horseracingtest.RequestLimit{PerWindow: 1, Window: time.Minute, RetryAfter: "seconds"}, map[string]string{"Retry-After": "60"}},
+		{"seconds of a bucket", horseracingtest.RequestLimit{PerSecond: 50, RetryAfter: "seconds"}, map[string]string{"Retry-After": "1"}},
+		{"date", horseracingtest.RequestLimit{PerWindow: 1, Window: time.Minute, RetryAfter: "date"}, map[string]string{"Retry-After": "Sun, 01 Jun 2025 12:01:00 GMT"}},
+		{"date, rounded up", horseracingtest.RequestLimit{PerWindow: 1, Window: 1500 * time.Millisecond, Sliding: true, RetryAfter: "date"}, map[string]string{"Retry-After": "Sun, 01 Jun 2025 12:00:02 GMT"}},
+		{"headers of a window", horseracingtest.RequestLimit{PerWindow: 1, Window: time.Minute, Headers: true}, map[string]string{"X-Ratelimit-Limit": "1", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": itoa(base + 60)}},
+		{"headers of a bucket", horseracingtest.RequestLimit{PerSecond: 0.1, Headers: true}, map[string]string{"X-Ratelimit-Limit": "1", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": itoa(base + 11)}},
+		{"headers of a sliding window", horseracingtest.RequestLimit{PerWindow: 1, Window: time.Minute, Sliding: true, Headers: true}, map[string]string{"X-Ratelimit-Limit": "1", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": itoa(base + 61)}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := start(t, horseracingtest.WithRequestLimit(test.limit))
+			s.Advance(250 * time.Millisecond)
+			do(t, s, newRequest(t, s, "GET", openPath, ""))
+			response, body := do(t, s, newRequest(t, s, "GET", openPath, ""))
+			if response.StatusCode != http.StatusTooManyRequests || !strings.Contains(body, "too_many_requests") || strings.Contains(body, s.APIKey) {
+				t.Errorf("status %d: %s", response.StatusCode, body)
+			}
+			got := map[string]string{}
+			for _, name := range []string{"Retry-After", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"} {
+				if value := response.Header.Get(name); value != "" {
+					got[name] = value
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if date := response.Header.Get("Date"); date != "Sun, 01 Jun 2025 12:00:00 GMT" {
+				t.Errorf("Date %s is not the fake's", date)
+			}
+		})
+	}
+}
+
+func TestAcceptedResponsesShowTheTightestLimit(t *testing.T) {
+	s := start(t, horseracingtest.WithRequestLimit(
+		horseracingtest.RequestLimit{PerSecond: 1, Burst: 9, Headers: true},
+		horseracingtest.RequestLimit{PerWindow: 5, Window: time.Minute, Headers: true},
+		horseracingtest.RequestLimit{PerWindow: 2, Window: time.Hour},
+	))
+	response, _ := do(t, s, newRequest(t, s, "GET", openPath, ""))
+	if h := response.Header; h.Get("X-RateLimit-Limit") != "5" || h.Get("X-RateLimit-Remaining") != "4" {
+		t.Errorf("%v", h)
+	}
+}
+
+func TestACapInFlightCountsWhatIsBeingHandled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithLatency(time.Second),
+			horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{InFlight: 3, Headers: true, RetryAfter: "seconds"}))
+		defer s.Close()
+		for range 4 { // as soon as a response is there, its place is free
+			results := make(chan string)
+			for range 5 {
+				go func() {
+					response, err := s.HTTPClient().Do(newRequest(t, s, "GET", openPath, ""))
+					if err != nil {
+						results <- err.Error()
+						return
+					}
+					response.Body.Close()
+					results <- fmt.Sprint(response.StatusCode, response.Header["X-Ratelimit-Remaining"], response.Header["Retry-After"])
+				}()
+			}
+			got := map[string]int{}
+			for range 5 {
+				got[(<-results)[:3]]++
+			}
+			if got["200"] != 3 || got["429"] != 2 {
+				t.Errorf("%v", got)
+			}
+		}
+	})
+}
+
+func TestALimitFollowsTheClockOfABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now),
+			horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 10}))
+		defer s.Close()
+		accepted := 0
+		for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(30 * time.Millisecond) {
+			if response, _ := do(t, s, newRequest(t, s, "GET", openPath, "")); response.StatusCode == http.StatusOK {
+				accepted++
+			}
+		}
+		if accepted != 84 { // every 120 ms, the first multiple of 30 ms at which it has refilled
+			t.Errorf("%d requests in ten seconds", accepted)
+		}
+	})
+}
+
+func TestLimitsCanBeReplaced(t *testing.T) {
+	s := start(t, horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 1}))
+	got := statuses(t, s, 0, 0)
+	s.SetRequestLimit(horseracingtest.RequestLimit{PerSecond: 1, Burst: 2})
+	got += statuses(t, s, 0, 0, 0)
+	s.SetRequestLimit()
+	got += statuses(t, s, 0, 0, 0)
+	if got != ".x..x..." {
+		t.Error(got)
+	}
+}
+
+func TestAFaultsResponseTakesNothingFromALimit(t *testing.T) {
+	s := start(t, horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 1}))
+	s.Inject(horseracingtest.Fault{Status: 200, Body: "{}", Times: 3})
+	if got := statuses(t, s, 0, 0, 0, 0, 0); got != "....x" {
+		t.Error(got)
+	}
+}
+
+func TestALimitThatMakesNoSenseIsAnError(t *testing.T) {
+	for _, limit := range []horseracingtest.RequestLimit{
+		{}, {PerSecond: 1, InFlight: 1}, {PerSecond: -1}, {PerSecond: 1e9}, {PerWindow: 5}, {Window: time.Second}, {PerWindow: 5, Window: -1},
+		{InFlight: 1, Burst: 2}, {InFlight: 1, Sliding: true}, {InFlight: -1}, {PerSecond: 1, RetryAfter: "minutes"},
+	} {
+		if s, err := horseracingtest.Start(horseracingtest.WithRequestLimit(limit)); err == nil || !strings.Contains(err.Error(), "request limit") {
+			t.Errorf("%+v: %v", limit, err)
+			if err == nil {
+				s.Close()
+			}
+		}
+	}
+}
