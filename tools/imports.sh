@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Holds the direction of imports: the root imports internal/, never the other
+# way round, and an engine imports the standard library alone. internal/drift
+# may read JSON tokens, and decode.go is the only file of the root that imports
+# the JSON decoder. Tests may import what they need.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+module=$(go list -m)
+json=github.com/go-json-experiment/json
+failed=0
+while read -r package import; do
+	case $import in
+	*.*/*) ;; # not of the standard library
+	*) continue ;;
+	esac
+	if [ "$package" = "$module/internal/drift" ] && [ "$import" = "$json/jsontext" ]; then
+		continue
+	fi
+	echo "$package must not import $import" >&2
+	failed=1
+done < <(go list -f '{{$p := .ImportPath}}{{range .Imports}}{{$p}} {{.}}{{"\n"}}{{end}}' ./internal/... | sed '/^$/d')
+for file in $(grep -l "\"$json" ./*.go | grep -v '_test\.go$'); do
+	if [ "$file" != ./decode.go ]; then
+		echo "$file must not import the JSON decoder: decode.go does" >&2
+		failed=1
+	fi
+done
+exit $failed
