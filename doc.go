@@ -14,18 +14,34 @@
 //		fmt.Println(race.Info.Name, race.Length, "furlongs,", race.FreePlaces(), "places left")
 //	}
 //
-// A [Client] groups its methods by what they are about: [HorsesService],
-// [RacesService], [TournamentsService] and [MissionsService]. The context that
-// each takes bounds the whole call, retries included. [Client.Do] calls an
-// operation that has no method here.
+// A [Client] groups its methods by resource: [HorsesService], [RacesService],
+// [TournamentsService] and [MissionsService]. The context that each method takes
+// bounds the whole call, retries included. [Client.Do] calls an operation that
+// has no method here.
 //
-// # Reading results
+// # Reading races
 //
-// Finished races and tournaments come in pages of ten. A [Pager] hides that:
-// it hands out each entry exactly once, newest first, also where several start
-// at the same instant, and with several pages in flight if asked to.
+// Several methods read races. They differ in what they are for, and in what they
+// cost in requests:
 //
-//	results := client.Races.Results(horseracing.ResultsQuery{Since: lastWeek, Concurrency: 8})
+//	Races.Get       one race                                        1
+//	Races.Open      the open races, once                            1
+//	Races.WatchOpen changes in the open races, for one reader       1 per Interval (15 s)
+//	Races.Watcher   changes in the open races, for many readers     1 per Interval (15 s)
+//	Races.Results   finished races, newest first, back in time      about 1.13 per 10 races
+//	Races.Follow    finished races as they appear, oldest first     1 per Interval (30 s), and 1 per 9 races within Lookback
+//
+// # Results
+//
+// Finished races and tournaments come in pages of ten. A [Pager] hides that: it
+// returns each entry exactly once, newest first, also where several start at the
+// same instant, and with several requests in flight if asked to.
+//
+//	results := client.Races.Results(horseracing.ResultsQuery{
+//		Tier:        horseracing.TierOmega, // also the zero value: Omega alone, not every tier
+//		Since:       lastWeek,
+//		Concurrency: 8,
+//	})
 //	for race, err := range results.All(ctx) {
 //		if err != nil {
 //			return err // range again, or resume from results.Cursor(), and nothing is lost
@@ -33,15 +49,34 @@
 //		fmt.Println(race.StartTime, race.Info.Name)
 //	}
 //
-// A [Cursor] is the place where a walk stands, as a short text to store:
-// another process goes on there. [RacesService.Follow] hands out new results as
-// they appear, [RacesService.WatchOpen] what changes in the open races; the
-// service itself has no events.
+// A query reads one tier, and a query without a tier reads Omega: set Tiers to
+// read several as one listing. [Pager.Entries] also returns each entry's JSON.
+//
+// A [Cursor] is the place where a walk stands, as a short text to store: another
+// process goes on there.
+//
+// Two errors mark a hole in the listing and do not end the loop: a
+// [*DecodeError] stands for one entry that cannot be read, a [*TieOverflowError]
+// for an instant of which the listing cannot show every race. Continue the loop
+// to read what lies behind it. Every other error ends the loop.
+//
+// # Registering a horse
+//
+// [RacesService.Register] spends the race's entry fee. It is sent once: where
+// the response is lost the error is [ErrOutcomeUnknown], and the horse may or may
+// not be in the race. A later "not there" proves nothing, for the request may
+// still arrive. [RacesService.Settle] waits until the outcome is certain.
+//
+//	_, err := client.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: race, UserKey: key})
+//	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
+//		registered, err := client.Races.Settle(ctx, race, horse) // do not register again before it returns
+//		…
+//	}
 //
 // # Errors
 //
-// An answer that refuses or fails is an [*APIError], one that cannot be read a
-// [*DecodeError], a call without a whole answer a [*TransportError]. errors.Is
+// A response that refuses or fails is an [*APIError], one that cannot be read a
+// [*DecodeError], a call without a whole response a [*TransportError]. errors.Is
 // finds what they mean: [ErrUnauthorized], [ErrNotFound], [ErrRateLimited],
 // [ErrServer] and the others, and the context's own error.
 //
@@ -49,47 +84,63 @@
 //	if errors.Is(err, horseracing.ErrNotFound) {
 //		return nil // there is no such race
 //	}
-//	var answer *horseracing.APIError
-//	if errors.As(err, &answer) {
-//		log.Println(answer.StatusCode, answer.Message)
+//	var refused *horseracing.APIError
+//	if errors.As(err, &refused) {
+//		log.Println(refused.StatusCode, refused.ID, refused.Message)
 //	}
 //
-// Reads are retried by themselves, see [Retry]; [WithRateLimit] keeps a limit,
-// [WithLogger] tells what happens. No error, log line or printed value of this
-// package holds a key.
+// A method that returns a list returns the entries that could be read beside a
+// DecodeError for each of the others. No error, log line or printed value of
+// this package contains a key.
 //
-// # Registering a horse
+// # Timeouts and retries
 //
-// [RacesService.Register] spends the race's entry fee. It is sent once: where
-// the answer gets lost the error is [ErrOutcomeUnknown], and
-// [RacesService.Registered] tells what became of it.
+// The context bounds a call. [WithAttemptTimeout] bounds one attempt, from
+// connecting to the last byte of the body: 30 seconds by default.
 //
-//	_, err := client.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: race, UserKey: key})
-//	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
-//		registered, err := client.Races.Registered(ctx, race, horse) // ask, do not pay twice
-//		…
-//	}
+// Reads are retried on connection failures and on the statuses 408, 429, 500,
+// 502, 503 and 504, three times by default, with jitter; see [Retry]. A budget
+// shared by all calls keeps retries from multiplying the load of an outage; an
+// error says when it withheld one. Calls that change something are sent again
+// only where they certainly did not arrive.
+//
+// # Limits and pace
+//
+// The service's rate limits are undocumented, so the client learns them. It
+// sends as fast as it is asked to until the service refuses a request (429, or
+// 503 with Retry-After). From then on all calls of the client share what the
+// service allows: registrations go first, then single reads, then polls, then
+// walks. Walks and polls wait a refusal out, single calls as long as [Retry]
+// allows. [Client.Pace] reports what was learned. [WithRateLimit] and
+// [WithLimiter] set an upper bound; they are optional.
+//
+// # Observing
+//
+// [WithLogger] logs attempts and retries to a slog.Logger.
+// [WithTransportWrapper] puts tracing or metrics around every request.
+// [CaptureResponse] returns the response of one call as it came.
+// [WithDriftHandler] reports members that the service sends and the types lack,
+// and documented members that it does not send.
 //
 // # Values
 //
 // Fees are [BigInt], amounts of unknown unit [Number], both exact; instants are
 // [Timestamp]. A member that may be absent or null is a pointer, or its comment
-// says what its zero value means. Words that the interface document does not
-// mention pass through as they are. The struct tag named shown is
-// for [WithDriftHandler]: it tells where the document shows a member.
+// says what its zero value means. Undocumented values of a string pass through.
 //
 // # Testing
 //
 // The package [github.com/horseracing-go/horseracing/horseracingtest] is a fake
 // of the whole service with races that open, fill, run and appear in the
-// results, and with faults on demand, for tests that need neither network nor
-// key.
+// results, with faults and rate limits on demand, for tests that need neither
+// network nor key.
 //
 //	fake := horseracingtest.NewServer()
 //	defer fake.Close()
 //	client := fake.Client()
 //
-// What the service is and what its document leaves open is told in
-// docs/service.md and docs/unknowns.md of the repository. Section numbers in
-// the comments here are those of that interface document.
+// The API reference is
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md, what
+// it leaves open is listed in
+// https://github.com/horseracing-go/horseracing/blob/main/docs/unknowns.md.
 package horseracing
