@@ -4,7 +4,7 @@
 //	go run ./examples/missions -horse 7 -rows 5
 //	go run ./examples/missions -hippodromes Oval,Straight,Triangle
 //
-// Without HORSERACING_BASE_URL and HORSERACING_API_KEY it asks a fake of the
+// Without HORSERACING_BASE_URL and HORSERACING_API_KEY it reads a fake of the
 // service that lives for this run.
 package main
 
@@ -14,6 +14,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,11 +26,11 @@ import (
 const usage = `Usage: missions [flags]
 
 Lists the open races that a horse may enter and that count for its unfinished
-missions, the most rewarding first. Asks an embedded fake unless
+missions, the most rewarding first. Reads an embedded fake unless
 HORSERACING_BASE_URL and HORSERACING_API_KEY are set; then -horse is needed.
 
-Missions name a type of hippodrome by number, races by word, and the service
-does not say which is which: with -hippodromes you do.
+Missions name a type of hippodrome by number, races by word. Which is which is
+undocumented: -hippodromes names them.
 
 Examples:
   missions                                        a horse of the fake
@@ -53,12 +55,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return nil
 	})
-	if status, ok := program.Parse(flags, usage, args, stderr); !ok {
+	status, ok := program.Parse(flags, usage, args, stderr, func() error {
+		switch {
+		case o.horse < 0:
+			return errors.New("-horse must be at least 1")
+		case o.rows < 1:
+			return errors.New("-rows must be at least 1")
+		}
+		return nil
+	})
+	if !ok {
 		return status
-	}
-	if o.rows < 1 {
-		fmt.Fprintln(stderr, "missions: -rows must be at least 1 (see missions -h)")
-		return 2
 	}
 	return program.Exit(ctx, "missions", show(ctx, o, stdout), stderr)
 }
@@ -75,7 +82,7 @@ func show(ctx context.Context, o options, w io.Writer) error {
 		return err
 	}
 	defer service.Close()
-	fmt.Fprintf(w, "Service: %s\n", service.Name)
+	service.Announce(w)
 	if o.horse == 0 {
 		o.horse = service.Horse
 	}
@@ -95,11 +102,39 @@ func show(ctx context.Context, o options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := checkHippodromes(ctx, service.Client, o.hippodromes, open); err != nil {
+		return err
+	}
 	now := time.Now()
 	if err := showMissions(w, horse, record.Missions, o.hippodromes); err != nil {
 		return err
 	}
 	return showRaces(w, rank(horse, record.Missions, open, o.hippodromes, now), o.rows, now)
+}
+
+// checkHippodromes returns an error if a name is no type of hippodrome: neither
+// an open race nor one of the last results has it.
+func checkHippodromes(ctx context.Context, client *horseracing.Client, names []string, races []horseracing.Race) error {
+	seen := map[string]string{} // the types, by their names in lower case
+	unknown := func() int {
+		for _, r := range races {
+			seen[strings.ToLower(r.Info.HippodromeType)] = r.Info.HippodromeType
+		}
+		return slices.IndexFunc(names, func(name string) bool { return name != "" && seen[strings.ToLower(name)] == "" })
+	}
+	if unknown() < 0 {
+		return nil
+	}
+	results, err := client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}).Take(ctx, 50)
+	if err != nil {
+		return err
+	}
+	races = append(slices.Clone(races), results...)
+	if i := unknown(); i >= 0 {
+		return program.UsageError(fmt.Sprintf("-hippodromes: no race is run on %q, only on %s",
+			names[i], strings.Join(slices.Sorted(maps.Values(seen)), ", ")))
+	}
+	return nil
 }
 
 func showMissions(w io.Writer, horse *horseracing.Horse, missions []horseracing.HorseMission, hippodromes []string) error {
@@ -115,6 +150,9 @@ func showMissions(w io.Writer, horse *horseracing.Horse, missions []horseracing.
 
 func showRaces(w io.Writer, ranked []candidate, rows int, now time.Time) error {
 	title := fmt.Sprintf("Races that serve them: %d", len(ranked))
+	if rows < len(ranked) {
+		title = fmt.Sprintf("Races that serve them: the best %d of %d", rows, len(ranked))
+	}
 	table := program.NewTable(w, title, "RACE", "CLOSES IN", "NAME", "HIPPODROME", "FURLONGS", "FEE (TOKENS)", "XP", "SUGAR", "SERVES")
 	for _, c := range ranked[:min(rows, len(ranked))] {
 		table.Row(c.race.MainRaceID, program.Left(now, c.race.RegistrationDeadline.Time), c.race.Info.Name, c.race.Info.HippodromeType,

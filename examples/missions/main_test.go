@@ -40,8 +40,8 @@ func TestItListsTheRacesOfTheService(t *testing.T) {
 		t.Fatalf("status %d: %s", r.Status, r.Stderr)
 	}
 	_, races, _ := strings.Cut(r.Stdout, "Races that serve them: ")
-	if rows := strings.Count(races, "\n90"); rows != 2 {
-		t.Errorf("%d rows, want 2:\n%s", rows, r.Stdout)
+	if rows := strings.Count(races, "\n90"); rows != 2 || !strings.HasPrefix(races, "the best 2 of ") {
+		t.Errorf("%d rows, want 2, and a title that counts them:\n%s", rows, r.Stdout)
 	}
 	programtest.Run(t, programtest.Environment(fake)).ExpectSentence(t, 1, "-horse")
 	programtest.Run(t, programtest.Environment(fake), "-horse", "5000").ExpectSentence(t, 1, "404")
@@ -75,17 +75,17 @@ func TestHippodromesAreNamedByTheirPlaceInTheList(t *testing.T) {
 	if horse == 0 {
 		t.Fatal("no horse has a mission that asks for a hippodrome: the test shows nothing")
 	}
-	list := func(name string) string { return strings.Repeat("x,", kind) + name }
+	list := func(name string) string { return strings.Repeat(",", kind) + name }
 	for _, test := range []struct{ names, want string }{
 		{list("Oval"), "races on Oval"},
 		{list(" Oval ,Straight"), "races on Oval"},
-		{list(",Straight"), "cannot tell"},
-		{list("  "), "cannot tell"},
+		{list(",Straight"), "unknown"},
+		{list("  "), "unknown"},
 	} {
 		r := programtest.Run(t, programtest.Environment(fake), "-horse", fmt.Sprint(horse), "-hippodromes", test.names)
 		var counts []string
 		for line := range strings.Lines(r.Stdout) {
-			for _, text := range []string{"races on ", "cannot tell"} {
+			for _, text := range []string{"races on ", "unknown"} {
 				if _, after, found := strings.Cut(line, text); found {
 					counts = append(counts, text+strings.TrimRight(after, "\n"))
 				}
@@ -93,6 +93,19 @@ func TestHippodromesAreNamedByTheirPlaceInTheList(t *testing.T) {
 		}
 		if !slices.Contains(counts, test.want) || len(slices.Compact(counts)) != 1 {
 			t.Errorf("%q: what counts is %q, want %q:\n%s", test.names, counts, test.want, r.Stdout+r.Stderr)
+		}
+	}
+}
+
+func TestAHippodromeThatNoRaceHasIsAMistake(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	for names, want := range map[string]int{"Oval,Hexagon": 2, "Oval Triangle": 2, "oval,,Triangle": 0, "": 0} {
+		r := programtest.Run(t, programtest.Environment(fake), "-horse", "1", "-hippodromes", names)
+		if want == 2 {
+			r.ExpectSentence(t, 2, "-hippodromes", "Oval, Straight, Triangle")
+		} else if r.Status != 0 {
+			t.Errorf("%q: status %d: %s", names, r.Status, r.Stderr)
 		}
 	}
 }
@@ -170,7 +183,7 @@ func TestRankLeavesOutWhatTheHorseCannotEnter(t *testing.T) {
 	}
 }
 
-func TestAMissionThatDoesNotTellWhatCountsIsNotGuessed(t *testing.T) {
+func TestAMissionThatDoesNotShowWhatCountsIsNotGuessed(t *testing.T) {
 	race := openRace(1, 9, "Grass", 1)
 	for _, m := range []horseracing.HorseMission{
 		{Mission: horseracing.MissionKindRunXFurlongRace},
@@ -180,7 +193,7 @@ func TestAMissionThatDoesNotTellWhatCountsIsNotGuessed(t *testing.T) {
 		{Mission: horseracing.MissionKindRunAllOnZHippodrome, Hippodrome: new(2)}, // beyond the names given
 		{Mission: "unseen"},
 	} {
-		if d := demandOf(&m, []string{"Grass", ""}); d.metBy(&race) || d.String() != "cannot tell" {
+		if d := demandOf(&m, []string{"Grass", ""}); d.metBy(&race) || d.String() != "unknown" {
 			t.Errorf("%s: %v", m.Mission, d)
 		}
 	}

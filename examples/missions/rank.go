@@ -12,7 +12,7 @@ import (
 
 // demand is what a race must be like to count for a mission.
 type demand struct {
-	known      bool   // false: it cannot be told
+	known      bool   // false: the mission does not show it
 	indirect   bool   // no race counts: the mission is to complete the others
 	furlongs   int    // zero: any
 	hippodrome string // type; empty: any
@@ -20,8 +20,8 @@ type demand struct {
 }
 
 // demandOf reads a mission. Which race counts follows from its kind and its
-// members; what has been done so far cannot be read, since the interface
-// document does not show the shape of progress.
+// members; what has been done so far cannot be read, since the shape of progress
+// is undocumented.
 func demandOf(m *horseracing.HorseMission, hippodromes []string) demand {
 	d := demand{known: true}
 	switch m.Mission {
@@ -49,7 +49,7 @@ func demandOf(m *horseracing.HorseMission, hippodromes []string) demand {
 func (d demand) String() string {
 	switch {
 	case !d.known:
-		return "cannot tell"
+		return "unknown"
 	case d.indirect:
 		return "the other missions"
 	case d.furlongs > 0:

@@ -1,11 +1,11 @@
-// Quickstart is a first look at the service: the open races, the newest
-// results, a horse and its missions.
+// Quickstart is a first look at the service: the open races, the last results
+// of a tier, a horse and its missions.
 //
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -horse 7
 //
-// Without HORSERACING_BASE_URL and HORSERACING_API_KEY it looks at a fake of
-// the service that lives for this run.
+// Without HORSERACING_BASE_URL and HORSERACING_API_KEY it reads a fake of the
+// service that lives for this run.
 package main
 
 import (
@@ -23,9 +23,13 @@ import (
 
 const usage = `Usage: quickstart [flags]
 
-Prints the open races, the last twenty results, a horse with its traits and
-missions, and the catalogue of missions. Looks at an embedded fake unless
-HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
+Prints the open races, the last twenty results of tier Omega, a horse with its
+traits and missions, and the catalogue of missions. Reads an embedded fake
+unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
+
+Examples:
+  quickstart               the newest winner
+  quickstart -horse 7      horse number 7
 
 Flags:
 `
@@ -49,7 +53,7 @@ func show(ctx context.Context, number horseracing.HorseNumber, w io.Writer) erro
 	}
 	defer service.Close()
 	client := service.Client
-	fmt.Fprintf(w, "Service: %s\n", service.Name)
+	service.Announce(w)
 
 	open, err := client.Races.Open(ctx)
 	if err != nil {
@@ -59,7 +63,8 @@ func show(ctx context.Context, number horseracing.HorseNumber, w io.Writer) erro
 		return err
 	}
 
-	results, err := client.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 20)
+	// The tier is named: a query without one reads Omega, not every tier.
+	results, err := client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}).Take(ctx, 20)
 	if err != nil {
 		return err
 	}
@@ -92,12 +97,24 @@ func show(ctx context.Context, number horseracing.HorseNumber, w io.Writer) erro
 	return showCatalogue(w, catalogue)
 }
 
-// showOpen prints the open races, the one that closes first on top.
+// showOpen prints the open races, the one that closes first on top, and then
+// those that are listed although registration has closed.
 func showOpen(w io.Writer, races []horseracing.Race, now time.Time) error {
 	slices.SortFunc(races, func(a, b horseracing.Race) int {
-		return cmp.Or(a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
+		closed := func(r horseracing.Race) int {
+			if r.RegistrationOpenAt(now) {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(closed(a), closed(b)),
+			a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
 	})
+	open := slices.IndexFunc(races, func(r horseracing.Race) bool { return !r.RegistrationOpenAt(now) })
 	title := fmt.Sprintf("Open races: %d", len(races))
+	if open >= 0 {
+		title = fmt.Sprintf("Open races: %d, and %d closed for registration", open, len(races)-open)
+	}
 	table := program.NewTable(w, title, "RACE", "CLOSES IN", "NAME", "HIPPODROME", "FURLONGS", "LEVELS", "TAKEN", "FEE (TOKENS)")
 	for _, r := range races {
 		taken := fmt.Sprintf("%d of %d", len(r.Participants), r.Places)
@@ -109,7 +126,7 @@ func showOpen(w io.Writer, races []horseracing.Race, now time.Time) error {
 
 // showResults prints finished races and returns the winner of the newest.
 func showResults(w io.Writer, races []horseracing.Race) (winner horseracing.HorseNumber, err error) {
-	title := fmt.Sprintf("Last results: %d", len(races))
+	title := fmt.Sprintf("Last results of tier Omega: %d", len(races))
 	table := program.NewTable(w, title, "RACE", "STARTED (UTC)", "NAME", "FURLONGS", "TYPE", "FIRST", "SECOND", "THIRD")
 	for _, r := range races {
 		finishers, err := r.Finishers()

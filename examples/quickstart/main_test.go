@@ -3,6 +3,7 @@ package main
 import (
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ func TestItRunsOnTheEmbeddedFake(t *testing.T) {
 	if r.Status != 0 || r.Stderr != "" {
 		t.Fatalf("status %d: %s", r.Status, r.Stderr)
 	}
-	for _, part := range []string{"an embedded fake", "Open races: ", "Last results: 20", "\nmane_color ", "Missions of horse #", "take_i_place_x_races"} {
+	for _, part := range []string{"an embedded fake", "Open races: ", "Last results of tier Omega: 20", "\nmane_color ", "Missions of horse #", "take_i_place_x_races"} {
 		if !strings.Contains(r.Stdout, part) {
 			t.Errorf("%q is missing in\n%s", part, r.Stdout)
 		}
@@ -66,6 +67,23 @@ func TestItShowsWhatTheServiceHolds(t *testing.T) {
 		t.Errorf("-horse 12 shows\n%s", r.Stdout)
 	}
 	programtest.Run(t, programtest.Environment(fake), "-horse", "5000").ExpectSentence(t, 1, "404", "/api/v1/horses/{horse_number}")
+}
+
+func TestOpenRacesComeBeforeClosedOnes(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
+	defer fake.Close()
+	at := func(d time.Duration) horseracing.Timestamp { return horseracing.NewTimestamp(time.Now().Add(d)) }
+	for id, deadline := range map[horseracing.RaceID]time.Duration{9001: 3 * time.Hour, 9002: -time.Minute, 9003: time.Hour, 9004: -time.Hour} {
+		fake.AddRaces(horseracing.Race{MainRaceID: id, StartTime: at(4 * time.Hour), RegistrationDeadline: at(deadline), Places: 8, Length: 5})
+	}
+	r := programtest.Run(t, programtest.Environment(fake))
+	var order []string
+	for _, row := range regexp.MustCompile(`\n(900\d) `).FindAllStringSubmatch(r.Stdout, -1) {
+		order = append(order, row[1])
+	}
+	if want := []string{"9003", "9001", "9004", "9002"}; !slices.Equal(order, want) || !strings.Contains(r.Stdout, "\nOpen races: 2, and 2 closed for registration\n") {
+		t.Errorf("the races come as %v, want %v:\n%s%s", order, want, r.Stdout, r.Stderr)
+	}
 }
 
 func TestAWrongKeyIsOneSentenceWithoutTheKey(t *testing.T) {

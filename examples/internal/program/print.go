@@ -47,14 +47,14 @@ func (t Table) Row(cells ...any) {
 // End prints the table.
 func (t Table) End() error { return t.w.Flush() }
 
-// tokenPlaces is how many decimal places a token has. The interface document
-// does not show it; 18 is usual where amounts are as large as these.
+// tokenPlaces is the number of decimal places of a token. It is undocumented;
+// 18 is usual where amounts are as large as these.
 const tokenPlaces = 18
 
 // Tokens returns an amount in whole tokens, exactly.
 func Tokens(amount horseracing.BigInt) string { return amount.Decimal(tokenPlaces) }
 
-// Price returns an amount in whole tokens with the word, exactly.
+// Price returns an amount in whole tokens, exactly, with the word.
 func Price(amount horseracing.BigInt) string {
 	if tokens := Tokens(amount); tokens != "1" {
 		return tokens + " tokens"

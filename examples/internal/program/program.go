@@ -1,5 +1,5 @@
-// Package program holds what the light examples have in common: how one
-// starts and ends, the service it talks to, and how it prints what it read.
+// Package program holds what the examples have in common: how one starts and
+// ends, the service it reads, and how it prints what it read.
 package program
 
 import (
@@ -14,39 +14,61 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Main calls run and exits with the status that it returns. The context ends
-// with Ctrl-C; a second one ends the program at once.
+// Main calls run and exits with the status that it returns. Ctrl-C cancels the
+// context; a second one ends the program at once.
 func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// Parse parses the command line. Where that ends the program (-h, or a
-// mistake), ok is false and status is what to exit with.
-func Parse(flags *flag.FlagSet, usage string, args []string, stderr io.Writer) (status int, ok bool) {
+// ExitStatuses is the last line of every -h.
+const ExitStatuses = "Exit status: 0 done, 1 an error, 2 a mistake on the command line, 130 Ctrl-C.\n"
+
+// Parse parses the command line and calls the checks of what was read. If that
+// ends the program (-h, or a mistake), ok is false and status is what to exit
+// with.
+func Parse(flags *flag.FlagSet, usage string, args []string, stderr io.Writer, checks ...func() error) (status int, ok bool) {
+	flags.Usage = func() {}
+	flags.SetOutput(io.Discard) // one sentence for a mistake, not all of -h
+	err := flags.Parse(args)
 	flags.SetOutput(stderr)
-	flags.Usage = func() { fmt.Fprint(stderr, usage); flags.PrintDefaults() }
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stderr, usage)
+		flags.PrintDefaults()
+		fmt.Fprint(stderr, "\n"+ExitStatuses)
 		return 0, false
-	case err != nil:
-		return 2, false
-	case flags.NArg() > 0:
-		fmt.Fprintf(stderr, "%s: unexpected argument %q (see %[1]s -h)\n", flags.Name(), flags.Arg(0))
-		return 2, false
+	}
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	for _, check := range checks {
+		if err == nil {
+			err = check()
+		}
+	}
+	if err != nil {
+		return Exit(context.Background(), flags.Name(), UsageError(err.Error()), stderr), false
 	}
 	return 0, true
 }
 
-// Exit says in one sentence what ended the program, and returns the status to
-// exit with: 0 without an error, 130 after Ctrl-C, else 1.
+// UsageError is a mistake on the command line.
+type UsageError string
+
+func (e UsageError) Error() string { return string(e) }
+
+// Exit prints in one sentence what ended the program, and returns the status to
+// exit with: 0 without an error, 130 after Ctrl-C, 2 for a UsageError, else 1.
 func Exit(ctx context.Context, name string, err error, stderr io.Writer) int {
 	status := 1
 	var sentence string
+	mistake, isMistake := errors.AsType[UsageError](err)
 	switch {
 	case err == nil:
 		return 0
+	case isMistake:
+		status, sentence = 2, fmt.Sprintf("%s (see %s -h)", mistake, name)
 	case ctx.Err() != nil:
 		status, sentence = 130, "stopped"
 		if errors.Is(err, horseracing.ErrOutcomeUnknown) {
@@ -59,8 +81,8 @@ func Exit(ctx context.Context, name string, err error, stderr io.Writer) int {
 	return status
 }
 
-// explain is the error's own text, but for the two things that go wrong on a
-// first try.
+// explain returns the error's own text, except for the two things that go wrong
+// on a first run.
 func explain(err error) string {
 	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
 		return err.Error()
@@ -69,7 +91,7 @@ func explain(err error) string {
 		return "the service does not accept the application key: check HORSERACING_API_KEY"
 	}
 	if broken, ok := errors.AsType[*horseracing.TransportError](err); ok {
-		return fmt.Sprintf("the service does not answer, is HORSERACING_BASE_URL right? (%v)", broken.Err)
+		return fmt.Sprintf("the service does not respond: check HORSERACING_BASE_URL (%v)", broken.Err)
 	}
 	return err.Error()
 }

@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// asProgram tells the test binary to be the program that it tests.
+// asProgram makes the test binary be the program that it tests.
 const asProgram = "EXAMPLE_RUNS_AS_PROGRAM"
 
 // Main is called by TestMain. It runs the tests, or main where this process
@@ -74,6 +75,15 @@ func (p *Process) Interrupt() {
 	}
 }
 
+// Kill ends the program as kill -9 does.
+func (p *Process) Kill() {
+	p.t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.Wait()
+}
+
 // Wait waits until the program has ended.
 func (p *Process) Wait() Result {
 	p.t.Helper()
@@ -93,24 +103,28 @@ func Run(t *testing.T, environment []string, args ...string) Result {
 }
 
 // ExpectSentence fails the test unless the program ended with that status and
-// said why on one line of its standard error, which holds all the parts.
+// its standard error, apart from the service's name, is one line that holds all
+// the parts.
 func (r Result) ExpectSentence(t *testing.T, status int, parts ...string) {
 	t.Helper()
 	if r.Status != status {
 		t.Errorf("exit status %d, want %d", r.Status, status)
 	}
 	line, isLine := strings.CutSuffix(r.Stderr, "\n")
+	if service, rest, ok := strings.Cut(line, "\n"); ok && strings.HasPrefix(service, "Service: ") {
+		line = rest
+	}
 	if !isLine || strings.Contains(line, "\n") || line == "" {
 		t.Errorf("standard error is not one line:\n%s", r.Stderr)
 	}
 	for _, part := range parts {
 		if !strings.Contains(line, part) {
-			t.Errorf("%q does not say %q", line, part)
+			t.Errorf("%q does not hold %q", line, part)
 		}
 	}
 }
 
-// ExpectInterruptible starts the program on a service that never answers,
+// ExpectInterruptible starts the program on a service that never responds,
 // interrupts it in the middle of a call, and fails the test unless it ends at
 // once with the status of Ctrl-C.
 func ExpectInterruptible(t *testing.T, args ...string) {
@@ -129,22 +143,29 @@ func ExpectInterruptible(t *testing.T, args ...string) {
 	}
 }
 
-// ExpectUsage fails the test unless -h explains the program, and mistakes on
-// the command line end it with status 2.
+// ExpectUsage fails the test unless -h explains the program, with the flags,
+// two examples and the exit statuses, and mistakes on the command line are one
+// sentence each.
 func ExpectUsage(t *testing.T, flags ...string) {
 	t.Helper()
 	help := Run(t, nil, "-h")
 	if help.Status != 0 {
 		t.Errorf("-h ends with status %d", help.Status)
 	}
-	for _, part := range append(flags, "Usage: ") {
+	for _, part := range append(flags, "Usage: ", program.ExitStatuses) {
 		if !strings.Contains(help.Stderr, part) {
 			t.Errorf("-h does not mention %s:\n%s", part, help.Stderr)
 		}
 	}
+	_, examples, _ := strings.Cut(help.Stderr, "\nExamples:\n")
+	examples, _, _ = strings.Cut(examples, "\n\n")
+	if strings.Count(examples, "\n") < 1 {
+		t.Errorf("-h shows fewer than two examples:\n%s", help.Stderr)
+	}
 	for _, args := range [][]string{{"-nosuchflag"}, {"an argument"}} {
-		if r := Run(t, nil, args...); r.Status != 2 || r.Stderr == "" || r.Stdout != "" {
-			t.Errorf("%q: status %d\n%s%s", args, r.Status, r.Stdout, r.Stderr)
+		r := Run(t, nil, args...)
+		if r.ExpectSentence(t, 2, strings.TrimLeft(args[0], "-"), "-h)"); r.Stdout != "" {
+			t.Errorf("%q: it printed %s", args, r.Stdout)
 		}
 	}
 }
