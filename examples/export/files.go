@@ -56,24 +56,25 @@ func (p *participantRow) fields() []any {
 }
 
 const (
-	selectRaces        = `SELECT * FROM races ORDER BY start_time, race_id`
-	selectParticipants = `SELECT p.* FROM participants p JOIN races r USING (race_id) ORDER BY r.start_time, race_id, position`
+	// The order is that of an index, so that the first row comes at once.
+	selectRaces        = `SELECT * FROM races ORDER BY tier_id, start_time, race_id`
+	selectParticipants = `SELECT p.* FROM races r CROSS JOIN participants p ON p.race_id = r.race_id ORDER BY r.tier_id, r.start_time, r.race_id, p.position`
 )
 
-// writeFiles writes the whole store in the other formats. A file appears under
-// its name only when it is complete.
-func (s *store) writeFiles(ctx context.Context, name string, formats []string) error {
-	for _, format := range formats {
+// writeFiles writes the whole store in the other formats, and prints which files
+// that made.
+func (s *store) writeFiles(ctx context.Context, o options, stderr io.Writer) error {
+	for _, format := range o.formats {
 		var err error
 		switch format {
 		case "csv":
 			err = errors.Join(
-				s.writeFile(ctx, name+".csv", selectRaces, writeCSV),
-				s.writeFile(ctx, name+"-participants.csv", selectParticipants, writeCSV))
+				s.writeFile(ctx, o.out+".csv", "races", selectRaces, writeCSV, stderr),
+				s.writeFile(ctx, o.out+"-participants.csv", "participants", selectParticipants, writeCSV, stderr))
 		case "parquet":
 			err = errors.Join(
-				s.writeFile(ctx, name+".parquet", selectRaces, writeParquet[raceRow]),
-				s.writeFile(ctx, name+"-participants.parquet", selectParticipants, writeParquet[participantRow]))
+				s.writeFile(ctx, o.out+".parquet", "races", selectRaces, writeParquet[raceRow], stderr),
+				s.writeFile(ctx, o.out+"-participants.parquet", "participants", selectParticipants, writeParquet[participantRow], stderr))
 		}
 		if err != nil {
 			return err
@@ -82,7 +83,13 @@ func (s *store) writeFiles(ctx context.Context, name string, formats []string) e
 	return nil
 }
 
-func (s *store) writeFile(ctx context.Context, path, query string, write func(io.Writer, *sql.Rows) error) error {
+// writeFile writes the rows of a query, all of a table. The file appears under
+// its name only when it is complete.
+func (s *store) writeFile(ctx context.Context, path, table, query string, write func(io.Writer, *sql.Rows, func()) error, stderr io.Writer) error {
+	total, err := s.count(ctx, table)
+	if err != nil {
+		return err
+	}
 	rows, err := s.db.QueryContext(ctx, query)
 	if err != nil {
 		return err
@@ -93,14 +100,20 @@ func (s *store) writeFile(ctx context.Context, path, query string, write func(io
 		return err
 	}
 	defer os.Remove(file.Name()) // gone already when all went well
-	err = errors.Join(write(file, rows), rows.Err(), file.Chmod(0o644), file.Sync(), file.Close())
+	p := newProgress(stderr, table, total)
+	err = errors.Join(write(file, rows, func() { p.Add(1, "writing "+path) }), rows.Err(), file.Chmod(0o644), file.Sync(), file.Close())
+	p.End()
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return os.Rename(file.Name(), path)
+	fmt.Fprintf(stderr, "export: wrote %s, %d %s\n", path, p.Done(), table)
+	return nil
 }
 
-func writeCSV(out io.Writer, rows *sql.Rows) error {
+func writeCSV(out io.Writer, rows *sql.Rows, wrote func()) error {
 	columns, err := rows.Columns()
 	if err != nil {
 		return err
@@ -123,6 +136,7 @@ func writeCSV(out io.Writer, rows *sql.Rows) error {
 		if err := w.Write(record); err != nil {
 			return err
 		}
+		wrote()
 	}
 	w.Flush()
 	return w.Error()
@@ -150,7 +164,7 @@ type row[T any] interface {
 	fields() []any
 }
 
-func writeParquet[T any, R row[T]](out io.Writer, rows *sql.Rows) error {
+func writeParquet[T any, R row[T]](out io.Writer, rows *sql.Rows, wrote func()) error {
 	w := parquet.NewGenericWriter[T](out, parquet.Compression(&parquet.Zstd))
 	batch := make([]T, 0, 1024)
 	for rows.Next() {
@@ -158,6 +172,7 @@ func writeParquet[T any, R row[T]](out io.Writer, rows *sql.Rows) error {
 		if err := rows.Scan(R(&r).fields()...); err != nil {
 			return err
 		}
+		wrote()
 		if batch = append(batch, r); len(batch) == cap(batch) {
 			if _, err := w.Write(batch); err != nil {
 				return err

@@ -25,12 +25,12 @@ type breaker struct {
 }
 
 func (b *breaker) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := b.RoundTripper.RoundTrip(r)
+	response, err := b.RoundTripper.RoundTrip(r)
 	if err != nil || b.mended.Load() {
-		return answer, err
+		return response, err
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func (b *breaker) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !bytes.Equal(garbled, body) {
 		b.struck.Add(1)
 	}
-	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(garbled)), int64(len(garbled))
-	return answer, nil
+	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(garbled)), int64(len(garbled))
+	return response, nil
 }
 
 func TestFollowStartedAgainReadsThePageThatItCouldNotRead(t *testing.T) {

@@ -1,17 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/csv"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,24 +21,11 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// TestMain lets a test start the program itself: this binary, told to be it.
-func TestMain(m *testing.M) {
-	if os.Getenv("BE_EXPORT") != "" {
-		main()
-	}
-	os.Exit(m.Run())
-}
-
-func program(fake *horseracingtest.Server, args ...string) (*exec.Cmd, *strings.Builder) {
-	stderr := new(strings.Builder)
-	c := exec.Command(os.Args[0], args...)
-	c.Env = append(os.Environ(), "BE_EXPORT=1", "HORSERACING_BASE_URL="+fake.URL, "HORSERACING_API_KEY="+fake.APIKey)
-	c.Stderr = stderr
-	return c, stderr
-}
+func TestMain(m *testing.M) { programtest.Main(m, main) }
 
 // runHere runs the program in this process against the fake.
 func runHere(t *testing.T, ctx context.Context, fake *horseracingtest.Server, args ...string) (status int, stderr string) {
@@ -84,7 +73,7 @@ func rows[T any, R row[T]](t *testing.T, db *sql.DB, query string) (all []T) {
 	return all
 }
 
-// history is everything that the fake lists, read in the plainest way.
+// history is everything that the fake lists, read in the simplest way.
 func history(t *testing.T, fake *horseracingtest.Server) map[int64]horseracing.Race {
 	t.Helper()
 	races := map[int64]horseracing.Race{}
@@ -118,15 +107,9 @@ func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
 
 	midway := 0
 	for range kills {
-		child, stderr := program(fake, "-out", name, "-concurrency", "2")
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
+		child := programtest.Start(t, programtest.Environment(fake), "-out", name, "-concurrency", "2")
 		time.Sleep(time.Duration(150+rand.IntN(350)) * time.Millisecond) // the moment of the kill, not a wait for anything
-		if err := child.Process.Kill(); err != nil {
-			t.Fatalf("%v: %s", err, stderr)
-		}
-		child.Wait()
+		child.Kill()
 		n := count(t, db, `SELECT count(*) FROM races`)
 		t.Logf("killed with %d races stored", n)
 		if n > 0 && n < size {
@@ -136,9 +119,8 @@ func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
 	if midway < 3 {
 		t.Errorf("only %d of %d kills came while the walk was under way: the test shows too little", midway, kills)
 	}
-	child, stderr := program(fake, "-out", name, "-format", "csv,parquet")
-	if err := child.Run(); err != nil {
-		t.Fatalf("the last run: %v: %s", err, stderr)
+	if r := programtest.Run(t, programtest.Environment(fake), "-out", name, "-format", "csv,parquet"); r.Status != 0 {
+		t.Fatalf("the last run: exit status %d: %s", r.Status, r.Stderr)
 	}
 
 	if n := count(t, db, `SELECT count(*) FROM (SELECT race_id FROM offered GROUP BY race_id HAVING count(*) > 1)`); n > 0 {
@@ -304,11 +286,7 @@ func TestFollowStoresNewResultsUntilCtrlC(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(50), horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	name := filepath.Join(t.TempDir(), "races")
-	child, stderr := program(fake, "-out", name, "-follow", "-interval", "20ms", "-format", "csv")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer child.Process.Kill()
+	child := programtest.Start(t, programtest.Environment(fake), "-out", name, "-follow", "-interval", "20ms", "-format", "csv")
 	waitFor(t, "the crawl's end", func() bool { _, err := os.Stat(name + ".csv"); return err == nil })
 	db := open(t, name)
 	fake.AddRaces(finished(fake, 900_001, 2*time.Minute))
@@ -316,11 +294,12 @@ func TestFollowStoresNewResultsUntilCtrlC(t *testing.T) {
 	fake.AddRaces(finished(fake, 900_002, 5*time.Minute)) // began before the other, finished after it
 	waitFor(t, "the late race", func() bool { return count(t, db, `SELECT count(*) FROM races WHERE race_id = 900002`) == 1 })
 
-	child.Process.Signal(os.Interrupt)
-	if child.Wait(); child.ProcessState.ExitCode() != 130 {
-		t.Errorf("after Ctrl-C: %v, want exit status 130", child.ProcessState)
+	child.Interrupt()
+	r := child.Wait()
+	if r.Status != 130 {
+		t.Errorf("after Ctrl-C: exit status %d, want 130", r.Status)
 	}
-	if s := stderr.String(); !strings.HasSuffix(s, "export: stopped; the same command goes on from here\n") || strings.Contains(s, "goroutine") {
+	if s := r.Stderr; !strings.HasSuffix(s, "export: stopped; the same command goes on from here\n") || strings.Contains(s, "goroutine") {
 		t.Errorf("after Ctrl-C it said:\n%s", s)
 	}
 	written, err := os.ReadFile(name + ".csv")
@@ -345,14 +324,11 @@ func TestCtrlCDuringTheCrawlKeepsWhatWasStored(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(2000), horseracingtest.WithLatency(20*time.Millisecond))
 	defer fake.Close()
 	name := filepath.Join(t.TempDir(), "races")
-	child, stderr := program(fake, "-out", name, "-concurrency", "1")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	child := programtest.Start(t, programtest.Environment(fake), "-out", name, "-concurrency", "1")
 	waitFor(t, "the crawl's start", func() bool { return fake.RequestCount() > 30 })
-	child.Process.Signal(syscall.SIGINT)
-	if child.Wait(); child.ProcessState.ExitCode() != 130 {
-		t.Errorf("%v, want exit status 130: %s", child.ProcessState, stderr)
+	child.Interrupt()
+	if r := child.Wait(); r.Status != 130 {
+		t.Errorf("exit status %d, want 130: %s", r.Status, r.Stderr)
 	}
 	if n := count(t, open(t, name), `SELECT count(*) FROM races`); n == 0 {
 		t.Error("nothing is stored")
@@ -371,16 +347,158 @@ func TestAnotherServicesRacesAreNotMixedIn(t *testing.T) {
 	}
 }
 
-func TestAnErrorIsOneSentence(t *testing.T) {
+func TestAFailedRunIsOneSentenceAndLeavesNothing(t *testing.T) {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
-	t.Setenv("HORSERACING_BASE_URL", fake.URL)
-	t.Setenv("HORSERACING_API_KEY", "wrong")
-	var b strings.Builder
-	status := run(t.Context(), []string{"-out", filepath.Join(t.TempDir(), "races")}, &b)
-	stderr := b.String()
-	if lines := strings.Count(stderr, "\n"); status != 1 || lines > 2 || strings.Contains(stderr, "wrong") {
-		t.Errorf("exit status %d, %d lines:\n%s", status, lines, stderr)
+	down := horseracingtest.NewServer()
+	down.Close()
+	for _, test := range []struct {
+		name, url, key string
+		args           []string
+		says           string
+	}{
+		{"a wrong key", fake.URL, "not-this-one", nil, "HORSERACING_API_KEY"},
+		{"a host that is down", down.URL, "key", nil, "HORSERACING_BASE_URL"},
+		{"a wrong address", fake.URL + "/wrong", fake.APIKey, nil, "404"},
+		{"a tier that the service refuses", fake.URL, fake.APIKey, []string{"-tier", "77"}, "400"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			environment := []string{"HORSERACING_BASE_URL=" + test.url, "HORSERACING_API_KEY=" + test.key}
+			r := programtest.Run(t, environment, append(test.args, "-out", filepath.Join(dir, "new", "races"))...)
+			r.ExpectSentence(t, 1, test.says)
+			if strings.Contains(r.Stderr, "not-this-one") {
+				t.Errorf("the key is printed: %s", r.Stderr)
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("it left %v (%v)", left, err)
+			}
+		})
+	}
+}
+
+func TestItExplainsItself(t *testing.T) {
+	programtest.ExpectUsage(t, "-out", "-source", "-format", "-follow", "HORSERACING_API_KEY")
+}
+
+func TestItNamesTheServiceTheFilesAndTheTotal(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(30), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "a", "new", "folder", "races")
+	participants := 0
+	for _, race := range history(t, fake) {
+		participants += len(race.Participants)
+	}
+	for run, want := range []string{
+		"Service: URL\nexport: 30 races in T, 30 of them new; NAME.sqlite holds 30\n" +
+			"export: wrote NAME.csv, 30 races\nexport: wrote NAME-participants.csv, N participants\n" +
+			"export: wrote NAME.parquet, 30 races\nexport: wrote NAME-participants.parquet, N participants\n",
+		"Service: URL\nexport: 1 races in T, 0 of them new; NAME.sqlite holds 30\n",
+	} {
+		args := []string{"-out", name, "-format", "csv,parquet"}
+		_, stderr := runHere(t, t.Context(), fake, args[:2+2*(1-run)]...)
+		got := regexp.MustCompile(`races in \S+,`).ReplaceAllString(stderr, "races in T,")
+		got = strings.NewReplacer(fake.URL, "URL", name, "NAME", fmt.Sprintf("%d participants", participants), "N participants").Replace(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("run %d (-want +got):\n%s", run, diff)
+		}
+	}
+}
+
+func TestTheFilesBeginAtOnce(t *testing.T) {
+	s, err := openStore(t.Context(), filepath.Join(t.TempDir(), "races.sqlite"), "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	for _, query := range []string{selectRaces, selectParticipants} {
+		plan, err := s.db.Query(`EXPLAIN QUERY PLAN ` + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for plan.Next() {
+			var id, parent, unused int
+			var step string
+			if err := plan.Scan(&id, &parent, &unused, &step); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(step, "TEMP B-TREE") {
+				t.Errorf("%s\nsorts every row before the first comes: %s", query, step)
+			}
+		}
+		plan.Close()
+	}
+}
+
+func TestOneServiceUnderTwoAddresses(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "races")
+	run := func(url string, args ...string) programtest.Result {
+		return programtest.Run(t, []string{"HORSERACING_BASE_URL=" + url, "HORSERACING_API_KEY=" + fake.APIKey}, append(args, "-out", name)...)
+	}
+	other := strings.Replace(fake.URL, "127.0.0.1", "localhost", 1)
+	if r := run(fake.URL); r.Status != 0 {
+		t.Fatal(r.Stderr)
+	}
+	run(other).ExpectSentence(t, 1, fake.URL, other, "choose another -out", "-source "+fake.URL)
+	if r := run(other, "-source", fake.URL); r.Status != 0 {
+		t.Errorf("-source: exit status %d: %s", r.Status, r.Stderr)
+	}
+}
+
+func TestAForeignFileIsRefusedAndNotChanged(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	for what, write := range map[string]func(path string) error{
+		"text": func(path string) error {
+			return os.WriteFile(path, []byte(strings.Repeat("race,horse\n", 1000)), 0o644)
+		},
+		"another program's database": func(path string) error {
+			db, err := sql.Open("sqlite", path)
+			if err != nil {
+				return err
+			}
+			_, err = db.Exec(`CREATE TABLE races (id INTEGER, name TEXT)`)
+			return errors.Join(err, db.Close())
+		},
+	} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "races")
+		if err := write(name + ".sqlite"); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(name + ".sqlite")
+		if err != nil {
+			t.Fatal(err)
+		}
+		programtest.Run(t, programtest.Environment(fake), "-out", name).ExpectSentence(t, 1, name+".sqlite is not a database of export")
+		if after, err := os.ReadFile(name + ".sqlite"); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("%s was changed (%v)", what, err)
+		}
+		if left, _ := os.ReadDir(dir); len(left) != 1 {
+			t.Errorf("%s: it left %v", what, left)
+		}
+	}
+}
+
+func TestASecondExportOnAFileIsRefused(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(2000), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(20*time.Millisecond))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "races")
+	first := programtest.Start(t, programtest.Environment(fake), "-out", name, "-concurrency", "1")
+	waitFor(t, "the first one's start", func() bool { return fake.RequestCount() > 30 })
+	programtest.Run(t, programtest.Environment(fake), "-out", name).ExpectSentence(t, 1, "another export is writing to "+name+".sqlite")
+	first.Kill()
+	second := programtest.Start(t, programtest.Environment(fake), "-out", name, "-concurrency", "1")
+	stored := count(t, open(t, name), `SELECT count(*) FROM races`)
+	waitFor(t, "the next one's races", func() bool { return count(t, open(t, name), `SELECT count(*) FROM races`) > stored })
+	second.Interrupt()
+	if r := second.Wait(); r.Status != 130 {
+		t.Errorf("after the first was killed: exit status %d: %s", r.Status, r.Stderr)
+	}
+	if _, err := os.Stat(name + ".sqlite-lock"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the lock is left behind (%v)", err)
 	}
 }
 

@@ -6,14 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
+	"os"
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite", in Go alone
+	"modernc.org/sqlite" // and the driver "sqlite", in Go alone
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
 // lookback is how far behind the newest stored race a later run looks again:
@@ -53,7 +54,7 @@ CREATE TABLE IF NOT EXISTS participants (
 	horse INTEGER NOT NULL,
 	lane INTEGER,
 	total REAL NOT NULL,
-	place INTEGER,             -- 1 for the winner; null where the final order does not tell
+	place INTEGER,             -- 1 for the winner; null where the final order does not show it
 	PRIMARY KEY (race_id, position)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS participants_by_horse ON participants (horse);
@@ -72,6 +73,7 @@ CREATE TABLE IF NOT EXISTS walks (
 // A store is the database of an export.
 type store struct {
 	db     *sql.DB
+	path   string
 	source string // where its races come from
 }
 
@@ -86,43 +88,80 @@ type walk struct {
 	settled                      bool // no race that it passes can be added later
 }
 
-// openStore opens or creates the database. One that was filled from another
-// source is refused: the ids of two services mean different races.
+// openStore opens or creates the database. It refuses, and does not change, a
+// database that is not export's own, and one that was filled from another
+// source: the ids of two services mean different races.
 func openStore(ctx context.Context, path, source string) (*store, error) {
-	name, err := sqliteURI(path)
+	uri, err := program.SQLiteURI(path)
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", name+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate")
+	if err := checkFile(ctx, uri, path); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", uri+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate")
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	s := &store{db, strings.TrimRight(source, "/")}
+	s := &store{db, path, strings.TrimRight(source, "/")}
 	err = s.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.Exec(schema); err != nil {
-			return err
+		if _, err := tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d", program.ExportID)); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		return s.checkSource(tx)
 	})
 	if err != nil {
 		db.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	return s, nil
 }
 
-// sqliteURI names a file so that SQLite takes every character of its path as it stands.
-func sqliteURI(path string) (string, error) {
-	path, err := filepath.Abs(path)
+// checkFile returns an error if there is a file that is not a database of
+// export. The connection is one of its own, which changes nothing.
+func checkFile(ctx context.Context, uri, path string) error {
+	if _, err := os.Stat(path); err != nil {
+		return nil // openStore creates it, or returns why not
+	}
+	db, err := sql.Open("sqlite", uri+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
 	if err != nil {
-		return "", err
+		return err
 	}
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") { // C:/...
-		path = "/" + path
+	defer db.Close()
+	return program.CheckExport(ctx, db, path, true)
+}
+
+// lock keeps every other export from the database at path until unlock is
+// called or the process ends. It is a lock on a file of its own: others may read
+// the database meanwhile.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	path += "-lock"
+	uri, err := program.SQLiteURI(path)
+	if err != nil {
+		return nil, err
 	}
-	return (&url.URL{Scheme: "file", Path: path}).String(), nil
+	db, err := sql.Open("sqlite", uri+"?_txlock=exclusive")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	tx, err := db.BeginTx(context.WithoutCancel(ctx), nil) // Ctrl-C must not unlock early
+	if err != nil {
+		db.Close()
+		if failure, ok := errors.AsType[*sqlite.Error](err); ok && failure.Code() == sqlite3.SQLITE_BUSY {
+			return nil, fmt.Errorf("another export is writing to %s: wait until it has ended, or choose another -out", strings.TrimSuffix(path, "-lock"))
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return func() {
+		removed := os.Remove(path) == nil // while it is locked, so that it is nobody else's
+		tx.Rollback()
+		db.Close()
+		if !removed { // some systems do not remove an open file
+			os.Remove(path)
+		}
+	}, nil
 }
 
 // checkSource refuses a database that holds races of another source.
@@ -133,12 +172,18 @@ func (s *store) checkSource(tx *sql.Tx) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
 	case err == nil && was != s.source:
-		return fmt.Errorf("holds races of %s, not of %s; choose another -out", was, s.source)
+		return fmt.Errorf("%s holds races of %s, not of %s: choose another -out, or if both are the same service add -source %s", s.path, was, s.source, was)
 	}
 	return err
 }
 
 func (s *store) close() { s.db.Close() }
+
+// count returns the number of rows of a table.
+func (s *store) count(ctx context.Context, table string) (n int, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n)
+	return n, err
+}
 
 func (s *store) transact(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
@@ -187,7 +232,7 @@ const thisWalk = `tier_id = ? AND since = ? AND before = ?`
 // save stores races and the cursor behind them in one transaction, and returns
 // how many of the races were not there before. The newest start, near which a
 // later run begins, stays where it is while an older page may be unread: until
-// a race comes that started a lookback after one was last told (a lookback, lest
+// a race comes that started a lookback after the last error (a lookback, lest
 // clocks that differ matter).
 func (s *store) save(ctx context.Context, w *walk, races []horseracing.Race, cursor horseracing.Cursor) (added int, err error) {
 	newest := w.newest
@@ -268,7 +313,7 @@ func digits(amounts []horseracing.Number) []string {
 
 // finish notes that the walk came to its end: for good where that is certain.
 // A walk that was interrupted may have passed its top before all results were
-// there; one without a race may have asked the wrong place.
+// there; one without a race may have read the wrong listing.
 func (s *store) finish(ctx context.Context, w *walk) error {
 	w.done = w.settled && !w.newest.IsZero()
 	done := 1
