@@ -12,9 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // CallOption changes one call. Every method takes any number of them.
@@ -158,7 +159,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any, op
 		return op.invalid("the path must be relative to the base URL, like /api/v1/races/open")
 	}
 	op.raw, op.query = "/"+strings.TrimLeft(u.EscapedPath(), "/"), u.RawQuery
-	op.route = clip(c.secrets.scrub(op.raw), 200)
+	op.route = clip(c.secrets.Text(op.raw), 200)
 	if hasDotSegment(u.Path) {
 		return op.invalid("the path must not hold dot segments")
 	}
@@ -215,9 +216,9 @@ func (x *exchange) newRequest(ctx context.Context) (*retryablehttp.Request, erro
 	case op.body != nil:
 		var keys []string
 		body, keys, err = encodeBody(op.body)
-		x.secrets = x.secrets.and(keys...)
+		x.secrets = x.secrets.And(keys...)
 		if err != nil {
-			return nil, op.invalid("the body cannot be encoded: " + clip(x.secrets.scrub(err.Error()), maxErrorMessage))
+			return nil, op.invalid("the body cannot be encoded: " + clip(x.secrets.Text(err.Error()), maxErrorMessage))
 		}
 	case !op.isRead():
 		body = []byte("{}")
@@ -256,11 +257,11 @@ func (x *exchange) read(into any) error {
 	if err == nil && !mayDeclareError(body) {
 		return nil
 	}
-	if words, declared := errorWords(body, false); declared || err != nil && words != "" {
+	if words, declared := errorWords([]byte(x.answer.text()), false); declared || err != nil && words != "" {
 		return x.apiError()
 	}
 	if d, ok := errors.AsType[*DecodeError](err); ok {
-		d.Err, d.Field = x.secrets.scrubError(d.Err), x.secrets.scrub(d.Field)
+		d.Err, d.Field = x.secrets.Error(d.Err), x.secrets.Text(d.Field)
 	}
 	return err
 }
@@ -268,25 +269,26 @@ func (x *exchange) read(into any) error {
 // apiError makes an error of the answer.
 func (x *exchange) apiError() *APIError {
 	a := x.answer
-	text := x.secrets.scrubBeginning(string(a.body), maxErrorBody, a.cut)
+	body := []byte(a.text())
+	text := x.secrets.Beginning(string(body), maxErrorBody, a.cut)
 	e := &APIError{
 		StatusCode: a.status, Method: x.op.method, Route: x.op.route,
-		Header: x.secrets.scrubHeader(a.header), Body: []byte(text),
+		Header: x.secrets.Header(a.header), Body: []byte(text),
 		RetryAfter: retryAfter(a.header, time.Now()), Attempts: x.attempts,
 	}
-	words, _ := errorWords(a.body, true)
+	words, _ := errorWords(body, true)
 	switch {
 	case isRedirect(a.status):
-		e.Message = "to " + x.secrets.scrub(origin(x.client.base, a.header.Get("Location")))
+		e.Message = "to " + clip(x.secrets.Text(origin(x.client.base, a.header.Get("Location"))), 200)
 	case words != "":
-		e.Message = x.secrets.scrubBeginning(words, maxErrorBody, false)
-	case looksLikeHTML(a.body), strings.HasPrefix(strings.TrimSpace(text), "<") && strings.HasPrefix(a.header.Get("Content-Type"), "text/html"):
+		e.Message = x.secrets.Beginning(redact.Visible(words), maxErrorBody, false)
+	case looksLikeHTML(body), strings.HasPrefix(strings.TrimSpace(text), "<") && strings.HasPrefix(a.header.Get("Content-Type"), "text/html"):
 		e.Message = "an HTML page"
 		e.proxied = x.op.isRead() && x.op.body != nil &&
 			(a.status == http.StatusBadRequest || a.status == http.StatusForbidden || a.status == http.StatusLengthRequired)
 	default:
 		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-		e.Message = clip(printable(line), 200)
+		e.Message = clip(redact.Visible(line), 200)
 	}
 	return e
 }
@@ -298,18 +300,5 @@ func origin(base *url.URL, location string) string {
 	if err != nil || location == "" {
 		return "a place that cannot be read"
 	}
-	return clip(printable(target.Scheme+"://"+target.Host), 200)
-}
-
-// printable keeps a foreign text from playing tricks with a terminal or a log.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsPrint(r):
-			return r
-		}
-		return -1
-	}, text)
+	return redact.Visible(target.Scheme + "://" + target.Host)
 }

@@ -15,6 +15,8 @@ import (
 	"unicode"
 
 	"golang.org/x/time/rate"
+
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // Version is the version of this SDK, as its default User-Agent tells it.
@@ -31,7 +33,7 @@ type Client struct {
 
 	base     *url.URL
 	header   func() http.Header // a new header for a request, the API key in it
-	secrets  secrets
+	secrets  redact.Keys
 	jar      http.CookieJar    // the caller's; nil: none
 	reads    http.RoundTripper // for GET
 	writes   http.RoundTripper // for everything else: a fresh connection each
@@ -192,7 +194,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 			v := [...]string{apiKey, "application/json", "application/json", cfg.userAgent}
 			return http.Header{"X-Api-Key": v[:1:1], "Content-Type": v[1:2:2], "Accept": v[2:3:3], "User-Agent": v[3:]}
 		},
-		secrets:  func() []string { return []string{apiKey} },
+		secrets:  redact.New(apiKey),
 		retry:    cfg.retry.withDefaults(),
 		budget:   newRetryBudget(),
 		limiter:  cfg.limiter,

@@ -208,7 +208,10 @@ func (op operation) explain(err error, body []byte) error {
 		what = shapeOf([]byte{byte(semantic.JSONKind)})
 	}
 	if semantic.JSONKind == '0' && len(semantic.JSONValue) > 0 {
-		what = "the number " + clip(string(semantic.JSONValue), 50)
+		what = "the number " + string(semantic.JSONValue)
+		if digits := len(semantic.JSONValue); digits > 50 { // whole or not at all: a part of it could be a part of a key
+			what = fmt.Sprintf("a number of %d digits", digits)
+		}
 	}
 	if semantic.GoType != nil {
 		fits = strings.ReplaceAll(semantic.GoType.String(), "horseracing.", "")

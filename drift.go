@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // DriftKind says what kind of difference a [Drift] is.
@@ -76,7 +78,7 @@ func newDriftWatch(handler func(context.Context, Drift)) *driftWatch {
 }
 
 // check compares an answer that was decoded into into. The body is valid JSON.
-func (d *driftWatch) check(ctx context.Context, op operation, known secrets, body []byte, into any) {
+func (d *driftWatch) check(ctx context.Context, op operation, known redact.Keys, body []byte, into any) {
 	if op.custom {
 		return
 	}
@@ -212,7 +214,7 @@ func (o *object) isNews(name []byte) bool {
 type comparison struct {
 	ctx     context.Context
 	handler func(context.Context, Drift)
-	secrets secrets
+	secrets redact.Keys
 	scanner scanner
 }
 
@@ -268,7 +270,7 @@ func (c *comparison) object(o *object) {
 }
 
 func (c *comparison) report(o *object, name string, kind DriftKind) {
-	name = clip(c.secrets.scrub(printable(name)), 200)
+	name = clip(c.secrets.Text(redact.Visible(name)), 200)
 	c.handler(c.ctx, Drift{Route: o.route, Path: o.pathOf(name), Kind: kind})
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // Sentinels for errors.Is. The interface document shows no error codes
@@ -204,7 +206,7 @@ func (e *outcomeUnknown) Error() string {
 func (e *outcomeUnknown) Unwrap() []error { return []error{ErrOutcomeUnknown, e.err} }
 
 // errorText bounds a text that may hold foreign words.
-func errorText(text string) string { return printable(clip(text, maxErrorText)) }
+func errorText(text string) string { return clip(redact.Visible(text), maxErrorText) }
 
 // clip cuts a text that is too long, at a character's edge.
 func clip(text string, limit int) string {

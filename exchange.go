@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // exchange is one call: its attempts, and what came of the last one. It is the
@@ -28,7 +30,7 @@ type exchange struct {
 	client  *Client
 	op      operation
 	config  callConfig
-	secrets secrets
+	secrets redact.Keys
 
 	attempts int
 	answer   *answer // of the last attempt; nil: none
@@ -47,6 +49,9 @@ type answer struct {
 	body   []byte
 	cut    bool // of a failure: there was more
 }
+
+// text returns the body in UTF-8, as far as its encoding is known.
+func (a *answer) text() string { return redact.Decode(a.body, a.header.Get("Content-Type")) }
 
 // send sends the request until an attempt is final. go-retryablehttp runs the
 // loop; every decision is taken here: it logs nothing, sees no body and no
@@ -77,7 +82,7 @@ func (x *exchange) send(req *retryablehttp.Request) error {
 	case ended != nil && !errors.Is(x.err, ended):
 		x.err = fmt.Errorf("%w while waiting to try again after: %w", ended, x.err)
 	}
-	return &TransportError{Method: x.op.method, Route: x.op.route, Attempts: x.attempts, Err: x.secrets.scrubError(x.err)}
+	return &TransportError{Method: x.op.method, Route: x.op.route, Attempts: x.attempts, Err: x.secrets.Error(x.err)}
 }
 
 // RoundTrip makes one attempt.
@@ -290,9 +295,9 @@ func (x *exchange) markOutcome(err error) error {
 func (x *exchange) response(err error) Response {
 	r := Response{Attempts: x.attempts}
 	if a := x.answer; a != nil {
-		r.StatusCode, r.Header, r.Body = a.status, x.secrets.scrubHeader(a.header), slices.Clone(a.body)
+		r.StatusCode, r.Header, r.Body = a.status, x.secrets.Header(a.header), slices.Clone(a.body)
 		if err != nil {
-			r.Body = []byte(x.secrets.scrubPart(string(a.body), a.cut))
+			r.Body = []byte(x.secrets.Beginning(a.text(), math.MaxInt, a.cut))
 		}
 	}
 	return r
@@ -315,7 +320,7 @@ func (x *exchange) log(ctx context.Context, started time.Time, err error) {
 		slog.String("operation", x.op.String()), slog.Int("attempt", x.attempts), slog.Duration("duration", time.Since(started)),
 	}
 	if err != nil {
-		attrs = append(attrs, slog.String("error", x.secrets.scrub(err.Error())))
+		attrs = append(attrs, slog.String("error", errorText(x.secrets.Text(err.Error()))))
 	} else {
 		attrs = append(attrs, slog.Int("status", x.answer.status))
 	}

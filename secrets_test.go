@@ -15,10 +15,14 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -229,6 +233,140 @@ func TestAScrubbedErrorKeepsItsMeaning(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	mustPrintWithoutKeys(t, "the error", err)
+}
+
+// bare leaves of a text what a reader sees of it: no character that does not
+// show, no mark on a letter, no space.
+func bare(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) || unicode.IsMark(r) || unicode.IsSpace(r) || r == '\u3164' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, text)
+}
+
+// mustNotRead fails if a key can be read in a text by a person.
+func mustNotRead(t *testing.T, where, text string) {
+	t.Helper()
+	unquoted, _ := strconv.Unquote(`"` + text + `"`)
+	for _, text := range []string{text, unquoted, string(utf16.Decode(units(text)))} {
+		for _, key := range []string{appKey, userKey} {
+			if strings.Contains(bare(text), bare(key)[:len(key)*3/4]) {
+				t.Errorf("%s shows a key: %.300q", where, text)
+			}
+		}
+	}
+}
+
+func units(text string) []uint16 {
+	units := make([]uint16, len(text)/2)
+	for i := range units {
+		units[i] = uint16(text[2*i]) | uint16(text[2*i+1])<<8
+	}
+	return units
+}
+
+// wide encodes a text in units of so many bytes, the lowest first or last.
+func wide(text string, width int, big bool) string {
+	var out []byte
+	for _, r := range text {
+		for i := range width {
+			if big {
+				i = width - 1 - i
+			}
+			out = append(out, byte(r>>(8*i)))
+		}
+	}
+	return string(out)
+}
+
+// between writes something between the characters of a text.
+func between(text, separator string) string { return strings.Join(strings.Split(text, ""), separator) }
+
+// Whatever is decoded or dropped on the way to a text, the key is not what is left.
+func TestAnEchoInDisguiseIsRedacted(t *testing.T) {
+	words := "your keys: " + appKey + " and " + userKey + "."
+	page := "<html><title>" + words + "</title></html>"
+	disguises := map[string]string{}
+	for name, text := range map[string]string{"words": words, "a page": page, "an object": echo(), "an error in a success": `{"error":` + echo() + `}`} {
+		for _, width := range []int{2, 4} {
+			for _, big := range []bool{false, true} {
+				disguises[fmt.Sprint(name, " in UTF-", 8*width, " ", big)] = wide(text, width, big)
+				disguises[fmt.Sprint(name, " in UTF-", 8*width, " with a mark ", big)] = wide("\ufeff"+text, width, big)
+			}
+		}
+	}
+	for name, separator := range map[string]string{
+		"soft hyphens": "\u00ad", "NULs": "\x00", "zero width spaces": "\u200b", "joiners": "\u2060\u034f", "marks": "\u0332",
+		"variations": "\ufe0f", "fillers": "\u3164", "directions": "\u202e", "escapes": "\x1b\x08", "invalid bytes": "\xff", "line breaks": "\n",
+	} {
+		in := between(appKey, separator) + " and " + between(userKey, separator)
+		quoted, _ := json.Marshal(in)
+		disguises["words with "+name] = "your keys: " + in
+		disguises["a page with "+name] = "<html>" + in
+		disguises["a message with "+name] = `{"message":` + string(quoted) + `}`
+		disguises["a declared error with "+name] = `{"error":` + string(quoted) + `}`
+		disguises["a wrong type with "+name] = `[{"number":` + string(quoted) + `}]`
+		disguises["a name twice with "+name] = `[{` + string(quoted) + `:1,` + string(quoted) + `:2}]`
+	}
+	for name, body := range disguises {
+		for _, status := range []int{200, 401, 403, 500} {
+			for _, contentType := range []string{"application/json", "text/html; charset=utf-16"} {
+				var logged bytes.Buffer
+				log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				s := play(answer(status, body, "Content-Type: "+contentType, "X-Echo: "+between(appKey, "\u00ad")+between(userKey, "\u200b")))
+				var response horseracing.Response
+				_, err := s.client(t, horseracing.WithLogger(log), horseracing.WithRetry(horseracing.Retry{})).
+					Horses.Owned(t.Context(), userKey, horseracing.CaptureResponse(&response))
+				if err == nil {
+					continue
+				}
+				where := fmt.Sprint(name, ", ", status, ", ")
+				mustNotRead(t, where+"the log", logged.String())
+				mustNotRead(t, where+"Response.Body", string(response.Body))
+				mustNotRead(t, where+"Response.Header", fmt.Sprint(response.Header))
+				for e := range everyError(err) {
+					mustNotRead(t, where+"Error", e.Error())
+					mustNotRead(t, where+"%#v", fmt.Sprintf("%#v", e))
+					if api, ok := e.(*horseracing.APIError); ok {
+						mustNotRead(t, where+"Message", api.Message)
+						mustNotRead(t, where+"Body", string(api.Body))
+						mustNotRead(t, where+"Header", fmt.Sprint(api.Header))
+					}
+				}
+			}
+		}
+	}
+	for _, separator := range []string{"\u00ad", "\x00", "\u200b"} {
+		_, err := play(broken(fmt.Errorf("malformed %q: %w", between(appKey, separator), errReset))).client(t, briefly).Races.Open(t.Context())
+		for e := range everyError(err) {
+			mustNotRead(t, "a transport's error", e.Error())
+		}
+		if !errors.Is(err, errReset) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// A number is cut in an error's text: not within a key of digits.
+func TestAKeyOfDigitsIsNotShownInPart(t *testing.T) {
+	for n := 6; n <= 100; n++ {
+		digits := strings.Repeat("1234567890", 10)[:n]
+		for _, body := range []string{`[{"name":` + digits + `}]`, `[{"number":` + digits + `0}]`, `[{"entry_fee":-` + digits + `.5}]`, `[{"level":` + digits + `e999999}]`} {
+			c, err := horseracing.NewClient(service, digits, horseracing.WithHTTPClient(&http.Client{Transport: play(answer(200, body))}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Horses.Owned(t.Context(), userKey)
+			if err == nil {
+				continue
+			}
+			if strings.Contains(err.Error(), digits[:n*3/4]) {
+				t.Errorf("%d digits: %v", n, err)
+			}
+		}
+	}
 }
 
 // What the caller writes into a path is repeated in no error either.

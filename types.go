@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strconv"
 	"time"
+
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // HorseNumber identifies a horse (number in the interface document, section
@@ -123,7 +125,7 @@ func (t Timestamp) MarshalJSON() ([]byte, error) {
 }
 
 // redacted stands where a key stood.
-const redacted = "[redacted]"
+const redacted = redact.Placeholder
 
 // UserKey is the key of a user, as the operations that act for one carry it
 // (interface document, section 5). Convert a string to it: UserKey("...").
