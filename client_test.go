@@ -449,7 +449,7 @@ func TestAClientIsSafeForConcurrentUse(t *testing.T) {
 // The listing knows whole milliseconds: one that begins within a range
 // belongs to it, one that began before the range does not.
 func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
-	const ms = 1_700_000_000_000
+	const ms int64 = 1_700_000_000_000
 	for fraction, up := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1} {
 		s := play(answer(200, `[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`), answer(200, "[]"))
 		bound := time.UnixMilli(ms).Add(fraction)

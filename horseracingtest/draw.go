@@ -26,9 +26,12 @@ func (d *draw) next() uint64 {
 }
 
 // below returns a number from 0 to n-1; n must be positive.
-func (d *draw) below(n int) int {
+func (d *draw) below(n int) int { return int(d.below64(int64(n))) }
+
+// below64 is below for spans of time, which an int of 32 bits does not hold.
+func (d *draw) below64(n int64) int64 {
 	high, _ := bits.Mul64(d.next(), uint64(n))
-	return int(high)
+	return int64(high)
 }
 
 // between returns a number from low to high, both included.

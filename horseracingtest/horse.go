@@ -84,7 +84,7 @@ func (w *world) horse(number int64) *horse {
 	for i := range h.appearance {
 		h.appearance[i] = pick(&d, traits[i].values)
 	}
-	h.cooldown = w.begin + int64(d.between(-20*dayMillis, 10*dayMillis))
+	h.cooldown = w.begin - 20*dayMillis + d.below64(30*dayMillis+1)
 	return h
 }
 

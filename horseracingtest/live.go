@@ -55,7 +55,7 @@ func (s *schedule) race(k int) *liveRace {
 		if level := levelOf(s.seed, horse); level < r.minLevel || level > r.maxLevel || r.joining(horse) {
 			continue
 		}
-		r.joins = append(r.joins, join{opens + int64(d.below(int(r.deadline-opens))), horse})
+		r.joins = append(r.joins, join{opens + d.below64(r.deadline-opens), horse})
 	}
 	slices.SortFunc(r.joins, func(a, b join) int { return cmp.Compare(a.at, b.at) })
 	return r

@@ -1,6 +1,9 @@
 package horseracingtest
 
-import "net/http"
+import (
+	"math"
+	"net/http"
+)
 
 // horse answers section 4.1 of the interface document.
 func (s *Server) horse(r *request) ([]byte, *refusal) {
@@ -74,7 +77,7 @@ func (s *Server) resultsV1(r *request) ([]byte, *refusal) {
 	}
 	s.world.mu.RLock()
 	defer s.world.mu.RUnlock()
-	return s.world.appendRaces(int(tier), s.world.races[tier].skip(int(offset)), asFinishedV1), nil
+	return s.world.appendRaces(int(tier), s.world.races[tier].skip(int(min(offset, math.MaxInt32))), asFinishedV1), nil
 }
 
 // timeQuery reads the body of the listings that are paged by start_time_from.

@@ -81,7 +81,7 @@ func (t *timeline) startInDay(d *day, j int) int64 {
 		j = block
 	}
 	jitter := drawFrom(t.seed, forInstants, uint64(d.first+j))
-	return d.from + int64(j)*d.slot + int64(jitter.below(int(d.slot)))
+	return d.from + int64(j)*d.slot + jitter.below64(d.slot)
 }
 
 // tied returns how many events share the instant of the first one of a block.

@@ -2,6 +2,7 @@ package horseracingtest
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -73,7 +74,7 @@ func (w *world) tournament(id string) *tournament {
 			return nil
 		}
 	}
-	tier, index := int(n>>40), int(n&(1<<40-1))
+	tier, index := int(n>>40), int(n&math.MaxInt32)
 	if tier < 1 || tier > omega || !w.cups[tier].has(index) {
 		return nil
 	}
