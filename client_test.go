@@ -417,7 +417,7 @@ func TestAClientIsSafeForConcurrentUse(t *testing.T) {
 			for i := range 20 {
 				var r horseracing.Response
 				capture := horseracing.CaptureResponse(&r)
-				user := (worker + i) % horseracingtest.Users
+				user := (worker + i) % server.NumUsers()
 				horses, err := c.Horses.Owned(t.Context(), server.UserKey(user), capture)
 				var got []horseracing.HorseNumber
 				for _, horse := range horses {

@@ -76,8 +76,8 @@ func TestSoak(t *testing.T) {
 	for worker := range workers {
 		work.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(worker), 0))
-			user := worker % horseracingtest.Users
-			horse := server.Horses(user)[worker/horseracingtest.Users]
+			user := worker % server.NumUsers()
+			horse := server.Horses(user)[worker/server.NumUsers()]
 			registered := 0
 			for call := range callsEach {
 				if random.IntN(8) == 0 {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -19,22 +20,28 @@ type Fault struct {
 	// this. Empty matches all.
 	Method, Path string
 
-	Skip  int // let so many matching requests through first
-	Times int // then hit so many; 0: one; negative: all, until ClearFaults
+	Skip        int     // let so many matching requests through first
+	Probability float64 // then hit each with this probability, drawn from the seed; 0: with certainty
+	Times       int     // until so many were hit; 0: one, or all where Probability is set; negative: all, until ClearFaults
 
-	// Answer this instead of what the service would answer; the request does
-	// not reach the service. With Status 0 the service answers, and Header is
-	// added to its answer. Without a content type the answer is JSON.
+	// Respond with this; the request does not reach the service. With Status 0
+	// the service responds, and Header is added to its response. Without a
+	// Content-Type the response is JSON.
 	Status int
-	Header http.Header // added to the answer's own
+	Header http.Header // added to the response's own
 	Body   string      // with Status; else the service's
 
 	Delay       time.Duration // wait before anything happens
 	ResetBefore bool          // drop the connection before the request's body is read: nothing has happened
-	ResetAfter  bool          // drop the connection instead of answering: whatever the request does has happened
-	CutBody     int           // announce the whole answer, send so many bytes of it, drop the connection; 0: send it all
-	Drip        time.Duration // send the answer one byte at a time, and wait this long before each
-	IgnoreBody  bool          // answer as if the request had no body
+	ResetAfter  bool          // drop the connection instead of responding: whatever the request does has happened
+	CutBody     int           // announce the whole response, send so many bytes of it, drop the connection; 0: send it all
+	Drip        time.Duration // send the response one byte at a time, and wait this long before each
+	IgnoreBody  bool          // respond as if the request had no body
+
+	// Drop the connection now. Whatever the request does happens when the
+	// fake's clock has gone on by this much, whether the client still waits or
+	// not: a read in between finds nothing of it.
+	TakesEffectAfter time.Duration
 }
 
 // check panics if the fault makes no sense: a test must not pass because its
@@ -44,17 +51,21 @@ func (f *Fault) check() {
 	switch {
 	case f.Path != "" && f.Path[0] != '/':
 		wrong = "its Path does not begin with /"
-	case f.Skip < 0 || f.CutBody < 0 || f.Delay < 0 || f.Drip < 0:
-		wrong = "Skip, CutBody, Delay and Drip cannot be negative"
+	case f.Skip < 0 || f.CutBody < 0 || f.Delay < 0 || f.Drip < 0 || f.TakesEffectAfter < 0:
+		wrong = "Skip, CutBody, Delay, Drip and TakesEffectAfter cannot be negative"
+	case !(f.Probability >= 0 && f.Probability <= 1):
+		wrong = "its Probability is not between 0 and 1"
 	case f.Status != 0 && (f.Status < 200 || f.Status > 999):
-		wrong = "Status " + strconv.Itoa(f.Status) + " is not the status of an answer"
+		wrong = "Status " + strconv.Itoa(f.Status) + " is not the status of a response"
 	case f.Body != "" && f.Status == 0:
 		wrong = "it has a Body but no Status"
+	case f.TakesEffectAfter > 0 && (f.ResetBefore || f.ResetAfter || f.Status != 0 || f.Header != nil || f.CutBody > 0 || f.Drip > 0):
+		wrong = "TakesEffectAfter sends no response"
 	case f.ResetBefore && (f.ResetAfter || f.Status != 0 || f.Header != nil || f.CutBody > 0 || f.Drip > 0 || f.IgnoreBody):
 		wrong = "nothing can follow ResetBefore"
 	case f.ResetAfter && (f.Status != 0 || f.Header != nil || f.CutBody > 0 || f.Drip > 0):
-		wrong = "ResetAfter sends no answer"
-	case f.Delay == 0 && !f.ResetBefore && !f.ResetAfter && f.Status == 0 && f.Header == nil && f.CutBody == 0 && f.Drip == 0 && !f.IgnoreBody:
+		wrong = "ResetAfter sends no response"
+	case f.Delay == 0 && f.TakesEffectAfter == 0 && !f.ResetBefore && !f.ResetAfter && f.Status == 0 && f.Header == nil && f.CutBody == 0 && f.Drip == 0 && !f.IgnoreBody:
 		wrong = "it does nothing"
 	}
 	if wrong != "" {
@@ -64,23 +75,39 @@ func (f *Fault) check() {
 
 // faults are the rules in force.
 type faults struct {
-	mu    sync.Mutex
-	rules []*Fault
+	mu       sync.Mutex
+	seed     uint64
+	rules    []*rule
+	injected []*rule // all that ever were
+}
+
+// rule is a fault in force.
+type rule struct {
+	Fault
+	asInjected Fault
+	chance     draw
+	struck     int
 }
 
 // Inject adds rules for requests to come. Of the rules that match a request,
-// the first one that is not skipping strikes, and only that one; a rule that
-// has struck often enough is gone. It panics if a fault makes no sense.
+// the first that neither skips it nor spares it strikes, and only that one; a
+// rule that has struck often enough is gone. It panics if a fault makes no sense.
 func (s *Server) Inject(faults ...Fault) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	for _, f := range faults {
 		f.check()
 		f.Header = f.Header.Clone()
-		if f.Times == 0 {
-			f.Times = 1
+		added := &rule{Fault: f, asInjected: f, chance: drawFrom(s.faults.seed, forFaults, uint64(len(s.faults.injected)))}
+		switch {
+		case f.Times != 0:
+		case f.Probability > 0:
+			added.Times = -1
+		default:
+			added.Times = 1
 		}
-		s.faults.rules = append(s.faults.rules, &f)
+		s.faults.rules = append(s.faults.rules, added)
+		s.faults.injected = append(s.faults.injected, added)
 	}
 }
 
@@ -89,6 +116,22 @@ func (s *Server) ClearFaults() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.rules = nil
+}
+
+// RequireFaults fails the test when it ends if a fault that was injected has
+// never struck, also if it was cleared since: a test should not pass because
+// what it is about did not happen.
+func (s *Server) RequireFaults(t testing.TB) {
+	t.Cleanup(func() {
+		t.Helper()
+		s.faults.mu.Lock()
+		defer s.faults.mu.Unlock()
+		for i, rule := range s.faults.injected {
+			if rule.struck == 0 {
+				t.Errorf("horseracingtest: fault %d of those injected never struck: %+v", i+1, rule.asInjected)
+			}
+		}
+	})
 }
 
 // strike returns the fault that hits the request: one that does nothing, if
@@ -103,12 +146,15 @@ func (f *faults) strike(r *http.Request) Fault {
 		case rule.Skip > 0:
 			rule.Skip--
 			continue
+		case rule.Probability > 0 && rule.chance.fraction() >= rule.Probability:
+			continue
 		case rule.Times > 1:
 			rule.Times--
 		case rule.Times == 1:
 			f.rules = append(f.rules[:i:i], f.rules[i+1:]...)
 		}
-		return *rule
+		rule.struck++
+		return rule.Fault
 	}
 	return Fault{}
 }
@@ -148,22 +194,22 @@ func drop(w http.ResponseWriter) {
 	panic(http.ErrAbortHandler)
 }
 
-// send writes the answer, whole or as the fault has it. It calls release
+// send writes the response, whole or as the fault has it. It calls release
 // before the last byte leaves.
-func (s *Server) send(w http.ResponseWriter, r *http.Request, a answer, f *Fault, release func()) {
+func (s *Server) send(w http.ResponseWriter, r *http.Request, out response, f *Fault, release func()) {
 	header := w.Header()
 	header["Content-Type"] = jsonType
 	header["Date"] = []string{s.clock.Now().Format(http.TimeFormat)}
-	for _, more := range []http.Header{a.header, f.Header} {
+	for _, more := range []http.Header{out.header, f.Header} {
 		for name, values := range more {
 			header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
-	if a.status != http.StatusNoContent && a.status != http.StatusNotModified {
-		header["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+	if out.status != http.StatusNoContent && out.status != http.StatusNotModified {
+		header["Content-Length"] = []string{strconv.Itoa(len(out.body))}
 	}
-	w.WriteHeader(a.status)
-	body, cut := a.body, false
+	w.WriteHeader(out.status)
+	body, cut := out.body, false
 	if f.CutBody > 0 && f.CutBody < len(body) {
 		body, cut = body[:f.CutBody], true
 	}

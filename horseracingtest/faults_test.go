@@ -3,6 +3,7 @@ package horseracingtest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
@@ -222,6 +224,7 @@ func TestAFaultThatMakesNoSensePanics(t *testing.T) {
 	for _, fault := range []horseracingtest.Fault{
 		{}, {Path: "api/v1", Status: 500}, {Body: "x", ResetAfter: true}, {ResetBefore: true, Status: 500}, {ResetBefore: true, ResetAfter: true},
 		{Delay: -1}, {Skip: -1, Status: 500}, {Status: 42}, {ResetAfter: true, CutBody: 5}, {Method: "GET"},
+		{Probability: 0.5}, {Probability: 1.5, Status: 500}, {Probability: -1, Status: 500}, {TakesEffectAfter: -1}, {TakesEffectAfter: 1, Status: 500}, {TakesEffectAfter: 1, ResetAfter: true},
 	} {
 		func() {
 			defer func() {
@@ -302,5 +305,96 @@ func TestCloseEndsDelaysAndLatency(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestADroppedRequestTakesEffectLater(t *testing.T) {
+	eachTransport(t, func(t *testing.T, s *horseracingtest.Server, _ int) {
+		s.AddRaces(raceAt(s, 7, time.Hour), raceAt(s, 8, 10*time.Minute))
+		s.Inject(horseracingtest.Fault{Method: "POST", TakesEffectAfter: 30 * time.Second, Times: 2})
+		tooLate := strings.Replace(registration(s), `"main_race_id":7`, `"main_race_id":8`, 1)
+		if response, _, err := attempt(t, s, "POST", registerPath, registration(s)); err == nil {
+			t.Errorf("status %d", response.StatusCode)
+		}
+		s.Advance(4*time.Minute + 40*time.Second) // the deadline of race 8 is 20 s away
+		if _, _, err := attempt(t, s, "POST", registerPath, tooLate); err == nil {
+			t.Error("the second was not dropped")
+		}
+		if got := s.Registrations(); len(got) != 1 || !got[0].Time.Equal(s.Now().Add(-4*time.Minute-10*time.Second)) {
+			t.Errorf("%+v", got)
+		}
+		s.Advance(time.Minute)
+		if got := s.Registrations(); len(got) != 1 {
+			t.Errorf("a registration took effect behind the deadline: %+v", got)
+		}
+	})
+}
+
+func TestALateEffectShowsInReadsFromItsInstantOn(t *testing.T) {
+	s := start(t, horseracingtest.WithSchedule(0))
+	s.AddRaces(raceAt(s, 7, time.Hour))
+	s.Inject(horseracingtest.Fault{Method: "POST", TakesEffectAfter: 30 * time.Second})
+	_, err := s.Client().Races.Register(t.Context(), horseracing.Registration{Horse: 1, Race: 7, UserKey: s.UserKey(0)})
+	if !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{false, false, true} {
+		if got, err := s.Client().Races.Registered(t.Context(), 7, 1); err != nil || got != want {
+			t.Errorf("at %v: %v, want %v: %v", s.Now(), got, want, err)
+		}
+		s.Advance(15 * time.Second)
+	}
+}
+
+func TestAFaultWithAProbabilityStrikesThatShareAndTheSameOnesOnEveryRun(t *testing.T) {
+	run := func(seed uint64) (struck string) {
+		s := start(t, horseracingtest.WithSeed(seed))
+		s.Inject(horseracingtest.Fault{Probability: 0.2, Status: 503}, horseracingtest.Fault{Probability: 0.5, Times: 3, Status: 500})
+		for range 400 {
+			response, _ := do(t, s, newRequest(t, s, "GET", "/api/v1/missions", ""))
+			struck += itoa(response.StatusCode)[:1] + itoa(response.StatusCode)[2:]
+		}
+		return struck
+	}
+	first := run(1)
+	if n, limited := strings.Count(first, "53"), strings.Count(first, "50"); n < 55 || n > 105 || limited != 3 {
+		t.Errorf("%d of 400 were struck with probability 0.2, and %d with a limit of 3", n, limited)
+	}
+	if first != run(1) {
+		t.Error("another run has other faults")
+	}
+	if first == run(2) {
+		t.Error("another seed has the same faults")
+	}
+}
+
+// reporter is a testing.TB that keeps what it is told.
+type reporter struct {
+	testing.TB
+	cleanups []func()
+	errors   []string
+}
+
+func (r *reporter) Helper()          {}
+func (r *reporter) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *reporter) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+
+func TestRequiredFaultsFailATestInWhichOneDidNotStrike(t *testing.T) {
+	s := start(t)
+	r := &reporter{TB: t}
+	s.Inject(horseracingtest.Fault{Status: 500})
+	s.RequireFaults(r)
+	s.Inject(horseracingtest.Fault{Path: registerPath, Status: 501}, horseracingtest.Fault{Status: 502, Times: 5})
+	s.ClearFaults()
+	s.Inject(horseracingtest.Fault{Status: 503, Times: -1})
+	do(t, s, newRequest(t, s, "GET", openPath, ""))
+	if len(r.cleanups) != 1 || len(r.errors) != 0 {
+		t.Fatalf("%d cleanups, errors %v", len(r.cleanups), r.errors)
+	}
+	r.cleanups[0]()
+	if len(r.errors) != 3 || !strings.Contains(r.errors[0], "Status:500") || !strings.Contains(r.errors[1], "Path:/api/v1/races/register") || !strings.Contains(r.errors[2], "Status:502") {
+		t.Errorf("%q", r.errors)
 	}
 }

@@ -1,15 +1,18 @@
 package horseracingtest
 
+import (
+	"slices"
+	"strconv"
+
+	"github.com/horseracing-go/horseracing"
+)
+
 const (
 	// horseCount is how many horses there are, numbered from 1. It is a power
 	// of two.
 	horseCount = 4096
 
 	horsesPerUser = 6
-
-	// firstForeignHorse is the first horse that belongs to none of the users
-	// the fake has keys for. Only these come into races on their own.
-	firstForeignHorse = Users*horsesPerUser + 1
 )
 
 // Values of horses; all but Stallion, Beta and Omega are the fake's own.
@@ -23,8 +26,10 @@ var (
 	patterns    = []string{"none", "blaze", "dapple", "pinto", "spotted", "star"}
 )
 
-// traits are the trait types in the order of the interface document, section
-// 2.1, each with the values the fake gives it.
+// traits are the trait types in the order of the API reference, each with the
+// values the fake gives it.
+//
+// See docs/service.md, section 2.1.
 var traits = []struct {
 	name   string
 	values []string
@@ -40,38 +45,43 @@ var traits = []struct {
 // every range a race may ask for.
 var userLevels = [horsesPerUser]int{15, 35, 50, 5, 75, 100}
 
-// levelOf is the level of a horse.
-func levelOf(seed uint64, horse int64) int {
-	if horse < firstForeignHorse {
-		return userLevels[(horse-1)%horsesPerUser]
-	}
-	d := drawFrom(seed, forHorses, uint64(horse))
+// foreignLevel is the level of a horse that belongs to none of the users.
+func foreignLevel(seed uint64, number int64) int {
+	d := drawFrom(seed, forHorses, uint64(number))
 	return d.between(1, 100)
 }
 
-// ownerOf is the user a horse belongs to; -1: none that the fake has a key for.
-func ownerOf(horse int64) int {
-	if horse < 1 || horse >= firstForeignHorse {
-		return -1
-	}
-	return int(horse-1) / horsesPerUser
-}
-
-func knownHorse(number int64) bool { return number >= 1 && number <= horseCount }
-
-// horse is a horse as the service knows it.
+// horse is a horse as the service has it.
 type horse struct {
-	number                    int64
-	name, gender, breed, tier string
-	height, weight            float64
-	level, generation         int
-	appearance                [19]string // values, in the order of traits
-	cooldown                  int64      // epoch milliseconds
+	number              int64
+	owner               int // user; -1: none that the fake has a key for
+	name, image, url    string
+	gender, breed, tier string
+	height, weight      float64
+	level, generation   int
+	appearance          []horseracing.Trait
+	cooldown            int64 // epoch milliseconds
 }
 
-// horse makes up the horse of that number.
+// horse returns the horse of that number: nil if there is none.
 func (w *world) horse(number int64) *horse {
-	h := &horse{number: number, level: levelOf(w.seed, number)}
+	if h := w.horses[number]; h != nil {
+		return h
+	}
+	if number < 1 || number > horseCount {
+		return nil
+	}
+	return w.inventHorse(number)
+}
+
+// inventHorse makes up the horse of that number.
+func (w *world) inventHorse(number int64) *horse {
+	h := &horse{number: number, owner: -1, level: foreignLevel(w.seed, number)}
+	if number < w.schedule.foreign {
+		h.owner, h.level = int(number-1)/horsesPerUser, userLevels[(number-1)%horsesPerUser]
+	}
+	h.image = "https://horses.invalid/image/" + strconv.FormatInt(number, 10) + ".png"
+	h.url = "https://horses.invalid/horse/" + strconv.FormatInt(number, 10)
 	d := drawFrom(w.seed, forHorses, uint64(number))
 	d.next() // the level
 	h.name = pick(&d, horseFirst) + " " + pick(&d, horseSecond)
@@ -81,27 +91,45 @@ func (w *world) horse(number int64) *horse {
 	h.height = float64(d.between(142, 178)) / 100
 	h.weight = float64(d.between(3800, 6400)) / 10
 	h.generation = d.below(10)
-	for i := range h.appearance {
-		h.appearance[i] = pick(&d, traits[i].values)
+	h.appearance = make([]horseracing.Trait, len(traits))
+	for i, t := range traits {
+		h.appearance[i] = horseracing.Trait{Type: t.name, Value: pick(&d, t.values)}
 	}
 	h.cooldown = w.begin - 20*dayMillis + d.below64(30*dayMillis+1)
 	return h
 }
 
+// horsesOf returns the horses of a user, in ascending order.
+func (w *world) horsesOf(user int) []int64 {
+	var numbers []int64
+	for i := range horsesPerUser {
+		if number := int64(user*horsesPerUser + i + 1); w.horses[number] == nil {
+			numbers = append(numbers, number)
+		}
+	}
+	for number, h := range w.horses {
+		if h.owner == user {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
 // appendHorse writes a horse record. A breeding cooldown that has passed is null.
 func appendHorse(b []byte, h *horse, now int64) []byte {
 	b = appendText(b, `{"name":`, h.name)
-	b = appendInt(b, `,"image":"https://horses.invalid/image/`, h.number)
-	b = appendInt(b, `.png","external_url":"https://horses.invalid/horse/`, h.number)
-	b = appendInt(b, `","number":`, h.number)
+	b = appendText(b, `,"image":`, h.image)
+	b = appendText(b, `,"external_url":`, h.url)
+	b = appendInt(b, `,"number":`, h.number)
 	b = appendText(b, `,"gender":`, h.gender)
 	b = appendFloat(b, `,"height":`, h.height)
 	b = appendFloat(b, `,"weight":`, h.weight)
 	b = appendInt(b, `,"level":`, int64(h.level))
 	b = append(b, `,"appearance":`...)
 	b = appendList(b, len(h.appearance), func(b []byte, i int) []byte {
-		b = appendText(b, `{"trait_type":`, traits[i].name)
-		b = appendText(b, `,"value":`, h.appearance[i])
+		b = appendText(b, `{"trait_type":`, h.appearance[i].Type)
+		b = appendText(b, `,"value":`, h.appearance[i].Value)
 		return append(b, '}')
 	})
 	b = append(b, `,"breeding_cooldown":`...)
@@ -116,14 +144,14 @@ func appendHorse(b []byte, h *horse, now int64) []byte {
 	return append(b, '}')
 }
 
-// breedingPrices are of the sizes that a number without a shown unit may have.
+// breedingPrices are of the sizes that a number of undocumented unit may have.
 var breedingPrices = []string{"25", "149.5", "0.075", "40000000000000000000", "1.2e+21"}
 
 // appendBreeding writes the breeding listing: one horse in a hundred, unless
 // its breeding cooldown lasts.
 func (w *world) appendBreeding(b []byte, now int64) []byte {
 	var open []*horse
-	for number := int64(firstForeignHorse); number <= horseCount; number += 100 {
+	for number := w.schedule.foreign; number <= horseCount; number += 100 {
 		if h := w.horse(number); h.cooldown <= now {
 			open = append(open, h)
 		}

@@ -15,10 +15,7 @@ type schedule struct {
 	begin   int64
 	perHour int
 	firstID int64 // of the first race
-}
-
-func newSchedule(seed uint64, begin int64, perHour int) schedule {
-	return schedule{seed: seed, begin: begin, perHour: perHour}
+	foreign int64 // the first horse that belongs to none of the users: only these come into races on their own
 }
 
 // firstRace is the number of the first race: the ones below zero opened within
@@ -51,8 +48,8 @@ func (s *schedule) race(k int) *liveRace {
 		others = r.places
 	}
 	for len(r.joins) < others {
-		horse := int64(d.between(firstForeignHorse, horseCount))
-		if level := levelOf(s.seed, horse); level < r.minLevel || level > r.maxLevel || r.joining(horse) {
+		horse := int64(d.between(int(s.foreign), horseCount))
+		if level := foreignLevel(s.seed, horse); level < r.minLevel || level > r.maxLevel || r.joining(horse) {
 			continue
 		}
 		r.joins = append(r.joins, join{opens + d.below64(r.deadline-opens), horse})

@@ -327,8 +327,12 @@ func TestWhatCannotBeAddedPanics(t *testing.T) {
 		"tournament without start":  func() { s.AddTournaments(horseracing.Tournament{ID: "x"}) },
 		"tournament of no tier":     func() { s.AddTournaments(horseracing.Tournament{ID: "x", StartTime: when, Tier: 9}) },
 		"clock put back":            func() { s.Advance(-1) },
-		"key of an unknown user":    func() { s.UserKey(horseracingtest.Users) },
+		"key of an unknown user":    func() { s.UserKey(s.NumUsers()) },
 		"horses of an unknown user": func() { s.Horses(-1) },
+		"horse without number":      func() { s.AddHorses(0, horseracing.Horse{}) },
+		"horse of an unknown user":  func() { s.AddHorses(s.NumUsers(), horseracing.Horse{Number: 5001}) },
+		"missions of no horse":      func() { s.SetHorseMissions(horseracing.HorseMissions{Number: 5001}) },
+		"handler without a path":    func() { s.Handle("GET", nil) },
 		"negative history":          func() { horseracingtest.NewServer(horseracingtest.WithHistory(-1)) },
 	} {
 		t.Run(name, func(t *testing.T) {

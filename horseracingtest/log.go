@@ -6,15 +6,21 @@ import (
 	"time"
 )
 
-// Request is a request that came to the fake. It is kept as it was sent, keys
-// included: it is a tool for tests.
+// Request is a request that the fake received. It is kept as it was sent, keys
+// included.
 type Request struct {
 	Time   time.Time // by the fake's clock
 	Method string
 	Path   string // as it was escaped, with the query if there was one
 	Header http.Header
 	Body   []byte // nil: there was none, or it was not read
-	Status int    // 0: no answer was sent, or not yet
+	Status int    // of the response; 0: none was sent, or not yet
+}
+
+func (r Request) clone() Request {
+	r.Header = r.Header.Clone()
+	r.Body = append([]byte(nil), r.Body...)
+	return r
 }
 
 // requestLog keeps the newest requests and counts all.
@@ -86,24 +92,21 @@ func (s *Server) Requests() []Request {
 	defer l.mu.Unlock()
 	requests := make([]Request, 0, len(l.ring))
 	for n := l.count - len(l.ring); n < l.count; n++ {
-		r := l.ring[n%l.limit]
-		r.Header = r.Header.Clone()
-		r.Body = append([]byte(nil), r.Body...)
-		requests = append(requests, r)
+		requests = append(requests, l.ring[n%l.limit].clone())
 	}
 	return requests
 }
 
 // RequestCount returns how many requests came since the start or the last
-// [Server.ResetLog], those that were not answered included.
+// [Server.ResetLog], those without a response included.
 func (s *Server) RequestCount() int {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
 	return s.log.count
 }
 
-// MaxInFlight returns how many requests were in the fake at the same time at
-// most, since the start or the last [Server.ResetLog].
+// MaxInFlight returns the highest number of requests that the fake handled at
+// the same time, since the start or the last [Server.ResetLog].
 func (s *Server) MaxInFlight() int {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()

@@ -5,24 +5,34 @@ import (
 	"net/http"
 )
 
-// horse answers section 4.1 of the interface document.
+// horse responds to GET /api/v1/horses/{horse_number}.
 func (s *Server) horse(r *request) ([]byte, *refusal) {
-	number, no := r.horse()
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	h, no := s.horseOf(r)
 	if no != nil {
 		return nil, no
 	}
-	return appendHorse(nil, s.world.horse(number), r.now), nil
+	return appendHorse(nil, h, r.now), nil
 }
 
-func (r *request) horse() (int64, *refusal) {
+// horseOf returns the horse in the path of the request.
+func (s *Server) horseOf(r *request) (*horse, *refusal) {
 	number, no := r.integer("horse_number")
-	if no == nil && !knownHorse(number) {
-		no = refuse(http.StatusNotFound, "unknown_horse", "there is no horse %d; this fake has 1 to %d", number, horseCount)
+	if no != nil {
+		return nil, no
 	}
-	return number, no
+	if h := s.world.horse(number); h != nil {
+		return h, nil
+	}
+	return nil, unknownHorse(number)
 }
 
-// userHorses answers section 4.2.
+func unknownHorse(number int64) *refusal {
+	return refuse(http.StatusNotFound, "unknown_horse", "there is no horse %d; this fake has 1 to %d, and those that were added", number, horseCount)
+}
+
+// userHorses responds to GET /api/v1/horses/user.
 func (s *Server) userHorses(r *request) ([]byte, *refusal) {
 	var key string
 	if no := parseBody(r.body, member{name: "user_key", text: &key, required: true}); no != nil {
@@ -32,27 +42,39 @@ func (s *Server) userHorses(r *request) ([]byte, *refusal) {
 	if no != nil {
 		return nil, no
 	}
-	horses := s.Horses(user)
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	horses := s.world.horsesOf(user)
 	return appendList(nil, len(horses), func(b []byte, i int) []byte {
-		return appendHorse(b, s.world.horse(int64(horses[i])), r.now)
+		return appendHorse(b, s.world.horse(horses[i]), r.now)
 	}), nil
 }
 
-// missions answers section 4.3.
+// missions responds to GET /api/v1/horses/missions/{horse_number}.
 func (s *Server) missions(r *request) ([]byte, *refusal) {
-	number, no := r.horse()
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	h, no := s.horseOf(r)
 	if no != nil {
 		return nil, no
 	}
-	return s.world.appendMissions(nil, number), nil
+	if given := s.world.missions[h.number]; given != nil {
+		return given, nil
+	}
+	return s.world.appendMissions(nil, h.number), nil
 }
 
-// breeding answers section 4.4.
+// breeding responds to GET /api/v1/horses/breeding/open.
 func (s *Server) breeding(r *request) ([]byte, *refusal) {
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	if given := s.world.breeding; given != nil {
+		return given, nil
+	}
 	return s.world.appendBreeding(nil, r.now), nil
 }
 
-// results answers section 4.5.
+// results responds to GET /api/v2/races/results.
 func (s *Server) results(r *request) ([]byte, *refusal) {
 	tier, before, no := r.timeQuery()
 	if no != nil {
@@ -63,7 +85,7 @@ func (s *Server) results(r *request) ([]byte, *refusal) {
 	return s.world.appendRaces(tier, s.world.races[tier].before(before), asFinished), nil
 }
 
-// resultsV1 answers section 4.6.
+// resultsV1 responds to GET /api/v1/races/results.
 func (s *Server) resultsV1(r *request) ([]byte, *refusal) {
 	tier, offset := int64(omega), int64(0)
 	if no := parseBody(r.body, member{name: "tier", number: &tier}, member{name: "offset", number: &offset}); no != nil {
@@ -110,7 +132,7 @@ func (w *world) appendRaces(tier int, page []place[*liveRace], form raceForm) []
 	})
 }
 
-// openRaces answers section 4.7.
+// openRaces responds to GET /api/v1/races/open.
 func (s *Server) openRaces(r *request) ([]byte, *refusal) {
 	s.world.mu.RLock()
 	defer s.world.mu.RUnlock()
@@ -123,7 +145,7 @@ func (s *Server) openRaces(r *request) ([]byte, *refusal) {
 	return appendList(nil, len(open), func(b []byte, i int) []byte { return appendRace(b, &open[i].race, asOpen) }), nil
 }
 
-// race answers section 4.8: with an array of the one race, or of none.
+// race responds to GET /api/v1/races/{raceId} with an array of one race, or of none.
 func (s *Server) race(r *request) ([]byte, *refusal) {
 	id, no := r.integer("raceId")
 	if no != nil {
@@ -144,7 +166,7 @@ func (s *Server) race(r *request) ([]byte, *refusal) {
 	return append(b, ']'), nil
 }
 
-// tournamentResults answers section 4.10.
+// tournamentResults responds to GET /api/v1/tournaments/results.
 func (s *Server) tournamentResults(r *request) ([]byte, *refusal) {
 	tier, before, no := r.timeQuery()
 	if no != nil {
@@ -162,8 +184,8 @@ func (s *Server) tournamentResults(r *request) ([]byte, *refusal) {
 	}), nil
 }
 
-// openTournaments answers section 4.11: with an array of all that are not
-// over, since the document lists the ongoing ones at the same path.
+// openTournaments responds to GET /api/v1/tournaments/open with an array of all
+// that are not over: the API reference lists the ongoing ones at the same path.
 func (s *Server) openTournaments(r *request) ([]byte, *refusal) {
 	s.world.mu.RLock()
 	defer s.world.mu.RUnlock()
@@ -171,7 +193,7 @@ func (s *Server) openTournaments(r *request) ([]byte, *refusal) {
 	return appendList(nil, len(open), func(b []byte, i int) []byte { return appendTournament(b, open[i], r.now) }), nil
 }
 
-// tournament answers section 4.12: with an object.
+// tournament responds to GET /api/v1/tournaments/{tournamentId} with an object.
 func (s *Server) tournament(r *request) ([]byte, *refusal) {
 	s.world.mu.RLock()
 	defer s.world.mu.RUnlock()
@@ -182,5 +204,12 @@ func (s *Server) tournament(r *request) ([]byte, *refusal) {
 	return appendTournament(nil, t, r.now), nil
 }
 
-// missionCatalogue answers section 4.13.
-func (s *Server) missionCatalogue(*request) ([]byte, *refusal) { return appendCatalogue(nil), nil }
+// missionCatalogue responds to GET /api/v1/missions.
+func (s *Server) missionCatalogue(*request) ([]byte, *refusal) {
+	s.world.mu.RLock()
+	defer s.world.mu.RUnlock()
+	if given := s.world.catalogue; given != nil {
+		return given, nil
+	}
+	return appendCatalogue(nil), nil
+}

@@ -21,6 +21,7 @@ type settings struct {
 	apiKeys  []string
 	logged   int
 	limits   []RequestLimit
+	users    int
 }
 
 func newSettings(opts []Option) (*settings, error) {
@@ -31,6 +32,7 @@ func newSettings(opts []Option) (*settings, error) {
 		now:     func() time.Time { return standstill },
 		addr:    "127.0.0.1:0",
 		logged:  10_000,
+		users:   4,
 	}
 	for _, opt := range opts {
 		opt(set)
@@ -45,6 +47,8 @@ func newSettings(opts []Option) (*settings, error) {
 		return nil, fmt.Errorf("a history of %d races: it can have 0 to %d", set.history, maxHistory)
 	case set.perHour < 0 || set.perHour > maxPerHour:
 		return nil, fmt.Errorf("%d new races an hour: there can be 0 to %d", set.perHour, maxPerHour)
+	case set.users < 1 || set.users > maxUsers:
+		return nil, fmt.Errorf("%d users: there can be 1 to %d", set.users, maxUsers)
 	case set.latency < 0:
 		return nil, errors.New("the latency cannot be negative")
 	case set.logged < 0:
@@ -58,6 +62,7 @@ func newSettings(opts []Option) (*settings, error) {
 const (
 	maxHistory = 100_000_000
 	maxPerHour = 3600
+	maxUsers   = 500 // who own three of four horses
 )
 
 // WithSeed chooses which service it is: the same seed gives the same horses,
@@ -81,8 +86,8 @@ func WithClock(now func() time.Time) Option { return func(s *settings) { s.now =
 // default is 12.
 func WithSchedule(perHour int) Option { return func(s *settings) { s.perHour = perHour } }
 
-// WithLatency makes every answer wait this long after the request was handled.
-// The wait ends when the request is given up.
+// WithLatency makes every response wait this long after the request was
+// handled. The wait ends when the request is canceled.
 func WithLatency(d time.Duration) Option { return func(s *settings) { s.latency = d } }
 
 // WithTLS makes the fake serve HTTPS, and with it HTTP/2. Only the clients
@@ -102,6 +107,10 @@ func WithAddr(addr string) Option { return func(s *settings) { s.addr = addr } }
 func WithAPIKey(key string, others ...string) Option {
 	return func(s *settings) { s.apiKeys = append([]string{key}, others...) }
 }
+
+// WithUsers sets how many users the fake has keys for, 1 to 500. Each owns six
+// horses. The default is 4.
+func WithUsers(n int) Option { return func(s *settings) { s.users = n } }
 
 // WithRequestLog sets how many requests [Server.Requests] remembers, the
 // newest ones. Counts are exact whatever it is. The default is 10,000.

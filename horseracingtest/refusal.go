@@ -6,15 +6,15 @@ import (
 	"net/http"
 )
 
-// answer is what the fake sends back.
-type answer struct {
+// response is what the fake sends back.
+type response struct {
 	status int
 	header http.Header // beside the content type
 	body   []byte
 }
 
-// refusal is the fake's no to a request. The interface document shows no error
-// bodies (section 7), so the shape is the fake's own:
+// refusal is why a request is refused. Error bodies are undocumented, so the
+// shape is the fake's own:
 //
 //	{"error":{"code":"invalid_body","message":"..."}}
 type refusal struct {
@@ -28,7 +28,7 @@ func refuse(status int, code, format string, args ...any) *refusal {
 	return &refusal{status: status, code: code, message: fmt.Sprintf(format, args...)}
 }
 
-func (r *refusal) answer() answer {
+func (r *refusal) response() response {
 	type words struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
@@ -39,9 +39,9 @@ func (r *refusal) answer() answer {
 	if err != nil {
 		panic(err) // two strings can always be encoded
 	}
-	a := answer{status: r.status, body: body}
+	out := response{status: r.status, body: body}
 	if r.allow != "" {
-		a.header = http.Header{"Allow": {r.allow}}
+		out.header = http.Header{"Allow": {r.allow}}
 	}
-	return a
+	return out
 }

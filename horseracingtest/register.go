@@ -11,7 +11,7 @@ import (
 // Registration is a registration that the fake accepted.
 type Registration struct {
 	Time  time.Time // by the fake's clock
-	User  int       // whose key it was, from 0 to Users-1
+	User  int       // whose key it was
 	Horse horseracing.HorseNumber
 	Race  horseracing.RaceID
 	Fee   horseracing.BigInt // what the race costs
@@ -20,14 +20,14 @@ type Registration struct {
 // Registrations returns the accepted registrations, in the order in which they
 // came.
 func (s *Server) Registrations() []Registration {
+	s.catchUp()
 	s.world.mu.RLock()
 	defer s.world.mu.RUnlock()
 	return slices.Clone(s.world.registrations)
 }
 
-// register answers section 4.9 of the interface document. The document does
-// not show what the service answers; the fake's own answer repeats the
-// registration and says what it cost.
+// register responds to POST /api/v1/races/register. The response is
+// undocumented; the fake's own repeats the registration and names its cost.
 func (s *Server) register(r *request) ([]byte, *refusal) {
 	var horse, id int64
 	var key string
@@ -64,18 +64,16 @@ func (s *Server) register(r *request) ([]byte, *refusal) {
 
 // enter puts a horse into a race, if nothing speaks against it.
 func (w *world) enter(user int, horse, id, now int64) (*liveRace, *refusal) {
-	owner := ownerOf(horse)
 	race := w.live[id]
 	if race == nil {
 		if tier, _ := w.pastIndex(id); tier > 0 {
 			return nil, refuse(http.StatusConflict, "registration_closed", "race %d is over", id)
 		}
 	}
-	level := levelOf(w.seed, horse)
-	switch {
-	case !knownHorse(horse):
-		return nil, refuse(http.StatusNotFound, "unknown_horse", "there is no horse %d; this fake has 1 to %d", horse, horseCount)
-	case owner != user:
+	switch h := w.horse(horse); {
+	case h == nil:
+		return nil, unknownHorse(horse)
+	case h.owner != user:
 		return nil, refuse(http.StatusForbidden, "not_the_owner", "horse %d does not belong to the user of this user_key", horse)
 	case race == nil:
 		return nil, refuse(http.StatusNotFound, "unknown_race", "there is no race %d", id)
@@ -85,8 +83,8 @@ func (w *world) enter(user int, horse, id, now int64) (*liveRace, *refusal) {
 		return nil, refuse(http.StatusConflict, "registration_closed", "the registration deadline of race %d has passed: it was %s, and it is %s", id, isoMillis(race.deadline), isoMillis(now))
 	case race.has(horse):
 		return nil, refuse(http.StatusConflict, "already_registered", "horse %d is registered in race %d already", horse, id)
-	case level < race.minLevel || level > race.maxLevel:
-		return nil, refuse(http.StatusConflict, "level_out_of_range", "horse %d is of level %d, and race %d takes levels %d to %d", horse, level, id, race.minLevel, race.maxLevel)
+	case h.level < race.minLevel || h.level > race.maxLevel:
+		return nil, refuse(http.StatusConflict, "level_out_of_range", "horse %d is of level %d, and race %d takes levels %d to %d", horse, h.level, id, race.minLevel, race.maxLevel)
 	case len(race.participants) >= race.places:
 		return nil, refuse(http.StatusConflict, "race_full", "race %d is full: all of its %d places are taken", id, race.places)
 	}

@@ -101,7 +101,7 @@ func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
 func TestEveryUserHasAHorseForSomeOpenRaceAtTheStart(t *testing.T) {
 	for seed := range uint64(20) {
 		s := start(t, horseracingtest.WithSeed(seed+1))
-		for user := range horseracingtest.Users {
+		for user := range s.NumUsers() {
 			accepted := slices.ContainsFunc(openRaces(t, s), func(r horseracing.Race) bool {
 				return slices.ContainsFunc(s.Horses(user), func(h horseracing.HorseNumber) bool {
 					status, _ := register(t, s, h, s.UserKey(user), r.MainRaceID)
@@ -117,7 +117,7 @@ func TestEveryUserHasAHorseForSomeOpenRaceAtTheStart(t *testing.T) {
 
 func TestHorsesCarryTheLevelsThatRegistrationChecks(t *testing.T) {
 	s := start(t)
-	for user := range horseracingtest.Users {
+	for user := range s.NumUsers() {
 		owned := get[[]horseracing.Horse](t, s, "/api/v1/horses/user", `{"user_key":"`+string(s.UserKey(user))+`"}`)
 		var numbers []horseracing.HorseNumber
 		var levels []int

@@ -9,22 +9,24 @@ import (
 	"strings"
 )
 
-// request is a request that came to a known operation with the right headers.
+// request is a request to a known operation with the right headers.
 type request struct {
-	argument string // what stands in the place of the path's parameter
+	argument string // the value of the path's parameter
 	body     []byte
 	now      int64
 }
 
-// operation is one of the operations of the interface document, section 4.
+// operation is one of the documented operations.
 type operation struct {
 	method, path string // path may end in one parameter: "/api/v1/horses/{horse_number}"
 	takesBody    bool
-	answer       func(*Server, *request) ([]byte, *refusal)
+	respond      func(*Server, *request) ([]byte, *refusal)
 }
 
-// operations are in the order of the document. A parameter stands behind the
-// operations whose fixed path it would also match.
+// operations are in the order of the API reference. A parameter stands behind
+// the operations whose fixed path it would also match.
+//
+// See docs/service.md, section 4.
 var operations = []operation{
 	{http.MethodGet, "/api/v1/horses/user", true, (*Server).userHorses},
 	{http.MethodGet, "/api/v1/horses/{horse_number}", false, (*Server).horse},
@@ -60,20 +62,22 @@ func find(path string) (op *operation, argument string, no *refusal) {
 	return nil, "", refuse(http.StatusNotFound, "unknown_path", "there is no operation at the path %.200s", path)
 }
 
-// handle answers a request as the service would.
-func (s *Server) handle(r *http.Request, body []byte, no *refusal) answer {
-	op, argument, unknown := find(r.URL.EscapedPath())
-	if unknown != nil {
-		return unknown.answer()
+// respond returns the response of the service to a request at that time.
+// unread is why its body could not be read.
+func (s *Server) respond(r *http.Request, body []byte, unread *refusal, now int64) response {
+	op, argument, no := find(r.URL.EscapedPath())
+	if no != nil {
+		return no.response()
 	}
 	if r.Method != op.method {
 		no := refuse(http.StatusMethodNotAllowed, "wrong_method", "%s takes %s, not %s", op.path, op.method, r.Method)
 		no.allow = op.method
-		return no.answer()
+		return no.response()
 	}
 	if no := s.checkHeaders(r); no != nil {
-		return no.answer()
+		return no.response()
 	}
+	no = unread
 	switch {
 	case r.URL.RawQuery != "" || r.URL.ForceQuery:
 		no = refuse(http.StatusBadRequest, "unexpected_query", "%s %s takes no query parameters: %s", op.method, op.path, whereParametersGo(op))
@@ -81,26 +85,23 @@ func (s *Server) handle(r *http.Request, body []byte, no *refusal) answer {
 		no = refuse(http.StatusBadRequest, "unexpected_body", "%s %s takes no request body, but %d bytes came", op.method, op.path, len(body))
 	}
 	if no != nil {
-		return no.answer()
+		return no.response()
 	}
-	now := s.clock.millis()
-	s.world.catchUp(now)
-	b, no := op.answer(s, &request{argument: argument, body: body, now: now})
+	b, no := op.respond(s, &request{argument: argument, body: body, now: now})
 	if no != nil {
-		return no.answer()
+		return no.response()
 	}
-	return answer{status: http.StatusOK, body: b}
+	return response{status: http.StatusOK, body: b}
 }
 
 func whereParametersGo(op *operation) string {
 	if op.takesBody {
 		return "they go into the JSON body"
 	}
-	return "it has none but what its path shows"
+	return "it takes nothing but its path"
 }
 
-// checkHeaders checks the two headers that every operation requires (interface
-// document, section 4).
+// checkHeaders checks the two headers that every operation requires.
 func (s *Server) checkHeaders(r *http.Request) *refusal {
 	switch keys := r.Header.Values("X-Api-Key"); {
 	case len(keys) == 0:

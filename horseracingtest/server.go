@@ -16,9 +16,6 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Users is how many users the fake has keys for, numbered from 0.
-const Users = 4
-
 // Server is a running fake of the service. Its methods can be called from
 // several goroutines.
 type Server struct {
@@ -28,6 +25,8 @@ type Server struct {
 	clock    clock
 	world    *world
 	faults   faults
+	handlers handlers
+	effects  effects
 	limiter  limiter
 	log      requestLog
 	settings *settings
@@ -62,12 +61,13 @@ func Start(opts ...Option) (*Server, error) {
 	s.clock.now = set.now
 	s.log.init(set.logged)
 	s.limiter.set(set.limits)
-	s.world = newWorld(set.seed, s.clock.millis(), set.history, set.perHour)
+	s.faults.seed = set.seed
+	s.world = newWorld(set, s.clock.millis())
 	if len(set.apiKeys) == 0 || set.apiKeys[0] == "" {
 		set.apiKeys = []string{fmt.Sprintf("app-key-%016x", uint64(drawFrom(set.seed, forKeys, 0)))}
 	}
 	s.APIKey = set.apiKeys[0]
-	for user := range Users {
+	for user := range set.users {
 		s.userKeys[s.userKey(user)] = user
 	}
 	if err := s.listen(); err != nil {
@@ -169,56 +169,19 @@ func (s *Server) Client(opts ...horseracing.Option) *horseracing.Client {
 	return client
 }
 
-// UserKey returns the key of a user. It panics unless user is from 0 to Users-1.
-func (s *Server) UserKey(user int) horseracing.UserKey {
-	mustBeUser(user)
-	return horseracing.UserKey(s.userKey(user))
-}
-
-func (s *Server) userKey(user int) string {
-	return fmt.Sprintf("user-key-%d-%016x", user, uint64(drawFrom(s.settings.seed, forKeys, uint64(user)+1)))
-}
-
-// userOf returns the user a key belongs to.
-func (s *Server) userOf(key string) (int, *refusal) {
-	user, ok := s.userKeys[key]
-	if !ok {
-		return 0, refuse(http.StatusForbidden, "unknown_user_key", "the user_key belongs to no user that this service knows")
-	}
-	return user, nil
-}
-
-// Horses returns the horses of a user, in ascending order. The levels of each
-// user's horses are 15, 35, 50, 5, 75 and 100. It panics unless user is from 0
-// to Users-1.
-func (s *Server) Horses(user int) []horseracing.HorseNumber {
-	mustBeUser(user)
-	horses := make([]horseracing.HorseNumber, horsesPerUser)
-	for i := range horses {
-		horses[i] = horseracing.HorseNumber(user*horsesPerUser + i + 1)
-	}
-	return horses
-}
-
-func mustBeUser(user int) {
-	if user < 0 || user >= Users {
-		panic(fmt.Sprintf("horseracingtest: there is no user %d, only 0 to %d", user, Users-1))
-	}
-}
-
-// serve takes a request through the log, the faults and the service.
+// serve takes a request through the log, the faults, the limits and the service.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	ticket := s.log.begin(Request{Time: s.clock.Now(), Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header})
+	arrived := Request{Time: s.clock.Now(), Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header}
+	ticket := s.log.begin(arrived)
 	defer s.log.end()
 
 	fault := s.faults.strike(r)
-	var body []byte
-	var no *refusal
+	var unread *refusal
 	if !fault.ResetBefore {
-		// Before any delay: net/http notices that a client has given up only
-		// once the body was read.
-		body, no = readBody(w, r)
-		s.log.update(ticket, func(r *Request) { r.Body = body })
+		// Before any delay: net/http notices that a client is gone only once the
+		// body was read.
+		arrived.Body, unread = readBody(w, r)
+		s.log.update(ticket, func(r *Request) { r.Body = arrived.Body })
 	}
 	if !s.wait(r.Context(), fault.Delay) {
 		panic(http.ErrAbortHandler)
@@ -226,19 +189,23 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if fault.ResetBefore {
 		drop(w)
 	}
-	a := answer{status: fault.Status, body: []byte(fault.Body)}
+	if fault.IgnoreBody {
+		arrived.Body, unread = nil, nil
+	}
+	if fault.TakesEffectAfter > 0 {
+		s.effects.add(effect{s.clock.millis() + fault.TakesEffectAfter.Milliseconds(), r, arrived.Body, unread})
+		drop(w)
+	}
+	out := response{status: fault.Status, body: []byte(fault.Body)}
 	release := func() {}
 	if fault.Status == 0 {
 		admitted := s.limiter.admit(r.Header.Get("X-Api-Key"), s.clock.Now())
 		release = admitted.release
 		defer release()
 		if admitted.refusal != nil {
-			a = admitted.refusal.answer()
+			out = admitted.refusal.response()
 		} else {
-			if fault.IgnoreBody {
-				body, no = nil, nil
-			}
-			a = s.handle(r, body, no)
+			out = s.handle(r, arrived, unread)
 		}
 		maps.Copy(w.Header(), admitted.header)
 	}
@@ -248,7 +215,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if fault.ResetAfter {
 		drop(w)
 	}
-	// Noted before it is sent: a test that has the answer finds it in the log.
-	s.log.update(ticket, func(r *Request) { r.Status = a.status })
-	s.send(w, r, a, &fault, release)
+	// Noted before it is sent: a test that has the response finds it in the log.
+	s.log.update(ticket, func(r *Request) { r.Status = out.status })
+	s.send(w, r, out, &fault, release)
 }

@@ -122,6 +122,8 @@ func TestStartSaysWhyItCannot(t *testing.T) {
 		"4000 new races an hour":    horseracingtest.WithSchedule(4000),
 		"latency cannot be":         horseracingtest.WithLatency(-1),
 		"negative number of reques": horseracingtest.WithRequestLog(-1),
+		"0 users":                   horseracingtest.WithUsers(0),
+		"501 users":                 horseracingtest.WithUsers(501),
 	} {
 		if s, err := horseracingtest.Start(opt); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%v, want %q", err, words)

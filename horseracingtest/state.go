@@ -1,7 +1,6 @@
 package horseracingtest
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,8 +20,7 @@ import (
 // more, if there are more participants), MaxLevel is 100. It panics if a race
 // lacks what is needed or names a tier that the fake does not have.
 func (s *Server) AddRaces(races ...horseracing.Race) {
-	now := s.clock.millis()
-	s.world.catchUp(now)
+	now := s.catchUp()
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	for i := range races {
@@ -90,7 +88,7 @@ func (w *world) given(from *horseracing.Race, now int64) (_ *liveRace, finished 
 // RemoveRaces takes races out of the service, as if they had never been. Ids
 // of races that do not exist are ignored.
 func (s *Server) RemoveRaces(ids ...horseracing.RaceID) {
-	s.world.catchUp(s.clock.millis())
+	s.catchUp()
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	for _, id := range ids {
@@ -105,7 +103,7 @@ func (s *Server) RemoveRaces(ids ...horseracing.RaceID) {
 // is left empty. It panics if a tournament lacks what is needed, or is of a
 // tier that the fake does not have.
 func (s *Server) AddTournaments(tournaments ...horseracing.Tournament) {
-	s.world.catchUp(s.clock.millis())
+	s.catchUp()
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	for _, from := range tournaments {
@@ -120,7 +118,6 @@ func (s *Server) AddTournaments(tournaments ...horseracing.Tournament) {
 		case !knownTier(int64(from.Tier)):
 			panic(fmt.Sprintf("horseracingtest: tournament %s: there is no tier %d", from.ID, from.Tier))
 		}
-		// The service has no absent lists.
 		from.Prizes = notNil(from.Prizes)
 		from.Participants = notNil(from.Participants)
 		from.AdditionalPrizes = notNil(from.AdditionalPrizes)
@@ -128,20 +125,9 @@ func (s *Server) AddTournaments(tournaments ...horseracing.Tournament) {
 		for i := range from.Stages {
 			from.Stages[i].Results = notNil(from.Stages[i].Results)
 		}
-		given, err := json.Marshal(from)
-		if err != nil {
-			panic(fmt.Sprintf("horseracingtest: tournament %s: %v", from.ID, err))
-		}
-		t := &tournament{id: string(from.ID), tier: int(from.Tier), start: from.StartTime.UnixMilli(), given: given}
+		t := &tournament{id: string(from.ID), tier: int(from.Tier), start: from.StartTime.UnixMilli(), given: encode(from)}
 		s.world.addTournament(t, from.Status == cupIsOver)
 	}
-}
-
-func notNil[E any](list []E) []E {
-	if list == nil {
-		return []E{}
-	}
-	return list
 }
 
 func (w *world) addTournament(t *tournament, over bool) {

@@ -27,6 +27,10 @@ type world struct {
 	current       []*tournament // open or running
 	nextCup       int           // the next tournament to open
 	registrations []Registration
+	horses        map[int64]*horse // those that a test added
+	breeding      []byte           // JSON that a test set; nil: made up
+	missions      map[int64][]byte // by horse
+	catalogue     []byte
 }
 
 // raceListing is the results listing of one tier. Its past races have
@@ -41,13 +45,16 @@ type tournamentListing struct{ listing[string, *tournament] }
 // newWorld makes up what lies before the start: as many races as asked for in
 // the default tier, a tenth of them in each of the others, and a tournament
 // for every forty races.
-func newWorld(seed uint64, begin int64, history, perHour int) *world {
+func newWorld(set *settings, begin int64) *world {
+	seed, history := set.seed, set.history
 	w := &world{
 		seed:        seed,
 		begin:       begin,
-		schedule:    newSchedule(seed, begin, perHour),
+		schedule:    schedule{seed: seed, begin: begin, perHour: set.perHour, foreign: int64(set.users*horsesPerUser) + 1},
 		live:        make(map[int64]*liveRace),
 		tournaments: make(map[string]*tournament),
+		horses:      make(map[int64]*horse),
+		missions:    make(map[int64][]byte),
 	}
 	id := int64(1001)
 	for tier := omega; tier > 0; tier-- {

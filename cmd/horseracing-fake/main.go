@@ -74,7 +74,7 @@ func announce(w io.Writer, server *horseracingtest.Server) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "address\t%s\n", server.URL)
 	fmt.Fprintf(table, "application key\t%s\n", server.APIKey)
-	for user := range horseracingtest.Users {
+	for user := range server.NumUsers() {
 		horses := strings.Trim(fmt.Sprint(server.Horses(user)), "[]")
 		fmt.Fprintf(table, "user key\t%s\thorses %s\n", string(server.UserKey(user)), horses)
 	}

@@ -1,0 +1,105 @@
+package horseracingtest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// AddHorses puts horses into the service, each in the place of the horse with
+// the same Number if there is one. They belong to that user; -1 is somebody
+// the fake has no key for. Number is needed: those above 4096 are in no race
+// of the fake's own. What is left empty is made up as for the other horses,
+// except Generation, and BreedingCooldown, which is none. It panics if there is
+// no such user, or a horse lacks its Number.
+func (s *Server) AddHorses(user int, horses ...horseracing.Horse) {
+	if user != -1 {
+		s.mustHaveUser(user)
+	}
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	for i := range horses {
+		from := &horses[i]
+		if from.Number <= 0 {
+			panic(fmt.Sprintf("horseracingtest: a horse to add has the Number %d", from.Number))
+		}
+		s.world.horses[int64(from.Number)] = s.world.givenHorse(from, user)
+	}
+}
+
+// givenHorse turns a horse as users write it into one as the service has it.
+func (w *world) givenHorse(from *horseracing.Horse, owner int) *horse {
+	h := w.inventHorse(int64(from.Number))
+	h.owner, h.generation, h.cooldown = owner, from.Generation, 0
+	h.name = cmp.Or(from.Name, h.name)
+	h.image = cmp.Or(from.Image, h.image)
+	h.url = cmp.Or(from.ExternalURL, h.url)
+	h.gender = cmp.Or(string(from.Gender), h.gender)
+	h.breed = cmp.Or(from.Breed, h.breed)
+	h.tier = cmp.Or(string(from.Tier), h.tier)
+	h.height = cmp.Or(from.Height, h.height)
+	h.weight = cmp.Or(from.Weight, h.weight)
+	h.level = cmp.Or(from.Level, h.level)
+	if len(from.Appearance) > 0 {
+		h.appearance = append([]horseracing.Trait(nil), from.Appearance...)
+	}
+	if from.BreedingCooldown != nil {
+		h.cooldown = from.BreedingCooldown.UnixMilli()
+	}
+	return h
+}
+
+// SetBreeding replaces the horses that are offered for breeding: none, if it
+// is called with none.
+func (s *Server) SetBreeding(listings ...horseracing.BreedingListing) {
+	given := encode(notNil(listings))
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.breeding = given
+}
+
+// SetHorseMissions replaces the missions of these horses. It panics if there is
+// no horse of that Number: one that the fake lacks has to be added first.
+func (s *Server) SetHorseMissions(missions ...horseracing.HorseMissions) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	for _, from := range missions {
+		if s.world.horse(int64(from.Number)) == nil {
+			panic(fmt.Sprintf("horseracingtest: missions of horse %d, which does not exist", from.Number))
+		}
+		from.Missions = append([]horseracing.HorseMission{}, from.Missions...)
+		for i := range from.Missions {
+			from.Missions[i].Progress = notNil(from.Missions[i].Progress)
+		}
+		s.world.missions[int64(from.Number)] = encode(from)
+	}
+}
+
+// SetCatalogue replaces the mission catalogue.
+func (s *Server) SetCatalogue(catalogue horseracing.MissionCatalogue) {
+	catalogue.Daily, catalogue.Weekly, catalogue.Monthly = notNil(catalogue.Daily), notNil(catalogue.Weekly), notNil(catalogue.Monthly)
+	given := encode(catalogue)
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.catalogue = given
+}
+
+// encode writes a value as the service would. It panics where that cannot be:
+// the value has a json.RawMessage that is no JSON, say.
+func encode(value any) []byte {
+	b, err := json.Marshal(value)
+	if err != nil {
+		panic("horseracingtest: " + err.Error())
+	}
+	return b
+}
+
+// notNil is a list as the service shows it: it has no absent ones.
+func notNil[E any](list []E) []E {
+	if list == nil {
+		return []E{}
+	}
+	return list
+}
