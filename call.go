@@ -82,10 +82,6 @@ func (op operation) notFound() error {
 	return fmt.Errorf("%v: %w: the answer is empty", op, ErrNotFound)
 }
 
-func (op operation) undecodable(field string, offset int64, err error) error {
-	return &DecodeError{Method: op.method, Route: op.route, Field: field, Offset: offset, Err: err}
-}
-
 // path returns the operation's path, decoded and escaped.
 func (op operation) path() (path, escaped string, err error) {
 	if op.custom {
@@ -120,25 +116,6 @@ func (op operation) path() (path, escaped string, err error) {
 func hasDotSegment(path string) bool {
 	segments := strings.Split(path, "/")
 	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
-}
-
-// one calls an operation that answers with an object.
-func getOne[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*T, error) {
-	op.emptyIsNotFound = true
-	var value T
-	if _, err := c.call(ctx, op, &value, opts); err != nil {
-		return nil, err
-	}
-	return &value, nil
-}
-
-// list calls an operation that answers with an array.
-func getList[T any](ctx context.Context, c *Client, op operation, opts []CallOption) ([]T, error) {
-	var values []T
-	if _, err := c.call(ctx, op, &values, opts); err != nil {
-		return nil, err
-	}
-	return values, nil
 }
 
 // Do calls an operation the SDK has no method for yet. The path is relative to
@@ -192,13 +169,13 @@ func (c *Client) call(ctx context.Context, op operation, into any, opts []CallOp
 	if x.config.capture != nil {
 		*x.config.capture = x.response(err)
 	}
-	if err != nil {
+	if _, partly := errors.AsType[*unreadableEntries](err); err != nil && !partly {
 		return 0, x.markOutcome(err)
 	}
 	if c.drift != nil && into != nil {
-		c.drift.check(ctx, op, x.secrets, x.answer.body, into)
+		c.drift.check(ctx, op, x.secrets, x.answer.body, typeOf(into))
 	}
-	return x.answer.status, nil
+	return x.answer.status, err
 }
 
 // newRequest builds the request, and notes the keys that it carries.
@@ -260,9 +237,7 @@ func (x *exchange) read(into any) error {
 	if words, declared := errorWords([]byte(x.answer.text()), false); declared || err != nil && words != "" {
 		return x.apiError()
 	}
-	if d, ok := errors.AsType[*DecodeError](err); ok {
-		d.Err, d.Field = x.secrets.Error(d.Err), x.secrets.Text(d.Field)
-	}
+	redactDecodeErrors(err, x.secrets)
 	return err
 }
 

@@ -5,9 +5,10 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
-	"math"
+	"iter"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,14 +22,14 @@ import (
 // must not cost the page, so that is let through (as U+FFFD).
 var lenientUTF8 = jsontext.AllowInvalidUTF8(true)
 
-func unmarshal(data []byte, into any) error { return json.Unmarshal(data, into, lenientUTF8) }
+func unmarshal(data []byte, out any) error { return json.Unmarshal(data, out, lenientUTF8) }
 
 // unmarshalRoomy is unmarshal, but for the answers that cost most: it makes
 // room at once where a slice would grow in steps. That is half of all
 // allocations of a page of races, the answer that crawls and bots live on, and
 // most of the memory for the breeding list, which is long.
-func unmarshalRoomy(data []byte, into any) error {
-	switch list := into.(type) {
+func unmarshalRoomy(data []byte, out any) error {
+	switch list := out.(type) {
 	case *[]BreedingListing:
 		*list = make([]BreedingListing, 0, bytes.Count(data, []byte("{"))) // an entry holds no other objects
 	case *[]Race:
@@ -43,32 +44,33 @@ func unmarshalRoomy(data []byte, into any) error {
 		}
 		return nil
 	}
-	return unmarshal(data, into)
+	return unmarshal(data, out)
 }
 
 type roomyRace Race
 
-const absent = math.MinInt // the only element of a slice that the answer does not hold
-
+// UnmarshalJSONFrom makes room for the slices of a race. The decoder leaves a
+// slice with room alone where the member is absent, and replaces it where the
+// array is empty.
 func (r *roomyRace) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	r.Participants = append(make([]RaceParticipant, 0, 12), RaceParticipant{Number: absent})
-	r.FinalOrder = append(make([]int, 0, 12), absent)
-	r.Winners = append(make([]int, 0, 4), absent)
-	r.Prizes = append(make([]Number, 0, 4), NewNumber(absent))
+	r.Participants = make([]RaceParticipant, 0, 12)
+	r.FinalOrder = make([]int, 0, 12)
+	r.Winners = make([]int, 0, 4)
+	r.Prizes = make([]Number, 0, 4)
 	err := json.UnmarshalDecode(d, (*Race)(r))
-	if len(r.Participants) == 1 && r.Participants[0].Number == absent {
-		r.Participants = nil
-	}
-	if len(r.FinalOrder) == 1 && r.FinalOrder[0] == absent {
-		r.FinalOrder = nil
-	}
-	if len(r.Winners) == 1 && r.Winners[0] == absent {
-		r.Winners = nil
-	}
-	if len(r.Prizes) == 1 && r.Prizes[0] == NewNumber(absent) {
-		r.Prizes = nil
-	}
+	r.Participants = nilIfAbsent(r.Participants)
+	r.FinalOrder = nilIfAbsent(r.FinalOrder)
+	r.Winners = nilIfAbsent(r.Winners)
+	r.Prizes = nilIfAbsent(r.Prizes)
 	return err
+}
+
+// nilIfAbsent returns nil for a slice that the decoder left alone.
+func nilIfAbsent[T any](list []T) []T {
+	if len(list) == 0 && cap(list) > 0 {
+		return nil
+	}
+	return list
 }
 
 // encodeBody writes a request body, the only place where a UserKey is written
@@ -108,60 +110,52 @@ func countObjects(body []byte) int {
 	return bytes.Count(body, []byte("{")) + bytes.Count(body, []byte("null"))
 }
 
-// decode reads a successful answer into a pointer, by the rules of the
-// operation: the whole body is one JSON value of the documented shape.
-func (op operation) decode(body []byte, into any) error {
-	body = bytes.TrimSpace(body)
+// trimSpace drops the white space of JSON, and no other, from both ends.
+func trimSpace(body []byte) []byte { return bytes.Trim(body, " \t\r\n") }
+
+// decode reads the body of a successful response into a pointer, by the rules
+// of the operation: the whole body is one JSON value of the documented shape.
+func (op operation) decode(body []byte, out any) error {
+	body = trimSpace(body)
 	if len(body) == 0 {
 		return op.undecodable("", 0, errors.New("it is empty"))
 	}
-	target := reflect.ValueOf(into).Elem()
-	isList := target.Kind() == reflect.Slice && target.Type().Elem().Kind() != reflect.Uint8
-	inside, isArray := bytes.CutPrefix(body, []byte("["))
-	if isNothing := string(body) == "null" || isArray && string(bytes.TrimSpace(inside)) == "]"; isNothing && op.emptyIsNotFound {
+	if op.emptyIsNotFound && isNothing(body) {
 		return op.notFound()
 	}
 	if objects := countObjects(body); op.documented() && objects > manyObjects+len(body)/minObject {
 		return op.undecodable("", 0, fmt.Errorf("%d objects in %d bytes are not what is documented", objects, len(body)))
 	}
-	if isList && op.objectOrArray && body[0] == '{' {
-		target.Set(reflect.MakeSlice(target.Type(), 1, 1))
-		target, isList = target.Index(0), false
-		into = target.Addr().Interface()
+	if list, ok := out.(lister); ok {
+		return list.decode(op, body)
 	}
-	if want := documentedShape(target, isList); want != 0 && body[0] != want {
-		if err := unmarshal(body, new(jsontext.Value)); err != nil { // not JSON at all is the clearer news
-			return op.explain(err, body)
-		}
-		return op.undecodable("", 0, fmt.Errorf("expected %s, got %s", shapes[want], shapeOf(body)))
+	target := reflect.ValueOf(out).Elem()
+	if want := documentedShape(target); want != 0 && body[0] != want {
+		return op.wrongShape(want, body)
 	}
-	if err := unmarshalRoomy(body, into); err != nil {
+	if err := unmarshal(body, out); err != nil {
 		return op.explain(err, body)
 	}
-	if !op.documented() {
-		return nil
-	}
-	if !isList {
-		if target.Kind() == reflect.Struct && target.IsZero() {
-			return op.undecodable("", 0, errors.New("the object has none of the documented members"))
-		}
-		return nil
-	}
-	for i := range target.Len() {
-		// null decodes to a zero entry without a word
-		if entry := target.Index(i); entry.IsZero() {
-			return op.undecodable("/"+strconv.Itoa(i), 0, errors.New("the entry is null or has none of the documented members"))
-		}
+	if op.documented() && target.Kind() == reflect.Struct && target.IsZero() {
+		return op.undecodable("", 0, errors.New("the object has none of the documented members"))
 	}
 	return nil
 }
 
-// documentedShape returns the byte an answer must begin with; 0: any.
-func documentedShape(target reflect.Value, isList bool) byte {
-	switch {
-	case isList:
-		return '['
-	case target.Kind() == reflect.Struct || target.Kind() == reflect.Map:
+// isNothing reports whether a body is null or an empty array.
+func isNothing(body []byte) bool {
+	inside, isArray := bytes.CutPrefix(body, []byte("["))
+	return string(body) == "null" || isArray && string(trimSpace(inside)) == "]"
+}
+
+// documentedShape returns the byte that a response body must begin with; 0: any.
+func documentedShape(target reflect.Value) byte {
+	switch target.Kind() {
+	case reflect.Slice:
+		if target.Type().Elem().Kind() != reflect.Uint8 {
+			return '['
+		}
+	case reflect.Struct, reflect.Map:
 		switch target.Addr().Interface().(type) {
 		case json.Unmarshaler, json.UnmarshalerFrom, encoding.TextUnmarshaler:
 			return 0
@@ -169,6 +163,87 @@ func documentedShape(target reflect.Value, isList bool) byte {
 		return '{'
 	}
 	return 0
+}
+
+func (op operation) undecodable(field string, offset int64, err error) *DecodeError {
+	return &DecodeError{Method: op.method, Route: op.route, ID: op.idText(), Field: field, Offset: offset, Err: err}
+}
+
+// idText returns the id that was asked for as text; empty: there is none.
+func (op operation) idText() string {
+	if op.id == nil {
+		return ""
+	}
+	return fmt.Sprint(op.id)
+}
+
+// wrongShape is the error of a body that begins like another kind of value.
+func (op operation) wrongShape(want byte, body []byte) *DecodeError {
+	if err := checkSyntax(body); err != nil { // not JSON at all is the clearer news
+		return op.explain(err, body)
+	}
+	return op.undecodable("", 0, fmt.Errorf("expected %s, got %s", shapes[want], shapeOf(body)))
+}
+
+// checkSyntax reports what keeps a body from being one JSON value. A name that
+// comes twice in an object is no error here.
+func checkSyntax(body []byte) error {
+	return json.Unmarshal(body, new(jsontext.Value), lenientUTF8, jsontext.AllowDuplicateNames(true))
+}
+
+// elementsOf ranges over the elements of an array, each with its offset. An
+// object is its own only element. The body is valid, and the elements share its memory.
+func elementsOf(body []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		d := jsontext.NewDecoder(bytes.NewReader(body), lenientUTF8, jsontext.AllowDuplicateNames(true))
+		if body[0] == '[' {
+			_, _ = d.ReadToken()
+		}
+		for d.PeekKind() != ']' {
+			element, err := d.ReadValue()
+			end := int(d.InputOffset())
+			start := end - len(element)
+			if err != nil || !yield(start, body[start:end:end]) {
+				return
+			}
+		}
+	}
+}
+
+// partOf reads what it can of some members of an entry that cannot be read as a
+// whole. What is absent, comes twice or does not fit stays zero.
+func partOf[T any](entry []byte, members ...string) *T {
+	part := new(T)
+	d := jsontext.NewDecoder(bytes.NewReader(entry), lenientUTF8, jsontext.AllowDuplicateNames(true))
+	if start, err := d.ReadToken(); err != nil || start.Kind() != '{' {
+		return part
+	}
+	found := make(map[string]jsontext.Value, len(members))
+	for d.PeekKind() == '"' {
+		token, _ := d.ReadToken()
+		name := token.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return new(T)
+		}
+		if !slices.Contains(members, name) {
+			continue
+		}
+		if _, again := found[name]; again {
+			value = nil
+		}
+		found[name] = value.Clone()
+	}
+	for name, value := range found {
+		if value == nil {
+			continue
+		}
+		alone, _ := json.Marshal(map[string]jsontext.Value{name: value}, lenientUTF8)
+		if readable := new(T); unmarshal(alone, readable) == nil {
+			_ = unmarshal(alone, part)
+		}
+	}
+	return part
 }
 
 var shapes = map[byte]string{'[': "an array", '{': "an object", '"': "a string", 'n': "null", 't': "a boolean", 'f': "a boolean"}
@@ -181,7 +256,7 @@ func shapeOf(body []byte) string {
 }
 
 // explain turns an error of the decoder into one that names the place.
-func (op operation) explain(err error, body []byte) error {
+func (op operation) explain(err error, body []byte) *DecodeError {
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if looksLikeHTML(body) {
 			return op.undecodable("", 0, errors.New("expected JSON, got an HTML page, as gateways and login pages send"))
@@ -246,14 +321,14 @@ func errorWords(body []byte, failure bool) (message string, declared bool) {
 
 // mayDeclareError reports whether a look for an error object is worth its time.
 func mayDeclareError(body []byte) bool {
-	body = bytes.TrimSpace(body)
+	body = trimSpace(body)
 	return len(body) > 0 && body[0] == '{' && bytes.Contains(body, []byte(`"error`))
 }
 
 // errorWordsIn looks no deeper than a few levels: a hostile body may nest for ever.
 func errorWordsIn(body []byte, failure bool, depth int) (message string, declared bool) {
 	var object map[string]jsontext.Value
-	if body = bytes.TrimSpace(body); depth == 0 || len(body) == 0 || body[0] != '{' || unmarshal(body, &object) != nil {
+	if body = trimSpace(body); depth == 0 || len(body) == 0 || body[0] != '{' || unmarshal(body, &object) != nil {
 		return "", false
 	}
 	for _, name := range []string{"error", "errors"} {

@@ -77,14 +77,15 @@ func newDriftWatch(handler func(context.Context, Drift)) *driftWatch {
 	return &driftWatch{handler: handler, answers: map[answerKey]*object{}}
 }
 
-// check compares an answer that was decoded into into. The body is valid JSON.
-func (d *driftWatch) check(ctx context.Context, op operation, known redact.Keys, body []byte, into any) {
+// check compares an answer with the type it was decoded into. The body is valid
+// JSON, but a name may come twice in an object.
+func (d *driftWatch) check(ctx context.Context, op operation, known redact.Keys, body []byte, t reflect.Type) {
 	if op.custom {
 		return
 	}
 	c := comparison{ctx, d.handler, known, scanner{data: body}}
 	c.scanner.space()
-	c.value(d.expected(op, reflect.TypeOf(into), c.scanner.peek() == '['))
+	c.value(d.expected(op, t, c.scanner.peek() == '['))
 }
 
 // expected returns what an answer of the operation holds; nil: nothing that has members.

@@ -2,9 +2,13 @@ package horseracing
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -120,25 +124,56 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// DecodeError is a successful answer that could not be read: not JSON, cut
-// short, of another shape, or a member of another type than documented. It is
-// not retried. [CaptureResponse] keeps what came.
+// DecodeError is a successful response, or one entry of it, that cannot be
+// read: not JSON, cut short, of another shape, or a member of another type than
+// documented. It is not retried. [CaptureResponse] keeps the whole response.
 type DecodeError struct {
-	Method string // GET, POST, or what Do was called with
-	Route  string // the path with its placeholders; of Do the path itself
-	Field  string // where, as a JSON pointer: /3/entry_fee; empty: the answer as a whole
-	Offset int64  // about how many bytes into the answer
-	Err    error  // what is wrong
+	Method string          // GET, POST, or what Do was called with
+	Route  string          // the path with its placeholders; of Do the path itself
+	ID     string          // what was requested by id, or the unreadable entry's own id; empty: neither is known
+	Field  string          // where, as a JSON pointer: /3/entry_fee; empty: the response as a whole
+	Offset int64           // about how many bytes into the response
+	Raw    json.RawMessage // the unreadable entry, redacted; nil: no entry, more than 64 KiB, or not JSON once redacted
+	Err    error           // what is wrong
 }
 
 // Error names the operation, the place and what is wrong there.
 func (e *DecodeError) Error() string {
+	path := e.Route
+	before, _, byID := strings.Cut(e.Route, "{")
+	if byID = byID && e.ID != ""; byID {
+		path = before + clip(url.PathEscape(e.ID), 200)
+	}
+	if !byID && e.ID != "" {
+		return errorText(fmt.Sprintf("%s %s: cannot read %s", e.Method, path, e.problem()))
+	}
 	at := ""
 	if e.Field != "" {
 		at = " at " + clip(e.Field, 200)
 	}
-	return errorText(fmt.Sprintf("%s %s: cannot read the answer%s: %v", e.Method, e.Route, at, e.Err))
+	return errorText(fmt.Sprintf("%s %s: cannot read the response%s: %v", e.Method, path, at, e.Err))
 }
+
+// problem describes an entry of a list.
+func (e *DecodeError) problem() string {
+	text := "at " + clip(e.Field, 200) + ": " + e.Err.Error()
+	if e.ID != "" {
+		text = "entry " + clip(e.ID, 200) + " " + text
+	}
+	return text
+}
+
+// Format prints Error, whatever the verb: Raw stays out of it.
+func (e DecodeError) Format(s fmt.State, verb rune) {
+	if verb == 'q' {
+		fmt.Fprintf(s, "%q", e.Error())
+		return
+	}
+	io.WriteString(s, e.Error())
+}
+
+// LogValue logs Error: Raw stays out of it.
+func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) }
 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }

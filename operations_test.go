@@ -153,11 +153,11 @@ func payload(t testing.TB, name string) []byte {
 
 // answering returns a client whose every call is answered with status 200 and
 // that body.
-func answering(t testing.TB, body string) *Client {
+func answering(t testing.TB, body string, opts ...Option) *Client {
 	t.Helper()
 	mock := httpmock.NewMockTransport()
 	mock.RegisterNoResponder(httpmock.NewStringResponder(http.StatusOK, body))
-	client, err := NewClient("https://api.example.test", testAPIKey, WithHTTPClient(&http.Client{Transport: mock}))
+	client, err := NewClient("https://api.example.test", testAPIKey, append(opts, WithHTTPClient(&http.Client{Transport: mock}))...)
 	if err != nil {
 		t.Fatal(err)
 	}

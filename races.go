@@ -3,6 +3,7 @@ package horseracing
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -77,6 +78,11 @@ func (r *Race) Finishers() ([]RaceParticipant, error) {
 	return finishers, nil
 }
 
+// Has reports whether the horse is among the participants.
+func (r *Race) Has(horse HorseNumber) bool {
+	return slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == horse })
+}
+
 // RegistrationOpenAt reports whether the race's registration deadline lies
 // after t and the race has not finished. The service has the last word.
 func (r *Race) RegistrationOpenAt(t time.Time) bool {
@@ -104,18 +110,8 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 // section 4.8). The service answers with an array: its only entry is the race,
 // of several the one with that id. None is ErrNotFound.
 func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (*Race, error) {
-	op := raceOperation(id)
-	races, err := getList[Race](ctx, s.client, op, opts)
-	if err != nil {
-		return nil, err
-	}
-	if len(races) == 1 {
-		return &races[0], nil
-	}
-	if i := slices.IndexFunc(races, func(r Race) bool { return r.MainRaceID == id }); i >= 0 {
-		return &races[i], nil
-	}
-	return nil, op.notFound()
+	race, err := getEntry[Race](ctx, s.client, raceOperation(id), opts)
+	return race.value, err
 }
 
 // Registration enters a horse into a race (interface document, section 4.9).
@@ -180,13 +176,23 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 	if horse <= 0 {
 		return false, raceOperation(race).invalid("the horse number is not positive")
 	}
-	r, err := s.Get(ctx, race, opts...)
-	if err != nil {
+	e, err := getEntry[Race](ctx, s.client, raceOperation(race), opts)
+	r := e.value
+	if e.err != nil {
+		r = partOf[Race](e.json, "main_race_id", "participants")
+	} else if err != nil {
 		return false, err
 	}
-	in := slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == horse })
-	if r.MainRaceID != race && !(in && r.MainRaceID == 0) { // another race's participants would tell nothing
-		return false, raceOperation(race).undecodable("/0/main_race_id", 0, fmt.Errorf("asked for race %d, got %d", race, r.MainRaceID))
+	in := r.Has(horse)
+	switch {
+	case in && (r.MainRaceID == race || r.MainRaceID == 0):
+		return true, nil
+	case err != nil:
+		return false, err
+	case r.MainRaceID != race: // another race's participants say nothing
+		return false, raceOperation(race).undecodable("/0/main_race_id", 0, fmt.Errorf("requested race %d, got %d", race, r.MainRaceID))
+	case r.Participants == nil || slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == 0 }):
+		return false, raceOperation(race).undecodable("/0/participants", 0, errors.New("absent, null, or without the numbers of horses: it does not say who is in the race"))
 	}
-	return in, nil
+	return false, nil
 }

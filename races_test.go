@@ -258,6 +258,21 @@ func TestRegisteredTrustsOnlyTheRaceThatWasAskedFor(t *testing.T) {
 		{`[{"main_race_id":6,"participants":[{"number":7}]}]`, false, true},
 		{`[{"participants":[{"number":7}]}]`, true, false},
 		{`[{"participants":[{"number":8}]}]`, false, true},
+		// where the response does not say who is in the race
+		{`[{"main_race_id":5}]`, false, true},
+		{`[{"main_race_id":5,"participants":null}]`, false, true},
+		{`[{"main_race_id":5,"participants":[null,null]}]`, false, true},
+		{`[{"main_race_id":5,"participants":[{"lane":1}]}]`, false, true},
+		{`[{"main_race_id":5,"participants":[{"number":8},{}]}]`, false, true},
+		{`[{"main_race_id":5,"participants":[{},{"number":7}]}]`, true, false},
+		// where it was read in part
+		{`[{"main_race_id":5,"participants":[{"number":8}],"length":"x"}]`, false, true},
+		{`[{"main_race_id":5,"participants":[{"number":7}],"length":"x"}]`, true, false},
+		{`[{"main_race_id":6,"participants":[{"number":7}],"length":"x"}]`, false, true},
+		{`[{"main_race_id":5,"participants":[{"number":7},{"number":"x"}]}]`, false, true},
+		{`[{"main_race_id":5,"participants":[{"number":8}],"participants":[]}]`, false, true},
+		{`[{"main_race_id":6,"v2":1},{"main_race_id":5,"participants":[]}]`, false, false},
+		{`[{"main_race_id":6},null]`, false, true},
 		{`[]`, false, true},
 	} {
 		got, err := answering(t, test.body).Races.Registered(t.Context(), 5, 7)

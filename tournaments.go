@@ -198,15 +198,6 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 // is ErrNotFound.
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, emptyIsNotFound: true, objectOrArray: true}
-	found, err := getList[Tournament](ctx, s.client, op, opts)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 1 {
-		return &found[0], nil
-	}
-	if i := slices.IndexFunc(found, func(t Tournament) bool { return t.ID == id }); i >= 0 {
-		return &found[i], nil
-	}
-	return nil, op.notFound()
+	tournament, err := getEntry[Tournament](ctx, s.client, op, opts)
+	return tournament.value, err
 }

@@ -1,0 +1,290 @@
+package horseracing
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// listCalls are the operations that return a list, each with a readable entry,
+// the id of another and a member that cannot be read.
+var listCalls = []struct {
+	name string
+	call func(context.Context, *Client) ([]string, error) // the ids
+	good string
+	odd  string // entry 4711
+	bad  string // the member of odd
+}{
+	{"open races", idsOf(func(ctx context.Context, c *Client) ([]Race, error) { return c.Races.Open(ctx) }),
+		`{"main_race_id":%d}`, `{"main_race_id":4711,"length":"long"}`, "/length"},
+	{"a user's horses", idsOf(func(ctx context.Context, c *Client) ([]Horse, error) { return c.Horses.Owned(ctx, testUserKey) }),
+		`{"number":%d}`, `{"number":4711,"appearance":[{"trait_type":7}]}`, "/appearance/0/trait_type"},
+	{"horses open for breeding", idsOf(func(ctx context.Context, c *Client) ([]BreedingListing, error) { return c.Horses.OpenForBreeding(ctx) }),
+		`{"number":%d}`, `{"number":4711,"price":1e400}`, "/price"},
+	{"open tournaments", idsOf(func(ctx context.Context, c *Client) ([]Tournament, error) { return c.Tournaments.Open(ctx) }),
+		`{"_id":"%d"}`, `{"_id":"4711","stages":[{},{"start_time":"soon"}]}`, "/stages/1/start_time"},
+}
+
+func idsOf[T any](call func(context.Context, *Client) ([]T, error)) func(context.Context, *Client) ([]string, error) {
+	return func(ctx context.Context, c *Client) ([]string, error) {
+		values, err := call(ctx, c)
+		var ids []string
+		for i := range values {
+			ids = append(ids, idOf(&values[i]))
+		}
+		return ids, err
+	}
+}
+
+func TestAnUnreadableEntryCostsItselfAlone(t *testing.T) {
+	for _, l := range listCalls {
+		one, two := fmt.Sprintf(l.good, 1), fmt.Sprintf(l.good, 2)
+		for _, test := range []struct {
+			name, entry, id, field string
+		}{
+			{"a member that does not fit", l.odd, "4711", "/1" + l.bad},
+			{"null", "null", "", "/1"},
+			{"no documented member", `{"weather":"fine"}`, "", "/1"},
+			{"no object", `["x"]`, "", "/1"},
+		} {
+			t.Run(l.name+": "+test.name, func(t *testing.T) {
+				body := "[" + one + ", " + test.entry + " ," + two + "]"
+				ids, err := l.call(t.Context(), answering(t, body))
+				if diff := cmp.Diff([]string{"1", "2"}, ids); diff != "" {
+					t.Errorf("the others (-want +got):\n%s", diff)
+				}
+				d, ok := errors.AsType[*DecodeError](err)
+				if !ok {
+					t.Fatalf("error %v", err)
+				}
+				if d.ID != test.id || d.Field != test.field || string(d.Raw) != test.entry {
+					t.Errorf("ID %q, Field %q, Raw %s", d.ID, d.Field, d.Raw)
+				}
+				if at := int64(strings.Index(body, test.entry)); d.Offset < at || d.Offset > at+int64(len(test.entry)) {
+					t.Errorf("Offset %d; the entry begins at %d", d.Offset, at)
+				}
+				if text := err.Error(); !containsAll(text, test.id, test.field) {
+					t.Errorf("the text %q does not name it", text)
+				}
+			})
+		}
+	}
+}
+
+func TestOfAListAtMostAHundredErrorsAreJoinedInAShortText(t *testing.T) {
+	for _, l := range listCalls {
+		body := "[" + strings.Repeat(l.odd+",", 250) + fmt.Sprintf(l.good, 1) + "]"
+		ids, err := l.call(t.Context(), answering(t, body))
+		if len(ids) != 1 || ids[0] != "1" {
+			t.Errorf("%s: got %v", l.name, ids)
+		}
+		joined, ok := err.(interface{ Unwrap() []error })
+		if !ok || len(joined.Unwrap()) != 100 {
+			t.Fatalf("%s: %T", l.name, err)
+		}
+		if text := err.Error(); len(text) > 500 || !containsAll(text, "250 of 251", "4711", "/0"+l.bad) || strings.Contains(text, "\n") {
+			t.Errorf("%s: %s", l.name, text)
+		}
+	}
+}
+
+// With more unreadable entries than are kept, a page is no page.
+func TestAPageOfMoreThanAHundredUnreadableEntriesIsOneError(t *testing.T) {
+	for n, whole := range map[int]bool{100: false, 101: true} {
+		c := answering(t, "["+strings.Repeat("null,", n)+`{"main_race_id":1}]`)
+		entries, err := getEntries[Race](t.Context(), c, raceOperation(1), nil, false)
+		if whole != (err != nil) || whole != (entries == nil) {
+			t.Errorf("%d: %d entries, %v", n, len(entries), err)
+		}
+	}
+}
+
+func TestAResponseThatIsNoListIsOneError(t *testing.T) {
+	for _, l := range listCalls {
+		good := fmt.Sprintf(l.good, 1)
+		for _, body := range []string{"null", "7", "[" + l.odd + "," + good, "[" + good + "," + l.odd[:len(l.odd)-1], "[" + l.odd + "] x", "[" + good + "," + l.odd + ",]"} {
+			ids, err := l.call(t.Context(), answering(t, body))
+			d, ok := errors.AsType[*DecodeError](err)
+			if ids != nil || !ok || d.Raw != nil || d.ID != "" {
+				t.Errorf("%s: %s: %v, %v", l.name, body, ids, err)
+			}
+		}
+	}
+}
+
+func TestARawEntryIsRedactedBoundedAndNeverPrinted(t *testing.T) {
+	entry := func(note string) string { return `{"main_race_id":4711,"note":"` + note + `","length":"long"}` }
+	for _, test := range []struct {
+		name, entry, want string
+	}{
+		{"a key in a string", entry("x" + testAPIKey + "x"), entry("x[redacted]x")},
+		{"64 KiB", entry(strings.Repeat("x", 64<<10-len(entry("")))), entry(strings.Repeat("x", 64<<10-len(entry(""))))},
+		{"more than 64 KiB", entry(strings.Repeat("x", 64<<10-len(entry(""))+1)), ""},
+	} {
+		_, err := answering(t, "["+test.entry+"]").Races.Open(t.Context())
+		d, ok := errors.AsType[*DecodeError](err)
+		if !ok || string(d.Raw) != test.want {
+			t.Errorf("%s: %.200s, %v", test.name, d.Raw, err)
+			continue
+		}
+		var out bytes.Buffer
+		for _, log := range []*slog.Logger{slog.New(slog.NewTextHandler(&out, nil)), slog.New(slog.NewJSONHandler(&out, nil))} {
+			log.Error("failed", "err", err, "decode", d, "value", *d)
+		}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			fmt.Fprintf(&out, verb+verb+verb, err, d, *d)
+		}
+		if printed := out.String(); strings.Contains(printed, "note") || strings.Contains(printed, testAPIKey) || strings.Count(printed, "4711") < 10 {
+			t.Errorf("%s: printed %.3000s", test.name, printed)
+		}
+	}
+}
+
+func TestEntriesCarryTheirJSONOnlyWhereItWasAskedForOrTheyAreUnreadable(t *testing.T) {
+	good, odd, extra := `{"main_race_id":1}`, `{"main_race_id":2,"v2":3}`, `{ "main_race_id" : 3 , "weather" : "fine" }`
+	for _, test := range []struct {
+		body     string
+		withJSON bool
+		want     []string
+	}{
+		{"[" + good + "," + extra + "]", false, []string{"", ""}},
+		{" [ " + good + " , " + extra + " ] ", true, []string{good, extra}},
+		{"[" + good + "," + odd + "," + extra + "]", true, []string{good, odd, extra}},
+		{"[]", true, nil},
+	} {
+		entries, err := getEntries[Race](t.Context(), answering(t, test.body), operation{method: http.MethodGet, route: "/api/v1/races/open"}, nil, test.withJSON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i, e := range entries {
+			got = append(got, string(e.json))
+			if (e.err == nil) != (e.value != nil) || e.err == nil && e.value.MainRaceID == 0 || e.err != nil && test.want[i] != odd {
+				t.Errorf("%s: entry %d is %v, %v", test.body, i, e.value, e.err)
+			}
+			if cap(e.json) != len(e.json) {
+				t.Errorf("%s: appending to entry %d overwrites the next", test.body, i)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.body, diff)
+		}
+	}
+}
+
+// Whatever is wrong with an entry, what can be read of its place is.
+func TestPartOfAnEntryIsReadAroundWhatIsWrong(t *testing.T) {
+	for _, test := range []struct {
+		entry string
+		start int64
+		id    RaceID
+	}{
+		{`{"start_time":1767225600250,"main_race_id":7,"length":"x"}`, 1767225600250, 7},
+		{`{"start_time":"soon","main_race_id":7}`, 0, 7},
+		{`{"start_time":1767225600250,"main_race_id":"x"}`, 1767225600250, 0},
+		{`{"length":1,"length":2,"start_time":1767225600250,"main_race_id":7}`, 1767225600250, 7},
+		{`{"start_time":1,"start_time":2,"main_race_id":7}`, 0, 7},
+		{`{"start_time":1,"start_time":1,"start_time":1,"main_race_id":7}`, 0, 7},
+		{`{"info":{"start_time":3,"main_race_id":4}}`, 0, 0},
+		{`{"start_time":null,"main_race_id":null}`, 0, 0},
+		{`null`, 0, 0}, {`[]`, 0, 0}, {`7`, 0, 0}, {`""`, 0, 0}, {`{}`, 0, 0},
+	} {
+		part := partOf[Race]([]byte(test.entry), "start_time", "main_race_id")
+		want := Race{MainRaceID: test.id}
+		if test.start != 0 {
+			want.StartTime = at(test.start)
+		}
+		if diff := cmp.Diff(&want, part); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.entry, diff)
+		}
+	}
+	cup := partOf[Tournament]([]byte(`{"_id":"x","start_time":5,"turf":"grass"}`), "start_time", "_id")
+	if cup.ID != "x" || !cup.StartTime.Equal(at(5).Time) {
+		t.Errorf("of a tournament: %+v", cup)
+	}
+}
+
+func TestGetIgnoresDamageInEntriesThatWereNotRequested(t *testing.T) {
+	for _, test := range []struct {
+		name, races, cups string // of race 5 and tournament "5"
+		want              string // "found", "damaged", "not found"
+	}{
+		{"another one", `[{"main_race_id":4,"v2":1},{"main_race_id":5}]`, `[{"_id":"4","turf":""},{"_id":"5"}]`, "found"},
+		{"one without an id", `[{"main_race_id":5},null]`, `[{"_id":"5"},null]`, "found"},
+		{"a second time", `[{"main_race_id":5,"v2":1},{"main_race_id":5}]`, `[{"_id":"5","turf":""},{"_id":"5"}]`, "found"},
+		{"itself", `[{"main_race_id":4},{"main_race_id":5,"v2":1}]`, `[{"_id":"4"},{"_id":"5","turf":""}]`, "damaged"},
+		{"itself, alone", `[{"main_race_id":5,"v2":1}]`, `{"_id":"5","turf":""}`, "damaged"},
+		{"perhaps itself", `[{"main_race_id":4},{"main_race_id":"5"}]`, `[{"_id":"4"},{"_id":5}]`, "damaged"},
+		{"another one, itself being away", `[{"main_race_id":3},{"main_race_id":4,"v2":1}]`, `[{"_id":"3"},{"_id":"4","turf":""}]`, "not found"},
+	} {
+		race, raceErr := answering(t, test.races).Races.Get(t.Context(), 5)
+		cup, cupErr := answering(t, test.cups).Tournaments.Get(t.Context(), "5")
+		for name, got := range map[string]struct {
+			found bool
+			err   error
+		}{"race": {race != nil && race.MainRaceID == 5, raceErr}, "tournament": {cup != nil && cup.ID == "5", cupErr}} {
+			d, damaged := errors.AsType[*DecodeError](got.err)
+			is := map[string]bool{"found": got.found && got.err == nil, "damaged": damaged && d.ID == "5" && !got.found, "not found": errors.Is(got.err, ErrNotFound)}
+			if !is[test.want] {
+				t.Errorf("%s, %s: found %t, %v; want %s", test.name, name, got.found, got.err, test.want)
+			}
+		}
+	}
+}
+
+func TestTheFastReadingOfRacesFindsWhatThePlainOneFinds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		race := `{"main_race_id":1`
+		for member, element := range map[string]string{"participants": `{"number":7}`, "final_order": "0", "winners": "0", "prizes": "5"} {
+			switch rapid.SampledFrom([]string{"absent", "null", "array"}).Draw(t, member) {
+			case "null":
+				race += `,"` + member + `":null`
+			case "array":
+				n := rapid.SampledFrom([]int{0, 1, 2, 4, 5, 12, 13}).Draw(t, "length")
+				race += `,"` + member + `":[` + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
+			}
+		}
+		var plain, fast []Race
+		body := []byte("[" + race + "}]")
+		if err := errors.Join(unmarshal(body, &plain), unmarshalRoomy(body, &fast)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(plain, fast); diff != "" {
+			t.Fatalf("%s (-plain +fast):\n%s", body, diff)
+		}
+	})
+}
+
+func TestDriftIsReportedAlsoWhereAnEntryIsUnreadable(t *testing.T) {
+	var paths []string
+	handler := WithDriftHandler(func(_ context.Context, d Drift) {
+		if d.Kind == DriftUnknownField {
+			paths = append(paths, d.Path)
+		}
+	})
+	body := `[{"main_race_id":1,"weather":"fine"},{"main_race_id":2,"v2":1,"odd":1},{"main_race_id":3,"a":1,"a":2}]`
+	races, err := answering(t, body, handler).Races.Open(t.Context())
+	if len(races) != 1 || err == nil {
+		t.Errorf("%d races, %v", len(races), err)
+	}
+	if diff := cmp.Diff([]string{"[].weather", "[].odd", "[].a"}, paths); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestACapturedResponseOfAnUnreadableEntryIsRedacted(t *testing.T) {
+	var r Response
+	_, err := answering(t, `[{"main_race_id":1,"v2":"`+testAPIKey+`"}]`).Races.Open(t.Context(), CaptureResponse(&r))
+	if err == nil || r.StatusCode != http.StatusOK || bytes.Contains(r.Body, []byte(testAPIKey)) || !json.Valid(r.Body) {
+		t.Errorf("%s, %v", r.Body, err)
+	}
+}
