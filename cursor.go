@@ -7,56 +7,97 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Cursor is a place in a paged listing: just behind an entry that was handed
-// out. It is a value, valid for as long as the listing exists, in any process
-// and at any Concurrency; a query's Resume takes it. It knows its listing and
-// tier: for another it is ErrInvalidArgument. The zero Cursor is the beginning.
-// Its text is short (tens of bytes), holds no key, and is checked when parsed:
-// store it with what was read.
+// Cursor is a place in a listing: just behind an entry that was handed out. It
+// is a value, valid for as long as the listing exists, in any process and at any
+// Concurrency; a query's Resume takes it. It names what it is of (which listing,
+// which tiers); for anything else it is ErrInvalidArgument. The zero Cursor is
+// the beginning. Its text is short (tens of bytes for each tier), holds no key,
+// and is checked when parsed: store it with what was read.
 type Cursor struct {
-	listing string // of which listing, "" for the zero Cursor
-	tier    TierID
-	at      int64    // start time or offset, as the listing's walk understands it
-	newest  int64    // offset paging only: the latest start among seen
-	seen    []uint64 // ids that may come again when reading goes on there
+	text string // version, kind, tiers, payload and checksum; see newCursor
 }
 
 // IsZero reports whether the cursor is the beginning of a listing.
-func (c Cursor) IsZero() bool { return c.listing == "" }
+func (c Cursor) IsZero() bool { return c.text == "" }
 
 // Equal reports whether both cursors are the same place.
-func (c Cursor) Equal(other Cursor) bool {
-	return c.listing == other.listing && c.tier == other.tier && c.at == other.at &&
-		c.newest == other.newest && slices.Equal(c.seen, other.seen)
+func (c Cursor) Equal(other Cursor) bool { return c == other }
+
+// String returns the cursor's text; it is empty for the zero Cursor.
+func (c Cursor) String() string { return c.text }
+
+// MarshalText returns the cursor's text, for JSON and every other encoding.
+func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.text), nil }
+
+// UnmarshalText is [ParseCursor].
+func (c *Cursor) UnmarshalText(text []byte) error {
+	parsed, err := ParseCursor(string(text))
+	if err == nil {
+		*c = parsed
+	}
+	return err
+}
+
+// cursorKind is what a cursor is of. Each kind has a payload of its own.
+type cursorKind string
+
+const (
+	cursorRaces       cursorKind = "r2" // Races.Results
+	cursorRacesV1     cursorKind = "r1" // Races.ResultsV1
+	cursorTournaments cursorKind = "t1" // Tournaments.Results
+)
+
+// isPayload reports whether fields are a payload of the kind, in the one
+// spelling that the SDK writes.
+func (k cursorKind) isPayload(tiers int, fields []string) bool {
+	switch k {
+	case cursorRaces, cursorRacesV1, cursorTournaments:
+		positions, ok := readPositions(fields)
+		return ok && len(positions) == tiers && slices.Equal(writePositions(positions), fields)
+	}
+	return false
 }
 
 // cursorVersion begins every cursor's text; another form would have another one.
 const cursorVersion = "hr1"
 
-// String returns the cursor's text; it is empty for the zero Cursor.
-func (c Cursor) String() string {
-	if c.IsZero() {
-		return ""
-	}
-	fields := []string{
-		cursorVersion, c.listing, strconv.FormatInt(int64(c.tier), 36),
-		strconv.FormatInt(c.at, 36), strconv.FormatInt(c.newest, 36),
-	}
-	for _, id := range c.seen {
-		fields = append(fields, strconv.FormatUint(id, 36))
-	}
+// newCursor returns the cursor of a kind and of tiers, sorted, with a payload
+// that the kind understands. Fields hold no dot.
+func newCursor(kind cursorKind, tiers []TierID, payload []string) Cursor {
+	fields := append([]string{cursorVersion, string(kind), tiersText(tiers)}, payload...)
 	text := strings.Join(fields, ".")
-	return text + "." + checksum(text)
+	return Cursor{text: text + "." + checksum(text)}
+}
+
+// payload returns what newCursor was given, if the cursor is of that kind and of those tiers.
+func (c Cursor) payload(kind cursorKind, tiers []TierID) (fields []string, ok bool) {
+	fields = strings.Split(c.text, ".")
+	if len(fields) < 4 || fields[1] != string(kind) || fields[2] != tiersText(tiers) {
+		return nil, false
+	}
+	return fields[3 : len(fields)-1], true
+}
+
+func tiersText(tiers []TierID) string {
+	texts := make([]string, len(tiers))
+	for i, tier := range tiers {
+		texts[i] = strconv.FormatInt(int64(tier), 36)
+	}
+	return strings.Join(texts, "-")
 }
 
 func checksum(text string) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text)))
 }
 
-// maxSeen bounds what a parsed cursor may hold.
-const maxSeen = 1000
+const (
+	maxCursorText = 64 << 10 // of a text that is parsed
+	maxSeen       = 1000     // ids in one position
+)
 
 // ParseCursor reads a cursor's text. The empty text is the zero Cursor; one
 // that is damaged, or of something else, is ErrInvalidArgument.
@@ -67,48 +108,70 @@ func ParseCursor(text string) (Cursor, error) {
 	invalid := func(problem string) (Cursor, error) {
 		return Cursor{}, fmt.Errorf("horseracing: ParseCursor: %w: %s", ErrInvalidArgument, problem)
 	}
-	fields := strings.Split(text, ".")
-	switch {
-	case fields[0] != cursorVersion:
+	if !strings.HasPrefix(text, cursorVersion+".") {
 		return invalid("not a cursor of this version of the SDK")
-	case len(fields) < 6 || len(fields) > 6+maxSeen:
-		return invalid("the cursor is damaged")
 	}
+	fields := strings.Split(text[:min(len(text), maxCursorText)], ".")
 	last := len(fields) - 1
-	if checksum(text[:len(text)-len(fields[last])-1]) != fields[last] {
+	if last < 3 || len(text) > maxCursorText || checksum(text[:len(text)-len(fields[last])-1]) != fields[last] {
 		return invalid("the cursor is damaged")
 	}
-	c := Cursor{listing: fields[1]}
-	tier, err := strconv.ParseInt(fields[2], 36, 32)
-	if err == nil {
-		c.tier = TierID(tier)
-		c.at, err = strconv.ParseInt(fields[3], 36, 64)
-	}
-	if err == nil {
-		c.newest, err = strconv.ParseInt(fields[4], 36, 64)
-	}
-	for _, field := range fields[5:last] {
-		var id uint64
-		if err == nil {
-			id, err = strconv.ParseUint(field, 36, 64)
+	var tiers []TierID
+	for field := range strings.SplitSeq(fields[2], "-") {
+		tier, err := strconv.ParseInt(field, 36, 32)
+		if err != nil || len(tiers) > 0 && TierID(tier) <= tiers[len(tiers)-1] {
+			return invalid("the cursor is damaged")
 		}
-		c.seen = append(c.seen, id)
+		tiers = append(tiers, TierID(tier))
 	}
-	// A number can be spelt in several ways; a cursor has one text only.
-	if err != nil || c.listing == "" || c.at == math.MinInt64 || c.String() != text {
-		return invalid("the cursor is damaged")
+	if tiersText(tiers) != fields[2] || !cursorKind(fields[1]).isPayload(len(tiers), fields[3:last]) {
+		return invalid("the cursor is damaged, or of a later version of the SDK")
 	}
-	return c, nil
+	return Cursor{text: text}, nil
 }
 
-// MarshalText returns the cursor's text, for JSON and every other encoding.
-func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
-
-// UnmarshalText is [ParseCursor].
-func (c *Cursor) UnmarshalText(text []byte) error {
-	parsed, err := ParseCursor(string(text))
-	if err == nil {
-		*c = parsed
+// writePositions writes positions as the payload of a walk's cursor: an empty
+// field parts one from the next.
+func writePositions(positions []walk.Position) (fields []string) {
+	for i, p := range positions {
+		if i > 0 {
+			fields = append(fields, "")
+		}
+		fields = append(fields, strconv.FormatInt(p.At, 36), strconv.FormatInt(p.Newest, 36))
+		for _, id := range p.Seen {
+			fields = append(fields, strconv.FormatUint(id, 36))
+		}
 	}
-	return err
+	return fields
+}
+
+// readPositions is the reverse of writePositions.
+func readPositions(fields []string) (positions []walk.Position, ok bool) {
+	for len(fields) > 0 {
+		end := slices.Index(fields, "")
+		if end < 0 {
+			end = len(fields)
+		}
+		if end < 2 || end > 2+maxSeen {
+			return nil, false
+		}
+		var p walk.Position
+		var err error
+		if p.At, err = strconv.ParseInt(fields[0], 36, 64); err != nil || p.At == math.MinInt64 {
+			return nil, false
+		}
+		if p.Newest, err = strconv.ParseInt(fields[1], 36, 64); err != nil {
+			return nil, false
+		}
+		for _, field := range fields[2:end] {
+			id, err := strconv.ParseUint(field, 36, 64)
+			if err != nil {
+				return nil, false
+			}
+			p.Seen = append(p.Seen, id)
+		}
+		positions = append(positions, p)
+		fields = fields[min(end+1, len(fields)):]
+	}
+	return positions, true
 }

@@ -76,7 +76,7 @@ func nilIfAbsent[T any](list []T) []T {
 // encodeBody writes a request body, the only place where a UserKey is written
 // as it is, and returns the user keys that it holds.
 func encodeBody(body any) (encoded []byte, keys []string, err error) {
-	if q, ok := body.(question); ok {
+	if q, ok := body.(pageBody); ok {
 		return q, nil, nil
 	}
 	reveal := json.MarshalFunc(func(k UserKey) ([]byte, error) {

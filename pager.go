@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+
+	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
 // Pager walks over a paged listing, newest entry first, each entry exactly
@@ -14,48 +16,21 @@ import (
 // again to go on behind the last entry handed out, or save its [Cursor] and
 // resume in another process. Every error ends the loop. After a
 // [*TieOverflowError] ranging again goes on behind its instant; [ErrBodyIgnored]
-// is an answer that does not fit the question. A Pager belongs to one goroutine,
+// is a response that does not fit its request. A Pager belongs to one goroutine,
 // and to one loop at a time.
 type Pager[T any] struct {
 	listing     listing[T]
-	walk        walker[T]
+	defaultTier bool // no tier was named: the service's default
+	walk        walk.Walker[*T]
 	concurrency int
 	resume      Cursor // the query's
 	invalid     error  // of the query; yielded instead of anything else
 	ranging     bool   // a loop is under way
 }
 
-// entry is an entry of a listing, or an error that stands at its place.
-type entry[T any] struct {
-	value *T
-	start int64 // epoch milliseconds
-	id    uint64
-	err   error
-}
-
-// pageSize is how many entries an answer holds at most (interface document, section 8).
+// pageSize is how many entries a page holds at most:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
 const pageSize = 10
-
-// walker decides which pages to ask for, puts together what they hold, and
-// hands it out in order. It does no input or output and knows no goroutine.
-// There are two: timeWalk and offsetWalk.
-type walker[T any] interface {
-	// next returns a question worth asking now, and false where there is none.
-	next() (at int64, ok bool)
-	// learn takes the answer to a question.
-	learn(at int64, page []entry[T]) error
-	// fail takes the error that a question met; it is handed out at its place.
-	fail(at int64, err error)
-	// take hands out what is next in order: an entry or an error. There is
-	// nothing where answers are missing, and at the end.
-	take() (entry[T], bool)
-	// done reports whether everything was taken.
-	done() bool
-	// restart forgets the errors of questions, so that they are asked again.
-	restart()
-	// place returns the cursor behind what was taken, but for listing and tier.
-	place() Cursor
-}
 
 // All ranges over the entries from where the pager stands. An error is yielded
 // last, with a nil entry, after everything that lies before it. The entries
@@ -63,7 +38,7 @@ type walker[T any] interface {
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for e := range p.entries(ctx) {
-			if !yield(e.value, e.err) {
+			if !yield(e.Value, e.Err) {
 				return
 			}
 		}
@@ -76,17 +51,17 @@ func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		var page []T
 		for e := range p.entries(ctx) {
-			if e.err == nil {
-				page = append(page, *e.value)
+			if e.Err == nil {
+				page = append(page, *e.Value)
 			}
-			if len(page) == pageSize || e.err != nil && len(page) > 0 {
+			if len(page) == pageSize || e.Err != nil && len(page) > 0 {
 				if !yield(page, nil) {
 					return
 				}
 				page = nil
 			}
-			if e.err != nil {
-				yield(nil, e.err)
+			if e.Err != nil {
+				yield(nil, e.Err)
 				return
 			}
 		}
@@ -106,10 +81,10 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	}
 	taken := make([]T, 0, min(n, 10*pageSize))
 	for e := range p.entries(ctx) {
-		if e.err != nil {
-			return taken, e.err
+		if e.Err != nil {
+			return taken, e.Err
 		}
-		if taken = append(taken, *e.value); len(taken) == n {
+		if taken = append(taken, *e.Value); len(taken) == n {
 			break
 		}
 	}
@@ -119,143 +94,180 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 // Cursor returns the place just behind the last entry handed out. Before
 // anything was handed out it is the query's Resume.
 func (p *Pager[T]) Cursor() Cursor {
-	if p.invalid != nil {
+	position := p.walk.Position()
+	if p.invalid != nil || position == nil {
 		return p.resume
 	}
-	c := p.walk.place()
-	if c.seen != nil || c.at != 0 {
-		c.listing, c.tier = p.listing.name, p.listing.tier
-	}
-	return c
-}
-
-// answered is what came of a question.
-type answered[T any] struct {
-	at   int64
-	page []entry[T]
-	err  error
+	return newCursor(p.listing.kind, []TierID{p.listing.tier}, writePositions([]walk.Position{*position}))
 }
 
 // entries runs the walk. This goroutine owns it; others only fetch, and the
 // end of the loop, however it comes about, cancels them and waits for them.
-func (p *Pager[T]) entries(ctx context.Context) iter.Seq[entry[T]] {
-	return func(yield func(entry[T]) bool) {
-		invalid := p.invalid
-		switch {
-		case invalid != nil:
-		case ctx == nil:
-			invalid = p.listing.op.invalid("the context is nil")
-		case p.ranging:
-			invalid = p.listing.op.invalid("the pager is being ranged over already")
-		}
-		if invalid != nil {
-			yield(entry[T]{err: invalid})
+func (p *Pager[T]) entries(ctx context.Context) iter.Seq[walk.Entry[*T]] {
+	return func(yield func(walk.Entry[*T]) bool) {
+		if err := p.mayRange(ctx); err != nil {
+			yield(walk.Entry[*T]{Err: err})
 			return
 		}
 		p.ranging = true
-		fetching, cancel := context.WithCancel(ctx)
-		answers, inFlight := make(chan answered[T], p.concurrency), 0
-		ask := func() {
-			for inFlight < p.concurrency {
-				at, ok := p.walk.next()
-				if !ok {
-					return
-				}
-				inFlight++
-				fetch := func() {
-					a, done := answered[T]{at: at}, false
-					defer func() {
-						if !done {
-							a.err = fmt.Errorf("%v: %w", p.listing.op, errAborted)
-						}
-						answers <- a
-					}()
-					a, done = p.fetch(fetching, at), true
-				}
-				if p.concurrency == 1 {
-					fetch()
-				} else {
-					go fetch()
-				}
-			}
-		}
-		receive := func(a answered[T]) {
-			inFlight--
-			if a.err == nil {
-				a.err = p.walk.learn(a.at, a.page)
-			}
-			if a.err != nil {
-				p.walk.fail(a.at, a.err)
-			}
-		}
+		f := newFetcher(ctx, p)
 		defer func() {
-			cancel()
-			for inFlight > 0 {
-				receive(<-answers)
-			}
-			p.walk.restart()
+			f.close()
+			p.walk.Restart()
 			p.ranging = false
 		}()
-
-		for !p.walk.done() {
+		for !p.walk.Done() {
 			if err := ctx.Err(); err != nil {
-				yield(entry[T]{err: fmt.Errorf("%v: %w", p.listing.op, err)})
+				yield(walk.Entry[*T]{Err: fmt.Errorf("%v: %w", p.listing.op(), err)})
 				return
 			}
 			if p.concurrency > 1 { // read ahead, also while the caller is at work
-				select {
-				case a := <-answers:
-					receive(a)
-				default:
-				}
-				ask()
+				f.poll()
+				f.fill()
 			}
-			e, ok := p.walk.take()
+			e, ok := p.walk.Take()
 			switch {
-			case ok && !yield(e), ok && e.err != nil:
-				return
-			case !ok && !p.walk.done():
-				ask()
-				receive(<-answers)
+			case ok:
+				e.Err = p.publicError(e.Err)
+				if !yield(e) || e.Err != nil {
+					return
+				}
+			case !p.walk.Done():
+				f.fill()
+				f.wait()
 			}
 		}
 	}
 }
 
-// errAborted is what comes of a question whose goroutine the caller's own code
+// mayRange returns why no loop may begin.
+func (p *Pager[T]) mayRange(ctx context.Context) error {
+	switch {
+	case p.invalid != nil:
+		return p.invalid
+	case ctx == nil:
+		return p.listing.op().invalid("the context is nil")
+	case p.ranging:
+		return p.listing.op().invalid("the pager is being ranged over already")
+	}
+	return nil
+}
+
+// publicError turns an error of the walk into the one that a caller meets.
+func (p *Pager[T]) publicError(err error) error {
+	switch e := err.(type) {
+	case *walk.TieError:
+		return &TieOverflowError{StartTime: timestampOf(e.Start), Seen: e.Seen, op: p.listing.op()}
+	case walk.Ignored:
+		return fmt.Errorf("%v: %w: %w; a proxy or cache on the way drops the bodies of GET requests, or answers them from another request's",
+			p.listing.op(), ErrBodyIgnored, e)
+	}
+	return err
+}
+
+// fetcher requests the pages that a pager's walk wants, as many at once as the
+// pager may, and hands them to the walk.
+type fetcher[T any] struct {
+	pager    *Pager[T]
+	ctx      context.Context
+	cancel   context.CancelFunc
+	results  chan pageResult[T]
+	inFlight int
+}
+
+// pageResult is the outcome of one page request.
+type pageResult[T any] struct {
+	at   int64
+	page []walk.Entry[*T]
+	err  error
+}
+
+func newFetcher[T any](ctx context.Context, p *Pager[T]) *fetcher[T] {
+	f := &fetcher[T]{pager: p, results: make(chan pageResult[T], p.concurrency)}
+	f.ctx, f.cancel = context.WithCancel(ctx)
+	return f
+}
+
+// fill requests what the walk wants now.
+func (f *fetcher[T]) fill() {
+	for f.inFlight < f.pager.concurrency {
+		at, ok := f.pager.walk.Next()
+		if !ok {
+			return
+		}
+		f.inFlight++
+		if f.pager.concurrency == 1 {
+			f.fetch(at)
+		} else {
+			go f.fetch(at)
+		}
+	}
+}
+
+// errAborted is the outcome of a request whose goroutine the caller's own code
 // (a RoundTripper, a handler, a t.Fatal in one) has ended.
 var errAborted = errors.New("the request was aborted by what it called")
 
-// fetch asks one question. An entry that the walk could not place, or one
-// that cannot be an answer to the question, is an error.
-func (p *Pager[T]) fetch(ctx context.Context, at int64) answered[T] {
-	l := &p.listing
-	op := l.op
-	op.body = l.ask(at)
-	values, err := getList[T](ctx, l.client, op, nil)
-	if err != nil {
-		return answered[T]{at: at, err: err}
-	}
-	page := make([]entry[T], len(values))
-	for i := range values {
-		v := &values[i]
-		start, id := l.start(v), l.id(v)
-		switch {
-		case start.IsZero():
-			err = op.undecodable(fmt.Sprintf("/%d/start_time", i), 0, errors.New("an entry without a start time cannot be placed"))
-		case id == 0:
-			err = op.undecodable(fmt.Sprintf("/%d", i), 0, errors.New("an entry without an id cannot be told from others"))
-		case l.tier != TierOmega && l.omega(v):
-			err = op.bodyIgnored(fmt.Sprintf("asked for tier %d, got tier %d (Omega)", l.tier, TierOmega))
-		}
-		if err != nil {
-			return answered[T]{at: at, err: err}
-		}
-		page[i] = entry[T]{value: v, start: start.UnixMilli(), id: id}
-	}
-	return answered[T]{at: at, page: page}
+func (f *fetcher[T]) fetch(at int64) {
+	result := pageResult[T]{at: at, err: fmt.Errorf("%v: %w", f.pager.listing.op(), errAborted)}
+	defer func() { f.results <- result }()
+	result.page, result.err = f.pager.fetch(f.ctx, at)
 }
 
-func (op operation) bodyIgnored(evidence string) error {
-	return fmt.Errorf("%v: %w: %s; a proxy or cache on the way drops the bodies of GET requests, or answers them from another request's", op, ErrBodyIgnored, evidence)
+// poll hands a page to the walk if one has come.
+func (f *fetcher[T]) poll() {
+	select {
+	case result := <-f.results:
+		f.learn(result)
+	default:
+	}
+}
+
+// wait hands the next page that comes to the walk.
+func (f *fetcher[T]) wait() { f.learn(<-f.results) }
+
+func (f *fetcher[T]) learn(result pageResult[T]) {
+	f.inFlight--
+	if result.err != nil {
+		f.pager.walk.Fail(result.at, result.err)
+	} else {
+		f.pager.walk.Learn(result.at, result.page)
+	}
+}
+
+// close cancels what is in flight and waits for it.
+func (f *fetcher[T]) close() {
+	f.cancel()
+	for f.inFlight > 0 {
+		f.wait()
+	}
+}
+
+// fetch requests one page. An entry that the walk could not place, or one that
+// does not fit the request, is an error.
+func (p *Pager[T]) fetch(ctx context.Context, at int64) ([]walk.Entry[*T], error) {
+	l := &p.listing
+	op, tier := l.op(), l.tier
+	if p.defaultTier {
+		tier = 0
+	}
+	op.body = newPageBody(tier, l.paging, at, at == l.first)
+	values, err := getList[T](ctx, l.client, op, nil)
+	if err != nil {
+		return nil, err
+	}
+	page := make([]walk.Entry[*T], len(values))
+	for i := range values {
+		key := l.key(&values[i])
+		switch {
+		case key.start.IsZero():
+			return nil, op.undecodable(fmt.Sprintf("/%d/start_time", i), 0, errors.New("an entry without a start time cannot be placed"))
+		case key.id == 0:
+			return nil, op.undecodable(fmt.Sprintf("/%d", i), 0, errors.New("an entry without an id cannot be distinguished from others"))
+		case key.omega && l.tier != TierOmega:
+			return nil, walk.Ignored(fmt.Sprintf("requested tier %d, got tier %d (Omega)", l.tier, TierOmega))
+		}
+		page[i] = walk.Entry[*T]{Value: &values[i], Start: key.start.UnixMilli(), ID: key.id}
+	}
+	return page, nil
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
 // drawWorld makes a listing with up to nine entries on an instant, dense and
@@ -161,9 +163,9 @@ func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
 	walks := map[string]func(*Client, int) *Pager[Race]{
 		"v2":        v2(ResultsQuery{}),
 		"v2 before": v2(ResultsQuery{Before: time.UnixMilli(1_000_000_001)}),
-		"v2 resume": v2(ResultsQuery{Resume: Cursor{listing: "r2", tier: TierOmega, at: 1_000_000_001, seen: []uint64{7}}}),
+		"v2 resume": v2(ResultsQuery{Resume: raceCursor(cursorRaces, walk.Position{At: 1_000_000_001, Seen: []uint64{7}})}),
 		"tier":      v2(ResultsQuery{Tier: 3}),
-		"v1 resume": v1(OffsetQuery{Resume: Cursor{listing: "r1", tier: TierOmega, at: 55, newest: 900_000_000, seen: []uint64{901, 902, 903}}}),
+		"v1 resume": v1(OffsetQuery{Resume: raceCursor(cursorRacesV1, walk.Position{At: 55, Newest: 900_000_000, Seen: []uint64{901, 902, 903}})}),
 	}
 	for _, offset := range []int{0, 1, 3, 7, 8, 9, 12, 1000} {
 		walks[fmt.Sprintf("v1 from %d", offset)] = v1(OffsetQuery{Offset: offset})

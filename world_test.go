@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
 // world is a listing in memory and the oracle of the paging tests: it knows
@@ -65,7 +67,7 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, req.Context().Err()
 		}
 	}
-	from := int64(latest)
+	from := int64(walk.Latest)
 	if question.From != nil {
 		from = *question.From
 	}
@@ -161,11 +163,6 @@ func (w *world) insert(start int64) {
 	})
 	w.starts = slices.Insert(w.starts, at, start)
 	w.ids = slices.Insert(w.ids, at, id)
-}
-
-func (w *world) remove(i int) {
-	w.starts = slices.Delete(w.starts, i, i+1)
-	w.ids = slices.Delete(w.ids, i, i+1)
 }
 
 // between returns the ids of the entries in [since, before), newest first.

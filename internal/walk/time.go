@@ -1,0 +1,390 @@
+package walk
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Time walks a listing whose page is the Latest entries that start before T,
+// excluding T itself.
+//
+// What is known is a row of segments, newest first. A segment is a run of
+// entries without a hole, and below it a gap: the instants between low and high
+// of which something may be missing.
+//
+//	newest ──────────────────────────────────────────────────────────► oldest
+//	 entries    gap      entries   gap     entries      gap
+//	[■■■■■■■■]··········[■■■■]············[■■■]···················· (since)
+//	        high      low    high       low   high              low
+//
+// A page requested from T whose lowest start is L shows every entry in (L, T).
+// At L itself more may hide behind the page's edge, so L stays in the gap,
+// together with the ids at L that are known: the request from L + 1 ms shows
+// that instant again, and what was seen is dropped. That is all there is to
+// ties. A page requested from inside a gap cuts it in two. A page that reaches
+// the gap's low end closes it. Whatever lies above the topmost gap is ready to
+// be handed out.
+//
+// Where a page brings nothing older than the instant it was requested for, the
+// next request excludes that instant; only an empty page is the end. A whole
+// page on one instant leaves a [TieError] between the entries, and the walk goes
+// on behind it.
+//
+// With one slot, only the top gap is read. With several (see Next), gaps
+// further down are opened by probes and read from their own upper ends. An
+// error is kept in the gap whose request met it, and handed out when everything
+// above it has been, and no page on its way can show more of it.
+type Time[V any] struct {
+	pageSize int
+	slots    int
+	segments []*segment[V]  // newest first; never empty
+	inFlight map[int64]bool // requests without a response; true: a guess
+	newest   int64          // the Latest start seen
+	proven   bool           // a page has shown that the service heeds the request
+	unproven int            // requests made before that
+	guesses  int            // how many guesses may be in flight: fewer where they bring little
+	position *Position
+}
+
+type segment[V any] struct {
+	ready  []Entry[V] // newest first
+	seen   []uint64   // ids at the instant high that are known
+	low    int64      // the gap: the instants low to high, none where low > high
+	high   int64
+	pace   float64 // milliseconds a page spans hereabouts
+	failed error   // what the request for the gap met
+}
+
+func (s *segment[V]) open() bool { return s.low <= s.high }
+
+// Latest as an instant leaves the choice to the service: its own now. Earliest
+// is before everything.
+const (
+	Latest   = math.MaxInt64
+	Earliest = math.MinInt64 + 1
+)
+
+const (
+	stride = 12   // pages for which the pace of what was read is trusted
+	narrow = 0.25 // pages a run must span to be split: a busy hour may hide in one
+)
+
+// NewTime returns a walk over the entries that start in [since, before),
+// beginning at resume unless that is nil, with up to slots requests in flight. A
+// page holds up to pageSize entries.
+func NewTime[V any](since, before int64, resume *Position, slots, pageSize int) *Time[V] {
+	top := &segment[V]{low: since, high: before - 1}
+	w := &Time[V]{
+		pageSize: pageSize, slots: slots, segments: []*segment[V]{top}, inFlight: map[int64]bool{},
+		newest: math.MinInt64, guesses: slots,
+	}
+	if resume != nil {
+		w.position = &Position{At: resume.At, Seen: slices.Clone(resume.Seen)}
+		if resume.At < before {
+			top.high, top.seen = resume.At, resume.Seen
+		}
+	}
+	return w
+}
+
+// Position implements [Walker].
+func (w *Time[V]) Position() *Position {
+	if w.position == nil {
+		return nil
+	}
+	return &Position{At: w.position.At, Seen: slices.Clone(w.position.Seen)}
+}
+
+// Done implements [Walker].
+func (w *Time[V]) Done() bool {
+	w.trim()
+	s := w.segments[0]
+	return len(w.segments) == 1 && len(s.ready) == 0 && !s.open()
+}
+
+// trim drops segments at the top that hold nothing any more.
+func (w *Time[V]) trim() {
+	for len(w.segments) > 1 && len(w.segments[0].ready) == 0 && !w.segments[0].open() {
+		w.segments = w.segments[1:]
+	}
+}
+
+// Take implements [Walker].
+func (w *Time[V]) Take() (Entry[V], bool) {
+	w.trim()
+	s := w.segments[0]
+	if len(s.ready) == 0 {
+		if s.failed == nil || w.awaits(s.high) {
+			return Entry[V]{}, false
+		}
+		return Entry[V]{Err: s.failed}, true
+	}
+	e := s.ready[0]
+	s.ready[0] = Entry[V]{}
+	s.ready = s.ready[1:]
+	if w.position == nil {
+		w.position = &Position{At: Latest}
+	}
+	at := e.Start
+	if e.Err != nil { // a tie: the walk goes on behind the instant
+		at--
+	}
+	if at != w.position.At {
+		w.position.At, w.position.Seen = at, w.position.Seen[:0]
+	}
+	if e.Err == nil {
+		w.position.Seen = append(w.position.Seen, e.ID)
+	}
+	return e, true
+}
+
+// awaits reports whether a page on its way may show what starts at high: an
+// error stands behind it.
+func (w *Time[V]) awaits(high int64) bool {
+	for at := range w.inFlight {
+		if at > high {
+			return true
+		}
+	}
+	return false
+}
+
+// Restart implements [Walker].
+func (w *Time[V]) Restart() {
+	for _, s := range w.segments {
+		s.failed = nil
+	}
+	w.unproven = 0
+}
+
+// Fail implements [Walker].
+func (w *Time[V]) Fail(at int64, err error) {
+	delete(w.inFlight, at)
+	i := w.gapFor(at)
+	if i < 0 {
+		return // another page has shown it in the meantime
+	}
+	s := w.segments[i]
+	if at-1 < s.high { // requested from inside the gap: what lies above is not touched
+		below := &segment[V]{low: s.low, high: at - 1, pace: s.pace}
+		s.low = at
+		w.segments = slices.Insert(w.segments, i+1, below)
+		s = below
+	}
+	s.failed = err
+}
+
+// gapFor returns the index of the topmost segment in whose gap a page requested
+// from at can show something; -1: there is none.
+func (w *Time[V]) gapFor(at int64) int {
+	return slices.IndexFunc(w.segments, func(s *segment[V]) bool { return s.open() && s.low < at })
+}
+
+// Learn implements [Walker].
+func (w *Time[V]) Learn(at int64, page []Entry[V]) {
+	slices.SortFunc(page, func(a, b Entry[V]) int {
+		return cmp.Or(cmp.Compare(b.Start, a.Start), cmp.Compare(b.ID, a.ID))
+	})
+	page = slices.CompactFunc(page, func(a, b Entry[V]) bool { return a.Start == b.Start && a.ID == b.ID })
+	if len(page) > 0 && page[0].Start >= at {
+		w.Fail(at, Ignored("an entry starts at or after start_time_from"))
+		return
+	}
+	guess := w.inFlight[at]
+	delete(w.inFlight, at)
+	w.proven = w.proven || at <= w.newest
+	i := w.gapFor(at)
+	if i < 0 {
+		return
+	}
+	s := w.segments[i]
+	bottom := int64(math.MinInt64)
+	if len(page) > 0 {
+		bottom = page[len(page)-1].Start
+		w.newest = max(w.newest, page[0].Start)
+	}
+	if bottom > s.high {
+		return // all of it is known from another page by now
+	}
+
+	// What of the page is news: inside the gap, and not seen at its upper end.
+	fresh := make([]Entry[V], 0, len(page)+1)
+	for _, e := range page {
+		if s.low <= e.Start && e.Start <= s.high && !(e.Start == s.high && slices.Contains(s.seen, e.ID)) {
+			fresh = append(fresh, e)
+		}
+	}
+	little := 10*len(fresh) < 3*w.pageSize
+	if !little { // else the page is about elsewhere
+		s.learnPace(page, w.pageSize)
+	}
+	switch {
+	case guess && little:
+		w.guesses = max(1, w.guesses-3)
+	case guess:
+		w.guesses = min(w.slots, w.guesses+2)
+	}
+	below := &segment[V]{low: s.low, high: bottom, pace: s.pace}
+	if bottom >= s.low {
+		for _, e := range page {
+			if e.Start == bottom {
+				below.seen = append(below.seen, e.ID)
+			}
+		}
+		if bottom == s.high {
+			for _, id := range s.seen {
+				if !slices.Contains(below.seen, id) {
+					below.seen = append(below.seen, id)
+				}
+			}
+		}
+		if oneInstant := page[0].Start == bottom; oneInstant && len(page) >= w.pageSize {
+			fresh = append(fresh, Entry[V]{Start: bottom, Err: &TieError{Start: bottom, Seen: len(below.seen)}})
+			below.high, below.seen = bottom-1, nil
+		} else if bottom == at-1 { // nothing older came: request from the instant itself
+			below.high, below.seen = bottom-1, nil
+		}
+	}
+	if at <= s.high { // a probe: the gap goes on above it
+		s.low = at
+		if len(fresh) > 0 || below.open() {
+			below.ready = fresh
+			w.segments = slices.Insert(w.segments, i+1, below)
+		}
+		return
+	}
+	if s.seen, s.high = below.seen, below.high; len(s.ready) == 0 {
+		s.ready = fresh
+	} else {
+		s.ready = append(s.ready, fresh...)
+	}
+}
+
+// learnPace learns from a page how densely entries lie hereabouts.
+func (s *segment[V]) learnPace(page []Entry[V], pageSize int) {
+	if len(page) < 2 {
+		return
+	}
+	span := float64(page[0].Start-page[len(page)-1].Start) * float64(pageSize) / float64(len(page))
+	if s.pace == 0 {
+		s.pace = span
+	}
+	s.pace = max(1, 0.7*s.pace+0.3*span)
+}
+
+// Next picks the page that is needed soonest. Every gap is read from its upper
+// end, the topmost first. A slot that is left over probes below everything
+// known: from further down the further that already is, so that empty months
+// cost a few requests. Where there is nothing to probe for, it splits the widest
+// gap. These are guesses: the fewer entries they bring, the fewer are in flight
+// at once. No work begins where many entries wait above it.
+func (w *Time[V]) Next() (int64, bool) {
+	w.trim()
+	if !w.proven && w.unproven >= unprovenLimit && len(w.inFlight) > 0 {
+		return 0, false
+	}
+	open := w.segments[:0:0] // where work may begin
+	above, waiting, enough := 0, w.waiting(), lookAhead*w.pageSize*w.slots
+	for i, s := range w.segments {
+		above += len(s.ready)
+		if s.failed != nil || above >= enough || i > 0 && waiting >= 2*enough {
+			break
+		}
+		if s.open() {
+			open = append(open, s)
+			if s.pace > 0 { // the gap, too, holds entries that come first
+				above += int(min(float64(s.high-s.low)/s.pace, lookAhead) * float64(w.pageSize))
+			}
+		}
+	}
+	for _, s := range open {
+		if at := s.high + 1; !w.isInFlight(at) {
+			return w.request(at, false), true
+		}
+	}
+	if w.guessing() >= w.guesses || w.slots == 1 {
+		return 0, false
+	}
+	if at, ok := w.probe(open); ok {
+		return w.request(at, true), true
+	}
+	if at, ok := w.split(open); ok {
+		return w.request(at, true), true
+	}
+	return 0, false
+}
+
+func (w *Time[V]) request(at int64, guess bool) int64 {
+	w.inFlight[at] = guess
+	w.unproven++
+	return at
+}
+
+func (w *Time[V]) isInFlight(at int64) bool { _, ok := w.inFlight[at]; return ok }
+
+// guessing returns how many guesses are in flight.
+func (w *Time[V]) guessing() (n int) {
+	for _, guess := range w.inFlight {
+		if guess {
+			n++
+		}
+	}
+	return n
+}
+
+// waiting returns how many entries are ready in all segments.
+func (w *Time[V]) waiting() (n int) {
+	for _, s := range w.segments {
+		n += len(s.ready)
+	}
+	return n
+}
+
+// probe returns a point below everything known or requested.
+func (w *Time[V]) probe(open []*segment[V]) (int64, bool) {
+	last := w.segments[len(w.segments)-1]
+	if len(open) == 0 || open[len(open)-1] != last || last.pace == 0 {
+		return 0, false
+	}
+	point := last.high
+	for at := range w.inFlight {
+		if last.low < at && at < point {
+			point = at
+		}
+	}
+	step := max(stride*last.pace, 0.15*float64(w.segments[0].high-point))
+	if room := float64(point - max(last.low, 0)); room < step+2*last.pace {
+		return 0, false
+	}
+	return point - int64(step), true
+}
+
+// split returns a point within the widest run of instants that nobody reads,
+// measured in pages: its middle, but within a stride of its upper end, where
+// the pace was learned. Further down a busy day may be followed by an empty week.
+func (w *Time[V]) split(open []*segment[V]) (point int64, ok bool) {
+	widest := narrow
+	for _, s := range open {
+		if s.pace == 0 {
+			continue
+		}
+		points := []int64{s.high + 1}
+		for at := range w.inFlight {
+			if s.low < at && at <= s.high {
+				points = append(points, at)
+			}
+		}
+		if s.low > Earliest {
+			points = append(points, s.low)
+		}
+		slices.Sort(points)
+		for i := 1; i < len(points); i++ {
+			run := points[i] - points[i-1]
+			if width := float64(run) / s.pace; run > 1 && width > widest {
+				widest, point, ok = width, points[i]-min(run/2, int64(stride*s.pace)), true
+			}
+		}
+	}
+	return point, ok
+}

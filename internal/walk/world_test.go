@@ -1,0 +1,204 @@
+package walk
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// world is a listing in memory and the oracle of these tests: it knows all
+// entries. The value of an entry is its id.
+type world struct {
+	entries  []Entry[uint64] // newest first
+	pageSize int
+	shuffle  *rand.Rand           // shuffles the entries of each page
+	keep     func(id uint64) bool // filters a page after it was cut
+}
+
+func (w *world) add(start int64, id uint64) {
+	w.entries = append(w.entries, Entry[uint64]{Value: id, Start: start, ID: id})
+}
+
+// page returns a page that begins with the entry at index first.
+func (w *world) page(first int) []Entry[uint64] {
+	first = min(first, len(w.entries))
+	page := slices.Clone(w.entries[first:min(first+w.pageSize, len(w.entries))])
+	if w.keep != nil {
+		page = slices.DeleteFunc(page, func(e Entry[uint64]) bool { return !w.keep(e.ID) })
+	}
+	if w.shuffle != nil {
+		w.shuffle.Shuffle(len(page), func(i, j int) { page[i], page[j] = page[j], page[i] })
+	}
+	return page
+}
+
+func (w *world) before(at int64) []Entry[uint64] {
+	first := slices.IndexFunc(w.entries, func(e Entry[uint64]) bool { return e.Start < at })
+	if first < 0 {
+		first = len(w.entries)
+	}
+	return w.page(first)
+}
+
+func (w *world) from(offset int64) []Entry[uint64] { return w.page(int(min(offset, 1<<30))) }
+
+func (w *world) ids() (ids []uint64) {
+	for _, e := range w.entries {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// drawWorld makes a listing with up to nine entries on an instant, dense and
+// sparse segments, and gaps of months.
+func drawWorld(t *rapid.T) *world {
+	w := &world{pageSize: 10}
+	at := rapid.Int64Range(1_000, 2_000_000_000_000).Draw(t, "newest")
+	id := uint64(1000)
+	for range rapid.IntRange(0, 150).Draw(t, "instants") {
+		for range rapid.SampledFrom([]int{1, 1, 1, 1, 1, 2, 3, 9}).Draw(t, "ties") {
+			w.add(at, id)
+			id--
+		}
+		at -= rapid.SampledFrom([]int64{1, 2, 1_000, 60_000, 61_000, 3_600_000, 60 * 24 * 3_600_000}).Draw(t, "gap")
+		if at < 1 {
+			break
+		}
+	}
+	if rapid.Bool().Draw(t, "shuffled") {
+		w.shuffle = rand.New(rand.NewPCG(1, 2))
+	}
+	return w
+}
+
+var errBroken = errors.New("broken on purpose")
+
+// crawl is a walk under way: what is in flight, and what came.
+type crawl struct {
+	walk     Walker[uint64]
+	fetch    func(at int64) ([]Entry[uint64], error)
+	slots    int
+	pick     func(n int) int // which of n responses arrives next
+	inFlight []int64
+	requests int
+}
+
+// take returns the next entry as a pager would hand it out.
+func (c *crawl) take() (Entry[uint64], bool) {
+	for !c.walk.Done() {
+		if e, ok := c.walk.Take(); ok {
+			return e, true
+		}
+		for len(c.inFlight) < c.slots {
+			at, ok := c.walk.Next()
+			if !ok {
+				break
+			}
+			c.inFlight = append(c.inFlight, at)
+			c.requests++
+		}
+		c.receive()
+	}
+	return Entry[uint64]{}, false
+}
+
+func (c *crawl) receive() {
+	i := c.pick(len(c.inFlight))
+	at := c.inFlight[i]
+	c.inFlight = slices.Delete(c.inFlight, i, i+1)
+	if page, err := c.fetch(at); err != nil {
+		c.walk.Fail(at, err)
+	} else {
+		c.walk.Learn(at, page)
+	}
+}
+
+// stop ends a range, as a pager does.
+func (c *crawl) stop() {
+	for len(c.inFlight) > 0 {
+		c.receive()
+	}
+	c.walk.Restart()
+}
+
+// drawPick draws the order in which responses arrive.
+func drawPick(t *rapid.T) func(int) int {
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order of responses"), 0))
+	return rng.IntN
+}
+
+// drawFailures lets a part of the requests fail.
+func drawFailures(t *rapid.T) func() error {
+	part := rapid.IntRange(2, 6).Draw(t, "one request fails of")
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "failures"), 0))
+	return func() error {
+		if rng.IntN(part) == 0 {
+			return errBroken
+		}
+		return nil
+	}
+}
+
+func sameIDs(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, want, got []uint64) {
+	t.Helper()
+	want, got = slices.Clone(want), slices.Clone(got)
+	slices.Sort(want)
+	slices.Sort(got)
+	if d := cmp.Diff(want, got, cmp.Transformer("nil", func(ids []uint64) []uint64 { return append([]uint64{}, ids...) })); d != "" {
+		t.Fatalf("entries (-want +got):\n%s", d)
+	}
+}
+
+// crawlWithBreaks walks to the end through failures, breaks and resumes.
+func crawlWithBreaks(t *rapid.T, begin func(resume *Position, slots int) Walker[uint64], fetch func(int64) ([]Entry[uint64], error), each func(Entry[uint64])) {
+	failure := drawFailures(t)
+	var resume *Position
+	for range 10_000 {
+		slots := rapid.IntRange(1, 16).Draw(t, "slots")
+		c := &crawl{walk: begin(resume, slots), slots: slots, pick: drawPick(t), fetch: func(at int64) ([]Entry[uint64], error) {
+			if err := failure(); err != nil {
+				return nil, err
+			}
+			return fetch(at)
+		}}
+		for range rapid.IntRange(1, 3).Draw(t, "ranges") {
+			for range rapid.IntRange(1, 40).Draw(t, "stop after") {
+				e, ok := c.take()
+				if !ok {
+					return
+				}
+				if errors.Is(e.Err, errBroken) {
+					break
+				}
+				each(e)
+			}
+			c.stop()
+		}
+		resume = c.walk.Position()
+	}
+	t.Fatal("the walk does not end")
+}
+
+// walkAll walks to the end and returns the ids that came.
+func walkAll(t testing.TB, w Walker[uint64], slots int, page func(int64) []Entry[uint64]) (ids []uint64, requests int) {
+	c := &crawl{walk: w, slots: slots, pick: func(int) int { return 0 }, fetch: func(at int64) ([]Entry[uint64], error) { return page(at), nil }}
+	for range 1_000_000 {
+		e, ok := c.take()
+		if !ok {
+			return ids, c.requests
+		}
+		if e.Err != nil {
+			t.Fatal(e.Err)
+		}
+		ids = append(ids, e.ID)
+	}
+	t.Fatal("the walk does not end")
+	return nil, 0
+}
