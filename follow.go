@@ -73,12 +73,12 @@ func (s *RacesService) Follow(ctx context.Context, q FollowQuery) iter.Seq2[*Rac
 		}
 		f := follower{
 			races: s, tier: q.Tier, since: q.Since, lookback: cmp.Or(q.Lookback, followLookback),
-			pace: pace{interval: cmp.Or(q.Interval, followInterval)}, yield: yield,
+			schedule: pollSchedule{interval: cmp.Or(q.Interval, followInterval)}, yield: yield,
 			known: map[RaceID]time.Time{}, told: map[int64]bool{},
 		}
-		more := !q.Since.IsZero() || f.prime(ctx) && f.pace.rest(ctx, nil)
+		more := !q.Since.IsZero() || f.prime(ctx) && f.schedule.wait(ctx, nil)
 		for more {
-			more = f.poll(ctx) && f.pace.rest(ctx, f.unread)
+			more = f.poll(ctx) && f.schedule.wait(ctx, f.unread)
 		}
 	}
 }
@@ -89,7 +89,7 @@ type follower struct {
 	tier     TierID
 	since    time.Time
 	lookback time.Duration
-	pace     pace
+	schedule pollSchedule
 	yield    func(*Race, error) bool
 
 	newest time.Time            // the latest start among known; zero: none yet
@@ -183,7 +183,7 @@ func (f *follower) read(ctx context.Context, from, to time.Time, each func(*Race
 			}
 			n++
 			if !f.held {
-				f.pace.ok()
+				f.schedule.succeeded()
 			}
 			if !each(race) {
 				return true
@@ -193,7 +193,7 @@ func (f *follower) read(ctx context.Context, from, to time.Time, each func(*Race
 			return false
 		}
 		if failed == nil {
-			f.pace.ok()
+			f.schedule.succeeded()
 			return true
 		}
 		if tie, ok := errors.AsType[*TieOverflowError](failed); ok {
@@ -215,7 +215,7 @@ func (f *follower) read(ctx context.Context, from, to time.Time, each func(*Race
 			return true
 		}
 		failedAt = n
-		if !f.pace.rest(ctx, failed) {
+		if !f.schedule.wait(ctx, failed) {
 			return false
 		}
 	}

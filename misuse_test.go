@@ -103,15 +103,15 @@ type panicking struct{}
 func (panicking) RoundTrip(*http.Request) (*http.Response, error) { panic("by the caller's own") }
 
 func TestAnIntervalOfAnyLengthIsWaitedFor(t *testing.T) {
-	p := pace{interval: math.MaxInt64}
+	p := pollSchedule{interval: math.MaxInt64}
 	for range 10 {
-		if wait := p.wait(errBroken); wait < math.MaxInt64/2 {
+		if wait := p.delay(errBroken); wait < math.MaxInt64/2 {
 			t.Fatalf("waits %v", wait)
 		}
 	}
-	p = pace{interval: time.Second}
+	p = pollSchedule{interval: time.Second}
 	for range 70 {
-		if wait := p.wait(errBroken); wait <= 0 || wait > slowestPace {
+		if wait := p.delay(errBroken); wait <= 0 || wait > longestBackoff {
 			t.Fatalf("waits %v", wait)
 		}
 	}

@@ -3,144 +3,192 @@ package horseracing
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"net/http"
-	"slices"
+	"sync/atomic"
 	"time"
 )
 
-// WatchQuery says how [RacesService.WatchOpen] watches.
+// WatchQuery configures a [Watcher].
 type WatchQuery struct {
 	Interval time.Duration // between polls; zero: 15 seconds
 }
 
 const watchInterval = 15 * time.Second
 
-// RaceChangeKind says what happened to an open race.
+// RaceChangeKind is the kind of a [RaceChange].
 type RaceChangeKind string
 
 // The kinds of [RaceChange].
 const (
 	RaceOpened  RaceChangeKind = "opened"  // it is open and was not before
 	RaceUpdated RaceChangeKind = "updated" // its participants, status, deadline or start changed
-	RaceClosed  RaceChangeKind = "closed"  // it is not open any more: started, finished, or called off
+	RaceClosed  RaceChangeKind = "closed"  // it is no longer open: started, finished, or called off
 )
 
-// RaceChange is what happened to an open race between two polls.
+// RaceChange is a change of an open race.
 type RaceChange struct {
 	Kind     RaceChangeKind
-	Race     *Race // as it is now; of a closed race the last state seen
-	Previous *Race // as it was at the poll before; nil for an opened race, the last state seen for a closed one
+	Race     *Race // the current state; of a closed race the last state seen
+	Previous *Race // what this reader was given last for the race; nil for an opened race
 }
 
-// WatchOpen tells what changes in the open races, by polling: the service
-// sends no events (interface document, section 6). It ends when the context
-// does, at once and without an error, or when the caller leaves the loop.
+// Snapshot is what a [Watcher] knows of the open races.
+type Snapshot struct {
+	Races []Race    // the open races at the time At, in the service's order
+	At    time.Time // of the last successful poll, by the local clock; zero: none yet
+	Err   error     // of the last poll; nil: every open race was read. With a *DecodeError At is of that same poll: the others were read
+}
+
+// Watcher polls the open races for any number of readers. The number of readers
+// does not change the number of requests. Its methods are safe for concurrent
+// use.
 //
-// The first answered poll yields every open race as RaceOpened. After that
-// RaceUpdated tells that participants, status, registration deadline or start
-// time changed; another order is no change. Of each poll the closed races come
-// first, by start time, then the others in the service's order. What comes and
-// goes between two polls is not seen.
+// The service sends no events: what comes and goes between two polls is not seen.
+type Watcher struct {
+	races   *RacesService
+	invalid error // of the query
+	query   WatchQuery
+	running atomic.Bool
+	state   atomic.Pointer[watchState]
+}
+
+// Watcher returns a Watcher. No request is made until [Watcher.Run].
 //
-// A poll that fails is yielded as an empty change with the error, and polling
-// goes on, with waits as in [RacesService.Follow]. ErrInvalidArgument ends the loop.
+// GET /api/v1/races/open; see the [API reference], section 4.7.
 //
-// Each range over the sequence watches anew. Nothing runs between its steps.
-// The races belong to the caller.
+// [API reference]: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md
+func (s *RacesService) Watcher(q WatchQuery) *Watcher {
+	w := &Watcher{races: s, query: q}
+	if q.Interval < 0 {
+		w.invalid = openRaces.invalid("the interval is negative")
+	}
+	w.state.Store(newWatchState())
+	return w
+}
+
+var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open"}
+
+// Run polls until ctx ends, then returns nil. A failed poll does not end it:
+// polling goes on with backoff, up to five minutes (or Interval, if that is
+// longer), and waits for a Retry-After of up to an hour. Run returns
+// ErrInvalidArgument for an invalid query and while another Run is under way.
+func (w *Watcher) Run(ctx context.Context) error {
+	if err := w.check(ctx); err != nil {
+		return err
+	}
+	if !w.running.CompareAndSwap(false, true) {
+		return openRaces.invalid("the watcher is running already")
+	}
+	defer w.running.Store(false)
+	schedule := w.start()
+	defer func() { w.publish(w.state.Load().stop()) }()
+	for ctx.Err() == nil && w.poll(ctx) && schedule.wait(ctx, w.state.Load().err()) {
+	}
+	return nil
+}
+
+// Snapshot returns the open races as of the last successful poll, of this Run or
+// an earlier one. It makes no request, and the snapshot is the caller's own copy.
+func (w *Watcher) Snapshot() Snapshot {
+	s := w.state.Load()
+	snapshot := Snapshot{Races: make([]Race, len(s.open)), At: s.at, Err: cmp.Or(s.err(), s.unreadable.joined())}
+	for i, race := range s.open {
+		snapshot.Races[i] = *race.clone()
+	}
+	return snapshot
+}
+
+// Changes returns the changes of the open races, beginning with each open race
+// as RaceOpened. It waits for Run, and ends after it; it also ends when ctx does
+// or the caller leaves the loop, without an error.
+//
+// RaceUpdated reports other participants, status, registration deadline or start
+// time; another order is no change. The closed races come first, by start time,
+// then the opened and then the updated ones in the service's order.
+//
+// A reader that is slower than the polls holds up nobody, and gets what it was
+// too slow for in one piece: each race that opened or closed in the meantime,
+// and one update per race to its current state.
+//
+// A failed poll is yielded as an empty change with the error, and the loop goes
+// on; of several that a slow reader missed only the last. A race that cannot be
+// read is yielded once, as an empty change with a [*DecodeError]. A race that
+// becomes unreadable keeps its last state and does not close, and while the id of
+// an unreadable race is unknown, no race closes.
+//
+// The races of a change are the caller's own copies.
+func (w *Watcher) Changes(ctx context.Context) iter.Seq2[RaceChange, error] {
+	return func(yield func(RaceChange, error) bool) {
+		if err := w.check(ctx); err != nil {
+			yield(RaceChange{}, err)
+			return
+		}
+		s := w.state.Load()
+		for ; !s.running; s = w.state.Load() {
+			if !s.superseded(ctx) {
+				return
+			}
+		}
+		for r := newWatchReader(s); r.deliver(ctx, s, yield) && s.running && s.run == r.run; s = w.state.Load() {
+			if !s.superseded(ctx) {
+				return
+			}
+		}
+	}
+}
+
+// WatchOpen yields the changes of the open races, as [Watcher.Changes] does, by
+// a Watcher with this one reader. It polls between the steps of the loop: nothing
+// runs meanwhile. Each range over the sequence watches anew.
+//
+// Use a [Watcher] for several readers.
+//
+// GET /api/v1/races/open; see the [API reference], section 4.7.
+//
+// [API reference]: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md
 func (s *RacesService) WatchOpen(ctx context.Context, q WatchQuery) iter.Seq2[RaceChange, error] {
 	return func(yield func(RaceChange, error) bool) {
-		op := operation{method: http.MethodGet, route: "/api/v1/races/open"}
-		switch {
-		case ctx == nil:
-			yield(RaceChange{}, op.invalid("the context is nil"))
-			return
-		case q.Interval < 0:
-			yield(RaceChange{}, op.invalid("the interval is negative"))
+		w := s.Watcher(q)
+		if err := w.check(ctx); err != nil {
+			yield(RaceChange{}, err)
 			return
 		}
-		pace := pace{interval: cmp.Or(q.Interval, watchInterval)}
-		var before []Race
-		for more := ctx.Err() == nil; more; {
-			now, err := s.Open(ctx)
-			if i := slices.IndexFunc(now, func(r Race) bool { return r.MainRaceID == 0 }); i >= 0 {
-				err = op.undecodable(fmt.Sprintf("/%d", i), 0, errors.New("a race without an id cannot be told from others"))
-			}
-			switch {
-			case ctx.Err() != nil:
-				return
-			case err != nil:
-				if !yield(RaceChange{}, err) || errors.Is(err, ErrInvalidArgument) {
-					return
-				}
-			default:
-				pace.ok()
-				now = distinct(now)
-				for _, change := range changes(before, now) {
-					if ctx.Err() != nil || !yield(change, nil) {
-						return
-					}
-				}
-				before = now
-			}
-			more = pace.rest(ctx, err)
+		schedule := w.start()
+		r := newWatchReader(w.state.Load())
+		for ctx.Err() == nil && w.poll(ctx) && r.deliver(ctx, w.state.Load(), yield) && schedule.wait(ctx, w.state.Load().err()) {
 		}
 	}
 }
 
-// distinct drops races that an answer holds again.
-func distinct(races []Race) []Race {
-	seen := make(map[RaceID]bool, len(races))
-	return slices.DeleteFunc(races, func(r Race) bool {
-		again := seen[r.MainRaceID]
-		seen[r.MainRaceID] = true
-		return again
-	})
-}
-
-// changes compares two polls.
-func changes(before, now []Race) []RaceChange {
-	gone := make(map[RaceID]*Race, len(before))
-	for i := range before {
-		gone[before[i].MainRaceID] = &before[i]
+func (w *Watcher) check(ctx context.Context) error {
+	if ctx == nil {
+		return openRaces.invalid("the context is nil")
 	}
-	var still []RaceChange
-	for i := range now {
-		race := &now[i]
-		switch previous := gone[race.MainRaceID]; {
-		case previous == nil:
-			still = append(still, RaceChange{Kind: RaceOpened, Race: copyOf(race)})
-		case hasChanged(previous, race):
-			still = append(still, RaceChange{Kind: RaceUpdated, Race: copyOf(race), Previous: copyOf(previous)})
-		}
-		delete(gone, race.MainRaceID)
+	return w.invalid
+}
+
+// start begins a run.
+func (w *Watcher) start() *pollSchedule {
+	w.publish(w.state.Load().start())
+	return &pollSchedule{interval: cmp.Or(w.query.Interval, watchInterval)}
+}
+
+// poll requests the open races once. It reports whether the context has not ended.
+func (w *Watcher) poll(ctx context.Context) bool {
+	entries, err := getEntries[Race](ctx, w.races.client, openRaces, nil, false)
+	if ctx.Err() != nil {
+		return false
 	}
-	var closed []RaceChange
-	for _, race := range gone {
-		closed = append(closed, RaceChange{Kind: RaceClosed, Race: copyOf(race), Previous: copyOf(race)})
+	if err != nil {
+		w.publish(w.state.Load().failed(err))
+	} else {
+		w.publish(w.state.Load().polled(entries, time.Now()))
 	}
-	slices.SortFunc(closed, func(a, b RaceChange) int {
-		return cmp.Or(a.Race.StartTime.Compare(b.Race.StartTime.Time), cmp.Compare(a.Race.MainRaceID, b.Race.MainRaceID))
-	})
-	return append(closed, still...)
+	return true
 }
 
-// copyOf keeps what the caller does to a race from looking like a change.
-func copyOf(r *Race) *Race {
-	c := *r
-	c.Participants = slices.Clone(r.Participants)
-	return &c
-}
-
-func hasChanged(a, b *Race) bool {
-	return a.Status != b.Status || !a.RegistrationDeadline.Equal(b.RegistrationDeadline.Time) ||
-		!a.StartTime.Equal(b.StartTime.Time) || !slices.Equal(inOrder(a.Participants), inOrder(b.Participants))
-}
-
-func inOrder(participants []RaceParticipant) []RaceParticipant {
-	return slices.SortedFunc(slices.Values(participants), func(a, b RaceParticipant) int {
-		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Total, b.Total))
-	})
+// publish replaces the current state and wakes whoever waits for that.
+func (w *Watcher) publish(s *watchState) {
+	close(w.state.Swap(s).next)
 }

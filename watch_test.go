@@ -81,10 +81,10 @@ func TestWatchOpenTellsWhatChanged(t *testing.T) {
 		"another start":                         {[]string{list(a), list(aMoved)}, []string{"opened a", "updated start was a"}},
 		"closed ones first, by start":           {[]string{list(a, b), list(c)}, []string{"opened a", "opened b", "closed b was b", "closed a was a", "opened c"}},
 		"closed with the last state":            {[]string{list(a), list(aFuller), `[]`}, []string{"opened a", "updated fuller was a", "closed fuller was fuller"}},
-		"closed with a state that was no news":  {[]string{list(a), list(aMixed), `[]`}, []string{"opened a", "closed a again was a again"}},
+		"closed with a state that was no news":  {[]string{list(a), list(aMixed), `[]`}, []string{"opened a", "closed a again was a"}},
 		"opened again":                          {[]string{list(a), `[]`, list(a)}, []string{"opened a", "closed a was a", "opened a"}},
 		"a race that is listed twice":           {[]string{list(a, aFuller), list(a, aFuller)}, []string{"opened a"}},
-		"a race without an id is a failed poll": {[]string{list(a), list(a, `{"_id":"nameless","start_time":1}`), list(a)}, []string{"opened a", "error"}},
+		"a change after one that was no news":   {[]string{list(a), list(aMixed), list(aFuller)}, []string{"opened a", "updated fuller was a"}},
 		"a failed poll":                         {[]string{"", list(a), "", "", list(b)}, []string{"error", "opened a", "error", "error", "closed a was a", "opened b"}},
 	}
 	for name, test := range tests {
