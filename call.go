@@ -173,7 +173,7 @@ func (c *Client) call(ctx context.Context, op operation, into any, opts []CallOp
 		return 0, x.markOutcome(err)
 	}
 	if c.drift != nil && into != nil {
-		c.drift.check(ctx, op, x.secrets, x.answer.body, typeOf(into))
+		c.drift.compare(ctx, op, x.secrets, x.answer.body, typeOf(into))
 	}
 	return x.answer.status, err
 }

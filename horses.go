@@ -86,9 +86,9 @@ type HorseMission struct {
 	Progress    []json.RawMessage `json:"progress,omitzero"` // the shape of an element is not shown
 	Processed   bool              `json:"processed"`
 	Completed   bool              `json:"completed"`
-	Place       *int              `json:"place,omitzero" shown:"sometimes"`      // of take_prize_place_in_x_races; nil: absent
-	Hippodrome  *int              `json:"hippodrome,omitzero" shown:"sometimes"` // of run_all_on_z_hippodrome; nil: absent
-	Furlongs    *int              `json:"furlongs,omitzero" shown:"sometimes"`   // of run_x_furlong_race and run_x_races_y_furlong; nil: absent
+	Place       *int              `json:"place,omitzero"`      // of take_prize_place_in_x_races; nil: absent
+	Hippodrome  *int              `json:"hippodrome,omitzero"` // of run_all_on_z_hippodrome; nil: absent
+	Furlongs    *int              `json:"furlongs,omitzero"`   // of run_x_furlong_race and run_x_races_y_furlong; nil: absent
 }
 
 // Get returns one horse (GET /api/v1/horses/{horse_number}; interface

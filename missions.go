@@ -56,12 +56,12 @@ type MissionTemplate struct {
 	XPModifier        float64     `json:"xp_modifier"`
 	SugarBase         float64     `json:"sugar_base"` // may be negative
 	SugarModifier     float64     `json:"sugar_modifier"`
-	FurlongMin        *int        `json:"furlong_min,omitzero" shown:"sometimes"`         // nil: no bound; furlongs
-	FurlongMax        *int        `json:"furlong_max,omitzero" shown:"sometimes"`         // nil: no bound; furlongs
-	HippodromeTypeMin *int        `json:"hippodrome_type_min,omitzero" shown:"sometimes"` // nil: no bound; which type a number means is not shown
-	HippodromeTypeMax *int        `json:"hippodrome_type_max,omitzero" shown:"sometimes"` // nil: no bound
-	PlaceMin          *int        `json:"place_min,omitzero" shown:"sometimes"`           // nil: no bound
-	PlaceMax          *int        `json:"place_max,omitzero" shown:"sometimes"`           // nil: no bound
+	FurlongMin        *int        `json:"furlong_min,omitzero"`         // nil: no bound; furlongs
+	FurlongMax        *int        `json:"furlong_max,omitzero"`         // nil: no bound; furlongs
+	HippodromeTypeMin *int        `json:"hippodrome_type_min,omitzero"` // nil: no bound; which type a number means is not shown
+	HippodromeTypeMax *int        `json:"hippodrome_type_max,omitzero"` // nil: no bound
+	PlaceMin          *int        `json:"place_min,omitzero"`           // nil: no bound
+	PlaceMax          *int        `json:"place_max,omitzero"`           // nil: no bound
 }
 
 // MissionCatalogue holds the templates by period (interface document, section 4.13).

@@ -19,25 +19,25 @@ type RacesService struct{ client *Client }
 // ones no FinalOrder and no Winners, and version 1 results no Type and perhaps
 // no levels. The meaning of V2 and NoEquipment is not shown there.
 type Race struct {
-	ID                   string            `json:"_id,omitzero" shown:"/open /{raceId}"` // empty on finished races; no method takes it
-	MainRaceID           RaceID            `json:"main_race_id"`                         // what Get and Register take
+	ID                   string            `json:"_id,omitzero"` // empty on finished races; no method takes it
+	MainRaceID           RaceID            `json:"main_race_id"` // what Get and Register take
 	StartTime            Timestamp         `json:"start_time,omitzero"`
 	RegistrationDeadline Timestamp         `json:"registration_deadline,omitzero"`
-	Type                 RaceType          `json:"type,omitzero" shown:"/open /{raceId} /v2/"` // empty in version 1 results
-	Length               int               `json:"length"`                                     // furlongs
+	Type                 RaceType          `json:"type,omitzero"` // empty in version 1 results
+	Length               int               `json:"length"`        // furlongs
 	V2                   bool              `json:"v2"`
 	NoEquipment          bool              `json:"no_equipment"`
 	EntryFee             BigInt            `json:"entry_fee"`       // unit not shown; beyond 10^18
 	Prizes               []Number          `json:"prizes,omitzero"` // one per prize place, in place order; unit not shown
 	Tier                 TierName          `json:"tier"`
 	Info                 RaceInfo          `json:"info"`
-	Places               int               `json:"places"`                                          // capacity; see FreePlaces
-	MinLevel             int               `json:"min_level,omitzero" shown:"/open /{raceId} /v2/"` // zero: not shown
-	MaxLevel             int               `json:"max_level,omitzero" shown:"/open /{raceId} /v2/"` // zero: not shown
-	Participants         []RaceParticipant `json:"participants,omitzero"`                           // empty: none yet
+	Places               int               `json:"places"`                // capacity; see FreePlaces
+	MinLevel             int               `json:"min_level,omitzero"`    // zero: not shown
+	MaxLevel             int               `json:"max_level,omitzero"`    // zero: not shown
+	Participants         []RaceParticipant `json:"participants,omitzero"` // empty: none yet
 	Status               RaceStatus        `json:"status"`
-	FinalOrder           []int             `json:"final_order,omitzero" shown:"/results"` // indexes, on finished races; see Finishers
-	Winners              []int             `json:"winners,omitzero" shown:"/results"`     // indexes, on finished races
+	FinalOrder           []int             `json:"final_order,omitzero"` // indexes, on finished races; see Finishers
+	Winners              []int             `json:"winners,omitzero"`     // indexes, on finished races
 }
 
 // RaceInfo names a race and where it is run (interface document, section 2.4).
@@ -52,8 +52,8 @@ type RaceInfo struct {
 // RaceParticipant is a horse in a race (interface document, section 2.4).
 type RaceParticipant struct {
 	Number HorseNumber `json:"number"`
-	Total  float64     `json:"total,omitzero" shown:"/results"` // race time score, unit not shown; zero: none yet
-	Lane   int         `json:"lane,omitzero" shown:"/results"`  // zero: not shown, as on open races
+	Total  float64     `json:"total,omitzero"` // race time score, unit not shown; zero: none yet
+	Lane   int         `json:"lane,omitzero"`  // zero: not shown, as on open races
 }
 
 // Finishers returns the participants in the order in which they finished, the

@@ -83,9 +83,9 @@ type PrizeItem struct {
 // on the wire is read into Token and TreasuryToken, and written back under the
 // name it was read with. A prize made by hand is written with the documented names.
 type AdditionalPrize struct {
-	Token         BigInt      `json:"additional_token" prefix:"additional_"`                   // unit not shown; very large
-	TreasuryToken Number      `json:"additional_treasury_token" prefix:"additional_treasury_"` // unit not shown
-	Sugar         Number      `json:"additional_sugar"`                                        // unit not shown
+	Token         BigInt      `json:"additional_token"`          // unit not shown; very large
+	TreasuryToken Number      `json:"additional_treasury_token"` // unit not shown
+	Sugar         Number      `json:"additional_sugar"`          // unit not shown
 	Items         []PrizeItem `json:"additional_items,omitzero"`
 
 	read *prizeNames // nil: made by hand
