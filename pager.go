@@ -20,8 +20,7 @@ import (
 // and to one loop at a time.
 type Pager[T any] struct {
 	listing     listing[T]
-	defaultTier bool // no tier was named: the service's default
-	walk        walk.Walker[*T]
+	walk        *walk.Merge[*T]
 	concurrency int
 	resume      Cursor // the query's
 	invalid     error  // of the query; yielded instead of anything else
@@ -94,11 +93,14 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 // Cursor returns the place just behind the last entry handed out. Before
 // anything was handed out it is the query's Resume.
 func (p *Pager[T]) Cursor() Cursor {
-	position := p.walk.Position()
-	if p.invalid != nil || position == nil {
+	if p.invalid != nil {
 		return p.resume
 	}
-	return newCursor(p.listing.kind, []TierID{p.listing.tier}, writePositions([]walk.Position{*position}))
+	positions := p.walk.Positions()
+	if positions == nil {
+		return p.resume
+	}
+	return newCursor(p.listing.kind, p.listing.tiers, writePositions(positions))
 }
 
 // entries runs the walk. This goroutine owns it; others only fetch, and the
@@ -125,7 +127,7 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[walk.Entry[*T]] {
 				f.poll()
 				f.fill()
 			}
-			e, ok := p.walk.Take()
+			e, _, ok := p.walk.Take()
 			switch {
 			case ok:
 				e.Err = p.publicError(e.Err)
@@ -177,9 +179,9 @@ type fetcher[T any] struct {
 
 // pageResult is the outcome of one page request.
 type pageResult[T any] struct {
-	at   int64
-	page []walk.Entry[*T]
-	err  error
+	request walk.Request
+	page    []walk.Entry[*T]
+	err     error
 }
 
 func newFetcher[T any](ctx context.Context, p *Pager[T]) *fetcher[T] {
@@ -191,15 +193,15 @@ func newFetcher[T any](ctx context.Context, p *Pager[T]) *fetcher[T] {
 // fill requests what the walk wants now.
 func (f *fetcher[T]) fill() {
 	for f.inFlight < f.pager.concurrency {
-		at, ok := f.pager.walk.Next()
+		r, ok := f.pager.walk.Next()
 		if !ok {
 			return
 		}
 		f.inFlight++
 		if f.pager.concurrency == 1 {
-			f.fetch(at)
+			f.fetch(r)
 		} else {
-			go f.fetch(at)
+			go f.fetch(r)
 		}
 	}
 }
@@ -208,10 +210,10 @@ func (f *fetcher[T]) fill() {
 // (a RoundTripper, a handler, a t.Fatal in one) has ended.
 var errAborted = errors.New("the request was aborted by what it called")
 
-func (f *fetcher[T]) fetch(at int64) {
-	result := pageResult[T]{at: at, err: fmt.Errorf("%v: %w", f.pager.listing.op(), errAborted)}
+func (f *fetcher[T]) fetch(r walk.Request) {
+	result := pageResult[T]{request: r, err: fmt.Errorf("%v: %w", f.pager.listing.op(), errAborted)}
 	defer func() { f.results <- result }()
-	result.page, result.err = f.pager.fetch(f.ctx, at)
+	result.page, result.err = f.pager.fetch(f.ctx, r)
 }
 
 // poll hands a page to the walk if one has come.
@@ -229,9 +231,9 @@ func (f *fetcher[T]) wait() { f.learn(<-f.results) }
 func (f *fetcher[T]) learn(result pageResult[T]) {
 	f.inFlight--
 	if result.err != nil {
-		f.pager.walk.Fail(result.at, result.err)
+		f.pager.walk.Fail(result.request, result.err)
 	} else {
-		f.pager.walk.Learn(result.at, result.page)
+		f.pager.walk.Learn(result.request, result.page)
 	}
 }
 
@@ -245,13 +247,10 @@ func (f *fetcher[T]) close() {
 
 // fetch requests one page. An entry that the walk could not place, or one that
 // does not fit the request, is an error.
-func (p *Pager[T]) fetch(ctx context.Context, at int64) ([]walk.Entry[*T], error) {
+func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[*T], error) {
 	l := &p.listing
-	op, tier := l.op(), l.tier
-	if p.defaultTier {
-		tier = 0
-	}
-	op.body = newPageBody(tier, l.paging, at, at == l.first)
+	op, tier := l.op(), l.tiers[r.Source]
+	op.body = l.pageBody(r)
 	values, err := getList[T](ctx, l.client, op, nil)
 	if err != nil {
 		return nil, err
@@ -264,8 +263,8 @@ func (p *Pager[T]) fetch(ctx context.Context, at int64) ([]walk.Entry[*T], error
 			return nil, op.undecodable(fmt.Sprintf("/%d/start_time", i), 0, errors.New("an entry without a start time cannot be placed"))
 		case key.id == 0:
 			return nil, op.undecodable(fmt.Sprintf("/%d", i), 0, errors.New("an entry without an id cannot be distinguished from others"))
-		case key.omega && l.tier != TierOmega:
-			return nil, walk.Ignored(fmt.Sprintf("requested tier %d, got tier %d (Omega)", l.tier, TierOmega))
+		case key.omega && tier != TierOmega:
+			return nil, walk.Ignored(fmt.Sprintf("requested tier %d, got tier %d (Omega)", tier, TierOmega))
 		}
 		page[i] = walk.Entry[*T]{Value: &values[i], Start: key.start.UnixMilli(), ID: key.id}
 	}

@@ -3,6 +3,7 @@ package horseracing
 import (
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,11 +11,13 @@ import (
 )
 
 // ResultsQuery selects entries of a listing that is paged by start time, newest
-// first. The zero value selects all of them. What makes no sense (a negative
-// number, a Since after Before, a cursor of another listing or tier) is yielded
-// as ErrInvalidArgument when the pager is ranged over.
+// first. The zero value selects all of TierOmega, and nothing of any other
+// tier. What makes no sense (a negative number, Tier and Tiers together, a Since
+// after Before, a cursor of another listing or of other tiers) is yielded as
+// ErrInvalidArgument when the pager is ranged over.
 type ResultsQuery struct {
 	Tier        TierID    // zero: the service's default (TierOmega), and no other
+	Tiers       []TierID  // several tiers merged into one listing; not together with Tier
 	Before      time.Time // only entries that start before this; zero: now, by the service's clock
 	Since       time.Time // none that start before this; zero: the whole history
 	Resume      Cursor    // go on where a saved cursor stopped; zero: from the beginning
@@ -22,7 +25,7 @@ type ResultsQuery struct {
 }
 
 // OffsetQuery selects entries of the listing that is paged by offset, newest
-// first. The zero value selects all of them. What makes no sense is yielded as
+// first. The zero value selects all of TierOmega. What makes no sense is yielded as
 // ErrInvalidArgument, as with [ResultsQuery].
 type OffsetQuery struct {
 	Tier        TierID // zero: the service's default (TierOmega), and no other
@@ -34,8 +37,10 @@ type OffsetQuery struct {
 const maxConcurrency = 1000
 
 // Results walks over finished races, newest first, in version 2 of the
-// listing, which is paged by start time. Nothing is requested until the pager is
-// ranged over. [RacesService.Follow] hands out races as they finish.
+// listing, which is paged by start time. A query without a tier reads TierOmega
+// alone; Tiers names several, which are merged into one listing. Nothing is
+// requested until the pager is ranged over. [RacesService.Follow] hands out races
+// as they finish.
 //
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
@@ -55,8 +60,9 @@ func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
 	return newOffsetPager(q, listing[Race]{client: s.client, kind: cursorRacesV1, route: "/api/v1/races/results", key: raceKey})
 }
 
-// Results walks over finished tournaments, newest first. Nothing is requested
-// until the pager is ranged over.
+// Results walks over finished tournaments, newest first. A query without a tier
+// reads TierOmega alone; Tiers names several, which are merged into one listing.
+// Nothing is requested until the pager is ranged over.
 //
 // GET /api/v1/tournaments/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
@@ -69,10 +75,12 @@ type listing[T any] struct {
 	client *Client
 	kind   cursorKind
 	route  string
-	tier   TierID
+	key    func(*T) entryKey
 	paging string // the member that selects a page: start_time_from or offset
 	first  int64  // the value of that member that is left to the service
-	key    func(*T) entryKey
+
+	tiers       []TierID // sorted
+	defaultTier bool     // none was named: the tier is left to the service
 }
 
 // entryKey is what places an entry in a listing.
@@ -99,7 +107,11 @@ func (l *listing[T]) op() operation { return operation{method: http.MethodGet, r
 
 func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 	l.paging, l.first = "start_time_from", walk.Latest
-	p, resume := newPager(l, q.Tier, q.Resume, q.Concurrency)
+	tiers := q.Tiers
+	if len(tiers) == 0 {
+		tiers = []TierID{q.Tier}
+	}
+	p, resume := newPager(l, tiers, q.Resume, q.Concurrency)
 	since, before := int64(walk.Earliest), int64(walk.Latest)
 	if !q.Since.IsZero() {
 		since = ceilMilli(q.Since)
@@ -107,65 +119,86 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 	if !q.Before.IsZero() {
 		before = ceilMilli(q.Before)
 	}
-	if since > before {
+	switch {
+	case since > before:
 		p.invalid = l.op().invalid("Since lies after Before")
+	case len(q.Tiers) > 0 && q.Tier != 0:
+		p.invalid = l.op().invalid("Tier and Tiers are both set")
+	case slices.Contains(q.Tiers, 0):
+		p.invalid = l.op().invalid("a tier in Tiers is zero")
 	}
-	p.walk = walk.NewTime[*T](since, before, resume, p.concurrency, pageSize)
+	walks := make([]walk.Walker[*T], len(p.listing.tiers))
+	for i := range walks {
+		walks[i] = walk.NewTime[*T](since, before, resume[i], p.concurrency, pageSize)
+	}
+	p.walk = walk.NewMerge(walks, p.concurrency, pageSize)
 	return p
 }
 
 func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 	l.paging = "offset"
-	p, resume := newPager(l, q.Tier, q.Resume, q.Concurrency)
+	p, resume := newPager(l, []TierID{q.Tier}, q.Resume, q.Concurrency)
 	if q.Offset < 0 {
 		p.invalid = l.op().invalid("the offset is negative")
 	}
-	p.walk = walk.NewOffset[*T](int64(q.Offset), resume, p.concurrency, pageSize)
+	w := walk.NewOffset[*T](int64(q.Offset), resume[0], p.concurrency, pageSize)
+	p.walk = walk.NewMerge([]walk.Walker[*T]{w}, p.concurrency, pageSize)
 	return p
 }
 
-// newPager returns a pager without a walk, and where that is to begin.
-func newPager[T any](l listing[T], tier TierID, resume Cursor, concurrency int) (*Pager[T], *walk.Position) {
-	if l.tier = tier; tier == 0 {
-		l.tier = TierOmega
-	}
-	p := &Pager[T]{listing: l, defaultTier: tier == 0, concurrency: min(max(1, concurrency), maxConcurrency), resume: resume}
+const maxTiers = 100
+
+// newPager returns a pager without a walk, and where the walk of each tier is to
+// begin.
+func newPager[T any](l listing[T], tiers []TierID, resume Cursor, concurrency int) (*Pager[T], []*walk.Position) {
+	l.defaultTier = tiers[0] == 0
+	l.tiers = slices.Compact(slices.Sorted(slices.Values(tiers)))
+	p := &Pager[T]{listing: l, concurrency: min(max(1, concurrency), maxConcurrency), resume: resume}
 	switch {
-	case tier < 0:
+	case l.tiers[0] < 0:
 		p.invalid = l.op().invalid("the tier is negative")
+	case len(l.tiers) > maxTiers:
+		p.invalid = l.op().invalid("there are more than 100 tiers")
 	case concurrency < 0 || concurrency > maxConcurrency:
 		p.invalid = l.op().invalid("the concurrency is not between 0 and 1,000")
 	}
+	if l.defaultTier {
+		p.listing.tiers = []TierID{TierOmega}
+	}
+	begin := make([]*walk.Position, len(p.listing.tiers))
 	if resume.IsZero() {
-		return p, nil
+		return p, begin
 	}
-	payload, ok := resume.payload(l.kind, []TierID{l.tier})
+	payload, ok := resume.payload(l.kind, p.listing.tiers)
 	positions, readable := readPositions(payload)
-	if !ok || !readable {
-		p.invalid = l.op().invalid("the cursor to resume from is of another listing or tier")
-		return p, nil
+	if !ok || !readable || len(positions) != len(begin) {
+		p.invalid = l.op().invalid("the cursor to resume from is of another listing, or of other tiers")
+		return p, begin
 	}
-	return p, &positions[0]
+	for i := range positions {
+		begin[i] = &positions[i]
+	}
+	return p, begin
 }
 
 // pageBody is the body of a page request, encoded already.
 type pageBody []byte
 
-// newPageBody encodes a request for a page of a tier (zero: the service's
-// default), from a start or offset on unless that is left to the service.
-func newPageBody(tier TierID, member string, at int64, leaveOut bool) pageBody {
+// pageBody encodes the request for a page: the tier and where the page begins,
+// unless they are left to the service.
+func (l *listing[T]) pageBody(r walk.Request) pageBody {
 	body := make([]byte, 1, 64)
 	body[0] = '{'
-	if tier != 0 {
+	if !l.defaultTier {
 		body = append(body, `"tier":`...)
-		body = strconv.AppendInt(body, int64(tier), 10)
+		body = strconv.AppendInt(body, int64(l.tiers[r.Source]), 10)
 	}
-	if !leaveOut {
-		if tier != 0 {
+	if r.At != l.first {
+		if !l.defaultTier {
 			body = append(body, ',')
 		}
-		body = append(append(append(body, '"'), member...), `":`...)
-		body = strconv.AppendInt(body, at, 10)
+		body = append(append(append(body, '"'), l.paging...), `":`...)
+		body = strconv.AppendInt(body, r.At, 10)
 	}
 	return append(body, '}')
 }

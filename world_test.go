@@ -24,8 +24,8 @@ type world struct {
 	starts []int64 // of the entries, newest first; the id of entry i is ids[i]
 	ids    []int64
 
-	shuffle     *rand.Rand          // shuffles the entries of each page
-	keep        func(id int64) bool // filters a page after it was cut
+	shuffle     *rand.Rand // shuffles the entries of each page
+	foreign     bool       // of another tier than Omega
 	ignoreBody  bool
 	delay       time.Duration
 	before      func(from int64) error // runs before a request is answered; an error is the answer
@@ -92,13 +92,14 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	var page []string
 	for i := first; i < min(first+pageSize, len(w.starts)); i++ {
-		if w.keep != nil && !w.keep(w.ids[i]) {
-			continue
+		tier := TierNameOmega
+		if w.foreign {
+			tier = TierNameBeta
 		}
 		if w.tournaments {
 			page = append(page, fmt.Sprintf(`{"_id":"t%d","start_time":%d}`, w.ids[i], w.starts[i]))
 		} else {
-			page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"tier":"Omega"}`, w.ids[i], w.starts[i]))
+			page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"tier":"%s"}`, w.ids[i], w.starts[i], tier))
 		}
 	}
 	if w.shuffle != nil {

@@ -106,14 +106,28 @@ func (w *Offset[V]) Restart() {
 	w.ignored, w.unproven = nil, 0
 }
 
+// Peek implements [Walker].
+func (w *Offset[V]) Peek() (Entry[V], bool) {
+	if len(w.ready) > 0 {
+		return w.ready[0].Entry, true
+	}
+	err := w.failed[w.wanted]
+	if err == nil && !slices.Contains(w.inFlight, w.wanted) { // else the page before is on its way
+		err = w.ignored
+	}
+	return Entry[V]{Err: err}, err != nil
+}
+
+// Frontier implements [Walker]: offsets say nothing of starts.
+func (w *Offset[V]) Frontier() int64 { return Latest }
+
+// Waiting implements [Walker].
+func (w *Offset[V]) Waiting() int { return len(w.ready) }
+
 // Take implements [Walker].
 func (w *Offset[V]) Take() (Entry[V], bool) {
 	if len(w.ready) == 0 {
-		err := w.failed[w.wanted]
-		if err == nil && !slices.Contains(w.inFlight, w.wanted) { // else the page before is on its way
-			err = w.ignored
-		}
-		return Entry[V]{Err: err}, err != nil
+		return w.Peek()
 	}
 	e := w.ready[0]
 	w.ready[0] = placed[V]{}

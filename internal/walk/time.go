@@ -110,17 +110,35 @@ func (w *Time[V]) trim() {
 	}
 }
 
+// Peek implements [Walker].
+func (w *Time[V]) Peek() (Entry[V], bool) {
+	w.trim()
+	switch s := w.segments[0]; {
+	case len(s.ready) > 0:
+		return s.ready[0], true
+	case s.failed != nil && !w.awaits(s.high):
+		return Entry[V]{Start: s.high, Err: s.failed}, true
+	}
+	return Entry[V]{}, false
+}
+
+// Frontier implements [Walker].
+func (w *Time[V]) Frontier() int64 {
+	for _, s := range w.segments {
+		if s.open() {
+			return s.high
+		}
+	}
+	return math.MinInt64
+}
+
 // Take implements [Walker].
 func (w *Time[V]) Take() (Entry[V], bool) {
-	w.trim()
+	e, ok := w.Peek()
 	s := w.segments[0]
 	if len(s.ready) == 0 {
-		if s.failed == nil || w.awaits(s.high) {
-			return Entry[V]{}, false
-		}
-		return Entry[V]{Err: s.failed}, true
+		return e, ok
 	}
-	e := s.ready[0]
 	s.ready[0] = Entry[V]{}
 	s.ready = s.ready[1:]
 	if w.position == nil {
@@ -285,7 +303,7 @@ func (w *Time[V]) Next() (int64, bool) {
 		return 0, false
 	}
 	open := w.segments[:0:0] // where work may begin
-	above, waiting, enough := 0, w.waiting(), lookAhead*w.pageSize*w.slots
+	above, waiting, enough := 0, w.Waiting(), lookAhead*w.pageSize*w.slots
 	for i, s := range w.segments {
 		above += len(s.ready)
 		if s.failed != nil || above >= enough || i > 0 && waiting >= 2*enough {
@@ -333,8 +351,8 @@ func (w *Time[V]) guessing() (n int) {
 	return n
 }
 
-// waiting returns how many entries are ready in all segments.
-func (w *Time[V]) waiting() (n int) {
+// Waiting implements [Walker].
+func (w *Time[V]) Waiting() (n int) {
 	for _, s := range w.segments {
 		n += len(s.ready)
 	}

@@ -132,7 +132,7 @@ func TestReadingAheadIsBounded(t *testing.T) {
 			}
 		}
 		walk.Take()
-		most = max(most, walk.waiting())
+		most = max(most, walk.Waiting())
 	}
 	if bound := 2*lookAhead*w.pageSize*slots + slots*w.pageSize; most > bound || most < bound/4 {
 		t.Errorf("%d entries waited, want at most %d", most, bound)

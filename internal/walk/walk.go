@@ -4,7 +4,7 @@
 // and brings the pages.
 //
 // There are two walks: [Time], for a listing that is paged by start time, and
-// [Offset], for one that is paged by offset.
+// [Offset], for one that is paged by offset. [Merge] makes one of several.
 package walk
 
 import "fmt"
@@ -14,7 +14,7 @@ type Entry[V any] struct {
 	Value V
 	Start int64 // epoch milliseconds
 	ID    uint64
-	Err   error
+	Err   error // of the request that would have shown what starts here
 }
 
 // Position is a place in a listing: just behind an entry that was handed out.
@@ -36,6 +36,12 @@ type Walker[V any] interface {
 	// Take returns the next entry in order, or the error in its place. It
 	// reports false where a page is missing, and at the end.
 	Take() (Entry[V], bool)
+	// Peek returns what Take would return.
+	Peek() (Entry[V], bool)
+	// Frontier returns the start down to which everything is ready.
+	Frontier() int64
+	// Waiting returns how many entries are held until they are taken.
+	Waiting() int
 	// Done reports whether everything was taken.
 	Done() bool
 	// Restart forgets the errors of requests, so that they are made again.
