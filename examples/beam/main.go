@@ -1,19 +1,23 @@
 // Beam reads a tier's finished races as an Apache Beam pipeline: windows of time go to as many workers as the runner has,
 // and races and participants come out as JSON lines, a file per month.
 //
+//	go -C examples/beam run . -out /tmp/history
+//	go -C examples/beam run . -out /tmp/history -tier 4 -since 2026-01-01 -before 2026-04-01 -rate 20
+//
 // By default it runs on Prism, the runner inside Beam's Go SDK, in this process; --runner and its flags choose another (see
-// README.md). The workers find the service in their own environment, HORSERACING_BASE_URL and HORSERACING_API_KEY. Where
-// that is empty and Prism runs, a fake stands in.
+// README.md). The workers find the service in their own environment, HORSERACING_BASE_URL and HORSERACING_API_KEY. If
+// that is empty and Prism runs, they read a fake.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"strings"
 	"time"
 
@@ -22,61 +26,73 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-func main() {
+const usage = `Usage: beam [flags]
+
+Reads a tier's finished races as an Apache Beam pipeline, into files of JSON
+lines, one a month. Reads an embedded fake unless HORSERACING_BASE_URL and
+HORSERACING_API_KEY are set.
+
+Examples:
+  beam -out history                    this month and the one before, of tier Omega
+  beam -out history -tier 4 -since 2026-01-01 -before 2026-04-01 -rate 20
+  beam -out history --runner=flink ... on a runner of its own: see README.md
+
+Beam's own flags, such as --runner and --endpoint, are in README.md and in Beam's
+documentation.
+
+Flags:
+`
+
+func main() { program.Main(run) }
+
+// run is the whole program; it returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c crawl
-	flag.IntVar(&c.tier, "tier", int(horseracing.TierOmega), "tier `id`")
-	flag.Func("since", "read races that start at this `time` or later, like 2026-05-01 or 2026-05-01T12:00:00Z (default: the first of the month before that of -before)", parseTime(&c.since))
-	flag.Func("before", "read races that start before this `time` (default: now)", parseTime(&c.before))
-	flag.StringVar(&c.out, "out", "history", "`folder` for the files, a path or gs://bucket/folder; a month's file is replaced only by a run that covers what it holds")
-	flag.DurationVar(&c.window, "window", 24*time.Hour, "length of a window at first; the runner may cut it further")
-	flag.IntVar(&c.concurrency, "concurrency", 2, "pages that each window has in flight")
-	flag.Float64Var(&c.perSecond, "rate", 0, "requests per second of each worker process; 0: no limit")
-	verbose := flag.Bool("v", false, "show the runner's own messages")
-	flag.Usage = usage
-	flag.Parse()
+	own := flag.NewFlagSet("beam", flag.ContinueOnError)
+	own.IntVar(&c.tier, "tier", int(horseracing.TierOmega), "tier `ID`")
+	own.Func("since", "only races that start at this `TIME` (UTC, 2026-01-31 or 2026-01-31T15:04:05Z) or later (default: the first of the month before that of -before)", parseTime(&c.since))
+	own.Func("before", "only races that start before this `TIME` (default: now)", parseTime(&c.before))
+	own.StringVar(&c.out, "out", "history", "`FOLDER` for the files, a path or gs://bucket/folder; a month's file is replaced only by a run that covers what it holds")
+	own.StringVar(&c.source, "source", "", "the service's `NAME` in the folder, which refuses another's races (default: its address)")
+	own.DurationVar(&c.window, "window", 24*time.Hour, "length of a window at first; the runner may cut it further")
+	own.IntVar(&c.concurrency, "concurrency", 2, "pages that each window has in flight")
+	own.Float64Var(&c.perSecond, "rate", 0, "requests per second of each worker process; 0: no limit")
+	verbose := own.Bool("v", false, "show the runner's own messages")
+	// Beam and its runners bring about a hundred more.
+	all := flag.CommandLine
+	all.Init("beam", flag.ContinueOnError)
+	own.VisitAll(func(f *flag.Flag) { all.Var(f.Value, f.Name, f.Usage) })
+	if status, ok := program.ParseShowing(own, all, usage, args, stderr); !ok {
+		return status
+	}
 	beam.Init() // on a worker of another machine this does the work and does not return
 	if !*verbose {
 		slog.SetDefault(slog.New(slog.DiscardHandler))
 	}
-
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	err := run(ctx, c)
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(os.Stderr, "beam: stopped")
-		os.Exit(130)
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "beam: %s\n", cause(err))
-		if _, ok := errors.AsType[usageError](err); ok {
-			os.Exit(2)
-		}
-		os.Exit(1)
-	}
+	return program.Exit(ctx, "beam", read(ctx, c, stdout), stderr)
 }
 
-// A usageError is a mistake on the command line.
-type usageError string
-
-func (e usageError) Error() string { return string(e) + " (see -h)" }
-
-// run completes c, starts the fake where one is needed, and runs the pipeline.
-func run(ctx context.Context, c crawl) error {
-	if flag.NArg() > 0 {
-		return usageError(fmt.Sprintf("there are no arguments, but %q is one", flag.Arg(0)))
-	}
-	now := time.Now()
-	if os.Getenv("HORSERACING_BASE_URL") == "" && os.Getenv("HORSERACING_API_KEY") == "" && inProcess() {
-		fake := horseracingtest.NewServer()
-		defer fake.Close()
-		now = fake.Now()
-		// Prism's workers are this process, so its environment is theirs.
-		if err := errors.Join(os.Setenv("HORSERACING_BASE_URL", fake.URL), os.Setenv("HORSERACING_API_KEY", fake.APIKey)); err != nil {
+// read completes c, starts the fake if one is needed, and runs the pipeline.
+func read(ctx context.Context, c crawl, stdout io.Writer) error {
+	name, address, now := os.Getenv("HORSERACING_BASE_URL"), os.Getenv("HORSERACING_BASE_URL"), time.Now()
+	if !program.Configured() && inProcess() {
+		service, err := program.ConnectOrStart(func() (*horseracingtest.Server, error) { return horseracingtest.Start() })
+		if err != nil {
 			return err
 		}
+		defer service.Close()
+		name, address, now = service.Name, "the embedded fake", service.Fake.Now()
+		// Prism's workers are this process, so its environment is theirs.
+		if err := errors.Join(os.Setenv("HORSERACING_BASE_URL", service.Fake.URL), os.Setenv("HORSERACING_API_KEY", service.Fake.APIKey)); err != nil {
+			return err
+		}
+	}
+	if c.source == "" {
+		c.source = strings.TrimRight(address, "/")
 	}
 	if c.before.IsZero() {
 		c.before = now
@@ -87,26 +103,23 @@ func run(ctx context.Context, c crawl) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if err := c.claim(ctx); err != nil {
+	fmt.Fprintf(stdout, "Service: %s\n", cmp.Or(name, c.source))
+	release, err := c.claim(ctx)
+	if err != nil {
 		return err
 	}
 
 	pipeline, scope := beam.NewPipelineWithRoot()
 	build(scope, c)
 	result, err := beamx.RunWithMetrics(ctx, pipeline)
-	if err != nil {
-		return err
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return errors.Join(release(context.WithoutCancel(ctx)), errors.New(cause(err)))
 	}
 	if *jobopts.Async {
-		fmt.Println("submitted; the runner shows the counts as metrics of namespace", metricsNamespace)
+		fmt.Fprintln(stdout, "submitted; the runner shows the counts as metrics of namespace", metricsNamespace)
 		return nil
 	}
-	sums := totals(result.Metrics())
-	printTotals(os.Stdout, sums, c)
-	if n := sums["overflows"]; n > 0 {
-		return fmt.Errorf("at %d instants a whole page of races starts together: the listing cannot show whether there are more", n)
-	}
-	return nil
+	return report(stdout, totals(result.Metrics()), c)
 }
 
 // cause is the last line of an error: Beam puts what failed on lines of its own, behind plans and bundles that only -v shows.
@@ -120,27 +133,14 @@ func inProcess() bool {
 	return (*runners.Runner == "" || *runners.Runner == "prism") && *jobopts.Endpoint == ""
 }
 
-func parseTime(into *time.Time) func(string) error {
+func parseTime(out *time.Time) func(string) error {
 	return func(text string) error {
 		for _, layout := range []string{time.DateOnly, time.RFC3339} {
 			if t, err := time.Parse(layout, text); err == nil {
-				*into = t
+				*out = t
 				return nil
 			}
 		}
-		return errors.New("want 2026-05-01 or 2026-05-01T12:00:00Z")
+		return errors.New("want a time such as 2026-01-31 or 2026-01-31T15:04:05Z")
 	}
-}
-
-// usage shows this program's flags; Beam and its runners bring about a hundred more.
-func usage() {
-	own := flag.NewFlagSet("beam", flag.ContinueOnError)
-	for _, name := range []string{"tier", "since", "before", "out", "window", "concurrency", "rate", "v"} {
-		f := flag.Lookup(name)
-		own.Var(f.Value, f.Name, f.Usage)
-	}
-	own.SetOutput(flag.CommandLine.Output())
-	fmt.Fprintln(own.Output(), "Reads finished races into files of JSON lines, as an Apache Beam pipeline.")
-	own.PrintDefaults()
-	fmt.Fprintln(own.Output(), "Beam's own flags, like --runner and --endpoint, are in README.md and in Beam's documentation.")
 }

@@ -1,77 +1,145 @@
 package main
 
 import (
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/programtest"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-func program(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	self, err := os.Executable()
+func TestItRunsOnTheEmbeddedFake(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "history")
+	r := programtest.Run(t, nil, "-out", out)
+	if r.Status != 0 || r.Stderr != "" {
+		t.Errorf("exit status %d: %s", r.Status, r.Stderr)
+	}
+	for _, want := range []string{
+		`^Service: an embedded fake `,
+		`\nWrote [1-9]\d* races with [1-9]\d* participants, read in 32 windows, to \S+/races and \S+/participants, a file per month\.\n`,
+		`\nComplete: every race of tier 5 that starts from 2025-05-01T00:00:00Z to 2025-06-01T12:00:00Z\.\n$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(r.Stdout) {
+			t.Errorf("%s is not in\n%s", want, r.Stdout)
+		}
+	}
+	if files, _ := filepath.Glob(filepath.Join(out, "*", "2025-0[56].jsonl")); len(files) != 4 {
+		t.Errorf("it wrote %v", files)
+	}
+}
+
+func TestMistakesAreOneSentence(t *testing.T) {
+	for says, args := range map[string][]string{
+		"want a time such as":              {"-since", "yesterday"},
+		"is not before":                    {"-since", "2026-05-02", "-before", "2026-05-01"},
+		"-tier and -concurrency":           {"-tier", "0"},
+		"-concurrency are":                 {"-concurrency", "0"},
+		"-rate cannot":                     {"-rate", "-1"},
+		"-window 1s":                       {"-window", "1s"},
+		"-out is empty":                    {"-out", ""},
+		"HORSERACING_BASE_URL, or name it": {"--runner", "flink"},
+	} {
+		programtest.Run(t, nil, args...).ExpectSentence(t, 2, says)
+	}
+}
+
+func TestItExplainsItself(t *testing.T) {
+	programtest.ExpectUsage(t, "-since", "-out", "-source", "-window", "--runner", "HORSERACING_API_KEY")
+}
+
+func TestCtrlCEndsIt(t *testing.T) {
+	out := t.TempDir()
+	programtest.ExpectInterruptible(t, "-out", out, "-since", "2026-05-01", "-before", "2026-05-02")
+	if left, err := os.ReadDir(out); err != nil || len(left) > 0 {
+		t.Errorf("it left %v (%v)", left, err)
+	}
+}
+
+func TestAFailedRunIsOneSentenceAndDoesNotBlockTheFolder(t *testing.T) {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	down := horseracingtest.NewServer()
+	down.Close()
+	out := filepath.Join(t.TempDir(), "history")
+	args := []string{"-out", out, "-before", "2025-06-01", "-window", "1000h"}
+	for _, test := range []struct {
+		name, url, key string
+		args           []string
+		says           string
+	}{
+		{"a wrong key", fake.URL, "not-this-one", nil, "401"},
+		{"a host that is down", down.URL, "key", nil, "refused"},
+		{"a tier that the service refuses", fake.URL, fake.APIKey, []string{"-tier", "77"}, "400"},
+		{"a file in the folder's place", fake.URL, fake.APIKey, []string{"-out", filepath.Join(os.Args[0], "history")}, filepath.Base(os.Args[0])},
+	} {
+		environment := []string{"HORSERACING_BASE_URL=" + test.url, "HORSERACING_API_KEY=" + test.key}
+		r := programtest.Run(t, environment, append(args, test.args...)...)
+		if r.ExpectSentence(t, 1, test.says); strings.Contains(r.Stderr+r.Stdout, "not-this-one") {
+			t.Errorf("%s: the key is printed: %s%s", test.name, r.Stderr, r.Stdout)
+		}
+		if left, err := filepath.Glob(filepath.Join(out, "*")); err != nil || len(left) > 0 {
+			t.Errorf("%s: it left %v (%v)", test.name, left, err)
+		}
+	}
+	if r := programtest.Run(t, programtest.Environment(fake), args...); r.Status != 0 {
+		t.Errorf("then the right one: exit status %d: %s", r.Status, r.Stderr)
+	}
+}
+
+func TestTwoServicesMonthsAreNotMixed(t *testing.T) {
+	fake, other := horseracingtest.NewServer(), horseracingtest.NewServer(horseracingtest.WithSeed(2))
+	defer fake.Close()
+	defer other.Close()
+	out := filepath.Join(t.TempDir(), "history")
+	crawl := func(service *horseracingtest.Server, args ...string) programtest.Result {
+		return programtest.Run(t, programtest.Environment(service), append([]string{"-out", out, "-window", "1000h"}, args...)...)
+	}
+	may := []string{"-since", "2025-05-01", "-before", "2025-06-01"}
+	if r := crawl(fake, may...); r.Status != 0 {
+		t.Fatal(r.Stderr)
+	}
+	want, err := os.ReadFile(filepath.Join(out, "races", "2025-05.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, args...)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "BEAM_TEST_PROGRAM=1", "HORSERACING_BASE_URL=", "HORSERACING_API_KEY=")
-	return cmd
-}
-
-func TestProgram(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		args []string
-		code int
-		want string // in what it prints
-		long bool   // an error, with the flags under it
-	}{
-		{name: "help", args: []string{"-h"}, code: 0, want: "-since"},
-		{name: "unknown flag", args: []string{"-nonsense"}, code: 2, want: "nonsense", long: true},
-		{name: "no time", args: []string{"-since", "yesterday"}, code: 2, want: "2026-05-01", long: true},
-		{name: "backwards", args: []string{"-since", "2026-05-02", "-before", "2026-05-01"}, code: 2, want: "is not before"},
-		{name: "no tier", args: []string{"-tier", "0"}, code: 2, want: "-tier"},
-		{name: "no concurrency", args: []string{"-concurrency", "0"}, code: 2, want: "-concurrency"},
-		{name: "no folder", args: []string{"-out", ""}, code: 2, want: "-out"},
-		{name: "an argument", args: []string{"races"}, code: 2, want: "races"},
-		{name: "the fake on Prism", args: []string{"-out", "history"}, code: 0, want: "participants, read in 32 windows"},
-		{name: "a folder that cannot be made", args: []string{"-out", filepath.Join(os.Args[0], "history")}, code: 1, want: filepath.Base(os.Args[0])},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			cmd := program(t, test.args...)
-			output, _ := cmd.CombinedOutput()
-			if code := cmd.ProcessState.ExitCode(); code != test.code || !strings.Contains(string(output), test.want) {
-				t.Errorf("exit code %d and\n%s\nwant %d and %q", code, output, test.code, test.want)
-			}
-			if test.code != 0 && !test.long && strings.Count(string(output), "\n") != 1 {
-				t.Errorf("an error is one line, not\n%s", output)
-			}
-			if files, _ := filepath.Glob(filepath.Join(cmd.Dir, "history", "races", "*.jsonl")); test.code == 0 && len(test.args) == 2 && len(files) == 0 {
-				t.Error("no file came out")
-			}
-		})
+	crawl(other, may...).ExpectSentence(t, 2, fake.URL, other.URL, "choose another -out", "-source")
+	april := []string{"-since", "2025-04-01", "-before", "2025-05-01"}
+	crawl(other, april...).ExpectSentence(t, 2, "choose another -out")
+	crawl(fake, append(april, "-tier", "4")...).ExpectSentence(t, 2, "tier 5", "choose another -out")
+	if got, err := os.ReadFile(filepath.Join(out, "races", "2025-05.jsonl")); err != nil || string(got) != string(want) {
+		t.Errorf("the month was replaced (%v)", err)
+	}
+	if r := crawl(other, append(april, "-source", fake.URL)...); r.Status != 0 {
+		t.Errorf("-source: exit status %d: %s", r.Status, r.Stderr)
 	}
 }
 
+func TestFilesOfAnotherProgramAreNotReplaced(t *testing.T) {
+	out := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(out, "races"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(out, "races", "2025-05.jsonl"), []byte("mine\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	programtest.Run(t, nil, "-out", out).ExpectSentence(t, 2, "another program", "choose another -out")
+}
+
 func TestAMonthsFileIsNeverCutShort(t *testing.T) {
-	dir := t.TempDir()
+	out := filepath.Join(t.TempDir(), "history")
 	crawl := func(args ...string) (code int, output string, months map[string]int) {
-		cmd := program(t, args...)
-		cmd.Dir = dir
-		text, _ := cmd.CombinedOutput()
+		r := programtest.Run(t, nil, append(args, "-out", out)...)
 		months = map[string]int{}
-		for month, lines := range readFolder[horseracing.Race](t, filepath.Join(dir, "history", "races")) {
+		for month, lines := range readFolder[horseracing.Race](t, filepath.Join(out, "races")) {
 			months[month] = len(lines)
 		}
-		return cmd.ProcessState.ExitCode(), string(text), months
+		return r.Status, r.Stderr, months
 	}
 	whole := []string{"-since", "2025-05-20", "-before", "2025-06-01T06:00:00Z"}
 	code, output, want := crawl(whole...)
@@ -105,44 +173,101 @@ func TestAMonthsFileIsNeverCutShort(t *testing.T) {
 	}
 }
 
-func TestInterruptedProgramExitsWith130(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("a process cannot be interrupted from outside there")
+func TestAFileIsReplacedOnlyByAWholeOne(t *testing.T) {
+	out := t.TempDir()
+	write := func(lines func(*string) bool) error {
+		return (&writeMonth{Folder: out}).ProcessElement(t.Context(), "2025-05", lines)
 	}
-	// Nobody answers at this address for as long as the program would wait.
-	cmd := program(t, "-since", "2026-05-01", "-before", "2026-05-02")
-	cmd.Env = append(cmd.Env, "HORSERACING_BASE_URL="+silentServer(t), "HORSERACING_API_KEY=key")
-	if err := cmd.Start(); err != nil {
+	content := func() string {
+		text, _ := os.ReadFile(filepath.Join(out, "2025-05.jsonl"))
+		return string(text)
+	}
+	lines := func(text ...string) func(*string) bool {
+		return func(line *string) bool {
+			if len(text) == 0 {
+				return false
+			}
+			*line, text = text[0], text[1:]
+			return true
+		}
+	}
+	if err := write(lines("old")); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(2*time.Second, func() { _ = cmd.Process.Signal(os.Interrupt) })
-	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 130 {
-		t.Errorf("exit code %d, want 130", code)
+	long := strings.Repeat("new", 1<<20)
+	next, began := lines(long, long), ""
+	err := write(func(line *string) bool {
+		began += content() // as an interrupted run would leave it
+		return next(line)
+	})
+	if err != nil || began != "old\nold\nold\n" || content() != long+"\n"+long+"\n" {
+		t.Errorf("while it was written the file held %.20q, then %.20q (%v)", began, content(), err)
+	}
+	if left, _ := os.ReadDir(out); len(left) != 1 {
+		t.Errorf("it left %v", left)
 	}
 }
 
-// silentServer accepts connections and never answers.
-func silentServer(t *testing.T) (url string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func TestAFailedRunTakesBackOnlyWhatItDidNotWrite(t *testing.T) {
+	out := t.TempDir()
+	file := func(month, text string) {
+		if err := os.MkdirAll(filepath.Join(out, "races"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(out, "races", month+".jsonl"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	june := time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
+	short := crawl{tier: 5, source: "here", since: june.AddDate(0, -1, 0), before: june.AddDate(0, 0, 10), out: out}
+	if _, err := short.claim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	file("2025-05", "may\n")
+	file("2025-06", "ten days\n")
+	long := short
+	long.before = june.AddDate(0, 2, 0)
+	release, err := long.claim(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = listener.Close() })
-	return "http://" + listener.Addr().String()
+	if _, err := short.claim(t.Context()); err == nil {
+		t.Error("while June is read whole, ten days of it may be written")
+	}
+	if err := release(t.Context()); err != nil { // nothing was written
+		t.Fatal(err)
+	}
+	if _, err := short.claim(t.Context()); err != nil {
+		t.Errorf("after a run that wrote nothing: %v", err)
+	}
+	release, err = long.claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file("2025-06", "the whole of June\n")
+	if err := release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := short.claim(t.Context()); err == nil {
+		t.Error("after a run that wrote June whole, ten days of it may replace that")
+	}
 }
 
 func TestTheDefaultSpanNeverShortensAMonth(t *testing.T) {
 	out := t.TempDir()
 	for now := day; now.Before(day.AddDate(1, 0, 0)); now = now.Add(7*time.Hour + time.Second) {
-		c := crawl{tier: 5, before: now, out: out}
+		c := crawl{tier: 5, source: "here", before: now, out: out}
 		c.since = defaultSince(now)
 		if days := now.Sub(c.since).Hours() / 24; days < 28 || days > 62 {
 			t.Fatalf("at %v it begins at %v", now, c.since)
 		}
-		if err := c.claim(t.Context()); err != nil {
+		if _, err := c.claim(t.Context()); err != nil {
 			t.Fatalf("at %v: %v", now, err)
+		}
+		for month := c.since; month.Before(now); month = month.AddDate(0, 1, 0) {
+			if err := (&writeMonth{Folder: out + "/races"}).ProcessElement(t.Context(), month.Format("2006-01"), func(*string) bool { return false }); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
@@ -153,8 +278,8 @@ func TestARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c := crawl{tier: 5, since: day, before: day.Add(time.Hour), out: out}
-	if err := c.claim(t.Context()); err == nil || !strings.Contains(err.Error(), path) {
+	c := crawl{tier: 5, source: "here", since: day, before: day.Add(time.Hour), out: out}
+	if _, err := c.claim(t.Context()); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("error = %v, want one that names %s", err, path)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "{" {

@@ -7,9 +7,10 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/metrics"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
-// A crawl is what the flags say.
+// A crawl is the flags, parsed.
 type crawl struct {
 	tier          int
 	since, before time.Time
@@ -17,18 +18,21 @@ type crawl struct {
 	concurrency   int
 	perSecond     float64
 	out           string // a folder: a path, or gs://bucket/folder
+	source        string // the service's name in it
 }
 
 func (c crawl) check() error {
 	switch {
 	case !c.since.Before(c.before):
-		return usageError(fmt.Sprintf("-since %s is not before -before %s", c.since.Format(time.RFC3339), c.before.Format(time.RFC3339)))
+		return program.UsageError(fmt.Sprintf("-since %s is not before -before %s", c.since.Format(time.RFC3339), c.before.Format(time.RFC3339)))
 	case c.window < time.Minute:
-		return usageError(fmt.Sprintf("-window %v is less than a minute", c.window))
+		return program.UsageError(fmt.Sprintf("-window %v is less than a minute", c.window))
 	case c.tier < 1 || c.concurrency < 1 || c.perSecond < 0:
-		return usageError("-tier and -concurrency are at least 1, and -rate cannot be negative")
+		return program.UsageError("-tier and -concurrency are at least 1, and -rate cannot be negative")
 	case c.out == "":
-		return usageError("-out is empty")
+		return program.UsageError("-out is empty")
+	case c.source == "":
+		return program.UsageError("nothing here shows which service the workers read: set HORSERACING_BASE_URL, or name it with -source")
 	}
 	return nil
 }
@@ -53,8 +57,14 @@ func totals(results metrics.Results) map[string]int64 {
 	return sums
 }
 
-func printTotals(out io.Writer, sums map[string]int64, c crawl) {
-	fmt.Fprintf(out, "%d races with %d participants, read in %d windows, of which the runner cut %d short to share them out\n",
-		sums["races"], sums["participants"], sums["windows"], sums["windows_cut"])
-	fmt.Fprintf(out, "%s/races and %s/participants hold a file of JSON lines per month\n", c.out, c.out)
+// report prints what came out. It returns an error if the listing could not
+// show all of it.
+func report(out io.Writer, sums map[string]int64, c crawl) error {
+	fmt.Fprintf(out, "Wrote %d races with %d participants, read in %d windows, to %s/races and %s/participants, a file per month.\n",
+		sums["races"], sums["participants"], sums["windows"], c.out, c.out)
+	if n := sums["overflows"]; n > 0 {
+		return fmt.Errorf("incomplete: at %d instants a whole page of races starts together, and the listing cannot show whether there are more", n)
+	}
+	fmt.Fprintf(out, "Complete: every race of tier %d that starts from %s to %s.\n", c.tier, c.since.UTC().Format(time.RFC3339), c.before.UTC().Format(time.RFC3339))
+	return nil
 }

@@ -19,19 +19,17 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 	"github.com/google/go-cmp/cmp"
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"google.golang.org/protobuf/proto"
 )
 
-// TestMain lets the test binary be the program.
 func TestMain(m *testing.M) {
-	if os.Getenv("BEAM_TEST_PROGRAM") != "" {
-		main()
-		os.Exit(0)
+	if !programtest.IsProgram() {
+		beam.Init()
+		slog.SetDefault(slog.New(slog.DiscardHandler))
 	}
-	beam.Init()
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(m.Run())
+	programtest.Main(m, main)
 }
 
 // newFake starts a service that holds only the test's own races and that the workers, in this process, find
@@ -66,7 +64,7 @@ var day = time.Date(2026, 4, 30, 12, 0, 0, 0, time.UTC)
 
 func runCrawl(t *testing.T, c crawl) (map[string]int64, error) {
 	t.Helper()
-	c.tier = int(horseracing.TierOmega)
+	c.tier, c.source = int(horseracing.TierOmega), "here"
 	if err := c.check(); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +217,7 @@ func holds(text, secret string) bool {
 	})
 }
 
-func TestWorkerWithoutAddressSaysWhichVariableIsMissing(t *testing.T) {
+func TestAWorkerWithoutAddressNamesTheMissingVariable(t *testing.T) {
 	t.Setenv("HORSERACING_BASE_URL", "")
 	t.Setenv("HORSERACING_API_KEY", "key")
 	_, err := runCrawl(t, crawl{since: day, before: day.Add(time.Hour), window: time.Hour, concurrency: 1, out: t.TempDir()})

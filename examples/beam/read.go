@@ -58,7 +58,7 @@ func (r *readRaces) RestrictionSize(_ Span, window offsetrange.Restriction) floa
 	return window.Size()
 }
 
-// CreateTracker returns what hands out a window's positions, and cuts it when the runner asks.
+// CreateTracker returns what hands out a window's positions, and cuts it for the runner.
 func (r *readRaces) CreateTracker(window offsetrange.Restriction) *sdf.LockRTracker {
 	return sdf.NewLockRTracker(offsetrange.NewTracker(window))
 }
@@ -81,7 +81,7 @@ func (r *readRaces) ProcessElement(ctx context.Context, tracker *sdf.LockRTracke
 	return err
 }
 
-// emit writes the race's line as the service showed it, and a line for each horse in it.
+// emit writes the race's line in the service's own form, and a line for each horse in it.
 func (r *readRaces) emit(ctx context.Context, race *horseracing.Race, emitRace, emitParticipant func(month, line string)) error {
 	month := race.StartTime.UTC().Format("2006-01")
 	line, err := json.Marshal(race)

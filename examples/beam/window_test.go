@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// memory answers like the service's listing, from starts in milliseconds; the id of a race is its index.
+// memory is a listing like the service's, of starts in milliseconds; the id of a race is its index.
 // After the races of an overflowing instant it yields the error that a pager yields there, once.
 type memory struct {
 	starts      []int64

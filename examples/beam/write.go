@@ -3,6 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -28,25 +32,40 @@ func writeMonths(s beam.Scope, folder string, lines beam.PCollection) {
 type writeMonth struct{ Folder string }
 
 // ProcessElement writes one month.
-func (w *writeMonth) ProcessElement(ctx context.Context, month string, lines func(*string) bool) (err error) {
+func (w *writeMonth) ProcessElement(ctx context.Context, month string, lines func(*string) bool) error {
 	fs, err := filesystem.New(ctx, w.Folder)
 	if err != nil {
 		return err
 	}
 	defer fs.Close()
-	file, err := fs.OpenWrite(ctx, w.Folder+"/"+month+".jsonl")
+	return writeFile(ctx, fs, w.Folder+"/"+month+".jsonl", func(out io.Writer) error {
+		buffer := bufio.NewWriterSize(out, 1<<20)
+		for line := ""; lines(&line); {
+			_, _ = buffer.WriteString(line) // Flush returns the error
+			_ = buffer.WriteByte('\n')
+		}
+		return buffer.Flush()
+	})
+}
+
+// writeFile replaces a file as a whole: where an interrupted write leaves a part of a file, on local disks, it writes
+// under another name first. An object store stores nothing before Close.
+func writeFile(ctx context.Context, fs filesystem.Interface, path string, write func(io.Writer) error) error {
+	name := path
+	local := !strings.Contains(path, "://")
+	if local {
+		name = fmt.Sprintf("%s.%016x.tmp", path, rand.Uint64())
+	}
+	file, err := fs.OpenWrite(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closed := file.Close(); err == nil {
-			err = closed
-		}
-	}()
-	buffer := bufio.NewWriterSize(file, 1<<20)
-	for line := ""; lines(&line); {
-		_, _ = buffer.WriteString(line) // Flush tells
-		_ = buffer.WriteByte('\n')
+	err = errors.Join(write(file), file.Close())
+	if err == nil && local {
+		err = filesystem.Rename(ctx, fs, name, path)
 	}
-	return buffer.Flush()
+	if remover, ok := fs.(filesystem.Remover); ok && local && err != nil {
+		_ = remover.Remove(ctx, name)
+	}
+	return err
 }

@@ -29,13 +29,18 @@ const ExitStatuses = "Exit status: 0 done, 1 an error, 2 a mistake on the comman
 // ends the program (-h, or a mistake), ok is false and status is what to exit
 // with.
 func Parse(flags *flag.FlagSet, usage string, args []string, stderr io.Writer, checks ...func() error) (status int, ok bool) {
+	return ParseShowing(flags, flags, usage, args, stderr, checks...)
+}
+
+// ParseShowing is Parse where -h shows only some of the flags.
+func ParseShowing(shown, flags *flag.FlagSet, usage string, args []string, stderr io.Writer, checks ...func() error) (status int, ok bool) {
 	flags.Usage = func() {}
 	flags.SetOutput(io.Discard) // one sentence for a mistake, not all of -h
 	err := flags.Parse(args)
-	flags.SetOutput(stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stderr, usage)
-		flags.PrintDefaults()
+		shown.SetOutput(stderr)
+		shown.PrintDefaults()
 		fmt.Fprint(stderr, "\n"+ExitStatuses)
 		return 0, false
 	}

@@ -17,10 +17,13 @@ import (
 // asProgram makes the test binary be the program that it tests.
 const asProgram = "EXAMPLE_RUNS_AS_PROGRAM"
 
-// Main is called by TestMain. It runs the tests, or main where this process
-// was started by Start.
+// IsProgram reports whether this process was started by Start.
+func IsProgram() bool { return os.Getenv(asProgram) != "" }
+
+// Main is called by TestMain. It runs the tests, or main if this process was
+// started by Start.
 func Main(m *testing.M, main func()) {
-	if os.Getenv(asProgram) != "" {
+	if IsProgram() {
 		main()
 		return
 	}
