@@ -33,7 +33,8 @@ var charts = []chart{
 	{"lanes", 20 * vg.Centimeter, 10 * vg.Centimeter, drawLanes},
 }
 
-func (c chart) save(path, format string, races []race) error {
+// save draws the races and, in a line below, the caption.
+func (c chart) save(path, format string, races []race, caption string) error {
 	var canvas vg.CanvasWriterTo
 	switch format {
 	case "png":
@@ -41,9 +42,11 @@ func (c chart) save(path, format string, races []race) error {
 	case "svg":
 		canvas = vgsvg.NewWith(vgsvg.UseWH(c.width, c.height))
 	}
-	if err := c.draw(races, draw.NewCanvas(canvas, c.width, c.height)); err != nil {
+	whole := draw.NewCanvas(canvas, c.width, c.height)
+	if err := c.draw(races, margin(whole)); err != nil {
 		return fmt.Errorf("%s: %w", c.name, err)
 	}
+	whole.FillText(captionStyle(), vg.Point{X: whole.Center().X, Y: 2 * vg.Millimeter}, caption)
 	file, err := os.Create(path)
 	if err != nil {
 		return err
@@ -79,9 +82,9 @@ func drawTimes(races []race, canvas draw.Canvas) error {
 	row := make([]*plot.Plot, len(names))
 	low, high, shortest, longest := math.Inf(1), math.Inf(-1), math.MaxInt, 0
 	for i, name := range names {
-		p := newPlot(name, "length (furlongs)", "")
-		if p.Title.TextStyle.Font.Size = 10; i == 0 {
-			p.Y.Label.Text = "total (unit not documented)"
+		p := newPlot("", "length (furlongs)", "")
+		if i == 0 {
+			p.Y.Label.Text = "total (undocumented unit)"
 		}
 		for length, values := range totals[name] {
 			box, err := plotter.NewBoxPlot(2.6*vg.Millimeter, float64(length), values)
@@ -103,13 +106,16 @@ func drawTimes(races []race, canvas draw.Canvas) error {
 		p.X.Min, p.X.Max = float64(shortest)-0.5, float64(longest)+0.5
 		p.X.Tick.Marker = wholeNumbers(max(1, (longest-shortest+7)/8))
 	}
-	canvas = margin(canvas)
 	title := newPlot("", "", "").Title.TextStyle
 	title.XAlign, title.YAlign = draw.XCenter, draw.YTop
 	canvas.FillText(title, vg.Point{X: canvas.Center().X, Y: canvas.Max.Y}, "Finishing times by hippodrome: median, middle half, whiskers")
-	tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: 4 * vg.Millimeter, PadTop: 8 * vg.Millimeter}
+	title.Font.Size = 10
+	tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: 4 * vg.Millimeter, PadTop: 14 * vg.Millimeter}
 	for i, c := range plot.Align([][]*plot.Plot{row}, tiles, canvas)[0] {
 		row[i].Draw(c)
+		// Over the data: the plot's own title would be centered over the axis, too.
+		data := row[i].DataCanvas(c)
+		canvas.FillText(title, vg.Point{X: data.Center().X, Y: canvas.Max.Y - 8*vg.Millimeter}, names[i])
 	}
 	return nil
 }
@@ -159,11 +165,11 @@ func drawDays(races []race, canvas draw.Canvas) error {
 	line.LineStyle = draw.LineStyle{Color: blue, Width: 1.5}
 	p.Add(line)
 	p.Legend.Add("mean of 7 days", line)
-	timeAxis(p, time.Unix(first*int64(day.Seconds()), 0), time.Unix(last*int64(day.Seconds()), 0))
+	timeAxis(p, time.Unix(first*int64(day.Seconds()), 0).Add(-day/2), time.Unix(last*int64(day.Seconds()), 0).Add(day/2))
 	p.Y.Min = 0
 	p.Y.Max *= 1.25 // room for the legend
 	p.Y.Tick.Marker = shortLabels{}
-	p.Draw(margin(canvas))
+	p.Draw(canvas)
 	return nil
 }
 
@@ -175,7 +181,7 @@ func drawFees(races []race, canvas draw.Canvas) error {
 		return fmt.Errorf("no race has an entry fee")
 	}
 	slices.SortFunc(paid, func(a, b race) int { return a.start.Compare(b.start) })
-	first, last := paid[0].start, paid[len(paid)-1].start
+	first, last := paid[0].start.Truncate(day), paid[len(paid)-1].start
 	step, name := day, "day"
 	if last.Sub(first) > 45*day {
 		step, name = 7*day, "week"
@@ -185,14 +191,14 @@ func drawFees(races []race, canvas draw.Canvas) error {
 	}
 	p := newPlot("Entry fees per "+name+", log scale", "", "entry fee (tokens of 10^18)")
 	var medians, upper, lower plotter.XYs
-	// stretch draws what was gathered: a gap without races ends a stretch.
-	stretch := func() error {
+	// segment draws what was gathered: a gap without races ends a segment.
+	segment := func() error {
 		slices.Reverse(lower)
 		band, err := plotter.NewPolygon(append(upper, lower...))
 		if err != nil {
 			return err
 		}
-		band.Color, band.LineStyle = pale, draw.LineStyle{Color: pale, Width: 2} // the line shows where a stretch is one point
+		band.Color, band.LineStyle = pale, draw.LineStyle{Color: pale, Width: 2} // the line shows where a segment is one point
 		line, points, err := plotter.NewLinePoints(medians)
 		if err != nil {
 			return err
@@ -215,7 +221,7 @@ func drawFees(races []race, canvas draw.Canvas) error {
 		slices.Sort(fees)
 		x := float64(first.Add(slot*step + step/2).Unix())
 		if n := len(medians); n > 0 && x-medians[n-1].X > 1.5*step.Seconds() {
-			if err := stretch(); err != nil {
+			if err := segment(); err != nil {
 				return err
 			}
 		}
@@ -223,13 +229,13 @@ func drawFees(races []race, canvas draw.Canvas) error {
 		lower = append(lower, plotter.XY{X: x, Y: quantile(fees, 0.25)})
 		upper = append(upper, plotter.XY{X: x, Y: quantile(fees, 0.75)})
 	}
-	if err := stretch(); err != nil {
+	if err := segment(); err != nil {
 		return err
 	}
-	timeAxis(p, first, last)
+	timeAxis(p, first, first.Add((last.Sub(first)/step+1)*step))
 	p.Y.Tick.Marker = powersOfTen()
 	p.Y.Min, p.Y.Max = math.Floor(p.Y.Min), math.Ceil(p.Y.Max+0.3) // room for the legend
-	p.Draw(margin(canvas))
+	p.Draw(canvas)
 	return nil
 }
 
@@ -308,7 +314,7 @@ func drawLanes(races []race, canvas draw.Canvas) error {
 	p.NominalY(names...)
 	p.X.Tick.Marker, p.X.Tick.Length = wholeNumbers(1), 0
 	p.X.Padding = 0
-	p.Draw(margin(canvas))
+	p.Draw(canvas)
 	return nil
 }
 

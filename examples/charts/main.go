@@ -8,7 +8,7 @@
 //
 // It reads a database that the example export left (-db), or else the service
 // itself, and writes times.png, days.png, fees.png and lanes.png, or the same
-// as SVG, and prints their names.
+// as SVG, and prints their names. Each picture has a line that names its races.
 //
 // The pictures in docs/images were made by
 //
@@ -19,15 +19,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,6 +36,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite", in Go alone
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
@@ -48,7 +48,7 @@ unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
 
 Examples:
   charts -out pictures                          the 2000 newest races
-  charts -db races.sqlite -format png,svg       what export has stored
+  charts -db races.sqlite -format png,svg       all that export has stored
   charts -only fees,days -since 2025-03-01
 
 Flags:
@@ -75,44 +75,23 @@ type options struct {
 	formats, only []string
 	tier          horseracing.TierID
 	since         time.Time
-	newest        int
+	newest        int // zero: all of a database, defaultNewest of the service
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+// defaultNewest is about 230 requests.
+const defaultNewest = 2000
+
+func main() { program.Main(run) }
 
 // run is the whole program; it returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	} else if err != nil {
-		return 2
-	}
-	switch err := drawAll(ctx, o, stdout); {
-	case err != nil && ctx.Err() != nil:
-		fmt.Fprintln(stderr, "charts: stopped")
-		return 130
-	case err != nil:
-		fmt.Fprintf(stderr, "charts: %v\n", err)
-		return 1
-	}
-	return 0
-}
-
-func parse(args []string, stderr io.Writer) (options, error) {
 	var names []string
 	for _, c := range charts {
 		names = append(names, c.name)
 	}
 	o := options{formats: []string{"png"}, only: names}
 	flags := flag.NewFlagSet("charts", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() { fmt.Fprint(stderr, usage); flags.PrintDefaults() }
-	flags.StringVar(&o.db, "db", "", "read from this `FILE`, a database of the example export")
+	flags.StringVar(&o.db, "db", "", "read this `FILE`, a database of the example export")
 	flags.StringVar(&o.out, "out", ".", "write into this `DIRECTORY`")
 	flags.Func("format", "comma-separated `LIST` of png, svg (default png)", listOf(&o.formats, "png", "svg"))
 	flags.Func("only", "comma-separated `LIST` of "+strings.Join(names, ", ")+" (default all)", listOf(&o.only, names...))
@@ -123,23 +102,22 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		}
 		return nil
 	})
-	flags.IntVar(&o.newest, "newest", 2000, "draw at most `N` races, the newest of the tier")
-	if err := flags.Parse(args); err != nil {
-		return o, err
+	flags.Func("newest", fmt.Sprintf("draw at most `N` races, the newest (default: all of a database, %d of the service)", defaultNewest), func(s string) (err error) {
+		if o.newest, err = strconv.Atoi(s); err != nil || o.newest < 1 {
+			return errors.New("want a number of at least 1")
+		}
+		return nil
+	})
+	status, ok := program.Parse(flags, usage, args, stderr, func() error {
+		if o.tier < 1 {
+			return errors.New("-tier must be at least 1")
+		}
+		return nil
+	})
+	if !ok {
+		return status
 	}
-	var err error
-	switch {
-	case flags.NArg() > 0:
-		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case o.tier < 1:
-		err = errors.New("-tier must be at least 1")
-	case o.newest < 1:
-		err = errors.New("-newest must be at least 1")
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "charts: %v (see charts -h)\n", err)
-	}
-	return o, err
+	return program.Exit(ctx, "charts", drawAll(ctx, o, stdout, stderr), stderr)
 }
 
 // listOf reads a comma-separated list of known words.
@@ -155,12 +133,12 @@ func listOf(list *[]string, known ...string) func(string) error {
 	}
 }
 
-func drawAll(ctx context.Context, o options, stdout io.Writer) error {
+func drawAll(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	read := fromService
 	if o.db != "" {
 		read = fromDatabase
 	}
-	races, err := read(ctx, o)
+	races, all, err := read(ctx, o, stderr)
 	if err != nil {
 		return err
 	}
@@ -176,7 +154,7 @@ func drawAll(ctx context.Context, o options, stdout io.Writer) error {
 		}
 		for _, format := range o.formats {
 			path := filepath.Join(o.out, c.name+"."+format)
-			if err := c.save(path, format, races); err != nil {
+			if err := c.save(path, format, races, caption(races, all, o.tier)); err != nil {
 				return err
 			}
 			fmt.Fprintln(stdout, path)
@@ -185,42 +163,53 @@ func drawAll(ctx context.Context, o options, stdout io.Writer) error {
 	return ctx.Err()
 }
 
-// fromService reads the newest races through the client, newest first.
-func fromService(ctx context.Context, o options) ([]race, error) {
-	client, stop, err := connect()
-	if err != nil {
-		return nil, err
+// caption describes the races that are drawn, newest first: all since the
+// beginning, or the newest of them.
+func caption(races []race, all bool, tier horseracing.TierID) string {
+	const layout = "2 Jan 2006"
+	first, last := races[len(races)-1].start.UTC().Format(layout), races[0].start.UTC().Format(layout)
+	when := "on " + last
+	if first != last {
+		when = first + " to " + last
 	}
-	defer stop()
-	pager := client.Races.Results(horseracing.ResultsQuery{Tier: o.tier, Since: o.since, Concurrency: 4})
-	listed, err := pager.Take(ctx, o.newest)
-	if err != nil {
-		return nil, err
+	if all {
+		return fmt.Sprintf("All %d races of tier %d, %s (UTC)", len(races), tier, when)
 	}
-	races := make([]race, 0, len(listed))
-	for _, l := range listed {
+	return fmt.Sprintf("The %d newest races of tier %d, %s (UTC); older ones are not drawn", len(races), tier, when)
+}
+
+// fromService reads the newest races through the client, newest first. all
+// reports whether there are no older ones.
+func fromService(ctx context.Context, o options, stderr io.Writer) (races []race, all bool, err error) {
+	// The fake's clock stands still: the same races, the same pictures.
+	service, err := program.ConnectOrStart(func() (*horseracingtest.Server, error) { return horseracingtest.Start() })
+	if err != nil {
+		return nil, false, err
+	}
+	defer service.Close()
+	service.Announce(stderr)
+	newest := cmp.Or(o.newest, defaultNewest)
+	progress := program.NewProgress(stderr, nil, "races", newest)
+	pager := service.Client.Races.Results(horseracing.ResultsQuery{Tier: o.tier, Since: o.since, Concurrency: 4})
+	for l, err := range pager.All(ctx) {
+		if err != nil {
+			return nil, false, err
+		}
+		if len(races) == newest {
+			return races, false, nil
+		}
 		finishers, err := l.Finishers()
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		r := race{start: l.StartTime.Time, hippodrome: l.Info.HippodromeName, length: l.Length, fee: tokens(l.EntryFee)}
 		for i, f := range finishers {
 			r.runners = append(r.runners, runner{horse: int64(f.Number), lane: f.Lane, total: f.Total, place: i + 1})
 		}
 		races = append(races, r)
+		progress.Add(1, "back to "+r.start.Format(time.DateOnly))
 	}
-	return races, nil
-}
-
-// connect returns a client of the service that the environment names, else of
-// a fake that runs until stop is called.
-func connect() (client *horseracing.Client, stop func(), err error) {
-	if os.Getenv("HORSERACING_BASE_URL") == "" && os.Getenv("HORSERACING_API_KEY") == "" {
-		fake := horseracingtest.NewServer() // its clock stands still: the same races, the same pictures
-		return fake.Client(), fake.Close, nil
-	}
-	client, err = horseracing.NewClientFromEnv()
-	return client, func() {}, err
+	return races, true, nil
 }
 
 // tokens is a fee in units of 10^18, good enough to draw.
@@ -229,20 +218,38 @@ func tokens(fee horseracing.BigInt) float64 {
 	return f
 }
 
-// fromDatabase reads the newest races from a database of the example export.
-func fromDatabase(ctx context.Context, o options) ([]race, error) {
+// fromDatabase reads the newest races from a database of the example export,
+// newest first. all reports whether there are no older ones.
+func fromDatabase(ctx context.Context, o options, stderr io.Writer) (races []race, all bool, err error) {
 	if _, err := os.Stat(o.db); err != nil { // opening would create it
-		return nil, err
+		return nil, false, err
 	}
-	name, err := sqliteURI(o.db)
+	name, err := program.SQLiteURI(o.db)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	db, err := sql.Open("sqlite", name+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer db.Close()
+	if err := program.CheckExport(ctx, db, o.db, false); err != nil {
+		return nil, false, err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", o.db, err)
+		}
+	}()
+	source := "none yet"
+	if err := db.QueryRowContext(ctx, `SELECT name FROM source`).Scan(&source); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, false, err
+	}
+	fmt.Fprintf(stderr, "Service: %s, as stored in %s\n", source, o.db)
+	limit := -1
+	if o.newest > 0 {
+		limit = o.newest + 1
+	}
 	rows, err := db.QueryContext(ctx, `
 		WITH newest AS (
 			SELECT race_id, start_time, hippodrome, length, entry_fee FROM races
@@ -250,21 +257,23 @@ func fromDatabase(ctx context.Context, o options) ([]race, error) {
 		SELECT r.*, coalesce(p.horse, 0), coalesce(p.lane, 0), coalesce(p.total, 0), coalesce(p.place, 0)
 		FROM newest r LEFT JOIN participants p USING (race_id)
 		ORDER BY r.start_time DESC, r.race_id DESC, p.place`,
-		o.tier, max(0, o.since.UnixMilli()), o.newest)
+		o.tier, max(0, o.since.UnixMilli()), limit)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.db, err)
+		return nil, false, err
 	}
 	defer rows.Close()
-	var races []race
 	for last := int64(-1); rows.Next(); {
 		var id, start int64
 		var fee horseracing.BigInt
 		var r race
 		var p runner
 		if err := rows.Scan(&id, &start, &r.hippodrome, &r.length, &fee, &p.horse, &p.lane, &p.total, &p.place); err != nil {
-			return nil, fmt.Errorf("%s: %w", o.db, err)
+			return nil, false, err
 		}
 		if id != last {
+			if o.newest > 0 && len(races) == o.newest {
+				return races, false, nil
+			}
 			last, r.start, r.fee = id, time.UnixMilli(start).UTC(), tokens(fee)
 			races = append(races, r)
 		}
@@ -273,18 +282,5 @@ func fromDatabase(ctx context.Context, o options) ([]race, error) {
 			r.runners = append(r.runners, p)
 		}
 	}
-	return races, rows.Err()
-}
-
-// sqliteURI names a file so that SQLite takes every character of its path as it stands.
-func sqliteURI(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") { // C:/...
-		path = "/" + path
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String(), nil
+	return races, true, rows.Err()
 }

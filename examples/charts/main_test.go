@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"encoding/xml"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,8 +19,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
+
+func TestMain(m *testing.M) { programtest.Main(m, main) }
 
 func environment(t *testing.T) *horseracingtest.Server {
 	t.Helper()
@@ -39,7 +42,7 @@ func TestEveryChartIsDrawnInEveryFormat(t *testing.T) {
 		t.Fatalf("exit status %d: %s", status, stderr.String())
 	}
 	labels := map[string][]string{
-		"times": {"total (unit not documented)", "length (furlongs)"},
+		"times": {"All 400 races of tier 5, DATES (UTC)", "total (undocumented unit)", "length (furlongs)"},
 		"days":  {"finished races a day (UTC)", "mean of 7 days"},
 		"fees":  {"entry fee (tokens of 10^18)", "median"},
 		"lanes": {"lane", "horse (starts)"},
@@ -60,9 +63,12 @@ func TestEveryChartIsDrawnInEveryFormat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for i, text := range texts {
+			texts[i] = regexp.MustCompile(`\d+ \w+ \d+ to \d+ \w+ \d+`).ReplaceAllString(text, "DATES")
+		}
 		for _, label := range labels {
 			if !slices.Contains(texts, label) {
-				t.Errorf("%s.svg does not say %q but %q", name, label, texts)
+				t.Errorf("%s.svg does not hold %q but %q", name, label, texts)
 			}
 		}
 	}
@@ -81,7 +87,7 @@ func colours(picture image.Image) int {
 	return len(seen)
 }
 
-// svgTexts returns what a picture says; the file must be well-formed XML.
+// svgTexts returns the texts in a picture; the file must be well-formed XML.
 func svgTexts(path string) (texts []string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -105,6 +111,9 @@ func svgTexts(path string) (texts []string, err error) {
 
 // The tables of the example export, as far as charts reads them.
 const exported = `
+PRAGMA application_id = 0x48527365;
+CREATE TABLE source (name TEXT NOT NULL);
+INSERT INTO source VALUES ('https://races.example.test');
 CREATE TABLE races (race_id INTEGER PRIMARY KEY, tier_id INTEGER, start_time INTEGER, hippodrome TEXT, length INTEGER, entry_fee TEXT);
 CREATE TABLE participants (race_id INTEGER, position INTEGER, horse INTEGER, lane INTEGER, total REAL, place INTEGER, PRIMARY KEY (race_id, position));
 INSERT INTO races VALUES (1, 5, 1767225600000, 'Old Downs', 4, '1000000000000000000'), (2, 5, 1767312000000, 'Old Downs', 6, '1000000000000000000000'), (3, 4, 1767312000000, 'Elsewhere', 6, '1');
@@ -134,59 +143,100 @@ func TestAnExportIsReadLikeTheService(t *testing.T) {
 		since  time.Time
 		newest int
 		want   []race
+		all    bool
 	}{
-		{"everything", time.Time{}, 10, []race{second, first}},
-		{"the newest", time.Time{}, 1, []race{second}},
-		{"since a day", day(2), 10, []race{second}},
-		{"none", day(3), 10, nil},
+		{"everything", time.Time{}, 0, []race{second, first}, true},
+		{"as many as there are", time.Time{}, 2, []race{second, first}, true},
+		{"the newest", time.Time{}, 1, []race{second}, false},
+		{"since a day", day(2), 1, []race{second}, true},
+		{"none", day(3), 10, nil, true},
 	} {
-		got, err := fromDatabase(t.Context(), options{db: path, tier: 5, since: test.since, newest: test.newest})
+		got, all, err := fromDatabase(t.Context(), options{db: path, tier: 5, since: test.since, newest: test.newest}, io.Discard)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if all != test.all {
+			t.Errorf("%s: all is %v", test.name, all)
 		}
 		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(race{}, runner{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
 	out := t.TempDir()
-	var stderr strings.Builder
-	if status := run(t.Context(), []string{"-db", path, "-out", out, "-only", "fees"}, io.Discard, &stderr); status != 0 {
-		t.Errorf("exit status %d: %s", status, stderr.String())
+	for _, test := range []struct {
+		args    []string
+		caption string
+	}{
+		{nil, "All 2 races of tier 5, 1 Jan 2026 to 2 Jan 2026 (UTC)"},
+		{[]string{"-newest", "1"}, "The 1 newest races of tier 5, on 2 Jan 2026 (UTC); older ones are not drawn"},
+	} {
+		r := programtest.Run(t, nil, append(test.args, "-db", path, "-out", out, "-format", "svg", "-only", "fees")...)
+		if r.Status != 0 || r.Stderr != "Service: https://races.example.test, as stored in "+path+"\n" {
+			t.Errorf("exit status %d: %s", r.Status, r.Stderr)
+		}
+		if texts, err := svgTexts(filepath.Join(out, "fees.svg")); err != nil || !slices.Contains(texts, test.caption) {
+			t.Errorf("fees.svg does not hold %q but %q (%v)", test.caption, texts, err)
+		}
 	}
-	if _, err := os.Stat(filepath.Join(out, "fees.png")); err != nil {
-		t.Error(err)
+}
+
+func TestOneDayHasALabel(t *testing.T) {
+	start := time.Date(2026, time.January, 5, 21, 30, 0, 0, time.UTC)
+	races := []race{{start, "Old Downs", 4, 1, []runner{{72, 1, 29.5, 1}}}, {start.Add(-time.Hour), "Old Downs", 4, 10, []runner{{72, 1, 29.5, 1}}}}
+	for _, c := range charts {
+		if c.name != "days" && c.name != "fees" {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "chart.svg")
+		if err := c.save(path, "svg", races, ""); err != nil {
+			t.Fatal(err)
+		}
+		if texts, err := svgTexts(path); err != nil || !slices.Contains(texts, "5 Jan") {
+			t.Errorf("%s has no day on its axis, only %q (%v)", c.name, texts, err)
+		}
+	}
+}
+
+func TestAForeignDatabaseIsOneSentence(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "foreign.sqlite")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`CREATE TABLE races (id INTEGER)`); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	text := filepath.Join(t.TempDir(), "races.csv")
+	if err := os.WriteFile(text, []byte(strings.Repeat("race,horse\n", 1000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{path, text} {
+		programtest.Run(t, nil, "-db", path).ExpectSentence(t, 1, path+" is not a database of export")
 	}
 }
 
 func TestFlagsAndErrors(t *testing.T) {
-	environment(t)
-	t.Setenv("HORSERACING_API_KEY", "wrong")
+	fake := environment(t)
 	for _, test := range []struct {
 		args   string
 		status int
 		says   string
 	}{
-		{"-h", 0, "Usage: charts"},
 		{"-format gif", 2, `unknown "gif"`},
 		{"-only pies", 2, `unknown "pies"`},
 		{"-newest 0", 2, "at least 1"},
 		{"-tier 0", 2, "-tier must be at least 1"},
 		{"-db no-such-file.sqlite", 1, "no-such-file.sqlite"},
-		{"", 1, "charts: "},
+		{"", 1, "HORSERACING_API_KEY"},
 	} {
-		var stderr strings.Builder
-		status := run(t.Context(), strings.Fields(test.args), io.Discard, &stderr)
-		if status != test.status || !strings.Contains(stderr.String(), test.says) || status == 1 && strings.Count(stderr.String(), "\n") != 1 {
-			t.Errorf("charts %s: exit status %d, want %d; it said:\n%s", test.args, status, test.status, stderr.String())
-		}
+		environment := []string{"HORSERACING_BASE_URL=" + fake.URL, "HORSERACING_API_KEY=wrong"}
+		programtest.Run(t, environment, strings.Fields(test.args)...).ExpectSentence(t, test.status, test.says)
 	}
 }
 
-func TestCtrlCEndsItWithOneSentence(t *testing.T) {
-	ctx, interrupt := context.WithCancel(t.Context())
-	interrupt()
-	var stderr strings.Builder
-	if status := run(ctx, []string{"-out", t.TempDir()}, io.Discard, &stderr); status != 130 || stderr.String() != "charts: stopped\n" {
-		t.Errorf("exit status %d, want 130; it said:\n%s", status, stderr.String())
-	}
+func TestCtrlCEndsIt(t *testing.T) { programtest.ExpectInterruptible(t, "-out", t.TempDir()) }
+
+func TestItExplainsItself(t *testing.T) {
+	programtest.ExpectUsage(t, "-db", "-out", "-newest", "-only", "HORSERACING_API_KEY")
 }

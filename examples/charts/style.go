@@ -17,6 +17,7 @@ import (
 // Colours that people with any colour vision can tell apart, and print.
 var (
 	ink    = color.NRGBA{0x22, 0x2b, 0x33, 0xff}
+	faint  = color.NRGBA{0x5b, 0x66, 0x70, 0xff}
 	quiet  = color.NRGBA{0xdd, 0xe1, 0xe4, 0xff}
 	blue   = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
 	orange = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
@@ -48,10 +49,18 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// margin keeps the drawing off the edges of the picture.
+// margin keeps the drawing off the edges of the picture, and leaves room for
+// the caption.
 func margin(c draw.Canvas) draw.Canvas {
 	const m = 3 * vg.Millimeter
-	return draw.Crop(c, m, -m, m, -m)
+	return draw.Crop(c, m, -m, m+4*vg.Millimeter, -m)
+}
+
+func captionStyle() text.Style {
+	style := newPlot("", "", "").X.Tick.Label
+	style.Font.Size, style.Color = 8, faint
+	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
+	return style
 }
 
 // wholeNumbers marks every step-th integer.
@@ -84,9 +93,11 @@ func (s shortLabels) Ticks(low, high float64) []plot.Tick {
 
 const day = 24 * time.Hour
 
-// timeAxis marks round dates along x, whose unit is seconds since the epoch.
+// timeAxis makes x, whose unit is seconds since the epoch, go from first to last
+// and marks round dates on it.
 func timeAxis(p *plot.Plot, first, last time.Time) {
 	first, last = first.UTC(), last.UTC()
+	p.X.Min, p.X.Max = float64(first.Unix()), float64(last.Unix())
 	span := last.Sub(first)
 	months, days, layout := 0, 1, "2 Jan"
 	switch {
@@ -103,7 +114,7 @@ func timeAxis(p *plot.Plot, first, last time.Time) {
 	}
 	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
 		var ticks []plot.Tick
-		t := first.Truncate(day)
+		t := first.Add(day - 1).Truncate(day)
 		if months > 0 {
 			t = time.Date(first.Year(), first.Month()-time.Month((int(first.Month())-1)%months), 1, 0, 0, 0, 0, time.UTC)
 		}
