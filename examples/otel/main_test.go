@@ -9,21 +9,28 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 )
+
+func TestMain(m *testing.M) { programtest.Main(m, main) }
 
 // span is what the test reads of a span that the exporter printed.
 type span struct {
 	Name        string
 	SpanContext *struct{ TraceID, SpanID string }
 	Parent      struct{ SpanID string }
-	Attributes  []struct {
-		Key   string
-		Value struct{ Value any }
-	}
+	Attributes  []keyValue
+	Resource    []keyValue
 }
 
-func (s span) attribute(key string) any {
-	for _, a := range s.Attributes {
+type keyValue struct {
+	Key   string
+	Value struct{ Value any }
+}
+
+func find(attributes []keyValue, key string) any {
+	for _, a := range attributes {
 		if a.Key == key {
 			return a.Value.Value
 		}
@@ -60,7 +67,7 @@ func TestARetryIsASpanOfItsOwn(t *testing.T) {
 		t.Fatalf("%d spans of the call and %d of attempts, want 1 and 2:\n%s", len(calls), len(attempts), printed)
 	}
 	for i, want := range []float64{503, 200} {
-		if got := attempts[i].attribute("http.response.status_code"); got != want {
+		if got := find(attempts[i].Attributes, "http.response.status_code"); got != want {
 			t.Errorf("attempt %d has status %v, want %v", i+1, got, want)
 		}
 		if attempts[i].Parent.SpanID != calls[0].SpanContext.SpanID {
@@ -93,11 +100,28 @@ func TestNoKeyIsPrintedEvenWhenTheServiceRefusesIt(t *testing.T) {
 	}
 }
 
-func TestCtrlCEndsItWithOneSentence(t *testing.T) {
-	ctx, interrupt := context.WithCancel(t.Context())
-	interrupt()
-	var stderr strings.Builder
-	if status := run(ctx, nil, io.Discard, &stderr); status != 130 || stderr.String() != "otel: stopped\n" {
-		t.Errorf("exit status %d, want 130; it said:\n%s", status, stderr.String())
+func TestTheProgramIsNamed(t *testing.T) {
+	for want, environment := range map[string][]string{
+		"horseracing-example-otel": nil,
+		"mine":                     {"OTEL_SERVICE_NAME=mine"},
+	} {
+		r := programtest.Run(t, environment)
+		if r.Status != 0 || !strings.HasPrefix(r.Stderr, "Service: an embedded fake ") {
+			t.Errorf("exit status %d: %s", r.Status, r.Stderr)
+		}
+		var s span
+		if err := json.NewDecoder(strings.NewReader(r.Stdout)).Decode(&s); err != nil {
+			t.Fatal(err)
+		}
+		if got := find(s.Resource, "service.name"); got != want {
+			t.Errorf("service.name is %v, want %s", got, want)
+		}
 	}
+}
+
+func TestCtrlCEndsIt(t *testing.T) { programtest.ExpectInterruptible(t) }
+
+func TestItExplainsItself(t *testing.T) {
+	programtest.ExpectUsage(t, "-failures", "-pretty", "HORSERACING_API_KEY")
+	programtest.Run(t, nil, "-failures", "-1").ExpectSentence(t, 2, "-failures")
 }
