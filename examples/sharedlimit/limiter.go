@@ -15,7 +15,7 @@ import (
 // A SharedLimiter is a horseracing.Limiter whose budget lives in Redis: all processes that name
 // the same budget spend from it together.
 //
-// It fails closed. When Redis cannot be asked, Wait returns an error and nothing is sent.
+// It fails closed. When Redis cannot be reached, Wait returns an error and nothing is sent.
 // Redis keeps one key per budget and judges by its own clock, so the clocks of the machines do not matter.
 // A Redis that restarts empty has forgotten what was spent: that can let one more burst through.
 type SharedLimiter struct {
@@ -26,7 +26,7 @@ type SharedLimiter struct {
 	rate   *redis_rate.Limiter
 
 	// turn is held by the one call of this process that talks to Redis. Its other calls queue here,
-	// in order, rather than all asking at once whenever a permission is due.
+	// in order, rather than all sending at once whenever a permission is due.
 	turn chan struct{}
 }
 
@@ -46,7 +46,7 @@ func NewSharedLimiter(addr, budget string, limit redis_rate.Limit) (*SharedLimit
 	options.ReadTimeout = time.Second
 	options.WriteTimeout = time.Second
 	options.DialerRetries = 1
-	options.MaxRetries = 1 // asking twice can at worst spend a permission that nobody uses
+	options.MaxRetries = 1 // a retry can at worst spend a permission that nobody uses
 	client := redis.NewClient(options)
 	return &SharedLimiter{
 		addr:   options.Addr,
@@ -58,8 +58,8 @@ func NewSharedLimiter(addr, budget string, limit redis_rate.Limit) (*SharedLimit
 	}, nil
 }
 
-// Wait returns nil once the budget permits one more request. It returns an error when ctx ends first,
-// at once when ctx is bound to end first, and when Redis does not answer.
+// Wait returns nil once the budget permits one more request. It returns an error when ctx is canceled first,
+// at once when ctx would be out of time first, and when Redis does not respond.
 func (l *SharedLimiter) Wait(ctx context.Context) error {
 	select {
 	case l.turn <- struct{}{}:
@@ -86,7 +86,7 @@ func (l *SharedLimiter) Wait(ctx context.Context) error {
 func (l *SharedLimiter) Close() error { return l.client.Close() }
 
 // refused explains why nothing is sent. A connection whose deadline came from ctx reports a time-out
-// of its own, possibly a moment before ctx does: the caller asks errors.Is for the context's error.
+// of its own, possibly a moment before ctx does: the error is the context's all the same.
 func (l *SharedLimiter) refused(ctx context.Context, err error) error {
 	if deadline, ok := ctx.Deadline(); ok && errors.Is(err, os.ErrDeadlineExceeded) && !time.Now().Before(deadline) {
 		err = fmt.Errorf("%w (%w)", context.DeadlineExceeded, err)
@@ -94,7 +94,7 @@ func (l *SharedLimiter) refused(ctx context.Context, err error) error {
 	return fmt.Errorf("shared limit %q: nothing is sent, because Redis at %s does not give permission: %w", l.budget, l.addr, err)
 }
 
-// sleep waits for d, or fails at once where ctx ends before that.
+// sleep waits for d, or fails at once if ctx is out of time before that.
 func sleep(ctx context.Context, d time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d {
 		return context.DeadlineExceeded

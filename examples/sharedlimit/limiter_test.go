@@ -43,7 +43,7 @@ func TestLimitersOfOneBudgetSpendItTogether(t *testing.T) {
 	}
 }
 
-func TestWaitReturnsWithItsContextWhenRedisDoesNotAnswer(t *testing.T) {
+func TestWaitReturnsWithItsContextWhenRedisDoesNotRespond(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

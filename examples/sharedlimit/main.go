@@ -1,9 +1,12 @@
-// Sharedlimit runs several processes that keep one limit together: each of them asks Redis for permission
-// before it sends a request. It starts itself -n times and prints what the service saw.
+// Sharedlimit runs several processes that keep one limit together: each of them has Redis permit a request
+// before it sends it. It starts itself -n times and prints whether the limit held.
+//
+//	go -C examples/sharedlimit run .
+//	go -C examples/sharedlimit run . -n 5 -rate 50 -burst 10 -for 10s
 //
 // Out of the box the service is a fake and Redis is embedded. REDIS_ADDR names a real Redis (host:port, or a
-// redis:// or rediss:// URL); HORSERACING_BASE_URL and HORSERACING_API_KEY name a real service, which keeps its
-// log to itself, so that only the workers' own counts are printed.
+// redis:// or rediss:// URL); HORSERACING_BASE_URL and HORSERACING_API_KEY name a real service, whose log is not
+// here to read, so that only the workers' own counts are printed.
 package main
 
 import (
@@ -13,77 +16,91 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"strconv"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/go-redis/redis_rate/v10"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/redis/go-redis/v9/logging"
 )
 
+const usage = `Usage: sharedlimit [flags]
+
+Reads results with several processes that keep one rate limit in Redis: that of
+REDIS_ADDR, or an embedded one. Reads an embedded fake unless
+HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
+
+Examples:
+  sharedlimit                                      three processes, 20 requests a second
+  sharedlimit -n 5 -rate 50 -burst 10 -for 10s
+  REDIS_ADDR=redis.example:6379 sharedlimit
+
+Flags:
+`
+
+// workerVariable makes this program a worker; its value is the worker's number. The program starts its workers with it.
+const workerVariable = "SHAREDLIMIT_WORKER"
+
 func main() {
-	logging.Disable() // what Redis does not answer is in the errors
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	logging.Disable() // the errors hold what Redis reports
+	program.Main(run)
 }
 
-// run is the program without its process: it returns the exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// run is the whole program; it returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("sharedlimit", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, "Usage: sharedlimit [flags]\n\nReads results with several processes that keep one rate limit in Redis: that of\n"+
-			"REDIS_ADDR, or an embedded one. The service is a fake of this run unless\nHORSERACING_BASE_URL and HORSERACING_API_KEY are set.\n\nFlags:\n")
-		flags.PrintDefaults()
-	}
-	n := flags.Int("n", 3, "number of `processes`")
+	n := flags.Int("n", 3, "how many `PROCESSES`")
 	length := flags.Duration("for", 5*time.Second, "how long they work")
 	limit := redis_rate.Limit{}
-	flags.IntVar(&limit.Rate, "rate", 20, "requests all processes may send together, -per time")
+	flags.IntVar(&limit.Rate, "rate", 20, "`REQUESTS` that all processes may send together, -per time")
 	flags.DurationVar(&limit.Period, "per", time.Second, "the time of -rate")
-	flags.IntVar(&limit.Burst, "burst", 5, "requests that may go out at once after a quiet while")
-	worker := flags.Int("worker", 0, "be worker number `i`, until standard input ends; the program starts its workers with this")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	}
-	if flags.NArg() > 0 || *n < 1 || *worker < 0 || limit.Rate < 1 || limit.Burst < 1 || limit.Period < time.Millisecond {
-		fmt.Fprintln(stderr, "sharedlimit: -n, -rate and -burst are at least 1, -per at least 1ms, and there are no further arguments (see -h)")
-		return 2
+	flags.IntVar(&limit.Burst, "burst", 5, "`REQUESTS` that may go out at once after a pause")
+	status, ok := program.Parse(flags, usage, args, stderr, func() error {
+		switch {
+		case *n < 1 || limit.Rate < 1 || limit.Burst < 1:
+			return errors.New("-n, -rate and -burst must be at least 1")
+		case limit.Period < time.Millisecond || *length < time.Millisecond:
+			return errors.New("-per and -for must be at least 1ms")
+		}
+		return nil
+	})
+	if !ok {
+		return status
 	}
 
-	if *worker > 0 {
-		races, err := work(untilClosed(stdin), *worker, os.Getenv("REDIS_ADDR"), limit)
+	if number, err := strconv.Atoi(os.Getenv(workerVariable)); err == nil {
+		races, err := work(untilClosed(os.Stdin), number, os.Getenv("REDIS_ADDR"), limit)
 		if err != nil {
-			fmt.Fprintf(stderr, "worker %d stops after %d races: %v\n", *worker, races, err)
+			fmt.Fprintln(stderr, err)
 			return 1
 		}
-		fmt.Fprintf(stdout, "worker %d read %d races\n", *worker, races)
+		fmt.Fprintf(stdout, "worker %d read %d races\n", number, races)
 		return 0
 	}
-
-	work, cancel := context.WithTimeout(ctx, *length)
+	working, cancel := context.WithTimeout(ctx, *length)
 	defer cancel()
-	err := supervise(work, *n, limit, stdout)
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "sharedlimit: stopped")
-		return 130
-	case err != nil:
-		fmt.Fprintf(stderr, "sharedlimit: %v\n", err)
-		return 1
-	}
-	return 0
+	err := supervise(working, *n, limit, stdout)
+	return program.Exit(ctx, "sharedlimit", errors.Join(err, ctx.Err()), stderr)
 }
 
-// supervise runs n workers until ctx ends, with an embedded Redis and a fake service where the environment names
-// none, and prints the rate that the fake saw.
+// supervise runs n workers until ctx is canceled, with an embedded Redis and a fake service if the environment names
+// none, and prints whether the fake saw the limit held. It returns an error if it did not.
 func supervise(ctx context.Context, n int, limit redis_rate.Limit, out io.Writer) error {
+	service, err := program.ConnectOrStart(func() (*horseracingtest.Server, error) {
+		return horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithRequestLog(100_000))
+	})
+	if err != nil {
+		return err
+	}
+	defer service.Close()
+	service.Announce(out)
 	var env []string
+	if service.Fake != nil {
+		env = append(env, "HORSERACING_BASE_URL="+service.Fake.URL, "HORSERACING_API_KEY="+service.Fake.APIKey)
+	}
+	redis := "the one of REDIS_ADDR" // which may hold a password
 	if os.Getenv("REDIS_ADDR") == "" {
 		embedded, err := miniredis.Run()
 		if err != nil {
@@ -91,43 +108,23 @@ func supervise(ctx context.Context, n int, limit redis_rate.Limit, out io.Writer
 		}
 		defer embedded.Close()
 		env = append(env, "REDIS_ADDR="+embedded.Addr())
+		redis = "an embedded one (for a real one set REDIS_ADDR)"
 	}
-	var fake *horseracingtest.Server
-	if os.Getenv("HORSERACING_BASE_URL") == "" && os.Getenv("HORSERACING_API_KEY") == "" {
-		fake = horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithRequestLog(100_000))
-		defer fake.Close()
-		env = append(env, "HORSERACING_BASE_URL="+fake.URL, "HORSERACING_API_KEY="+fake.APIKey)
-	}
-	fmt.Fprintf(out, "%d processes share %v\n", n, limit)
+	fmt.Fprintf(out, "Redis: %s\nLimit: %v for %d processes together\n", redis, limit, n)
 	if err := workers(ctx, n, env, limit, out); err != nil {
-		return fmt.Errorf("a worker failed (%w)", err)
+		return err
 	}
-	if fake != nil {
-		report(out, arrivals(fake), limit)
+	if service.Fake == nil {
+		return nil
 	}
-	return nil
+	return report(out, arrivals(service.Fake), limit)
 }
 
-// arrivals are the times at which the fake was asked, in order.
+// arrivals are the times at which the fake received a request, in order.
 func arrivals(fake *horseracingtest.Server) []time.Time {
 	var times []time.Time
 	for _, request := range fake.Requests() {
 		times = append(times, request.Time)
 	}
 	return times
-}
-
-func report(out io.Writer, arrivals []time.Time, limit redis_rate.Limit) {
-	if len(arrivals) == 0 {
-		fmt.Fprintln(out, "the service saw no request")
-		return
-	}
-	span := arrivals[len(arrivals)-1].Sub(arrivals[0])
-	fmt.Fprintf(out, "the service saw %d requests in %.1fs, at most %d in any %v (the limit allows %d)\n",
-		len(arrivals), span.Seconds(), busiest(arrivals, limit.Period), limit.Period, limit.Rate+limit.Burst)
-	if over := overrun(arrivals, limit).Round(time.Millisecond); over > 0 {
-		fmt.Fprintf(out, "requests came up to %v before the limit allows, since some overtake others on their way\n", over)
-	} else {
-		fmt.Fprintln(out, "the limit held in every window of time")
-	}
 }

@@ -8,28 +8,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/redis/go-redis/v9/logging"
 )
 
 // TestMain lets the test binary be the worker processes that the tests start.
 func TestMain(m *testing.M) {
-	if slices.Contains(os.Args, "-worker") {
+	if os.Getenv(workerVariable) != "" {
 		main()
 	}
 	logging.Disable()
-	os.Exit(m.Run())
+	programtest.Main(m, main)
 }
-
-// delivery is how much later than another a permitted request may reach the fake on a busy machine.
-const delivery = 250 * time.Millisecond
 
 func TestThreeProcessesKeepOneLimit(t *testing.T) {
 	redis := startRedis(t)
@@ -82,8 +80,8 @@ func TestNothingIsSentWhenRedisGoesAway(t *testing.T) {
 	if ctx.Err() != nil {
 		t.Fatalf("the workers noticed nothing in %v:\n%s", time.Since(before), output)
 	}
-	if !strings.Contains(output, "nothing is sent") || !strings.Contains(output, redis.addr) {
-		t.Errorf("a worker's last words name neither the reason nor Redis's address:\n%s", output)
+	if !strings.Contains(err.Error(), "nothing is sent") || !strings.Contains(err.Error(), redis.addr) {
+		t.Errorf("the error holds neither the reason nor Redis's address: %v", err)
 	}
 	// Those that Redis permitted before it went may still arrive: four of each process, if all were on their way.
 	if late := fake.RequestCount() - <-atStop; late > 12 {
@@ -110,44 +108,63 @@ func TestNothingIsSentWhenRedisGoesAway(t *testing.T) {
 	}
 }
 
-func TestProgram(t *testing.T) {
-	t.Setenv("REDIS_ADDR", "")
-	t.Setenv("HORSERACING_BASE_URL", "")
+func TestItRunsOnTheEmbeddedServices(t *testing.T) {
+	r := programtest.Run(t, []string{"REDIS_ADDR="}, "-n", "2", "-for", "1s")
+	want := regexp.MustCompile(`^Service: an embedded fake .*\nRedis: an embedded one .*\nLimit: 20 req/s \(burst 5\) for 2 processes together\n` +
+		`worker \d read \d+ races\nworker \d read \d+ races\nThe limit held: \d+ requests in [\d.]+s, at most \d+ in any 1s, of 25 allowed.*\.\n$`)
+	if r.Status != 0 || r.Stderr != "" || !want.MatchString(r.Stdout) {
+		t.Errorf("exit status %d:\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+}
+
+func TestAPassDiffersFromAFailure(t *testing.T) {
+	limit := redis_rate.Limit{Rate: 10, Period: time.Second, Burst: 5}
+	at := func(interval time.Duration) (times []time.Time) {
+		for i := range 100 {
+			times = append(times, time.Unix(0, 0).Add(time.Duration(i)*interval))
+		}
+		return times
+	}
 	for _, test := range []struct {
-		name string
-		args []string
-		code int
-		want string // in what it prints
+		name    string
+		arrived []time.Time
+		out     string
+		err     string
 	}{
-		{name: "help", args: []string{"-h"}, code: 0, want: "-burst"},
-		{name: "unknown flag", args: []string{"-nonsense"}, code: 2, want: "nonsense"},
-		{name: "no process", args: []string{"-n", "0"}, code: 2, want: "at least 1"},
-		{name: "embedded Redis", args: []string{"-n", "2", "-for", "1s"}, code: 0, want: "the service saw"},
+		{"kept", at(100 * time.Millisecond), "The limit held: 100 requests in 9.9s, at most 10 in any 1s, of 15 allowed.\n", ""},
+		{"kept but for delays", at(95 * time.Millisecond), "The limit held: 100 requests in 9.4s, at most 11 in any 1s, of 15 allowed; up to 95ms early, as others were slower on their way.\n", ""},
+		{"exceeded", at(50 * time.Millisecond), "", "the limit was exceeded: 100 requests in 5.0s, at most 20 in any 1s, of 15 allowed; requests arrived up to 4.55s early"},
+		{"nothing", nil, "", "no request arrived, so nothing shows whether the limit holds"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			code, output := runProgram(t.Context(), t, test.args...)
-			if code != test.code || !strings.Contains(output, test.want) {
-				t.Errorf("exit code %d and\n%s\nwant %d and %q", code, output, test.code, test.want)
-			}
-		})
+		var out strings.Builder
+		text := ""
+		if err := report(&out, test.arrived, limit); err != nil {
+			text = err.Error()
+		}
+		if out.String() != test.out || text != test.err {
+			t.Errorf("%s: %q and %q, want %q and %q", test.name, out.String(), text, test.out, test.err)
+		}
 	}
 }
 
-func TestInterruptedProgramExitsWith130(t *testing.T) {
-	t.Setenv("REDIS_ADDR", "")
-	t.Setenv("HORSERACING_BASE_URL", "")
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	if code, output := runProgram(ctx, t, "-for", "1h"); code != 130 {
-		t.Errorf("exit code %d, want 130\n%s", code, output)
+func TestAWrongKeyIsOneSentence(t *testing.T) {
+	fake := newFake(t)
+	r := programtest.Run(t, []string{"REDIS_ADDR=", "HORSERACING_BASE_URL=" + fake.URL, "HORSERACING_API_KEY=not-this-one"})
+	if r.ExpectSentence(t, 1, "401"); strings.Contains(r.Stdout+r.Stderr, "not-this-one") {
+		t.Errorf("the key is printed:\n%s%s", r.Stdout, r.Stderr)
 	}
 }
 
-// runProgram gives the program files for its output, which its workers inherit.
-func runProgram(ctx context.Context, t *testing.T, args ...string) (code int, output string) {
-	t.Helper()
-	output = collect(t, func(out *os.File) { code = run(ctx, args, strings.NewReader(""), out, out) })
-	return code, output
+func TestCtrlCEndsIt(t *testing.T) { programtest.ExpectInterruptible(t, "-for", "1h") }
+
+func TestItExplainsItself(t *testing.T) {
+	programtest.ExpectUsage(t, "-burst", "-for", "HORSERACING_API_KEY")
+	if help := programtest.Run(t, nil, "-h"); strings.Contains(strings.ToLower(help.Stderr), "worker") {
+		t.Errorf("-h shows what is not for its reader:\n%s", help.Stderr)
+	}
+	for _, args := range [][]string{{"-n", "0"}, {"-rate", "-1"}, {"-burst", "0"}, {"-per", "0s"}, {"-for", "-1s"}} {
+		programtest.Run(t, nil, args...).ExpectSentence(t, 2, args[0])
+	}
 }
 
 func startWorkers(ctx context.Context, t *testing.T, fake *horseracingtest.Server, redisAddr string, limit redis_rate.Limit) (output string, err error) {
@@ -228,7 +245,7 @@ func startRedis(t *testing.T) redisServer {
 		}
 		if time.Now().After(wait) {
 			server.stop()
-			t.Fatal(fmt.Errorf("redis-server does not answer: %w\n%s", err, &log))
+			t.Fatal(fmt.Errorf("redis-server does not respond: %w\n%s", err, &log))
 		}
 	}
 }

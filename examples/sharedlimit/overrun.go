@@ -1,12 +1,37 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/go-redis/redis_rate/v10"
 )
 
-// overrun tells how far requests that arrived at these times, in order, went beyond the limit.
+// delivery is how much later than another a permitted request may arrive on a busy machine.
+const delivery = 250 * time.Millisecond
+
+// report prints what arrived, and that the limit held. It returns an error if it did not.
+func report(out io.Writer, arrivals []time.Time, limit redis_rate.Limit) error {
+	if len(arrivals) == 0 {
+		return errors.New("no request arrived, so nothing shows whether the limit holds")
+	}
+	span := arrivals[len(arrivals)-1].Sub(arrivals[0])
+	seen := fmt.Sprintf("%d requests in %.1fs, at most %d in any %v, of %d allowed",
+		len(arrivals), span.Seconds(), busiest(arrivals, limit.Period), limit.Period, limit.Rate+limit.Burst)
+	over := overrun(arrivals, limit).Round(time.Millisecond)
+	if over > delivery {
+		return fmt.Errorf("the limit was exceeded: %s; requests arrived up to %v early", seen, over)
+	}
+	if over > 0 {
+		seen += fmt.Sprintf("; up to %v early, as others were slower on their way", over)
+	}
+	fmt.Fprintf(out, "The limit held: %s.\n", seen)
+	return nil
+}
+
+// overrun returns how far requests that arrived at these times, in order, went beyond the limit.
 // In a window of length w the limit allows burst + rate*w of them; the result is the time by which the
 // worst of all windows was too short for the requests in it. Zero: every window kept the limit.
 //

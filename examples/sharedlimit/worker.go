@@ -1,19 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/horseracing-go/horseracing"
 )
 
 // work is what one process does: it reads the finished races over and over, four pages at once, as fast as the
-// shared limit lets it, until the context ends.
+// shared limit lets it, until the context is canceled.
 func work(ctx context.Context, number int, redisAddr string, limit redis_rate.Limit) (races int, err error) {
 	limiter, err := NewSharedLimiter(redisAddr, "horseracing", limit)
 	if err != nil {
@@ -22,13 +24,13 @@ func work(ctx context.Context, number int, redisAddr string, limit redis_rate.Li
 	defer limiter.Close()
 	client, err := horseracing.NewClientFromEnv(
 		horseracing.WithLimiter(limiter),
-		horseracing.WithUserAgent(fmt.Sprintf("sharedlimit-worker/%d", number)), // the service's log tells the processes apart
+		horseracing.WithUserAgent(fmt.Sprintf("sharedlimit-worker/%d", number)), // names the process in the service's log
 	)
 	if err != nil {
 		return 0, err
 	}
 	for ctx.Err() == nil {
-		for _, err := range client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).All(ctx) {
+		for _, err := range client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega, Concurrency: 4}).All(ctx) {
 			if ctx.Err() != nil {
 				return races, nil
 			}
@@ -41,7 +43,7 @@ func work(ctx context.Context, number int, redisAddr string, limit redis_rate.Li
 	return races, nil
 }
 
-// untilClosed is a context that ends when in does. The parent holds the other end of a worker's
+// untilClosed is a context that is canceled at the end of in. The parent holds the other end of a worker's
 // standard input, so no worker outlives it, however the parent ends.
 func untilClosed(in io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -52,7 +54,7 @@ func untilClosed(in io.Reader) context.Context {
 	return ctx
 }
 
-// workers starts n processes of this program and waits for them. They end when ctx does, or as soon as
+// workers starts n processes of this program and waits for them. They end when ctx is canceled, or as soon as
 // one of them fails; the first failure is returned.
 func workers(ctx context.Context, n int, env []string, limit redis_rate.Limit, out io.Writer) error {
 	program, err := os.Executable()
@@ -63,14 +65,10 @@ func workers(ctx context.Context, n int, env []string, limit redis_rate.Limit, o
 	defer cancel()
 	ended := make(chan error, n)
 	for i := range n {
-		cmd := exec.Command(program, "-worker", strconv.Itoa(i+1),
-			"-rate", strconv.Itoa(limit.Rate), "-per", limit.Period.String(), "-burst", strconv.Itoa(limit.Burst))
-		cmd.Env = append(os.Environ(), env...)
+		cmd := exec.Command(program, "-rate", strconv.Itoa(limit.Rate), "-per", limit.Period.String(), "-burst", strconv.Itoa(limit.Burst))
+		cmd.Env = append(append(os.Environ(), env...), workerVariable+"="+strconv.Itoa(i+1))
 		cmd.Stdout = out
-		cmd.Stderr = out
-		if err := start(ctx, cmd, ended); err != nil {
-			ended <- fmt.Errorf("worker %d does not start: %w", i+1, err)
-		}
+		go func() { ended <- runWorker(ctx, cmd, i+1) }()
 	}
 	var first error
 	for range n {
@@ -82,19 +80,20 @@ func workers(ctx context.Context, n int, env []string, limit redis_rate.Limit, o
 	return first
 }
 
-// start runs cmd until ctx ends, and then closes its standard input.
-func start(ctx context.Context, cmd *exec.Cmd, ended chan<- error) error {
+// runWorker runs cmd and closes its standard input when ctx is canceled. The error holds what the worker wrote.
+func runWorker(ctx context.Context, cmd *exec.Cmd, number int) error {
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return err
+		return fmt.Errorf("worker %d does not start: %w", number, err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = in.Close() })
-	go func() {
-		defer stop()
-		ended <- cmd.Wait()
-	}()
+	defer context.AfterFunc(ctx, func() { _ = in.Close() })()
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("worker %d: %s", number, cmp.Or(strings.TrimSpace(stderr.String()), err.Error()))
+	}
 	return nil
 }
