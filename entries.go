@@ -68,7 +68,7 @@ func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOp
 		}
 	}
 	if unreadable.err != nil {
-		unreadable.err.ID = op.idText()
+		unreadable.err.ID = c.secrets.Text(op.idText())
 		return unreadable, unreadable.err
 	}
 	return listEntry[T]{}, op.notFound()

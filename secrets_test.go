@@ -15,11 +15,11 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -225,14 +225,44 @@ func everyError(err error) func(func(error) bool) {
 	return func(yield func(error) bool) { walk(err, yield) }
 }
 
-// An error whose text had to be cleaned is still what it was.
-func TestAScrubbedErrorKeepsItsMeaning(t *testing.T) {
+// An error whose text was redacted is still what it was.
+func TestARedactedErrorKeepsItsMeaning(t *testing.T) {
 	s := play(broken(fmt.Errorf("%s: %w", appKey, errReset)))
 	_, err := s.client(t, briefly).Races.Open(t.Context())
 	if !errors.Is(err, errReset) {
 		t.Errorf("got %v", err)
 	}
 	mustPrintWithoutKeys(t, "the error", err)
+}
+
+// surfaces are all texts that a caller, a log or a terminal can see of a failed call.
+func surfaces(err error, response horseracing.Response, logged string) map[string]string {
+	texts := map[string]string{
+		"the log": logged, "Response.Body": string(response.Body), "Response.Header": fmt.Sprint(response.Header), "Response": fmt.Sprintf("%v %+v %#v", response, response, response),
+	}
+	for e := range everyError(err) {
+		values := []any{e}
+		switch e := e.(type) {
+		case *horseracing.APIError:
+			texts["Message"], texts["Body"], texts["Header"], values = e.Message, string(e.Body), fmt.Sprint(e.Header), append(values, *e)
+		case *horseracing.DecodeError:
+			texts["Raw"], texts["Field"], texts["DecodeError.ID"], values = string(e.Raw), e.Field, e.ID, append(values, *e)
+		case *horseracing.TransportError:
+			values = append(values, *e)
+		}
+		for _, value := range values {
+			name := fmt.Sprintf("%T ", value)
+			texts[name+"Error"] = e.Error()
+			for _, verb := range []string{"%v", "%+v", "%#v", "%q", "%s"} {
+				texts[name+verb] = fmt.Sprintf(verb, value)
+			}
+			var text, encoded bytes.Buffer
+			slog.New(slog.NewTextHandler(&text, nil)).Error("m", "error", value, slog.Group("g", "errors", []any{value}))
+			slog.New(slog.NewJSONHandler(&encoded, nil)).Error("m", "error", value, slog.Group("g", "errors", []any{value}))
+			texts[name+"in slog's text"], texts[name+"in slog's JSON"] = text.String(), encoded.String()
+		}
+	}
+	return texts
 }
 
 // bare leaves of a text what a reader sees of it: no character that does not
@@ -246,14 +276,28 @@ func bare(text string) string {
 	}, text)
 }
 
-// mustNotRead fails if a key can be read in a text by a person.
+var escape = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)`)
+
+// unescaped reads the escapes of Go and JSON in a text.
+func unescaped(text string) string {
+	return escape.ReplaceAllStringFunc(text, func(e string) string {
+		if char, err := strconv.Unquote(`"` + e + `"`); err == nil {
+			return char
+		}
+		return e[1:]
+	})
+}
+
+// mustNotRead fails if a person can read a key in a text, or most of one.
 func mustNotRead(t *testing.T, where, text string) {
 	t.Helper()
-	unquoted, _ := strconv.Unquote(`"` + text + `"`)
-	for _, text := range []string{text, unquoted, string(utf16.Decode(units(text)))} {
-		for _, key := range []string{appKey, userKey} {
-			if strings.Contains(bare(text), bare(key)[:len(key)*3/4]) {
+	once := unescaped(text)
+	for _, shown := range []string{text, once, unescaped(once), string(utf16.Decode(units(text)))} {
+		shown = bare(shown)
+		for _, key := range []string{bare(appKey), bare(userKey)} {
+			if strings.Contains(shown, key[:len(key)*3/4]) {
 				t.Errorf("%s shows a key: %.300q", where, text)
+				return
 			}
 		}
 	}
@@ -265,6 +309,16 @@ func units(text string) []uint16 {
 		units[i] = uint16(text[2*i]) | uint16(text[2*i+1])<<8
 	}
 	return units
+}
+
+// encodings of a text of characters below 65,536.
+var encodings = []func(string) string{
+	func(text string) string { return text },
+	func(text string) string { return wide(text, 2, false) }, func(text string) string { return wide(text, 2, true) },
+	func(text string) string { return wide(text, 4, false) }, func(text string) string { return wide(text, 4, true) },
+	func(text string) string { return wide("\ufeff"+text, 2, false) }, func(text string) string { return wide("\ufeff"+text, 2, true) },
+	func(text string) string { return wide("\ufeff"+text, 4, false) }, func(text string) string { return wide("\ufeff"+text, 4, true) },
+	func(text string) string { return "\ufeff" + text },
 }
 
 // wide encodes a text in units of so many bytes, the lowest first or last.
@@ -281,72 +335,126 @@ func wide(text string, width int, big bool) string {
 	return string(out)
 }
 
+// invisible is what may stand between the characters of a key without being seen.
+var invisible = []string{"", "\u00ad", "\x00", "\u200b", "\u2060\u034f", "\u0332", "\ufe0f", "\u3164", "\u202e", "\x1b\x08", "\xff", "\n", "\ufeff"}
+
 // between writes something between the characters of a text.
 func between(text, separator string) string { return strings.Join(strings.Split(text, ""), separator) }
 
+// shapes are bodies that hold some words.
+var shapes = []func(string) string{
+	func(words string) string { return words },
+	func(words string) string { return "<html><title>" + words + "</title></html>" },
+	func(words string) string { return `{"message":"` + jsonText(words) + `"}` },
+	func(words string) string { return `{"error":{"message":"` + jsonText(words) + `"}}` },
+	func(words string) string {
+		return `{"errors":["` + jsonText(`{"detail":"`+jsonText(words)+`"}`) + `"]}`
+	},
+	func(words string) string { return `[{"number":"` + jsonText(words) + `"}]` },
+	func(words string) string {
+		return `[{"number":7,"name":"a"},{"breeding_cooldown":"` + jsonText(words) + `"}]`
+	},
+	func(words string) string { return `[{"` + jsonText(words) + `":1,"` + jsonText(words) + `":2}]` },
+	func(words string) string { return `[{"name":"` + words + `"}]` },
+}
+
+// failure calls an operation that sends both keys, and returns all that can be seen when it fails.
+func failure(t *testing.T, s *script, opts ...horseracing.Option) map[string]string {
+	t.Helper()
+	var logged bytes.Buffer
+	var response horseracing.Response
+	log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	opts = append(opts, horseracing.WithLogger(log), horseracing.WithRetry(horseracing.Retry{}))
+	if _, err := s.client(t, opts...).Horses.Owned(t.Context(), userKey, horseracing.CaptureResponse(&response)); err != nil {
+		if text := err.Error(); len(text) >= 2048 {
+			t.Errorf("a text of %d bytes", len(text))
+		}
+		return surfaces(err, response, logged.String())
+	}
+	return nil
+}
+
 // Whatever is decoded or dropped on the way to a text, the key is not what is left.
 func TestAnEchoInDisguiseIsRedacted(t *testing.T) {
-	words := "your keys: " + appKey + " and " + userKey + "."
-	page := "<html><title>" + words + "</title></html>"
-	disguises := map[string]string{}
-	for name, text := range map[string]string{"words": words, "a page": page, "an object": echo(), "an error in a success": `{"error":` + echo() + `}`} {
-		for _, width := range []int{2, 4} {
-			for _, big := range []bool{false, true} {
-				disguises[fmt.Sprint(name, " in UTF-", 8*width, " ", big)] = wide(text, width, big)
-				disguises[fmt.Sprint(name, " in UTF-", 8*width, " with a mark ", big)] = wide("\ufeff"+text, width, big)
-			}
-		}
-	}
-	for name, separator := range map[string]string{
-		"soft hyphens": "\u00ad", "NULs": "\x00", "zero width spaces": "\u200b", "joiners": "\u2060\u034f", "marks": "\u0332",
-		"variations": "\ufe0f", "fillers": "\u3164", "directions": "\u202e", "escapes": "\x1b\x08", "invalid bytes": "\xff", "line breaks": "\n",
-	} {
-		in := between(appKey, separator) + " and " + between(userKey, separator)
-		quoted, _ := json.Marshal(in)
-		disguises["words with "+name] = "your keys: " + in
-		disguises["a page with "+name] = "<html>" + in
-		disguises["a message with "+name] = `{"message":` + string(quoted) + `}`
-		disguises["a declared error with "+name] = `{"error":` + string(quoted) + `}`
-		disguises["a wrong type with "+name] = `[{"number":` + string(quoted) + `}]`
-		disguises["a name twice with "+name] = `[{` + string(quoted) + `:1,` + string(quoted) + `:2}]`
-	}
-	for name, body := range disguises {
-		for _, status := range []int{200, 401, 403, 500} {
-			for _, contentType := range []string{"application/json", "text/html; charset=utf-16"} {
-				var logged bytes.Buffer
-				log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-				s := play(answer(status, body, "Content-Type: "+contentType, "X-Echo: "+between(appKey, "\u00ad")+between(userKey, "\u200b")))
-				var response horseracing.Response
-				_, err := s.client(t, horseracing.WithLogger(log), horseracing.WithRetry(horseracing.Retry{})).
-					Horses.Owned(t.Context(), userKey, horseracing.CaptureResponse(&response))
-				if err == nil {
+	for i, shape := range shapes {
+		for j, encode := range encodings {
+			for k, separator := range invisible {
+				if j > 0 && k > 3 {
 					continue
 				}
-				where := fmt.Sprint(name, ", ", status, ", ")
-				mustNotRead(t, where+"the log", logged.String())
-				mustNotRead(t, where+"Response.Body", string(response.Body))
-				mustNotRead(t, where+"Response.Header", fmt.Sprint(response.Header))
-				for e := range everyError(err) {
-					mustNotRead(t, where+"Error", e.Error())
-					mustNotRead(t, where+"%#v", fmt.Sprintf("%#v", e))
-					if api, ok := e.(*horseracing.APIError); ok {
-						mustNotRead(t, where+"Message", api.Message)
-						mustNotRead(t, where+"Body", string(api.Body))
-						mustNotRead(t, where+"Header", fmt.Sprint(api.Header))
+				body := encode(shape("your keys: " + between(appKey, separator) + " and " + between(userKey, separator) + "."))
+				for _, status := range []int{200, 401} {
+					seen := failure(t, play(answer(status, body, "X-Echo: "+between(appKey, "\u00ad")+between(userKey, "\u200b"))))
+					for where, text := range seen {
+						mustNotRead(t, fmt.Sprintf("status %d, shape %d, encoding %d, separator %q: %s", status, i, j, separator, where), text)
 					}
 				}
 			}
 		}
 	}
-	for _, separator := range []string{"\u00ad", "\x00", "\u200b"} {
-		_, err := play(broken(fmt.Errorf("malformed %q: %w", between(appKey, separator), errReset))).client(t, briefly).Races.Open(t.Context())
-		for e := range everyError(err) {
-			mustNotRead(t, "a transport's error", e.Error())
+}
+
+func TestATransportsErrorInDisguiseIsRedacted(t *testing.T) {
+	for _, separator := range invisible {
+		cause := fmt.Errorf("malformed %q, %s: %w", between(appKey, separator), between(userKey, separator), errReset)
+		for where, text := range failure(t, play(broken(cause))) {
+			mustNotRead(t, fmt.Sprintf("separator %q: %s", separator, where), text)
 		}
-		if !errors.Is(err, errReset) {
+		if _, err := play(broken(cause)).client(t, briefly).Races.Open(t.Context()); !errors.Is(err, errReset) {
 			t.Errorf("got %v", err)
 		}
 	}
+}
+
+// quiet is an error whose text is not all that it holds.
+type quiet struct{ detail string }
+
+func (quiet) Error() string { return "refused" }
+
+// A limiter or a transport of the caller's own may hold the key in a field.
+func TestAKeyInTheFieldsOfAnErrorIsNotShown(t *testing.T) {
+	for name, seen := range map[string]map[string]string{
+		"transport": failure(t, play(broken(quiet{appKey}))),
+		"wrapped":   failure(t, play(broken(fmt.Errorf("dialing: %w", quiet{"key " + userKey})))),
+		"limiter":   failure(t, play(answer(200, "[]")), horseracing.WithLimiter(refusing{quiet{appKey}})),
+		"the body":  failure(t, play(stream(401, 1000, func() reader { return readers("x", quiet{appKey}) }))),
+	} {
+		for where, text := range seen {
+			mustNotRead(t, name+": "+where, text)
+		}
+	}
+}
+
+type refusing struct{ err error }
+
+func (r refusing) Wait(context.Context) error { return r.err }
+
+// FuzzEchoes writes both keys into a response, in any shape, encoding and
+// disguise, and cuts it: nobody can read a key, or most of one, in what is seen.
+func FuzzEchoes(f *testing.F) {
+	for i := range shapes {
+		f.Add("keys ", 401, uint8(i), uint8(i), uint8(i), uint16(40))
+		f.Add("", 200, uint8(i), uint8(0), uint8(i+1), uint16(0))
+	}
+	f.Fuzz(func(t *testing.T, before string, status int, shape, encoding, separator uint8, cut uint16) {
+		if status < 200 || status > 599 || len(before) > 100 {
+			return
+		}
+		hidden := invisible[int(separator)%len(invisible)]
+		words := before + between(appKey, hidden) + " " + between(userKey, hidden)
+		body := encodings[int(encoding)%len(encodings)](shapes[int(shape)%len(shapes)](words))
+		down := answer(status, body, "X-Echo: "+words)
+		opts := []horseracing.Option{}
+		switch n := int(cut) % (len(body) + 1); {
+		case cut%2 == 1:
+			down = stream(status, -1, func() reader { return readers(body[:n], errReset) })
+		case n > 0:
+			opts = append(opts, horseracing.WithMaxResponseBytes(int64(n)))
+		}
+		for where, text := range failure(t, play(down), opts...) {
+			mustNotRead(t, where, text)
+		}
+	})
 }
 
 // A number is cut in an error's text: not within a key of digits.
@@ -369,23 +477,32 @@ func TestAKeyOfDigitsIsNotShownInPart(t *testing.T) {
 	}
 }
 
-// What the caller writes into a path is repeated in no error either.
-func TestAKeyInWhatTheCallerGivesToDoIsNotShown(t *testing.T) {
+// What the caller writes into a path or an id is repeated in no error either.
+func TestAKeyInWhatTheCallerGivesIsNotShown(t *testing.T) {
 	c := play(answer(404, "")).client(t)
 	for name, err := range map[string]error{
-		"path":    c.Do(t.Context(), "GET", "/users/"+url.PathEscape(appKey)+"/horses", nil, nil),
-		"query":   c.Do(t.Context(), "GET", "/horses?key="+url.QueryEscape(appKey), nil, nil),
-		"refused": c.Do(t.Context(), "GET", "https://elsewhere.test/"+appKey, nil, nil),
-		"walking": c.Do(t.Context(), "GET", "/"+url.PathEscape(appKey)+"/../x", nil, nil),
-		"method":  c.Do(t.Context(), appKey, "/x", nil, nil),
+		"path":                          c.Do(t.Context(), "GET", "/users/"+url.PathEscape(appKey)+"/horses", nil, nil),
+		"query":                         c.Do(t.Context(), "GET", "/horses?key="+url.QueryEscape(appKey), nil, nil),
+		"refused":                       c.Do(t.Context(), "GET", "https://elsewhere.test/"+appKey, nil, nil),
+		"walking":                       c.Do(t.Context(), "GET", "/"+url.PathEscape(appKey)+"/../x", nil, nil),
+		"method":                        c.Do(t.Context(), appKey, "/x", nil, nil),
+		"an id":                         errorOf(c.Tournaments.Get(t.Context(), appKey)),
+		"an id that the response lacks": errorOf(play(answer(200, "null")).client(t).Tournaments.Get(t.Context(), appKey)),
+		"an id that cannot be read":     errorOf(play(answer(200, `{"_id":7}`)).client(t).Tournaments.Get(t.Context(), appKey)),
+		"an id without a connection":    errorOf(play(broken(errReset)).client(t, briefly).Tournaments.Get(t.Context(), appKey)),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 			continue
 		}
 		mustPrintWithoutKeys(t, name, err)
+		for where, text := range surfaces(err, horseracing.Response{}, "") {
+			mustNotShowKeys(t, name+": "+where, text)
+		}
 	}
 }
+
+func errorOf[T any](_ T, err error) error { return err }
 
 // unwritable cannot be encoded, and says so with the keys in its words.
 type unwritable struct{ Key horseracing.UserKey }
@@ -452,53 +569,6 @@ func TestHalfAKeyIsNotShown(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func TestAnEchoOfAnyLengthIsScrubbedFast(t *testing.T) {
-	key := strings.Repeat("a", 4000) + "b" // hard: every place may begin a key
-	for name, body := range map[string]string{
-		"partial keys": strings.Repeat("a", 1<<20),
-		"escapes":      strings.Repeat(`\u0061`, 1<<20/6),
-		"halves":       strings.Repeat(key[:len(key)-1]+"c", 1<<20/len(key)),
-		"keys":         strings.Repeat(key, 1<<20/len(key)),
-		"backslashes":  strings.Repeat(`\`, 1<<20),
-		"percent":      strings.Repeat(`%61`, 1<<20/3),
-		"message":      `{"message":"` + strings.Repeat("a", 1<<19) + `"}`,
-		"members":      `{` + strings.Repeat(`"a":{`, 1<<17),
-	} {
-		t.Run(name, func(t *testing.T) {
-			c, err := horseracing.NewClient(service, key, horseracing.WithHTTPClient(&http.Client{Transport: play(answer(400, body))}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			started := time.Now()
-			c.Races.Open(t.Context())
-			if took := time.Since(started); took > 2*time.Second {
-				t.Errorf("took %v", took)
-			}
-		})
-	}
-}
-
-func TestShortAndOddKeysAreScrubbed(t *testing.T) {
-	for _, key := range []string{"k", "%", `\`, `\\\\`, "%%%", "%25", "a b", "~1", "&amp;", "+", "ключ", "🏇🏇", `a"b`, "'", "123456"} {
-		for _, form := range keyForms(key)[:8] {
-			c, err := horseracing.NewClient(service, key, horseracing.WithHTTPClient(&http.Client{Transport: play(answer(400, "<<"+form+">>"))}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = c.Races.Open(t.Context())
-			var api *horseracing.APIError
-			if !errors.As(err, &api) || !strings.Contains(string(api.Body), "[redacted]") {
-				t.Errorf("%q as %q: %s", key, form, api.Body)
-			}
-		}
-	}
-	// Python writes what is beyond 16 bits as two halves.
-	c, _ := horseracing.NewClient(service, "🏇key", horseracing.WithHTTPClient(&http.Client{Transport: play(answer(400, `"\ud83c\udfc7key"`))}))
-	if _, err := c.Races.Open(t.Context()); !strings.Contains(err.Error(), `"[redacted]"`) {
-		t.Error(err)
 	}
 }
 
