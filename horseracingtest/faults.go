@@ -206,10 +206,14 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, out response, f *F
 		}
 	}
 	if out.status != http.StatusNoContent && out.status != http.StatusNotModified {
-		header["Content-Length"] = []string{strconv.Itoa(len(out.body))}
+		length := len(out.body)
+		if out.cut {
+			length++
+		}
+		header["Content-Length"] = []string{strconv.Itoa(length)}
 	}
 	w.WriteHeader(out.status)
-	body, cut := out.body, false
+	body, cut := out.body, out.cut
 	if f.CutBody > 0 && f.CutBody < len(body) {
 		body, cut = body[:f.CutBody], true
 	}

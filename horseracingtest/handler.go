@@ -81,7 +81,7 @@ func (h *handlers) matching(r *http.Request) []handler {
 }
 
 // handle returns the response to a request: that of a handler, or else that of
-// the state.
+// the recording or the state.
 func (s *Server) handle(r *http.Request, arrived Request, unread *refusal) response {
 	if matching := s.handlers.matching(r); len(matching) > 0 && unread == nil {
 		if no := s.checkHeaders(r); no != nil {
@@ -92,6 +92,9 @@ func (s *Server) handle(r *http.Request, arrived Request, unread *refusal) respo
 				return out.checked()
 			}
 		}
+	}
+	if s.replays.recording != nil && unread == nil {
+		return s.replay(r, arrived.Body)
 	}
 	return s.respond(r, arrived.Body, unread, s.catchUp())
 }

@@ -3,6 +3,7 @@ package horseracingtest
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 )
 
@@ -22,6 +23,7 @@ type settings struct {
 	logged   int
 	limits   []RequestLimit
 	users    int
+	recorded fs.FS
 }
 
 func newSettings(opts []Option) (*settings, error) {

@@ -27,6 +27,7 @@ type Server struct {
 	faults   faults
 	handlers handlers
 	effects  effects
+	replays  replays
 	limiter  limiter
 	log      requestLog
 	settings *settings
@@ -69,6 +70,12 @@ func Start(opts ...Option) (*Server, error) {
 	s.APIKey = set.apiKeys[0]
 	for user := range set.users {
 		s.userKeys[s.userKey(user)] = user
+	}
+	if set.recorded != nil {
+		if s.replays.recording, err = readRecording(set.recorded); err != nil {
+			return nil, err
+		}
+		s.replays.served = make(map[string]int)
 	}
 	if err := s.listen(); err != nil {
 		return nil, err

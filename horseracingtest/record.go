@@ -1,0 +1,310 @@
+package horseracingtest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/horseracing-go/horseracing/internal/redact"
+)
+
+// Record wraps a transport so that every response is written to dir with its
+// request, one JSON file each, for [WithRecording]:
+//
+//	client, err := horseracing.NewClient(url, key, horseracing.WithTransportWrapper(horseracingtest.Record("recorded")))
+//
+// A file is named after its request, and no file is ever replaced: recordings
+// of the same requests in two empty directories can be compared with diff -r.
+// Keys and cookies are redacted: the API key, user_key in bodies, echoes of
+// both in responses, Set-Cookie. Of the request's headers only Content-Type is
+// kept. A response is written when its body was read or closed.
+//
+// If dir cannot be written to, the requests that follow fail before they are
+// sent.
+func Record(dir string) func(http.RoundTripper) http.RoundTripper {
+	r := &recorder{dir: dir, keys: redact.New(), counts: make(map[string]int)}
+	return func(next http.RoundTripper) http.RoundTripper { return &recordingTransport{next, r} }
+}
+
+type recordingTransport struct {
+	next     http.RoundTripper
+	recorder *recorder
+}
+
+func (t *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := t.recorder.ready(); err != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, err
+	}
+	sent, body := copyBody(r)
+	response, err := t.next.RoundTrip(sent)
+	if err != nil || response.StatusCode < 200 {
+		return response, err
+	}
+	kept := *response // as it is now: its owner may change it
+	kept.Header = response.Header.Clone()
+	response.Body = &recordedBody{ReadCloser: response.Body, length: response.ContentLength, save: func(got []byte, whole bool) {
+		t.recorder.write(r, body(), &kept, got, whole)
+	}}
+	return response, nil
+}
+
+// copyBody returns the request to send, and what returns its body afterwards.
+func copyBody(r *http.Request) (sent *http.Request, body func() []byte) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r, func() []byte { return nil }
+	}
+	if r.GetBody != nil {
+		return r, func() []byte {
+			copied, err := r.GetBody()
+			if err != nil {
+				return nil
+			}
+			defer copied.Close()
+			all, _ := io.ReadAll(copied)
+			return all
+		}
+	}
+	tee := &teeBody{ReadCloser: r.Body}
+	copied := *r
+	copied.Body = tee
+	return &copied, tee.read
+}
+
+// teeBody keeps what is read of a request body.
+type teeBody struct {
+	io.ReadCloser
+	mu   sync.Mutex
+	kept bytes.Buffer
+}
+
+func (b *teeBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept.Write(p[:n])
+	return n, err
+}
+
+func (b *teeBody) read() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return bytes.Clone(b.kept.Bytes())
+}
+
+// recordedBody keeps what is read of a response body, and saves it once.
+type recordedBody struct {
+	io.ReadCloser
+	length int64 // -1: unknown
+	save   func(got []byte, whole bool)
+
+	mu    sync.Mutex // a body can be closed while it is read
+	kept  bytes.Buffer
+	saved bool
+}
+
+func (b *recordedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept.Write(p[:n])
+	if err != nil {
+		b.end(err == io.EOF)
+	}
+	return n, err
+}
+
+func (b *recordedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.end(false)
+	return err
+}
+
+func (b *recordedBody) end(whole bool) {
+	if !b.saved {
+		b.saved = true
+		b.save(b.kept.Bytes(), whole || int64(b.kept.Len()) == b.length)
+	}
+}
+
+// recorder writes the files of one directory.
+type recorder struct {
+	dir    string
+	mu     sync.Mutex
+	keys   redact.Keys // all that were seen: a later response may repeat them
+	counts map[string]int
+	made   bool
+	failed error
+}
+
+// ready makes the directory, and reports whether recording has failed.
+func (r *recorder) ready() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed == nil && !r.made {
+		if err := os.MkdirAll(r.dir, 0o777); err != nil {
+			return fmt.Errorf("horseracingtest: Record: %w", err)
+		}
+		r.made = true
+	}
+	return r.failed
+}
+
+func (r *recorder) write(request *http.Request, sent []byte, got *http.Response, body []byte, whole bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, keys := range []redact.Keys{secretsOf(request.Header, sent), secretsOf(got.Header, body)} {
+		for _, key := range keys() {
+			if !slices.Contains(r.keys(), key) {
+				r.keys = r.keys.And(key)
+			}
+		}
+	}
+	if encoding := got.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		// It cannot be searched for keys.
+		body, whole = []byte("[body in Content-Encoding "+encoding+" not recorded]"), true
+		got.Header.Del("Content-Encoding")
+	}
+	e := exchange{
+		Request: recordedRequest{
+			Method: request.Method, Path: r.keys.Text(request.URL.RequestURI()),
+			Header: http.Header{}, content: newContent([]byte(r.keys.Text(string(sent)))),
+		},
+		Response: recordedResponse{Status: got.StatusCode, Header: r.keys.Header(got.Header), content: newContent([]byte(r.keys.Text(string(body)))), Cut: !whole},
+	}
+	if types := request.Header.Values("Content-Type"); types != nil {
+		e.Request.Header["Content-Type"] = types
+	}
+	for name, values := range e.Response.Header {
+		if isSecretHeader(name) {
+			for i := range values {
+				values[i] = redact.Placeholder
+			}
+		}
+	}
+	if err := r.save(&e, sent); err != nil && r.failed == nil {
+		r.failed = fmt.Errorf("horseracingtest: Record: %w", err)
+	}
+}
+
+// save writes a file under the next free name.
+func (r *recorder) save(e *exchange, sent []byte) error {
+	text, err := e.marshal()
+	if err != nil {
+		return err
+	}
+	name := strings.Trim(unsafeInNames.ReplaceAllString(e.Request.Path, "-"), "-")
+	name = e.Request.Method + "-" + name[:min(len(name), 80)]
+	if len(sent) > 0 {
+		redacted, err := e.Request.bytes()
+		if err != nil {
+			return err
+		}
+		hash := sha256.Sum256([]byte(requestKey("", "", redacted)))
+		name += "-" + hex.EncodeToString(hash[:4])
+	}
+	for {
+		r.counts[name]++
+		file, err := os.OpenFile(filepath.Join(r.dir, fmt.Sprintf("%s-%04d.json", name, r.counts[name])), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		_, err = file.Write(text)
+		return errors.Join(err, file.Close())
+	}
+}
+
+var unsafeInNames = regexp.MustCompile(`[^A-Za-z0-9.]+`)
+
+// isSecretHeader reports whether the values of a header are secrets, as far as
+// its name says.
+func isSecretHeader(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"cookie", "auth", "token", "secret", "key", "session"}, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// secretsOf returns the keys that a message shows by itself: in its headers,
+// and as user_key or an API key in its body.
+func secretsOf(header http.Header, body []byte) redact.Keys {
+	var secrets []string
+	for name, values := range header {
+		if !isSecretHeader(name) {
+			continue
+		}
+		for _, value := range values {
+			secrets = append(secrets, headerSecrets(name, value)...)
+		}
+	}
+	var value any
+	if json.Unmarshal(body, &value) == nil {
+		secrets = appendSecrets(secrets, value)
+	} else {
+		for _, match := range secretMember.FindAllSubmatch(body, -1) {
+			secrets = append(secrets, string(match[1]))
+		}
+	}
+	return redact.New(secrets...)
+}
+
+// headerSecrets returns the secrets in a header: the key alone, or the values
+// of cookies and the words behind an authorization's scheme. Short ones are
+// flags, whose redaction would leave holes everywhere.
+func headerSecrets(name, value string) []string {
+	if strings.EqualFold(name, "X-Api-Key") {
+		return []string{value}
+	}
+	secrets := []string{value}
+	for _, part := range strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(";, \t", c) }) {
+		if _, cookie, ok := strings.Cut(part, "="); ok && cookie != "" {
+			part = cookie
+		}
+		secrets = append(secrets, strings.Trim(part, `"`))
+	}
+	return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 8 })
+}
+
+// appendSecrets appends the keys in a JSON value.
+func appendSecrets(secrets []string, value any) []string {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			secrets = appendSecrets(secrets, element)
+		}
+	case map[string]any:
+		for name, member := range value {
+			if secretName.MatchString(name) {
+				if text, ok := member.(string); ok {
+					secrets = append(secrets, text)
+				} else if b, err := json.Marshal(member); err == nil && len(b) > 3 && member != nil {
+					secrets = append(secrets, string(b))
+				}
+				continue
+			}
+			secrets = appendSecrets(secrets, member)
+		}
+	}
+	return secrets
+}
+
+var (
+	secretName   = regexp.MustCompile(`(?i)^(user|api|app|application|x[-_]api)[-_ ]?key$`)
+	secretMember = regexp.MustCompile(`(?i)(?:user|api)[-_]?key["'\s:=]+([^\s"'&,;}<]+)`)
+)

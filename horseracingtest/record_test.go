@@ -1,0 +1,343 @@
+package horseracingtest_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// recordingClient is an HTTP client of the fake that records.
+func recordingClient(s *horseracingtest.Server, dir string) *http.Client {
+	return &http.Client{Transport: horseracingtest.Record(dir)(s.HTTPClient().Transport)}
+}
+
+// everything reads what there is to read, and registers a horse.
+func everything(t *testing.T, s *horseracingtest.Server, key horseracing.UserKey, client *horseracing.Client) []any {
+	t.Helper()
+	ctx := t.Context()
+	before := horseracingtest.NewServer().Now()
+	var all []any
+	add := func(value any, err error) {
+		if err != nil {
+			t.Errorf("%v", err)
+		}
+		all = append(all, value)
+	}
+	add(client.Horses.Get(ctx, 3))
+	add(client.Horses.Owned(ctx, key))
+	add(client.Horses.Missions(ctx, 3))
+	add(client.Horses.OpenForBreeding(ctx))
+	open, err := client.Races.Open(ctx)
+	add(open, err)
+	add(client.Races.Get(ctx, open[0].MainRaceID))
+	add(client.Races.Results(horseracing.ResultsQuery{Before: before}).Take(ctx, 35))
+	add(client.Races.Results(horseracing.ResultsQuery{Before: before, Tier: 2}).Take(ctx, 5))
+	add(client.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, 15))
+	add(client.Tournaments.Results(horseracing.ResultsQuery{Before: before}).Take(ctx, 5))
+	cups, err := client.Tournaments.Open(ctx)
+	add(cups, err)
+	add(client.Tournaments.Get(ctx, cups[0].ID))
+	add(client.Missions.Catalogue(ctx))
+	add(client.Races.Register(ctx, horseracing.Registration{Horse: 13, Race: 7, UserKey: key}))
+	add(client.Races.Registered(ctx, 7, 13))
+	return all
+}
+
+func TestAReplayGivesWhatWasRecorded(t *testing.T) {
+	original := start(t)
+	original.AddRaces(raceAt(original, 7, time.Hour))
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	want := everything(t, original, original.UserKey(2), original.Client(horseracing.WithHTTPClient(recordingClient(original, dir))))
+
+	replay := start(t, horseracingtest.WithSeed(99), horseracingtest.WithRecording(os.DirFS(dir)))
+	got := everything(t, replay, replay.UserKey(0), replay.Client())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-recorded +replayed:\n%s", diff)
+	}
+}
+
+// odd responds with bodies that no JSON library would give back.
+func TestAReplayIsByteForByte(t *testing.T) {
+	bodies := map[string]string{
+		"/compact": `{"a":[1e+21,1.50,-0],"b":"<&>\u2028 \u00e9","a":{}}`,
+		"/pretty":  "{\n  \"a\": 1\n}\n",
+		"/html":    "<h1>down</h1>",
+		"/latin":   "caf\xe9",
+		"/empty":   "",
+		"/null":    "null",
+		"/text":    "\"unfinished",
+	}
+	original := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/odd")
+		w.Header().Set("X-Two", "1")
+		w.Header().Add("X-Two", "2")
+		w.WriteHeader(203)
+		w.Write([]byte(bodies[r.URL.Path]))
+	}))
+	defer original.Close()
+	dir := t.TempDir()
+	client := &http.Client{Transport: horseracingtest.Record(dir)(http.DefaultTransport)}
+	for path := range bodies {
+		response, err := client.Get(original.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := copyAll(response); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := start(t, horseracingtest.WithRecording(os.DirFS(dir)))
+	for path, want := range bodies {
+		response, got := do(t, s, newRequest(t, s, "GET", path, ""))
+		if got != want || response.StatusCode != 203 || response.Header.Get("Content-Type") != "text/odd" || !cmp.Equal(response.Header["X-Two"], []string{"1", "2"}) {
+			t.Errorf("%s: %d %v %q, want %q", path, response.StatusCode, response.Header, got, want)
+		}
+	}
+}
+
+func TestNoKeyAndNoCookieIsInARecording(t *testing.T) {
+	const apiKey, userKey, cookie = "api/KEY+0123456789", `user "KEY" äöü`, "c00kie-0123456789"
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "set-" + cookie})
+		w.Header().Set("X-Debug-Request", "key="+r.Header.Get("X-Api-Key"))
+		w.Header().Set("X-Auth-Token", "something else")
+		body, _ := json.Marshal(map[string]any{"you sent": []string{r.Header.Get("X-Api-Key"), userKey, r.Header.Get("Cookie")}, "session": "set-" + cookie, "user_key": "another user's key"})
+		if r.URL.Path == "/late" {
+			body = []byte("<p>" + userKey + " &#97;pi/KEY+0123456789 api%2FKEY%2B0123456789</p>")
+		}
+		w.Write(body)
+	}))
+	defer echo.Close()
+	dir := t.TempDir()
+	client := &http.Client{Transport: horseracingtest.Record(dir)(http.DefaultTransport)}
+	for _, path := range []string{"/api", "/api?x=api%2FKEY%2B0123456789", "/late"} {
+		sent, _ := json.Marshal(map[string]string{"user_key": userKey})
+		if path == "/late" {
+			sent = nil // a key of an earlier request
+		}
+		r, err := http.NewRequestWithContext(t.Context(), "POST", echo.URL+path, strings.NewReader(string(sent)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.GetBody = nil
+		r.Header.Set("x-api-key", apiKey)
+		r.Header.Set("Cookie", "session="+cookie)
+		r.Header.Set("Authorization", "Bearer "+apiKey)
+		response, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := copyAll(response); err != nil || !strings.Contains(body, "KEY") || response.Header.Get("Set-Cookie") == "" {
+			t.Errorf("the caller's response was redacted: %s", body)
+		}
+	}
+	files := recordedFiles(t, dir)
+	if len(files) != 3 {
+		t.Fatalf("%d files", len(files))
+	}
+	for name, text := range files {
+		for _, secret := range []string{"KEY", "c00kie", "0123456789", "something else", "another user", "Authorization"} {
+			if strings.Contains(text, secret) || strings.Contains(name, secret) {
+				t.Errorf("%s shows %s:\n%s", name, secret, text)
+			}
+		}
+		if !strings.Contains(text, "[redacted]") || !strings.Contains(text, `"Set-Cookie"`) {
+			t.Errorf("%s does not show what was redacted:\n%s", name, text)
+		}
+	}
+}
+
+func TestARecordingCanBeReadAndComparedByPeople(t *testing.T) {
+	s := start(t)
+	dirs := []string{t.TempDir(), t.TempDir()}
+	for _, dir := range dirs {
+		client := recordingClient(s, dir)
+		for range 2 {
+			for _, r := range []*http.Request{newRequest(t, s, "GET", resultsPath, `{"tier":2}`), newRequest(t, s, "GET", "/api/v1/horses/311", "")} {
+				response, err := client.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := copyAll(response); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	first := recordedFiles(t, dirs[0])
+	if diff := cmp.Diff(first, recordedFiles(t, dirs[1])); diff != "" {
+		t.Errorf("the same requests make different recordings:\n%s", diff)
+	}
+	horse := first["GET-api-v1-horses-311-0001.json"]
+	if len(first) != 4 || !strings.Contains(horse, "\n    \"path\": \"/api/v1/horses/311\",\n") || !strings.Contains(horse, "\n      \"number\": 311,\n") {
+		t.Errorf("%d files, and one is %s", len(first), horse)
+	}
+}
+
+func TestANewRecordingReplacesNoFile(t *testing.T) {
+	s, dir := start(t), t.TempDir()
+	for range 2 {
+		response, err := recordingClient(s, dir).Do(newRequest(t, s, "GET", openPath, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+	}
+	if files := recordedFiles(t, dir); len(files) != 2 {
+		t.Errorf("%d files", len(files))
+	}
+}
+
+func TestWithoutADirectoryNothingIsSent(t *testing.T) {
+	s := start(t)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client := s.Client(horseracing.WithHTTPClient(recordingClient(s, filepath.Join(file, "dir"))), horseracing.WithRetry(horseracing.Retry{}))
+	if _, err := client.Races.Open(t.Context()); err == nil || s.RequestCount() != 0 {
+		t.Errorf("%d requests, %v", s.RequestCount(), err)
+	}
+}
+
+func TestAReplayRefusesWhatWasNotRecorded(t *testing.T) {
+	original, dir := start(t), t.TempDir()
+	client := original.Client(horseracing.WithHTTPClient(recordingClient(original, dir)))
+	if _, err := client.Races.Results(horseracing.ResultsQuery{Tier: 2}).Take(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, horseracingtest.WithRecording(os.DirFS(dir)))
+	for body, want := range map[string]string{
+		`{"tier":2}`:  "",
+		` {"tier":2}`: "",
+		`{"tier":3}`:  `but not with the body {\"tier\":3}; recorded are: {\"tier\":2}`,
+		``:            `but not with the body none; recorded are: {\"tier\":2}`,
+	} {
+		response, text := do(t, s, newRequest(t, s, "GET", resultsPath, body))
+		if want == "" && response.StatusCode != 200 || want != "" && (response.StatusCode != 501 || !strings.Contains(text, want)) {
+			t.Errorf("body %s: %d %s", body, response.StatusCode, text)
+		}
+	}
+	var refused *horseracing.APIError
+	if _, err := s.Client().Horses.Get(t.Context(), 311); !errors.As(err, &refused) || refused.StatusCode != 501 || refused.Attempts != 1 || !strings.Contains(err.Error(), "the recording has no GET /api/v1/horses/311") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRepeatedRequestsGetTheirResponsesInOrder(t *testing.T) {
+	original, dir := start(t), t.TempDir()
+	client := recordingClient(original, dir)
+	var want []string
+	for i := range 12 {
+		original.Handle(openPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+			return horseracingtest.Response{Body: itoa(i)}, true
+		})
+		response, err := client.Do(newRequest(t, original, "GET", openPath, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := copyAll(response); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, itoa(i))
+	}
+	want = append(want, "11", "11")
+	s := start(t, horseracingtest.WithRecording(os.DirFS(dir)))
+	var got []string
+	for range want {
+		_, body := do(t, s, newRequest(t, s, "GET", openPath, ""))
+		got = append(got, body)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestACutResponseIsReplayedAsCut(t *testing.T) {
+	original, dir := start(t), t.TempDir()
+	original.Inject(horseracingtest.Fault{CutBody: 100})
+	client := recordingClient(original, dir)
+	response, err := client.Do(newRequest(t, original, "GET", openPath, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := copyAll(response)
+	if err == nil {
+		t.Fatal("it was not cut")
+	}
+	s := start(t, horseracingtest.WithRecording(os.DirFS(dir)))
+	if _, got, err := attempt(t, s, "GET", openPath, ""); err == nil || got != want {
+		t.Errorf("%v: %s, want %s", err, got, want)
+	}
+}
+
+func TestARecordingThatCannotBeReadIsAnErrorThatNamesTheFile(t *testing.T) {
+	for text, words := range map[string]string{
+		"":                             "unexpected end",
+		`{"request":{"method":"GET"}}`: "no recorded exchange",
+		`{"request":{"method":"GET","path":"/"},"response":{"status":42}}`: "no recorded exchange",
+		`[]`: "cannot unmarshal",
+	} {
+		_, err := horseracingtest.Start(horseracingtest.WithRecording(fstest.MapFS{"sub/a.json": {Data: []byte(text)}, "README.md": {}}))
+		if err == nil || !strings.Contains(err.Error(), "sub/a.json") || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for name, files := range map[string]fs.FS{"no file": fstest.MapFS{"README.md": {}}, "no directory": os.DirFS(filepath.Join(t.TempDir(), "missing"))} {
+		if _, err := horseracingtest.Start(horseracingtest.WithRecording(files)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestFaultsAndLimitsWorkOnARecording(t *testing.T) {
+	original, dir := start(t), t.TempDir()
+	if _, err := original.Client(horseracing.WithHTTPClient(recordingClient(original, dir))).Races.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, horseracingtest.WithRecording(os.DirFS(dir)), horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 1}))
+	s.Inject(horseracingtest.Fault{Status: 418})
+	for _, want := range []int{418, 200, 429} {
+		if response, body := do(t, s, newRequest(t, s, "GET", openPath, "")); response.StatusCode != want {
+			t.Errorf("status %d, want %d: %s", response.StatusCode, want, body)
+		}
+	}
+}
+
+func copyAll(response *http.Response) (string, error) {
+	defer response.Body.Close()
+	var b strings.Builder
+	_, err := io.Copy(&b, response.Body)
+	return b.String(), err
+}
+
+func recordedFiles(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[entry.Name()] = string(text)
+	}
+	return files
+}

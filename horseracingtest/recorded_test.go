@@ -1,0 +1,212 @@
+package horseracingtest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+var recorded = flag.String("recorded", "../testdata/recorded", "check the recordings in this `directory`")
+
+// Files that horseracingtest.Record wrote become tests by being put there. Of a
+// directory elsewhere:
+//
+//	go test ./horseracingtest -run TestRecordings -recorded DIR
+func TestRecordingsDecodeWithoutDrift(t *testing.T) {
+	files := os.DirFS(*recorded)
+	names := 0
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Ext(name) != ".json" {
+			return err
+		}
+		names++
+		t.Run(name, func(t *testing.T) {
+			text, err := fs.ReadFile(files, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, finding := range checkRecording(t, text) {
+				t.Error(finding)
+			}
+		})
+		return nil
+	})
+	if err != nil || names == 0 {
+		t.Errorf("%d files: %v", names, err)
+	}
+}
+
+// checkRecording decodes the response of a recorded exchange with the type of
+// its operation, and returns what does not fit.
+func checkRecording(t *testing.T, text []byte) (findings []string) {
+	var exchange struct {
+		Request struct {
+			Method, Path string
+			Body         json.RawMessage
+		}
+		Response struct{ Status int }
+	}
+	if err := json.Unmarshal(text, &exchange); err != nil {
+		return []string{err.Error()}
+	}
+	s := start(t, horseracingtest.WithRecording(fstest.MapFS{"one.json": {Data: text}}))
+	seen := map[horseracing.Drift]bool{}
+	drift := horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) {
+		if !seen[d] {
+			seen[d] = true
+			findings = append(findings, fmt.Sprintf("drift: %s at %s", d.Kind, d.Path))
+		}
+	})
+	send := &sendRecorded{next: s.HTTPClient().Transport, path: exchange.Request.Path, body: exchange.Request.Body}
+	client := s.Client(drift, horseracing.WithHTTPClient(&http.Client{Transport: send}), horseracing.WithRetry(horseracing.Retry{}))
+
+	var body struct {
+		Tier   horseracing.TierID     `json:"tier"`
+		Before *horseracing.Timestamp `json:"start_time_from"`
+		Offset int                    `json:"offset"`
+	}
+	if len(exchange.Request.Body) > 0 {
+		if err := json.Unmarshal(exchange.Request.Body, &body); err != nil {
+			return append(findings, "request: "+err.Error())
+		}
+	}
+	query := horseracing.ResultsQuery{Tier: body.Tier}
+	if body.Before != nil {
+		query.Before = body.Before.Time
+	}
+	call := callOf(client, exchange.Request.Method+" "+exchange.Request.Path, query, horseracing.OffsetQuery{Tier: body.Tier, Offset: body.Offset})
+	if call == nil {
+		return append(findings, "the SDK has no operation for "+exchange.Request.Method+" "+exchange.Request.Path)
+	}
+	err := call(t.Context())
+	var refused *horseracing.APIError
+	switch ok := exchange.Response.Status/100 == 2; {
+	case ok && err != nil && !errors.Is(err, horseracing.ErrNotFound): // null, or an empty list
+		findings = append(findings, err.Error())
+	case !ok && (!errors.As(err, &refused) || refused.StatusCode != exchange.Response.Status) && !errors.Is(err, horseracing.ErrRedirect):
+		findings = append(findings, fmt.Sprintf("status %d came as %v", exchange.Response.Status, err))
+	}
+	return findings
+}
+
+// sendRecorded sends the recorded request in place of the first one, whatever
+// user key that has, and knows of an empty page behind it.
+type sendRecorded struct {
+	next http.RoundTripper
+	path string
+	body []byte
+	sent bool
+}
+
+func (s *sendRecorded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		r.Body.Close()
+	}
+	if s.sent {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("[]")), Request: r}, nil
+	}
+	s.sent = true
+	sent, err := http.NewRequestWithContext(r.Context(), r.Method, r.URL.Scheme+"://"+r.URL.Host+s.path, bytes.NewReader(s.body))
+	if err != nil {
+		return nil, err
+	}
+	return s.next.RoundTrip(sent)
+}
+
+// callOf returns the call of the SDK that sends a request: nil, if there is none.
+func callOf(c *horseracing.Client, request string, query horseracing.ResultsQuery, offset horseracing.OffsetQuery) func(context.Context) error {
+	const key, page = horseracing.UserKey("any"), 10_000 // all that is on it
+	argument := path.Base(request)
+	switch strings.TrimSuffix(request, argument) {
+	case "GET /api/v1/horses/missions/":
+		return func(ctx context.Context) error {
+			_, err := c.Horses.Missions(ctx, number[horseracing.HorseNumber](argument))
+			return err
+		}
+	case "GET /api/v1/horses/":
+		if argument != "user" {
+			return func(ctx context.Context) error {
+				_, err := c.Horses.Get(ctx, number[horseracing.HorseNumber](argument))
+				return err
+			}
+		}
+	case "GET /api/v1/races/":
+		if argument != "open" && argument != "results" {
+			return func(ctx context.Context) error {
+				_, err := c.Races.Get(ctx, number[horseracing.RaceID](argument))
+				return err
+			}
+		}
+	case "GET /api/v1/tournaments/":
+		if argument != "open" && argument != "results" {
+			return func(ctx context.Context) error {
+				_, err := c.Tournaments.Get(ctx, horseracing.TournamentID(argument))
+				return err
+			}
+		}
+	}
+	return map[string]func(context.Context) error{
+		"GET /api/v1/horses/user":          func(ctx context.Context) error { _, err := c.Horses.Owned(ctx, key); return err },
+		"GET /api/v1/horses/breeding/open": func(ctx context.Context) error { _, err := c.Horses.OpenForBreeding(ctx); return err },
+		"GET /api/v1/races/open":           func(ctx context.Context) error { _, err := c.Races.Open(ctx); return err },
+		"GET /api/v2/races/results":        func(ctx context.Context) error { _, err := c.Races.Results(query).Take(ctx, page); return err },
+		"GET /api/v1/races/results":        func(ctx context.Context) error { _, err := c.Races.ResultsV1(offset).Take(ctx, page); return err },
+		"GET /api/v1/tournaments/results":  func(ctx context.Context) error { _, err := c.Tournaments.Results(query).Take(ctx, page); return err },
+		"GET /api/v1/tournaments/open":     func(ctx context.Context) error { _, err := c.Tournaments.Open(ctx); return err },
+		"GET /api/v1/missions":             func(ctx context.Context) error { _, err := c.Missions.Catalogue(ctx); return err },
+		"POST /api/v1/races/register": func(ctx context.Context) error {
+			_, err := c.Races.Register(ctx, horseracing.Registration{Horse: 1, Race: 1, UserKey: key})
+			return err
+		},
+	}[request]
+}
+
+func number[N ~int | ~int64](text string) N {
+	var n N
+	fmt.Sscan(text, &n)
+	return max(1, n)
+}
+
+func TestARecordingThatDriftsIsFound(t *testing.T) {
+	s, dir := start(t), t.TempDir()
+	s.AddRaces(raceAt(s, 7, time.Hour))
+	everything(t, s, s.UserKey(2), s.Client(horseracing.WithHTTPClient(recordingClient(s, dir))))
+	s.Inject(horseracingtest.Fault{Status: 500, Body: `{"error":{"message":"oh"}}`})
+	s.Client(horseracing.WithHTTPClient(recordingClient(s, dir)), horseracing.WithRetry(horseracing.Retry{})).Horses.Get(t.Context(), 9)
+	files := recordedFiles(t, dir)
+	if len(files) < 18 {
+		t.Fatalf("%d files", len(files))
+	}
+	for name, text := range files {
+		if found := checkRecording(t, []byte(text)); len(found) > 0 {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+	horse := files["GET-api-v1-horses-3-0001.json"]
+	for _, test := range []struct{ old, new, want string }{
+		{`"level"`, `"lvl"`, "drift: unknown_field at lvl"},
+		{`"level": `, `"level": "x" + `, "invalid"},
+		{`"status": 200`, `"status": 404`, ""},
+		{`/api/v1/horses/3"`, `/api/v3/horses/3"`, "the SDK has no operation for GET /api/v3/horses/3"},
+	} {
+		found := strings.Join(checkRecording(t, []byte(strings.Replace(horse, test.old, test.new, 1))), "; ")
+		if !strings.Contains(found, test.want) || test.want == "" && found != "" {
+			t.Errorf("%s: %q, want %q", test.new, found, test.want)
+		}
+	}
+}
