@@ -156,9 +156,9 @@ func TestErrorTexts(t *testing.T) {
 
 		// money
 		{register, answer(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},
-		{register, answer(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error; it may have taken effect: ask Races.Registered whether the horse is in the race before trying again"},
-		{register, broken(errReset), "POST /api/v1/races/register: connection reset by peer; it may have taken effect: ask Races.Registered whether the horse is in the race before trying again"},
-		{register, answer(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send; it may have taken effect: ask Races.Registered whether the horse is in the race before trying again"},
+		{register, answer(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error; it may have taken effect: call Races.Settle before registering again"},
+		{register, broken(errReset), "POST /api/v1/races/register: connection reset by peer; it may have taken effect: call Races.Settle before registering again"},
+		{register, answer(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send; it may have taken effect: call Races.Settle before registering again"},
 	} {
 		t.Run(test.want[:min(len(test.want), 90)], func(t *testing.T) {
 			s := play(test.answer)

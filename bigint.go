@@ -74,6 +74,27 @@ func (b BigInt) Decimal(places int) string {
 	return whole
 }
 
+// ParseDecimal returns the value that text stands for, in units of which
+// 10^places make one: "2.5" at 18 places is 2500000000000000000. It is the
+// opposite of [BigInt.Decimal]. The text is a number as in JSON ("2", "-0.5",
+// "1e3"). More decimal places than that, places below zero, and more than 100
+// digits are errors.
+func ParseDecimal(text string, places int) (BigInt, error) {
+	d, err := parseDecimal([]byte(text))
+	if err != nil {
+		return BigInt{}, fmt.Errorf("horseracing: %q: %w", clip(text, 50), err)
+	}
+	if places < 0 {
+		return BigInt{}, fmt.Errorf("horseracing: %d decimal places", places)
+	}
+	d.exponent += min(places, 10*maxDigits)
+	digits, ok := d.integer()
+	if !ok {
+		return BigInt{}, fmt.Errorf("horseracing: %q at %d places is not an integer of at most 100 digits", clip(text, 50), places)
+	}
+	return d.bigInt(digits), nil
+}
+
 // Cmp compares two values: -1 if b is less than other, 0 if equal, 1 if greater.
 func (b BigInt) Cmp(other BigInt) int {
 	if b.big == nil && other.big == nil {
@@ -119,7 +140,7 @@ func (b BigInt) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // UnmarshalText reads the same notations as UnmarshalJSON, without quotes.
 func (b *BigInt) UnmarshalText(text []byte) error {
-	if small, ok := smallInteger(text); ok {
+	if small, ok := parseSmall(text); ok {
 		*b = BigInt{small: small}
 		return nil
 	}
@@ -131,16 +152,20 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 	if !ok {
 		return errors.New("not an integer of at most 100 digits")
 	}
+	*b = d.bigInt(digits)
+	return nil
+}
+
+// bigInt returns the integer of these digits, with the sign of d.
+func (d decimal) bigInt(digits string) BigInt {
 	n, _ := new(big.Int).SetString(digits, 10) // digits only, by construction
 	if d.negative {
 		n.Neg(n)
 	}
 	if n.IsInt64() {
-		*b = BigInt{small: n.Int64()}
-	} else {
-		*b = BigInt{big: n}
+		return BigInt{small: n.Int64()}
 	}
-	return nil
+	return BigInt{big: n}
 }
 
 // Scan reads what database/sql hands over: text, an integer, or NULL as zero.

@@ -195,6 +195,44 @@ var notBigInts = []string{
 	`"1` + strings.Repeat("0", 100) + `"`,
 }
 
+func TestParseDecimalIsTheOppositeOfDecimal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := NewBigInt(anyInteger().Draw(t, "n"))
+		places := rapid.IntRange(0, 40).Draw(t, "places")
+		text := n.Decimal(places)
+		if len(text) > 100 {
+			t.Skip("longer than a number may be")
+		}
+		if got, err := ParseDecimal(text, places); err != nil || !got.Equal(n) {
+			t.Fatalf("%s at %d places: %v, %v; want %v", text, places, got, err, n)
+		}
+	})
+}
+
+func TestParseDecimalExamples(t *testing.T) {
+	long := strings.Repeat("9", 100)
+	for _, test := range []struct {
+		text   string
+		places int
+		want   string // empty: an error
+	}{
+		{"2.5", 18, "2500000000000000000"}, {"2.50", 18, "2500000000000000000"}, {"1.2345", 4, "12345"},
+		{"-0.5", 1, "-5"}, {"0", 18, "0"}, {"-0", 18, "0"}, {"0.000", 2, "0"}, {"7", 0, "7"}, {"1e3", 2, "100000"}, {"5e-1", 1, "5"},
+		{long, 0, long}, {"0", 5000, "0"},
+		{"1.2345", 3, ""}, {"0.1", 0, ""}, {"1", -1, ""}, {long, 1, ""}, {"1", 5000, ""}, {"1", 1 << 62, ""}, {"1e101", 0, ""},
+		{"", 18, ""}, {"abc", 18, ""}, {".5", 18, ""}, {"5.", 18, ""}, {"+5", 18, ""}, {" 5", 18, ""}, {"1_000", 18, ""}, {"1,5", 18, ""}, {"0x10", 18, ""}, {"NaN", 18, ""}, {"Inf", 18, ""},
+		{strings.Repeat("1", 1_000_000), 0, ""},
+	} {
+		got, err := ParseDecimal(test.text, test.places)
+		if (err != nil) != (test.want == "") || err == nil && got.String() != test.want {
+			t.Errorf("%.50s at %d places: %v, %v; want %q", test.text, test.places, got, err, test.want)
+		}
+		if err != nil && (len(err.Error()) > 200 || !got.IsZero()) {
+			t.Errorf("%.50s: %v, %v", test.text, got, err)
+		}
+	}
+}
+
 func TestBigIntRefusesEverythingElseAndKeepsItsValue(t *testing.T) {
 	for _, text := range notBigInts {
 		b := bigInt("42")

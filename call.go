@@ -23,6 +23,15 @@ type CallOption func(*callConfig)
 
 type callConfig struct{ capture *Response }
 
+func configOf(opts []CallOption) (config callConfig) {
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&config)
+		}
+	}
+	return config
+}
+
 // CaptureResponse stores the last answer of the call in r, whether the call
 // succeeds or fails. Where no answer came, only r.Attempts says something.
 func CaptureResponse(r *Response) CallOption {
@@ -153,12 +162,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any, op
 // call is the one way a request is made: it builds the request, sends it,
 // captures the answer and decodes it. It returns the status of the answer.
 func (c *Client) call(ctx context.Context, op operation, into any, opts []CallOption) (int, error) {
-	x := exchange{client: c, op: op, secrets: c.secrets}
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&x.config)
-		}
-	}
+	x := exchange{client: c, op: op, secrets: c.secrets, config: configOf(opts)}
 	req, err := x.newRequest(ctx)
 	if err == nil {
 		err = x.send(req)

@@ -94,8 +94,11 @@ type HorseMission struct {
 // Get returns one horse (GET /api/v1/horses/{horse_number}; interface
 // document, section 4.1). An empty answer is ErrNotFound.
 func (s *HorsesService) Get(ctx context.Context, number HorseNumber, opts ...CallOption) (*Horse, error) {
-	op := operation{method: http.MethodGet, route: "/api/v1/horses/{horse_number}", id: number}
-	return getOne[Horse](ctx, s.client, op, opts)
+	return getOne[Horse](ctx, s.client, horseOperation(number), opts)
+}
+
+func horseOperation(number HorseNumber) operation {
+	return operation{method: http.MethodGet, route: "/api/v1/horses/{horse_number}", id: number}
 }
 
 // Owned returns the horses of the user whose key is given (GET

@@ -1,8 +1,8 @@
 package horseracing
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -43,11 +43,51 @@ func (n Number) Int64() (int64, bool) {
 	if n.text == "" {
 		return n.small, true
 	}
-	var b BigInt
-	if err := b.UnmarshalText([]byte(n.text)); err != nil || b.big != nil {
+	b, ok := n.BigInt()
+	if !ok || b.big != nil {
 		return 0, false
 	}
 	return b.small, true
+}
+
+// BigInt returns the value and true where it is an integer, however written
+// (5.0, 1e+21), else zero and false.
+func (n Number) BigInt() (BigInt, bool) {
+	if n.text == "" {
+		return BigInt{small: n.small}, true
+	}
+	var b BigInt
+	err := b.UnmarshalText([]byte(n.text))
+	return b, err == nil
+}
+
+// Decimal returns the value divided by 10^places, as [BigInt.Decimal] does, and
+// true where the value is an integer, else "" and false.
+func (n Number) Decimal(places int) (string, bool) {
+	b, ok := n.BigInt()
+	if !ok {
+		return "", false
+	}
+	return b.Decimal(places), true
+}
+
+// Format prints the literal with %v, %s and %q, an integer with the integer
+// verbs (%d, %x), and the nearest float64 with the floating-point verbs (%.2f).
+// %d of 12.5 is an error in fmt's way: %!d(horseracing.Number=12.5).
+func (n Number) Format(s fmt.State, verb rune) {
+	b, isInteger := n.BigInt()
+	switch {
+	case verb == 'v':
+		fmt.Fprintf(s, fmt.FormatString(s, 's'), n.String())
+	case verb == 's' || verb == 'q':
+		fmt.Fprintf(s, fmt.FormatString(s, verb), n.String())
+	case isInteger && strings.ContainsRune("bdoOxX", verb):
+		b.Format(s, verb)
+	case strings.ContainsRune("eEfFgG", verb):
+		fmt.Fprintf(s, fmt.FormatString(s, verb), n.Float64())
+	default:
+		fmt.Fprintf(s, "%%!%c(horseracing.Number=%s)", verb, n.String())
+	}
 }
 
 // Equal reports whether both were written alike: 5 and 5.0 are not equal.
@@ -70,7 +110,7 @@ func (n Number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
 // UnmarshalText reads a number in JSON's notation.
 func (n *Number) UnmarshalText(text []byte) error {
-	if small, ok := smallInteger(text); ok && string(text) != "-0" {
+	if small, ok := parseSmall(text); ok && string(text) != "-0" {
 		*n = Number{small: small}
 		return nil
 	}
@@ -176,24 +216,18 @@ func leadingDigits(s string) (digits, rest string) {
 	return s[:i], s[i:]
 }
 
-// smallInteger reads a plain JSON integer literal that fits in 64 bits. Most
-// numbers are one, and this way they cost no memory, not even for an error.
-func smallInteger(text []byte) (n int64, ok bool) {
-	negative := len(text) > 0 && text[0] == '-'
-	if len(text) > len("9223372036854775807")+1 || !negative && len(text) > len("9223372036854775807") || !isInteger(text) {
+// parseSmall reads a plain JSON integer literal that fits in 64 bits, as most do.
+// It takes no heap, for what is refused neither.
+func parseSmall(text []byte) (n int64, ok bool) {
+	digits, most := text, "9223372036854775807"
+	if len(text) > 0 && text[0] == '-' {
+		digits, most = text[1:], "9223372036854775808"
+	}
+	if !isInteger(text) || len(digits) > len(most) || len(digits) == len(most) && string(digits) > most {
 		return 0, false
 	}
-	var magnitude uint64 // of at most 19 digits: it cannot overflow
-	for _, c := range bytes.TrimPrefix(text, []byte("-")) {
-		magnitude = 10*magnitude + uint64(c-'0')
-	}
-	switch {
-	case negative && magnitude <= 1<<63:
-		return -int64(magnitude), true
-	case !negative && magnitude < 1<<63:
-		return int64(magnitude), true
-	}
-	return 0, false
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	return n, err == nil
 }
 
 // isInteger reports whether text is a plain JSON integer literal. strconv

@@ -2,6 +2,7 @@ package horseracing
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"regexp"
 	"runtime"
@@ -42,6 +43,13 @@ func checkNumber(t interface{ Fatalf(string, ...any) }, n Number, literal string
 	i, ok := n.Int64()
 	if fits := exact.IsInt() && exact.Num().IsInt64(); fits != ok || fits && exact.Num().Int64() != i || !fits && i != 0 {
 		t.Fatalf("%s: Int64 is %d, %t", literal, i, ok)
+	}
+	b, ok := n.BigInt()
+	if fits := exact.IsInt() && len(exact.Num().Text(10)) <= 100; fits && (!ok || b.Big().Cmp(exact.Num()) != 0) || !exact.IsInt() && ok || !ok && !b.IsZero() {
+		t.Fatalf("%s: BigInt is %v, %t", literal, b, ok)
+	}
+	if text, whole := n.Decimal(3); whole != ok || ok && text != b.Decimal(3) || !ok && text != "" {
+		t.Fatalf("%s: Decimal is %s, %t", literal, text, whole)
 	}
 	encoded, err := json.Marshal(n)
 	if err != nil || string(encoded) != literal {
@@ -97,6 +105,19 @@ func TestNumberRefusesAtOnceHoweverLargeTheLiteral(t *testing.T) {
 		})
 		if allocated > 100 {
 			t.Errorf("%.20s: %d bytes were allocated", literal, allocated)
+		}
+	}
+}
+
+func TestANumberPrintsByTheVerb(t *testing.T) {
+	for _, test := range []struct{ format, literal, want string }{
+		{"%v", "12.50", "12.50"}, {"%+v", "5.0", "5.0"}, {"%#v", "7", "7"}, {"%s", "1e+21", "1e+21"}, {"%q", "5", `"5"`}, {"%6v|", "7", "     7|"},
+		{"%d", "7", "7"}, {"%d", "-7", "-7"}, {"%d", "5.0", "5"}, {"%d", "1e+21", "1000000000000000000000"}, {"%08d", "42", "00000042"}, {"%x", "255", "ff"}, {"%+d", "7", "+7"},
+		{"%.2f", "12.5", "12.50"}, {"%.1f", "7", "7.0"}, {"%g", "1e3", "1000"},
+		{"%d", "12.5", "%!d(horseracing.Number=12.5)"}, {"%t", "7", "%!t(horseracing.Number=7)"}, {"%c", "7", "%!c(horseracing.Number=7)"},
+	} {
+		if got := fmt.Sprintf(test.format, number(test.literal)); got != test.want {
+			t.Errorf("%s of %s prints %s, want %s", test.format, test.literal, got, test.want)
 		}
 	}
 }

@@ -83,6 +83,16 @@ func (r *Race) Has(horse HorseNumber) bool {
 	return slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == horse })
 }
 
+// Winner returns the participant that finished first, and whether there is one:
+// false without a final order, and with one that [Race.Finishers] refuses.
+func (r *Race) Winner() (RaceParticipant, bool) {
+	finishers, err := r.Finishers()
+	if err != nil || len(finishers) == 0 {
+		return RaceParticipant{}, false
+	}
+	return finishers[0], true
+}
+
 // RegistrationOpenAt reports whether the race's registration deadline lies
 // after t and the race has not finished. The service has the last word.
 func (r *Race) RegistrationOpenAt(t time.Time) bool {
@@ -134,18 +144,19 @@ func raceOperation(id RaceID) operation {
 	return operation{method: http.MethodGet, route: "/api/v1/races/{raceId}", id: id, emptyIsNotFound: true}
 }
 
-// Register enters a horse into a race (POST /api/v1/races/register; interface
-// document, section 4.9). It spends the entry fee, and the service knows no
-// idempotency key, so the SDK sends it again only where it certainly did not
-// arrive: when no connection was made, and on status 429.
+// Register enters a horse into a race and spends the entry fee. The service has
+// no idempotency key, so Register sends again only what certainly did not arrive:
+// where no connection was made, and after status 429.
 //
-// A refusal (4xx) is an [*APIError]. Where it stays open whether the horse is
-// registered (the connection broke, the attempt timed out, the answer was a 408, a
-// redirect or a 5xx, or could not be read), errors.Is finds ErrOutcomeUnknown
-// beside the cause: ask [RacesService.Registered] before trying again. After any
-// other error it did not arrive, or was refused.
+// A refusal (4xx) is an [*APIError]. If the outcome is unknown (a broken
+// connection, a timeout, a 408, a redirect, a 5xx or an unreadable response), errors.Is
+// finds [ErrOutcomeUnknown] beside the cause: call [RacesService.Settle] before
+// registering again. After any other error the horse is not registered.
+//
+// POST /api/v1/races/register:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {
-	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "ask Races.Registered whether the horse is in the race before trying again"}
+	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "call Races.Settle before registering again"}
 	switch {
 	case r.Horse <= 0:
 		return nil, op.invalid("the horse number is not positive")
@@ -168,31 +179,41 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 	return &receipt, nil
 }
 
-// Registered reports whether the horse is among the race's participants. It
-// reads the race (interface document, section 4.8), and tells what became of a
-// registration that ended in ErrOutcomeUnknown: false means that the horse is not
-// in the race so far. A race that does not exist is ErrNotFound.
+// Registered reports whether the horse is among the race's participants now. After
+// [ErrOutcomeUnknown] a false is no reason to register again, because the first
+// request may still arrive: use [RacesService.Settle]. A race that does not exist is
+// ErrNotFound, and a response that does not say who is in the race a *[DecodeError].
+//
+// GET /api/v1/races/{raceId}:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
 func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseNumber, opts ...CallOption) (bool, error) {
+	r, err := s.entrants(ctx, race, horse, opts)
+	return err == nil && r.Has(horse), err
+}
+
+// entrants reads a race that says who is in it. What says that the horse is will
+// do; whether it is not, only a race that was read whole can say.
+func (s *RacesService) entrants(ctx context.Context, race RaceID, horse HorseNumber, opts []CallOption) (*Race, error) {
+	op := raceOperation(race)
 	if horse <= 0 {
-		return false, raceOperation(race).invalid("the horse number is not positive")
+		return nil, op.invalid("the horse number is not positive")
 	}
-	e, err := getEntry[Race](ctx, s.client, raceOperation(race), opts)
+	e, err := getEntry[Race](ctx, s.client, op, opts)
 	r := e.value
 	if e.err != nil {
 		r = partOf[Race](e.json, "main_race_id", "participants")
-	} else if err != nil {
-		return false, err
 	}
-	in := r.Has(horse)
 	switch {
-	case in && (r.MainRaceID == race || r.MainRaceID == 0):
-		return true, nil
+	case r == nil:
+		return nil, err
+	case r.Has(horse) && (r.MainRaceID == race || r.MainRaceID == 0):
+		return r, nil
 	case err != nil:
-		return false, err
+		return nil, err
 	case r.MainRaceID != race: // another race's participants say nothing
-		return false, raceOperation(race).undecodable("/0/main_race_id", 0, fmt.Errorf("requested race %d, got %d", race, r.MainRaceID))
-	case r.Participants == nil || slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == 0 }):
-		return false, raceOperation(race).undecodable("/0/participants", 0, errors.New("absent, null, or without the numbers of horses: it does not say who is in the race"))
+		return nil, op.undecodable("/0/main_race_id", 0, fmt.Errorf("requested race %d, got %d", race, r.MainRaceID))
+	case r.Participants == nil || r.Has(0):
+		return nil, op.undecodable("/0/participants", 0, errors.New("absent, null, or without the numbers of horses: it does not say who is in the race"))
 	}
-	return false, nil
+	return r, nil
 }

@@ -319,6 +319,10 @@ func TestFinishersFollowTheFinalOrder(t *testing.T) {
 			if (err != nil) != test.problem {
 				t.Fatalf("error %v", err)
 			}
+			winner, ok := race.Winner()
+			if wins := len(test.want) > 0; ok != wins || wins && winner.Number != test.want[0] || !wins && winner != (RaceParticipant{}) {
+				t.Errorf("Winner is %+v, %t", winner, ok)
+			}
 			var got []HorseNumber
 			for _, p := range finishers {
 				got = append(got, p.Number)
@@ -337,6 +341,7 @@ func TestTheRaceHelpersReadTheRace(t *testing.T) {
 	finished.FinalOrder = []int{0}
 	crowded := Race{Places: 1, Participants: make([]RaceParticipant, 3)}
 	unbounded := Race{MinLevel: 10}
+	entered := Race{Participants: []RaceParticipant{{Number: 9}, {Number: 7}}}
 	for name, ok := range map[string]bool{
 		"open just before the deadline":         open.RegistrationOpenAt(deadline.Add(-time.Millisecond)),
 		"closed at the deadline":                !open.RegistrationOpenAt(deadline),
@@ -346,6 +351,7 @@ func TestTheRaceHelpersReadTheRace(t *testing.T) {
 		"never less than none free":             crowded.FreePlaces() == 0,
 		"both bounds of the level belong to it": open.AcceptsLevel(10) && open.AcceptsLevel(20),
 		"too low and too high a level":          !open.AcceptsLevel(9) && !open.AcceptsLevel(21),
+		"has who is in it, and nobody else":     entered.Has(7) && !entered.Has(8) && !entered.Has(0) && !open.Has(7),
 		"a bound not shown does not bind":       unbounded.AcceptsLevel(999) && !unbounded.AcceptsLevel(9),
 	} {
 		if !ok {

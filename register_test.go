@@ -66,7 +66,7 @@ func TestAnAnswerToRegisterIsFinalOrUnknown(t *testing.T) {
 				if got := errors.Is(err, horseracing.ErrOutcomeUnknown); got != test.unknown {
 					t.Errorf("outcome unknown is %v: %v", got, err)
 				}
-				if test.unknown && !strings.Contains(err.Error(), "Races.Registered") {
+				if test.unknown && !strings.Contains(err.Error(), "Races.Settle") {
 					t.Errorf("the error does not say what to do: %v", err)
 				}
 				if test.is != nil && !errors.Is(err, test.is) {
