@@ -143,7 +143,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 		"a duplicate member":  echoing(200, `[{"`+jsonText(appKey)+`":1,"`+jsonText(appKey)+`":1}]`),
 		"a key for a time":    echoing(200, `[{"breeding_cooldown":"`+jsonText(appKey+userKey)+`"}]`),
 		"a deep wrong type":   echoing(200, `{"`+jsonText(appKey)+`":[`+"\x01"+`]}`),
-		"a cut answer":        stream(200, 4000, func() (r reader) { return failingReader{errors.New("after " + appKey + ": reset")} }),
+		"a cut response":      stream(200, 4000, func() (r reader) { return failingReader{errors.New("after " + appKey + ": reset")} }),
 	}
 	for _, status := range []int{300, 301, 304, 307, 400, 401, 403, 404, 408, 411, 418, 429, 500, 503, 599, 999} {
 		steps[fmt.Sprint(status)] = echoing(status, echo())
