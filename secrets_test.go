@@ -486,6 +486,7 @@ func TestAKeyInWhatTheCallerGivesIsNotShown(t *testing.T) {
 		"refused":                       c.Do(t.Context(), "GET", "https://elsewhere.test/"+appKey, nil, nil),
 		"walking":                       c.Do(t.Context(), "GET", "/"+url.PathEscape(appKey)+"/../x", nil, nil),
 		"method":                        c.Do(t.Context(), appKey, "/x", nil, nil),
+		"a user's key":                  c.Do(t.Context(), "GET", "/"+strings.Repeat("x", 100)+url.PathEscape(userKey), horseracing.Registration{UserKey: userKey}, nil),
 		"an id":                         errorOf(c.Tournaments.Get(t.Context(), appKey)),
 		"an id that the response lacks": errorOf(play(answer(200, "null")).client(t).Tournaments.Get(t.Context(), appKey)),
 		"an id that cannot be read":     errorOf(play(answer(200, `{"_id":7}`)).client(t).Tournaments.Get(t.Context(), appKey)),
