@@ -68,7 +68,7 @@ func (w *world) horse(number int64) *horse {
 	if h := w.horses[number]; h != nil {
 		return h
 	}
-	if number < 1 || number > horseCount {
+	if number < 1 || number > w.lastHorse {
 		return nil
 	}
 	return w.inventHorse(number)

@@ -66,6 +66,7 @@ type liveRace struct {
 	joins      []join // still to come, earliest first
 	appears    int64  // when the result is published
 	isFinished bool   // the result is published
+	result     *race  // of a recorded race: what it will be
 }
 
 type join struct{ at, horse int64 }
@@ -91,7 +92,7 @@ func (r *liveRace) catchUp(now int64) int64 {
 		return published
 	}
 	for len(r.joins) > 0 && r.joins[0].at <= now {
-		if horse := r.joins[0].horse; len(r.participants) < r.places && !r.has(horse) {
+		if horse := r.joins[0].horse; (len(r.participants) < r.places || r.result != nil) && !r.has(horse) {
 			r.participants = append(r.participants, participant{horse: horse})
 		}
 		r.joins = r.joins[1:]
@@ -104,9 +105,13 @@ func (r *liveRace) catchUp(now int64) int64 {
 	case now < r.appears:
 		return r.appears
 	}
-	d := drawFrom(r.key, forRuns, 1)
-	r.run(&d)
-	r.status = "" // if a test gave it one, that was of the open race
+	if r.result != nil {
+		r.reveal()
+	} else {
+		d := drawFrom(r.key, forRuns, 1)
+		r.run(&d)
+		r.status = "" // if a test gave it one, that was of the open race
+	}
 	r.isFinished = true
 	return published
 }
@@ -115,7 +120,7 @@ func (r *liveRace) catchUp(now int64) int64 {
 // also when its registration deadline has passed.
 func (r *liveRace) isOpen(now int64) bool { return !r.isFinished && now < r.start }
 
-func (r *liveRace) has(horse int64) bool {
+func (r *race) has(horse int64) bool {
 	return slices.ContainsFunc(r.participants, func(p participant) bool { return p.horse == horse })
 }
 

@@ -25,11 +25,11 @@ func (s *Server) horseOf(r *request) (*horse, *refusal) {
 	if h := s.world.horse(number); h != nil {
 		return h, nil
 	}
-	return nil, unknownHorse(number)
+	return nil, s.world.unknownHorse(number)
 }
 
-func unknownHorse(number int64) *refusal {
-	return refuse(http.StatusNotFound, "unknown_horse", "there is no horse %d; this fake has 1 to %d, and those that were added", number, horseCount)
+func (w *world) unknownHorse(number int64) *refusal {
+	return refuse(http.StatusNotFound, "unknown_horse", "there is no horse %d; this fake has 1 to %d, and those that were added", number, w.lastHorse)
 }
 
 // userHorses responds to GET /api/v1/horses/user.

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"time"
+
+	"github.com/horseracing-go/horseracing"
 )
 
 // Option changes what [NewServer] and [Start] start.
@@ -24,6 +27,9 @@ type settings struct {
 	limits   []RequestLimit
 	users    int
 	recorded fs.FS
+
+	historyOf iter.Seq[horseracing.Race]
+	historic  []historicRace
 }
 
 func newSettings(opts []Option) (*settings, error) {
@@ -31,7 +37,6 @@ func newSettings(opts []Option) (*settings, error) {
 		seed:    1,
 		history: 2000,
 		perHour: 12,
-		now:     func() time.Time { return standstill },
 		addr:    "127.0.0.1:0",
 		logged:  10_000,
 		users:   4,
@@ -57,6 +62,17 @@ func newSettings(opts []Option) (*settings, error) {
 		return nil, errors.New("the request log cannot keep a negative number of requests")
 	case set.inMemory && set.addr != "127.0.0.1:0":
 		return nil, errors.New("a fake in memory has no address to listen at")
+	}
+	begin := standstill
+	if set.historyOf != nil {
+		var err error
+		if set.historic, err = readHistory(set.historyOf); err != nil {
+			return nil, err
+		}
+		begin = set.historic[0].begins()
+	}
+	if set.now == nil {
+		set.now = func() time.Time { return begin }
 	}
 	return set, nil
 }

@@ -17,6 +17,7 @@ type race struct {
 	v2, noEquipment bool
 	money           money
 	tier            int
+	tierName        string // where its id is unknown
 	info            raceInfo
 	places          int
 	minLevel        int
@@ -152,7 +153,7 @@ func appendRace(b []byte, r *race, form raceForm) []byte {
 	b = append(b, `,"prizes":`...)
 	b = append(b, r.money.prizes...)
 	b = append(b, `,"tier":`...)
-	b = appendString(b, tierName(r.tier))
+	b = appendString(b, cmp.Or(r.tierName, tierNames[r.tier]))
 	b = append(b, `,"info":{"name":`...)
 	b = appendString(b, r.info.name)
 	b = append(b, `,"hippodrome_type":`...)

@@ -72,7 +72,7 @@ func (w *world) enter(user int, horse, id, now int64) (*liveRace, *refusal) {
 	}
 	switch h := w.horse(horse); {
 	case h == nil:
-		return nil, unknownHorse(horse)
+		return nil, w.unknownHorse(horse)
 	case h.owner != user:
 		return nil, refuse(http.StatusForbidden, "not_the_owner", "horse %d does not belong to the user of this user_key", horse)
 	case race == nil:
@@ -83,9 +83,10 @@ func (w *world) enter(user int, horse, id, now int64) (*liveRace, *refusal) {
 		return nil, refuse(http.StatusConflict, "registration_closed", "the registration deadline of race %d has passed: it was %s, and it is %s", id, isoMillis(race.deadline), isoMillis(now))
 	case race.has(horse):
 		return nil, refuse(http.StatusConflict, "already_registered", "horse %d is registered in race %d already", horse, id)
+	case race.ran(horse): // in reality it was accepted
 	case h.level < race.minLevel || h.level > race.maxLevel:
 		return nil, refuse(http.StatusConflict, "level_out_of_range", "horse %d is of level %d, and race %d takes levels %d to %d", horse, h.level, id, race.minLevel, race.maxLevel)
-	case len(race.participants) >= race.places:
+	case len(race.participants) >= race.places && race.result == nil:
 		return nil, refuse(http.StatusConflict, "race_full", "race %d is full: all of its %d places are taken", id, race.places)
 	}
 	race.participants = append(race.participants, participant{horse: horse})

@@ -39,8 +39,23 @@ func (w *world) publish(r *liveRace) {
 	w.races[r.tier].add(order[int64]{r.start, r.id}, r)
 }
 
-// given turns a race as users write it into one as the service knows it.
+// given turns a race that a test adds into one as the service has it.
 func (w *world) given(from *horseracing.Race, now int64) (_ *liveRace, finished bool) {
+	r := w.convert(from)
+	switch {
+	case r.id <= 0:
+		panic("horseracingtest: a race to add has no MainRaceID")
+	case from.StartTime.IsZero():
+		panic(fmt.Sprintf("horseracingtest: race %d has no StartTime", r.id))
+	case r.tier == 0:
+		panic(fmt.Sprintf("horseracingtest: race %d: there is no tier %q, only %s", r.id, from.Tier, strings.Join(tierNames[1:], ", ")))
+	}
+	r.runs()
+	return r, len(from.FinalOrder) > 0 || r.start <= now
+}
+
+// convert turns a race as users write it into one as the service has it.
+func (w *world) convert(from *horseracing.Race) *liveRace {
 	r := &liveRace{key: uint64(drawFrom(w.seed, forLiveRaces, uint64(from.MainRaceID)))}
 	r.race = race{
 		oid: from.ID, id: int64(from.MainRaceID), start: from.StartTime.UnixMilli(), deadline: from.RegistrationDeadline.UnixMilli(),
@@ -53,13 +68,8 @@ func (w *world) given(from *horseracing.Race, now int64) (_ *liveRace, finished 
 	if from.Tier == "" {
 		r.tier = omega
 	}
-	switch {
-	case r.id <= 0:
-		panic("horseracingtest: a race to add has no MainRaceID")
-	case from.StartTime.IsZero():
-		panic(fmt.Sprintf("horseracingtest: race %d has no StartTime", r.id))
-	case r.tier == 0:
-		panic(fmt.Sprintf("horseracingtest: race %d: there is no tier %q, only %s", r.id, from.Tier, strings.Join(tierNames[1:], ", ")))
+	if r.tier == 0 {
+		r.tierName = string(from.Tier)
 	}
 	if from.RegistrationDeadline.IsZero() {
 		r.deadline = r.start
@@ -81,8 +91,7 @@ func (w *world) given(from *horseracing.Race, now int64) (_ *liveRace, finished 
 	for _, p := range from.Participants {
 		r.participants = append(r.participants, participant{int64(p.Number), p.Total, p.Lane})
 	}
-	r.runs()
-	return r, len(from.FinalOrder) > 0 || r.start <= now
+	return r
 }
 
 // RemoveRaces takes races out of the service, as if they had never been. Ids

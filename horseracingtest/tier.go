@@ -11,8 +11,6 @@ var tierNames = []string{1: "Alpha", 2: "Beta", 3: "Gamma", 4: "Delta", omega: "
 
 func knownTier(id int64) bool { return id >= 1 && id < int64(len(tierNames)) }
 
-func tierName(id int) string { return tierNames[id] }
-
 // tierOf is the id of the tier of that name; 0: there is none.
 func tierOf(name string) int {
 	if name == "" {

@@ -24,8 +24,10 @@ type world struct {
 	upcoming      []*liveRace // not yet published, by id
 	nextRace      int         // the next one of the schedule to open
 	tournaments   map[string]*tournament
-	current       []*tournament // open or running
-	nextCup       int           // the next tournament to open
+	current       []*tournament  // open or running
+	nextCup       int            // the next tournament to open
+	historic      []historicRace // recorded races that have not opened yet
+	lastHorse     int64
 	registrations []Registration
 	horses        map[int64]*horse // those that a test added
 	breeding      []byte           // JSON that a test set; nil: made up
@@ -75,6 +77,10 @@ func newWorld(set *settings, begin int64) *world {
 	}
 	w.schedule.firstID = (id/1000 + 1) * 1000
 	w.nextRace = w.schedule.firstRace()
+	w.historic, w.lastHorse = set.historic, horseCount
+	if w.historic != nil {
+		w.lastHorse = math.MaxInt64
+	}
 	w.nextCup = w.schedule.firstCup()
 	w.due.Store(math.MinInt64)
 	return w
@@ -97,6 +103,13 @@ func (w *world) catchUp(now int64) {
 		if _, taken := w.live[r.id]; !taken && r.start > w.begin {
 			w.addLive(r)
 		}
+	}
+	for ; len(w.historic) > 0; w.historic = w.historic[1:] {
+		if opens := w.historic[0].opens; opens > now {
+			next = min(next, opens)
+			break
+		}
+		w.addLive(w.openHistoric(w.historic[0]))
 	}
 	for ; w.schedule.perHour > 0; w.nextCup++ {
 		if opens := w.schedule.cupOpens(w.nextCup); opens > now {

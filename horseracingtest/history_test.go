@@ -1,0 +1,186 @@
+package horseracingtest_test
+
+import (
+	"errors"
+	"math/big"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+var noon = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
+
+// ranAt is a recorded race of four horses, of which the last wins.
+func ranAt(id horseracing.RaceID, start time.Time, horses ...horseracing.HorseNumber) horseracing.Race {
+	race := horseracing.Race{
+		MainRaceID: id, StartTime: horseracing.NewTimestamp(start), RegistrationDeadline: horseracing.NewTimestamp(start.Add(-3 * time.Minute)),
+		Type: horseracing.RaceTypeBestTime, Length: 8, V2: true, EntryFee: horseracing.NewBigInt(big.NewInt(5)), Prizes: []horseracing.Number{},
+		Tier: "Omega", Places: 4, MinLevel: 1, MaxLevel: 100, FinalOrder: []int{}, Winners: []int{},
+	}
+	for i, horse := range horses {
+		race.Participants = append(race.Participants, horseracing.RaceParticipant{Number: horse, Total: 99.5 - float64(i), Lane: i + 1})
+		race.FinalOrder = append(race.FinalOrder, len(horses)-1-i)
+	}
+	race.Winners = race.FinalOrder[:1]
+	return race
+}
+
+func play(t *testing.T, races []horseracing.Race, opts ...horseracingtest.Option) *horseracingtest.Server {
+	t.Helper()
+	return start(t, append([]horseracingtest.Option{horseracingtest.WithHistoryOf(slices.Values(races))}, opts...)...)
+}
+
+func TestARecordedRaceIsPlayedAsALiveOne(t *testing.T) {
+	recorded := ranAt(7, noon, 9001, 9002, 3000, 9003)
+	s := play(t, []horseracing.Race{recorded, ranAt(8, noon.Add(48*time.Hour), 5000)})
+	ctx, client := t.Context(), s.Client()
+	look := func(at time.Duration) (open int, finished []horseracing.Race, race *horseracing.Race) {
+		t.Helper()
+		s.Advance(noon.Add(at).Sub(s.Now()))
+		listed := openRaces(t, s)
+		finished, err := client.Races.Results(horseracing.ResultsQuery{Before: s.Now()}).Take(ctx, 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		race, err = client.Races.Get(ctx, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(listed), finished, race
+	}
+	if want := noon.Add(-63 * time.Minute); !s.Now().Equal(want) {
+		t.Errorf("the clock stands at %v, want %v, where the first race opens", s.Now(), want)
+	}
+	for _, test := range []struct {
+		at           time.Duration
+		open, in     int
+		participants int
+	}{
+		{-63 * time.Minute, 1, 0, 0},
+		{-30 * time.Minute, 1, 0, 2},
+		{-3 * time.Minute, 1, 0, 4},
+		{-time.Millisecond, 1, 0, 4},
+		{0, 0, 0, 4},
+		{5*time.Minute - time.Millisecond, 0, 0, 4},
+		{5 * time.Minute, 0, 1, 4},
+	} {
+		open, finished, race := look(test.at)
+		if open != test.open || len(finished) != test.in || len(race.Participants) != test.participants || (len(race.FinalOrder) > 0) != (test.in > 0) {
+			t.Errorf("at %v: %d open, %d finished, race %+v", test.at, open, len(finished), race)
+		}
+		for _, p := range race.Participants {
+			if test.in == 0 && p.Total != 0 {
+				t.Errorf("at %v the result is known: %+v", test.at, race)
+			}
+		}
+	}
+	_, finished, race := look(time.Hour)
+	if diff := cmp.Diff([]horseracing.Race{recorded}, finished); diff != "" {
+		t.Errorf("the result (-recorded +played):\n%s", diff)
+	}
+	recorded.ID = race.ID
+	if diff := cmp.Diff(&recorded, race); diff != "" {
+		t.Errorf("by its id (-recorded +played):\n%s", diff)
+	}
+	if _, err := client.Races.Get(ctx, 8); !errors.Is(err, horseracing.ErrNotFound) {
+		t.Errorf("a race of the future: %v", err)
+	}
+	s.Advance(72 * time.Hour)
+	if tournaments, err := client.Tournaments.Open(ctx); err != nil || len(tournaments) != 0 {
+		t.Errorf("%d tournaments: %v", len(tournaments), err)
+	}
+}
+
+func TestOnlyHorsesThatReallyRanHaveAPlace(t *testing.T) {
+	recorded := ranAt(7, noon, 9001, 9002, 3000, 9003)
+	recorded.MinLevel = 90
+	s := play(t, []horseracing.Race{recorded})
+	s.AddHorses(0, horseracing.Horse{Number: 9003, Level: 1}, horseracing.Horse{Number: 700, Level: 95}, horseracing.Horse{Number: 701, Level: 1})
+	s.AddHorses(1, horseracing.Horse{Number: 9001})
+	s.Advance(59 * time.Minute) // nearly full
+	for _, test := range []struct {
+		horse horseracing.HorseNumber
+		want  int
+	}{{9003, 200}, {700, 200}, {9003, 409}, {701, 409}, {9001, 403}, {9002, 403}} {
+		if status, body := register(t, s, test.horse, s.UserKey(0), 7); status != test.want {
+			t.Errorf("horse %d: status %d, want %d: %s", test.horse, status, test.want, body)
+		}
+	}
+	s.Advance(time.Minute)
+	if status, body := register(t, s, 700, s.UserKey(0), 7); status != http.StatusConflict || !strings.Contains(body, "deadline") {
+		t.Errorf("behind the deadline: %d %s", status, body)
+	}
+	var paid []string
+	for _, r := range s.Registrations() {
+		paid = append(paid, itoa(r.Horse)+" "+r.Fee.String())
+	}
+	if diff := cmp.Diff([]string{"9003 5", "700 5"}, paid); diff != "" {
+		t.Errorf("paid (-want +got):\n%s", diff)
+	}
+	s.Advance(time.Hour)
+	race, err := s.Client().Races.Get(t.Context(), 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finishers, err := race.Finishers()
+	if err != nil || len(finishers) != 4 || finishers[0].Number != 9003 {
+		t.Errorf("%v: %v", finishers, err)
+	}
+	want := append(recorded.Participants, horseracing.RaceParticipant{Number: 700})
+	if diff := cmp.Diff(want, race.Participants); diff != "" {
+		t.Errorf("participants (-want +got):\n%s", diff)
+	}
+}
+
+func TestAWholeHistoryComesOutAsItWentIn(t *testing.T) {
+	original := start(t, horseracingtest.WithHistory(300), horseracingtest.WithSchedule(0))
+	races, err := original.Client().Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1000)
+	if err != nil || len(races) != 300 {
+		t.Fatalf("%d races: %v", len(races), err)
+	}
+	s := play(t, races, horseracingtest.WithClock(original.Now)) // all are over
+	for i := range 2 {
+		played, err := s.Client().Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1000)
+		if diff := cmp.Diff(races, played); diff != "" || err != nil {
+			t.Errorf("run %d: %v (-recorded +played):\n%.2000s", i, err, diff)
+		}
+		s = play(t, races) // from its beginning
+		s.Advance(original.Now().Sub(s.Now()))
+	}
+}
+
+func TestARaceOfAnUnknownTierIsOpenAndFoundByItsID(t *testing.T) {
+	race := ranAt(7, noon, 9001, 9002)
+	race.Tier = "Zeta"
+	s := play(t, []horseracing.Race{race})
+	if open := openRaces(t, s); len(open) != 1 || open[0].Tier != "Zeta" {
+		t.Errorf("%+v", open)
+	}
+	s.Advance(3 * time.Hour)
+	got, err := s.Client().Races.Get(t.Context(), 7)
+	if err != nil || got.Tier != "Zeta" || len(got.FinalOrder) != 2 {
+		t.Errorf("%+v: %v", got, err)
+	}
+	for tier := range 5 {
+		if races, err := s.Client().Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierID(tier + 1)}).Take(t.Context(), 1); err != nil || len(races) != 0 {
+			t.Errorf("tier %d: %v: %v", tier+1, races, err)
+		}
+	}
+}
+
+func TestAHistoryThatCannotBePlayedIsAnError(t *testing.T) {
+	nameless, timeless := ranAt(0, noon, 1), ranAt(7, noon, 1)
+	timeless.StartTime = horseracing.Timestamp{}
+	for words, races := range map[string][]horseracing.Race{"there is no race": nil, "no MainRaceID": {nameless}, "race 7 has no StartTime": {timeless}} {
+		if _, err := horseracingtest.Start(horseracingtest.WithHistoryOf(slices.Values(races))); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%v, want %q", err, words)
+		}
+	}
+}
