@@ -23,7 +23,11 @@ type CallOption func(*callConfig)
 
 type callConfig struct{ capture *Response }
 
-func configOf(opts []CallOption) (config callConfig) {
+func configOf(opts []CallOption) callConfig {
+	if len(opts) == 0 {
+		return callConfig{}
+	}
+	var config callConfig
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&config)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -101,13 +102,24 @@ const (
 	manyObjects = 10_000
 )
 
-// countObjects counts what may become an object in memory. An answer that is
-// too short for many is not searched.
+// countObjects counts what may become an object in memory: besides objects, each
+// null that is an element of an array. A body that is too short for many is not
+// searched.
 func countObjects(body []byte) int {
 	if len(body) < manyObjects {
 		return 0
 	}
-	return bytes.Count(body, []byte("{")) + bytes.Count(body, []byte("null"))
+	objects := bytes.Count(body, []byte("{"))
+	for rest := body; ; {
+		i := bytes.Index(rest, []byte("null"))
+		if i < 0 {
+			return objects
+		}
+		if before := trimSpace(rest[:i]); len(before) > 0 && (before[len(before)-1] == '[' || before[len(before)-1] == ',') {
+			objects++
+		}
+		rest = rest[i+len("null"):]
+	}
 }
 
 // trimSpace drops the white space of JSON, and no other, from both ends.
@@ -134,7 +146,13 @@ func (op operation) decode(body []byte, out any) error {
 		return op.wrongShape(want, body)
 	}
 	if err := unmarshal(body, out); err != nil {
-		return op.explain(err, body)
+		if !op.documented() {
+			return op.explain(err, body)
+		}
+		target.SetZero()
+		if err := op.reread(body, out); err != nil {
+			return err
+		}
 	}
 	if op.documented() && target.Kind() == reflect.Struct && target.IsZero() {
 		return op.undecodable("", 0, errors.New("the object has none of the documented members"))
@@ -210,6 +228,119 @@ func elementsOf(body []byte) iter.Seq2[int, []byte] {
 	}
 }
 
+// tolerant are the options of the second reading, which accepts what has one
+// obvious meaning: 12.0 where an integer stands, a cooldown that is "" or a number
+// of milliseconds, and an undocumented member that comes twice.
+var tolerant = json.JoinOptions(lenientUTF8, jsontext.AllowDuplicateNames(true), json.WithUnmarshalers(json.JoinUnmarshalers(
+	json.UnmarshalFromFunc(readInteger[int]), json.UnmarshalFromFunc(readInteger[TierID]),
+	json.UnmarshalFromFunc(readInteger[HorseNumber]), json.UnmarshalFromFunc(readInteger[RaceID]),
+	json.UnmarshalFromFunc(readOptionalTime),
+)))
+
+// reread reads what could not be read at first, tolerantly.
+func (op operation) reread(data []byte, out any) *DecodeError {
+	if err := json.Unmarshal(data, out, tolerant); err != nil {
+		return op.explain(err, data)
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(data), lenientUTF8, jsontext.AllowDuplicateNames(true))
+	if place := repeatedMember(d, reflect.TypeOf(out).Elem()); place != "" {
+		return op.undecodable(string(place), d.InputOffset(), fmt.Errorf("not valid JSON: %w", jsontext.ErrDuplicateName))
+	}
+	return nil
+}
+
+// readInteger reads an integer in any notation of a number.
+func readInteger[T ~int | ~int64](d *jsontext.Decoder, n *T) error {
+	if d.PeekKind() != '0' {
+		return errors.ErrUnsupported // for the decoder to handle
+	}
+	literal, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	var b BigInt
+	if b.UnmarshalText(literal) != nil || b.big != nil || int64(T(b.small)) != b.small {
+		return &json.SemanticError{JSONKind: '0', JSONValue: literal.Clone(), Err: strconv.ErrRange}
+	}
+	*n = T(b.small)
+	return nil
+}
+
+// readOptionalTime reads "" as none, and a number as milliseconds since the epoch.
+func readOptionalTime(d *jsontext.Decoder, t **time.Time) error {
+	kind := d.PeekKind()
+	if kind != '"' && kind != '0' {
+		return errors.ErrUnsupported // for the decoder to handle
+	}
+	value, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	if string(value) == `""` {
+		*t = nil
+		return nil
+	}
+	if kind == '"' {
+		return unmarshal(value, t)
+	}
+	var ms Timestamp
+	err = unmarshal(value, &ms)
+	*t = &ms.Time
+	return err
+}
+
+// repeatedMember returns the place of a member that a type documents and an
+// object holds twice; empty: there is none. What a type reads by itself is not
+// looked into.
+func repeatedMember(d *jsontext.Decoder, t reflect.Type) jsontext.Pointer {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	_, itself := reflect.New(t).Interface().(json.Unmarshaler)
+	switch kind := d.PeekKind(); {
+	case kind == '{' && t.Kind() == reflect.Struct && !itself:
+		_, _ = d.ReadToken()
+		seen := make([]bool, t.NumField())
+		for d.PeekKind() == '"' {
+			name, _ := d.ReadToken()
+			i := memberIndex(t, name.String())
+			if i < 0 {
+				_ = d.SkipValue()
+				continue
+			}
+			if seen[i] {
+				return d.StackPointer()
+			}
+			seen[i] = true
+			if place := repeatedMember(d, t.Field(i).Type); place != "" {
+				return place
+			}
+		}
+		_, _ = d.ReadToken()
+	case kind == '[' && t.Kind() == reflect.Slice && !itself:
+		_, _ = d.ReadToken()
+		for next := d.PeekKind(); next != ']' && next != 0; next = d.PeekKind() {
+			if place := repeatedMember(d, t.Elem()); place != "" {
+				return place
+			}
+		}
+		_, _ = d.ReadToken()
+	default:
+		_ = d.SkipValue()
+	}
+	return ""
+}
+
+// memberIndex returns the index of the field that a member is read into; -1: none.
+func memberIndex(t reflect.Type, name string) int {
+	for i := range t.NumField() {
+		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name && name != "" {
+			return i
+		}
+	}
+	return -1
+}
+
 // partOf reads what it can of some members of an entry that cannot be read as a
 // whole. What is absent, comes twice or does not fit stays zero.
 func partOf[T any](entry []byte, members ...string) *T {
@@ -239,8 +370,8 @@ func partOf[T any](entry []byte, members ...string) *T {
 			continue
 		}
 		alone, _ := json.Marshal(map[string]jsontext.Value{name: value}, lenientUTF8)
-		if readable := new(T); unmarshal(alone, readable) == nil {
-			_ = unmarshal(alone, part)
+		if readable := new(T); json.Unmarshal(alone, readable, tolerant) == nil {
+			_ = json.Unmarshal(alone, part, tolerant)
 		}
 	}
 	return part
@@ -288,8 +419,11 @@ func (op operation) explain(err error, body []byte) *DecodeError {
 			what = fmt.Sprintf("a number of %d digits", digits)
 		}
 	}
-	if semantic.GoType != nil {
-		fits = strings.ReplaceAll(semantic.GoType.String(), "horseracing.", "")
+	if t := semantic.GoType; t != nil {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		fits = strings.ReplaceAll(t.String(), "horseracing.", "")
 	}
 	cause := fmt.Errorf("%s does not fit %s", what, fits)
 	if err := semantic.Err; err != nil && !errors.Is(err, strconv.ErrSyntax) && !errors.Is(err, strconv.ErrRange) {

@@ -135,9 +135,7 @@ func (l *list[T]) decode(op operation, body []byte) error {
 			e.value = &l.values[i]
 		} else {
 			e.value = new(T)
-			if err := unmarshal(element, e.value); err != nil {
-				e.err = op.explain(err, element)
-			}
+			e.err = op.reread(element, e.value)
 		}
 		if e.err == nil && reflect.ValueOf(e.value).Elem().IsZero() {
 			// null decodes to a zero entry without a word
