@@ -9,20 +9,18 @@ import (
 	"strings"
 )
 
-// BigInt is an immutable integer of any size: fees are of 10^18 and above
-// (interface document, section 2.4). The zero value is 0. It compares with
-// Cmp or Equal, not with ==.
+// BigInt is an immutable integer of any size, for fees of 10^18 and more. The zero
+// value is 0. Compare with Cmp or Equal, not with ==. Its unit is undocumented.
 //
-// It reads the integers that services write: plain literals, the exponents
-// that JavaScript writes from 10^21 on (1e+21), integral decimals (5.0) and
-// quoted base-10 integers; null is zero. Fractions, any other notation and
-// anything of more than 100 digits are errors, found at once.
+// It reads the integers that services write: plain literals, exponents, which
+// JavaScript writes from 10^21 on (1e+21), integral decimals (5.0), and quoted base-10 integers;
+// null is zero. Fractions, other notations and more than 100 digits are errors.
 type BigInt struct {
 	small int64
 	big   *big.Int // set only where the value does not fit in small; never changed
 }
 
-// NewBigInt returns the value of n, which may change afterwards. A nil n is zero.
+// NewBigInt returns the value of n, of which it keeps no reference. A nil n is zero.
 func NewBigInt(n *big.Int) BigInt {
 	switch {
 	case n == nil:
@@ -34,7 +32,7 @@ func NewBigInt(n *big.Int) BigInt {
 	}
 }
 
-// Big returns the value as a new big.Int, which the caller may change.
+// Big returns the value as a new big.Int.
 func (b BigInt) Big() *big.Int {
 	if b.big != nil {
 		return new(big.Int).Set(b.big)
@@ -51,9 +49,8 @@ func (b BigInt) String() string {
 }
 
 // Decimal returns the value divided by 10^places, exactly and without trailing
-// zeros: 1234500000000000000 at 18 places is "1.2345". With places of zero or
-// less it is String; more than a thousand count as a thousand. In which unit the
-// service counts is not shown in the interface document (section 2.6).
+// zeros: 1234500000000000000 at 18 places is "1.2345". With places of zero or less it
+// is String; more than 1,000 places count as 1,000.
 func (b BigInt) Decimal(places int) string {
 	text := b.String()
 	if places <= 0 {
@@ -115,13 +112,13 @@ func (b BigInt) Equal(other BigInt) bool { return b.Cmp(other) == 0 }
 // IsZero reports whether the value is 0.
 func (b BigInt) IsZero() bool { return b.big == nil && b.small == 0 }
 
-// Format prints the integer with the verbs and flags that big.Int knows.
+// Format supports the verbs and flags of [big.Int]: %d, %x, %v and so on.
 func (b BigInt) Format(s fmt.State, verb rune) { b.Big().Format(s, verb) }
 
 // MarshalJSON writes an integer literal.
 func (b BigInt) MarshalJSON() ([]byte, error) { return []byte(b.String()), nil }
 
-// UnmarshalJSON reads the notations that the type's comment lists.
+// UnmarshalJSON reads the notations listed at [BigInt].
 func (b *BigInt) UnmarshalJSON(data []byte) error {
 	switch {
 	case string(data) == "null":
@@ -168,8 +165,8 @@ func (d decimal) bigInt(digits string) BigInt {
 	return BigInt{big: n}
 }
 
-// Scan reads what database/sql hands over: text, an integer, or NULL as zero.
-// A floating-point column is refused: it has lost digits already.
+// Scan implements [sql.Scanner] for text, integers, and NULL, which is zero. A
+// floating-point column is an error: it has lost digits already.
 func (b *BigInt) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
@@ -187,5 +184,5 @@ func (b *BigInt) Scan(src any) error {
 	}
 }
 
-// Value hands the integer to database/sql as base-10 text, exact in every database.
+// Value implements [driver.Valuer] with base-10 text, which every database keeps exactly.
 func (b BigInt) Value() (driver.Value, error) { return b.String(), nil }

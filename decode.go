@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -25,9 +24,9 @@ var lenientUTF8 = jsontext.AllowInvalidUTF8(true)
 
 func unmarshal(data []byte, out any) error { return json.Unmarshal(data, out, lenientUTF8) }
 
-// unmarshalRoomy is unmarshal, but for the answers that cost most: it makes
+// unmarshalRoomy is unmarshal, except for the responses that cost most: it makes
 // room at once where a slice would grow in steps. That is half of all
-// allocations of a page of races, the answer that crawls and bots live on, and
+// allocations of a page of races, which crawls and bots live on, and
 // most of the memory for the breeding list, which is long.
 func unmarshalRoomy(data []byte, out any) error {
 	switch list := out.(type) {
@@ -187,7 +186,7 @@ func (op operation) undecodable(field string, offset int64, err error) *DecodeEr
 	return &DecodeError{Method: op.method, Route: op.route, ID: op.idText(), Field: field, Offset: offset, Err: err}
 }
 
-// idText returns the id that was asked for as text; empty: there is none.
+// idText returns the requested id as text; empty: there is none.
 func (op operation) idText() string {
 	if op.id == nil {
 		return ""
@@ -440,79 +439,3 @@ type memberError struct {
 
 func (e *memberError) Error() string { return e.name + ": " + e.err.Error() }
 func (e *memberError) Unwrap() error { return e.err }
-
-// errorWords finds the message of an error object, in the members that
-// services commonly use. The second result says whether the object declares
-// itself an error, by a member of that name. In an answer that is not known to
-// be a failure, a title or a description alone is no message: tournaments have
-// one.
-func errorWords(body []byte, failure bool) (message string, declared bool) {
-	if len(body) > maxFailureBody { // no error says that much
-		return "", false
-	}
-	return errorWordsIn(body, failure, 3)
-}
-
-// mayDeclareError reports whether a look for an error object is worth its time.
-func mayDeclareError(body []byte) bool {
-	body = trimSpace(body)
-	return len(body) > 0 && body[0] == '{' && bytes.Contains(body, []byte(`"error`))
-}
-
-// errorWordsIn looks no deeper than a few levels: a hostile body may nest for ever.
-func errorWordsIn(body []byte, failure bool, depth int) (message string, declared bool) {
-	var object map[string]jsontext.Value
-	if body = trimSpace(body); depth == 0 || len(body) == 0 || body[0] != '{' || unmarshal(body, &object) != nil {
-		return "", false
-	}
-	for _, name := range []string{"error", "errors"} {
-		switch value := object[name]; string(value) {
-		case "", "null", "false", `""`, "[]", "{}", "0":
-		default:
-			declared = true
-			if message == "" {
-				message = wordsOf(value, depth-1)
-			}
-		}
-	}
-	names := []string{"message", "detail", "error_description", "title", "description"}
-	if !failure && !declared {
-		names = names[:3]
-	}
-	for _, name := range names {
-		if words := wordsOf(object[name], depth-1); words != "" && !strings.Contains(message, words) {
-			if message != "" {
-				message += ": "
-			}
-			return message + words, declared
-		}
-	}
-	return message, declared
-}
-
-// wordsOf returns a string, the message within an object, or that of an array's first item.
-func wordsOf(value jsontext.Value, depth int) string {
-	switch value.Kind() {
-	case '"':
-		var text string
-		_ = unmarshal(value, &text)
-		return text
-	case '{':
-		message, _ := errorWordsIn(value, true, depth)
-		return message
-	case '[':
-		var items []jsontext.Value
-		_ = unmarshal(value, &items)
-		if len(items) > 0 && depth > 0 {
-			return wordsOf(items[0], depth-1)
-		}
-	}
-	return ""
-}
-
-// looksLikeHTML reports whether a body begins like a page, as browsers tell.
-func looksLikeHTML(body []byte) bool {
-	head := body[:min(len(body), 512)]
-	return strings.HasPrefix(http.DetectContentType(head), "text/html") ||
-		bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) && bytes.Contains(bytes.ToLower(head), []byte("<html"))
-}

@@ -17,7 +17,7 @@ import (
 // listEntry is one entry of a response that is a list.
 type listEntry[T any] struct {
 	value *T              // nil where err is not
-	json  json.RawMessage // as it came, not redacted; where it was asked for, or err is not nil
+	json  json.RawMessage // as it came, not redacted; set if it was requested, or err is not nil
 	err   *DecodeError
 }
 

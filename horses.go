@@ -7,36 +7,39 @@ import (
 	"time"
 )
 
-// HorsesService reads horses: one, a user's, those open for breeding, and the
-// missions of one. Reach it as [Client.Horses].
+// HorsesService reads horses: single ones, those of a user, and those open for
+// breeding. It is [Client.Horses].
 type HorsesService struct{ client *Client }
 
-// Horse is a horse record (interface document, section 2.1).
+// Horse is a horse as the service describes it.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
 type Horse struct {
 	Name             string      `json:"name"`
 	Image            string      `json:"image"`        // URL
 	ExternalURL      string      `json:"external_url"` // URL of the horse's public page
 	Number           HorseNumber `json:"number"`
 	Gender           Gender      `json:"gender"`
-	Height           float64     `json:"height"` // unit not shown
-	Weight           float64     `json:"weight"` // unit not shown
+	Height           float64     `json:"height"` // unit undocumented
+	Weight           float64     `json:"weight"` // unit undocumented
 	Level            int         `json:"level"`
 	Appearance       []Trait     `json:"appearance,omitzero"`
-	BreedingCooldown *time.Time  `json:"breeding_cooldown"` // UTC; nil: none; see CanBreedAt
+	BreedingCooldown *time.Time  `json:"breeding_cooldown"` // in UTC; nil: none; see CanBreedAt
 	Breed            string      `json:"breed"`
 	Generation       int         `json:"generation"`
 	Tier             TierName    `json:"tier"`
 }
 
-// Trait is one feature of a horse's appearance: "mane_color" is "Black", say.
-// Section 2.1 of the interface document lists the types that occur.
+// Trait is one feature of a horse's appearance: its mane_color is Black, say.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
 type Trait struct {
 	Type  string `json:"trait_type"`
 	Value string `json:"value"`
 }
 
-// Trait returns the value of the first trait of that type ("mane_color"), and
-// whether the horse has one.
+// Trait returns the value of the first trait of the given type ("mane_color"), and
+// reports whether the horse has one.
 func (h *Horse) Trait(name string) (string, bool) {
 	for _, t := range h.Appearance {
 		if t.Type == name {
@@ -46,14 +49,15 @@ func (h *Horse) Trait(name string) (string, bool) {
 	return "", false
 }
 
-// CanBreedAt reports whether the horse's breeding cooldown is over at t: there
-// is none, or its instant, taken for its end, has come. It says nothing of other
-// conditions, which the interface document does not show.
+// CanBreedAt reports whether BreedingCooldown is nil or not after t. The service
+// may have further conditions; they are undocumented.
 func (h *Horse) CanBreedAt(t time.Time) bool {
 	return h.BreedingCooldown == nil || !t.Before(*h.BreedingCooldown)
 }
 
-// BreedingListing is a horse offered for breeding (interface document, section 2.2).
+// BreedingListing is a horse offered for breeding.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#22-horse-offered-for-breeding
 type BreedingListing struct {
 	Name            string      `json:"name"`
 	Number          HorseNumber `json:"number"`
@@ -62,28 +66,32 @@ type BreedingListing struct {
 	WinsSecondCount int         `json:"wins_second_count"`
 	WinsThirdCount  int         `json:"wins_third_count"`
 	TotalRaceCount  int         `json:"total_race_count"`
-	Price           Number      `json:"price"` // unit not shown
+	Price           Number      `json:"price"` // unit undocumented
 	Generation      int         `json:"generation"`
 	Tier            TierName    `json:"tier"`
 }
 
-// HorseMissions are the missions of one horse (interface document, section 2.3).
+// HorseMissions are the missions of one horse.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#23-missions-of-a-horse
 type HorseMissions struct {
 	Number   HorseNumber    `json:"number"`
-	Missions []HorseMission `json:"missions,omitzero"` // monthly ones first, then weekly, then daily; no further order
+	Missions []HorseMission `json:"missions,omitzero"` // monthly, then weekly, then daily; in no further order
 }
 
-// HorseMission is a mission of a horse with its progress and its final reward
-// (interface document, section 2.3). How Processed differs from Completed is
-// not shown there, nor which hippodrome a number means.
+// HorseMission is one mission of a horse, with its progress and its final reward.
+// How Processed differs from Completed, and which hippodrome a number means, is
+// undocumented.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#23-missions-of-a-horse
 type HorseMission struct {
 	Type        MissionPeriod     `json:"type"`
 	Mission     MissionKind       `json:"mission"`
-	Name        string            `json:"name"`  // a title for people
-	Count       int               `json:"count"` // the target
+	Name        string            `json:"name"`  // a title to show
+	Count       int               `json:"count"` // how often it is to be done
 	RewardXP    int               `json:"reward_xp"`
 	RewardSugar int               `json:"reward_sugar"`
-	Progress    []json.RawMessage `json:"progress,omitzero"` // the shape of an element is not shown
+	Progress    []json.RawMessage `json:"progress,omitzero"` // the shape of an element is undocumented
 	Processed   bool              `json:"processed"`
 	Completed   bool              `json:"completed"`
 	Place       *int              `json:"place,omitzero"`      // of take_prize_place_in_x_races; nil: absent
@@ -91,8 +99,11 @@ type HorseMission struct {
 	Furlongs    *int              `json:"furlongs,omitzero"`   // of run_x_furlong_race and run_x_races_y_furlong; nil: absent
 }
 
-// Get returns one horse (GET /api/v1/horses/{horse_number}; interface
-// document, section 4.1). An empty answer is ErrNotFound.
+// Get returns the horse with the given number. If there is none, the error is
+// ErrNotFound.
+//
+// GET /api/v1/horses/{horse_number}:
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
 func (s *HorsesService) Get(ctx context.Context, number HorseNumber, opts ...CallOption) (*Horse, error) {
 	return getOne[Horse](ctx, s.client, horseOperation(number), opts)
 }
@@ -101,9 +112,11 @@ func horseOperation(number HorseNumber) operation {
 	return operation{method: http.MethodGet, route: "/api/v1/horses/{horse_number}", id: number}
 }
 
-// Owned returns the horses of the user whose key is given (GET
-// /api/v1/horses/user; interface document, section 4.2). A user without horses
-// is no error.
+// Owned returns the horses of the user with the given key. A user without horses
+// is no error. Beside a [*DecodeError] stand the horses that could be read.
+//
+// GET /api/v1/horses/user:
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#42-a-users-horses
 func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOption) ([]Horse, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/user"}
 	if key == "" {
@@ -115,16 +128,21 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 	return getList[Horse](ctx, s.client, op, opts)
 }
 
-// Missions returns the missions of one horse (GET
-// /api/v1/horses/missions/{horse_number}; interface document, section 4.3).
-// An empty answer is ErrNotFound.
+// Missions returns the missions of the horse with the given number. If there is
+// none, the error is ErrNotFound.
+//
+// GET /api/v1/horses/missions/{horse_number}:
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#43-missions-of-a-horse
 func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts ...CallOption) (*HorseMissions, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/missions/{horse_number}", id: number}
 	return getOne[HorseMissions](ctx, s.client, op, opts)
 }
 
-// OpenForBreeding returns all horses offered for breeding (GET
-// /api/v1/horses/breeding/open; interface document, section 4.4).
+// OpenForBreeding returns all horses that are offered for breeding. Beside a
+// [*DecodeError] stand those that could be read.
+//
+// GET /api/v1/horses/breeding/open:
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#44-horses-offered-for-breeding
 func (s *HorsesService) OpenForBreeding(ctx context.Context, opts ...CallOption) ([]BreedingListing, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/breeding/open"}
 	return getList[BreedingListing](ctx, s.client, op, opts)

@@ -86,13 +86,13 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 	return found, &manyErrors{fmt.Sprintf("%d horses failed, the first: %v", len(joined), joined[0]), joined[:min(len(joined), maxJoined)]}
 }
 
-// costsItself reports whether an error says nothing of other horses.
+// costsItself reports whether an error concerns one horse alone.
 func costsItself(err error) bool {
 	_, unreadable := errors.AsType[*DecodeError](err)
 	return unreadable || errors.Is(err, ErrNotFound) || isServerError(err)
 }
 
-// isServerError reports whether the service failed, without asking for patience.
+// isServerError reports whether the service failed, and named no time to wait.
 func isServerError(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
 	return ok && api.StatusCode >= 500 && api.RetryAfter == 0

@@ -6,27 +6,24 @@ import (
 	"net/http"
 )
 
-// MissionsService reads the catalogue of mission templates. Reach it as
-// [Client.Missions]; the missions of one horse are [HorsesService.Missions].
+// MissionsService reads the catalogue of mission templates. It is
+// [Client.Missions]. The missions of a horse are [HorsesService.Missions].
 type MissionsService struct{ client *Client }
 
-// MissionPeriod says how often a mission comes round. A value not seen in the
-// interface document passes through.
+// MissionPeriod is how often a mission is given out. Undocumented values pass through.
 type MissionPeriod string
 
-// The mission periods of the interface document, section 2.3.
+// The documented mission periods.
 const (
 	MissionPeriodDaily   MissionPeriod = "daily"
 	MissionPeriodWeekly  MissionPeriod = "weekly"
 	MissionPeriodMonthly MissionPeriod = "monthly"
 )
 
-// MissionKind says what a mission asks for. A value not seen in the interface
-// document passes through.
+// MissionKind is what a mission requires. Undocumented values pass through.
 type MissionKind string
 
-// The kinds that occur in the missions of a horse (interface document, section
-// 2.3) and in the catalogue (section 4.13).
+// The documented mission kinds, of horses and of the catalogue.
 const (
 	MissionKindAllDaily                MissionKind = "all_daily"
 	MissionKindAllWeekly               MissionKind = "all_weekly"
@@ -43,14 +40,14 @@ const (
 	MissionKindTakePrizePlaceInXRaces  MissionKind = "take_prize_place_in_x_races"
 )
 
-// MissionTemplate describes a mission that may be given out (interface
-// document, section 2.6). How base, modifier and count make a reward is not
-// stated there; the missions of a horse carry their final reward. Section 4.13
-// lists the values of every template.
+// MissionTemplate describes a mission that may be given out. How base, modifier and
+// count make a reward is undocumented; a [HorseMission] carries its final reward.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#26-mission-template
 type MissionTemplate struct {
 	Type              MissionKind `json:"type"`
-	Min               int         `json:"min"`         // of the count, as it seems
-	Max               int         `json:"max"`         // of the count, as it seems
+	Min               int         `json:"min"`         // probably of the count
+	Max               int         `json:"max"`         // probably of the count
 	Description       string      `json:"description"` // a short phrase
 	XPBase            float64     `json:"xp_base"`     // may be negative
 	XPModifier        float64     `json:"xp_modifier"`
@@ -58,20 +55,22 @@ type MissionTemplate struct {
 	SugarModifier     float64     `json:"sugar_modifier"`
 	FurlongMin        *int        `json:"furlong_min,omitzero"`         // nil: no bound; furlongs
 	FurlongMax        *int        `json:"furlong_max,omitzero"`         // nil: no bound; furlongs
-	HippodromeTypeMin *int        `json:"hippodrome_type_min,omitzero"` // nil: no bound; which type a number means is not shown
+	HippodromeTypeMin *int        `json:"hippodrome_type_min,omitzero"` // nil: no bound; which type a number means is undocumented
 	HippodromeTypeMax *int        `json:"hippodrome_type_max,omitzero"` // nil: no bound
 	PlaceMin          *int        `json:"place_min,omitzero"`           // nil: no bound
 	PlaceMax          *int        `json:"place_max,omitzero"`           // nil: no bound
 }
 
-// MissionCatalogue holds the templates by period (interface document, section 4.13).
+// MissionCatalogue holds the mission templates by period.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#413-mission-templates
 type MissionCatalogue struct {
 	Daily   []MissionTemplate `json:"daily,omitzero"`
 	Weekly  []MissionTemplate `json:"weekly,omitzero"`
 	Monthly []MissionTemplate `json:"monthly,omitzero"`
 }
 
-// All ranges over every template with its period: daily, weekly, monthly.
+// All ranges over every template with its period: daily, then weekly, then monthly.
 func (c *MissionCatalogue) All() iter.Seq2[MissionPeriod, MissionTemplate] {
 	return func(yield func(MissionPeriod, MissionTemplate) bool) {
 		for _, group := range []struct {
@@ -89,8 +88,10 @@ func (c *MissionCatalogue) All() iter.Seq2[MissionPeriod, MissionTemplate] {
 	}
 }
 
-// Catalogue returns all mission templates (GET /api/v1/missions; interface
-// document, section 4.13).
+// Catalogue returns all mission templates.
+//
+// GET /api/v1/missions:
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#413-mission-templates
 func (s *MissionsService) Catalogue(ctx context.Context, opts ...CallOption) (*MissionCatalogue, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/missions"}
 	return getOne[MissionCatalogue](ctx, s.client, op, opts)

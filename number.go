@@ -7,11 +7,9 @@ import (
 	"strings"
 )
 
-// Number is an exact JSON number of any form. The interface document calls
-// prizes, prices and some additional prizes numbers without showing their unit
-// or whether they are whole (section 2.6, open points), so the SDK keeps what it
-// read: String and the encoded form are the literal as it came. The zero value
-// is 0; null reads as 0. Literals and exponents are bounded as for [BigInt].
+// Number is an exact JSON number, an integer or not: prizes and prices, whose units
+// are undocumented. String and the encoded form are the literal as it came. The zero
+// value is 0; null reads as 0. Digits and exponents are bounded as for [BigInt].
 type Number struct {
 	small int64
 	text  string // the literal, where it is not simply small in base 10
@@ -28,7 +26,7 @@ func (n Number) String() string {
 	return strconv.FormatInt(n.small, 10)
 }
 
-// Float64 returns the nearest float64: of numbers beyond 2^53 digits may be lost.
+// Float64 returns the nearest float64. Beyond 2^53 it may lose digits.
 func (n Number) Float64() float64 {
 	if n.text == "" {
 		return float64(n.small)
@@ -37,8 +35,8 @@ func (n Number) Float64() float64 {
 	return f
 }
 
-// Int64 returns the value and true where it is an integer that fits, however
-// written (5.0, 5e3), else 0 and false.
+// Int64 returns the value and true if it is an integer that fits, however written
+// (5.0, 5e3), and 0 and false otherwise.
 func (n Number) Int64() (int64, bool) {
 	if n.text == "" {
 		return n.small, true
@@ -50,8 +48,8 @@ func (n Number) Int64() (int64, bool) {
 	return b.small, true
 }
 
-// BigInt returns the value and true where it is an integer, however written
-// (5.0, 1e+21), else zero and false.
+// BigInt returns the value and true if it is an integer, however written (5.0,
+// 1e+21), and zero and false otherwise.
 func (n Number) BigInt() (BigInt, bool) {
 	if n.text == "" {
 		return BigInt{small: n.small}, true
@@ -61,8 +59,8 @@ func (n Number) BigInt() (BigInt, bool) {
 	return b, err == nil
 }
 
-// Decimal returns the value divided by 10^places, as [BigInt.Decimal] does, and
-// true where the value is an integer, else "" and false.
+// Decimal returns the value divided by 10^places, as [BigInt.Decimal] does, and true
+// if the value is an integer, and "" and false otherwise.
 func (n Number) Decimal(places int) (string, bool) {
 	b, ok := n.BigInt()
 	if !ok {
@@ -90,7 +88,7 @@ func (n Number) Format(s fmt.State, verb rune) {
 	}
 }
 
-// Equal reports whether both were written alike: 5 and 5.0 are not equal.
+// Equal reports whether both are the same literal: 5 and 5.0 are not equal.
 func (n Number) Equal(other Number) bool { return n == other }
 
 // MarshalJSON writes the literal as it was read.

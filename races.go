@@ -10,14 +10,16 @@ import (
 	"time"
 )
 
-// RacesService reads races, walks through their results, follows what changes,
-// and registers horses. Reach it as [Client.Races].
+// RacesService reads races, follows what changes in them, and registers horses.
+// It is [Client.Races].
 type RacesService struct{ client *Client }
 
-// Race is a race, open or finished (interface document, section 2.4). Which
-// members are set depends on the listing: finished races carry no ID, open
-// ones no FinalOrder and no Winners, and version 1 results no Type and perhaps
-// no levels. The meaning of V2 and NoEquipment is not shown there.
+// Race is a race, open or finished. Which fields are set depends on the listing:
+// a finished race has no ID, an open one neither FinalOrder nor Winners, and one
+// of [RacesService.ResultsV1] no Type and perhaps no levels. What V2 and NoEquipment mean
+// is undocumented.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type Race struct {
 	ID                   string            `json:"_id,omitzero"` // empty on finished races; no method takes it
 	MainRaceID           RaceID            `json:"main_race_id"` // what Get and Register take
@@ -27,21 +29,23 @@ type Race struct {
 	Length               int               `json:"length"`        // furlongs
 	V2                   bool              `json:"v2"`
 	NoEquipment          bool              `json:"no_equipment"`
-	EntryFee             BigInt            `json:"entry_fee"`       // unit not shown; beyond 10^18
-	Prizes               []Number          `json:"prizes,omitzero"` // one per prize place, in place order; unit not shown
+	EntryFee             BigInt            `json:"entry_fee"`       // unit undocumented; beyond 10^18
+	Prizes               []Number          `json:"prizes,omitzero"` // one for each prize place, in order; unit undocumented
 	Tier                 TierName          `json:"tier"`
 	Info                 RaceInfo          `json:"info"`
 	Places               int               `json:"places"`                // capacity; see FreePlaces
-	MinLevel             int               `json:"min_level,omitzero"`    // zero: not shown
-	MaxLevel             int               `json:"max_level,omitzero"`    // zero: not shown
+	MinLevel             int               `json:"min_level,omitzero"`    // zero: absent
+	MaxLevel             int               `json:"max_level,omitzero"`    // zero: absent
 	Participants         []RaceParticipant `json:"participants,omitzero"` // empty: none yet
 	Status               RaceStatus        `json:"status"`
 	FinalOrder           []int             `json:"final_order,omitzero"` // indexes, on finished races; see Finishers
 	Winners              []int             `json:"winners,omitzero"`     // indexes, on finished races
 }
 
-// RaceInfo names a race and where it is run (interface document, section 2.4).
-// The values of HippodromeType and Turf are not shown there.
+// RaceInfo names a race and where it is run. The values of HippodromeType and Turf
+// are undocumented.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type RaceInfo struct {
 	Name           string `json:"name"`
 	HippodromeType string `json:"hippodrome_type"`
@@ -49,18 +53,20 @@ type RaceInfo struct {
 	Turf           string `json:"turf"`
 }
 
-// RaceParticipant is a horse in a race (interface document, section 2.4).
+// RaceParticipant is a horse in a race.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type RaceParticipant struct {
 	Number HorseNumber `json:"number"`
-	Total  float64     `json:"total,omitzero"` // race time score, unit not shown; zero: none yet
-	Lane   int         `json:"lane,omitzero"`  // zero: not shown, as on open races
+	Total  float64     `json:"total,omitzero"` // race time score, unit undocumented; zero: none yet
+	Lane   int         `json:"lane,omitzero"`  // zero: absent, as on open races
 }
 
 // Finishers returns the participants in the order in which they finished, the
-// winner first. For a race without a final order that is nil, and no error.
-// The interface document says of final_order only that it holds indexes; they
-// are taken as positions in Participants, counted from zero, and one that points
-// nowhere or comes twice is an error.
+// winner first; nil if the race has no FinalOrder.
+//
+// FinalOrder is documented as indexes. They are taken for positions in Participants,
+// counted from zero; one that is out of range or comes twice is an error.
 func (r *Race) Finishers() ([]RaceParticipant, error) {
 	if len(r.FinalOrder) == 0 {
 		return nil, nil
@@ -93,51 +99,59 @@ func (r *Race) Winner() (RaceParticipant, bool) {
 	return finishers[0], true
 }
 
-// RegistrationOpenAt reports whether the race's registration deadline lies
-// after t and the race has not finished. The service has the last word.
+// RegistrationOpenAt reports whether t is before the registration deadline and the
+// race has not finished. The service may have further conditions.
 func (r *Race) RegistrationOpenAt(t time.Time) bool {
 	return len(r.FinalOrder) == 0 && t.Before(r.RegistrationDeadline.Time)
 }
 
-// FreePlaces returns how many horses the race can still take, never less than zero.
+// FreePlaces returns how many more horses the race can take, never less than zero.
 func (r *Race) FreePlaces() int { return max(0, r.Places-len(r.Participants)) }
 
-// AcceptsLevel reports whether a horse of that level may run. A bound that the
-// listing does not show (zero) does not bind.
+// AcceptsLevel reports whether a horse of that level may run. A bound of zero is
+// absent and does not apply.
 func (r *Race) AcceptsLevel(level int) bool {
 	return level >= r.MinLevel && (r.MaxLevel == 0 || level <= r.MaxLevel)
 }
 
-// Open returns all open races (GET /api/v1/races/open; interface document,
-// section 4.7). None being open is no error. [RacesService.WatchOpen] tells what
-// changes in them.
+// Open returns all open races; none is no error. Beside a [*DecodeError] stand the
+// races that could be read. [RacesService.WatchOpen] reports what changes in them.
+//
+// GET /api/v1/races/open:
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/races/open"}
 	return getList[Race](ctx, s.client, op, opts)
 }
 
-// Get returns one race (GET /api/v1/races/{raceId}; interface document,
-// section 4.8). The service answers with an array: its only entry is the race,
-// of several the one with that id. None is ErrNotFound.
+// Get returns the race with the given MainRaceID, open or finished. If there is
+// none, the error is ErrNotFound. Of a response with several races it is the one
+// with that id, and the others do not matter.
+//
+// GET /api/v1/races/{raceId}:
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
 func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (*Race, error) {
 	race, err := getEntry[Race](ctx, s.client, raceOperation(id), opts)
 	return race.value, err
 }
 
-// Registration enters a horse into a race (interface document, section 4.9).
-// All members are needed.
+// Registration is what [RacesService.Register] sends. All fields are required.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 type Registration struct {
 	Horse   HorseNumber
 	Race    RaceID  // the race's MainRaceID
 	UserKey UserKey // of the horse's owner
 }
 
-// RegistrationReceipt is the service's answer to a registration. The interface
-// document does not show its shape (section 4.9), so it is kept as it came. It
-// prints and logs without its body, which may echo keys.
+// RegistrationReceipt is the response to a registration. Its shape is
+// undocumented, so the body is kept as it came. Printing or logging a receipt omits the
+// body, which may echo keys.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 type RegistrationReceipt struct {
 	StatusCode int             // from 200 to 299
-	Body       json.RawMessage // nil: the answer was empty
+	Body       json.RawMessage // nil: the response was empty
 }
 
 func raceOperation(id RaceID) operation {
@@ -191,8 +205,8 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 	return err == nil && r.Has(horse), err
 }
 
-// entrants reads a race that says who is in it. What says that the horse is will
-// do; whether it is not, only a race that was read whole can say.
+// entrants reads a race whose participants are known. A race that was read in part
+// is enough to find the horse in it, but not to find it missing.
 func (s *RacesService) entrants(ctx context.Context, race RaceID, horse HorseNumber, opts []CallOption) (*Race, error) {
 	op := raceOperation(race)
 	if horse <= 0 {

@@ -11,12 +11,14 @@ import (
 	"strings"
 )
 
-// TournamentsService reads tournaments. Reach it as [Client.Tournaments]. How a
-// horse is registered in one is not shown in the interface document.
+// TournamentsService reads tournaments. It is [Client.Tournaments]. Registering a
+// horse in a tournament is undocumented.
 type TournamentsService struct{ client *Client }
 
-// Tournament is a tournament, open or finished (interface document, section
-// 2.5). The meaning of the numeric codes (turf, status) is not shown there.
+// Tournament is a tournament, open or finished. What the numbers in Turf and Status
+// mean is undocumented.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type Tournament struct {
 	ID                       TournamentID            `json:"_id,omitzero"`
 	Name                     string                  `json:"name"`
@@ -27,65 +29,74 @@ type Tournament struct {
 	RegistrationOpen         Timestamp               `json:"registration_open,omitzero"`
 	RegistrationDeadline     Timestamp               `json:"registration_deadline,omitzero"`
 	StartTime                Timestamp               `json:"start_time,omitzero"`
-	Length                   int                     `json:"length"` // unit not shown; a race's is in furlongs
+	Length                   int                     `json:"length"` // unit undocumented; a race's is in furlongs
 	Places                   int                     `json:"places"` // capacity
 	MinPlaces                int                     `json:"min_places"`
-	EntryFee                 BigInt                  `json:"entry_fee"`       // unit not shown; very large
-	Prizes                   []Number                `json:"prizes,omitzero"` // unit not shown
+	EntryFee                 BigInt                  `json:"entry_fee"`       // unit undocumented; very large
+	Prizes                   []Number                `json:"prizes,omitzero"` // unit undocumented
 	NoEquipment              bool                    `json:"no_equipment"`
-	MinLevel                 int                     `json:"min_level,omitzero"` // zero: not shown
-	MaxLevel                 int                     `json:"max_level,omitzero"` // zero: not shown
+	MinLevel                 int                     `json:"min_level,omitzero"` // zero: absent
+	MaxLevel                 int                     `json:"max_level,omitzero"` // zero: absent
 	MaxParticipantsPerWallet int                     `json:"max_participants_per_wallet"`
 	MinRaceCount             int                     `json:"min_race_count"`
 	MaxRaceCount             *int                    `json:"max_race_count"` // nil: no maximum
 	Type                     RaceType                `json:"type"`
-	Status                   int                     `json:"status"` // 2 on finished ones; others not shown
+	Status                   int                     `json:"status"` // 2 on finished ones; others are undocumented
 	Tier                     TierID                  `json:"tier"`
 	Stages                   []Stage                 `json:"stages,omitzero"`
-	Participants             []TournamentParticipant `json:"participants,omitzero"` // by ascending total, as far as seen
+	Participants             []TournamentParticipant `json:"participants,omitzero"` // seen in ascending order of Total
 	AdditionalPrizes         []AdditionalPrize       `json:"additional_prizes,omitzero"`
 }
 
-// Stage is a round of a tournament (interface document, section 2.5).
+// Stage is a round of a tournament.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type Stage struct {
 	RaceCount           int           `json:"race_count"`
 	StartTime           Timestamp     `json:"start_time,omitzero"`
 	MinutesBetweenRaces float64       `json:"minutes_between_races"`
 	Name                string        `json:"name"`
-	Results             []StageResult `json:"results,omitzero"` // by ascending total, as far as seen
-	Status              int           `json:"status"`           // meaning not shown; 2 in a finished tournament
+	Results             []StageResult `json:"results,omitzero"` // seen in ascending order of Total
+	Status              int           `json:"status"`           // meaning undocumented; 2 in a finished tournament
 	CurrentRound        int           `json:"current_round"`
 }
 
-// StageResult is what a horse reached in a stage (interface document, section 2.5).
+// StageResult is the result of a horse in a stage.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type StageResult struct {
 	Number     HorseNumber `json:"number"`
-	Total      float64     `json:"total,omitzero"` // meaning and unit not shown; zero: none
+	Total      float64     `json:"total,omitzero"` // meaning and unit undocumented; zero: none
 	MainRaceID RaceID      `json:"main_race_id"`   // as Race.MainRaceID
 }
 
-// TournamentParticipant is a horse in a tournament (interface document, section 2.5).
+// TournamentParticipant is a horse in a tournament.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type TournamentParticipant struct {
 	Number         HorseNumber `json:"number"`
-	DroppedAtIndex int         `json:"dropped_at_index"` // meaning not shown
-	Total          float64     `json:"total,omitzero"`   // meaning and unit not shown; zero: none
+	DroppedAtIndex int         `json:"dropped_at_index"` // meaning undocumented
+	Total          float64     `json:"total,omitzero"`   // meaning and unit undocumented; zero: none
 }
 
-// PrizeItem is an item among the additional prizes (interface document, section 2.5).
+// PrizeItem is an item among the additional prizes of a tournament.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type PrizeItem struct {
 	ID   string `json:"_id"`
 	Type string `json:"type"`
 }
 
-// AdditionalPrize is a prize beside the money. The interface document writes
-// the members as additional_token and additional_treasury_token, where "token"
-// stands for the game's currency (section 2.5): whatever the currency is called
-// on the wire is read into Token and TreasuryToken, and written back under the
-// name it was read with. A prize made by hand is written with the documented names.
+// AdditionalPrize is a prize beside the money. In the names additional_token and
+// additional_treasury_token, "token" stands for the game's currency: whatever it is
+// called in a response is read into Token and TreasuryToken, and written back under
+// the same name. A prize that was not read is written with the documented names.
+//
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type AdditionalPrize struct {
-	Token         BigInt      `json:"additional_token"`          // unit not shown; very large
-	TreasuryToken Number      `json:"additional_treasury_token"` // unit not shown
-	Sugar         Number      `json:"additional_sugar"`          // unit not shown
+	Token         BigInt      `json:"additional_token"`          // unit undocumented; very large
+	TreasuryToken Number      `json:"additional_treasury_token"` // unit undocumented
+	Sugar         Number      `json:"additional_sugar"`          // unit undocumented
 	Items         []PrizeItem `json:"additional_items,omitzero"`
 
 	read *prizeNames // nil: made by hand
@@ -103,8 +114,7 @@ const (
 	prizeItems     = "additional_items"
 )
 
-// Equal reports whether both prizes hold the same; the names they were read
-// with do not matter.
+// Equal reports whether both prizes hold the same values, under whatever names.
 func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 	return p.Token.Equal(other.Token) && p.TreasuryToken.Equal(other.TreasuryToken) &&
 		p.Sugar.Equal(other.Sugar) && slices.Equal(p.Items, other.Items)
@@ -184,18 +194,23 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// Open returns the open tournaments (GET /api/v1/tournaments/open; interface
-// document, section 4.11). The shape of the answer is not shown there: an
-// array or a single object is read. None being open is no error.
+// Open returns the open tournaments; none is no error. Beside a [*DecodeError] stand
+// those that could be read. The shape of the response is undocumented: an array or a
+// single tournament is read.
+//
+// GET /api/v1/tournaments/open:
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments
 func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/open", objectOrArray: true}
 	return getList[Tournament](ctx, s.client, op, opts)
 }
 
-// Get returns one tournament (GET /api/v1/tournaments/{tournamentId};
-// interface document, section 4.12). The shape of the answer is not shown
-// there: an object or an array is read, as by [RacesService.Get]. An empty answer
-// is ErrNotFound.
+// Get returns the tournament with the given id. If there is none, the error is
+// ErrNotFound. The shape of the response is undocumented: a tournament or an array is
+// read, and of several the one with that id.
+//
+// GET /api/v1/tournaments/{tournamentId}:
+// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, emptyIsNotFound: true, objectOrArray: true}
 	tournament, err := getEntry[Tournament](ctx, s.client, op, opts)

@@ -11,72 +11,67 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
-// HorseNumber identifies a horse (number in the interface document, section
-// 2.1). Valid numbers are positive; the zero value is refused before any
-// request is made.
+// HorseNumber identifies a horse: its number. Methods refuse one that is not positive
+// with ErrInvalidArgument before any request.
 type HorseNumber int64
 
-// RaceID identifies a race: main_race_id in the interface document, section
-// 2.4. Valid ids are positive; the zero value is refused before any request.
+// RaceID identifies a race: its main_race_id. Methods refuse one that is not positive
+// with ErrInvalidArgument before any request.
 type RaceID int64
 
-// TournamentID identifies a tournament: _id in the interface document, section
-// 2.5. The empty id is refused before any request.
+// TournamentID identifies a tournament: its _id. Methods refuse the empty one with
+// ErrInvalidArgument before any request.
 type TournamentID string
 
-// TierID is a tier as queries and tournaments carry it: a number. In a query
-// the zero value leaves the choice to the service, whose default is TierOmega.
+// TierID is a tier as a number, as in queries and tournaments. In a query the zero
+// value stands for the service's default, which is TierOmega, and no other tier.
 type TierID int
 
-// TierOmega is the only tier id whose meaning the interface document shows
-// (section 4.5). It is also what the service takes where none is given.
+// TierOmega is the only documented tier id, and the service's default.
 const TierOmega TierID = 5
 
-// TierName is a tier as horses and races carry it: a word. The interface
-// document does not list all of them; a name not seen there passes through.
+// TierName is a tier as a word, as in horses and races. Undocumented values pass through.
 type TierName string
 
-// The tier names that occur in the interface document, sections 2.1 to 2.4.
+// The documented tier names.
 const (
 	TierNameOmega TierName = "Omega"
 	TierNameBeta  TierName = "Beta"
 )
 
-// Gender of a horse. The interface document does not list all values; one not
-// seen there passes through.
+// Gender is the gender of a horse. Undocumented values pass through.
 type Gender string
 
-// GenderStallion is the gender that occurs in the interface document, section 2.1.
+// GenderStallion is the only documented gender.
 const GenderStallion Gender = "Stallion"
 
-// RaceType says, going by its names, which time wins a race or a tournament. A
-// value not seen in the interface document passes through.
+// RaceType is, by its names, which time wins a race or a tournament. Undocumented
+// values pass through.
 type RaceType string
 
-// The types that occur in the interface document: both for races (section 2.4),
-// the best time for tournaments (section 2.5).
+// The documented race types. Tournaments are documented with the first only.
 const (
 	RaceTypeBestTime  RaceType = "best_time"
 	RaceTypeWorstTime RaceType = "worst_time"
 )
 
-// RaceStatus is the state of a race. The interface document shows neither all
-// values nor the transitions (section 3); a value not seen there passes through.
+// RaceStatus is the state of a race. Undocumented values pass through; which states
+// follow which is undocumented too.
 type RaceStatus string
 
-// The race states that occur in the interface document, section 3.
+// The documented race states.
 const (
-	RaceStatusFinished   RaceStatus = ""            // carried by finished races
-	RaceStatusInProgress RaceStatus = "In progress" // carried by open races
+	RaceStatusFinished   RaceStatus = ""            // of finished races
+	RaceStatusInProgress RaceStatus = "In progress" // of open races
 )
 
-// Timestamp is an instant that travels as milliseconds since the Unix epoch.
-// It embeds a [time.Time] in UTC, so all of its methods are at hand. The zero
-// value stands for null and for a member that is absent.
+// Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It
+// embeds a [time.Time], which is in UTC when it was read. The zero value stands
+// for null and for an absent member.
 type Timestamp struct{ time.Time }
 
-// NewTimestamp returns t as a Timestamp: in UTC, cut to the millisecond that
-// the wire can carry. The zero time stays the zero Timestamp.
+// NewTimestamp returns t as a Timestamp: in UTC, truncated to the millisecond. The
+// zero time is the zero Timestamp.
 func NewTimestamp(t time.Time) Timestamp {
 	if t.IsZero() {
 		return Timestamp{}
@@ -88,8 +83,8 @@ func timestampOf(milliseconds int64) Timestamp {
 	return Timestamp{time.UnixMilli(milliseconds).UTC()}
 }
 
-// UnmarshalJSON reads an integer number of milliseconds, in any of the
-// notations that [BigInt] reads except a quoted one; null gives the zero value.
+// UnmarshalJSON reads an integer number of milliseconds, in any notation that
+// [BigInt] reads except a quoted one; null is the zero value. The years are 1 to 9999.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*t = Timestamp{}
@@ -127,16 +122,15 @@ func (t Timestamp) MarshalJSON() ([]byte, error) {
 // redacted stands where a key stood.
 const redacted = redact.Placeholder
 
-// UserKey is the key of a user, as the operations that act for one carry it
-// (interface document, section 5). Convert a string to it: UserKey("...").
+// UserKey is the key of a user, which some operations require. Convert a string:
+// UserKey("...").
 //
-// It reads from JSON and text like a string, but prints, logs and encodes to
-// both as "[redacted]"; string(key) is the way to its text. A request body
-// given to [Client.Do] may hold a UserKey; there the key itself is written.
+// A UserKey reads from JSON and text like a string, but prints, logs and encodes
+// as "[redacted]"; string(key) returns its text. Only a request body, one given to
+// [Client.Do] too, contains the key itself.
 //
-// Go itself looks past that in a few places: fmt in unexported fields and for
-// the misuses that go vet reports (%p, %w), encoding/json in the keys of a map,
-// and encoding/gob.
+// Some ways of Go bypass its methods: fmt in unexported fields and with the verbs
+// %p and %w, encoding/json in map keys, and encoding/gob.
 type UserKey string
 
 // String returns "[redacted]", or the empty string for an empty key.
