@@ -145,7 +145,7 @@ func (op operation) decode(body []byte, out any) error {
 		return op.wrongShape(want, body)
 	}
 	if err := unmarshal(body, out); err != nil {
-		if !op.documented() {
+		if !op.documented() || target.Kind() != reflect.Struct {
 			return op.explain(err, body)
 		}
 		target.SetZero()
