@@ -49,6 +49,7 @@ const (
 	cursorRaces       cursorKind = "r2" // Races.Results
 	cursorRacesV1     cursorKind = "r1" // Races.ResultsV1
 	cursorTournaments cursorKind = "t1" // Tournaments.Results
+	cursorFollow      cursorKind = "f2" // Races.Follow
 )
 
 // isPayload reports whether fields are a payload of the kind, in the one
@@ -58,6 +59,9 @@ func (k cursorKind) isPayload(tiers int, fields []string) bool {
 	case cursorRaces, cursorRacesV1, cursorTournaments:
 		positions, ok := readPositions(fields)
 		return ok && len(positions) == tiers && slices.Equal(writePositions(positions), fields)
+	case cursorFollow:
+		_, ok := parseFollowState(fields)
+		return ok
 	}
 	return false
 }

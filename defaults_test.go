@@ -82,7 +82,7 @@ func TestByDefaultFollowPollsTwiceAMinuteAndLooksBackAnHour(t *testing.T) {
 		defer cancel()
 		var came []horseracing.RaceID
 		fake.AddRaces(finished(1, -10*time.Minute)...)
-		for race, err := range fake.Client().Races.Follow(ctx, horseracing.FollowQuery{Since: time.Now().Add(-3 * time.Hour)}) {
+		for race, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-3 * time.Hour)}).All(ctx) {
 			if err != nil {
 				t.Fatal(err)
 			}

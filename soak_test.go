@@ -290,7 +290,7 @@ func TestLeavingAWalkEndsWhatIsInFlight(t *testing.T) {
 func TestFollowHoldsLittleOfALongPast(t *testing.T) {
 	c := connect(t, service, &http.Client{Transport: tripFunc(longListing)})
 	before, races := liveHeap(), 0
-	for race, err := range c.Races.Follow(t.Context(), horseracing.FollowQuery{Since: time.UnixMilli(1)}) {
+	for race, err := range c.Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1)}).All(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,9 +61,9 @@ func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o
 // after the last such error was handed out by a poll that read everything.
 func follow(ctx context.Context, client *horseracing.Client, s *store, w *walk, o options, stderr io.Writer) error {
 	fmt.Fprintln(stderr, "export: following new results, Ctrl-C stops")
-	for race, err := range client.Races.Follow(ctx, horseracing.FollowQuery{
+	for race, err := range client.Races.Follow(horseracing.FollowQuery{
 		Tier: w.tier, Since: w.newest.Add(-lookback), Interval: o.interval, Lookback: lookback,
-	}) {
+	}).All(ctx) {
 		switch {
 		case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden):
 			return err // a retry cannot help
