@@ -19,42 +19,49 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
-// Version is the version of this SDK, as its default User-Agent tells it.
+// Version is the SDK version sent in the default User-Agent.
 const Version = "0.1.0"
 
 // Client calls the service. Make one with [NewClient] and keep it: it holds
 // the connections, the rate limit and the retry budget. It is safe for
-// concurrent use. Its values print without the API key.
+// concurrent use. Printing a Client never reveals the API key.
 type Client struct {
-	Horses      *HorsesService      // interface document, sections 4.1 to 4.4
-	Races       *RacesService       // sections 4.5 to 4.9
-	Tournaments *TournamentsService // sections 4.10 to 4.12
-	Missions    *MissionsService    // section 4.13
+	Horses      *HorsesService      // horses, their missions, and the breeding offers
+	Races       *RacesService       // open and finished races, and registering for one
+	Tournaments *TournamentsService // open and finished tournaments
+	Missions    *MissionsService    // the catalogue of missions
 
-	base     *url.URL
-	header   func() http.Header // a new header for a request, the API key in it
-	secrets  redact.Keys
-	jar      http.CookieJar    // the caller's; nil: none
-	reads    http.RoundTripper // for GET
-	writes   http.RoundTripper // for everything else: a fresh connection each
-	retry    Retry
-	budget   *retryBudget
-	limiter  Limiter
-	logger   *slog.Logger
-	timeout  time.Duration // of one attempt
-	maxBytes int64
-	drift    *driftWatch // nil: nobody wants to know
+	base      *url.URL
+	header    func() http.Header // a new header for a request, the API key in it
+	secrets   redact.Keys
+	jar       http.CookieJar // the caller's; nil: none
+	transport *transport
+	send      http.RoundTripper // the transport, or what wraps it
+	retry     Retry
+	budget    *retryBudget
+	limiter   Limiter // nil: none
+	logger    *slog.Logger
+	timeout   time.Duration // of one attempt
+	maxBytes  int64
+	drift     *driftWatch // nil: there is no handler
 }
 
-// Limiter decides when a request may be sent: Wait returns when it may, or with
-// an error (the context's, when that ends first). Every attempt waits, retries
-// too. A *rate.Limiter of golang.org/x/time/rate is one.
+// Close closes the client's idle connections, except those of a Transport
+// given with [WithHTTPClient], which is its owner's to close. It is optional:
+// idle connections end by themselves after 90 seconds. Requests in flight are
+// not interrupted, and calls after Close work, on new connections. Close may be
+// called more than once.
+func (c *Client) Close() { c.transport.closeIdle() }
+
+// Limiter decides when a request may be sent: Wait returns nil when it may, or
+// an error, which ends the call. Every attempt waits, retries included. A
+// *rate.Limiter of golang.org/x/time/rate is one.
 type Limiter interface {
 	Wait(context.Context) error
 }
 
-// Option sets up a Client. Options are checked by [NewClient]; of several that
-// set the same the last one counts.
+// Option sets up a Client. Options are checked by [NewClient]. If options
+// conflict, the last one wins.
 type Option func(*config)
 
 type config struct {
@@ -67,6 +74,7 @@ type config struct {
 	maxBytes   int64
 	plainHTTP  bool
 	drift      func(context.Context, Drift)
+	wrappers   []func(http.RoundTripper) http.RoundTripper
 	problem    error // the first thing wrong with an option
 }
 
@@ -76,33 +84,52 @@ func (c *config) check(ok bool, option, rule string) {
 	}
 }
 
-// WithHTTPClient makes the client send as the given http.Client does, which is
-// never changed: its Transport, its Jar, and its Timeout for one attempt, where
-// that is shorter than [WithAttemptTimeout]'s, are used. Its CheckRedirect is
-// not, for no redirect is followed. The Transport is the place for a proxy, for
-// tracing and for mocks: every attempt passes through it.
+// WithHTTPClient uses client's Transport, Jar and Timeout; client is not
+// modified. The Timeout bounds one attempt, where it is shorter than
+// [WithAttemptTimeout]'s. CheckRedirect is ignored: redirects are never
+// followed. A nil client changes nothing.
 //
-// Of an *http.Transport a clone without keep-alives sends the registrations, for
-// on a stale connection their outcome can stay unknown. Any other RoundTripper,
-// one that wraps an *http.Transport included, is used as it is and had better
-// not repeat requests by itself.
+// The Transport is the place for a proxy and for mocks. To observe or change
+// requests, use [WithTransportWrapper] instead.
+//
+// If the Transport is an *http.Transport, registrations are sent through a
+// clone of it without keep-alives, because on a stale connection their outcome
+// can stay unknown. Any other RoundTripper sends them itself, and so does an
+// *http.Transport with a protocol registered for the base URL's scheme; it must
+// not repeat requests. Register protocols before calling NewClient.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) { c.httpClient = client }
 }
 
-// WithRetry sets how reads are retried; see [Retry]. Without it that is
+// WithTransportWrapper wraps the transport, for tracing, metrics or recording.
+// wrap is called once, by [NewClient]; every attempt of every call passes
+// through what it returns. The RoundTripper that it is given sends registrations
+// on connections of their own, as without a wrapper, and refuses to send one
+// attempt of a registration twice. A wrapper must pass on the request's
+// context, or a context made from it.
+//
+// Wrappers nest: each wraps those given before it. A nil wrap, or one that
+// returns nil, is ErrInvalidArgument.
+func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option {
+	return func(c *config) {
+		c.check(wrap != nil, "WithTransportWrapper", "the wrapper must not be nil")
+		c.wrappers = append(c.wrappers, wrap)
+	}
+}
+
+// WithRetry sets how reads are retried; see [Retry]. The default is
 // Retry{Max: 3}; Retry{} turns retries off.
 func WithRetry(r Retry) Option {
 	return func(c *config) {
-		c.check(r.Max >= 0 && r.MinWait >= 0 && r.MaxWait >= 0, "WithRetry", "nothing may be negative")
+		c.check(r.Max >= 0 && r.MinWait >= 0 && r.MaxWait >= 0, "WithRetry", "no member may be negative")
 		c.check(r.MaxWait == 0 || r.MinWait <= r.MaxWait, "WithRetry", "MinWait may not exceed MaxWait")
 		c.retry = r
 	}
 }
 
-// WithAttemptTimeout bounds one attempt, from connecting to the last byte of
-// the body. The default is 30 seconds. The time of a whole call, retries and
-// waits included, is bounded by its context.
+// WithAttemptTimeout limits the time of one attempt, from connecting to the
+// last byte of the response body. The default is 30 seconds. The context limits
+// the time of a whole call, retries and waits included.
 func WithAttemptTimeout(d time.Duration) Option {
 	return func(c *config) {
 		c.check(d > 0, "WithAttemptTimeout", "the time must be positive")
@@ -110,10 +137,12 @@ func WithAttemptTimeout(d time.Duration) Option {
 	}
 }
 
-// WithRateLimit allows so many requests per second, and bursts of so many at
-// once. Every attempt takes a token, retries too. The service's own limits are
-// not shown in the interface document (section 8). It sets the same as
-// [WithLimiter]; without either there is no limit.
+// WithRateLimit limits the client to perSecond requests per second, with bursts
+// of up to burst. Every attempt counts, retries included. The default is no
+// limit. The service's own limits are undocumented. WithRateLimit and
+// [WithLimiter] conflict.
+//
+// API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
 func WithRateLimit(perSecond float64, burst int) Option {
 	return func(c *config) {
 		c.check(perSecond > 0 && burst > 0, "WithRateLimit", "both numbers must be positive")
@@ -121,21 +150,21 @@ func WithRateLimit(perSecond float64, burst int) Option {
 	}
 }
 
-// WithLimiter uses the caller's own limiter, one that several clients or
-// several processes share, say. An error of it ends the call.
+// WithLimiter sets the limiter that every attempt waits for, such as one that
+// several clients or several processes share.
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }
 }
 
-// WithLogger logs every attempt at level Debug and every retry at level Warn:
-// operation, status, duration, never a header, a body or a key. Without it
-// nothing is logged.
+// WithLogger logs every attempt at level Debug and every retry at level Warn,
+// with operation, status and duration, and never with a header, a body or a
+// key. The default is to log nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.logger = l }
 }
 
-// WithUserAgent replaces the User-Agent header, which is "horseracing-go/" and
-// the [Version] by default.
+// WithUserAgent sets the User-Agent header. The default is "horseracing-go/"
+// followed by [Version].
 func WithUserAgent(agent string) Option {
 	return func(c *config) {
 		c.check(!hasControl(agent), "WithUserAgent", "control characters are not allowed")
@@ -143,28 +172,30 @@ func WithUserAgent(agent string) Option {
 	}
 }
 
-// WithMaxResponseBytes bounds an answer after decompression; the default is
-// 32 MiB. A larger one is ErrResponseTooLarge, and is not retried.
+// WithMaxResponseBytes limits the size of a response body after decompression.
+// The default is 32 MiB. A larger response is ErrResponseTooLarge and is not
+// retried.
 func WithMaxResponseBytes(n int64) Option {
 	return func(c *config) {
 		c.check(n > 0, "WithMaxResponseBytes", "the number must be positive")
-		c.maxBytes = min(n, math.MaxInt64-1) // one byte more is asked for, to see whether there is one
+		c.maxBytes = min(n, math.MaxInt64-1) // room for the one byte more that is read to notice
 	}
 }
 
-// WithPlainHTTP allows a base URL of http:// to a host that is not loopback.
-// Everyone on the way can then read the API key.
+// WithPlainHTTP allows an http:// base URL to a host that is not loopback.
+// Everyone on the network path can then read the API key.
 func WithPlainHTTP() Option {
 	return func(c *config) { c.plainHTTP = true }
 }
 
-// NewClient returns a client of the service at baseURL that sends apiKey.
+// NewClient returns a client for the service at baseURL that authenticates with
+// apiKey.
 //
-// The base URL is https://host, with a path in front of the operations'
-// paths where there is one. http:// is refused unless the host is loopback or
+// The base URL is https://host, with the path that comes before the operations'
+// paths, if there is one. http:// is refused unless the host is loopback or
 // [WithPlainHTTP] is given. User info, a query and a fragment are refused.
-// Nothing is sent: whether the service is there and takes the key shows in the
-// first call. Errors are ErrInvalidArgument.
+// NewClient sends nothing: the first call shows whether the service is there
+// and accepts the key. Every error is ErrInvalidArgument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	cfg := config{
 		retry:     Retry{Max: 3},
@@ -208,7 +239,13 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		own = *cfg.httpClient
 	}
 	c.jar = own.Jar
-	c.reads, c.writes = transports(own.Transport)
+	c.transport = newTransport(own.Transport, base.Scheme)
+	c.send = c.transport
+	for _, wrap := range cfg.wrappers {
+		if c.send = wrap(c.send); c.send == nil {
+			return nil, fmt.Errorf("horseracing: NewClient: %w: WithTransportWrapper: the wrapper returned nil", ErrInvalidArgument)
+		}
+	}
 	if own.Timeout > 0 {
 		c.timeout = min(c.timeout, own.Timeout)
 	}
@@ -219,7 +256,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// NewClientFromEnv is [NewClient] with the base URL and the API key from the
+// NewClientFromEnv calls [NewClient] with the base URL and the API key from the
 // environment variables HORSERACING_BASE_URL and HORSERACING_API_KEY.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	const urlVariable, keyVariable = "HORSERACING_BASE_URL", "HORSERACING_API_KEY"
@@ -231,29 +268,6 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	return NewClient(os.Getenv(urlVariable), os.Getenv(keyVariable), opts...)
 }
 
-// transports returns what reads and writes are sent through. Without a
-// transport of the caller's own it is Go's default one, with room for as many
-// idle connections to the one host as a concurrent crawl uses.
-func transports(own http.RoundTripper) (reads, writes http.RoundTripper) {
-	if own == nil {
-		own = http.DefaultTransport
-		if t, ok := own.(*http.Transport); ok {
-			t = t.Clone()
-			t.MaxIdleConnsPerHost = t.MaxIdleConns
-			own = t
-		}
-	}
-	t, ok := own.(*http.Transport)
-	if !ok {
-		return own, own
-	}
-	// On a kept-alive connection a write can meet an end of file that leaves
-	// open whether it arrived. A connection of its own does not have that.
-	fresh := t.Clone()
-	fresh.DisableKeepAlives = true
-	return t, fresh
-}
-
 func parseBaseURL(text string, plainHTTP bool) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -262,9 +276,9 @@ func parseBaseURL(text string, plainHTTP bool) (*url.URL, error) {
 	case err != nil: // its text repeats the URL, a password in it included
 		return nil, errors.New("the base URL is not a URL of the form https://host")
 	case u.User != nil:
-		return nil, errors.New("the base URL must not hold a user or password")
+		return nil, errors.New("the base URL must not contain a user or password")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(text, "#"):
-		return nil, errors.New("the base URL must not hold a query or fragment")
+		return nil, errors.New("the base URL must not contain a query or fragment")
 	case u.Hostname() == "" || u.Opaque != "":
 		return nil, errors.New("the base URL must be of the form https://host")
 	case u.Scheme != "https" && u.Scheme != "http":
@@ -273,7 +287,7 @@ func parseBaseURL(text string, plainHTTP bool) (*url.URL, error) {
 		return nil, fmt.Errorf("http:// to %s would send the API key in the clear: use https://, or allow it with WithPlainHTTP", clip(u.Hostname(), 100))
 	}
 	if hasDotSegment(u.Path) {
-		return nil, errors.New("the path of the base URL must not hold dot segments")
+		return nil, errors.New("the path of the base URL must not contain . or .. segments")
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/"), RawPath: strings.TrimRight(u.RawPath, "/")}, nil
 }
@@ -291,7 +305,7 @@ func checkAPIKey(key string) error {
 	case key == "":
 		return errors.New("the API key is empty")
 	case hasControl(key):
-		return errors.New("the API key holds a control character: was it read from a file, with the line's end?")
+		return errors.New("the API key contains a control character: was it read from a file together with the newline?")
 	case strings.TrimSpace(key) != key:
 		return errors.New("the API key begins or ends with a space")
 	}
@@ -302,8 +316,8 @@ func hasControl(s string) bool {
 	return strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// tokenBucket makes the context's error visible in the one of rate.Limiter,
-// which has a text of its own for a deadline that it would miss.
+// tokenBucket is a rate.Limiter whose errors are the context's: of a deadline
+// that it would miss, rate.Limiter says so in words of its own, at once.
 type tokenBucket struct{ *rate.Limiter }
 
 func (b tokenBucket) Wait(ctx context.Context) error {
@@ -311,5 +325,5 @@ func (b tokenBucket) Wait(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return fmt.Errorf("the next token comes too late: %w", context.DeadlineExceeded)
+	return fmt.Errorf("the rate limit allows the next request only after the deadline: %w", context.DeadlineExceeded)
 }

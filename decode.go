@@ -132,7 +132,7 @@ func (op operation) decode(body []byte, out any) error {
 		return op.undecodable("", 0, errors.New("it is empty"))
 	}
 	if op.emptyIsNotFound && isNothing(body) {
-		return op.notFound()
+		return ErrNotFound
 	}
 	if objects := countObjects(body); op.documented() && objects > manyObjects+len(body)/minObject {
 		return op.undecodable("", 0, fmt.Errorf("%d objects in %d bytes are not what is documented", objects, len(body)))
@@ -389,7 +389,7 @@ func shapeOf(body []byte) string {
 func (op operation) explain(err error, body []byte) *DecodeError {
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if looksLikeHTML(body) {
-			return op.undecodable("", 0, errors.New("expected JSON, got an HTML page, as gateways and login pages send"))
+			return op.undecodable("", 0, errHTMLPage)
 		}
 		return op.undecodable(string(syntactic.JSONPointer), syntactic.ByteOffset, fmt.Errorf("not valid JSON: %w", syntactic.Err))
 	}

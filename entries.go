@@ -71,7 +71,7 @@ func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOp
 		unreadable.err.ID = c.secrets.Text(op.idText())
 		return unreadable, unreadable.err
 	}
-	return listEntry[T]{}, op.notFound()
+	return listEntry[T]{}, c.notFound(op)
 }
 
 // getOne calls an operation whose response is an object.

@@ -15,21 +15,24 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
-// Sentinels for errors.Is. The interface document shows no error codes
-// (section 7), so those of a status are HTTP's own meaning of it.
+// Sentinels for errors.Is. The service's error codes are undocumented, so those of
+// a status have HTTP's meaning.
+//
+// API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#7-errors
 var (
 	ErrInvalidArgument  = errors.New("invalid argument")             // found before any request was made
 	ErrUnauthorized     = errors.New("unauthorized")                 // status 401
 	ErrForbidden        = errors.New("forbidden")                    // status 403
-	ErrNotFound         = errors.New("not found")                    // status 404, or an empty answer where one entry was asked for
+	ErrNotFound         = errors.New("not found")                    // status 404, or an empty response where one entry was requested
 	ErrRateLimited      = errors.New("rate limited")                 // status 429
 	ErrServer           = errors.New("server error")                 // status 500 and above
 	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
 	ErrResponseTooLarge = errors.New("response too large")           // beyond WithMaxResponseBytes
-	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have done so; see Register
-	ErrBodyIgnored      = errors.New("the request body was ignored") // an answer does not fit the question: something on the way drops or caches bodies
-	errTruncated        = errors.New("the answer was cut short")     // fewer bytes than promised
-	errAttemptTimeout   = errors.New("no whole answer within the attempt timeout")
+	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have done so; see Races.Settle
+	ErrBodyIgnored      = errors.New("the request body was ignored") // a page does not fit its request: something on the network path drops or caches bodies
+	errTruncated        = errors.New("the response was cut short")   // fewer bytes than announced
+	errAttemptTimeout   = errors.New("no complete response within the attempt timeout")
+	errHTMLPage         = errors.New("expected JSON, got an HTML page, as gateways and login pages send")
 )
 
 const (
@@ -39,31 +42,46 @@ const (
 	maxErrorText    = 1800     // of any error's text
 )
 
-// APIError is an answer of the service (or of something on the way to it)
-// that is a refusal or a failure, after all retries. errors.Is finds the
+// APIError is a response, of the service or of something on the network path to
+// it, that reports a refusal or a failure, after all retries. errors.Is finds the
 // sentinel of its status.
 //
-// The interface document does not show the shape of errors (section 7):
-// Message is taken from the usual members, and stays empty where there are none.
+// A successful response without the entry that was requested by id (null, or an
+// array without it) is an APIError too: its StatusCode is the response's own,
+// 200, and errors.Is finds ErrNotFound.
+//
+// The shape of errors is undocumented: Message is taken from the members that
+// services commonly use.
+//
+// API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#7-errors
 type APIError struct {
-	StatusCode int           // 2xx where a successful status carried an error object
+	StatusCode int           // 2xx if the response carried an error object, or not the entry
 	Method     string        // GET, POST, or what Do was called with
 	Route      string        // the path with its placeholders: /api/v1/races/{raceId}; of Do the path itself
-	Message    string        // the service's words, keys removed; empty: none were found
-	Header     http.Header   // keys removed
-	Body       []byte        // at most 64 KiB, keys removed
-	RetryAfter time.Duration // how long the service asks to wait, by its header Retry-After; zero: it did not say
-	Attempts   int           // attempts made, one that ended before anything was sent included
+	ID         string        // the horse, race or tournament that was requested, redacted; empty: none was requested by id
+	Message    string        // the service's words, redacted; empty: none were found
+	Header     http.Header   // redacted
+	Body       []byte        // at most 64 KiB, redacted
+	RetryAfter time.Duration // how long the service demands to wait, by its header Retry-After; zero: it does not say
+	Attempts   int           // including one that ended before anything was sent
 
-	proxied bool // an HTML answer to a GET with a body
+	absent  bool // a successful response without the entry
+	proxied bool // an HTML response to a GET with a body
 }
 
 // Error names the operation, the status, the service's words and, where that is known, what to do.
 func (e *APIError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: status %d", e.Method, e.Route, e.StatusCode)
+	b.WriteString(operationText(e.Method, e.Route, e.ID))
+	if e.absent {
+		b.WriteString(": not found")
+	}
+	fmt.Fprintf(&b, ": status %d", e.StatusCode)
 	if text := http.StatusText(e.StatusCode); text != "" {
 		b.WriteString(" " + text)
+	}
+	if e.absent {
+		b.WriteString(", but the response is without the entry")
 	}
 	if e.Message != "" {
 		b.WriteString(": " + clip(e.Message, maxErrorMessage))
@@ -80,9 +98,9 @@ func (e *APIError) Error() string {
 func (e *APIError) advice() string {
 	switch {
 	case isRedirect(e.StatusCode):
-		return "redirects are not followed, for the API key would go along: set the base URL to where the service is"
+		return "redirects are not followed, because they would take the API key along: set the base URL to where the service is"
 	case e.proxied:
-		return "the answer is an HTML page: a proxy on the way may refuse GET requests that carry a body; go round it"
+		return "a proxy on the network path may refuse GET requests that carry a body: bypass it"
 	case e.StatusCode == http.StatusUnauthorized:
 		return "check the API key"
 	case e.StatusCode == http.StatusForbidden:
@@ -90,14 +108,14 @@ func (e *APIError) advice() string {
 	case e.StatusCode == http.StatusNotFound && e.Method == http.MethodGet && !strings.Contains(e.Route, "{"):
 		return "is the base URL right?"
 	case e.RetryAfter > 0:
-		return fmt.Sprintf("wait %v before trying again", e.RetryAfter.Round(time.Millisecond))
+		return fmt.Sprintf("wait %v before the next request", e.RetryAfter.Round(time.Millisecond))
 	case e.StatusCode == http.StatusTooManyRequests:
-		return "slow down: WithRateLimit keeps a limit"
+		return "send fewer requests: WithRateLimit sets a limit"
 	}
 	return ""
 }
 
-// Is makes errors.Is find the sentinel of the status.
+// Is reports whether target is the sentinel of the status.
 func (e *APIError) Is(target error) bool {
 	switch target {
 	case ErrUnauthorized:
@@ -105,7 +123,7 @@ func (e *APIError) Is(target error) bool {
 	case ErrForbidden:
 		return e.StatusCode == http.StatusForbidden
 	case ErrNotFound:
-		return e.StatusCode == http.StatusNotFound
+		return e.StatusCode == http.StatusNotFound || e.absent
 	case ErrRateLimited:
 		return e.StatusCode == http.StatusTooManyRequests
 	case ErrServer:
@@ -139,19 +157,15 @@ type DecodeError struct {
 
 // Error names the operation, the place and what is wrong there.
 func (e *DecodeError) Error() string {
-	path := e.Route
-	before, _, byID := strings.Cut(e.Route, "{")
-	if byID = byID && e.ID != ""; byID {
-		path = before + clip(url.PathEscape(e.ID), 200)
-	}
-	if !byID && e.ID != "" {
-		return errorText(fmt.Sprintf("%s %s: cannot read %s", e.Method, path, e.problem()))
+	operation := operationText(e.Method, e.Route, e.ID)
+	if e.ID != "" && !strings.Contains(e.Route, "{") {
+		return errorText(fmt.Sprintf("%s: cannot read %s", operation, e.problem()))
 	}
 	at := ""
 	if e.Field != "" {
 		at = " at " + clip(e.Field, 200)
 	}
-	return errorText(fmt.Sprintf("%s %s: cannot read the response%s: %v", e.Method, path, at, e.Err))
+	return errorText(fmt.Sprintf("%s: cannot read the response%s: %v", operation, at, e.Err))
 }
 
 // problem describes an entry of a list.
@@ -178,15 +192,16 @@ func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// TransportError is a call that brought no whole answer, after all retries: no
-// connection, a broken one, an answer that was cut short or is too large, a
-// timeout, a context that ended. errors.Is finds the cause: context.Canceled
-// say, ErrResponseTooLarge, or context.DeadlineExceeded both for the call's
+// TransportError is a call without a complete response, after all retries: no
+// connection, a broken one, a response that was cut short or is too large, a
+// timeout, a context that ended. errors.Is finds the cause: context.Canceled,
+// ErrResponseTooLarge, or context.DeadlineExceeded, which stands for the call's
 // context and for an attempt that took longer than [WithAttemptTimeout] allows.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders; of Do the path itself
-	Attempts int    // attempts made, one that ended before anything was sent included
+	ID       string // the horse, race or tournament that was requested, redacted; empty: none was requested by id
+	Attempts int    // including one that ended before anything was sent
 	Err      error  // of the last attempt
 }
 
@@ -196,14 +211,20 @@ func (e *TransportError) Error() string {
 	if e.Attempts > 1 {
 		after = fmt.Sprintf(" (after %d attempts)", e.Attempts)
 	}
-	advice := ""
-	if speaksNoTLS(e.Err) {
-		advice = "; the server does not speak TLS: is the base URL to begin with http://?"
-	}
-	return errorText(fmt.Sprintf("%s %s: %v%s%s", e.Method, e.Route, e.Err, after, advice))
+	return errorText(fmt.Sprintf("%s: %v%s%s", operationText(e.Method, e.Route, e.ID), e.Err, after, e.advice()))
 }
 
-// speaksNoTLS reports whether a handshake was answered by something else.
+func (e *TransportError) advice() string {
+	switch {
+	case speaksNoTLS(e.Err):
+		return "; the server does not speak TLS: should the base URL begin with http://?"
+	case errors.Is(e.Err, errAttemptTimeout):
+		return "; WithAttemptTimeout sets how long an attempt may take"
+	}
+	return ""
+}
+
+// speaksNoTLS reports whether the other side of a handshake does not speak TLS.
 func speaksNoTLS(err error) bool {
 	_, plain := errors.AsType[tls.RecordHeaderError](err)
 	return plain
@@ -239,6 +260,16 @@ func (e *outcomeUnknown) Error() string {
 }
 
 func (e *outcomeUnknown) Unwrap() []error { return []error{ErrOutcomeUnknown, e.err} }
+
+// operationText names an operation, with the id in place of its placeholder:
+// GET /api/v1/horses/311.
+func operationText(method, route, id string) string {
+	if before, _, byID := strings.Cut(route, "{"); byID && id != "" {
+		escaped := strings.ReplaceAll(url.PathEscape(id), url.PathEscape(redact.Placeholder), redact.Placeholder)
+		route = before + clip(escaped, 200)
+	}
+	return method + " " + route
+}
 
 // errorText bounds a text that may hold foreign words.
 func errorText(text string) string { return clip(redact.Visible(text), maxErrorText) }

@@ -148,14 +148,14 @@ func ExampleAPIError() {
 	if errors.As(err, &answer) {
 		fmt.Println("status:", answer.StatusCode)
 		fmt.Println("the service says:", answer.Message)
-		fmt.Println("try again in:", answer.RetryAfter)
+		fmt.Println("wait:", answer.RetryAfter)
 	}
 	fmt.Println(err)
 	// Output:
 	// status: 503
 	// the service says: closed for maintenance
-	// try again in: 2m0s
-	// GET /api/v1/races/open: status 503 Service Unavailable: closed for maintenance; wait 2m0s before trying again
+	// wait: 2m0s
+	// GET /api/v1/races/open: status 503 Service Unavailable: closed for maintenance; wait 2m0s before the next request
 }
 
 // An operation that the SDK has no method for: say the service has gained one

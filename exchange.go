@@ -10,11 +10,10 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
-	"net/http/httptrace"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -22,40 +21,45 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
-// exchange is one call: its attempts, and what came of the last one. It is the
-// RoundTripper below go-retryablehttp, which sees nothing of an answer but an
-// empty body: the answer is read whole within the attempt, so that a body that
-// drips, is cut or is too large falls under the same rules as a connection.
+// exchange is one call, from its first attempt to its error. It is the
+// RoundTripper below go-retryablehttp, which sees nothing of a response but an
+// empty body: a response is read and decoded within the attempt, so that a body
+// that drips, is cut or is too large falls under the same rules as a connection.
 type exchange struct {
 	client  *Client
 	op      operation
+	out     any // what the response is decoded into; nil: nothing
 	config  callConfig
 	secrets redact.Keys
 
 	attempts int
-	answer   *answer // of the last attempt; nil: none
-	err      error   // of the last attempt
-	unsent   bool    // the last attempt certainly sent nothing
+	response *rawResponse // of the last attempt; nil: none
+	err      error        // of the last attempt
+	unsent   bool         // the last attempt certainly sent nothing
+	damaged  int          // attempts whose response was damaged
+	waiting  bool         // for the next attempt
 	wait     time.Duration
 
 	loop  retryablehttp.Client
 	inner http.Client // below the loop
 }
 
-// answer is an HTTP response that was read.
-type answer struct {
+// rawResponse is a response that was read, not decoded.
+type rawResponse struct {
 	status int
 	header http.Header
 	body   []byte
 	cut    bool // of a failure: there was more
 }
 
-// text returns the body in UTF-8, as far as its encoding is known.
-func (a *answer) text() string { return redact.Decode(a.body, a.header.Get("Content-Type")) }
+func (r *rawResponse) isSuccess() bool { return r.status >= 200 && r.status <= 299 }
 
-// send sends the request until an attempt is final. go-retryablehttp runs the
-// loop; every decision is taken here: it logs nothing, sees no body and no
-// Location, and has no idle connections to close.
+// text returns the body in UTF-8, as far as its encoding is known.
+func (r *rawResponse) text() string { return redact.Decode(r.body, r.header.Get("Content-Type")) }
+
+// send sends the request until an attempt is final, and returns the error of the
+// call. go-retryablehttp runs the loop; every decision is taken here: it logs
+// nothing, sees no body and no Location, and has no idle connections to close.
 func (x *exchange) send(req *retryablehttp.Request) error {
 	x.inner = http.Client{Transport: x, Jar: x.client.jar}
 	x.loop = retryablehttp.Client{
@@ -66,33 +70,19 @@ func (x *exchange) send(req *retryablehttp.Request) error {
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 	_, err := x.loop.Do(req)
-	ended := req.Context().Err()
-	switch {
-	case x.answer != nil && err == nil && ended != nil && x.isRetryable():
-		x.err = fmt.Errorf("%w after status %d", ended, x.answer.status)
-	case x.answer != nil && err == nil:
-		if !isTransient(x.answer.status) {
-			x.client.budget.earn(x.attempts)
-		}
-		return nil
-	case x.answer != nil:
-		x.err = fmt.Errorf("%w while waiting to try again after status %d", err, x.answer.status)
-	case x.err == nil: // refused before it came to an attempt
-		x.err = err
-	case ended != nil && !errors.Is(x.err, ended):
-		x.err = fmt.Errorf("%w while waiting to try again after: %w", ended, x.err)
-	}
-	return &TransportError{Method: x.op.method, Route: x.op.route, Attempts: x.attempts, Err: x.secrets.Error(x.err)}
+	return x.markOutcome(x.verdict(err, req.Context().Err()))
 }
 
 // RoundTrip makes one attempt.
 func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	x.attempts++
-	x.answer, x.err, x.unsent = nil, nil, false
+	x.response, x.err, x.unsent, x.waiting = nil, nil, false, false
 	started := time.Now()
 	resp, err := x.attempt(req)
-	x.err = err
-	x.log(req.Context(), started, err)
+	if x.err = err; err == nil && x.response.isSuccess() {
+		x.err = x.decode()
+	}
+	x.log(req.Context(), started)
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +95,7 @@ func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// attempt sends the request once, and reads the response.
 func (x *exchange) attempt(req *http.Request) (*http.Response, error) {
 	c := x.client
 	x.unsent = true
@@ -116,46 +107,34 @@ func (x *exchange) attempt(req *http.Request) (*http.Response, error) {
 			return nil, &limiterError{err}
 		}
 	}
+	x.unsent = false
 	ctx, cancel := context.WithTimeoutCause(req.Context(), c.timeout, errAttemptTimeout)
 	defer cancel()
-	transport, unsent := c.reads, func() bool { return false }
+	sent := ctx
+	var w *write // nil: a read
 	if !x.op.isRead() {
-		transport = c.writes
-		ctx, unsent = traced(ctx)
+		w = new(write)
+		sent = w.context(ctx)
 	}
-	resp, err := transport.RoundTrip(req.WithContext(ctx))
+	resp, err := c.send.RoundTrip(req.WithContext(sent))
 	if err == nil && resp == nil {
-		err = errors.New("the RoundTripper returned neither an answer nor an error")
+		err = errors.New("the RoundTripper returned neither a response nor an error")
 	}
 	if err != nil {
-		x.unsent = unsent()
-		return nil, timeoutOr(ctx, err)
+		x.unsent = w != nil && w.isUnsent()
+		return nil, orContext(ctx, err)
 	}
-	x.unsent = false
-	if resp.Body == nil { // not every RoundTripper gives one
+	if resp.Body == nil { // not every RoundTripper sets one
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
-	x.answer, err = c.readAnswer(resp)
-	return resp, timeoutOr(ctx, err)
+	x.response, err = c.readResponse(resp)
+	return resp, orContext(ctx, err)
 }
 
-// traced returns a context to send a request with, and a function that tells
-// afterwards whether it certainly was not sent, for want of a connection. A
-// RoundTripper of the caller's own may trace nothing at all: so that a
-// connection was asked for must have been seen as well.
-func traced(ctx context.Context) (context.Context, func() bool) {
-	var asked, got atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { asked.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) { got.Store(true) },
-	})
-	return ctx, func() bool { return asked.Load() && !got.Load() }
-}
-
-// timeoutOr tells an attempt that ran out of its own time from a call whose
-// context ended, and both from the rest.
-func timeoutOr(ctx context.Context, err error) error {
+// orContext adds to an error that the attempt ran out of time, or that the
+// call's context ended, where that is the cause.
+func orContext(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -168,22 +147,22 @@ func timeoutOr(ctx context.Context, err error) error {
 	return err
 }
 
-// readAnswer reads a body whole. Of a failure the status is what matters: the
-// beginning of its body will do, even where the rest cannot be read.
-func (c *Client) readAnswer(resp *http.Response) (*answer, error) {
+// readResponse reads a response whole. Of a failure the status is what matters:
+// the beginning of its body will do, even where the rest cannot be read.
+func (c *Client) readResponse(resp *http.Response) (*rawResponse, error) {
+	r := &rawResponse{status: resp.StatusCode, header: resp.Header}
 	limit := c.maxBytes
-	failed := resp.StatusCode < 200 || resp.StatusCode > 299
-	if failed {
+	if !r.isSuccess() {
 		limit = min(limit, maxFailureBody)
 	} else if resp.ContentLength > limit {
 		return nil, fmt.Errorf("%w: %d bytes, and the limit is %d (WithMaxResponseBytes)", ErrResponseTooLarge, resp.ContentLength, limit)
 	}
 	body, err := readUpTo(resp.Body, limit+1, resp.ContentLength)
-	a := &answer{status: resp.StatusCode, header: resp.Header, body: body}
-	tooLarge := int64(len(a.body)) > limit
+	r.body = body[:min(int64(len(body)), limit)]
+	tooLarge := int64(len(body)) > limit
 	switch {
-	case failed:
-		a.body, a.cut = a.body[:min(int64(len(a.body)), limit)], tooLarge || err != nil
+	case !r.isSuccess():
+		r.cut = tooLarge || err != nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fmt.Errorf("%w: %w", errTruncated, io.ErrUnexpectedEOF)
 	case err != nil:
@@ -191,13 +170,13 @@ func (c *Client) readAnswer(resp *http.Response) (*answer, error) {
 	case tooLarge:
 		return nil, fmt.Errorf("%w: more than %d bytes (WithMaxResponseBytes)", ErrResponseTooLarge, limit)
 	}
-	return a, nil
+	return r, nil
 }
 
-// readUpTo reads to the end, but no more than limit bytes. What is promised
-// saves growing; it is no reason to take a lot of memory before it comes.
-func readUpTo(r io.Reader, limit, promised int64) ([]byte, error) {
-	body := make([]byte, 0, min(max(promised, 0), 1<<20)+1) // one more, to meet the end
+// readUpTo reads to the end, but no more than limit bytes. The announced length
+// saves growing; it is no reason to take a lot of memory before the bytes come.
+func readUpTo(r io.Reader, limit, announced int64) ([]byte, error) {
+	body := make([]byte, 0, min(max(announced, 0), 1<<20)+1) // one more, to meet the end
 	for int64(len(body)) < limit {
 		if len(body) == cap(body) {
 			body = slices.Grow(body, max(bytes.MinRead, len(body)))
@@ -214,35 +193,72 @@ func readUpTo(r io.Reader, limit, promised int64) ([]byte, error) {
 	return body, nil
 }
 
-// shouldRetry decides whether the last attempt is to be followed by another, and how
-// long to wait before it.
+// decode decodes the body of a successful response.
+func (x *exchange) decode() error {
+	body := x.response.body
+	var err error
+	if x.out != nil && (len(body) > 0 || x.op.isRead()) {
+		err = x.op.decode(body, x.out)
+	}
+	if isDamaged(err) {
+		x.damaged++
+	}
+	if err == nil && !mayDeclareError(body) {
+		return nil
+	}
+	if words, declared := errorWords([]byte(x.response.text()), false); declared || err != nil && words != "" {
+		return x.apiError()
+	}
+	if errors.Is(err, ErrNotFound) {
+		absent := x.client.notFound(x.op)
+		absent.StatusCode, absent.Header, absent.Attempts = x.response.status, x.secrets.Header(x.response.header), x.attempts
+		return absent
+	}
+	redactDecodeErrors(err, x.secrets)
+	return err
+}
+
+// notFound returns the error of a successful response without the entry that was
+// requested.
+func (c *Client) notFound(op operation) *APIError {
+	return &APIError{StatusCode: http.StatusOK, Method: op.method, Route: op.route, ID: c.secrets.Text(op.idText()), absent: true}
+}
+
+// shouldRetry decides whether another attempt follows the last one, and how long
+// to wait before it.
 func (x *exchange) shouldRetry(ctx context.Context) bool {
 	policy := x.client.retry
 	if ctx.Err() != nil || x.attempts > policy.Max || !x.isRetryable() {
 		return false
 	}
-	x.wait = policy.wait(x.attempts - 1)
-	if x.answer != nil {
-		asked := retryAfter(x.answer.header, time.Now())
-		if asked > policy.MaxWait {
+	x.wait = policy.backoff(x.attempts - 1)
+	if x.response != nil {
+		demanded := retryAfter(x.response.header)
+		if demanded > policy.MaxWait {
 			return false
 		}
-		x.wait = max(x.wait, asked)
+		if demanded > 0 {
+			x.wait = policy.backoffAfter(demanded, x.attempts-1)
+		}
 	}
 	if !x.client.budget.spend() {
 		return false
 	}
 	if log := x.client.logger; log != nil {
-		log.LogAttrs(ctx, slog.LevelWarn, "horseracing: trying again", slog.String("operation", x.op.String()),
+		log.LogAttrs(ctx, slog.LevelWarn, "horseracing: retry", slog.String("operation", x.operation()),
 			slog.Int("attempt", x.attempts), slog.Duration("wait", x.wait))
 	}
+	x.waiting = true
 	return true
 }
 
-// isRetryable reports whether sending again can help, and is safe.
+// isRetryable reports whether a retry can help, and is safe.
 func (x *exchange) isRetryable() bool {
-	if x.answer != nil {
-		return isTransient(x.answer.status) && (x.op.isRead() || x.answer.status == http.StatusTooManyRequests)
+	switch {
+	case x.response != nil && x.err != nil: // it cannot be decoded
+		return x.op.isRead() && isDamaged(x.err) && x.damaged == 1
+	case x.response != nil:
+		return isTransient(x.response.status) && (x.op.isRead() || x.response.status == http.StatusTooManyRequests)
 	}
 	var limited *limiterError
 	var untrusted *tls.CertificateVerificationError
@@ -252,7 +268,7 @@ func (x *exchange) isRetryable() bool {
 	return x.op.isRead() || x.unsent
 }
 
-// isTransient reports whether a failure of that status may be over soon.
+// isTransient reports whether a failure with that status may be over soon.
 func isTransient(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
@@ -262,9 +278,17 @@ func isTransient(status int) bool {
 	return false
 }
 
-// retryAfter reads a Retry-After header, in seconds or as a date; zero where
-// there is none that can be read.
-func retryAfter(header http.Header, now time.Time) time.Duration {
+// isDamaged reports whether a response with a successful status is an HTML page
+// or cut short: the next one is likely to be whole.
+func isDamaged(err error) bool {
+	d, ok := errors.AsType[*DecodeError](err)
+	return ok && (errors.Is(d.Err, errHTMLPage) || errors.Is(d.Err, io.ErrUnexpectedEOF))
+}
+
+// retryAfter reads a Retry-After header, in seconds or as a date; zero: there is
+// none that can be read. A date is compared with the response's own Date, where
+// it has one: this machine's clock may be wrong.
+func retryAfter(header http.Header) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		const most = int64(math.MaxInt64 / time.Second)
@@ -274,55 +298,137 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 		}
 		return time.Duration(seconds) * time.Second
 	}
-	if date, err := http.ParseTime(text); err == nil {
-		return max(0, date.Sub(now)) // Sub saturates
+	until, err := http.ParseTime(text)
+	if err != nil {
+		return 0
 	}
-	return 0
+	now, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return max(0, until.Sub(now)) // Sub saturates
 }
 
-// markOutcome marks the error of a write whose outcome stays open: of every one but
-// a refusal and what certainly was not sent.
+// verdict returns the error of the call after its last attempt. The loop's own
+// error matters only where no attempt was made; ended is the context's error.
+func (x *exchange) verdict(loop, ended error) error {
+	r := x.response
+	cause := x.err
+	switch {
+	case x.attempts == 0:
+		cause = loop
+	case x.waiting && r != nil && x.err == nil:
+		cause = fmt.Errorf("%w while waiting to retry after status %d", ended, r.status)
+	case x.waiting:
+		cause = fmt.Errorf("%w while waiting to retry after: %w", ended, x.err)
+	case r != nil && x.err == nil && ended != nil && x.isRetryable():
+		cause = fmt.Errorf("%w after status %d", ended, r.status)
+	case r == nil && ended != nil && x.isRetryable() && !errors.Is(x.err, ended):
+		cause = fmt.Errorf("%w after: %w", ended, x.err)
+	case r != nil && !r.isSuccess():
+		if !isTransient(r.status) {
+			x.client.budget.earn(x.attempts - 1)
+		}
+		return x.apiError()
+	case r != nil:
+		if !isDamaged(x.err) {
+			x.client.budget.earn(x.attempts - 1)
+		}
+		return x.err
+	}
+	return &TransportError{
+		Method: x.op.method, Route: x.op.route, ID: x.id(), Attempts: x.attempts, Err: x.secrets.Error(cause),
+	}
+}
+
+// apiError returns the error that the response is.
+func (x *exchange) apiError() *APIError {
+	r := x.response
+	body := []byte(r.text())
+	text := x.secrets.Beginning(string(body), maxErrorBody, r.cut)
+	e := &APIError{
+		StatusCode: r.status, Method: x.op.method, Route: x.op.route, ID: x.id(),
+		Header: x.secrets.Header(r.header), Body: []byte(text),
+		RetryAfter: retryAfter(r.header), Attempts: x.attempts,
+	}
+	words, _ := errorWords(body, true)
+	switch {
+	case isRedirect(r.status):
+		e.Message = "to " + clip(x.secrets.Text(origin(x.client.base, r.header.Get("Location"))), 200)
+	case words != "":
+		e.Message = x.secrets.Beginning(redact.Visible(words), maxErrorBody, false)
+	case looksLikeHTML(body), strings.HasPrefix(strings.TrimSpace(text), "<") && strings.HasPrefix(r.header.Get("Content-Type"), "text/html"):
+		e.Message = "an HTML page"
+		e.proxied = x.op.isRead() && x.op.body != nil &&
+			(r.status == http.StatusBadRequest || r.status == http.StatusForbidden || r.status == http.StatusLengthRequired)
+	default:
+		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		e.Message = clip(redact.Visible(line), 200)
+	}
+	return e
+}
+
+// origin returns the scheme and host that a Location names, and no more: its
+// path and query may hold anything.
+func origin(base *url.URL, location string) string {
+	target, err := base.Parse(location)
+	if err != nil || location == "" {
+		return "an unreadable location"
+	}
+	return redact.Visible(target.Scheme + "://" + target.Host)
+}
+
+// markOutcome marks the error of a write whose outcome is unknown: every one
+// except a refusal, and except what certainly was not sent.
 func (x *exchange) markOutcome(err error) error {
-	refused := x.answer != nil && x.answer.status >= 400 && x.answer.status <= 499 && x.answer.status != http.StatusRequestTimeout
-	unsent := x.attempts == 0 || x.answer == nil && x.unsent
-	if x.op.isRead() || refused || unsent {
+	r := x.response
+	refused := r != nil && r.status >= 400 && r.status <= 499 && r.status != http.StatusRequestTimeout
+	unsent := x.attempts == 0 || r == nil && x.unsent
+	if err == nil || x.op.isRead() || refused || unsent {
 		return err
 	}
 	return &outcomeUnknown{err, x.op.hint}
 }
 
-// response returns the last answer as the caller may see it.
-func (x *exchange) response(err error) Response {
-	r := Response{Attempts: x.attempts}
-	if a := x.answer; a != nil {
-		r.StatusCode, r.Header, r.Body = a.status, x.secrets.Header(a.header), slices.Clone(a.body)
+// captured returns the last response as the caller may see it.
+func (x *exchange) captured(err error) Response {
+	c := Response{Attempts: x.attempts}
+	if r := x.response; r != nil {
+		c.StatusCode, c.Header, c.Body = r.status, x.secrets.Header(r.header), slices.Clone(r.body)
 		if err != nil {
-			r.Body = []byte(x.secrets.Beginning(a.text(), math.MaxInt, a.cut))
+			c.Body = []byte(x.secrets.Beginning(r.text(), math.MaxInt, r.cut))
 		}
 	}
-	return r
+	return c
 }
 
-// limiterError is an error of the Limiter, which no retry helps against.
+// id returns the id that was requested, redacted.
+func (x *exchange) id() string { return x.secrets.Text(x.op.idText()) }
+
+// operation returns the operation with the id that was requested, redacted.
+func (x *exchange) operation() string { return operationText(x.op.method, x.op.route, x.id()) }
+
+// limiterError is an error of the Limiter. A retry does not help against it.
 type limiterError struct{ err error }
 
 func (e *limiterError) Error() string { return "waiting for the limiter: " + e.err.Error() }
 
 func (e *limiterError) Unwrap() error { return e.err }
 
-// log reports an attempt.
-func (x *exchange) log(ctx context.Context, started time.Time, err error) {
+// log logs an attempt.
+func (x *exchange) log(ctx context.Context, started time.Time) {
 	log := x.client.logger
 	if log == nil || !log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("operation", x.op.String()), slog.Int("attempt", x.attempts), slog.Duration("duration", time.Since(started)),
+		slog.String("operation", x.operation()), slog.Int("attempt", x.attempts), slog.Duration("duration", time.Since(started)),
 	}
-	if err != nil {
-		attrs = append(attrs, slog.String("error", errorText(x.secrets.Text(err.Error()))))
-	} else {
-		attrs = append(attrs, slog.Int("status", x.answer.status))
+	if x.response != nil {
+		attrs = append(attrs, slog.Int("status", x.response.status))
+	}
+	if x.err != nil {
+		attrs = append(attrs, slog.String("error", errorText(x.secrets.Text(x.err.Error()))))
 	}
 	log.LogAttrs(ctx, slog.LevelDebug, "horseracing: attempt", attrs...)
 }

@@ -73,8 +73,8 @@ func TestTheTargetOfARedirectIsNamedByItsOriginAlone(t *testing.T) {
 		"//new.test/a":                   "to https://new.test;",
 		"/moved":                         "to https://game.test;",
 		"http://new.test:8080/":          "to http://new.test:8080;",
-		"https://%zz/" + appKey:          "to a place that cannot be read;",
-		"":                               "to a place that cannot be read;",
+		"https://%zz/" + appKey:          "to an unreadable location;",
+		"":                               "to an unreadable location;",
 		"https://[::1]:99999999/x":       "to https://[::1]:99999999;",
 	} {
 		for _, status := range redirects {

@@ -1,24 +1,29 @@
 package horseracing
 
 import (
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
 )
 
-// Retry says how reads are retried: after connection failures and the statuses
-// 408, 429, 500, 502, 503 and 504, with full jitter between attempts.
+// Retry sets how reads are retried: after connection failures, after the
+// statuses 408, 429, 500, 502, 503 and 504, and once after a response with
+// status 200 that is an HTML page or cut short. Waits between attempts are
+// random.
 //
-// A Retry-After is honoured up to MaxWait; where the service asks for longer,
-// the call returns at once with [APIError].RetryAfter set. Whatever is set
-// here, a client-wide budget keeps retries from multiplying the load of an
-// outage, and the context ends a wait at once. Not tried again is what asking
-// again cannot mend: an answer that is too large or cannot be read, a server
-// without TLS or with a certificate that is not trusted, an error of the Limiter.
+// A Retry-After is honored up to MaxWait. If the service demands a longer wait,
+// the call returns at once, with [APIError].RetryAfter set. A budget that all
+// calls of a client share keeps retries from multiplying the load of an outage,
+// and the end of the context ends a wait at once.
+//
+// These are not retried, because a retry cannot help: a response that is too
+// large or that cannot be decoded, a server without TLS or with an untrusted
+// certificate, and an error of the [Limiter].
 type Retry struct {
 	Max     int           // retries after the first attempt; zero: none
-	MinWait time.Duration // the first wait is random up to this, the next up to twice this, and so on; zero: 200 ms
-	MaxWait time.Duration // no wait is longer; zero: 15 s, or MinWait where that is longer
+	MinWait time.Duration // the first wait is random up to this, the second up to twice this, and so on; zero: 200 ms
+	MaxWait time.Duration // the longest wait, and the longest Retry-After, to which up to a tenth is added; zero: 15 s, or MinWait if that is longer
 }
 
 func (r Retry) withDefaults() Retry {
@@ -31,19 +36,30 @@ func (r Retry) withDefaults() Retry {
 	return r
 }
 
-// wait returns a random time up to MinWait * 2^retries, at most MaxWait.
-func (r Retry) wait(retries int) time.Duration {
-	ceiling := r.MaxWait
-	if retries < 62 && r.MinWait <= r.MaxWait>>retries {
-		ceiling = r.MinWait << retries
-	}
-	return rand.N(max(ceiling, 1))
+// backoff returns a random wait up to MinWait * 2^retries, at most MaxWait.
+func (r Retry) backoff(retries int) time.Duration {
+	return rand.N(max(r.ceiling(retries), 1))
 }
 
-// retryBudget is a bucket of tokens that all calls of a client share. A retry
-// costs some, one that succeeds gives them back, and a success at once earns
-// one: faults at random leave enough, and in an outage the load soon falls to
-// one attempt a call.
+// backoffAfter returns how long to wait where the service demands a wait: no
+// less than that, and a random time more, so that clients which were refused
+// together do not come back together.
+func (r Retry) backoffAfter(demanded time.Duration, retries int) time.Duration {
+	jitter := rand.N(max(r.ceiling(retries), demanded/10, 1))
+	return demanded + min(jitter, math.MaxInt64-demanded)
+}
+
+func (r Retry) ceiling(retries int) time.Duration {
+	if retries < 62 && r.MinWait <= r.MaxWait>>retries {
+		return r.MinWait << retries
+	}
+	return r.MaxWait
+}
+
+// retryBudget is a bucket of tokens that all calls of a client share. Each
+// retry spends some. A success refunds what its own retries spent; a success at
+// once earns one. Random faults leave enough, and in an outage the load soon
+// falls to one attempt a call.
 type retryBudget struct {
 	mu     sync.Mutex
 	tokens int
@@ -56,6 +72,7 @@ const (
 
 func newRetryBudget() *retryBudget { return &retryBudget{tokens: budgetSize} }
 
+// spend reports whether a retry may be made, and pays for it.
 func (b *retryBudget) spend() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,13 +83,9 @@ func (b *retryBudget) spend() bool {
 	return true
 }
 
-// earn takes note of a success, after that many attempts.
-func (b *retryBudget) earn(attempts int) {
+// earn credits a success after some retries.
+func (b *retryBudget) earn(retries int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	earned := 1
-	if attempts > 1 {
-		earned = retryCost
-	}
-	b.tokens = min(b.tokens+earned, budgetSize)
+	b.tokens = min(b.tokens+max(1, retries*retryCost), budgetSize)
 }

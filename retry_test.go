@@ -177,8 +177,8 @@ func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
 	inBubble := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where synctest's clock begins
 	for _, test := range []struct {
 		header string
-		wait   time.Duration // exactly; 0: no more than a random first wait
-		asked  time.Duration // more than MaxWait: told, not slept
+		wait   time.Duration // at least, and up to a tenth more; 0: no more than a random first wait
+		asked  time.Duration // more than MaxWait: returned, not slept
 	}{
 		{"3", 3 * time.Second, 0},
 		{" 3 ", 3 * time.Second, 0},
@@ -224,7 +224,7 @@ func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
 					if err != nil || len(s.waits()) != 1 {
 						t.Fatalf("%d requests, %v", len(s.requests()), err)
 					}
-					if got := s.waits()[0]; test.wait != 0 && got != test.wait || test.wait == 0 && got > policy.MinWait {
+					if got := s.waits()[0]; got < test.wait || got > max(test.wait+test.wait/10, policy.MinWait) {
 						t.Errorf("waited %v, want %v", got, test.wait)
 					}
 				})
@@ -335,7 +335,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 				if !errors.Is(err, test.want) {
 					t.Errorf("got %v", err)
 				}
-				if text := err.Error(); !strings.Contains(text, "waiting to try again") {
+				if text := err.Error(); !strings.Contains(text, "waiting to retry") {
 					t.Errorf("the text does not say what was going on: %s", text)
 				}
 			})
@@ -377,7 +377,7 @@ func TestTheContextEndsAReadWhereverItIs(t *testing.T) {
 					s := play(hang)
 					started := time.Now()
 					_, err := s.client(t).Races.Open(ctx)
-					if !errors.Is(err, test.want) || strings.Contains(err.Error(), "waiting to try again") {
+					if !errors.Is(err, test.want) || strings.Contains(err.Error(), "waiting to retry") {
 						t.Errorf("got %v, want %v", err, test.want)
 					}
 					if took := time.Since(started); took != time.Second || len(s.requests()) != 1 {
@@ -631,7 +631,7 @@ func TestAServerWithoutTLSIsNamedAndNotTriedAgain(t *testing.T) {
 	defer server.Close()
 	c := connect(t, strings.Replace(server.URL, "http://", "https://", 1), nil, briefly)
 	_, err := c.Races.Open(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "is the base URL to begin with http://?") || connections.Load() != 1 {
+	if err == nil || !strings.Contains(err.Error(), "should the base URL begin with http://?") || connections.Load() != 1 {
 		t.Errorf("Open, after %d connections: %v", connections.Load(), err)
 	}
 	if _, err = c.Races.Register(t.Context(), entry); err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || connections.Load() != 2 {
