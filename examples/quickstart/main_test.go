@@ -66,7 +66,7 @@ func TestItShowsWhatTheServiceHolds(t *testing.T) {
 	if r := programtest.Run(t, programtest.Environment(fake), "-horse", "12"); !strings.Contains(r.Stdout, "Horse #12\n") {
 		t.Errorf("-horse 12 shows\n%s", r.Stdout)
 	}
-	programtest.Run(t, programtest.Environment(fake), "-horse", "5000").ExpectSentence(t, 1, "404", "/api/v1/horses/{horse_number}")
+	programtest.Run(t, programtest.Environment(fake), "-horse", "5000").ExpectSentence(t, 1, "404", "/api/v1/horses/5000")
 }
 
 func TestOpenRacesComeBeforeClosedOnes(t *testing.T) {
