@@ -13,7 +13,7 @@ import (
 
 const million = 1_000_000
 
-// pageRequest asks for a page somewhere in the history.
+// pageRequest requests a page somewhere in the history.
 func pageRequest(s *horseracingtest.Server, n int64) *http.Request {
 	before := s.Now().UnixMilli() - n*7_919_993%(10*365*24*3600*1000)
 	body := `{"start_time_from":` + itoa(before) + `}`
@@ -26,7 +26,7 @@ func pageRequest(s *horseracingtest.Server, n int64) *http.Request {
 	return r
 }
 
-// sink is a response writer that throws the answer away.
+// sink is a response writer that discards the response.
 type sink struct {
 	header http.Header
 	n      int
@@ -52,8 +52,8 @@ func BenchmarkPageFromHandler(b *testing.B) {
 	b.ReportMetric(float64(written)/float64(n), "B/page")
 }
 
-// BenchmarkPageOverLoopback is what a client on loopback gets that throws the
-// answers away: one such client, and several at once.
+// BenchmarkPageOverLoopback is what a client on loopback gets that discards the
+// responses: one such client, and several at once.
 func BenchmarkPageOverLoopback(b *testing.B) {
 	s := start(b, horseracingtest.WithHistory(million))
 	fetch := func(n int64) {

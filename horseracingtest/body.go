@@ -28,7 +28,7 @@ type member struct {
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	if r.ContentLength < 0 {
 		return nil, refuse(http.StatusLengthRequired, "no_content_length",
-			"the request body was sent without a Content-Length (chunked?); the proxies on the way to the service drop such bodies: give the request a body of known length")
+			"the request body was sent without a Content-Length (chunked?); proxies on the way to the service drop such bodies: give the request a body of known length")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError

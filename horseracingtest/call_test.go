@@ -32,7 +32,7 @@ func newRequest(t testing.TB, s *horseracingtest.Server, method, path, body stri
 	return r
 }
 
-// do sends the request and reads the answer.
+// do sends the request and reads the response.
 func do(t testing.TB, s *horseracingtest.Server, r *http.Request) (*http.Response, string) {
 	t.Helper()
 	response, err := s.HTTPClient().Do(r)
@@ -47,7 +47,7 @@ func do(t testing.TB, s *horseracingtest.Server, r *http.Request) (*http.Respons
 	return response, string(body)
 }
 
-// get reads the answer to a GET, which must be good, into a T.
+// get reads the response to a GET, which must be good, into a T.
 func get[T any](t testing.TB, s *horseracingtest.Server, path, body string) T {
 	t.Helper()
 	response, text := do(t, s, newRequest(t, s, http.MethodGet, path, body))

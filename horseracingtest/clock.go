@@ -9,7 +9,7 @@ import (
 // no other.
 var standstill = time.Date(2025, time.June, 1, 12, 0, 0, 0, time.UTC)
 
-// clock tells the fake's time: what now says, plus what it was advanced by.
+// clock is the fake's time: that of now, plus what it was advanced by.
 type clock struct {
 	now      func() time.Time
 	advanced atomic.Int64 // nanoseconds
@@ -28,8 +28,8 @@ func (s *Server) Now() time.Time { return s.clock.Now() }
 
 // Advance puts the fake's clock forward, by any length of time. Whatever
 // happens meanwhile (races that open, fill up, run and are published) has
-// happened by the next request. With [WithClock] it comes on top of what that
-// clock says. It panics if d is negative.
+// happened by the next request. With [WithClock] it comes on top of that
+// clock. It panics if d is negative.
 func (s *Server) Advance(d time.Duration) {
 	if d < 0 {
 		panic("horseracingtest: the clock cannot be put back")

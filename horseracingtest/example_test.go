@@ -68,7 +68,7 @@ func Example() {
 	// winner: 1
 }
 
-// What does a program do when the answer to a registration is lost? The fake
+// What does a program do when the response to a registration is lost? The fake
 // registers the horse and drops the connection.
 func ExampleServer_Inject() {
 	server := horseracingtest.NewServer()

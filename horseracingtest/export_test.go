@@ -2,5 +2,5 @@ package horseracingtest
 
 import "net/http"
 
-// Handler is what answers the requests that come to the fake.
+// Handler handles the requests of the fake.
 func Handler(s *Server) http.Handler { return s.http.Handler }

@@ -93,10 +93,12 @@ type rule struct {
 // the first that neither skips it nor spares it strikes, and only that one; a
 // rule that has struck often enough is gone. It panics if a fault makes no sense.
 func (s *Server) Inject(faults ...Fault) {
+	for i := range faults {
+		faults[i].check() // before any is in force
+	}
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	for _, f := range faults {
-		f.check()
 		f.Header = f.Header.Clone()
 		added := &rule{Fault: f, asInjected: f, chance: drawFrom(s.faults.seed, forFaults, uint64(len(s.faults.injected)))}
 		switch {

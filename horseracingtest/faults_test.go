@@ -56,7 +56,7 @@ func registration(s *horseracingtest.Server) string {
 	return `{"horse_number":` + itoa(s.Horses(0)[0]) + `,"user_key":"` + string(s.UserKey(0)) + `","main_race_id":7}`
 }
 
-func TestAFaultAnswersInsteadOfTheService(t *testing.T) {
+func TestAFaultRespondsInsteadOfTheService(t *testing.T) {
 	eachTransport(t, func(t *testing.T, s *horseracingtest.Server, proto int) {
 		s.AddRaces(raceAt(s, 7, time.Hour))
 		s.Inject(horseracingtest.Fault{Method: "POST", Status: 503, Header: http.Header{"retry-after": {"7"}, "Content-Type": {"text/html"}}, Body: "<h1>down</h1>"})
@@ -68,7 +68,7 @@ func TestAFaultAnswersInsteadOfTheService(t *testing.T) {
 			t.Errorf("HTTP/%d, want %d", response.ProtoMajor, proto)
 		}
 		if response.StatusCode != 503 || response.Header.Get("Retry-After") != "7" || response.Header.Get("Content-Type") != "text/html" || body != "<h1>down</h1>" {
-			t.Errorf("answer %d %v %s", response.StatusCode, response.Header, body)
+			t.Errorf("response %d %v %s", response.StatusCode, response.Header, body)
 		}
 		if len(s.Registrations()) != 0 {
 			t.Error("the request reached the service")
@@ -84,7 +84,7 @@ func TestAResetBeforeTheRequestLeavesTheServiceUntouched(t *testing.T) {
 		s.AddRaces(raceAt(s, 7, time.Hour))
 		s.Inject(horseracingtest.Fault{Method: "POST", ResetBefore: true})
 		if response, _, err := attempt(t, s, "POST", registerPath, registration(s)); err == nil {
-			t.Errorf("answered with status %d", response.StatusCode)
+			t.Errorf("response with status %d", response.StatusCode)
 		}
 		if len(s.Registrations()) != 0 {
 			t.Error("the registration happened")
@@ -97,7 +97,7 @@ func TestAResetAfterTheRequestHasChangedTheService(t *testing.T) {
 		s.AddRaces(raceAt(s, 7, time.Hour))
 		s.Inject(horseracingtest.Fault{Method: "POST", ResetAfter: true})
 		if response, _, err := attempt(t, s, "POST", registerPath, registration(s)); err == nil {
-			t.Errorf("answered with status %d", response.StatusCode)
+			t.Errorf("response with status %d", response.StatusCode)
 		}
 		if len(s.Registrations()) != 1 {
 			t.Error("the registration did not happen")
@@ -131,12 +131,12 @@ func TestACutBodyEndsTooEarly(t *testing.T) {
 			t.Errorf("%d bytes came of %d: %v", len(body), len(whole), err)
 		}
 		if response == nil || response.ContentLength != int64(len(whole)) {
-			t.Errorf("the answer does not announce its %d bytes", len(whole))
+			t.Errorf("the response does not announce its %d bytes", len(whole))
 		}
 	})
 }
 
-func TestAnAnswerDrips(t *testing.T) {
+func TestAResponseDrips(t *testing.T) {
 	for _, transport := range transports {
 		if transport.proto == 2 || transport.name == "TCP" {
 			continue // the bubble needs pipes, and its clock a connection that is ready at once
@@ -163,7 +163,7 @@ func TestADripOverTCPSendsEveryByte(t *testing.T) {
 	})
 }
 
-func TestAnIgnoredBodyAnswersAsIfThereWasNone(t *testing.T) {
+func TestAnIgnoredBodyGetsTheResponseToNone(t *testing.T) {
 	s := start(t)
 	want := get[[]struct{ Main_race_id int }](t, s, resultsPath, "")
 	s.Inject(horseracingtest.Fault{Path: resultsPath, IgnoreBody: true})
@@ -173,7 +173,7 @@ func TestAnIgnoredBodyAnswersAsIfThereWasNone(t *testing.T) {
 	}
 }
 
-func TestHeadersCanBeAddedToTheServicesAnswer(t *testing.T) {
+func TestHeadersCanBeAddedToTheServicesResponse(t *testing.T) {
 	s := start(t)
 	s.Inject(horseracingtest.Fault{Header: http.Header{"X-Cache": {"HIT"}}})
 	response, body := do(t, s, newRequest(t, s, "GET", openPath, ""))
@@ -301,7 +301,7 @@ func TestCloseEndsDelaysAndLatency(t *testing.T) {
 			}
 			for range 3 {
 				if err := <-done; err == nil {
-					t.Error("a request was answered")
+					t.Error("a request got a response")
 				}
 			}
 		})
@@ -368,7 +368,7 @@ func TestAFaultWithAProbabilityStrikesThatShareAndTheSameOnesOnEveryRun(t *testi
 	}
 }
 
-// reporter is a testing.TB that keeps what it is told.
+// reporter is a testing.TB that keeps what it gets.
 type reporter struct {
 	testing.TB
 	cleanups []func()

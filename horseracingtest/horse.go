@@ -42,7 +42,7 @@ var traits = []struct {
 }
 
 // userLevels are the levels of each user's horses, so that there is one for
-// every range a race may ask for.
+// every range that races have.
 var userLevels = [horsesPerUser]int{15, 35, 50, 5, 75, 100}
 
 // foreignLevel is the level of a horse that belongs to none of the users.

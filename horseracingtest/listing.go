@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// pageSize is how many entries a results listing shows at most (interface
-// document, section 8).
+// pageSize is how many entries a results listing shows at most (see
+// docs/service.md, section 8).
 const pageSize = 10
 
 // order is the place of an entry in a listing: by start, then by id.

@@ -8,7 +8,7 @@ import (
 
 const minuteMillis = 60 * 1000
 
-// schedule says what opens when after the start, and what has opened before it
+// schedule is what opens when after the start, and what has opened before it
 // and has not started yet.
 type schedule struct {
 	seed    uint64

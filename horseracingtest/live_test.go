@@ -185,7 +185,7 @@ func TestTheClockCanBeThatOfABubble(t *testing.T) {
 		defer s.Close()
 		before, opened := time.Now(), idsOf(openRaces(t, s))
 		if took := time.Since(before); took != 20*time.Millisecond {
-			t.Errorf("the answer took %v of the bubble's time", took)
+			t.Errorf("the response took %v of the bubble's time", took)
 		}
 		time.Sleep(3 * time.Hour)
 		for _, id := range opened {

@@ -2,7 +2,9 @@ package horseracingtest_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,7 +15,7 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-func TestTheLogHoldsWhatWasSentAndAnswered(t *testing.T) {
+func TestTheLogHoldsRequestsAndStatuses(t *testing.T) {
 	s := start(t)
 	s.Advance(time.Hour)
 	do(t, s, newRequest(t, s, "GET", resultsPath, `{"tier":5}`))
@@ -38,6 +40,42 @@ func TestTheLogHoldsWhatWasSentAndAnswered(t *testing.T) {
 	if len(s.Requests()) != 0 || s.RequestCount() != 0 || s.MaxInFlight() != 0 {
 		t.Error("ResetLog left something")
 	}
+}
+
+func TestEveryRequestIsLoggedWithoutItsKey(t *testing.T) {
+	var text lockedBuffer
+	s := start(t, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(&text, nil))))
+	s.Inject(horseracingtest.Fault{Method: "POST", ResetAfter: true}, horseracingtest.Fault{Skip: 1, Status: 503})
+	for _, method := range []string{"GET", "GET", "POST"} {
+		attempt(t, s, method, openPath+"?user_key="+string(s.UserKey(0)), "")
+	}
+	s.Close()
+	logged := text.String()
+	for _, want := range []string{"msg=request method=GET path=/api/v1/races/open status=400 took=", "status=503", "method=POST path=/api/v1/races/open status=0"} {
+		if !strings.Contains(logged, want) {
+			t.Errorf("no %q in\n%s", want, logged)
+		}
+	}
+	if strings.Contains(logged, s.APIKey) || strings.Contains(logged, string(s.UserKey(0))) {
+		t.Errorf("a key is logged:\n%s", logged)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 func TestTheLogKeepsTheNewestAndCountsAll(t *testing.T) {
@@ -74,7 +112,7 @@ func TestARequestFromBeforeAResetLeavesTheNewLogAlone(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := s.HTTPClient().Do(newRequest(t, s, "GET", resultsPath, "").WithContext(ctx)); err == nil {
-			t.Error("an answer after a minute")
+			t.Error("a response after a minute")
 		}
 		synctest.Wait()
 		if log := s.Requests(); len(log) != 1 || log[0].Path != resultsPath || log[0].Status != 0 {

@@ -1,8 +1,10 @@
 package horseracingtest
 
-// missionKind is a mission that horses have. Its identifier occurs in the
-// interface document, section 2.3; titles, targets and rewards are the fake's
-// own, and so is the shape of progress, which the document does not show.
+// missionKind is a mission that horses have. Its identifier is documented;
+// titles, targets and rewards are the fake's own, and so is the shape of
+// progress, which is undocumented.
+//
+// See docs/service.md, section 2.3.
 type missionKind struct {
 	period, mission, name string
 	low, high             int    // target count
@@ -24,7 +26,7 @@ var missionKinds = []missionKind{
 	{period: "daily", mission: "run_x_races_y_furlong", name: "Run races of a distance", low: 1, high: 5, extra: "furlongs", extraLow: 2, extraHigh: 15, progress: []string{"true"}},
 }
 
-// appendMissions writes the missions record of a horse: every kind, but for
+// appendMissions writes the missions record of a horse: every kind, except
 // one that it has not been given.
 func (w *world) appendMissions(b []byte, number int64) []byte {
 	d := drawFrom(w.seed, forMissions, uint64(number))
@@ -80,8 +82,9 @@ var (
 	ofFurlongs   = bound{"furlong", 2, 15}
 )
 
-// catalogue holds the values of the table in the interface document, section
-// 4.13; the descriptions are the fake's own.
+// catalogue holds the documented values; the descriptions are the fake's own.
+//
+// See docs/service.md, section 4.13.
 var catalogue = []struct {
 	period    string
 	templates []template

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"log/slog"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -27,6 +28,7 @@ type settings struct {
 	limits   []RequestLimit
 	users    int
 	recorded fs.FS
+	logger   *slog.Logger
 
 	historyOf iter.Seq[horseracing.Race]
 	historic  []historicRace
@@ -89,13 +91,13 @@ func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 
 // WithHistory sets how many finished races of the default tier lie before the
 // start; each other tier has a tenth as many, and there is a tournament for
-// every forty races. They are computed when asked for and take no memory to
-// speak of: a million is fine. The default is 2,000.
+// every forty races. They are computed when requested and take next to
+// no memory: a million is fine. The default is 2,000.
 func WithHistory(races int) Option { return func(s *settings) { s.history = races } }
 
 // WithClock makes the fake follow a clock, time.Now say: that of a program, or
 // inside a bubble of testing/synctest the bubble's. Without it the fake's
-// clock stands still, so that nothing happens but what a test asks for with
+// clock stands still, so that nothing happens except by
 // [Server.Advance].
 func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
 
@@ -125,6 +127,11 @@ func WithAddr(addr string) Option { return func(s *settings) { s.addr = addr } }
 func WithAPIKey(key string, others ...string) Option {
 	return func(s *settings) { s.apiKeys = append([]string{key}, others...) }
 }
+
+// WithLogger logs every request at level Info when its response was sent:
+// method, path, status (0: the connection was dropped) and how long it took. No
+// key is logged. The default is no log.
+func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logger = logger } }
 
 // WithUsers sets how many users the fake has keys for, 1 to 500. Each owns six
 // horses. The default is 4.

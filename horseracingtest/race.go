@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// race is a race as the service knows it.
+// race is a race as the service has it.
 type race struct {
 	oid             string // _id; empty: made up from start and id
 	id              int64
@@ -52,7 +52,7 @@ var fees = []money{
 }
 
 // The values that races and tournaments are made up from; the fake's own,
-// since the interface document shows none (section 2.6, open points).
+// since those of the service are undocumented.
 var (
 	raceNames   = []string{"Silver Bridle", "Northern Mile", "Clover Cup", "Founders Dash", "Harbour Stakes", "Amber Handicap", "Two Rivers", "Midnight Gallop"}
 	hippodromes = []raceInfo{

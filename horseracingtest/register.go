@@ -62,7 +62,7 @@ func (s *Server) register(r *request) ([]byte, *refusal) {
 	return append(b, '}'), nil
 }
 
-// enter puts a horse into a race, if nothing speaks against it.
+// enter puts a horse into a race, if the race and the horse allow it.
 func (w *world) enter(user int, horse, id, now int64) (*liveRace, *refusal) {
 	race := w.live[id]
 	if race == nil {

@@ -207,10 +207,10 @@ func TestTheSameSeedIsTheSameServiceAndAnotherIsNot(t *testing.T) {
 	one, again, two := read(1), read(1), read(2)
 	for i := range one {
 		if one[i] != again[i] {
-			t.Errorf("answer %d differs for the same seed", i)
+			t.Errorf("response %d differs for the same seed", i)
 		}
 		if one[i] == two[i] {
-			t.Errorf("answer %d is the same for another seed", i)
+			t.Errorf("response %d is the same for another seed", i)
 		}
 	}
 }

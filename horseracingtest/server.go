@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -161,7 +163,7 @@ func (s *Server) Close() {
 	})
 }
 
-// HTTPClient returns an HTTP client that speaks to the fake: it trusts its
+// HTTPClient returns an HTTP client of the fake: it trusts its
 // certificate, and reaches it in memory if that is where it is.
 func (s *Server) HTTPClient() *http.Client { return s.client }
 
@@ -181,6 +183,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	arrived := Request{Time: s.clock.Now(), Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header}
 	ticket := s.log.begin(arrived)
 	defer s.log.end()
+	status := 0
+	if logger := s.settings.logger; logger != nil {
+		began := time.Now()
+		defer func() {
+			logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("path", r.URL.EscapedPath()),
+				slog.Int("status", status), slog.Duration("took", time.Since(began)))
+		}()
+	}
 
 	fault := s.faults.strike(r)
 	var unread *refusal
@@ -223,6 +233,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		drop(w)
 	}
 	// Noted before it is sent: a test that has the response finds it in the log.
+	status = out.status
 	s.log.update(ticket, func(r *Request) { r.Status = out.status })
 	s.send(w, r, out, &fault, release)
 }

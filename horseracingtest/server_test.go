@@ -30,10 +30,12 @@ func TestTheClientsOfTheFakeReachItOnEveryTransport(t *testing.T) {
 	})
 }
 
-func TestEveryOperationAnswersTheSDK(t *testing.T) {
+func TestEveryOperationRespondsToTheSDK(t *testing.T) {
 	s := start(t)
 	s.AddRaces(raceAt(s, 7, time.Hour))
-	drift := func(_ context.Context, d horseracing.Drift) { t.Errorf("the fake strays from the document: %+v", d) }
+	drift := func(_ context.Context, d horseracing.Drift) {
+		t.Errorf("the fake differs from the API reference: %+v", d)
+	}
 	ctx, c, user := t.Context(), s.Client(horseracing.WithDriftHandler(drift)), s.UserKey(0)
 	tournaments := get[[]horseracing.Tournament](t, s, "/api/v1/tournaments/results", "")
 	for name, call := range map[string]func() (any, error){
@@ -85,7 +87,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 				t.Errorf("%d goroutines before, %d after", before, after)
 			}
 			if _, err := s.HTTPClient().Get(s.URL); err == nil {
-				t.Error("a closed fake answers")
+				t.Error("a closed fake responds")
 			}
 		})
 	}

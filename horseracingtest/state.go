@@ -23,10 +23,13 @@ func (s *Server) AddRaces(races ...horseracing.Race) {
 	now := s.catchUp()
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
+	added := make([]*liveRace, len(races))
 	for i := range races {
-		r, finished := s.world.given(&races[i], now)
+		added[i] = s.world.given(&races[i]) // before any is in the world
+	}
+	for i, r := range added {
 		s.world.addLive(r)
-		if finished {
+		if len(races[i].FinalOrder) > 0 || r.start <= now {
 			s.world.publish(r)
 		}
 	}
@@ -40,7 +43,7 @@ func (w *world) publish(r *liveRace) {
 }
 
 // given turns a race that a test adds into one as the service has it.
-func (w *world) given(from *horseracing.Race, now int64) (_ *liveRace, finished bool) {
+func (w *world) given(from *horseracing.Race) *liveRace {
 	r := w.convert(from)
 	switch {
 	case r.id <= 0:
@@ -51,7 +54,7 @@ func (w *world) given(from *horseracing.Race, now int64) (_ *liveRace, finished 
 		panic(fmt.Sprintf("horseracingtest: race %d: there is no tier %q, only %s", r.id, from.Tier, strings.Join(tierNames[1:], ", ")))
 	}
 	r.runs()
-	return r, len(from.FinalOrder) > 0 || r.start <= now
+	return r
 }
 
 // convert turns a race as users write it into one as the service has it.

@@ -115,7 +115,7 @@ func TestEveryMistakeIsRefusedWithWordsThatNameIt(t *testing.T) {
 				t.Errorf("the refusal repeats a key: %s", body)
 			}
 			if test.status == http.StatusMethodNotAllowed && response.Header.Get("Allow") == "" {
-				t.Error("the answer does not say which method is allowed")
+				t.Error("the response does not say which method is allowed")
 			}
 		})
 	}

@@ -5,8 +5,8 @@ import "slices"
 // omega is the tier that is meant where a request names none.
 const omega = 5
 
-// tierNames are the tiers of the fake, by id. The interface document shows
-// that 5 is Omega and that there is a Beta; the rest is the fake's own.
+// tierNames are the tiers of the fake, by id. Documented are 5 as
+// Omega, and that there is a Beta; the rest is the fake's own.
 var tierNames = []string{1: "Alpha", 2: "Beta", 3: "Gamma", 4: "Delta", omega: "Omega"}
 
 func knownTier(id int64) bool { return id >= 1 && id < int64(len(tierNames)) }

@@ -14,7 +14,7 @@ const (
 	tieBlock = 9
 )
 
-// timeline says when each of n past events started. Event 0 is the oldest. It
+// timeline is when each of n past events started. Event 0 is the oldest. It
 // stores one line per day and computes the rest, so that a million events cost
 // as little memory as a thousand.
 type timeline struct {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// tournament is a tournament as the service knows it: everything but its times
+// tournament is a tournament as the service has it: everything but its times
 // follows from its key and the clock.
 type tournament struct {
 	key   uint64
@@ -25,7 +25,7 @@ const (
 	stageTime   = 2 * hourMillis // between the starts of two stages
 )
 
-// States of tournaments and stages. The interface document shows 2, of
+// States of tournaments and stages. Documented is 2, of
 // finished ones; the others are the fake's own.
 const (
 	cupIsOpen = iota
@@ -143,7 +143,9 @@ func (t *tournament) standings() []standing {
 }
 
 // tokenNames are the members in which the additional prize carries the game's
-// currency, for which the interface document writes "token" (section 2.5).
+// currency, for which the API reference writes "token".
+//
+// See docs/service.md, section 2.5.
 var tokenNames = [][2]string{
 	{`"additional_token":`, `,"additional_treasury_token":`},
 	{`"additional_horseshoe":`, `,"additional_treasury_horseshoe":`},

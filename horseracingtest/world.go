@@ -10,7 +10,7 @@ import (
 
 // world is the state of the service: what there was before the start, which
 // is computed, and what has happened since, which is stored. It moves only
-// when it is asked to catch up with the clock.
+// when it catches up with the clock.
 type world struct {
 	seed     uint64
 	begin    int64 // when the fake was started

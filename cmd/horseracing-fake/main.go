@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -24,60 +25,143 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
+const usage = `Usage: horseracing-fake [flags]
+
+Runs a fake of the game data service until it is interrupted. It prints where it
+listens and the keys it accepts. Races open, fill up, run and appear in the
+results as the wall clock goes on.
+
+Examples:
+  horseracing-fake -limit 50/s -fail 5%     a service that refuses and fails
+  horseracing-fake -control 127.0.0.1:8081  then: curl -d '{"by":"1h"}' http://127.0.0.1:8081/advance
+
+docs/fake.md describes -limit, -control and -replay.
+
+Flags:
+`
+
+const exitStatuses = "\nExit status: 0 help, 1 an error, 2 a mistake on the command line, 130 interrupted.\n"
+
+// config is what the command line says.
+type config struct {
+	addr, control, replay string
+	seed                  uint64
+	races                 int
+	latency               time.Duration
+	limits                limits
+	fail                  share
+	verbose               bool
+}
+
 // run serves until the context ends, and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	flags := flag.NewFlagSet("horseracing-fake", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	addr := flags.String("addr", "127.0.0.1:8080", "listen at this `address`; port 0 takes a free one")
-	seed := flags.Uint64("seed", 1, "which service it is: the same seed gives the same horses, races and keys")
-	races := flags.Int("races", 2000, "how many finished races lie before the start; a million is fine")
-	latency := flags.Duration("latency", 0, "let every answer wait this long, 20ms say")
-	var limits limits
-	flags.Var(&limits, "limit", "refuse what goes beyond this `limit` with status 429: 50/s, 600/m, 60/10s, 50/s:burst=10, inflight=4; can be repeated")
-	flags.Usage = func() {
-		fmt.Fprint(stderr, "Usage: horseracing-fake [flags]\n\n"+
-			"Runs a fake of the game data service until it is interrupted. It prints where it\n"+
-			"listens and the keys it takes. Races open, fill up, run and turn up in the\n"+
-			"results as the wall clock goes on.\n\nFlags:\n")
-		flags.PrintDefaults()
+	c, status, ok := parse(args, stderr)
+	if !ok {
+		return status
 	}
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintf(stderr, "horseracing-fake: unexpected argument %q; see horseracing-fake -h\n", flags.Arg(0))
-		return 2
-	}
-	server, err := horseracingtest.Start(
-		horseracingtest.WithAddr(*addr),
-		horseracingtest.WithSeed(*seed),
-		horseracingtest.WithHistory(*races),
-		horseracingtest.WithLatency(*latency),
-		horseracingtest.WithClock(time.Now),
-		horseracingtest.WithRequestLog(0),
-		horseracingtest.WithRequestLimit(limits...),
-	)
+	server, err := c.start(stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "horseracing-fake: %v\n", err)
 		return 1
 	}
 	defer server.Close()
-	announce(stdout, server)
+	controlURL := ""
+	if c.control != "" {
+		control, err := startControl(c.control, server)
+		if err != nil {
+			fmt.Fprintf(stderr, "horseracing-fake: -control: %v\n", err)
+			return 1
+		}
+		defer control.Close()
+		controlURL = control.url
+	}
+	announce(stdout, server, controlURL)
 	<-ctx.Done()
-	return 0
+	return 130
 }
 
-// announce prints what a client needs to know.
-func announce(w io.Writer, server *horseracingtest.Server) {
+// parse reads the command line. Where that ends the program, ok is false.
+func parse(args []string, stderr io.Writer) (c *config, status int, ok bool) {
+	c = new(config)
+	flags := flag.NewFlagSet("horseracing-fake", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&c.addr, "addr", "127.0.0.1:8080", "listen at this `address`; port 0 takes a free one")
+	flags.StringVar(&c.control, "control", "", "let programs control the fake at this loopback `address`, 127.0.0.1:8081 say")
+	flags.StringVar(&c.replay, "replay", "", "respond with the recording in this `directory` instead of a made-up world")
+	flags.Uint64Var(&c.seed, "seed", 1, "which service it is: the same seed gives the same horses, races and keys")
+	flags.IntVar(&c.races, "races", 2000, "how many finished races lie before the start; a million is fine")
+	flags.DurationVar(&c.latency, "latency", 0, "let every response wait this long, 20ms say")
+	flags.Var(&c.limits, "limit", "refuse what goes beyond this `limit` with status 429: 50/s, 600/m, 60/10s, 50/s:burst=10, inflight=4; can be repeated")
+	flags.Var(&c.fail, "fail", "let this `share` of the requests fail, 5% say: half with status 503, half with a dropped connection")
+	flags.BoolVar(&c.verbose, "v", false, "log requests")
+	flags.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		flags.PrintDefaults()
+		fmt.Fprint(stderr, exitStatuses)
+	}
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return nil, 0, false
+	case err != nil: // flags has said which
+		return nil, 2, false
+	case flags.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case c.control != "" && !isLoopback(c.control):
+		err = fmt.Errorf("-control takes a loopback address such as 127.0.0.1:8081, not %q", c.control)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "horseracing-fake: %v; see horseracing-fake -h\n", err)
+		return nil, 2, false
+	}
+	return c, 0, true
+}
+
+func (c *config) start(stderr io.Writer) (*horseracingtest.Server, error) {
+	opts := []horseracingtest.Option{
+		horseracingtest.WithAddr(c.addr),
+		horseracingtest.WithSeed(c.seed),
+		horseracingtest.WithHistory(c.races),
+		horseracingtest.WithLatency(c.latency),
+		horseracingtest.WithClock(time.Now),
+		horseracingtest.WithRequestLimit(c.limits...),
+	}
+	if c.control == "" {
+		opts = append(opts, horseracingtest.WithRequestLog(0)) // nobody can read it
+	}
+	if c.replay != "" {
+		if _, err := os.ReadDir(c.replay); err != nil {
+			return nil, fmt.Errorf("-replay: %w", err)
+		}
+		opts = append(opts, horseracingtest.WithRecording(os.DirFS(c.replay)))
+	}
+	if c.verbose {
+		opts = append(opts, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(stderr, nil))))
+	}
+	server, err := horseracingtest.Start(opts...)
+	if err == nil {
+		server.Inject(c.fail.faults()...)
+	}
+	return server, err
+}
+
+// announce prints what a client needs.
+func announce(w io.Writer, server *horseracingtest.Server, controlURL string) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "address\t%s\n", server.URL)
+	if controlURL != "" {
+		fmt.Fprintf(table, "control\t%s\n", controlURL)
+	}
 	fmt.Fprintf(table, "application key\t%s\n", server.APIKey)
 	for user := range server.NumUsers() {
 		horses := strings.Trim(fmt.Sprint(server.Horses(user)), "[]")
 		fmt.Fprintf(table, "user key\t%s\thorses %s\n", string(server.UserKey(user)), horses)
 	}
-	_ = table.Flush() // where nobody reads, nobody is told
-	fmt.Fprintf(w, "\nGo:   export HORSERACING_BASE_URL=%[2]s HORSERACING_API_KEY='%[1]s'\nTry:  curl -H 'x-api-key: %[1]s' -H 'content-type: application/json' %[2]s/api/v1/races/open\nStop: Ctrl-C\n", server.APIKey, server.URL)
+	_ = table.Flush() // if nobody reads, the fake serves all the same
+	fmt.Fprintf(w, `
+Go:   export HORSERACING_BASE_URL=%[2]s HORSERACING_API_KEY='%[1]s'
+Try:  curl -H 'x-api-key: %[1]s' -H 'content-type: application/json' %[2]s/api/v1/races/open
+      curl -X GET -H 'x-api-key: %[1]s' -H 'content-type: application/json' -d '{"tier":5}' %[2]s/api/v2/races/results
+Stop: Ctrl-C
+`, server.APIKey, server.URL)
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +14,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 func TestTheProgramServesUntilItIsInterrupted(t *testing.T) {
@@ -33,6 +36,7 @@ func TestTheProgramServesUntilItIsInterrupted(t *testing.T) {
 	if err := fake.Start(); err != nil {
 		t.Fatal(err)
 	}
+	defer fake.Process.Kill()
 	var said strings.Builder
 	for lines := bufio.NewScanner(stdout); lines.Scan() && !strings.HasPrefix(lines.Text(), "Stop:"); {
 		said.WriteString(lines.Text() + "\n")
@@ -60,10 +64,10 @@ func TestTheProgramServesUntilItIsInterrupted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := io.ReadAll(response.Body)
+		body, err := io.ReadAll(response.Body)
 		response.Body.Close()
-		if err != nil || response.StatusCode != http.StatusOK || !bytes.HasPrefix(answer, []byte("[{")) {
-			t.Errorf("%s: status %d: %.200s: %v", path, response.StatusCode, answer, err)
+		if err != nil || response.StatusCode != http.StatusOK || !bytes.HasPrefix(body, []byte("[{")) {
+			t.Errorf("%s: status %d: %.200s: %v", path, response.StatusCode, body, err)
 		}
 	}
 	if response, err := http.Get(address); err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusNotFound {
@@ -81,8 +85,8 @@ func TestTheProgramServesUntilItIsInterrupted(t *testing.T) {
 	if err := fake.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if err := fake.Wait(); err != nil || complaints.Len() > 0 {
-		t.Errorf("after an interrupt: %v: %s", err, complaints.String())
+	if fake.Wait(); fake.ProcessState.ExitCode() != 130 || complaints.Len() > 0 {
+		t.Errorf("after an interrupt: %v: %s", fake.ProcessState, complaints.String())
 	}
 }
 
@@ -97,6 +101,13 @@ func TestTheProgramSaysWhatIsWrongWithItsArguments(t *testing.T) {
 		{[]string{"-nope"}, 2, "not defined: -nope"},
 		{[]string{"-races", "many"}, 2, `invalid value "many"`},
 		{[]string{"serve"}, 2, `unexpected argument "serve"`},
+		{[]string{"-h"}, 0, "Examples:\n  horseracing-fake -limit 50/s"},
+		{[]string{"-h"}, 0, "Exit status: 0"},
+		{[]string{"-fail", "120%"}, 2, "between 0% and 100%"},
+		{[]string{"-fail", "often"}, 2, "between 0% and 100%"},
+		{[]string{"-control", ":8081"}, 2, "-control takes a loopback address"},
+		{[]string{"-control", "127.0.0.1:99999"}, 1, "-control: "},
+		{[]string{"-replay", "nowhere"}, 1, "nowhere"},
 		{[]string{"-races", "-1"}, 1, "a history of -1 races"},
 		{[]string{"-addr", "nowhere:http:1"}, 1, "nowhere:http:1"},
 	} {
@@ -115,7 +126,7 @@ func TestTheSameSeedPrintsTheSameKeys(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // it prints, and stops at once
 		var stdout, stderr bytes.Buffer
-		if status := run(ctx, []string{"-addr", "127.0.0.1:0", "-seed", seed}, &stdout, &stderr); status != 0 {
+		if status := run(ctx, []string{"-addr", "127.0.0.1:0", "-seed", seed}, &stdout, &stderr); status != 130 {
 			t.Fatalf("status %d: %s", status, stderr.String())
 		}
 		_, keys, _ := strings.Cut(stdout.String(), "\n")
@@ -127,5 +138,92 @@ func TestTheSameSeedPrintsTheSameKeys(t *testing.T) {
 	}
 	if one, two := printed("1"), printed("2"); one == two {
 		t.Errorf("seeds 1 and 2 printed\n%s", one)
+	}
+}
+
+func TestAShareOfTheRequestsFails(t *testing.T) {
+	for text, want := range map[string]float64{"5%": 0.05, "0.05": 0.05, "100%": 1, "0": 0, "12.5%": 0.125} {
+		var s share
+		if err := s.Set(text); err != nil || float64(s) != want {
+			t.Errorf("%s: %v, want %v: %v", text, s, want, err)
+		}
+	}
+	for _, fail := range []share{0, 0.2, 1} {
+		fake := horseracingtest.NewServer(horseracingtest.WithInMemory())
+		fake.Inject(fail.faults()...)
+		unavailable, dropped := 0, 0
+		for range 500 {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, fake.URL, nil) // net/http repeats no POST
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := fake.HTTPClient().Do(r)
+			if err != nil {
+				dropped++
+				continue
+			}
+			response.Body.Close()
+			if response.StatusCode == http.StatusServiceUnavailable {
+				unavailable++
+			}
+		}
+		fake.Close()
+		for _, got := range []int{unavailable, dropped} {
+			if want := 500 * float64(fail) / 2; math.Abs(float64(got)-want) > want/2 {
+				t.Errorf("-fail %v: %d with status 503 and %d dropped of 500", fail.String(), unavailable, dropped)
+			}
+		}
+	}
+}
+
+func TestWhatTheProgramSuggestsWorks(t *testing.T) {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	var said strings.Builder
+	announce(&said, fake, "http://127.0.0.1:9")
+	if !strings.Contains(said.String(), "control          http://127.0.0.1:9\n") {
+		t.Errorf("no control address in\n%s", said.String())
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("no curl")
+	}
+	commands := regexp.MustCompile(`curl .*`).FindAllString(said.String(), -1)
+	if len(commands) != 2 || !strings.Contains(commands[1], `{"tier":5}`) {
+		t.Fatalf("suggestions: %q", commands)
+	}
+	for _, command := range commands {
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", command).Output()
+		if err != nil || !bytes.HasPrefix(out, []byte(`[{"`)) {
+			t.Errorf("%s: %v: %.200s", command, err, out)
+		}
+	}
+}
+
+func TestTheProgramLogsAndReplays(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	reader, writer := io.Pipe()
+	var logged bytes.Buffer
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-v", "-replay", filepath.Join("..", "..", "testdata", "recorded")}, writer, &logged)
+		writer.Close()
+	}()
+	lines := bufio.NewScanner(reader)
+	lines.Scan()
+	_, address, _ := strings.Cut(lines.Text(), "http://")
+	go io.Copy(io.Discard, reader)
+	for path, want := range map[string]int{"/api/v1/horses/311": 200, "/api/v1/horses/312": 501} {
+		response, err := http.Get("http://" + address + path)
+		if err != nil || response.Body.Close() != nil || response.StatusCode != want {
+			t.Errorf("%s: %v %v", path, response, err)
+		}
+	}
+	cancel()
+	if status := <-done; status != 130 {
+		t.Errorf("exit status %d", status)
+	}
+	if !strings.Contains(logged.String(), "method=GET path=/api/v1/horses/311 status=200") {
+		t.Errorf("-v logged %s", logged.String())
 	}
 }
