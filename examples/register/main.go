@@ -1,14 +1,14 @@
-// Register enters a horse into an open race, with care: it shows what it would
-// do and pays only with -yes, never more than -max-fee, and once. Where the
-// answer gets lost it finds out what happened before it says anything.
+// Register is a bot that enters horses into open races by rules. Without -yes it
+// pays nothing. It writes each registration down before it sends it, so that
+// nothing is paid twice and nothing is forgotten, whatever happens to it.
 //
-//	go run ./examples/register
-//	go run ./examples/register -length 10-15 -max-fee 2.5 -hippodrome "Three Elms Park"
-//	go run ./examples/register -horse 1 -yes
+//	go -C examples/register run .
+//	go -C examples/register run . -horse 1,2 -max-fee 2.5 -budget 20 -yes
+//	go -C examples/register run . -horse 1 -levels 3-8 -yes -forever
 //
 // Without HORSERACING_BASE_URL and HORSERACING_API_KEY it registers with a fake
 // of the service that lives for this run. On the real one the key of the
-// horse's owner is taken from HORSERACING_USER_KEY.
+// horses' owner is taken from HORSERACING_USER_KEY.
 package main
 
 import (
@@ -17,6 +17,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -25,106 +30,132 @@ import (
 
 const usage = `Usage: register [flags]
 
-Picks the cheapest open race that fits the rules, and shows it; with -yes it
-registers the horse and pays the entry fee, once. Talks to an embedded fake
-unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set; then -horse is
-needed, and the key of its owner in HORSERACING_USER_KEY.
+Enters horses into the open races that fit the rules, the cheapest first, and
+prints each decision with its reason. It pays nothing without -yes. A journal
+remembers every registration: what it began is never sent twice, and what was
+cut off is settled at the next start. Uses an embedded fake unless
+HORSERACING_BASE_URL and HORSERACING_API_KEY are set; then -horse is needed,
+and with -yes the key of the horses' owner in HORSERACING_USER_KEY.
 
 Examples:
-  register                                  what it would do
-  register -length 10-15 -max-fee 2.5       races of 10 to 15 furlongs, for at most 2.5 tokens
-  register -horse 1 -yes                    do it
+  register                                            what it would do
+  register -horse 1,2 -max-fee 2.5 -budget 20 -yes    one round, for at most 20 tokens a day
+  register -horse 1 -levels 3-8 -yes -forever         go on until Ctrl-C
 
 Flags:
 `
 
-func main() { program.Main(run) }
+func main() {
+	program.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+		return run(ctx, args, stdout, stderr, func(string) {})
+	})
+}
 
-// run is the whole program; it returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var o options
-	o.rules.maxFee, _ = program.ParseTokens("5")
+// options are what the command line asks for.
+type options struct {
+	horses  []horseracing.HorseNumber // none: the service's
+	pay     bool
+	forever bool
+	every   time.Duration
+	journal string
+	rules   rules
+}
+
+// run is the whole program; it returns the exit status. It calls reached at
+// each point at which it could be killed.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, reached func(step string)) int {
+	o := options{rules: defaultRules()}
+	once := false
 	flags := flag.NewFlagSet("register", flag.ContinueOnError)
-	flags.Int64Var((*int64)(&o.horse), "horse", 0, "the `NUMBER` of the horse")
+	flags.Func("horse", "the `NUMBER` of a horse; several with commas", o.addHorses)
 	flags.BoolVar(&o.pay, "yes", false, "register and pay; without it nothing is sent")
-	flags.IntVar(&o.rules.level, "level", 0, "only races that take this `LEVEL`, besides the horse's own")
+	flags.BoolVar(&once, "once", false, "one round over the open races, and settle what is unknown (the default)")
+	flags.BoolVar(&o.forever, "forever", false, "go on until Ctrl-C")
+	flags.DurationVar(&o.every, "every", 15*time.Second, "with -forever: the `TIME` between rounds")
+	flags.StringVar(&o.journal, "journal", "", "the `FILE` of the journal (default: register.db, or a temporary file with the embedded fake)")
+	flags.Func("max-fee", "pay at most so many `TOKENS` for a race (default: 5)", tokens(&o.rules.maxFee))
+	flags.Func("budget", "pay at most so many `TOKENS` a day, by UTC (default: 10)", tokens(&o.rules.perDay))
+	flags.Func("budget-total", "pay at most so many `TOKENS` in all, by the journal (default: 100)", tokens(&o.rules.inAll))
+	flags.IntVar(&o.rules.freePlaces, "free", 1, "only races with so many free `PLACES` or more")
+	flags.IntVar(&o.rules.atOnce, "at-once", 1, "a horse is in so many `RACES` at a time at most")
+	flags.Func("levels", "only races that take every level of this `RANGE`, besides the horse's own: 4, or 3-8", o.rules.setLevels)
 	flags.Func("length", "only races of this `LENGTH` in furlongs: 6, or 6-10 (default: any)", o.rules.setLength)
-	flags.Func("max-fee", "pay at most so many `TOKENS` (default: 5)", o.rules.setMaxFee)
 	flags.StringVar(&o.rules.hippodrome, "hippodrome", "", "only races at this `HIPPODROME`, or of this type of hippodrome (default: any)")
-	if status, ok := program.Parse(flags, usage, args, stderr); !ok {
+	check := func() error {
+		switch {
+		case once && o.forever:
+			return errors.New("-once and -forever exclude each other")
+		case o.every < time.Second:
+			return errors.New("-every is at least 1s")
+		case o.rules.freePlaces < 1:
+			return errors.New("-free is at least 1")
+		case o.rules.atOnce < 1:
+			return errors.New("-at-once is at least 1")
+		}
+		return nil
+	}
+	if status, ok := program.Parse(flags, usage, args, stderr, check); !ok {
 		return status
 	}
 	service, err := program.Connect()
 	if err == nil {
 		defer service.Close()
-		err = register(ctx, service, o, stdout)
+		service.Announce(stdout)
+		err = o.start(ctx, service, stdout, reached)
 	}
 	return program.Exit(ctx, "register", err, stderr)
 }
 
-type options struct {
-	horse horseracing.HorseNumber // zero: the service's
-	pay   bool
-	rules rules
-}
-
-func register(ctx context.Context, service *program.Service, o options, w io.Writer) error {
-	client := service.Client
-	fmt.Fprintf(w, "Service: %s\n", service.Name)
-	if o.horse == 0 {
-		o.horse = service.Horse
+func (o *options) addHorses(text string) error {
+	for field := range strings.SplitSeq(text, ",") {
+		n, err := strconv.ParseInt(strings.TrimSpace(field), 10, 64)
+		if err != nil || n < 1 {
+			return fmt.Errorf("%q is not the number of a horse", field)
+		}
+		if number := horseracing.HorseNumber(n); !slices.Contains(o.horses, number) {
+			o.horses = append(o.horses, number)
+		}
 	}
-	if o.horse == 0 {
-		return errors.New("name a horse with -horse")
-	}
-	if o.pay && service.UserKey == "" {
-		return errors.New("the key of the horse's owner is missing: set HORSERACING_USER_KEY")
-	}
-
-	horse, err := client.Horses.Get(ctx, o.horse)
-	if err != nil {
-		return err
-	}
-	open, err := client.Races.Open(ctx)
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	race := o.rules.pick(open, horse, now)
-	if race == nil {
-		return fmt.Errorf("none of the %d open races fits: one must take horse #%d (level %d), cost at most %s and meet the other rules",
-			len(open), horse.Number, horse.Level, program.Price(o.rules.maxFee))
-	}
-	if err := show(w, horse, race, now); err != nil {
-		return err
-	}
-	if !o.pay {
-		fmt.Fprintln(w, "\nDry run: nothing was sent. Register and pay with -yes.")
-		return nil
-	}
-
-	entry := horseracing.Registration{Horse: o.horse, Race: race.MainRaceID, UserKey: service.UserKey}
-	_, err = client.Races.Register(ctx, entry)
-	if errors.Is(err, horseracing.ErrOutcomeUnknown) && ctx.Err() == nil {
-		fmt.Fprintln(w, "\nThe answer was lost. Asking whether the registration arrived; it is not sent again.")
-		err = settle(ctx, client, race, o.horse, w, err)
-	}
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\nRegistered: horse #%d runs in race %d. Paid: %s.\n", o.horse, race.MainRaceID, program.Price(race.EntryFee))
 	return nil
 }
 
-func show(w io.Writer, horse *horseracing.Horse, race *horseracing.Race, now time.Time) error {
-	table := program.NewTable(w, "Registration")
-	table.Row("horse", fmt.Sprintf("#%d %s, level %d", horse.Number, horse.Name, horse.Level))
-	table.Row("race", fmt.Sprintf("%d %s, %d furlongs", race.MainRaceID, race.Info.Name, race.Length))
-	table.Row("hippodrome", fmt.Sprintf("%s (%s, %s)", race.Info.HippodromeName, race.Info.HippodromeType, race.Info.Turf))
-	table.Row("levels", program.Levels(race))
-	table.Row("places", fmt.Sprintf("%d of %d taken", len(race.Participants), race.Places))
-	table.Row("starts", race.StartTime.Format("2006-01-02 15:04 UTC"))
-	table.Row("closes in", program.Left(now, race.RegistrationDeadline.Time))
-	table.Row("entry fee", program.Price(race.EntryFee))
-	return table.End()
+// start opens the journal and lets the bot run.
+func (o *options) start(ctx context.Context, service *program.Service, w io.Writer, reached func(string)) error {
+	if len(o.horses) == 0 && service.Horse != 0 {
+		o.horses = []horseracing.HorseNumber{service.Horse}
+	}
+	switch {
+	case len(o.horses) == 0:
+		return program.UsageError("name a horse with -horse")
+	case o.pay && service.UserKey == "":
+		return errors.New("the key of the horses' owner is missing: set HORSERACING_USER_KEY")
+	}
+	source, path := service.Name, o.journal
+	if service.Fake != nil { // it ends with this run, and so does what was registered with it
+		source = "an embedded fake"
+		if path == "" {
+			dir, err := os.MkdirTemp("", "register")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(dir)
+			path = filepath.Join(dir, "register.db")
+		}
+	}
+	if path == "" {
+		path = "register.db"
+	}
+	j, err := openJournal(ctx, path, source)
+	if err != nil {
+		return err
+	}
+	defer j.close()
+	b := &bot{
+		client: service.Client, userKey: service.UserKey, journal: j, horses: o.horses, rules: o.rules, pay: o.pay,
+		out: w, reached: reached, said: map[pair]string{}, settling: map[pair]bool{},
+	}
+	if o.forever {
+		return b.forever(ctx, o.every)
+	}
+	return b.once(ctx)
 }
