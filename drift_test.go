@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -17,7 +19,7 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// sameAnswer is a service that gives the same answer to everything, at once.
+// sameAnswer is a service whose response to everything is the same.
 type sameAnswer string
 
 func (body sameAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -58,7 +60,7 @@ func (l *driftLog) sorted() []horseracing.Drift {
 	return l.all
 }
 
-// The answers of the interface document, whole.
+// The documented responses, with every member.
 const (
 	info         = `"info":{"name":"Dawn","hippodrome_type":"Oval","hippodrome_name":"North","turf":"Grass"}`
 	raceBase     = `"main_race_id":7,"start_time":1,"registration_deadline":1,"length":8,"v2":true,"no_equipment":false,"entry_fee":5,"prizes":[3,2],"tier":"Omega","places":12,"status":"",` + info
@@ -97,116 +99,100 @@ func with(text, begin, members string) string {
 	return strings.Replace(text, begin, begin+members+",", 1)
 }
 
-// The operations, each as a function that asks for one answer.
+// The operations, each as a function that makes one request.
 var (
-	askOpen = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Open(ctx); return err }
-	askRace = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Get(ctx, 7); return err }
-	askV2   = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
-		return err
-	}
-	askV1 = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, 1)
-		return err
-	}
-	askHorse = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Horses.Get(ctx, 1); return err }
-	askOwned = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Horses.Owned(ctx, "user-key")
-		return err
-	}
-	askBreeding = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Horses.OpenForBreeding(ctx)
-		return err
-	}
-	askMissions = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Horses.Missions(ctx, 1)
-		return err
-	}
-	askCatalogue = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Missions.Catalogue(ctx)
-		return err
-	}
-	askTournaments = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
-		return err
-	}
-	askOpenTournaments = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Tournaments.Open(ctx)
-		return err
-	}
-	askTournament = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Tournaments.Get(ctx, "t")
-		return err
-	}
-	askRegister = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Races.Register(ctx, horseracing.Registration{Horse: 1, Race: 7, UserKey: "user-key"})
-		return err
-	}
+	callOpen            = calling("Races.Open")
+	callRace            = calling("Races.Get")
+	callV2              = calling("Races.Results")
+	callV1              = calling("Races.ResultsV1")
+	callRegister        = calling("Races.Register")
+	callHorse           = calling("Horses.Get")
+	callOwned           = calling("Horses.Owned")
+	callBreeding        = calling("Horses.OpenForBreeding")
+	callMissions        = calling("Horses.Missions")
+	callCatalogue       = calling("Missions.Catalogue")
+	callTournaments     = calling("Tournaments.Results")
+	callOpenTournaments = calling("Tournaments.Open")
+	callTournament      = calling("Tournaments.Get")
 )
+
+// calling returns a call of an operation; of a listing, for a single entry.
+func calling(name string) func(context.Context, *horseracing.Client) error {
+	all := horseracing.Operations()
+	op := all[slices.IndexFunc(all, func(op horseracing.OperationTest) bool { return op.Name == name })]
+	return func(ctx context.Context, c *horseracing.Client) (err error) {
+		if op.Further != nil {
+			_, err = op.Further(ctx, c, 1)
+		} else {
+			_, err = op.Call(ctx, c, horseracing.TestdataIDs)
+		}
+		return err
+	}
+}
 
 func TestDriftIsWhatTheTypesDoNotKnowAndWhatTheDocumentShowsButTheServiceDoesNot(t *testing.T) {
 	const unknown, missing = horseracing.DriftUnknownField, horseracing.DriftMissingField
 	tests := map[string]struct {
-		ask  func(context.Context, *horseracing.Client) error
+		call func(context.Context, *horseracing.Client) error
 		body string
 		want []horseracing.Drift
 	}{
-		"an open race":            {askOpen, list(openRace), nil},
-		"no open races":           {askOpen, `[ ]`, nil},
-		"an open race for itself": {askRace, list(openRace), nil},
-		"a result of version 2":   {askV2, list(versionTwo), nil},
-		"a result of version 1":   {askV1, list(versionOne), nil},
-		"a horse":                 {askHorse, horse, nil},
-		"a user's horses":         {askOwned, list(horse), nil},
-		"a breeding listing":      {askBreeding, list(listedHorse), nil},
-		"a horse's missions":      {askMissions, `{"number":1,"missions":` + list(horseMission) + `}`, nil},
-		"the catalogue":           {askCatalogue, catalogue, nil},
-		"a finished tournament":   {askTournaments, list(tournament), nil},
-		"the optional members": {askMissions, `{"number":1,"missions":` +
+		"an open race":            {callOpen, list(openRace), nil},
+		"no open races":           {callOpen, `[ ]`, nil},
+		"an open race for itself": {callRace, list(openRace), nil},
+		"a result of version 2":   {callV2, list(versionTwo), nil},
+		"a result of version 1":   {callV1, list(versionOne), nil},
+		"a horse":                 {callHorse, horse, nil},
+		"a user's horses":         {callOwned, list(horse), nil},
+		"a breeding listing":      {callBreeding, list(listedHorse), nil},
+		"a horse's missions":      {callMissions, `{"number":1,"missions":` + list(horseMission) + `}`, nil},
+		"the catalogue":           {callCatalogue, catalogue, nil},
+		"a finished tournament":   {callTournaments, list(tournament), nil},
+		"the optional members": {callMissions, `{"number":1,"missions":` +
 			list(with(horseMission, "{", `"place":1,"hippodrome":null,"furlongs":3`)) + `}`, nil},
-		"the optional bounds":          {askCatalogue, with(catalogue, `[{`, `"furlong_min":1,"furlong_max":2,"place_min":null`), nil},
-		"members of another listing":   {askV1, list(with(versionTwo, "{", `"_id":"a"`)), nil},
-		"values outside the known":     {askOpen, list(strings.NewReplacer("best_time", "median", "Omega", "Psi").Replace(openRace)), nil},
-		"null for an object":           {askOpen, list(strings.Replace(openRace, info, `"info":null`, 1)), nil},
-		"a registration":               {askRegister, `{"anything":true}`, nil},
-		"nothing at all":               {askRegister, ``, nil},
-		"members in another order":     {askHorse, `{"tier":"Beta",` + without(horse, "{", `,"tier":"Beta"`), nil},
-		"white space":                  {askHorse, strings.NewReplacer(":", " :\n", ",", "\t,\r ", "{", "{ ", "]", "\n]").Replace(horse), nil},
-		"escapes in a documented name": {askHorse, strings.Replace(horse, `"tier"`, `"t\u0069er"`, 1), nil},
+		"the optional bounds":          {callCatalogue, with(catalogue, `[{`, `"furlong_min":1,"furlong_max":2,"place_min":null`), nil},
+		"members of another listing":   {callV1, list(with(versionTwo, "{", `"_id":"a"`)), nil},
+		"values outside the known":     {callOpen, list(strings.NewReplacer("best_time", "median", "Omega", "Psi").Replace(openRace)), nil},
+		"null for an object":           {callOpen, list(strings.Replace(openRace, info, `"info":null`, 1)), nil},
+		"a registration":               {callRegister, `{"anything":true}`, nil},
+		"nothing at all":               {callRegister, ``, nil},
+		"members in another order":     {callHorse, `{"tier":"Beta",` + without(horse, "{", `,"tier":"Beta"`), nil},
+		"white space":                  {callHorse, strings.NewReplacer(":", " :\n", ",", "\t,\r ", "{", "{ ", "]", "\n]").Replace(horse), nil},
+		"escapes in a documented name": {callHorse, strings.Replace(horse, `"tier"`, `"t\u0069er"`, 1), nil},
 
-		"a new member of a race": {askOpen, list(with(openRace, "{", `"weather":{"wind":[1,{"x":"}]\""}]}`)),
+		"a new member of a race": {callOpen, list(with(openRace, "{", `"weather":{"wind":[1,{"x":"}]\""}]}`)),
 			[]horseracing.Drift{{Route: "/api/v1/races/open", Path: "[].weather", Kind: unknown}}},
-		"a new member within": {askOpen, list(with(openRace, `"info":{`, `"weather":"rain"`)),
+		"a new member within": {callOpen, list(with(openRace, `"info":{`, `"weather":"rain"`)),
 			[]horseracing.Drift{{Route: "/api/v1/races/open", Path: "[].info.weather", Kind: unknown}}},
-		"a new member of an entry": {askOpen, list(openRace, with(openRace, `"participants":[{`, `"jockey":null`)),
+		"a new member of an entry": {callOpen, list(openRace, with(openRace, `"participants":[{`, `"jockey":null`)),
 			[]horseracing.Drift{{Route: "/api/v1/races/open", Path: "[].participants[].jockey", Kind: unknown}}},
-		"a new member of a single object": {askHorse, with(horse, "{", `"age":3`),
+		"a new member of a single object": {callHorse, with(horse, "{", `"age":3`),
 			[]horseracing.Drift{{Route: "/api/v1/horses/{horse_number}", Path: "age", Kind: unknown}}},
-		"a new prize": {askTournaments, list(with(tournament, `"additional_prizes":[{`, `"bonus":1`)),
+		"a new prize": {callTournaments, list(with(tournament, `"additional_prizes":[{`, `"bonus":1`)),
 			[]horseracing.Drift{{Route: "/api/v1/tournaments/results", Path: "[].additional_prizes[].bonus", Kind: unknown}}},
-		"a member in another case": {askHorse, strings.Replace(horse, `"tier"`, `"Tier"`, 1), []horseracing.Drift{
+		"a member in another case": {callHorse, strings.Replace(horse, `"tier"`, `"Tier"`, 1), []horseracing.Drift{
 			{Route: "/api/v1/horses/{horse_number}", Path: "Tier", Kind: unknown},
 			{Route: "/api/v1/horses/{horse_number}", Path: "tier", Kind: missing}}},
-		"a key as a name": {askOwned, list(with(horse, "{", `"for user-k\u0065y":1`)),
+		"a key as a name": {callOwned, list(with(horse, "{", `"for user \"k\u0065y\" <1>":1`)),
 			[]horseracing.Drift{{Route: "/api/v1/horses/user", Path: "[].for [redacted]", Kind: unknown}}},
 
-		"a missing member": {askRace, list(without(openRace, `"_id":"a",`, `,"turf":"Grass"`)), []horseracing.Drift{
+		"a missing member": {callRace, list(without(openRace, `"_id":"a",`, `,"turf":"Grass"`)), []horseracing.Drift{
 			{Route: "/api/v1/races/{raceId}", Path: "[]._id", Kind: missing},
 			{Route: "/api/v1/races/{raceId}", Path: "[].info.turf", Kind: missing}}},
-		"version 2 without what sets it apart": {askV2, list(without(versionOne, `,"winners":[0]`, `,"lane":1`)), []horseracing.Drift{
+		"version 2 without what sets it apart": {callV2, list(without(versionOne, `,"winners":[0]`, `,"lane":1`)), []horseracing.Drift{
 			{Route: "/api/v2/races/results", Path: "[].max_level", Kind: missing},
 			{Route: "/api/v2/races/results", Path: "[].min_level", Kind: missing},
 			{Route: "/api/v2/races/results", Path: "[].participants[].lane", Kind: missing},
 			{Route: "/api/v2/races/results", Path: "[].type", Kind: missing},
 			{Route: "/api/v2/races/results", Path: "[].winners", Kind: missing}}},
-		"a prize of two names": {askTournaments, list(strings.Replace(tournament, `"additional_gold":1,`, `"additional_gold":1,"additional_bonus":2,`, 1)),
+		"a prize of two names": {callTournaments, list(strings.Replace(tournament, `"additional_gold":1,`, `"additional_gold":1,"additional_bonus":2,`, 1)),
 			[]horseracing.Drift{{Route: "/api/v1/tournaments/results", Path: "[].additional_prizes[].additional_bonus", Kind: unknown}}},
-		"a missing prize": {askTournaments, list(without(tournament, `"additional_gold":1,`)),
+		"a missing prize": {callTournaments, list(without(tournament, `"additional_gold":1,`)),
 			[]horseracing.Drift{{Route: "/api/v1/tournaments/results", Path: "[].additional_prizes[].additional_token", Kind: missing}}},
 
-		"a tournament of which the document shows nothing": {askTournament, `{"_id":"t","sponsor":"x"}`,
+		"a tournament, whose members are undocumented": {callTournament, `{"_id":"t","sponsor":"x"}`,
 			[]horseracing.Drift{{Route: "/api/v1/tournaments/{tournamentId}", Path: "sponsor", Kind: unknown}}},
-		"tournaments of which the document shows nothing": {askOpenTournaments, `[{"_id":"t","sponsor":"x"}]`,
+		"open tournaments, whose members are undocumented": {callOpenTournaments, `[{"_id":"t","sponsor":"x"}]`,
 			[]horseracing.Drift{{Route: "/api/v1/tournaments/open", Path: "[].sponsor", Kind: unknown}}},
 	}
 	for name, test := range tests {
@@ -214,7 +200,7 @@ func TestDriftIsWhatTheTypesDoNotKnowAndWhatTheDocumentShowsButTheServiceDoesNot
 			var log driftLog
 			c := sameAnswer(test.body).client(t, horseracing.WithDriftHandler(log.handle))
 			for range 2 { // reported once
-				if err := test.ask(t.Context(), c); err != nil {
+				if err := test.call(t.Context(), c); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -232,7 +218,7 @@ func TestDriftIsReportedForEachRouteAndToEachClient(t *testing.T) {
 		var log driftLog
 		c := body.client(t, horseracing.WithDriftHandler(log.handle))
 		for range 3 {
-			if err := cmp.Or(askOpen(t.Context(), c), askRace(t.Context(), c)); err != nil {
+			if err := cmp.Or(callOpen(t.Context(), c), callRace(t.Context(), c)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -252,7 +238,7 @@ func TestDriftIsReportedOnceToManyGoroutines(t *testing.T) {
 	var group sync.WaitGroup
 	for range 16 {
 		group.Go(func() {
-			if err := askOpen(t.Context(), c); err != nil {
+			if err := callOpen(t.Context(), c); err != nil {
 				t.Error(err)
 			}
 		})
@@ -274,7 +260,7 @@ func TestDriftIsBoundedWhereNamesAreData(t *testing.T) {
 	}
 	var log driftLog
 	c := sameAnswer("{"+members.String()+horse[1:]).client(t, horseracing.WithDriftHandler(log.handle))
-	if err := askHorse(t.Context(), c); err != nil {
+	if err := callHorse(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(log.all); n != 100 {
@@ -292,11 +278,11 @@ func TestDriftHandlerMayCallTheClient(t *testing.T) {
 	calls := 0
 	c = sameAnswer(list(with(openRace, "{", `"weather":1`))).client(t, horseracing.WithDriftHandler(func(ctx context.Context, _ horseracing.Drift) {
 		calls++
-		if err := askOpen(ctx, c); err != nil {
+		if err := callOpen(ctx, c); err != nil {
 			t.Error(err)
 		}
 	}))
-	if err := askOpen(t.Context(), c); err != nil || calls != 1 {
+	if err := callOpen(t.Context(), c); err != nil || calls != 1 {
 		t.Errorf("error %v, %d calls", err, calls)
 	}
 }
@@ -313,37 +299,26 @@ func TestDoIsNotComparedWithTheTypes(t *testing.T) {
 	}
 }
 
-func TestTheFakeShowsNoDrift(t *testing.T) {
+func TestTheFakeServesEveryOperationWithoutDrift(t *testing.T) {
 	var log driftLog
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
 	c := fake.Client(horseracing.WithDriftHandler(log.handle))
-	races, err := c.Races.Open(t.Context())
-	if err != nil || len(races) == 0 {
-		t.Fatal(races, err)
+	cups, err := c.Tournaments.Open(t.Context())
+	if err != nil || len(cups) == 0 {
+		t.Fatal(cups, err)
 	}
-	horseNumber := fake.Horses(0)[0]
-	for _, ask := range []func(context.Context, *horseracing.Client) error{
-		askV2, askV1, askBreeding, askCatalogue, askTournaments, askOpenTournaments,
-		func(ctx context.Context, c *horseracing.Client) error {
-			_, err := c.Races.Get(ctx, races[0].MainRaceID)
-			return err
-		},
-		func(ctx context.Context, c *horseracing.Client) error {
-			_, err := c.Horses.Get(ctx, horseNumber)
-			return err
-		},
-		func(ctx context.Context, c *horseracing.Client) error {
-			_, err := c.Horses.Owned(ctx, fake.UserKey(0))
-			return err
-		},
-		func(ctx context.Context, c *horseracing.Client) error {
-			_, err := c.Horses.Missions(ctx, horseNumber)
-			return err
-		},
-	} {
-		if err := ask(t.Context(), c); err != nil {
-			t.Error(err)
+	ids := horseracing.IDs{Horse: fake.Horses(0)[0], Race: 7, Tournament: cups[0].ID, UserKey: fake.UserKey(0)}
+	fake.AddRaces(horseracing.Race{
+		MainRaceID: ids.Race, Places: 12, MaxLevel: 1000,
+		StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), RegistrationDeadline: horseracing.NewTimestamp(fake.Now().Add(time.Hour)),
+	})
+	for _, op := range horseracing.Operations() {
+		if op.Variant {
+			continue
+		}
+		if got, err := op.Call(t.Context(), c, ids); err != nil || reflect.ValueOf(got).IsZero() {
+			t.Errorf("%s: %v, %v", op.Name, got, err)
 		}
 	}
 	if log.all != nil {

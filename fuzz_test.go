@@ -15,26 +15,22 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Every operation that reads, as the fuzzer calls it: what it decoded, or an error.
-var reads = map[string]func(context.Context, *horseracing.Client) (any, error){
-	"horse":          func(ctx context.Context, c *horseracing.Client) (any, error) { return c.Horses.Get(ctx, 7) },
-	"owned":          func(ctx context.Context, c *horseracing.Client) (any, error) { return c.Horses.Owned(ctx, "u") },
-	"horse missions": func(ctx context.Context, c *horseracing.Client) (any, error) { return c.Horses.Missions(ctx, 7) },
-	"breeding":       func(ctx context.Context, c *horseracing.Client) (any, error) { return c.Horses.OpenForBreeding(ctx) },
-	"open races":     func(ctx context.Context, c *horseracing.Client) (any, error) { return c.Races.Open(ctx) },
-	"race":           func(ctx context.Context, c *horseracing.Client) (any, error) { return c.Races.Get(ctx, 11) },
-	"open cups":      func(ctx context.Context, c *horseracing.Client) (any, error) { return c.Tournaments.Open(ctx) },
-	"cup":            func(ctx context.Context, c *horseracing.Client) (any, error) { return c.Tournaments.Get(ctx, "5f") },
-	"catalogue":      func(ctx context.Context, c *horseracing.Client) (any, error) { return c.Missions.Catalogue(ctx) },
-	"race results": func(ctx context.Context, c *horseracing.Client) (any, error) {
-		return c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 20)
-	},
-	"race results, version 1": func(ctx context.Context, c *horseracing.Client) (any, error) {
-		return c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, 20)
-	},
-	"cup results": func(ctx context.Context, c *horseracing.Client) (any, error) {
-		return c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, 20)
-	},
+// reads returns every operation that reads, by name: what it decoded, or an
+// error. A paged listing is read beyond a page.
+func reads() map[string]func(context.Context, *horseracing.Client) (any, error) {
+	all := map[string]func(context.Context, *horseracing.Client) (any, error){}
+	for _, op := range horseracing.Operations() {
+		switch {
+		case op.Method != http.MethodGet || op.Variant:
+		case op.Further != nil:
+			all[op.Name] = func(ctx context.Context, c *horseracing.Client) (any, error) { return op.Further(ctx, c, 20) }
+		default:
+			all[op.Name] = func(ctx context.Context, c *horseracing.Client) (any, error) {
+				return op.Call(ctx, c, horseracing.TestdataIDs)
+			}
+		}
+	}
+	return all
 }
 
 // FuzzAnswers gives the same bytes to every operation: each reads them or says
@@ -58,7 +54,7 @@ func FuzzAnswers(f *testing.F) {
 		s := play(answer(200, string(body), "X-Echo: "+string(body[:min(len(body), 50)])))
 		c := s.client(t, horseracing.WithRetry(horseracing.Retry{}), horseracing.WithMaxResponseBytes(1<<20),
 			horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
-		for name, read := range reads {
+		for name, read := range reads() {
 			s.seen = nil
 			started := time.Now()
 			value, err := read(t.Context(), c)

@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var horseOperations = []operationTest{
+var horseOperations = []OperationTest{
 	{
-		name:   "4.1 Horses.Get",
-		call:   func(ctx context.Context, c *Client) (any, error) { return c.Horses.Get(ctx, 1042) },
-		method: http.MethodGet,
-		path:   "/api/v1/horses/1042",
-		answer: "horse.json",
-		want: &Horse{
+		Name:     "Horses.Get",
+		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Horses.Get(ctx, of.Horse) },
+		Method:   http.MethodGet,
+		Path:     "/api/v1/horses/1042",
+		Response: "horse.json",
+		Want: &Horse{
 			Name:        "Moss Lantern",
 			Image:       "https://img.example.test/horses/1042.png",
 			ExternalURL: "https://play.example.test/horse/1042",
@@ -46,13 +46,13 @@ var horseOperations = []operationTest{
 		},
 	},
 	{
-		name:   "4.2 Horses.Owned",
-		call:   func(ctx context.Context, c *Client) (any, error) { return c.Horses.Owned(ctx, `user "key" <1>`) },
-		method: http.MethodGet,
-		path:   "/api/v1/horses/user",
-		body:   `{"user_key":"user \"key\" <1>"}`,
-		answer: "horses_user.json",
-		want: []Horse{
+		Name:     "Horses.Owned",
+		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Horses.Owned(ctx, of.UserKey) },
+		Method:   http.MethodGet,
+		Path:     "/api/v1/horses/user",
+		Body:     `{"user_key":"user \"key\" <1>"}`,
+		Response: "horses_user.json",
+		Want: []Horse{
 			{
 				Name:             "Quiet Ferry",
 				Image:            "https://img.example.test/horses/7.png",
@@ -85,12 +85,12 @@ var horseOperations = []operationTest{
 		},
 	},
 	{
-		name:   "4.3 Horses.Missions",
-		call:   func(ctx context.Context, c *Client) (any, error) { return c.Horses.Missions(ctx, 1042) },
-		method: http.MethodGet,
-		path:   "/api/v1/horses/missions/1042",
-		answer: "horse_missions.json",
-		want: &HorseMissions{
+		Name:     "Horses.Missions",
+		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Horses.Missions(ctx, of.Horse) },
+		Method:   http.MethodGet,
+		Path:     "/api/v1/horses/missions/1042",
+		Response: "horse_missions.json",
+		Want: &HorseMissions{
 			Number: 1042,
 			Missions: []HorseMission{
 				{
@@ -125,12 +125,12 @@ var horseOperations = []operationTest{
 		},
 	},
 	{
-		name:   "4.4 Horses.OpenForBreeding",
-		call:   func(ctx context.Context, c *Client) (any, error) { return c.Horses.OpenForBreeding(ctx) },
-		method: http.MethodGet,
-		path:   "/api/v1/horses/breeding/open",
-		answer: "breeding_open.json",
-		want: []BreedingListing{
+		Name:     "Horses.OpenForBreeding",
+		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Horses.OpenForBreeding(ctx) },
+		Method:   http.MethodGet,
+		Path:     "/api/v1/horses/breeding/open",
+		Response: "breeding_open.json",
+		Want: []BreedingListing{
 			{
 				Name: "Copper Tide", Number: 311, Gender: GenderStallion,
 				WinsFirstCount: 41, WinsSecondCount: 33, WinsThirdCount: 27, TotalRaceCount: 402,

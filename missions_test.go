@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var missionOperations = []operationTest{{
-	name:   "4.13 Missions.Catalogue",
-	call:   func(ctx context.Context, c *Client) (any, error) { return c.Missions.Catalogue(ctx) },
-	method: http.MethodGet,
-	path:   "/api/v1/missions",
-	answer: "missions.json",
-	want: &MissionCatalogue{
+var missionOperations = []OperationTest{{
+	Name:     "Missions.Catalogue",
+	Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Missions.Catalogue(ctx) },
+	Method:   http.MethodGet,
+	Path:     "/api/v1/missions",
+	Response: "missions.json",
+	Want: &MissionCatalogue{
 		Daily: []MissionTemplate{
 			missionTemplate(MissionKindRunXRaces, "run some races", 1, 10, 106, 10, 10, 1),
 			missionTemplate(MissionKindRunXFurlongRace, "run a race of one length", 1, 1, 116, 0, 11, 0, furlongs),

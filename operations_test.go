@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,32 +19,43 @@ import (
 
 const testAPIKey = "app-key-8f41"
 
-// operationTest is one call: what it must send, what comes back, and what the
-// caller gets.
-type operationTest struct {
-	name   string
-	call   func(context.Context, *Client) (any, error)
-	method string
-	path   string
-	body   string // empty: none is sent
-	answer string // the file in testdata
-	want   any
+// OperationTest is one operation as a call: what it sends, what comes back, and
+// what the caller gets. The tests outside this package range over them too, so
+// that adding an operation is: its method, its row, its files in testdata, and
+// its route in the fake.
+type OperationTest struct {
+	Name     string
+	Variant  bool // of a row above: the same operation with another response or id
+	Call     func(context.Context, *Client, IDs) (any, error)
+	Further  func(ctx context.Context, c *Client, n int) (any, error) // of a paged listing: its first n entries
+	Method   string
+	Path     string // called with TestdataIDs
+	Body     string // empty: none is sent
+	Response string // the file in testdata
+	Want     any
 }
 
-// An operation is documented by its own table: horses_test.go, races_test.go,
-// tournaments_test.go and missions_test.go.
-func allOperationTests() []operationTest {
-	var all []operationTest
-	for _, tests := range [][]operationTest{horseOperations, raceOperations, tournamentOperations, missionOperations} {
-		all = append(all, tests...)
-	}
-	return all
+// IDs are what the operations are called with.
+type IDs struct {
+	Horse      HorseNumber
+	Race       RaceID
+	Tournament TournamentID
+	UserKey    UserKey
+}
+
+// TestdataIDs are those in the files of testdata.
+var TestdataIDs = IDs{Horse: 1042, Race: 880200, Tournament: "64aa10f2c3d4e5f601234999", UserKey: `user "key" <1>`}
+
+// Operations returns all of them. Each resource has its own table: in
+// horses_test.go, races_test.go, tournaments_test.go and missions_test.go.
+func Operations() []OperationTest {
+	return slices.Concat(horseOperations, raceOperations, tournamentOperations, missionOperations)
 }
 
 func TestEveryOperationSendsWhatTheInterfaceDocumentsAndReturnsEveryField(t *testing.T) {
 	for _, base := range []string{"https://api.example.test", "https://gateway.example.test/racing/v9", "https://gateway.example.test/a%2Fb/"} {
-		for _, test := range allOperationTests() {
-			t.Run(test.name+" at "+base, func(t *testing.T) {
+		for _, test := range Operations() {
+			t.Run(test.Name+" at "+base, func(t *testing.T) {
 				var sent []*http.Request
 				var body []byte
 				mock := httpmock.NewMockTransport()
@@ -52,28 +64,28 @@ func TestEveryOperationSendsWhatTheInterfaceDocumentsAndReturnsEveryField(t *tes
 					if r.Body != nil {
 						body, _ = io.ReadAll(r.Body)
 					}
-					return httpmock.NewBytesResponse(http.StatusOK, payload(t, test.answer)), nil
+					return httpmock.NewBytesResponse(http.StatusOK, payload(t, test.Response)), nil
 				})
 				client, err := NewClient(base, testAPIKey, WithHTTPClient(&http.Client{Transport: mock}))
 				if err != nil {
 					t.Fatal(err)
 				}
 
-				got, err := test.call(t.Context(), client)
+				got, err := test.Call(t.Context(), client, TestdataIDs)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(test.want, got); diff != "" {
+				if diff := cmp.Diff(test.Want, got); diff != "" {
 					t.Errorf("result (-want +got):\n%s", diff)
 				}
 				if len(sent) != 1 {
 					t.Fatalf("%d requests were sent, want one", len(sent))
 				}
 				request := sent[0]
-				if request.Method != test.method {
-					t.Errorf("method %s, want %s", request.Method, test.method)
+				if request.Method != test.Method {
+					t.Errorf("method %s, want %s", request.Method, test.Method)
 				}
-				if got, want := request.URL.String(), trimSlash(base)+test.path; got != want {
+				if got, want := request.URL.String(), trimSlash(base)+test.Path; got != want {
 					t.Errorf("URL %s, want %s", got, want)
 				}
 				wantHeader := http.Header{
@@ -85,15 +97,35 @@ func TestEveryOperationSendsWhatTheInterfaceDocumentsAndReturnsEveryField(t *tes
 				if diff := cmp.Diff(wantHeader, request.Header); diff != "" {
 					t.Errorf("header (-want +got):\n%s", diff)
 				}
-				if string(body) != test.body {
-					t.Errorf("body %s, want %s", body, test.body)
+				if string(body) != test.Body {
+					t.Errorf("body %s, want %s", body, test.Body)
 				}
 				// A length that is known keeps the body from going out in chunks,
 				// which fewer servers expect of a GET.
-				if request.ContentLength != int64(len(test.body)) {
-					t.Errorf("Content-Length %d, want %d", request.ContentLength, len(test.body))
+				if request.ContentLength != int64(len(test.Body)) {
+					t.Errorf("Content-Length %d, want %d", request.ContentLength, len(test.Body))
 				}
 			})
+		}
+	}
+}
+
+// What is made of several requests has tests of its own.
+func TestEveryMethodOfAServiceIsInTheTable(t *testing.T) {
+	composed := map[string]bool{"Horses.GetMany": true, "Races.Settle": true, "Races.Follow": true, "Races.WatchOpen": true, "Races.Watcher": true}
+	inTable := map[string]bool{}
+	for _, op := range Operations() {
+		inTable[op.Name] = true
+	}
+	for service := range reflect.TypeFor[Client]().Fields() {
+		if !service.IsExported() {
+			continue
+		}
+		for method := range service.Type.Methods() {
+			name := service.Name + "." + method.Name
+			if inTable[name] == composed[name] {
+				t.Errorf("%s: in the table %t, made of several requests %t", name, inTable[name], composed[name])
+			}
 		}
 	}
 }
@@ -102,8 +134,8 @@ func TestEveryOperationSendsWhatTheInterfaceDocumentsAndReturnsEveryField(t *tes
 // zero values: each field of each type is set in at least one expected result.
 func TestTheOperationTableCoversEveryField(t *testing.T) {
 	set, all := map[string]bool{}, map[string]bool{}
-	for _, test := range allOperationTests() {
-		noteFields(reflect.ValueOf(test.want), set, all)
+	for _, test := range Operations() {
+		noteFields(reflect.ValueOf(test.Want), set, all)
 	}
 	for field := range all {
 		if !set[field] {

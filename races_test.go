@@ -10,17 +10,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var raceOperations = []operationTest{
+var raceOperations = []OperationTest{
 	{
-		name: "4.5 Races.Results",
-		call: func(ctx context.Context, c *Client) (any, error) {
+		Name: "Races.Results",
+		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
 			return c.Races.Results(ResultsQuery{Tier: TierOmega, Before: time.UnixMilli(1767225600251)}).Take(ctx, 2)
 		},
-		method: http.MethodGet,
-		path:   "/api/v2/races/results",
-		body:   `{"tier":5,"start_time_from":1767225600251}`,
-		answer: "races_results_v2.json",
-		want: []Race{
+		Further: func(ctx context.Context, c *Client, n int) (any, error) {
+			return c.Races.Results(ResultsQuery{}).Take(ctx, n)
+		},
+		Method:   http.MethodGet,
+		Path:     "/api/v2/races/results",
+		Body:     `{"tier":5,"start_time_from":1767225600251}`,
+		Response: "races_results_v2.json",
+		Want: []Race{
 			{
 				MainRaceID:           880123,
 				StartTime:            at(1767225600250),
@@ -65,15 +68,18 @@ var raceOperations = []operationTest{
 		},
 	},
 	{
-		name: "4.6 Races.ResultsV1",
-		call: func(ctx context.Context, c *Client) (any, error) {
+		Name: "Races.ResultsV1",
+		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
 			return c.Races.ResultsV1(OffsetQuery{Tier: TierOmega, Offset: 20}).Take(ctx, 1)
 		},
-		method: http.MethodGet,
-		path:   "/api/v1/races/results",
-		body:   `{"tier":5,"offset":20}`,
-		answer: "races_results_v1.json",
-		want: []Race{{
+		Further: func(ctx context.Context, c *Client, n int) (any, error) {
+			return c.Races.ResultsV1(OffsetQuery{}).Take(ctx, n)
+		},
+		Method:   http.MethodGet,
+		Path:     "/api/v1/races/results",
+		Body:     `{"tier":5,"offset":20}`,
+		Response: "races_results_v1.json",
+		Want: []Race{{
 			MainRaceID:           55001,
 			StartTime:            at(1640995200000),
 			RegistrationDeadline: at(1640994900000),
@@ -90,12 +96,12 @@ var raceOperations = []operationTest{
 		}},
 	},
 	{
-		name:   "4.7 Races.Open",
-		call:   func(ctx context.Context, c *Client) (any, error) { return c.Races.Open(ctx) },
-		method: http.MethodGet,
-		path:   "/api/v1/races/open",
-		answer: "races_open.json",
-		want: []Race{
+		Name:     "Races.Open",
+		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Races.Open(ctx) },
+		Method:   http.MethodGet,
+		Path:     "/api/v1/races/open",
+		Response: "races_open.json",
+		Want: []Race{
 			morningDash(RaceParticipant{Number: 1042, Total: 12.5}, RaceParticipant{Number: 311, Total: 13.25}),
 			{
 				ID:                   "65f0c2a1d4e3b2a190817264",
@@ -119,35 +125,38 @@ var raceOperations = []operationTest{
 		},
 	},
 	{
-		name:   "4.8 Races.Get",
-		call:   func(ctx context.Context, c *Client) (any, error) { return c.Races.Get(ctx, 880200) },
-		method: http.MethodGet,
-		path:   "/api/v1/races/880200",
-		answer: "race.json",
-		want: new(morningDash(
+		Name:     "Races.Get",
+		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Races.Get(ctx, of.Race) },
+		Method:   http.MethodGet,
+		Path:     "/api/v1/races/880200",
+		Response: "race.json",
+		Want: new(morningDash(
 			RaceParticipant{Number: 1042, Total: 12.5}, RaceParticipant{Number: 311, Total: 13.25}, RaceParticipant{Number: 7})),
 	},
 	{
-		name: "4.9 Races.Register",
-		call: func(ctx context.Context, c *Client) (any, error) {
-			return c.Races.Register(ctx, Registration{Horse: 7, Race: 880200, UserKey: "owner-key-22"})
+		Name: "Races.Register",
+		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
+			return c.Races.Register(ctx, Registration{Horse: of.Horse, Race: of.Race, UserKey: of.UserKey})
 		},
-		method: http.MethodPost,
-		path:   "/api/v1/races/register",
-		body:   `{"horse_number":7,"user_key":"owner-key-22","main_race_id":880200}`,
-		answer: "register.json",
-		want: &RegistrationReceipt{
+		Method:   http.MethodPost,
+		Path:     "/api/v1/races/register",
+		Body:     `{"horse_number":1042,"user_key":"user \"key\" <1>","main_race_id":880200}`,
+		Response: "register.json",
+		Want: &RegistrationReceipt{
 			StatusCode: http.StatusOK,
 			Body:       []byte(`{"ok": true, "race": {"main_race_id": 880200, "fee": 2000000000000000001}}`),
 		},
 	},
 	{
-		name:   "4.8 Races.Registered",
-		call:   func(ctx context.Context, c *Client) (any, error) { return c.Races.Registered(ctx, 880200, 7) },
-		method: http.MethodGet,
-		path:   "/api/v1/races/880200",
-		answer: "race.json",
-		want:   true,
+		Name:    "Races.Registered",
+		Variant: true,
+		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
+			return c.Races.Registered(ctx, of.Race, of.Horse)
+		},
+		Method:   http.MethodGet,
+		Path:     "/api/v1/races/880200",
+		Response: "race.json",
+		Want:     true,
 	},
 }
 

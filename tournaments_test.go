@@ -11,17 +11,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var tournamentOperations = []operationTest{
+var tournamentOperations = []OperationTest{
 	{
-		name: "4.10 Tournaments.Results",
-		call: func(ctx context.Context, c *Client) (any, error) {
+		Name: "Tournaments.Results",
+		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
 			return c.Tournaments.Results(ResultsQuery{Tier: TierOmega, Before: time.UnixMilli(1764637200501)}).Take(ctx, 1)
 		},
-		method: http.MethodGet,
-		path:   "/api/v1/tournaments/results",
-		body:   `{"tier":5,"start_time_from":1764637200501}`,
-		answer: "tournaments_results.json",
-		want: []Tournament{{
+		Further: func(ctx context.Context, c *Client, n int) (any, error) {
+			return c.Tournaments.Results(ResultsQuery{}).Take(ctx, n)
+		},
+		Method:   http.MethodGet,
+		Path:     "/api/v1/tournaments/results",
+		Body:     `{"tier":5,"start_time_from":1764637200501}`,
+		Response: "tournaments_results.json",
+		Want: []Tournament{{
 			ID:                       "64aa10f2c3d4e5f601234567",
 			Name:                     "Spring Crown",
 			Description:              "Three rounds, the slower half drops out after each.",
@@ -70,48 +73,53 @@ var tournamentOperations = []operationTest{
 		}},
 	},
 	{
-		name:   "4.11 Tournaments.Open",
-		call:   func(ctx context.Context, c *Client) (any, error) { return c.Tournaments.Open(ctx) },
-		method: http.MethodGet,
-		path:   "/api/v1/tournaments/open",
-		answer: "tournaments_open.json",
-		want:   []Tournament{summerCrown()},
+		Name:     "Tournaments.Open",
+		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Tournaments.Open(ctx) },
+		Method:   http.MethodGet,
+		Path:     "/api/v1/tournaments/open",
+		Response: "tournaments_open.json",
+		Want:     []Tournament{summerCrown()},
 	},
 	{
-		name:   "4.11 Tournaments.Open of an object",
-		call:   func(ctx context.Context, c *Client) (any, error) { return c.Tournaments.Open(ctx) },
-		method: http.MethodGet,
-		path:   "/api/v1/tournaments/open",
-		answer: "tournament.json",
-		want:   []Tournament{summerCrown()},
+		Name:     "Tournaments.Open of an object",
+		Variant:  true,
+		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Tournaments.Open(ctx) },
+		Method:   http.MethodGet,
+		Path:     "/api/v1/tournaments/open",
+		Response: "tournament.json",
+		Want:     []Tournament{summerCrown()},
 	},
 	{
-		name: "4.12 Tournaments.Get",
-		call: func(ctx context.Context, c *Client) (any, error) {
-			return c.Tournaments.Get(ctx, "64aa10f2c3d4e5f601234999")
+		Name: "Tournaments.Get",
+		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
+			return c.Tournaments.Get(ctx, of.Tournament)
 		},
-		method: http.MethodGet,
-		path:   "/api/v1/tournaments/64aa10f2c3d4e5f601234999",
-		answer: "tournament.json",
-		want:   new(summerCrown()),
+		Method:   http.MethodGet,
+		Path:     "/api/v1/tournaments/64aa10f2c3d4e5f601234999",
+		Response: "tournament.json",
+		Want:     new(summerCrown()),
 	},
 	{
-		name: "4.12 Tournaments.Get of an array of one",
-		call: func(ctx context.Context, c *Client) (any, error) {
-			return c.Tournaments.Get(ctx, "64aa10f2c3d4e5f601234999")
+		Name:    "Tournaments.Get of an array of one",
+		Variant: true,
+		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
+			return c.Tournaments.Get(ctx, of.Tournament)
 		},
-		method: http.MethodGet,
-		path:   "/api/v1/tournaments/64aa10f2c3d4e5f601234999",
-		answer: "tournament_array_of_one.json",
-		want:   new(summerCrown()),
+		Method:   http.MethodGet,
+		Path:     "/api/v1/tournaments/64aa10f2c3d4e5f601234999",
+		Response: "tournament_array_of_one.json",
+		Want:     new(summerCrown()),
 	},
 	{
-		name:   "4.12 Tournaments.Get with an id that needs escaping",
-		call:   func(ctx context.Context, c *Client) (any, error) { return c.Tournaments.Get(ctx, "a/b?c#d e%2F") },
-		method: http.MethodGet,
-		path:   "/api/v1/tournaments/a%2Fb%3Fc%23d%20e%252F",
-		answer: "tournament.json",
-		want:   new(summerCrown()),
+		Name:    "Tournaments.Get with an id that needs escaping",
+		Variant: true,
+		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
+			return c.Tournaments.Get(ctx, "a/b?c#d e%2F")
+		},
+		Method:   http.MethodGet,
+		Path:     "/api/v1/tournaments/a%2Fb%3Fc%23d%20e%252F",
+		Response: "tournament.json",
+		Want:     new(summerCrown()),
 	},
 }
 
