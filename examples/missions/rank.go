@@ -117,6 +117,5 @@ func rank(horse *horseracing.Horse, missions []horseracing.HorseMission, races [
 }
 
 func canEnter(horse *horseracing.Horse, race *horseracing.Race, now time.Time) bool {
-	return race.RegistrationOpenAt(now) && race.FreePlaces() > 0 && race.AcceptsLevel(horse.Level) &&
-		!slices.ContainsFunc(race.Participants, func(p horseracing.RaceParticipant) bool { return p.Number == horse.Number })
+	return race.RegistrationOpenAt(now) && race.FreePlaces() > 0 && race.AcceptsLevel(horse.Level) && !race.Has(horse.Number)
 }
