@@ -12,10 +12,13 @@ import (
 
 // crawl walks the listing from the newest race to the oldest, a transaction a page.
 func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o options, stderr io.Writer) (err error) {
-	if w.done {
+	switch {
+	case w.done:
 		total, err := s.count(ctx, "races")
 		fmt.Fprintf(stderr, "export: %s is complete already, with %d races\n", s.path, total)
 		return err
+	case o.follow && w.followed():
+		return nil
 	}
 	p := newProgress(stderr, "races", remaining(ctx, client, w))
 	added := 0
@@ -37,7 +40,11 @@ func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o
 			if err != nil && !errors.As(err, &tie) {
 				return err
 			}
-			isNew, err := s.save(ctx, w, page, pager.Cursor())
+			var entries []entry
+			for i := range page {
+				entries = append(entries, entry{Value: &page[i]})
+			}
+			isNew, err := s.save(ctx, w, entries, pager.Cursor(), o.raw)
 			if err != nil {
 				return err
 			}
@@ -55,30 +62,26 @@ func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o
 	}
 }
 
-// follow saves each new result until the context ends. A page that cannot be
-// read (a DecodeError) does not keep Follow from handing out what is newer, and
-// each poll that does not get beyond it begins with the error. So what started
-// after the last such error was handed out by a poll that read everything.
+// follow saves each new result, with the follower's place in the same
+// transaction, until the context is canceled.
 func follow(ctx context.Context, client *horseracing.Client, s *store, w *walk, o options, stderr io.Writer) error {
 	fmt.Fprintln(stderr, "export: following new results, Ctrl-C stops")
-	for race, err := range client.Races.Follow(horseracing.FollowQuery{
-		Tier: w.tier, Since: w.newest.Add(-lookback), Interval: o.interval, Lookback: lookback,
-	}).All(ctx) {
+	follower := client.Races.Follow(horseracing.FollowQuery{
+		Tier: w.tier, Since: w.followSince(), Resume: w.following, Interval: o.interval, Lookback: lookback,
+	})
+	for race, err := range follower.All(ctx) {
 		switch {
-		case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden):
+		case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden), errors.Is(err, horseracing.ErrInvalidArgument):
 			return err // a retry cannot help
 		case err != nil:
-			if _, unread := errors.AsType[*horseracing.DecodeError](err); unread {
-				w.unread = time.Now()
-			}
-			fmt.Fprintf(stderr, "export: %v; retrying\n", err)
+			fmt.Fprintf(stderr, "export: %v; following goes on\n", err)
 			continue
 		}
-		saved, err := s.save(ctx, w, []horseracing.Race{*race}, w.cursor)
+		isNew, err := s.saveFollowed(ctx, w, race, follower.Cursor())
 		if err != nil {
 			return err
 		}
-		if saved > 0 {
+		if isNew {
 			fmt.Fprintf(stderr, "%s  race %d  %d furlongs at %q\n", race.StartTime.Format(time.DateTime), race.MainRaceID, race.Length, race.Info.HippodromeName)
 		}
 	}

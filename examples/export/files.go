@@ -35,11 +35,13 @@ type raceRow struct {
 	Prizes               string `parquet:"prizes,dict"`
 	FinalOrder           string `parquet:"final_order"`
 	Winners              string `parquet:"winners"`
+
+	JSON *string `parquet:"json,optional"`
 }
 
 func (r *raceRow) fields() []any {
 	return []any{&r.RaceID, &r.TierID, &r.StartTime, &r.RegistrationDeadline, &r.Name, &r.Hippodrome, &r.HippodromeType, &r.Turf, &r.Type,
-		&r.Length, &r.Places, &r.MinLevel, &r.MaxLevel, &r.V2, &r.NoEquipment, &r.EntryFee, &r.Prizes, &r.FinalOrder, &r.Winners}
+		&r.Length, &r.Places, &r.MinLevel, &r.MaxLevel, &r.V2, &r.NoEquipment, &r.EntryFee, &r.Prizes, &r.FinalOrder, &r.Winners, &r.JSON}
 }
 
 type participantRow struct {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,105 +17,157 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// breaker garbles the JSON of one race.
-type breaker struct {
+// rewriter edits the body of each response.
+type rewriter struct {
 	http.RoundTripper
-	race   horseracing.RaceID
-	mended atomic.Bool
-	struck atomic.Int32
+	edit func([]byte) []byte
 }
 
-func (b *breaker) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := b.RoundTripper.RoundTrip(r)
-	if err != nil || b.mended.Load() {
-		return response, err
+func (r rewriter) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := r.RoundTripper.RoundTrip(request)
+	if err != nil {
+		return nil, err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
 	}
-	garbled := bytes.ReplaceAll(body, fmt.Appendf(nil, `"main_race_id":%d,`, b.race), []byte(`"main_race_id":"?",`))
-	if !bytes.Equal(garbled, body) {
-		b.struck.Add(1)
-	}
-	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(garbled)), int64(len(garbled))
+	body = r.edit(body)
+	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return response, nil
 }
 
-func TestFollowStartedAgainReadsThePageThatItCouldNotRead(t *testing.T) {
-	for _, test := range []struct {
-		name       string
-		mend       time.Duration // after the race finished; 0: only when it has ended
-		end        time.Duration
-		wantNewest time.Duration // at least so close to the end comes the point to resume from; 0: before the race
-	}{
-		{"while the page is broken", 0, 7 * time.Hour, 0},
-		{"as soon as the page is whole", 7*time.Hour + 10*time.Minute, 7*time.Hour + 20*time.Minute, 0},
-		{"long after", 7 * time.Hour, 12 * time.Hour, 2 * time.Hour},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { followABrokenRace(t, test.mend, test.end, test.wantNewest) })
-		})
+// garbler makes the entry fee of one race unreadable until it is mended.
+type garbler struct {
+	race   horseracing.RaceID
+	mended atomic.Bool
+	struck atomic.Int32
+}
+
+func (g *garbler) edit(body []byte) []byte {
+	before, after, found := bytes.Cut(body, fmt.Appendf(nil, `"main_race_id":%d,`, g.race))
+	if g.mended.Load() || !found {
+		return body
+	}
+	g.struck.Add(1)
+	return fmt.Appendf(nil, `%s"main_race_id":%d,%s`, before, g.race, bytes.Replace(after, []byte(`"entry_fee":`), []byte(`"entry_fee":[],"was":`), 1))
+}
+
+// bench is an export that a test stops and starts again, under a virtual clock.
+type bench struct {
+	t      *testing.T
+	fake   *horseracingtest.Server
+	client *horseracing.Client
+	store  *store
+}
+
+func newBench(t *testing.T, edit func([]byte) []byte, opts ...horseracingtest.Option) *bench {
+	fake := horseracingtest.NewServer(append(opts, horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))...)
+	t.Cleanup(fake.Close)
+	client, err := horseracing.NewClient(fake.URL, fake.APIKey, horseracing.WithHTTPClient(&http.Client{Transport: rewriter{fake.HTTPClient().Transport, edit}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := openStore(t.Context(), filepath.Join(t.TempDir(), "races.sqlite"), fake.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	// Watch every attempt to store a race. What an attempt leaves here is gone
+	// with its transaction, as the race is.
+	if _, err := s.db.Exec(`CREATE TABLE offered (race_id INTEGER);
+		CREATE TRIGGER watch BEFORE INSERT ON races BEGIN INSERT INTO offered VALUES (NEW.race_id); END`); err != nil {
+		t.Fatal(err)
+	}
+	return &bench{t, fake, client, s}
+}
+
+// run is a run of the program that is interrupted after a while if it follows.
+func (b *bench) run(followFor time.Duration, o options) {
+	b.t.Helper()
+	o.tier, o.concurrency, o.interval, o.follow = horseracing.TierOmega, 1, 30*time.Second, followFor > 0
+	w, err := b.store.walk(b.t.Context(), o.tier, o.since, o.before, o.follow)
+	if err == nil {
+		err = crawl(b.t.Context(), b.client, b.store, w, o, io.Discard)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if o.follow {
+		ctx, cancel := context.WithTimeout(b.t.Context(), followFor)
+		defer cancel()
+		if err := follow(ctx, b.client, b.store, w, o, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
+			b.t.Fatal(err)
+		}
 	}
 }
 
-func followABrokenRace(t *testing.T, mend, end, wantNewest time.Duration) {
-	fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now),
-		horseracingtest.WithHistory(50), horseracingtest.WithSchedule(20))
-	defer fake.Close()
-	broken := &breaker{RoundTripper: fake.HTTPClient().Transport, race: 900_001}
-	client, err := horseracing.NewClient(fake.URL, fake.APIKey, horseracing.WithHTTPClient(&http.Client{Transport: broken}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(t.TempDir(), "races")
-	o := options{out: name, tier: horseracing.TierOmega, concurrency: 1, interval: 30 * time.Second}
-	s, err := openStore(t.Context(), name+".sqlite", fake.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	start := func() *walk {
-		w, err := s.walk(t.Context(), o.tier, o.since, o.before)
-		if err == nil {
-			err = crawl(t.Context(), client, s, w, o, io.Discard)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return w
-	}
+func (b *bench) has(race horseracing.RaceID) bool {
+	return count(b.t, b.store.db, `SELECT count(*) FROM races WHERE race_id = ?`, race) == 1
+}
 
-	w := start()
-	ctx, stop := context.WithCancel(t.Context())
-	followed := make(chan error)
-	go func() { followed <- follow(ctx, client, s, w, o, io.Discard) }()
-	time.Sleep(2 * time.Hour)
-	finishedAt := time.Now()
-	fake.AddRaces(finished(fake, broken.race, 0))
-	if mend > 0 {
-		time.Sleep(mend)
-		broken.mended.Store(true)
-	}
-	time.Sleep(end - mend)
-	stop()
-	<-followed
-	if broken.struck.Load() == 0 {
-		t.Fatal("the race's page was never asked for: the test shows nothing")
-	}
-	if n := count(t, s.db, `SELECT count(*) FROM races WHERE start_time > ?`, finishedAt.Add(2*time.Hour).UnixMilli()); n == 0 {
-		t.Fatal("follow handed out nothing beyond the page: the test shows nothing")
-	}
-	if newest := instant(int64(count(t, s.db, `SELECT newest FROM walks`))); wantNewest == 0 && newest.After(finishedAt) || wantNewest > 0 && time.Since(newest) > wantNewest {
-		t.Errorf("ended at %v it resumes from %v; the race finished at %v", time.Now(), newest, finishedAt)
-	}
-
-	broken.mended.Store(true)
-	start()
-	for id := range history(t, fake) {
-		if n := count(t, s.db, `SELECT count(*) FROM races WHERE race_id = ?`, id); n != 1 {
-			t.Errorf("race %d is not stored", id)
+func TestFollowStartedAgainStoresEachRaceOnceAndCrawlsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, bytes.Clone, horseracingtest.WithHistory(200), horseracingtest.WithSchedule(20))
+		b.run(3*time.Hour, options{})
+		for range 5 {
+			time.Sleep(50 * time.Minute) // nobody follows
+			b.fake.ResetLog()
+			b.run(40*time.Minute, options{})
+			for _, r := range b.fake.Requests() {
+				if r.Path != "/api/v2/races/results" {
+					t.Errorf("it estimated the length of a crawl: %s", r.Path)
+				}
+			}
 		}
+		stored := history(t, b.fake)
+		for id := range stored {
+			if !b.has(horseracing.RaceID(id)) {
+				t.Errorf("race %d is not stored", id)
+			}
+		}
+		// The first run crawls, and following begins a lookback before that.
+		if n := count(t, b.store.db, `SELECT count(*) FROM (SELECT race_id FROM offered GROUP BY race_id HAVING count(*) > 2)`); n > 0 {
+			t.Errorf("%d races were stored at every start", n)
+		}
+		if n := count(t, b.store.db, `SELECT count(*) - count(DISTINCT race_id) FROM offered`); n > 40 {
+			t.Errorf("%d of %d races were stored twice", n, len(stored))
+		}
+	})
+}
+
+func TestARaceThatCannotBeReadForAWhileIsNotLost(t *testing.T) {
+	const late = 900_001
+	for _, test := range []struct {
+		name          string
+		mend, restart time.Duration // after the race finished
+		again         time.Duration // how long the second run follows; 0: it does not
+	}{
+		{"mended while it follows", 20 * time.Minute, 5 * time.Hour, 0},
+		{"mended while nobody follows", 40 * time.Minute, 30 * time.Minute, 20 * time.Minute},
+		{"given up, and read by a run that crawls", 7 * time.Hour, 6 * time.Hour, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := &garbler{race: late}
+				b := newBench(t, g.edit, horseracingtest.WithHistory(50), horseracingtest.WithSchedule(20))
+				b.run(2*time.Hour, options{})
+				b.fake.AddRaces(finished(b.fake, late, 0))
+				time.AfterFunc(test.mend, func() { g.mended.Store(true) })
+				b.run(test.restart, options{})
+				if g.struck.Load() == 0 {
+					t.Fatal("the race was never read: the test shows nothing")
+				}
+				if test.mend < test.restart != b.has(late) {
+					t.Errorf("after the first run the race is stored: %v", b.has(late))
+				}
+				time.Sleep(max(0, test.mend-test.restart) + time.Second)
+				b.run(test.again, options{})
+				if !b.has(late) {
+					t.Error("the race is not stored")
+				}
+			})
+		})
 	}
 }

@@ -60,7 +60,7 @@ type options struct {
 	tier          horseracing.TierID
 	since, before time.Time
 	concurrency   int
-	follow        bool
+	follow, raw   bool
 	interval      time.Duration
 }
 
@@ -153,12 +153,19 @@ func export(ctx context.Context, o options, stderr io.Writer) error {
 	}
 	defer s.close()
 
-	w, err := s.walk(ctx, o.tier, o.since, o.before)
+	w, err := s.walk(ctx, o.tier, o.since, o.before, o.follow)
 	if err != nil {
 		return err
 	}
 	if err := crawl(ctx, service.Client, s, w, o, stderr); err != nil {
 		return err
+	}
+	if o.raw {
+		if n, err := s.count(ctx, "races WHERE json IS NULL"); err != nil {
+			return err
+		} else if n > 0 {
+			fmt.Fprintf(stderr, "export: %d races have no JSON, as they were stored without -raw\n", n)
+		}
 	}
 	if err := s.writeFiles(ctx, o, stderr); err != nil || !o.follow {
 		return err

@@ -162,9 +162,17 @@ func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
 	checkFiles(t, name, stored)
 }
 
+func entries(races []horseracing.Race) (all []entry) {
+	for i := range races {
+		all = append(all, entry{Value: &races[i]})
+	}
+	return all
+}
+
 func TestRacesAndCursorAreStoredTogetherOrNotAtAll(t *testing.T) {
 	for _, refuse := range []string{
 		`CREATE TRIGGER refuse BEFORE UPDATE OF cursor ON walks BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+		`CREATE TRIGGER refuse BEFORE UPDATE OF following ON walks BEGIN SELECT RAISE(ABORT, 'refused'); END`,
 		`CREATE TRIGGER refuse BEFORE INSERT ON participants WHEN NEW.race_id = 2 BEGIN SELECT RAISE(ABORT, 'refused'); END`,
 	} {
 		fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
@@ -174,7 +182,7 @@ func TestRacesAndCursorAreStoredTogetherOrNotAtAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.close()
-		w, err := s.walk(t.Context(), horseracing.TierOmega, time.Time{}, time.Time{})
+		w, err := s.walk(t.Context(), horseracing.TierOmega, time.Time{}, time.Time{}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,10 +195,15 @@ func TestRacesAndCursorAreStoredTogetherOrNotAtAll(t *testing.T) {
 		if _, err := s.db.Exec(refuse); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.save(t.Context(), w, races, pager.Cursor()); err == nil {
+		if strings.Contains(refuse, "following") {
+			_, err = s.saveFollowed(t.Context(), w, &races[0], pager.Cursor())
+		} else {
+			_, err = s.save(t.Context(), w, entries(races), pager.Cursor(), false)
+		}
+		if err == nil {
 			t.Fatal("the save went through: the test shows nothing")
 		}
-		if n := count(t, s.db, `SELECT (SELECT count(*) FROM races) + (SELECT count(*) FROM participants) + (SELECT count(*) FROM walks WHERE cursor <> '')`); n != 0 {
+		if n := count(t, s.db, `SELECT (SELECT count(*) FROM races) + (SELECT count(*) FROM participants) + (SELECT count(*) FROM walks WHERE cursor <> '' OR following <> '')`); n != 0 {
 			t.Errorf("after a refused save %d rows stayed (%s)", n, refuse)
 		}
 	}
@@ -571,7 +584,7 @@ func TestAWalkThatWasInterruptedIsLookedAtOnceMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.walk(t.Context(), horseracing.TierOmega, time.Time{}, before)
+	w, err := s.walk(t.Context(), horseracing.TierOmega, time.Time{}, before, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -580,7 +593,7 @@ func TestAWalkThatWasInterruptedIsLookedAtOnceMore(t *testing.T) {
 	if err != nil || len(races) != 10 {
 		t.Fatal(races, err)
 	}
-	if _, err := s.save(t.Context(), w, races, pager.Cursor()); err != nil {
+	if _, err := s.save(t.Context(), w, entries(races), pager.Cursor(), false); err != nil {
 		t.Fatal(err)
 	}
 	s.close()
@@ -628,14 +641,14 @@ func TestTwoServicesThatBeginTogetherAreNotMixed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.close()
-		w, err := s.walk(t.Context(), horseracing.TierOmega, time.Time{}, time.Time{})
+		w, err := s.walk(t.Context(), horseracing.TierOmega, time.Time{}, time.Time{}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		stores, walks = append(stores, s), append(walks, w)
 	}
 	for i, s := range stores {
-		_, err := s.save(t.Context(), walks[i], []horseracing.Race{finished(fake, horseracing.RaceID(i), time.Hour)}, horseracing.Cursor{})
+		_, err := s.save(t.Context(), walks[i], entries([]horseracing.Race{finished(fake, horseracing.RaceID(i), time.Hour)}), horseracing.Cursor{}, false)
 		if refused := err != nil && strings.Contains(err.Error(), "holds races of http://one"); refused != (i == 1) {
 			t.Errorf("service %d: %v", i, err)
 		}

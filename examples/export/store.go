@@ -23,7 +23,8 @@ const lookback = time.Hour
 
 // Times are milliseconds since the epoch. Fees are text: SQLite's integers end
 // at 2^63 and its numbers beyond are floats. prizes, final_order and winners
-// are the arrays of the service as JSON, the prizes as strings of digits.
+// are the arrays of the service as JSON, the prizes as strings of digits. json is
+// the whole race as it came, with members that no column has.
 const schema = `
 CREATE TABLE IF NOT EXISTS source (name TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS races (
@@ -45,7 +46,8 @@ CREATE TABLE IF NOT EXISTS races (
 	entry_fee TEXT NOT NULL,
 	prizes TEXT NOT NULL,
 	final_order TEXT NOT NULL,
-	winners TEXT NOT NULL
+	winners TEXT NOT NULL,
+	json TEXT                  -- null without -raw
 );
 CREATE INDEX IF NOT EXISTS races_by_start ON races (tier_id, start_time);
 CREATE TABLE IF NOT EXISTS participants (
@@ -58,6 +60,11 @@ CREATE TABLE IF NOT EXISTS participants (
 	PRIMARY KEY (race_id, position)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS participants_by_horse ON participants (horse);
+CREATE TABLE IF NOT EXISTS unreadable (
+	tier_id INTEGER NOT NULL,
+	json TEXT NOT NULL,
+	PRIMARY KEY (tier_id, json)
+);
 CREATE TABLE IF NOT EXISTS walks (
 	tier_id INTEGER NOT NULL,
 	since INTEGER NOT NULL,    -- as asked for; 0: everything
@@ -65,8 +72,9 @@ CREATE TABLE IF NOT EXISTS walks (
 	floor INTEGER NOT NULL,    -- where the walk under way ends: since, or near the newest race of the walk before
 	cursor TEXT NOT NULL,      -- how far it has come
 	done INTEGER NOT NULL,     -- 1: it came to its end, but races may still be added above; 2: for good
-	newest INTEGER NOT NULL,   -- latest start saved with no unread page before it; a later run begins a lookback before it
+	newest INTEGER NOT NULL,   -- latest start that a walk saved; a later one begins a lookback before it
 	saved INTEGER NOT NULL,    -- races since it began at the top
+	following TEXT NOT NULL,   -- how far -follow has come
 	PRIMARY KEY (tier_id, since, before)
 );`
 
@@ -77,15 +85,39 @@ type store struct {
 	source string // where its races come from
 }
 
+// An entry is a race of the listing, with its JSON as it came. If the race cannot
+// be read, Value is nil.
+type entry struct {
+	Value *horseracing.Race
+	JSON  json.RawMessage
+}
+
 // A walk is one way through the listing: from before down to floor.
 type walk struct {
 	tier                         horseracing.TierID
 	since, before, floor, newest time.Time
-	unread                       time.Time // when a page last could not be read; zero: all could
 	cursor                       horseracing.Cursor
+	following                    horseracing.Cursor // zero: it never followed
+	atEnd                        bool               // it came to its end once, and none is under way
 	saved                        int
 	done                         bool // for good
 	settled                      bool // no race that it passes can be added later
+}
+
+// followed reports whether following goes on from where it stopped, so that it
+// need not be walked to.
+func (w *walk) followed() bool { return w.atEnd && !w.following.IsZero() }
+
+// followSince is where following begins: a lookback before the newest race.
+func (w *walk) followSince() time.Time {
+	since := w.newest.Add(-lookback)
+	if since.Before(w.since) || w.newest.IsZero() {
+		since = w.since
+	}
+	if since.IsZero() {
+		return time.UnixMilli(1) // there is no past; the zero time would leave out what finished since the walk
+	}
+	return since
 }
 
 // openStore opens or creates the database. It refuses, and does not change, a
@@ -199,64 +231,73 @@ func (s *store) transact(ctx context.Context, f func(*sql.Tx) error) error {
 
 // walk returns the walk to go on with: a new one, the one that was interrupted,
 // or, where that one came to its end and more may have been added, one over
-// what is new since.
-func (s *store) walk(ctx context.Context, tier horseracing.TierID, since, before time.Time) (*walk, error) {
+// what is new since. To follow, none over what is new begins if following can go
+// on from where it stopped.
+func (s *store) walk(ctx context.Context, tier horseracing.TierID, since, before time.Time, follow bool) (*walk, error) {
 	w := &walk{tier: tier, since: since, before: before}
 	err := s.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.Exec(`INSERT INTO walks VALUES (?1, ?2, ?3, ?2, '', 0, 0, 0) ON CONFLICT DO NOTHING`, tier, millis(since), millis(before)); err != nil {
+		if _, err := tx.Exec(`INSERT INTO walks VALUES (?1, ?2, ?3, ?2, '', 0, 0, 0, '') ON CONFLICT DO NOTHING`, tier, millis(since), millis(before)); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(`UPDATE walks SET floor = max(since, newest - ?), cursor = '', done = 0, saved = 0 WHERE `+thisWalk+` AND done = 1`,
-			lookback.Milliseconds(), tier, millis(since), millis(before)); err != nil {
+		if _, err := tx.Exec(`UPDATE walks SET floor = max(since, newest - ?), cursor = '', done = 0, saved = 0 WHERE `+thisWalk+` AND done = 1 AND (following = '' OR NOT ?)`,
+			lookback.Milliseconds(), tier, millis(since), millis(before), follow); err != nil {
 			return err
 		}
 		var floor, newest, done int64
-		var cursor string
-		err := tx.QueryRow(`SELECT floor, cursor, done, newest, saved FROM walks WHERE `+thisWalk, tier, millis(since), millis(before)).
-			Scan(&floor, &cursor, &done, &newest, &w.saved)
+		var cursor, following string
+		err := tx.QueryRow(`SELECT floor, cursor, done, newest, saved, following FROM walks WHERE `+thisWalk, tier, millis(since), millis(before)).
+			Scan(&floor, &cursor, &done, &newest, &w.saved, &following)
 		if err != nil {
 			return err
 		}
-		w.floor, w.newest, w.done = instant(floor), instant(newest), done == 2
+		w.floor, w.newest, w.atEnd, w.done = instant(floor), instant(newest), done > 0, done == 2
 		w.settled = cursor == "" && !before.IsZero() && time.Since(before) > lookback
-		if cursor != "" {
-			w.cursor, err = horseracing.ParseCursor(cursor)
+		for text, out := range map[string]*horseracing.Cursor{cursor: &w.cursor, following: &w.following} {
+			if text == "" {
+				continue
+			}
+			if *out, err = horseracing.ParseCursor(text); err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 	return w, err
 }
 
 const thisWalk = `tier_id = ? AND since = ? AND before = ?`
 
-// save stores races and the cursor behind them in one transaction, and returns
-// how many of the races were not there before. The newest start, near which a
-// later run begins, stays where it is while an older page may be unread: until
-// a race comes that started a lookback after the last error (a lookback, lest
-// clocks that differ matter).
-func (s *store) save(ctx context.Context, w *walk, races []horseracing.Race, cursor horseracing.Cursor) (added int, err error) {
+// save stores entries and the cursor behind them in one transaction, and returns
+// how many of the races were not there before.
+func (s *store) save(ctx context.Context, w *walk, entries []entry, cursor horseracing.Cursor, raw bool) (added int, err error) {
 	newest := w.newest
 	err = s.transact(ctx, func(tx *sql.Tx) error {
-		if err := s.checkSource(tx); err != nil {
+		if err := s.takeSource(tx); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(`INSERT INTO source SELECT ? WHERE NOT EXISTS (SELECT * FROM source)`, s.source); err != nil {
-			return err
-		}
-		for i := range races {
-			isNew, err := insert(tx, w.tier, &races[i])
+		for _, e := range entries {
+			if e.Value == nil {
+				if _, err := tx.Exec(`INSERT INTO unreadable VALUES (?,?) ON CONFLICT DO NOTHING`, w.tier, string(e.JSON)); err != nil {
+					return err
+				}
+				continue
+			}
+			if !raw {
+				e.JSON = nil
+			}
+			isNew, err := insert(tx, w.tier, e.Value, e.JSON)
 			if err != nil {
-				return fmt.Errorf("race %d: %w", races[i].MainRaceID, err)
+				return fmt.Errorf("race %d: %w", e.Value.MainRaceID, err)
 			}
 			if isNew {
 				added++
 			}
-			if races[i].StartTime.After(newest) && races[i].StartTime.After(w.unread.Add(lookback)) {
-				newest = races[i].StartTime.Time
+			if e.Value.StartTime.After(newest) {
+				newest = e.Value.StartTime.Time
 			}
 		}
 		_, err := tx.Exec(`UPDATE walks SET cursor = ?, newest = ?, saved = saved + ? WHERE `+thisWalk,
-			cursor.String(), millis(newest), len(races), w.tier, millis(w.since), millis(w.before))
+			cursor.String(), millis(newest), len(entries), w.tier, millis(w.since), millis(w.before))
 		return err
 	})
 	if err == nil {
@@ -265,21 +306,51 @@ func (s *store) save(ctx context.Context, w *walk, races []horseracing.Race, cur
 	return added, err
 }
 
-func insert(tx *sql.Tx, tier horseracing.TierID, r *horseracing.Race) (isNew bool, err error) {
+// saveFollowed stores a race that following handed out, and the cursor behind it,
+// in one transaction. It reports whether the race was not there before.
+func (s *store) saveFollowed(ctx context.Context, w *walk, race *horseracing.Race, cursor horseracing.Cursor) (isNew bool, err error) {
+	err = s.transact(ctx, func(tx *sql.Tx) error {
+		if err := s.takeSource(tx); err != nil {
+			return err
+		}
+		if isNew, err = insert(tx, w.tier, race, nil); err != nil {
+			return fmt.Errorf("race %d: %w", race.MainRaceID, err)
+		}
+		_, err := tx.Exec(`UPDATE walks SET following = ? WHERE `+thisWalk, cursor.String(), w.tier, millis(w.since), millis(w.before))
+		return err
+	})
+	return isNew, err
+}
+
+// takeSource notes the source in a database that holds no races yet, and refuses
+// one that holds races of another.
+func (s *store) takeSource(tx *sql.Tx) error {
+	if err := s.checkSource(tx); err != nil {
+		return err
+	}
+	_, err := tx.Exec(`INSERT INTO source SELECT ? WHERE NOT EXISTS (SELECT * FROM source)`, s.source)
+	return err
+}
+
+// insert stores a race, with its JSON unless that is nil.
+func insert(tx *sql.Tx, tier horseracing.TierID, r *horseracing.Race, raw []byte) (isNew bool, err error) {
 	prizes, err := json.Marshal(digits(r.Prizes))
 	order, err2 := json.Marshal(r.FinalOrder)
 	winners, err3 := json.Marshal(r.Winners)
 	if err := errors.Join(err, err2, err3); err != nil {
 		return false, err
 	}
-	result, err := tx.Exec(`INSERT INTO races VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+	result, err := tx.Exec(`INSERT INTO races VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
 		r.MainRaceID, tier, millis(r.StartTime.Time), nullIfZero(millis(r.RegistrationDeadline.Time)),
 		r.Info.Name, r.Info.HippodromeName, r.Info.HippodromeType, r.Info.Turf, r.Type, r.Length, r.Places, r.MinLevel, r.MaxLevel,
-		r.V2, r.NoEquipment, r.EntryFee.String(), string(prizes), string(order), string(winners))
+		r.V2, r.NoEquipment, r.EntryFee.String(), string(prizes), string(order), string(winners), sql.NullString{String: string(raw), Valid: raw != nil})
 	if err != nil {
 		return false, err
 	}
-	if n, err := result.RowsAffected(); n == 0 || err != nil {
+	if n, err := result.RowsAffected(); n == 0 && err == nil && raw != nil {
+		_, err := tx.Exec(`UPDATE races SET json = ? WHERE race_id = ? AND json IS NULL`, string(raw), r.MainRaceID)
+		return false, err
+	} else if n == 0 || err != nil {
 		return false, err
 	}
 	place := make(map[horseracing.HorseNumber]int, len(r.Participants))
