@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,35 +11,19 @@ import (
 	"time"
 	"unicode"
 
-	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
-
 	"github.com/horseracing-go/horseracing"
 )
 
-// A board is the open races as far as they are known.
+// A board is the open races.
 type board struct {
-	races map[horseracing.RaceID]horseracing.Race
+	races []horseracing.Race
 	level int // show only races that take a horse of this level; 0: all
-}
-
-func newBoard(level int) board {
-	return board{races: map[horseracing.RaceID]horseracing.Race{}, level: level}
-}
-
-func (b board) apply(c horseracing.RaceChange) {
-	if c.Kind == horseracing.RaceClosed {
-		delete(b.races, c.Race.MainRaceID)
-		return
-	}
-	b.races[c.Race.MainRaceID] = *c.Race
 }
 
 // sorted returns the races to show: those that still take registrations first,
 // and of them the ones that close first.
 func (b board) sorted(now time.Time) []horseracing.Race {
-	races := slices.Collect(maps.Values(b.races))
+	races := slices.Clone(b.races)
 	races = slices.DeleteFunc(races, func(r horseracing.Race) bool { return b.level != 0 && !r.AcceptsLevel(b.level) })
 	slices.SortFunc(races, func(x, y horseracing.Race) int {
 		return cmp.Or(
@@ -61,7 +44,7 @@ func compareBool(x, y bool) int {
 	return 1
 }
 
-// The columns, those that a player decides by first: a narrow terminal cuts the rest.
+// The columns, those that a player decides by first: a narrow terminal drops the last ones.
 var headers = []string{"closes in", "race", "fee", "places", "levels", "length", "wins", "hippodrome", "name"}
 
 // numeric tells which columns are aligned to the right.
@@ -174,134 +157,4 @@ func (b board) print(out io.Writer, now time.Time) error {
 	}
 	fmt.Fprintln(w)
 	return w.Flush()
-}
-
-// A screen is the board on a terminal.
-type screen struct {
-	board
-	now           time.Time
-	width, height int
-	trouble       error // of the last failed request
-	troubleAt     time.Time
-}
-
-type tick time.Time
-
-func nextTick() tea.Cmd {
-	return tea.Every(time.Second, func(t time.Time) tea.Msg { return tick(t) })
-}
-
-func (s screen) Init() tea.Cmd { return nextTick() }
-
-func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch msg := msg.(type) {
-	case tick:
-		s.now = time.Time(msg)
-		return s, nextTick()
-	case news:
-		if msg.err != nil {
-			s.trouble, s.troubleAt = msg.err, s.now
-		} else {
-			s.trouble = nil
-			s.apply(msg.change)
-		}
-	case tea.WindowSizeMsg:
-		s.width, s.height = msg.Width, msg.Height
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "q", "esc":
-			return s, tea.Quit
-		case "ctrl+c":
-			return s, tea.Interrupt
-		}
-	}
-	return s, nil
-}
-
-// Colours of the terminal's own palette, so that they suit its theme.
-var (
-	plain  = lipgloss.NewStyle().Padding(0, 1)
-	bold   = plain.Bold(true)
-	faint  = plain.Faint(true)
-	red    = plain.Foreground(lipgloss.Red)
-	yellow = plain.Foreground(lipgloss.Yellow)
-	green  = plain.Foreground(lipgloss.Green)
-	cyan   = plain.Foreground(lipgloss.Cyan)
-)
-
-func (s screen) View() tea.View {
-	view := tea.NewView(s.content())
-	view.AltScreen = true
-	view.WindowTitle = "open races"
-	return view
-}
-
-func (s screen) content() string {
-	races := s.sorted(s.now)
-	title := bold.Render(fmt.Sprintf("%d open races", len(races)))
-	if s.level != 0 {
-		title += plain.Render(fmt.Sprintf("for level %d", s.level))
-	}
-	title += faint.Render(s.now.UTC().Format("15:04:05 UTC") + "  q quits")
-
-	const around = 4 // title, header, line under it, last line
-	hidden := 0
-	if room := s.height - around; s.height > 0 && len(races) > room {
-		hidden = len(races) - max(room, 0)
-		races = races[:len(races)-hidden]
-	}
-	last := ""
-	switch {
-	case s.trouble != nil && s.now.Sub(s.troubleAt) < time.Minute:
-		last = red.Render("trouble at " + s.troubleAt.UTC().Format("15:04:05") + ": " + printable(s.trouble.Error()))
-	case hidden > 0:
-		last = faint.Render(fmt.Sprintf("and %d more", hidden))
-	}
-
-	t := table.New().Headers(headers...).Wrap(false).
-		Border(lipgloss.NormalBorder()).BorderStyle(lipgloss.NewStyle().Faint(true)).
-		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).
-		StyleFunc(func(row, column int) lipgloss.Style {
-			style := bold
-			if row != table.HeaderRow {
-				style = s.style(races[row], column)
-			}
-			if numeric[column] {
-				return style.Align(lipgloss.Right)
-			}
-			return style
-		})
-	for _, r := range races {
-		t.Row(cells(r, s.now, fewDecimals)...)
-	}
-	content := lipgloss.JoinVertical(lipgloss.Left, title, t.Render(), last)
-	if s.width > 0 {
-		content = lipgloss.NewStyle().MaxWidth(s.width).Render(content)
-	}
-	return content
-}
-
-// style colours by what a player must decide soon: what closes, what costs,
-// what is full.
-func (s screen) style(r horseracing.Race, column int) lipgloss.Style {
-	if !r.RegistrationOpenAt(s.now) || r.FreePlaces() == 0 {
-		return faint
-	}
-	switch headers[column] {
-	case "closes in":
-		switch to := r.RegistrationDeadline.Sub(s.now); {
-		case to < time.Minute:
-			return red.Bold(true)
-		case to < 5*time.Minute:
-			return yellow
-		}
-		return green
-	case "fee":
-		return cyan
-	case "places":
-		if r.FreePlaces() <= 2 {
-			return yellow
-		}
-	}
-	return plain
 }

@@ -18,21 +18,22 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"golang.org/x/term"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 const usage = `Usage: board [flags]
 
-A live board of the open races; q or Ctrl-C ends it. Where the output is no
-terminal it prints a plain table instead, once or, with -watch, after each
-change. Watches an embedded fake unless HORSERACING_BASE_URL and
+A live board of the open races; arrow keys scroll, q or Ctrl-C ends it. Where the
+output is no terminal it prints a plain table instead, once or, with -watch, after
+each change. Watches an embedded fake unless HORSERACING_BASE_URL and
 HORSERACING_API_KEY are set.
 
 Examples:
@@ -50,142 +51,138 @@ type options struct {
 	watch    bool
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { program.Main(run) }
 
 // run is the whole program; it returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("board", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() { fmt.Fprint(stderr, usage); flags.PrintDefaults() }
-	flags.DurationVar(&o.interval, "interval", 5*time.Second, "how often to ask the service")
+	flags.DurationVar(&o.interval, "interval", 5*time.Second, "how often to poll the service")
 	flags.IntVar(&o.level, "level", 0, "only races that take a horse of this `LEVEL` (0: all)")
 	flags.BoolVar(&o.watch, "watch", false, "without a terminal: print again after each change, until Ctrl-C")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintf(stderr, "board: unexpected argument %q (see board -h)\n", flags.Arg(0))
-		return 2
-	case o.interval <= 0:
-		fmt.Fprintln(stderr, "board: -interval must be positive (see board -h)")
-		return 2
-	case o.level < 0:
-		fmt.Fprintln(stderr, "board: -level cannot be negative (see board -h)")
-		return 2
+	status, ok := program.Parse(flags, usage, args, stderr, func() error {
+		switch {
+		case o.interval <= 0:
+			return errors.New("-interval must be positive")
+		case o.level < 0:
+			return errors.New("-level cannot be negative")
+		}
+		return nil
+	})
+	if !ok {
+		return status
 	}
-
-	switch err := show(ctx, o, stdout, stderr); {
-	case errors.Is(err, tea.ErrInterrupted), err != nil && ctx.Err() != nil:
-		fmt.Fprintln(stderr, "board: stopped")
-		return 130
-	case err != nil:
-		fmt.Fprintf(stderr, "board: %v\n", err)
-		return 1
+	ctx, interrupt := context.WithCancel(ctx)
+	defer interrupt()
+	err := show(ctx, o, stdout, stderr)
+	if errors.Is(err, tea.ErrInterrupted) { // a terminal's Ctrl-C is a key
+		interrupt()
 	}
-	return 0
+	return program.Exit(ctx, "board", err, stderr)
 }
 
 func show(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	client, stop, err := connect()
+	service, err := program.ConnectOrStart(func() (*horseracingtest.Server, error) {
+		return horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(120))
+	})
 	if err != nil {
 		return err
 	}
-	defer stop()
+	defer service.Close()
+	w := service.Client.Races.Watcher(horseracing.WatchQuery{Interval: o.interval})
 	if f, ok := stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return live(ctx, client, o)
+		return live(ctx, w, o)
 	}
 	if o.watch {
-		return watch(ctx, client, o, stdout, stderr)
+		return watch(ctx, w, o, stdout, stderr)
 	}
-	races, err := client.Races.Open(ctx)
+	races, err := service.Client.Races.Open(ctx)
 	if err != nil {
 		return err
 	}
-	b := newBoard(o.level)
-	for _, r := range races {
-		b.races[r.MainRaceID] = r
-	}
-	return b.print(stdout, time.Now())
+	return board{races: races, level: o.level}.print(stdout, time.Now())
 }
 
-// connect returns a client of the service that the environment names, else of
-// a fake that runs until stop is called.
-func connect() (client *horseracing.Client, stop func(), err error) {
-	if os.Getenv("HORSERACING_BASE_URL") == "" && os.Getenv("HORSERACING_API_KEY") == "" {
-		fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(120))
-		return fake.Client(), fake.Close, nil
-	}
-	client, err = horseracing.NewClientFromEnv()
-	return client, func() {}, err
-}
-
-// news is one thing that WatchOpen told.
-type news struct {
-	change horseracing.RaceChange
-	err    error
-}
-
-// feed passes everything that WatchOpen tells to tell. The function it returns
-// ends that and waits until it has ended.
-func feed(ctx context.Context, client *horseracing.Client, o options, tell func(news)) (stop func()) {
+// start runs the watcher until the function that it returns is called.
+func start(ctx context.Context, w *horseracing.Watcher) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for change, err := range client.Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: o.interval}) {
-			tell(news{change, err})
-		}
-	}()
-	return func() { cancel(); <-done }
+	var running sync.WaitGroup
+	running.Go(func() { _ = w.Run(ctx) })
+	return func() { cancel(); running.Wait() }
+}
+
+// isFinal reports whether no later poll can succeed.
+func isFinal(err error) bool {
+	return errors.Is(err, horseracing.ErrUnauthorized) || errors.Is(err, horseracing.ErrForbidden)
 }
 
 // live shows the board on the terminal until the user ends it.
-func live(ctx context.Context, client *horseracing.Client, o options, opts ...tea.ProgramOption) error {
+func live(ctx context.Context, w *horseracing.Watcher, o options, opts ...tea.ProgramOption) error {
+	defer start(ctx, w)()
 	opts = append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}, opts...)
-	p := tea.NewProgram(screen{board: newBoard(o.level), now: time.Now()}, opts...)
-	defer feed(ctx, client, o, func(n news) { p.Send(n) })()
-	_, err := p.Run()
+	last, err := tea.NewProgram(screen{board: board{level: o.level}, snapshot: w.Snapshot}, opts...).Run()
+	if s, ok := last.(screen); ok && err == nil && isFinal(s.trouble) {
+		return s.trouble
+	}
 	return err
 }
 
-// watch prints the table after each change. Changes come one by one, many at
-// once at the start: it waits for a moment of quiet.
-func watch(ctx context.Context, client *horseracing.Client, o options, stdout, stderr io.Writer) error {
-	const moment = 200 * time.Millisecond
-	items := make(chan news)
-	defer feed(ctx, client, o, func(n news) {
-		select {
-		case items <- n:
-		case <-ctx.Done():
+// watch prints the table after the first poll, and after each that brought a change.
+func watch(ctx context.Context, w *horseracing.Watcher, o options, stdout, stderr io.Writer) error {
+	defer start(ctx, w)()
+	report := func(err error) error {
+		if isFinal(err) {
+			return err
 		}
-	})()
-	b := newBoard(o.level)
-	quiet := time.NewTimer(moment)
+		fmt.Fprintf(stderr, "board: %v; polling goes on\n", err)
+		return nil
+	}
+	var printed time.Time // the poll
+	update := func() error {
+		s := w.Snapshot()
+		if s.At.Equal(printed) {
+			return nil
+		}
+		printed = s.At
+		return board{races: s.Races, level: o.level}.print(stdout, time.Now())
+	}
+	if err := first(ctx, w, report); err != nil {
+		return err
+	}
+	if err := update(); err != nil {
+		return err
+	}
+	for _, err := range w.Changes(ctx) {
+		if err != nil {
+			err = report(err)
+		} else {
+			err = update()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// first waits for the first poll that succeeds.
+func first(ctx context.Context, w *horseracing.Watcher, report func(error) error) error {
+	reported := ""
 	for {
-		select {
-		case n := <-items:
-			switch {
-			case errors.Is(n.err, horseracing.ErrUnauthorized), errors.Is(n.err, horseracing.ErrForbidden):
-				return n.err // asking again would not help
-			case n.err != nil:
-				fmt.Fprintf(stderr, "board: %v; trying again\n", n.err)
-				continue
-			}
-			b.apply(n.change)
-			quiet.Reset(moment)
-		case <-quiet.C:
-			if err := b.print(stdout, time.Now()); err != nil {
+		s := w.Snapshot()
+		if !s.At.IsZero() {
+			return nil
+		}
+		if s.Err != nil && s.Err.Error() != reported {
+			reported = s.Err.Error()
+			if err := report(s.Err); err != nil {
 				return err
 			}
+		}
+		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }

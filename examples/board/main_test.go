@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"math/big"
 	"os"
@@ -48,18 +50,23 @@ func openRace(t *testing.T, id horseracing.RaceID, closes time.Duration, taken, 
 	}
 }
 
-// sample is a screen with races in every state.
-func sample(t *testing.T) screen {
-	s := screen{board: newBoard(0), now: noon, width: 120, height: 20}
-	races := []horseracing.Race{
+// sample is a screen with races in every state, and what it takes its snapshots from.
+func sample(t *testing.T) (screen, *horseracing.Snapshot) {
+	known := &horseracing.Snapshot{At: noon, Races: []horseracing.Race{
 		openRace(t, 104, 3*time.Hour, 0, 12),
 		openRace(t, 101, 42*time.Second, 11, 12),
 		openRace(t, 102, 4*time.Minute, 12, 12),
 		openRace(t, 103, -time.Second, 5, 6),
-	}
-	races[0].MinLevel, races[0].MaxLevel, races[0].Info.Name = 30, 60, "evil\x1b[2Jname"
-	for _, r := range races {
-		next, _ := s.Update(news{change: horseracing.RaceChange{Kind: horseracing.RaceOpened, Race: &r}})
+	}}
+	known.Races[0].MinLevel, known.Races[0].MaxLevel, known.Races[0].Info.Name = 30, 60, "evil\x1b[2Jname"
+	s := screen{snapshot: func() horseracing.Snapshot { return *known }, now: noon, width: 120, height: 20}
+	return after(s, tick(noon)), known
+}
+
+// after is the screen after messages.
+func after(s screen, messages ...tea.Msg) screen {
+	for _, m := range messages {
+		next, _ := s.Update(m)
 		s = next.(screen)
 	}
 	return s
@@ -74,7 +81,8 @@ func lines(s screen) []string {
 }
 
 func TestTheScreenShowsWhatClosesFirstOnTop(t *testing.T) {
-	got := lines(sample(t))
+	s, _ := sample(t)
+	got := lines(s)
 	want := []string{
 		" 4 open races  12:00:00 UTC  q quits",
 		" closes in  race  fee   places  levels  length  wins     hippodrome      name",
@@ -88,50 +96,107 @@ func TestTheScreenShowsWhatClosesFirstOnTop(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the screen (-want +got):\n%s", diff)
 	}
-	if strings.Contains(sample(t).content(), "\x1b[2J") {
+	if strings.Contains(s.content(), "\x1b[2J") {
 		t.Error("a race's name steers the terminal")
 	}
 }
 
-func TestTheScreenFollowsChanges(t *testing.T) {
-	s := sample(t)
-	update := func(msg tea.Msg) {
-		next, _ := s.Update(msg)
-		s = next.(screen)
-	}
+func TestTheScreenFollowsTheWatcher(t *testing.T) {
+	s, known := sample(t)
 	shown := func() string { return strings.Join(lines(s), "\n") }
-
-	closed := openRace(t, 102, 0, 0, 12)
-	update(news{change: horseracing.RaceChange{Kind: horseracing.RaceClosed, Race: &closed}})
-	if strings.Contains(shown(), " 102 ") {
-		t.Errorf("a race that closed is still shown:\n%s", shown())
-	}
-	fuller := openRace(t, 101, 42*time.Second, 12, 12)
-	update(news{change: horseracing.RaceChange{Kind: horseracing.RaceUpdated, Race: &fuller}})
-	if !strings.Contains(shown(), "full/12") {
-		t.Errorf("a race that filled up does not show it:\n%s", shown())
-	}
-	update(tick(noon.Add(30 * time.Second)))
-	if !strings.Contains(shown(), " 12s ") {
-		t.Errorf("the time left did not go on:\n%s", shown())
-	}
-	update(news{err: horseracing.ErrServer})
-	if !strings.Contains(shown(), "trouble at 12:00:30") {
-		t.Errorf("a failed request is not told:\n%s", shown())
-	}
-	s.trouble = nil
-	update(tea.WindowSizeMsg{Width: 40, Height: 5})
-	if got := lines(s); len(got) != 5 || !strings.Contains(got[4], "and 2 more") {
-		t.Errorf("on a small terminal:\n%s", shown())
-	}
-	for _, line := range lines(s) {
-		if ansi.StringWidth(line) > 40 {
-			t.Errorf("too wide for the terminal: %q", line)
+	known.Races = []horseracing.Race{known.Races[0], openRace(t, 101, 42*time.Second, 12, 12)}
+	s = after(s, tick(noon.Add(30*time.Second)))
+	for text, want := range map[string]bool{" 102 ": false, "full/12": true, " 12s ": true, "2 open races": true} {
+		if strings.Contains(shown(), text) != want {
+			t.Errorf("%q on the screen: %v, want %v:\n%s", text, !want, want, shown())
 		}
 	}
-	s.level, s.height = 50, 20
-	if !strings.Contains(shown(), " 104 ") || strings.Contains(shown(), " 101 ") {
+	known.Err = horseracing.ErrServer
+	s = after(s, tick(noon.Add(31*time.Second)))
+	if !strings.Contains(shown(), "as of 12:00:00: "+horseracing.ErrServer.Error()) {
+		t.Errorf("a failed poll is not shown:\n%s", shown())
+	}
+	known.Err = nil
+	if s = after(s, tick(noon.Add(32*time.Second))); strings.Contains(shown(), "as of") {
+		t.Errorf("the recovery is not shown:\n%s", shown())
+	}
+	s.level = 50
+	if !strings.Contains(shown(), " 104 ") || strings.Contains(shown(), " 101 ") || !strings.Contains(shown(), "for level 50") {
 		t.Errorf("for level 50:\n%s", shown())
+	}
+}
+
+func TestBeforeTheFirstPollTheScreenWaits(t *testing.T) {
+	known := horseracing.Snapshot{}
+	s := after(screen{snapshot: func() horseracing.Snapshot { return known }, width: 80, height: 20}, tick(noon))
+	if got := strings.Join(lines(s), "\n"); !strings.Contains(got, "waiting for the service") || strings.Contains(got, "closes in") {
+		t.Errorf("the screen:\n%s", got)
+	}
+}
+
+func TestTheScreenFitsItsWindow(t *testing.T) {
+	s, known := sample(t)
+	for width := 12; width < 130; width++ {
+		for _, trouble := range []error{nil, errors.New(strings.Repeat("a long sentence about what is wrong ", 5))} {
+			known.Err = trouble
+			s = after(s, tick(noon), tea.WindowSizeMsg{Width: width, Height: 40})
+			all := lines(s)
+			for _, line := range all {
+				if ansi.StringWidth(line) > width {
+					t.Fatalf("at width %d a line of %d: %q", width, ansi.StringWidth(line), line)
+				}
+			}
+			columns := 0
+			for _, line := range all {
+				if strings.Contains(line, "closes in") {
+					columns = len(strings.Fields(strings.Replace(line, "closes in", "closes-in", 1)))
+					if !strings.HasSuffix(strings.TrimSpace(line), headers[columns-1]) {
+						t.Errorf("at width %d half a column: %q", width, line)
+					}
+				}
+			}
+			if width >= 90 && columns != len(headers) || width < 40 && columns > 5 {
+				t.Errorf("at width %d there are %d columns", width, columns)
+			}
+			if text := strings.Join(strings.Fields(strings.Join(all, " ")), " "); trouble != nil && width > 30 && !strings.Contains(text, strings.TrimSpace(trouble.Error())) {
+				t.Errorf("at width %d the sentence is cut:\n%s", width, strings.Join(all, "\n"))
+			}
+		}
+	}
+}
+
+func TestTheScreenScrolls(t *testing.T) {
+	s, known := sample(t)
+	known.Races = nil
+	for i := range 30 {
+		known.Races = append(known.Races, openRace(t, horseracing.RaceID(100+i), time.Duration(i+1)*time.Minute, 1, 12))
+	}
+	s = after(s, tick(noon), tea.WindowSizeMsg{Width: 80, Height: 14})
+	first := func() string { return strings.Fields(lines(s)[3])[2] }
+	for _, step := range []struct {
+		key  tea.KeyPressMsg
+		want string
+	}{
+		{tea.KeyPressMsg{Code: tea.KeyUp}, "100"},
+		{tea.KeyPressMsg{Code: tea.KeyDown}, "101"},
+		{tea.KeyPressMsg{Code: 'j', Text: "j"}, "102"},
+		{tea.KeyPressMsg{Code: tea.KeyPgDown}, "112"},
+		{tea.KeyPressMsg{Code: tea.KeyEnd}, "120"},
+		{tea.KeyPressMsg{Code: tea.KeyDown}, "120"},
+		{tea.KeyPressMsg{Code: tea.KeyPgUp}, "110"},
+		{tea.KeyPressMsg{Code: tea.KeyHome}, "100"},
+	} {
+		s = after(s, step.key)
+		if got := first(); got != step.want || len(lines(s)) != 14 {
+			t.Fatalf("after %s race %s is on top of %d lines, want %s of 14:\n%s", step.key, got, len(lines(s)), step.want, strings.Join(lines(s), "\n"))
+		}
+	}
+	if last := lines(s)[13]; last != " races 1 to 10 of 30; arrow keys scroll" {
+		t.Errorf("the last line is %q", last)
+	}
+	known.Races = known.Races[:5]
+	if s = after(s, tea.KeyPressMsg{Code: tea.KeyEnd}, tick(noon)); first() != "100" {
+		t.Errorf("when races go, the first is %s", first())
 	}
 }
 
@@ -223,7 +288,7 @@ func waitFor(t *testing.T, output *lockedBuffer, text string) {
 	}
 }
 
-func program(fake *horseracingtest.Server, args ...string) *exec.Cmd {
+func command(fake *horseracingtest.Server, args ...string) *exec.Cmd {
 	c := exec.Command(os.Args[0], args...)
 	c.Env = append(os.Environ(), "BE_BOARD=1", "TERM=xterm-256color", "HORSERACING_BASE_URL="+fake.URL, "HORSERACING_API_KEY="+fake.APIKey)
 	return c
@@ -239,7 +304,7 @@ func TestOnATerminalItLivesUntilTheUserEndsIt(t *testing.T) {
 		key    string
 		status int
 	}{{"q", 0}, {"\x03", 130}} {
-		child := program(fake, "-interval", "50ms")
+		child := command(fake, "-interval", "50ms")
 		terminal, err := pty.StartWithSize(child, &pty.Winsize{Rows: 60, Cols: 120})
 		if err != nil {
 			t.Fatal(err)
@@ -274,7 +339,7 @@ func TestWatchPrintsAgainAfterAChangeUntilCtrlC(t *testing.T) {
 	}
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	child := program(fake, "-watch", "-interval", "20ms")
+	child := command(fake, "-watch", "-interval", "20ms")
 	output := new(lockedBuffer)
 	child.Stdout, child.Stderr = output, output
 	if err := child.Start(); err != nil {
@@ -287,7 +352,7 @@ func TestWatchPrintsAgainAfterAChangeUntilCtrlC(t *testing.T) {
 	late.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(50 * time.Minute))
 	late.Tier = horseracing.TierNameOmega
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 400})
-	waitFor(t, output, "trying again")
+	waitFor(t, output, "polling goes on")
 	fake.AddRaces(late)
 	waitFor(t, output, "900001")
 	child.Process.Signal(os.Interrupt)
@@ -296,6 +361,49 @@ func TestWatchPrintsAgainAfterAChangeUntilCtrlC(t *testing.T) {
 	}
 	if tables := strings.Count(output.String(), "CLOSES IN"); tables != 2 || !strings.HasSuffix(output.String(), "board: stopped\n") {
 		t.Errorf("%d tables, want 2:\n%s", tables, output)
+	}
+}
+
+func TestWatchPrintsNothingBeforeTheFirstPoll(t *testing.T) {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	environment(t, fake)
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 400, Times: 3})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stdout, stderr := new(lockedBuffer), new(lockedBuffer)
+	ended := make(chan int)
+	go func() { ended <- run(ctx, []string{"-watch", "-interval", "20ms"}, stdout, stderr) }()
+	waitFor(t, stderr, "polling goes on")
+	waitFor(t, stdout, "CLOSES IN")
+	cancel()
+	<-ended
+	if tables := strings.Count(stdout.String(), "CLOSES IN"); tables != 1 || !strings.Contains(stdout.String(), " fur ") {
+		t.Errorf("%d tables, the first of them without a race:\n%s", tables, stdout)
+	}
+}
+
+func TestOnATerminalAKeyThatIsNotAcceptedEndsItWithTheWholeSentence(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no such terminals there")
+	}
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	child := command(fake)
+	child.Env = append(child.Env, "HORSERACING_API_KEY=wrong")
+	errors := new(lockedBuffer)
+	child.Stderr = errors
+	terminal, err := pty.StartWithSize(child, &pty.Winsize{Rows: 20, Cols: 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	read := make(chan struct{})
+	go func() { io.Copy(io.Discard, terminal); close(read) }()
+	child.Wait()
+	<-read
+	if got := child.ProcessState.ExitCode(); got != 1 || !strings.HasSuffix(errors.String(), "check HORSERACING_API_KEY\n") {
+		t.Errorf("exit status %d, it said %q", got, errors)
 	}
 }
 
