@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"runtime"
 	"strings"
 	"testing"
@@ -208,6 +210,83 @@ func TestAnErrorsTextIsBounded(t *testing.T) {
 		_, err = play(s).client(t).Races.Register(t.Context(), entry)
 		if err == nil || len(err.Error()) >= 2048 {
 			t.Errorf("%s: %d bytes", name, len(err.Error()))
+		}
+	}
+}
+
+// Of twenty look-ups at once the error says which one failed.
+func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
+	failures := map[string]step{"status": answer(404, ""), "nothing": answer(200, "null"), "broken": broken(errReset), "undecodable": answer(200, "17")}
+	for route, call := range map[string]func(*horseracing.Client) error{
+		"/api/v1/horses/{horse_number} 311": func(c *horseracing.Client) error { _, err := c.Horses.Get(t.Context(), 311); return err },
+		"/api/v1/horses/missions/{horse_number} 311": func(c *horseracing.Client) error {
+			_, err := c.Horses.Missions(t.Context(), 311)
+			return err
+		},
+		"/api/v1/races/{raceId} 99": func(c *horseracing.Client) error { _, err := c.Races.Get(t.Context(), 99); return err },
+		"/api/v1/tournaments/{tournamentId} a/b c": func(c *horseracing.Client) error {
+			_, err := c.Tournaments.Get(t.Context(), "a/b c")
+			return err
+		},
+		"/api/v1/races/open ": func(c *horseracing.Client) error { return openRaces(t.Context(), c) },
+	} {
+		route, id, _ := strings.Cut(route, " ")
+		for name, failure := range failures {
+			var log strings.Builder
+			logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			err := call(play(failure).client(t, briefly, horseracing.WithLogger(logger)))
+			var gotRoute, gotID string
+			var api *horseracing.APIError
+			var transport *horseracing.TransportError
+			var decode *horseracing.DecodeError
+			switch {
+			case errors.As(err, &api):
+				gotRoute, gotID = api.Route, api.ID
+				if name == "nothing" && (api.StatusCode != 200 || !errors.Is(err, horseracing.ErrNotFound) || api.Attempts != 1) {
+					t.Errorf("%s %s: %+v", route, name, api)
+				}
+			case errors.As(err, &transport):
+				gotRoute, gotID = transport.Route, transport.ID
+			case errors.As(err, &decode):
+				gotRoute, gotID = decode.Route, decode.ID
+			}
+			if gotRoute != route || gotID != id {
+				t.Errorf("%s, %s: route %q, id %q: %v", route, name, gotRoute, gotID, err)
+			}
+			before, _, _ := strings.Cut(route, "{")
+			operation := "GET " + before + url.PathEscape(id)
+			if !strings.HasPrefix(err.Error(), operation+": ") {
+				t.Errorf("%s, %s: the text does not begin with %s: %v", route, name, operation, err)
+			}
+			if !strings.Contains(log.String(), "operation=\""+operation+"\"") || strings.Contains(log.String(), "{") {
+				t.Errorf("%s, %s: the log has not %s:\n%s", route, name, operation, log.String())
+			}
+		}
+	}
+	_, err := play(answer(200, `[{"main_race_id":1},{"main_race_id":2}]`)).client(t).Races.Get(t.Context(), 99)
+	var api *horseracing.APIError
+	if !errors.Is(err, horseracing.ErrNotFound) || !errors.As(err, &api) || api.ID != "99" {
+		t.Errorf("of several races none with the id: %v", err)
+	}
+}
+
+func TestAnIDThatHoldsAKeyIsRedacted(t *testing.T) {
+	for name, failure := range map[string]step{
+		"status": answer(404, ""), "nothing": answer(200, "null"), "others": answer(200, `[{"_id":"a"},{"_id":"b"}]`),
+		"broken": broken(errReset), "undecodable": answer(200, "17"),
+	} {
+		for _, id := range []horseracing.TournamentID{appKey, "before " + appKey + " behind"} {
+			var log strings.Builder
+			logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			_, err := play(failure).client(t, briefly, horseracing.WithLogger(logger)).Tournaments.Get(t.Context(), id)
+			if err == nil {
+				t.Fatalf("%s: no error", name)
+			}
+			mustPrintWithoutKeys(t, name, err)
+			mustNotShowKeys(t, name+", log", log.String())
+			if text := err.Error(); !strings.Contains(text, "[redacted]") {
+				t.Errorf("%s: %s", name, text)
+			}
 		}
 	}
 }

@@ -129,8 +129,8 @@ func hasDotSegment(path string) bool {
 // Do calls an operation that the SDK has no method for yet. The path is relative
 // to the base URL and may carry a query. A body that is not nil is sent as JSON,
 // a [UserKey] in it as the key itself. The response is decoded into out unless
-// out is nil. An empty response leaves out as it is; to a GET it is a
-// *[DecodeError].
+// out is nil. A response that is not JSON leaves out as it is, and is a
+// *[DecodeError]; so is an empty one to a GET.
 //
 // Any method except GET is assumed to change something and follows the rules of
 // [RacesService.Register]: it is sent once, and ErrOutcomeUnknown means that it

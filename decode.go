@@ -140,6 +140,11 @@ func (op operation) decode(body []byte, out any) error {
 	if list, ok := out.(lister); ok {
 		return list.decode(op, body)
 	}
+	if op.custom { // out is the caller's: nothing of a body that is cut or no JSON may be left in it
+		if err := checkSyntax(body); err != nil {
+			return op.explain(err, body)
+		}
+	}
 	target := reflect.ValueOf(out).Elem()
 	if want := documentedShape(target); want != 0 && body[0] != want {
 		return op.wrongShape(want, body)

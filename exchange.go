@@ -11,6 +11,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,6 +203,9 @@ func (x *exchange) decode() error {
 	}
 	if isDamaged(err) {
 		x.damaged++
+		if _, isList := x.out.(lister); !isList && x.op.documented() {
+			reflect.ValueOf(x.out).Elem().SetZero() // what the cut body held
+		}
 	}
 	if err == nil && !mayDeclareError(body) {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -87,6 +88,88 @@ func TestReadsAreRetriedWhereItCanHelp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A 200 that is an HTML page or cut short is likely to be whole the next time.
+func TestADamagedReadIsRetriedOnce(t *testing.T) {
+	const page = "<!DOCTYPE html><title>Bad gateway</title>"
+	horse := answer(200, `{"name":"Comet","level":3}`)
+	decode := errors.New("a DecodeError") // in place of a sentinel
+	for name, test := range map[string]struct {
+		steps []step
+		want  outcome
+	}{
+		"a page":                   {[]step{answer(200, page), horse}, outcome{2, nil}},
+		"cut JSON":                 {[]step{answer(200, `{"breed":"Gone","lev`), horse}, outcome{2, nil}},
+		"cut in the first member":  {[]step{answer(200, `{`), horse}, outcome{2, nil}},
+		"a page, then a 503":       {[]step{answer(200, page), answer(503, ""), horse}, outcome{3, nil}},
+		"a 503, then a page":       {[]step{answer(503, ""), answer(200, page), horse}, outcome{3, nil}},
+		"a page, then a 404":       {[]step{answer(200, page), answer(404, "")}, outcome{2, horseracing.ErrNotFound}},
+		"pages without end":        {[]step{answer(200, page)}, outcome{2, decode}},
+		"a page, then cut JSON":    {[]step{answer(200, page), answer(200, "{"), horse}, outcome{2, decode}},
+		"a page, a 503, a page":    {[]step{answer(200, page), answer(503, ""), answer(200, page), horse}, outcome{3, decode}},
+		"another shape":            {[]step{answer(200, `[1]`), horse}, outcome{1, decode}},
+		"not JSON":                 {[]step{answer(200, `{name}`), horse}, outcome{1, decode}},
+		"more than one JSON value": {[]step{answer(200, `{"name":"a"} {`), horse}, outcome{1, decode}},
+		"an empty body":            {[]step{answer(200, ``), horse}, outcome{1, decode}},
+		"an error object":          {[]step{answer(200, `{"error":"asleep"}`), horse}, outcome{1, nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := play(test.steps...)
+				var response horseracing.Response
+				got, err := s.client(t).Horses.Get(t.Context(), 7, horseracing.CaptureResponse(&response))
+				if n := len(s.requests()); n != test.want.Attempts || response.Attempts != n {
+					t.Errorf("%d requests, %d attempts, want %d", n, response.Attempts, test.want.Attempts)
+				}
+				var d *horseracing.DecodeError
+				switch {
+				case name == "an error object":
+				case test.want.Err == nil && (err != nil || got.Name != "Comet" || got.Breed != ""):
+					t.Errorf("got %+v, %v", got, err)
+				case test.want.Err == decode && !errors.As(err, &d):
+					t.Errorf("got %v", err)
+				case test.want.Err != nil && test.want.Err != decode && !errors.Is(err, test.want.Err):
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		// What Do decodes into is the caller's: nothing of the cut response is left in it.
+		object := map[string]int{"mine": 1}
+		if err := play(answer(200, `{"cut":2,"mo`), answer(200, `{"whole":3}`)).client(t).Do(t.Context(), "GET", "/x", nil, &object); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(map[string]int{"mine": 1, "whole": 3}, object); diff != "" {
+			t.Errorf("Do (-want +got):\n%s", diff)
+		}
+		list, err := play(answer(200, `[{"level":1},{"lev`), answer(200, `[{"level":2}]`)).client(t).Horses.Owned(t.Context(), userKey)
+		if err != nil || len(list) != 1 || list[0].Level != 2 {
+			t.Errorf("a list: %+v, %v", list, err)
+		}
+		s := play(answer(200, page))
+		if _, err := s.client(t, noRetries()).Horses.Get(t.Context(), 7); err == nil || len(s.requests()) != 1 {
+			t.Errorf("with Max 0: %d requests, %v", len(s.requests()), err)
+		}
+		s = play(answer(503, ""))
+		c := s.client(t)
+		for range 100 { // the budget is spent
+			c.Races.Open(t.Context())
+		}
+		s.steps = []step{answer(200, page)}
+		before := len(s.requests())
+		if _, err := c.Races.Open(t.Context()); err == nil || len(s.requests()) != before+1 {
+			t.Errorf("without a budget: %d requests, %v", len(s.requests())-before, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		s = play(answer(200, page))
+		slow := horseracing.WithRetry(horseracing.Retry{Max: 3, MinWait: 1000 * time.Hour, MaxWait: 1000 * time.Hour})
+		if _, err := s.client(t, slow).Races.Open(ctx); !errors.Is(err, context.DeadlineExceeded) || len(s.requests()) != 1 {
+			t.Errorf("with a context that ends: %d requests, %v", len(s.requests()), err)
+		}
+	})
 }
 
 type failingReader struct{ err error }
@@ -233,6 +316,61 @@ func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
 	}
 }
 
+// The clock of this machine may be wrong, so a date is measured from the
+// response's own.
+func TestARetryAfterDateIsMeasuredFromTheResponsesDate(t *testing.T) {
+	inBubble := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where synctest's clock begins
+	for off := range map[time.Duration]bool{-10 * time.Minute: true, 0: true, 10 * time.Minute: true, 24 * time.Hour: true} {
+		synctest.Test(t, func(t *testing.T) {
+			date := "Date: " + inBubble.Add(off).Format(http.TimeFormat)
+			after := "Retry-After: " + inBubble.Add(off+4*time.Second).Format(http.TimeFormat)
+			s := play(answer(429, "", date, after), answer(200, "[]"))
+			if _, err := s.client(t).Races.Open(t.Context()); err != nil || len(s.waits()) != 1 || s.waits()[0] < 4*time.Second || s.waits()[0] > 5*time.Second {
+				t.Errorf("a clock %v off: %v, waited %v", off, err, s.waits())
+			}
+			_, err := play(answer(403, "", date, after)).client(t).Races.Open(t.Context())
+			var api *horseracing.APIError
+			if !errors.As(err, &api) || api.RetryAfter != 4*time.Second {
+				t.Errorf("a clock %v off: %v", off, err)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := play(answer(429, "", "Date: today", "Retry-After: "+inBubble.Add(4*time.Second).Format(http.TimeFormat)), answer(200, "[]"))
+		if _, err := s.client(t).Races.Open(t.Context()); err != nil || s.waits()[0] < 4*time.Second {
+			t.Errorf("without a readable Date: %v, waited %v", err, s.waits())
+		}
+	})
+}
+
+// Clients that were refused together must not come back together.
+func TestWaitsThatARetryAfterSetsAreSpreadUpwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers = 200
+		var mu sync.Mutex
+		came := map[time.Duration]bool{}
+		var earliest, latest time.Duration = math.MaxInt64, 0
+		var work sync.WaitGroup
+		for range workers {
+			work.Go(func() {
+				s := play(answer(429, "", "Retry-After: 10"), answer(200, "[]"))
+				if _, err := s.client(t).Races.Open(t.Context()); err != nil {
+					t.Error(err)
+				}
+				wait := s.waits()[0]
+				mu.Lock()
+				defer mu.Unlock()
+				came[wait] = true
+				earliest, latest = min(earliest, wait), max(latest, wait)
+			})
+		}
+		work.Wait()
+		if len(came) < workers*9/10 || earliest < 10*time.Second || latest > 11*time.Second || latest-earliest < 900*time.Millisecond {
+			t.Errorf("%d workers came back in %d instants from %v to %v", workers, len(came), earliest, latest)
+		}
+	})
+}
+
 func TestRetryAfterIsToldWithWhateverStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for header, want := range map[string]time.Duration{
@@ -274,6 +412,35 @@ func TestAnOutageDoesNotMultiplyLoad(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A success after n retries refunds what all n cost, and no more than the bucket
+// holds: three faults in a row, again and again, use nothing up.
+func TestASuccessRefundsWhatItsRetriesCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		s := play(func(req *http.Request) (*http.Response, error) {
+			if n++; n%4 != 0 {
+				return answer(503, "")(req)
+			}
+			return answer(200, "[]")(req)
+		})
+		c := s.client(t)
+		for i := range 300 {
+			if _, err := c.Races.Open(t.Context()); err != nil {
+				t.Fatalf("call %d: %v", i, err)
+			}
+		}
+		// The bucket is full, and no fuller: an outage still has its end.
+		s.steps = []step{answer(503, "")}
+		before := len(s.requests())
+		for range 200 {
+			c.Races.Open(t.Context())
+		}
+		if requests := len(s.requests()) - before; requests != 300 {
+			t.Errorf("200 calls into an outage made %d requests, want 100 retries", requests)
+		}
+	})
 }
 
 // Faults that come at random, and go with the next attempt, use nothing up.
