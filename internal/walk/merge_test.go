@@ -191,7 +191,7 @@ func TestReadingAheadInSeveralListingsIsBounded(t *testing.T) {
 	worlds := []*world{{pageSize: 10}, {pageSize: 10}, {pageSize: 10}}
 	for i := range 20_000 {
 		for k, w := range worlds {
-			w.add(int64(1_700_000_000_000-60_000*i-k*6_000_000_000), uint64(i+1))
+			w.add(1_700_000_000_000-60_000*int64(i)-int64(k)*6_000_000_000, uint64(i+1))
 		}
 	}
 	m := &merged{walk: mergeOf(worlds, nil, slots), worlds: worlds, slots: slots, fail: func() error { return nil }, pick: rand.IntN}

@@ -122,7 +122,7 @@ func TestReadingAheadIsBounded(t *testing.T) {
 	const slots = 4
 	w := &world{pageSize: 10}
 	for i := range 20_000 {
-		w.add(int64(1_700_000_000_000-60_000*i), uint64(i+1))
+		w.add(1_700_000_000_000-60_000*int64(i), uint64(i+1))
 	}
 	walk, most := NewTime[uint64](Earliest, Latest, nil, slots, w.pageSize), 0
 	for range 5_000 { // a reader that takes one entry where twenty come
@@ -142,7 +142,7 @@ func TestReadingAheadIsBounded(t *testing.T) {
 func TestAShortPageIsNotTheEnd(t *testing.T) {
 	w := &world{pageSize: 10, keep: func(id uint64) bool { return id%3 == 0 }}
 	for i := range 400 {
-		w.add(int64(1_700_000_000_000-60_000*i), uint64(i+1))
+		w.add(1_700_000_000_000-60_000*int64(i), uint64(i+1))
 	}
 	want := slices.DeleteFunc(w.ids(), func(id uint64) bool { return id%3 != 0 })
 	for _, slots := range []int{1, 8} {
