@@ -21,7 +21,8 @@
 // ([WithRecording]), and recorded races played as a live service
 // ([WithHistoryOf]).
 //
-// See docs/fake.md, which also describes the program horseracing-fake.
+// https://github.com/horseracing-go/horseracing/blob/main/docs/fake.md shows all
+// of it, and the program horseracing-fake.
 //
 // # What is the fake's own
 //

@@ -264,19 +264,24 @@ func secretsOf(header http.Header, body []byte) redact.Keys {
 	return redact.New(secrets...)
 }
 
-// headerSecrets returns the secrets in a header: the key alone, or the values
-// of cookies and the words behind an authorization's scheme. Short ones are
-// flags, whose redaction would leave holes everywhere.
+// headerSecrets returns the secrets in a header: the API key, the values of
+// cookies, and otherwise every word. Short ones are flags, whose redaction would
+// leave holes everywhere.
 func headerSecrets(name, value string) []string {
-	if strings.EqualFold(name, "X-Api-Key") {
+	var secrets []string
+	switch http.CanonicalHeaderKey(name) {
+	case "X-Api-Key":
 		return []string{value}
-	}
-	secrets := []string{value}
-	for _, part := range strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(";, \t", c) }) {
-		if _, cookie, ok := strings.Cut(part, "="); ok && cookie != "" {
-			part = cookie
+	case "Set-Cookie":
+		value, _, _ = strings.Cut(value, ";") // behind it are attributes
+		fallthrough
+	case "Cookie":
+		for cookie := range strings.SplitSeq(value, ";") {
+			_, secret, _ := strings.Cut(cookie, "=")
+			secrets = append(secrets, strings.Trim(secret, `" `))
 		}
-		secrets = append(secrets, strings.Trim(part, `"`))
+	default:
+		secrets = append(strings.Fields(value), value)
 	}
 	return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 8 })
 }

@@ -112,10 +112,10 @@ func TestAReplayIsByteForByte(t *testing.T) {
 func TestNoKeyAndNoCookieIsInARecording(t *testing.T) {
 	const apiKey, userKey, cookie = "api/KEY+0123456789", `user "KEY" äöü`, "c00kie-0123456789"
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.SetCookie(w, &http.Cookie{Name: "session", Value: "set-" + cookie})
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "set-" + cookie, MaxAge: 31536000})
 		w.Header().Set("X-Debug-Request", "key="+r.Header.Get("X-Api-Key"))
 		w.Header().Set("X-Auth-Token", "something else")
-		body, _ := json.Marshal(map[string]any{"you sent": []string{r.Header.Get("X-Api-Key"), userKey, r.Header.Get("Cookie")}, "session": "set-" + cookie, "user_key": "another user's key"})
+		body, _ := json.Marshal(map[string]any{"you sent": []string{r.Header.Get("X-Api-Key"), userKey, r.Header.Get("Cookie")}, "session": "set-" + cookie, "user_key": "another user's key", "age": 31536000})
 		if r.URL.Path == "/late" {
 			body = []byte("<p>" + userKey + " &#97;pi/KEY+0123456789 api%2FKEY%2B0123456789</p>")
 		}
@@ -154,6 +154,9 @@ func TestNoKeyAndNoCookieIsInARecording(t *testing.T) {
 			if strings.Contains(text, secret) || strings.Contains(name, secret) {
 				t.Errorf("%s shows %s:\n%s", name, secret, text)
 			}
+		}
+		if strings.Contains(name, "api-") && strings.Contains(text, `"body": {`) && !strings.Contains(text, `"age": 31536000`) {
+			t.Errorf("%s lacks what is no secret:\n%s", name, text)
 		}
 		if !strings.Contains(text, "[redacted]") || !strings.Contains(text, `"Set-Cookie"`) {
 			t.Errorf("%s does not show what was redacted:\n%s", name, text)
