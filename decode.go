@@ -253,44 +253,51 @@ func (op operation) reread(data []byte, out any) *DecodeError {
 	return nil
 }
 
-// readInteger reads an integer in any notation of a number.
+// readInteger reads an integer in any notation of a number, and null as zero.
 func readInteger[T ~int | ~int64](d *jsontext.Decoder, n *T) error {
-	if d.PeekKind() != '0' {
-		return errors.ErrUnsupported // for the decoder to handle
-	}
-	literal, err := d.ReadValue()
+	value, err := d.ReadValue()
 	if err != nil {
 		return err
 	}
 	var b BigInt
-	if b.UnmarshalText(literal) != nil || b.big != nil || int64(T(b.small)) != b.small {
-		return &json.SemanticError{JSONKind: '0', JSONValue: literal.Clone(), Err: strconv.ErrRange}
+	if value[0] == '"' || b.UnmarshalJSON(value) != nil || b.big != nil || int64(T(b.small)) != b.small {
+		return doesNotFit(value, strconv.ErrRange)
 	}
 	*n = T(b.small)
 	return nil
 }
 
-// readOptionalTime reads "" as none, and a number as milliseconds since the epoch.
+// readOptionalTime reads null and "" as none, and a number as milliseconds since
+// the epoch.
 func readOptionalTime(d *jsontext.Decoder, t **time.Time) error {
-	kind := d.PeekKind()
-	if kind != '"' && kind != '0' {
-		return errors.ErrUnsupported // for the decoder to handle
-	}
 	value, err := d.ReadValue()
 	if err != nil {
 		return err
 	}
-	if string(value) == `""` {
+	var read Timestamp
+	switch string(value) {
+	case "null", `""`:
 		*t = nil
 		return nil
 	}
-	if kind == '"' {
-		return unmarshal(value, t)
+	if value[0] == '"' {
+		err = unmarshal(value, &read.Time)
+	} else {
+		err = read.UnmarshalJSON(value)
 	}
-	var ms Timestamp
-	err = unmarshal(value, &ms)
-	*t = &ms.Time
-	return err
+	if err != nil {
+		if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
+			err = semantic.Err
+		}
+		return doesNotFit(value, err)
+	}
+	*t = &read.Time
+	return nil
+}
+
+// doesNotFit is the error of a value that a type cannot hold.
+func doesNotFit(value jsontext.Value, err error) error {
+	return &json.SemanticError{JSONKind: value.Kind(), JSONValue: value.Clone(), Err: err}
 }
 
 // repeatedMember returns the place of a member that a type documents and an

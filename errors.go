@@ -144,7 +144,10 @@ func isRedirect(status int) bool {
 
 // DecodeError is a successful response, or one entry of it, that cannot be
 // read: not JSON, cut short, of another shape, or a member of another type than
-// documented. It is not retried. [CaptureResponse] keeps the whole response.
+// documented. A read is retried once where the response is an HTML page or cut
+// short, and not otherwise. [CaptureResponse] keeps the whole response.
+//
+// Printing or logging a DecodeError omits Raw.
 type DecodeError struct {
 	Method string          // GET, POST, or what Do was called with
 	Route  string          // the path with its placeholders; of Do the path itself
@@ -177,7 +180,7 @@ func (e *DecodeError) problem() string {
 	return text
 }
 
-// Format prints Error, whatever the verb: Raw stays out of it.
+// Format prints Error, whatever the verb.
 func (e DecodeError) Format(s fmt.State, verb rune) {
 	if verb == 'q' {
 		fmt.Fprintf(s, "%q", e.Error())
@@ -186,7 +189,7 @@ func (e DecodeError) Format(s fmt.State, verb rune) {
 	io.WriteString(s, e.Error())
 }
 
-// LogValue logs Error: Raw stays out of it.
+// LogValue logs Error.
 func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) }
 
 // Unwrap returns the cause.
