@@ -165,7 +165,7 @@ func (d decimal) bigInt(digits string) BigInt {
 	return BigInt{big: n}
 }
 
-// Scan implements [sql.Scanner] for text, integers, and NULL, which is zero. A
+// Scan implements [database/sql.Scanner] for text, integers, and NULL, which is zero. A
 // floating-point column is an error: it has lost digits already.
 func (b *BigInt) Scan(src any) error {
 	switch v := src.(type) {
@@ -184,5 +184,5 @@ func (b *BigInt) Scan(src any) error {
 	}
 }
 
-// Value implements [driver.Valuer] with base-10 text, which every database keeps exactly.
+// Value implements [database/sql/driver.Valuer] with base-10 text, which every database keeps exactly.
 func (b BigInt) Value() (driver.Value, error) { return b.String(), nil }

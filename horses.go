@@ -13,7 +13,7 @@ type HorsesService struct{ client *Client }
 
 // Horse is a horse as the service describes it.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
 type Horse struct {
 	Name             string      `json:"name"`
 	Image            string      `json:"image"`        // URL
@@ -32,7 +32,7 @@ type Horse struct {
 
 // Trait is one feature of a horse's appearance: its mane_color is Black, say.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
 type Trait struct {
 	Type  string `json:"trait_type"`
 	Value string `json:"value"`
@@ -57,7 +57,7 @@ func (h *Horse) CanBreedAt(t time.Time) bool {
 
 // BreedingListing is a horse offered for breeding.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#22-horse-offered-for-breeding
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#22-horse-offered-for-breeding
 type BreedingListing struct {
 	Name            string      `json:"name"`
 	Number          HorseNumber `json:"number"`
@@ -73,7 +73,7 @@ type BreedingListing struct {
 
 // HorseMissions are the missions of one horse.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#23-missions-of-a-horse
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#23-missions-of-a-horse
 type HorseMissions struct {
 	Number   HorseNumber    `json:"number"`
 	Missions []HorseMission `json:"missions,omitzero"` // monthly, then weekly, then daily; in no further order
@@ -83,7 +83,7 @@ type HorseMissions struct {
 // How Processed differs from Completed, and which hippodrome a number means, is
 // undocumented.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#23-missions-of-a-horse
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#23-missions-of-a-horse
 type HorseMission struct {
 	Type        MissionPeriod     `json:"type"`
 	Mission     MissionKind       `json:"mission"`
@@ -103,7 +103,7 @@ type HorseMission struct {
 // ErrNotFound.
 //
 // GET /api/v1/horses/{horse_number}:
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
 func (s *HorsesService) Get(ctx context.Context, number HorseNumber, opts ...CallOption) (*Horse, error) {
 	return getOne[Horse](ctx, s.client, horseOperation(number), opts)
 }
@@ -116,7 +116,7 @@ func horseOperation(number HorseNumber) operation {
 // is no error. Beside a [*DecodeError] stand the horses that could be read.
 //
 // GET /api/v1/horses/user:
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#42-a-users-horses
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#42-a-users-horses
 func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOption) ([]Horse, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/user"}
 	if key == "" {
@@ -132,7 +132,7 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 // none, the error is ErrNotFound.
 //
 // GET /api/v1/horses/missions/{horse_number}:
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#43-missions-of-a-horse
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#43-missions-of-a-horse
 func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts ...CallOption) (*HorseMissions, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/missions/{horse_number}", id: number}
 	return getOne[HorseMissions](ctx, s.client, op, opts)
@@ -142,7 +142,7 @@ func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts .
 // [*DecodeError] stand those that could be read.
 //
 // GET /api/v1/horses/breeding/open:
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#44-horses-offered-for-breeding
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#44-horses-offered-for-breeding
 func (s *HorsesService) OpenForBreeding(ctx context.Context, opts ...CallOption) ([]BreedingListing, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/breeding/open"}
 	return getList[BreedingListing](ctx, s.client, op, opts)

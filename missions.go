@@ -43,7 +43,7 @@ const (
 // MissionTemplate describes a mission that may be given out. How base, modifier and
 // count make a reward is undocumented; a [HorseMission] carries its final reward.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#26-mission-template
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#26-mission-template
 type MissionTemplate struct {
 	Type              MissionKind `json:"type"`
 	Min               int         `json:"min"`         // probably of the count
@@ -63,7 +63,7 @@ type MissionTemplate struct {
 
 // MissionCatalogue holds the mission templates by period.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#413-mission-templates
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#413-mission-templates
 type MissionCatalogue struct {
 	Daily   []MissionTemplate `json:"daily,omitzero"`
 	Weekly  []MissionTemplate `json:"weekly,omitzero"`
@@ -91,7 +91,7 @@ func (c *MissionCatalogue) All() iter.Seq2[MissionPeriod, MissionTemplate] {
 // Catalogue returns all mission templates.
 //
 // GET /api/v1/missions:
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#413-mission-templates
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#413-mission-templates
 func (s *MissionsService) Catalogue(ctx context.Context, opts ...CallOption) (*MissionCatalogue, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/missions"}
 	return getOne[MissionCatalogue](ctx, s.client, op, opts)

@@ -19,7 +19,7 @@ type RacesService struct{ client *Client }
 // of [RacesService.ResultsV1] no Type and perhaps no levels. What V2 and NoEquipment mean
 // is undocumented.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type Race struct {
 	ID                   string            `json:"_id,omitzero"` // empty on finished races; no method takes it
 	MainRaceID           RaceID            `json:"main_race_id"` // what Get and Register take
@@ -45,7 +45,7 @@ type Race struct {
 // RaceInfo names a race and where it is run. The values of HippodromeType and Turf
 // are undocumented.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type RaceInfo struct {
 	Name           string `json:"name"`
 	HippodromeType string `json:"hippodrome_type"`
@@ -55,7 +55,7 @@ type RaceInfo struct {
 
 // RaceParticipant is a horse in a race.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type RaceParticipant struct {
 	Number HorseNumber `json:"number"`
 	Total  float64     `json:"total,omitzero"` // race time score, unit undocumented; zero: none yet
@@ -118,7 +118,7 @@ func (r *Race) AcceptsLevel(level int) bool {
 // races that could be read. [RacesService.WatchOpen] reports what changes in them.
 //
 // GET /api/v1/races/open:
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/races/open"}
 	return getList[Race](ctx, s.client, op, opts)
@@ -129,7 +129,7 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 // with that id, and the others do not matter.
 //
 // GET /api/v1/races/{raceId}:
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
 func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (*Race, error) {
 	race, err := getEntry[Race](ctx, s.client, raceOperation(id), opts)
 	return race.value, err
@@ -137,7 +137,7 @@ func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (
 
 // Registration is what [RacesService.Register] sends. All fields are required.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 type Registration struct {
 	Horse   HorseNumber
 	Race    RaceID  // the race's MainRaceID
@@ -148,7 +148,7 @@ type Registration struct {
 // undocumented, so the body is kept as it came. Printing or logging a receipt omits the
 // body, which may echo keys.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 type RegistrationReceipt struct {
 	StatusCode int             // from 200 to 299
 	Body       json.RawMessage // nil: the response was empty

@@ -18,7 +18,7 @@ type TournamentsService struct{ client *Client }
 // Tournament is a tournament, open or finished. What the numbers in Turf and Status
 // mean is undocumented.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type Tournament struct {
 	ID                       TournamentID            `json:"_id,omitzero"`
 	Name                     string                  `json:"name"`
@@ -50,7 +50,7 @@ type Tournament struct {
 
 // Stage is a round of a tournament.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type Stage struct {
 	RaceCount           int           `json:"race_count"`
 	StartTime           Timestamp     `json:"start_time,omitzero"`
@@ -63,7 +63,7 @@ type Stage struct {
 
 // StageResult is the result of a horse in a stage.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type StageResult struct {
 	Number     HorseNumber `json:"number"`
 	Total      float64     `json:"total,omitzero"` // meaning and unit undocumented; zero: none
@@ -72,7 +72,7 @@ type StageResult struct {
 
 // TournamentParticipant is a horse in a tournament.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type TournamentParticipant struct {
 	Number         HorseNumber `json:"number"`
 	DroppedAtIndex int         `json:"dropped_at_index"` // meaning undocumented
@@ -81,7 +81,7 @@ type TournamentParticipant struct {
 
 // PrizeItem is an item among the additional prizes of a tournament.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type PrizeItem struct {
 	ID   string `json:"_id"`
 	Type string `json:"type"`
@@ -92,7 +92,7 @@ type PrizeItem struct {
 // called in a response is read into Token and TreasuryToken, and written back under
 // the same name. A prize that was not read is written with the documented names.
 //
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type AdditionalPrize struct {
 	Token         BigInt      `json:"additional_token"`          // unit undocumented; very large
 	TreasuryToken Number      `json:"additional_treasury_token"` // unit undocumented
@@ -199,7 +199,7 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 // single tournament is read.
 //
 // GET /api/v1/tournaments/open:
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments
 func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/open", objectOrArray: true}
 	return getList[Tournament](ctx, s.client, op, opts)
@@ -210,7 +210,7 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 // read, and of several the one with that id.
 //
 // GET /api/v1/tournaments/{tournamentId}:
-// // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, emptyIsNotFound: true, objectOrArray: true}
 	tournament, err := getEntry[Tournament](ctx, s.client, op, opts)
