@@ -194,6 +194,9 @@ func (x *exchange) newRequest(ctx context.Context) (*retryablehttp.Request, erro
 		var keys []string
 		body, keys, err = encodeBody(op.body)
 		x.secrets = x.secrets.And(keys...)
+		if op.custom { // the caller may have written a key of the body into the path
+			x.op.route = clip(x.secrets.Text(op.raw), 200)
+		}
 		if err != nil {
 			return nil, op.invalid("the body cannot be encoded: " + clip(x.secrets.Text(err.Error()), maxErrorMessage))
 		}

@@ -225,7 +225,7 @@ func (s *RacesService) entrants(ctx context.Context, race RaceID, horse HorseNum
 	case err != nil:
 		return nil, err
 	case r.MainRaceID != race: // another race's participants say nothing
-		return nil, op.undecodable("/0/main_race_id", 0, fmt.Errorf("requested race %d, got %d", race, r.MainRaceID))
+		return nil, op.undecodable("/0/main_race_id", 0, s.client.secrets.Error(fmt.Errorf("requested race %d, got %d", race, r.MainRaceID)))
 	case r.Participants == nil || r.Has(0):
 		return nil, op.undecodable("/0/participants", 0, errors.New("absent, null, or without the numbers of horses: it does not say who is in the race"))
 	}

@@ -107,6 +107,8 @@ func TestNoValueShowsAKey(t *testing.T) {
 		"Option":     horseracing.WithHTTPClient(via),
 		"CallOption": horseracing.CaptureResponse(&response),
 		"*Pager":     c.Races.Results(horseracing.ResultsQuery{}), "Pager": *c.Races.Results(horseracing.ResultsQuery{}),
+		"*Follower": c.Races.Follow(horseracing.FollowQuery{}), "Follower": *c.Races.Follow(horseracing.FollowQuery{}),
+		"*Watcher": c.Races.Watcher(horseracing.WatchQuery{}), "Snapshot": c.Races.Watcher(horseracing.WatchQuery{}).Snapshot(),
 		"a struct that holds all": struct {
 			C *horseracing.Client
 			D horseracing.Client
@@ -143,7 +145,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 		"a duplicate member":  echoing(200, `[{"`+jsonText(appKey)+`":1,"`+jsonText(appKey)+`":1}]`),
 		"a key for a time":    echoing(200, `[{"breeding_cooldown":"`+jsonText(appKey+userKey)+`"}]`),
 		"a deep wrong type":   echoing(200, `{"`+jsonText(appKey)+`":[`+"\x01"+`]}`),
-		"a cut answer":        stream(200, 4000, func() (r reader) { return failingReader{errors.New("after " + appKey + ": reset")} }),
+		"a cut response":      stream(200, 4000, func() (r reader) { return failingReader{errors.New("after " + appKey + ": reset")} }),
 	}
 	for _, status := range []int{300, 301, 304, 307, 400, 401, 403, 404, 408, 411, 418, 429, 500, 503, 599, 999} {
 		steps[fmt.Sprint(status)] = echoing(status, echo())
@@ -477,6 +479,73 @@ func TestAKeyOfDigitsIsNotShownInPart(t *testing.T) {
 	}
 }
 
+// A number that an error names can be the key as well.
+func TestAKeyForANumberIsNotShown(t *testing.T) {
+	const digits = "1234567890123456"
+	for name, body := range map[string]string{
+		"another race":       `[{"main_race_id":` + digits + `,"start_time":1,"participants":[]}]`,
+		"an unreadable race": `[{"main_race_id":` + digits + `,"start_time":"x"}]`,
+		"an entry's id":      `[{"main_race_id":1},{"main_race_id":` + digits + `,"places":"x"}]`,
+		"an error object":    `{"error":{"message":"no race ` + digits + `","code":` + digits + `}}`,
+	} {
+		c, err := horseracing.NewClient(service, digits, horseracing.WithHTTPClient(&http.Client{Transport: play(answer(200, body))}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var response horseracing.Response
+		for _, err := range []error{
+			errorOf(c.Races.Registered(t.Context(), 7, 3, horseracing.CaptureResponse(&response))),
+			errorOf(c.Races.Open(t.Context())), errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 20)),
+		} {
+			for where, text := range surfaces(err, horseracing.Response{Header: response.Header}, "") {
+				if strings.Contains(text, digits) {
+					t.Errorf("%s: %s shows the key: %.300s", name, where, text)
+				}
+			}
+		}
+	}
+}
+
+// What is made of several requests shows no more than each of them.
+func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
+	for _, status := range []int{200, 401, 500} {
+		for i, shape := range shapes {
+			body := shape(between(appKey, "\u00ad"))
+			c := play(answer(status, body)).client(t, horseracing.WithRetry(horseracing.Retry{}))
+			first := func(errs func(func(error) bool)) (found error) {
+				for err := range errs {
+					return err
+				}
+				return nil
+			}
+			failures := map[string]error{
+				"GetMany":   errorOf(c.Horses.GetMany(t.Context(), []horseracing.HorseNumber{1, 2, 3})),
+				"Results":   errorOf(c.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), 1)),
+				"version 1": errorOf(c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(t.Context(), 1)),
+				"Follow": first(func(yield func(error) bool) {
+					for _, err := range c.Races.Follow(horseracing.FollowQuery{}).All(t.Context()) {
+						if !yield(err) {
+							return
+						}
+					}
+				}),
+				"WatchOpen": first(func(yield func(error) bool) {
+					for _, err := range c.Races.WatchOpen(t.Context(), horseracing.WatchQuery{}) {
+						if !yield(err) {
+							return
+						}
+					}
+				}),
+			}
+			for name, err := range failures {
+				for where, text := range surfaces(err, horseracing.Response{}, "") {
+					mustNotRead(t, fmt.Sprintf("%s, status %d, shape %d: %s", name, status, i, where), text)
+				}
+			}
+		}
+	}
+}
+
 // What the caller writes into a path or an id is repeated in no error either.
 func TestAKeyInWhatTheCallerGivesIsNotShown(t *testing.T) {
 	c := play(answer(404, "")).client(t)
@@ -486,6 +555,7 @@ func TestAKeyInWhatTheCallerGivesIsNotShown(t *testing.T) {
 		"refused":                       c.Do(t.Context(), "GET", "https://elsewhere.test/"+appKey, nil, nil),
 		"walking":                       c.Do(t.Context(), "GET", "/"+url.PathEscape(appKey)+"/../x", nil, nil),
 		"method":                        c.Do(t.Context(), appKey, "/x", nil, nil),
+		"a user's key":                  c.Do(t.Context(), "GET", "/"+strings.Repeat("x", 100)+url.PathEscape(userKey), horseracing.Registration{UserKey: userKey}, nil),
 		"an id":                         errorOf(c.Tournaments.Get(t.Context(), appKey)),
 		"an id that the response lacks": errorOf(play(answer(200, "null")).client(t).Tournaments.Get(t.Context(), appKey)),
 		"an id that cannot be read":     errorOf(play(answer(200, `{"_id":7}`)).client(t).Tournaments.Get(t.Context(), appKey)),

@@ -146,6 +146,18 @@ func TestADifferenceIsReportedOncePerRoute(t *testing.T) {
 	}
 }
 
+func TestAnObjectAndAnArrayOfItHavePathsOfTheirOwn(t *testing.T) {
+	check := New(rules)
+	var paths []string
+	for _, body := range []string{`[{"w":1}]`, `{"w":1}`, `[{"w":1}]`} {
+		r := Response{Route: "/cups/{id}", Undocumented: true, Type: reflect.TypeFor[cup](), Body: []byte(body)}
+		check.Compare(r, func(d Difference) { paths = append(paths, d.Path) })
+	}
+	if diff := cmp.Diff([]string{"[].w", "w"}, paths); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestMembersWhoseNamesAreDataAreBounded(t *testing.T) {
 	var body strings.Builder
 	for i := range 1000 {

@@ -29,7 +29,7 @@ func find(text string, keys []string, truncated bool) (found []span, end int) {
 	}
 	end = len(text)
 	for r := range readings(text, truncated) {
-		partial := r.end
+		partial := len(text)
 		for _, n := range exact {
 			found, partial = n.find(r, found, partial)
 		}

@@ -15,12 +15,11 @@ import (
 type reading struct {
 	plain []byte
 	at    []span // where each byte of plain is in the text
-	end   int    // of a truncated text: where an escape begins that may have been cut
 }
 
 // read reads a text as it is.
 func read(text string) reading {
-	r := reading{[]byte(text), make([]span, len(text)), len(text)}
+	r := reading{[]byte(text), make([]span, len(text))}
 	for i := range r.at {
 		r.at[i] = span{i, i + 1}
 	}
@@ -82,7 +81,7 @@ func (r reading) fold() reading {
 
 // mapRunes replaces each character, and drops it for -1.
 func (r reading) mapRunes(mapping func(rune) rune) reading {
-	out := reading{make([]byte, 0, len(r.plain)), make([]span, 0, len(r.plain)), r.end}
+	out := reading{make([]byte, 0, len(r.plain)), make([]span, 0, len(r.plain))}
 	for i := 0; i < len(r.plain); {
 		char, width := rune(r.plain[i]), 1
 		if char >= utf8.RuneSelf {
@@ -107,14 +106,13 @@ func (r *reading) fill(from, to int) {
 // unescape reads the escapes that begin with one of the characters. Where the
 // text is truncated, it stops before an escape that may have been cut.
 func (r reading) unescape(chars string, truncated bool) reading {
-	out := reading{make([]byte, 0, len(r.plain)), make([]span, 0, len(r.plain)), r.end}
+	out := reading{make([]byte, 0, len(r.plain)), make([]span, 0, len(r.plain))}
 	text := string(r.plain)
 	for i := 0; i < len(text); {
 		char, width := text[i:i+1], 1
 		if strings.IndexByte(chars, text[i]) >= 0 {
 			plain, length := unescapeOne(text[i:min(i+longestEscape, len(text))])
 			if length == 0 && truncated && len(text)-i < longestEscape {
-				out.end = min(out.end, r.at[i].from)
 				break
 			}
 			if length > 0 {

@@ -132,7 +132,11 @@ func TestKeysThatOverlapAreRedactedTogether(t *testing.T) {
 
 func TestAndKeepsWhatItIsCalledOn(t *testing.T) {
 	one := New("first")
-	two := one.And("second", "")
+	more := []string{"", "second"}
+	two := one.And(more...)
+	if more[1] != "second" {
+		t.Errorf("the caller's keys became %q", more)
+	}
 	if got := one.Text("first second"); got != "[redacted] second" {
 		t.Error(got)
 	}
