@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -81,4 +82,56 @@ func ExampleServer_Inject() {
 	// Output:
 	// the program knows that it does not know: true
 	// the horse is registered: true
+}
+
+// What a service responds once can be replayed in every test.
+func ExampleRecord() {
+	dir, err := os.MkdirTemp("", "recorded")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	service := horseracingtest.NewServer() // the real one, with a key
+	defer service.Close()
+	client := service.Client(horseracing.WithTransportWrapper(horseracingtest.Record(dir)))
+	if _, err := client.Horses.Get(context.Background(), 311); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	replay := horseracingtest.NewServer(horseracingtest.WithRecording(os.DirFS(dir)))
+	defer replay.Close()
+	horse, err := replay.Client().Horses.Get(context.Background(), 311)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("replayed horse", horse.Number)
+	_, err = replay.Client().Horses.Get(context.Background(), 312)
+	fmt.Println("not recorded:", err != nil)
+	// Output:
+	// replayed horse 311
+	// not recorded: true
+}
+
+// A service that allows ten requests a second, in bursts of two.
+func ExampleWithRequestLimit() {
+	server := horseracingtest.NewServer(horseracingtest.WithRequestLimit(
+		horseracingtest.RequestLimit{PerSecond: 10, Burst: 2, RetryAfter: "seconds"},
+	))
+	defer server.Close()
+	client := server.Client(horseracing.WithRetry(horseracing.Retry{})) // no retries
+	for range 3 {
+		_, err := client.Horses.Get(context.Background(), 311)
+		fmt.Println("refused:", errors.Is(err, horseracing.ErrRateLimited))
+	}
+	server.Advance(100 * time.Millisecond)
+	_, err := server.Client().Horses.Get(context.Background(), 311)
+	fmt.Println("a little later:", err)
+	// Output:
+	// refused: false
+	// refused: false
+	// refused: true
+	// a little later: <nil>
 }

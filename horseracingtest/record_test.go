@@ -61,7 +61,7 @@ func TestAReplayGivesWhatWasRecorded(t *testing.T) {
 	original := start(t)
 	original.AddRaces(raceAt(original, 7, time.Hour))
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	want := everything(t, original, original.UserKey(2), original.Client(horseracing.WithHTTPClient(recordingClient(original, dir))))
+	want := everything(t, original, original.UserKey(2), original.Client(horseracing.WithTransportWrapper(horseracingtest.Record(dir))))
 
 	replay := start(t, horseracingtest.WithSeed(99), horseracingtest.WithRecording(os.DirFS(dir)))
 	got := everything(t, replay, replay.UserKey(0), replay.Client())
