@@ -25,7 +25,11 @@ type listEntry[T any] struct {
 // entries, each with its value or its error.
 func getEntries[T any](ctx context.Context, c *Client, op operation, opts []CallOption, withJSON bool) ([]listEntry[T], error) {
 	l := list[T]{withJSON: withJSON}
-	_, err := c.call(ctx, op, &l, opts)
+	return l.get(ctx, c, op, opts)
+}
+
+func (l *list[T]) get(ctx context.Context, c *Client, op operation, opts []CallOption) ([]listEntry[T], error) {
+	_, err := c.call(ctx, op, l, opts)
 	if partly, ok := errors.AsType[*unreadableEntries](err); err != nil && (!ok || partly.count > len(partly.errs)) {
 		return nil, err
 	}
@@ -36,6 +40,23 @@ func getEntries[T any](ctx context.Context, c *Client, op operation, opts []Call
 		}
 	}
 	return l.entries, nil
+}
+
+// fail makes a readable entry one that cannot be used, for what a member holds.
+func (l *list[T]) fail(c *Client, op operation, i int, member string, problem error) {
+	e := &l.entries[i]
+	e.err = op.undecodable("/"+strconv.Itoa(i)+member, 0, problem)
+	n := 0
+	for offset, element := range elementsOf(l.body) {
+		if n == i {
+			e.json, e.err.Raw, e.err.Offset = element, element, int64(offset)
+			break
+		}
+		n++
+	}
+	e.err.ID = idOf(e.value)
+	e.value = nil
+	redactDecodeErrors(e.err, c.secrets)
 }
 
 // getList calls an operation whose response is an array. Beside an error stand
@@ -87,6 +108,7 @@ func getOne[T any](ctx context.Context, c *Client, op operation, opts []CallOpti
 // list reads a response body that is an array.
 type list[T any] struct {
 	withJSON bool
+	body     []byte
 	values   []T
 	entries  []listEntry[T] // nil: values are all there is to say
 }
@@ -110,6 +132,7 @@ func typeOf(out any) reflect.Type {
 // decode reads a response body. Its error is an *unreadableEntries where the
 // other entries could be read.
 func (l *list[T]) decode(op operation, body []byte) error {
+	l.body = body
 	isObject := op.objectOrArray && body[0] == '{'
 	var whole error
 	switch {

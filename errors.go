@@ -248,7 +248,7 @@ type TieOverflowError struct {
 
 // Error names the operation and the instant.
 func (e *TieOverflowError) Error() string {
-	return fmt.Sprintf("%v: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; range again to go on behind it",
+	return fmt.Sprintf("%v: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; go on ranging to read what lies behind it",
 		e.op, e.Seen, e.StartTime.Format("2006-01-02T15:04:05.000Z07:00"))
 }
 

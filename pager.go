@@ -2,8 +2,10 @@ package horseracing
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"iter"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
@@ -14,14 +16,23 @@ import (
 //
 // A pager keeps its place: break out of a loop or meet an error, then range
 // again to go on behind the last entry handed out, or save its [Cursor] and
-// resume in another process. Every error ends the loop. After a
-// [*TieOverflowError] ranging again goes on behind its instant; [ErrBodyIgnored]
-// is a response that does not fit its request. A Pager belongs to one goroutine,
-// and to one loop at a time.
+// resume in another process.
+//
+// An error that marks a hole does not end the loop; every other does. There are
+// two of them: the [*DecodeError] of one entry, which stands at the entry's place
+// and has its JSON, and a [*TieOverflowError], behind the entries of its instant.
+// The pager's place is behind the hole then, as it is behind an entry. An entry
+// that cannot be placed, for its start or its id cannot be read, stands behind
+// the others of its page; a page of nothing else ends the loop. [ErrBodyIgnored]
+// is a response that does not fit its request.
+//
+// A Pager belongs to one goroutine, and to one loop at a time.
 type Pager[T any] struct {
 	listing     listing[T]
-	walk        *walk.Merge[*T]
+	begin       func([]*walk.Position) *walk.Merge[*listEntry[T]]
+	walk        *walk.Merge[*listEntry[T]]
 	concurrency int
+	withJSON    bool   // Entries was called: pages are read with the JSON of each entry
 	resume      Cursor // the query's
 	invalid     error  // of the query; yielded instead of anything else
 	ranging     bool   // a loop is under way
@@ -31,9 +42,24 @@ type Pager[T any] struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
 const pageSize = 10
 
-// All ranges over the entries from where the pager stands. An error is yielded
-// last, with a nil entry, after everything that lies before it. The entries
-// belong to the caller.
+// Entry is an entry of a listing with the JSON it was read from.
+type Entry[T any] struct {
+	Value *T              // nil with an error
+	Tier  TierID          // the tier of the listing that it is from
+	JSON  json.RawMessage // as it came, undocumented members included, and not redacted; nil with an error that is of no entry
+}
+
+// pageEntry is what a walk hands out: an entry, or an error in its place.
+type pageEntry[T any] struct {
+	Entry[T]
+	Start int64  // epoch milliseconds; zero: it cannot be placed
+	ID    uint64 // within the listing
+	Err   error
+}
+
+// All ranges over the entries from where the pager stands. An error comes with
+// a nil entry, after everything that lies before it. The entries belong to the
+// caller.
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for e := range p.entries(ctx) {
@@ -44,8 +70,25 @@ func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	}
 }
 
-// Pages ranges over the entries in slices of a page, the last one shorter. A
-// slice belongs to the caller. An error is yielded last, without entries.
+// Entries is All with the JSON of each entry. With the [*DecodeError] of an entry
+// the Value is nil and the JSON is there.
+func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
+	return func(yield func(Entry[T], error) bool) {
+		if !p.withJSON && !p.ranging { // pages that were read ahead have no JSON
+			p.withJSON = true
+			p.walk = p.begin(p.positions())
+		}
+		for e := range p.entries(ctx) {
+			if !yield(e.Entry, e.Err) {
+				return
+			}
+		}
+	}
+}
+
+// Pages ranges over the entries in slices of a page; the last one, and one
+// before an error, are shorter. A slice belongs to the caller. An error comes
+// without entries; an unreadable entry is such an error, and in no slice.
 func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		var page []T
@@ -59,8 +102,7 @@ func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 				}
 				page = nil
 			}
-			if e.Err != nil {
-				yield(nil, e.Err)
+			if e.Err != nil && !yield(nil, e.Err) {
 				return
 			}
 		}
@@ -71,9 +113,10 @@ func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 }
 
 // Take returns up to n more entries: fewer only at the end, or with an error,
-// beside which stand the entries that came before it. With several requests in
-// flight each call throws away what is on its way: take large pieces, or range
-// over All.
+// beside which stand the entries that came before it. An error that marks a hole
+// ends a Take as every other does; the next one goes on behind the hole. With
+// several requests in flight each call throws away what is on its way: take large
+// pieces, or range over All.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
 		return nil, p.invalid
@@ -103,12 +146,22 @@ func (p *Pager[T]) Cursor() Cursor {
 	return newCursor(p.listing.kind, p.listing.tiers, writePositions(positions))
 }
 
+// positions returns where each walk stands, as begin takes it.
+func (p *Pager[T]) positions() []*walk.Position {
+	begin := make([]*walk.Position, len(p.listing.tiers))
+	positions := p.walk.Positions()
+	for i := range positions {
+		begin[i] = &positions[i]
+	}
+	return begin
+}
+
 // entries runs the walk. This goroutine owns it; others only fetch, and the
 // end of the loop, however it comes about, cancels them and waits for them.
-func (p *Pager[T]) entries(ctx context.Context) iter.Seq[walk.Entry[*T]] {
-	return func(yield func(walk.Entry[*T]) bool) {
+func (p *Pager[T]) entries(ctx context.Context) iter.Seq[pageEntry[T]] {
+	return func(yield func(pageEntry[T]) bool) {
 		if err := p.mayRange(ctx); err != nil {
-			yield(walk.Entry[*T]{Err: err})
+			yield(pageEntry[T]{Err: err})
 			return
 		}
 		p.ranging = true
@@ -120,18 +173,17 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[walk.Entry[*T]] {
 		}()
 		for !p.walk.Done() {
 			if err := ctx.Err(); err != nil {
-				yield(walk.Entry[*T]{Err: fmt.Errorf("%v: %w", p.listing.op(), err)})
+				yield(pageEntry[T]{Err: fmt.Errorf("%v: %w", p.listing.op(), err)})
 				return
 			}
 			if p.concurrency > 1 { // read ahead, also while the caller is at work
 				f.poll()
 				f.fill()
 			}
-			e, _, ok := p.walk.Take()
+			e, source, ok := p.walk.Take()
 			switch {
 			case ok:
-				e.Err = p.publicError(e.Err)
-				if !yield(e) || e.Err != nil {
+				if !yield(p.pageEntry(e, source)) || e.Err != nil && !isHole(e.Err) {
 					return
 				}
 			case !p.walk.Done():
@@ -140,6 +192,27 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[walk.Entry[*T]] {
 			}
 		}
 	}
+}
+
+// isHole reports whether an error of the walk has passed what it is about.
+func isHole(err error) bool {
+	_, tie := err.(*walk.TieError)
+	return tie
+}
+
+// pageEntry turns what the walk hands out into what a caller meets.
+func (p *Pager[T]) pageEntry(e walk.Entry[*listEntry[T]], source int) pageEntry[T] {
+	if e.Err != nil {
+		return pageEntry[T]{Entry: Entry[T]{Tier: p.listing.tiers[source]}, Start: e.Start, Err: p.publicError(e.Err)}
+	}
+	out := pageEntry[T]{Entry: Entry[T]{Value: e.Value.value, Tier: p.listing.tiers[source], JSON: e.Value.json}, Start: e.Start, ID: e.ID}
+	if e.Value.err != nil {
+		out.Value, out.Err = nil, e.Value.err
+	}
+	if e.Unplaced {
+		out.Start = 0
+	}
+	return out
 }
 
 // mayRange returns why no loop may begin.
@@ -160,6 +233,10 @@ func (p *Pager[T]) publicError(err error) error {
 	switch e := err.(type) {
 	case *walk.TieError:
 		return &TieOverflowError{StartTime: timestampOf(e.Start), Seen: e.Seen, op: p.listing.op()}
+	case *walk.UnplacedError[*listEntry[T]]:
+		cause := *e.First.Value.err
+		cause.Err = fmt.Errorf("no entry of the page can be placed in the listing: %w", cause.Err)
+		return &cause
 	case walk.Ignored:
 		return fmt.Errorf("%v: %w: %w; a proxy or cache on the way drops the bodies of GET requests, or answers them from another request's",
 			p.listing.op(), ErrBodyIgnored, e)
@@ -180,7 +257,7 @@ type fetcher[T any] struct {
 // pageResult is the outcome of one page request.
 type pageResult[T any] struct {
 	request walk.Request
-	page    []walk.Entry[*T]
+	page    []walk.Entry[*listEntry[T]]
 	err     error
 }
 
@@ -245,28 +322,59 @@ func (f *fetcher[T]) close() {
 	}
 }
 
-// fetch requests one page. An entry that the walk could not place, or one that
-// does not fit the request, is an error.
-func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[*T], error) {
+// fetch requests one page. An entry that does not fit the request is an error.
+func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[*listEntry[T]], error) {
 	l := &p.listing
 	op, tier := l.op(), l.tiers[r.Source]
 	op.body = l.pageBody(r)
-	values, err := getList[T](ctx, l.client, op, nil)
+	response := list[T]{withJSON: p.withJSON}
+	entries, err := response.get(ctx, l.client, op, nil)
 	if err != nil {
 		return nil, err
 	}
-	page := make([]walk.Entry[*T], len(values))
-	for i := range values {
-		key := l.key(&values[i])
-		switch {
-		case key.start.IsZero():
-			return nil, op.undecodable(fmt.Sprintf("/%d/start_time", i), 0, errors.New("an entry without a start time cannot be placed"))
-		case key.id == 0:
-			return nil, op.undecodable(fmt.Sprintf("/%d", i), 0, errors.New("an entry without an id cannot be distinguished from others"))
-		case key.omega && tier != TierOmega:
+	page := make([]walk.Entry[*listEntry[T]], len(entries))
+	neighbor := int64(0)
+	if r.At != l.first && l.byTime() {
+		neighbor = r.At
+	}
+	for i := range entries {
+		key := l.keyOf(&entries[i])
+		if key.omega && tier != TierOmega {
 			return nil, walk.Ignored(fmt.Sprintf("requested tier %d, got tier %d (Omega)", tier, TierOmega))
 		}
-		page[i] = walk.Entry[*T]{Value: &values[i], Start: key.start.UnixMilli(), ID: key.id}
+		page[i] = walk.Entry[*listEntry[T]]{Value: &entries[i], ID: key.id}
+		if !key.start.IsZero() {
+			page[i].Start = key.start.UnixMilli()
+		}
+		neighbor = max(neighbor, page[i].Start)
+	}
+	for i := range page {
+		e := &page[i]
+		var problem, member string
+		switch {
+		case e.ID == 0:
+			problem = "an entry without an id cannot be distinguished from others"
+		case e.Start == 0:
+			problem, member = "an entry without a start time cannot be placed", "/start_time"
+		case l.byTime() && walk.Unplaceable(e.Start, neighbor):
+			problem, member = fmt.Sprintf("the start time %d cannot be placed among others in milliseconds", e.Start), "/start_time"
+		default:
+			continue
+		}
+		e.Unplaced = e.ID == 0 || l.byTime()
+		if e.Value.err == nil {
+			response.fail(l.client, op, i, member, errors.New(problem))
+		}
+		if e.Unplaced {
+			e.ID = contentID(e.Value.json) | walk.UnplacedID
+		}
 	}
 	return page, nil
+}
+
+// contentID identifies an entry that cannot be placed.
+func contentID(text []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(text)
+	return h.Sum64()
 }

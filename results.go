@@ -103,6 +103,16 @@ func tournamentKey(t *Tournament) entryKey {
 	return entryKey{t.StartTime, max(1, h.Sum64()), t.Tier == TierOmega}
 }
 
+// keyOf returns what places an entry, also one that can be read only in part.
+func (l *listing[T]) keyOf(e *listEntry[T]) entryKey {
+	if e.err != nil {
+		return l.key(partOf[T](e.json, "start_time", "main_race_id", "_id", "tier"))
+	}
+	return l.key(e.value)
+}
+
+func (l *listing[T]) byTime() bool { return l.first == walk.Latest }
+
 func (l *listing[T]) op() operation { return operation{method: http.MethodGet, route: l.route} }
 
 func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
@@ -127,11 +137,14 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 	case slices.Contains(q.Tiers, 0):
 		p.invalid = l.op().invalid("a tier in Tiers is zero")
 	}
-	walks := make([]walk.Walker[*T], len(p.listing.tiers))
-	for i := range walks {
-		walks[i] = walk.NewTime[*T](since, before, resume[i], p.concurrency, pageSize)
+	p.begin = func(resume []*walk.Position) *walk.Merge[*listEntry[T]] {
+		walks := make([]walk.Walker[*listEntry[T]], len(resume))
+		for i := range walks {
+			walks[i] = walk.NewTime[*listEntry[T]](since, before, resume[i], p.concurrency, pageSize)
+		}
+		return walk.NewMerge(walks, p.concurrency, pageSize)
 	}
-	p.walk = walk.NewMerge(walks, p.concurrency, pageSize)
+	p.walk = p.begin(resume)
 	return p
 }
 
@@ -141,8 +154,11 @@ func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 	if q.Offset < 0 {
 		p.invalid = l.op().invalid("the offset is negative")
 	}
-	w := walk.NewOffset[*T](int64(q.Offset), resume[0], p.concurrency, pageSize)
-	p.walk = walk.NewMerge([]walk.Walker[*T]{w}, p.concurrency, pageSize)
+	p.begin = func(resume []*walk.Position) *walk.Merge[*listEntry[T]] {
+		w := walk.NewOffset[*listEntry[T]](int64(q.Offset), resume[0], p.concurrency, pageSize)
+		return walk.NewMerge([]walk.Walker[*listEntry[T]]{w}, p.concurrency, pageSize)
+	}
+	p.walk = p.begin(resume)
 	return p
 }
 

@@ -24,8 +24,9 @@ type world struct {
 	starts []int64 // of the entries, newest first; the id of entry i is ids[i]
 	ids    []int64
 
-	shuffle     *rand.Rand // shuffles the entries of each page
-	foreign     bool       // of another tier than Omega
+	shuffle     *rand.Rand       // shuffles the entries of each page
+	foreign     bool             // of another tier than Omega
+	damaged     map[int64]string // the text of entries that cannot be read
 	ignoreBody  bool
 	delay       time.Duration
 	before      func(from int64) error // runs before a request is answered; an error is the answer
@@ -92,6 +93,10 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	var page []string
 	for i := first; i < min(first+pageSize, len(w.starts)); i++ {
+		if text, ok := w.damaged[w.ids[i]]; ok {
+			page = append(page, text)
+			continue
+		}
 		tier := TierNameOmega
 		if w.foreign {
 			tier = TierNameBeta

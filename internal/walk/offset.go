@@ -29,7 +29,11 @@ type Offset[V any] struct {
 	wanted   int64       // the offset of the page to process next
 	behind   int64       // the offset just behind what was read
 	bare     bool        // the page wanted does not overlap: it looks for the end
-	doubtful bool        // a bare page that was not empty has led to stepping back
+	doubts   int         // bare pages that were not empty and have led to stepping back
+	idle     int         // pages in a row that brought nothing new
+	pushed   bool        // most of the page processed last was known: arrivals push the listing back
+	short    bool        // the page processed last showed the end of the listing
+	longest  int64       // the longest page
 	stepBack int64       // how far the last step back went; zero: none
 	previous []Entry[V]  // the page processed last
 	recent   []placed[V] // what was read lately, oldest first, without values
@@ -37,8 +41,9 @@ type Offset[V any] struct {
 	ready    []placed[V] // to be handed out
 	handed   []placed[V] // what was handed out lately, for the position
 	resumeAt int64       // the offset to resume from behind what was handed out
+	unplaced unplaced    // what was handed out without a place
 
-	pages    map[int64][]Entry[V] // waiting for their turn
+	pages    map[int64]offsetPage[V] // waiting for their turn
 	inFlight []int64
 	failed   map[int64]error
 	emptyAt  int64 // an offset that showed an empty page: nothing is read ahead from there on
@@ -60,6 +65,14 @@ type placed[V any] struct {
 	resumeAt int64
 }
 
+// offsetPage is a page, newest first.
+type offsetPage[V any] struct {
+	placed   []Entry[V]
+	unplaced []Entry[V]
+	length   int64
+	tail     int64 // how many at its end have no place
+}
+
 const (
 	recentEntries   = 64 // remembered while walking
 	positionEntries = 20 // remembered in a position
@@ -73,12 +86,13 @@ const (
 func NewOffset[V any](offset int64, resume *Position, slots, pageSize int) *Offset[V] {
 	w := &Offset[V]{
 		pageSize: pageSize, slots: slots, wanted: offset, behind: offset,
-		newest: math.MinInt64, emptyAt: math.MaxInt64, pages: map[int64][]Entry[V]{}, failed: map[int64]error{},
+		newest: math.MinInt64, emptyAt: math.MaxInt64, pages: map[int64]offsetPage[V]{}, failed: map[int64]error{},
 	}
 	if resume != nil {
 		w.behind, w.wanted, w.resumeAt = resume.At, max(0, resume.At-1), resume.At
 		for _, id := range resume.Seen {
 			w.recent = append(w.recent, placed[V]{Entry: Entry[V]{ID: id, Start: resume.Newest}})
+			w.unplaced.add(id)
 		}
 		w.handed = slices.Clone(w.recent)
 	}
@@ -146,7 +160,7 @@ func (w *Offset[V]) Next() (int64, bool) {
 		if w.ended || w.ignored != nil || w.failed[at] != nil || ahead > 0 && (!w.readsAhead() || at > w.emptyAt) {
 			break
 		}
-		if _, known := w.pages[at]; known || slices.Contains(w.inFlight, at) {
+		if w.has(at) {
 			continue
 		}
 		w.inFlight = append(w.inFlight, at)
@@ -159,7 +173,7 @@ func (w *Offset[V]) Next() (int64, bool) {
 // readsAhead reports whether the pages behind the one that is wanted are worth
 // requesting now.
 func (w *Offset[V]) readsAhead() bool {
-	return w.slots > 1 && w.newest != math.MinInt64 && !w.bare && w.stepBack == 0 &&
+	return w.slots > 1 && w.newest != math.MinInt64 && !w.bare && !w.pushed && w.stepBack == 0 &&
 		(w.proven || w.unproven < unprovenLimit) && len(w.ready) < lookAhead*w.pageSize*w.slots
 }
 
@@ -183,14 +197,19 @@ func (w *Offset[V]) Fail(at int64, err error) {
 }
 
 // Learn implements [Walker].
-func (w *Offset[V]) Learn(at int64, page []Entry[V]) {
+func (w *Offset[V]) Learn(at int64, entries []Entry[V]) {
 	w.landed(at)
-	slices.SortStableFunc(page, func(a, b Entry[V]) int { return cmp.Compare(b.Start, a.Start) })
-	if w.isIgnored(at, page) {
+	page := offsetPage[V]{length: int64(len(entries))}
+	for i := len(entries) - 1; i >= 0 && entries[i].Unplaced; i-- {
+		page.tail++
+	}
+	page.placed, page.unplaced = unplacedOf(entries)
+	slices.SortStableFunc(page.placed, func(a, b Entry[V]) int { return cmp.Compare(b.Start, a.Start) })
+	if w.isIgnored(at, page.placed) {
 		w.ignored = Ignored("the top of the listing comes whatever the offset")
 		return
 	}
-	if len(page) == 0 {
+	if w.longest = max(w.longest, page.length); page.length == 0 {
 		w.emptyAt = min(w.emptyAt, at)
 	}
 	w.pages[at] = page
@@ -203,7 +222,7 @@ func (w *Offset[V]) Learn(at int64, page []Entry[V]) {
 		w.process(w.wanted, page)
 	}
 	passed := func(at int64) bool { return at < w.wanted }
-	maps.DeleteFunc(w.pages, func(at int64, _ []Entry[V]) bool { return passed(at) })
+	maps.DeleteFunc(w.pages, func(at int64, _ offsetPage[V]) bool { return passed(at) })
 	maps.DeleteFunc(w.failed, func(at int64, _ error) bool { return passed(at) })
 }
 
@@ -243,11 +262,16 @@ func (w *Offset[V]) isIgnored(at int64, page []Entry[V]) bool {
 }
 
 // process takes up the page that was wanted.
-func (w *Offset[V]) process(at int64, page []Entry[V]) {
+func (w *Offset[V]) process(at int64, page offsetPage[V]) {
+	unplaced := slices.DeleteFunc(page.unplaced, func(e Entry[V]) bool { return w.unplaced.has(e.ID) })
+	if len(page.placed) == 0 && len(unplaced) > 0 {
+		w.failed[at] = &UnplacedError[V]{First: unplaced[0]}
+		return
+	}
 	newest, known, first := newestOf(w.recent), 0, 0 // first: known ones where the overlap is expected
-	linked, allNewer := len(w.recent) == 0 || at == 0, len(page) > 0
+	linked, allNewer := len(w.recent) == 0 || at == 0, len(page.placed) > 0
 	var fresh []Entry[V]
-	for i, e := range page {
+	for i, e := range page.placed {
 		switch {
 		case slices.ContainsFunc(w.recent, func(r placed[V]) bool { return r.ID == e.ID }):
 			if known++; int64(i) < w.behind-at {
@@ -261,58 +285,116 @@ func (w *Offset[V]) process(at int64, page []Entry[V]) {
 	}
 	switch {
 	case linked:
-		if len(w.recent) > 0 && (int64(known) != w.behind-at || first != known) {
+		if len(w.recent) > 0 && (known == 0 || int64(known) != w.behind-at || first != known) {
 			// The listing has shifted. What is newer than all that was read
 			// lately was read before, or has arrived since.
 			fresh = slices.DeleteFunc(fresh, func(e Entry[V]) bool { return e.Start > newest })
 		}
 	case allNewer:
 		fresh = nil
-	case w.bare && (len(page) == 0 || w.doubtful):
+	case w.bare && (page.length == 0 && w.short || w.doubts >= w.believes()):
 		// Nothing lies between: the page before it ended with what is known.
 	default: // entries have gone: look further up for what was read
-		w.doubtful, w.bare = w.doubtful || w.bare, false
+		if w.bare {
+			w.doubts++
+		}
+		w.bare = false
 		w.stepBack = max(int64(w.pageSize)-1, 2*w.stepBack, 1)
 		w.wanted = max(0, at-w.stepBack)
 		return
 	}
-	w.previous = page
-	w.append(at, page, fresh)
+	for _, e := range unplaced {
+		w.unplaced.add(e.ID)
+	}
+	w.hand(append(fresh, unplaced...), at, page.length)
+	w.previous, w.stepBack, w.behind = page.placed, 0, at+page.length
+	w.pushed = 2*len(fresh) < len(page.placed)
+	w.advance(at, page, len(fresh) > 0)
 }
 
-// append makes what is news ready, and moves on.
-func (w *Offset[V]) append(at int64, page, fresh []Entry[V]) {
-	behind := at + int64(len(page))
+// hand makes what is news on the page at an offset ready.
+func (w *Offset[V]) hand(fresh []Entry[V], at, length int64) {
 	for i, e := range fresh {
 		news := placed[V]{Entry: e, resumeAt: at + 1}
 		if i == len(fresh)-1 {
-			news.resumeAt = behind
+			news.resumeAt = at + length
 		}
 		w.ready = append(w.ready, news)
-		w.recent = remember(w.recent, news, recentEntries)
+		if !e.Unplaced {
+			w.recent = remember(w.recent, news, recentEntries)
+		}
 	}
-	if len(fresh) > 0 {
-		w.doubtful = false
+}
+
+// advance chooses the page after the one at an offset. It overlaps that by one
+// entry with a place. Where a page brings nothing new, arrivals push the listing
+// back as fast as it is read: the next page does not overlap. A page that is
+// short as well is the end of the listing, and only an empty page proves it: the
+// walk looks for one in growing steps, which no arrivals outrun.
+func (w *Offset[V]) advance(at int64, page offsetPage[V], progress bool) {
+	w.ended, w.short = page.length == 0, page.length < max(w.longest, 2)
+	overlapping := w.behind - 1 - page.tail
+	if progress {
+		w.doubts, w.idle = 0, 0
+	} else {
+		w.idle++
 	}
-	w.behind, w.stepBack, w.ended = behind, 0, len(page) == 0
-	w.wanted = behind - 1
-	if w.bare = w.wanted <= at; w.bare { // the same request would teach nothing
-		w.wanted = behind
+	cut := page.length >= int64(w.pageSize) // more may follow it
+	switch {
+	case overlapping > at && (progress || w.has(overlapping) || cut && w.doubts > 0 && w.idle%2 == 1):
+		w.wanted, w.bare = overlapping, false
+	case progress || cut:
+		w.wanted, w.bare = w.behind, true
+	default:
+		growth := w.idle - 1
+		if w.doubts > 0 {
+			growth = w.idle / 4
+		}
+		w.wanted, w.bare = max(w.behind, at+max(w.longest, 1)<<min(growth, 20)), true
 	}
+}
+
+// believes returns how often a page that does not overlap must be doubted until
+// it is believed: that nothing lies between cannot be shown. Where pages hold a
+// single entry, none overlaps.
+func (w *Offset[V]) believes() int {
+	switch n := len(w.previous); {
+	case n <= 1:
+		return 1
+	case n < w.pageSize:
+		return 2
+	}
+	return 8
+}
+
+// has reports whether the page at an offset is here or on its way.
+func (w *Offset[V]) has(at int64) bool {
+	_, here := w.pages[at]
+	return here || slices.Contains(w.inFlight, at)
 }
 
 func contains[V any](entries []Entry[V], id uint64) bool {
 	return slices.ContainsFunc(entries, func(e Entry[V]) bool { return e.ID == id })
 }
 
-// remember appends e without its value, and forgets the first of more than most.
+// remember appends e without its value. It keeps the last most entries, and all
+// that start with the first of them: so what was forgotten is newer than all
+// that is remembered. Of a crowd on one instant it keeps four times as many.
 func remember[V any](list []placed[V], e placed[V], most int) []placed[V] {
 	var none V
 	e.Value = none
-	if len(list) == most {
-		list = slices.Delete(list, 0, 1)
+	list = append(list, e)
+	first := 1 // how many start with the first
+	for first < len(list) && list[first].Start == list[0].Start {
+		first++
 	}
-	return append(list, e)
+	switch {
+	case len(list)-first >= most:
+		return slices.Delete(list, 0, first)
+	case len(list) > 4*most:
+		return slices.Delete(list, 0, 1)
+	}
+	return list
 }
 
 func newestOf[V any](list []placed[V]) int64 {

@@ -142,3 +142,108 @@ func TestAnErrorByOffsetComesAfterWhatLiesBeforeIt(t *testing.T) {
 		}
 	}
 }
+
+// arrive puts n entries at the top of a listing.
+func (w *world) arrive(n int) {
+	for range n {
+		at, id := int64(1_700_000_000_000), uint64(1_000_000)
+		if len(w.entries) > 0 {
+			at, id = max(at, w.entries[0].Start+60_000), max(id, w.entries[0].ID+1)
+		}
+		w.entries = slices.Insert(w.entries, 0, Entry[uint64]{Start: at, ID: id})
+	}
+}
+
+// However fast a listing is pushed back, up to a page but one for each request,
+// all of it is read, and few requests go beyond its end.
+func TestAWalkByOffsetEndsUnderArrivals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	patterns := map[string]func(most, request int) int{
+		"as many before each request": func(most, _ int) int { return most },
+		"before every other request":  func(most, request int) int { return most * (request % 2) },
+		"at random":                   func(most, _ int) int { return rng.IntN(most + 1) },
+	}
+	for name, arrivals := range patterns {
+		for _, size := range []int{0, 1, 2, 3, 9, 10, 11, 19, 20, 87} {
+			for most := range 10 {
+				for _, slots := range []int{1, 4} {
+					for _, resumed := range []bool{false, true} {
+						w := &world{pageSize: 10}
+						for i := range size {
+							w.add(int64(1_600_000_000_000-60_000*i), uint64(size-i))
+						}
+						begun, want := NewOffset[uint64](0, nil, slots, w.pageSize), w.ids()
+						var got []uint64
+						if resumed && size > 0 {
+							begun.Next()
+							begun.Learn(0, w.from(0))
+							for range min(size, 10) {
+								e, _ := begun.Take()
+								got = append(got, e.ID)
+							}
+							begun = NewOffset[uint64](0, begun.Position(), slots, w.pageSize)
+						}
+						requests, beyond := 0, 0
+						c := &crawl{walk: begun, slots: slots, pick: rng.IntN, fetch: func(at int64) ([]Entry[uint64], error) {
+							if requests++; requests > 3_000 {
+								return nil, errBroken
+							}
+							w.arrive(arrivals(most, requests))
+							if int(at) >= len(w.entries) {
+								beyond++
+							}
+							return w.from(at), nil
+						}}
+						for {
+							e, ok := c.take()
+							if !ok || e.Err != nil {
+								break
+							}
+							if e.ID < 1_000_000 {
+								got = append(got, e.ID)
+							}
+						}
+						if !slices.Equal(want, got) || requests > 60+4*slots*size || beyond > 2*slots+4 {
+							t.Fatalf("%d entries, %d arrivals %s, %d slots, resumed %v: %d entries in %d requests, %d of them beyond the end",
+								size, most, name, slots, resumed, len(got), requests, beyond)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// What is forgotten is newer than all that is remembered, also where entries
+// share a start: dozens of arrivals on starts of their own repeat nothing.
+func TestArrivalsRepeatNothingWhereTheListingHasTies(t *testing.T) {
+	for _, tied := range []int{1, 2, 3, 9, 25} {
+		for arrivals := range 160 {
+			for _, resumed := range []bool{false, true} {
+				w := &world{pageSize: 10}
+				for i := range 200 {
+					w.add(int64(1_600_000_000_000-60_000*(i/tied)), uint64(200-i))
+				}
+				walk, want := NewOffset[uint64](0, nil, 1, w.pageSize), w.ids()
+				c := &crawl{walk: walk, slots: 1, pick: rand.IntN, fetch: func(at int64) ([]Entry[uint64], error) { return w.from(at), nil }}
+				var got []uint64
+				for {
+					e, ok := c.take()
+					if !ok {
+						break
+					}
+					got = append(got, e.ID)
+					if len(got) == 100 {
+						w.arrive(arrivals)
+						if resumed {
+							c.walk = NewOffset[uint64](0, walk.Position(), 1, w.pageSize)
+						}
+					}
+				}
+				if !slices.Equal(want, got) {
+					t.Fatalf("%d tied, %d arrivals, resumed %v: %d of 200 entries", tied, arrivals, resumed, len(got))
+				}
+			}
+		}
+	}
+}

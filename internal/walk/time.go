@@ -41,9 +41,13 @@ type Time[V any] struct {
 	segments []*segment[V]  // newest first; never empty
 	inFlight map[int64]bool // requests without a response; true: a guess
 	newest   int64          // the Latest start seen
-	proven   bool           // a page has shown that the service heeds the request
-	unproven int            // requests made before that
-	guesses  int            // how many guesses may be in flight: fewer where they bring little
+	longest  int            // of the pages that spanned two instants
+	batch    *batch         // of what was taken last
+	carried  []carried
+	unplaced unplaced // what was handed out without a place
+	proven   bool     // a page has shown that the service heeds the request
+	unproven int      // requests made before that
+	guesses  int      // how many guesses may be in flight: fewer where they bring little
 	position *Position
 }
 
@@ -52,8 +56,15 @@ type segment[V any] struct {
 	seen   []uint64   // ids at the instant high that are known
 	low    int64      // the gap: the instants low to high, none where low > high
 	high   int64
+	tie    *tie    // the page above the gap was one instant; what follows shows whether it was cut
 	pace   float64 // milliseconds a page spans hereabouts
 	failed error   // what the request for the gap met
+}
+
+// tie is an instant that was a whole page, of length entries.
+type tie struct {
+	TieError
+	length int
 }
 
 func (s *segment[V]) open() bool { return s.low <= s.high }
@@ -81,6 +92,10 @@ func NewTime[V any](since, before int64, resume *Position, slots, pageSize int) 
 	}
 	if resume != nil {
 		w.position = &Position{At: resume.At, Seen: slices.Clone(resume.Seen)}
+		for _, id := range resume.Seen {
+			w.unplaced.add(id)
+			w.carry(id)
+		}
 		if resume.At < before {
 			top.high, top.seen = resume.At, resume.Seen
 		}
@@ -93,7 +108,14 @@ func (w *Time[V]) Position() *Position {
 	if w.position == nil {
 		return nil
 	}
-	return &Position{At: w.position.At, Seen: slices.Clone(w.position.Seen)}
+	p := *w.position
+	p.Seen = slices.Clone(p.Seen)
+	for _, c := range w.carried {
+		if !slices.Contains(p.Seen, c.id) {
+			p.Seen = append(p.Seen, c.id)
+		}
+	}
+	return &p
 }
 
 // Done implements [Walker].
@@ -141,8 +163,27 @@ func (w *Time[V]) Take() (Entry[V], bool) {
 	}
 	s.ready[0] = Entry[V]{}
 	s.ready = s.ready[1:]
+	for i := len(w.carried) - 1; i >= 0; i-- {
+		if w.carried[i].left--; w.carried[i].left == 0 {
+			w.carried = slices.Delete(w.carried, i, i+1)
+		}
+	}
+	if e.Unplaced {
+		w.carry(e.ID)
+	}
 	if w.position == nil {
 		w.position = &Position{At: Latest}
+	}
+	if b := e.batch; b != nil {
+		if b.left--; b.left == 0 {
+			w.position, w.batch = &b.after, nil
+			return e, true
+		}
+		if w.batch != b {
+			w.position, w.batch = &b.before, b
+		}
+		w.position.Seen = append(w.position.Seen, e.ID)
+		return e, true
 	}
 	at := e.Start
 	if e.Err != nil { // a tie: the walk goes on behind the instant
@@ -166,6 +207,24 @@ func (w *Time[V]) awaits(high int64) bool {
 		}
 	}
 	return false
+}
+
+// carried is an entry without a place, whose id stays in the position for as
+// many entries as pages that show it again may begin within.
+type carried struct {
+	id   uint64
+	left int
+}
+
+func (w *Time[V]) carry(id uint64) {
+	const most = 8
+	if id&UnplacedID == 0 {
+		return
+	}
+	if len(w.carried) == most {
+		w.carried = slices.Delete(w.carried, 0, 1)
+	}
+	w.carried = append(w.carried, carried{id, 2 * w.pageSize})
 }
 
 // Restart implements [Walker].
@@ -201,38 +260,39 @@ func (w *Time[V]) gapFor(at int64) int {
 
 // Learn implements [Walker].
 func (w *Time[V]) Learn(at int64, page []Entry[V]) {
+	length := len(page)
+	page, unplaced := unplacedOf(page)
 	slices.SortFunc(page, func(a, b Entry[V]) int {
 		return cmp.Or(cmp.Compare(b.Start, a.Start), cmp.Compare(b.ID, a.ID))
 	})
 	page = slices.CompactFunc(page, func(a, b Entry[V]) bool { return a.Start == b.Start && a.ID == b.ID })
-	if len(page) > 0 && page[0].Start >= at {
-		w.Fail(at, Ignored("an entry starts at or after start_time_from"))
+	bottom := int64(math.MinInt64)
+	if len(page) > 0 {
+		bottom = page[len(page)-1].Start
+		if page[0].Start >= at {
+			w.Fail(at, Ignored("an entry starts at or after start_time_from"))
+			return
+		}
+		w.newest = max(w.newest, page[0].Start)
+		if page[0].Start != bottom {
+			w.longest = max(w.longest, length)
+		}
+	}
+	unplaced = slices.DeleteFunc(unplaced, func(e Entry[V]) bool { return w.unplaced.has(e.ID) })
+	if len(page) == 0 && len(unplaced) > 0 && length >= w.longest { // a shorter one is the end of the listing
+		w.Fail(at, &UnplacedError[V]{First: unplaced[0]})
 		return
 	}
 	guess := w.inFlight[at]
 	delete(w.inFlight, at)
 	w.proven = w.proven || at <= w.newest
 	i := w.gapFor(at)
-	if i < 0 {
-		return
-	}
-	s := w.segments[i]
-	bottom := int64(math.MinInt64)
-	if len(page) > 0 {
-		bottom = page[len(page)-1].Start
-		w.newest = max(w.newest, page[0].Start)
-	}
-	if bottom > s.high {
-		return // all of it is known from another page by now
+	if i < 0 || bottom > w.segments[i].high {
+		return // all of it is known from other pages by now
 	}
 
-	// What of the page is news: inside the gap, and not seen at its upper end.
-	fresh := make([]Entry[V], 0, len(page)+1)
-	for _, e := range page {
-		if s.low <= e.Start && e.Start <= s.high && !(e.Start == s.high && slices.Contains(s.seen, e.ID)) {
-			fresh = append(fresh, e)
-		}
-	}
+	s := w.segments[i]
+	fresh := s.fresh(page)
 	little := 10*len(fresh) < 3*w.pageSize
 	if !little { // else the page is about elsewhere
 		s.learnPace(page, w.pageSize)
@@ -243,25 +303,18 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	case guess:
 		w.guesses = min(w.slots, w.guesses+2)
 	}
+	if len(unplaced) > 0 {
+		fresh = w.joinUnplaced(s, at, page, fresh, unplaced)
+	}
 	below := &segment[V]{low: s.low, high: bottom, pace: s.pace}
+	if t := s.tie; t != nil && s.high < at && at <= t.Start && len(page) > 0 && max(length, w.longest) <= t.length {
+		fresh = slices.Insert(fresh, 0, Entry[V]{Start: t.Start, Err: &t.TieError})
+	}
 	if bottom >= s.low {
-		for _, e := range page {
-			if e.Start == bottom {
-				below.seen = append(below.seen, e.ID)
-			}
-		}
-		if bottom == s.high {
-			for _, id := range s.seen {
-				if !slices.Contains(below.seen, id) {
-					below.seen = append(below.seen, id)
-				}
-			}
-		}
-		if oneInstant := page[0].Start == bottom; oneInstant && len(page) >= w.pageSize {
-			fresh = append(fresh, Entry[V]{Start: bottom, Err: &TieError{Start: bottom, Seen: len(below.seen)}})
-			below.high, below.seen = bottom-1, nil
-		} else if bottom == at-1 { // nothing older came: request from the instant itself
-			below.high, below.seen = bottom-1, nil
+		w.readEdge(s, below, at, page, length)
+		if below.tie != nil && below.tie.length >= w.full() {
+			fresh = append(fresh, Entry[V]{Start: bottom, Err: &below.tie.TieError})
+			below.tie, below.high, below.seen = nil, bottom-1, nil
 		}
 	}
 	if at <= s.high { // a probe: the gap goes on above it
@@ -272,11 +325,94 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 		}
 		return
 	}
-	if s.seen, s.high = below.seen, below.high; len(s.ready) == 0 {
+	if s.seen, s.high, s.tie = below.seen, below.high, below.tie; len(s.ready) == 0 {
 		s.ready = fresh
 	} else {
 		s.ready = append(s.ready, fresh...)
 	}
+}
+
+// batch is a page with entries that have no place. They are handed out behind
+// the others, so until then the walk is resumed from before the page.
+type batch struct {
+	before, after Position
+	left          int // entries that were not handed out
+}
+
+// joinUnplaced appends to what is fresh on a page the entries without a place.
+func (w *Time[V]) joinUnplaced(s *segment[V], at int64, page, fresh, unplaced []Entry[V]) []Entry[V] {
+	bottom := min(at-1, s.high)
+	b := &batch{left: len(fresh) + len(unplaced), before: Position{At: bottom, partial: true}}
+	if len(page) > 0 {
+		bottom = max(s.low, page[len(page)-1].Start)
+	}
+	if b.before.At == s.high {
+		b.before.Seen = slices.Clone(s.seen)
+	}
+	b.after.At = bottom
+	if bottom == s.high {
+		b.after.Seen = slices.Clone(s.seen)
+	}
+	for _, e := range page {
+		if e.Start == bottom && !slices.Contains(b.after.Seen, e.ID) {
+			b.after.Seen = append(b.after.Seen, e.ID)
+		}
+	}
+	for _, e := range unplaced {
+		w.unplaced.add(e.ID)
+		b.after.Seen = append(b.after.Seen, e.ID)
+		e.Start = bottom
+		fresh = append(fresh, e)
+	}
+	for i := range fresh {
+		fresh[i].batch = b
+	}
+	return fresh
+}
+
+// fresh returns what of a page is news: inside the gap, and not seen.
+func (s *segment[V]) fresh(page []Entry[V]) []Entry[V] {
+	fresh := make([]Entry[V], 0, len(page)+1)
+	for _, e := range page {
+		if s.low <= e.Start && e.Start <= s.high && !slices.Contains(s.seen, e.ID) {
+			fresh = append(fresh, e)
+		}
+	}
+	return fresh
+}
+
+// readEdge sets in below what the last instant of a page, requested from at,
+// leaves open in the gap of s.
+func (w *Time[V]) readEdge(s, below *segment[V], at int64, page []Entry[V], length int) {
+	bottom := below.high
+	for _, e := range page {
+		if e.Start == bottom {
+			below.seen = append(below.seen, e.ID)
+		}
+	}
+	if bottom == s.high {
+		for _, id := range s.seen {
+			if !slices.Contains(below.seen, id) {
+				below.seen = append(below.seen, id)
+			}
+		}
+	}
+	if page[0].Start == bottom && length > 1 {
+		below.tie = &tie{TieError{Start: bottom, Seen: len(below.seen)}, length}
+	}
+	if bottom == at-1 { // nothing older came: request from the instant itself
+		below.high, below.seen = bottom-1, nil
+	}
+}
+
+// full returns the length from which on a page of one instant may hide more of
+// it. A page may be shorter than documented: what was seen to span two instants
+// was not cut by them.
+func (w *Time[V]) full() int {
+	if w.longest > 0 {
+		return min(w.longest, w.pageSize)
+	}
+	return w.pageSize
 }
 
 // learnPace learns from a page how densely entries lie hereabouts.

@@ -150,3 +150,75 @@ func TestAShortPageIsNotTheEnd(t *testing.T) {
 		sameIDs(t, want, got)
 	}
 }
+
+// A page may be shorter than documented, or hold an entry several times: an
+// instant that fills one may hide more entries either way.
+func TestAnInstantThatFillsAPageIsReportedWhateverThePageHolds(t *testing.T) {
+	for _, size := range []int{2, 3, 5, 9, 10} {
+		for _, twice := range []bool{false, true} {
+			for _, first := range []bool{false, true} {
+				for _, slots := range []int{1, 4} {
+					fit := size
+					if twice {
+						fit = (size + 1) / 2
+					}
+					if fit < 2 {
+						continue // a listing of single entries is no tie
+					}
+					w := &world{pageSize: size}
+					id := uint64(1000)
+					add := func(start int64) {
+						if w.add(start, id); twice {
+							w.add(start, id)
+						}
+						id--
+					}
+					for i := range int64(30) {
+						if !first {
+							add(2_000_000 - 1000*i)
+						}
+					}
+					for range fit + 1 { // one more than fit
+						add(1_000_000)
+					}
+					for i := range int64(30) {
+						add(900_000 - 1000*i)
+					}
+					c := &crawl{walk: NewTime[uint64](Earliest, Latest, nil, slots, 10), slots: slots, pick: func(int) int { return 0 }}
+					c.fetch = func(at int64) ([]Entry[uint64], error) { return w.before(at), nil }
+					ties, came := 0, map[uint64]bool{}
+					for {
+						e, ok := c.take()
+						if !ok {
+							break
+						}
+						if tie, ok := errors.AsType[*TieError](e.Err); ok {
+							if ties++; tie.Start != 1_000_000 || tie.Seen != fit {
+								t.Errorf("%+v", tie)
+							}
+							continue
+						}
+						if came[e.ID] || e.Err != nil {
+							t.Fatalf("%d again, or %v", e.ID, e.Err)
+						}
+						came[e.ID] = true
+					}
+					if missed := int(1000-id) - len(came); missed != 1 || ties != 1 {
+						t.Errorf("pages of %d, twice %v, first %v, %d slots: %d missed, %d ties", size, twice, first, slots, missed, ties)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestAListingOfSingleEntriesHasNoTies(t *testing.T) {
+	for _, size := range []int{1, 2, 3, 10} {
+		w := &world{pageSize: size}
+		for i := range 30 {
+			w.add(int64(2_000_000-1000*i), uint64(100-i))
+		}
+		got, _ := walkAll(t, NewTime[uint64](Earliest, Latest, nil, 1, 10), 1, w.before)
+		sameIDs(t, w.ids(), got)
+	}
+}

@@ -7,14 +7,31 @@
 // [Offset], for one that is paged by offset. [Merge] makes one of several.
 package walk
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Entry is one entry of a listing, or an error that takes its place.
 type Entry[V any] struct {
-	Value V
-	Start int64 // epoch milliseconds
-	ID    uint64
-	Err   error // of the request that would have shown what starts here
+	Value    V
+	Start    int64 // epoch milliseconds
+	ID       uint64
+	Unplaced bool  // it cannot be placed; ID identifies its content, with the bit UnplacedID
+	Err      error // of the request that would have shown what starts here
+
+	batch *batch // the page that it is part of, if that has entries without a place
+}
+
+// UnplacedID is set in the ids of entries without a place.
+const UnplacedID = 1 << 63
+
+// Unplaceable reports whether a start cannot be used to place an entry: it is
+// not after 1970, or it is about a thousandth of its neighbor's, as an instant in
+// seconds is among milliseconds.
+func Unplaceable(start, neighbor int64) bool {
+	const first, last = 1e11, 1e14 // modern times in milliseconds, which are 1970 in seconds
+	return start <= 0 || first <= neighbor && neighbor < last && neighbor/2000 <= start && start <= neighbor/500
 }
 
 // Position is a place in a listing: just behind an entry that was handed out.
@@ -22,6 +39,8 @@ type Position struct {
 	At     int64    // Time: the start of the last entry. Offset: the offset to resume from
 	Newest int64    // Offset only: the latest start among Seen
 	Seen   []uint64 // ids that may come again when reading goes on there
+
+	partial bool // within a batch: older entries than At are behind it
 }
 
 // Walker is what [Time] and [Offset] have in common. None is safe for
@@ -61,11 +80,51 @@ func (e *TieError) Error() string {
 	return fmt.Sprintf("a whole page (%d entries) starts at %d", e.Seen, e.Start)
 }
 
+// An UnplacedError is the error of a page of which no entry can be placed.
+type UnplacedError[V any] struct{ First Entry[V] }
+
+func (e *UnplacedError[V]) Error() string { return "no entry of the page can be placed" }
+
 // Ignored is the error of a page that does not fit its request; its text is
 // the evidence.
 type Ignored string
 
 func (e Ignored) Error() string { return string(e) }
+
+// unplaced remembers which entries without a place were handed out lately, by
+// their content: several pages may show one. Two with the same content are taken
+// for one, unless a page shows both.
+type unplaced []uint64
+
+const maxUnplaced = 64
+
+func (u *unplaced) add(id uint64) {
+	if len(*u) == maxUnplaced {
+		*u = slices.Delete(*u, 0, 1)
+	}
+	*u = append(*u, id)
+}
+
+func (u unplaced) has(id uint64) bool { return slices.Contains(u, id) }
+
+// unplacedOf takes the entries without a place from a page. Those with the same
+// content get different ids.
+func unplacedOf[V any](page []Entry[V]) (placed, rest []Entry[V]) {
+	if !slices.ContainsFunc(page, func(e Entry[V]) bool { return e.Unplaced }) {
+		return page, nil
+	}
+	for _, e := range page {
+		if !e.Unplaced {
+			placed = append(placed, e)
+			continue
+		}
+		for contains(rest, e.ID) {
+			e.ID++
+		}
+		rest = append(rest, e)
+	}
+	return placed, rest
+}
 
 const (
 	lookAhead     = 32 // pages per slot that may wait before the reading ahead pauses

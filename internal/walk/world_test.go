@@ -89,7 +89,7 @@ type crawl struct {
 
 // take returns the next entry as a pager would hand it out.
 func (c *crawl) take() (Entry[uint64], bool) {
-	for !c.walk.Done() {
+	for !c.walk.Done() && c.requests < 100_000 {
 		if e, ok := c.walk.Take(); ok {
 			return e, true
 		}

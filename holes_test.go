@@ -1,0 +1,300 @@
+package horseracing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// damage makes an entry unreadable, and reports whether it can still be placed.
+func (w *world) damage(i int, kind string) (placed bool) {
+	id, start := w.ids[i], w.starts[i]
+	if w.damaged == nil {
+		w.damaged = map[int64]string{}
+	}
+	switch kind {
+	case "member":
+		w.damaged[id] = fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"length":"long"}`, id, start)
+		placed = true
+	case "id":
+		w.damaged[id] = fmt.Sprintf(`{"main_race_id":"%dx","start_time":%d}`, id, start)
+	case "no id":
+		w.damaged[id] = fmt.Sprintf(`{"start_time":%d,"length":%d}`, start, id)
+	case "start":
+		w.damaged[id] = fmt.Sprintf(`{"main_race_id":%d,"start_time":"soon"}`, id)
+	case "no start":
+		w.damaged[id] = fmt.Sprintf(`{"main_race_id":%d}`, id)
+	case "start 0":
+		w.damaged[id] = fmt.Sprintf(`{"main_race_id":%d,"start_time":0}`, id)
+	case "seconds":
+		w.damaged[id] = fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, id, start/1000)
+	case "null":
+		w.damaged[id] = "null"
+	}
+	return placed
+}
+
+// crawlHoles walks to the end, breaking and resuming, and returns what came:
+// ids of races, and texts of unreadable entries.
+func crawlHoles(t *rapid.T, begin func(Cursor, int) *Pager[Race]) (ids []int64, holes []string) {
+	var resume Cursor
+	for range 1_000 {
+		p := begin(resume, rapid.IntRange(1, 8).Draw(t, "concurrency"))
+		stop := rapid.IntRange(1, 60).Draw(t, "stop after")
+		finished := true
+		for e, err := range p.Entries(context.Background()) {
+			if bad, ok := errors.AsType[*DecodeError](err); ok {
+				if e.Value != nil || string(e.JSON) != string(bad.Raw) {
+					t.Fatalf("value %v, JSON %s with %v", e.Value, e.JSON, err)
+				}
+				holes = append(holes, string(bad.Raw))
+			} else if err != nil {
+				t.Fatal(err)
+			} else {
+				ids = append(ids, int64(e.Value.MainRaceID))
+			}
+			if stop--; stop == 0 {
+				finished = false
+				break
+			}
+		}
+		if finished {
+			return ids, holes
+		}
+		resume = p.Cursor()
+	}
+	t.Fatal("the walk does not end")
+	return nil, nil
+}
+
+func TestAnUnreadableEntryOfAPageCostsItselfAlone(t *testing.T) {
+	kinds := []string{"member", "id", "no id", "start", "no start", "start 0", "seconds", "null"}
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{}
+		at := int64(1_700_000_000_000)
+		for i := range rapid.IntRange(12, 80).Draw(t, "entries") {
+			w.starts, w.ids = append(w.starts, at), append(w.ids, int64(1000-i))
+			at -= rapid.SampledFrom([]int64{0, 1, 60_000, 60_000, 3_600_000, 60 * 24 * 3_600_000}).Draw(t, "gap")
+			if i >= 7 && w.starts[i-7] == at { // no whole page on one instant
+				at--
+			}
+		}
+		var want []string
+		damaged, seconds := map[int]bool{}, false
+		for range rapid.IntRange(1, 4).Draw(t, "unreadable") {
+			i := rapid.IntRange(1, len(w.ids)-1).Draw(t, "index")
+			if !damaged[i] {
+				damaged[i] = true
+				kind := rapid.SampledFrom(kinds).Draw(t, "kind")
+				w.damage(i, kind)
+				seconds = seconds || kind == "seconds"
+			}
+		}
+		nulls := 0
+		for _, text := range w.damaged {
+			if want = append(want, text); text == "null" {
+				nulls++
+			}
+		}
+		if nulls > 1 {
+			t.Skip("two with the same content may be one")
+		}
+		readable := slices.DeleteFunc(slices.Clone(w.ids), func(id int64) bool { return w.damaged[id] != "" })
+		slices.Sort(want)
+		check := func(name string, begin func(Cursor, int) *Pager[Race]) {
+			ids, holes := crawlHoles(t, begin)
+			sameEntries(t, ids, readable)
+			slices.Sort(holes)
+			if d := cmp.Diff(want, holes); d != "" {
+				t.Fatalf("%s: unreadable entries (-want +got):\n%s", name, d)
+			}
+		}
+		check("by time", func(c Cursor, n int) *Pager[Race] {
+			return w.client(t).Races.Results(ResultsQuery{Resume: c, Concurrency: n})
+		})
+		if seconds {
+			return // by offset, a start places nothing
+		}
+		check("by offset", func(c Cursor, n int) *Pager[Race] {
+			return w.client(t).Races.ResultsV1(OffsetQuery{Resume: c, Concurrency: n})
+		})
+	})
+}
+
+func TestAnUnreadableEntryStandsAtItsPlaceAndTheCursorPassesIt(t *testing.T) {
+	for _, concurrency := range []int{1, 4} {
+		w := dense(60, 60_000)
+		w.damage(25, "member")
+		c := w.client(t)
+		var got []string
+		var behind Cursor
+		p := c.Races.Results(ResultsQuery{Concurrency: concurrency})
+		for r, err := range p.All(t.Context()) {
+			if bad, ok := errors.AsType[*DecodeError](err); ok {
+				got = append(got, "unreadable "+bad.ID)
+				behind = p.Cursor()
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprint(r.MainRaceID))
+		}
+		want := make([]string, len(w.ids))
+		for i, id := range w.ids {
+			want[i] = fmt.Sprint(id)
+		}
+		want[25] = "unreadable " + want[25]
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("at %d (-want +got):\n%s", concurrency, d)
+		}
+		rest, err := c.Races.Results(ResultsQuery{Resume: behind, Concurrency: concurrency}).Take(t.Context(), 100)
+		if err != nil || len(rest) != 34 || int64(rest[0].MainRaceID) != w.ids[26] {
+			t.Errorf("behind it: %d entries, %v", len(rest), err)
+		}
+	}
+}
+
+// Behind the readable entries of its page, and no further.
+func TestAnEntryWithoutAPlaceComesBehindItsPage(t *testing.T) {
+	for _, kind := range []string{"no id", "no start", "start 0", "seconds", "null"} {
+		w := dense(60, 60_000)
+		w.damage(3, kind)
+		n := 0
+		for _, err := range w.client(t).Races.Results(ResultsQuery{}).All(t.Context()) {
+			if _, ok := errors.AsType[*DecodeError](err); ok && n != 9 {
+				t.Errorf("%s: behind %d entries", kind, n)
+			} else if err == nil {
+				n++
+			}
+		}
+		if n != 59 {
+			t.Errorf("%s: %d of 59 entries", kind, n)
+		}
+	}
+}
+
+// It cannot be passed: nothing shows where the listing goes on.
+func TestAPageWithoutAnyPlaceEndsTheLoopAndCanBeReadLater(t *testing.T) {
+	w := dense(60, 60_000)
+	for i := 15; i < 40; i++ {
+		w.damage(i, "no start")
+	}
+	p := w.client(t).Races.Results(ResultsQuery{})
+	n, holes := 0, 0
+	var last error
+	for _, err := range p.All(t.Context()) {
+		if last = err; err != nil {
+			holes++
+		} else {
+			n++
+		}
+		if holes > 60 {
+			t.Fatal("the loop does not end")
+		}
+	}
+	if last == nil || !strings.Contains(last.Error(), "no entry of the page can be placed") || n != 15 {
+		t.Errorf("%d entries, then %v", n, last)
+	}
+	w.damaged = nil
+	rest, err := p.Take(t.Context(), 100)
+	if err != nil || len(rest) < 20 {
+		t.Errorf("once it can be read: %d entries, %v", len(rest), err)
+	}
+}
+
+func TestATieOverflowDoesNotEndTheLoop(t *testing.T) {
+	w := &world{}
+	for i := range int64(20) {
+		w.add(2_000_000 - i*1000)
+	}
+	for range 12 {
+		w.add(1_000_000)
+	}
+	for i := range int64(20) {
+		w.add(900_000 - i*1000)
+	}
+	entries, ties := 0, 0
+	for _, err := range w.client(t).Races.Results(ResultsQuery{Concurrency: 2}).All(t.Context()) {
+		if _, ok := errors.AsType[*TieOverflowError](err); ok {
+			ties++
+		} else if err != nil {
+			t.Fatal(err)
+		} else {
+			entries++
+		}
+	}
+	if entries != 50 || ties != 1 {
+		t.Errorf("%d entries and %d ties in one loop", entries, ties)
+	}
+}
+
+func TestPagesAndTakeGoOnBehindAHole(t *testing.T) {
+	w := dense(30, 60_000)
+	w.damage(13, "member")
+	c := w.client(t)
+	var sizes []int
+	for page, err := range c.Races.Results(ResultsQuery{}).Pages(t.Context()) {
+		if sizes = append(sizes, len(page)); (err != nil) != (len(page) == 0) {
+			t.Errorf("%d entries with %v", len(page), err)
+		}
+	}
+	if d := cmp.Diff([]int{10, 3, 0, 10, 6}, sizes); d != "" {
+		t.Errorf("pages (-want +got):\n%s", d)
+	}
+	p := c.Races.Results(ResultsQuery{})
+	first, err := p.Take(t.Context(), 20)
+	if _, ok := errors.AsType[*DecodeError](err); !ok || len(first) != 13 {
+		t.Errorf("%d entries, %v", len(first), err)
+	}
+	if rest, err := p.Take(t.Context(), 20); err != nil || len(rest) != 16 {
+		t.Errorf("behind it: %d entries, %v", len(rest), err)
+	}
+}
+
+// What was read ahead without JSON is read again for it.
+func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
+	s := tiers{TierOmega: dense(40, 60_000), 3: dense(40, 60_000)}
+	s[3].foreign = true
+	for id, w := range s {
+		for i := range w.ids {
+			w.ids[i] += int64(id) * 1000
+			w.damaged = nil
+		}
+	}
+	odd := s[3].ids[20]
+	s[3].damaged = map[int64]string{odd: fmt.Sprintf(`{ "main_race_id": %d, "start_time": %d, "new_member": [1e3] }`, odd, s[3].starts[20])}
+	for _, concurrency := range []int{1, 4} {
+		p := s.client(t).Races.Results(ResultsQuery{Tiers: []TierID{3, TierOmega}, Concurrency: concurrency})
+		before, err := p.Take(t.Context(), 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(before)
+		for e, err := range p.Entries(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			if id := int64(e.Value.MainRaceID); id == odd && string(e.JSON) != s[3].damaged[odd] {
+				t.Errorf("JSON %s", e.JSON)
+			} else if id/1000 != int64(e.Tier) {
+				t.Errorf("race %d of tier %d", id, e.Tier)
+			}
+			var back Race
+			if err := json.Unmarshal(e.JSON, &back); err != nil || back.MainRaceID != e.Value.MainRaceID {
+				t.Errorf("JSON %s of race %d: %v", e.JSON, e.Value.MainRaceID, err)
+			}
+		}
+		if n != 80 {
+			t.Errorf("at %d: %d of 80 entries", concurrency, n)
+		}
+	}
+}
