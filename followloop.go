@@ -46,7 +46,7 @@ func (l *followLoop) prime() bool {
 	return ok
 }
 
-func (l *followLoop) settlePast(entries []walk.Entry[*Race]) {
+func (l *followLoop) settlePast(entries []pageEntry[Race]) {
 	for _, e := range entries {
 		l.state.settle(e.ID, e.Start)
 		l.state.advance(e.Start - l.lookback)
@@ -147,10 +147,10 @@ type reading struct {
 
 // collected is what reading brought.
 type collected struct {
-	entries []walk.Entry[*Race] // that are not settled, unreadable ones included; of several parts the oldest
-	parts   []int64             // where the parts above that begin, newest first
-	unread  []segment           // what could not be read
-	seen    int                 // entries, settled ones included
+	entries []pageEntry[Race] // that are not settled, unreadable ones included; of several parts the oldest
+	parts   []int64           // where the parts above that begin, newest first
+	unread  []segment         // what could not be read
+	seen    int               // entries, settled ones included
 }
 
 // isNothing reports whether the first page already could not be read.
@@ -238,7 +238,7 @@ func (l *followLoop) readSegment(c *collected, s segment, how reading) bool {
 	}
 }
 
-func (c *collected) add(e walk.Entry[*Race], settled bool, how reading) {
+func (c *collected) add(e pageEntry[Race], settled bool, how reading) {
 	c.seen++
 	if settled {
 		return
@@ -258,7 +258,7 @@ func isUnreadableEntry(err error) bool {
 
 // placed gives an unreadable entry the start and the id that it lacks: the
 // start of the entry before, and a hash of its JSON.
-func placed(e walk.Entry[*Race], before int64) walk.Entry[*Race] {
+func placed(e pageEntry[Race], before int64) pageEntry[Race] {
 	if e.Err == nil {
 		return e
 	}
@@ -275,7 +275,7 @@ func placed(e walk.Entry[*Race], before int64) walk.Entry[*Race] {
 
 // handOut yields entries that are not settled, the oldest first. Those of a hole
 // fill it, the others move the floor.
-func (l *followLoop) handOut(entries []walk.Entry[*Race], h *hole) bool {
+func (l *followLoop) handOut(entries []pageEntry[Race], h *hole) bool {
 	sortByStart(entries)
 	settled := l.state.floor // below it nothing is read again by a later poll
 	if h == nil && len(entries) > 0 {
@@ -312,7 +312,7 @@ func (l *followLoop) handOut(entries []walk.Entry[*Race], h *hole) bool {
 
 // readAgain reads unreadable entries that start before an instant once more: a
 // response may have been garbled on its way.
-func (l *followLoop) readAgain(entries []walk.Entry[*Race], before int64, h *hole) ([]walk.Entry[*Race], bool) {
+func (l *followLoop) readAgain(entries []pageEntry[Race], before int64, h *hole) ([]pageEntry[Race], bool) {
 	again := segment{walk.Latest, walk.Earliest}
 	have := make(map[uint64]bool, len(entries))
 	rest := entries[:0:0]
@@ -342,8 +342,8 @@ func (l *followLoop) readAgain(entries []walk.Entry[*Race], before int64, h *hol
 	return rest, ok
 }
 
-func sortByStart(entries []walk.Entry[*Race]) {
-	slices.SortFunc(entries, func(a, b walk.Entry[*Race]) int {
+func sortByStart(entries []pageEntry[Race]) {
+	slices.SortFunc(entries, func(a, b pageEntry[Race]) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.ID, b.ID))
 	})
 }

@@ -125,7 +125,7 @@ func (m *Merge[V]) Positions() []Position {
 	for _, w := range m.walks {
 		p := w.Position()
 		begun = begun || p != nil
-		if len(m.walks) > 1 && (p == nil || p.At > m.lowest && !p.partial) {
+		if len(m.walks) > 1 && p == nil {
 			p = &Position{At: m.lowest} // nothing of this walk lies above
 		}
 		if p != nil {

@@ -342,7 +342,7 @@ type batch struct {
 // joinUnplaced appends to what is fresh on a page the entries without a place.
 func (w *Time[V]) joinUnplaced(s *segment[V], at int64, page, fresh, unplaced []Entry[V]) []Entry[V] {
 	bottom := min(at-1, s.high)
-	b := &batch{left: len(fresh) + len(unplaced), before: Position{At: bottom, partial: true}}
+	b := &batch{left: len(fresh) + len(unplaced), before: Position{At: bottom}}
 	if len(page) > 0 {
 		bottom = max(s.low, page[len(page)-1].Start)
 	}

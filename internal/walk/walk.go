@@ -39,8 +39,6 @@ type Position struct {
 	At     int64    // Time: the start of the last entry. Offset: the offset to resume from
 	Newest int64    // Offset only: the latest start among Seen
 	Seen   []uint64 // ids that may come again when reading goes on there
-
-	partial bool // within a batch: older entries than At are behind it
 }
 
 // Walker is what [Time] and [Offset] have in common. None is safe for
