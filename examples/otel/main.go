@@ -1,6 +1,6 @@
 // Otel shows the client's calls as OpenTelemetry spans and metrics. Nothing of
-// it is built into the client: the program gives it an http.Client whose
-// transport is otelhttp's, and every attempt passes through that.
+// it is built into the client: the program wraps its transport in otelhttp's, and
+// every attempt passes through that.
 //
 //	go -C examples/otel run .               # the fake responds to the first attempt with 503
 //	go -C examples/otel run . -failures 0
@@ -103,11 +103,11 @@ func observe(ctx context.Context, o options, stdout, stderr io.Writer) (err erro
 		err = errors.Join(err, tracing.Shutdown(flush), metering.Shutdown(flush))
 	}()
 
-	service, err := connect(o, func(next http.RoundTripper) http.RoundTripper {
+	service, err := connect(o, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return otelhttp.NewTransport(next,
 			otelhttp.WithTracerProvider(tracing), otelhttp.WithMeterProvider(metering),
 			otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method + " " + r.URL.Path }))
-	})
+	}))
 	if err != nil {
 		return err
 	}
@@ -125,16 +125,15 @@ func describe(ctx context.Context) (*resource.Resource, error) {
 		resource.WithFromEnv())
 }
 
-// connect returns the service, with a client each of whose attempts goes
-// through instrument.
-func connect(o options, instrument func(http.RoundTripper) http.RoundTripper) (*program.Service, error) {
+// connect returns the service. A fake fails at first.
+func connect(o options, instrument horseracing.Option) (*program.Service, error) {
 	return program.ConnectOrStart(func() (*horseracingtest.Server, error) {
 		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now))
 		if err == nil && o.failures > 0 {
 			fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Times: o.failures, Status: http.StatusServiceUnavailable})
 		}
 		return fake, err
-	}, horseracing.WithHTTPClient(&http.Client{Transport: instrument(http.DefaultTransport)}))
+	}, instrument)
 }
 
 // calls makes two calls, each under a span of its own.
