@@ -93,6 +93,7 @@ func show(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if f, ok := stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return live(ctx, w, o)
 	}
+	service.Announce(stderr)
 	if o.watch {
 		return watch(ctx, w, o, stdout, stderr)
 	}

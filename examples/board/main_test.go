@@ -421,12 +421,12 @@ func TestFlagsAndErrors(t *testing.T) {
 		{"-level high", 2, "-level"},
 		{"-level -3", 2, "-level cannot be negative"},
 		{"now", 2, "unexpected argument"},
-		{"", 1, "board: "},
-		{"-watch", 1, "board: "},
+		{"", 1, "Service: " + fake.URL + "\nboard: "},
+		{"-watch", 1, "Service: " + fake.URL + "\nboard: "},
 	} {
 		var stderr strings.Builder
 		status := run(t.Context(), strings.Fields(test.args), io.Discard, &stderr)
-		if status != test.status || !strings.Contains(stderr.String(), test.says) || status == 1 && strings.Count(stderr.String(), "\n") != 1 {
+		if status != test.status || !strings.Contains(stderr.String(), test.says) || status == 1 && strings.Count(stderr.String(), "\n") != 2 {
 			t.Errorf("board %s: exit status %d, want %d; it said:\n%s", test.args, status, test.status, stderr.String())
 		}
 	}
