@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// tab is a page in a headless Chromium.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	problems []string // what the browser complains about
+}
+
+// open opens a page. Without a Chromium the test is skipped, or fails where
+// REQUIRE_CHROMIUM is set.
+func open(t *testing.T, url string) *tab {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	switch {
+	case path == "" && os.Getenv("REQUIRE_CHROMIUM") != "":
+		t.Fatal("there is no chromium, and REQUIRE_CHROMIUM is set")
+	case path == "":
+		t.Skip("there is no chromium: the page is not tested in a browser")
+	}
+	b := &tab{t: t}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 860))
+	for _, flag := range []string{"disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage"} {
+		opts = append(opts, chromedp.Flag(flag, true))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, opts...)
+	t.Cleanup(cancel)
+	b.ctx, cancel = chromedp.NewContext(ctx, chromedp.WithListener(b.listen))
+	t.Cleanup(cancel)
+	b.do(enableLog, chromedp.Navigate(url))
+	return b
+}
+
+func enableLog(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+	_, err := cdp.Call(ctx, target, log.Enable, cdp.Empty{})
+	return chromedp.Void{}, err
+}
+
+func dark(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+	_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+	})
+	return chromedp.Void{}, err
+}
+
+func (b *tab) listen(event any) {
+	problem := ""
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		problem = fmt.Sprintf("%s, line %d", e.ExceptionDetails.Text, e.ExceptionDetails.LineNumber+1)
+		if e.ExceptionDetails.Exception != nil {
+			problem += ": " + e.ExceptionDetails.Exception.Description
+		}
+	case *log.EventEntryAdded:
+		problem = e.Entry.Text
+	default:
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.problems = append(b.problems, problem)
+}
+
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// value returns the value of an expression in the page.
+func value[T any](b *tab, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// until waits for an expression to be true in the page.
+func (b *tab) until(expression string, args ...any) {
+	b.t.Helper()
+	expression = fmt.Sprintf(expression, args...)
+	expression = "(() => { try { return Boolean(" + expression + "); } catch { return false; } })()" // what is not there yet
+	for deadline := time.Now().Add(20 * time.Second); !value[bool](b, expression); time.Sleep(30 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.t.Fatalf("never true in the page: %s\nthe page shows:\n%s\nthe browser says: %q", expression, value[string](b, "document.body.innerText"), b.problems)
+		}
+	}
+}
+
+// set gives a field a value, as a user does.
+func (b *tab) set(id, text string) {
+	b.t.Helper()
+	value[bool](b, fmt.Sprintf(`document.getElementById(%q).value = %q, document.getElementById(%q).dispatchEvent(new Event("input"))`, id, text, id))
+}
+
+const shown = `[...document.querySelectorAll("#races tbody tr")].map(row => row.dataset.id).join(" ")`
+
+func TestThePageInABrowser(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0), horseracingtest.WithClock(time.Now))
+	defer fake.Close()
+	dawn, dusk := race(fake, 900_001, "Dawn"), race(fake, 900_002, "Dusk")
+	dusk.EntryFee, dusk.MinLevel, dusk.MaxLevel, dusk.Info.HippodromeName = tokens("12"), 20, 30, "Fenwick"
+	dusk.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(30 * time.Minute))
+	fake.AddRaces(dawn, dusk)
+	server := site(t, fake)
+	b := open(t, server.URL)
+
+	// The page fills.
+	b.until(`%s === "900002 900001"`, shown)
+	b.until(`document.querySelector("[data-id='900001']").innerText.match(/59m \d\ds\s+Dawn\s+2\.5\s+4 of 4\s+5-9\s+fastest\s+8\s+Larkspur Downs/) !== null`)
+	b.until(`document.getElementById("state").textContent.startsWith("Up to date at")`)
+	b.until(`document.querySelectorAll("#chart rect").length === 2`)
+	value[bool](b, `window.notReloaded = true`)
+
+	// The time left goes on by itself.
+	was := value[string](b, `document.querySelector("[data-id='900001'] td").textContent`)
+	b.until(`document.querySelector("[data-id='900001'] td").textContent !== %q`, was)
+
+	// A race that opens appears; HTML in a name is text.
+	fake.AddRaces(race(fake, 900_003, hostile))
+	b.until(`document.querySelector("[data-id='900003'] td:nth-child(2)").textContent === %q`, hostile)
+	b.until(`document.title === "Open races" && document.querySelectorAll("#races img, #races script").length === 0`)
+
+	// It fills.
+	dawn.Participants = []horseracing.RaceParticipant{{Number: 1}, {Number: 2}, {Number: 3}, {Number: 4}}
+	fake.AddRaces(dawn)
+	b.until(`document.querySelector("[data-id='900001'] td:nth-child(4)").textContent === "full"`)
+
+	// It sorts and filters.
+	b.set("sort", "fee")
+	b.until(`%s === "900001 900003 900002"`, shown)
+	b.set("level", "25")
+	b.until(`%s === "900002"`, shown)
+	b.set("fee", "5")
+	b.until(`%s === "" && !document.getElementById("none").hidden`, shown)
+	b.set("level", "")
+	b.until(`%s === "900001 900003"`, shown)
+	b.set("fee", "")
+	b.set("hippodrome", "Fenwick")
+	b.until(`%s === "900002"`, shown)
+	b.set("hippodrome", "")
+	b.set("sort", "deadline")
+
+	// The service fails, and comes back.
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusServiceUnavailable, Times: -1})
+	b.until(`document.getElementById("state").className === "trouble" && document.getElementById("state").textContent.includes("503")`)
+	b.until(`%s === "900002 900001 900003"`, shown) // what was known stays
+	fake.ClearFaults()
+	b.until(`document.getElementById("state").className === "" && document.getElementById("state").textContent.startsWith("Up to date at")`)
+
+	// It closes; a result appears.
+	fake.RemoveRaces(dawn.MainRaceID)
+	b.until(`%s === "900002 900003"`, shown)
+	fake.AddRaces(horseracing.Race{
+		MainRaceID: 900_004, StartTime: horseracing.NewTimestamp(fake.Now().Add(-time.Minute)), Tier: horseracing.TierNameOmega, Length: 6,
+		Info: horseracing.RaceInfo{Name: "Noon <b>Cup</b>"}, FinalOrder: []int{1, 0}, Winners: []int{1},
+		Participants: []horseracing.RaceParticipant{{Number: 7, Total: 61, Lane: 1}, {Number: 9, Total: 60.5, Lane: 2}},
+	})
+	b.until(`(document.querySelector("#results [data-id='900004']")?.textContent ?? "").includes("horse 9 won, 60.5 · 2 horses")`)
+	b.until(`document.querySelector("#results [data-id='900004'] b").textContent === "Noon <b>Cup</b>"`)
+	if !value[bool](b, "window.notReloaded === true") {
+		t.Error("the page was loaded again")
+	}
+
+	// The page's own server goes away.
+	server.CloseClientConnections()
+	server.Listener.Close()
+	b.until(`document.getElementById("state").textContent.startsWith("This page has lost its connection")`)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, problem := range b.problems {
+		if !strings.Contains(problem, "net::ERR_") { // of the server that is gone
+			t.Errorf("the browser: %s", problem)
+		}
+	}
+}
+
+func TestThePageFitsAPhoneAndTheDark(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(60))
+	defer fake.Close()
+	fake.AddRaces(race(fake, 900_001, strings.Repeat("Wordwithoutanyspaces", 12)))
+	server := site(t, fake)
+	b := open(t, server.URL)
+	b.until(`document.querySelectorAll("#races tbody tr").length > 5`)
+	light := value[string](b, `getComputedStyle(document.body).backgroundColor`)
+	for _, width := range []int64{320, 390, 768, 1280} {
+		b.do(chromedp.EmulateViewport(width, 800))
+		b.until(`document.documentElement.scrollWidth <= %d`, width)
+	}
+	b.do(chromedp.EmulateViewport(390, 800))
+	b.until(`getComputedStyle(document.querySelector("#races thead")).display === "none"`)
+	b.do(dark)
+	b.until(`getComputedStyle(document.body).backgroundColor !== %q`, light)
+}
+
+// With SCREENSHOT naming a file a picture of the page is written there.
+func TestScreenshot(t *testing.T) {
+	file := os.Getenv("SCREENSHOT")
+	if file == "" {
+		t.Skip("SCREENSHOT names no file")
+	}
+	fake, err := startFake(18)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fake.Close()
+	server := site(t, fake)
+	b := open(t, server.URL)
+	b.until(`document.querySelectorAll("#races tbody tr").length > 5 && document.querySelectorAll("#results li").length > 5`)
+	b.set("sort", "deadline")
+	time.Sleep(3 * time.Second) // until nothing moves
+	b.do(chromedp.EmulateViewport(1180, 760))
+	image, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, image, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
+)
+
+// feed is what every browser is fed from.
+type feed struct {
+	watcher  *horseracing.Watcher
+	follower *horseracing.Follower
+	results  *results
+}
+
+func newFeed(client *horseracing.Client, o options) *feed {
+	return &feed{
+		watcher: client.Races.Watcher(horseracing.WatchQuery{Interval: o.interval}),
+		follower: client.Races.Follow(horseracing.FollowQuery{
+			Tiers: o.tiers, Since: time.Now().Add(-2 * time.Hour), Interval: max(o.interval, time.Second),
+		}),
+		results: &results{last: []result{}, changed: make(chan struct{})},
+	}
+}
+
+// run polls until the context ends.
+func (f *feed) run(ctx context.Context) {
+	var polls sync.WaitGroup
+	polls.Go(func() { _ = f.watcher.Run(ctx) })
+	polls.Go(func() {
+		for race, err := range f.follower.All(ctx) {
+			if err == nil { // that the service fails the watcher shows
+				f.results.add(resultOf(race))
+			}
+		}
+	})
+	polls.Wait()
+}
+
+const lastResults = 20
+
+// results are the last results, for any number of readers.
+type results struct {
+	mu      sync.Mutex
+	last    []result // newest first; replaced, never changed
+	changed chan struct{}
+}
+
+func (r *results) add(one result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = append([]result{one}, r.last[:min(len(r.last), lastResults-1)]...)
+	slices.SortStableFunc(r.last, func(a, b result) int { return int(b.Start - a.Start) })
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// get returns the last results, and a channel that is closed when there are others.
+func (r *results) get() ([]result, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last, r.changed
+}
+
+// openRace is an open race as the page shows it. Times are milliseconds since
+// the epoch.
+type openRace struct {
+	ID         horseracing.RaceID `json:"id"`
+	Name       string             `json:"name"`
+	Hippodrome string             `json:"hippodrome"`
+	Type       string             `json:"type"`
+	Length     int                `json:"length"`
+	Fee        string             `json:"fee"`   // in whole tokens, exactly
+	Units      string             `json:"units"` // the fee as it is on the wire, to sort by
+	Free       int                `json:"free"`
+	Places     int                `json:"places"`
+	Levels     string             `json:"levels"`
+	MinLevel   int                `json:"minLevel"`
+	MaxLevel   int                `json:"maxLevel"`
+	Deadline   int64              `json:"deadline"`
+}
+
+func openRaceOf(r *horseracing.Race) openRace {
+	return openRace{
+		ID: r.MainRaceID, Name: r.Info.Name, Hippodrome: r.Info.HippodromeName, Type: kind(r.Type), Length: r.Length,
+		Fee: program.Tokens(r.EntryFee), Units: r.EntryFee.String(), Free: r.FreePlaces(), Places: r.Places,
+		Levels: program.Levels(r), MinLevel: r.MinLevel, MaxLevel: r.MaxLevel, Deadline: r.RegistrationDeadline.UnixMilli(),
+	}
+}
+
+func kind(t horseracing.RaceType) string {
+	switch t {
+	case horseracing.RaceTypeBestTime:
+		return "fastest"
+	case horseracing.RaceTypeWorstTime:
+		return "slowest"
+	}
+	return string(t)
+}
+
+// result is a finished race as the page shows it.
+type result struct {
+	ID     horseracing.RaceID      `json:"id"`
+	Name   string                  `json:"name"`
+	Start  int64                   `json:"start"`
+	Length int                     `json:"length"`
+	Winner horseracing.HorseNumber `json:"winner"` // zero: not known
+	Total  float64                 `json:"total"`  // of the winner; its unit is undocumented
+	Horses int                     `json:"horses"`
+}
+
+func resultOf(r *horseracing.Race) result {
+	one := result{ID: r.MainRaceID, Name: r.Info.Name, Start: r.StartTime.UnixMilli(), Length: r.Length, Horses: len(r.Participants)}
+	if winner, ok := r.Winner(); ok {
+		one.Winner, one.Total = winner.Number, winner.Total
+	}
+	return one
+}
+
+// state is how the service does.
+type state struct {
+	At    int64  `json:"at"`    // the last successful poll, in milliseconds since the epoch; zero: none yet
+	Error string `json:"error"` // of the last poll; empty: it succeeded
+}
+
+func stateOf(s horseracing.Snapshot) state {
+	var one state
+	if !s.At.IsZero() {
+		one.At = s.At.UnixMilli()
+	}
+	if s.Err != nil {
+		one.Error = s.Err.Error()
+	}
+	return one
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// site serves the page of a fake until the test ends.
+func site(t *testing.T, fake *horseracingtest.Server) *httptest.Server {
+	t.Helper()
+	client := fake.Client(horseracing.WithRetry(horseracing.Retry{}))
+	f := newFeed(client, options{interval: 50 * time.Millisecond, tiers: []horseracing.TierID{horseracing.TierOmega}})
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { f.run(ctx) })
+	server := httptest.NewServer(f.handler())
+	t.Cleanup(func() {
+		stop()
+		server.CloseClientConnections()
+		server.Close()
+		running.Wait()
+	})
+	return server
+}
+
+// race is an open race that closes in an hour.
+func race(fake *horseracingtest.Server, id horseracing.RaceID, name string) horseracing.Race {
+	return horseracing.Race{
+		MainRaceID: id, StartTime: horseracing.NewTimestamp(fake.Now().Add(65 * time.Minute)), RegistrationDeadline: horseracing.NewTimestamp(fake.Now().Add(time.Hour)),
+		Tier: horseracing.TierNameOmega, Type: horseracing.RaceTypeBestTime, Length: 8, Places: 4, MinLevel: 5, MaxLevel: 9,
+		Info: horseracing.RaceInfo{Name: name, HippodromeName: "Larkspur Downs"}, EntryFee: tokens("2.5"), Status: horseracing.RaceStatusInProgress,
+	}
+}
+
+func tokens(text string) horseracing.BigInt {
+	amount, err := horseracing.ParseDecimal(text, 18)
+	if err != nil {
+		panic(err)
+	}
+	return amount
+}
+
+const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
+
+func TestThePageIsCompleteWithoutAScriptAndSafe(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	fake.AddRaces(race(fake, 900_001, hostile))
+	server := site(t, fake)
+	var page string
+	eventually(t, func() bool {
+		resp, err := http.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy := resp.Header.Get("Content-Security-Policy")
+		if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
+			t.Fatalf("the policy is %q", policy)
+		}
+		page = string(text)
+		return strings.Contains(page, `data-id="900001"`)
+	})
+	if strings.Contains(page, "<img") || !strings.Contains(page, "&lt;img src=x") || !strings.Contains(page, "4 of 4") || !strings.Contains(page, ">2.5<") {
+		t.Errorf("the page:\n%s", page)
+	}
+	for _, path := range []string{"/static/page.js", "/static/style.css", "/static/icon.svg"} {
+		resp, err := http.Get(server.URL + path)
+		if err != nil || resp.StatusCode != 200 {
+			t.Errorf("%s: %v, %v", path, resp, err)
+			continue
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if strings.Contains(string(text), "innerHTML") || strings.Contains(string(text), "://") && path != "/static/icon.svg" && !strings.Contains(string(text), "http://www.w3.org/2000/svg") {
+			t.Errorf("%s sets HTML, or loads from elsewhere", path)
+		}
+	}
+	for path, want := range map[string]int{"/nothing": 404, "/static/../main.go": 404} {
+		resp, err := http.Get(server.URL + path)
+		if err != nil || resp.StatusCode != want {
+			t.Errorf("%s: %v, %v", path, resp, err)
+		} else {
+			resp.Body.Close()
+		}
+	}
+}
+
+// event reads the next event of a stream with one of these names.
+func event(t *testing.T, stream *bufio.Scanner, names ...string) (name string, data map[string]any) {
+	t.Helper()
+	for stream.Scan() {
+		if after, ok := strings.CutPrefix(stream.Text(), "event: "); ok {
+			name = after
+		}
+		if text, ok := strings.CutPrefix(stream.Text(), "data: "); ok && strings.Contains(strings.Join(names, " "), name) {
+			if err := json.Unmarshal([]byte(text), &data); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			return name, data
+		}
+	}
+	t.Fatalf("the stream ended before %v: %v", names, stream.Err())
+	return "", nil
+}
+
+func TestEveryBrowserGetsTheChangesFromOnePoll(t *testing.T) {
+	before := runtime.NumGoroutine()
+	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
+	defer fake.Close()
+	one := race(fake, 900_001, "Dawn")
+	fake.AddRaces(one)
+	server := site(t, fake)
+	const browsers = 20
+	var streams []*bufio.Scanner
+	var leave []context.CancelFunc
+	for range browsers {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/events", nil)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if got := resp.Header.Get("Content-Type"); got != "text/event-stream" {
+			t.Fatalf("content type %q", got)
+		}
+		streams, leave = append(streams, bufio.NewScanner(resp.Body)), append(leave, cancel)
+	}
+	changes := []string{"opened", "updated", "closed"}
+	for _, stream := range streams {
+		if name, data := event(t, stream, changes...); name != "opened" || data["name"] != "Dawn" || data["fee"] != "2.5" || data["free"] != 4.0 {
+			t.Fatalf("%s %v", name, data)
+		}
+	}
+	one.Participants = []horseracing.RaceParticipant{{Number: 7}}
+	fake.AddRaces(one)
+	for _, stream := range streams {
+		if name, data := event(t, stream, changes...); name != "updated" || data["free"] != 3.0 {
+			t.Fatalf("%s %v", name, data)
+		}
+	}
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 503, Times: -1})
+	for _, stream := range streams {
+		for {
+			if _, data := event(t, stream, "state"); data["error"] != "" {
+				break
+			}
+		}
+	}
+	fake.ClearFaults()
+	for _, stream := range streams {
+		for {
+			if _, data := event(t, stream, "state"); data["error"] == "" {
+				break
+			}
+		}
+	}
+	fake.RemoveRaces(one.MainRaceID)
+	for _, stream := range streams {
+		if name, _ := event(t, stream, changes...); name != "closed" {
+			t.Fatal(name)
+		}
+	}
+	if n := fake.MaxInFlight(); n > 2 { // the watcher's poll and the follower's
+		t.Errorf("%d requests at once for %d browsers", n, browsers)
+	}
+	for _, cancel := range leave {
+		cancel()
+	}
+	http.DefaultClient.CloseIdleConnections()
+	eventually(t, func() bool { return runtime.NumGoroutine() < before+25 })
+}
+
+func TestTheProgramServesUntilItIsStopped(t *testing.T) {
+	t.Setenv("HORSERACING_BASE_URL", "")
+	t.Setenv("HORSERACING_API_KEY", "")
+	ctx, stop := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	ended := make(chan int)
+	go func() { ended <- run(ctx, []string{"-addr", "127.0.0.1:0", "-interval", "50ms"}, in, io.Discard) }()
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Get(strings.TrimSpace(url) + "events") // a browser that stays
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	event(t, bufio.NewScanner(resp.Body), "opened")
+	stop()
+	select {
+	case status := <-ended:
+		if status != 130 {
+			t.Errorf("exit status %d", status)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it does not end while a browser stays")
+	}
+}
+
+func TestMistakesOnTheCommandLine(t *testing.T) {
+	for _, args := range []string{"-interval 0s", "-tiers 5,x", "-tiers 0", "now"} {
+		var stderr strings.Builder
+		if status := run(t.Context(), strings.Fields(args), io.Discard, &stderr); status != 2 || strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("web %s: exit status %d: %s", args, status, stderr.String())
+		}
+	}
+	t.Setenv("HORSERACING_BASE_URL", "https://service.example")
+	t.Setenv("HORSERACING_API_KEY", "")
+	if status := run(t.Context(), nil, io.Discard, io.Discard); status != 1 {
+		t.Errorf("without a key: exit status %d", status)
+	}
+}
+
+func eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never happened")
+		}
+	}
+}

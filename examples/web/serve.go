@@ -1,0 +1,119 @@
+package main
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"sync"
+	"time"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed static
+var static embed.FS
+
+var page = template.Must(template.New("page").Parse(pageText))
+
+// policy lets the page load nothing but its own files: the names of races are
+// players' words.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func (f *feed) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", f.page)
+	mux.HandleFunc("GET /events", f.events)
+	mux.Handle("GET /static/", http.FileServerFS(static))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-cache")
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// page serves what is known now; a browser with a script keeps it up to date.
+func (f *feed) page(w http.ResponseWriter, _ *http.Request) {
+	snapshot := f.watcher.Snapshot()
+	data := struct {
+		Races   []openRace
+		Results []result
+		State   state
+	}{State: stateOf(snapshot)}
+	for i := range snapshot.Races {
+		data.Races = append(data.Races, openRaceOf(&snapshot.Races[i]))
+	}
+	data.Results, _ = f.results.get()
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = page.Execute(w, data) // the browser has left
+}
+
+// events streams what changes to one browser, as Server-Sent Events: it is one
+// more reader of the watcher. What is open now comes first.
+func (f *feed) events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	stream := &stream{w: w, control: http.NewResponseController(w)}
+	stream.send("reset", struct{}{})
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() { f.others(r, stream) })
+	for change, err := range f.watcher.Changes(r.Context()) {
+		if err != nil {
+			continue // the state tells
+		}
+		if !stream.send(string(change.Kind), openRaceOf(change.Race)) {
+			return
+		}
+	}
+}
+
+// others streams the results and the state of the service.
+func (f *feed) others(r *http.Request, stream *stream) {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	var sent state
+	for first, changed := true, (<-chan struct{})(nil); ; first = false {
+		if latest, next := f.results.get(); next != changed {
+			changed = next
+			stream.send("results", latest)
+		}
+		if now := stateOf(f.watcher.Snapshot()); first || now != sent {
+			sent = now
+			stream.send("state", now)
+		}
+		select {
+		case <-changed:
+		case <-second.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// stream writes events, from several goroutines.
+type stream struct {
+	mu      sync.Mutex
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+// send reports whether the browser is still there.
+func (s *stream) send(event string, data any) bool {
+	text, err := json.Marshal(data) // on one line, as the format of events wants it
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.control.SetWriteDeadline(time.Now().Add(30 * time.Second)) // a browser that hangs
+	if _, err := fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", event, text); err != nil {
+		return false
+	}
+	return s.control.Flush() == nil
+}
