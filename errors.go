@@ -236,9 +236,10 @@ func speaksNoTLS(err error) bool {
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// TieOverflowError says that a listing paged by start time showed a whole page
-// of entries on one instant, so that it cannot show whether more share it. What
-// came was handed out; ranging over the pager again goes on behind that instant.
+// TieOverflowError reports that a listing paged by start time returned a whole
+// page of entries with one start time, so that there may be more of them than the
+// listing can return. Those that it returned were yielded. Ranging over the pager
+// again continues behind that instant.
 type TieOverflowError struct {
 	StartTime Timestamp // the instant
 	Seen      int       // how many entries of that instant were handed out

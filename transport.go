@@ -141,8 +141,8 @@ func unrepeatable(req *http.Request) *http.Request {
 
 // write is one attempt of a write on its way through wrappers and transport.
 type write struct {
-	sent         atomic.Bool // it was handed to the transport
-	asked, found atomic.Bool // the transport looked for a connection, and had one
+	sent          atomic.Bool // it was handed to the transport
+	wanted, found atomic.Bool // the transport looked for a connection, and had one
 }
 
 type writeKey struct{}
@@ -150,7 +150,7 @@ type writeKey struct{}
 // context returns the context to send the request with.
 func (w *write) context(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(context.WithValue(ctx, writeKey{}, w), &httptrace.ClientTrace{
-		GetConn: func(string) { w.asked.Store(true) },
+		GetConn: func(string) { w.wanted.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { w.found.Store(true) },
 	})
 }
@@ -158,4 +158,4 @@ func (w *write) context(ctx context.Context) context.Context {
 // isUnsent reports whether the request certainly did not leave, for want of a
 // connection. A RoundTripper of the caller's may trace nothing at all: that no
 // connection was found proves nothing unless one was looked for.
-func (w *write) isUnsent() bool { return w.asked.Load() && !w.found.Load() }
+func (w *write) isUnsent() bool { return w.wanted.Load() && !w.found.Load() }

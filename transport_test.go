@@ -235,7 +235,7 @@ func TestNoWrapperSendsARegistrationTwice(t *testing.T) {
 		},
 		"after a 503, as a retrying transport does": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(again(req, req.Context()))
-			for err == nil && resp.StatusCode == 503 {
+			for n := 0; n < 3 && err == nil && resp.StatusCode == 503; n++ {
 				resp.Body.Close()
 				resp, err = next.RoundTrip(again(req, req.Context()))
 			}
