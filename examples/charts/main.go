@@ -191,16 +191,22 @@ func fromService(ctx context.Context, o options, stderr io.Writer) (races []race
 	newest := cmp.Or(o.newest, defaultNewest)
 	progress := program.NewProgress(stderr, nil, "races", newest)
 	pager := service.Client.Races.Results(horseracing.ResultsQuery{Tier: o.tier, Since: o.since, Concurrency: 4})
-	for l, err := range pager.All(ctx) {
-		if err != nil {
+	for entry, err := range pager.Entries(ctx) {
+		_, isTie := errors.AsType[*horseracing.TieOverflowError](err)
+		switch {
+		case isTie || err != nil && entry.JSON != nil: // one place of the listing cannot be read, and the walk goes on
+			progress.Println(fmt.Sprintf("charts: left out: %v", err))
+			continue
+		case err != nil:
 			return nil, false, err
-		}
-		if len(races) == newest {
+		case len(races) == newest:
 			return races, false, nil
 		}
+		l := entry.Value
 		finishers, err := l.Finishers()
 		if err != nil {
-			return nil, false, err
+			progress.Println(fmt.Sprintf("charts: left out: %v", err))
+			continue
 		}
 		r := race{start: l.StartTime.Time, hippodrome: l.Info.HippodromeName, length: l.Length, fee: tokens(l.EntryFee)}
 		for i, f := range finishers {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image"
 	_ "image/png"
 	"io"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
@@ -232,6 +234,30 @@ func TestFlagsAndErrors(t *testing.T) {
 	} {
 		environment := []string{"HORSERACING_BASE_URL=" + fake.URL, "HORSERACING_API_KEY=wrong"}
 		programtest.Run(t, environment, strings.Fields(test.args)...).ExpectSentence(t, test.status, test.says)
+	}
+}
+
+func TestARaceThatCannotBeReadIsLeftOut(t *testing.T) {
+	fake := environment(t)
+	fake.AddRaces(horseracing.Race{
+		MainRaceID: 1, StartTime: horseracing.NewTimestamp(fake.Now().Add(-time.Hour)),
+		FinalOrder: []int{1}, Participants: []horseracing.RaceParticipant{{Number: 1}},
+	})
+	newest, err := fake.Client().Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	garbled := newest[8].MainRaceID
+	t.Setenv("HORSERACING_BASE_URL", programtest.Garble(t, fake, garbled))
+	var stderr strings.Builder
+	races, all, err := fromService(t.Context(), options{tier: horseracing.TierOmega}, &stderr)
+	if len(races) != 399 || !all || err != nil {
+		t.Errorf("%d races, all %v, error %v; want the 399 that can be read", len(races), all, err)
+	}
+	for _, line := range []string{fmt.Sprintf("cannot read entry %d", garbled), "charts: left out: horseracing: race 1: final_order"} {
+		if strings.Count(stderr.String(), line) != 1 {
+			t.Errorf("%q is not on one line of\n%s", line, stderr.String())
+		}
 	}
 }
 

@@ -10,7 +10,10 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// crawl walks the listing from the newest race to the oldest, a transaction a page.
+// batch is how many races a transaction holds: those of a page or so.
+const batch = 10
+
+// crawl walks the listing from the newest race to the oldest, a transaction a batch.
 func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o options, stderr io.Writer) (err error) {
 	switch {
 	case w.done:
@@ -21,7 +24,7 @@ func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o
 		return nil
 	}
 	p := newProgress(stderr, "races", remaining(ctx, client, w))
-	added := 0
+	added, unreadable := 0, 0
 	defer func() {
 		p.End()
 		if err != nil && p.Done() == 0 {
@@ -29,37 +32,52 @@ func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o
 		}
 		total, countErr := s.count(context.WithoutCancel(ctx), "races")
 		fmt.Fprintf(stderr, "export: %d races in %s, %d of them new; %s holds %d\n", p.Done(), p.Took(), added, s.path, total)
+		if unreadable > 0 {
+			fmt.Fprintf(stderr, "export: %d races could not be read; their JSON is in the table unreadable\n", unreadable)
+		}
 		err = errors.Join(err, countErr)
 	}()
 	pager := client.Races.Results(horseracing.ResultsQuery{
 		Tier: w.tier, Since: w.floor, Before: w.before, Resume: w.cursor, Concurrency: o.concurrency,
 	})
-	for {
-		var tie *horseracing.TieOverflowError
-		for page, err := range pager.Pages(ctx) {
-			if err != nil && !errors.As(err, &tie) {
-				return err
+	var entries []horseracing.Entry[horseracing.Race]
+	save := func() error {
+		isNew, err := s.save(ctx, w, entries, pager.Cursor(), o.raw)
+		added += isNew
+		if n := len(entries); n > 0 && err == nil {
+			back := ""
+			if last := entries[n-1].Value; last != nil {
+				back = "back to " + last.StartTime.Format(time.DateTime)
 			}
-			var entries []entry
-			for i := range page {
-				entries = append(entries, entry{Value: &page[i]})
-			}
-			isNew, err := s.save(ctx, w, entries, pager.Cursor(), o.raw)
-			if err != nil {
-				return err
-			}
-			added += isNew
-			if len(page) > 0 {
-				p.Add(len(page), "back to "+page[len(page)-1].StartTime.Format(time.DateTime))
-			}
+			p.Add(n, back)
 		}
-		if tie == nil {
-			return s.finish(ctx, w)
-		}
-		// A whole page shares an instant: the listing cannot show whether there
-		// are more. Behind it the walk goes on.
-		p.Println(fmt.Sprintf("export: %d races start at %s, a whole page: the listing cannot show whether there are more", tie.Seen, tie.StartTime.Format(time.RFC3339)))
+		entries = entries[:0]
+		return err
 	}
+	for entry, err := range pager.Entries(ctx) {
+		tie, isTie := errors.AsType[*horseracing.TieOverflowError](err)
+		switch {
+		case isTie: // the walk goes on behind it
+			p.Println(fmt.Sprintf("export: %d races start at %s, a whole page: the listing cannot show whether there are more", tie.Seen, tie.StartTime.Format(time.RFC3339)))
+			continue
+		case err != nil && entry.JSON == nil:
+			if ctx.Err() == nil {
+				err = errors.Join(err, save()) // what came before it is kept
+			}
+			return err
+		case err != nil: // one race that cannot be read; the walk goes on behind it, too
+			unreadable++
+		}
+		if entries = append(entries, entry); len(entries) == batch {
+			if err := save(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := save(); err != nil {
+		return err
+	}
+	return s.finish(ctx, w)
 }
 
 // follow saves each new result, with the follower's place in the same

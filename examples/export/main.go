@@ -13,7 +13,8 @@
 // It leaves races.sqlite (tables races, participants and walks) and, if asked
 // for, races.csv, races-participants.csv, races.parquet and
 // races-participants.parquet. Fees and prizes are text with every digit: no
-// format here has an integer that is wide enough for them.
+// format here has an integer that is wide enough for them. With -raw the column
+// json holds each race as it came.
 //
 // Without HORSERACING_BASE_URL and HORSERACING_API_KEY it reads a fake of the
 // service that lives for this run and is the same all day.
@@ -48,6 +49,7 @@ Examples:
   export -out omega                            every race of tier Omega
   export -out year -since 2026-01-01 -format csv,parquet
   export -out omega -concurrency 8 -follow     then go on with new results
+  export -out omega -raw                       with the members that no column has
 
 Flags:
 `
@@ -88,6 +90,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	flags.Func("before", "only races that start before this `TIME` (default: now)", parseTime(&o.before))
 	flags.IntVar(&o.concurrency, "concurrency", 4, "pages to fetch at the same time")
 	flags.BoolVar(&o.follow, "follow", false, "when done, go on with new results until Ctrl-C")
+	flags.BoolVar(&o.raw, "raw", false, "store each race's JSON as it came, too, in the column json (what -follow stores gets it in the next run without -follow)")
 	flags.DurationVar(&o.interval, "interval", 30*time.Second, "with -follow: how often to look for new results")
 	if status, ok := program.Parse(flags, usage, args, stderr, func() error { return o.check() }); !ok {
 		return status

@@ -5,13 +5,18 @@ import (
 	"context"
 	"database/sql"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -162,9 +167,9 @@ func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
 	checkFiles(t, name, stored)
 }
 
-func entries(races []horseracing.Race) (all []entry) {
+func entries(races []horseracing.Race) (all []horseracing.Entry[horseracing.Race]) {
 	for i := range races {
-		all = append(all, entry{Value: &races[i]})
+		all = append(all, horseracing.Entry[horseracing.Race]{Value: &races[i]})
 	}
 	return all
 }
@@ -415,6 +420,69 @@ func TestItNamesTheServiceTheFilesAndTheTotal(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("run %d (-want +got):\n%s", run, diff)
 		}
+	}
+}
+
+func TestRawKeepsWhatNoColumnHas(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(40), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	races := history(t, fake)
+	broken := horseracing.RaceID(slices.Min(slices.Collect(maps.Keys(races))))
+	g := &garbler{race: broken}
+	edit := func(body []byte) []byte {
+		return bytes.ReplaceAll(g.edit(body), []byte(`"main_race_id":`), []byte(`"weather":"rain","main_race_id":`))
+	}
+	client, err := horseracing.NewClient(fake.URL, fake.APIKey, horseracing.WithHTTPClient(&http.Client{Transport: rewriter{http.DefaultTransport, edit}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "races")
+	s, err := openStore(t.Context(), name+".sqlite", fake.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	for _, raw := range []bool{false, true} { // the second run fills in what the first left out, and forgets where that began
+		if _, err := s.db.Exec(`UPDATE walks SET newest = 0`); err != nil {
+			t.Fatal(err)
+		}
+		o := options{out: name, formats: []string{"csv", "parquet"}, tier: horseracing.TierOmega, concurrency: 2, raw: raw}
+		w, err := s.walk(t.Context(), o.tier, o.since, o.before, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stderr strings.Builder
+		if err := errors.Join(crawl(t.Context(), client, s, w, o, &stderr), s.writeFiles(t.Context(), o, io.Discard)); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(stderr.String(), "1 races could not be read; their JSON is in the table unreadable") {
+			t.Errorf("it printed %s", stderr.String())
+		}
+		stored := rows[raceRow](t, s.db, selectRaces)
+		if len(stored) != len(races)-1 {
+			t.Errorf("%d races are stored, want %d", len(stored), len(races)-1)
+		}
+		for _, r := range stored {
+			if (r.JSON != nil) != raw {
+				t.Fatalf("raw %v: the JSON of race %d is %v", raw, r.RaceID, r.JSON)
+			}
+			var race struct {
+				Weather string               `json:"weather"`
+				ID      int64                `json:"main_race_id"`
+				Names   horseracing.RaceInfo `json:"info"`
+			}
+			if !raw {
+				continue
+			}
+			if err := json.Unmarshal([]byte(*r.JSON), &race); err != nil || race.Weather != "rain" || race.ID != r.RaceID || race.Names.Name != r.Name {
+				t.Errorf("race %d: %v in %s", r.RaceID, err, *r.JSON)
+			}
+		}
+		checkFiles(t, name, stored)
+	}
+	var kept string
+	if err := s.db.QueryRow(`SELECT json FROM unreadable`).Scan(&kept); err != nil || !strings.Contains(kept, fmt.Sprintf(`"weather":"rain","main_race_id":%d,`, broken)) {
+		t.Errorf("of the unreadable race it kept %q (%v)", kept, err)
 	}
 }
 

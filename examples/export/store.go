@@ -85,13 +85,6 @@ type store struct {
 	source string // where its races come from
 }
 
-// An entry is a race of the listing, with its JSON as it came. If the race cannot
-// be read, Value is nil.
-type entry struct {
-	Value *horseracing.Race
-	JSON  json.RawMessage
-}
-
 // A walk is one way through the listing: from before down to floor.
 type walk struct {
 	tier                         horseracing.TierID
@@ -269,7 +262,7 @@ const thisWalk = `tier_id = ? AND since = ? AND before = ?`
 
 // save stores entries and the cursor behind them in one transaction, and returns
 // how many of the races were not there before.
-func (s *store) save(ctx context.Context, w *walk, entries []entry, cursor horseracing.Cursor, raw bool) (added int, err error) {
+func (s *store) save(ctx context.Context, w *walk, entries []horseracing.Entry[horseracing.Race], cursor horseracing.Cursor, raw bool) (added int, err error) {
 	newest := w.newest
 	err = s.transact(ctx, func(tx *sql.Tx) error {
 		if err := s.takeSource(tx); err != nil {
