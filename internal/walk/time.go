@@ -438,20 +438,7 @@ func (w *Time[V]) Next() (int64, bool) {
 	if !w.proven && w.unproven >= unprovenLimit && len(w.inFlight) > 0 {
 		return 0, false
 	}
-	open := w.segments[:0:0] // where work may begin
-	above, waiting, enough := 0, w.Waiting(), lookAhead*w.pageSize*w.slots
-	for i, s := range w.segments {
-		above += len(s.ready)
-		if s.failed != nil || above >= enough || i > 0 && waiting >= 2*enough {
-			break
-		}
-		if s.open() {
-			open = append(open, s)
-			if s.pace > 0 { // the gap, too, holds entries that come first
-				above += int(min(float64(s.high-s.low)/s.pace, lookAhead) * float64(w.pageSize))
-			}
-		}
-	}
+	open := w.workable()
 	for _, s := range open {
 		if at := s.high + 1; !w.isInFlight(at) {
 			return w.request(at, false), true
@@ -467,6 +454,25 @@ func (w *Time[V]) Next() (int64, bool) {
 		return w.request(at, true), true
 	}
 	return 0, false
+}
+
+// workable returns the segments in whose gaps work may begin.
+func (w *Time[V]) workable() []*segment[V] {
+	open := w.segments[:0:0]
+	above, waiting, enough := 0, w.Waiting(), lookAhead*w.pageSize*w.slots
+	for i, s := range w.segments {
+		above += len(s.ready)
+		if s.failed != nil || above >= enough || i > 0 && waiting >= 2*enough {
+			break
+		}
+		if s.open() {
+			open = append(open, s)
+			if s.pace > 0 { // the gap, too, holds entries that come first
+				above += int(min(float64(s.high-s.low)/s.pace, lookAhead) * float64(w.pageSize))
+			}
+		}
+	}
+	return open
 }
 
 func (w *Time[V]) request(at int64, guess bool) int64 {

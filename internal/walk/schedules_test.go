@@ -1,0 +1,348 @@
+package walk
+
+import (
+	"encoding/binary"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+)
+
+// Every schedule of every small world: all listings of up to six entries on up
+// to four instants, pages of two and three, one to three requests in flight,
+// every order in which the responses can arrive, each request failing once until
+// the first break, and a break behind every entry with a resume at every number
+// of requests. Equal
+// states are explored once. What an entry is called does not matter, so worlds
+// differ in how many entries their instants hold, and in how far apart these are.
+func TestEveryScheduleOfEverySmallWorld(t *testing.T) {
+	if raceDetector {
+		t.Skip("one goroutine does everything")
+	}
+	for name, apart := range map[string][]int64{"dense and sparse": {2, 300, 2}, "ever sparser": {1, 40, 900}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			total := &schedules{}
+			for _, counts := range smallWorlds(6, 4) {
+				for _, size := range []int{2, 3} {
+					w := &world{pageSize: size}
+					at, id := int64(2000), uint64(0)
+					for i, n := range counts {
+						for range n {
+							w.add(at, id)
+							id++
+						}
+						at -= apart[min(i, len(apart)-1)]
+					}
+					total.explore(t, w)
+					if t.Failed() {
+						t.Fatalf("%v entries, %v ms apart, pages of %d", counts, apart, size)
+					}
+				}
+			}
+			t.Logf("%.3g schedules, of which %.3g with a probe, %.3g with a split, %.3g with a merge; %d states",
+				total.all, total.with[probed], total.with[split], total.with[merges], total.states)
+			for event, n := range total.with {
+				if n == 0 {
+					t.Errorf("no schedule has event %d", event)
+				}
+			}
+		})
+	}
+}
+
+// smallWorlds returns how many entries each instant holds, in every way.
+func smallWorlds(entries, instants int) (worlds [][]int) {
+	var add func(counts []int, left int)
+	add = func(counts []int, left int) {
+		worlds = append(worlds, slices.Clone(counts))
+		if len(counts) == instants {
+			return
+		}
+		for n := 1; n <= left; n++ {
+			add(append(counts, n), left-n)
+		}
+	}
+	add(nil, entries)
+	return worlds
+}
+
+// Events of a schedule.
+const (
+	probed = iota
+	split
+	merges
+	events
+)
+
+// schedules counts what was explored.
+type schedules struct {
+	all    float64
+	with   [events]float64
+	states int
+}
+
+// tally is how many schedules lead from a state to the end, and how many of
+// them without each event.
+type tally struct {
+	all     float64
+	without [events]float64
+}
+
+// state is a walk under way, with what it has handed out.
+type state struct {
+	walk    *Time[uint64]
+	handed  uint64 // a set of entries
+	ties    uint64 // a set of instants, by the index of their first entry
+	last    int64
+	mayFail bool
+}
+
+// root is where a range begins.
+type root struct {
+	position     string
+	handed, ties uint64
+	last         int64
+}
+
+type explorer struct {
+	t      *testing.T
+	world  *world
+	slots  int
+	total  *schedules
+	seen   map[string]*tally // nil while a state is being explored
+	roots  map[root]*Position
+	queue  []root
+	wanted struct{ handed, ties uint64 }
+}
+
+// explore explores a world with every number of slots from every break.
+func (s *schedules) explore(t *testing.T, w *world) {
+	x := &explorer{t: t, world: w, total: s, roots: map[root]*Position{}}
+	for i, e := range w.entries {
+		first := slices.IndexFunc(w.entries, func(o Entry[uint64]) bool { return o.Start == e.Start })
+		if i-first < w.pageSize { // more do not fit on a page
+			x.wanted.handed |= 1 << i
+		}
+		if i-first == w.pageSize-1 {
+			x.wanted.ties |= 1 << first
+		}
+	}
+	x.breakAt(nil, state{last: math.MaxInt64})
+	for len(x.queue) > 0 && !t.Failed() {
+		r := x.queue[0]
+		x.queue = x.queue[1:]
+		for x.slots = 1; x.slots <= 3; x.slots++ {
+			x.seen = map[string]*tally{}
+			begun := state{NewTime[uint64](Earliest, Latest, x.roots[r], x.slots, w.pageSize), r.handed, r.ties, r.last, r == root{last: math.MaxInt64}}
+			n := x.run(begun, [events]bool{})
+			s.all += n.all
+			for e := range events {
+				s.with[e] += n.all - n.without[e]
+			}
+			s.states += len(x.seen)
+		}
+	}
+}
+
+func (x *explorer) breakAt(p *Position, s state) {
+	r := root{handed: s.handed, ties: s.ties, last: s.last}
+	if p != nil {
+		slices.Sort(p.Seen)
+		text := binary.AppendVarint(nil, p.At)
+		for _, id := range p.Seen {
+			text = binary.AppendUvarint(text, id)
+		}
+		r.position = string(text)
+	}
+	if _, known := x.roots[r]; !known {
+		x.roots[r] = p
+		x.queue = append(x.queue, r)
+	}
+}
+
+// run takes what is ready and requests what is wanted, then lets each response
+// arrive in turn.
+func (x *explorer) run(s state, happened [events]bool) tally {
+	w := s.walk
+	fill := func() {
+		for len(w.inFlight) < x.slots {
+			_, isProbe := w.probe(w.workable())
+			at, ok := w.Next()
+			if !ok {
+				return
+			}
+			if w.inFlight[at] && isProbe {
+				happened[probed] = true
+			} else if w.inFlight[at] {
+				happened[split] = true
+			}
+		}
+	}
+	for !w.Done() {
+		if x.slots > 1 {
+			fill()
+		}
+		e, ok := w.Take()
+		if !ok {
+			if w.Done() {
+				break
+			}
+			fill()
+			break
+		}
+		switch tie, isTie := errors.AsType[*TieError](e.Err); {
+		case isTie:
+			first := slices.IndexFunc(x.world.entries, func(o Entry[uint64]) bool { return o.Start == tie.Start })
+			if s.ties&(1<<first) != 0 {
+				x.t.Errorf("the tie at %d came twice", tie.Start)
+			}
+			s.ties |= 1 << first
+		case e.Err != nil: // the range ends: what is in flight is canceled
+			for _, at := range slices.Sorted(maps.Keys(w.inFlight)) {
+				w.Fail(at, errBroken)
+			}
+			w.Restart()
+			continue
+		case s.handed&(1<<e.ID) != 0 || e.Start > s.last:
+			x.t.Errorf("entry %d, which starts at %d, came again or after %d", e.ID, e.Start, s.last)
+		default:
+			s.handed |= 1 << e.ID
+		}
+		s.last = e.Start
+		x.breakAt(w.Position(), s)
+	}
+	var sum tally
+	if w.Done() {
+		if s.handed != x.wanted.handed || s.ties != x.wanted.ties {
+			x.t.Errorf("the walk ends with %b of %b entries and %b of %b ties", s.handed, x.wanted.handed, s.ties, x.wanted.ties)
+		}
+		sum = tally{all: 1}
+		for e := range events {
+			sum.without[e] = 1
+		}
+	} else {
+		sum = x.arrive(s)
+	}
+	for e, h := range happened {
+		if h {
+			sum.without[e] = 0
+		}
+	}
+	return sum
+}
+
+// arrive lets each response arrive first, and each request fail once.
+func (x *explorer) arrive(s state) (sum tally) {
+	key := s.key()
+	if known, ok := x.seen[key]; ok {
+		if known == nil {
+			x.t.Fatal("a schedule does not end")
+		}
+		return *known
+	}
+	x.seen[key] = nil
+	if len(s.walk.inFlight) == 0 {
+		x.t.Fatal("the walk requests nothing")
+	}
+	add := func(n tally) {
+		sum.all += n.all
+		for e := range events {
+			sum.without[e] += n.without[e]
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(s.walk.inFlight)) {
+		if x.t.Failed() {
+			break
+		}
+		next, page := s, x.world.before(at)
+		next.walk = s.walk.clone()
+		add(x.run(next.learn(at, page)))
+		if s.mayFail {
+			failed := s
+			failed.walk, failed.mayFail = s.walk.clone(), false
+			failed.walk.Fail(at, errBroken)
+			add(x.run(failed, [events]bool{}))
+		}
+	}
+	x.seen[key] = &sum
+	return sum
+}
+
+func (s state) learn(at int64, page []Entry[uint64]) (state, [events]bool) {
+	var happened [events]bool
+	if i := s.walk.gapFor(at); i >= 0 && i+1 < len(s.walk.segments) {
+		happened[merges] = len(page) == 0 || page[len(page)-1].Start < s.walk.segments[i].low
+	}
+	s.walk.Learn(at, page)
+	return s, happened
+}
+
+func (w *Time[V]) clone() *Time[V] {
+	c := *w
+	c.segments = make([]*segment[V], len(w.segments))
+	for i, s := range w.segments {
+		copied := *s
+		copied.ready, copied.seen = slices.Clone(s.ready), slices.Clone(s.seen)
+		c.segments[i] = &copied
+	}
+	c.inFlight = maps.Clone(w.inFlight)
+	c.position = w.Position()
+	return &c
+}
+
+// key is equal for equal states.
+func (s state) key() string {
+	w := s.walk
+	b := make([]byte, 0, 256)
+	number := func(n int64) { b = binary.AppendVarint(b, n) }
+	flag := func(f bool) {
+		if f {
+			number(1)
+		} else {
+			number(0)
+		}
+	}
+	set := func(ids []uint64) {
+		number(int64(len(ids)))
+		for _, id := range slices.Sorted(slices.Values(ids)) {
+			number(int64(id))
+		}
+	}
+	number(int64(s.handed))
+	number(int64(s.ties))
+	number(s.last)
+	flag(s.mayFail)
+	for _, g := range w.segments {
+		number(int64(len(g.ready)))
+		for _, e := range g.ready {
+			number(int64(e.ID))
+			number(e.Start)
+			flag(e.Err != nil)
+		}
+		set(g.seen)
+		number(g.low)
+		number(g.high)
+		number(int64(math.Float64bits(g.pace)))
+		flag(g.failed != nil)
+		if g.tie != nil {
+			number(g.tie.Start)
+			number(int64(g.tie.length))
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(w.inFlight)) {
+		number(at)
+		flag(w.inFlight[at])
+	}
+	number(w.newest)
+	number(int64(w.longest))
+	number(int64(w.guesses))
+	flag(w.proven)
+	number(int64(min(w.unproven, unprovenLimit)))
+	if w.position != nil {
+		number(w.position.At)
+		set(w.position.Seen)
+	}
+	return string(b)
+}
