@@ -1,0 +1,229 @@
+package pace
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestAnySequenceOfResponses holds what is true whatever a service does: no
+// request is sent before a Retry-After is over, none faster than the rate that
+// the engine reports, and every one that waits is sent in the end.
+func TestAnySequenceOfResponses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now, jitter := simStart, rapid.Float64Range(0, 0.999).Draw(t, "jitter")
+		e := New(func() float64 { return jitter })
+		var flying, waiting []*Ticket
+		var last *Ticket
+		var readsHeld, writesHeld time.Time
+		pump := func() (at time.Time) {
+			for {
+				ticket, at := e.Next(now)
+				if ticket == nil {
+					return at
+				}
+				if now.Before(readsHeld) || ticket.rank == Write && now.Before(writesHeld) {
+					t.Fatalf("rank %d is sent at %v, before %v or %v", ticket.rank, now, readsHeld, writesHeld)
+				}
+				e.Send(now, ticket)
+				if last != nil && !math.IsInf(last.speed, 1) && !math.IsInf(ticket.speed, 1) && !ticket.probe && !last.probe {
+					if gap := now.Sub(last.sent).Seconds(); gap < 0.97/max(last.speed, ticket.speed) {
+						t.Fatalf("%.4f s after another, at %.2f and %.2f a second", gap, last.speed, ticket.speed)
+					}
+				}
+				last = ticket
+				flying = append(flying, ticket)
+				waiting = without(waiting, ticket)
+			}
+		}
+		report := func(ticket *Ticket, outcome Outcome, retryAfter time.Duration) {
+			if until := now.Add(retryAfter); outcome == Refused && ticket.rank != Write && until.After(readsHeld) {
+				readsHeld = until
+			} else if outcome == Refused && ticket.rank == Write && until.After(writesHeld) {
+				writesHeld = until
+			}
+			e.Report(now, ticket, outcome, retryAfter)
+			flying = without(flying, ticket)
+		}
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			case 0, 1, 2:
+				for range rapid.IntRange(1, 5).Draw(t, "requests") {
+					waiting = append(waiting, e.Join(Rank(rapid.IntRange(0, ranks-1).Draw(t, "rank"))))
+				}
+			case 3, 4, 5, 6:
+				if len(flying) > 0 {
+					ticket := rapid.SampledFrom(flying).Draw(t, "response to")
+					outcome := Outcome(rapid.IntRange(0, 2).Draw(t, "outcome"))
+					retryAfter := time.Duration(rapid.SampledFrom([]int64{0, 0, 0, 1, 50, 1000, 7000}).Draw(t, "retry-after")) * time.Millisecond
+					report(ticket, outcome, retryAfter)
+				}
+			case 7:
+				if len(waiting) > 0 {
+					ticket := rapid.SampledFrom(waiting).Draw(t, "abandoned")
+					e.Abandon(ticket)
+					waiting = without(waiting, ticket)
+				}
+			default:
+				now = now.Add(time.Duration(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "time")))
+			}
+			pump()
+			if s := e.State(now); s.Waiting != len(waiting) || e.inFlight != len(flying) {
+				t.Fatalf("%d wait and %d fly, and the engine says %d and %d", len(waiting), len(flying), s.Waiting, e.inFlight)
+			}
+		}
+		// From here on everything is accepted.
+		for range 100_000 {
+			at := pump()
+			if len(flying) > 0 {
+				now = now.Add(10 * time.Millisecond)
+				report(flying[0], Accepted, 0)
+				continue
+			}
+			if len(waiting) == 0 {
+				return
+			}
+			if !at.After(now) {
+				t.Fatalf("%d wait, none is in flight, and the engine does not say when to go on", len(waiting))
+			}
+			if at.Sub(now) > 5*time.Minute {
+				t.Fatalf("the next is sent in %v", at.Sub(now))
+			}
+			now = at
+		}
+		t.Fatalf("%d still wait", len(waiting))
+	})
+}
+
+func without(all []*Ticket, t *Ticket) []*Ticket {
+	for i := range all {
+		if all[i] == t {
+			return append(all[:i:i], all[i+1:]...)
+		}
+	}
+	return all
+}
+
+// TestNothingWaitsWithoutARefusal: whatever else fails, a service that refuses
+// nothing gets every request at once.
+func TestNothingWaitsWithoutARefusal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e, now := New(func() float64 { return 0 }), simStart
+		var flying []*Ticket
+		for range rapid.IntRange(1, 300).Draw(t, "steps") {
+			if len(flying) > 0 && rapid.Bool().Draw(t, "response") {
+				ticket := rapid.SampledFrom(flying).Draw(t, "to")
+				e.Report(now, ticket, rapid.SampledFrom([]Outcome{Accepted, Unclear}).Draw(t, "outcome"), 0)
+				flying = without(flying, ticket)
+				continue
+			}
+			joined := e.Join(Rank(rapid.IntRange(0, ranks-1).Draw(t, "rank")))
+			if next, _ := e.Next(now); next != joined {
+				t.Fatal("a request waits")
+			}
+			e.Send(now, joined)
+			flying = append(flying, joined)
+			now = now.Add(time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "time")))
+		}
+	})
+}
+
+// TestWhoGoesFirst: by rank, and within one in order; and a walk behind a
+// flood of others gets a tenth.
+func TestWhoGoesFirst(t *testing.T) {
+	var l line
+	join := func(r Rank) *Ticket {
+		ticket := &Ticket{rank: r}
+		l.join(ticket)
+		return ticket
+	}
+	all := func(Rank) bool { return true }
+	walk, poll, read, write, second := join(Walk), join(Poll), join(Read), join(Write), join(Write)
+	for i, want := range []*Ticket{write, second, read, poll, walk} {
+		if got := l.first(all); got != want {
+			t.Fatalf("%d. is of rank %d, want %d", i, got.rank, want.rank)
+		}
+		l.grant(want)
+	}
+
+	count := map[Rank]int{}
+	for range 1000 {
+		for r := range Rank(ranks) {
+			join(r)
+		}
+		next := l.first(all)
+		count[next.rank]++
+		l.grant(next)
+	}
+	for r := Read; r <= Walk; r++ {
+		if count[r] < 90 {
+			t.Errorf("rank %d went %d times of 1000, want a tenth", r, count[r])
+		}
+	}
+	if count[Write] < 600 {
+		t.Errorf("writes went %d times of 1000", count[Write])
+	}
+}
+
+// TestARefusedWriteHoldsWritesOnly: an hour's Retry-After on a registration
+// stops no board.
+func TestARefusedWriteHoldsWritesOnly(t *testing.T) {
+	e, now := New(func() float64 { return 0.5 }), simStart
+	write := e.Join(Write)
+	e.Send(now, write)
+	e.Report(now, write, Refused, time.Hour)
+	write, read := e.Join(Write), e.Join(Poll)
+	if next, _ := e.Next(now); next != read {
+		t.Fatal("the poll waits")
+	}
+	e.Send(now, read)
+	if next, at := e.Next(now); next != nil || at.Sub(now) < time.Hour {
+		t.Fatalf("the write may go in %v", at.Sub(now))
+	}
+	e.Report(now, read, Refused, time.Minute)
+	e.Join(Read)
+	if next, at := e.Next(now); next != nil || at.Sub(now) < time.Minute || at.Sub(now) > 2*time.Minute {
+		t.Fatalf("reads may go in %v", at.Sub(now))
+	}
+	if next, _ := e.Next(now.Add(2 * time.Hour)); next != write {
+		t.Fatal("after the hour the write does not go first")
+	}
+}
+
+// TestOneProbeAtATime: after a refusal one request is sent, and the others
+// wait for what comes of it; one that hangs does not stop them for ever.
+func TestOneProbeAtATime(t *testing.T) {
+	e, now := New(func() float64 { return 0.5 }), simStart
+	for range 3 {
+		e.Join(Walk)
+	}
+	first, _ := e.Next(now)
+	e.Send(now, first)
+	e.Report(now, first, Refused, 0)
+	var wait time.Duration
+	for range 12 { // the backoff grows, up to its limit
+		_, at := e.Next(now)
+		if at.Sub(now) < wait {
+			t.Fatalf("a backoff of %v after one of %v", at.Sub(now), wait)
+		}
+		wait, now = at.Sub(now)*8/10, at
+		probe, _ := e.Next(now)
+		e.Send(now, probe)
+		if second, _ := e.Next(now); second != nil {
+			t.Fatal("two probes at once")
+		}
+		e.Report(now, probe, Refused, 0)
+		e.Join(Walk)
+	}
+	if wait > 2*maxBackoff {
+		t.Fatalf("the backoff is %v", wait)
+	}
+	_, at := e.Next(now)
+	probe, _ := e.Next(at)
+	e.Send(at, probe)
+	if _, again := e.Next(at); again.Sub(at) != probeOverdue {
+		t.Fatalf("a probe that hangs holds the others for %v", again.Sub(at))
+	}
+}

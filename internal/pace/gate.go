@@ -1,0 +1,226 @@
+package pace
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Limiter is an upper bound that somebody else keeps.
+type Limiter interface {
+	Wait(context.Context) error
+}
+
+// maxAsking is how many Waits of a Limiter are under way at most: what it
+// grants goes to the highest in line then, not to whoever came first.
+const maxAsking = 4
+
+// Gate holds requests until an [Engine], and a Limiter where there is one, lets
+// them go. It is safe for concurrent use. Requests wait in the goroutines
+// of their callers; the gate has none.
+type Gate struct {
+	limiter Limiter
+
+	mu      sync.Mutex
+	engine  *Engine
+	timer   *time.Timer
+	permits int     // granted by the limiter, and not used yet
+	asking  int     // Waits of the limiter under way
+	asked   *Ticket // whose Wait was the last to be granted
+}
+
+// NewGate returns a gate that knows no limit. The limiter may be nil.
+func NewGate(limiter Limiter) *Gate {
+	return &Gate{limiter: limiter, engine: New(rand.Float64)}
+}
+
+// waiting is what a gate keeps of a ticket.
+type waiting struct {
+	turn   chan struct{} // closed when the request may be sent
+	ask    chan struct{} // holds one: this one is to ask the limiter
+	asking bool
+	cancel context.CancelFunc // of its Wait
+}
+
+// HeldError is returned for a request that was not sent because the service
+// wants none for longer than its caller would wait.
+type HeldError struct{ For time.Duration }
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("the service wants no request for another %v (Retry-After)", e.For.Round(time.Second))
+}
+
+// LimiterError is an error of the Limiter.
+type LimiterError struct{ Err error }
+
+func (e *LimiterError) Error() string { return "waiting for the limiter: " + e.Err.Error() }
+
+func (e *LimiterError) Unwrap() error { return e.Err }
+
+// Enter waits until a request of that rank may be sent; [Gate.Leave] follows. It
+// returns a [*HeldError] at once where the service named a later time than in
+// most, and otherwise ends with ctx, or with an error of the limiter.
+func (g *Gate) Enter(ctx context.Context, rank Rank, most time.Duration) (*Ticket, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	now := time.Now()
+	if until := g.engine.Named(rank); until.Sub(now) > most {
+		g.mu.Unlock()
+		return nil, &HeldError{until.Sub(now)}
+	}
+	t := g.engine.Join(rank)
+	t.turn, t.ask = make(chan struct{}), make(chan struct{}, 1)
+	g.advance()
+	g.mu.Unlock()
+	for {
+		select {
+		case <-t.turn:
+			return t, nil
+		default:
+		}
+		select {
+		case <-t.turn:
+			return t, nil
+		case <-t.ask:
+			if err := g.wait(ctx, t); err != nil {
+				return nil, err
+			}
+		case <-ctx.Done():
+			g.abandon(t)
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// wait asks the limiter for a permit, for whoever is first in line when it comes.
+func (g *Gate) wait(ctx context.Context, t *Ticket) error {
+	waitCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g.mu.Lock()
+	if !t.asking { // it may be sent by now
+		g.mu.Unlock()
+		return nil
+	}
+	t.cancel = cancel
+	g.mu.Unlock()
+	err := g.limiter.Wait(waitCtx)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t.asking, t.cancel = false, nil
+	g.asking--
+	if err == nil {
+		g.permits++
+		g.asked = t
+	}
+	defer g.advance()
+	if err == nil || !t.sent.IsZero() {
+		return nil // with another's permit, perhaps
+	}
+	g.engine.Abandon(t)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &LimiterError{err}
+}
+
+// abandon takes t out, whose context ended.
+func (g *Gate) abandon(t *Ticket) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if t.asking {
+		t.asking = false
+		g.asking--
+	}
+	if g.asked == t {
+		g.asked = nil
+	}
+	if t.sent.IsZero() {
+		g.engine.Abandon(t)
+	} else {
+		g.engine.Report(time.Now(), t, Unclear, 0)
+	}
+	g.advance()
+}
+
+// Leave reports what came of the request of t.
+func (g *Gate) Leave(t *Ticket, outcome Outcome, retryAfter time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.engine.Report(time.Now(), t, outcome, retryAfter)
+	g.advance()
+}
+
+// State returns what was learned so far.
+func (g *Gate) State() State {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.engine.State(time.Now())
+}
+
+// advance lets go who may, and arranges for the next time. The caller holds mu.
+func (g *Gate) advance() {
+	for {
+		now := time.Now()
+		t, at := g.engine.Next(now)
+		if t == nil || g.limiter != nil && g.permits == 0 {
+			if t != nil {
+				g.ask(now)
+			}
+			g.wake(now, at)
+			return
+		}
+		if g.limiter != nil {
+			g.permits--
+			if a := g.asked; a != nil && a.rank == t.rank && a.sent.IsZero() {
+				t = a // its Wait is over already: that of another would be for nothing
+			}
+			g.asked = nil
+		}
+		g.engine.Send(now, t)
+		close(t.turn)
+		switch {
+		case t.cancel != nil:
+			t.cancel()
+		case t.asking:
+			t.asking = false
+			g.asking--
+		}
+	}
+}
+
+// ask has the first in line wait for the limiter.
+func (g *Gate) ask(now time.Time) {
+	for t := range g.engine.Waiting(now) {
+		if g.asking == maxAsking {
+			return
+		}
+		if !t.asking {
+			t.asking = true
+			g.asking++
+			t.ask <- struct{}{}
+		}
+	}
+}
+
+// wake sees to it that advance is called at that time.
+func (g *Gate) wake(now, at time.Time) {
+	if g.timer != nil {
+		g.timer.Stop()
+	}
+	if !at.After(now) {
+		return
+	}
+	if g.timer != nil {
+		g.timer.Reset(at.Sub(now))
+		return
+	}
+	g.timer = time.AfterFunc(at.Sub(now), func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.advance()
+	})
+}

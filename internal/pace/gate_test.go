@@ -1,0 +1,175 @@
+package pace
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	xrate "golang.org/x/time/rate"
+	"pgregory.net/rapid"
+)
+
+// TestEveryWaitEndsWithItsContext, for any sequence of responses, with and
+// without a limiter.
+func TestEveryWaitEndsWithItsContext(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		seed := rapid.Uint64().Draw(r, "seed")
+		limited := rapid.Bool().Draw(r, "limited")
+		synctest.Test(t, func(t *testing.T) {
+			var limiter Limiter
+			if limited {
+				limiter = xrate.NewLimiter(20, 1)
+			}
+			g := NewGate(limiter)
+			random := rand.New(rand.NewPCG(seed, 1))
+			var group sync.WaitGroup
+			for range 40 {
+				deadline := time.Duration(random.Int64N(int64(20 * time.Second)))
+				rank := Rank(random.IntN(ranks))
+				service := rand.New(rand.NewPCG(random.Uint64(), 2))
+				group.Go(func() {
+					start := time.Now()
+					ctx, cancel := context.WithTimeout(t.Context(), deadline)
+					defer cancel()
+					for ctx.Err() == nil {
+						ticket, err := g.Enter(ctx, rank, time.Hour)
+						if took := time.Since(start); took > deadline {
+							t.Errorf("waited %v, and the context ended after %v", took, deadline)
+						}
+						var ofLimiter *LimiterError
+						if err != nil && ctx.Err() == nil && !errors.As(err, &ofLimiter) {
+							t.Errorf("before the context ended: %v", err)
+						}
+						if err != nil {
+							return
+						}
+						time.Sleep(time.Duration(service.Int64N(int64(50 * time.Millisecond))))
+						outcome := Outcome(service.IntN(3))
+						g.Leave(ticket, outcome, time.Duration(service.Int64N(2))*time.Second)
+					}
+				})
+			}
+			group.Wait()
+			if s := g.State(); s.Waiting != 0 || g.engine.inFlight != 0 || g.asking != 0 {
+				t.Errorf("%d wait, %d are in flight, %d ask the limiter", s.Waiting, g.engine.inFlight, g.asking)
+			}
+		})
+	})
+}
+
+// TestALimiterIsAskedForTheHighestInLine: a write that comes while walks wait
+// for the limiter gets what it grants next.
+func TestALimiterIsAskedForTheHighestInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(xrate.NewLimiter(2, 1)) // one every half second
+		ctx, cancel := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		for range 32 {
+			group.Go(func() {
+				for {
+					ticket, err := g.Enter(ctx, Walk, 0)
+					if err != nil {
+						return
+					}
+					time.Sleep(20 * time.Millisecond)
+					g.Leave(ticket, Accepted, 0)
+				}
+			})
+		}
+		time.Sleep(10*time.Second + 100*time.Millisecond)
+		for _, rank := range []Rank{Write, Read} {
+			start := time.Now()
+			ticket, err := g.Enter(ctx, rank, 0)
+			if took := time.Since(start); err != nil || took > 500*time.Millisecond {
+				t.Errorf("rank %d waited %v behind a walk (%v)", rank, took, err)
+			}
+			g.Leave(ticket, Accepted, 0)
+			time.Sleep(3*time.Second + 50*time.Millisecond)
+		}
+		if g.asking > maxAsking {
+			t.Errorf("%d Waits at once", g.asking)
+		}
+		cancel()
+		group.Wait()
+	})
+}
+
+// TestALimiterIsUsedToTheFull: that few Waits are under way costs nothing.
+func TestALimiterIsUsedToTheFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(xrate.NewLimiter(100, 1))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		sent := 0
+		for range 32 {
+			group.Go(func() {
+				for {
+					ticket, err := g.Enter(ctx, Walk, 0)
+					if err != nil {
+						return
+					}
+					mu.Lock()
+					sent++
+					mu.Unlock()
+					time.Sleep(20 * time.Millisecond)
+					g.Leave(ticket, Accepted, 0)
+				}
+			})
+		}
+		group.Wait()
+		if sent < 5900 {
+			t.Errorf("%d requests in a minute at 100 a second", sent)
+		}
+	})
+}
+
+// TestAnErrorOfTheLimiterFailsOnlyWhoMetIt.
+func TestAnErrorOfTheLimiterFailsOnlyWhoMetIt(t *testing.T) {
+	broken := errors.New("no such host")
+	calls := 0
+	g := NewGate(limiterFunc(func(context.Context) error {
+		if calls++; calls == 1 {
+			return broken
+		}
+		return nil
+	}))
+	_, err := g.Enter(t.Context(), Read, 0)
+	if ofLimiter, ok := errors.AsType[*LimiterError](err); !ok || !errors.Is(ofLimiter, broken) {
+		t.Fatalf("got %v", err)
+	}
+	ticket, err := g.Enter(t.Context(), Read, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Leave(ticket, Accepted, 0)
+}
+
+type limiterFunc func(context.Context) error
+
+func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
+
+// TestALongRetryAfterIsNotWaitedFor: a call that would not wait that long
+// returns at once.
+func TestALongRetryAfterIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(nil)
+		ticket, _ := g.Enter(t.Context(), Read, 0)
+		g.Leave(ticket, Refused, time.Minute)
+		_, err := g.Enter(t.Context(), Read, 15*time.Second)
+		if held, ok := errors.AsType[*HeldError](err); !ok || held.For != time.Minute {
+			t.Fatalf("got %v", err)
+		}
+		start := time.Now()
+		ticket, err = g.Enter(t.Context(), Walk, time.Hour)
+		if took := time.Since(start); err != nil || took < time.Minute || took > time.Minute+time.Second {
+			t.Fatalf("waited %v (%v)", took, err)
+		}
+		g.Leave(ticket, Accepted, 0)
+	})
+}

@@ -1,0 +1,61 @@
+package pace
+
+import "time"
+
+const (
+	firstBackoff = 100 * time.Millisecond // while the pace is unknown
+	maxBackoff   = 5 * time.Second
+	growth       = 1.5             // of the backoff, with each probe that is refused
+	probeOverdue = 5 * time.Second // then another probe may go
+	maxJitter    = 50 * time.Millisecond
+)
+
+// hold is the time after a refusal in which nothing is sent, and then one
+// probe at a time until one is accepted. The zero hold holds nothing.
+type hold struct {
+	held    bool
+	until   time.Time
+	named   time.Time     // by a Retry-After
+	backoff time.Duration // the last one
+	probe   *Ticket       // on its way
+}
+
+// open reports whether a request may be sent, or else when that may change;
+// the zero time: not before an outcome is reported.
+func (h *hold) open(now time.Time) (bool, time.Time) {
+	switch {
+	case !h.held:
+		return true, now
+	case now.Before(h.until):
+		return false, h.until
+	case h.probe != nil && now.Sub(h.probe.sent) < probeOverdue:
+		return false, h.probe.sent.Add(probeOverdue)
+	}
+	return true, now
+}
+
+// refuse begins a hold, or goes on with it: until retryAfter, or else for a
+// backoff, which begins with first.
+func (h *hold) refuse(now time.Time, retryAfter, first time.Duration, probe bool, random float64) {
+	wait := retryAfter + time.Duration(random*float64(min(retryAfter/20, maxJitter)))
+	switch {
+	case probe && h.held: // too early
+		h.backoff = min(time.Duration(float64(h.backoff)*growth), maxBackoff)
+		wait = max(wait, time.Duration(float64(h.backoff)*(0.9+0.2*random)))
+	case !h.held:
+		h.backoff = first
+		if retryAfter <= 0 {
+			wait = time.Duration(float64(first) * (1 + 0.1*random))
+		}
+	}
+	h.held = true
+	if named := now.Add(retryAfter); retryAfter > 0 && named.After(h.named) {
+		h.named = named
+	}
+	if until := now.Add(wait); until.After(h.until) {
+		h.until = until
+	}
+}
+
+// release ends the hold: a probe was accepted.
+func (h *hold) release() { *h = hold{until: h.until, named: h.named} }

@@ -1,0 +1,196 @@
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+// What the rate does between two refusals.
+const (
+	margin    = 0.03 // how far below the known rate sending goes on after a refusal
+	steepness = 20.0 // beyond it: so many times the known rate are added at twice the time of return
+
+	fastReturn = 4.0  // seconds until the known rate is reached again, while it is uncertain
+	slowReturn = 20.0 // the same, when it was confirmed
+	maxReturn  = 30.0 // for the sake of few refusals it takes no longer
+)
+
+// How a refusal is weighed.
+const (
+	enough    = 10   // accepted requests that make a measurement
+	rare      = 40   // one refusal in so many requests is no reason to be slower
+	brief     = 0.04 // nor is one that costs no more of the time
+	memory    = 32   // samples
+	fadeAfter = 5.0  // seconds that count while no limit is known
+)
+
+// rate is the learned rate of sending. After a refusal it is just below what
+// is known, returns to that, and rises beyond: slowly at first, then ever
+// faster, so that a limit that was raised is found.
+type rate struct {
+	known    float64 // requests a second; zero: none
+	returns  float64 // seconds until the rate is back at what is known
+	elapsed  float64 // seconds since the last recovery in which the rate was what held requests back
+	next     time.Time
+	last     time.Time // a request was sent
+	burst    float64   // how many requests the service lets through beyond its rate; an estimate
+	exceeded bool      // what is known comes from a refusal beyond what was known before
+	lowered  int       // times in a row that it was lowered
+
+	// Since the last recovery.
+	accepted float64
+	seconds  float64
+	samples  []sample // of earlier ones
+
+	// Of the refusal that is not over.
+	refusedAt float64 // the rate that was refused
+	asked     float64 // seconds: its Retry-After
+	certain   float64 // seconds after which a probe was still refused
+}
+
+type sample struct{ accepted, seconds float64 }
+
+// now returns the present rate, infinite while none is known.
+func (r *rate) now() float64 {
+	if r.known == 0 {
+		return math.Inf(1)
+	}
+	x := r.elapsed/r.returns - 1
+	if x < 0 {
+		return r.known * (1 + margin*x*x*x)
+	}
+	return r.known * (1 + steepness*x*x*x)
+}
+
+// interval returns the time between two requests.
+func (r *rate) interval() time.Duration {
+	return time.Duration(float64(time.Second) / r.now())
+}
+
+// sent takes note of a request that leaves now. It was limited where the rate
+// was what held it back; a probe is sent after a refusal.
+func (r *rate) sent(now time.Time, limited, probe bool) {
+	gap := 0.0
+	if !r.last.IsZero() {
+		gap = now.Sub(r.last).Seconds()
+	}
+	r.last = now
+	if r.known == 0 {
+		if !probe {
+			fade := math.Exp(-gap / fadeAfter)
+			r.accepted *= fade
+			r.seconds *= fade
+		}
+		r.seconds += gap
+		return
+	}
+	if !limited && !probe {
+		gap = min(gap, 1/r.now()) // nobody wanted to send
+	}
+	r.seconds += gap
+	if limited {
+		r.elapsed += gap
+	}
+	from := now
+	if late := now.Sub(r.next); limited && late < r.interval()/50 {
+		from = r.next // a timer is never on time
+	}
+	r.next = from.Add(r.interval())
+}
+
+// recovered is called when the service accepts again, a request that was sent
+// at that time: nothing else was for pause seconds, and refused requests were
+// refused. What is known of the rate changes only where the rate is to blame.
+func (r *rate) recovered(sent time.Time, pause float64, refused int, blame bool) {
+	if r.burst == 0 {
+		r.burst = max(r.accepted-1, 0.1)
+	}
+	if blame && r.seconds > 0 {
+		r.learn(pause, float64(refused))
+	}
+	r.accepted, r.seconds, r.elapsed, r.certain = 0, 0, 0, 0
+	if r.known > 0 {
+		r.next = sent.Add(r.interval())
+	}
+}
+
+func (r *rate) learn(pause, refused float64) {
+	rare := r.accepted >= rare*refused && pause <= brief*r.seconds
+	measured, small := r.measure(pause)
+	switch before := r.known; {
+	case before == 0:
+		r.known = measured
+		r.returns = r.uncertain(pause, refused)
+	case r.refusedAt >= before:
+		r.known, r.exceeded, r.lowered = r.passed(), true, 0
+		r.returns = min(2*r.returns, r.confirmed(pause, refused))
+	case rare:
+		r.known *= 0.995
+	default:
+		if small && r.returns > 2*fastReturn { // what was confirmed is given up step by step
+			measured = max(measured, 0.6*before)
+			if r.lowered == 0 {
+				measured = max(measured, 0.85*before)
+			}
+		}
+		if r.exceeded {
+			r.burst *= 2
+		}
+		r.exceeded, r.lowered = false, r.lowered+1
+		r.known = min(measured, (1-margin)*before)
+		if r.known < 0.8*before {
+			r.returns = r.uncertain(pause, refused)
+		}
+	}
+}
+
+// measure returns the rate at which requests were accepted, from one recovery
+// to the next: at both, a bucket is as good as empty, and a window begins. The
+// pause in between counts as far as it was necessary, which is certain only
+// until a probe is refused; of the rest half counts, in logarithms. Small says
+// that it comes from few requests.
+func (r *rate) measure(pause float64) (measured float64, small bool) {
+	least := max(r.seconds-pause+r.certain, r.seconds/100)
+	s := sample{r.accepted, math.Sqrt(least * r.seconds)}
+	total := s
+	for i := len(r.samples) - 1; i >= 0 && (total.accepted < enough || total.seconds < 2*r.certain); i-- {
+		total.accepted += r.samples[i].accepted
+		total.seconds += r.samples[i].seconds
+	}
+	if len(r.samples) == memory {
+		r.samples = r.samples[:copy(r.samples, r.samples[1:])]
+	}
+	r.samples = append(r.samples, s)
+	return max(total.accepted, 0.5) / total.seconds, s.accepted < enough
+}
+
+// passed returns the rate beyond which the burst was used up, on the way
+// beyond what was known.
+func (r *rate) passed() float64 {
+	end := max(r.elapsed/r.returns-1, 0)
+	beyond := func(x float64) float64 { // requests beyond the rate that was reached at x
+		return r.known * r.returns * steepness * ((math.Pow(end, 4)-math.Pow(x, 4))/4 - x*x*x*(end-x))
+	}
+	if beyond(0) < r.burst {
+		r.burst /= 2
+	}
+	low, high := 0.0, end
+	for range 30 {
+		if x := (low + high) / 2; beyond(x) > r.burst {
+			low = x
+		} else {
+			high = x
+		}
+	}
+	return r.known * (1 + steepness*low*low*low)
+}
+
+// uncertain and confirmed return the time until what is known is tried again:
+// the longer, the more a refusal costs.
+func (r *rate) uncertain(pause, refused float64) float64 {
+	return min(max(fastReturn, 20*refused/r.known, min(5*pause, 10)), maxReturn)
+}
+
+func (r *rate) confirmed(pause, refused float64) float64 {
+	return max(slowReturn, 36*min(pause, r.asked), min(60*refused/r.known, maxReturn))
+}

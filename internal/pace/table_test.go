@@ -1,0 +1,284 @@
+package pace
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// oracle knows the limit: it sends evenly at a fixed rate, or with a fixed
+// number in flight, and heeds Retry-After.
+type oracle struct {
+	line  []*Ticket
+	rate  float64
+	most  int
+	busy  int
+	next  time.Time
+	until time.Time
+}
+
+func (o *oracle) Join(Rank) *Ticket {
+	t := &Ticket{}
+	o.line = append(o.line, t)
+	return t
+}
+func (o *oracle) Next(now time.Time) (*Ticket, time.Time) {
+	at := o.next
+	if o.until.After(at) {
+		at = o.until
+	}
+	switch {
+	case len(o.line) == 0 || o.busy >= o.most:
+		return nil, time.Time{}
+	case now.Before(at):
+		return nil, at
+	}
+	return o.line[0], now
+}
+func (o *oracle) Send(now time.Time, t *Ticket) {
+	o.line = o.line[1:]
+	o.busy++
+	o.next = now.Add(time.Duration(float64(time.Second) / o.rate))
+}
+func (o *oracle) Report(now time.Time, t *Ticket, out Outcome, ra time.Duration) {
+	o.busy--
+	if out == Refused {
+		if u := now.Add(ra); u.After(o.until) {
+			o.until = u
+		}
+	}
+}
+
+type scenario struct {
+	least   float64 // of the share; zero: 0.95
+	most    float64 // refused after the first minute; zero: 0.02
+	unfair  bool    // no share of each client is asked for
+	name    string
+	limit   func() limit
+	before  func(*rand.Rand) time.Duration
+	work    func(*rand.Rand) time.Duration
+	ra      func(time.Duration) time.Duration
+	workers int
+	clients int
+	length  time.Duration
+	capped  int
+}
+
+func (s scenario) service() *service {
+	svc := &service{limit: s.limit(), before: s.before, work: s.work, retryAfter: s.ra}
+	if svc.before == nil {
+		svc.before = exactly(time.Millisecond)
+	}
+	if svc.work == nil {
+		svc.work = exactly(19 * time.Millisecond)
+	}
+	return svc
+}
+
+func (s scenario) run(seed uint64, make func(*world) sender) []*tally {
+	w := newWorld(seed)
+	svc := s.service()
+	var all []*tally
+	for range max(1, s.clients) {
+		t := &tally{}
+		w.crawl(make(w), svc, s.workers, t)
+		all = append(all, t)
+	}
+	w.run(simStart.Add(s.length))
+	return all
+}
+
+func sum(all []*tally) (n int, refused float64) {
+	var a, r int
+	for _, t := range all {
+		n += t.accepted
+		a += t.lateAccepted
+		r += t.lateRefused
+	}
+	return n, float64(r) / max(1, float64(a+r))
+}
+
+func (s scenario) oracle() int {
+	best := 1
+	rates := []float64{math.Inf(1)}
+	if b := s.limit().best(30 * time.Millisecond); s.capped == 0 && !math.IsInf(b, 1) {
+		rates = nil
+		fs := []float64{1}
+		if s.before != nil || s.clients > 1 {
+			fs = []float64{1, 0.97, 0.9, 0.7, 0.4, 0.2, 0.1, 0.05}
+		}
+		for _, f := range fs {
+			rates = append(rates, b*f/float64(max(1, s.clients)))
+		}
+	}
+	for _, r := range rates {
+		most := s.workers
+		if s.capped > 0 {
+			most = s.capped
+		}
+		n, refused := sum(s.run(1, func(*world) sender { return &oracle{rate: r, most: most} }))
+		if refused <= .02 {
+			best = max(best, n)
+		}
+	}
+	return best
+}
+
+// short are the scenarios that fall short of the goals, and what they reach.
+var short = map[string]scenario{
+	"window 600/1m0s sliding=false, ra none":  {most: 0.025},
+	"bucket 5/s burst 10, 2 clients, ra none": {most: 0.03, unfair: true},
+	"bucket 5/s burst 1, 2 clients, ra none":  {least: 0.3, most: 0.1},
+	"bucket 5/s burst 1, 2 clients, ra s":     {least: 0.3, most: 0.1},
+	"bucket 50/s burst 1, 2 clients, ra none": {unfair: true},
+	"bucket 50/s burst 1, 2 clients, ra s":    {unfair: true},
+	"window 60/10s, 2 clients, ra none":       {most: 0.025},
+	"10/s and 300/min, ra none":               {most: 0.04},
+	"bucket 5/s burst 1, ra s, 16":            {least: 0.92},
+	"bucket 20/s burst 1, ra s, 16":           {least: 0.94},
+	"bucket 200/s burst 1, ra s, 16":          {least: 0.94},
+	"bucket 200/s burst 10, ra s, 16":         {least: 0.94},
+	"bucket 200/s burst 10, ra s, 64":         {least: 0.94},
+	"window 20/1s sliding=false, ra s":        {least: 0.93},
+	"window 20/1s sliding=true, ra s":         {least: 0.85},
+	"50, 10, 50, ra s":                        {least: 0.92},
+	"bucket 20/s burst 10, ra too long":       {least: 0.8},
+	"window 60/10s, ra too long":              {least: 0.8},
+}
+
+func scenarios() []scenario {
+	var all []scenario
+	add := func(s scenario) {
+		s.least, s.most, s.unfair = short[s.name].least, short[s.name].most, short[s.name].unfair
+		if s.workers == 0 {
+			s.workers = 16
+		}
+		if s.length == 0 {
+			s.length = 10 * time.Minute
+		}
+		all = append(all, s)
+	}
+	ras := []struct {
+		name string
+		f    func(time.Duration) time.Duration
+	}{{"none", nil}, {"s", seconds}}
+	for _, ra := range ras {
+		for _, rate := range []float64{2, 5, 20, 50, 200} {
+			for _, burst := range []float64{1, 10, 100} {
+				for _, workers := range []int{16, 64} {
+					if workers == 64 && burst != 10 {
+						continue
+					}
+					add(scenario{name: fmt.Sprintf("bucket %v/s burst %v, ra %s, %d", rate, burst, ra.name, workers),
+						limit: func() limit { return newBucket(rate, burst) }, ra: ra.f, workers: workers})
+				}
+			}
+		}
+		for _, sliding := range []bool{false, true} {
+			for _, l := range []window{{most: 20, length: time.Second}, {most: 60, length: 10 * time.Second}, {most: 600, length: time.Minute}} {
+				l.sliding = sliding
+				add(scenario{name: fmt.Sprintf("window %d/%v sliding=%v, ra %s", l.most, l.length, sliding, ra.name),
+					limit: func() limit { c := l; return &c }, ra: ra.f})
+			}
+		}
+		for _, n := range []int{1, 4, 8} {
+			for _, lat := range []string{"20ms", "2-200ms"} {
+				work := exactly(19 * time.Millisecond)
+				if lat != "20ms" {
+					work = between(2*time.Millisecond, 200*time.Millisecond)
+				}
+				add(scenario{name: fmt.Sprintf("in flight %d, %s, ra %s", n, lat, ra.name),
+					limit: func() limit { return &inFlight{most: n} }, ra: ra.f, capped: n, work: work})
+			}
+		}
+		add(scenario{name: "50, 10, 50, ra " + ra.name, limit: func() limit {
+			return &changing{bucket: *newBucket(50, 10), steps: []step{{0, 50}, {3 * time.Minute, 10}, {6 * time.Minute, 50}}}
+		}, ra: ra.f})
+		for _, r := range []float64{5, 50} {
+			add(scenario{name: fmt.Sprintf("bucket %v/s burst 10, jitter behind, ra %s", r, ra.name), limit: func() limit { return newBucket(r, 10) }, ra: ra.f, work: between(2*time.Millisecond, 200*time.Millisecond)})
+			add(scenario{name: fmt.Sprintf("bucket %v/s burst 10, jitter before, ra %s", r, ra.name), limit: func() limit { return newBucket(r, 10) }, ra: ra.f, before: between(2*time.Millisecond, 200*time.Millisecond)})
+			add(scenario{name: fmt.Sprintf("bucket %v/s burst 1, jitter before, ra %s", r, ra.name), limit: func() limit { return newBucket(r, 1) }, ra: ra.f, before: between(2*time.Millisecond, 200*time.Millisecond)})
+			add(scenario{name: fmt.Sprintf("bucket %v/s burst 10, 2 clients, ra %s", r, ra.name), limit: func() limit { return newBucket(r, 10) }, ra: ra.f, clients: 2})
+			add(scenario{name: fmt.Sprintf("bucket %v/s burst 1, 2 clients, ra %s", r, ra.name), limit: func() limit { return newBucket(r, 1) }, ra: ra.f, clients: 2})
+		}
+		add(scenario{name: "window 60/10s, 2 clients, ra " + ra.name, limit: func() limit { return &window{most: 60, length: 10 * time.Second} }, ra: ra.f, clients: 2})
+		add(scenario{name: "10/s and 300/min, ra " + ra.name, limit: func() limit { return both{newBucket(10, 10), &window{most: 300, length: time.Minute}} }, ra: ra.f})
+		add(scenario{name: "sliding counts refused, ra " + ra.name, limit: func() limit { return &window{most: 60, length: 10 * time.Second, sliding: true, counts: true} }, ra: ra.f})
+	}
+	for _, r := range []struct {
+		name string
+		d    time.Duration
+	}{{"too short", 10 * time.Millisecond}, {"too long", 10 * time.Second}} {
+		add(scenario{name: "bucket 20/s burst 10, ra " + r.name, limit: func() limit { return newBucket(20, 10) }, ra: always(r.d)})
+		add(scenario{name: "window 60/10s, ra " + r.name, limit: func() limit { return &window{most: 60, length: 10 * time.Second} }, ra: always(r.d)})
+	}
+	add(scenario{name: "none", limit: func() limit { return none{} }})
+	return all
+}
+
+// result is what a scenario gave.
+type result struct {
+	share    float64 // accepted, of what the limit would have let through
+	ofOracle float64 // accepted, of what a client that knows the limit got
+	refused  float64 // of the requests after the first minute
+	lowest   float64 // share of the client that got least
+}
+
+func (s scenario) measure(seed uint64) result {
+	all := s.run(seed, func(w *world) sender { return New(w.random.Float64) })
+	accepted, refused := sum(all)
+	r := result{refused: refused, lowest: 1}
+	r.share = float64(accepted) / s.limit().allowed(simStart, simStart.Add(s.length))
+	if r.share < 0.95 {
+		r.ofOracle = float64(accepted) / float64(s.oracle())
+	}
+	for _, t := range all {
+		r.lowest = min(r.lowest, float64(t.accepted)/float64(accepted))
+	}
+	return r
+}
+
+// TestKindsOfLimits: behind each of them the client gets what the service
+// allows, and is hardly ever refused once it knows the limit.
+func TestKindsOfLimits(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			r := s.measure(1)
+			least, most := s.least, s.most
+			if least == 0 {
+				least = 0.95
+			}
+			if most == 0 {
+				most = 0.02
+			}
+			if max(r.share, r.ofOracle) < least || r.refused > most {
+				t.Errorf("%.1f %% of the limit, %.1f %% of the oracle, want %.0f; %.1f %% refused, want %.0f", 100*r.share, 100*r.ofOracle, 100*least, 100*r.refused, 100*most)
+			}
+			if s.clients > 1 && r.lowest < 0.25 && !s.unfair {
+				t.Errorf("one client got %.0f %%", 100*r.lowest)
+			}
+		})
+	}
+}
+
+// BenchmarkPace prints the table of docs/pace.md.
+func BenchmarkPace(b *testing.B) {
+	for _, s := range scenarios() {
+		b.Run(s.name, func(b *testing.B) {
+			var r result
+			for b.Loop() {
+				r = s.measure(1)
+			}
+			b.ReportMetric(100*r.share, "%ofLimit")
+			if r.ofOracle > 0 {
+				b.ReportMetric(100*r.ofOracle, "%ofOracle")
+			}
+			b.ReportMetric(100*r.refused, "%refused")
+			if s.clients > 1 {
+				b.ReportMetric(100*r.lowest, "%lowest")
+			}
+		})
+	}
+}
