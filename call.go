@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
 // CallOption changes one call. Every method takes any number of them. A nil
@@ -75,9 +77,11 @@ type operation struct {
 	custom          bool   // by Do: nothing is documented, and raw and query are used as they are
 	raw             string // the path, escaped
 	query           string
-	emptyIsNotFound bool   // null or an empty array means that there is no such entry
-	objectOrArray   bool   // an object may stand for an array of one
-	hint            string // what to do if the outcome of a write is unknown
+	emptyIsNotFound bool      // null or an empty array means that there is no such entry
+	objectOrArray   bool      // an object may stand for an array of one
+	order           pace.Rank // of a read, when the pace is short; zero: a single read
+	patience        *patience // waits refusals out; nil: they count as other failures
+	hint            string    // what to do if the outcome of a write is unknown
 }
 
 func (op operation) String() string { return op.method + " " + op.route }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
@@ -39,7 +40,7 @@ type Client struct {
 	send      http.RoundTripper // the transport, or what wraps it
 	retry     Retry
 	budget    *retryBudget
-	limiter   Limiter // nil: none
+	gate      *pace.Gate // decides when a request may be sent
 	logger    *slog.Logger
 	timeout   time.Duration // of one attempt
 	maxBytes  int64
@@ -228,12 +229,12 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		secrets:  redact.New(apiKey),
 		retry:    cfg.retry.withDefaults(),
 		budget:   newRetryBudget(),
-		limiter:  cfg.limiter,
 		logger:   cfg.logger,
 		timeout:  cfg.timeout,
 		maxBytes: cfg.maxBytes,
 		drift:    newDriftWatch(cfg.drift),
 	}
+	c.gate = pace.NewGate(cfg.limiter, c.retry.MinWait, c.retry.MaxWait)
 	var own http.Client
 	if cfg.httpClient != nil {
 		own = *cfg.httpClient

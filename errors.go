@@ -65,8 +65,9 @@ type APIError struct {
 	RetryAfter time.Duration // how long the service demands to wait, by its header Retry-After; zero: it does not say
 	Attempts   int           // including one that ended before anything was sent
 
-	absent  bool // a successful response without the entry
-	proxied bool // an HTML response to a GET with a body
+	absent   bool // a successful response without the entry
+	proxied  bool // an HTML response to a GET with a body
+	withheld bool // the retry budget withheld a retry
 }
 
 // Error names the operation, the status, the service's words and, where that is known, what to do.
@@ -91,6 +92,9 @@ func (e *APIError) Error() string {
 	}
 	if advice := e.advice(); advice != "" {
 		b.WriteString("; " + advice)
+	}
+	if e.withheld {
+		b.WriteString("; " + withheldAdvice)
 	}
 	return errorText(b.String())
 }
@@ -206,6 +210,8 @@ type TransportError struct {
 	ID       string // the horse, race or tournament that was requested, redacted; empty: none was requested by id
 	Attempts int    // including one that ended before anything was sent
 	Err      error  // of the last attempt
+
+	transient bool // it may be over soon
 }
 
 // Error names the operation and the cause.

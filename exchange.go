@@ -19,6 +19,7 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
+	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
@@ -40,6 +41,9 @@ type exchange struct {
 	damaged  int          // attempts whose response was damaged
 	waiting  bool         // for the next attempt
 	wait     time.Duration
+	begun    time.Time // the call
+	refusals int       // attempts that a walk does not count
+	withheld bool      // the budget withheld a retry
 
 	loop  retryablehttp.Client
 	inner http.Client // below the loop
@@ -62,10 +66,11 @@ func (r *rawResponse) text() string { return redact.Decode(r.body, r.header.Get(
 // call. go-retryablehttp runs the loop; every decision is taken here: it logs
 // nothing, sees no body and no Location, and has no idle connections to close.
 func (x *exchange) send(req *retryablehttp.Request) error {
+	x.begun = time.Now()
 	x.inner = http.Client{Transport: x, Jar: x.client.jar}
 	x.loop = retryablehttp.Client{
 		HTTPClient:   &x.inner,
-		RetryMax:     x.client.retry.Max,
+		RetryMax:     math.MaxInt, // shouldRetry counts
 		CheckRetry:   func(ctx context.Context, _ *http.Response, _ error) (bool, error) { return x.shouldRetry(ctx), nil },
 		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return x.wait },
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
@@ -103,11 +108,18 @@ func (x *exchange) attempt(req *http.Request) (*http.Response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, err
 	}
-	if c.limiter != nil {
-		if err := c.limiter.Wait(req.Context()); err != nil {
-			return nil, &limiterError{err}
-		}
+	longest := c.retry.MaxWait
+	if x.op.patience != nil {
+		longest = maxHeeded
 	}
+	ticket, err := c.gate.Enter(req.Context(), x.op.rank(), longest)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		outcome, demanded := x.outcome()
+		c.gate.Leave(ticket, outcome, demanded)
+	}()
 	x.unsent = false
 	ctx, cancel := context.WithTimeoutCause(req.Context(), c.timeout, errAttemptTimeout)
 	defer cancel()
@@ -232,23 +244,42 @@ func (c *Client) notFound(op operation) *APIError {
 // to wait before it.
 func (x *exchange) shouldRetry(ctx context.Context) bool {
 	policy := x.client.retry
-	if ctx.Err() != nil || x.attempts > policy.Max || !x.isRetryable() {
+	_, refused := x.response.refusal()
+	if p := x.op.patience; p != nil && ctx.Err() == nil {
+		if refused {
+			x.refusals++
+			x.wait = 0 // the gate waits
+			p.refused(ctx, x)
+			return p.lasts(x)
+		}
+		if x.response != nil && !isTransient(x.response.status) {
+			p.accepted(ctx, x)
+		}
+	}
+	retries := x.attempts - x.refusals - 1
+	if ctx.Err() != nil || retries >= policy.Max || !x.isRetryable() {
 		return false
 	}
-	x.wait = policy.backoff(x.attempts - 1)
+	x.wait = policy.backoff(retries)
 	if x.response != nil {
 		demanded := retryAfter(x.response.header)
 		if demanded > policy.MaxWait {
 			return false
 		}
 		if demanded > 0 {
-			x.wait = policy.backoffAfter(demanded, x.attempts-1)
+			x.wait = policy.backoffAfter(demanded, retries)
 		}
 	}
-	if !x.client.budget.spend() {
+	log := x.client.logger
+	if !refused && !x.client.budget.spend() {
+		x.withheld = true
+		if log != nil {
+			log.LogAttrs(ctx, slog.LevelWarn, "horseracing: no retry: the retry budget is spent", slog.String("operation", x.operation()),
+				slog.Int("attempt", x.attempts))
+		}
 		return false
 	}
-	if log := x.client.logger; log != nil {
+	if log != nil {
 		log.LogAttrs(ctx, slog.LevelWarn, "horseracing: retry", slog.String("operation", x.operation()),
 			slog.Int("attempt", x.attempts), slog.Duration("wait", x.wait))
 	}
@@ -264,9 +295,10 @@ func (x *exchange) isRetryable() bool {
 	case x.response != nil:
 		return isTransient(x.response.status) && (x.op.isRead() || x.response.status == http.StatusTooManyRequests)
 	}
-	var limited *limiterError
+	var limited *pace.LimiterError
+	var held *pace.HeldError
 	var untrusted *tls.CertificateVerificationError
-	if errors.As(x.err, &limited) || errors.As(x.err, &untrusted) || speaksNoTLS(x.err) || errors.Is(x.err, ErrResponseTooLarge) {
+	if errors.As(x.err, &limited) || errors.As(x.err, &held) || errors.As(x.err, &untrusted) || speaksNoTLS(x.err) || errors.Is(x.err, ErrResponseTooLarge) {
 		return false
 	}
 	return x.op.isRead() || x.unsent
@@ -340,8 +372,18 @@ func (x *exchange) verdict(loop, ended error) error {
 		}
 		return x.err
 	}
+	if held, ok := errors.AsType[*pace.HeldError](x.err); ok {
+		return &APIError{
+			StatusCode: http.StatusTooManyRequests, Method: x.op.method, Route: x.op.route, ID: x.id(),
+			Message: "not sent, because an earlier request was refused", RetryAfter: held.For, Attempts: x.attempts,
+		}
+	}
+	if x.withheld {
+		cause = fmt.Errorf("%w; %s", cause, withheldAdvice)
+	}
 	return &TransportError{
 		Method: x.op.method, Route: x.op.route, ID: x.id(), Attempts: x.attempts, Err: x.secrets.Error(cause),
+		transient: ended == nil && x.isRetryable(),
 	}
 }
 
@@ -353,7 +395,7 @@ func (x *exchange) apiError() *APIError {
 	e := &APIError{
 		StatusCode: r.status, Method: x.op.method, Route: x.op.route, ID: x.id(),
 		Header: x.secrets.Header(r.header), Body: []byte(text),
-		RetryAfter: retryAfter(r.header), Attempts: x.attempts,
+		RetryAfter: retryAfter(r.header), Attempts: x.attempts, withheld: x.withheld,
 	}
 	words, _ := errorWords(body, true)
 	switch {
@@ -411,13 +453,6 @@ func (x *exchange) id() string { return x.secrets.Text(x.op.idText()) }
 
 // operation returns the operation with the id that was requested, redacted.
 func (x *exchange) operation() string { return operationText(x.op.method, x.op.route, x.id()) }
-
-// limiterError is an error of the Limiter. A retry does not help against it.
-type limiterError struct{ err error }
-
-func (e *limiterError) Error() string { return "waiting for the limiter: " + e.err.Error() }
-
-func (e *limiterError) Unwrap() error { return e.err }
 
 // log logs an attempt.
 func (x *exchange) log(ctx context.Context, started time.Time) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
@@ -158,5 +159,7 @@ func (f *Follower) pager(s segment) *Pager[Race] {
 	if s.high < walk.Latest {
 		q.Before = time.UnixMilli(s.high)
 	}
-	return f.races.Results(q)
+	p := f.races.Results(q)
+	p.listing.order = pace.Poll
+	return p
 }

@@ -308,14 +308,14 @@ func TestFollowHonoursRetryAfterUpToAnHour(t *testing.T) {
 			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 				fake.AddRaces(finished(1, -time.Minute)...)
 				fake.Inject(horseracingtest.Fault{Path: resultsPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {header}}})
-				var failed time.Time
+				started := time.Now()
 				for _, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(aDay(t)) {
-					if err == nil {
-						break
+					if err != nil {
+						t.Errorf("a refusal is no error yet: %v", err)
 					}
-					failed = time.Now()
+					break
 				}
-				if wait := time.Since(failed); wait != want {
+				if wait := time.Since(started); wait != want {
 					t.Errorf("waited %v, want %v", wait, want)
 				}
 			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
 const (
@@ -51,7 +53,9 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 					return
 				}
 				errs[i] = fmt.Errorf("%v: %w", op, errAborted) // what stays if the caller's code ends this goroutine
-				horses[i], errs[i] = s.Get(reading, numbers[i], opts...)
+				each := horseOperation(numbers[i])
+				each.order = pace.Walk
+				horses[i], errs[i] = getOne[Horse](reading, s.client, each, opts)
 				if err := errs[i]; isServerError(err) && failures.Add(1) == manyFailures || err != nil && !costsItself(err) {
 					stop(err)
 				}

@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"hash/fnv"
 	"iter"
 
+	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
@@ -34,8 +36,9 @@ type Pager[T any] struct {
 	concurrency int
 	withJSON    bool   // Entries was called: pages are read with the JSON of each entry
 	resume      Cursor // the query's
-	invalid     error  // of the query; yielded instead of anything else
-	ranging     bool   // a loop is under way
+	patience    *patience
+	invalid     error // of the query; yielded instead of anything else
+	ranging     bool  // a loop is under way
 }
 
 // pageSize is how many entries a page holds at most:
@@ -328,8 +331,14 @@ func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[*lis
 	l := &p.listing
 	op, tier := l.op(), l.tiers[r.Source]
 	op.body = l.pageBody(r)
-	response := list[T]{withJSON: p.withJSON}
-	entries, err := response.get(ctx, l.client, op, nil)
+	op.order, op.patience = cmp.Or(l.order, pace.Walk), p.patience
+	var response list[T]
+	var entries []listEntry[T]
+	err := l.client.persist(ctx, func() (err error) {
+		response = list[T]{withJSON: p.withJSON}
+		entries, err = response.get(ctx, l.client, op, nil)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

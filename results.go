@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
@@ -16,22 +17,24 @@ import (
 // after Before, a cursor of another listing or of other tiers) is yielded as
 // ErrInvalidArgument when the pager is ranged over.
 type ResultsQuery struct {
-	Tier        TierID    // zero: the service's default (TierOmega), and no other
-	Tiers       []TierID  // several tiers merged into one listing; not together with Tier
-	Before      time.Time // only entries that start before this; zero: now, by the service's clock
-	Since       time.Time // none that start before this; zero: the whole history
-	Resume      Cursor    // go on where a saved cursor stopped; zero: from the beginning
-	Concurrency int       // requests in flight at once, at most 1,000; 0 and 1: one
+	Tier        TierID        // zero: the service's default (TierOmega), and no other
+	Tiers       []TierID      // several tiers merged into one listing; not together with Tier
+	Before      time.Time     // only entries that start before this; zero: now, by the service's clock
+	Since       time.Time     // none that start before this; zero: the whole history
+	Resume      Cursor        // go on where a saved cursor stopped; zero: from the beginning
+	Concurrency int           // requests in flight at once, at most 1,000; 0 and 1: one
+	Patience    time.Duration // how long to wait for a service that refuses everything (429, or 503 with Retry-After) before that is an error; zero: 10 minutes
 }
 
 // OffsetQuery selects entries of the listing that is paged by offset, newest
 // first. The zero value selects all of TierOmega. What makes no sense is yielded as
 // ErrInvalidArgument, as with [ResultsQuery].
 type OffsetQuery struct {
-	Tier        TierID // zero: the service's default (TierOmega), and no other
-	Offset      int    // how many of the newest entries to skip; ignored with Resume
-	Resume      Cursor // go on where a saved cursor stopped; zero: from Offset
-	Concurrency int    // requests in flight at once, at most 1,000; 0 and 1: one
+	Tier        TierID        // zero: the service's default (TierOmega), and no other
+	Offset      int           // how many of the newest entries to skip; ignored with Resume
+	Resume      Cursor        // go on where a saved cursor stopped; zero: from Offset
+	Concurrency int           // requests in flight at once, at most 1,000; 0 and 1: one
+	Patience    time.Duration // how long to wait for a service that refuses everything (429, or 503 with Retry-After) before that is an error; zero: 10 minutes
 }
 
 const maxConcurrency = 1000
@@ -79,8 +82,9 @@ type listing[T any] struct {
 	paging string // the member that selects a page: start_time_from or offset
 	first  int64  // the value of that member that is left to the service
 
-	tiers       []TierID // sorted
-	defaultTier bool     // none was named: the tier is left to the service
+	order       pace.Rank // when the pace is short; zero: that of walks
+	tiers       []TierID  // sorted
+	defaultTier bool      // none was named: the tier is left to the service
 }
 
 // entryKey is what places an entry in a listing.
@@ -121,7 +125,7 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 	if len(tiers) == 0 {
 		tiers = []TierID{q.Tier}
 	}
-	p, resume := newPager(l, tiers, q.Resume, q.Concurrency)
+	p, resume := newPager(l, tiers, q.Resume, q.Concurrency, q.Patience)
 	since, before := int64(walk.Earliest), int64(walk.Latest)
 	if !q.Since.IsZero() {
 		since = ceilMilli(q.Since)
@@ -150,7 +154,7 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 
 func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 	l.paging = "offset"
-	p, resume := newPager(l, []TierID{q.Tier}, q.Resume, q.Concurrency)
+	p, resume := newPager(l, []TierID{q.Tier}, q.Resume, q.Concurrency, q.Patience)
 	if q.Offset < 0 {
 		p.invalid = l.op().invalid("the offset is negative")
 	}
@@ -166,10 +170,10 @@ const maxTiers = 100
 
 // newPager returns a pager without a walk, and where the walk of each tier is to
 // begin.
-func newPager[T any](l listing[T], tiers []TierID, resume Cursor, concurrency int) (*Pager[T], []*walk.Position) {
+func newPager[T any](l listing[T], tiers []TierID, resume Cursor, concurrency int, wait time.Duration) (*Pager[T], []*walk.Position) {
 	l.defaultTier = tiers[0] == 0
 	l.tiers = slices.Compact(slices.Sorted(slices.Values(tiers)))
-	p := &Pager[T]{listing: l, concurrency: min(max(1, concurrency), maxConcurrency), resume: resume}
+	p := &Pager[T]{listing: l, concurrency: min(max(1, concurrency), maxConcurrency), resume: resume, patience: newPatience(wait)}
 	switch {
 	case l.tiers[0] < 0:
 		p.invalid = l.op().invalid("the tier is negative")
@@ -177,6 +181,8 @@ func newPager[T any](l listing[T], tiers []TierID, resume Cursor, concurrency in
 		p.invalid = l.op().invalid("there are more than 100 tiers")
 	case concurrency < 0 || concurrency > maxConcurrency:
 		p.invalid = l.op().invalid("the concurrency is not between 0 and 1,000")
+	case wait < 0:
+		p.invalid = l.op().invalid("the patience is negative")
 	}
 	if l.defaultTier {
 		p.listing.tiers = []TierID{TierOmega}

@@ -65,6 +65,9 @@ type retryBudget struct {
 	tokens int
 }
 
+// withheldAdvice is said where the budget withheld a retry.
+const withheldAdvice = "not retried: too many calls of this client fail, and its retry budget is spent"
+
 const (
 	budgetSize = 500
 	retryCost  = 5

@@ -386,7 +386,7 @@ func TestRetryAfterIsToldWithWhateverStatus(t *testing.T) {
 }
 
 func TestAnOutageDoesNotMultiplyLoad(t *testing.T) {
-	for _, down := range []step{answer(503, ""), answer(429, ""), broken(errReset)} {
+	for _, down := range []step{answer(503, ""), broken(errReset)} {
 		synctest.Test(t, func(t *testing.T) {
 			s := play(down)
 			c := s.client(t)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
 const (
@@ -109,7 +111,7 @@ func maySettleLater(err error) bool {
 			return false
 		}
 	}
-	if _, limited := errors.AsType[*limiterError](err); limited {
+	if _, limited := errors.AsType[*pace.LimiterError](err); limited {
 		return false
 	}
 	api, ok := errors.AsType[*APIError](err)

@@ -68,7 +68,7 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	faults := []horseracingtest.Fault{
-		{Status: 500}, {Status: 502, Body: "<html>bad gateway</html>"}, {Status: 503}, {Status: 504}, {Status: 429}, {Status: 408},
+		{Status: 500}, {Status: 502, Body: "<html>bad gateway</html>"}, {Status: 503}, {Status: 504}, {Status: 408},
 		{ResetBefore: true}, {ResetAfter: true}, {CutBody: 1}, {CutBody: 20}, {Delay: 10 * time.Millisecond}, {Drip: 10 * time.Microsecond},
 	}
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
 // WatchQuery configures a [Watcher].
@@ -176,7 +178,9 @@ func (w *Watcher) start() *pollSchedule {
 
 // poll requests the open races once. It reports whether the context has not ended.
 func (w *Watcher) poll(ctx context.Context) bool {
-	entries, err := getEntries[Race](ctx, w.races.client, openRaces, nil, false)
+	op := openRaces
+	op.order = pace.Poll
+	entries, err := getEntries[Race](ctx, w.races.client, op, nil, false)
 	if ctx.Err() != nil {
 		return false
 	}

@@ -8,7 +8,8 @@ import (
 // Engine decides which request may be sent, and when. It does no I/O, starts
 // no goroutine and reads no clock; it is not safe for concurrent use.
 type Engine struct {
-	random func() float64 // in [0, 1)
+	random         func() float64 // in [0, 1)
+	first, longest time.Duration  // backoff
 
 	line     line
 	inFlight int
@@ -27,7 +28,11 @@ type Engine struct {
 }
 
 // New returns an engine that knows no limit. random returns numbers in [0, 1).
-func New(random func() float64) *Engine { return &Engine{random: random} }
+// After a refusal without Retry-After it waits no longer than first, and never
+// longer than longest before it tries again.
+func New(random func() float64, first, longest time.Duration) *Engine {
+	return &Engine{random: random, first: min(first, firstBackoff), longest: min(longest, maxBackoff)}
+}
 
 // Ticket is one attempt of one request.
 type Ticket struct {
@@ -140,7 +145,7 @@ func (e *Engine) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter ti
 	e.inFlight--
 	switch {
 	case outcome == Refused && t.rank == Write:
-		e.writes.refuse(now, retryAfter, firstBackoff, e.writes.probe == t, e.random())
+		e.writes.refuse(now, retryAfter, e.first, e.longest, e.writes.probe == t, e.random())
 	case outcome == Refused:
 		e.refuse(now, t, retryAfter)
 	case outcome == Accepted:
@@ -168,7 +173,7 @@ func (e *Engine) accept(now time.Time, t *Ticket) {
 }
 
 func (e *Engine) refuse(now time.Time, t *Ticket, retryAfter time.Duration) {
-	first := firstBackoff
+	first := e.first
 	if r := e.rate.known; r > 0 {
 		first = min(time.Duration(1.1*float64(time.Second)/r), time.Second)
 	}
@@ -193,7 +198,7 @@ func (e *Engine) refuse(now time.Time, t *Ticket, retryAfter time.Duration) {
 		e.rate.refusedAt, e.rate.asked = t.speed, retryAfter.Seconds()
 		e.blameRate = !e.places.explain(t.place, e.rate.known > 0)
 	}
-	e.all.refuse(now, retryAfter, first, t.probe, e.random())
+	e.all.refuse(now, retryAfter, first, e.longest, t.probe, e.random())
 }
 
 // State is what was learned.

@@ -14,7 +14,7 @@ import (
 func TestAnySequenceOfResponses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now, jitter := simStart, rapid.Float64Range(0, 0.999).Draw(t, "jitter")
-		e := New(func() float64 { return jitter })
+		e := New(func() float64 { return jitter }, time.Second, time.Minute)
 		var flying, waiting []*Ticket
 		var last *Ticket
 		var readsHeld, writesHeld time.Time
@@ -110,7 +110,7 @@ func without(all []*Ticket, t *Ticket) []*Ticket {
 // nothing gets every request at once.
 func TestNothingWaitsWithoutARefusal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e, now := New(func() float64 { return 0 }), simStart
+		e, now := New(func() float64 { return 0 }, time.Second, time.Minute), simStart
 		var flying []*Ticket
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
 			if len(flying) > 0 && rapid.Bool().Draw(t, "response") {
@@ -170,7 +170,7 @@ func TestWhoGoesFirst(t *testing.T) {
 // TestARefusedWriteHoldsWritesOnly: an hour's Retry-After on a registration
 // stops no board.
 func TestARefusedWriteHoldsWritesOnly(t *testing.T) {
-	e, now := New(func() float64 { return 0.5 }), simStart
+	e, now := New(func() float64 { return 0.5 }, time.Second, time.Minute), simStart
 	write := e.Join(Write)
 	e.Send(now, write)
 	e.Report(now, write, Refused, time.Hour)
@@ -195,7 +195,7 @@ func TestARefusedWriteHoldsWritesOnly(t *testing.T) {
 // TestOneProbeAtATime: after a refusal one request is sent, and the others
 // wait for what comes of it; one that hangs does not stop them for ever.
 func TestOneProbeAtATime(t *testing.T) {
-	e, now := New(func() float64 { return 0.5 }), simStart
+	e, now := New(func() float64 { return 0.5 }, time.Second, time.Minute), simStart
 	for range 3 {
 		e.Join(Walk)
 	}

@@ -31,9 +31,10 @@ type Gate struct {
 	asked   *Ticket // whose Wait was the last to be granted
 }
 
-// NewGate returns a gate that knows no limit. The limiter may be nil.
-func NewGate(limiter Limiter) *Gate {
-	return &Gate{limiter: limiter, engine: New(rand.Float64)}
+// NewGate returns a gate that knows no limit, with the backoff of [New]. The
+// limiter may be nil.
+func NewGate(limiter Limiter, first, longest time.Duration) *Gate {
+	return &Gate{limiter: limiter, engine: New(rand.Float64, first, longest)}
 }
 
 // waiting is what a gate keeps of a ticket.
@@ -121,9 +122,6 @@ func (g *Gate) wait(ctx context.Context, t *Ticket) error {
 		return nil // with another's permit, perhaps
 	}
 	g.engine.Abandon(t)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	return &LimiterError{err}
 }
 

@@ -24,7 +24,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 			if limited {
 				limiter = xrate.NewLimiter(20, 1)
 			}
-			g := NewGate(limiter)
+			g := NewGate(limiter, time.Second, time.Minute)
 			random := rand.New(rand.NewPCG(seed, 1))
 			var group sync.WaitGroup
 			for range 40 {
@@ -65,7 +65,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 // for the limiter gets what it grants next.
 func TestALimiterIsAskedForTheHighestInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGate(xrate.NewLimiter(2, 1)) // one every half second
+		g := NewGate(xrate.NewLimiter(2, 1), time.Second, time.Minute) // one every half second
 		ctx, cancel := context.WithCancel(t.Context())
 		var group sync.WaitGroup
 		for range 32 {
@@ -101,7 +101,7 @@ func TestALimiterIsAskedForTheHighestInLine(t *testing.T) {
 // TestALimiterIsUsedToTheFull: that few Waits are under way costs nothing.
 func TestALimiterIsUsedToTheFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGate(xrate.NewLimiter(100, 1))
+		g := NewGate(xrate.NewLimiter(100, 1), time.Second, time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var group sync.WaitGroup
@@ -138,7 +138,7 @@ func TestAnErrorOfTheLimiterFailsOnlyWhoMetIt(t *testing.T) {
 			return broken
 		}
 		return nil
-	}))
+	}), time.Second, time.Minute)
 	_, err := g.Enter(t.Context(), Read, 0)
 	if ofLimiter, ok := errors.AsType[*LimiterError](err); !ok || !errors.Is(ofLimiter, broken) {
 		t.Fatalf("got %v", err)
@@ -158,7 +158,7 @@ func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
 // returns at once.
 func TestALongRetryAfterIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGate(nil)
+		g := NewGate(nil, time.Second, time.Minute)
 		ticket, _ := g.Enter(t.Context(), Read, 0)
 		g.Leave(ticket, Refused, time.Minute)
 		_, err := g.Enter(t.Context(), Read, 15*time.Second)

@@ -7,7 +7,7 @@ const (
 	maxBackoff   = 5 * time.Second
 	growth       = 1.5             // of the backoff, with each probe that is refused
 	probeOverdue = 5 * time.Second // then another probe may go
-	maxJitter    = 50 * time.Millisecond
+	jitter       = 0.1             // of a backoff
 )
 
 // hold is the time after a refusal in which nothing is sent, and then one
@@ -35,17 +35,17 @@ func (h *hold) open(now time.Time) (bool, time.Time) {
 }
 
 // refuse begins a hold, or goes on with it: until retryAfter, or else for a
-// backoff, which begins with first.
-func (h *hold) refuse(now time.Time, retryAfter, first time.Duration, probe bool, random float64) {
-	wait := retryAfter + time.Duration(random*float64(min(retryAfter/20, maxJitter)))
+// backoff of first, which grows up to longest with each probe that is refused.
+func (h *hold) refuse(now time.Time, retryAfter, first, longest time.Duration, probe bool, random float64) {
+	wait := retryAfter
 	switch {
-	case probe && h.held: // too early
-		h.backoff = min(time.Duration(float64(h.backoff)*growth), maxBackoff)
-		wait = max(wait, time.Duration(float64(h.backoff)*(0.9+0.2*random)))
+	case probe && h.held: // a Retry-After may be too short
+		h.backoff = min(time.Duration(float64(h.backoff)*growth), longest)
+		wait = max(wait, time.Duration(float64(h.backoff)*(1-jitter*random)))
 	case !h.held:
-		h.backoff = first
+		h.backoff = min(first, longest)
 		if retryAfter <= 0 {
-			wait = time.Duration(float64(first) * (1 + 0.1*random))
+			wait = time.Duration(float64(h.backoff) * (1 - jitter*random))
 		}
 	}
 	h.held = true

@@ -105,7 +105,7 @@ func (r *rate) recovered(sent time.Time, pause float64, refused int, blame bool)
 	if r.burst == 0 {
 		r.burst = max(r.accepted-1, 0.1)
 	}
-	if blame && r.seconds > 0 {
+	if blame && r.seconds > 0 && (r.accepted > 0 || r.known > 0) {
 		r.learn(pause, float64(refused))
 	}
 	r.accepted, r.seconds, r.elapsed, r.certain = 0, 0, 0, 0
