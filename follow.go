@@ -51,9 +51,8 @@ type Follower struct {
 // first. Without one it begins with what finishes after its first successful
 // poll, whenever it started. With Resume it goes on behind a stored cursor.
 //
-// GET /api/v2/races/results; see the [API reference], section 4.5.
-//
-// [API reference]: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
+// GET /api/v2/races/results:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
 func (s *RacesService) Follow(q FollowQuery) *Follower {
 	f := &Follower{
 		races: s, query: q,

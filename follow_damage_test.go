@@ -60,6 +60,8 @@ type followed struct {
 	times  map[horseracing.RaceID]int
 	errors []string
 	cursor horseracing.Cursor
+
+	longest int // text of a cursor
 }
 
 func (f *followed) run(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery, within time.Duration) {
@@ -79,6 +81,7 @@ func (f *followed) run(t *testing.T, c *horseracing.Client, q horseracing.Follow
 			continue
 		}
 		f.times[race.MainRaceID]++
+		f.longest = max(f.longest, len(follower.Cursor().String()))
 	}
 	f.cursor = follower.Cursor()
 }
@@ -211,6 +214,9 @@ func TestFollowReadsALongPastRoundAPageThatCannotBeRead(t *testing.T) {
 		f.run(t, client, horseracing.FollowQuery{Since: time.Unix(0, 0)}, 2*time.Hour)
 		if got := len(f.times); got < len(all)-10 || got == len(all) || len(f.errors) > 2 || fake.RequestCount() > 2*len(all)/9+1000 {
 			t.Errorf("%d races of %d, %d requests, errors %q", got, len(all), fake.RequestCount(), f.errors)
+		}
+		if f.longest > 1000 {
+			t.Errorf("a cursor of %d bytes", f.longest)
 		}
 		d.change = nil
 		f.run(t, client, horseracing.FollowQuery{}, 10*time.Minute)

@@ -206,7 +206,7 @@ func (l *followLoop) readSegment(c *collected, s segment, how reading) bool {
 				}
 				continue
 			}
-			if !isUnreadableEntry(e.Err) && e.Err != nil {
+			if e.Err != nil && !isUnreadableEntry(e) {
 				failed = e.Err
 				break
 			}
@@ -251,10 +251,7 @@ func (c *collected) add(e pageEntry[Race], settled bool, how reading) {
 }
 
 // isUnreadableEntry reports whether an error of a pager stands for one entry.
-func isUnreadableEntry(err error) bool {
-	d, ok := err.(*DecodeError)
-	return ok && d.Raw != nil
-}
+func isUnreadableEntry(e pageEntry[Race]) bool { return e.Err != nil && e.JSON != nil }
 
 // placed gives an unreadable entry the start and the id that it lacks: the
 // start of the entry before, and a hash of its JSON.
@@ -267,7 +264,7 @@ func placed(e pageEntry[Race], before int64) pageEntry[Race] {
 	}
 	if e.ID == 0 {
 		h := fnv.New64a()
-		h.Write(e.Err.(*DecodeError).Raw)
+		h.Write(e.JSON)
 		e.ID = h.Sum64() | 1<<63
 	}
 	return e

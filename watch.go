@@ -39,7 +39,7 @@ type RaceChange struct {
 type Snapshot struct {
 	Races []Race    // the open races at the time At, in the service's order
 	At    time.Time // of the last successful poll, by the local clock; zero: none yet
-	Err   error     // of the last poll; nil: every open race was read. With a *DecodeError At is of that same poll: the others were read
+	Err   error     // of the last poll, or of the races that it could not read; nil: all were read
 }
 
 // Watcher polls the open races for any number of readers. The number of readers
@@ -57,9 +57,8 @@ type Watcher struct {
 
 // Watcher returns a Watcher. No request is made until [Watcher.Run].
 //
-// GET /api/v1/races/open; see the [API reference], section 4.7.
-//
-// [API reference]: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md
+// GET /api/v1/races/open:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Watcher(q WatchQuery) *Watcher {
 	w := &Watcher{races: s, query: q}
 	if q.Interval < 0 {
@@ -146,9 +145,8 @@ func (w *Watcher) Changes(ctx context.Context) iter.Seq2[RaceChange, error] {
 //
 // Use a [Watcher] for several readers.
 //
-// GET /api/v1/races/open; see the [API reference], section 4.7.
-//
-// [API reference]: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md
+// GET /api/v1/races/open:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) WatchOpen(ctx context.Context, q WatchQuery) iter.Seq2[RaceChange, error] {
 	return func(yield func(RaceChange, error) bool) {
 		w := s.Watcher(q)
