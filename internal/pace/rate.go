@@ -192,5 +192,5 @@ func (r *rate) uncertain(pause, refused float64) float64 {
 }
 
 func (r *rate) confirmed(pause, refused float64) float64 {
-	return max(slowReturn, 36*min(pause, r.asked), min(60*refused/r.known, maxReturn))
+	return max(slowReturn, 30*min(pause, r.asked), min(60*refused/r.known, maxReturn))
 }

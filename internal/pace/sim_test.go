@@ -76,7 +76,6 @@ type bucket struct {
 	rate, burst float64
 	tokens      float64
 	last        time.Time
-	counts      bool // refusals cost a token, down to none
 }
 
 func newBucket(rate, burst float64) *bucket {

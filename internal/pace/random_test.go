@@ -1,0 +1,103 @@
+package pace
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// randomLimit draws a limit of any kind, and how far away the service is.
+func randomLimit(seed uint64) scenario {
+	r := rand.New(rand.NewPCG(seed, 11))
+	s := scenario{workers: 16, length: 10 * time.Minute, work: exactly(time.Duration(2+r.IntN(200)) * time.Millisecond)}
+	rate := 2 * float64(uint64(1)<<r.IntN(6)) * (1 + r.Float64())
+	said := "nothing"
+	if r.IntN(2) == 0 {
+		s.ra, said = seconds, "seconds"
+	}
+	switch r.IntN(3) {
+	case 0:
+		burst := 2 + r.Float64()*2*rate
+		s.name = fmt.Sprintf("%.1f a second, bursts of %.0f, Retry-After %s", rate, burst, said)
+		s.limit = func() limit { return newBucket(rate, burst) }
+	case 1:
+		w := window{most: max(int(10*rate), 1), length: 10 * time.Second, sliding: r.IntN(2) == 0}
+		s.name = fmt.Sprintf("%d in %v, sliding %v, Retry-After %s", w.most, w.length, w.sliding, said)
+		s.limit = func() limit { c := w; return &c }
+	default:
+		w := window{most: max(int(60*rate*0.6), 1), length: time.Minute}
+		s.name = fmt.Sprintf("%.1f a second and %d a minute, Retry-After %s", rate, w.most, said)
+		s.limit = func() limit { c := w; return both{newBucket(rate, rate), &c} }
+	}
+	if able := float64(s.workers) / s.work(r).Seconds(); able < 1.2*rate {
+		s.workers = int(1.3*rate*s.work(r).Seconds()) + 16
+	}
+	return s
+}
+
+// TestLimitsDrawnAtRandom: the worst of many is not far behind the rest.
+func TestLimitsDrawnAtRandom(t *testing.T) {
+	worst, most := 2.0, 0.0
+	for seed := range uint64(60) {
+		s := randomLimit(seed)
+		r := s.measure(seed)
+		if share := max(r.share, r.ofOracle); share < worst {
+			worst = share
+			t.Logf("%.1f %% of the limit: %s", 100*share, s.name)
+		}
+		if r.refused > most {
+			most = r.refused
+			t.Logf("%.1f %% refused: %s", 100*most, s.name)
+		}
+	}
+	if worst < 0.85 || most > 0.06 {
+		t.Errorf("the worst got %.1f %% of its limit; at most %.1f %% were refused", 100*worst, 100*most)
+	}
+}
+
+// TestARaisedLimitIsFound: a minute later nine tenths of the new one are used,
+// or two minutes later where each refusal costs a second.
+func TestARaisedLimitIsFound(t *testing.T) {
+	for name, test := range map[string]struct {
+		ra     func(time.Duration) time.Duration
+		within time.Duration
+	}{"without Retry-After": {nil, time.Minute}, "with Retry-After": {seconds, 2 * time.Minute}} {
+		for seed := range uint64(10) {
+			raised := 3*time.Minute + time.Duration(seed)*4*time.Second
+			s := scenario{workers: 16, length: 6 * time.Minute, ra: test.ra, limit: func() limit {
+				return &changing{bucket: *newBucket(10, 10), steps: []step{{0, 10}, {raised, 50}}}
+			}}
+			all := s.run(seed, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
+			accepted := 0
+			first := int((raised + test.within).Seconds())
+			for second := first; second < first+10; second++ {
+				accepted += all[0].acceptedAt[second]
+			}
+			if share := float64(accepted) / 10 / 50; share < 0.9 {
+				t.Errorf("%s, seed %d: %v after the limit was raised %.0f %% of it are used", name, seed, test.within, 100*share)
+			}
+		}
+	}
+}
+
+// slowing is a service that becomes slower the more it has to do, and refuses nothing.
+type slowing struct {
+	none
+	busy *int
+}
+
+func (s slowing) admit(time.Time) (bool, time.Duration) { *s.busy++; return true, 0 }
+func (s slowing) done(time.Time)                        { *s.busy-- }
+
+// TestAServiceThatOnlySlowsDownGetsEverything: no refusal, no limit.
+func TestAServiceThatOnlySlowsDownGetsEverything(t *testing.T) {
+	busy := 0
+	s := scenario{workers: 16, length: time.Minute, limit: func() limit { return slowing{busy: &busy} },
+		work: func(*rand.Rand) time.Duration { return time.Duration(busy) * 5 * time.Millisecond }}
+	var e *Engine
+	all := s.run(1, func(w *world) sender { e = New(w.random.Float64, time.Second, time.Minute); return e })
+	if got := e.State(simStart); got.PerSecond != 0 || got.InFlight != 0 || all[0].accepted < 11_000 {
+		t.Errorf("%d accepted, and a limit was learned: %+v", all[0].accepted, got)
+	}
+}
