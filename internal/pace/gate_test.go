@@ -90,9 +90,11 @@ func TestALimiterIsAskedForTheHighestInLine(t *testing.T) {
 			g.Leave(ticket, Accepted, 0)
 			time.Sleep(3*time.Second + 50*time.Millisecond)
 		}
+		g.mu.Lock()
 		if g.asking > maxAsking {
 			t.Errorf("%d Waits at once", g.asking)
 		}
+		g.mu.Unlock()
 		cancel()
 		group.Wait()
 	})
