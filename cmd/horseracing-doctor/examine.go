@@ -144,7 +144,7 @@ func (d *doctor) bodies(ctx context.Context) {
 	case !ok:
 		d.facts.Bodies = nil
 	case slices.ContainsFunc(further.Entries, func(e entry) bool { return e.Start >= lowest }):
-		d.facts.Bodies = &bodies{How: "a page asked for before an earlier time still held races from after it"}
+		d.facts.Bodies = &bodies{How: "a page requested with an earlier before still held races from after it"}
 	case len(further.Entries) == 0 && len(top.Entries) < 10:
 		d.facts.Bodies.How = "a page before the earliest race was empty"
 	}

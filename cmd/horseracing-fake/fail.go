@@ -33,7 +33,7 @@ func (s share) faults() []horseracingtest.Fault {
 	}
 	half := float64(s) / 2
 	return []horseracingtest.Fault{
-		{Probability: half, Status: 503, Body: `{"error":{"code":"injected","message":"this failure was asked for with -fail"}}`},
+		{Probability: half, Status: 503, Body: `{"error":{"code":"injected","message":"this failure was requested with -fail"}}`},
 		{Probability: half / (1 - half), ResetAfter: true}, // of those that the first one spares
 	}
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -57,13 +59,19 @@ func totals(results metrics.Results) map[string]int64 {
 	return sums
 }
 
-// report prints what came out. It returns an error if the listing could not
-// show all of it.
+// report prints what came out. It returns an error if that is not every race.
 func report(out io.Writer, sums map[string]int64, c crawl) error {
 	fmt.Fprintf(out, "Wrote %d races with %d participants, read in %d windows, to %s/races and %s/participants, a file per month.\n",
 		sums["races"], sums["participants"], sums["windows"], c.out, c.out)
+	var missing []string
 	if n := sums["overflows"]; n > 0 {
-		return fmt.Errorf("incomplete: at %d instants a whole page of races starts together, and the listing cannot show whether there are more", n)
+		missing = append(missing, fmt.Sprintf("at %d instants a whole page of races starts together, and the listing cannot show whether there are more", n))
+	}
+	if n := sums["unreadable"]; n > 0 {
+		missing = append(missing, fmt.Sprintf("%d races could not be read and are in no file", n))
+	}
+	if len(missing) > 0 {
+		return errors.New("incomplete: " + strings.Join(missing, "; "))
 	}
 	fmt.Fprintf(out, "Complete: every race of tier %d that starts from %s to %s.\n", c.tier, c.since.UTC().Format(time.RFC3339), c.before.UTC().Format(time.RFC3339))
 	return nil

@@ -174,6 +174,23 @@ func TestInstantsThatTheListingCannotShowWholeAreCounted(t *testing.T) {
 	}
 }
 
+func TestRacesThatCannotBeReadAreCountedAndCostOnlyThemselves(t *testing.T) {
+	fake := newFake(t, finished(1, day), finished(2, day), finished(3, day.Add(-time.Hour)))
+	t.Setenv("HORSERACING_BASE_URL", programtest.Garble(t, fake, 2))
+	c := crawl{since: day.Add(-2 * time.Hour), before: day.Add(2 * time.Hour), window: time.Hour, concurrency: 1, out: t.TempDir()}
+	sums, err := runCrawl(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sums["unreadable"] != 1 || sums["races"] != 2 || sums["overflows"] != 0 {
+		t.Errorf("metrics %v, want 1 unreadable race and 2 others", sums)
+	}
+	var out strings.Builder
+	if err := report(&out, sums, c); err == nil || err.Error() != "incomplete: 1 races could not be read and are in no file" || strings.Contains(out.String(), "Complete") {
+		t.Errorf("it printed %q and returned %v", out.String(), err)
+	}
+}
+
 func TestPipelineHoldsNeitherKeyNorAddress(t *testing.T) {
 	fake := newFake(t)
 	pipeline, scope := beam.NewPipelineWithRoot()

@@ -70,10 +70,11 @@ func (r *readRaces) ProcessElement(ctx context.Context, tracker *sdf.LockRTracke
 	pager := r.client.Races.Results(horseracing.ResultsQuery{
 		Tier: horseracing.TierID(span.Tier), Since: since, Before: before, Concurrency: r.Concurrency,
 	})
-	overflows, err := readWindow(ctx, tracker, span.Before, pager, func(finished *horseracing.Race) error {
+	found, err := readWindow(ctx, tracker, span.Before, pager, func(finished *horseracing.Race) error {
 		return r.emit(ctx, finished, race, participant)
 	})
-	r.counters.overflows.Inc(ctx, int64(overflows))
+	r.counters.overflows.Inc(ctx, int64(found.overflows))
+	r.counters.unreadable.Inc(ctx, int64(found.unreadable))
 	r.counters.windows.Inc(ctx, 1)
 	if tracker.GetRestriction().(offsetrange.Restriction).End < window.End {
 		r.counters.cut.Inc(ctx, 1)
@@ -130,6 +131,7 @@ type counters struct {
 	windows             beam.Counter // windows read to their end
 	cut                 beam.Counter // of those, the ones of which the runner gave the rest away while they were read
 	overflows           beam.Counter // instants of which the listing cannot show every race
+	unreadable          beam.Counter // races that cannot be read, which are in no file
 }
 
 // metricsNamespace is where the runner's own pages list the counters.
@@ -142,5 +144,6 @@ func newCounters() counters {
 		windows:      beam.NewCounter(metricsNamespace, "windows"),
 		cut:          beam.NewCounter(metricsNamespace, "windows_cut"),
 		overflows:    beam.NewCounter(metricsNamespace, "overflows"),
+		unreadable:   beam.NewCounter(metricsNamespace, "unreadable"),
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"time"
@@ -13,7 +14,13 @@ import (
 
 // races is what a *horseracing.Pager[horseracing.Race] does.
 type races interface {
-	All(context.Context) iter.Seq2[*horseracing.Race, error]
+	Entries(context.Context) iter.Seq2[horseracing.Entry[horseracing.Race], error]
+}
+
+// holes count what a window could not show.
+type holes struct {
+	overflows  int // instants whose races fill a page alone: the listing cannot show whether there are more
+	unreadable int // races that cannot be read
 }
 
 // readWindow hands out the races of the tracker's window, of a span that ends at before, in milliseconds.
@@ -23,35 +30,50 @@ type races interface {
 // that start in one millisecond share a position, which is claimed once, so a cut never parts them; and since the listing
 // includes Since and excludes Before, windows that touch neither share a race nor leave one out.
 //
-// Instants whose races fill a page alone are counted: the listing cannot show whether there are more.
-func readWindow(ctx context.Context, tracker *sdf.LockRTracker, before int64, pager races, emit func(*horseracing.Race) error) (overflows int, err error) {
+// A hole in the listing is counted, and the window goes on behind it.
+func readWindow(ctx context.Context, tracker *sdf.LockRTracker, before int64, pager races, emit func(*horseracing.Race) error) (found holes, err error) {
 	window := tracker.GetRestriction().(offsetrange.Restriction)
 	claimed := window.Start - 1
-	for {
-		again := false
-		for race, err := range pager.All(ctx) {
-			if tie := (*horseracing.TieOverflowError)(nil); errors.As(err, &tie) {
-				overflows++
-				again = true // ranging again goes on behind that instant
-				break
-			}
-			if err != nil {
-				return overflows, err
-			}
-			position := before - 1 - race.StartTime.UnixMilli()
-			if position != claimed && !tracker.TryClaim(position) {
-				return overflows, nil // the runner has given the rest to someone else
-			}
-			claimed = position
-			if err := emit(race); err != nil {
-				return overflows, err
-			}
+	claim := func(start time.Time) bool {
+		position := before - 1 - start.UnixMilli()
+		if position > claimed && !tracker.TryClaim(position) {
+			return false // the runner has given the rest to someone else
 		}
-		if !again {
-			tracker.TryClaim(window.End) // there is nothing more down to the end
-			return overflows, nil
+		claimed = max(claimed, position)
+		return true
+	}
+	for entry, err := range pager.Entries(ctx) {
+		_, overflow := errors.AsType[*horseracing.TieOverflowError](err)
+		switch {
+		case overflow:
+			found.overflows++
+		case err != nil && entry.JSON == nil:
+			return found, err
+		case err != nil:
+			if start, ok := startOf(entry.JSON); ok && !claim(start) {
+				return found, nil
+			}
+			found.unreadable++
+		case !claim(entry.Value.StartTime.Time):
+			return found, nil
+		default:
+			if err := emit(entry.Value); err != nil {
+				return found, err
+			}
 		}
 	}
+	tracker.TryClaim(window.End) // there is nothing more down to the end
+	return found, nil
+}
+
+// startOf returns the start of a race that cannot be read as a whole, and whether it has one. A race without one counts
+// in every window whose pages hold it.
+func startOf(race []byte) (time.Time, bool) {
+	var part struct {
+		StartTime horseracing.Timestamp `json:"start_time"`
+	}
+	err := json.Unmarshal(race, &part)
+	return part.StartTime.Time, err == nil && !part.StartTime.IsZero()
 }
 
 // bounds are the times between which a window of a span that ends at before lies.

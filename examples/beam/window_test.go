@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"testing"
@@ -15,35 +16,37 @@ import (
 )
 
 // memory is a listing like the service's, of starts in milliseconds; the id of a race is its index.
-// After the races of an overflowing instant it yields the error that a pager yields there, once.
+// It has the holes that a pager has: races that cannot be read, and behind the races of an overflowing instant an error.
 type memory struct {
 	starts      []int64
 	since, till int64
 	overflowing map[int64]bool
-	position    int // a pager keeps its place
+	unreadable  map[int]bool // by index
 }
 
-func (m *memory) All(context.Context) iter.Seq2[*horseracing.Race, error] {
+func (m *memory) Entries(context.Context) iter.Seq2[horseracing.Entry[horseracing.Race], error] {
 	order := make([]int, len(m.starts))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return int(m.starts[b] - m.starts[a]) })
 	order = slices.DeleteFunc(order, func(i int) bool { return m.starts[i] < m.since || m.starts[i] >= m.till })
-	return func(yield func(*horseracing.Race, error) bool) {
-		for m.position < len(order) {
-			start := m.starts[order[m.position]]
-			if m.position > 0 {
-				if last := m.starts[order[m.position-1]]; last != start && m.overflowing[last] {
-					delete(m.overflowing, last)
-					yield(nil, &horseracing.TieOverflowError{StartTime: horseracing.Timestamp{Time: time.UnixMilli(last)}})
-					return
-				}
+	return func(yield func(horseracing.Entry[horseracing.Race], error) bool) {
+		for n, i := range order {
+			start := horseracing.NewTimestamp(time.UnixMilli(m.starts[i]))
+			entry := horseracing.Entry[horseracing.Race]{
+				Value: &horseracing.Race{MainRaceID: horseracing.RaceID(i), StartTime: start},
+				JSON:  fmt.Appendf(nil, `{"main_race_id":%d,"start_time":%d}`, i, m.starts[i]),
 			}
-			race := &horseracing.Race{MainRaceID: horseracing.RaceID(order[m.position])}
-			race.StartTime.Time = time.UnixMilli(start)
-			m.position++
-			if !yield(race, nil) {
+			var err error
+			if m.unreadable[i] {
+				entry.Value, err = nil, &horseracing.DecodeError{}
+			}
+			if !yield(entry, err) {
+				return
+			}
+			if last := n == len(order)-1 || m.starts[order[n+1]] != m.starts[i]; last && m.overflowing[m.starts[i]] &&
+				!yield(horseracing.Entry[horseracing.Race]{}, &horseracing.TieOverflowError{StartTime: start}) {
 				return
 			}
 		}
@@ -57,10 +60,21 @@ func TestWindowsReadEveryRaceOnceHoweverTheyAreCut(t *testing.T) {
 		starts := rapid.SliceOfN(rapid.Int64Range(base-5, base+length+5), 0, 60).Draw(t, "starts") // often several at once
 		before := base + length
 		fraction := rapid.OneOf(rapid.SampledFrom([]float64{-1, 0, 0.5, 1, 2}), rapid.Float64Range(0, 1))
-		overflowing := map[int64]bool{}
-		for _, start := range starts {
-			if rapid.IntRange(0, 9).Draw(t, "overflow") == 0 {
+		overflowing, unreadable := map[int64]bool{}, map[int]bool{}
+		var want holes
+		for i, start := range starts {
+			inside := start >= base && start < before
+			if rapid.IntRange(0, 9).Draw(t, "overflow") == 0 && !overflowing[start] {
 				overflowing[start] = true
+				if inside {
+					want.overflows++
+				}
+			}
+			if rapid.IntRange(0, 9).Draw(t, "unreadable") == 0 {
+				unreadable[i] = true
+				if inside {
+					want.unreadable++
+				}
 			}
 		}
 
@@ -68,6 +82,7 @@ func TestWindowsReadEveryRaceOnceHoweverTheyAreCut(t *testing.T) {
 		span := Span{Since: base, Before: before}
 		todo := dofn.SplitRestriction(span, dofn.CreateInitialRestriction(span))
 		seen := map[horseracing.RaceID]int{}
+		var found holes
 		for len(todo) > 0 {
 			window := todo[0]
 			todo = todo[1:]
@@ -96,8 +111,8 @@ func TestWindowsReadEveryRaceOnceHoweverTheyAreCut(t *testing.T) {
 			}
 			cut()
 			since, till := bounds(tracker.GetRestriction().(offsetrange.Restriction), before)
-			listing := &memory{starts: starts, since: since.UnixMilli(), till: till.UnixMilli(), overflowing: overflowing}
-			_, err := readWindow(t.Context(), tracker, before, listing, func(race *horseracing.Race) error {
+			listing := &memory{starts: starts, since: since.UnixMilli(), till: till.UnixMilli(), overflowing: overflowing, unreadable: unreadable}
+			part, err := readWindow(t.Context(), tracker, before, listing, func(race *horseracing.Race) error {
 				seen[race.MainRaceID]++
 				cut()
 				return nil
@@ -105,18 +120,23 @@ func TestWindowsReadEveryRaceOnceHoweverTheyAreCut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			found.overflows += part.overflows
+			found.unreadable += part.unreadable
 			if !tracker.IsDone() { // Beam fails the bundle then
 				t.Fatalf("the window %v is not read to its end: %v", window, tracker.GetError())
 			}
 		}
 		for i, start := range starts {
 			want := 0
-			if start >= base && start < before {
+			if start >= base && start < before && !unreadable[i] {
 				want = 1
 			}
 			if got := seen[horseracing.RaceID(i)]; got != want {
 				t.Errorf("the race at %d of [%d, %d) came out %d times, want %d", start, int64(base), before, got, want)
 			}
+		}
+		if found != want {
+			t.Errorf("it counted %+v, want %+v", found, want)
 		}
 	})
 }
@@ -159,6 +179,8 @@ func TestReadWindowPassesErrorsOn(t *testing.T) {
 
 type failing struct{ err error }
 
-func (f failing) All(context.Context) iter.Seq2[*horseracing.Race, error] {
-	return func(yield func(*horseracing.Race, error) bool) { yield(nil, f.err) }
+func (f failing) Entries(context.Context) iter.Seq2[horseracing.Entry[horseracing.Race], error] {
+	return func(yield func(horseracing.Entry[horseracing.Race], error) bool) {
+		yield(horseracing.Entry[horseracing.Race]{}, f.err)
+	}
 }

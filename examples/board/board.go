@@ -47,7 +47,7 @@ func compareBool(x, y bool) int {
 // The columns, those that a player decides by first: a narrow terminal drops the last ones.
 var headers = []string{"closes in", "race", "fee", "places", "levels", "length", "wins", "hippodrome", "name"}
 
-// numeric tells which columns are aligned to the right.
+// numeric marks the columns that are aligned to the right.
 var numeric = []bool{true, true, true, true, true, true, false, false, false}
 
 // cells are a race's row, its fee with at most so many decimals.

@@ -97,7 +97,7 @@ func show(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if o.watch {
 		return watch(ctx, w, o, stdout, stderr)
 	}
-	races, err := service.Client.Races.Open(ctx)
+	races, err := program.Open(ctx, service.Client, stderr)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// TestMain lets a test start the program itself: this binary, told to be it.
+// TestMain lets a test start the program itself: this binary, when a variable says so.
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_BOARD") != "" {
 		main()

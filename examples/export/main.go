@@ -202,7 +202,8 @@ func prepare(ctx context.Context, client *horseracing.Client, o options, path st
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if _, err := client.Races.Results(horseracing.ResultsQuery{Tier: o.tier, Since: o.since, Before: o.before}).Take(ctx, 1); err != nil {
+	results := client.Races.Results(horseracing.ResultsQuery{Tier: o.tier, Since: o.since, Before: o.before})
+	if _, err := program.Newest(ctx, results, 1, io.Discard); err != nil {
 		return err
 	}
 	return os.MkdirAll(filepath.Dir(path), 0o755)

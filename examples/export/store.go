@@ -67,8 +67,8 @@ CREATE TABLE IF NOT EXISTS unreadable (
 );
 CREATE TABLE IF NOT EXISTS walks (
 	tier_id INTEGER NOT NULL,
-	since INTEGER NOT NULL,    -- as asked for; 0: everything
-	before INTEGER NOT NULL,   -- as asked for; 0: now
+	since INTEGER NOT NULL,    -- of the command line; 0: everything
+	before INTEGER NOT NULL,   -- of the command line; 0: now
 	floor INTEGER NOT NULL,    -- where the walk under way ends: since, or near the newest race of the walk before
 	cursor TEXT NOT NULL,      -- how far it has come
 	done INTEGER NOT NULL,     -- 1: it came to its end, but races may still be added above; 2: for good

@@ -98,7 +98,7 @@ func show(ctx context.Context, o options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	open, err := service.Client.Races.Open(ctx)
+	open, err := program.Open(ctx, service.Client, w)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func checkHippodromes(ctx context.Context, client *horseracing.Client, names []s
 	if unknown() < 0 {
 		return nil
 	}
-	results, err := client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}).Take(ctx, 50)
+	results, err := program.Newest(ctx, client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}), 50, io.Discard)
 	if err != nil {
 		return err
 	}

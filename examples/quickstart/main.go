@@ -55,7 +55,7 @@ func show(ctx context.Context, number horseracing.HorseNumber, w io.Writer) erro
 	client := service.Client
 	service.Announce(w)
 
-	open, err := client.Races.Open(ctx)
+	open, err := program.Open(ctx, client, w)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func show(ctx context.Context, number horseracing.HorseNumber, w io.Writer) erro
 	}
 
 	// The tier is named: a query without one reads Omega, not every tier.
-	results, err := client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}).Take(ctx, 20)
+	results, err := program.Newest(ctx, client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}), 20, w)
 	if err != nil {
 		return err
 	}
@@ -129,10 +129,7 @@ func showResults(w io.Writer, races []horseracing.Race) (winner horseracing.Hors
 	title := fmt.Sprintf("Last results of tier Omega: %d", len(races))
 	table := program.NewTable(w, title, "RACE", "STARTED (UTC)", "NAME", "FURLONGS", "TYPE", "FIRST", "SECOND", "THIRD")
 	for _, r := range races {
-		finishers, err := r.Finishers()
-		if err != nil {
-			return 0, err
-		}
+		finishers, _ := r.Finishers() // none where the final order cannot be read
 		var first [3]string
 		for i, f := range finishers[:min(3, len(finishers))] {
 			first[i] = fmt.Sprintf("#%d (%.2f)", f.Number, f.Total)

@@ -65,7 +65,7 @@ func (f *feed) events(w http.ResponseWriter, r *http.Request) {
 	others.Go(func() { f.others(r, stream) })
 	for change, err := range f.watcher.Changes(r.Context()) {
 		if err != nil {
-			continue // the state tells
+			continue // the state shows it
 		}
 		if !stream.send(string(change.Kind), openRaceOf(change.Race)) {
 			return
