@@ -166,7 +166,7 @@ func ExampleRacesService_WatchOpen() {
 }
 
 // In production, drift is worth a line in the log: the service has changed, and
-// nothing else tells.
+// nothing else shows it.
 func ExampleWithDriftHandler() {
 	fake := changedService()
 	defer fake.Close()
@@ -200,7 +200,7 @@ func ExampleWithDriftHandler_test() {
 	// FAIL: /api/v1/races/open: missing_field [].registration_deadline
 }
 
-// changedService answers with a member that is new, and without one that is documented.
+// changedService responds with a member that is new, and without one that is documented.
 func changedService() *horseracingtest.Server {
 	const race = `{"_id":"a","main_race_id":7,"start_time":1,"type":"best_time","length":8,"v2":true,"no_equipment":false,` +
 		`"entry_fee":5,"prizes":[3,2],"tier":"Omega","info":{"name":"Dawn","hippodrome_type":"Oval","hippodrome_name":"North",` +

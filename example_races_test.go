@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net/http"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -65,62 +66,88 @@ func ExampleHorsesService_Owned() {
 	// the key does not print: [redacted]
 }
 
-// Registering spends the race's entry fee. A refusal is an error like any
-// other; when the answer is lost, see the example of Registered.
+// Registering spends the race's entry fee. Where the response is lost, the SDK
+// does not send the registration again, for that might pay twice: Settle reports
+// whether it took effect, and only its false makes it safe to register again.
 func ExampleRacesService_Register() {
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(10 * time.Minute))})
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10)})
+	fake.Inject(horseracingtest.Fault{Method: http.MethodPost, ResetBefore: true}) // the connection breaks
 	client := fake.Client()
 	ctx := context.Background()
 
 	entry := horseracing.Registration{Horse: fake.Horses(0)[0], Race: 7, UserKey: fake.UserKey(0)}
 	receipt, err := client.Races.Register(ctx, entry)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("registered, with status", receipt.StatusCode)
-
-	_, err = client.Races.Register(ctx, entry)
 	var refusal *horseracing.APIError
-	if errors.As(err, &refusal) {
+	switch {
+	case err == nil:
+		fmt.Println("registered, with status", receipt.StatusCode)
+	case errors.Is(err, horseracing.ErrOutcomeUnknown):
+		fake.Advance(12 * time.Minute) // otherwise Settle waits until the race's deadline has passed
+		registered, err := client.Races.Settle(ctx, entry.Race, entry.Horse)
+		switch {
+		case err != nil:
+			log.Fatal(err) // still unknown: call Settle again
+		case registered:
+			fmt.Println("registered, although the response was lost")
+		default:
+			fmt.Println("not registered, and no fee is spent")
+		}
+	case errors.As(err, &refusal):
 		fmt.Println("refused:", refusal.Message)
+	default:
+		log.Fatal(err) // not sent
 	}
 	// Output:
-	// registered, with status 200
-	// refused: horse 1 is registered in race 7 already
+	// not registered, and no fee is spent
 }
 
-// The connection breaks while the service registers a horse. Is the fee spent?
-// The SDK does not send the registration again: that might pay twice.
-func ExampleRacesService_Registered() {
+// The service registers the horse, and the response is lost. Settle finds the
+// horse in the race at once; where it does not, it goes on until a minute after
+// the race's deadline, or until the context ends.
+func ExampleRacesService_Settle() {
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(10 * time.Minute))})
-	fake.Inject(horseracingtest.Fault{Method: "POST", ResetAfter: true})
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10)})
+	fake.Inject(horseracingtest.Fault{Method: http.MethodPost, ResetAfter: true})
 	client := fake.Client()
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 
 	entry := horseracing.Registration{Horse: fake.Horses(0)[0], Race: 7, UserKey: fake.UserKey(0)}
 	_, err := client.Races.Register(ctx, entry)
-	switch {
-	case err == nil:
-		fmt.Println("registered")
-	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		registered, err := client.Races.Registered(ctx, entry.Race, entry.Horse)
+	fmt.Println("outcome unknown:", errors.Is(err, horseracing.ErrOutcomeUnknown))
+
+	registered, err := client.Races.Settle(ctx, entry.Race, entry.Horse)
+	fmt.Println("registered:", registered, err)
+	// Output:
+	// outcome unknown: true
+	// registered: true <nil>
+}
+
+// Whether a horse is in a race at this moment. After a registration whose
+// outcome is unknown, use Settle: a false of Registered may still become true.
+func ExampleRacesService_Registered() {
+	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10), Participants: []horseracing.RaceParticipant{{Number: 12}}})
+	client := fake.Client()
+
+	for _, horse := range []horseracing.HorseNumber{12, 13} {
+		registered, err := client.Races.Registered(context.Background(), 7, horse)
 		if err != nil {
-			log.Fatal(err) // still unknown: ask again later
+			log.Fatal(err)
 		}
-		fmt.Println("the answer was lost; registered:", registered)
-	default:
-		log.Fatal(err) // not registered
+		fmt.Println("horse", horse, "is in the race:", registered)
 	}
 	// Output:
-	// the answer was lost; registered: true
+	// horse 12 is in the race: true
+	// horse 13 is in the race: false
 }
 
 // Amounts are exact at any size. That this one counts in units of 10^-18 is
-// the caller's knowledge; the interface document shows no unit.
+// the caller's knowledge; the unit is undocumented.
 func ExampleBigInt_Decimal() {
 	var fee horseracing.BigInt
 	if err := fee.UnmarshalText([]byte("2500000000000000000001")); err != nil {

@@ -2,6 +2,7 @@ package horseracing_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,6 +86,41 @@ func ExamplePager_Pages() {
 	// insert races 2980 to 2972 and the cursor hr1.r2.5.mbc75b41.0.2ak.ae4307ed
 }
 
+// Entries has the JSON of each race, for members that the types do not know. One
+// that cannot be read is an error at its place, with its JSON, and the loop goes
+// on behind it.
+func ExamplePager_Entries() {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0))
+	defer fake.Close()
+	fake.Inject(horseracingtest.Fault{Status: http.StatusOK, Body: `[
+		{"main_race_id":9,"start_time":1748770000000,"info":{"name":"Dusk"},"weather":"rain"},
+		{"main_race_id":8,"start_time":1748760000000,"info":{"name":"Noon"},"entry_fee":["none"]},
+		{"main_race_id":7,"start_time":1748750000000,"info":{"name":"Dawn"},"weather":"sun"}]`})
+	client := fake.Client()
+
+	results := client.Races.Results(horseracing.ResultsQuery{})
+	for entry, err := range results.Entries(context.Background()) {
+		if err != nil && entry.JSON == nil {
+			log.Fatal(err) // of no entry: the loop ends
+		}
+		if err != nil {
+			fmt.Println(err)
+			continue // store entry.JSON for later, say
+		}
+		var more struct {
+			Weather string `json:"weather"`
+		}
+		if err := json.Unmarshal(entry.JSON, &more); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(entry.Value.Info.Name, "with", more.Weather)
+	}
+	// Output:
+	// Dusk with rain
+	// GET /api/v2/races/results: cannot read entry 8 at /1/entry_fee: an array does not fit BigInt: not a number in JSON notation
+	// Dawn with sun
+}
+
 // The three latest finished tournaments, then the next three.
 func ExamplePager_Take() {
 	fake := horseracingtest.NewServer()
@@ -158,6 +194,51 @@ func ExampleCursor() {
 	// race 2997
 	// race 2996
 	// race 2995
+}
+
+// The latest races of two tiers, as one listing. A query without a tier reads
+// TierOmega alone.
+func ExampleResultsQuery_tiers() {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	fake.AddRaces(
+		horseracing.Race{MainRaceID: 3, StartTime: inMinutes(fake, -10), Tier: "Omega"},
+		horseracing.Race{MainRaceID: 2, StartTime: inMinutes(fake, -20), Tier: "Delta"},
+		horseracing.Race{MainRaceID: 1, StartTime: inMinutes(fake, -30), Tier: "Omega"},
+	)
+	client := fake.Client()
+
+	results := client.Races.Results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{horseracing.TierOmega, 4}})
+	for race, err := range results.All(context.Background()) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("race", race.MainRaceID, "of", race.Tier)
+	}
+	// Output:
+	// race 3 of Omega
+	// race 2 of Delta
+	// race 1 of Omega
+}
+
+// The older listing counts entries from the newest one on: here it skips a
+// hundred. It shifts while races finish; Results does not.
+func ExampleRacesService_ResultsV1() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	client := fake.Client()
+
+	races, err := client.Races.ResultsV1(horseracing.OffsetQuery{Offset: 100}).Take(context.Background(), 3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, race := range races {
+		fmt.Println(race.MainRaceID, race.Info.Name, "in", race.Info.HippodromeName)
+	}
+	// Output:
+	// 2900 Two Rivers in Larkspur Downs
+	// 2899 Founders Dash in Three Elms Park
+	// 2898 Amber Handicap in Saltmarsh Mile
 }
 
 // Several pages at once: the same races in the same order, sooner.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"net/http"
 	"os"
 	"time"
@@ -105,7 +106,7 @@ func ExampleNewClientFromEnv() {
 	// monthly 80 to 100
 }
 
-// errors.Is tells what an error means.
+// errors.Is finds out what an error means.
 func Example_errors() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
@@ -132,7 +133,7 @@ func Example_errors() {
 	// there is no such race
 }
 
-// errors.As finds what the service answered.
+// errors.As finds the response that an error comes from.
 func ExampleAPIError() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
@@ -144,16 +145,16 @@ func ExampleAPIError() {
 	client := fake.Client()
 
 	_, err := client.Races.Open(context.Background())
-	var answer *horseracing.APIError
-	if errors.As(err, &answer) {
-		fmt.Println("status:", answer.StatusCode)
-		fmt.Println("the service says:", answer.Message)
-		fmt.Println("wait:", answer.RetryAfter)
+	var failed *horseracing.APIError
+	if errors.As(err, &failed) {
+		fmt.Println("status:", failed.StatusCode)
+		fmt.Println("message:", failed.Message)
+		fmt.Println("wait:", failed.RetryAfter)
 	}
 	fmt.Println(err)
 	// Output:
 	// status: 503
-	// the service says: closed for maintenance
+	// message: closed for maintenance
 	// wait: 2m0s
 	// GET /api/v1/races/open: status 503 Service Unavailable: closed for maintenance; wait 2m0s before the next request
 }
@@ -179,7 +180,7 @@ func ExampleClient_Do() {
 	// North End has 12 boxes
 }
 
-// The answer as it came, for its header, its status, or a member that the
+// The response as it came, for its header, its status, or a member that the
 // types do not know.
 func ExampleCaptureResponse() {
 	fake := horseracingtest.NewServer()
@@ -231,7 +232,55 @@ func ExampleWithLimiter() {
 	// GET /api/v1/races/open: waiting for the limiter: rate: Wait(n=1) would exceed context deadline
 }
 
-// In a test, github.com/jarcoal/httpmock can answer in the service's place. It
+// Every attempt is logged at level Debug and every retry at level Warn: never a
+// header, a body or a key.
+func ExampleWithLogger() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	fake.Inject(horseracingtest.Fault{Status: http.StatusServiceUnavailable}) // for the first attempt
+
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		Level: slog.LevelDebug, // LevelWarn in production
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Value.Kind() == slog.KindDuration {
+				return slog.Attr{} // differs in every run of the example
+			}
+			return a
+		},
+	}))
+	client := fake.Client(horseracing.WithLogger(logger), horseracing.WithRetry(horseracing.Retry{Max: 3, MaxWait: time.Millisecond}))
+	if _, err := client.Horses.Get(context.Background(), 1); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// level=DEBUG msg="horseracing: attempt" operation="GET /api/v1/horses/1" attempt=1 status=503
+	// level=WARN msg="horseracing: retry" operation="GET /api/v1/horses/1" attempt=1
+	// level=DEBUG msg="horseracing: attempt" operation="GET /api/v1/horses/1" attempt=2 status=200
+}
+
+// A refusal with a Retry-After holds all calls of the client, not only the one
+// that was refused. PerSecond is the rate that the client has learned; after this
+// single refusal none.
+func ExampleClient_Pace() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	fake.Inject(horseracingtest.Fault{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"120"}}})
+	client := fake.Client()
+
+	_, err := client.Races.Open(context.Background())
+	fmt.Println("refused:", errors.Is(err, horseracing.ErrRateLimited))
+	pace := client.Pace()
+	fmt.Println(pace.PerSecond, "requests a second; nothing is sent for", time.Until(pace.Until).Round(time.Minute))
+
+	_, err = client.Horses.Get(context.Background(), 1) // fails at once, since two minutes are more than Retry.MaxWait
+	fmt.Println("refused:", errors.Is(err, horseracing.ErrRateLimited), "after", fake.RequestCount(), "request")
+	// Output:
+	// refused: true
+	// 0 requests a second; nothing is sent for 2m0s
+	// refused: true after 1 request
+}
+
+// In a test, github.com/jarcoal/httpmock can respond in the service's place. It
 // is given to the client as the transport of an http.Client. The package
 // horseracingtest does more: it knows the service.
 func ExampleWithHTTPClient_httpmock() {

@@ -25,22 +25,21 @@ func (s spans) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// OpenTelemetry, and whatever else is an http.RoundTripper, goes into the
-// transport of an http.Client. Every attempt passes through it, so that a
-// retry is a span of its own, under the span in the call's context. With
-// OpenTelemetry's otelhttp the transport is
+// OpenTelemetry, and whatever else is an http.RoundTripper, wraps the client's
+// transport. Every attempt passes through it, so that a retry is a span of its
+// own, under the span in the call's context. With OpenTelemetry's otelhttp wrap is
 //
-//	otelhttp.NewTransport(http.DefaultTransport)
+//	func(next http.RoundTripper) http.RoundTripper { return otelhttp.NewTransport(next) }
 //
 // and examples/otel in the repository is the whole program. The API key is in
 // a header and a user's key in a body: record neither.
-func ExampleWithHTTPClient_tracing() {
+func ExampleWithTransportWrapper() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
 	fake.Inject(horseracingtest.Fault{Status: http.StatusServiceUnavailable}) // for the first attempt
 
 	client, err := horseracing.NewClient(fake.URL, fake.APIKey,
-		horseracing.WithHTTPClient(&http.Client{Transport: spans{http.DefaultTransport}}),
+		horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { return spans{next} }),
 		horseracing.WithRetry(horseracing.Retry{Max: 3, MaxWait: time.Millisecond}))
 	if err != nil {
 		log.Fatal(err)
