@@ -213,7 +213,7 @@ func fromService(ctx context.Context, o options, stderr io.Writer) (races []race
 			r.runners = append(r.runners, runner{horse: int64(f.Number), lane: f.Lane, total: f.Total, place: i + 1})
 		}
 		races = append(races, r)
-		progress.Add(1, "back to "+r.start.Format(time.DateOnly))
+		progress.Add(1, "back to "+r.start.Format(time.DateOnly), program.Pace(service.Client))
 	}
 	return races, true, nil
 }

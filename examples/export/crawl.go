@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
 // batch is how many races a transaction holds: those of a page or so.
@@ -49,7 +50,7 @@ func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o
 			if last := entries[n-1].Value; last != nil {
 				back = "back to " + last.StartTime.Format(time.DateTime)
 			}
-			p.Add(n, back)
+			p.Add(n, back, program.Pace(client))
 		}
 		entries = entries[:0]
 		return err

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"testing"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 func TestParseTokensReadsWhatTokensWrites(t *testing.T) {
@@ -103,5 +105,26 @@ func TestExitSaysWhatHappenedInOneSentence(t *testing.T) {
 				t.Errorf("status %d, %q; want %d, %q", status, out.String(), test.status, test.text)
 			}
 		})
+	}
+}
+
+func TestPaceIsShownOnlyIfTheServiceSetsIt(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now))
+	defer fake.Close()
+	client := fake.Client()
+	if _, err := client.Missions.Catalogue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := Pace(client); got != "" {
+		t.Errorf("without a limit it is %q", got)
+	}
+	fake.SetRequestLimit(horseracingtest.RequestLimit{PerSecond: 50, Burst: 2})
+	for client.Pace().PerSecond == 0 {
+		if _, err := client.Missions.Catalogue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := Pace(client); !regexp.MustCompile(`^service allows about \d+(\.\d)? requests a second$`).MatchString(got) {
+		t.Errorf("behind a limit it is %q", got)
 	}
 }

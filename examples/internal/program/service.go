@@ -66,3 +66,16 @@ func ConnectOrStart(start func() (*horseracingtest.Server, error), opts ...horse
 // Announce prints which service it is. A program whose output is data
 // announces on standard error.
 func (s *Service) Announce(w io.Writer) { fmt.Fprintf(w, "Service: %s\n", s.Name) }
+
+// Pace returns a few words for a reader if the service sets the pace: how many
+// requests a second the client learned that it allows. Otherwise it is empty.
+func Pace(client *horseracing.Client) string {
+	switch allowed := client.Pace().PerSecond; {
+	case allowed == 0:
+		return ""
+	case allowed < 10:
+		return fmt.Sprintf("service allows about %.1f requests a second", allowed)
+	default:
+		return fmt.Sprintf("service allows about %.0f requests a second", allowed)
+	}
+}
