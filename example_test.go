@@ -49,8 +49,9 @@ func Example() {
 	// the latest result: Amber Handicap, won by horse 279
 }
 
-// A client with terms of its own. Without options it retries reads three
-// times, gives an attempt 30 seconds, and knows no rate limit.
+// A client with settings of its own. Without options it retries reads three
+// times, gives an attempt 30 seconds, and sends without a limit until the service
+// refuses a request.
 func ExampleNewClient() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
@@ -282,7 +283,7 @@ func ExampleClient_Pace() {
 
 // In a test, github.com/jarcoal/httpmock can respond in the service's place. It
 // is given to the client as the transport of an http.Client. The package
-// horseracingtest does more: it knows the service.
+// horseracingtest does more: it is a fake of the whole service.
 func ExampleWithHTTPClient_httpmock() {
 	mock := httpmock.NewMockTransport()
 	mock.RegisterResponder(http.MethodGet, "https://races.example/api/v1/races/open",

@@ -10,8 +10,8 @@
 // same transaction as the races before it, so nothing is lost and nothing is
 // read twice. Started again after it was done, it fetches only what is new.
 //
-// It leaves races.sqlite (tables races, participants and walks) and, if asked
-// for, races.csv, races-participants.csv, races.parquet and
+// It leaves races.sqlite (tables races, participants and walks) and, with
+// -format, races.csv, races-participants.csv, races.parquet and
 // races-participants.parquet. Fees and prizes are text with every digit: no
 // format here has an integer that is wide enough for them. With -raw the column
 // json holds each race as it came.

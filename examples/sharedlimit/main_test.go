@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,6 +55,52 @@ func TestThreeProcessesKeepOneLimit(t *testing.T) {
 	}
 	if len(perProcess) != 3 {
 		t.Errorf("requests per process: %v, want three that took part", perProcess)
+	}
+}
+
+// The service has a limit of its own, which counts the requests of all three processes. Where that is the lower one,
+// each of them learns its part of it; where the shared limit is, nothing is refused.
+func TestTheSharedLimitAndTheLearnedPaceWorkTogether(t *testing.T) {
+	low, high := redis_rate.Limit{Rate: 40, Period: time.Second, Burst: 8}, redis_rate.Limit{Rate: 200, Period: time.Second, Burst: 20}
+	for name, test := range map[string]struct {
+		shared  redis_rate.Limit
+		service horseracingtest.RequestLimit
+		least   int // that are accepted, of 240 and a burst; a Retry-After in whole seconds makes learning slower
+		refused int // at most, of a hundred
+	}{
+		"the service allows less":                            {high, horseracingtest.RequestLimit{PerSecond: 40, Burst: 8}, 120, 30},
+		"the service allows less and names the time to wait": {high, horseracingtest.RequestLimit{PerSecond: 40, Burst: 8, RetryAfter: "seconds"}, 60, 30},
+		"the service allows more":                            {low, horseracingtest.RequestLimit{PerSecond: 200, Burst: 60}, 120, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			redis := startRedis(t)
+			fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithRequestLog(100_000), horseracingtest.WithRequestLimit(test.service))
+			t.Cleanup(fake.Close)
+			ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+			defer cancel()
+			if output, err := startWorkers(ctx, t, fake, redis.addr, test.shared); err != nil {
+				t.Fatalf("a worker failed: %v\n%s", err, output)
+			}
+			accepted, refused, seen := map[string]int{}, 0, fake.Requests()
+			for _, request := range seen {
+				if request.Status == http.StatusTooManyRequests {
+					refused++
+				} else {
+					accepted[request.Header.Get("User-Agent")]++
+				}
+			}
+			t.Logf("accepted %v, %d refused", accepted, refused)
+			if n := len(seen) - refused; n < test.least {
+				t.Errorf("only %d requests were accepted: the limit was not used", n)
+			}
+			if refused*100 > test.refused*len(seen) {
+				t.Errorf("%d of %d requests were refused", refused, len(seen))
+			}
+			if len(accepted) != 3 {
+				t.Errorf("requests per process: %v, want three that took part", accepted)
+			}
+		})
 	}
 }
 
