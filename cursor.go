@@ -109,27 +109,27 @@ func ParseCursor(text string) (Cursor, error) {
 	if text == "" {
 		return Cursor{}, nil
 	}
-	invalid := func(problem string) (Cursor, error) {
-		return Cursor{}, fmt.Errorf("horseracing: ParseCursor: %w: %s", ErrInvalidArgument, problem)
+	invalid := func(problem string) error {
+		return fmt.Errorf("horseracing: ParseCursor: %w: %s", ErrInvalidArgument, problem)
 	}
 	if !strings.HasPrefix(text, cursorVersion+".") {
-		return invalid("not a cursor of this version of the SDK")
+		return Cursor{}, invalid("not a cursor of this version of the SDK")
 	}
 	fields := strings.Split(text[:min(len(text), maxCursorText)], ".")
 	last := len(fields) - 1
 	if last < 3 || len(text) > maxCursorText || checksum(text[:len(text)-len(fields[last])-1]) != fields[last] {
-		return invalid("the cursor is damaged")
+		return Cursor{}, invalid("the cursor is damaged")
 	}
 	var tiers []TierID
 	for field := range strings.SplitSeq(fields[2], "-") {
 		tier, err := strconv.ParseInt(field, 36, 32)
 		if err != nil || len(tiers) > 0 && TierID(tier) <= tiers[len(tiers)-1] {
-			return invalid("the cursor is damaged")
+			return Cursor{}, invalid("the cursor is damaged")
 		}
 		tiers = append(tiers, TierID(tier))
 	}
 	if tiersText(tiers) != fields[2] || !cursorKind(fields[1]).isPayload(len(tiers), fields[3:last]) {
-		return invalid("the cursor is damaged, or of a later version of the SDK")
+		return Cursor{}, invalid("the cursor is damaged, or of a later version of the SDK")
 	}
 	return Cursor{text: text}, nil
 }

@@ -19,17 +19,17 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// sameAnswer is a service whose response to everything is the same.
-type sameAnswer string
+// sameResponse is a service whose response to everything is the same.
+type sameResponse string
 
-func (body sameAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
+func (body sameResponse) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{}, Request: req,
 		Body: io.NopCloser(strings.NewReader(string(body))), ContentLength: int64(len(body)),
 	}, nil
 }
 
-func (body sameAnswer) client(tb testing.TB, opts ...horseracing.Option) *horseracing.Client {
+func (body sameResponse) client(tb testing.TB, opts ...horseracing.Option) *horseracing.Client {
 	tb.Helper()
 	opts = append(opts, horseracing.WithHTTPClient(&http.Client{Transport: body}))
 	c, err := horseracing.NewClient("https://service.example", "application-key", opts...)
@@ -198,7 +198,7 @@ func TestDriftIsWhatTheTypesDoNotKnowAndWhatTheDocumentShowsButTheServiceDoesNot
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var log driftLog
-			c := sameAnswer(test.body).client(t, horseracing.WithDriftHandler(log.handle))
+			c := sameResponse(test.body).client(t, horseracing.WithDriftHandler(log.handle))
 			for range 2 { // reported once
 				if err := test.call(t.Context(), c); err != nil {
 					t.Fatal(err)
@@ -213,7 +213,7 @@ func TestDriftIsWhatTheTypesDoNotKnowAndWhatTheDocumentShowsButTheServiceDoesNot
 }
 
 func TestDriftIsReportedForEachRouteAndToEachClient(t *testing.T) {
-	body := sameAnswer(list(with(openRace, "{", `"weather":1`)))
+	body := sameResponse(list(with(openRace, "{", `"weather":1`)))
 	for range 2 {
 		var log driftLog
 		c := body.client(t, horseracing.WithDriftHandler(log.handle))
@@ -234,7 +234,7 @@ func TestDriftIsReportedForEachRouteAndToEachClient(t *testing.T) {
 
 func TestDriftIsReportedOnceToManyGoroutines(t *testing.T) {
 	var log driftLog
-	c := sameAnswer(list(without(with(openRace, "{", `"weather":1`), `"_id":"a",`))).client(t, horseracing.WithDriftHandler(log.handle))
+	c := sameResponse(list(without(with(openRace, "{", `"weather":1`), `"_id":"a",`))).client(t, horseracing.WithDriftHandler(log.handle))
 	var group sync.WaitGroup
 	for range 16 {
 		group.Go(func() {
@@ -259,7 +259,7 @@ func TestDriftIsBoundedWhereNamesAreData(t *testing.T) {
 		fmt.Fprintf(&members, `"%d-%s":1,`, i, strings.Repeat("n", 300))
 	}
 	var log driftLog
-	c := sameAnswer("{"+members.String()+horse[1:]).client(t, horseracing.WithDriftHandler(log.handle))
+	c := sameResponse("{"+members.String()+horse[1:]).client(t, horseracing.WithDriftHandler(log.handle))
 	if err := callHorse(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestDriftIsBoundedWhereNamesAreData(t *testing.T) {
 func TestDriftHandlerMayCallTheClient(t *testing.T) {
 	var c *horseracing.Client
 	calls := 0
-	c = sameAnswer(list(with(openRace, "{", `"weather":1`))).client(t, horseracing.WithDriftHandler(func(ctx context.Context, _ horseracing.Drift) {
+	c = sameResponse(list(with(openRace, "{", `"weather":1`))).client(t, horseracing.WithDriftHandler(func(ctx context.Context, _ horseracing.Drift) {
 		calls++
 		if err := callOpen(ctx, c); err != nil {
 			t.Error(err)
@@ -289,7 +289,7 @@ func TestDriftHandlerMayCallTheClient(t *testing.T) {
 
 func TestDoIsNotComparedWithTheTypes(t *testing.T) {
 	var log driftLog
-	c := sameAnswer(`[{"main_race_id":1,"weather":1}]`).client(t, horseracing.WithDriftHandler(log.handle))
+	c := sameResponse(`[{"main_race_id":1,"weather":1}]`).client(t, horseracing.WithDriftHandler(log.handle))
 	var races []horseracing.Race
 	if err := c.Do(t.Context(), http.MethodGet, "/api/v1/races/open", nil, &races); err != nil || len(races) != 1 {
 		t.Fatal(races, err)
@@ -336,7 +336,7 @@ func BenchmarkDrift(b *testing.B) {
 		}
 		page[i] = strings.Replace(versionTwo, `{"number":1,"total":9.5,"lane":1}`, strings.Join(horses, ","), 1)
 	}
-	body := sameAnswer(list(page...))
+	body := sameResponse(list(page...))
 	for name, opts := range map[string][]horseracing.Option{
 		"without": nil,
 		"with":    {horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {})},

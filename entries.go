@@ -264,10 +264,10 @@ func (u *unreadableEntries) Unwrap() []error {
 // redactDecodeErrors removes keys from the errors of decoding.
 func redactDecodeErrors(err error, known redact.Keys) {
 	var errs []*DecodeError
-	if d, ok := err.(*DecodeError); ok {
-		errs = []*DecodeError{d}
-	} else if u, ok := err.(*unreadableEntries); ok {
+	if u, ok := errors.AsType[*unreadableEntries](err); ok {
 		errs = u.errs
+	} else if d, ok := errors.AsType[*DecodeError](err); ok {
+		errs = []*DecodeError{d}
 	}
 	for _, d := range errs {
 		d.Err, d.Field, d.ID = known.Error(d.Err), known.Text(d.Field), known.Text(d.ID)

@@ -199,7 +199,7 @@ func (l *followLoop) readSegment(c *collected, s segment, how reading) bool {
 		interrupted := false // by an error that marks a hole: behind it the pager goes on
 		for e := range pager.entries(l.ctx) {
 			interrupted = e.Err != nil
-			if tie, ok := e.Err.(*TieOverflowError); ok {
+			if tie, ok := errors.AsType[*TieOverflowError](e.Err); ok {
 				start := tie.StartTime.UnixMilli()
 				if l.state.note(markTie, uint64(start), start) && !l.emit(nil, tie) {
 					return false

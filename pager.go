@@ -199,7 +199,7 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[pageEntry[T]] {
 
 // isHole reports whether an error of the walk has passed what it is about.
 func isHole(err error) bool {
-	_, tie := err.(*walk.TieError)
+	_, tie := errors.AsType[*walk.TieError](err)
 	return tie
 }
 
@@ -233,7 +233,7 @@ func (p *Pager[T]) mayRange(ctx context.Context) error {
 
 // publicError turns an error of the walk into the one that a caller meets.
 func (p *Pager[T]) publicError(err error) error {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // the walk wraps none of them
 	case *walk.TieError:
 		return &TieOverflowError{StartTime: timestampOf(e.Start), Seen: e.Seen, op: p.listing.op()}
 	case *walk.UnplacedError[*listEntry[T]]:

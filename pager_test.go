@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -405,4 +406,347 @@ type answer200 string
 
 func (a answer200) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(strings.NewReader(string(a))), Request: req}, nil
+}
+
+func TestOffsetWalkSurvivesBreaksErrorsAndResumes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		w.before = failSome(t)
+		q := OffsetQuery{Offset: rapid.IntRange(0, 30).Draw(t, "offset")}
+		var got []int64
+		for range 10_000 {
+			q.Concurrency = rapid.IntRange(1, 16).Draw(t, "concurrency")
+			p := w.client(t).Races.ResultsV1(q)
+			finished := true
+			stop := rapid.IntRange(1, 40).Draw(t, "stop after")
+			for r, err := range p.All(context.Background()) {
+				if err != nil && !errors.Is(err, errBroken) {
+					t.Fatal(err)
+				}
+				if err != nil {
+					finished = false
+					break
+				}
+				got = append(got, int64(r.MainRaceID))
+				if stop--; stop == 0 {
+					finished = false
+					break
+				}
+			}
+			if finished {
+				sameEntries(t, got, w.ids[min(q.Offset, len(w.ids)):])
+				return
+			}
+			c, err := ParseCursor(p.Cursor().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Resume = c
+		}
+		t.Fatal("the walk does not end")
+	})
+}
+
+func collectAnyOrder(t failer, p *Pager[Race]) (ids []int64) {
+	for r, err := range p.All(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, int64(r.MainRaceID))
+	}
+	return ids
+}
+
+func TestAnIgnoredOffsetIsNoticedWhateverArrives(t *testing.T) {
+	for _, arrivals := range []int{1, 4, 6, 10, 25} {
+		w := dense(500, 60_000)
+		w.ignoreBody = true
+		w.before = func(int64) error {
+			if w.requests > 100 {
+				return errBroken
+			}
+			for range arrivals {
+				w.starts = slices.Insert(w.starts, 0, w.starts[0]+60_000)
+				w.ids = slices.Insert(w.ids, 0, int64(len(w.ids)+1))
+			}
+			return nil
+		}
+		_, err := w.client(t).Races.ResultsV1(OffsetQuery{}).Take(t.Context(), 10_000)
+		if !errors.Is(err, ErrBodyIgnored) {
+			t.Errorf("%d arrivals between two requests: %v after %d requests", arrivals, err, w.requests)
+		}
+	}
+}
+
+// With one arrival a request the same few entries lie at each offset asked for.
+func TestArrivalsAreNotTakenForAnIgnoredOffset(t *testing.T) {
+	w := &world{}
+	w.add(1000, 1000, 1000)
+	w.before = func(int64) error {
+		if w.requests > 1 && w.requests < 30 {
+			w.add(w.starts[0] + 1)
+		}
+		return nil
+	}
+	if got := collectAnyOrder(t, w.client(t).Races.ResultsV1(OffsetQuery{})); len(got) != 3 {
+		t.Errorf("entries %v came, want those three that were there", got)
+	}
+}
+
+func TestAFullPageOnOneInstantIsToldAndPassed(t *testing.T) {
+	for _, ties := range []int{10, 11, 25} {
+		for _, concurrency := range []int{1, 2, 16} {
+			t.Run(fmt.Sprintf("%d ties at %d", ties, concurrency), func(t *testing.T) {
+				w := &world{}
+				for i := range 40 {
+					w.add(int64(1_000_000 - i*1000))
+				}
+				for range ties {
+					w.add(900_000)
+				}
+				for i := range 40 {
+					w.add(int64(800_000 - i*1000))
+				}
+				overflows := 0
+				got := collect(t, w.client(t).Races.Results(ResultsQuery{Concurrency: concurrency}), func(err error) bool {
+					overflow, ok := errors.AsType[*TieOverflowError](err)
+					if ok {
+						overflows++
+						if overflow.StartTime.UnixMilli() != 900_000 || overflow.Seen < 10 {
+							t.Errorf("unexpected %+v", overflow)
+						}
+					}
+					return ok
+				})
+				if overflows != 1 {
+					t.Errorf("told %d times", overflows)
+				}
+				outside := 0
+				for _, id := range got {
+					if i := slices.Index(w.ids, id); w.starts[i] != 900_000 {
+						outside++
+					}
+				}
+				if outside != 80 || len(got) < 90 {
+					t.Errorf("%d entries outside the instant, %d in all", outside, len(got))
+				}
+			})
+		}
+	}
+}
+
+func dense(n int, pace int64) *world {
+	w := &world{starts: make([]int64, n), ids: make([]int64, n)}
+	rng := rand.New(rand.NewPCG(7, 7))
+	at := int64(1_700_000_000_000)
+	for i := range n {
+		w.starts[i], w.ids[i] = at, int64(n-i)
+		at -= 1 + rng.Int64N(2*pace)
+	}
+	return w
+}
+
+// simulate walks under a virtual clock with 20 ms a request.
+func simulate(t *testing.T, w *world, concurrency int) (requests int, took time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		w.delay, w.requests = 20*time.Millisecond, 0
+		started := time.Now()
+		got := collect(t, w.client(t).Races.Results(ResultsQuery{Concurrency: concurrency}), never)
+		if len(got) != len(w.ids) {
+			t.Errorf("%d of %d entries", len(got), len(w.ids))
+		}
+		requests, took = w.requests, time.Since(started)
+	})
+	return requests, took
+}
+
+func clusters() *world {
+	w := &world{}
+	for c := range 4 {
+		for i := range 60 {
+			w.starts = append(w.starts, int64(1_700_000_000_000)-int64(c)*200*86_400_000-int64(i)*60_000)
+		}
+	}
+	return w.numbered()
+}
+
+func busyHours() *world {
+	w := &world{}
+	for d := range 100 {
+		for i := range 60 {
+			w.starts = append(w.starts, int64(1_700_000_000_000)-int64(d)*86_400_000-int64(i)*60_000)
+		}
+	}
+	return w.numbered()
+}
+
+func (w *world) numbered() *world {
+	for i := range w.starts {
+		w.ids = append(w.ids, int64(len(w.starts)-i))
+	}
+	return w
+}
+
+// Under a virtual clock the figures do not depend on the machine.
+func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		w           *world
+		concurrency int
+		faster      float64 // at least
+		more        float64 // requests, at most
+	}{
+		{"5,000 races", dense(5_000, 60_000), 16, 14, 1.15},
+		{"20,000 races", dense(20_000, 60_000), 4, 3.5, 1.15},
+		{"20,000 races", dense(20_000, 60_000), 16, 14.5, 1.15},
+		{"20,000 races", dense(20_000, 60_000), 64, 50, 1.15},
+		{"four clusters 200 days apart", clusters(), 8, 2, 3},
+		{"a busy hour a day", busyHours(), 8, 7, 1.15},
+		{"a busy hour a day", busyHours(), 16, 11, 1.15},
+	} {
+		one, slow := simulate(t, test.w, 1)
+		if most := 1.2 * float64(len(test.w.ids)) / pageSize; test.name != "four clusters 200 days apart" && float64(one) > most {
+			t.Errorf("%s: %d requests one at a time, more than %.0f", test.name, one, most)
+		}
+		several, fast := simulate(t, test.w, test.concurrency)
+		faster, more := slow.Seconds()/fast.Seconds(), float64(several)/float64(one)
+		t.Logf("%s: %d requests one at a time; at %d %d (%.2f), %.1f times as fast", test.name, one, test.concurrency, several, more, faster)
+		if faster < test.faster || more > test.more {
+			t.Errorf("expected %.1f times as fast with %.2f of the requests", test.faster, test.more)
+		}
+	}
+}
+
+func TestGapsOfMonthsCostFewRequests(t *testing.T) {
+	w := &world{}
+	for i := range 30 {
+		w.add(1_700_000_000_000-int64(i)*60_000, 1_700_000_000_000-200*86_400_000-int64(i)*60_000)
+	}
+	for _, concurrency := range []int{1, 4, 16} {
+		if requests, _ := simulate(t, w, concurrency); requests > 40 {
+			t.Errorf("%d requests at concurrency %d for 60 races with 200 empty days between them", requests, concurrency)
+		}
+	}
+}
+
+// What callers do by mistake with a pager ends in an error, never in a hang.
+
+func TestAPagerIsRangedOverByOneLoopAtATime(t *testing.T) {
+	w := dense(200, 60_000)
+	for _, concurrency := range []int{1, 4} {
+		p := w.client(t).Races.Results(ResultsQuery{Concurrency: concurrency})
+		n := 0
+		for _, err := range p.All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; n == 15 {
+				if _, err := p.Take(t.Context(), 15); !errors.Is(err, ErrInvalidArgument) {
+					t.Errorf("at %d: %v", concurrency, err)
+				}
+			}
+		}
+		if n != 200 {
+			t.Errorf("at %d: %d entries", concurrency, n)
+		}
+	}
+}
+
+func TestAPagerWithoutAContextSaysSo(t *testing.T) {
+	var forgotten context.Context
+	if _, err := dense(20, 60_000).client(t).Races.Results(ResultsQuery{}).Take(forgotten, 5); !errors.Is(err, ErrInvalidArgument) {
+		t.Error(err)
+	}
+}
+
+func TestConcurrencyHasItsBounds(t *testing.T) {
+	c := dense(20, 60_000).client(t)
+	for _, concurrency := range []int{-1, maxConcurrency + 1, math.MaxInt} {
+		if _, err := c.Races.Results(ResultsQuery{Concurrency: concurrency}).Take(t.Context(), 0); !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("by time, %d: %v", concurrency, err)
+		}
+		if _, err := c.Races.ResultsV1(OffsetQuery{Concurrency: concurrency}).Take(t.Context(), 5); !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("by offset, %d: %v", concurrency, err)
+		}
+	}
+	if got, err := c.Races.Results(ResultsQuery{Concurrency: maxConcurrency}).Take(t.Context(), 30); err != nil || len(got) != 20 {
+		t.Errorf("%d entries, %v", len(got), err)
+	}
+}
+
+// A program that saves the cursor whatever happened must not lose its place.
+func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
+	c := dense(50, 60_000).client(t)
+	p := c.Races.Results(ResultsQuery{})
+	if _, err := p.Take(t.Context(), 20); err != nil {
+		t.Fatal(err)
+	}
+	saved := p.Cursor()
+	p = c.Races.Results(ResultsQuery{Resume: saved, Concurrency: -1})
+	if _, err := p.Take(t.Context(), 5); err == nil || p.Cursor().String() != saved.String() {
+		t.Errorf("%v, and the cursor %q instead of %q", err, p.Cursor(), saved)
+	}
+}
+
+// A handler may end its goroutine (as t.Fatal does) or panic.
+func TestAPagerDoesNotHangWhereTheCallersCodeEndsItsGoroutine(t *testing.T) {
+	w := dense(50, 60_000) // its races lack most members, which the handler is told
+	for _, concurrency := range []int{1, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			c := w.client(t, WithDriftHandler(func(context.Context, Drift) { runtime.Goexit() }))
+			done := make(chan error, 1)
+			go func() {
+				var err error = errBroken // where Take does not return
+				defer func() { done <- err }()
+				_, err = c.Races.Results(ResultsQuery{Concurrency: concurrency}).Take(t.Context(), 20)
+			}()
+			if err := <-done; concurrency == 1 && !errors.Is(err, errBroken) || concurrency > 1 && !errors.Is(err, errAborted) {
+				t.Errorf("at %d: %v", concurrency, err)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := w.client(t, WithHTTPClient(&http.Client{Transport: panicking{}}))
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was lost")
+			}
+		}()
+		_, _ = c.Races.Results(ResultsQuery{}).Take(t.Context(), 20)
+	})
+}
+
+type panicking struct{}
+
+func (panicking) RoundTrip(*http.Request) (*http.Response, error) { panic("by the caller's own") }
+
+func TestAnIntervalOfAnyLengthIsWaitedFor(t *testing.T) {
+	p := pollSchedule{interval: math.MaxInt64}
+	for range 10 {
+		if wait := p.delay(errBroken); wait < math.MaxInt64/2 {
+			t.Fatalf("waits %v", wait)
+		}
+	}
+	p = pollSchedule{interval: time.Second}
+	for range 70 {
+		if wait := p.delay(errBroken); wait <= 0 || wait > longestBackoff {
+			t.Fatalf("waits %v", wait)
+		}
+	}
+}
+
+func TestManyRacesOnTheNewestInstantAreNoIgnoredBody(t *testing.T) {
+	w := &world{}
+	for range 200 {
+		w.starts = append(w.starts, 1_700_000_000_000)
+	}
+	for i := range int64(20) {
+		w.starts = append(w.starts, 1_699_999_000_000-i)
+	}
+	w.numbered()
+	for _, concurrency := range []int{1, 4} {
+		if got := collect(t, w.client(t).Races.ResultsV1(OffsetQuery{Concurrency: concurrency}), never); len(got) != 220 {
+			t.Errorf("at %d: %d of 220 races", concurrency, len(got))
+		}
+	}
 }

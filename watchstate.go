@@ -196,7 +196,7 @@ func (u unreadableRaces) notIn(before unreadableRaces) (errs []error) {
 func (u unreadableRaces) joined() error {
 	all := &unreadableEntries{operation: openRaces.String(), total: u.entries}
 	for _, err := range u.notIn(unreadableRaces{}) {
-		all.add(err.(*DecodeError))
+		all.add(err.(*DecodeError)) //nolint:errorlint // notIn returns nothing else
 	}
 	if all.count == 0 {
 		return nil

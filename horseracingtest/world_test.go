@@ -33,8 +33,8 @@ func TestASeedMakesTheSameWorldOnEveryProcessor(t *testing.T) {
 		look("/api/v1/tournaments/open", "")
 		look("/api/v1/missions", "")
 		for tier := 1; tier <= 5; tier++ {
-			for _, ago := range []time.Duration{0, 30, 300, 3000} {
-				before := `{"tier":` + itoa(tier) + `,"start_time_from":` + itoa(s.Now().Add(-24*time.Hour*ago).UnixMilli()) + `}`
+			for _, days := range []int{0, 30, 300, 3000} {
+				before := `{"tier":` + itoa(tier) + `,"start_time_from":` + itoa(s.Now().Add(time.Duration(-24*days)*time.Hour).UnixMilli()) + `}`
 				look(resultsPath, before)
 				look("/api/v1/tournaments/results", before)
 			}

@@ -64,12 +64,12 @@ func (l *line) grant(t *Ticket) {
 	l.leave(t)
 }
 
-// leave takes t out and reports whether it was there.
-func (l *line) leave(t *Ticket) bool {
+// leave takes t out, if it is there.
+func (l *line) leave(t *Ticket) {
 	w := l.waiting[t.rank]
 	i := slices.Index(w, t)
 	if i < 0 {
-		return false
+		return
 	}
 	l.waiting[t.rank] = slices.Delete(w, i, i+1)
 	for r, w := range l.waiting {
@@ -77,5 +77,4 @@ func (l *line) leave(t *Ticket) bool {
 			l.passed[r] = 0
 		}
 	}
-	return true
 }

@@ -105,7 +105,7 @@ func (k Keys) shows(err error) bool {
 	if k.Text(text) != text {
 		return true
 	}
-	switch err := err.(type) {
+	switch err := err.(type) { //nolint:errorlint // one step of the chain at a time
 	case interface{ Unwrap() error }:
 		return k.shows(err.Unwrap())
 	case interface{ Unwrap() []error }:

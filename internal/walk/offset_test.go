@@ -170,7 +170,7 @@ func TestAWalkByOffsetEndsUnderArrivals(t *testing.T) {
 					for _, resumed := range []bool{false, true} {
 						w := &world{pageSize: 10}
 						for i := range size {
-							w.add(int64(1_600_000_000_000-60_000*i), uint64(size-i))
+							w.add(1_600_000_000_000-60_000*int64(i), uint64(size-i))
 						}
 						begun, want := NewOffset[uint64](0, nil, slots, w.pageSize), w.ids()
 						var got []uint64
@@ -222,7 +222,7 @@ func TestArrivalsRepeatNothingWhereTheListingHasTies(t *testing.T) {
 			for _, resumed := range []bool{false, true} {
 				w := &world{pageSize: 10}
 				for i := range 200 {
-					w.add(int64(1_600_000_000_000-60_000*(i/tied)), uint64(200-i))
+					w.add(1_600_000_000_000-60_000*int64(i/tied), uint64(200-i))
 				}
 				walk, want := NewOffset[uint64](0, nil, 1, w.pageSize), w.ids()
 				c := &crawl{walk: walk, slots: 1, pick: rand.IntN, fetch: func(at int64) ([]Entry[uint64], error) { return w.from(at), nil }}

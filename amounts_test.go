@@ -1,0 +1,637 @@
+package horseracing
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// anyInteger draws integers of every length up to 100 digits, and those around
+// the edges of the machine word.
+func anyInteger() *rapid.Generator[*big.Int] {
+	return rapid.Custom(func(t *rapid.T) *big.Int {
+		n := new(big.Int)
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			n.SetInt64(rapid.Int64().Draw(t, "word"))
+		case 1:
+			n.SetString([]string{"9223372036854775807", "18446744073709551615", "1000000000000000000000"}[rapid.IntRange(0, 2).Draw(t, "edge")], 10)
+			n.Add(n, big.NewInt(rapid.Int64Range(-2, 2).Draw(t, "offset")))
+		default:
+			digits := rapid.StringMatching(`[1-9][0-9]{0,99}`).Draw(t, "digits")
+			n.SetString(digits, 10)
+		}
+		if rapid.Bool().Draw(t, "negative") {
+			n.Neg(n)
+		}
+		return n
+	})
+}
+
+// notations returns the spellings of n that a service may send.
+func notations(n *big.Int) []string {
+	plain := n.String()
+	all := []string{plain, `"` + plain + `"`}
+	sign, digits := "", plain
+	if n.Sign() < 0 {
+		sign, digits = "-", plain[1:]
+	}
+	if len(digits) < maxDigits {
+		all = append(all, plain+".0", plain+".0e0", plain+"E-0")
+		if n.Sign() != 0 {
+			all = append(all, plain+"0e-1")
+		}
+	}
+	if short := strings.TrimRight(digits, "0"); short != "" {
+		// As JavaScript writes it from 10^21 on: one digit, the rest behind the point.
+		if fraction := short[1:]; fraction != "" {
+			all = append(all, fmt.Sprintf("%s%c.%se+%d", sign, short[0], fraction, len(digits)-1))
+		} else {
+			all = append(all, fmt.Sprintf("%s%ce+%d", sign, short[0], len(digits)-1))
+		}
+		all = append(all,
+			fmt.Sprintf("%s%se%d", sign, short, len(digits)-len(short)),
+			fmt.Sprintf("%s%sE+00%d", sign, short, len(digits)-len(short)))
+		if len(short) < maxDigits {
+			all = append(all, fmt.Sprintf("%s0.%se%d", sign, short, len(digits)))
+		}
+	}
+	return all
+}
+
+func TestBigIntReadsEveryIntegerInEveryNotation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := anyInteger().Draw(t, "n")
+		for _, text := range notations(n) {
+			for name, read := range map[string]func(*BigInt) error{
+				"UnmarshalJSON": func(b *BigInt) error { return b.UnmarshalJSON([]byte(text)) },
+				"encoding/json": func(b *BigInt) error { return json.Unmarshal([]byte(text), b) },
+				"this SDK's":    func(b *BigInt) error { return unmarshal([]byte(text), b) },
+			} {
+				var b BigInt
+				if err := read(&b); err != nil {
+					t.Fatalf("%s of %s: %v", name, text, err)
+				}
+				if b.Big().Cmp(n) != 0 {
+					t.Fatalf("%s of %s is %s", name, text, b)
+				}
+			}
+		}
+	})
+}
+
+func TestBigIntAgreesWithMathBig(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, n := anyInteger().Draw(t, "m"), anyInteger().Draw(t, "n")
+		a, b := NewBigInt(m), NewBigInt(n)
+		if a.String() != m.String() {
+			t.Fatalf("String %s, want %s", a.String(), m)
+		}
+		if a.Cmp(b) != m.Cmp(n) || a.Equal(b) != (m.Cmp(n) == 0) || !a.Equal(a) {
+			t.Fatalf("Cmp %d, Equal %t; want %d", a.Cmp(b), a.Equal(b), m.Cmp(n))
+		}
+		if a.IsZero() != (m.Sign() == 0) {
+			t.Fatalf("IsZero %t", a.IsZero())
+		}
+		for _, format := range []string{"%d", "%v", "%s", "%x", "%#x", "%+d", "%40d", "%-40d|", "%040d", "%b", "%o"} {
+			if got, want := fmt.Sprintf(format, a), fmt.Sprintf(format, m); got != want {
+				t.Fatalf("%s prints %s, want %s", format, got, want)
+			}
+		}
+		if small := a.big == nil; small != m.IsInt64() {
+			t.Fatalf("held without heap: %t", small)
+		}
+	})
+}
+
+func TestBigIntComesBackFromEveryForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := NewBigInt(anyInteger().Draw(t, "n"))
+		encoded, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := want.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := want.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, read := range map[string]func(*BigInt) error{
+			"JSON":         func(b *BigInt) error { return json.Unmarshal(encoded, b) },
+			"text":         func(b *BigInt) error { return b.UnmarshalText(text) },
+			"Value":        func(b *BigInt) error { return b.Scan(stored) },
+			"bytes":        func(b *BigInt) error { return b.Scan(text) },
+			"its big.Int":  func(b *BigInt) error { *b = NewBigInt(want.Big()); return nil },
+			"0 places":     func(b *BigInt) error { return b.UnmarshalText([]byte(want.Decimal(0))) },
+			"-1000 places": func(b *BigInt) error { return b.UnmarshalText([]byte(want.Decimal(-1000))) },
+		} {
+			var got BigInt
+			if err := read(&got); err != nil || !got.Equal(want) {
+				t.Fatalf("%s gives %s, %v; want %s", name, got, err, want)
+			}
+		}
+	})
+}
+
+var decimalForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$`)
+
+func TestDecimalIsTheExactQuotientWithoutTrailingZeros(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := anyInteger().Draw(t, "n")
+		places := rapid.IntRange(0, 120).Draw(t, "places")
+		text := NewBigInt(n).Decimal(places)
+		if !decimalForm.MatchString(text) || text == "-0" {
+			t.Fatalf("%s at %d places is spelled %s", n, places, text)
+		}
+		got, _ := new(big.Rat).SetString(text)
+		want := new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(places)), nil))
+		if got.Cmp(want) != 0 {
+			t.Fatalf("%s at %d places is %s", n, places, text)
+		}
+	})
+}
+
+func TestDecimalExamples(t *testing.T) {
+	for _, test := range []struct {
+		n      string
+		places int
+		want   string
+	}{
+		{"1234500000000000000", 18, "1.2345"},
+		{"1000000000000000000", 18, "1"},
+		{"1", 18, "0.000000000000000001"},
+		{"-1", 1, "-0.1"},
+		{"0", 18, "0"},
+		{"120", 0, "120"},
+		{"120", 1, "12"},
+		{"0", math.MaxInt, "0"},
+		{"18446744073709551617", 18, "18.446744073709551617"},
+	} {
+		if got := bigInt(test.n).Decimal(test.places); got != test.want {
+			t.Errorf("%s at %d places: %s, want %s", test.n, test.places, got, test.want)
+		}
+	}
+}
+
+// notBigInts are spellings that BigInt refuses, each for one reason.
+var notBigInts = []string{
+	"", " ", `""`, "-", "+1", "1 ", " 1", "\t1", "1\n", "- 1", "--1",
+	"0x10", "0X10", "0b1", "0o7", "017", "00", "-01", "1_0", "1_000", "1,000", "１",
+	"NaN", "Infinity", "-Infinity", "nil", "Null", "true", "false", "[]", "{}", "[1]",
+	"0.1", "1.5", "1e-1", "15e-2", "1.55e1", "-0.5", "1.", ".5", "1.e5", "e5", "1e", "1e+", "1e1.0", "1e1e1", "1f",
+	`"1.0"`, `"1e3"`, `" 1"`, `"1 "`, `"+1"`, `"0x10"`, `"017"`, `"1`, `1"`, `"`, `'1'`, `"null"`, `"\u0031"`, `""1""`,
+	"1e100", "10e99", "1e101", "1e1000000", "1e9999999999999999999", "1e-101", "0e101", "1e-1000000", "-1e1000000",
+	"1" + strings.Repeat("0", 100),
+	"1." + strings.Repeat("0", 100),
+	`"1` + strings.Repeat("0", 100) + `"`,
+}
+
+func TestParseDecimalIsTheOppositeOfDecimal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := NewBigInt(anyInteger().Draw(t, "n"))
+		places := rapid.IntRange(0, 40).Draw(t, "places")
+		text := n.Decimal(places)
+		if len(text) > 100 {
+			t.Skip("longer than a number may be")
+		}
+		if got, err := ParseDecimal(text, places); err != nil || !got.Equal(n) {
+			t.Fatalf("%s at %d places: %v, %v; want %v", text, places, got, err, n)
+		}
+	})
+}
+
+func TestParseDecimalExamples(t *testing.T) {
+	long := strings.Repeat("9", 100)
+	for _, test := range []struct {
+		text   string
+		places int
+		want   string // empty: an error
+	}{
+		{"2.5", 18, "2500000000000000000"}, {"2.50", 18, "2500000000000000000"}, {"1.2345", 4, "12345"},
+		{"-0.5", 1, "-5"}, {"0", 18, "0"}, {"-0", 18, "0"}, {"0.000", 2, "0"}, {"7", 0, "7"}, {"1e3", 2, "100000"}, {"5e-1", 1, "5"},
+		{long, 0, long}, {"0", 5000, "0"},
+		{"1.2345", 3, ""}, {"0.1", 0, ""}, {"1", -1, ""}, {long, 1, ""}, {"1", 5000, ""}, {"1", math.MaxInt, ""}, {"1e101", 0, ""},
+		{"", 18, ""}, {"abc", 18, ""}, {".5", 18, ""}, {"5.", 18, ""}, {"+5", 18, ""}, {" 5", 18, ""}, {"1_000", 18, ""}, {"1,5", 18, ""}, {"0x10", 18, ""}, {"NaN", 18, ""}, {"Inf", 18, ""},
+		{strings.Repeat("1", 1_000_000), 0, ""},
+	} {
+		got, err := ParseDecimal(test.text, test.places)
+		if (err != nil) != (test.want == "") || err == nil && got.String() != test.want {
+			t.Errorf("%.50s at %d places: %v, %v; want %q", test.text, test.places, got, err, test.want)
+		}
+		if err != nil && (len(err.Error()) > 200 || !got.IsZero()) {
+			t.Errorf("%.50s: %v, %v", test.text, got, err)
+		}
+	}
+}
+
+func TestBigIntRefusesEverythingElseAndKeepsItsValue(t *testing.T) {
+	for _, text := range notBigInts {
+		b := bigInt("42")
+		if err := b.UnmarshalJSON([]byte(text)); err == nil {
+			t.Errorf("%s was read as %s", text, b)
+		}
+		if b.String() != "42" {
+			t.Errorf("%s: refused, but the value became %s", text, b)
+		}
+	}
+}
+
+// A hostile literal may be megabytes long, or short and mean megabytes. The
+// work stays the same: nothing is allocated that grows with either.
+func TestBigIntRefusesAtOnceHoweverLargeTheLiteral(t *testing.T) {
+	million := strings.Repeat("9", 1_000_000)
+	for name, literal := range map[string]string{
+		"a million digits":                million,
+		"a million digits in quotes":      `"` + million + `"`,
+		"a million digits, negative":      "-" + million,
+		"a million digits behind a point": "1." + million,
+		"a million zeros":                 strings.Repeat("0", 1_000_000),
+		"an exponent of a million digits": "1e" + million,
+		"an exponent of a million":        "1e1000000",
+		"an exponent of minus a million":  "1e-1000000",
+		"the longest that is looked at":   million[:3*maxDigits],
+	} {
+		data := []byte(literal)
+		var b BigInt
+		allocated := allocatedBy(func() {
+			if b.UnmarshalJSON(data) == nil {
+				t.Fatalf("%s was accepted", name)
+			}
+		})
+		if allocated > 1000 {
+			t.Errorf("%s: %d bytes were allocated", name, allocated)
+		}
+	}
+}
+
+func TestBigIntTakesNoHeapBelowTheMachineWord(t *testing.T) {
+	for _, literal := range []string{"0", "-1", "1234500000000000000", "9223372036854775807", "-9223372036854775808", `"9223372036854775807"`, "null"} {
+		data := []byte(literal)
+		var a, b BigInt
+		sum := 0
+		allocs := testing.AllocsPerRun(100, func() {
+			if err := a.UnmarshalJSON(data); err != nil {
+				t.Fatal(err)
+			}
+			b = a
+			sum += b.Cmp(a)
+			if b.IsZero() && !b.Equal(a) {
+				sum++
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %v allocations", literal, allocs)
+		}
+	}
+}
+
+func TestBigIntDoesNotChangeWithWhatItWasMadeFromOrGaveAway(t *testing.T) {
+	for _, text := range []string{"5", "18446744073709551617"} {
+		source, _ := new(big.Int).SetString(text, 10)
+		b := NewBigInt(source)
+		source.SetInt64(1)
+		b.Big().SetInt64(2)
+		buffer := []byte(text)
+		var scanned BigInt
+		if err := scanned.Scan(buffer); err != nil {
+			t.Fatal(err)
+		}
+		clear(buffer) // database drivers use their buffers again
+		copied := b
+		if err := copied.UnmarshalText([]byte("3")); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != text || scanned.String() != text {
+			t.Errorf("%s became %s and %s", text, b, scanned)
+		}
+	}
+}
+
+func TestBigIntScansWhatDatabasesHold(t *testing.T) {
+	for _, test := range []struct {
+		src  any
+		want string // empty: refused
+	}{
+		{nil, "0"},
+		{int64(math.MinInt64), "-9223372036854775808"},
+		{"18446744073709551617", "18446744073709551617"},
+		{[]byte("1e+21"), "1000000000000000000000"},
+		{"2.0", "2"},
+		{"", ""},
+		{"1.5", ""},
+		{float64(1), ""},
+		{true, ""},
+		{uint8(1), ""},
+	} {
+		b := bigInt("42")
+		err := b.Scan(test.src)
+		switch {
+		case test.want == "" && err == nil:
+			t.Errorf("%T %v was scanned as %s", test.src, test.src, b)
+		case test.want == "" && b.String() != "42":
+			t.Errorf("%T %v: refused, but the value became %s", test.src, test.src, b)
+		case test.want != "" && (err != nil || b.String() != test.want):
+			t.Errorf("%T %v: %s, %v; want %s", test.src, test.src, b, err, test.want)
+		}
+	}
+}
+
+func TestTheZeroBigIntIsZero(t *testing.T) {
+	var zero BigInt
+	var null, nothing BigInt = bigInt("42"), NewBigInt(nil)
+	if err := json.Unmarshal([]byte("null"), &null); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string]BigInt{"zero value": zero, "null": null, "nil *big.Int": nothing, "-0": bigInt("-0")} {
+		if !b.IsZero() || b.String() != "0" || b.Big().Sign() != 0 || !b.Equal(zero) {
+			t.Errorf("%s: %s", name, b)
+		}
+	}
+}
+
+func FuzzBigInt(f *testing.F) {
+	for _, text := range notBigInts {
+		f.Add([]byte(text))
+	}
+	for _, text := range []string{"null", "0", "-0", "1e+21", "1.5e21", "5.0", `"18446744073709551617"`, "0.1e100", "1e99", "100e-2"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		want, legal := integerWithinBounds(string(data))
+		if string(data) == "null" {
+			want, legal = new(big.Int), true
+		}
+		before := string(data)
+		b := bigInt("42")
+		err := b.UnmarshalJSON(data)
+		if string(data) != before {
+			t.Fatalf("%q was changed to %q", before, data)
+		}
+		if !legal {
+			if err == nil || b.String() != "42" {
+				t.Fatalf("%q: %v, value %s", data, err, b)
+			}
+			return
+		}
+		if err != nil || b.Big().Cmp(want) != 0 {
+			t.Fatalf("%q: %v, %s; want %s", data, err, b, want)
+		}
+		encoded, err := b.MarshalJSON()
+		if err != nil || !integerForm.Match(encoded) {
+			t.Fatalf("%q is written as %q, %v", data, encoded, err)
+		}
+		var again BigInt
+		if err := again.UnmarshalJSON(encoded); err != nil || !again.Equal(b) {
+			t.Fatalf("%q: %s is read again as %s, %v", data, encoded, again, err)
+		}
+	})
+}
+
+func BenchmarkBigIntReads(b *testing.B) {
+	for name, literal := range map[string]string{
+		"word":        "1234500000000000000",
+		"beyond":      "18446744073709551617",
+		"exponent":    "1e+21",
+		"100 digits":  strings.Repeat("9", 100),
+		"refuses 1MB": strings.Repeat("9", 1_000_000),
+		"refuses e":   "1e1000000",
+	} {
+		b.Run(name, func(b *testing.B) {
+			data := []byte(literal)
+			var n BigInt
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = n.UnmarshalJSON(data)
+			}
+		})
+	}
+}
+
+// anyNumber draws JSON numbers within the bounds, in every form.
+func anyNumber() *rapid.Generator[string] {
+	return rapid.StringMatching(`-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?([eE][+-]?(0?[0-9]{1,2}|100))?`)
+}
+
+func TestNumberKeepsWhatItReadAndItsValue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		literal := anyNumber().Draw(t, "literal")
+		for name, decode := range map[string]func([]byte, any) error{"encoding/json": json.Unmarshal, "this SDK's": unmarshal} {
+			var n Number
+			if err := decode([]byte(literal), &n); err != nil {
+				t.Fatalf("%s: %s: %v", literal, name, err)
+			}
+			checkNumber(t, n, literal)
+		}
+	})
+}
+
+// checkNumber compares a number with the literal it was read from.
+func checkNumber(t interface{ Fatalf(string, ...any) }, n Number, literal string) {
+	if n.String() != literal {
+		t.Fatalf("%s is kept as %s", literal, n)
+	}
+	exact, _ := new(big.Rat).SetString(literal)
+	if want, _ := strconv.ParseFloat(literal, 64); n.Float64() != want {
+		t.Fatalf("%s: Float64 is %v, want %v", literal, n.Float64(), want)
+	}
+	i, ok := n.Int64()
+	if fits := exact.IsInt() && exact.Num().IsInt64(); fits != ok || fits && exact.Num().Int64() != i || !fits && i != 0 {
+		t.Fatalf("%s: Int64 is %d, %t", literal, i, ok)
+	}
+	b, ok := n.BigInt()
+	if fits := exact.IsInt() && len(exact.Num().Text(10)) <= 100; fits && (!ok || b.Big().Cmp(exact.Num()) != 0) || !exact.IsInt() && ok || !ok && !b.IsZero() {
+		t.Fatalf("%s: BigInt is %v, %t", literal, b, ok)
+	}
+	if text, whole := n.Decimal(3); whole != ok || ok && text != b.Decimal(3) || !ok && text != "" {
+		t.Fatalf("%s: Decimal is %s, %t", literal, text, whole)
+	}
+	encoded, err := json.Marshal(n)
+	if err != nil || string(encoded) != literal {
+		t.Fatalf("%s is written as %s, %v", literal, encoded, err)
+	}
+	text, err := n.MarshalText()
+	var again Number
+	if err != nil || again.UnmarshalText(text) != nil || !again.Equal(n) || again != n {
+		t.Fatalf("%s: text %s is read as %s", literal, text, again)
+	}
+}
+
+func TestNewNumberIsTheNumberThatWouldBeRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		i := rapid.Int64().Draw(t, "i")
+		n := NewNumber(i)
+		checkNumber(t, n, strconv.FormatInt(i, 10))
+		if !n.Equal(number(strconv.FormatInt(i, 10))) {
+			t.Fatalf("%d differs from what was read", i)
+		}
+	})
+}
+
+// notNumbers are spellings that Number refuses.
+var notNumbers = []string{
+	"", "-", "+1", " 1", "1 ", "01", "-01", ".5", "1.", "1.e1", "1e", "1e+", "1e1.5", "--1", "1_0", "0x1p4", "0x10", "1f",
+	"NaN", "Infinity", "-Inf", "inf", "true", `"1"`, `"null"`, "[]", "{}", "Null",
+	"1e101", "1e-101", "1e1000000", "1e-1000000", "1e9999999999999999999", "0e101",
+	strings.Repeat("9", 101), "0." + strings.Repeat("0", 100), "1e" + strings.Repeat("0", 299) + "1",
+}
+
+func TestNumberRefusesEverythingElseAndKeepsItsValue(t *testing.T) {
+	for _, text := range notNumbers {
+		n := number("4.2")
+		if err := n.UnmarshalJSON([]byte(text)); err == nil {
+			t.Errorf("%s was read as %s", text, n)
+		}
+		if n.String() != "4.2" {
+			t.Errorf("%s: refused, but the value became %s", text, n)
+		}
+	}
+}
+
+func TestNumberRefusesAtOnceHoweverLargeTheLiteral(t *testing.T) {
+	million := strings.Repeat("9", 1_000_000)
+	for _, literal := range []string{million, "-" + million, "0." + million, "1e" + million, "1e1000000", "1e-1000000"} {
+		data := []byte(literal)
+		var n Number
+		allocated := allocatedBy(func() {
+			if n.UnmarshalJSON(data) == nil {
+				t.Fatalf("%.20s was accepted", literal)
+			}
+		})
+		if allocated > 100 {
+			t.Errorf("%.20s: %d bytes were allocated", literal, allocated)
+		}
+	}
+}
+
+func TestANumberPrintsByTheVerb(t *testing.T) {
+	for _, test := range []struct{ format, literal, want string }{
+		{"%v", "12.50", "12.50"}, {"%+v", "5.0", "5.0"}, {"%#v", "7", "7"}, {"%s", "1e+21", "1e+21"}, {"%q", "5", `"5"`}, {"%6v|", "7", "     7|"},
+		{"%d", "7", "7"}, {"%d", "-7", "-7"}, {"%d", "5.0", "5"}, {"%d", "1e+21", "1000000000000000000000"}, {"%08d", "42", "00000042"}, {"%x", "255", "ff"}, {"%+d", "7", "+7"},
+		{"%.2f", "12.5", "12.50"}, {"%.1f", "7", "7.0"}, {"%g", "1e3", "1000"},
+		{"%d", "12.5", "%!d(horseracing.Number=12.5)"}, {"%t", "7", "%!t(horseracing.Number=7)"}, {"%c", "7", "%!c(horseracing.Number=7)"},
+	} {
+		if got := fmt.Sprintf(test.format, number(test.literal)); got != test.want {
+			t.Errorf("%s of %s prints %s, want %s", test.format, test.literal, got, test.want)
+		}
+	}
+}
+
+func TestASmallNumberTakesNoHeap(t *testing.T) {
+	for _, literal := range []string{"0", "-1", "9223372036854775807", "-9223372036854775808", "null"} {
+		data := []byte(literal)
+		var n Number
+		if allocs := testing.AllocsPerRun(100, func() {
+			if err := n.UnmarshalJSON(data); err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := n.Int64(); !ok || n.Float64() == 0.5 {
+				t.Fatal("not an integer")
+			}
+		}); allocs != 0 {
+			t.Errorf("%s: %v allocations", literal, allocs)
+		}
+	}
+}
+
+func TestTheZeroNumberIsZero(t *testing.T) {
+	null := number("4.2")
+	if err := json.Unmarshal([]byte("null"), &null); err != nil {
+		t.Fatal(err)
+	}
+	for name, n := range map[string]Number{"zero value": {}, "null": null, "NewNumber(0)": NewNumber(0)} {
+		if i, ok := n.Int64(); n.String() != "0" || n.Float64() != 0 || i != 0 || !ok || n != number("0") {
+			t.Errorf("%s: %s", name, n)
+		}
+	}
+}
+
+var (
+	integerForm = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,99})$`)
+	numberForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	quotedForm  = regexp.MustCompile(`^"-?(0|[1-9][0-9]*)"$`)
+)
+
+// withinBounds is what the SDK promises to read of a JSON number, said another
+// way than the code does: at most 100 digits, an exponent of at most 100 and
+// no spelling of absurd length. The value is exact.
+func withinBounds(literal string) (value *big.Rat, ok bool) {
+	if !numberForm.MatchString(literal) || len(literal) > 300 {
+		return nil, false
+	}
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(literal), "e")
+	if len(strings.NewReplacer("-", "", ".", "").Replace(mantissa)) > 100 {
+		return nil, false
+	}
+	if e, ok := new(big.Int).SetString("0"+strings.TrimLeft(exponent, "+-"), 10); !ok || e.Cmp(big.NewInt(100)) > 0 {
+		return nil, false
+	}
+	return new(big.Rat).SetString(literal)
+}
+
+// integerWithinBounds says the same for an integer, which may be quoted where
+// that is plain base 10.
+func integerWithinBounds(literal string) (*big.Int, bool) {
+	if quotedForm.MatchString(literal) {
+		literal = literal[1 : len(literal)-1]
+	}
+	value, ok := withinBounds(literal)
+	limit := new(big.Int).Exp(big.NewInt(10), big.NewInt(100), nil)
+	if !ok || !value.IsInt() || value.Num().CmpAbs(limit) >= 0 {
+		return nil, false
+	}
+	return value.Num(), true
+}
+
+func FuzzNumber(f *testing.F) {
+	for _, text := range notNumbers {
+		f.Add([]byte(text))
+	}
+	for _, text := range []string{"null", "0", "-0", "-0.0", "1e+21", "12.50", "1E-100", "9223372036854775808", "5e0"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		n := number("4.2")
+		err := n.UnmarshalJSON(data)
+		if string(data) == "null" {
+			if err != nil || n != (Number{}) {
+				t.Fatalf("null: %v, %s", err, n)
+			}
+			return
+		}
+		if _, legal := withinBounds(string(data)); !legal {
+			if err == nil || n.String() != "4.2" {
+				t.Fatalf("%q: %v, value %s", data, err, n)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", data, err)
+		}
+		checkNumber(t, n, string(data))
+	})
+}
+
+// allocatedBy returns how many bytes of heap a call of f takes, in the best of
+// a few calls: other goroutines may allocate as well.
+func allocatedBy(f func()) uint64 {
+	best := ^uint64(0)
+	var before, after runtime.MemStats
+	for range 5 {
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		best = min(best, after.TotalAlloc-before.TotalAlloc)
+	}
+	return best
+}

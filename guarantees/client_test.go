@@ -1,0 +1,704 @@
+package guarantees_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+func TestTheBaseURLIsChecked(t *testing.T) {
+	plain := horseracing.WithPlainHTTP()
+	for _, test := range []struct {
+		url  string
+		opt  horseracing.Option
+		want string // of the request for the open races; empty: refused
+	}{
+		{"https://game.test", nil, "https://game.test/api/v1/races/open"},
+		{"https://game.test/", nil, "https://game.test/api/v1/races/open"},
+		{"HTTPS://game.test", nil, "https://game.test/api/v1/races/open"},
+		{"https://game.test:8443", nil, "https://game.test:8443/api/v1/races/open"},
+		{"https://game.test/base/path", nil, "https://game.test/base/path/api/v1/races/open"},
+		{"https://game.test/base//", nil, "https://game.test/base/api/v1/races/open"},
+		{"https://game.test/a%2Fb/c%20d", nil, "https://game.test/a%2Fb/c%20d/api/v1/races/open"},
+		{"https://[2001:db8::1]/", nil, "https://[2001:db8::1]/api/v1/races/open"},
+		{"http://localhost:8080", nil, "http://localhost:8080/api/v1/races/open"},
+		{"http://LocalHost", nil, "http://LocalHost/api/v1/races/open"},
+		{"http://127.0.0.1:80", nil, "http://127.0.0.1:80/api/v1/races/open"},
+		{"http://127.8.8.8", nil, "http://127.8.8.8/api/v1/races/open"},
+		{"http://[::1]:99", nil, "http://[::1]:99/api/v1/races/open"},
+		{"http://game.test", plain, "http://game.test/api/v1/races/open"},
+		{"http://game.test", nil, ""},
+		{"http://localhost.game.test", nil, ""},
+		{"http://127.0.0.1.game.test", nil, ""},
+		{"http://0.0.0.0", nil, ""},
+		{"http://10.0.0.1", nil, ""},
+		{"http://127.1", nil, ""},
+		{"", plain, ""},
+		{"game.test", plain, ""},
+		{"//game.test", plain, ""},
+		{"/base", plain, ""},
+		{"https://", plain, ""},
+		{"https:///path", plain, ""},
+		{"https:game.test", plain, ""},
+		{"https://:443", plain, ""},
+		{"ftp://game.test", plain, ""},
+		{"file:///etc/passwd", plain, ""},
+		{"unix://game.test", plain, ""},
+		{"https://user@game.test", plain, ""},
+		{"https://user:secret-word@game.test", plain, ""},
+		{"https://game.test?", plain, ""},
+		{"https://game.test?a=secret-word", plain, ""},
+		{"https://game.test#", plain, ""},
+		{"https://game.test/#secret-word", plain, ""},
+		{"https://game.test/a/../b", plain, ""},
+		{"https://game.test/a/%2e%2e/b", plain, ""},
+		{"https://game.test/./b", plain, ""},
+		{"https://user:secret-word@game.test:port", plain, ""},
+		{"https://game.test\n", plain, ""},
+		{" https://game.test", plain, ""},
+		{"https://ga me.test", plain, ""},
+	} {
+		s := play(answer(200, "[]"))
+		c, err := horseracing.NewClient(test.url, appKey, test.opt, horseracing.WithHTTPClient(&http.Client{Transport: s}))
+		if test.want == "" {
+			if c != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
+				t.Errorf("%q is not refused: %v", test.url, err)
+			} else if strings.Contains(err.Error(), "secret-word") || !strings.HasPrefix(err.Error(), "horseracing: NewClient: ") {
+				t.Errorf("%q: %v", test.url, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", test.url, err)
+			continue
+		}
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Errorf("%q: %v", test.url, err)
+		}
+		if got := s.requests()[0].request.URL.String(); got != test.want {
+			t.Errorf("%q: asked %s, want %s", test.url, got, test.want)
+		}
+	}
+}
+
+func TestTheAPIKeyIsChecked(t *testing.T) {
+	for _, key := range []string{"", "key\n", "key\r\n", "a\x00b", "\tkey", "ke\x7fy", "ke\u0085y", " key", "key ", "\u00a0key"} {
+		_, err := horseracing.NewClient(service, key)
+		if !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("%q is not refused: %v", key, err)
+		} else if key != "" && strings.Contains(err.Error(), strings.TrimSpace(key)+":") {
+			t.Errorf("the error repeats the key: %v", err)
+		}
+	}
+	for _, key := range []string{"k", "a b", "ключ", strings.Repeat("k", 4096)} {
+		if _, err := horseracing.NewClient(service, key); err != nil {
+			t.Errorf("%.20q: %v", key, err)
+		}
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for name, opt := range map[string]horseracing.Option{
+		"WithRetry":            horseracing.WithRetry(horseracing.Retry{Max: -1}),
+		"WithRetry 2":          horseracing.WithRetry(horseracing.Retry{MinWait: -1}),
+		"WithRetry 3":          horseracing.WithRetry(horseracing.Retry{MaxWait: -1}),
+		"WithRetry 4":          horseracing.WithRetry(horseracing.Retry{MinWait: 2, MaxWait: 1}),
+		"WithAttemptTimeout":   horseracing.WithAttemptTimeout(0),
+		"WithAttemptTimeout 2": horseracing.WithAttemptTimeout(-time.Second),
+		"WithRateLimit":        horseracing.WithRateLimit(0, 1),
+		"WithRateLimit 2":      horseracing.WithRateLimit(1, 0),
+		"WithRateLimit 3":      horseracing.WithRateLimit(math.NaN(), 1),
+		"WithUserAgent":        horseracing.WithUserAgent("a\nb"),
+		"WithMaxResponseBytes": horseracing.WithMaxResponseBytes(0),
+	} {
+		option, _, _ := strings.Cut(name, " ")
+		if _, err := horseracing.NewClient(service, appKey, opt); !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), option) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := horseracing.NewClient(service, appKey, nil, horseracing.WithHTTPClient(nil), horseracing.WithLogger(nil),
+		horseracing.WithLimiter(nil), horseracing.WithDriftHandler(nil)); err != nil {
+		t.Errorf("nil options: %v", err)
+	}
+}
+
+func TestTheEnvironmentMakesAClient(t *testing.T) {
+	for _, test := range []struct{ url, key, want string }{
+		{"", "", "HORSERACING_BASE_URL"},
+		{"", appKey, "HORSERACING_BASE_URL"},
+		{service, "", "HORSERACING_API_KEY"},
+		{"http://game.test", appKey, "WithPlainHTTP"},
+		{service, appKey + "\n", "control character"},
+		{service, appKey, ""},
+	} {
+		t.Setenv("HORSERACING_BASE_URL", test.url)
+		t.Setenv("HORSERACING_API_KEY", test.key)
+		c, err := horseracing.NewClientFromEnv()
+		if test.want == "" && (err != nil || c == nil) || test.want != "" && (!errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%q, %q: %v", test.url, test.key, err)
+		}
+	}
+}
+
+// No id reaches another operation than the one it was given to.
+func TestIdsStayInTheirSegment(t *testing.T) {
+	for id, want := range map[horseracing.TournamentID]string{
+		"5f0c":              "/api/v1/tournaments/5f0c",
+		"a/b":               "/api/v1/tournaments/a%2Fb",
+		"../races/open":     "/api/v1/tournaments/..%2Fraces%2Fopen",
+		`..\races`:          "/api/v1/tournaments/..%5Craces",
+		"a?b=c#d":           "/api/v1/tournaments/a%3Fb=c%23d",
+		"a%2Fb":             "/api/v1/tournaments/a%252Fb",
+		"%2e%2e":            "/api/v1/tournaments/%252e%252e",
+		"a b;c":             "/api/v1/tournaments/a%20b%3Bc",
+		"пони":              "/api/v1/tournaments/%D0%BF%D0%BE%D0%BD%D0%B8",
+		"{tournamentId}":    "/api/v1/tournaments/%7BtournamentId%7D",
+		"":                  "",
+		".":                 "",
+		"..":                "",
+		"a\nb":              "",
+		"a\x00":             "",
+		"5f0c\r\nX-Evil: 1": "",
+	} {
+		s := play(answer(200, `[{"name":"Cup"}]`))
+		_, err := s.client(t).Tournaments.Get(t.Context(), id)
+		if want == "" {
+			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.requests()) != 0 {
+				t.Errorf("%q is not refused: %v", id, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", id, err)
+			continue
+		}
+		if got := s.requests()[0].request.URL; got.EscapedPath() != want || got.RawQuery != "" || got.Fragment != "" {
+			t.Errorf("%q: asked %v, want %s", id, got, want)
+		}
+	}
+	s := play(answer(200, "[]"))
+	c := s.client(t)
+	for _, id := range []int64{0, -1, math.MinInt64} {
+		_, err1 := c.Races.Get(t.Context(), horseracing.RaceID(id))
+		_, err2 := c.Horses.Get(t.Context(), horseracing.HorseNumber(id))
+		_, err3 := c.Horses.Missions(t.Context(), horseracing.HorseNumber(id))
+		_, err4 := c.Races.Registered(t.Context(), horseracing.RaceID(id), 1)
+		_, err5 := c.Races.Registered(t.Context(), 1, horseracing.HorseNumber(id))
+		for i, err := range []error{err1, err2, err3, err4, err5} {
+			if !errors.Is(err, horseracing.ErrInvalidArgument) {
+				t.Errorf("%d, call %d: %v", id, i, err)
+			}
+		}
+	}
+	if _, err := c.Horses.Owned(t.Context(), ""); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		t.Errorf("an empty user key: %v", err)
+	}
+	var forgotten context.Context // nil, as callers leave it by mistake
+	if _, err := c.Races.Open(forgotten); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		t.Errorf("a nil context: %v", err)
+	}
+	if len(s.requests()) != 0 {
+		t.Errorf("%d requests were sent", len(s.requests()))
+	}
+}
+
+func TestDoKeepsThePathItIsGiven(t *testing.T) {
+	for path, want := range map[string]string{
+		"/api/v9/things":          "https://game.test/base/api/v9/things",
+		"api/v9/things":           "https://game.test/base/api/v9/things",
+		"/a%2Fb/c%20d?x=1&y=%2F":  "https://game.test/base/a%2Fb/c%20d?x=1&y=%2F",
+		"/a?x=../y":               "https://game.test/base/a?x=../y",
+		"/":                       "https://game.test/base/",
+		"":                        "",
+		"?x=1":                    "",
+		"https://elsewhere.test/": "",
+		"//elsewhere.test/":       "",
+		"///elsewhere.test/":      "https://game.test/base/elsewhere.test/",
+		"/a/../b":                 "",
+		"/a/%2e%2E/b":             "",
+		"/a/.":                    "",
+		"/a#b":                    "",
+		"/a\nb":                   "",
+		"/%zz":                    "",
+		"mailto:a@b.test":         "",
+	} {
+		s := play(answer(200, "{}"))
+		err := connect(t, "https://game.test/base", &http.Client{Transport: s}).Do(t.Context(), "GET", path, nil, nil)
+		if want == "" {
+			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.requests()) != 0 {
+				t.Errorf("%q is not refused: %v", path, err)
+			}
+			continue
+		}
+		if err != nil || s.requests()[0].request.URL.String() != want {
+			t.Errorf("%q: asked %v, %v", path, s.requests(), err)
+		}
+	}
+	for _, method := range []string{"", "get", "GE T", "GET\r\nX: y", "Ж"} {
+		if err := play(answer(200, "")).client(t).Do(t.Context(), method, "/x", nil, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("method %q: %v", method, err)
+		}
+	}
+	var unset *int
+	for _, into := range []any{1, "x", unset, struct{}{}} {
+		if err := play(answer(200, "1")).client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("into %T: %v", into, err)
+		}
+	}
+	if err := play(answer(200, "1")).client(t).Do(t.Context(), "GET", "/x", func() {}, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		t.Errorf("a body that cannot be encoded: %v", err)
+	}
+	long := "/" + strings.Repeat("x", 5000) + "/.."
+	if err := play(answer(404, "")).client(t).Do(t.Context(), "GET", long, nil, nil); len(err.Error()) > 2048 {
+		t.Errorf("a text of %d bytes", len(err.Error()))
+	}
+}
+
+func TestDoDecodesIntoAnything(t *testing.T) {
+	var number int
+	var text string
+	var anything any
+	var object struct{ A int }
+	var list []int
+	var when time.Time
+	var target url.URL
+	for _, test := range []struct {
+		body string
+		into any
+		want any
+	}{
+		{"5", &number, 5}, {`"x"`, &text, "x"}, {`{"a":[null]}`, &anything, map[string]any{"a": []any{nil}}},
+		{`{"A":7}`, &object, struct{ A int }{7}}, {"[1,2]", &list, []int{1, 2}}, {"[]", &list, []int{}},
+		{`"2026-01-02T03:04:05Z"`, &when, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+	} {
+		if err := play(answer(200, test.body)).client(t).Do(t.Context(), "GET", "/x", nil, test.into); err != nil {
+			t.Errorf("%s into %T: %v", test.body, test.into, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, deref(test.into)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.body, diff)
+		}
+	}
+	var decode *horseracing.DecodeError
+	for body, into := range map[string]any{"null": &list, "[]": &object, `"x"`: &target, "{}": &list, "": &number} {
+		if err := play(answer(200, body)).client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.As(err, &decode) {
+			t.Errorf("%q into %T: %v", body, into, err)
+		}
+	}
+}
+
+func TestEveryRequestCarriesItsHeaders(t *testing.T) {
+	s := play(answer(200, "{}"))
+	c := s.client(t, horseracing.WithUserAgent("stable/3"))
+	c.Missions.Catalogue(t.Context())
+	c.Races.Register(t.Context(), entry)
+	c.Do(t.Context(), "DELETE", "/x", nil, nil)
+	want := http.Header{
+		"X-Api-Key": {appKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"stable/3"},
+	}
+	for _, r := range s.requests() {
+		if diff := cmp.Diff(want, r.request.Header); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", r.request.Method, diff)
+		}
+	}
+	s = play(answer(200, "{}"))
+	s.client(t).Missions.Catalogue(t.Context())
+	if got := s.requests()[0].request.UserAgent(); got != "horseracing-go/"+horseracing.Version {
+		t.Errorf("User-Agent: %s", got)
+	}
+}
+
+// A RoundTripper that breaks the rules and writes into a header spoils no other call.
+func TestCallsShareNoHeader(t *testing.T) {
+	s := play(func(req *http.Request) (*http.Response, error) {
+		req.Header["X-Api-Key"][0] = "spoilt"
+		return answer(500, "")(req)
+	})
+	var seen []string
+	c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
+		seen = append(seen, req.Header.Get("X-Api-Key"))
+		return s.RoundTrip(req)
+	})}, horseracing.WithRetry(horseracing.Retry{}))
+	c.Races.Open(t.Context())
+	c.Races.Open(t.Context())
+	if diff := cmp.Diff([]string{appKey, appKey}, seen); diff != "" {
+		t.Errorf("keys sent (-want +got):\n%s", diff)
+	}
+}
+
+type tripFunc func(*http.Request) (*http.Response, error)
+
+func (f tripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func TestTheCallersJarIsUsed(t *testing.T) {
+	jar, _ := cookiejar.New(nil)
+	s := play(answer(200, "[]", "Set-Cookie: route=7"))
+	c := connect(t, service, &http.Client{Transport: s, Jar: jar})
+	c.Races.Open(t.Context())
+	c.Races.Open(t.Context())
+	if got := s.requests()[1].request.Header.Get("Cookie"); got != "route=7" {
+		t.Errorf("Cookie: %q", got)
+	}
+}
+
+// Two idle connections, Go's default, would throttle a concurrent crawl.
+func TestAConcurrentCrawlKeepsItsConnections(t *testing.T) {
+	var mu sync.Mutex
+	conns := map[string]bool{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		conns[r.RemoteAddr] = true
+		mu.Unlock()
+		time.Sleep(2 * time.Millisecond)
+		w.Write([]byte("[]"))
+	}))
+	defer server.Close()
+	c, err := horseracing.NewClient(server.URL, appKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		var calls sync.WaitGroup
+		for range 16 {
+			calls.Go(func() { c.Races.Open(context.Background()) })
+		}
+		calls.Wait()
+	}
+	if len(conns) > 32 {
+		t.Errorf("160 calls of 16 goroutines opened %d connections", len(conns))
+	}
+}
+
+func TestCaptureResponseTellsOfTheLastCallAlone(t *testing.T) {
+	s := play(answer(200, `[{"level":3}]`, "X-Trace: 1"), answer(404, `{"message":"gone"}`))
+	c := s.client(t)
+	var r horseracing.Response
+	capture := horseracing.CaptureResponse(&r)
+	c.Horses.Owned(t.Context(), userKey, nil, capture)
+	want := horseracing.Response{StatusCode: 200, Header: http.Header{"X-Trace": {"1"}}, Body: []byte(`[{"level":3}]`), Attempts: 1}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("success (-want +got):\n%s", diff)
+	}
+	c.Races.Get(t.Context(), 5, capture)
+	want = horseracing.Response{StatusCode: 404, Header: http.Header{}, Body: []byte(`{"message":"gone"}`), Attempts: 1}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("failure (-want +got):\n%s", diff)
+	}
+	c.Horses.Get(t.Context(), -5, capture)
+	if diff := cmp.Diff(horseracing.Response{}, r); diff != "" {
+		t.Errorf("no request (-want +got):\n%s", diff)
+	}
+}
+
+func TestAClientIsSafeForConcurrentUse(t *testing.T) {
+	server := horseracingtest.NewServer(horseracingtest.WithHistory(100))
+	defer server.Close()
+	server.Inject(horseracingtest.Fault{Skip: 3, Times: 40, Status: 503, Method: http.MethodGet})
+	patient := horseracing.WithRetry(horseracing.Retry{Max: 40, MinWait: time.Millisecond, MaxWait: 2 * time.Millisecond})
+	c := server.Client(patient, horseracing.WithRateLimit(1e6, 1000), horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) { t.Error(d) }))
+	var work sync.WaitGroup
+	for worker := range 16 {
+		work.Go(func() {
+			for i := range 20 {
+				var r horseracing.Response
+				capture := horseracing.CaptureResponse(&r)
+				user := (worker + i) % server.NumUsers()
+				horses, err := c.Horses.Owned(t.Context(), server.UserKey(user), capture)
+				var got []horseracing.HorseNumber
+				for _, horse := range horses {
+					got = append(got, horse.Number)
+				}
+				if diff := cmp.Diff(server.Horses(user), got); diff != "" || r.StatusCode != 200 {
+					t.Errorf("the horses of user %d: %v, status %d (-want +got):\n%s", user, err, r.StatusCode, diff)
+				}
+				if _, err := c.Races.Open(t.Context(), capture); err != nil || r.StatusCode != 200 {
+					t.Errorf("open races: %v, status %d", err, r.StatusCode)
+				}
+				if _, err := c.Missions.Catalogue(t.Context()); err != nil {
+					t.Errorf("missions: %v", err)
+				}
+				_, err = c.Races.Register(t.Context(), horseracing.Registration{Horse: server.Horses(user)[0], Race: 1, UserKey: server.UserKey(user)}, capture)
+				if err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || r.StatusCode < 400 {
+					t.Errorf("registering for a race that does not exist: %v, status %d", err, r.StatusCode)
+				}
+				if races, err := c.Races.Results(horseracing.ResultsQuery{Concurrency: 2}).Take(t.Context(), 3); err != nil || len(races) != 3 {
+					t.Errorf("%d results, %v", len(races), err)
+				}
+				_ = fmt.Sprintf("%+v", c)
+			}
+		})
+	}
+	work.Wait()
+}
+
+// The listing knows whole milliseconds: one that begins within a range
+// belongs to it, one that began before the range does not.
+func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
+	const ms int64 = 1_700_000_000_000
+	for fraction, up := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1} {
+		s := play(answer(200, `[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`), answer(200, "[]"))
+		bound := time.UnixMilli(ms).Add(fraction)
+		if _, err := s.client(t).Races.Results(horseracing.ResultsQuery{Before: bound}).Take(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+		if want := fmt.Sprintf(`{"start_time_from":%d}`, ms+up); s.requests()[0].body != want {
+			t.Errorf("Before %v: asked %s, want %s", bound, s.requests()[0].body, want)
+		}
+		s = play(answer(200, fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)), answer(200, "[]"))
+		races, err := s.client(t).Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10)
+		if err != nil || int64(len(races)) != 3-up {
+			t.Errorf("Since %v: %d races, %v", bound, len(races), err)
+		}
+	}
+}
+
+func TestAnEntryThatAPageShowsTwiceComesOnce(t *testing.T) {
+	const twice = `[{"main_race_id":1,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1700000000000}]`
+	for name, pager := range map[string]func(*horseracing.Client) *horseracing.Pager[horseracing.Race]{
+		"by time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.Results(horseracing.ResultsQuery{})
+		},
+		"by offset": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.ResultsV1(horseracing.OffsetQuery{})
+		},
+	} {
+		races, err := pager(play(answer(200, twice), answer(200, "[]")).client(t)).Take(t.Context(), 10)
+		if err != nil || len(races) != 2 {
+			t.Errorf("%s: %d races, %v", name, len(races), err)
+		}
+	}
+}
+
+// A cursor is a value: what the pager does afterwards does not change it.
+func TestACursorDoesNotChangeWithItsPager(t *testing.T) {
+	page := `[{"main_race_id":3,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
+	pager := play(answer(200, page)).client(t).Races.Results(horseracing.ResultsQuery{})
+	var cursors []horseracing.Cursor
+	var texts []string
+	for range 3 {
+		if _, err := pager.Take(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		cursors = append(cursors, pager.Cursor())
+		texts = append(texts, pager.Cursor().String())
+	}
+	for i, cursor := range cursors {
+		if cursor.String() != texts[i] {
+			t.Errorf("the cursor behind entry %d was %s and became %s", i+1, texts[i], cursor)
+		}
+	}
+}
+
+// A service that filters a page after it has limited it may show one entry
+// where older ones follow. Only an empty page is the end.
+func TestAPageWithNothingOlderIsNotTheEnd(t *testing.T) {
+	const a, b = `[{"main_race_id":2,"start_time":2000}]`, `[{"main_race_id":1,"start_time":1000}]`
+	pages := map[string]string{
+		`{}`: a, `{"start_time_from":2001}`: a, `{"start_time_from":2000}`: b, `{"start_time_from":1001}`: b, `{"start_time_from":1000}`: `[]`,
+	}
+	s := &script{}
+	s.steps = []step{func(req *http.Request) (*http.Response, error) {
+		seen := s.requests()
+		page, ok := pages[seen[len(seen)-1].body]
+		if !ok {
+			t.Errorf("asked %s", seen[len(seen)-1].body)
+		}
+		return answer(200, page)(req)
+	}}
+	races, err := s.client(t).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
+	if err != nil || len(races) != 2 || len(s.requests()) != len(pages) {
+		t.Errorf("%d races in %d requests, %v", len(races), len(s.requests()), err)
+	}
+}
+
+// What a cache answered to somebody who asked for the default tier.
+func TestAnAnswerForAnotherTierIsNone(t *testing.T) {
+	q, offset := horseracing.ResultsQuery{Tier: 3}, horseracing.OffsetQuery{Tier: 3}
+	for name, take := range map[string]func(*horseracing.Client) error{
+		"races": func(c *horseracing.Client) error { _, err := c.Races.Results(q).Take(t.Context(), 9); return err },
+		"races by offset": func(c *horseracing.Client) error {
+			_, err := c.Races.ResultsV1(offset).Take(t.Context(), 9)
+			return err
+		},
+		"tournaments": func(c *horseracing.Client) error {
+			_, err := c.Tournaments.Results(q).Take(t.Context(), 9)
+			return err
+		},
+	} {
+		for tier, ignored := range map[string]bool{`"Omega"`: true, `"Beta"`: false, `5`: true, `3`: false} {
+			if (tier[0] == '"') == (name == "tournaments") { // races carry a word, tournaments a number
+				continue
+			}
+			s := play(answer(200, `[{"main_race_id":1,"_id":"a","start_time":1000,"tier":`+tier+`}]`), answer(200, "[]"))
+			if err := take(s.client(t)); errors.Is(err, horseracing.ErrBodyIgnored) != ignored || !ignored && err != nil {
+				t.Errorf("%s of tier %s where 3 was asked for: %v", name, tier, err)
+			}
+			if ignored && len(s.requests()) != 1 {
+				t.Errorf("%s: noticed after %d requests", name, len(s.requests()))
+			}
+		}
+	}
+}
+
+// While a listing is read by offset, any number of races may arrive at its
+// top: what was read comes again, and is not handed out again.
+func TestArrivalsRepeatNothingByOffset(t *testing.T) {
+	for arrivals := range 160 {
+		for _, resumed := range []bool{false, true} {
+			newest := 200
+			c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
+				var question struct{ Offset int }
+				if err := json.NewDecoder(req.Body).Decode(&question); err != nil {
+					return nil, err
+				}
+				var page []string
+				for id := newest - question.Offset; id > max(0, newest-question.Offset-10); id-- {
+					page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, id, id*1000))
+				}
+				return answer(200, "["+strings.Join(page, ",")+"]")(req)
+			})})
+			pager := c.Races.ResultsV1(horseracing.OffsetQuery{})
+			races, err := pager.Take(t.Context(), 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			newest += arrivals
+			if resumed {
+				pager = c.Races.ResultsV1(horseracing.OffsetQuery{Resume: pager.Cursor()})
+			}
+			rest, err := pager.Take(t.Context(), 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			times := map[horseracing.RaceID]int{}
+			for _, race := range append(races, rest...) {
+				if times[race.MainRaceID]++; times[race.MainRaceID] > 1 {
+					t.Errorf("%d arrivals, resumed %v: race %d came again", arrivals, resumed, race.MainRaceID)
+				}
+			}
+			for id := range horseracing.RaceID(200) {
+				if times[id+1] == 0 {
+					t.Errorf("%d arrivals, resumed %v: race %d was missed", arrivals, resumed, id+1)
+				}
+			}
+		}
+	}
+}
+
+// What is documented for those who set nothing.
+
+func TestByDefaultAnAttemptEndsAfterThirtySeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		})
+		started := time.Now()
+		_, err := s.client(t, noRetries()).Races.Open(t.Context())
+		if took := time.Since(started); took != 30*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
+func TestByDefaultAReadIsTriedFourTimesWithShortWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var longest [3]time.Duration
+		for range 100 {
+			s := play(answer(503, ""))
+			if _, err := s.client(t).Races.Open(t.Context()); !errors.Is(err, horseracing.ErrServer) {
+				t.Fatalf("got %v", err)
+			}
+			waits := s.waits()
+			if len(waits) != len(longest) {
+				t.Fatalf("%d requests", len(waits)+1)
+			}
+			for i, wait := range waits {
+				longest[i] = max(longest[i], wait)
+			}
+		}
+		for i, want := range []time.Duration{200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
+			if longest[i] > want || longest[i] < want*8/10 {
+				t.Errorf("of a hundred waits before retry %d the longest was %v, want up to %v", i+1, longest[i], want)
+			}
+		}
+	})
+}
+
+func TestByDefaultARetryAfterIsHonouredUpToFifteenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for wait, requests := range map[string]int{"15": 2, "16": 1} {
+			s := play(answer(429, "", "Retry-After: "+wait), answer(200, "[]"))
+			_, err := s.client(t).Races.Open(t.Context())
+			if n := len(s.requests()); n != requests || (err == nil) != (requests == 2) {
+				t.Errorf("asked to wait %s s: %d requests, then %v", wait, n, err)
+			}
+		}
+	})
+}
+
+func TestByDefaultAnAnswerHasThirtyTwoMebibytes(t *testing.T) {
+	const limit = 32 << 20
+	for length, tooLarge := range map[int64]bool{limit: false, limit + 1: true} {
+		s := play(stream(200, length, func() io.Reader { return io.LimitReader(endless(" "), length) }))
+		_, err := s.client(t).Races.Open(t.Context())
+		if errors.Is(err, horseracing.ErrResponseTooLarge) != tooLarge || err == nil {
+			t.Errorf("%d bytes: %v", length, err)
+		}
+	}
+}
+
+func TestByDefaultFollowPollsTwiceAMinuteAndLooksBackAnHour(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var came []horseracing.RaceID
+		fake.AddRaces(finished(1, -10*time.Minute)...)
+		for race, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-3 * time.Hour)}).All(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if came = append(came, race.MainRaceID); len(came) == 1 {
+				fake.AddRaces(finished(2, -10*time.Minute-59*time.Minute, -10*time.Minute-61*time.Minute)...)
+			}
+		}
+		if len(came) != 2 || came[1] != 2 {
+			t.Errorf("races %v came, want 1 and the one that started 59 minutes before it", came)
+		}
+		if n := fake.RequestCount(); n < 120 || n > 140 {
+			t.Errorf("%d requests in an hour", n)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestByDefaultWatchOpenPollsFourTimesAMinute(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for _, err := range fake.Client().Races.WatchOpen(ctx, horseracing.WatchQuery{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := fake.RequestCount(); n < 240 || n > 270 {
+			t.Errorf("%d requests in an hour", n)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}

@@ -1,0 +1,177 @@
+package guarantees_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// unreadable damages a member of a race wherever it is shown.
+func unreadable(id int) func([]byte) []byte {
+	length := regexp.MustCompile(fmt.Sprintf(`("main_race_id":%d,.*?"length":)\d+`, id))
+	return func(body []byte) []byte { return length.ReplaceAll(body, []byte(`$1"eight"`)) }
+}
+
+// brokenTimes counts errors that name a race, and those of them that give it up.
+func (f *followed) brokenTimes(name string) (all, final int) {
+	for _, text := range f.errors {
+		if strings.Contains(text, name) {
+			all++
+			if strings.Contains(text, "given up") {
+				final++
+			}
+		}
+	}
+	return all, final
+}
+
+func TestAnUnreadableRaceIsReportedOnceReadAgainAndGivenUp(t *testing.T) {
+	const lookback = time.Hour
+	for name, test := range map[string]struct {
+		repair     time.Duration // zero: never
+		processes  int
+		all, final int
+		handed     int
+	}{
+		"it stays unreadable":                        {0, 1, 2, 1, 0},
+		"it stays unreadable, through restarts":      {0, 20, 2, 1, 0},
+		"it can be read within Lookback":             {30 * time.Minute, 1, 1, 0, 1},
+		"it can be read within Lookback, on restart": {30 * time.Minute, 20, 1, 0, 1},
+		"it can be read too late":                    {3 * time.Hour, 1, 2, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				for i := range horseracing.RaceID(30) {
+					fake.AddRaces(finished(100+i, -time.Duration(30-i)*time.Minute)...)
+				}
+				d, client := damaged(fake, unreadable(115))
+				if test.repair > 0 {
+					go func() { time.Sleep(test.repair); d.change = nil }()
+				}
+				go func() {
+					for id := horseracing.RaceID(200); id < 380; id++ {
+						time.Sleep(time.Minute)
+						fake.AddRaces(finished(id, -time.Second)...)
+					}
+				}()
+				var f followed
+				query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour), Lookback: lookback, Interval: time.Minute}
+				for range test.processes {
+					f.run(t, client, query, 4*time.Hour/time.Duration(test.processes))
+				}
+				all, final := f.brokenTimes("115")
+				if all != test.all || final != test.final || len(f.errors) != all || f.times[115] != test.handed || d.struck == 0 {
+					t.Errorf("%d errors, %d of them final, handed out %d times: %q", all, final, f.times[115], f.errors)
+				}
+				delete(f.times, 115)
+				if diff := gocmp.Diff(once(100, 114, 116, 129, 200, 379), f.times); diff != "" {
+					t.Error(diff)
+				}
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		})
+	}
+}
+
+// Beyond Lookback no later poll reads a race again: what is unreadable there is
+// read once more at once.
+func TestARaceOfThePastThatIsGarbledOnceIsNotLost(t *testing.T) {
+	for name, forGood := range map[string]bool{"once": false, "for good": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				for i := range horseracing.RaceID(600) {
+					fake.AddRaces(finished(100+i, -time.Duration(600-i)*time.Minute)...)
+				}
+				d, client := damaged(fake, nil)
+				garble := unreadable(300)
+				d.change = func(body []byte) []byte {
+					if d.struck == 0 || forGood {
+						return garble(body)
+					}
+					return body
+				}
+				var f followed
+				f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-20 * time.Hour)}, time.Hour)
+				want, all := once(100, 699), 0
+				if forGood {
+					delete(want, 300)
+					all = 1
+				}
+				if diff := gocmp.Diff(want, f.times); diff != "" || len(f.errors) != all || d.struck == 0 {
+					t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
+				}
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		})
+	}
+}
+
+func TestAnUnreadableRaceWithoutAnIDOrAStartIsReportedOnce(t *testing.T) {
+	for name, change := range map[string]func([]byte) []byte{
+		"no id": func(b []byte) []byte {
+			return []byte(strings.ReplaceAll(string(b), `"main_race_id":115,`, `"main_race_id":"?",`))
+		},
+		"no start": func(b []byte) []byte {
+			return regexp.MustCompile(`("main_race_id":115,"start_time":)\d+`).ReplaceAll(b, []byte(`$1"soon"`))
+		},
+		"null": func(b []byte) []byte {
+			return regexp.MustCompile(`\{"main_race_id":115,.*?\},(\{"main_race_id":114)`).ReplaceAll(b, []byte(`null,$1`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				for i := range horseracing.RaceID(30) {
+					fake.AddRaces(finished(100+i, -time.Duration(30-i)*time.Minute)...)
+				}
+				d, client := damaged(fake, change)
+				var f followed
+				f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}, 20*time.Minute)
+				if d.struck == 0 || len(f.errors) != 1 || f.times[115] != 0 || len(f.times) != 29 {
+					t.Errorf("%d races, errors %q", len(f.times), f.errors)
+				}
+				d.change = nil
+				f.run(t, client, horseracing.FollowQuery{}, 20*time.Minute)
+				if diff := gocmp.Diff(once(100, 129), f.times); diff != "" {
+					t.Error(diff)
+				}
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		})
+	}
+}
+
+// The service changes a member's type: for hours nothing can be read.
+func TestADayOfUnreadableRacesCostsThemAloneAndNoMemory(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		length := regexp.MustCompile(`"length":\d+`)
+		d, client := damaged(fake, nil)
+		query := horseracing.FollowQuery{Since: time.Now(), Interval: 2 * time.Minute}
+		var f followed
+		f.run(t, client, query, 3*time.Hour)
+		before := len(f.times)
+		d.change = func(body []byte) []byte { return length.ReplaceAll(body, []byte(`"length":"long"`)) }
+		longest := 0
+		for range 8 {
+			f.run(t, client, query, time.Hour)
+			longest = max(longest, len(f.cursor.String()))
+		}
+		fake.ResetLog()
+		f.run(t, client, query, time.Hour)
+		requests := fake.RequestCount()
+		d.change = nil
+		f.run(t, client, query, 3*time.Hour)
+		for id, n := range f.times {
+			if n != 1 {
+				t.Errorf("race %d came %d times", id, n)
+			}
+		}
+		t.Logf("%d races before, %d in all, %d errors, cursors of up to %d bytes, %d requests an hour", before, len(f.times), len(f.errors), longest, requests)
+		if before < 30 || len(f.times) < 2*before*4/5 || len(f.errors) < 100 || longest > 1000 || requests > 250 {
+			t.Error("that is not what it should cost")
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(20))
+}

@@ -1,0 +1,516 @@
+package guarantees_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+const resultsPath = "/api/v2/races/results"
+
+// bubble runs a test against a fake whose clock is that of a synctest bubble.
+// The bubble ends only when every goroutine in it has.
+func bubble(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server), opts ...horseracingtest.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		fake := horseracingtest.NewServer(append([]horseracingtest.Option{horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now)}, opts...)...)
+		defer fake.Close()
+		test(t, fake)
+	})
+}
+
+// noRetries makes every failure of the service one of the poll.
+func noRetries() horseracing.Option { return horseracing.WithRetry(horseracing.Retry{}) }
+
+// results returns the start of every finished race by id.
+func results(t *testing.T, fake *horseracingtest.Server) map[horseracing.RaceID]time.Time {
+	t.Helper()
+	all := map[horseracing.RaceID]time.Time{}
+	for r, err := range fake.Client().Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[r.MainRaceID] = r.StartTime.Time
+	}
+	return all
+}
+
+// finished makes up races that start at these distances from now.
+func finished(first horseracing.RaceID, starts ...time.Duration) []horseracing.Race {
+	races := make([]horseracing.Race, len(starts))
+	for i, d := range starts {
+		races[i] = horseracing.Race{
+			MainRaceID: first + horseracing.RaceID(i), StartTime: horseracing.NewTimestamp(time.Now().Add(d)), FinalOrder: []int{0},
+			Participants: []horseracing.RaceParticipant{{Number: 1, Total: 60, Lane: 1}}, Winners: []int{0},
+		}
+	}
+	return races
+}
+
+// aDay is how long a test waits for what does not come. In a bubble that is no time.
+func aDay(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// take follows until n races have come, and fails on any error.
+func take(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery, n int) (ids []horseracing.RaceID) {
+	t.Helper()
+	for r, err := range c.Races.Follow(q).All(aDay(t)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ids = append(ids, r.MainRaceID); len(ids) == n {
+			return ids
+		}
+	}
+	t.Fatalf("races %v came, want %d", ids, n)
+	return nil
+}
+
+// follower is a program that follows, as often as it is started.
+type follower struct {
+	handed map[horseracing.RaceID]int
+	newest time.Time
+	late   int // races that came behind newer ones
+	failed int
+	twice  []horseracing.RaceID // handed out twice within one process
+}
+
+func (f *follower) run(ctx context.Context, c *horseracing.Client, q horseracing.FollowQuery) {
+	process := map[horseracing.RaceID]bool{}
+	for r, err := range c.Races.Follow(q).All(ctx) {
+		if err != nil {
+			f.failed++
+			continue
+		}
+		if process[r.MainRaceID] {
+			f.twice = append(f.twice, r.MainRaceID)
+		}
+		process[r.MainRaceID] = true
+		f.handed[r.MainRaceID]++
+		if r.StartTime.Before(f.newest) {
+			f.late++
+		} else {
+			f.newest = r.StartTime.Time
+		}
+	}
+}
+
+func TestFollowLosesNothingAndRepeatsNothingThroughADayOfFailuresAndARestart(t *testing.T) {
+	for _, retries := range []int{0, 3} {
+		t.Run(fmt.Sprintf("%d retries", retries), func(t *testing.T) {
+			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				before := results(t, fake)
+				f := follower{handed: map[horseracing.RaceID]int{}}
+				c := fake.Client(horseracing.WithRetry(horseracing.Retry{Max: retries}))
+				trouble, calm := context.WithCancel(t.Context())
+				defer calm()
+				go causeTrouble(trouble, fake)
+
+				const lookback = time.Hour
+				query := horseracing.FollowQuery{Interval: 2 * time.Minute, Lookback: lookback}
+				morning, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
+				defer cancel()
+				f.run(morning, c, query)
+
+				time.Sleep(3 * time.Hour) // nobody follows
+				afterRestart := f.newest
+				query.Since = afterRestart.Add(-lookback)
+				f.late = 0
+				evening, cancel := context.WithTimeout(t.Context(), 10*time.Hour)
+				defer cancel()
+				f.run(evening, c, query)
+				calm()
+
+				after := results(t, fake)
+				grace := time.Now().Add(-20 * time.Minute) // trouble included, a poll is no later
+				missed := 0
+				for id, start := range after {
+					if _, old := before[id]; !old && f.handed[id] == 0 && start.Before(grace.Add(-lookback)) {
+						missed++
+					}
+				}
+				if missed > 0 || len(f.twice) > 0 {
+					t.Errorf("%d missed, %d handed out twice within a process", missed, len(f.twice))
+				}
+				again := 0
+				for id, n := range f.handed {
+					start, exists := after[id]
+					if _, old := before[id]; !exists || old && start.Before(query.Since) {
+						t.Errorf("race %d was handed out but finished before, or not at all", id)
+					}
+					if n > 1 && start.Before(query.Since) {
+						t.Errorf("race %d came again after the restart although it starts before Since", id)
+					}
+					if n > 1 {
+						again++
+					}
+				}
+				t.Logf("%d races, %d late ones since the restart, %d came again after it, %d failures, %d requests", len(f.handed), f.late, again, f.failed, fake.RequestCount())
+				if len(f.handed) < 300 || f.late < 20 || again == 0 || retries == 0 && f.failed < 20 {
+					t.Errorf("the day was too quiet to prove anything")
+				}
+			}, horseracingtest.WithSchedule(30), horseracingtest.WithHistory(60))
+		})
+	}
+}
+
+// causeTrouble lets the service fail in every way, now and then.
+func causeTrouble(ctx context.Context, fake *horseracingtest.Server) {
+	faults := []horseracingtest.Fault{
+		{Status: http.StatusServiceUnavailable, Times: 3},
+		{ResetBefore: true, Skip: 1, Times: 2},
+		{CutBody: 500, Skip: 2, Times: 1},
+		{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"200"}}, Times: 1},
+		{Status: http.StatusOK, Body: "<html>maintenance</html>", Skip: 3, Times: 1},
+		{Delay: time.Minute, Skip: 1, Times: 1},
+	}
+	for i := 0; ; i++ {
+		select {
+		case <-time.After(13 * time.Minute):
+			fake.Inject(faults[i%len(faults)])
+		case <-ctx.Done():
+			fake.ClearFaults()
+			return
+		}
+	}
+}
+
+func TestFollowHandsOutWhatAPollBringsOldestFirst(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.AddRaces(finished(1, -3*time.Minute, -9*time.Minute, -time.Minute, -5*time.Minute)...)
+		got := take(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-5 * time.Minute)}, 3)
+		if diff := gocmp.Diff([]horseracing.RaceID{4, 1, 3}, got); diff != "" {
+			t.Error(diff)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowFromNowBeginsWithWhatFinishesFromNowOn(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.AddRaces(finished(1, -10*time.Minute, -30*time.Minute)...)
+		go func() {
+			time.Sleep(time.Minute)
+			fake.AddRaces(finished(10, -20*time.Minute)...) // was running when Follow began
+			time.Sleep(time.Minute)
+			fake.AddRaces(finished(11, -time.Second)...)
+		}()
+		got := take(t, fake.Client(), horseracing.FollowQuery{}, 2)
+		if diff := gocmp.Diff([]horseracing.RaceID{10, 11}, got); diff != "" {
+			t.Error(diff)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowFromNowBeginsWithAnEmptyListing(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		go func() {
+			time.Sleep(time.Minute)
+			fake.AddRaces(finished(1, -20*time.Minute)...)
+		}()
+		if got := take(t, fake.Client(), horseracing.FollowQuery{}, 1); got[0] != 1 {
+			t.Error(got)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowReadsALongPastOldestFirstAndOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		all := results(t, fake)
+		var starts []time.Time
+		for _, start := range all {
+			starts = append(starts, start)
+		}
+		slices.SortFunc(starts, time.Time.Compare)
+		// Three years later there are a few more, in one dense cluster.
+		fake.Advance(3 * 365 * 24 * time.Hour)
+		for i := range 1500 {
+			start := fake.Now().Add(-time.Hour + time.Duration(i)*time.Second).Truncate(time.Millisecond)
+			race := finished(horseracing.RaceID(10_000_000+i), 0)[0]
+			race.StartTime = horseracing.NewTimestamp(start)
+			fake.AddRaces(race)
+			starts = append(starts, start)
+		}
+		fake.ResetLog()
+		c := fake.Client()
+		var got []time.Time
+		seen := map[horseracing.RaceID]bool{}
+		for r, err := range c.Races.Follow(horseracing.FollowQuery{Since: time.Unix(0, 0)}).All(aDay(t)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[r.MainRaceID] {
+				t.Fatalf("race %d came twice", r.MainRaceID)
+			}
+			seen[r.MainRaceID] = true
+			if got = append(got, r.StartTime.Time); len(got) == len(starts) {
+				break
+			}
+		}
+		if diff := gocmp.Diff(starts, got); diff != "" {
+			t.Error(diff)
+		}
+		if n := fake.RequestCount(); n > 2*len(starts)/9+50 {
+			t.Errorf("%d requests for %d races", n, len(starts))
+		}
+	}, horseracingtest.WithHistory(3000), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowYieldsAFailedPollAndGoesOnMoreSlowly(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.Inject(horseracingtest.Fault{Path: resultsPath, Status: http.StatusInternalServerError, Times: 8})
+		since := time.Now()
+		go func() {
+			time.Sleep(5 * time.Minute)
+			fake.AddRaces(finished(1, 0)...)
+		}()
+		var failures []time.Time
+		for r, err := range fake.Client(noRetries()).Races.Follow(horseracing.FollowQuery{Since: since, Interval: 10 * time.Second}).All(aDay(t)) {
+			if err == nil {
+				if r.MainRaceID != 1 {
+					t.Errorf("race %d", r.MainRaceID)
+				}
+				break
+			}
+			if r != nil || !errors.Is(err, horseracing.ErrServer) {
+				t.Fatalf("race %v, error %v", r, err)
+			}
+			failures = append(failures, time.Now())
+		}
+		if len(failures) != 8 {
+			t.Fatalf("%d failures", len(failures))
+		}
+		longest := 10 * time.Second
+		for i := 1; i < len(failures); i++ {
+			if wait := failures[i].Sub(failures[i-1]); wait > longest || wait < longest*9/10 {
+				t.Errorf("wait %d was %v, want up to a tenth less than %v", i, wait, longest)
+			}
+			longest = min(2*longest, 5*time.Minute)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowHonoursRetryAfterUpToAnHour(t *testing.T) {
+	for header, want := range map[string]time.Duration{"600": 10 * time.Minute, "9223372036": time.Hour} {
+		t.Run(header, func(t *testing.T) {
+			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				fake.AddRaces(finished(1, -time.Minute)...)
+				fake.Inject(horseracingtest.Fault{Path: resultsPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {header}}})
+				started := time.Now()
+				for _, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(aDay(t)) {
+					if err != nil {
+						t.Errorf("a refusal is no error yet: %v", err)
+					}
+					break
+				}
+				if wait := time.Since(started); wait != want {
+					t.Errorf("waited %v, want %v", wait, want)
+				}
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		})
+	}
+}
+
+func TestFollowGoesOnWhereAPollBroke(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for i := range horseracing.RaceID(55) {
+			fake.AddRaces(finished(i+1, -time.Duration(i+1)*time.Minute)...)
+		}
+		fake.Inject(horseracingtest.Fault{Path: resultsPath, Skip: 3, Times: 2, Status: http.StatusBadGateway})
+		var got []horseracing.RaceID
+		failures := 0
+		for r, err := range fake.Client(noRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}).All(aDay(t)) {
+			if err != nil {
+				failures++
+				continue
+			}
+			if got = append(got, r.MainRaceID); len(got) == 55 {
+				break
+			}
+		}
+		if failures != 2 || len(got) != 55 || !slices.IsSortedFunc(got, func(a, b horseracing.RaceID) int { return int(b - a) }) {
+			t.Errorf("%d failures, races %v", failures, got)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+// An answer that is garbled once is a failed poll like any other: the order stays.
+func TestFollowKeepsItsOrderThroughAnAnswerThatIsGarbledOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for i := range horseracing.RaceID(30) {
+			fake.AddRaces(finished(100-i, -time.Duration(i+1)*time.Minute)...)
+		}
+		fake.Inject(horseracingtest.Fault{Path: resultsPath, Skip: 2, Status: http.StatusOK, Body: "<html>"})
+		var got []horseracing.RaceID
+		failures := 0
+		for r, err := range fake.Client(noRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(aDay(t)) {
+			if err != nil {
+				failures++
+				continue
+			}
+			if got = append(got, r.MainRaceID); len(got) == 30 {
+				break
+			}
+		}
+		if failures != 1 || len(got) != 30 || !slices.IsSorted(got) {
+			t.Errorf("%d failures, races %v", failures, got)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowTellsOfATieOnceAndGoesOnBehindIt(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for i := range horseracing.RaceID(14) {
+			fake.AddRaces(finished(100+i, -10*time.Minute)...)
+		}
+		fake.AddRaces(finished(1, -20*time.Minute, -5*time.Minute)...)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		ties, races := 0, map[horseracing.RaceID]int{}
+		for r, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(ctx) {
+			if tie, ok := errors.AsType[*horseracing.TieOverflowError](err); ok && tie.Seen == 10 {
+				ties++
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			races[r.MainRaceID]++
+		}
+		if ties != 1 || len(races) != 12 || races[1] != 1 || races[2] != 1 {
+			t.Errorf("%d ties, races %v", ties, races)
+		}
+		if polls := fake.RequestCount(); polls < 20 {
+			t.Errorf("only %d requests: the tie was not met again", polls)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
+	tests := map[string][]horseracingtest.Option{
+		"while it waits": nil,
+		"while it asks":  {horseracingtest.WithLatency(time.Minute)},
+	}
+	for name, opts := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				began := time.Now()
+				for r, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Interval: 30 * time.Second}).All(ctx) {
+					t.Errorf("race %v, error %v", r, err)
+				}
+				if took := time.Since(began); took != 20*time.Second {
+					t.Errorf("ended after %v", took)
+				}
+			}, append(opts, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))...)
+		})
+	}
+	t.Run("while the caller is at work", func(t *testing.T) {
+		bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			fake.AddRaces(finished(1, -time.Minute, -2*time.Minute)...)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			races := 0
+			for range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(ctx) {
+				races++
+				cancel()
+			}
+			if races != 1 {
+				t.Errorf("%d races", races)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	})
+	t.Run("before it begins", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for r, err := range play(answer(200, "[]")).client(t).Races.Follow(horseracing.FollowQuery{}).All(ctx) {
+			t.Errorf("race %v, error %v", r, err)
+		}
+	})
+}
+
+func TestFollowRefusesInvalidArgumentsOnceAndEnds(t *testing.T) {
+	for name, q := range map[string]horseracing.FollowQuery{
+		"interval":       {Interval: -1},
+		"lookback":       {Lookback: -1},
+		"tier":           {Tier: -1},
+		"tier and since": {Tier: -1, Since: time.Unix(0, 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			yields := 0
+			for r, err := range play(answer(200, "[]")).client(t).Races.Follow(q).All(t.Context()) {
+				if yields++; r != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
+					t.Errorf("race %v, error %v", r, err)
+				}
+			}
+			if yields != 1 {
+				t.Errorf("%d yields", yields)
+			}
+		})
+	}
+}
+
+func TestFollowAsksForItsTier(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		races := finished(1, -time.Minute, -2*time.Minute)
+		races[0].Tier = horseracing.TierNameBeta
+		fake.AddRaces(races...)
+		if got := take(t, fake.Client(), horseracing.FollowQuery{Tier: horseracing.TierOmega, Since: time.Now().Add(-time.Hour)}, 1); got[0] != 2 {
+			t.Error(got)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+// What polling costs the service: requests in an hour of following, where that
+// many races open in an hour. Each first question of a poll puts the fake's
+// clock forward by the interval; an iteration is an hour.
+func BenchmarkFollow(b *testing.B) {
+	const interval = 30 * time.Second
+	for _, perHour := range []int{12, 60} {
+		for _, lookback := range []time.Duration{30 * time.Minute, time.Hour} {
+			b.Run(fmt.Sprintf("races=%d/lookback=%v", perHour, lookback), func(b *testing.B) {
+				fake := horseracingtest.NewServer(horseracingtest.WithSchedule(perHour), horseracingtest.WithInMemory())
+				defer fake.Close()
+				ctx, cancel := context.WithCancel(b.Context())
+				defer cancel()
+				polls := 0
+				transport := fake.HTTPClient().Transport
+				c := fake.Client(horseracing.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+					if req.ContentLength == int64(len("{}")) {
+						if polls++; polls > b.N*int(time.Hour/interval) {
+							cancel()
+						}
+						fake.Advance(interval)
+					}
+					return transport.RoundTrip(req)
+				})}))
+				races := 0
+				for _, err := range c.Races.Follow(horseracing.FollowQuery{Interval: 1, Lookback: lookback}).All(ctx) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					races++
+				}
+				b.ReportMetric(float64(fake.RequestCount())/float64(b.N), "requests/hour")
+				b.ReportMetric(float64(races)/float64(b.N), "races/hour")
+			})
+		}
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -1,0 +1,192 @@
+package guarantees_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// stable is a service whose horses are as a test says.
+type stable struct {
+	horse func(number string) step
+	took  time.Duration // by each response
+
+	mu            sync.Mutex
+	requested     map[string]int
+	flying, flown int // requests in flight now, and at most
+}
+
+func (s *stable) RoundTrip(req *http.Request) (*http.Response, error) {
+	number := req.URL.Path[strings.LastIndex(req.URL.Path, "/")+1:]
+	s.mu.Lock()
+	if s.requested == nil {
+		s.requested = map[string]int{}
+	}
+	s.requested[number]++
+	s.flying++
+	s.flown = max(s.flown, s.flying)
+	s.mu.Unlock()
+	defer func() { s.mu.Lock(); s.flying--; s.mu.Unlock() }()
+	select {
+	case <-time.After(s.took):
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+	return s.horse(number)(req)
+}
+
+func (s *stable) client(t *testing.T) *horseracing.Client {
+	return connect(t, service, &http.Client{Transport: s}, noRetries())
+}
+
+func sound(number string) step { return answer(200, `{"number":`+number+`}`) }
+
+// except is a service where some horses are not sound.
+func except(odd map[string]step) func(string) step {
+	return func(number string) step {
+		if step, ok := odd[number]; ok {
+			return step
+		}
+		return sound(number)
+	}
+}
+
+func numbers(from, to horseracing.HorseNumber) (all []horseracing.HorseNumber) {
+	for n := from; n <= to; n++ {
+		all = append(all, n)
+	}
+	return all
+}
+
+func TestGetManyRequestsEachNumberOnceAndAFewAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stable{took: time.Second, horse: except(map[string]step{"3": answer(404, ""), "5": answer(200, "null")})}
+		horses, err := s.client(t).Horses.GetMany(t.Context(), append(numbers(1, 20), numbers(1, 20)...))
+		if err != nil || len(horses) != 18 || horses[3] != nil || horses[5] != nil {
+			t.Errorf("%d horses, %v", len(horses), err)
+		}
+		for number, horse := range horses {
+			if horse.Number != number {
+				t.Errorf("%d is %d", number, horse.Number)
+			}
+		}
+		if len(s.requested) != 20 || slices.Max(slices.Collect(maps.Values(s.requested))) != 1 {
+			t.Errorf("requested %v", s.requested)
+		}
+		if s.flown < 2 || s.flown > 8 {
+			t.Errorf("%d requests in flight at once", s.flown)
+		}
+	})
+}
+
+func TestGetManyOfNoneMakesNoRequest(t *testing.T) {
+	s := &stable{horse: sound}
+	horses, err := s.client(t).Horses.GetMany(t.Context(), nil)
+	if horses == nil || len(horses) != 0 || err != nil || len(s.requested) != 0 {
+		t.Errorf("%v, %v, %v", horses, err, s.requested)
+	}
+}
+
+func TestGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
+	var (
+		unreadable = answer(200, `{"number":3,"level":"high"}`)
+		failing    = map[string]step{}
+	)
+	for n := range 30 {
+		failing[fmt.Sprint(n+1)] = answer(500, "")
+	}
+	decode := func(err error) bool { _, ok := errors.AsType[*horseracing.DecodeError](err); return ok }
+	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+	for name, test := range map[string]struct {
+		odd         map[string]step
+		is          func(error) bool
+		least, most int // horses found, of 100
+		text        string
+	}{
+		"one unreadable horse":     {map[string]step{"3": unreadable}, decode, 99, 99, "GET /api/v1/horses/3"},
+		"two unreadable horses":    {map[string]step{"3": unreadable, "9": unreadable}, decode, 98, 98, "2 horses failed"},
+		"a failure of the service": {map[string]step{"3": answer(500, "")}, is(horseracing.ErrServer), 99, 99, "status 500"},
+		"an outage":                {failing, is(horseracing.ErrServer), 0, 10, "status 500"},
+		"a refused key":            {map[string]step{"50": answer(401, "")}, is(horseracing.ErrUnauthorized), 40, 60, "check the API key"},
+		"a rate limit":             {map[string]step{"50": answer(429, "")}, is(horseracing.ErrRateLimited), 40, 60, "status 429"},
+		"no connection":            {map[string]step{"50": broken(errReset)}, is(errReset), 40, 60, "reset"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &stable{took: time.Millisecond, horse: except(test.odd)}
+				horses, err := s.client(t).Horses.GetMany(t.Context(), numbers(1, 100))
+				if n := len(horses); n < test.least || n > test.most {
+					t.Errorf("%d horses", n)
+				}
+				if !test.is(err) || !strings.Contains(fmt.Sprint(err), test.text) || errors.Is(err, context.Canceled) || len(err.Error()) > 2000 {
+					t.Errorf("error %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestGetManyEndsWithItsContextAndLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // fails if a goroutine outlives it
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer cancel()
+		s := &stable{took: time.Second, horse: sound}
+		started := time.Now()
+		horses, err := s.client(t).Horses.GetMany(ctx, numbers(1, 100))
+		if took := time.Since(started); took != 2500*time.Millisecond || s.flying != 0 {
+			t.Errorf("took %v, %d in flight", took, s.flying)
+		}
+		if n := len(horses); n < 4 || n > 16 || !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "failed") {
+			t.Errorf("%d horses, %v", n, err)
+		}
+		cancel()
+		if horses, err := s.client(t).Horses.GetMany(ctx, numbers(1, 5)); len(horses) != 0 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("afterwards: %v, %v", horses, err)
+		}
+	})
+}
+
+func TestGetManyRefusesWhatMakesNoSense(t *testing.T) {
+	s := &stable{horse: sound}
+	c := s.client(t)
+	_, captured := c.Horses.GetMany(t.Context(), numbers(1, 2), horseracing.CaptureResponse(new(horseracing.Response)))
+	_, zero := c.Horses.GetMany(t.Context(), numbers(0, 2))
+	var noContext context.Context
+	_, none := c.Horses.GetMany(noContext, numbers(1, 2))
+	for _, err := range []error{captured, zero, none} {
+		if !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(map[string]int(nil), s.requested); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A RoundTripper may call t.Fatal, say.
+func TestGetManyReportsARequestThatNeverReturned(t *testing.T) {
+	horses, err := (&stable{horse: func(number string) step {
+		return func(req *http.Request) (*http.Response, error) {
+			if number == "3" {
+				runtime.Goexit()
+			}
+			return sound(number)(req)
+		}
+	}}).client(t).Horses.GetMany(t.Context(), numbers(1, 10))
+	if len(horses) != 9 || err == nil {
+		t.Errorf("%d horses, %v", len(horses), err)
+	}
+}

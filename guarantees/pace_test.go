@@ -1,0 +1,322 @@
+package guarantees_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// TestWithoutARefusalNothingWaits: behind a service without a limit every
+// request leaves at the instant at which the one before it ended.
+func TestWithoutARefusalNothingWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const latency = 7 * time.Millisecond
+		s := play(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(latency)
+			return answer(200, "[]")(r)
+		})
+		c := s.client(t)
+		var calls sync.WaitGroup
+		started := time.Now()
+		for range 16 {
+			calls.Go(func() {
+				for range 10 {
+					if _, err := c.Races.Open(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		calls.Wait()
+		for i, r := range s.requests() {
+			if got, want := r.at.Sub(started), time.Duration(i/16)*latency; got != want {
+				t.Fatalf("request %d left after %v, want %v", i, got, want)
+			}
+		}
+		if diff := cmp.Diff(horseracing.Pace{}, c.Pace()); diff != "" {
+			t.Errorf("pace (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestARefusalHoldsAllCalls until its Retry-After, and Pace reports it.
+func TestARefusalHoldsAllCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(answer(429, "", "Retry-After: 10"), answer(200, "[]"))
+		c := s.client(t)
+		started := time.Now()
+		var calls sync.WaitGroup
+		for i := range 5 {
+			calls.Go(func() {
+				time.Sleep(time.Duration(i) * time.Second)
+				if _, err := c.Races.Open(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(5 * time.Second)
+		if p := c.Pace(); p.Waiting != 4 || !p.Until.Equal(started.Add(10*time.Second)) {
+			t.Errorf("%+v", p)
+		}
+		calls.Wait()
+		for i, r := range s.requests() {
+			if after := r.at.Sub(started); i > 0 && after < 10*time.Second {
+				t.Errorf("request %d was sent after %v", i, after)
+			}
+		}
+	})
+}
+
+// TestACallDoesNotWaitForALongRetryAfterOfAnother: longer than MaxWait.
+func TestACallDoesNotWaitForALongRetryAfterOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(answer(503, "", "Retry-After: 60"), answer(200, "[]"))
+		c := s.client(t)
+		c.Races.Open(t.Context())
+		time.Sleep(10 * time.Second)
+		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": openRaces, "a registration": register} {
+			started := time.Now()
+			err := call(t.Context(), c)
+			api, ok := errors.AsType[*horseracing.APIError](err)
+			if !ok || !errors.Is(err, horseracing.ErrRateLimited) || api.RetryAfter != 50*time.Second || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if took := time.Since(started); took != 0 || len(s.requests()) != 1 {
+				t.Errorf("%s: %d requests, after %v", name, len(s.requests()), took)
+			}
+		}
+	})
+}
+
+// TestAnHourOfARegistrationStopsNoBoard: what refuses a write holds writes only.
+func TestAnHourOfARegistrationStopsNoBoard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(answer(429, "", "Retry-After: 3600"), answer(200, "[]"))
+		c := s.client(t)
+		register(t.Context(), c)
+		started := time.Now()
+		if err := openRaces(t.Context(), c); err != nil || time.Since(started) != 0 {
+			t.Errorf("after %v: %v", time.Since(started), err)
+		}
+		if err := register(t.Context(), c); !errors.Is(err, horseracing.ErrRateLimited) || len(s.requests()) != 2 {
+			t.Errorf("%d requests: %v", len(s.requests()), err)
+		}
+	})
+}
+
+// TestA503OfARegistrationInformsThePaceAndStaysUnknown.
+func TestA503OfARegistrationInformsThePaceAndStaysUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(answer(503, "", "Retry-After: 5"), answer(200, "{}"))
+		c := s.client(t)
+		if err := register(t.Context(), c); !errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.requests()) != 1 {
+			t.Fatalf("%d requests: %v", len(s.requests()), err)
+		}
+		register(t.Context(), c)
+		if diff := cmp.Diff([]time.Duration{5 * time.Second}, s.waits()); diff != "" {
+			t.Errorf("waits (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestRefusalsTakeNothingFromTheBudget, however many there are, and the
+// service is asked seldom.
+func TestRefusalsTakeNothingFromTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(answer(429, ""))
+		c := s.client(t)
+		for range 100 {
+			if err := openRaces(t.Context(), c); !errors.Is(err, horseracing.ErrRateLimited) || strings.Contains(err.Error(), "budget") {
+				t.Fatal(err)
+			}
+		}
+		if n := len(s.requests()); n != 400 {
+			t.Errorf("%d requests for 100 calls, want 4 each", n)
+		}
+		for i, wait := range s.waits()[50:] {
+			if wait < 4*time.Second {
+				t.Errorf("request %d came after %v", 50+i, wait)
+			}
+		}
+	})
+}
+
+// TestAWithheldRetryIsSaid in the error and in the log.
+func TestAWithheldRetryIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, down := range map[string]step{"a status": answer(500, ""), "a broken connection": broken(errReset)} {
+			var log bytes.Buffer
+			c := play(down).client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			var err error
+			for range 100 {
+				err = openRaces(t.Context(), c)
+			}
+			if !strings.Contains(err.Error(), "retry budget is spent") || !strings.Contains(log.String(), "retry budget is spent") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// behind runs the test in a bubble, with a fake that limits requests.
+func behind(t *testing.T, limits []horseracingtest.RequestLimit, history int, test func(*testing.T, *horseracingtest.Server)) {
+	bubble(t, test, horseracingtest.WithHistory(history), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(limits...))
+}
+
+// TestWalksFinishBehindLimits: 16 requests in flight, and no error.
+func TestWalksFinishBehindLimits(t *testing.T) {
+	for name, limit := range map[string]horseracingtest.RequestLimit{
+		"20 a second":                     {PerSecond: 20, Burst: 5},
+		"20 a second, with Retry-After":   {PerSecond: 20, Burst: 5, RetryAfter: "seconds"},
+		"60 in 10 s":                      {PerWindow: 60, Window: 10 * time.Second},
+		"60 in 10 s, with Retry-After":    {PerWindow: 60, Window: 10 * time.Second, RetryAfter: "seconds"},
+		"60 in 10 s, sliding, with dates": {PerWindow: 60, Window: 10 * time.Second, Sliding: true, RetryAfter: "date"},
+		"30 a minute, with Retry-After":   {PerWindow: 30, Window: time.Minute, RetryAfter: "seconds"},
+		"4 in flight":                     {InFlight: 4},
+		"refusals count":                  {PerWindow: 60, Window: 10 * time.Second, CountRefused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			behind(t, []horseracingtest.RequestLimit{limit}, 1500, func(t *testing.T, fake *horseracingtest.Server) {
+				c, n := fake.Client(), 0
+				for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 16}).All(t.Context()) {
+					if err != nil {
+						t.Fatalf("after %d races: %v", n, err)
+					}
+					n++
+				}
+				if n < 1500 {
+					t.Errorf("%d races", n)
+				}
+			})
+		})
+	}
+}
+
+// TestNobodyQueuesBehindACrawl: a registration, and a read, take two slots at most.
+func TestNobodyQueuesBehindACrawl(t *testing.T) {
+	for name, setup := range map[string]struct {
+		limit []horseracingtest.RequestLimit
+		opts  []horseracing.Option
+	}{
+		"of the service":   {[]horseracingtest.RequestLimit{{PerSecond: 2, Burst: 2}}, nil},
+		"of WithRateLimit": {nil, []horseracing.Option{horseracing.WithRateLimit(2, 1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			behind(t, setup.limit, 5000, func(t *testing.T, fake *horseracingtest.Server) {
+				c := fake.Client(setup.opts...)
+				ctx, cancel := context.WithCancel(t.Context())
+				var crawl sync.WaitGroup
+				crawl.Go(func() {
+					for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 32}).All(ctx) {
+						if err != nil && ctx.Err() == nil {
+							t.Error(err)
+						}
+					}
+				})
+				time.Sleep(time.Minute + 130*time.Millisecond)
+				for name, call := range map[string]func(context.Context, *horseracing.Client) error{"Open": openRaces, "Register": register} {
+					started := time.Now()
+					call(ctx, c) // what comes of it is no matter here
+					if took := time.Since(started); took > 1100*time.Millisecond {
+						t.Errorf("%s took %v behind a crawl", name, took)
+					}
+					time.Sleep(7 * time.Second)
+				}
+				cancel()
+				crawl.Wait()
+			})
+		})
+	}
+}
+
+// TestPatience: a walk yields the refusal when nothing was accepted for that
+// long, and can be ranged over again.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct {
+			set, want time.Duration
+			retry     string
+		}{{0, 10 * time.Minute, ""}, {time.Minute, time.Minute, ""}, {time.Minute, 21 * time.Minute, "1200"}, {time.Minute, 61 * time.Minute, "86400"}} {
+			var log bytes.Buffer
+			s := play(answer(429, "", "Retry-After: "+test.retry), answer(429, ""))
+			c := s.client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			pager := c.Races.Results(horseracing.ResultsQuery{Patience: test.set})
+			started := time.Now()
+			_, err := pager.Take(t.Context(), 1)
+			if took := time.Since(started); !errors.Is(err, horseracing.ErrRateLimited) || took < test.want || took > test.want+10*time.Second {
+				t.Errorf("%+v: after %v: %v", test, took, err)
+			}
+			s.steps = []step{answer(200, "[]")}
+			if _, err := pager.Take(t.Context(), 1); err != nil {
+				t.Errorf("%+v: ranged over again: %v", test, err)
+			}
+			if n := strings.Count(log.String(), "level=WARN"); test.retry != "" && n != 1 {
+				t.Errorf("%+v: %d warnings:\n%s", test, n, log.String())
+			}
+		}
+	})
+}
+
+// TestCtrlCEndsEveryWait at once.
+func TestCtrlCEndsEveryWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := play(answer(429, "", "Retry-After: 3000")).client(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls sync.WaitGroup
+		for _, concurrency := range []int{1, 16} {
+			calls.Go(func() {
+				for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(ctx) {
+					if !errors.Is(err, context.Canceled) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		cancel()
+		stopped := time.Now()
+		calls.Wait()
+		if took := time.Since(stopped); took != 0 {
+			t.Errorf("the walks ended %v later", took)
+		}
+	})
+}
+
+// TestFailuresAtRandomEndNoCrawl: a fifth of all responses is a 503.
+func TestFailuresAtRandomEndNoCrawl(t *testing.T) {
+	races := 20_000
+	if testing.Short() {
+		races = 5_000
+	}
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				fake.Inject(horseracingtest.Fault{Path: resultsPath, Status: http.StatusServiceUnavailable, Probability: 0.2})
+				c := fake.Client()
+				n := 0
+				for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 8}).All(t.Context()) {
+					if err != nil {
+						t.Fatalf("after %d races: %v", n, err)
+					}
+					n++
+				}
+				if n < races {
+					t.Errorf("%d races", n)
+				}
+			}, horseracingtest.WithHistory(races), horseracingtest.WithSchedule(0), horseracingtest.WithSeed(seed))
+		})
+	}
+}

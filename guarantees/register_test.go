@@ -1,0 +1,526 @@
+package guarantees_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+func TestAnAnswerToRegisterIsFinalOrUnknown(t *testing.T) {
+	cut := stream(200, 50, func() io.Reader { return failingReader{io.ErrUnexpectedEOF} })
+	for name, test := range map[string]struct {
+		step     step
+		requests int
+		unknown  bool
+		is       error
+	}{
+		"200":                     {answer(200, `{"ok":true}`), 1, false, nil},
+		"201":                     {answer(201, `"welcome"`), 1, false, nil},
+		"204":                     {answer(204, ""), 1, false, nil},
+		"200 without a body":      {answer(200, ""), 1, false, nil},
+		"400":                     {answer(400, `{"message":"no such race"}`), 1, false, nil},
+		"401":                     {answer(401, ""), 1, false, horseracing.ErrUnauthorized},
+		"403":                     {answer(403, ""), 1, false, horseracing.ErrForbidden},
+		"404":                     {answer(404, ""), 1, false, horseracing.ErrNotFound},
+		"409":                     {answer(409, ""), 1, false, nil},
+		"422":                     {answer(422, ""), 1, false, nil},
+		"429":                     {answer(429, ""), 4, false, horseracing.ErrRateLimited},
+		"429 for an hour":         {answer(429, "", "Retry-After: 3600"), 1, false, horseracing.ErrRateLimited},
+		"408":                     {answer(408, ""), 1, true, nil},
+		"500":                     {answer(500, ""), 1, true, horseracing.ErrServer},
+		"502":                     {answer(502, ""), 1, true, horseracing.ErrServer},
+		"503 with Retry-After":    {answer(503, "", "Retry-After: 1"), 1, true, horseracing.ErrServer},
+		"504":                     {answer(504, ""), 1, true, horseracing.ErrServer},
+		"a redirect":              {answer(303, "", "Location: /done"), 1, true, horseracing.ErrRedirect},
+		"an error object in 200":  {answer(200, `{"error":"horse is tired"}`), 1, true, nil},
+		"a page in 200":           {answer(200, "<html>log in</html>"), 1, true, nil},
+		"half an answer in 200":   {answer(200, `{"ok":`), 1, true, nil},
+		"a cut answer":            {cut, 1, true, io.ErrUnexpectedEOF},
+		"too large an answer":     {answer(200, strings.Repeat(" ", 2000)), 1, true, horseracing.ErrResponseTooLarge},
+		"a reset":                 {broken(errReset), 1, true, errReset},
+		"neither answer or error": {func(*http.Request) (*http.Response, error) { return nil, nil }, 1, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := play(test.step)
+				c := s.client(t, horseracing.WithMaxResponseBytes(1000))
+				var response horseracing.Response
+				receipt, err := c.Races.Register(t.Context(), entry, horseracing.CaptureResponse(&response))
+				if n := len(s.requests()); n != test.requests || response.Attempts != n {
+					t.Errorf("sent %d times, want %d; told %d", n, test.requests, response.Attempts)
+				}
+				if got := errors.Is(err, horseracing.ErrOutcomeUnknown); got != test.unknown {
+					t.Errorf("outcome unknown is %v: %v", got, err)
+				}
+				if test.unknown && !strings.Contains(err.Error(), "Races.Settle") {
+					t.Errorf("the error does not say what to do: %v", err)
+				}
+				if test.is != nil && !errors.Is(err, test.is) {
+					t.Errorf("got %v, want %v", err, test.is)
+				}
+				if (receipt == nil) != (err != nil) {
+					t.Errorf("receipt %v, error %v", receipt, err)
+				}
+				var api *horseracing.APIError
+				if refused := response.StatusCode >= 400; refused != errors.As(err, &api) && name != "a redirect" && name != "an error object in 200" {
+					t.Errorf("status %d, but %T", response.StatusCode, err)
+				}
+			})
+		})
+	}
+}
+
+func TestTheReceiptKeepsTheAnswer(t *testing.T) {
+	receipt, err := play(answer(202, ` {"place":3,"place":4} `)).client(t).Races.Register(t.Context(), entry)
+	if err == nil { // duplicate members are refused everywhere
+		t.Errorf("a dubious answer was taken: %v", receipt)
+	}
+	receipt, err = play(answer(202, `{"place": 3}`)).client(t).Races.Register(t.Context(), entry)
+	if err != nil || receipt.StatusCode != 202 || string(receipt.Body) != `{"place": 3}` {
+		t.Errorf("got %d %s, %v", receipt.StatusCode, receipt.Body, err)
+	}
+}
+
+// What Go's HTTP client needs in order to send a request twice by itself.
+func TestRegisterGivesTheTransportNothingToRepeat(t *testing.T) {
+	s := play(answer(200, "{}"))
+	c := s.client(t)
+	if _, err := c.Races.Register(t.Context(), entry); err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+		if err := c.Do(t.Context(), method, "/api/v9/thing", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range s.requests() {
+		if r.request.GetBody != nil {
+			t.Errorf("%s: GetBody is set", r.request.Method)
+		}
+		if r.body == "" || r.request.ContentLength != int64(len(r.body)) {
+			t.Errorf("%s: body %q, Content-Length %d", r.request.Method, r.body, r.request.ContentLength)
+		}
+		for name := range r.request.Header {
+			if strings.Contains(strings.ToLower(name), "idempotency") {
+				t.Errorf("%s: header %s is set", r.request.Method, name)
+			}
+		}
+	}
+}
+
+func TestHTTP2DoesNotReplayARegistration(t *testing.T) {
+	for name, refuse := range map[string]func(net.Conn, uint32){
+		"REFUSED_STREAM":         resetStream(refusedStream),
+		"PROTOCOL_ERROR":         resetStream(protocolError),
+		"INTERNAL_ERROR":         resetStream(internalError),
+		"GOAWAY":                 goAway(noError),
+		"GOAWAY, PROTOCOL_ERROR": goAway(protocolError),
+		"the connection closes":  func(c net.Conn, _ uint32) { c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := playH2(t, refuse)
+			_, err := connect(t, s.url, s.client, briefly).Races.Register(t.Context(), entry)
+			if !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Errorf("got %v", err)
+			}
+			if n := s.requests.Load(); n != 1 {
+				t.Errorf("the service read the registration %d times", n)
+			}
+		})
+	}
+}
+
+// Of a RoundTripper that is not Go's own no connection can be asked for: the
+// request that cannot be repeated is then the only defence.
+func TestARegistrationIsNotReplayedBehindTheCallersOwnRoundTripper(t *testing.T) {
+	for name, refuse := range map[string]func(net.Conn, uint32){
+		"REFUSED_STREAM": resetStream(refusedStream),
+		"PROTOCOL_ERROR": resetStream(protocolError),
+		"GOAWAY":         goAway(noError),
+	} {
+		t.Run("HTTP/2, "+name, func(t *testing.T) {
+			s := playH2(t, refuse)
+			transport := s.client.Transport
+			_, err := connect(t, s.url, &http.Client{Transport: tripFunc(transport.RoundTrip)}, briefly).Races.Register(t.Context(), entry)
+			if n := s.requests.Load(); !errors.Is(err, horseracing.ErrOutcomeUnknown) || n != 1 {
+				t.Errorf("the service read the registration %d times: %v", n, err)
+			}
+		})
+	}
+	t.Run("HTTP/1, stale connections", func(t *testing.T) {
+		var registrations, stale atomic.Int64
+		url := h1script(t, func(c net.Conn, r *http.Request, before int) {
+			if r.Method == http.MethodPost {
+				registrations.Add(1)
+			}
+			if before > 0 {
+				stale.Add(1)
+				c.Close()
+				return
+			}
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
+		})
+		transport := new(http.Transport)
+		defer transport.CloseIdleConnections()
+		c := connect(t, url, &http.Client{Transport: tripFunc(transport.RoundTrip)}, briefly)
+		const calls = 20
+		for range calls {
+			if _, err := c.Races.Register(t.Context(), entry); err != nil && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Fatal(err)
+			}
+		}
+		if registrations.Load() != calls || stale.Load() == 0 {
+			t.Errorf("%d registrations were sent %d times, %d of them on stale connections", calls, registrations.Load(), stale.Load())
+		}
+	})
+}
+
+// Every method but GET may change something.
+func TestDoFollowsTheRulesOfRegister(t *testing.T) {
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "PURGE"} {
+		for name, test := range map[string]struct {
+			step     step
+			requests int
+			unknown  bool
+		}{
+			"503":     {answer(503, ""), 1, true},
+			"a reset": {broken(errReset), 1, true},
+			"429":     {answer(429, ""), 4, false},
+			"409":     {answer(409, ""), 1, false},
+		} {
+			s := play(test.step)
+			err := s.client(t, briefly).Do(t.Context(), method, "/api/v9/thing", nil, nil)
+			if n := len(s.requests()); err == nil || n != test.requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
+				t.Errorf("%s, %s: after %d requests: %v", method, name, n, err)
+			}
+		}
+	}
+}
+
+func TestHTTP2RegistersOnConnectionsOfTheirOwn(t *testing.T) {
+	s := playH2(t, acceptEmpty)
+	c := connect(t, s.url, s.client)
+	for range 3 {
+		if _, err := c.Races.Register(t.Context(), entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := s.conns.Load(); n != 3 {
+		t.Errorf("3 registrations over %d connections", n)
+	}
+}
+
+// h1script is an HTTP/1 server that reads each request and hands it to next,
+// with how many came before on the same connection.
+func h1script(t *testing.T, next func(c net.Conn, r *http.Request, before int)) (url string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				reader := bufio.NewReader(c)
+				for before := 0; ; before++ {
+					r, err := http.ReadRequest(reader)
+					if err != nil {
+						return
+					}
+					io.Copy(io.Discard, r.Body)
+					next(c, r, before)
+				}
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String()
+}
+
+// A server may close a kept-alive connection at any time. A read is sent again
+// then; a registration must not meet such a connection at all.
+func TestRegisterUsesAFreshConnection(t *testing.T) {
+	var registrations atomic.Int64
+	url := h1script(t, func(c net.Conn, r *http.Request, before int) {
+		if r.Method == http.MethodPost {
+			registrations.Add(1)
+		}
+		if before > 0 {
+			c.Close()
+			return
+		}
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
+	})
+	transport := new(http.Transport)
+	defer transport.CloseIdleConnections()
+	c := connect(t, url, &http.Client{Transport: transport}, briefly)
+	for range 20 {
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Fatalf("a read on a stale connection: %v", err)
+		}
+		if _, err := c.Races.Register(t.Context(), entry); err != nil {
+			t.Fatalf("a registration on a stale connection: %v", err)
+		}
+	}
+	if n := registrations.Load(); n != 20 {
+		t.Errorf("20 registrations were sent %d times", n)
+	}
+}
+
+func TestRegisterIsSentOnceWhateverBreaks(t *testing.T) {
+	answerWith := func(text string) func(net.Conn) {
+		return func(c net.Conn) { io.WriteString(c, text); c.Close() }
+	}
+	for name, act := range map[string]func(net.Conn){
+		"closed":              func(c net.Conn) { c.Close() },
+		"reset":               func(c net.Conn) { c.(*net.TCPConn).SetLinger(0); c.Close() },
+		"half a status line":  answerWith("HTTP/1.1 20"),
+		"not HTTP":            answerWith("SSH-2.0-OpenSSH_9.9\r\n\r\n"),
+		"header only":         answerWith("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n"),
+		"half a body":         answerWith("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"registered\":"),
+		"half a chunked body": answerWith("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{\"ok\""),
+		"a body without end":  answerWith("HTTP/1.1 200 OK\r\n\r\n{\"ok\""),
+		"silence":             func(net.Conn) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sent atomic.Int64
+			url := h1script(t, func(c net.Conn, _ *http.Request, _ int) {
+				sent.Add(1)
+				act(c)
+			})
+			transport := new(http.Transport)
+			defer transport.CloseIdleConnections()
+			c := connect(t, url, &http.Client{Transport: transport}, briefly, horseracing.WithAttemptTimeout(200*time.Millisecond))
+			_, err := c.Races.Register(t.Context(), entry)
+			if !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Errorf("got %v", err)
+			}
+			if n := sent.Load(); n != 1 {
+				t.Errorf("sent %d times", n)
+			}
+		})
+	}
+}
+
+// The fake registers the horse and then breaks: the case that costs money.
+func TestRegisteredTellsWhatAnUnknownOutcomeWas(t *testing.T) {
+	for name, fault := range map[string]horseracingtest.Fault{
+		"lost before it was handled": {ResetBefore: true},
+		"lost after it was handled":  {ResetAfter: true},
+		"its answer was cut":         {CutBody: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithSchedule(0))
+				defer server.Close()
+				now := server.Now()
+				server.AddRaces(horseracing.Race{
+					ID: "open-race", MainRaceID: 900_001, StartTime: horseracing.NewTimestamp(now.Add(time.Hour)),
+					RegistrationDeadline: horseracing.NewTimestamp(now.Add(time.Hour)), Places: 12, Status: horseracing.RaceStatusInProgress,
+				})
+				c := server.Client()
+				horse := server.Horses(0)[0]
+				fault.Method = http.MethodPost
+				server.Inject(fault)
+				_, err := c.Races.Register(t.Context(), horseracing.Registration{Horse: horse, Race: 900_001, UserKey: server.UserKey(0)})
+				if !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+					t.Fatalf("got %v", err)
+				}
+				registered, err := c.Races.Registered(t.Context(), 900_001, horse)
+				if err != nil || registered != !fault.ResetBefore || registered != (len(server.Registrations()) == 1) {
+					t.Errorf("Registered says %v, %v; the service has %v", registered, err, server.Registrations())
+				}
+			})
+		})
+	}
+}
+
+func TestRegisterIsTriedAgainWhereNoConnectionWasMade(t *testing.T) {
+	refusing := httptest.NewServer(nil)
+	refusing.Close()
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "not through here", http.StatusForbidden)
+	}))
+	defer proxy.Close()
+	proxyURL, _ := url.Parse(proxy.URL)
+	hangUp, err := net.Listen("tcp", "127.0.0.1:0") // ends every connection before its handshake
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hangUp.Close()
+	go func() {
+		for {
+			conn, err := hangUp.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	var hung atomic.Int64
+	for name, test := range map[string]struct {
+		url       string
+		transport *http.Transport
+	}{
+		"refused":           {refusing.URL, &http.Transport{}},
+		"no such host":      {"https://game.invalid", &http.Transport{}},
+		"the proxy refuses": {service, &http.Transport{Proxy: http.ProxyURL(proxyURL)}},
+		"no handshake":      {"https://" + hangUp.Addr().String(), &http.Transport{}},
+		"connecting takes long": {service, &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			hung.Add(1)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var response horseracing.Response
+			c := connect(t, test.url, &http.Client{Transport: test.transport}, briefly, horseracing.WithAttemptTimeout(300*time.Millisecond))
+			_, err := c.Races.Register(t.Context(), entry, horseracing.CaptureResponse(&response))
+			if err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Errorf("got %v", err)
+			}
+			if response.Attempts != 4 {
+				t.Errorf("tried %d times", response.Attempts)
+			}
+		})
+	}
+	if hung.Load() != 4 {
+		t.Errorf("dialled %d times", hung.Load())
+	}
+}
+
+// A transport of the caller's own may trace nothing, or a part: that no
+// connection was seen is then no proof that none was made.
+func TestATransportThatTracesNothingProvesNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		trace    func(*httptrace.ClientTrace)
+		requests int
+	}{
+		"nothing": {func(*httptrace.ClientTrace) {}, 1},
+		"asked":   {func(trace *httptrace.ClientTrace) { trace.GetConn("game.test:443") }, 4},
+		"asked and got": {func(trace *httptrace.ClientTrace) {
+			trace.GetConn("game.test:443")
+			trace.GotConn(httptrace.GotConnInfo{})
+		}, 1},
+		"got, then asked": {func(trace *httptrace.ClientTrace) {
+			trace.GotConn(httptrace.GotConnInfo{})
+			trace.GetConn("game.test:443")
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := play(func(req *http.Request) (*http.Response, error) {
+				test.trace(httptrace.ContextClientTrace(req.Context()))
+				return nil, errReset
+			})
+			_, err := s.client(t, briefly).Races.Register(t.Context(), entry)
+			if n := len(s.requests()); n != test.requests {
+				t.Errorf("sent %d times, want %d", n, test.requests)
+			}
+			if errors.Is(err, horseracing.ErrOutcomeUnknown) != (test.requests == 1) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// The caller's own trace goes on working.
+func TestTheCallersTraceIsKept(t *testing.T) {
+	var wrote atomic.Int64
+	url := h1script(t, func(c net.Conn, _ *http.Request, _ int) { io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n") })
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { wrote.Add(1) }})
+	c := connect(t, url, &http.Client{Transport: &http.Transport{}})
+	if _, err := c.Races.Register(ctx, entry); err != nil || wrote.Load() != 1 {
+		t.Errorf("traced %d times, %v", wrote.Load(), err)
+	}
+}
+
+// A registration that the context ends is unknown from the moment on when a
+// connection was there, not before.
+func TestTheContextEndsARegistrationWhereverItIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		trace   func(*httptrace.ClientTrace)
+		unknown bool
+	}{
+		"while it connects": {func(trace *httptrace.ClientTrace) { trace.GetConn("game.test:443") }, false},
+		"after it was sent": {func(trace *httptrace.ClientTrace) {
+			trace.GetConn("game.test:443")
+			trace.GotConn(httptrace.GotConnInfo{})
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, cancel)
+				s := play(func(req *http.Request) (*http.Response, error) {
+					test.trace(httptrace.ContextClientTrace(req.Context()))
+					<-req.Context().Done()
+					return nil, errReset // not every RoundTripper tells the context's error
+				})
+				started := time.Now()
+				_, err := s.client(t).Races.Register(ctx, entry)
+				if !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
+					t.Errorf("got %v", err)
+				}
+				if took := time.Since(started); took != time.Second || len(s.requests()) != 1 {
+					t.Errorf("%d requests in %v", len(s.requests()), took)
+				}
+			})
+		})
+	}
+}
+
+// A refusal stays a refusal where the wait for the next attempt is broken off.
+func TestAWaitThatIsBrokenOffDoesNotMakeTheOutcomeUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		s := play(answer(429, "", "Retry-After: 5"))
+		_, err := s.client(t).Races.Register(ctx, entry)
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.requests()) != 1 {
+			t.Errorf("after %d requests: %v", len(s.requests()), err)
+		}
+	})
+}
+
+func TestRegisterChecksBeforeItSends(t *testing.T) {
+	s := play(answer(200, "{}"))
+	c := s.client(t)
+	for _, r := range []horseracing.Registration{
+		{}, {Horse: 1, Race: 2}, {Horse: 1, UserKey: "k"}, {Race: 2, UserKey: "k"},
+		{Horse: -1, Race: 2, UserKey: "k"}, {Horse: 1, Race: -2, UserKey: "k"},
+	} {
+		if _, err := c.Races.Register(t.Context(), r); !errors.Is(err, horseracing.ErrInvalidArgument) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("%v: %v", r, err)
+		}
+	}
+	if n := len(s.requests()); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// h1scriptText is an HTTP/1 server that answers every request with the same
+// text and closes.
+func h1scriptText(t *testing.T, text string) (url string) {
+	return h1script(t, func(c net.Conn, _ *http.Request, _ int) {
+		io.WriteString(c, text)
+		c.Close()
+	})
+}

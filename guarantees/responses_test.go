@@ -1,0 +1,531 @@
+package guarantees_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// The calls that the answers below are given to.
+var (
+	openRaces = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Open(ctx); return err }
+	oneRace   = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Get(ctx, 11); return err }
+	oneHorse  = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Horses.Get(ctx, 7); return err }
+	owned     = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Horses.Owned(ctx, "u"); return err }
+	openCups  = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Tournaments.Open(ctx); return err }
+	oneCup    = func(ctx context.Context, c *horseracing.Client) error {
+		_, err := c.Tournaments.Get(ctx, "5f")
+		return err
+	}
+	cups = func(ctx context.Context, c *horseracing.Client) error {
+		_, err := c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
+		return err
+	}
+	missions = func(ctx context.Context, c *horseracing.Client) error {
+		_, err := c.Missions.Catalogue(ctx)
+		return err
+	}
+	register = func(ctx context.Context, c *horseracing.Client) error {
+		_, err := c.Races.Register(ctx, entry)
+		return err
+	}
+	inRace = func(ctx context.Context, c *horseracing.Client) error {
+		_, err := c.Races.Registered(ctx, 11, 7)
+		return err
+	}
+)
+
+// TestErrorTexts holds what a person reads. None of these responses is retried,
+// because that would not help, except a read that was damaged: that one is, once.
+func TestErrorTexts(t *testing.T) {
+	page := "<!DOCTYPE html>\n<html><title>403</title></html>"
+	for _, test := range []struct {
+		call   func(context.Context, *horseracing.Client) error
+		answer step
+		want   string
+	}{
+		// statuses
+		{openRaces, answer(400, `{"error":{"code":"bad","message":"tier is not a number"}}`), "GET /api/v1/races/open: status 400 Bad Request: tier is not a number"},
+		{openRaces, answer(401, `{"message":"unknown key"}`), "GET /api/v1/races/open: status 401 Unauthorized: unknown key; check the API key"},
+		{openRaces, answer(403, ""), "GET /api/v1/races/open: status 403 Forbidden; the key is not allowed to do this"},
+		{oneHorse, answer(404, "no such horse\nsecond line"), "GET /api/v1/horses/7: status 404 Not Found: no such horse"},
+		{openRaces, answer(429, "", "Retry-After: 60"), "GET /api/v1/races/open: status 429 Too Many Requests; wait 1m0s before the next request"},
+		{openRaces, answer(503, "", "Retry-After: 3600"), "GET /api/v1/races/open: status 503 Service Unavailable; wait 1h0m0s before the next request"},
+		{openRaces, answer(501, `"sorry"`), `GET /api/v1/races/open: status 501 Not Implemented: "sorry"`},
+		{openRaces, answer(599, ""), "GET /api/v1/races/open: status 599"},
+		{openRaces, answer(304, ""), "GET /api/v1/races/open: status 304 Not Modified"},
+		{openRaces, answer(400, "\x1b[31mred\x1b[0m \u202eevil"), "GET /api/v1/races/open: status 400 Bad Request: [31mred[0m evil"},
+		{openRaces, answer(301, "", "Location: https://new.test/x"), "GET /api/v1/races/open: status 301 Moved Permanently: to https://new.test; redirects are not followed, because they would take the API key along: set the base URL to where the service is"},
+
+		// proxies that dislike a GET with a body
+		{owned, answer(400, page), "GET /api/v1/horses/user: status 400 Bad Request: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, answer(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, answer(411, page), "GET /api/v1/horses/user: status 411 Length Required: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, answer(403, "<h1>403 Forbidden</h1>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, answer(403, "\n<head><title>no</title></head>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, answer(403, "<?xml version='1.0'?><html>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, answer(403, "\n<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, answer(403, "<Error>no</Error>", "Content-Type: text/xml"), "GET /api/v1/horses/user: status 403 Forbidden: <Error>no</Error>; the key is not allowed to do this"},
+		{owned, answer(403, `{"message":"no"}`), "GET /api/v1/horses/user: status 403 Forbidden: no; the key is not allowed to do this"},
+		{openRaces, answer(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page; the key is not allowed to do this"},
+
+		// a success that is none
+		{openRaces, answer(200, `{"error":"maintenance"}`), "GET /api/v1/races/open: status 200 OK: maintenance"},
+		{oneHorse, answer(200, `{"error":{"message":"bad key"}}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
+		{oneHorse, answer(200, `{"errors":[{"detail":"bad key"}]}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
+		{oneHorse, answer(200, `{"message":"bad key","code":7}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
+		{missions, answer(200, `{"error":true,"message":"asleep"}`), "GET /api/v1/missions: status 200 OK: asleep"},
+		{openCups, answer(200, `{"error":"asleep"}`), "GET /api/v1/tournaments/open: status 200 OK: asleep"},
+		{openRaces, answer(200, page), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
+		{oneHorse, answer(200, "\n <html>"), "GET /api/v1/horses/7: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
+		{openRaces, answer(200, "<h1>Sign in</h1>"), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
+		{openRaces, answer(204, ""), "GET /api/v1/races/open: cannot read the response: it is empty"},
+		{oneHorse, answer(200, " \n"), "GET /api/v1/horses/7: cannot read the response: it is empty"},
+
+		// another shape
+		{openRaces, answer(200, "null"), "GET /api/v1/races/open: cannot read the response: expected an array, got null"},
+		{openRaces, answer(200, `{"races":[]}`), "GET /api/v1/races/open: cannot read the response: expected an array, got an object"},
+		{cups, answer(200, `{"name":"Cup","description":"A nice cup"}`), "GET /api/v1/tournaments/results: cannot read the response: expected an array, got an object"},
+		{openRaces, answer(200, `"soon"`), "GET /api/v1/races/open: cannot read the response: expected an array, got a string"},
+		{openRaces, answer(200, "17"), "GET /api/v1/races/open: cannot read the response: expected an array, got a number"},
+		{openRaces, answer(200, "true"), "GET /api/v1/races/open: cannot read the response: expected an array, got a boolean"},
+		{oneHorse, answer(200, `[{"name":"x"}]`), "GET /api/v1/horses/7: cannot read the response: expected an object, got an array"},
+		{openRaces, answer(200, "[null]"), "GET /api/v1/races/open: cannot read the response at /0: the entry is null or has none of the documented members"},
+		{openRaces, answer(200, `[{"v2":true},{}]`), "GET /api/v1/races/open: cannot read the response at /1: the entry is null or has none of the documented members"},
+		{openRaces, answer(200, "[[]]"), "GET /api/v1/races/open: cannot read the response at /0: an array does not fit Race"},
+		{oneHorse, answer(200, "{}"), "GET /api/v1/horses/7: cannot read the response: the object has none of the documented members"},
+		{missions, answer(200, `{"Daily":[]}`), "GET /api/v1/missions: cannot read the response: the object has none of the documented members"},
+
+		// nothing there
+		{oneRace, answer(200, "[]"), "GET /api/v1/races/11: not found: status 200 OK, but the response is without the entry"},
+		{oneRace, answer(200, "null"), "GET /api/v1/races/11: not found: status 200 OK, but the response is without the entry"},
+		{oneHorse, answer(200, "null"), "GET /api/v1/horses/7: not found: status 200 OK, but the response is without the entry"},
+		{oneCup, answer(200, "[]"), "GET /api/v1/tournaments/5f: not found: status 200 OK, but the response is without the entry"},
+		{inRace, answer(200, `[{"main_race_id":12}]`), "GET /api/v1/races/11: cannot read the response at /0/main_race_id: requested race 11, got 12"},
+
+		// not JSON
+		{openRaces, answer(200, `[{"level":1}`), "GET /api/v1/races/open: cannot read the response: not valid JSON: unexpected EOF"},
+		{openRaces, answer(200, `[] []`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '[' after top-level value"},
+		{openCups, answer(200, `{"name":"a"},{"name":"b"}`), "GET /api/v1/tournaments/open: cannot read the response: not valid JSON: invalid character ',' after top-level value"},
+		{oneCup, answer(200, `{"name":"a"`), "GET /api/v1/tournaments/5f: cannot read the response: not valid JSON: unexpected EOF"},
+		{openRaces, answer(200, `[]x`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character 'x' after top-level value"},
+		{openRaces, answer(200, `[01]`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '1' after array element (expecting ',' or ']')"},
+		{openRaces, answer(200, "\f[]"), `GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\f' at start of value`},
+		{openRaces, answer(200, "[]\u00a0"), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\\u00a0' after top-level value"},
+		{oneRace, answer(200, "[\f]"), `GET /api/v1/races/11: cannot read the response at /0: not valid JSON: invalid character '\f' at start of value`},
+		{openRaces, answer(200, "\x1f\x8b\x08\x00"), `GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\x1f' at start of value`},
+		{openRaces, answer(200, `[{"tier":"a","tier":"b"}]`), `GET /api/v1/races/open: cannot read the response at /0/tier: not valid JSON: duplicate object member name`},
+		{openRaces, answer(200, "["+strings.Repeat("{},", 999)+"{}]"), "GET /api/v1/races/open: cannot read 1000 of 1000 entries, the first of them at /0: the entry is null or has none of the documented members"},
+
+		// a member of another type
+		{openRaces, answer(200, `[{"v2":true},{"v2":true},{"v2":true},{"entry_fee":"0x10"}]`), "GET /api/v1/races/open: cannot read the response at /3/entry_fee: a string does not fit BigInt: a quoted integer is written in plain base 10"},
+		{openRaces, answer(200, `[{"entry_fee":1e101}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
+		{openRaces, answer(200, `[{"entry_fee":1e99999999999}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
+		{openRaces, answer(200, `[{"entry_fee":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: not an integer of at most 100 digits"},
+		{openRaces, answer(200, `[{"prizes":[1,"x"]}]`), "GET /api/v1/races/open: cannot read the response at /0/prizes/1: a string does not fit Number: not a number in JSON notation"},
+		{openRaces, answer(200, `[{"length":"12"}]`), "GET /api/v1/races/open: cannot read the response at /0/length: a string does not fit int"},
+		{openRaces, answer(200, `[{"length":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/length: the number 1.5 does not fit int"},
+		{openRaces, answer(200, `[{"length":99999999999999999999}]`), "GET /api/v1/races/open: cannot read the response at /0/length: the number 99999999999999999999 does not fit int"},
+		{openRaces, answer(200, `[{"info":[]}]`), "GET /api/v1/races/open: cannot read the response at /0/info: an array does not fit RaceInfo"},
+		{openRaces, answer(200, `[{"participants":{}}]`), "GET /api/v1/races/open: cannot read the response at /0/participants: an object does not fit []RaceParticipant"},
+		{openRaces, answer(200, `[{"start_time":"2026"}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a string does not fit Timestamp: a timestamp is a number of milliseconds, not a string"},
+		{openRaces, answer(200, `[{"start_time":1e30}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a number does not fit Timestamp: timestamp out of range"},
+		{oneHorse, answer(200, `{"breeding_cooldown":"tomorrow"}`), `GET /api/v1/horses/7: cannot read the response at /breeding_cooldown: a string does not fit time.Time: parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006"`},
+		{oneCup, answer(200, `{"_id":"x","description":"A nice cup","turf":"grass"}`), "GET /api/v1/tournaments/5f: cannot read the response at /turf: a string does not fit int"},
+		{openCups, answer(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1/additional_token: a string does not fit BigInt: a quoted integer is written in plain base 10"},
+		{oneCup, answer(200, `{"additional_prizes":[{"additional_items":[{"_id":7}]}]}`), "GET /api/v1/tournaments/5f: cannot read the response at /additional_prizes/0/additional_items/0/_id: a number does not fit string"},
+		{oneHorse, answer(200, `{"height":"tall"}`), "GET /api/v1/horses/7: cannot read the response at /height: a string does not fit float64"},
+
+		// too much
+		{openRaces, answer(200, strings.Repeat(" ", 5000)), "GET /api/v1/races/open: response too large: 5000 bytes, and the limit is 4096 (WithMaxResponseBytes)"},
+		{openRaces, stream(200, -1, func() reader { return endless("[") }), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},
+		{openRaces, stream(400, -1, func() reader { return endless("[") }), "GET /api/v1/races/open: status 400 Bad Request: " + strings.Repeat("[", 200) + " …"},
+
+		// money
+		{register, answer(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},
+		{register, answer(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error; it may have taken effect: call Races.Settle before registering again"},
+		{register, broken(errReset), "POST /api/v1/races/register: connection reset by peer; it may have taken effect: call Races.Settle before registering again"},
+		{register, answer(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send; it may have taken effect: call Races.Settle before registering again"},
+	} {
+		t.Run(test.want[:min(len(test.want), 90)], func(t *testing.T) {
+			s := play(test.answer)
+			err := test.call(t.Context(), s.client(t, horseracing.WithMaxResponseBytes(4096), briefly))
+			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+				t.Errorf("text (-want +got):\n%s", diff)
+			}
+			requests := 1
+			if damaged := "cannot read the response: "; strings.HasPrefix(test.want, "GET") &&
+				(strings.Contains(test.want, damaged+"expected JSON, got an HTML page") || strings.HasSuffix(test.want, "unexpected EOF")) {
+				requests = 2
+			}
+			if n := len(s.requests()); n != requests {
+				t.Errorf("%d requests, want %d", n, requests)
+			}
+		})
+	}
+}
+
+// endless is a body without end.
+type endless string
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = e[i%len(e)]
+	}
+	return len(p), nil
+}
+
+func TestAnErrorsTextIsBounded(t *testing.T) {
+	long := strings.Repeat("word ", 1<<20)
+	for name, s := range map[string]step{
+		"message":  answer(400, `{"message":"`+long+`"}`),
+		"plain":    answer(400, long),
+		"pointer":  answer(200, `[{"`+long+`":1,"`+long+`":2}]`),
+		"location": answer(301, "", "Location: https://"+strings.Repeat("x", 100_000)+".test/"),
+		"cause":    broken(errors.New(long)),
+	} {
+		_, err := play(s).client(t, horseracing.WithRetry(horseracing.Retry{})).Races.Open(t.Context())
+		if err == nil || len(err.Error()) >= 2048 || !strings.HasPrefix(err.Error(), "GET /api/v1/races/open: ") {
+			t.Errorf("%s: %d bytes: %.100s", name, len(err.Error()), err)
+		}
+		var api *horseracing.APIError
+		if errors.As(err, &api) && (len(api.Body) > 64<<10 || len(api.Message) > 64<<10) {
+			t.Errorf("%s: body of %d bytes, message of %d", name, len(api.Body), len(api.Message))
+		}
+		_, err = play(s).client(t).Races.Register(t.Context(), entry)
+		if err == nil || len(err.Error()) >= 2048 {
+			t.Errorf("%s: %d bytes", name, len(err.Error()))
+		}
+	}
+}
+
+// Of twenty look-ups at once the error says which one failed.
+func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
+	failures := map[string]step{"status": answer(404, ""), "nothing": answer(200, "null"), "broken": broken(errReset), "undecodable": answer(200, "17")}
+	for route, call := range map[string]func(*horseracing.Client) error{
+		"/api/v1/horses/{horse_number} 311": func(c *horseracing.Client) error { _, err := c.Horses.Get(t.Context(), 311); return err },
+		"/api/v1/horses/missions/{horse_number} 311": func(c *horseracing.Client) error {
+			_, err := c.Horses.Missions(t.Context(), 311)
+			return err
+		},
+		"/api/v1/races/{raceId} 99": func(c *horseracing.Client) error { _, err := c.Races.Get(t.Context(), 99); return err },
+		"/api/v1/tournaments/{tournamentId} a/b c": func(c *horseracing.Client) error {
+			_, err := c.Tournaments.Get(t.Context(), "a/b c")
+			return err
+		},
+		"/api/v1/races/open ": func(c *horseracing.Client) error { return openRaces(t.Context(), c) },
+	} {
+		route, id, _ := strings.Cut(route, " ")
+		for name, failure := range failures {
+			var log strings.Builder
+			logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			err := call(play(failure).client(t, briefly, horseracing.WithLogger(logger)))
+			var gotRoute, gotID string
+			var api *horseracing.APIError
+			var transport *horseracing.TransportError
+			var decode *horseracing.DecodeError
+			switch {
+			case errors.As(err, &api):
+				gotRoute, gotID = api.Route, api.ID
+				if name == "nothing" && (api.StatusCode != 200 || !errors.Is(err, horseracing.ErrNotFound) || api.Attempts != 1) {
+					t.Errorf("%s %s: %+v", route, name, api)
+				}
+			case errors.As(err, &transport):
+				gotRoute, gotID = transport.Route, transport.ID
+			case errors.As(err, &decode):
+				gotRoute, gotID = decode.Route, decode.ID
+			}
+			if gotRoute != route || gotID != id {
+				t.Errorf("%s, %s: route %q, id %q: %v", route, name, gotRoute, gotID, err)
+			}
+			before, _, _ := strings.Cut(route, "{")
+			operation := "GET " + before + url.PathEscape(id)
+			if !strings.HasPrefix(err.Error(), operation+": ") {
+				t.Errorf("%s, %s: the text does not begin with %s: %v", route, name, operation, err)
+			}
+			if !strings.Contains(log.String(), "operation=\""+operation+"\"") || strings.Contains(log.String(), "{") {
+				t.Errorf("%s, %s: the log has not %s:\n%s", route, name, operation, log.String())
+			}
+		}
+	}
+	_, err := play(answer(200, `[{"main_race_id":1},{"main_race_id":2}]`)).client(t).Races.Get(t.Context(), 99)
+	var api *horseracing.APIError
+	if !errors.Is(err, horseracing.ErrNotFound) || !errors.As(err, &api) || api.ID != "99" {
+		t.Errorf("of several races none with the id: %v", err)
+	}
+}
+
+func TestAnIDThatHoldsAKeyIsRedacted(t *testing.T) {
+	for name, failure := range map[string]step{
+		"status": answer(404, ""), "nothing": answer(200, "null"), "others": answer(200, `[{"_id":"a"},{"_id":"b"}]`),
+		"broken": broken(errReset), "undecodable": answer(200, "17"),
+	} {
+		for _, id := range []horseracing.TournamentID{appKey, "before " + appKey + " behind"} {
+			var log strings.Builder
+			logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			_, err := play(failure).client(t, briefly, horseracing.WithLogger(logger)).Tournaments.Get(t.Context(), id)
+			if err == nil {
+				t.Fatalf("%s: no error", name)
+			}
+			mustPrintWithoutKeys(t, name, err)
+			mustNotShowKeys(t, name+", log", log.String())
+			if text := err.Error(); !strings.Contains(text, "[redacted]") {
+				t.Errorf("%s: %s", name, text)
+			}
+		}
+	}
+}
+
+func TestOfAFailureNoMoreThanAMebibyteIsRead(t *testing.T) {
+	read := 0
+	long := stream(500, -1, func() reader {
+		return readerFunc(func(p []byte) (int, error) { read += len(p); return len(p), nil })
+	})
+	var response horseracing.Response
+	_, err := play(long).client(t, horseracing.WithRetry(horseracing.Retry{})).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
+	if !errors.Is(err, horseracing.ErrServer) || len(response.Body) != 1<<20 || read > 2<<20 {
+		t.Errorf("read %d bytes and kept %d: %v", read, len(response.Body), err)
+	}
+}
+
+func TestInvalidUTF8InANameCostsNothing(t *testing.T) {
+	races, err := play(answer(200, "[{\"info\":{\"name\":\"Pr\xffx\"}}]")).client(t).Races.Open(t.Context())
+	if err != nil || races[0].Info.Name != "Pr\ufffdx" {
+		t.Errorf("got %+v, %v", races, err)
+	}
+}
+
+// encoding/json takes ENTRY_FEE for entry_fee; here a name is a name.
+func TestMembersMatchByTheirExactName(t *testing.T) {
+	races, err := play(answer(200, `[{"entry_fee":5,"ENTRY_FEE":7,"Tier":"x"}]`)).client(t).Races.Open(t.Context())
+	if err != nil || races[0].EntryFee.String() != "5" || races[0].Tier != "" {
+		t.Errorf("got %+v, %v", races, err)
+	}
+}
+
+func TestAnErrorMemberThatSaysNothingIsNoError(t *testing.T) {
+	for _, member := range []string{`"error":null`, `"error":false`, `"error":""`, `"errors":[]`, `"errors":{}`, `"note":"error"`} {
+		horse, err := play(answer(200, `{"name":"Comet",`+member+`}`)).client(t).Horses.Get(t.Context(), 7)
+		if err != nil || horse.Name != "Comet" {
+			t.Errorf("%s: %v", member, err)
+		}
+	}
+	horse, err := play(answer(200, `{"name":"error","level":3}`)).client(t).Horses.Get(t.Context(), 7)
+	if err != nil || horse.Level != 3 {
+		t.Errorf("a horse named error: %v", err)
+	}
+}
+
+// serve is a service of a real socket.
+func serve(t *testing.T, handle http.HandlerFunc) *horseracing.Client {
+	server := httptest.NewUnstartedServer(handle)
+	server.Config.ErrorLog = silent
+	server.Start()
+	t.Cleanup(server.Close)
+	return connect(t, server.URL, server.Client(), horseracing.WithRetry(horseracing.Retry{}))
+}
+
+// grown returns how much memory f took on its way, and how long it took.
+func grown(f func()) (bytes uint64, took time.Duration) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	started := time.Now()
+	f()
+	took = time.Since(started)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc, took
+}
+
+func TestAGzipBombIsCappedAfterDecompression(t *testing.T) {
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	z.Write([]byte("["))
+	for range 256 {
+		z.Write(bytes.Repeat([]byte(" "), 1<<20))
+	}
+	z.Close()
+	for _, status := range []int{200, 500} {
+		c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			w.WriteHeader(status)
+			w.Write(bomb.Bytes())
+		})
+		var err error
+		memory, took := grown(func() { _, err = c.Races.Open(t.Context()) })
+		if want := map[int]error{200: horseracing.ErrResponseTooLarge, 500: horseracing.ErrServer}[status]; !errors.Is(err, want) {
+			t.Errorf("%d: %v", status, err)
+		}
+		if memory > 200<<20 || took > 5*time.Second {
+			t.Errorf("%d: %d bytes became %d MiB in %v", status, bomb.Len(), memory>>20, took)
+		}
+	}
+}
+
+func TestGzipIsReadAndACutOneIsNoticed(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, `[{"level":3},`+strings.Repeat(`{"level":4},`, 1000)+`{"level":5}]`)
+	z.Close()
+	for _, cut := range []int{0, 1, 8, packed.Len() / 2} {
+		c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(packed.Bytes()[:packed.Len()-cut])
+		})
+		horses, err := c.Horses.Owned(t.Context(), "u")
+		if cut == 0 && (err != nil || len(horses) != 1002) || cut > 0 && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("cut by %d: %d horses, %v", cut, len(horses), err)
+		}
+	}
+}
+
+func TestACutBodyIsNotTakenForAnAnswer(t *testing.T) {
+	body := `[{"level":1},{"level":2}]`
+	for name, test := range map[string]struct {
+		head string
+		is   func(error) bool
+	}{
+		"with a length":    {"Content-Length: 100\r\n\r\n" + body, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
+		"chunked":          {"Transfer-Encoding: chunked\r\n\r\n19\r\n" + body + "\r\n", func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
+		"without a length": {"Connection: close\r\n\r\n" + body[:20], func(err error) bool { var d *horseracing.DecodeError; return errors.As(err, &d) }},
+	} {
+		url := h1scriptText(t, "HTTP/1.1 200 OK\r\n"+test.head)
+		c := connect(t, url, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, briefly)
+		if _, err := c.Horses.Owned(t.Context(), "u"); !test.is(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A RoundTripper of the caller's own may leave out the body of an answer.
+func TestAnAnswerWithoutABodyIsAnEmptyOne(t *testing.T) {
+	bare := func(status int) step {
+		return func(req *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Request: req}, nil
+		}
+	}
+	var decode *horseracing.DecodeError
+	if _, err := play(bare(200)).client(t).Races.Open(t.Context()); !errors.As(err, &decode) {
+		t.Errorf("a read: %v", err)
+	}
+	if _, err := play(bare(404)).client(t).Races.Open(t.Context()); !errors.Is(err, horseracing.ErrNotFound) {
+		t.Errorf("a refusal: %v", err)
+	}
+	if receipt, err := play(bare(204)).client(t).Races.Register(t.Context(), entry); err != nil || receipt.StatusCode != 204 {
+		t.Errorf("a registration: %v, %v", receipt, err)
+	}
+}
+
+// A promise of a large body is no reason to take memory for it.
+func TestAPromisedLengthIsNotAllocated(t *testing.T) {
+	url := h1scriptText(t, "HTTP/1.1 200 OK\r\nContent-Length: 33000000\r\n\r\n[")
+	c := connect(t, url, &http.Client{Transport: &http.Transport{}}, horseracing.WithRetry(horseracing.Retry{}))
+	memory, _ := grown(func() { c.Races.Open(t.Context()) })
+	if memory > 8<<20 {
+		t.Errorf("took %d MiB", memory>>20)
+	}
+}
+
+func TestWithMaxResponseBytesTakesAnyNumber(t *testing.T) {
+	for limit, ok := range map[int64]bool{1: false, 12: false, 13: true, 14: true, 1<<63 - 1: true} {
+		for _, length := range []int64{13, -1} {
+			s := stream(200, length, func() reader { return strings.NewReader(`[{"level":1}]`) })
+			_, err := play(s).client(t, horseracing.WithMaxResponseBytes(limit)).Horses.Owned(t.Context(), "u")
+			if ok && err != nil || !ok && !errors.Is(err, horseracing.ErrResponseTooLarge) {
+				t.Errorf("limit %d: %v", limit, err)
+			}
+		}
+	}
+}
+
+// What a hostile answer may cost. Everything is refused, or read, in a moment.
+func TestHostileAnswersAreReadInBoundedTimeAndMemory(t *testing.T) {
+	nested := strings.Repeat("[", 2<<20)
+	for name, body := range map[string]string{
+		"nested arrays":        nested,
+		"closed nested arrays": nested[:100_000] + strings.Repeat("]", 100_000),
+		"nested objects":       strings.Repeat(`{"a":`, 400_000),
+		"nested in an unknown": `[{"unknown":` + nested + `}]`,
+		"nested errors":        strings.Repeat(`{"error":`, 200_000) + "1" + strings.Repeat("}", 200_000),
+		"errors in errors":     strings.Repeat(`{"error":`, 9_000) + "1" + strings.Repeat("}", 9_000),
+		"a list of errors":     `{"error":[` + strings.Repeat("0,", 1<<20) + `0]}`,
+		"a long number":        `[{"entry_fee":` + strings.Repeat("9", 2<<20) + `}]`,
+		"a long fraction":      `[{"entry_fee":0.` + strings.Repeat("0", 2<<20) + `1}]`,
+		"a huge exponent":      `[{"entry_fee":1e1000000000}]`,
+		"a long exponent":      `[{"prizes":[1e` + strings.Repeat("9", 2<<20) + `]}]`,
+		"a long string":        `[{"tier":"` + strings.Repeat("x", 2<<20) + `"}]`,
+		"many members":         `[{` + manyMembers(200_000) + `}]`,
+		"spaces":               strings.Repeat(" ", 20<<20) + "[]",
+		"empty entries":        "[" + strings.Repeat("{},", 3<<20) + "{}]",
+		"null entries":         "[" + strings.Repeat("null,", 3<<20) + "null]",
+	} {
+		for status := range map[int]bool{200: true, 400: true} {
+			t.Run(fmt.Sprint(name, " ", status), func(t *testing.T) {
+				for _, call := range []func(context.Context, *horseracing.Client) error{openRaces, oneHorse, oneCup, missions, register} {
+					c := play(answer(status, body)).client(t)
+					var err error
+					memory, took := grown(func() { err = call(t.Context(), c) })
+					var api *horseracing.APIError
+					if status == 400 && !errors.As(err, &api) {
+						t.Errorf("a refusal became %v", err)
+					}
+					if memory > 20*uint64(len(body))+(64<<20) || took > 10*time.Second {
+						t.Errorf("%d KiB took %d MiB and %v", len(body)>>10, memory>>20, took)
+					}
+				}
+				var decode *horseracing.DecodeError
+				var api *horseracing.APIError
+				err := openRaces(t.Context(), play(answer(status, body)).client(t))
+				switch harmless := name == "spaces" || name == "a long string" || name == "many members"; {
+				case status != 200:
+				case harmless && err != nil:
+					t.Errorf("long, but without harm: %.200v", err)
+				case !harmless && !errors.As(err, &decode) && !errors.As(err, &api):
+					t.Errorf("taken for an answer: %.200v", err)
+				}
+			})
+		}
+	}
+}
+
+func manyMembers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"m%d":0,`, i)
+	}
+	return b.String() + `"v2":true`
+}
+
+// Also where it is a member that a type reads by itself.
+func TestADecodeErrorTellsAboutWhereTheAnswerIsWrong(t *testing.T) {
+	long := strings.Repeat(" ", 500)
+	for _, body := range []string{
+		`[{"name":"a",` + long + `"turf":"wrong"},` + long + `{"name":"b"}]`,
+		`[{"name":"a",` + long + `"additional_prizes":[{"additional_token":1,"additional_treasury_token":"wrong"}]},` + long + `{"name":"b"}]`,
+		`[{"name":"a",` + long + `"turf":wrong},` + long + `{"name":"b"}]`,
+	} {
+		_, err := play(answer(200, body)).client(t).Tournaments.Open(t.Context())
+		d, ok := errors.AsType[*horseracing.DecodeError](err)
+		if !ok {
+			t.Fatalf("got %v", err)
+		}
+		if away := int64(strings.Index(body, "wrong")) - d.Offset; away < -20 || away > 60 {
+			t.Errorf("%v: told at %d, %d bytes away", err, d.Offset, away)
+		}
+	}
+}

@@ -1,0 +1,437 @@
+package guarantees_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// What a protocol registered for https serves, reads and writes alike. A
+// cloned http.Transport drops it: a registration would go to the service.
+func TestARegistrationGoesWhereTheReadsGo(t *testing.T) {
+	for scheme, base := range map[string]string{"https": "https://127.0.0.1:1", "http": "http://127.0.0.1:1"} {
+		for name, prepare := range map[string]func(*http.Transport){
+			"a fresh Transport": func(*http.Transport) {},
+			"with HTTP/2 set up": func(transport *http.Transport) {
+				transport.ForceAttemptHTTP2 = true
+				transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+			},
+		} {
+			t.Run(scheme+", "+name, func(t *testing.T) {
+				mock := play(answer(200, "[]"))
+				transport := &http.Transport{}
+				prepare(transport)
+				transport.RegisterProtocol(scheme, mock)
+				c := connect(t, base, &http.Client{Transport: transport}, briefly)
+				if _, err := c.Races.Open(t.Context()); err != nil {
+					t.Errorf("a read: %v", err)
+				}
+				if _, err := c.Races.Register(t.Context(), entry); err != nil {
+					t.Errorf("a registration: %v", err)
+				}
+				var methods []string
+				for _, r := range mock.requests() {
+					methods = append(methods, r.request.Method)
+				}
+				if diff := cmp.Diff([]string{"GET", "POST"}, methods); diff != "" {
+					t.Errorf("what the protocol served (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// A protocol of another scheme changes nothing: registrations keep connections
+// of their own.
+func TestAProtocolOfAnotherSchemeLeavesRegistrationsTheirConnections(t *testing.T) {
+	var conns atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	transport := &http.Transport{}
+	transport.RegisterProtocol("file", http.NewFileTransport(http.Dir(".")))
+	defer transport.CloseIdleConnections()
+	c := connect(t, server.URL, &http.Client{Transport: transport})
+	for range 3 {
+		if _, err := c.Races.Register(t.Context(), entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := conns.Load(); n != 3 {
+		t.Errorf("3 registrations over %d connections", n)
+	}
+}
+
+// Close returns what a client holds: 50 clients that were thrown away held 150
+// goroutines.
+func TestCloseEndsTheClientsIdleConnections(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
+	defer server.Close()
+	before := runtime.NumGoroutine()
+	var clients []*horseracing.Client
+	for range 50 {
+		c, err := horseracing.NewClient(server.URL, appKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		clients = append(clients, c)
+	}
+	if n := runtime.NumGoroutine() - before; n < 100 {
+		t.Fatalf("50 clients hold %d goroutines: this test shows nothing", n)
+	}
+	for _, c := range clients {
+		c.Close()
+		c.Close()
+	}
+	// The server's goroutines, too, end with the connections, in their own time.
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine()-before > 20 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if n := runtime.NumGoroutine() - before; n > 20 {
+		t.Errorf("%d goroutines are left", n)
+	}
+	if _, err := clients[0].Races.Open(t.Context()); err != nil {
+		t.Errorf("a call after Close: %v", err)
+	}
+	clients[0].Close()
+}
+
+func TestCloseLeavesTheCallersTransportAlone(t *testing.T) {
+	shared := &closeCounter{RoundTripper: play(answer(200, "[]"))}
+	connect(t, service, &http.Client{Transport: shared}).Close()
+	if n := shared.closed.Load(); n != 0 {
+		t.Errorf("closed %d times", n)
+	}
+	var conns atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	mine := &http.Transport{}
+	defer mine.CloseIdleConnections()
+	c := connect(t, server.URL, &http.Client{Transport: mine})
+	for range 3 {
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("3 reads over %d connections", n)
+	}
+}
+
+func TestEveryAttemptPassesThroughTheWrappers(t *testing.T) {
+	var order []string
+	made := 0
+	named := func(name string) horseracing.Option {
+		return horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+			made++
+			return tripFunc(func(req *http.Request) (*http.Response, error) {
+				order = append(order, name+" "+req.Method)
+				return next.RoundTrip(req)
+			})
+		})
+	}
+	s := play(answer(503, ""), answer(200, "[]"), answer(200, "{}"))
+	c := s.client(t, briefly, named("inner"), named("outer"))
+	if _, err := c.Races.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Races.Register(t.Context(), entry); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"outer GET", "inner GET", "outer GET", "inner GET", "outer POST", "inner POST"}
+	if diff := cmp.Diff(want, order); diff != "" || made != 2 {
+		t.Errorf("wrappers were made %d times; attempts (-want +got):\n%s", made, diff)
+	}
+}
+
+func TestAWrapperThatIsNilIsRefused(t *testing.T) {
+	for name, opt := range map[string]horseracing.Option{
+		"nil":         horseracing.WithTransportWrapper(nil),
+		"returns nil": horseracing.WithTransportWrapper(func(http.RoundTripper) http.RoundTripper { return nil }),
+	} {
+		if c, err := horseracing.NewClient(service, appKey, opt); c != nil || !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), "WithTransportWrapper") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A wrapper around the caller's own transport would be all that the client
+// sees of it; a wrapper given as an option leaves it in sight.
+func TestBehindAWrapperRegistrationsKeepTheirFreshConnections(t *testing.T) {
+	var registrations atomic.Int64
+	url := h1script(t, func(c net.Conn, r *http.Request, before int) {
+		if r.Method == http.MethodPost {
+			registrations.Add(1)
+		}
+		if before > 0 { // a stale connection
+			c.Close()
+			return
+		}
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
+	})
+	transport := new(http.Transport)
+	defer transport.CloseIdleConnections()
+	c := connect(t, url, &http.Client{Transport: transport}, briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return tripFunc(next.RoundTrip)
+	}))
+	for range 10 {
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Fatalf("a read on a stale connection: %v", err)
+		}
+		if _, err := c.Races.Register(t.Context(), entry); err != nil {
+			t.Fatalf("a registration on a stale connection: %v", err)
+		}
+	}
+	if n := registrations.Load(); n != 10 {
+		t.Errorf("10 registrations were sent %d times", n)
+	}
+}
+
+// Whatever a wrapper does, one attempt of a registration reaches the transport
+// once at most.
+func TestNoWrapperSendsARegistrationTwice(t *testing.T) {
+	again := func(req *http.Request, ctx context.Context) *http.Request {
+		again := req.Clone(ctx)
+		again.Body = io.NopCloser(strings.NewReader(`{}`))
+		again.ContentLength = 2
+		return again
+	}
+	for name, wrapper := range map[string]func(next http.RoundTripper, req *http.Request) (*http.Response, error){
+		"after a response": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+			if resp, err := next.RoundTrip(again(req, req.Context())); err == nil {
+				resp.Body.Close()
+			}
+			return next.RoundTrip(req)
+		},
+		"after a 503, as a retrying transport does": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(again(req, req.Context()))
+			for n := 0; n < 3 && err == nil && resp.StatusCode == 503; n++ {
+				resp.Body.Close()
+				resp, err = next.RoundTrip(again(req, req.Context()))
+			}
+			return resp, err
+		},
+		"both at once": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+			var both sync.WaitGroup
+			both.Go(func() { _, _ = next.RoundTrip(again(req, req.Context())) })
+			resp, err := next.RoundTrip(req)
+			both.Wait()
+			return resp, err
+		},
+		"in the background, without the context": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+			_, _ = next.RoundTrip(again(req, context.Background()))
+			return next.RoundTrip(req)
+		},
+		"with another method": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+			put := again(req, req.Context())
+			put.Method = http.MethodPut
+			_, _ = next.RoundTrip(put)
+			return next.RoundTrip(req)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := play(answer(503, ""))
+			c := s.client(t, briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+				return tripFunc(func(req *http.Request) (*http.Response, error) { return wrapper(next, req) })
+			}))
+			_, err := c.Races.Register(t.Context(), entry)
+			if n := len(s.requests()); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Errorf("sent %d times: %v", n, err)
+			}
+		})
+	}
+}
+
+// What a wrapper adds must not make net/http repeat the request.
+func TestAWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
+	repeatable := horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return tripFunc(func(req *http.Request) (*http.Response, error) {
+			body, err := io.ReadAll(req.Body)
+			if err != nil {
+				return nil, err
+			}
+			req = req.Clone(req.Context())
+			req.Header.Set("Idempotency-Key", "1")
+			req.Header["X-Idempotency-Key"] = nil
+			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+			req.Body, _ = req.GetBody()
+			return next.RoundTrip(req)
+		})
+	})
+	s := playH2(t, resetStream(refusedStream))
+	_, err := connect(t, s.url, s.client, briefly, repeatable).Races.Register(t.Context(), entry)
+	if n := s.requests.Load(); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		t.Errorf("HTTP/2: the service read the registration %d times: %v", n, err)
+	}
+	mock := play(answer(200, "{}"))
+	if _, err := mock.client(t, repeatable).Races.Register(t.Context(), entry); err != nil {
+		t.Fatal(err)
+	}
+	sent := mock.requests()[0].request
+	for header := range sent.Header {
+		if strings.Contains(header, "Idempotency") {
+			t.Errorf("header %s is set", header)
+		}
+	}
+	if sent.GetBody != nil {
+		t.Error("GetBody is set")
+	}
+	bare := horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return tripFunc(func(req *http.Request) (*http.Response, error) {
+			req = req.Clone(req.Context())
+			req.Body, req.ContentLength = http.NoBody, 0
+			return next.RoundTrip(req)
+		})
+	})
+	mock = play(answer(200, "{}"))
+	if _, err := mock.client(t, bare).Races.Register(t.Context(), entry); err == nil || len(mock.requests()) != 0 {
+		t.Errorf("without its body the registration was sent %d times: %v", len(mock.requests()), err)
+	}
+}
+
+// A wrapper may repeat reads, and make reads of its own.
+func TestAWrapperMayRepeatReads(t *testing.T) {
+	s := play(answer(503, ""), answer(200, "[]"))
+	c := s.client(t, horseracing.WithRetry(horseracing.Retry{}), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return tripFunc(func(req *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(req.Clone(context.Background()))
+			if err == nil && resp.StatusCode == 503 {
+				return next.RoundTrip(req)
+			}
+			return resp, err
+		})
+	}))
+	if _, err := c.Races.Open(t.Context()); err != nil || len(s.requests()) != 2 {
+		t.Errorf("%d requests, %v", len(s.requests()), err)
+	}
+}
+
+// No connection is made: through a wrapper, too, that is seen, and the
+// registration is sent again.
+func TestThroughAWrapperARegistrationWithoutAConnectionIsRetried(t *testing.T) {
+	refusing := httptest.NewServer(nil)
+	refusing.Close()
+	attempts := 0
+	c := connect(t, refusing.URL, &http.Client{Transport: &http.Transport{}}, briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return tripFunc(func(req *http.Request) (*http.Response, error) { attempts++; return next.RoundTrip(req) })
+	}))
+	if _, err := c.Races.Register(t.Context(), entry); err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || attempts != 4 {
+		t.Errorf("after %d attempts: %v", attempts, err)
+	}
+}
+
+var redirects = []int{301, 302, 303, 307, 308}
+
+func TestNoRedirectIsFollowed(t *testing.T) {
+	var elsewhere atomic.Int64
+	second := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		elsewhere.Add(1)
+		w.Write([]byte("[]"))
+	}))
+	defer second.Close()
+	var first atomic.Int64
+	for _, status := range redirects {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			first.Add(1)
+			w.Header().Set("Location", second.URL+"/path?key="+r.Header.Get("X-Api-Key"))
+			w.WriteHeader(status)
+		}))
+		via := &http.Client{
+			Transport:     second.Client().Transport, // would reach both
+			CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("asked whether to follow"); return nil },
+		}
+		c := connect(t, server.URL, via, briefly)
+		for name, call := range map[string]func(context.Context) error{
+			"a read":             func(ctx context.Context) error { _, err := c.Races.Open(ctx); return err },
+			"a read with a body": func(ctx context.Context) error { _, err := c.Horses.Owned(ctx, userKey); return err },
+			"a registration":     func(ctx context.Context) error { _, err := c.Races.Register(ctx, entry); return err },
+			"Do":                 func(ctx context.Context) error { return c.Do(ctx, "PUT", "/x", nil, nil) },
+		} {
+			t.Run(fmt.Sprint(status, " to ", name), func(t *testing.T) {
+				first.Store(0)
+				err := call(t.Context())
+				var api *horseracing.APIError
+				if !errors.Is(err, horseracing.ErrRedirect) || !errors.As(err, &api) || api.StatusCode != status {
+					t.Fatalf("got %v", err)
+				}
+				write := name == "a registration" || name == "Do"
+				if errors.Is(err, horseracing.ErrOutcomeUnknown) != write {
+					t.Errorf("unknown outcome: %v", err)
+				}
+				if text := err.Error(); !strings.Contains(text, second.URL) || strings.Contains(text, "?key") {
+					t.Errorf("the error names more or less than the target's origin: %s", text)
+				}
+				if n := first.Load(); n != 1 {
+					t.Errorf("%d requests", n)
+				}
+			})
+		}
+		server.Close()
+	}
+	if n := elsewhere.Load(); n != 0 {
+		t.Errorf("the other host saw %d requests", n)
+	}
+}
+
+func TestTheTargetOfARedirectIsNamedByItsOriginAlone(t *testing.T) {
+	for location, want := range map[string]string{
+		"https://new.test/a?b=" + appKey: "to https://new.test;",
+		"https://user:pass@new.test/":    "to https://new.test;",
+		"//new.test/a":                   "to https://new.test;",
+		"/moved":                         "to https://game.test;",
+		"http://new.test:8080/":          "to http://new.test:8080;",
+		"https://%zz/" + appKey:          "to an unreadable location;",
+		"":                               "to an unreadable location;",
+		"https://[::1]:99999999/x":       "to https://[::1]:99999999;",
+	} {
+		for _, status := range redirects {
+			s := play(answer(status, "", "Location: "+location))
+			_, err := s.client(t, briefly).Races.Open(t.Context())
+			if !errors.Is(err, horseracing.ErrRedirect) || !strings.Contains(err.Error(), want) || len(s.requests()) != 1 {
+				t.Errorf("%d to %q: after %d requests: %v", status, location, len(s.requests()), err)
+			}
+		}
+	}
+}
+
+func TestAHostThatEchoesTheKeyIsScrubbed(t *testing.T) {
+	s := play(answer(302, "", "Location: https://0123456789abcdef.evil.test/"))
+	c, err := horseracing.NewClient(service, "0123456789abcdef", horseracing.WithHTTPClient(&http.Client{Transport: s}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Races.Open(t.Context()); !strings.Contains(err.Error(), "to https://[redacted].evil.test;") {
+		t.Error(err)
+	}
+}

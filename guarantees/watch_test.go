@@ -1,0 +1,217 @@
+package guarantees_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// answersInTurn is a service that gives one answer after the other, and the
+// last one for ever. An empty answer is a status 500.
+type answersInTurn struct{ answers []string }
+
+func (a *answersInTurn) RoundTrip(req *http.Request) (*http.Response, error) {
+	body := a.answers[0]
+	if len(a.answers) > 1 {
+		a.answers = a.answers[1:]
+	}
+	resp := &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{}, Request: req,
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+	if body == "" {
+		resp.StatusCode = http.StatusInternalServerError
+	}
+	return resp, nil
+}
+
+// told is a change, or an error, as a line.
+func told(c horseracing.RaceChange, err error) string {
+	if err != nil {
+		return "error"
+	}
+	line := string(c.Kind) + " " + c.Race.ID
+	if c.Previous != nil {
+		line += " was " + c.Previous.ID
+	}
+	return line
+}
+
+func TestWatchOpenTellsWhatChanged(t *testing.T) {
+	const (
+		a       = `{"_id":"a","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":1},{"number":2}]}`
+		aMixed  = `{"_id":"a again","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":2},{"number":1}]}`
+		aFuller = `{"_id":"fuller","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":3},{"number":2},{"number":1}]}`
+		aOther  = `{"_id":"other","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":3},{"number":2}]}`
+		aTwice  = `{"_id":"twice","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":2},{"number":2}]}`
+		aStatus = `{"_id":"status","main_race_id":1,"start_time":9000,"registration_deadline":5000,"status":"In progress","participants":[{"number":1},{"number":2}]}`
+		aLater  = `{"_id":"deadline","main_race_id":1,"start_time":9000,"registration_deadline":5001,"participants":[{"number":1},{"number":2}]}`
+		aMoved  = `{"_id":"start","main_race_id":1,"start_time":9001,"registration_deadline":5000,"participants":[{"number":1},{"number":2}]}`
+		b       = `{"_id":"b","main_race_id":2,"start_time":8000,"registration_deadline":5000,"participants":[]}`
+		c       = `{"_id":"c","main_race_id":3,"start_time":7000,"registration_deadline":5000,"participants":[]}`
+		d       = `{"_id":"end","main_race_id":4}` // ends a test
+	)
+	tests := map[string]struct {
+		polls []string
+		want  []string
+	}{
+		"the first poll tells what is open":     {[]string{list(b, a)}, []string{"opened b", "opened a"}},
+		"no change":                             {[]string{list(a), list(a)}, []string{"opened a"}},
+		"another order of races":                {[]string{list(a, b), list(b, a)}, []string{"opened a", "opened b"}},
+		"another order of participants":         {[]string{list(a), list(aMixed)}, []string{"opened a"}},
+		"a participant more":                    {[]string{list(a), list(aFuller)}, []string{"opened a", "updated fuller was a"}},
+		"another participant":                   {[]string{list(a), list(aOther)}, []string{"opened a", "updated other was a"}},
+		"a participant in the place of another": {[]string{list(a), list(aTwice)}, []string{"opened a", "updated twice was a"}},
+		"another status":                        {[]string{list(a), list(aStatus)}, []string{"opened a", "updated status was a"}},
+		"another deadline":                      {[]string{list(a), list(aLater)}, []string{"opened a", "updated deadline was a"}},
+		"another start":                         {[]string{list(a), list(aMoved)}, []string{"opened a", "updated start was a"}},
+		"closed ones first, by start":           {[]string{list(a, b), list(c)}, []string{"opened a", "opened b", "closed b was b", "closed a was a", "opened c"}},
+		"closed with the last state":            {[]string{list(a), list(aFuller), `[]`}, []string{"opened a", "updated fuller was a", "closed fuller was fuller"}},
+		"closed with a state that was no news":  {[]string{list(a), list(aMixed), `[]`}, []string{"opened a", "closed a again was a"}},
+		"opened again":                          {[]string{list(a), `[]`, list(a)}, []string{"opened a", "closed a was a", "opened a"}},
+		"a race that is listed twice":           {[]string{list(a, aFuller), list(a, aFuller)}, []string{"opened a"}},
+		"a change after one that was no news":   {[]string{list(a), list(aMixed), list(aFuller)}, []string{"opened a", "updated fuller was a"}},
+		"a failed poll":                         {[]string{"", list(a), "", "", list(b)}, []string{"error", "opened a", "error", "error", "closed a was a", "opened b"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				service := &answersInTurn{append(test.polls, list(d))}
+				client, err := horseracing.NewClient("https://service.example", "key", noRetries(), horseracing.WithHTTPClient(&http.Client{Transport: service}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for change, err := range client.Races.WatchOpen(t.Context(), horseracing.WatchQuery{}) {
+					if err == nil && change.Race.ID == "end" {
+						break
+					}
+					got = append(got, told(change, err))
+					if err == nil { // it belongs to the caller
+						clear(change.Race.Participants)
+						change.Race.Status = "mine"
+					}
+				}
+				for len(got) > len(test.want) && strings.HasPrefix(got[len(got)-1], "closed") { // by the poll that ends the test
+					got = got[:len(got)-1]
+				}
+				if diff := gocmp.Diff(test.want, got); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+func TestWatchOpenTellsTheWholeStoryOfADay(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		trouble, calm := context.WithCancel(t.Context())
+		defer calm()
+		go causeTrouble(trouble, fake)
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		open := map[horseracing.RaceID]*horseracing.Race{}
+		counts := map[horseracing.RaceChangeKind]int{}
+		failures := 0
+		var last []byte // answer that came whole
+		client := fake.Client(noRetries(), horseracing.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+			resp, err := fake.HTTPClient().Transport.RoundTrip(req)
+			if err != nil {
+				return nil, err
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				return nil, err
+			}
+			if resp.StatusCode == http.StatusOK && json.Valid(body) {
+				last = body
+			}
+			resp.Body = io.NopCloser(bytes.NewReader(body))
+			return resp, nil
+		})}))
+		for change, err := range client.Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: time.Minute}) {
+			if err != nil {
+				failures++
+				continue
+			}
+			counts[change.Kind]++
+			id := change.Race.MainRaceID
+			before := open[id]
+			if diff := gocmp.Diff(before, change.Previous); diff != "" {
+				t.Fatalf("%s %d: what is told of before differs from what was told then:\n%s", change.Kind, id, diff)
+			}
+			open[id] = change.Race
+			if change.Kind == horseracing.RaceClosed {
+				if diff := gocmp.Diff(before, change.Race); diff != "" {
+					t.Fatal(diff)
+				}
+				delete(open, id)
+			}
+		}
+		var listed []horseracing.Race
+		if err := json.Unmarshal(last, &listed); err != nil {
+			t.Fatal(err)
+		}
+		want := map[horseracing.RaceID]*horseracing.Race{}
+		for i := range listed {
+			want[listed[i].MainRaceID] = &listed[i]
+		}
+		if diff := gocmp.Diff(want, open); diff != "" {
+			t.Errorf("what was told does not add up to what is open:\n%s", diff)
+		}
+		t.Log(counts, failures, "failures")
+		if counts[horseracing.RaceOpened] < 200 || counts[horseracing.RaceUpdated] < 1000 || counts[horseracing.RaceClosed] < 200 || failures < 20 {
+			t.Error("the day was too quiet to prove anything")
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(12))
+}
+
+func TestWatchOpenPollsAtItsInterval(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		for change, err := range fake.Client().Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: time.Minute}) {
+			t.Errorf("change %v, error %v", change, err)
+		}
+		if took := time.Since(began); took != time.Hour {
+			t.Errorf("ended after %v", took)
+		}
+		var waits []time.Duration
+		requests := fake.Requests()
+		for i := 1; i < len(requests); i++ {
+			waits = append(waits, requests[i].Time.Sub(requests[i-1].Time))
+		}
+		slices.SortFunc(waits, cmp.Compare)
+		if waits[0] < 54*time.Second || waits[len(waits)-1] > time.Minute+time.Second || len(slices.Compact(waits)) < 20 {
+			t.Errorf("waits %v", waits)
+		}
+	}, horseracingtest.WithSchedule(0))
+}
+
+func TestWatchOpenRefusesInvalidArgumentsOnceAndEnds(t *testing.T) {
+	yields := 0
+	for change, err := range play(answer(200, "[]")).client(t).Races.WatchOpen(t.Context(), horseracing.WatchQuery{Interval: -1}) {
+		if yields++; change.Race != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("change %v, error %v", change, err)
+		}
+	}
+	if yields != 1 {
+		t.Errorf("%d yields", yields)
+	}
+}
