@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -20,6 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
@@ -191,6 +194,30 @@ func TestADroppedBodyIsNoticed(t *testing.T) {
 	}
 	if got.status != 1 {
 		t.Errorf("exit status %d, want 1", got.status)
+	}
+}
+
+func TestARaceThatCannotBeReadDoesNotMakeItsTierAnError(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	newest, err := fake.Client().Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := fmt.Appendf(nil, `"main_race_id":%d,`, newest[0].MainRaceID)
+	url := front(t, fake, func(r *http.Request) { r.Header.Del("Accept-Encoding") }, func(r *http.Response) error {
+		body, err := io.ReadAll(r.Body)
+		body = bytes.Replace(body, id, append(bytes.Clone(id), `"length":[],`...), 1)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+		return err
+	})
+	r := examine(t.Context(), url, fake.APIKey, "", "-json").report(t)
+	if f, _ := r.find("tiers"); !strings.Contains(f.Text, "5: Omega") {
+		t.Errorf("tiers: %+v", f)
+	}
+	if !slices.ContainsFunc(r.Findings, func(f finding) bool { return f.Mark == bad && strings.Contains(f.Text, "/length") }) {
+		t.Errorf("no finding names the race that cannot be read: %+v", r.Findings)
 	}
 }
 

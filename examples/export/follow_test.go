@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -105,6 +106,29 @@ func (b *bench) run(followFor time.Duration, o options) {
 
 func (b *bench) has(race horseracing.RaceID) bool {
 	return count(b.t, b.store.db, `SELECT count(*) FROM races WHERE race_id = ?`, race) == 1
+}
+
+func TestTheProgressShowsThePaceThatTheServiceSets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, bytes.Clone, horseracingtest.WithHistory(300), horseracingtest.WithSchedule(0))
+		for limited := range 2 { // without a limit, and with one
+			if limited == 1 {
+				b.fake.SetRequestLimit(horseracingtest.RequestLimit{PerSecond: 1.5, Burst: 4})
+			}
+			o := options{tier: horseracing.TierOmega, since: time.UnixMilli(int64(1 + limited)), concurrency: 1}
+			w, err := b.store.walk(t.Context(), o.tier, o.since, o.before, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var stderr strings.Builder
+			if err := crawl(t.Context(), b.client, b.store, w, o, &stderr); err != nil {
+				t.Fatal(err)
+			}
+			if shown := strings.Contains(stderr.String(), ", service allows about 1."); shown != (limited == 1) {
+				t.Errorf("behind %d limits it printed\n%s", limited, stderr.String())
+			}
+		}
+	})
 }
 
 func TestFollowStartedAgainStoresEachRaceOnceAndCrawlsNothing(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,14 +31,17 @@ func work(ctx context.Context, number int, redisAddr string, limit redis_rate.Li
 		return 0, err
 	}
 	for ctx.Err() == nil {
-		for _, err := range client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega, Concurrency: 4}).All(ctx) {
-			if ctx.Err() != nil {
+		for entry, err := range client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega, Concurrency: 4}).Entries(ctx) {
+			_, overflow := errors.AsType[*horseracing.TieOverflowError](err)
+			switch {
+			case ctx.Err() != nil:
 				return races, nil
-			}
-			if err != nil {
+			case overflow || err != nil && entry.JSON != nil: // a hole, behind which the loop goes on
+			case err != nil:
 				return races, err
+			default:
+				races++
 			}
-			races++
 		}
 	}
 	return races, nil
