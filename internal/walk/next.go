@@ -1,0 +1,122 @@
+package walk
+
+import "slices"
+
+const (
+	stride = 12   // pages for which the pace of what was read is trusted
+	narrow = 0.25 // pages a run must span to be split: a busy hour may hide in one
+)
+
+// Next picks the page that is needed soonest. Every gap is read from its upper
+// end, the topmost first. A slot that is left over probes below everything
+// known: from further down the further that already is, so that empty months
+// cost a few requests. Where there is nothing to probe for, it splits the widest
+// gap. These are guesses: the fewer entries they bring, the fewer are in flight
+// at once. No work begins where many entries wait above it.
+func (w *Time[V]) Next() (int64, bool) {
+	w.trim()
+	if !w.proven && w.unproven >= unprovenLimit && len(w.inFlight) > 0 {
+		return 0, false
+	}
+	open := w.workable()
+	for _, s := range open {
+		if at := s.high + 1; !w.isInFlight(at) {
+			return w.request(at, false), true
+		}
+	}
+	if w.guessing() >= w.guesses || w.slots == 1 {
+		return 0, false
+	}
+	if at, ok := w.probe(open); ok {
+		return w.request(at, true), true
+	}
+	if at, ok := w.split(open); ok {
+		return w.request(at, true), true
+	}
+	return 0, false
+}
+
+// workable returns the segments in whose gaps work may begin.
+func (w *Time[V]) workable() []*segment[V] {
+	open := w.segments[:0:0]
+	above, waiting, enough := 0, w.Waiting(), lookAhead*w.pageSize*w.slots
+	for i, s := range w.segments {
+		above += len(s.ready)
+		if s.failed != nil || above >= enough || i > 0 && waiting >= 2*enough {
+			break
+		}
+		if s.open() {
+			open = append(open, s)
+			if s.pace > 0 { // the gap, too, holds entries that come first
+				above += int(min(float64(s.high-s.low)/s.pace, lookAhead) * float64(w.pageSize))
+			}
+		}
+	}
+	return open
+}
+
+func (w *Time[V]) request(at int64, guess bool) int64 {
+	w.inFlight[at] = guess
+	w.unproven++
+	return at
+}
+
+func (w *Time[V]) isInFlight(at int64) bool { _, ok := w.inFlight[at]; return ok }
+
+// guessing returns how many guesses are in flight.
+func (w *Time[V]) guessing() (n int) {
+	for _, guess := range w.inFlight {
+		if guess {
+			n++
+		}
+	}
+	return n
+}
+
+// probe returns a point below everything known or requested.
+func (w *Time[V]) probe(open []*segment[V]) (int64, bool) {
+	last := w.segments[len(w.segments)-1]
+	if len(open) == 0 || open[len(open)-1] != last || last.pace == 0 {
+		return 0, false
+	}
+	point := last.high
+	for at := range w.inFlight {
+		if last.low < at && at < point {
+			point = at
+		}
+	}
+	step := max(stride*last.pace, 0.15*float64(w.segments[0].high-point))
+	if room := float64(point - max(last.low, 0)); room < step+2*last.pace {
+		return 0, false
+	}
+	return point - int64(step), true
+}
+
+// split returns a point within the widest run of instants that nobody reads,
+// measured in pages: its middle, but within a stride of its upper end, where
+// the pace was learned. Further down a busy day may be followed by an empty week.
+func (w *Time[V]) split(open []*segment[V]) (point int64, ok bool) {
+	widest := narrow
+	for _, s := range open {
+		if s.pace == 0 {
+			continue
+		}
+		points := []int64{s.high + 1}
+		for at := range w.inFlight {
+			if s.low < at && at <= s.high {
+				points = append(points, at)
+			}
+		}
+		if s.low > Earliest {
+			points = append(points, s.low)
+		}
+		slices.Sort(points)
+		for i := 1; i < len(points); i++ {
+			run := points[i] - points[i-1]
+			if width := float64(run) / s.pace; run > 1 && width > widest {
+				widest, point, ok = width, points[i]-min(run/2, int64(stride*s.pace)), true
+			}
+		}
+	}
+	return point, ok
+}
