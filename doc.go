@@ -110,8 +110,8 @@
 // sends as fast as it is asked to until the service refuses a request (429, or
 // 503 with Retry-After). From then on all calls of the client share what the
 // service allows: registrations go first, then single reads, then polls, then
-// walks. Walks and polls wait a refusal out, single calls as long as [Retry]
-// allows. [Client.Pace] reports what was learned. [WithRateLimit] and
+// walks. A [Pager] and a [Follower] wait a refusal out, other calls as long as
+// [Retry] allows. [Client.Pace] reports what was learned. [WithRateLimit] and
 // [WithLimiter] set an upper bound; they are optional.
 //
 // # Observing
