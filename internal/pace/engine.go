@@ -31,7 +31,12 @@ type Engine struct {
 // After a refusal without Retry-After it waits no longer than first, and never
 // longer than longest before it tries again.
 func New(random func() float64, first, longest time.Duration) *Engine {
-	return &Engine{random: random, first: min(first, firstBackoff), longest: min(longest, maxBackoff)}
+	return tuned(defaults(), random, first, longest)
+}
+
+func tuned(t tuning, random func() float64, first, longest time.Duration) *Engine {
+	return &Engine{random: random, first: min(first, t.firstBackoff), longest: min(longest, t.maxBackoff),
+		all: hold{tuning: &t}, writes: hold{tuning: &t}, rate: rate{tuning: &t}, places: places{tuning: &t}}
 }
 
 // Ticket is one attempt of one request.

@@ -217,13 +217,13 @@ func TestOneProbeAtATime(t *testing.T) {
 		e.Report(now, probe, Refused, 0)
 		e.Join(Walk)
 	}
-	if wait > 2*maxBackoff {
+	if wait > 2*defaults().maxBackoff {
 		t.Fatalf("the backoff is %v", wait)
 	}
 	_, at := e.Next(now)
 	probe, _ := e.Next(at)
 	e.Send(at, probe)
-	if _, again := e.Next(at); again.Sub(at) != probeOverdue {
+	if _, again := e.Next(at); again.Sub(at) != defaults().probeOverdue {
 		t.Fatalf("a probe that hangs holds the others for %v", again.Sub(at))
 	}
 }

@@ -2,17 +2,10 @@ package pace
 
 import "time"
 
-const (
-	firstBackoff = 100 * time.Millisecond // while the pace is unknown
-	maxBackoff   = 5 * time.Second
-	growth       = 1.5             // of the backoff, with each probe that is refused
-	probeOverdue = 5 * time.Second // then another probe may go
-	jitter       = 0.1             // of a backoff
-)
-
 // hold is the time after a refusal in which nothing is sent, and then one
-// probe at a time until one is accepted. The zero hold holds nothing.
+// probe at a time until one is accepted.
 type hold struct {
+	*tuning
 	held    bool
 	until   time.Time
 	named   time.Time     // by a Retry-After
@@ -28,8 +21,8 @@ func (h *hold) open(now time.Time) (bool, time.Time) {
 		return true, now
 	case now.Before(h.until):
 		return false, h.until
-	case h.probe != nil && now.Sub(h.probe.sent) < probeOverdue:
-		return false, h.probe.sent.Add(probeOverdue)
+	case h.probe != nil && now.Sub(h.probe.sent) < h.probeOverdue:
+		return false, h.probe.sent.Add(h.probeOverdue)
 	}
 	return true, now
 }
@@ -40,12 +33,12 @@ func (h *hold) refuse(now time.Time, retryAfter, first, longest time.Duration, p
 	wait := retryAfter
 	switch {
 	case probe && h.held: // a Retry-After may be too short
-		h.backoff = min(time.Duration(float64(h.backoff)*growth), longest)
-		wait = max(wait, time.Duration(float64(h.backoff)*(1-jitter*random)))
+		h.backoff = min(time.Duration(float64(h.backoff)*(1+h.growth)), longest)
+		wait = max(wait, time.Duration(float64(h.backoff)*(1-h.jitter*random)))
 	case !h.held:
 		h.backoff = min(first, longest)
 		if retryAfter <= 0 {
-			wait = time.Duration(float64(h.backoff) * (1 - jitter*random))
+			wait = time.Duration(float64(h.backoff) * (1 - h.jitter*random))
 		}
 	}
 	h.held = true
@@ -58,4 +51,4 @@ func (h *hold) refuse(now time.Time, retryAfter, first, longest time.Duration, p
 }
 
 // release ends the hold: a probe was accepted.
-func (h *hold) release() { *h = hold{until: h.until, named: h.named} }
+func (h *hold) release() { *h = hold{tuning: h.tuning, until: h.until, named: h.named} }

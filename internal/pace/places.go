@@ -5,18 +5,12 @@ import (
 	"time"
 )
 
-const (
-	firstRaise  = 2.0  // seconds for which all places are taken before one more is tried
-	slowestRise = 30.0 // the same, after several trials were refused
-	maxHistory  = 64
-	byChance    = 0.001 // likelier than this, a refusal has nothing to do with the number in flight
-)
-
 // places is what is known of a cap on the requests in flight. A request that
 // was refused with n in flight shows that the cap is below n; one that was
 // refused although fewer were in flight than were accepted before shows that
 // there is another limit.
 type places struct {
+	*tuning
 	known  int       // so many in flight were accepted; zero: no cap is known
 	trial  int       // so many more are tried
 	full   float64   // seconds with all places taken since the last refusal
@@ -42,7 +36,7 @@ func (p *places) limit() int {
 }
 
 func (p *places) note(place int, refused bool) {
-	if len(p.history) == maxHistory {
+	if len(p.history) == p.attempts {
 		p.history = append(p.history[:0], p.history[1:]...)
 	}
 	p.history = append(p.history, attempt{place, refused})
@@ -58,7 +52,7 @@ func (p *places) wasFull(seconds float64) {
 
 func (p *places) sent(now time.Time) {
 	if p.trial > 0 {
-		share := min(1, (p.full-p.raise)/2)
+		share := min(1, (p.full-p.raise)/p.spread)
 		gap := p.took * ((1-share)*0.95/float64(p.known) + share*0.8/float64(p.limit()))
 		p.next = now.Add(time.Duration(gap * float64(time.Second)))
 	}
@@ -69,7 +63,7 @@ func (p *places) accepted(place int, took time.Duration) {
 	if p.took == 0 {
 		p.took = took.Seconds()
 	}
-	p.took += (took.Seconds() - p.took) / 8
+	p.took += (took.Seconds() - p.took) / p.smoothing
 	if p.trial > 0 && place > p.known {
 		p.passed++
 		if p.passed >= 2*p.limit() {
@@ -86,13 +80,13 @@ func (p *places) explain(place int, paced bool) bool {
 	switch {
 	case p.known > 0 && place > p.known:
 		p.known, p.trial, p.full = place-1, 0, 0
-		p.raise = min(2*p.raise, slowestRise)
+		p.raise = min(2*p.raise, p.slowestRise)
 		return true
 	case p.known > 0 && place <= p.known:
-		*p = places{took: p.took}
+		*p = places{tuning: p.tuning, took: p.took}
 		return false
 	case place > 1 && (!paced || p.separated()):
-		*p = places{known: place - 1, raise: firstRaise, took: p.took}
+		*p = places{tuning: p.tuning, known: place - 1, raise: p.firstRaise, took: p.took}
 		return true
 	}
 	return false
@@ -124,5 +118,5 @@ func (p *places) separated() bool {
 			above++
 		}
 	}
-	return math.Pow(float64(above)/float64(len(p.history)), float64(refused)) < byChance
+	return math.Pow(float64(above)/float64(len(p.history)), float64(refused)) < p.byChance
 }

@@ -5,29 +5,11 @@ import (
 	"time"
 )
 
-// What the rate does between two refusals.
-const (
-	margin    = 0.03 // how far below the known rate sending goes on after a refusal
-	steepness = 20.0 // beyond it: so many times the known rate are added at twice the time of return
-
-	fastReturn = 4.0  // seconds until the known rate is reached again, while it is uncertain
-	slowReturn = 20.0 // the same, when it was confirmed
-	maxReturn  = 30.0 // for the sake of few refusals it takes no longer
-)
-
-// How a refusal is weighed.
-const (
-	enough    = 10   // accepted requests that make a measurement
-	rare      = 40   // one refusal in so many requests is no reason to be slower
-	brief     = 0.04 // nor is one that costs no more of the time
-	memory    = 32   // samples
-	fadeAfter = 5.0  // seconds that count while no limit is known
-)
-
 // rate is the learned rate of sending. After a refusal it is just below what
 // is known, returns to that, and rises beyond: slowly at first, then ever
 // faster, so that a limit that was raised is found.
 type rate struct {
+	*tuning
 	known    float64 // requests a second; zero: none
 	returns  float64 // seconds until the rate is back at what is known
 	elapsed  float64 // seconds since the last recovery in which the rate was what held requests back
@@ -40,7 +22,7 @@ type rate struct {
 	// Since the last recovery.
 	accepted float64
 	seconds  float64
-	samples  []sample // of earlier ones
+	history  []sample // of earlier ones
 
 	// Of the refusal that is not over.
 	refusedAt float64 // the rate that was refused
@@ -57,9 +39,9 @@ func (r *rate) now() float64 {
 	}
 	x := r.elapsed/r.returns - 1
 	if x < 0 {
-		return r.known * (1 + margin*x*x*x)
+		return r.known * (1 + r.margin*x*x*x)
 	}
-	return r.known * (1 + steepness*x*x*x)
+	return r.known * (1 + r.steepness*x*x*x)
 }
 
 // interval returns the time between two requests.
@@ -77,7 +59,7 @@ func (r *rate) sent(now time.Time, limited, probe bool) {
 	r.last = now
 	if r.known == 0 {
 		if !probe {
-			fade := math.Exp(-gap / fadeAfter)
+			fade := math.Exp(-gap / r.fadeAfter)
 			r.accepted *= fade
 			r.seconds *= fade
 		}
@@ -115,31 +97,31 @@ func (r *rate) recovered(sent time.Time, pause float64, refused int, blame bool)
 }
 
 func (r *rate) learn(pause, refused float64) {
-	rare := r.accepted >= rare*refused && pause <= brief*r.seconds
+	rare := r.accepted >= r.rare*refused && pause <= r.brief*r.seconds
 	measured, small := r.measure(pause)
 	switch before := r.known; {
 	case before == 0:
 		r.known = measured
-		r.returns = r.uncertain(pause, refused)
+		r.returns = r.untilTried(pause, refused)
 	case r.refusedAt >= before:
 		r.known, r.exceeded, r.lowered = r.passed(), true, 0
-		r.returns = min(2*r.returns, r.confirmed(pause, refused))
+		r.returns = min(2*r.returns, r.untilExceeded(pause, refused))
 	case rare:
-		r.known *= 0.995
+		r.known *= 1 - r.small
 	default:
-		if small && r.returns > 2*fastReturn { // what was confirmed is given up step by step
-			measured = max(measured, 0.6*before)
+		if small && r.returns > 2*r.fastReturn { // what was confirmed is given up step by step
+			measured = max(measured, (1-r.nextDrop)*before)
 			if r.lowered == 0 {
-				measured = max(measured, 0.85*before)
+				measured = max(measured, (1-r.firstDrop)*before)
 			}
 		}
 		if r.exceeded {
 			r.burst *= 2
 		}
 		r.exceeded, r.lowered = false, r.lowered+1
-		r.known = min(measured, (1-margin)*before)
+		r.known = min(measured, (1-r.margin)*before)
 		if r.known < 0.8*before {
-			r.returns = r.uncertain(pause, refused)
+			r.returns = r.untilTried(pause, refused)
 		}
 	}
 }
@@ -153,15 +135,15 @@ func (r *rate) measure(pause float64) (measured float64, small bool) {
 	least := max(r.seconds-pause+r.certain, r.seconds/100)
 	s := sample{r.accepted, math.Sqrt(least * r.seconds)}
 	total := s
-	for i := len(r.samples) - 1; i >= 0 && (total.accepted < enough || total.seconds < 2*r.certain); i-- {
-		total.accepted += r.samples[i].accepted
-		total.seconds += r.samples[i].seconds
+	for i := len(r.history) - 1; i >= 0 && (total.accepted < r.enough || total.seconds < 2*r.certain); i-- {
+		total.accepted += r.history[i].accepted
+		total.seconds += r.history[i].seconds
 	}
-	if len(r.samples) == memory {
-		r.samples = r.samples[:copy(r.samples, r.samples[1:])]
+	if len(r.history) == r.samples {
+		r.history = r.history[:copy(r.history, r.history[1:])]
 	}
-	r.samples = append(r.samples, s)
-	return max(total.accepted, 0.5) / total.seconds, s.accepted < enough
+	r.history = append(r.history, s)
+	return max(total.accepted, 0.5) / total.seconds, s.accepted < r.enough
 }
 
 // passed returns the rate beyond which the burst was used up, on the way
@@ -169,7 +151,7 @@ func (r *rate) measure(pause float64) (measured float64, small bool) {
 func (r *rate) passed() float64 {
 	end := max(r.elapsed/r.returns-1, 0)
 	beyond := func(x float64) float64 { // requests beyond the rate that was reached at x
-		return r.known * r.returns * steepness * ((math.Pow(end, 4)-math.Pow(x, 4))/4 - x*x*x*(end-x))
+		return r.known * r.returns * r.steepness * ((math.Pow(end, 4)-math.Pow(x, 4))/4 - x*x*x*(end-x))
 	}
 	if beyond(0) < r.burst {
 		r.burst /= 2
@@ -182,15 +164,15 @@ func (r *rate) passed() float64 {
 			high = x
 		}
 	}
-	return r.known * (1 + steepness*low*low*low)
+	return r.known * (1 + r.steepness*low*low*low)
 }
 
-// uncertain and confirmed return the time until what is known is tried again:
+// untilTried and untilExceeded return the time until what is known is tried again:
 // the longer, the more a refusal costs.
-func (r *rate) uncertain(pause, refused float64) float64 {
-	return min(max(fastReturn, 20*refused/r.known, min(5*pause, 10)), maxReturn)
+func (r *rate) untilTried(pause, refused float64) float64 {
+	return min(max(r.fastReturn, r.uncertain*refused/r.known, min(r.paused*pause, r.maxPaused)), r.maxReturn)
 }
 
-func (r *rate) confirmed(pause, refused float64) float64 {
-	return max(slowReturn, 30*min(pause, r.asked), min(60*refused/r.known, maxReturn))
+func (r *rate) untilExceeded(pause, refused float64) float64 {
+	return max(r.slowReturn, r.confident*min(pause, r.asked), min(r.confirmed*refused/r.known, r.maxReturn))
 }

@@ -1,0 +1,81 @@
+package pace
+
+import "time"
+
+// tuning holds the numbers that the engine was measured with. None of them is
+// critical: any of them changed by half costs little.
+type tuning struct {
+	// Backoff.
+	firstBackoff time.Duration // at most, while the pace is unknown
+	maxBackoff   time.Duration
+	growth       float64       // of the backoff, with each probe that is refused
+	jitter       float64       // of a backoff
+	probeOverdue time.Duration // then another probe may go
+
+	// Places.
+	firstRaise  float64 // seconds for which all places are taken before one more is tried
+	slowestRise float64 // the same, after several trials were refused
+	spread      float64 // seconds until what is tried is tried at full speed
+	attempts    int     // that are remembered
+	byChance    float64 // likelier than this, a refusal has nothing to do with the number in flight
+	smoothing   float64 // of the time that a request takes: so many count
+
+	// What the rate does between two refusals.
+	margin     float64 // how far below the known rate sending goes on after a refusal
+	steepness  float64 // beyond it: so many times the known rate are added at twice the time of return
+	fastReturn float64 // seconds until the known rate is reached again, while it is uncertain
+	slowReturn float64 // the same, when it was confirmed
+	maxReturn  float64 // for the sake of few refusals it takes no longer
+
+	// How a refusal is weighed.
+	enough    float64 // accepted requests that make a measurement
+	rare      float64 // one refusal in so many requests is no reason to be slower
+	brief     float64 // nor is one that costs no more of the time
+	samples   int     // that are remembered
+	fadeAfter float64 // seconds that count while no limit is known
+	small     float64 // how much slower a rate becomes at least that is exceeded rarely
+	firstDrop float64 // how much slower a confirmed one becomes at most by few requests
+	nextDrop  float64 // the same, when that was not enough
+	uncertain float64 // the time between two refusals, in requests for each refused one
+	confirmed float64 // the same, when the rate was confirmed
+	paused    float64 // the time of return, in pauses, of at most maxPaused
+	maxPaused float64 // seconds
+	confident float64 // the same, when the rate was confirmed
+}
+
+func defaults() tuning {
+	return tuning{
+		firstBackoff: 100 * time.Millisecond,
+		maxBackoff:   5 * time.Second,
+		growth:       0.5,
+		jitter:       0.1,
+		probeOverdue: 5 * time.Second,
+
+		firstRaise:  2,
+		slowestRise: 30,
+		spread:      2,
+		attempts:    64,
+		byChance:    0.001,
+		smoothing:   8,
+
+		margin:     0.03,
+		steepness:  20,
+		fastReturn: 4,
+		slowReturn: 20,
+		maxReturn:  30,
+
+		enough:    10,
+		rare:      40,
+		brief:     0.04,
+		samples:   32,
+		fadeAfter: 5,
+		small:     0.005,
+		firstDrop: 0.15,
+		nextDrop:  0.4,
+		uncertain: 20,
+		confirmed: 60,
+		paused:    5,
+		maxPaused: 10,
+		confident: 30,
+	}
+}
