@@ -140,7 +140,9 @@ func WithAttemptTimeout(d time.Duration) Option {
 
 // WithRateLimit limits the client to perSecond requests per second, with bursts
 // of up to burst. Every attempt counts, retries included. The default is no
-// limit. The service's own limits are undocumented. WithRateLimit and
+// limit. The service's own limits are undocumented; the client learns them, and
+// this is an upper bound on top, spent on the highest priority that waits: calls
+// that change something, then single reads, polls, and walks. WithRateLimit and
 // [WithLimiter] conflict.
 //
 // API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
@@ -152,14 +154,18 @@ func WithRateLimit(perSecond float64, burst int) Option {
 }
 
 // WithLimiter sets the limiter that every attempt waits for, such as one that
-// several clients or several processes share.
+// several clients or several processes share. It is an upper bound, in the same
+// order of priority as with [WithRateLimit]: at most four attempts are in Wait at
+// a time, and what it grants goes to the highest priority that waits.
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }
 }
 
 // WithLogger logs every attempt at level Debug and every retry at level Warn,
 // with operation, status and duration, and never with a header, a body or a
-// key. The default is to log nothing.
+// key. At level Warn it also logs a retry that the retry budget withheld, and
+// that a walk or a follow begins to wait for a service that refuses requests;
+// at level Info that it goes on. The default is to log nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.logger = l }
 }

@@ -110,6 +110,7 @@ func (f *Follower) Cursor() Cursor {
 //
 //   - A failed poll goes on where it stopped, with backoff up to five minutes (or
 //     Interval, if that is longer), and waits for a Retry-After of up to an hour.
+//     While the service refuses everything, an error is yielded every ten minutes.
 //   - A race that cannot be read is a [*DecodeError], once. Each poll reads it
 //     again while it lies within Lookback, else it is read once more at once. Then
 //     it is given up with a second, final error.

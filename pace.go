@@ -127,18 +127,26 @@ func (p *patience) accepted(ctx context.Context, x *exchange) {
 	}
 }
 
+// persistence is for how long after the last accepted request a page that fails
+// is requested again.
+const persistence = time.Minute
+
 // persist makes a request for a page. One that fails with something transient is
 // made again as long as the service responds to others: in a long walk some
-// page is sure to meet several failures in a row. The first such failure
-// counts as one of those where anything was accepted lately.
-func (c *Client) persist(ctx context.Context, request func() error) error {
-	failed := time.Now().Add(-time.Minute)
+// page is sure to meet several failures in a row. What was accepted shortly
+// before counts too: a walk with one request in flight makes no others
+// meanwhile. A page that always fails ends that with the patience. A follow
+// makes it once more: its next poll comes back to the page.
+func (c *Client) persist(ctx context.Context, op operation, request func() error) error {
+	begun := time.Now()
 	for round := 1; ; round++ {
+		started := time.Now()
 		err := request()
-		if err == nil || !isTransientError(err) || c.retry.Max == 0 || !c.gate.State().Accepted.After(failed) {
+		responds := c.gate.State().Accepted.After(started.Add(-persistence))
+		spent := time.Since(begun) > op.patience.most || op.order == pace.Poll && round == 2
+		if err == nil || !isTransientError(err) || c.retry.Max == 0 || !responds || spent {
 			return err
 		}
-		failed = time.Now()
 		if sleep(ctx, c.retry.backoff(c.retry.Max+round)) != nil {
 			return err
 		}

@@ -334,7 +334,7 @@ func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[*lis
 	op.order, op.patience = cmp.Or(l.order, pace.Walk), p.patience
 	var response list[T]
 	var entries []listEntry[T]
-	err := l.client.persist(ctx, func() (err error) {
+	err := l.client.persist(ctx, op, func() (err error) {
 		response = list[T]{withJSON: p.withJSON}
 		entries, err = response.get(ctx, l.client, op, nil)
 		return err

@@ -15,7 +15,8 @@ import (
 // A Retry-After is honored up to MaxWait. If the service demands a longer wait,
 // the call returns at once, with [APIError].RetryAfter set. A budget that all
 // calls of a client share keeps retries from multiplying the load of an outage,
-// and the end of the context ends a wait at once.
+// and the end of the context ends a wait at once. Refusals (429, or 503 with
+// Retry-After) take nothing from the budget; [Client.Pace] is about these.
 //
 // These are not retried, because a retry cannot help: a response that is too
 // large or that cannot be decoded, a server without TLS or with an untrusted

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -301,13 +302,14 @@ func TestFailuresAtRandomEndNoCrawl(t *testing.T) {
 	if testing.Short() {
 		races = 5_000
 	}
-	for seed := range uint64(3) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	for seed := range uint64(10) {
+		concurrency := []int{1, 2, 8, 16}[seed%4]
+		t.Run(fmt.Sprintf("seed %d, %d in flight", seed, concurrency), func(t *testing.T) {
 			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 				fake.Inject(horseracingtest.Fault{Path: resultsPath, Status: http.StatusServiceUnavailable, Probability: 0.2})
 				c := fake.Client()
 				n := 0
-				for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 8}).All(t.Context()) {
+				for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(t.Context()) {
 					if err != nil {
 						t.Fatalf("after %d races: %v", n, err)
 					}
@@ -317,6 +319,59 @@ func TestFailuresAtRandomEndNoCrawl(t *testing.T) {
 					t.Errorf("%d races", n)
 				}
 			}, horseracingtest.WithHistory(races), horseracingtest.WithSchedule(0), horseracingtest.WithSeed(seed))
+		})
+	}
+}
+
+// TestAPageThatFailsOftenEndsNoWalk, not even one with a single request in
+// flight; one that always fails does, within the patience.
+func TestAPageThatFailsOftenEndsNoWalk(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		polls    bool // other requests of the client succeed meanwhile
+		down     int  // requests for the page that fail
+		want     int
+		atMost   time.Duration
+		patience time.Duration
+		atLeast  time.Duration
+	}{
+		{name: "16 failures", down: 16, want: 200, atMost: 3 * time.Minute},
+		{name: "an outage", down: 1 << 30, want: 503, atLeast: time.Minute, atMost: 2 * time.Minute},
+		{name: "a page that always fails, among polls", polls: true, down: 1 << 30, want: 503, atLeast: 10 * time.Minute, atMost: 11 * time.Minute},
+		{name: "the same, with less patience", polls: true, down: 1 << 30, want: 503, patience: 2 * time.Minute, atLeast: 2 * time.Minute, atMost: 3 * time.Minute},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var failures atomic.Int64
+				s := play(func(r *http.Request) (*http.Response, error) {
+					if strings.HasPrefix(r.URL.Path, resultsPath) && failures.Add(1) <= int64(test.down) {
+						return answer(503, "")(r)
+					}
+					return answer(200, "[]")(r)
+				})
+				c := s.client(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				started := time.Now()
+				if err := openRaces(ctx, c); err != nil {
+					t.Fatal(err)
+				}
+				var polls sync.WaitGroup
+				if test.polls {
+					polls.Go(func() {
+						for ctx.Err() == nil {
+							time.Sleep(10 * time.Second)
+							openRaces(ctx, c)
+						}
+					})
+				}
+				_, err := c.Races.Results(horseracing.ResultsQuery{Patience: test.patience}).Take(ctx, 1)
+				if took := time.Since(started); (err == nil) != (test.want == 200) || took < test.atLeast || took > test.atMost {
+					t.Errorf("after %v: %v", took, err)
+				}
+				cancel()
+				polls.Wait()
+			})
 		})
 	}
 }
