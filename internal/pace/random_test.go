@@ -101,3 +101,32 @@ func TestAServiceThatOnlySlowsDownGetsEverything(t *testing.T) {
 		t.Errorf("%d accepted, and a limit was learned: %+v", all[0].accepted, got)
 	}
 }
+
+// moody refuses requests at random, whatever their rate.
+type moody struct {
+	none
+	random *rand.Rand
+	share  float64
+}
+
+func (m moody) admit(time.Time) (bool, time.Duration) {
+	return m.random.Float64() >= m.share, time.Second
+}
+
+// BenchmarkRefusalsAtRandom is the weakest spot: they look like a limit, so that
+// the client becomes slow. Without them it would send 800 requests a second.
+func BenchmarkRefusalsAtRandom(b *testing.B) {
+	for _, share := range []float64{0.01, 0.05, 0.2} {
+		for name, ra := range map[string]func(time.Duration) time.Duration{"none": nil, "s": seconds} {
+			b.Run(fmt.Sprintf("%.0f %%, ra %s", 100*share, name), func(b *testing.B) {
+				s := scenario{workers: 16, length: 10 * time.Minute, ra: ra, limit: func() limit {
+					return moody{random: rand.New(rand.NewPCG(1, 2)), share: share}
+				}}
+				for b.Loop() {
+					all := s.run(1, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
+					b.ReportMetric(float64(all[0].accepted)/s.length.Seconds(), "accepted/s")
+				}
+			})
+		}
+	}
+}

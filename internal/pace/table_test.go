@@ -154,6 +154,8 @@ var short = map[string]scenario{
 	"window 20/1s sliding=false, ra s":           {least: 0.93},
 	"bucket 20/s burst 10, ra too long":          {least: 0.8},
 	"window 60/10s, ra too long":                 {least: 0.8},
+	"bucket 50/s burst 10, ra s, the first 10s":  {least: 0.67},
+	"bucket 50/s burst 10, ra s, the first 30s":  {least: 0.82},
 }
 
 func scenarios() []scenario {
@@ -221,6 +223,9 @@ func scenarios() []scenario {
 	}{{"too short", 10 * time.Millisecond}, {"too long", 10 * time.Second}} {
 		add(scenario{name: "bucket 20/s burst 10, ra " + r.name, limit: func() limit { return newBucket(20, 10) }, ra: always(r.d)})
 		add(scenario{name: "window 60/10s, ra " + r.name, limit: func() limit { return &window{most: 60, length: 10 * time.Second} }, ra: always(r.d)})
+	}
+	for _, first := range []time.Duration{10 * time.Second, 30 * time.Second} {
+		add(scenario{name: fmt.Sprintf("bucket 50/s burst 10, ra s, the first %v", first), limit: func() limit { return newBucket(50, 10) }, ra: seconds, length: first})
 	}
 	add(scenario{name: "none", limit: func() limit { return none{} }})
 	return all
