@@ -53,7 +53,7 @@ func (p *places) wasFull(seconds float64) {
 func (p *places) sent(now time.Time) {
 	if p.trial > 0 {
 		share := min(1, (p.full-p.raise)/p.spread)
-		gap := p.took * ((1-share)*0.95/float64(p.known) + share*0.8/float64(p.limit()))
+		gap := p.took * ((1-share)*(1-p.ahead)/float64(p.known) + share*(1-p.further)/float64(p.limit()))
 		p.next = now.Add(time.Duration(gap * float64(time.Second)))
 	}
 }
@@ -66,7 +66,7 @@ func (p *places) accepted(place int, took time.Duration) {
 	p.took += (took.Seconds() - p.took) / p.smoothing
 	if p.trial > 0 && place > p.known {
 		p.passed++
-		if p.passed >= 2*p.limit() {
+		if float64(p.passed) >= p.proof*float64(p.limit()) {
 			p.known += p.trial
 			p.trial, p.passed = min(2*p.trial, max(p.known/2, 1)), 0
 		}

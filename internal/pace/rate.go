@@ -105,7 +105,7 @@ func (r *rate) learn(pause, refused float64) {
 		r.returns = r.untilTried(pause, refused)
 	case r.refusedAt >= before:
 		r.known, r.exceeded, r.lowered = r.passed(), true, 0
-		r.returns = min(2*r.returns, r.untilExceeded(pause, refused))
+		r.returns = min((1+r.longer)*r.returns, r.untilExceeded(pause, refused))
 	case rare:
 		r.known *= 1 - r.small
 	default:
@@ -120,7 +120,7 @@ func (r *rate) learn(pause, refused float64) {
 		}
 		r.exceeded, r.lowered = false, r.lowered+1
 		r.known = min(measured, (1-r.margin)*before)
-		if r.known < 0.8*before {
+		if r.known < (1-r.bigDrop)*before {
 			r.returns = r.untilTried(pause, refused)
 		}
 	}
@@ -132,10 +132,10 @@ func (r *rate) learn(pause, refused float64) {
 // until a probe is refused; of the rest half counts, in logarithms. Small says
 // that it comes from few requests.
 func (r *rate) measure(pause float64) (measured float64, small bool) {
-	least := max(r.seconds-pause+r.certain, r.seconds/100)
+	least := max(r.seconds-pause+r.certain, r.leastPart*r.seconds)
 	s := sample{r.accepted, math.Sqrt(least * r.seconds)}
 	total := s
-	for i := len(r.history) - 1; i >= 0 && (total.accepted < r.enough || total.seconds < 2*r.certain); i-- {
+	for i := len(r.history) - 1; i >= 0 && (total.accepted < r.enough || total.seconds < r.pauses*r.certain); i-- {
 		total.accepted += r.history[i].accepted
 		total.seconds += r.history[i].seconds
 	}

@@ -16,6 +16,9 @@ type tuning struct {
 	firstRaise  float64 // seconds for which all places are taken before one more is tried
 	slowestRise float64 // the same, after several trials were refused
 	spread      float64 // seconds until what is tried is tried at full speed
+	ahead       float64 // how much shorter than even the time between two requests is when more are tried
+	further     float64 // the same, at full speed
+	proof       float64 // accepted beyond the cap, for each place, until it is raised
 	attempts    int     // that are remembered
 	byChance    float64 // likelier than this, a refusal has nothing to do with the number in flight
 	smoothing   float64 // of the time that a request takes: so many count
@@ -36,6 +39,10 @@ type tuning struct {
 	small     float64 // how much slower a rate becomes at least that is exceeded rarely
 	firstDrop float64 // how much slower a confirmed one becomes at most by few requests
 	nextDrop  float64 // the same, when that was not enough
+	bigDrop   float64 // that leaves it uncertain
+	leastPart float64 // of the time that a measurement has at least
+	pauses    float64 // that a measurement is long at least
+	longer    float64 // how much the time of return grows with each refusal beyond it
 	uncertain float64 // the time between two refusals, in requests for each refused one
 	confirmed float64 // the same, when the rate was confirmed
 	paused    float64 // the time of return, in pauses, of at most maxPaused
@@ -54,6 +61,9 @@ func defaults() tuning {
 		firstRaise:  2,
 		slowestRise: 30,
 		spread:      2,
+		ahead:       0.05,
+		further:     0.2,
+		proof:       2,
 		attempts:    64,
 		byChance:    0.001,
 		smoothing:   8,
@@ -72,6 +82,10 @@ func defaults() tuning {
 		small:     0.005,
 		firstDrop: 0.15,
 		nextDrop:  0.4,
+		bigDrop:   0.2,
+		leastPart: 0.01,
+		pauses:    2,
+		longer:    1,
 		uncertain: 20,
 		confirmed: 60,
 		paused:    5,
