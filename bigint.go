@@ -20,7 +20,7 @@ type BigInt struct {
 	big   *big.Int // set only where the value does not fit in small; never changed
 }
 
-// NewBigInt returns the value of n, of which it keeps no reference. A nil n is zero.
+// NewBigInt returns the value of n and keeps no reference to it. A nil n is zero.
 func NewBigInt(n *big.Int) BigInt {
 	switch {
 	case n == nil:
@@ -79,15 +79,15 @@ func (b BigInt) Decimal(places int) string {
 func ParseDecimal(text string, places int) (BigInt, error) {
 	d, err := parseDecimal([]byte(text))
 	if err != nil {
-		return BigInt{}, fmt.Errorf("horseracing: %q: %w", clip(text, 50), err)
+		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q: %w", clip(text, 50), err)
 	}
 	if places < 0 {
-		return BigInt{}, fmt.Errorf("horseracing: %d decimal places", places)
+		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %d places, below zero", places)
 	}
 	d.exponent += min(places, 10*maxDigits)
 	digits, ok := d.integer()
 	if !ok {
-		return BigInt{}, fmt.Errorf("horseracing: %q at %d places is not an integer of at most 100 digits", clip(text, 50), places)
+		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
 	}
 	return d.bigInt(digits), nil
 }

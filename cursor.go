@@ -13,10 +13,11 @@ import (
 
 // Cursor is a place in a listing: just behind an entry that was handed out. It
 // is a value, valid for as long as the listing exists, in any process and at any
-// Concurrency; a query's Resume takes it. It names what it is of (which listing,
-// which tiers); for anything else it is ErrInvalidArgument. The zero Cursor is
-// the beginning. Its text is short (tens of bytes for each tier), holds no key,
-// and is checked when parsed: store it with what was read.
+// Concurrency; a query's Resume takes it. It names its listing and its tiers; a
+// query of another listing, or of other tiers, refuses it with
+// ErrInvalidArgument. The zero Cursor is the beginning. Its text is short (tens
+// of bytes for each tier), holds no key, and is checked when parsed: store it
+// with what was read.
 type Cursor struct {
 	text string // version, kind, tiers, payload and checksum; see newCursor
 }

@@ -94,7 +94,7 @@ func encodeBody(body any) (encoded []byte, keys []string, err error) {
 }
 
 // minObject is less than the documented objects take in bytes, on average.
-// Answers of many smaller ones ({},{},{}) would fill a hundred times their own
+// Responses of many smaller ones ({},{},{}) would fill a hundred times their own
 // size in memory.
 const (
 	minObject   = 32

@@ -35,7 +35,7 @@
 //
 // Finished races and tournaments come in pages of ten. A [Pager] hides that: it
 // returns each entry exactly once, newest first, also where several start at the
-// same instant, and with several requests in flight if asked to.
+// same instant, and with Concurrency by several requests in flight.
 //
 //	results := client.Races.Results(horseracing.ResultsQuery{
 //		Tier:        horseracing.TierOmega, // also the zero value: Omega alone, not every tier
@@ -89,9 +89,9 @@
 //		log.Println(refused.StatusCode, refused.ID, refused.Message)
 //	}
 //
-// A method that returns a list returns the entries that could be read beside a
-// DecodeError for each of the others. No error, log line or printed value of
-// this package contains a key.
+// A method that returns a list returns the entries that could be read, together
+// with a DecodeError for each of the others. No error, log line or printed value
+// of this package contains a key.
 //
 // # Timeouts and retries
 //
@@ -107,7 +107,7 @@
 // # Limits and pace
 //
 // The service's rate limits are undocumented, so the client learns them. It
-// sends as fast as it is asked to until the service refuses a request (429, or
+// sends as fast as its callers do until the service refuses a request (429, or
 // 503 with Retry-After). From then on all calls of the client share what the
 // service allows: registrations go first, then single reads, then polls, then
 // walks. A [Pager] and a [Follower] wait a refusal out, other calls as long as
@@ -118,9 +118,9 @@
 //
 // [WithLogger] logs attempts and retries to a slog.Logger.
 // [WithTransportWrapper] puts tracing or metrics around every request.
-// [CaptureResponse] returns the response of one call as it came.
-// [WithDriftHandler] reports members that the service sends and the types lack,
-// and documented members that it does not send.
+// [CaptureResponse] keeps the whole response of one call. [WithDriftHandler]
+// reports members that the service sends and the types lack, and documented
+// members that it does not send.
 //
 // # Values
 //

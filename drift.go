@@ -38,9 +38,9 @@ type Drift struct {
 //
 // These are no drift: members that are documented as optional or for other
 // operations only, values outside the documented sets (which are incomplete),
-// and responses to [Client.Do]. No member is missing from a response that is
-// undocumented (open tournaments, one tournament, a registration). At most 100
-// unknown members of one object are reported.
+// and responses to [Client.Do]. Nothing counts as missing from a response that
+// is undocumented (open tournaments, one tournament, a registration). At most
+// 100 unknown members of one object are reported.
 func WithDriftHandler(handler func(context.Context, Drift)) Option {
 	return func(c *config) { c.drift = handler }
 }

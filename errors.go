@@ -29,7 +29,7 @@ var (
 	ErrServer           = errors.New("server error")                 // status 500 and above
 	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
 	ErrResponseTooLarge = errors.New("response too large")           // beyond WithMaxResponseBytes
-	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have done so; see Races.Settle
+	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have done so; see RacesService.Settle
 	ErrBodyIgnored      = errors.New("the request body was ignored") // a page does not fit its request: something on the network path drops or caches bodies
 	errTruncated        = errors.New("the response was cut short")   // fewer bytes than announced
 	errAttemptTimeout   = errors.New("no complete response within the attempt timeout")
@@ -56,14 +56,14 @@ const (
 //
 // API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#7-errors
 type APIError struct {
-	StatusCode int           // 2xx if the response carried an error object, or not the entry
+	StatusCode int           // 2xx if the response carried an error object, or lacked the requested entry
 	Method     string        // GET, POST, or what Do was called with
 	Route      string        // the path with its placeholders: /api/v1/races/{raceId}; of Do the path itself
 	ID         string        // the horse, race or tournament that was requested, redacted; empty: none was requested by id
 	Message    string        // the service's words, redacted; empty: none were found
 	Header     http.Header   // redacted
 	Body       []byte        // at most 64 KiB, redacted
-	RetryAfter time.Duration // how long the service demands to wait, by its header Retry-After; zero: it does not say
+	RetryAfter time.Duration // from the header Retry-After: how long to wait; zero: there was none
 	Attempts   int           // including one that ended before anything was sent
 
 	absent   bool // a successful response without the entry

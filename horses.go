@@ -120,7 +120,7 @@ func horseOperation(number HorseNumber) operation {
 }
 
 // Owned returns the horses of the user with the given key. A user without horses
-// is no error. Beside a [*DecodeError] stand the horses that could be read.
+// is no error. With a [*DecodeError] it returns the horses that could be read.
 //
 // GET /api/v1/horses/user:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#42-a-users-horses
@@ -145,8 +145,8 @@ func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts .
 	return getOne[HorseMissions](ctx, s.client, op, opts)
 }
 
-// OpenForBreeding returns all horses that are offered for breeding. Beside a
-// [*DecodeError] stand those that could be read.
+// OpenForBreeding returns all horses that are offered for breeding. With a
+// [*DecodeError] it returns those that could be read.
 //
 // GET /api/v1/horses/breeding/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#44-horses-offered-for-breeding
@@ -163,10 +163,10 @@ const (
 // GetMany returns the horses with these numbers, a few requests at a time. It
 // requests each number once; one without a horse is missing from the map.
 //
-// Beside an error, the map holds what was found. A horse that cannot be read
-// costs itself alone, and so do the first nine that fail with a server error. The
-// tenth ends the call, and so does any other error at once: a refused key, a rate limit,
-// a broken connection, the end of the context. At most 100 errors are joined.
+// With an error, the map holds what was found. A horse that cannot be read does not end
+// the call, nor do the first nine server errors. The tenth does, and any other error
+// does at once: a refused key, a rate limit, a broken connection, the end of the
+// context. At most 100 errors are joined.
 //
 // A number that is not positive is ErrInvalidArgument before any request, and so
 // is [CaptureResponse], which stores a single response.
@@ -180,8 +180,9 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 		return nil, op.invalid("the context is nil")
 	case configOf(opts).capture != nil:
 		return nil, op.invalid("CaptureResponse stores one response, and GetMany reads many")
-	case slices.ContainsFunc(numbers, func(n HorseNumber) bool { return n <= 0 }):
-		return nil, op.invalid("a horse number is not positive")
+	}
+	if i := slices.IndexFunc(numbers, func(n HorseNumber) bool { return n <= 0 }); i >= 0 {
+		return nil, op.invalid(fmt.Sprintf("the horse number %d is not positive", numbers[i]))
 	}
 	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
 	horses, errs := make([]*Horse, len(numbers)), make([]error, len(numbers))

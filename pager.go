@@ -24,9 +24,9 @@ import (
 // two of them: the [*DecodeError] of one entry, which stands at the entry's place
 // and has its JSON, and a [*TieOverflowError], behind the entries of its instant.
 // The pager's place is behind the hole then, as it is behind an entry. An entry
-// that cannot be placed, for its start or its id cannot be read, stands behind
+// that cannot be placed, because its start or its id cannot be read, comes after
 // the others of its page; a page of nothing else ends the loop. [ErrBodyIgnored]
-// is a response that does not fit its request.
+// reports a response that does not fit its request.
 //
 // A Pager belongs to one goroutine, and to one loop at a time.
 type Pager[T any] struct {
@@ -49,7 +49,7 @@ const pageSize = 10
 type Entry[T any] struct {
 	Value *T              // nil with an error
 	Tier  TierID          // the tier of the listing that it is from
-	JSON  json.RawMessage // as it came, undocumented members included, and not redacted; nil with an error that is of no entry
+	JSON  json.RawMessage // as it came, undocumented members included, and not redacted; nil with an error that does not concern one entry
 }
 
 // pageEntry is what a walk hands out: an entry, or an error in its place.
@@ -115,10 +115,10 @@ func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 	}
 }
 
-// Take returns up to n more entries: fewer only at the end, or with an error,
-// beside which stand the entries that came before it. An error that marks a hole
-// ends a Take as every other does; the next one goes on behind the hole. With
-// several requests in flight each call throws away what is on its way: take large
+// Take returns up to n more entries: fewer only at the end of the listing, or
+// with an error and the entries before it. An error that marks a hole ends a Take
+// as every other does; the next one goes on behind the hole. With a Concurrency
+// above one each call discards the pages that it has read ahead: take large
 // pieces, or range over All.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
@@ -242,7 +242,7 @@ func (p *Pager[T]) publicError(err error) error {
 		cause.Err = fmt.Errorf("no entry of the page can be placed in the listing: %w", cause.Err)
 		return &cause
 	case walk.Ignored:
-		return fmt.Errorf("%v: %w: %w; a proxy or cache on the way drops the bodies of GET requests, or answers them from another request's",
+		return fmt.Errorf("%v: %w: %w; a proxy or cache on the way drops the bodies of GET requests, or serves them another request's response",
 			p.listing.op(), ErrBodyIgnored, e)
 	}
 	return err

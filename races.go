@@ -117,8 +117,9 @@ func (r *Race) AcceptsLevel(level int) bool {
 	return level >= r.MinLevel && (r.MaxLevel == 0 || level <= r.MaxLevel)
 }
 
-// Open returns all open races; none is no error. Beside a [*DecodeError] stand the
-// races that could be read. [RacesService.WatchOpen] reports what changes in them.
+// Open returns all open races; none is no error. With a [*DecodeError] it returns
+// the races that could be read. [RacesService.WatchOpen] reports what changes in
+// them.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
@@ -165,10 +166,10 @@ func raceOperation(id RaceID) operation {
 // no idempotency key, so Register sends again only what certainly did not arrive:
 // where no connection was made, and after status 429.
 //
-// A refusal (4xx) is an [*APIError]. If the outcome is unknown (a broken
-// connection, a timeout, a 408, a redirect, a 5xx or an unreadable response), errors.Is
-// finds [ErrOutcomeUnknown] beside the cause: call [RacesService.Settle] before
-// registering again. After any other error the horse is not registered.
+// A refusal (4xx) is an [*APIError]. If the outcome is unknown (a broken connection, a
+// timeout, a 408, a redirect, a 5xx or an unreadable response), errors.Is finds
+// [ErrOutcomeUnknown] and the cause: call [RacesService.Settle] before registering
+// again. After any other error the horse is not registered.
 //
 // POST /api/v1/races/register:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
@@ -199,7 +200,7 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 // Registered reports whether the horse is among the race's participants now. After
 // [ErrOutcomeUnknown] a false is no reason to register again, because the first
 // request may still arrive: use [RacesService.Settle]. A race that does not exist is
-// ErrNotFound, and a response that does not say who is in the race a *[DecodeError].
+// ErrNotFound, and a response that does not list the participants a [*DecodeError].
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -230,7 +231,7 @@ func (s *RacesService) entrants(ctx context.Context, race RaceID, horse HorseNum
 	case r.MainRaceID != race: // another race's participants say nothing
 		return nil, op.undecodable("/0/main_race_id", 0, s.client.secrets.Error(fmt.Errorf("requested race %d, got %d", race, r.MainRaceID)))
 	case r.Participants == nil || r.Has(0):
-		return nil, op.undecodable("/0/participants", 0, errors.New("absent, null, or without the numbers of horses: it does not say who is in the race"))
+		return nil, op.undecodable("/0/participants", 0, errors.New("absent, null, or without the numbers of horses: the response does not list the participants"))
 	}
 	return r, nil
 }
@@ -240,7 +241,7 @@ const (
 	settleSlowest = time.Minute
 	settleMargin  = time.Minute // after the deadline, in which a request on its way arrives or is refused
 	settleRefusal = time.Hour   // no longer is a Retry-After heeded
-	settleGarbled = 5           // readings in a row that do not say who is in the race
+	settleGarbled = 5           // readings in a row that do not list the participants
 )
 
 // Settle reports whether a registration that ended in [ErrOutcomeUnknown] has
@@ -249,15 +250,15 @@ const (
 //
 //   - The horse is in the race: true.
 //   - A reading made more than a minute after the race's registration deadline
-//     shows the race without the horse: false. That is as certain as the deadline
-//     is one. The time of a reading is the response's Date header, or without one
-//     this computer's clock when the request was made.
+//     shows the race without the horse: false. That is certain if the service keeps
+//     to its deadline. The time of a reading is the response's Date header, or
+//     without one this computer's clock when the request was made.
 //   - The context ends, the race is gone, the key is refused, or several responses
-//     in a row do not say who is in the race: an error.
+//     in a row do not list the participants: an error.
 //
-// Every error is also ErrOutcomeUnknown: only false means that the horse can be
-// registered again. A race whose deadline is far away takes as long, so give the
-// context a deadline of its own. [CaptureResponse] stores the last response.
+// Every error is also ErrOutcomeUnknown: only false without an error means that the
+// horse can be registered again. If the deadline is far away Settle takes as long, so
+// give the context a deadline of its own. [CaptureResponse] stores the last response.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -320,7 +321,7 @@ func unsettled(err error) error {
 	return &outcomeUnknown{err, hint}
 }
 
-// isGarbled reports whether a response came that does not say who is in the race.
+// isGarbled reports whether a response came that does not list the participants.
 func isGarbled(err error) bool {
 	_, undecodable := errors.AsType[*DecodeError](err)
 	api, refused := errors.AsType[*APIError](err)

@@ -267,7 +267,7 @@ func TestRegisteredTrustsOnlyTheRaceThatWasAskedFor(t *testing.T) {
 		{`[{"main_race_id":6,"participants":[{"number":7}]}]`, false, true},
 		{`[{"participants":[{"number":7}]}]`, true, false},
 		{`[{"participants":[{"number":8}]}]`, false, true},
-		// where the response does not say who is in the race
+		// where the response does not list the participants
 		{`[{"main_race_id":5}]`, false, true},
 		{`[{"main_race_id":5,"participants":null}]`, false, true},
 		{`[{"main_race_id":5,"participants":[null,null]}]`, false, true},

@@ -53,9 +53,9 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is
 // paged by offset and does not show the type. The listing shifts while it is
-// read: nothing that stays in it is missed, but an entry can come again where
-// dozens arrive on one start, or go, between two pages. Results is the better
-// choice where both serve.
+// read: nothing that stays in it is missed, but an entry can be repeated when
+// dozens of races with one start time arrive, or races disappear, between two
+// pages. Prefer Results.
 //
 // GET /api/v1/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1

@@ -24,7 +24,7 @@ import (
 type Retry struct {
 	Max     int           // retries after the first attempt; zero: none
 	MinWait time.Duration // the first wait is random up to this, the second up to twice this, and so on; zero: 200 ms
-	MaxWait time.Duration // the longest wait, and the longest Retry-After, to which up to a tenth is added; zero: 15 s, or MinWait if that is longer
+	MaxWait time.Duration // the longest wait; also the longest Retry-After that is heeded, plus up to a tenth of it; zero: 15 s, or MinWait if that is longer
 }
 
 func (r Retry) withDefaults() Retry {

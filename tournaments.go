@@ -87,10 +87,11 @@ type PrizeItem struct {
 	Type string `json:"type"`
 }
 
-// AdditionalPrize is a prize beside the money. In the names additional_token and
-// additional_treasury_token, "token" stands for the game's currency: whatever it is
-// called in a response is read into Token and TreasuryToken, and written back under
-// the same name. A prize that was not read is written with the documented names.
+// AdditionalPrize is a prize in addition to the money. In the names
+// additional_token and additional_treasury_token, "token" stands for the game's
+// currency: whatever it is called in a response is read into Token and
+// TreasuryToken, and written back under the same name. A prize that was not read is
+// written with the documented names.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type AdditionalPrize struct {
@@ -194,9 +195,9 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// Open returns the open tournaments; none is no error. Beside a [*DecodeError] stand
-// those that could be read. The shape of the response is undocumented: an array or a
-// single tournament is read.
+// Open returns the open tournaments; none is no error. With a [*DecodeError] it
+// returns those that could be read. The shape of the response is undocumented: an
+// array or a single tournament is read.
 //
 // GET /api/v1/tournaments/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments

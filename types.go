@@ -45,8 +45,8 @@ type Gender string
 // GenderStallion is the only documented gender.
 const GenderStallion Gender = "Stallion"
 
-// RaceType is, by its names, which time wins a race or a tournament. Undocumented
-// values pass through.
+// RaceType is which time wins a race or a tournament, as the names of its values
+// suggest. Undocumented values pass through.
 type RaceType string
 
 // The documented race types. Tournaments are documented with the first only.
@@ -129,8 +129,8 @@ const redacted = redact.Placeholder
 // as "[redacted]"; string(key) returns its text. Only a request body, one given to
 // [Client.Do] too, contains the key itself.
 //
-// Some ways of Go bypass its methods: fmt in unexported fields and with the verbs
-// %p and %w, encoding/json in map keys, and encoding/gob.
+// Some parts of Go bypass its methods: fmt in unexported fields and with the
+// verbs %p and %w, encoding/json in map keys, and encoding/gob.
 type UserKey string
 
 // String returns "[redacted]", or the empty string for an empty key.

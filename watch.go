@@ -37,7 +37,7 @@ type RaceChange struct {
 	Previous *Race // what this reader was given last for the race; nil for an opened race
 }
 
-// Snapshot is what a [Watcher] knows of the open races.
+// Snapshot is the open races as a [Watcher] last read them.
 type Snapshot struct {
 	Races []Race    // the open races at the time At, in the service's order
 	At    time.Time // of the last successful poll, by the local clock; zero: none yet

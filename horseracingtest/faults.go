@@ -20,9 +20,9 @@ type Fault struct {
 	// this. Empty matches all.
 	Method, Path string
 
-	Skip        int     // let so many matching requests through first
+	Skip        int     // let this many matching requests through first
 	Probability float64 // then hit each with this probability, drawn from the seed; 0: with certainty
-	Times       int     // until so many were hit; 0: one, or all where Probability is set; negative: all, until ClearFaults
+	Times       int     // until this many were hit; 0: one, or all where Probability is set; negative: all, until ClearFaults
 
 	// Respond with this; the request does not reach the service. With Status 0
 	// the service responds, and Header is added to its response. Without a
@@ -34,7 +34,7 @@ type Fault struct {
 	Delay       time.Duration // wait before anything happens
 	ResetBefore bool          // drop the connection before the request's body is read: nothing has happened
 	ResetAfter  bool          // drop the connection instead of responding: whatever the request does has happened
-	CutBody     int           // announce the whole response, send so many bytes of it, drop the connection; 0: send it all
+	CutBody     int           // announce the whole response, send this many bytes of it, drop the connection; 0: send it all
 	Drip        time.Duration // send the response one byte at a time, and wait this long before each
 	IgnoreBody  bool          // respond as if the request had no body
 

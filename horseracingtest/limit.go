@@ -18,11 +18,11 @@ type RequestLimit struct {
 	PerSecond float64 // a bucket that refills at this rate
 	Burst     int     // how many requests a full bucket holds; 0: one
 
-	PerWindow int           // so many requests in every Window
+	PerWindow int           // this many requests in every Window
 	Window    time.Duration // windows begin at whole multiples of it
-	Sliding   bool          // no Window whatever holds more, wherever it begins
+	Sliding   bool          // no interval as long as Window holds more, wherever it begins
 
-	InFlight int // so many requests at a time; a place is free again before the last byte of the response leaves
+	InFlight int // this many requests at a time; a place is free again before the last byte of the response leaves
 
 	RetryAfter   string // how a refusal names the time to wait: "seconds", "date", or "" for not at all
 	Headers      bool   // send X-RateLimit-Limit, -Remaining and, in epoch seconds, -Reset with every response

@@ -85,8 +85,8 @@ const (
 	maxUsers   = 500 // who own three of four horses
 )
 
-// WithSeed chooses which service it is: the same seed gives the same horses,
-// races and keys. The default is 1.
+// WithSeed sets what the fake is made up from: the same seed gives the same
+// horses, races and keys. The default is 1.
 func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 
 // WithHistory sets how many finished races of the default tier lie before the
@@ -95,10 +95,9 @@ func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 // no memory: a million is fine. The default is 2,000.
 func WithHistory(races int) Option { return func(s *settings) { s.history = races } }
 
-// WithClock makes the fake follow a clock, time.Now say: that of a program, or
-// inside a bubble of testing/synctest the bubble's. Without it the fake's
-// clock stands still, so that nothing happens except by
-// [Server.Advance].
+// WithClock makes the fake follow a clock: time.Now, for example, which inside a
+// bubble of testing/synctest is the bubble's. Without it the fake's clock stands
+// still, and only [Server.Advance] moves it.
 func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
 
 // WithSchedule sets how many races open in an hour of the fake's clock, at

@@ -97,7 +97,7 @@ func (w *world) convert(from *horseracing.Race) *liveRace {
 	return r
 }
 
-// RemoveRaces takes races out of the service, as if they had never been. Ids
+// RemoveRaces takes races out of the service, as if they had never existed. Ids
 // of races that do not exist are ignored.
 func (s *Server) RemoveRaces(ids ...horseracing.RaceID) {
 	s.catchUp()

@@ -42,7 +42,7 @@ func TestEveryMistakeIsRefusedWithWordsThatNameIt(t *testing.T) {
 		{"HEAD", "HEAD", openPath, "", nil, 405, ""},
 		{"no application key", "GET", openPath, "", header("x-api-key"), 401, "x-api-key is missing"},
 		{"empty application key", "GET", openPath, "", header("x-api-key", ""), 401, "x-api-key is empty"},
-		{"unknown application key", "GET", openPath, "", header("x-api-key", "secret-x"), 401, "no application key that this service knows"},
+		{"unknown application key", "GET", openPath, "", header("x-api-key", "secret-x"), 401, "no application key of this service"},
 		{"two application keys", "GET", openPath, "", header("x-api-key", "a", "b"), 400, "came 2 times"},
 		{"no content type", "GET", openPath, "", header("content-type"), 415, "content-type is missing"},
 		{"other content type", "GET", openPath, "", header("content-type", "text/plain"), 415, `not "text/plain"`},

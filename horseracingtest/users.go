@@ -26,7 +26,7 @@ func (s *Server) userKey(user int) string {
 func (s *Server) userOf(key string) (int, *refusal) {
 	user, ok := s.userKeys[key]
 	if !ok {
-		return 0, refuse(http.StatusForbidden, "unknown_user_key", "the user_key belongs to no user that this service knows")
+		return 0, refuse(http.StatusForbidden, "unknown_user_key", "the user_key belongs to no user of this service")
 	}
 	return user, nil
 }
