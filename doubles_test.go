@@ -19,7 +19,7 @@ import (
 )
 
 // world is a listing in memory and the oracle of the paging tests: it knows
-// all entries. It answers as a RoundTripper, whole and at once.
+// all entries. It responds as a RoundTripper, whole and at once.
 type world struct {
 	starts []int64 // of the entries, newest first; the id of entry i is ids[i]
 	ids    []int64
@@ -29,7 +29,7 @@ type world struct {
 	damaged     map[int64]string // the text of entries that cannot be read
 	ignoreBody  bool
 	delay       time.Duration
-	before      func(from int64) error // runs before a request is answered; an error is the answer
+	before      func(from int64) error // runs before a request is handled; an error is its outcome
 	open        int                    // bodies that were not closed
 	tournaments bool
 
@@ -58,7 +58,7 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.mu.Unlock()
 	defer func() { w.mu.Lock(); w.inFlight--; w.mu.Unlock() }()
 	if w.delay > 0 {
-		// Up to a millisecond more, by the question: no two answers arrive at
+		// Up to a millisecond more, by the request: no two responses arrive at
 		// once, so a virtual clock alone decides on their order.
 		h := fnv.New32a()
 		h.Write(sent)

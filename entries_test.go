@@ -60,7 +60,7 @@ func TestAnUnreadableEntryCostsItselfAlone(t *testing.T) {
 		} {
 			t.Run(l.name+": "+test.name, func(t *testing.T) {
 				body := "[" + one + ", " + test.entry + " ," + two + "]"
-				ids, err := l.call(t.Context(), answering(t, body))
+				ids, err := l.call(t.Context(), responding(t, body))
 				if diff := cmp.Diff([]string{"1", "2"}, ids); diff != "" {
 					t.Errorf("the others (-want +got):\n%s", diff)
 				}
@@ -85,7 +85,7 @@ func TestAnUnreadableEntryCostsItselfAlone(t *testing.T) {
 func TestOfAListAtMostAHundredErrorsAreJoinedInAShortText(t *testing.T) {
 	for _, l := range listCalls {
 		body := "[" + strings.Repeat(l.odd+",", 250) + fmt.Sprintf(l.good, 1) + "]"
-		ids, err := l.call(t.Context(), answering(t, body))
+		ids, err := l.call(t.Context(), responding(t, body))
 		if len(ids) != 1 || ids[0] != "1" {
 			t.Errorf("%s: got %v", l.name, ids)
 		}
@@ -102,7 +102,7 @@ func TestOfAListAtMostAHundredErrorsAreJoinedInAShortText(t *testing.T) {
 // With more unreadable entries than are kept, a page is no page.
 func TestAPageOfMoreThanAHundredUnreadableEntriesIsOneError(t *testing.T) {
 	for n, whole := range map[int]bool{100: false, 101: true} {
-		c := answering(t, "["+strings.Repeat("null,", n)+`{"main_race_id":1}]`)
+		c := responding(t, "["+strings.Repeat("null,", n)+`{"main_race_id":1}]`)
 		entries, err := getEntries[Race](t.Context(), c, raceOperation(1), nil, false)
 		if whole != (err != nil) || whole != (entries == nil) {
 			t.Errorf("%d: %d entries, %v", n, len(entries), err)
@@ -114,7 +114,7 @@ func TestAResponseThatIsNoListIsOneError(t *testing.T) {
 	for _, l := range listCalls {
 		good := fmt.Sprintf(l.good, 1)
 		for _, body := range []string{"null", "7", "[" + l.odd + "," + good, "[" + good + "," + l.odd[:len(l.odd)-1], "[" + l.odd + "] x", "[" + good + "," + l.odd + ",]"} {
-			ids, err := l.call(t.Context(), answering(t, body))
+			ids, err := l.call(t.Context(), responding(t, body))
 			d, ok := errors.AsType[*DecodeError](err)
 			if ids != nil || !ok || d.Raw != nil || d.ID != "" {
 				t.Errorf("%s: %s: %v, %v", l.name, body, ids, err)
@@ -132,7 +132,7 @@ func TestARawEntryIsRedactedBoundedAndNeverPrinted(t *testing.T) {
 		{"64 KiB", entry(strings.Repeat("x", 64<<10-len(entry("")))), entry(strings.Repeat("x", 64<<10-len(entry(""))))},
 		{"more than 64 KiB", entry(strings.Repeat("x", 64<<10-len(entry(""))+1)), ""},
 	} {
-		_, err := answering(t, "["+test.entry+"]").Races.Open(t.Context())
+		_, err := responding(t, "["+test.entry+"]").Races.Open(t.Context())
 		d, ok := errors.AsType[*DecodeError](err)
 		if !ok || string(d.Raw) != test.want {
 			t.Errorf("%s: %.200s, %v", test.name, d.Raw, err)
@@ -151,7 +151,7 @@ func TestARawEntryIsRedactedBoundedAndNeverPrinted(t *testing.T) {
 	}
 }
 
-func TestEntriesCarryTheirJSONOnlyWhereItWasAskedForOrTheyAreUnreadable(t *testing.T) {
+func TestEntriesCarryTheirJSONOnlyWhereItWasRequestedOrTheyAreUnreadable(t *testing.T) {
 	good, odd, extra := `{"main_race_id":1}`, `{"main_race_id":2,"v2":3}`, `{ "main_race_id" : 3 , "weather" : "fine" }`
 	for _, test := range []struct {
 		body     string
@@ -163,7 +163,7 @@ func TestEntriesCarryTheirJSONOnlyWhereItWasAskedForOrTheyAreUnreadable(t *testi
 		{"[" + good + "," + odd + "," + extra + "]", true, []string{good, odd, extra}},
 		{"[]", true, nil},
 	} {
-		entries, err := getEntries[Race](t.Context(), answering(t, test.body), operation{method: http.MethodGet, route: "/api/v1/races/open"}, nil, test.withJSON)
+		entries, err := getEntries[Race](t.Context(), responding(t, test.body), operation{method: http.MethodGet, route: "/api/v1/races/open"}, nil, test.withJSON)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,8 +228,8 @@ func TestGetIgnoresDamageInEntriesThatWereNotRequested(t *testing.T) {
 		{"perhaps itself", `[{"main_race_id":4},{"main_race_id":"5"}]`, `[{"_id":"4"},{"_id":5}]`, "damaged"},
 		{"another one, itself being away", `[{"main_race_id":3},{"main_race_id":4,"v2":1}]`, `[{"_id":"3"},{"_id":"4","turf":""}]`, "not found"},
 	} {
-		race, raceErr := answering(t, test.races).Races.Get(t.Context(), 5)
-		cup, cupErr := answering(t, test.cups).Tournaments.Get(t.Context(), "5")
+		race, raceErr := responding(t, test.races).Races.Get(t.Context(), 5)
+		cup, cupErr := responding(t, test.cups).Tournaments.Get(t.Context(), "5")
 		for name, got := range map[string]struct {
 			found bool
 			err   error
@@ -274,7 +274,7 @@ func TestDriftIsReportedAlsoWhereAnEntryIsUnreadable(t *testing.T) {
 		}
 	})
 	body := `[{"main_race_id":1,"weather":"fine"},{"main_race_id":2,"v2":1,"odd":1},{"main_race_id":3,"a":1,"a":2}]`
-	races, err := answering(t, body, handler).Races.Open(t.Context())
+	races, err := responding(t, body, handler).Races.Open(t.Context())
 	if len(races) != 2 || err == nil {
 		t.Errorf("%d races, %v", len(races), err)
 	}
@@ -285,7 +285,7 @@ func TestDriftIsReportedAlsoWhereAnEntryIsUnreadable(t *testing.T) {
 
 func TestACapturedResponseOfAnUnreadableEntryIsRedacted(t *testing.T) {
 	var r Response
-	_, err := answering(t, `[{"main_race_id":1,"v2":"`+testAPIKey+`"}]`).Races.Open(t.Context(), CaptureResponse(&r))
+	_, err := responding(t, `[{"main_race_id":1,"v2":"`+testAPIKey+`"}]`).Races.Open(t.Context(), CaptureResponse(&r))
 	if err == nil || r.StatusCode != http.StatusOK || bytes.Contains(r.Body, []byte(testAPIKey)) || !json.Valid(r.Body) {
 		t.Errorf("%s, %v", r.Body, err)
 	}
@@ -308,7 +308,7 @@ func TestNoOddValueCostsMoreThanItsEntry(t *testing.T) {
 					fmt.Sprintf(l.good, 9)[:len(fmt.Sprintf(l.good, 9))-1] + `,"` + member + `":` + value + `}`,
 					fmt.Sprintf(l.good, 9)[:len(fmt.Sprintf(l.good, 9))-1] + `,"` + member + `":1,"` + member + `":` + value + `}`,
 				} {
-					ids, err := l.call(t.Context(), answering(t, "["+one+","+entry+","+two+"]"))
+					ids, err := l.call(t.Context(), responding(t, "["+one+","+entry+","+two+"]"))
 					d, _ := errors.AsType[*DecodeError](err)
 					readable := len(ids) == 3 && err == nil
 					unreadable := len(ids) == 2 && d != nil && strings.HasPrefix(d.Field, "/1") && string(d.Raw) == entry
@@ -340,7 +340,7 @@ func membersOf(list string) (names []string) {
 
 func TestWhatHasOneObviousMeaningIsRead(t *testing.T) {
 	at := time.UnixMilli(1767225600250).UTC()
-	c := func(body string) *Client { return answering(t, body) }
+	c := func(body string) *Client { return responding(t, body) }
 	for name, test := range map[string]struct {
 		got  func(context.Context) (any, error)
 		want any
@@ -402,16 +402,16 @@ func TestADocumentedMemberThatComesTwiceIsAnErrorWhereverItIs(t *testing.T) {
 		`[{"a":1,"a":2,"participants":[{"number":1},{"number":1,"number":2}]}]`: "/0/participants/1/number",
 		`[{"length":12.0,"length":12.0}]`:                                       "/0/length",
 	} {
-		_, err := answering(t, body).Races.Open(t.Context())
+		_, err := responding(t, body).Races.Open(t.Context())
 		if d, ok := errors.AsType[*DecodeError](err); !ok || d.Field != field {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
-	_, err := answering(t, `[{"_id":"x","additional_prizes":[{"additional_sugar":1,"additional_sugar":2}]}]`).Tournaments.Open(t.Context())
+	_, err := responding(t, `[{"_id":"x","additional_prizes":[{"additional_sugar":1,"additional_sugar":2}]}]`).Tournaments.Open(t.Context())
 	if _, ok := errors.AsType[*DecodeError](err); !ok {
 		t.Errorf("in a prize: %v", err)
 	}
-	_, err = answering(t, `{"number":7,"level":1,"level":2}`).Horses.Get(t.Context(), 7)
+	_, err = responding(t, `{"number":7,"level":1,"level":2}`).Horses.Get(t.Context(), 7)
 	if d, ok := errors.AsType[*DecodeError](err); !ok || d.Field != "/level" {
 		t.Errorf("in one horse: %v", err)
 	}
@@ -421,7 +421,7 @@ func TestADocumentedMemberThatComesTwiceIsAnErrorWhereverItIs(t *testing.T) {
 func TestManyNullsAreReadWhereNoObjectStands(t *testing.T) {
 	horse := `{"number":1,"dropped_at_index":null,"total":null},`
 	cup := `{"_id":"x","participants":[` + strings.TrimSuffix(strings.Repeat(horse, 500), ",") + `]},`
-	cups, err := answering(t, "["+strings.TrimSuffix(strings.Repeat(cup, 20), ",")+"]").Tournaments.Open(t.Context())
+	cups, err := responding(t, "["+strings.TrimSuffix(strings.Repeat(cup, 20), ",")+"]").Tournaments.Open(t.Context())
 	if err != nil || len(cups) != 20 || len(cups[19].Participants) != 500 {
 		t.Errorf("%d tournaments, %v", len(cups), err)
 	}
@@ -429,7 +429,7 @@ func TestManyNullsAreReadWhereNoObjectStands(t *testing.T) {
 		"[" + strings.Repeat("null,", 20_000) + "null]", "[" + strings.Repeat(" null ,\n", 40_000) + "null]",
 		`[{"_id":"x","participants":[` + strings.Repeat("null,", 20_000) + "null]}]", "[" + strings.Repeat("{},", 20_000) + "{}]",
 	} {
-		_, err := answering(t, body).Tournaments.Open(t.Context())
+		_, err := responding(t, body).Tournaments.Open(t.Context())
 		if d, ok := errors.AsType[*DecodeError](err); !ok || !strings.Contains(err.Error(), "not what is documented") || d.Raw != nil {
 			t.Errorf("%.40s: %v", body, err)
 		}
@@ -437,7 +437,7 @@ func TestManyNullsAreReadWhereNoObjectStands(t *testing.T) {
 }
 
 func TestACooldownReadFromMillisecondsIsWrittenAsAnInstant(t *testing.T) {
-	horse, err := answering(t, `{"number":7,"breeding_cooldown":1767225600250}`).Horses.Get(t.Context(), 7)
+	horse, err := responding(t, `{"number":7,"breeding_cooldown":1767225600250}`).Horses.Get(t.Context(), 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -216,18 +216,18 @@ func TestCanBreedAtIsTrueFromTheEndOfTheCooldownOn(t *testing.T) {
 
 func TestAHorseThatIsNotThereIsErrNotFound(t *testing.T) {
 	for _, body := range []string{"null", "[]", " null\n", "[ ]", "[\n]\n"} {
-		c := answering(t, body)
+		c := responding(t, body)
 		if _, err := c.Horses.Get(t.Context(), 1); !errors.Is(err, ErrNotFound) {
-			t.Errorf("Get answered with %q: %v, want ErrNotFound", body, err)
+			t.Errorf("Get after %q: %v, want ErrNotFound", body, err)
 		}
 		if _, err := c.Horses.Missions(t.Context(), 1); !errors.Is(err, ErrNotFound) {
-			t.Errorf("Missions answered with %q: %v, want ErrNotFound", body, err)
+			t.Errorf("Missions after %q: %v, want ErrNotFound", body, err)
 		}
 	}
 }
 
 func TestAHorseCallWithoutAnIDOrKeyMakesNoRequest(t *testing.T) {
-	c := answering(t, "{}")
+	c := responding(t, "{}")
 	calls := map[string]func() error{
 		"Get(0)":       func() error { _, err := c.Horses.Get(t.Context(), 0); return err },
 		"Get(-1)":      func() error { _, err := c.Horses.Get(t.Context(), -1); return err },

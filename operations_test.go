@@ -183,9 +183,9 @@ func payload(t testing.TB, name string) []byte {
 	return bytes.TrimSpace(data)
 }
 
-// answering returns a client whose every call is answered with status 200 and
+// responding returns a client whose every call gets a response with status 200 and
 // that body.
-func answering(t testing.TB, body string, opts ...Option) *Client {
+func responding(t testing.TB, body string, opts ...Option) *Client {
 	t.Helper()
 	mock := httpmock.NewMockTransport()
 	mock.RegisterNoResponder(httpmock.NewStringResponder(http.StatusOK, body))

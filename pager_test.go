@@ -99,7 +99,7 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 		}
 		slices.Sort(w.asked)
 		if len(slices.Compact(w.asked)) != w.requests {
-			t.Fatalf("a question was asked twice")
+			t.Fatalf("a request was sent twice")
 		}
 	})
 }
@@ -286,7 +286,7 @@ func TestNothingIsRequestedBeforeThePagerIsRangedOver(t *testing.T) {
 	}
 }
 
-func TestAQueryThatCannotBeAnsweredIsRefusedBeforeAnyRequest(t *testing.T) {
+func TestAQueryThatMakesNoSenseIsRefusedBeforeAnyRequest(t *testing.T) {
 	w := dense(30, 1000)
 	c := w.client(t)
 	p := c.Races.Results(ResultsQuery{})
@@ -391,7 +391,7 @@ func TestTheWalkTakesATokenForEveryRequest(t *testing.T) {
 
 func TestAnEntryThatCannotBePlacedIsAnError(t *testing.T) {
 	for _, page := range []string{`[{"main_race_id":1}]`, `[{"start_time":1700000000000}]`, `[{"main_race_id":1,"start_time":null}]`} {
-		c, err := NewClient("https://races.example", "key", WithHTTPClient(&http.Client{Transport: answer200(page)}))
+		c, err := NewClient("https://races.example", "key", WithHTTPClient(&http.Client{Transport: respond200(page)}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -402,9 +402,9 @@ func TestAnEntryThatCannotBePlacedIsAnError(t *testing.T) {
 	}
 }
 
-type answer200 string
+type respond200 string
 
-func (a answer200) RoundTrip(req *http.Request) (*http.Response, error) {
+func (a respond200) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(strings.NewReader(string(a))), Request: req}, nil
 }
 
@@ -493,7 +493,7 @@ func TestArrivalsAreNotTakenForAnIgnoredOffset(t *testing.T) {
 	}
 }
 
-func TestAFullPageOnOneInstantIsToldAndPassed(t *testing.T) {
+func TestAFullPageOnOneInstantIsReportedAndPassed(t *testing.T) {
 	for _, ties := range []int{10, 11, 25} {
 		for _, concurrency := range []int{1, 2, 16} {
 			t.Run(fmt.Sprintf("%d ties at %d", ties, concurrency), func(t *testing.T) {

@@ -183,7 +183,7 @@ func morningDash(participants ...RaceParticipant) Race {
 }
 
 func TestFeesBeyondTheMachineWordStayExact(t *testing.T) {
-	races, err := answering(t, string(payload(t, "races_amounts.json"))).Races.Open(t.Context())
+	races, err := responding(t, string(payload(t, "races_amounts.json"))).Races.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestFeesBeyondTheMachineWordStayExact(t *testing.T) {
 }
 
 func TestAQuotedEntryFeeIsRead(t *testing.T) {
-	races, err := answering(t, `[{"main_race_id":1,"entry_fee":"340282366920938463463374607431768211456"}]`).Races.Open(t.Context())
+	races, err := responding(t, `[{"main_race_id":1,"entry_fee":"340282366920938463463374607431768211456"}]`).Races.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestAQuotedEntryFeeIsRead(t *testing.T) {
 }
 
 func TestValuesNotSeenInTheInterfacePassThrough(t *testing.T) {
-	races, err := answering(t, string(payload(t, "races_unseen_values.json"))).Races.Open(t.Context())
+	races, err := responding(t, string(payload(t, "races_unseen_values.json"))).Races.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,19 +229,19 @@ func TestValuesNotSeenInTheInterfacePassThrough(t *testing.T) {
 	}
 }
 
-func TestRacesGetPicksTheRaceThatWasAskedFor(t *testing.T) {
+func TestRacesGetPicksTheRaceThatWasRequested(t *testing.T) {
 	for _, test := range []struct {
 		name, body string
 		want       RaceID // zero: ErrNotFound
 	}{
-		{"a single entry is the answer, whatever its id", `[{"main_race_id":6}]`, 6},
+		{"a single entry is taken, whatever its id", `[{"main_race_id":6}]`, 6},
 		{"of several, the one with the id", `[{"main_race_id":4},{"main_race_id":5},{"main_race_id":6}]`, 5},
 		{"of several, none with the id", `[{"main_race_id":4},{"main_race_id":6}]`, 0},
 		{"an empty array", `[]`, 0},
 		{"null", `null`, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			race, err := answering(t, test.body).Races.Get(t.Context(), 5)
+			race, err := responding(t, test.body).Races.Get(t.Context(), 5)
 			if test.want == 0 {
 				if !errors.Is(err, ErrNotFound) {
 					t.Errorf("%v, %v; want ErrNotFound", race, err)
@@ -255,7 +255,7 @@ func TestRacesGetPicksTheRaceThatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestRegisteredTrustsOnlyTheRaceThatWasAskedFor(t *testing.T) {
+func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 	for _, test := range []struct {
 		body    string
 		want    bool
@@ -284,7 +284,7 @@ func TestRegisteredTrustsOnlyTheRaceThatWasAskedFor(t *testing.T) {
 		{`[{"main_race_id":6},null]`, false, true},
 		{`[]`, false, true},
 	} {
-		got, err := answering(t, test.body).Races.Registered(t.Context(), 5, 7)
+		got, err := responding(t, test.body).Races.Registered(t.Context(), 5, 7)
 		if got != test.want || (err != nil) != test.problem {
 			t.Errorf("%s: %t, %v", test.body, got, err)
 		}
@@ -292,7 +292,7 @@ func TestRegisteredTrustsOnlyTheRaceThatWasAskedFor(t *testing.T) {
 }
 
 func TestARegistrationThatIsIncompleteMakesNoRequest(t *testing.T) {
-	c := answering(t, "{}")
+	c := responding(t, "{}")
 	for _, r := range []Registration{
 		{},
 		{Race: 1, UserKey: "k"},
@@ -361,7 +361,7 @@ func TestTheRaceHelpersReadTheRace(t *testing.T) {
 		"both bounds of the level belong to it": open.AcceptsLevel(10) && open.AcceptsLevel(20),
 		"too low and too high a level":          !open.AcceptsLevel(9) && !open.AcceptsLevel(21),
 		"has who is in it, and nobody else":     entered.Has(7) && !entered.Has(8) && !entered.Has(0) && !open.Has(7),
-		"a bound not shown does not bind":       unbounded.AcceptsLevel(999) && !unbounded.AcceptsLevel(9),
+		"an absent bound does not bind":         unbounded.AcceptsLevel(999) && !unbounded.AcceptsLevel(9),
 	} {
 		if !ok {
 			t.Errorf("does not hold: %s", name)

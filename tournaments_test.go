@@ -151,7 +151,7 @@ func summerCrown() Tournament {
 	}
 }
 
-func TestTournamentsGetPicksTheTournamentThatWasAskedFor(t *testing.T) {
+func TestTournamentsGetPicksTheTournamentThatWasRequested(t *testing.T) {
 	for _, test := range []struct {
 		name, body string
 		want       TournamentID // empty: ErrNotFound
@@ -164,7 +164,7 @@ func TestTournamentsGetPicksTheTournamentThatWasAskedFor(t *testing.T) {
 		{"null", `null`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			tournament, err := answering(t, test.body).Tournaments.Get(t.Context(), "x")
+			tournament, err := responding(t, test.body).Tournaments.Get(t.Context(), "x")
 			if test.want == "" {
 				if !errors.Is(err, ErrNotFound) {
 					t.Errorf("%v, %v; want ErrNotFound", tournament, err)
@@ -179,7 +179,7 @@ func TestTournamentsGetPicksTheTournamentThatWasAskedFor(t *testing.T) {
 }
 
 func TestATournamentIDThatWouldLeaveItsPathSegmentIsRefused(t *testing.T) {
-	c := answering(t, "{}")
+	c := responding(t, "{}")
 	for _, id := range []TournamentID{"", ".", "..", "a\nb", "\x00"} {
 		if _, err := c.Tournaments.Get(t.Context(), id); !errors.Is(err, ErrInvalidArgument) {
 			t.Errorf("%q: %v, want ErrInvalidArgument", id, err)
@@ -250,7 +250,7 @@ func TestAnAdditionalPrizeMadeByHandIsWrittenWithTheDocumentedNames(t *testing.T
 }
 
 func TestABrokenAdditionalPrizeNamesItsMember(t *testing.T) {
-	_, err := answering(t, `[{"_id":"x","additional_prizes":[{"additional_coin":1.5}]}]`).Tournaments.Open(t.Context())
+	_, err := responding(t, `[{"_id":"x","additional_prizes":[{"additional_coin":1.5}]}]`).Tournaments.Open(t.Context())
 	broken, ok := errors.AsType[*DecodeError](err)
 	if !ok {
 		t.Fatalf("%v, want a *DecodeError", err)

@@ -404,7 +404,7 @@ func TestAnAbsentListAndAnEmptyOneStayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// nullIsAbsent are the members that the interface document marks as absent or
+// nullIsAbsent are the members that the API reference marks as absent or
 // null: one Go value, nil, stands for both.
 var nullIsAbsent = map[string]bool{
 	"place": true, "hippodrome": true, "furlongs": true,

@@ -18,7 +18,7 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// canned answers every request with the same body, at once.
+// canned responds to every request with the same body, at once.
 type canned []byte
 
 func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -122,10 +122,10 @@ func BenchmarkCall(b *testing.B) {
 	compare(b, "page/drift-handler-against-none", func() error { _, err := watched.Races.Open(ctx); return err }, onePage)
 }
 
-// What a large answer takes while it is read, garbage included.
-func TestALargeAnswerTakesNoMoreThanTwiceItsSizeAndTheResult(t *testing.T) {
-	answer := breedingListings(5_000)
-	client := answer.sdk(t)
+// What a large response takes while it is read, garbage included.
+func TestALargeResponseTakesNoMoreThanTwiceItsSizeAndTheResult(t *testing.T) {
+	response := breedingListings(5_000)
+	client := response.sdk(t)
 	if _, err := client.Horses.OpenForBreeding(t.Context()); err != nil { // what is made once is made here
 		t.Fatal(err)
 	}
@@ -145,11 +145,11 @@ func TestALargeAnswerTakesNoMoreThanTwiceItsSizeAndTheResult(t *testing.T) {
 		t.Fatalf("%d listings, %v", len(listings), err)
 	}
 	taken, result := after-before, liveAfter-liveBefore
-	if most := 2*uint64(len(answer)) + result; taken > most {
-		t.Errorf("%d bytes for an answer of %d and a result of %d, more than %d", taken, len(answer), result, most)
+	if most := 2*uint64(len(response)) + result; taken > most {
+		t.Errorf("%d bytes for a response of %d and a result of %d, more than %d", taken, len(response), result, most)
 	}
 	runtime.KeepAlive(listings)
-	runtime.KeepAlive(client) // which holds the answer
+	runtime.KeepAlive(client) // which holds the response
 }
 
 type plainListing struct {

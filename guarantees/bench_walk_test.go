@@ -50,7 +50,7 @@ type plainRace struct {
 	Winners    []int  `json:"winners"`
 }
 
-// plainCall makes a GET request with a body and decodes the answer.
+// plainCall makes a GET request with a body and decodes the response.
 func plainCall(ctx context.Context, client *http.Client, url, key string, body, into any, unmarshal func([]byte, any) error) error {
 	var payload io.Reader
 	if body != nil {

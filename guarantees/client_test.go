@@ -75,7 +75,7 @@ func TestTheBaseURLIsChecked(t *testing.T) {
 		{" https://game.test", plain, ""},
 		{"https://ga me.test", plain, ""},
 	} {
-		s := play(answer(200, "[]"))
+		s := play(respond(200, "[]"))
 		c, err := horseracing.NewClient(test.url, appKey, test.opt, horseracing.WithHTTPClient(&http.Client{Transport: s}))
 		if test.want == "" {
 			if c != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
@@ -177,7 +177,7 @@ func TestIdsStayInTheirSegment(t *testing.T) {
 		"a\x00":             "",
 		"5f0c\r\nX-Evil: 1": "",
 	} {
-		s := play(answer(200, `[{"name":"Cup"}]`))
+		s := play(respond(200, `[{"name":"Cup"}]`))
 		_, err := s.client(t).Tournaments.Get(t.Context(), id)
 		if want == "" {
 			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.requests()) != 0 {
@@ -193,7 +193,7 @@ func TestIdsStayInTheirSegment(t *testing.T) {
 			t.Errorf("%q: asked %v, want %s", id, got, want)
 		}
 	}
-	s := play(answer(200, "[]"))
+	s := play(respond(200, "[]"))
 	c := s.client(t)
 	for _, id := range []int64{0, -1, math.MinInt64} {
 		_, err1 := c.Races.Get(t.Context(), horseracing.RaceID(id))
@@ -239,7 +239,7 @@ func TestDoKeepsThePathItIsGiven(t *testing.T) {
 		"/%zz":                    "",
 		"mailto:a@b.test":         "",
 	} {
-		s := play(answer(200, "{}"))
+		s := play(respond(200, "{}"))
 		err := connect(t, "https://game.test/base", &http.Client{Transport: s}).Do(t.Context(), "GET", path, nil, nil)
 		if want == "" {
 			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.requests()) != 0 {
@@ -252,21 +252,21 @@ func TestDoKeepsThePathItIsGiven(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"", "get", "GE T", "GET\r\nX: y", "Ж"} {
-		if err := play(answer(200, "")).client(t).Do(t.Context(), method, "/x", nil, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		if err := play(respond(200, "")).client(t).Do(t.Context(), method, "/x", nil, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
 			t.Errorf("method %q: %v", method, err)
 		}
 	}
 	var unset *int
 	for _, into := range []any{1, "x", unset, struct{}{}} {
-		if err := play(answer(200, "1")).client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		if err := play(respond(200, "1")).client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.Is(err, horseracing.ErrInvalidArgument) {
 			t.Errorf("into %T: %v", into, err)
 		}
 	}
-	if err := play(answer(200, "1")).client(t).Do(t.Context(), "GET", "/x", func() {}, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
+	if err := play(respond(200, "1")).client(t).Do(t.Context(), "GET", "/x", func() {}, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
 		t.Errorf("a body that cannot be encoded: %v", err)
 	}
 	long := "/" + strings.Repeat("x", 5000) + "/.."
-	if err := play(answer(404, "")).client(t).Do(t.Context(), "GET", long, nil, nil); len(err.Error()) > 2048 {
+	if err := play(respond(404, "")).client(t).Do(t.Context(), "GET", long, nil, nil); len(err.Error()) > 2048 {
 		t.Errorf("a text of %d bytes", len(err.Error()))
 	}
 }
@@ -288,7 +288,7 @@ func TestDoDecodesIntoAnything(t *testing.T) {
 		{`{"A":7}`, &object, struct{ A int }{7}}, {"[1,2]", &list, []int{1, 2}}, {"[]", &list, []int{}},
 		{`"2026-01-02T03:04:05Z"`, &when, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
 	} {
-		if err := play(answer(200, test.body)).client(t).Do(t.Context(), "GET", "/x", nil, test.into); err != nil {
+		if err := play(respond(200, test.body)).client(t).Do(t.Context(), "GET", "/x", nil, test.into); err != nil {
 			t.Errorf("%s into %T: %v", test.body, test.into, err)
 			continue
 		}
@@ -298,14 +298,14 @@ func TestDoDecodesIntoAnything(t *testing.T) {
 	}
 	var decode *horseracing.DecodeError
 	for body, into := range map[string]any{"null": &list, "[]": &object, `"x"`: &target, "{}": &list, "": &number} {
-		if err := play(answer(200, body)).client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.As(err, &decode) {
+		if err := play(respond(200, body)).client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.As(err, &decode) {
 			t.Errorf("%q into %T: %v", body, into, err)
 		}
 	}
 }
 
 func TestEveryRequestCarriesItsHeaders(t *testing.T) {
-	s := play(answer(200, "{}"))
+	s := play(respond(200, "{}"))
 	c := s.client(t, horseracing.WithUserAgent("stable/3"))
 	c.Missions.Catalogue(t.Context())
 	c.Races.Register(t.Context(), entry)
@@ -318,7 +318,7 @@ func TestEveryRequestCarriesItsHeaders(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", r.request.Method, diff)
 		}
 	}
-	s = play(answer(200, "{}"))
+	s = play(respond(200, "{}"))
 	s.client(t).Missions.Catalogue(t.Context())
 	if got := s.requests()[0].request.UserAgent(); got != "horseracing-go/"+horseracing.Version {
 		t.Errorf("User-Agent: %s", got)
@@ -329,7 +329,7 @@ func TestEveryRequestCarriesItsHeaders(t *testing.T) {
 func TestCallsShareNoHeader(t *testing.T) {
 	s := play(func(req *http.Request) (*http.Response, error) {
 		req.Header["X-Api-Key"][0] = "spoilt"
-		return answer(500, "")(req)
+		return respond(500, "")(req)
 	})
 	var seen []string
 	c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
@@ -349,7 +349,7 @@ func (f tripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return 
 
 func TestTheCallersJarIsUsed(t *testing.T) {
 	jar, _ := cookiejar.New(nil)
-	s := play(answer(200, "[]", "Set-Cookie: route=7"))
+	s := play(respond(200, "[]", "Set-Cookie: route=7"))
 	c := connect(t, service, &http.Client{Transport: s, Jar: jar})
 	c.Races.Open(t.Context())
 	c.Races.Open(t.Context())
@@ -386,8 +386,8 @@ func TestAConcurrentCrawlKeepsItsConnections(t *testing.T) {
 	}
 }
 
-func TestCaptureResponseTellsOfTheLastCallAlone(t *testing.T) {
-	s := play(answer(200, `[{"level":3}]`, "X-Trace: 1"), answer(404, `{"message":"gone"}`))
+func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
+	s := play(respond(200, `[{"level":3}]`, "X-Trace: 1"), respond(404, `{"message":"gone"}`))
 	c := s.client(t)
 	var r horseracing.Response
 	capture := horseracing.CaptureResponse(&r)
@@ -453,7 +453,7 @@ func TestAClientIsSafeForConcurrentUse(t *testing.T) {
 func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
 	const ms int64 = 1_700_000_000_000
 	for fraction, up := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1} {
-		s := play(answer(200, `[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`), answer(200, "[]"))
+		s := play(respond(200, `[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`), respond(200, "[]"))
 		bound := time.UnixMilli(ms).Add(fraction)
 		if _, err := s.client(t).Races.Results(horseracing.ResultsQuery{Before: bound}).Take(t.Context(), 1); err != nil {
 			t.Error(err)
@@ -461,7 +461,7 @@ func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
 		if want := fmt.Sprintf(`{"start_time_from":%d}`, ms+up); s.requests()[0].body != want {
 			t.Errorf("Before %v: asked %s, want %s", bound, s.requests()[0].body, want)
 		}
-		s = play(answer(200, fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)), answer(200, "[]"))
+		s = play(respond(200, fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)), respond(200, "[]"))
 		races, err := s.client(t).Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10)
 		if err != nil || int64(len(races)) != 3-up {
 			t.Errorf("Since %v: %d races, %v", bound, len(races), err)
@@ -479,7 +479,7 @@ func TestAnEntryThatAPageShowsTwiceComesOnce(t *testing.T) {
 			return c.Races.ResultsV1(horseracing.OffsetQuery{})
 		},
 	} {
-		races, err := pager(play(answer(200, twice), answer(200, "[]")).client(t)).Take(t.Context(), 10)
+		races, err := pager(play(respond(200, twice), respond(200, "[]")).client(t)).Take(t.Context(), 10)
 		if err != nil || len(races) != 2 {
 			t.Errorf("%s: %d races, %v", name, len(races), err)
 		}
@@ -489,7 +489,7 @@ func TestAnEntryThatAPageShowsTwiceComesOnce(t *testing.T) {
 // A cursor is a value: what the pager does afterwards does not change it.
 func TestACursorDoesNotChangeWithItsPager(t *testing.T) {
 	page := `[{"main_race_id":3,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
-	pager := play(answer(200, page)).client(t).Races.Results(horseracing.ResultsQuery{})
+	pager := play(respond(200, page)).client(t).Races.Results(horseracing.ResultsQuery{})
 	var cursors []horseracing.Cursor
 	var texts []string
 	for range 3 {
@@ -520,7 +520,7 @@ func TestAPageWithNothingOlderIsNotTheEnd(t *testing.T) {
 		if !ok {
 			t.Errorf("asked %s", seen[len(seen)-1].body)
 		}
-		return answer(200, page)(req)
+		return respond(200, page)(req)
 	}}
 	races, err := s.client(t).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
 	if err != nil || len(races) != 2 || len(s.requests()) != len(pages) {
@@ -528,8 +528,8 @@ func TestAPageWithNothingOlderIsNotTheEnd(t *testing.T) {
 	}
 }
 
-// What a cache answered to somebody who asked for the default tier.
-func TestAnAnswerForAnotherTierIsNone(t *testing.T) {
+// What a cache returned to somebody who asked for the default tier.
+func TestAResponseForAnotherTierIsRefused(t *testing.T) {
 	q, offset := horseracing.ResultsQuery{Tier: 3}, horseracing.OffsetQuery{Tier: 3}
 	for name, take := range map[string]func(*horseracing.Client) error{
 		"races": func(c *horseracing.Client) error { _, err := c.Races.Results(q).Take(t.Context(), 9); return err },
@@ -546,7 +546,7 @@ func TestAnAnswerForAnotherTierIsNone(t *testing.T) {
 			if (tier[0] == '"') == (name == "tournaments") { // races carry a word, tournaments a number
 				continue
 			}
-			s := play(answer(200, `[{"main_race_id":1,"_id":"a","start_time":1000,"tier":`+tier+`}]`), answer(200, "[]"))
+			s := play(respond(200, `[{"main_race_id":1,"_id":"a","start_time":1000,"tier":`+tier+`}]`), respond(200, "[]"))
 			if err := take(s.client(t)); errors.Is(err, horseracing.ErrBodyIgnored) != ignored || !ignored && err != nil {
 				t.Errorf("%s of tier %s where 3 was asked for: %v", name, tier, err)
 			}
@@ -572,7 +572,7 @@ func TestArrivalsRepeatNothingByOffset(t *testing.T) {
 				for id := newest - question.Offset; id > max(0, newest-question.Offset-10); id-- {
 					page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, id, id*1000))
 				}
-				return answer(200, "["+strings.Join(page, ",")+"]")(req)
+				return respond(200, "["+strings.Join(page, ",")+"]")(req)
 			})})
 			pager := c.Races.ResultsV1(horseracing.OffsetQuery{})
 			races, err := pager.Take(t.Context(), 100)
@@ -622,7 +622,7 @@ func TestByDefaultAReadIsTriedFourTimesWithShortWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var longest [3]time.Duration
 		for range 100 {
-			s := play(answer(503, ""))
+			s := play(respond(503, ""))
 			if _, err := s.client(t).Races.Open(t.Context()); !errors.Is(err, horseracing.ErrServer) {
 				t.Fatalf("got %v", err)
 			}
@@ -645,7 +645,7 @@ func TestByDefaultAReadIsTriedFourTimesWithShortWaits(t *testing.T) {
 func TestByDefaultARetryAfterIsHonouredUpToFifteenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for wait, requests := range map[string]int{"15": 2, "16": 1} {
-			s := play(answer(429, "", "Retry-After: "+wait), answer(200, "[]"))
+			s := play(respond(429, "", "Retry-After: "+wait), respond(200, "[]"))
 			_, err := s.client(t).Races.Open(t.Context())
 			if n := len(s.requests()); n != requests || (err == nil) != (requests == 2) {
 				t.Errorf("asked to wait %s s: %d requests, then %v", wait, n, err)
@@ -654,7 +654,7 @@ func TestByDefaultARetryAfterIsHonouredUpToFifteenSeconds(t *testing.T) {
 	})
 }
 
-func TestByDefaultAnAnswerHasThirtyTwoMebibytes(t *testing.T) {
+func TestByDefaultAResponseHasThirtyTwoMebibytes(t *testing.T) {
 	const limit = 32 << 20
 	for length, tooLarge := range map[int64]bool{limit: false, limit + 1: true} {
 		s := play(stream(200, length, func() io.Reader { return io.LimitReader(endless(" "), length) }))

@@ -25,10 +25,10 @@ const (
 	service = "https://game.test" // where a script stands; nothing listens there
 )
 
-// step is what a script answers to one request.
+// step is the response of a script to one request.
 type step func(*http.Request) (*http.Response, error)
 
-// script is a service in memory: it answers the first request with its first
+// script is a service in memory: it responds to the first request with its first
 // step, and so on; the last step again and again. It notes what it was sent.
 type script struct {
 	mu    sync.Mutex
@@ -75,8 +75,8 @@ func (s *script) waits() []time.Duration {
 	return waits
 }
 
-// answer is a step: a status, a body and header lines ("Retry-After: 3").
-func answer(status int, body string, header ...string) step {
+// respond returns a step: a status, a body and header lines ("Retry-After: 3").
+func respond(status int, body string, header ...string) step {
 	return stream(status, int64(len(body)), func() io.Reader { return strings.NewReader(body) }, header...)
 }
 
@@ -95,7 +95,7 @@ func stream(status int, length int64, body func() io.Reader, header ...string) s
 	}
 }
 
-// broken is a step: no answer.
+// broken is a step: no response.
 func broken(err error) step {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
@@ -153,7 +153,7 @@ type h2script struct {
 	conns    atomic.Int64
 }
 
-// playH2 starts a server that answers every request with refuse.
+// playH2 starts a server that responds to every request with refuse.
 func playH2(t *testing.T, refuse func(c net.Conn, stream uint32)) *h2script {
 	lender := httptest.NewTLSServer(nil) // lends its certificate
 	t.Cleanup(lender.Close)
@@ -226,7 +226,7 @@ func goAway(code uint32) func(net.Conn, uint32) {
 	}
 }
 
-// acceptEmpty answers with status 200 and no body.
+// acceptEmpty responds with status 200 and no body.
 func acceptEmpty(c net.Conn, stream uint32) {
 	const status200 = 0x88 // in HPACK's static table
 	writeFrame(c, frameHeaders, flagEndHeaders|flagEndStream, stream, []byte{status200})

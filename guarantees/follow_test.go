@@ -346,8 +346,8 @@ func TestFollowGoesOnWhereAPollBroke(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-// An answer that is garbled once is a failed poll like any other: the order stays.
-func TestFollowKeepsItsOrderThroughAnAnswerThatIsGarbledOnce(t *testing.T) {
+// A response that is garbled once is a failed poll like any other: the order stays.
+func TestFollowKeepsItsOrderThroughAResponseThatIsGarbledOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		for i := range horseracing.RaceID(30) {
 			fake.AddRaces(finished(100-i, -time.Duration(i+1)*time.Minute)...)
@@ -370,7 +370,7 @@ func TestFollowKeepsItsOrderThroughAnAnswerThatIsGarbledOnce(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-func TestFollowTellsOfATieOnceAndGoesOnBehindIt(t *testing.T) {
+func TestFollowReportsATieOnceAndGoesOnBehindIt(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		for i := range horseracing.RaceID(14) {
 			fake.AddRaces(finished(100+i, -10*time.Minute)...)
@@ -436,7 +436,7 @@ func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
 	t.Run("before it begins", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		for r, err := range play(answer(200, "[]")).client(t).Races.Follow(horseracing.FollowQuery{}).All(ctx) {
+		for r, err := range play(respond(200, "[]")).client(t).Races.Follow(horseracing.FollowQuery{}).All(ctx) {
 			t.Errorf("race %v, error %v", r, err)
 		}
 	})
@@ -451,7 +451,7 @@ func TestFollowRefusesInvalidArgumentsOnceAndEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			yields := 0
-			for r, err := range play(answer(200, "[]")).client(t).Races.Follow(q).All(t.Context()) {
+			for r, err := range play(respond(200, "[]")).client(t).Races.Follow(q).All(t.Context()) {
 				if yields++; r != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
 					t.Errorf("race %v, error %v", r, err)
 				}
@@ -463,7 +463,7 @@ func TestFollowRefusesInvalidArgumentsOnceAndEnds(t *testing.T) {
 	}
 }
 
-func TestFollowAsksForItsTier(t *testing.T) {
+func TestFollowRequestsItsTier(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		races := finished(1, -time.Minute, -2*time.Minute)
 		races[0].Tier = horseracing.TierNameBeta
@@ -475,7 +475,7 @@ func TestFollowAsksForItsTier(t *testing.T) {
 }
 
 // What polling costs the service: requests in an hour of following, where that
-// many races open in an hour. Each first question of a poll puts the fake's
+// many races open in an hour. Each first request of a poll puts the fake's
 // clock forward by the interval; an iteration is an hour.
 func BenchmarkFollow(b *testing.B) {
 	const interval = 30 * time.Second

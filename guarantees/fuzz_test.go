@@ -45,7 +45,7 @@ func FuzzErrorBodies(f *testing.F) {
 		}
 		down := stream(status, -1, func() reader { return readers(body[:max(0, len(body)-int(cut))], errReset) })
 		if cut == 0 {
-			down = answer(status, body)
+			down = respond(status, body)
 		}
 		s := play(func(req *http.Request) (*http.Response, error) {
 			resp, err := down(req)

@@ -52,7 +52,7 @@ func (s *stable) client(t *testing.T) *horseracing.Client {
 	return connect(t, service, &http.Client{Transport: s}, noRetries())
 }
 
-func sound(number string) step { return answer(200, `{"number":`+number+`}`) }
+func sound(number string) step { return respond(200, `{"number":`+number+`}`) }
 
 // except is a service where some horses are not sound.
 func except(odd map[string]step) func(string) step {
@@ -73,7 +73,7 @@ func numbers(from, to horseracing.HorseNumber) (all []horseracing.HorseNumber) {
 
 func TestGetManyRequestsEachNumberOnceAndAFewAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &stable{took: time.Second, horse: except(map[string]step{"3": answer(404, ""), "5": answer(200, "null")})}
+		s := &stable{took: time.Second, horse: except(map[string]step{"3": respond(404, ""), "5": respond(200, "null")})}
 		horses, err := s.client(t).Horses.GetMany(t.Context(), append(numbers(1, 20), numbers(1, 20)...))
 		if err != nil || len(horses) != 18 || horses[3] != nil || horses[5] != nil {
 			t.Errorf("%d horses, %v", len(horses), err)
@@ -102,11 +102,11 @@ func TestGetManyOfNoneMakesNoRequest(t *testing.T) {
 
 func TestGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
 	var (
-		unreadable = answer(200, `{"number":3,"level":"high"}`)
+		unreadable = respond(200, `{"number":3,"level":"high"}`)
 		failing    = map[string]step{}
 	)
 	for n := range 30 {
-		failing[fmt.Sprint(n+1)] = answer(500, "")
+		failing[fmt.Sprint(n+1)] = respond(500, "")
 	}
 	decode := func(err error) bool { _, ok := errors.AsType[*horseracing.DecodeError](err); return ok }
 	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
@@ -118,10 +118,10 @@ func TestGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
 	}{
 		"one unreadable horse":     {map[string]step{"3": unreadable}, decode, 99, 99, "GET /api/v1/horses/3"},
 		"two unreadable horses":    {map[string]step{"3": unreadable, "9": unreadable}, decode, 98, 98, "2 horses failed"},
-		"a failure of the service": {map[string]step{"3": answer(500, "")}, is(horseracing.ErrServer), 99, 99, "status 500"},
+		"a failure of the service": {map[string]step{"3": respond(500, "")}, is(horseracing.ErrServer), 99, 99, "status 500"},
 		"an outage":                {failing, is(horseracing.ErrServer), 0, 10, "status 500"},
-		"a refused key":            {map[string]step{"50": answer(401, "")}, is(horseracing.ErrUnauthorized), 40, 60, "check the API key"},
-		"a rate limit":             {map[string]step{"50": answer(429, "")}, is(horseracing.ErrRateLimited), 40, 60, "status 429"},
+		"a refused key":            {map[string]step{"50": respond(401, "")}, is(horseracing.ErrUnauthorized), 40, 60, "check the API key"},
+		"a rate limit":             {map[string]step{"50": respond(429, "")}, is(horseracing.ErrRateLimited), 40, 60, "status 429"},
 		"no connection":            {map[string]step{"50": broken(errReset)}, is(errReset), 40, 60, "reset"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func TestWithoutARefusalNothingWaits(t *testing.T) {
 		const latency = 7 * time.Millisecond
 		s := play(func(r *http.Request) (*http.Response, error) {
 			time.Sleep(latency)
-			return answer(200, "[]")(r)
+			return respond(200, "[]")(r)
 		})
 		c := s.client(t)
 		var calls sync.WaitGroup
@@ -56,7 +56,7 @@ func TestWithoutARefusalNothingWaits(t *testing.T) {
 // TestARefusalHoldsAllCalls until its Retry-After, and Pace reports it.
 func TestARefusalHoldsAllCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(answer(429, "", "Retry-After: 10"), answer(200, "[]"))
+		s := play(respond(429, "", "Retry-After: 10"), respond(200, "[]"))
 		c := s.client(t)
 		started := time.Now()
 		var calls sync.WaitGroup
@@ -84,7 +84,7 @@ func TestARefusalHoldsAllCalls(t *testing.T) {
 // TestACallDoesNotWaitForALongRetryAfterOfAnother: longer than MaxWait.
 func TestACallDoesNotWaitForALongRetryAfterOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(answer(503, "", "Retry-After: 60"), answer(200, "[]"))
+		s := play(respond(503, "", "Retry-After: 60"), respond(200, "[]"))
 		c := s.client(t)
 		c.Races.Open(t.Context())
 		time.Sleep(10 * time.Second)
@@ -105,7 +105,7 @@ func TestACallDoesNotWaitForALongRetryAfterOfAnother(t *testing.T) {
 // TestAnHourOfARegistrationStopsNoBoard: what refuses a write holds writes only.
 func TestAnHourOfARegistrationStopsNoBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(answer(429, "", "Retry-After: 3600"), answer(200, "[]"))
+		s := play(respond(429, "", "Retry-After: 3600"), respond(200, "[]"))
 		c := s.client(t)
 		register(t.Context(), c)
 		started := time.Now()
@@ -121,7 +121,7 @@ func TestAnHourOfARegistrationStopsNoBoard(t *testing.T) {
 // TestA503OfARegistrationInformsThePaceAndStaysUnknown.
 func TestA503OfARegistrationInformsThePaceAndStaysUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(answer(503, "", "Retry-After: 5"), answer(200, "{}"))
+		s := play(respond(503, "", "Retry-After: 5"), respond(200, "{}"))
 		c := s.client(t)
 		if err := register(t.Context(), c); !errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.requests()) != 1 {
 			t.Fatalf("%d requests: %v", len(s.requests()), err)
@@ -137,7 +137,7 @@ func TestA503OfARegistrationInformsThePaceAndStaysUnknown(t *testing.T) {
 // service is asked seldom.
 func TestRefusalsTakeNothingFromTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(answer(429, ""))
+		s := play(respond(429, ""))
 		c := s.client(t)
 		for range 100 {
 			if err := openRaces(t.Context(), c); !errors.Is(err, horseracing.ErrRateLimited) || strings.Contains(err.Error(), "budget") {
@@ -158,7 +158,7 @@ func TestRefusalsTakeNothingFromTheBudget(t *testing.T) {
 // TestAWithheldRetryIsSaid in the error and in the log.
 func TestAWithheldRetryIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for name, down := range map[string]step{"a status": answer(500, ""), "a broken connection": broken(errReset)} {
+		for name, down := range map[string]step{"a status": respond(500, ""), "a broken connection": broken(errReset)} {
 			var log bytes.Buffer
 			c := play(down).client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 			var err error
@@ -252,7 +252,7 @@ func TestPatience(t *testing.T) {
 			retry     string
 		}{{0, 10 * time.Minute, ""}, {time.Minute, time.Minute, ""}, {time.Minute, 21 * time.Minute, "1200"}, {time.Minute, 61 * time.Minute, "86400"}} {
 			var log bytes.Buffer
-			s := play(answer(429, "", "Retry-After: "+test.retry), answer(429, ""))
+			s := play(respond(429, "", "Retry-After: "+test.retry), respond(429, ""))
 			c := s.client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 			pager := c.Races.Results(horseracing.ResultsQuery{Patience: test.set})
 			started := time.Now()
@@ -260,7 +260,7 @@ func TestPatience(t *testing.T) {
 			if took := time.Since(started); !errors.Is(err, horseracing.ErrRateLimited) || took < test.want || took > test.want+10*time.Second {
 				t.Errorf("%+v: after %v: %v", test, took, err)
 			}
-			s.steps = []step{answer(200, "[]")}
+			s.steps = []step{respond(200, "[]")}
 			if _, err := pager.Take(t.Context(), 1); err != nil {
 				t.Errorf("%+v: ranged over again: %v", test, err)
 			}
@@ -274,7 +274,7 @@ func TestPatience(t *testing.T) {
 // TestCtrlCEndsEveryWait at once.
 func TestCtrlCEndsEveryWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := play(answer(429, "", "Retry-After: 3000")).client(t)
+		c := play(respond(429, "", "Retry-After: 3000")).client(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls sync.WaitGroup
 		for _, concurrency := range []int{1, 16} {

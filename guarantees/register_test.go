@@ -20,7 +20,7 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-func TestAnAnswerToRegisterIsFinalOrUnknown(t *testing.T) {
+func TestAResponseToRegisterIsFinalOrUnknown(t *testing.T) {
 	cut := stream(200, 50, func() io.Reader { return failingReader{io.ErrUnexpectedEOF} })
 	for name, test := range map[string]struct {
 		step     step
@@ -28,31 +28,31 @@ func TestAnAnswerToRegisterIsFinalOrUnknown(t *testing.T) {
 		unknown  bool
 		is       error
 	}{
-		"200":                     {answer(200, `{"ok":true}`), 1, false, nil},
-		"201":                     {answer(201, `"welcome"`), 1, false, nil},
-		"204":                     {answer(204, ""), 1, false, nil},
-		"200 without a body":      {answer(200, ""), 1, false, nil},
-		"400":                     {answer(400, `{"message":"no such race"}`), 1, false, nil},
-		"401":                     {answer(401, ""), 1, false, horseracing.ErrUnauthorized},
-		"403":                     {answer(403, ""), 1, false, horseracing.ErrForbidden},
-		"404":                     {answer(404, ""), 1, false, horseracing.ErrNotFound},
-		"409":                     {answer(409, ""), 1, false, nil},
-		"422":                     {answer(422, ""), 1, false, nil},
-		"429":                     {answer(429, ""), 4, false, horseracing.ErrRateLimited},
-		"429 for an hour":         {answer(429, "", "Retry-After: 3600"), 1, false, horseracing.ErrRateLimited},
-		"408":                     {answer(408, ""), 1, true, nil},
-		"500":                     {answer(500, ""), 1, true, horseracing.ErrServer},
-		"502":                     {answer(502, ""), 1, true, horseracing.ErrServer},
-		"503 with Retry-After":    {answer(503, "", "Retry-After: 1"), 1, true, horseracing.ErrServer},
-		"504":                     {answer(504, ""), 1, true, horseracing.ErrServer},
-		"a redirect":              {answer(303, "", "Location: /done"), 1, true, horseracing.ErrRedirect},
-		"an error object in 200":  {answer(200, `{"error":"horse is tired"}`), 1, true, nil},
-		"a page in 200":           {answer(200, "<html>log in</html>"), 1, true, nil},
-		"half an answer in 200":   {answer(200, `{"ok":`), 1, true, nil},
-		"a cut answer":            {cut, 1, true, io.ErrUnexpectedEOF},
-		"too large an answer":     {answer(200, strings.Repeat(" ", 2000)), 1, true, horseracing.ErrResponseTooLarge},
-		"a reset":                 {broken(errReset), 1, true, errReset},
-		"neither answer or error": {func(*http.Request) (*http.Response, error) { return nil, nil }, 1, true, nil},
+		"200":                    {respond(200, `{"ok":true}`), 1, false, nil},
+		"201":                    {respond(201, `"welcome"`), 1, false, nil},
+		"204":                    {respond(204, ""), 1, false, nil},
+		"200 without a body":     {respond(200, ""), 1, false, nil},
+		"400":                    {respond(400, `{"message":"no such race"}`), 1, false, nil},
+		"401":                    {respond(401, ""), 1, false, horseracing.ErrUnauthorized},
+		"403":                    {respond(403, ""), 1, false, horseracing.ErrForbidden},
+		"404":                    {respond(404, ""), 1, false, horseracing.ErrNotFound},
+		"409":                    {respond(409, ""), 1, false, nil},
+		"422":                    {respond(422, ""), 1, false, nil},
+		"429":                    {respond(429, ""), 4, false, horseracing.ErrRateLimited},
+		"429 for an hour":        {respond(429, "", "Retry-After: 3600"), 1, false, horseracing.ErrRateLimited},
+		"408":                    {respond(408, ""), 1, true, nil},
+		"500":                    {respond(500, ""), 1, true, horseracing.ErrServer},
+		"502":                    {respond(502, ""), 1, true, horseracing.ErrServer},
+		"503 with Retry-After":   {respond(503, "", "Retry-After: 1"), 1, true, horseracing.ErrServer},
+		"504":                    {respond(504, ""), 1, true, horseracing.ErrServer},
+		"a redirect":             {respond(303, "", "Location: /done"), 1, true, horseracing.ErrRedirect},
+		"an error object in 200": {respond(200, `{"error":"horse is tired"}`), 1, true, nil},
+		"a page in 200":          {respond(200, "<html>log in</html>"), 1, true, nil},
+		"half a response in 200": {respond(200, `{"ok":`), 1, true, nil},
+		"a cut response":         {cut, 1, true, io.ErrUnexpectedEOF},
+		"too large a response":   {respond(200, strings.Repeat(" ", 2000)), 1, true, horseracing.ErrResponseTooLarge},
+		"a reset":                {broken(errReset), 1, true, errReset},
+		"no response, no error":  {func(*http.Request) (*http.Response, error) { return nil, nil }, 1, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -84,12 +84,12 @@ func TestAnAnswerToRegisterIsFinalOrUnknown(t *testing.T) {
 	}
 }
 
-func TestTheReceiptKeepsTheAnswer(t *testing.T) {
-	receipt, err := play(answer(202, ` {"place":3,"place":4} `)).client(t).Races.Register(t.Context(), entry)
+func TestTheReceiptKeepsTheResponse(t *testing.T) {
+	receipt, err := play(respond(202, ` {"place":3,"place":4} `)).client(t).Races.Register(t.Context(), entry)
 	if err == nil { // duplicate members are refused everywhere
-		t.Errorf("a dubious answer was taken: %v", receipt)
+		t.Errorf("a dubious response was taken: %v", receipt)
 	}
-	receipt, err = play(answer(202, `{"place": 3}`)).client(t).Races.Register(t.Context(), entry)
+	receipt, err = play(respond(202, `{"place": 3}`)).client(t).Races.Register(t.Context(), entry)
 	if err != nil || receipt.StatusCode != 202 || string(receipt.Body) != `{"place": 3}` {
 		t.Errorf("got %d %s, %v", receipt.StatusCode, receipt.Body, err)
 	}
@@ -97,7 +97,7 @@ func TestTheReceiptKeepsTheAnswer(t *testing.T) {
 
 // What Go's HTTP client needs in order to send a request twice by itself.
 func TestRegisterGivesTheTransportNothingToRepeat(t *testing.T) {
-	s := play(answer(200, "{}"))
+	s := play(respond(200, "{}"))
 	c := s.client(t)
 	if _, err := c.Races.Register(t.Context(), entry); err != nil {
 		t.Fatal(err)
@@ -197,10 +197,10 @@ func TestDoFollowsTheRulesOfRegister(t *testing.T) {
 			requests int
 			unknown  bool
 		}{
-			"503":     {answer(503, ""), 1, true},
+			"503":     {respond(503, ""), 1, true},
 			"a reset": {broken(errReset), 1, true},
-			"429":     {answer(429, ""), 4, false},
-			"409":     {answer(409, ""), 1, false},
+			"429":     {respond(429, ""), 4, false},
+			"409":     {respond(409, ""), 1, false},
 		} {
 			s := play(test.step)
 			err := s.client(t, briefly).Do(t.Context(), method, "/api/v9/thing", nil, nil)
@@ -286,18 +286,18 @@ func TestRegisterUsesAFreshConnection(t *testing.T) {
 }
 
 func TestRegisterIsSentOnceWhateverBreaks(t *testing.T) {
-	answerWith := func(text string) func(net.Conn) {
+	respondWith := func(text string) func(net.Conn) {
 		return func(c net.Conn) { io.WriteString(c, text); c.Close() }
 	}
 	for name, act := range map[string]func(net.Conn){
 		"closed":              func(c net.Conn) { c.Close() },
 		"reset":               func(c net.Conn) { c.(*net.TCPConn).SetLinger(0); c.Close() },
-		"half a status line":  answerWith("HTTP/1.1 20"),
-		"not HTTP":            answerWith("SSH-2.0-OpenSSH_9.9\r\n\r\n"),
-		"header only":         answerWith("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n"),
-		"half a body":         answerWith("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"registered\":"),
-		"half a chunked body": answerWith("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{\"ok\""),
-		"a body without end":  answerWith("HTTP/1.1 200 OK\r\n\r\n{\"ok\""),
+		"half a status line":  respondWith("HTTP/1.1 20"),
+		"not HTTP":            respondWith("SSH-2.0-OpenSSH_9.9\r\n\r\n"),
+		"header only":         respondWith("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n"),
+		"half a body":         respondWith("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"registered\":"),
+		"half a chunked body": respondWith("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{\"ok\""),
+		"a body without end":  respondWith("HTTP/1.1 200 OK\r\n\r\n{\"ok\""),
 		"silence":             func(net.Conn) {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -321,11 +321,11 @@ func TestRegisterIsSentOnceWhateverBreaks(t *testing.T) {
 }
 
 // The fake registers the horse and then breaks: the case that costs money.
-func TestRegisteredTellsWhatAnUnknownOutcomeWas(t *testing.T) {
+func TestRegisteredReportsWhatAnUnknownOutcomeWas(t *testing.T) {
 	for name, fault := range map[string]horseracingtest.Fault{
 		"lost before it was handled": {ResetBefore: true},
 		"lost after it was handled":  {ResetAfter: true},
-		"its answer was cut":         {CutBody: 1},
+		"its response was cut":       {CutBody: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -492,7 +492,7 @@ func TestAWaitThatIsBrokenOffDoesNotMakeTheOutcomeUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		s := play(answer(429, "", "Retry-After: 5"))
+		s := play(respond(429, "", "Retry-After: 5"))
 		_, err := s.client(t).Races.Register(ctx, entry)
 		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.requests()) != 1 {
 			t.Errorf("after %d requests: %v", len(s.requests()), err)
@@ -501,7 +501,7 @@ func TestAWaitThatIsBrokenOffDoesNotMakeTheOutcomeUnknown(t *testing.T) {
 }
 
 func TestRegisterChecksBeforeItSends(t *testing.T) {
-	s := play(answer(200, "{}"))
+	s := play(respond(200, "{}"))
 	c := s.client(t)
 	for _, r := range []horseracing.Registration{
 		{}, {Horse: 1, Race: 2}, {Horse: 1, UserKey: "k"}, {Race: 2, UserKey: "k"},
@@ -516,7 +516,7 @@ func TestRegisterChecksBeforeItSends(t *testing.T) {
 	}
 }
 
-// h1scriptText is an HTTP/1 server that answers every request with the same
+// h1scriptText is an HTTP/1 server that responds to every request with the same
 // text and closes.
 func h1scriptText(t *testing.T, text string) (url string) {
 	return h1script(t, func(c net.Conn, _ *http.Request, _ int) {

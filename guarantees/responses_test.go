@@ -21,7 +21,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// The calls that the answers below are given to.
+// The calls that the responses below are given to.
 var (
 	openRaces = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Open(ctx); return err }
 	oneRace   = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Get(ctx, 11); return err }
@@ -55,115 +55,115 @@ var (
 func TestErrorTexts(t *testing.T) {
 	page := "<!DOCTYPE html>\n<html><title>403</title></html>"
 	for _, test := range []struct {
-		call   func(context.Context, *horseracing.Client) error
-		answer step
-		want   string
+		call     func(context.Context, *horseracing.Client) error
+		response step
+		want     string
 	}{
 		// statuses
-		{openRaces, answer(400, `{"error":{"code":"bad","message":"tier is not a number"}}`), "GET /api/v1/races/open: status 400 Bad Request: tier is not a number"},
-		{openRaces, answer(401, `{"message":"unknown key"}`), "GET /api/v1/races/open: status 401 Unauthorized: unknown key; check the API key"},
-		{openRaces, answer(403, ""), "GET /api/v1/races/open: status 403 Forbidden; the key is not allowed to do this"},
-		{oneHorse, answer(404, "no such horse\nsecond line"), "GET /api/v1/horses/7: status 404 Not Found: no such horse"},
-		{openRaces, answer(429, "", "Retry-After: 60"), "GET /api/v1/races/open: status 429 Too Many Requests; wait 1m0s before the next request"},
-		{openRaces, answer(503, "", "Retry-After: 3600"), "GET /api/v1/races/open: status 503 Service Unavailable; wait 1h0m0s before the next request"},
-		{openRaces, answer(501, `"sorry"`), `GET /api/v1/races/open: status 501 Not Implemented: "sorry"`},
-		{openRaces, answer(599, ""), "GET /api/v1/races/open: status 599"},
-		{openRaces, answer(304, ""), "GET /api/v1/races/open: status 304 Not Modified"},
-		{openRaces, answer(400, "\x1b[31mred\x1b[0m \u202eevil"), "GET /api/v1/races/open: status 400 Bad Request: [31mred[0m evil"},
-		{openRaces, answer(301, "", "Location: https://new.test/x"), "GET /api/v1/races/open: status 301 Moved Permanently: to https://new.test; redirects are not followed, because they would take the API key along: set the base URL to where the service is"},
+		{openRaces, respond(400, `{"error":{"code":"bad","message":"tier is not a number"}}`), "GET /api/v1/races/open: status 400 Bad Request: tier is not a number"},
+		{openRaces, respond(401, `{"message":"unknown key"}`), "GET /api/v1/races/open: status 401 Unauthorized: unknown key; check the API key"},
+		{openRaces, respond(403, ""), "GET /api/v1/races/open: status 403 Forbidden; the key is not allowed to do this"},
+		{oneHorse, respond(404, "no such horse\nsecond line"), "GET /api/v1/horses/7: status 404 Not Found: no such horse"},
+		{openRaces, respond(429, "", "Retry-After: 60"), "GET /api/v1/races/open: status 429 Too Many Requests; wait 1m0s before the next request"},
+		{openRaces, respond(503, "", "Retry-After: 3600"), "GET /api/v1/races/open: status 503 Service Unavailable; wait 1h0m0s before the next request"},
+		{openRaces, respond(501, `"sorry"`), `GET /api/v1/races/open: status 501 Not Implemented: "sorry"`},
+		{openRaces, respond(599, ""), "GET /api/v1/races/open: status 599"},
+		{openRaces, respond(304, ""), "GET /api/v1/races/open: status 304 Not Modified"},
+		{openRaces, respond(400, "\x1b[31mred\x1b[0m \u202eevil"), "GET /api/v1/races/open: status 400 Bad Request: [31mred[0m evil"},
+		{openRaces, respond(301, "", "Location: https://new.test/x"), "GET /api/v1/races/open: status 301 Moved Permanently: to https://new.test; redirects are not followed, because they would take the API key along: set the base URL to where the service is"},
 
 		// proxies that dislike a GET with a body
-		{owned, answer(400, page), "GET /api/v1/horses/user: status 400 Bad Request: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, answer(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, answer(411, page), "GET /api/v1/horses/user: status 411 Length Required: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, answer(403, "<h1>403 Forbidden</h1>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, answer(403, "\n<head><title>no</title></head>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, answer(403, "<?xml version='1.0'?><html>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, answer(403, "\n<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, answer(403, "<Error>no</Error>", "Content-Type: text/xml"), "GET /api/v1/horses/user: status 403 Forbidden: <Error>no</Error>; the key is not allowed to do this"},
-		{owned, answer(403, `{"message":"no"}`), "GET /api/v1/horses/user: status 403 Forbidden: no; the key is not allowed to do this"},
-		{openRaces, answer(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page; the key is not allowed to do this"},
+		{owned, respond(400, page), "GET /api/v1/horses/user: status 400 Bad Request: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, respond(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, respond(411, page), "GET /api/v1/horses/user: status 411 Length Required: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, respond(403, "<h1>403 Forbidden</h1>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, respond(403, "\n<head><title>no</title></head>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, respond(403, "<?xml version='1.0'?><html>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, respond(403, "\n<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, respond(403, "<Error>no</Error>", "Content-Type: text/xml"), "GET /api/v1/horses/user: status 403 Forbidden: <Error>no</Error>; the key is not allowed to do this"},
+		{owned, respond(403, `{"message":"no"}`), "GET /api/v1/horses/user: status 403 Forbidden: no; the key is not allowed to do this"},
+		{openRaces, respond(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page; the key is not allowed to do this"},
 
 		// a success that is none
-		{openRaces, answer(200, `{"error":"maintenance"}`), "GET /api/v1/races/open: status 200 OK: maintenance"},
-		{oneHorse, answer(200, `{"error":{"message":"bad key"}}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
-		{oneHorse, answer(200, `{"errors":[{"detail":"bad key"}]}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
-		{oneHorse, answer(200, `{"message":"bad key","code":7}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
-		{missions, answer(200, `{"error":true,"message":"asleep"}`), "GET /api/v1/missions: status 200 OK: asleep"},
-		{openCups, answer(200, `{"error":"asleep"}`), "GET /api/v1/tournaments/open: status 200 OK: asleep"},
-		{openRaces, answer(200, page), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
-		{oneHorse, answer(200, "\n <html>"), "GET /api/v1/horses/7: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
-		{openRaces, answer(200, "<h1>Sign in</h1>"), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
-		{openRaces, answer(204, ""), "GET /api/v1/races/open: cannot read the response: it is empty"},
-		{oneHorse, answer(200, " \n"), "GET /api/v1/horses/7: cannot read the response: it is empty"},
+		{openRaces, respond(200, `{"error":"maintenance"}`), "GET /api/v1/races/open: status 200 OK: maintenance"},
+		{oneHorse, respond(200, `{"error":{"message":"bad key"}}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
+		{oneHorse, respond(200, `{"errors":[{"detail":"bad key"}]}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
+		{oneHorse, respond(200, `{"message":"bad key","code":7}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
+		{missions, respond(200, `{"error":true,"message":"asleep"}`), "GET /api/v1/missions: status 200 OK: asleep"},
+		{openCups, respond(200, `{"error":"asleep"}`), "GET /api/v1/tournaments/open: status 200 OK: asleep"},
+		{openRaces, respond(200, page), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
+		{oneHorse, respond(200, "\n <html>"), "GET /api/v1/horses/7: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
+		{openRaces, respond(200, "<h1>Sign in</h1>"), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
+		{openRaces, respond(204, ""), "GET /api/v1/races/open: cannot read the response: it is empty"},
+		{oneHorse, respond(200, " \n"), "GET /api/v1/horses/7: cannot read the response: it is empty"},
 
 		// another shape
-		{openRaces, answer(200, "null"), "GET /api/v1/races/open: cannot read the response: expected an array, got null"},
-		{openRaces, answer(200, `{"races":[]}`), "GET /api/v1/races/open: cannot read the response: expected an array, got an object"},
-		{cups, answer(200, `{"name":"Cup","description":"A nice cup"}`), "GET /api/v1/tournaments/results: cannot read the response: expected an array, got an object"},
-		{openRaces, answer(200, `"soon"`), "GET /api/v1/races/open: cannot read the response: expected an array, got a string"},
-		{openRaces, answer(200, "17"), "GET /api/v1/races/open: cannot read the response: expected an array, got a number"},
-		{openRaces, answer(200, "true"), "GET /api/v1/races/open: cannot read the response: expected an array, got a boolean"},
-		{oneHorse, answer(200, `[{"name":"x"}]`), "GET /api/v1/horses/7: cannot read the response: expected an object, got an array"},
-		{openRaces, answer(200, "[null]"), "GET /api/v1/races/open: cannot read the response at /0: the entry is null or has none of the documented members"},
-		{openRaces, answer(200, `[{"v2":true},{}]`), "GET /api/v1/races/open: cannot read the response at /1: the entry is null or has none of the documented members"},
-		{openRaces, answer(200, "[[]]"), "GET /api/v1/races/open: cannot read the response at /0: an array does not fit Race"},
-		{oneHorse, answer(200, "{}"), "GET /api/v1/horses/7: cannot read the response: the object has none of the documented members"},
-		{missions, answer(200, `{"Daily":[]}`), "GET /api/v1/missions: cannot read the response: the object has none of the documented members"},
+		{openRaces, respond(200, "null"), "GET /api/v1/races/open: cannot read the response: expected an array, got null"},
+		{openRaces, respond(200, `{"races":[]}`), "GET /api/v1/races/open: cannot read the response: expected an array, got an object"},
+		{cups, respond(200, `{"name":"Cup","description":"A nice cup"}`), "GET /api/v1/tournaments/results: cannot read the response: expected an array, got an object"},
+		{openRaces, respond(200, `"soon"`), "GET /api/v1/races/open: cannot read the response: expected an array, got a string"},
+		{openRaces, respond(200, "17"), "GET /api/v1/races/open: cannot read the response: expected an array, got a number"},
+		{openRaces, respond(200, "true"), "GET /api/v1/races/open: cannot read the response: expected an array, got a boolean"},
+		{oneHorse, respond(200, `[{"name":"x"}]`), "GET /api/v1/horses/7: cannot read the response: expected an object, got an array"},
+		{openRaces, respond(200, "[null]"), "GET /api/v1/races/open: cannot read the response at /0: the entry is null or has none of the documented members"},
+		{openRaces, respond(200, `[{"v2":true},{}]`), "GET /api/v1/races/open: cannot read the response at /1: the entry is null or has none of the documented members"},
+		{openRaces, respond(200, "[[]]"), "GET /api/v1/races/open: cannot read the response at /0: an array does not fit Race"},
+		{oneHorse, respond(200, "{}"), "GET /api/v1/horses/7: cannot read the response: the object has none of the documented members"},
+		{missions, respond(200, `{"Daily":[]}`), "GET /api/v1/missions: cannot read the response: the object has none of the documented members"},
 
 		// nothing there
-		{oneRace, answer(200, "[]"), "GET /api/v1/races/11: not found: status 200 OK, but the response is without the entry"},
-		{oneRace, answer(200, "null"), "GET /api/v1/races/11: not found: status 200 OK, but the response is without the entry"},
-		{oneHorse, answer(200, "null"), "GET /api/v1/horses/7: not found: status 200 OK, but the response is without the entry"},
-		{oneCup, answer(200, "[]"), "GET /api/v1/tournaments/5f: not found: status 200 OK, but the response is without the entry"},
-		{inRace, answer(200, `[{"main_race_id":12}]`), "GET /api/v1/races/11: cannot read the response at /0/main_race_id: requested race 11, got 12"},
+		{oneRace, respond(200, "[]"), "GET /api/v1/races/11: not found: status 200 OK, but the response is without the entry"},
+		{oneRace, respond(200, "null"), "GET /api/v1/races/11: not found: status 200 OK, but the response is without the entry"},
+		{oneHorse, respond(200, "null"), "GET /api/v1/horses/7: not found: status 200 OK, but the response is without the entry"},
+		{oneCup, respond(200, "[]"), "GET /api/v1/tournaments/5f: not found: status 200 OK, but the response is without the entry"},
+		{inRace, respond(200, `[{"main_race_id":12}]`), "GET /api/v1/races/11: cannot read the response at /0/main_race_id: requested race 11, got 12"},
 
 		// not JSON
-		{openRaces, answer(200, `[{"level":1}`), "GET /api/v1/races/open: cannot read the response: not valid JSON: unexpected EOF"},
-		{openRaces, answer(200, `[] []`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '[' after top-level value"},
-		{openCups, answer(200, `{"name":"a"},{"name":"b"}`), "GET /api/v1/tournaments/open: cannot read the response: not valid JSON: invalid character ',' after top-level value"},
-		{oneCup, answer(200, `{"name":"a"`), "GET /api/v1/tournaments/5f: cannot read the response: not valid JSON: unexpected EOF"},
-		{openRaces, answer(200, `[]x`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character 'x' after top-level value"},
-		{openRaces, answer(200, `[01]`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '1' after array element (expecting ',' or ']')"},
-		{openRaces, answer(200, "\f[]"), `GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\f' at start of value`},
-		{openRaces, answer(200, "[]\u00a0"), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\\u00a0' after top-level value"},
-		{oneRace, answer(200, "[\f]"), `GET /api/v1/races/11: cannot read the response at /0: not valid JSON: invalid character '\f' at start of value`},
-		{openRaces, answer(200, "\x1f\x8b\x08\x00"), `GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\x1f' at start of value`},
-		{openRaces, answer(200, `[{"tier":"a","tier":"b"}]`), `GET /api/v1/races/open: cannot read the response at /0/tier: not valid JSON: duplicate object member name`},
-		{openRaces, answer(200, "["+strings.Repeat("{},", 999)+"{}]"), "GET /api/v1/races/open: cannot read 1000 of 1000 entries, the first of them at /0: the entry is null or has none of the documented members"},
+		{openRaces, respond(200, `[{"level":1}`), "GET /api/v1/races/open: cannot read the response: not valid JSON: unexpected EOF"},
+		{openRaces, respond(200, `[] []`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '[' after top-level value"},
+		{openCups, respond(200, `{"name":"a"},{"name":"b"}`), "GET /api/v1/tournaments/open: cannot read the response: not valid JSON: invalid character ',' after top-level value"},
+		{oneCup, respond(200, `{"name":"a"`), "GET /api/v1/tournaments/5f: cannot read the response: not valid JSON: unexpected EOF"},
+		{openRaces, respond(200, `[]x`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character 'x' after top-level value"},
+		{openRaces, respond(200, `[01]`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '1' after array element (expecting ',' or ']')"},
+		{openRaces, respond(200, "\f[]"), `GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\f' at start of value`},
+		{openRaces, respond(200, "[]\u00a0"), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\\u00a0' after top-level value"},
+		{oneRace, respond(200, "[\f]"), `GET /api/v1/races/11: cannot read the response at /0: not valid JSON: invalid character '\f' at start of value`},
+		{openRaces, respond(200, "\x1f\x8b\x08\x00"), `GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\x1f' at start of value`},
+		{openRaces, respond(200, `[{"tier":"a","tier":"b"}]`), `GET /api/v1/races/open: cannot read the response at /0/tier: not valid JSON: duplicate object member name`},
+		{openRaces, respond(200, "["+strings.Repeat("{},", 999)+"{}]"), "GET /api/v1/races/open: cannot read 1000 of 1000 entries, the first of them at /0: the entry is null or has none of the documented members"},
 
 		// a member of another type
-		{openRaces, answer(200, `[{"v2":true},{"v2":true},{"v2":true},{"entry_fee":"0x10"}]`), "GET /api/v1/races/open: cannot read the response at /3/entry_fee: a string does not fit BigInt: a quoted integer is written in plain base 10"},
-		{openRaces, answer(200, `[{"entry_fee":1e101}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
-		{openRaces, answer(200, `[{"entry_fee":1e99999999999}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
-		{openRaces, answer(200, `[{"entry_fee":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: not an integer of at most 100 digits"},
-		{openRaces, answer(200, `[{"prizes":[1,"x"]}]`), "GET /api/v1/races/open: cannot read the response at /0/prizes/1: a string does not fit Number: not a number in JSON notation"},
-		{openRaces, answer(200, `[{"length":"12"}]`), "GET /api/v1/races/open: cannot read the response at /0/length: a string does not fit int"},
-		{openRaces, answer(200, `[{"length":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/length: the number 1.5 does not fit int"},
-		{openRaces, answer(200, `[{"length":99999999999999999999}]`), "GET /api/v1/races/open: cannot read the response at /0/length: the number 99999999999999999999 does not fit int"},
-		{openRaces, answer(200, `[{"info":[]}]`), "GET /api/v1/races/open: cannot read the response at /0/info: an array does not fit RaceInfo"},
-		{openRaces, answer(200, `[{"participants":{}}]`), "GET /api/v1/races/open: cannot read the response at /0/participants: an object does not fit []RaceParticipant"},
-		{openRaces, answer(200, `[{"start_time":"2026"}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a string does not fit Timestamp: a timestamp is a number of milliseconds, not a string"},
-		{openRaces, answer(200, `[{"start_time":1e30}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a number does not fit Timestamp: timestamp out of range"},
-		{oneHorse, answer(200, `{"breeding_cooldown":"tomorrow"}`), `GET /api/v1/horses/7: cannot read the response at /breeding_cooldown: a string does not fit time.Time: parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006"`},
-		{oneCup, answer(200, `{"_id":"x","description":"A nice cup","turf":"grass"}`), "GET /api/v1/tournaments/5f: cannot read the response at /turf: a string does not fit int"},
-		{openCups, answer(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1/additional_token: a string does not fit BigInt: a quoted integer is written in plain base 10"},
-		{oneCup, answer(200, `{"additional_prizes":[{"additional_items":[{"_id":7}]}]}`), "GET /api/v1/tournaments/5f: cannot read the response at /additional_prizes/0/additional_items/0/_id: a number does not fit string"},
-		{oneHorse, answer(200, `{"height":"tall"}`), "GET /api/v1/horses/7: cannot read the response at /height: a string does not fit float64"},
+		{openRaces, respond(200, `[{"v2":true},{"v2":true},{"v2":true},{"entry_fee":"0x10"}]`), "GET /api/v1/races/open: cannot read the response at /3/entry_fee: a string does not fit BigInt: a quoted integer is written in plain base 10"},
+		{openRaces, respond(200, `[{"entry_fee":1e101}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
+		{openRaces, respond(200, `[{"entry_fee":1e99999999999}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
+		{openRaces, respond(200, `[{"entry_fee":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: not an integer of at most 100 digits"},
+		{openRaces, respond(200, `[{"prizes":[1,"x"]}]`), "GET /api/v1/races/open: cannot read the response at /0/prizes/1: a string does not fit Number: not a number in JSON notation"},
+		{openRaces, respond(200, `[{"length":"12"}]`), "GET /api/v1/races/open: cannot read the response at /0/length: a string does not fit int"},
+		{openRaces, respond(200, `[{"length":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/length: the number 1.5 does not fit int"},
+		{openRaces, respond(200, `[{"length":99999999999999999999}]`), "GET /api/v1/races/open: cannot read the response at /0/length: the number 99999999999999999999 does not fit int"},
+		{openRaces, respond(200, `[{"info":[]}]`), "GET /api/v1/races/open: cannot read the response at /0/info: an array does not fit RaceInfo"},
+		{openRaces, respond(200, `[{"participants":{}}]`), "GET /api/v1/races/open: cannot read the response at /0/participants: an object does not fit []RaceParticipant"},
+		{openRaces, respond(200, `[{"start_time":"2026"}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a string does not fit Timestamp: a timestamp is a number of milliseconds, not a string"},
+		{openRaces, respond(200, `[{"start_time":1e30}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a number does not fit Timestamp: timestamp out of range"},
+		{oneHorse, respond(200, `{"breeding_cooldown":"tomorrow"}`), `GET /api/v1/horses/7: cannot read the response at /breeding_cooldown: a string does not fit time.Time: parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006"`},
+		{oneCup, respond(200, `{"_id":"x","description":"A nice cup","turf":"grass"}`), "GET /api/v1/tournaments/5f: cannot read the response at /turf: a string does not fit int"},
+		{openCups, respond(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1/additional_token: a string does not fit BigInt: a quoted integer is written in plain base 10"},
+		{oneCup, respond(200, `{"additional_prizes":[{"additional_items":[{"_id":7}]}]}`), "GET /api/v1/tournaments/5f: cannot read the response at /additional_prizes/0/additional_items/0/_id: a number does not fit string"},
+		{oneHorse, respond(200, `{"height":"tall"}`), "GET /api/v1/horses/7: cannot read the response at /height: a string does not fit float64"},
 
 		// too much
-		{openRaces, answer(200, strings.Repeat(" ", 5000)), "GET /api/v1/races/open: response too large: 5000 bytes, and the limit is 4096 (WithMaxResponseBytes)"},
+		{openRaces, respond(200, strings.Repeat(" ", 5000)), "GET /api/v1/races/open: response too large: 5000 bytes, and the limit is 4096 (WithMaxResponseBytes)"},
 		{openRaces, stream(200, -1, func() reader { return endless("[") }), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},
 		{openRaces, stream(400, -1, func() reader { return endless("[") }), "GET /api/v1/races/open: status 400 Bad Request: " + strings.Repeat("[", 200) + " …"},
 
 		// money
-		{register, answer(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},
-		{register, answer(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error; it may have taken effect: call Races.Settle before registering again"},
+		{register, respond(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},
+		{register, respond(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error; it may have taken effect: call Races.Settle before registering again"},
 		{register, broken(errReset), "POST /api/v1/races/register: connection reset by peer; it may have taken effect: call Races.Settle before registering again"},
-		{register, answer(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send; it may have taken effect: call Races.Settle before registering again"},
+		{register, respond(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send; it may have taken effect: call Races.Settle before registering again"},
 	} {
 		t.Run(test.want[:min(len(test.want), 90)], func(t *testing.T) {
-			s := play(test.answer)
+			s := play(test.response)
 			err := test.call(t.Context(), s.client(t, horseracing.WithMaxResponseBytes(4096), briefly))
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Errorf("text (-want +got):\n%s", diff)
@@ -193,10 +193,10 @@ func (e endless) Read(p []byte) (int, error) {
 func TestAnErrorsTextIsBounded(t *testing.T) {
 	long := strings.Repeat("word ", 1<<20)
 	for name, s := range map[string]step{
-		"message":  answer(400, `{"message":"`+long+`"}`),
-		"plain":    answer(400, long),
-		"pointer":  answer(200, `[{"`+long+`":1,"`+long+`":2}]`),
-		"location": answer(301, "", "Location: https://"+strings.Repeat("x", 100_000)+".test/"),
+		"message":  respond(400, `{"message":"`+long+`"}`),
+		"plain":    respond(400, long),
+		"pointer":  respond(200, `[{"`+long+`":1,"`+long+`":2}]`),
+		"location": respond(301, "", "Location: https://"+strings.Repeat("x", 100_000)+".test/"),
 		"cause":    broken(errors.New(long)),
 	} {
 		_, err := play(s).client(t, horseracing.WithRetry(horseracing.Retry{})).Races.Open(t.Context())
@@ -216,7 +216,7 @@ func TestAnErrorsTextIsBounded(t *testing.T) {
 
 // Of twenty look-ups at once the error says which one failed.
 func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
-	failures := map[string]step{"status": answer(404, ""), "nothing": answer(200, "null"), "broken": broken(errReset), "undecodable": answer(200, "17")}
+	failures := map[string]step{"status": respond(404, ""), "nothing": respond(200, "null"), "broken": broken(errReset), "undecodable": respond(200, "17")}
 	for route, call := range map[string]func(*horseracing.Client) error{
 		"/api/v1/horses/{horse_number} 311": func(c *horseracing.Client) error { _, err := c.Horses.Get(t.Context(), 311); return err },
 		"/api/v1/horses/missions/{horse_number} 311": func(c *horseracing.Client) error {
@@ -263,7 +263,7 @@ func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
 			}
 		}
 	}
-	_, err := play(answer(200, `[{"main_race_id":1},{"main_race_id":2}]`)).client(t).Races.Get(t.Context(), 99)
+	_, err := play(respond(200, `[{"main_race_id":1},{"main_race_id":2}]`)).client(t).Races.Get(t.Context(), 99)
 	var api *horseracing.APIError
 	if !errors.Is(err, horseracing.ErrNotFound) || !errors.As(err, &api) || api.ID != "99" {
 		t.Errorf("of several races none with the id: %v", err)
@@ -272,8 +272,8 @@ func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
 
 func TestAnIDThatHoldsAKeyIsRedacted(t *testing.T) {
 	for name, failure := range map[string]step{
-		"status": answer(404, ""), "nothing": answer(200, "null"), "others": answer(200, `[{"_id":"a"},{"_id":"b"}]`),
-		"broken": broken(errReset), "undecodable": answer(200, "17"),
+		"status": respond(404, ""), "nothing": respond(200, "null"), "others": respond(200, `[{"_id":"a"},{"_id":"b"}]`),
+		"broken": broken(errReset), "undecodable": respond(200, "17"),
 	} {
 		for _, id := range []horseracing.TournamentID{appKey, "before " + appKey + " behind"} {
 			var log strings.Builder
@@ -304,7 +304,7 @@ func TestOfAFailureNoMoreThanAMebibyteIsRead(t *testing.T) {
 }
 
 func TestInvalidUTF8InANameCostsNothing(t *testing.T) {
-	races, err := play(answer(200, "[{\"info\":{\"name\":\"Pr\xffx\"}}]")).client(t).Races.Open(t.Context())
+	races, err := play(respond(200, "[{\"info\":{\"name\":\"Pr\xffx\"}}]")).client(t).Races.Open(t.Context())
 	if err != nil || races[0].Info.Name != "Pr\ufffdx" {
 		t.Errorf("got %+v, %v", races, err)
 	}
@@ -312,7 +312,7 @@ func TestInvalidUTF8InANameCostsNothing(t *testing.T) {
 
 // encoding/json takes ENTRY_FEE for entry_fee; here a name is a name.
 func TestMembersMatchByTheirExactName(t *testing.T) {
-	races, err := play(answer(200, `[{"entry_fee":5,"ENTRY_FEE":7,"Tier":"x"}]`)).client(t).Races.Open(t.Context())
+	races, err := play(respond(200, `[{"entry_fee":5,"ENTRY_FEE":7,"Tier":"x"}]`)).client(t).Races.Open(t.Context())
 	if err != nil || races[0].EntryFee.String() != "5" || races[0].Tier != "" {
 		t.Errorf("got %+v, %v", races, err)
 	}
@@ -320,12 +320,12 @@ func TestMembersMatchByTheirExactName(t *testing.T) {
 
 func TestAnErrorMemberThatSaysNothingIsNoError(t *testing.T) {
 	for _, member := range []string{`"error":null`, `"error":false`, `"error":""`, `"errors":[]`, `"errors":{}`, `"note":"error"`} {
-		horse, err := play(answer(200, `{"name":"Comet",`+member+`}`)).client(t).Horses.Get(t.Context(), 7)
+		horse, err := play(respond(200, `{"name":"Comet",`+member+`}`)).client(t).Horses.Get(t.Context(), 7)
 		if err != nil || horse.Name != "Comet" {
 			t.Errorf("%s: %v", member, err)
 		}
 	}
-	horse, err := play(answer(200, `{"name":"error","level":3}`)).client(t).Horses.Get(t.Context(), 7)
+	horse, err := play(respond(200, `{"name":"error","level":3}`)).client(t).Horses.Get(t.Context(), 7)
 	if err != nil || horse.Level != 3 {
 		t.Errorf("a horse named error: %v", err)
 	}
@@ -394,7 +394,7 @@ func TestGzipIsReadAndACutOneIsNoticed(t *testing.T) {
 	}
 }
 
-func TestACutBodyIsNotTakenForAnAnswer(t *testing.T) {
+func TestACutBodyIsNotTakenForAResponse(t *testing.T) {
 	body := `[{"level":1},{"level":2}]`
 	for name, test := range map[string]struct {
 		head string
@@ -412,8 +412,8 @@ func TestACutBodyIsNotTakenForAnAnswer(t *testing.T) {
 	}
 }
 
-// A RoundTripper of the caller's own may leave out the body of an answer.
-func TestAnAnswerWithoutABodyIsAnEmptyOne(t *testing.T) {
+// A RoundTripper of the caller's own may leave out the body of a response.
+func TestAResponseWithoutABodyIsAnEmptyOne(t *testing.T) {
 	bare := func(status int) step {
 		return func(req *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Request: req}, nil
@@ -453,8 +453,8 @@ func TestWithMaxResponseBytesTakesAnyNumber(t *testing.T) {
 	}
 }
 
-// What a hostile answer may cost. Everything is refused, or read, in a moment.
-func TestHostileAnswersAreReadInBoundedTimeAndMemory(t *testing.T) {
+// What a hostile response may cost. Everything is refused, or read, in a moment.
+func TestHostileResponsesAreReadInBoundedTimeAndMemory(t *testing.T) {
 	nested := strings.Repeat("[", 2<<20)
 	for name, body := range map[string]string{
 		"nested arrays":        nested,
@@ -477,7 +477,7 @@ func TestHostileAnswersAreReadInBoundedTimeAndMemory(t *testing.T) {
 		for status := range map[int]bool{200: true, 400: true} {
 			t.Run(fmt.Sprint(name, " ", status), func(t *testing.T) {
 				for _, call := range []func(context.Context, *horseracing.Client) error{openRaces, oneHorse, oneCup, missions, register} {
-					c := play(answer(status, body)).client(t)
+					c := play(respond(status, body)).client(t)
 					var err error
 					memory, took := grown(func() { err = call(t.Context(), c) })
 					var api *horseracing.APIError
@@ -490,13 +490,13 @@ func TestHostileAnswersAreReadInBoundedTimeAndMemory(t *testing.T) {
 				}
 				var decode *horseracing.DecodeError
 				var api *horseracing.APIError
-				err := openRaces(t.Context(), play(answer(status, body)).client(t))
+				err := openRaces(t.Context(), play(respond(status, body)).client(t))
 				switch harmless := name == "spaces" || name == "a long string" || name == "many members"; {
 				case status != 200:
 				case harmless && err != nil:
 					t.Errorf("long, but without harm: %.200v", err)
 				case !harmless && !errors.As(err, &decode) && !errors.As(err, &api):
-					t.Errorf("taken for an answer: %.200v", err)
+					t.Errorf("taken for a response: %.200v", err)
 				}
 			})
 		}
@@ -512,14 +512,14 @@ func manyMembers(n int) string {
 }
 
 // Also where it is a member that a type reads by itself.
-func TestADecodeErrorTellsAboutWhereTheAnswerIsWrong(t *testing.T) {
+func TestADecodeErrorNamesAboutWhereTheResponseIsWrong(t *testing.T) {
 	long := strings.Repeat(" ", 500)
 	for _, body := range []string{
 		`[{"name":"a",` + long + `"turf":"wrong"},` + long + `{"name":"b"}]`,
 		`[{"name":"a",` + long + `"additional_prizes":[{"additional_token":1,"additional_treasury_token":"wrong"}]},` + long + `{"name":"b"}]`,
 		`[{"name":"a",` + long + `"turf":wrong},` + long + `{"name":"b"}]`,
 	} {
-		_, err := play(answer(200, body)).client(t).Tournaments.Open(t.Context())
+		_, err := play(respond(200, body)).client(t).Tournaments.Open(t.Context())
 		d, ok := errors.AsType[*horseracing.DecodeError](err)
 		if !ok {
 			t.Fatalf("got %v", err)

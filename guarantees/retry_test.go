@@ -31,7 +31,7 @@ type outcome struct {
 }
 
 func TestReadsAreRetriedWhereItCanHelp(t *testing.T) {
-	ok := answer(200, `[]`)
+	ok := respond(200, `[]`)
 	cutBody := stream(200, 100, func() io.Reader {
 		return io.MultiReader(strings.NewReader(`[{"le`), failingReader{io.ErrUnexpectedEOF})
 	})
@@ -40,26 +40,26 @@ func TestReadsAreRetriedWhereItCanHelp(t *testing.T) {
 		steps []step
 		want  outcome
 	}{
-		"at once":                     {[]step{ok}, outcome{1, nil}},
-		"after a reset":               {[]step{broken(errReset), ok}, outcome{2, nil}},
-		"after a cut body":            {[]step{cutBody, ok}, outcome{2, nil}},
-		"after a broken body":         {[]step{brokenBody, ok}, outcome{2, nil}},
-		"after 408":                   {[]step{answer(408, ""), ok}, outcome{2, nil}},
-		"after 429":                   {[]step{answer(429, ""), ok}, outcome{2, nil}},
-		"after 500, 502, 503":         {[]step{answer(500, ""), answer(502, ""), answer(503, ""), ok}, outcome{4, nil}},
-		"after 504":                   {[]step{answer(504, ""), ok}, outcome{2, nil}},
-		"resets without end":          {[]step{broken(errReset)}, outcome{4, errReset}},
-		"cut bodies without end":      {[]step{cutBody}, outcome{4, io.ErrUnexpectedEOF}},
-		"500 without end":             {[]step{answer(500, "")}, outcome{4, horseracing.ErrServer}},
-		"429 without end":             {[]step{answer(429, "")}, outcome{4, horseracing.ErrRateLimited}},
-		"500, then 404":               {[]step{answer(500, ""), answer(404, "")}, outcome{2, horseracing.ErrNotFound}},
-		"a reset, then 401":           {[]step{broken(errReset), answer(401, "")}, outcome{2, horseracing.ErrUnauthorized}},
-		"401":                         {[]step{answer(401, "")}, outcome{1, horseracing.ErrUnauthorized}},
-		"403":                         {[]step{answer(403, "")}, outcome{1, horseracing.ErrForbidden}},
-		"404":                         {[]step{answer(404, "")}, outcome{1, horseracing.ErrNotFound}},
-		"501":                         {[]step{answer(501, "")}, outcome{1, horseracing.ErrServer}},
-		"a redirect":                  {[]step{answer(302, "", "Location: /elsewhere")}, outcome{1, horseracing.ErrRedirect}},
-		"an answer that is too large": {[]step{answer(200, strings.Repeat(" ", 2<<20)+"[]")}, outcome{1, horseracing.ErrResponseTooLarge}},
+		"at once":                      {[]step{ok}, outcome{1, nil}},
+		"after a reset":                {[]step{broken(errReset), ok}, outcome{2, nil}},
+		"after a cut body":             {[]step{cutBody, ok}, outcome{2, nil}},
+		"after a broken body":          {[]step{brokenBody, ok}, outcome{2, nil}},
+		"after 408":                    {[]step{respond(408, ""), ok}, outcome{2, nil}},
+		"after 429":                    {[]step{respond(429, ""), ok}, outcome{2, nil}},
+		"after 500, 502, 503":          {[]step{respond(500, ""), respond(502, ""), respond(503, ""), ok}, outcome{4, nil}},
+		"after 504":                    {[]step{respond(504, ""), ok}, outcome{2, nil}},
+		"resets without end":           {[]step{broken(errReset)}, outcome{4, errReset}},
+		"cut bodies without end":       {[]step{cutBody}, outcome{4, io.ErrUnexpectedEOF}},
+		"500 without end":              {[]step{respond(500, "")}, outcome{4, horseracing.ErrServer}},
+		"429 without end":              {[]step{respond(429, "")}, outcome{4, horseracing.ErrRateLimited}},
+		"500, then 404":                {[]step{respond(500, ""), respond(404, "")}, outcome{2, horseracing.ErrNotFound}},
+		"a reset, then 401":            {[]step{broken(errReset), respond(401, "")}, outcome{2, horseracing.ErrUnauthorized}},
+		"401":                          {[]step{respond(401, "")}, outcome{1, horseracing.ErrUnauthorized}},
+		"403":                          {[]step{respond(403, "")}, outcome{1, horseracing.ErrForbidden}},
+		"404":                          {[]step{respond(404, "")}, outcome{1, horseracing.ErrNotFound}},
+		"501":                          {[]step{respond(501, "")}, outcome{1, horseracing.ErrServer}},
+		"a redirect":                   {[]step{respond(302, "", "Location: /elsewhere")}, outcome{1, horseracing.ErrRedirect}},
+		"a response that is too large": {[]step{respond(200, strings.Repeat(" ", 2<<20)+"[]")}, outcome{1, horseracing.ErrResponseTooLarge}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -93,26 +93,26 @@ func TestReadsAreRetriedWhereItCanHelp(t *testing.T) {
 // A 200 that is an HTML page or cut short is likely to be whole the next time.
 func TestADamagedReadIsRetriedOnce(t *testing.T) {
 	const page = "<!DOCTYPE html><title>Bad gateway</title>"
-	horse := answer(200, `{"name":"Comet","level":3}`)
+	horse := respond(200, `{"name":"Comet","level":3}`)
 	decode := errors.New("a DecodeError") // in place of a sentinel
 	for name, test := range map[string]struct {
 		steps []step
 		want  outcome
 	}{
-		"a page":                   {[]step{answer(200, page), horse}, outcome{2, nil}},
-		"cut JSON":                 {[]step{answer(200, `{"breed":"Gone","lev`), horse}, outcome{2, nil}},
-		"cut in the first member":  {[]step{answer(200, `{`), horse}, outcome{2, nil}},
-		"a page, then a 503":       {[]step{answer(200, page), answer(503, ""), horse}, outcome{3, nil}},
-		"a 503, then a page":       {[]step{answer(503, ""), answer(200, page), horse}, outcome{3, nil}},
-		"a page, then a 404":       {[]step{answer(200, page), answer(404, "")}, outcome{2, horseracing.ErrNotFound}},
-		"pages without end":        {[]step{answer(200, page)}, outcome{2, decode}},
-		"a page, then cut JSON":    {[]step{answer(200, page), answer(200, "{"), horse}, outcome{2, decode}},
-		"a page, a 503, a page":    {[]step{answer(200, page), answer(503, ""), answer(200, page), horse}, outcome{3, decode}},
-		"another shape":            {[]step{answer(200, `[1]`), horse}, outcome{1, decode}},
-		"not JSON":                 {[]step{answer(200, `{name}`), horse}, outcome{1, decode}},
-		"more than one JSON value": {[]step{answer(200, `{"name":"a"} {`), horse}, outcome{1, decode}},
-		"an empty body":            {[]step{answer(200, ``), horse}, outcome{1, decode}},
-		"an error object":          {[]step{answer(200, `{"error":"asleep"}`), horse}, outcome{1, nil}},
+		"a page":                   {[]step{respond(200, page), horse}, outcome{2, nil}},
+		"cut JSON":                 {[]step{respond(200, `{"breed":"Gone","lev`), horse}, outcome{2, nil}},
+		"cut in the first member":  {[]step{respond(200, `{`), horse}, outcome{2, nil}},
+		"a page, then a 503":       {[]step{respond(200, page), respond(503, ""), horse}, outcome{3, nil}},
+		"a 503, then a page":       {[]step{respond(503, ""), respond(200, page), horse}, outcome{3, nil}},
+		"a page, then a 404":       {[]step{respond(200, page), respond(404, "")}, outcome{2, horseracing.ErrNotFound}},
+		"pages without end":        {[]step{respond(200, page)}, outcome{2, decode}},
+		"a page, then cut JSON":    {[]step{respond(200, page), respond(200, "{"), horse}, outcome{2, decode}},
+		"a page, a 503, a page":    {[]step{respond(200, page), respond(503, ""), respond(200, page), horse}, outcome{3, decode}},
+		"another shape":            {[]step{respond(200, `[1]`), horse}, outcome{1, decode}},
+		"not JSON":                 {[]step{respond(200, `{name}`), horse}, outcome{1, decode}},
+		"more than one JSON value": {[]step{respond(200, `{"name":"a"} {`), horse}, outcome{1, decode}},
+		"an empty body":            {[]step{respond(200, ``), horse}, outcome{1, decode}},
+		"an error object":          {[]step{respond(200, `{"error":"asleep"}`), horse}, outcome{1, nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -138,33 +138,33 @@ func TestADamagedReadIsRetriedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// What Do decodes into is the caller's: nothing of the cut response is left in it.
 		object := map[string]int{"mine": 1}
-		if err := play(answer(200, `{"cut":2,"mo`), answer(200, `{"whole":3}`)).client(t).Do(t.Context(), "GET", "/x", nil, &object); err != nil {
+		if err := play(respond(200, `{"cut":2,"mo`), respond(200, `{"whole":3}`)).client(t).Do(t.Context(), "GET", "/x", nil, &object); err != nil {
 			t.Error(err)
 		}
 		if diff := cmp.Diff(map[string]int{"mine": 1, "whole": 3}, object); diff != "" {
 			t.Errorf("Do (-want +got):\n%s", diff)
 		}
-		list, err := play(answer(200, `[{"level":1},{"lev`), answer(200, `[{"level":2}]`)).client(t).Horses.Owned(t.Context(), userKey)
+		list, err := play(respond(200, `[{"level":1},{"lev`), respond(200, `[{"level":2}]`)).client(t).Horses.Owned(t.Context(), userKey)
 		if err != nil || len(list) != 1 || list[0].Level != 2 {
 			t.Errorf("a list: %+v, %v", list, err)
 		}
-		s := play(answer(200, page))
+		s := play(respond(200, page))
 		if _, err := s.client(t, noRetries()).Horses.Get(t.Context(), 7); err == nil || len(s.requests()) != 1 {
 			t.Errorf("with Max 0: %d requests, %v", len(s.requests()), err)
 		}
-		s = play(answer(503, ""))
+		s = play(respond(503, ""))
 		c := s.client(t)
 		for range 100 { // the budget is spent
 			c.Races.Open(t.Context())
 		}
-		s.steps = []step{answer(200, page)}
+		s.steps = []step{respond(200, page)}
 		before := len(s.requests())
 		if _, err := c.Races.Open(t.Context()); err == nil || len(s.requests()) != before+1 {
 			t.Errorf("without a budget: %d requests, %v", len(s.requests())-before, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		s = play(answer(200, page))
+		s = play(respond(200, page))
 		slow := horseracing.WithRetry(horseracing.Retry{Max: 3, MinWait: 1000 * time.Hour, MaxWait: 1000 * time.Hour})
 		if _, err := s.client(t, slow).Races.Open(ctx); !errors.Is(err, context.DeadlineExceeded) || len(s.requests()) != 1 {
 			t.Errorf("with a context that ends: %d requests, %v", len(s.requests()), err)
@@ -179,7 +179,7 @@ func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 func TestWithRetrySetsHowOften(t *testing.T) {
 	for most := range 6 {
 		synctest.Test(t, func(t *testing.T) {
-			s := play(answer(503, ""))
+			s := play(respond(503, ""))
 			_, err := s.client(t, horseracing.WithRetry(horseracing.Retry{Max: most})).Races.Open(t.Context())
 			if !errors.Is(err, horseracing.ErrServer) || len(s.requests()) != most+1 {
 				t.Errorf("Max %d: %d requests, %v", most, len(s.requests()), err)
@@ -188,9 +188,9 @@ func TestWithRetrySetsHowOften(t *testing.T) {
 	}
 }
 
-func TestTheLastAnswerReachesTheCaller(t *testing.T) {
+func TestTheLastResponseReachesTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(answer(500, `{"message":"first"}`), answer(503, `{"message":"last words"}`, "X-Trace: 42"))
+		s := play(respond(500, `{"message":"first"}`), respond(503, `{"message":"last words"}`, "X-Trace: 42"))
 		_, err := s.client(t).Races.Open(t.Context())
 		var api *horseracing.APIError
 		if !errors.As(err, &api) {
@@ -290,7 +290,7 @@ func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
 		for _, status := range []int{429, 503} {
 			t.Run(fmt.Sprint(test.header[:min(len(test.header), 30)], " ", status), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := play(answer(status, "", "Retry-After: "+test.header), answer(200, "[]"))
+					s := play(respond(status, "", "Retry-After: "+test.header), respond(200, "[]"))
 					policy := horseracing.Retry{Max: 1, MinWait: 10 * time.Millisecond, MaxWait: 10 * time.Second}
 					started := time.Now()
 					_, err := s.client(t, horseracing.WithRetry(policy)).Races.Open(t.Context())
@@ -324,11 +324,11 @@ func TestARetryAfterDateIsMeasuredFromTheResponsesDate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			date := "Date: " + inBubble.Add(off).Format(http.TimeFormat)
 			after := "Retry-After: " + inBubble.Add(off+4*time.Second).Format(http.TimeFormat)
-			s := play(answer(429, "", date, after), answer(200, "[]"))
+			s := play(respond(429, "", date, after), respond(200, "[]"))
 			if _, err := s.client(t).Races.Open(t.Context()); err != nil || len(s.waits()) != 1 || s.waits()[0] < 4*time.Second || s.waits()[0] > 5*time.Second {
 				t.Errorf("a clock %v off: %v, waited %v", off, err, s.waits())
 			}
-			_, err := play(answer(403, "", date, after)).client(t).Races.Open(t.Context())
+			_, err := play(respond(403, "", date, after)).client(t).Races.Open(t.Context())
 			var api *horseracing.APIError
 			if !errors.As(err, &api) || api.RetryAfter != 4*time.Second {
 				t.Errorf("a clock %v off: %v", off, err)
@@ -336,7 +336,7 @@ func TestARetryAfterDateIsMeasuredFromTheResponsesDate(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := play(answer(429, "", "Date: today", "Retry-After: "+inBubble.Add(4*time.Second).Format(http.TimeFormat)), answer(200, "[]"))
+		s := play(respond(429, "", "Date: today", "Retry-After: "+inBubble.Add(4*time.Second).Format(http.TimeFormat)), respond(200, "[]"))
 		if _, err := s.client(t).Races.Open(t.Context()); err != nil || s.waits()[0] < 4*time.Second {
 			t.Errorf("without a readable Date: %v, waited %v", err, s.waits())
 		}
@@ -353,7 +353,7 @@ func TestWaitsThatARetryAfterSetsAreSpreadUpwards(t *testing.T) {
 		var work sync.WaitGroup
 		for range workers {
 			work.Go(func() {
-				s := play(answer(429, "", "Retry-After: 10"), answer(200, "[]"))
+				s := play(respond(429, "", "Retry-After: 10"), respond(200, "[]"))
 				if _, err := s.client(t).Races.Open(t.Context()); err != nil {
 					t.Error(err)
 				}
@@ -371,12 +371,12 @@ func TestWaitsThatARetryAfterSetsAreSpreadUpwards(t *testing.T) {
 	})
 }
 
-func TestRetryAfterIsToldWithWhateverStatus(t *testing.T) {
+func TestRetryAfterIsReportedWithWhateverStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for header, want := range map[string]time.Duration{
 			"7": 7 * time.Second, "Sat, 01 Jan 2000 01:00:00 GMT": time.Hour, "Fri, 31 Dec 1999 23:59:00 GMT": 0, "-7": 0, "soon": 0, "": 0,
 		} {
-			_, err := play(answer(403, "", "Retry-After: "+header)).client(t).Races.Open(t.Context())
+			_, err := play(respond(403, "", "Retry-After: "+header)).client(t).Races.Open(t.Context())
 			var api *horseracing.APIError
 			if !errors.As(err, &api) || api.RetryAfter != want {
 				t.Errorf("%q: want %v, got %v", header, want, err)
@@ -386,7 +386,7 @@ func TestRetryAfterIsToldWithWhateverStatus(t *testing.T) {
 }
 
 func TestAnOutageDoesNotMultiplyLoad(t *testing.T) {
-	for _, down := range []step{answer(503, ""), broken(errReset)} {
+	for _, down := range []step{respond(503, ""), broken(errReset)} {
 		synctest.Test(t, func(t *testing.T) {
 			s := play(down)
 			c := s.client(t)
@@ -404,7 +404,7 @@ func TestAnOutageDoesNotMultiplyLoad(t *testing.T) {
 				t.Errorf("100 calls into a long outage made %d requests", n)
 			}
 			// Back again: successes earn retries for the next failure.
-			s.steps = []step{answer(200, "[]")}
+			s.steps = []step{respond(200, "[]")}
 			load(500)
 			s.steps = []step{down}
 			if n := load(10); n != 40 {
@@ -421,9 +421,9 @@ func TestASuccessRefundsWhatItsRetriesCost(t *testing.T) {
 		n := 0
 		s := play(func(req *http.Request) (*http.Response, error) {
 			if n++; n%4 != 0 {
-				return answer(503, "")(req)
+				return respond(503, "")(req)
 			}
-			return answer(200, "[]")(req)
+			return respond(200, "[]")(req)
 		})
 		c := s.client(t)
 		for i := range 300 {
@@ -432,7 +432,7 @@ func TestASuccessRefundsWhatItsRetriesCost(t *testing.T) {
 			}
 		}
 		// The bucket is full, and no fuller: an outage still has its end.
-		s.steps = []step{answer(503, "")}
+		s.steps = []step{respond(503, "")}
 		before := len(s.requests())
 		for range 200 {
 			c.Races.Open(t.Context())
@@ -450,9 +450,9 @@ func TestRandomFaultsCostNoCalls(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			s := play(func(req *http.Request) (*http.Response, error) {
 				if rng.Float64() < rate {
-					return answer(503, "")(req)
+					return respond(503, "")(req)
 				}
-				return answer(200, "[]")(req)
+				return respond(200, "[]")(req)
 			})
 			c := s.client(t, horseracing.WithRetry(horseracing.Retry{Max: 10}))
 			for i := range 5000 {
@@ -471,7 +471,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		end  func(context.Context) (context.Context, context.CancelFunc)
 		want error
 	}{
-		"cancelled after a status": {answer(503, "", "Retry-After: 3600"), func(ctx context.Context) (context.Context, context.CancelFunc) {
+		"cancelled after a status": {respond(503, "", "Retry-After: 3600"), func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancelCause(ctx)
 			time.AfterFunc(time.Minute, func() { cancel(cause) })
 			return ctx, func() { cancel(nil) }
@@ -481,7 +481,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 			time.AfterFunc(time.Minute, cancel)
 			return ctx, cancel
 		}, context.Canceled},
-		"out of time after a status": {answer(503, "", "Retry-After: 3600"), func(ctx context.Context) (context.Context, context.CancelFunc) {
+		"out of time after a status": {respond(503, "", "Retry-After: 3600"), func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, time.Minute)
 		}, context.DeadlineExceeded},
 		"out of time after a reset": {broken(errReset), func(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -512,11 +512,11 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 
 func TestTheContextEndsAReadWhereverItIs(t *testing.T) {
 	for name, hang := range map[string]step{
-		"before the answer": func(req *http.Request) (*http.Response, error) {
+		"before the response": func(req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()
 			return nil, req.Context().Err()
 		},
-		"before the answer, told otherwise": func(req *http.Request) (*http.Response, error) {
+		"before the response, another cause": func(req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()
 			return nil, errReset
 		},
@@ -567,7 +567,7 @@ func TestTheContextHidesNoRefusal(t *testing.T) {
 	})
 }
 
-// hangingBody answers with a body that does not come.
+// hangingBody responds with a body that does not come.
 func hangingBody(status int) step {
 	return func(req *http.Request) (*http.Response, error) {
 		return stream(status, -1, func() io.Reader {
@@ -586,7 +586,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func TestAnEndedContextSendsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := play(answer(200, "[]"))
+	s := play(respond(200, "[]"))
 	c := s.client(t)
 	if _, err := c.Races.Open(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Open: %v", err)
@@ -599,11 +599,11 @@ func TestAnEndedContextSendsNothing(t *testing.T) {
 	}
 }
 
-// An attempt ends after its time wherever it hangs: before the answer, or in a
+// An attempt ends after its time wherever it hangs: before the response, or in a
 // body that drips.
 func TestTheAttemptTimeoutCoversTheBody(t *testing.T) {
 	for name, fault := range map[string]horseracingtest.Fault{
-		"no answer":         {Times: -1, Delay: time.Hour},
+		"no response":       {Times: -1, Delay: time.Hour},
 		"a body that drips": {Times: -1, Drip: time.Second},
 		"a 500 that drips":  {Times: -1, Drip: time.Second, Status: 500, Body: strings.Repeat("x", 3000)},
 	} {
@@ -667,7 +667,7 @@ func (c *counter) Wait(context.Context) error {
 func TestEveryAttemptTakesAToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := new(counter)
-		s := play(answer(503, ""))
+		s := play(respond(503, ""))
 		s.client(t, horseracing.WithLimiter(limiter)).Races.Open(t.Context())
 		if got := limiter.tokens.Load(); got != 4 || len(s.requests()) != 4 {
 			t.Errorf("%d tokens for %d requests", got, len(s.requests()))
@@ -679,7 +679,7 @@ func TestAnErrorOfTheLimiterEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": openRaces, "a registration": register} {
 			limiter := &counter{fail: 2}
-			s := play(answer(429, ""))
+			s := play(respond(429, ""))
 			err := call(t.Context(), s.client(t, horseracing.WithLimiter(limiter)))
 			if !errors.Is(err, errNoTokens) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
 				t.Errorf("%s: %v", name, err)
@@ -694,7 +694,7 @@ func TestAnErrorOfTheLimiterEndsTheCall(t *testing.T) {
 // The limiter may let a call wait for longer than an attempt may take.
 func TestWaitingForTheLimiterIsNoPartOfAnAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := play(answer(200, "[]")).client(t, horseracing.WithRateLimit(0.01, 1), horseracing.WithAttemptTimeout(time.Second))
+		c := play(respond(200, "[]")).client(t, horseracing.WithRateLimit(0.01, 1), horseracing.WithAttemptTimeout(time.Second))
 		for range 3 {
 			if _, err := c.Races.Open(t.Context()); err != nil {
 				t.Error(err)
@@ -705,7 +705,7 @@ func TestWaitingForTheLimiterIsNoPartOfAnAttempt(t *testing.T) {
 
 func TestTheRateLimitSpacesRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(answer(200, "[]"))
+		s := play(respond(200, "[]"))
 		c := s.client(t, horseracing.WithRateLimit(2, 3))
 		for range 7 {
 			if _, err := c.Races.Open(t.Context()); err != nil {
@@ -726,7 +726,7 @@ func TestTheRateLimitSpacesRequests(t *testing.T) {
 
 func TestEveryAttemptSendsTheSameRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(broken(errReset), answer(500, ""), answer(502, ""), answer(200, "[]"))
+		s := play(broken(errReset), respond(500, ""), respond(502, ""), respond(200, "[]"))
 		if _, err := s.client(t).Horses.Owned(t.Context(), "a-user's key"); err != nil {
 			t.Fatal(err)
 		}
@@ -807,8 +807,8 @@ func TestAServerWithoutTLSIsNamedAndNotTriedAgain(t *testing.T) {
 }
 
 // A list is always there: where it is not, the base URL leads elsewhere.
-func TestAMissingListAsksAboutTheBaseURL(t *testing.T) {
-	c := play(answer(404, "")).client(t)
+func TestAMissingListQuestionsTheBaseURL(t *testing.T) {
+	c := play(respond(404, "")).client(t)
 	_, err := c.Races.Open(t.Context())
 	if err == nil || !strings.HasSuffix(err.Error(), "status 404 Not Found; is the base URL right?") {
 		t.Errorf("Open: %v", err)
@@ -833,7 +833,7 @@ func (c *closeCounter) CloseIdleConnections() { c.closed.Add(1) }
 
 func TestFailingCallsLeaveTheSharedPoolAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shared := &closeCounter{RoundTripper: play(answer(503, ""))}
+		shared := &closeCounter{RoundTripper: play(respond(503, ""))}
 		c := connect(t, service, &http.Client{Transport: shared})
 		c.Races.Open(t.Context())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
@@ -847,7 +847,7 @@ func TestFailingCallsLeaveTheSharedPoolAlone(t *testing.T) {
 }
 
 func TestTheCallersClientIsNotChanged(t *testing.T) {
-	mine := &http.Client{Transport: play(answer(302, "", "Location: /")), Timeout: time.Minute,
+	mine := &http.Client{Transport: play(respond(302, "", "Location: /")), Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("CheckRedirect was called"); return nil }}
 	transport := mine.Transport
 	c := connect(t, service, mine)

@@ -84,11 +84,11 @@ func mustPrintWithoutKeys(t *testing.T, name string, value any) {
 
 func TestNoValueShowsAKey(t *testing.T) {
 	jar, _ := cookiejar.New(nil)
-	via := &http.Client{Transport: play(answer(200, `{"name":"`+userKey[:4]+`"}`)), Jar: jar}
+	via := &http.Client{Transport: play(respond(200, `{"name":"`+userKey[:4]+`"}`)), Jar: jar}
 	c := connect(t, service, via, horseracing.WithLogger(slog.New(slog.DiscardHandler)),
 		horseracing.WithRateLimit(1000, 1000), horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
 	var response horseracing.Response
-	receipt, err := connect(t, service, &http.Client{Transport: play(answer(200, echo(), "X-Echo: "+appKey))}).
+	receipt, err := connect(t, service, &http.Client{Transport: play(respond(200, echo(), "X-Echo: "+appKey))}).
 		Races.Register(t.Context(), entry, horseracing.CaptureResponse(&response))
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 	page := "<html><body>Bad keys " + html.EscapeString(appKey+" "+userKey) + " and " + appKey + "</body></html>"
 	inQuery := "/x?a=" + url.QueryEscape(appKey) + "&u=" + url.QueryEscape(userKey) + "#" + url.PathEscape(userKey)
 	echoing := func(status int, body string) step {
-		return answer(status, body, "X-Api-Key: "+appKey, "X-User: "+userKey, "X-Query: "+inQuery, "Set-Cookie: key="+appKey,
+		return respond(status, body, "X-Api-Key: "+appKey, "X-User: "+userKey, "X-Query: "+inQuery, "Set-Cookie: key="+appKey,
 			"Location: https://elsewhere.test"+inQuery, appKey+": x", "Retry-After: 100")
 	}
 	steps := map[string]step{
@@ -386,7 +386,7 @@ func TestAnEchoInDisguiseIsRedacted(t *testing.T) {
 				}
 				body := encode(shape("your keys: " + between(appKey, separator) + " and " + between(userKey, separator) + "."))
 				for _, status := range []int{200, 401} {
-					seen := failure(t, play(answer(status, body, "X-Echo: "+between(appKey, "\u00ad")+between(userKey, "\u200b"))))
+					seen := failure(t, play(respond(status, body, "X-Echo: "+between(appKey, "\u00ad")+between(userKey, "\u200b"))))
 					for where, text := range seen {
 						mustNotRead(t, fmt.Sprintf("status %d, shape %d, encoding %d, separator %q: %s", status, i, j, separator, where), text)
 					}
@@ -418,7 +418,7 @@ func TestAKeyInTheFieldsOfAnErrorIsNotShown(t *testing.T) {
 	for name, seen := range map[string]map[string]string{
 		"transport": failure(t, play(broken(quiet{appKey}))),
 		"wrapped":   failure(t, play(broken(fmt.Errorf("dialing: %w", quiet{"key " + userKey})))),
-		"limiter":   failure(t, play(answer(200, "[]")), horseracing.WithLimiter(refusing{quiet{appKey}})),
+		"limiter":   failure(t, play(respond(200, "[]")), horseracing.WithLimiter(refusing{quiet{appKey}})),
 		"the body":  failure(t, play(stream(401, 1000, func() reader { return readers("x", quiet{appKey}) }))),
 	} {
 		for where, text := range seen {
@@ -445,7 +445,7 @@ func FuzzEchoes(f *testing.F) {
 		hidden := invisible[int(separator)%len(invisible)]
 		words := before + between(appKey, hidden) + " " + between(userKey, hidden)
 		body := encodings[int(encoding)%len(encodings)](shapes[int(shape)%len(shapes)](words))
-		down := answer(status, body, "X-Echo: "+words)
+		down := respond(status, body, "X-Echo: "+words)
 		opts := []horseracing.Option{}
 		switch n := int(cut) % (len(body) + 1); {
 		case cut%2 == 1:
@@ -464,7 +464,7 @@ func TestAKeyOfDigitsIsNotShownInPart(t *testing.T) {
 	for n := 6; n <= 100; n++ {
 		digits := strings.Repeat("1234567890", 10)[:n]
 		for _, body := range []string{`[{"name":` + digits + `}]`, `[{"number":` + digits + `0}]`, `[{"entry_fee":-` + digits + `.5}]`, `[{"level":` + digits + `e999999}]`} {
-			c, err := horseracing.NewClient(service, digits, horseracing.WithHTTPClient(&http.Client{Transport: play(answer(200, body))}))
+			c, err := horseracing.NewClient(service, digits, horseracing.WithHTTPClient(&http.Client{Transport: play(respond(200, body))}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -488,7 +488,7 @@ func TestAKeyForANumberIsNotShown(t *testing.T) {
 		"an entry's id":      `[{"main_race_id":1},{"main_race_id":` + digits + `,"places":"x"}]`,
 		"an error object":    `{"error":{"message":"no race ` + digits + `","code":` + digits + `}}`,
 	} {
-		c, err := horseracing.NewClient(service, digits, horseracing.WithHTTPClient(&http.Client{Transport: play(answer(200, body))}))
+		c, err := horseracing.NewClient(service, digits, horseracing.WithHTTPClient(&http.Client{Transport: play(respond(200, body))}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -511,7 +511,7 @@ func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 	for _, status := range []int{200, 401, 500} {
 		for i, shape := range shapes {
 			body := shape(between(appKey, "\u00ad"))
-			c := play(answer(status, body)).client(t, horseracing.WithRetry(horseracing.Retry{}))
+			c := play(respond(status, body)).client(t, horseracing.WithRetry(horseracing.Retry{}))
 			first := func(errs func(func(error) bool)) (found error) {
 				for err := range errs {
 					return err
@@ -548,7 +548,7 @@ func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 
 // What the caller writes into a path or an id is repeated in no error either.
 func TestAKeyInWhatTheCallerGivesIsNotShown(t *testing.T) {
-	c := play(answer(404, "")).client(t)
+	c := play(respond(404, "")).client(t)
 	for name, err := range map[string]error{
 		"path":                          c.Do(t.Context(), "GET", "/users/"+url.PathEscape(appKey)+"/horses", nil, nil),
 		"query":                         c.Do(t.Context(), "GET", "/horses?key="+url.QueryEscape(appKey), nil, nil),
@@ -557,8 +557,8 @@ func TestAKeyInWhatTheCallerGivesIsNotShown(t *testing.T) {
 		"method":                        c.Do(t.Context(), appKey, "/x", nil, nil),
 		"a user's key":                  c.Do(t.Context(), "GET", "/"+strings.Repeat("x", 100)+url.PathEscape(userKey), horseracing.Registration{UserKey: userKey}, nil),
 		"an id":                         errorOf(c.Tournaments.Get(t.Context(), appKey)),
-		"an id that the response lacks": errorOf(play(answer(200, "null")).client(t).Tournaments.Get(t.Context(), appKey)),
-		"an id that cannot be read":     errorOf(play(answer(200, `{"_id":7}`)).client(t).Tournaments.Get(t.Context(), appKey)),
+		"an id that the response lacks": errorOf(play(respond(200, "null")).client(t).Tournaments.Get(t.Context(), appKey)),
+		"an id that cannot be read":     errorOf(play(respond(200, `{"_id":7}`)).client(t).Tournaments.Get(t.Context(), appKey)),
 		"an id without a connection":    errorOf(play(broken(errReset)).client(t, briefly).Tournaments.Get(t.Context(), appKey)),
 	} {
 		if err == nil {
@@ -586,7 +586,7 @@ func TestABodyThatCannotBeEncodedShowsNoKey(t *testing.T) {
 		Key horseracing.UserKey
 		Bad unwritable
 	}{userKey, unwritable{userKey}}
-	err := play(answer(200, "{}")).client(t).Do(t.Context(), "POST", "/x", body, nil)
+	err := play(respond(200, "{}")).client(t).Do(t.Context(), "POST", "/x", body, nil)
 	if !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), "not with [redacted] and [redacted]") {
 		t.Errorf("got %v", err)
 	}
@@ -596,7 +596,7 @@ func TestABodyThatCannotBeEncodedShowsNoKey(t *testing.T) {
 func TestNoDriftShowsAKey(t *testing.T) {
 	var drifts []horseracing.Drift
 	body := `{"name":"Comet","` + jsonText(appKey) + `":1,"x-` + jsonText(userKey) + `":2,"` + url.QueryEscape(userKey) + `":3}`
-	c := play(answer(200, "["+body+"]")).client(t, horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) { drifts = append(drifts, d) }))
+	c := play(respond(200, "["+body+"]")).client(t, horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) { drifts = append(drifts, d) }))
 	if _, err := c.Horses.Owned(t.Context(), userKey); err != nil {
 		t.Fatal(err)
 	}
@@ -619,8 +619,8 @@ func TestHalfAKeyIsNotShown(t *testing.T) {
 			half := "your key: " + key[:n]
 			for name, s := range map[string]step{
 				"the connection broke": stream(401, 1000, func() reader { return readers(half, errReset) }),
-				"beyond the limit":     answer(401, strings.Repeat("x", 1000-len(half))+half+key[n:]+"more"),
-				"beyond 64 KiB":        answer(401, strings.Repeat("x", 64<<10-len(half))+half+key[n:]+"more"),
+				"beyond the limit":     respond(401, strings.Repeat("x", 1000-len(half))+half+key[n:]+"more"),
+				"beyond 64 KiB":        respond(401, strings.Repeat("x", 64<<10-len(half))+half+key[n:]+"more"),
 			} {
 				var response horseracing.Response
 				limit := horseracing.WithMaxResponseBytes(1000)
@@ -644,7 +644,7 @@ func TestHalfAKeyIsNotShown(t *testing.T) {
 
 // Only the request itself carries the keys.
 func TestTheKeysAreSent(t *testing.T) {
-	s := play(answer(200, "[]"))
+	s := play(respond(200, "[]"))
 	if _, err := s.client(t).Horses.Owned(t.Context(), userKey); err != nil {
 		t.Fatal(err)
 	}
@@ -666,7 +666,7 @@ func TestTheKeysAreSent(t *testing.T) {
 func TestTheLibraryPrintsNothing(t *testing.T) {
 	const variable = "HORSERACING_TEST_CHILD"
 	if os.Getenv(variable) != "" {
-		s := play(broken(errReset), answer(503, echo()), answer(302, "", "Location: /x?"+appKey), answer(200, "<html>"), answer(200, echo()))
+		s := play(broken(errReset), respond(503, echo()), respond(302, "", "Location: /x?"+appKey), respond(200, "<html>"), respond(200, echo()))
 		c := s.client(t, briefly)
 		for range 5 {
 			c.Races.Open(t.Context())

@@ -80,11 +80,11 @@ func TestSettleIsFalseFromAMinuteBehindTheDeadlineOn(t *testing.T) {
 	}
 }
 
-func TestSettleAsksAtGrowingIntervals(t *testing.T) {
+func TestSettleReadsAtGrowingIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		s := play(answer(200, `[{"main_race_id":11,"participants":[]}]`))
+		s := play(respond(200, `[{"main_race_id":11,"participants":[]}]`))
 		_, err := s.client(t).Races.Settle(ctx, 11, 7)
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 			t.Errorf("without a deadline in the race: %v", err)
@@ -124,7 +124,7 @@ func TestSettleReadsTheTimeFromTheDateHeader(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var steps []step
 				for _, d := range test.dates {
-					steps = append(steps, answer(200, race(time.Now().Add(test.deadline)), d))
+					steps = append(steps, respond(200, race(time.Now().Add(test.deadline)), d))
 				}
 				s := play(steps...)
 				in, err := s.client(t).Races.Settle(t.Context(), 11, 7)
@@ -137,25 +137,25 @@ func TestSettleReadsTheTimeFromTheDateHeader(t *testing.T) {
 }
 
 func TestEveryErrorOfSettleIsAnUnknownOutcome(t *testing.T) {
-	without := answer(200, `[{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}]`)
+	without := respond(200, `[{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}]`)
 	for name, test := range map[string]struct {
 		steps    []step
 		is       error
 		within   time.Duration
 		requests int // zero: many
 	}{
-		"a race that is gone":             {[]step{without, answer(200, `[]`)}, horseracing.ErrNotFound, 2 * time.Second, 2},
-		"a race that is gone, by status":  {[]step{answer(404, ``)}, horseracing.ErrNotFound, 0, 1},
-		"a refused key":                   {[]step{answer(401, ``)}, horseracing.ErrUnauthorized, 0, 1},
-		"another race":                    {[]step{answer(200, `[{"main_race_id":12,"participants":[{"number":7}]}]`)}, nil, 30 * time.Second, 5},
-		"no participants":                 {[]step{answer(200, `[{"main_race_id":11}]`)}, nil, 30 * time.Second, 5},
-		"an error object":                 {[]step{answer(200, `{"error":"asleep"}`)}, nil, 30 * time.Second, 5},
-		"an outage to the end":            {[]step{answer(503, ``)}, context.DeadlineExceeded, time.Hour, 0},
+		"a race that is gone":             {[]step{without, respond(200, `[]`)}, horseracing.ErrNotFound, 2 * time.Second, 2},
+		"a race that is gone, by status":  {[]step{respond(404, ``)}, horseracing.ErrNotFound, 0, 1},
+		"a refused key":                   {[]step{respond(401, ``)}, horseracing.ErrUnauthorized, 0, 1},
+		"another race":                    {[]step{respond(200, `[{"main_race_id":12,"participants":[{"number":7}]}]`)}, nil, 30 * time.Second, 5},
+		"no participants":                 {[]step{respond(200, `[{"main_race_id":11}]`)}, nil, 30 * time.Second, 5},
+		"an error object":                 {[]step{respond(200, `{"error":"asleep"}`)}, nil, 30 * time.Second, 5},
+		"an outage to the end":            {[]step{respond(503, ``)}, context.DeadlineExceeded, time.Hour, 0},
 		"a broken connection to the end":  {[]step{broken(errReset)}, context.DeadlineExceeded, time.Hour, 0},
 		"a race that is open to the end":  {[]step{without}, context.DeadlineExceeded, time.Hour, 0},
-		"a Retry-After beyond the end":    {[]step{answer(429, ``, "Retry-After: 7200")}, horseracing.ErrRateLimited, time.Hour, 1},
-		"garbled and readable by turns":   {[]step{answer(200, `[`), without, answer(200, `[`), answer(200, `[`), answer(200, `[`), answer(200, `[`), without}, context.DeadlineExceeded, time.Hour, 0},
-		"a response that is far too long": {[]step{answer(200, `[`+strings.Repeat(" ", 5000)+`]`)}, horseracing.ErrResponseTooLarge, 0, 1},
+		"a Retry-After beyond the end":    {[]step{respond(429, ``, "Retry-After: 7200")}, horseracing.ErrRateLimited, time.Hour, 1},
+		"garbled and readable by turns":   {[]step{respond(200, `[`), without, respond(200, `[`), respond(200, `[`), respond(200, `[`), respond(200, `[`), without}, context.DeadlineExceeded, time.Hour, 0},
+		"a response that is far too long": {[]step{respond(200, `[`+strings.Repeat(" ", 5000)+`]`)}, horseracing.ErrResponseTooLarge, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -189,10 +189,10 @@ func TestEveryErrorOfSettleIsAnUnknownOutcome(t *testing.T) {
 
 func TestSettleSurvivesFailuresAndGarbledResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		garbled := answer(200, `[{"main_race_id":11,"participants":null}]`)
-		in := answer(200, `[{"main_race_id":11,"participants":[{"number":7}],"length":"odd"}]`)
+		garbled := respond(200, `[{"main_race_id":11,"participants":null}]`)
+		in := respond(200, `[{"main_race_id":11,"participants":[{"number":7}],"length":"odd"}]`)
 		var r horseracing.Response
-		s := play(answer(502, ``), garbled, garbled, garbled, garbled, answer(200, `[{"main_race_id":11,"participants":[]}]`), garbled, broken(errReset), in)
+		s := play(respond(502, ``), garbled, garbled, garbled, garbled, respond(200, `[{"main_race_id":11,"participants":[]}]`), garbled, broken(errReset), in)
 		is, err := s.client(t, noRetries()).Races.Settle(t.Context(), 11, 7, horseracing.CaptureResponse(&r))
 		if !is || err != nil || r.StatusCode != 200 || !strings.Contains(string(r.Body), "odd") {
 			t.Errorf("%t, %v, %+v", is, err, r)

@@ -186,7 +186,7 @@ func TestALongWalkKeepsNothingOfWhatItHandedOut(t *testing.T) {
 // longHistory is how many races longListing holds, three a minute.
 const longHistory = 100_000
 
-// longListing answers for both listings of finished races.
+// longListing serves both listings of finished races.
 func longListing(req *http.Request) (*http.Response, error) {
 	const oldest = 1_600_000_000_000
 	var question struct {
@@ -205,7 +205,7 @@ func longListing(req *http.Request) (*http.Response, error) {
 	for n := shown; n > max(0, shown-10); n-- {
 		page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, n, oldest+n/3*60_000))
 	}
-	return answer(200, "["+strings.Join(page, ",")+"]")(req)
+	return respond(200, "["+strings.Join(page, ",")+"]")(req)
 }
 
 // Concurrency is how many requests are in flight, no more, and reading ahead
@@ -236,7 +236,7 @@ func TestAWalkKeepsToItsConcurrencyAndItsBound(t *testing.T) {
 						shown.Add(1)
 					}
 				}
-				return answer(200, string(text))(req)
+				return respond(200, string(text))(req)
 			})})
 			n, ahead := 0, int64(0)
 			for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(t.Context()) {

@@ -34,7 +34,7 @@ func TestARegistrationGoesWhereTheReadsGo(t *testing.T) {
 			},
 		} {
 			t.Run(scheme+", "+name, func(t *testing.T) {
-				mock := play(answer(200, "[]"))
+				mock := play(respond(200, "[]"))
 				transport := &http.Transport{}
 				prepare(transport)
 				transport.RegisterProtocol(scheme, mock)
@@ -121,7 +121,7 @@ func TestCloseEndsTheClientsIdleConnections(t *testing.T) {
 }
 
 func TestCloseLeavesTheCallersTransportAlone(t *testing.T) {
-	shared := &closeCounter{RoundTripper: play(answer(200, "[]"))}
+	shared := &closeCounter{RoundTripper: play(respond(200, "[]"))}
 	connect(t, service, &http.Client{Transport: shared}).Close()
 	if n := shared.closed.Load(); n != 0 {
 		t.Errorf("closed %d times", n)
@@ -161,7 +161,7 @@ func TestEveryAttemptPassesThroughTheWrappers(t *testing.T) {
 			})
 		})
 	}
-	s := play(answer(503, ""), answer(200, "[]"), answer(200, "{}"))
+	s := play(respond(503, ""), respond(200, "[]"), respond(200, "{}"))
 	c := s.client(t, briefly, named("inner"), named("outer"))
 	if _, err := c.Races.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -261,7 +261,7 @@ func TestNoWrapperSendsARegistrationTwice(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := play(answer(503, ""))
+			s := play(respond(503, ""))
 			c := s.client(t, briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 				return tripFunc(func(req *http.Request) (*http.Response, error) { return wrapper(next, req) })
 			}))
@@ -294,7 +294,7 @@ func TestAWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
 	if n := s.requests.Load(); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 		t.Errorf("HTTP/2: the service read the registration %d times: %v", n, err)
 	}
-	mock := play(answer(200, "{}"))
+	mock := play(respond(200, "{}"))
 	if _, err := mock.client(t, repeatable).Races.Register(t.Context(), entry); err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestAWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
 			return next.RoundTrip(req)
 		})
 	})
-	mock = play(answer(200, "{}"))
+	mock = play(respond(200, "{}"))
 	if _, err := mock.client(t, bare).Races.Register(t.Context(), entry); err == nil || len(mock.requests()) != 0 {
 		t.Errorf("without its body the registration was sent %d times: %v", len(mock.requests()), err)
 	}
@@ -322,7 +322,7 @@ func TestAWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
 
 // A wrapper may repeat reads, and make reads of its own.
 func TestAWrapperMayRepeatReads(t *testing.T) {
-	s := play(answer(503, ""), answer(200, "[]"))
+	s := play(respond(503, ""), respond(200, "[]"))
 	c := s.client(t, horseracing.WithRetry(horseracing.Retry{}), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return tripFunc(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req.Clone(context.Background()))
@@ -416,7 +416,7 @@ func TestTheTargetOfARedirectIsNamedByItsOriginAlone(t *testing.T) {
 		"https://[::1]:99999999/x":       "to https://[::1]:99999999;",
 	} {
 		for _, status := range redirects {
-			s := play(answer(status, "", "Location: "+location))
+			s := play(respond(status, "", "Location: "+location))
 			_, err := s.client(t, briefly).Races.Open(t.Context())
 			if !errors.Is(err, horseracing.ErrRedirect) || !strings.Contains(err.Error(), want) || len(s.requests()) != 1 {
 				t.Errorf("%d to %q: after %d requests: %v", status, location, len(s.requests()), err)
@@ -425,8 +425,8 @@ func TestTheTargetOfARedirectIsNamedByItsOriginAlone(t *testing.T) {
 	}
 }
 
-func TestAHostThatEchoesTheKeyIsScrubbed(t *testing.T) {
-	s := play(answer(302, "", "Location: https://0123456789abcdef.evil.test/"))
+func TestAHostThatEchoesTheKeyIsRedacted(t *testing.T) {
+	s := play(respond(302, "", "Location: https://0123456789abcdef.evil.test/"))
 	c, err := horseracing.NewClient(service, "0123456789abcdef", horseracing.WithHTTPClient(&http.Client{Transport: s}))
 	if err != nil {
 		t.Fatal(err)

@@ -20,14 +20,14 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// answersInTurn is a service that gives one answer after the other, and the
-// last one for ever. An empty answer is a status 500.
-type answersInTurn struct{ answers []string }
+// responsesInTurn is a service that gives one response after the other, and the
+// last one for ever. An empty response is a status 500.
+type responsesInTurn struct{ responses []string }
 
-func (a *answersInTurn) RoundTrip(req *http.Request) (*http.Response, error) {
-	body := a.answers[0]
-	if len(a.answers) > 1 {
-		a.answers = a.answers[1:]
+func (a *responsesInTurn) RoundTrip(req *http.Request) (*http.Response, error) {
+	body := a.responses[0]
+	if len(a.responses) > 1 {
+		a.responses = a.responses[1:]
 	}
 	resp := &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{}, Request: req,
@@ -51,7 +51,7 @@ func told(c horseracing.RaceChange, err error) string {
 	return line
 }
 
-func TestWatchOpenTellsWhatChanged(t *testing.T) {
+func TestWatchOpenReportsWhatChanged(t *testing.T) {
 	const (
 		a       = `{"_id":"a","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":1},{"number":2}]}`
 		aMixed  = `{"_id":"a again","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":2},{"number":1}]}`
@@ -90,7 +90,7 @@ func TestWatchOpenTellsWhatChanged(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				service := &answersInTurn{append(test.polls, list(d))}
+				service := &responsesInTurn{append(test.polls, list(d))}
 				client, err := horseracing.NewClient("https://service.example", "key", noRetries(), horseracing.WithHTTPClient(&http.Client{Transport: service}))
 				if err != nil {
 					t.Fatal(err)
@@ -117,7 +117,7 @@ func TestWatchOpenTellsWhatChanged(t *testing.T) {
 	}
 }
 
-func TestWatchOpenTellsTheWholeStoryOfADay(t *testing.T) {
+func TestWatchOpenReportsTheWholeStoryOfADay(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		trouble, calm := context.WithCancel(t.Context())
 		defer calm()
@@ -127,7 +127,7 @@ func TestWatchOpenTellsTheWholeStoryOfADay(t *testing.T) {
 		open := map[horseracing.RaceID]*horseracing.Race{}
 		counts := map[horseracing.RaceChangeKind]int{}
 		failures := 0
-		var last []byte // answer that came whole
+		var last []byte // response that came whole
 		client := fake.Client(noRetries(), horseracing.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
 			resp, err := fake.HTTPClient().Transport.RoundTrip(req)
 			if err != nil {
@@ -206,7 +206,7 @@ func TestWatchOpenPollsAtItsInterval(t *testing.T) {
 
 func TestWatchOpenRefusesInvalidArgumentsOnceAndEnds(t *testing.T) {
 	yields := 0
-	for change, err := range play(answer(200, "[]")).client(t).Races.WatchOpen(t.Context(), horseracing.WatchQuery{Interval: -1}) {
+	for change, err := range play(respond(200, "[]")).client(t).Races.WatchOpen(t.Context(), horseracing.WatchQuery{Interval: -1}) {
 		if yields++; change.Race != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
 			t.Errorf("change %v, error %v", change, err)
 		}

@@ -36,7 +36,7 @@ func listed(id int, name string, horses ...int) string {
 func watcher(t *testing.T, polls ...string) *horseracing.Watcher {
 	t.Helper()
 	client, err := horseracing.NewClient("https://service.example", "key", noRetries(),
-		horseracing.WithHTTPClient(&http.Client{Transport: &answersInTurn{polls}}))
+		horseracing.WithHTTPClient(&http.Client{Transport: &responsesInTurn{polls}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestWhatOneReaderDoesToARaceNoOtherSees(t *testing.T) {
 
 func TestASecondRunAtTheSameTimeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := play(answer(200, "[]")).client(t).Races.Watcher(horseracing.WatchQuery{})
+		w := play(respond(200, "[]")).client(t).Races.Watcher(horseracing.WatchQuery{})
 		for range 2 { // one after the other is fine
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -427,7 +427,7 @@ func TestReadersOfEverySpeedGetTheWholeStory(t *testing.T) {
 
 func TestAWatcherLeavesNoGoroutineBehind(t *testing.T) {
 	before := runtime.NumGoroutine()
-	client := play(answer(200, list(listed(1, "a"), listed(2, "b")))).client(t)
+	client := play(respond(200, list(listed(1, "a"), listed(2, "b")))).client(t)
 	w := client.Races.Watcher(horseracing.WatchQuery{Interval: time.Millisecond})
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -487,7 +487,7 @@ func BenchmarkWatcher(b *testing.B) {
 					return nil, req.Context().Err()
 				}
 				races := append([]string{listed(1, "a", int(polls.Add(1)))}, others...)
-				return answer(200, list(races...))(req)
+				return respond(200, list(races...))(req)
 			})})
 			w := client.Races.Watcher(horseracing.WatchQuery{Interval: 1})
 			ctx, stop := context.WithCancel(b.Context())
