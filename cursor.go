@@ -113,8 +113,11 @@ func ParseCursor(text string) (Cursor, error) {
 	invalid := func(problem string) error {
 		return fmt.Errorf("horseracing: ParseCursor: %w: %s", ErrInvalidArgument, problem)
 	}
+	if strings.TrimSpace(text) != text {
+		return Cursor{}, invalid("the cursor begins or ends with white space: was it read from a file together with the newline?")
+	}
 	if !strings.HasPrefix(text, cursorVersion+".") {
-		return Cursor{}, invalid("not a cursor of this version of the SDK")
+		return Cursor{}, invalid("the text is not a cursor, or one of another version of the SDK")
 	}
 	fields := strings.Split(text[:min(len(text), maxCursorText)], ".")
 	last := len(fields) - 1

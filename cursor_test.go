@@ -279,3 +279,11 @@ func TestTiersThatMakeNoSenseAreRefusedBeforeAnyRequest(t *testing.T) {
 		}
 	}
 }
+
+func TestACursorWithANewlineIsRefusedWithTheReason(t *testing.T) {
+	text := raceCursor(cursorRaces, walk.Position{At: 1}).String()
+	_, err := ParseCursor(text + "\n")
+	if !errors.Is(err, ErrInvalidArgument) || !strings.Contains(err.Error(), "newline") {
+		t.Errorf("%v does not say that the text has a newline", err)
+	}
+}

@@ -73,7 +73,7 @@ func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
 	return newTimePager(q, listing[Tournament]{client: s.client, kind: cursorTournaments, route: "/api/v1/tournaments/results", key: tournamentKey})
 }
 
-// listing is what a pager must know of a listing.
+// listing is what a pager needs of a listing.
 type listing[T any] struct {
 	client *Client
 	kind   cursorKind

@@ -65,7 +65,7 @@ func newDoctor(set settings, progress io.Writer) (*doctor, error) {
 
 func (d *doctor) close() { d.client.Close() }
 
-// examine asks everything that reading can find out, what matters most first,
+// examine requests everything that reading can find out, what matters most first,
 // until the context ends or no requests are left.
 func (d *doctor) examine(ctx context.Context) {
 	for _, step := range []struct {

@@ -145,7 +145,7 @@ func (f *facts) judgeTraits() finding {
 	return found
 }
 
-// judgeFinalOrder asks what final_order and winners index, and from where they count.
+// judgeFinalOrder examines what final_order and winners index, and from where they count.
 func (f *facts) judgeFinalOrder() finding {
 	found := finding{"2.4", "final_order", skipped, "no finished race was read", ""}
 	var races, sound, zero, ascending, withWinners, winnersLead int

@@ -203,7 +203,7 @@ func kindOf(raw json.RawMessage) string {
 	return "number"
 }
 
-// unknownIDs asks for what does not exist.
+// unknownIDs requests what does not exist.
 func (d *doctor) unknownIDs(ctx context.Context) {
 	for name, path := range map[string]string{
 		"Horses.Get":      "/api/v1/horses/999999999",
