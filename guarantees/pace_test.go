@@ -345,9 +345,9 @@ func TestAPageThatFailsOftenEndsNoWalk(t *testing.T) {
 				var failures atomic.Int64
 				s := play(func(r *http.Request) (*http.Response, error) {
 					if strings.HasPrefix(r.URL.Path, resultsPath) && failures.Add(1) <= int64(test.down) {
-						return answer(503, "")(r)
+						return respond(503, "")(r)
 					}
-					return answer(200, "[]")(r)
+					return respond(200, "[]")(r)
 				})
 				c := s.client(t)
 				ctx, cancel := context.WithCancel(t.Context())
