@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -139,10 +140,14 @@ func (c *config) start(stderr io.Writer) (*horseracingtest.Server, error) {
 		opts = append(opts, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(stderr, nil))))
 	}
 	server, err := horseracingtest.Start(opts...)
-	if err == nil {
-		server.Inject(c.fail.faults()...)
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return nil, fmt.Errorf("%w; take another address with -addr", err)
 	}
-	return server, err
+	if err != nil {
+		return nil, err
+	}
+	server.Inject(c.fail.faults()...)
+	return server, nil
 }
 
 // announce prints what a client needs.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -118,6 +119,19 @@ func TestTheProgramSaysWhatIsWrongWithItsArguments(t *testing.T) {
 		if !strings.Contains(stderr.String(), test.words) || stdout.Len() > 0 {
 			t.Errorf("%v: %s\nwant %q", test.args, stderr.String(), test.words)
 		}
+	}
+}
+
+func TestAnAddressInUseIsReportedWithTheWayOut(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	var stderr bytes.Buffer
+	status := run(t.Context(), []string{"-addr", taken.Addr().String()}, io.Discard, &stderr)
+	if status != 1 || !strings.Contains(stderr.String(), "-addr") {
+		t.Errorf("status %d, %s", status, &stderr)
 	}
 }
 
