@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,8 +19,16 @@ import (
 // damage changes the responses of a fake on their way.
 type damage struct {
 	through http.RoundTripper
+	mu      sync.Mutex
 	change  func(body []byte) []byte // nil: they pass as they are
 	struck  int
+}
+
+// repair lets every page pass as it is.
+func (d *damage) repair() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.repair()
 }
 
 func damaged(fake *horseracingtest.Server, change func([]byte) []byte) (*damage, *horseracing.Client) {
@@ -29,6 +38,8 @@ func damaged(fake *horseracingtest.Server, change func([]byte) []byte) (*damage,
 
 func (d *damage) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := d.through.RoundTrip(req)
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err != nil || d.change == nil {
 		return resp, err
 	}
@@ -123,7 +134,7 @@ func TestFollowHandsOutWhatLiesRoundAPageThatCannotBeRead(t *testing.T) {
 		if f.times[200] != 1 {
 			t.Error("a newer race waits")
 		}
-		d.change = nil
+		d.repair()
 		f.run(t, client, query, 10*time.Minute)
 		if diff := gocmp.Diff(once(100, 159, 200, 200), f.times); diff != "" || len(f.errors) != 1 {
 			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
@@ -141,7 +152,7 @@ func TestAPageThatStaysUnreadableCostsLittle(t *testing.T) {
 		query := horseracing.FollowQuery{Since: time.Now().Add(-time.Hour), Interval: 2 * time.Minute}
 		var f followed
 		var perHour [2]int
-		d.change = nil
+		d.repair()
 		f.run(t, client, horseracing.FollowQuery{Since: query.Since, Interval: query.Interval}, 2*time.Hour)
 		fake.ResetLog()
 		f = followed{}
@@ -161,7 +172,7 @@ func TestAPageThatStaysUnreadableCostsLittle(t *testing.T) {
 			t.Error("it costs more than that")
 		}
 		before := len(f.times)
-		d.change = nil
+		d.repair()
 		f.run(t, client, query, time.Hour)
 		if f.times[7] != 1 || len(f.times) <= before {
 			t.Errorf("race 7 came %d times once it could be read", f.times[7])
@@ -187,7 +198,7 @@ func TestFollowFromNowHandsOutNothingOldBehindAPageThatCannotBeRead(t *testing.T
 		if d.struck == 0 {
 			t.Fatal("nothing was damaged")
 		}
-		d.change = nil
+		d.repair()
 		f.run(t, client, horseracing.FollowQuery{}, 3*time.Hour)
 		if diff := gocmp.Diff(once(200, 201), f.times); diff != "" {
 			t.Error(diff)
@@ -218,7 +229,7 @@ func TestFollowReadsALongPastRoundAPageThatCannotBeRead(t *testing.T) {
 		if f.longest > 1000 {
 			t.Errorf("a cursor of %d bytes", f.longest)
 		}
-		d.change = nil
+		d.repair()
 		f.run(t, client, horseracing.FollowQuery{}, 10*time.Minute)
 		for id := range all {
 			if f.times[id] != 1 {

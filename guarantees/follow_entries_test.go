@@ -53,7 +53,7 @@ func TestAnUnreadableRaceIsReportedOnceReadAgainAndGivenUp(t *testing.T) {
 				}
 				d, client := damaged(fake, unreadable(115))
 				if test.repair > 0 {
-					go func() { time.Sleep(test.repair); d.change = nil }()
+					go func() { time.Sleep(test.repair); d.repair() }()
 				}
 				go func() {
 					for id := horseracing.RaceID(200); id < 380; id++ {
@@ -134,7 +134,7 @@ func TestAnUnreadableRaceWithoutAnIDOrAStartIsReportedOnce(t *testing.T) {
 				if d.struck == 0 || len(f.errors) != 1 || f.times[115] != 0 || len(f.times) != 29 {
 					t.Errorf("%d races, errors %q", len(f.times), f.errors)
 				}
-				d.change = nil
+				d.repair()
 				f.run(t, client, horseracing.FollowQuery{}, 20*time.Minute)
 				if diff := gocmp.Diff(once(100, 129), f.times); diff != "" {
 					t.Error(diff)
@@ -162,7 +162,7 @@ func TestADayOfUnreadableRacesCostsThemAloneAndNoMemory(t *testing.T) {
 		fake.ResetLog()
 		f.run(t, client, query, time.Hour)
 		requests := fake.RequestCount()
-		d.change = nil
+		d.repair()
 		f.run(t, client, query, 3*time.Hour)
 		for id, n := range f.times {
 			if n != 1 {
