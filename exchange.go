@@ -83,7 +83,10 @@ func (x *exchange) send(req *retryablehttp.Request) error {
 func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	x.attempts++
 	x.response, x.err, x.unsent, x.waiting = nil, nil, false, false
-	started := time.Now()
+	var started time.Time
+	if x.client.logger != nil {
+		started = time.Now()
+	}
 	resp, err := x.attempt(req)
 	if x.err = err; err == nil && x.response.isSuccess() {
 		x.err = x.decode()

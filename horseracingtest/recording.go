@@ -48,6 +48,7 @@ func newContent(body []byte) content {
 	switch {
 	case !utf8.Valid(body):
 		return content{Base64: body}
+	case bytes.ContainsAny(body, "\u2028\u2029"): // an encoder may escape them within JSON
 	case json.Compact(&compact, body) == nil && bytes.Equal(compact.Bytes(), body):
 		return content{JSON: body}
 	}

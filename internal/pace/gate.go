@@ -74,8 +74,11 @@ func (g *Gate) Enter(ctx context.Context, rank Rank, most time.Duration) (*Ticke
 		return nil, &HeldError{until.Sub(now)}
 	}
 	t := g.engine.Join(rank)
-	t.turn, t.ask = make(chan struct{}), make(chan struct{}, 1)
-	g.advance()
+	t.turn = make(chan struct{})
+	if g.limiter != nil {
+		t.ask = make(chan struct{}, 1)
+	}
+	g.advance(now)
 	g.mu.Unlock()
 	for {
 		select {
@@ -117,7 +120,7 @@ func (g *Gate) wait(ctx context.Context, t *Ticket) error {
 		g.permits++
 		g.asked = t
 	}
-	defer g.advance()
+	defer func() { g.advance(time.Now()) }()
 	if err == nil || !t.sent.IsZero() {
 		return nil // with another's permit, perhaps
 	}
@@ -141,15 +144,16 @@ func (g *Gate) abandon(t *Ticket) {
 	} else {
 		g.engine.Report(time.Now(), t, Unclear, 0)
 	}
-	g.advance()
+	g.advance(time.Now())
 }
 
 // Leave reports what came of the request of t.
 func (g *Gate) Leave(t *Ticket, outcome Outcome, retryAfter time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.engine.Report(time.Now(), t, outcome, retryAfter)
-	g.advance()
+	now := time.Now()
+	g.engine.Report(now, t, outcome, retryAfter)
+	g.advance(now)
 }
 
 // State returns what was learned so far.
@@ -159,10 +163,9 @@ func (g *Gate) State() State {
 	return g.engine.State(time.Now())
 }
 
-// advance lets go who may, and arranges for the next time. The caller holds mu.
-func (g *Gate) advance() {
+// advance lets go who may now, and arranges for the next time. The caller holds mu.
+func (g *Gate) advance(now time.Time) {
 	for {
-		now := time.Now()
 		t, at := g.engine.Next(now)
 		if t == nil || g.limiter != nil && g.permits == 0 {
 			if t != nil {
@@ -219,6 +222,6 @@ func (g *Gate) wake(now, at time.Time) {
 	g.timer = time.AfterFunc(at.Sub(now), func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.advance()
+		g.advance(time.Now())
 	})
 }
