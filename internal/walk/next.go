@@ -20,20 +20,24 @@ func (w *Time[V]) Next() (int64, bool) {
 	}
 	open := w.workable()
 	for _, s := range open {
-		if at := s.high + 1; !w.isInFlight(at) {
+		if at := w.from(s); !w.isInFlight(at) {
 			return w.request(at, false), true
 		}
 	}
 	if w.guessing() >= w.guesses || w.slots == 1 {
 		return 0, false
 	}
-	if at, ok := w.probe(open); ok {
-		return w.request(at, true), true
+	at, ok := w.probe(open)
+	if !ok {
+		at, ok = w.split(open)
 	}
-	if at, ok := w.split(open); ok {
-		return w.request(at, true), true
+	if ok {
+		at, ok = w.guess(at, open)
 	}
-	return 0, false
+	if !ok {
+		return 0, false
+	}
+	return w.request(at, true), true
 }
 
 // workable returns the segments in whose gaps work may begin.

@@ -326,6 +326,8 @@ func (s state) key() string {
 		number(g.high)
 		number(int64(math.Float64bits(g.pace)))
 		flag(g.failed != nil)
+		flag(g.doubt)
+		number(g.requested)
 		if g.tie != nil {
 			number(g.tie.Start)
 			number(int64(g.tie.length))
@@ -339,6 +341,8 @@ func (s state) key() string {
 	number(int64(w.longest))
 	number(int64(w.guesses))
 	flag(w.proven)
+	flag(w.exact)
+	flag(w.seconds)
 	number(int64(min(w.unproven, unprovenLimit)))
 	if w.position != nil {
 		number(w.position.At)

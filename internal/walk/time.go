@@ -48,17 +48,22 @@ type Time[V any] struct {
 	proven   bool     // a page has shown that the service heeds the request
 	unproven int      // requests made before that
 	guesses  int      // how many guesses may be in flight: fewer where they bring little
+	begin    int64    // the instant of the first request
+	exact    bool     // a page has shown that the service takes milliseconds; see seconds.go
+	seconds  bool     // pages have shown that it takes whole seconds
 	position *Position
 }
 
 type segment[V any] struct {
-	ready  []Entry[V] // newest first
-	seen   []uint64   // ids at the instant high that are known
-	low    int64      // the gap: the instants low to high, none where low > high
-	high   int64
-	tie    *tie    // the page above the gap was one instant; what follows shows whether it was cut
-	pace   float64 // milliseconds a page spans hereabouts
-	failed error   // what the request for the gap met
+	ready     []Entry[V] // newest first
+	seen      []uint64   // ids at the instant high that are known
+	low       int64      // the gap: the instants low to high, none where low > high
+	high      int64
+	tie       *tie    // the page above the gap was one instant; what follows shows whether it was cut
+	pace      float64 // milliseconds a page spans hereabouts
+	failed    error   // what the request for the gap met
+	requested int64   // what low is if the service takes milliseconds
+	doubt     bool    // the request for the gap may have been taken for an earlier one
 }
 
 // tie is an instant that was a whole page, of length entries.
@@ -95,6 +100,7 @@ func NewTime[V any](since, before int64, resume *Position, slots, pageSize int) 
 			top.high, top.seen = resume.At, resume.Seen
 		}
 	}
+	w.begin = top.high + 1
 	return w
 }
 
@@ -239,7 +245,12 @@ func (w *Time[V]) Fail(at int64, err error) {
 	}
 	s := w.segments[i]
 	if at-1 < s.high { // requested from inside the gap: what lies above is not touched
-		below := &segment[V]{low: s.low, high: at - 1, pace: s.pace}
+		if !w.exact {
+			if at = second(at); at <= s.low {
+				return // no page from a whole second begins here
+			}
+		}
+		below := &segment[V]{low: s.low, requested: s.requested, high: at - 1, pace: s.pace}
 		s.low = at
 		w.segments = slices.Insert(w.segments, i+1, below)
 		s = below
@@ -281,12 +292,16 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	guess := w.inFlight[at]
 	delete(w.inFlight, at)
 	w.proven = w.proven || at <= w.newest
+	requested := at
+	at = w.taken(at, page)
 	i := w.gapFor(at)
 	if i < 0 || bottom > w.segments[i].high {
+		w.giveUp(at, bottom, length)
 		return // all of it is known from other pages by now
 	}
 
 	s := w.segments[i]
+	w.checkDoubt(s, page)
 	fresh := s.fresh(page)
 	little := 10*len(fresh) < 3*w.pageSize
 	if !little { // else the page is about elsewhere
@@ -301,26 +316,26 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	if len(unplaced) > 0 {
 		fresh = w.joinUnplaced(s, at, page, fresh, unplaced)
 	}
-	below := &segment[V]{low: s.low, high: bottom, pace: s.pace}
+	below := &segment[V]{low: s.low, requested: s.requested, high: bottom, pace: s.pace}
 	if t := s.tie; t != nil && s.high < at && at <= t.Start && len(page) > 0 && max(length, w.longest) <= t.length {
 		fresh = slices.Insert(fresh, 0, Entry[V]{Start: t.Start, Err: &t.TieError})
 	}
 	if bottom >= s.low {
 		w.readEdge(s, below, at, page, length)
 		if below.tie != nil && below.tie.length >= w.full() {
-			fresh = append(fresh, Entry[V]{Start: bottom, Err: &below.tie.TieError})
-			below.tie, below.high, below.seen = nil, bottom-1, nil
+			fresh = append(fresh, Entry[V]{Start: below.tie.Start, Err: &below.tie.TieError})
+			below.tie, below.high, below.seen = nil, below.tie.Start-1, nil
 		}
 	}
 	if at <= s.high { // a probe: the gap goes on above it
-		s.low = at
+		s.low, s.requested = at, requested
 		if len(fresh) > 0 || below.open() {
 			below.ready = fresh
 			w.segments = slices.Insert(w.segments, i+1, below)
 		}
 		return
 	}
-	if s.seen, s.high, s.tie = below.seen, below.high, below.tie; len(s.ready) == 0 {
+	if s.seen, s.high, s.tie, s.doubt = below.seen, below.high, below.tie, false; len(s.ready) == 0 {
 		s.ready = fresh
 	} else {
 		s.ready = append(s.ready, fresh...)
@@ -395,16 +410,22 @@ func (w *Time[V]) readEdge(s, below *segment[V], at int64, page []Entry[V], leng
 	if page[0].Start == bottom && length > 1 {
 		below.tie = &tie{TieError{Start: bottom, Seen: len(below.seen)}, length}
 	}
-	if bottom == at-1 { // nothing older came: request from the instant itself
+	switch {
+	case w.seconds && second(bottom) == second(at-1): // nothing older came: request from the second itself
+		if length > 1 {
+			below.tie = &tie{TieError{Start: second(bottom), Seen: len(page)}, length}
+		}
+		below.high, below.seen = second(bottom)-1, nil
+	case bottom == at-1: // likewise, from the instant itself
 		below.high, below.seen = bottom-1, nil
 	}
 }
 
 // full returns the length from which on a page of one instant may hide more of
 // it. A page may be shorter than documented: what was seen to span two instants
-// was not cut by them.
+// was not cut by them, unless the service takes whole seconds.
 func (w *Time[V]) full() int {
-	if w.longest > 0 {
+	if w.longest > 0 && !w.seconds {
 		return min(w.longest, w.pageSize)
 	}
 	return w.pageSize
