@@ -49,13 +49,18 @@ func (w *Time[V]) taken(at int64, page []Entry[V]) int64 {
 			s.requested = max(s.requested, at)
 		}
 		if s.open() && s.high == at-1 {
-			s.doubt = len(s.seen) > 0 || at == w.begin
+			s.doubt = s.misses(page) || len(s.seen) == 0 && at == w.begin
 			if !s.doubt && !w.seconds {
 				return at // the page from the next second has brought what it could
 			}
 		}
 	}
 	return from
+}
+
+// misses reports whether a page leaves out an entry that had to show again.
+func (s *segment[V]) misses(page []Entry[V]) bool {
+	return slices.ContainsFunc(s.seen, func(id uint64) bool { return id&UnplacedID == 0 && !contains(page, id) })
 }
 
 // guess returns at, or its second, as a guess that is worth requesting also if
