@@ -321,8 +321,8 @@ func (f *facts) judgePaging() []finding {
 		line := finding{"4.5", "start_time_from", good, "it excludes its instant, to the millisecond", ""}
 		switch {
 		case !b.Milliseconds:
-			line = finding{"4.5", "start_time_from", bad, "a request from one millisecond after a race's start does not show the race: the service seems to take whole seconds",
-				"walks may lose races that start within the same second; attach this report to an issue"}
+			line = finding{"4.5", "start_time_from", note, "a request from one millisecond after a race's start does not show the race: the service seems to take whole seconds",
+				"walks notice it and request whole seconds, so that nothing is lost; attach this report to an issue"}
 		case !b.Excludes:
 			line = finding{"4.5", "start_time_from", note, "it includes its instant, unlike documented", "walks drop what comes twice; nothing is lost"}
 		}

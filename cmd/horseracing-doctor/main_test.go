@@ -369,7 +369,7 @@ func TestFindingsSayWhatTheFactsAre(t *testing.T) {
 		{"duplicates within a page", facts{Pages: []page{{0, []entry{{ID: 1, Start: 3}, {ID: 1, Start: 3}}}}}, note, "1 in 1"},
 		{"start_time_from", facts{Bound: &bound{true, true}}, good, "excludes"},
 		{"start_time_from", facts{Bound: &bound{false, true}}, note, "includes"},
-		{"start_time_from", facts{Bound: &bound{true, false}}, bad, "whole seconds"},
+		{"start_time_from", facts{Bound: &bound{true, false}}, note, "whole seconds"},
 		{"the default tier", facts{NoTier: &yes}, good, "tier 5"},
 		{"the default tier", facts{NoTier: &no}, note, "name the tier"},
 		{"no body at all", facts{Omitted: &no}, good, "does not read like"},
