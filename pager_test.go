@@ -519,7 +519,7 @@ func TestAFullPageOnOneInstantIsReportedAndPassed(t *testing.T) {
 					return ok
 				})
 				if overflows != 1 {
-					t.Errorf("told %d times", overflows)
+					t.Errorf("reported %d times", overflows)
 				}
 				outside := 0
 				for _, id := range got {
@@ -690,7 +690,7 @@ func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
 
 // A handler may end its goroutine (as t.Fatal does) or panic.
 func TestAPagerDoesNotHangWhereTheCallersCodeEndsItsGoroutine(t *testing.T) {
-	w := dense(50, 60_000) // its races lack most members, which the handler is told
+	w := dense(50, 60_000) // its races lack most members, which are reported to the handler
 	for _, concurrency := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			c := w.client(t, WithDriftHandler(func(context.Context, Drift) { runtime.Goexit() }))

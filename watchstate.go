@@ -168,7 +168,7 @@ func readOpen(entries []listEntry[Race]) (open []openRace, unreadable unreadable
 }
 
 func (op operation) entryWithoutID(index int) *DecodeError {
-	return op.undecodable("/"+strconv.Itoa(index)+"/main_race_id", 0, errors.New("a race without an id cannot be told from others"))
+	return op.undecodable("/"+strconv.Itoa(index)+"/main_race_id", 0, errors.New("a race without an id cannot be distinguished from others"))
 }
 
 // mayHide reports whether an entry that cannot be read may be that race.
@@ -177,7 +177,7 @@ func (u unreadableRaces) mayHide(id RaceID) bool {
 }
 
 // notIn returns the errors of the entries that were not unreadable before.
-// Those without an id are told apart by their number alone.
+// Those without an id are distinguished by their number alone.
 func (u unreadableRaces) notIn(before unreadableRaces) (errs []error) {
 	for _, id := range slices.Sorted(maps.Keys(u.byID)) {
 		if before.byID[id] == nil {

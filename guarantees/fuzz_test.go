@@ -31,7 +31,7 @@ func checkError(t *testing.T, name string, err error) {
 }
 
 // FuzzErrorBodies gives any status, body and header to a read and a
-// registration: every failure is told, without the keys.
+// registration: every failure is reported, without the keys.
 func FuzzErrorBodies(f *testing.F) {
 	f.Add(400, `{"error":{"message":"x"}}`, "1", uint8(0))
 	f.Add(401, "keys "+appKey+" "+userKey, appKey, uint8(3))

@@ -61,7 +61,7 @@ func TestAResponseToRegisterIsFinalOrUnknown(t *testing.T) {
 				var response horseracing.Response
 				receipt, err := c.Races.Register(t.Context(), entry, horseracing.CaptureResponse(&response))
 				if n := len(s.requests()); n != test.requests || response.Attempts != n {
-					t.Errorf("sent %d times, want %d; told %d", n, test.requests, response.Attempts)
+					t.Errorf("sent %d times, want %d; Attempts is %d", n, test.requests, response.Attempts)
 				}
 				if got := errors.Is(err, horseracing.ErrOutcomeUnknown); got != test.unknown {
 					t.Errorf("outcome unknown is %v: %v", got, err)

@@ -525,7 +525,7 @@ func TestADecodeErrorNamesAboutWhereTheResponseIsWrong(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		if away := int64(strings.Index(body, "wrong")) - d.Offset; away < -20 || away > 60 {
-			t.Errorf("%v: told at %d, %d bytes away", err, d.Offset, away)
+			t.Errorf("%v: reported at %d, %d bytes away", err, d.Offset, away)
 		}
 	}
 }

@@ -39,8 +39,8 @@ func (a *responsesInTurn) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// told is a change, or an error, as a line.
-func told(c horseracing.RaceChange, err error) string {
+// lineOf returns a change, or an error, as a line.
+func lineOf(c horseracing.RaceChange, err error) string {
 	if err != nil {
 		return "error"
 	}
@@ -100,7 +100,7 @@ func TestWatchOpenReportsWhatChanged(t *testing.T) {
 					if err == nil && change.Race.ID == "end" {
 						break
 					}
-					got = append(got, told(change, err))
+					got = append(got, lineOf(change, err))
 					if err == nil { // it belongs to the caller
 						clear(change.Race.Participants)
 						change.Race.Status = "mine"
@@ -153,7 +153,7 @@ func TestWatchOpenReportsTheWholeStoryOfADay(t *testing.T) {
 			id := change.Race.MainRaceID
 			before := open[id]
 			if diff := gocmp.Diff(before, change.Previous); diff != "" {
-				t.Fatalf("%s %d: what is told of before differs from what was told then:\n%s", change.Kind, id, diff)
+				t.Fatalf("%s %d: what is reported as before differs from what was reported then:\n%s", change.Kind, id, diff)
 			}
 			open[id] = change.Race
 			if change.Kind == horseracing.RaceClosed {
@@ -172,7 +172,7 @@ func TestWatchOpenReportsTheWholeStoryOfADay(t *testing.T) {
 			want[listed[i].MainRaceID] = &listed[i]
 		}
 		if diff := gocmp.Diff(want, open); diff != "" {
-			t.Errorf("what was told does not add up to what is open:\n%s", diff)
+			t.Errorf("what was reported does not add up to what is open:\n%s", diff)
 		}
 		t.Log(counts, failures, "failures")
 		if counts[horseracing.RaceOpened] < 200 || counts[horseracing.RaceUpdated] < 1000 || counts[horseracing.RaceClosed] < 200 || failures < 20 {

@@ -22,7 +22,7 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// listed is an open race as JSON; its _id is what [told] prints.
+// listed is an open race as JSON; its _id is what [lineOf] prints.
 func listed(id int, name string, horses ...int) string {
 	participants := make([]string, len(horses))
 	for i, n := range horses {
@@ -53,13 +53,13 @@ func watcher(t *testing.T, polls ...string) *horseracing.Watcher {
 	return w
 }
 
-// told within a time, by a reader that is as slow as pause says.
+// reported within a time, by a reader that is as slow as pause says.
 func story(t *testing.T, w *horseracing.Watcher, within, pause time.Duration) (lines []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	for change, err := range w.Changes(ctx) {
-		lines = append(lines, told(change, err))
+		lines = append(lines, lineOf(change, err))
 		time.Sleep(pause)
 	}
 	return lines
@@ -134,7 +134,7 @@ func TestManyReadersCostOnePoll(t *testing.T) {
 			readers.Go(func() {
 				var b strings.Builder
 				for change, err := range w.Changes(ctx) {
-					fmt.Fprintln(&b, told(change, err))
+					fmt.Fprintln(&b, lineOf(change, err))
 				}
 				lines.Store(b.String(), true)
 			})
@@ -246,7 +246,7 @@ func TestChangesWaitsForRunAndEndsAfterIt(t *testing.T) {
 						began = time.Now()
 					}
 					if err != nil || change.Kind == horseracing.RaceOpened && open[change.Race.MainRaceID] || change.Kind != horseracing.RaceOpened && !open[change.Race.MainRaceID] {
-						t.Errorf("run %d: %s", run, told(change, err))
+						t.Errorf("run %d: %s", run, lineOf(change, err))
 						continue
 					}
 					open[change.Race.MainRaceID] = change.Kind != horseracing.RaceClosed
@@ -274,7 +274,7 @@ func TestChangesWaitsForRunAndEndsAfterIt(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		for change, err := range w.Changes(ctx) {
-			t.Errorf("without a run: %s", told(change, err))
+			t.Errorf("without a run: %s", lineOf(change, err))
 		}
 	}, horseracingtest.WithSchedule(20))
 }
@@ -344,7 +344,7 @@ func TestAnUnreadableRaceIsReportedOnceAndKeepsItsLastState(t *testing.T) {
 			})
 		})
 	}
-	t.Run("a reader that comes later is told of it once", func(t *testing.T) {
+	t.Run("a reader that comes later gets its report once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := watcher(t, list(a, b), list(broken, b))
 			time.Sleep(5 * time.Minute)
@@ -359,7 +359,7 @@ func TestAnUnreadableRaceIsReportedOnceAndKeepsItsLastState(t *testing.T) {
 	})
 }
 
-// Readers of every speed through a day of trouble: what each was told adds up
+// Readers of every speed through a day of trouble: what each was handed adds up
 // to what is open, and nothing that opened or closed is missing.
 func TestReadersOfEverySpeedGetTheWholeStory(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
@@ -385,7 +385,7 @@ func TestReadersOfEverySpeedGetTheWholeStory(t *testing.T) {
 					a.changes++
 					id := change.Race.MainRaceID
 					if diff := gocmp.Diff(a.open[id], change.Previous); diff != "" {
-						t.Errorf("reader %d: %s %d: Previous is not what it was told last:\n%s", i, change.Kind, id, diff)
+						t.Errorf("reader %d: %s %d: Previous is not what it was handed last:\n%s", i, change.Kind, id, diff)
 						return
 					}
 					switch a.open[id] = change.Race; change.Kind {

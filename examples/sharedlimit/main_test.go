@@ -179,7 +179,7 @@ func TestAPassDiffersFromAFailure(t *testing.T) {
 		err     string
 	}{
 		{"kept", at(100 * time.Millisecond), "The limit held: 100 requests in 9.9s, at most 10 in any 1s, of 15 allowed.\n", ""},
-		{"kept but for delays", at(95 * time.Millisecond), "The limit held: 100 requests in 9.4s, at most 11 in any 1s, of 15 allowed; up to 95ms early, as others were slower on their way.\n", ""},
+		{"kept except for delays", at(95 * time.Millisecond), "The limit held: 100 requests in 9.4s, at most 11 in any 1s, of 15 allowed; up to 95ms early, as others were slower on their way.\n", ""},
 		{"exceeded", at(50 * time.Millisecond), "", "the limit was exceeded: 100 requests in 5.0s, at most 20 in any 1s, of 15 allowed; requests arrived up to 4.55s early"},
 		{"nothing", nil, "", "no request arrived, so nothing shows whether the limit holds"},
 	} {
