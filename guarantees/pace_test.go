@@ -155,6 +155,20 @@ func TestRefusalsTakeNothingFromTheBudget(t *testing.T) {
 	})
 }
 
+// A page that is refused more often than it may be retried still has its
+// retries for the failure that follows.
+func TestRefusalsTakeNothingFromThePagesRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(respond(429, ""), respond(429, ""), respond(429, ""), respond(503, ""),
+			respond(200, `[{"main_race_id":1,"start_time":1700000000000}]`), respond(200, "[]"))
+		c := s.client(t, horseracing.WithRetry(horseracing.Retry{Max: 1}))
+		races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
+		if err != nil || len(races) != 1 {
+			t.Errorf("%d races, %v", len(races), err)
+		}
+	})
+}
+
 // TestAWithheldRetryIsSaid in the error and in the log.
 func TestAWithheldRetryIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
