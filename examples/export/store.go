@@ -211,15 +211,7 @@ func (s *store) count(ctx context.Context, table string) (n int, err error) {
 }
 
 func (s *store) transact(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // does nothing after Commit
-	if err := f(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return program.Transact(ctx, s.db, f)
 }
 
 // walk returns the walk to go on with: a new one, the one that was interrupted,

@@ -133,15 +133,7 @@ var errForeign = errors.New("not a journal")
 func (j *journal) close() { j.db.Close() }
 
 func (j *journal) transact(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := j.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // does nothing after Commit
-	if err := f(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return program.Transact(ctx, j.db, f)
 }
 
 // begin writes down that a registration is about to be sent, unless the journal

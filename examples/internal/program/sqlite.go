@@ -43,3 +43,16 @@ func CheckExport(ctx context.Context, db *sql.DB, path string, orEmpty bool) err
 	}
 	return nil
 }
+
+// Transact calls f within a transaction, which is committed unless f fails.
+func Transact(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after Commit
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
