@@ -116,7 +116,7 @@ func (f *Follower) Cursor() Cursor {
 //     it is given up with a second, final error.
 //   - A page that cannot be read twice is left behind: what lies round it is
 //     handed out, and what it hides is requested alone, with backoff, until it
-//     can be read. Of more than 16 such holes the oldest is given up with an error.
+//     can be read. Of more than 16 such holes the narrowest is given up with an error.
 //   - A [*TieOverflowError] is yielded once for its instant.
 //
 // ErrInvalidArgument ends the loop.
