@@ -59,9 +59,6 @@ type rawResponse struct {
 
 func (r *rawResponse) isSuccess() bool { return r.status >= 200 && r.status <= 299 }
 
-// text returns the body in UTF-8, as far as its encoding is known.
-func (r *rawResponse) text() string { return redact.Decode(r.body, r.header.Get("Content-Type")) }
-
 // send sends the request until an attempt is final, and returns the error of the
 // call. go-retryablehttp runs the loop; every decision is taken here: it logs
 // nothing, sees no body and no Location, and has no idle connections to close.
@@ -225,7 +222,7 @@ func (x *exchange) decode() error {
 	if err == nil && !mayDeclareError(body) {
 		return nil
 	}
-	if words, declared := errorWords([]byte(x.response.text()), false); declared || err != nil && words != "" {
+	if words, declared := errorWords([]byte(x.text()), false); declared || err != nil && words != "" {
 		return x.apiError()
 	}
 	if errors.Is(err, ErrNotFound) {
@@ -393,7 +390,7 @@ func (x *exchange) verdict(loop, ended error) error {
 // apiError returns the error that the response is.
 func (x *exchange) apiError() *APIError {
 	r := x.response
-	body := []byte(r.text())
+	body := []byte(x.text())
 	text := x.secrets.Beginning(string(body), maxErrorBody, r.cut)
 	e := &APIError{
 		StatusCode: r.status, Method: x.op.method, Route: x.op.route, ID: x.id(),
@@ -439,13 +436,18 @@ func (x *exchange) markOutcome(err error) error {
 	return &outcomeUnknown{err, x.op.hint}
 }
 
+// text returns the last response's body in UTF-8, as far as its encoding is known.
+func (x *exchange) text() string {
+	return x.secrets.Decode(x.response.body, x.response.header.Get("Content-Type"))
+}
+
 // captured returns the last response as the caller may see it.
 func (x *exchange) captured(err error) Response {
 	c := Response{Attempts: x.attempts}
 	if r := x.response; r != nil {
 		c.StatusCode, c.Header, c.Body = r.status, x.secrets.Header(r.header), slices.Clone(r.body)
 		if err != nil {
-			c.Body = []byte(x.secrets.Beginning(r.text(), math.MaxInt, r.cut))
+			c.Body = []byte(x.secrets.Beginning(x.text(), math.MaxInt, r.cut))
 		}
 	}
 	return c

@@ -438,6 +438,10 @@ func FuzzEchoes(f *testing.F) {
 		f.Add("keys ", 401, uint8(i), uint8(i), uint8(i), uint16(40))
 		f.Add("", 200, uint8(i), uint8(0), uint8(i+1), uint16(0))
 	}
+	// What looks like UTF-16 and is not, and what does not look like UTF-32 and is.
+	f.Add("", 200, uint8(0), uint8(0), uint8(2), uint16(0))
+	f.Add("\x8a", 200, uint8(0), uint8(3), uint8(5), uint16(0))
+	f.Add("\xce", 200, uint8(0), uint8(4), uint8(12), uint16(0))
 	f.Fuzz(func(t *testing.T, before string, status int, shape, encoding, separator uint8, cut uint16) {
 		if status < 200 || status > 599 || len(before) > 100 {
 			return

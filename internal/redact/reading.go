@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"encoding/binary"
 	"html"
 	"iter"
 	"strconv"
@@ -33,13 +34,19 @@ func read(text string) reading {
 var escapes = []string{`\`, "%", "%+", "~", "&", `\%~&`, `\%+~&`}
 
 // readings ranges over the ways in which a key in a text can be read: with and
-// without what is invisible, with each set of escapes, and with those twice,
-// because an escaped text may be quoted in another.
+// without what is invisible, as UTF-16 where it holds NULs, with each set of
+// escapes, and with those twice, because an escaped text may be quoted in
+// another.
 func readings(text string, truncated bool) iter.Seq[reading] {
 	return func(yield func(reading) bool) {
 		sources := []reading{read(text)}
 		if shown := sources[0].keep(isVisible); len(shown.plain) < len(text) {
 			sources = append(sources, shown)
+		}
+		if strings.IndexByte(text, 0) >= 0 {
+			for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+				sources = append(sources, sources[0].wide(0, order), sources[0].wide(1, order))
+			}
 		}
 		for _, source := range sources {
 			if !yield(source) {
@@ -79,6 +86,22 @@ func (r reading) fold() reading {
 	})
 }
 
+// wide returns what the text says in UTF-16, from its byte at start on. In
+// UTF-32 the same characters have NULs between them.
+func (r reading) wide(start int, order binary.ByteOrder) reading {
+	out := reading{make([]byte, 0, len(r.plain)), make([]span, 0, len(r.plain))}
+	for i := start; i+1 < len(r.plain); i += 2 {
+		char, width := rune(order.Uint16(r.plain[i:])), 2
+		if utf16.IsSurrogate(char) && i+3 < len(r.plain) {
+			char, width = utf16.DecodeRune(char, rune(order.Uint16(r.plain[i+2:]))), 4
+		}
+		out.plain = utf8.AppendRune(out.plain, char)
+		out.fill(r.at[i].from, r.at[i+width-1].to)
+		i += width - 2
+	}
+	return out
+}
+
 // mapRunes replaces each character, and drops it for -1.
 func (r reading) mapRunes(mapping func(rune) rune) reading {
 	out := reading{make([]byte, 0, len(r.plain)), make([]span, 0, len(r.plain))}
@@ -112,7 +135,7 @@ func (r reading) unescape(chars string, truncated bool) reading {
 		char, width := text[i:i+1], 1
 		if strings.IndexByte(chars, text[i]) >= 0 {
 			plain, length := unescapeOne(text[i:min(i+longestEscape, len(text))])
-			if length == 0 && truncated && len(text)-i < longestEscape {
+			if length == 0 && truncated && mayBegin(text[i:]) {
 				break
 			}
 			if length > 0 {
@@ -127,6 +150,22 @@ func (r reading) unescape(chars string, truncated bool) reading {
 }
 
 const longestEscape = len(`\ud83c\udfc7`)
+
+// mayBegin reports whether a text may be the beginning of an escape.
+func mayBegin(text string) bool {
+	if len(text) >= longestEscape {
+		return false
+	}
+	if text[0] == '&' {
+		return strings.Trim(text[1:], "#0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
+	}
+	for _, rest := range []string{"0", "00", "000", "0000", "00000", "000000", "0000000", "00000000", `\ud83c\udfc7`[len(text):]} {
+		if _, width := unescapeOne(text + rest); width == len(text)+len(rest) {
+			return true
+		}
+	}
+	return false
+}
 
 // unescapeOne reads the escape at the beginning of text, and of how many bytes
 // it is; 0: there is none.

@@ -38,43 +38,86 @@ func isVisible(r rune) bool {
 
 // Decode returns a body as UTF-8. It is read as UTF-16 or UTF-32 where its byte
 // order mark or its NULs say so, as Latin-1 where that is what contentType
-// declares and it is not UTF-8, and is returned as it is otherwise.
-func Decode(body []byte, contentType string) string {
+// declares and it is not UTF-8, and is returned as it is otherwise. The keys in
+// UTF-16 and UTF-32 are redacted before: a text with NULs between its letters
+// only looks like them, and what it became could show most of a key.
+func (k Keys) Decode(body []byte, contentType string) string {
+	mark, width, order := encodingOf(body)
 	switch {
-	case bytes.HasPrefix(body, []byte("\xff\xfe\x00\x00")):
-		return decode32(body[4:], binary.LittleEndian)
-	case bytes.HasPrefix(body, []byte("\x00\x00\xfe\xff")):
-		return decode32(body[4:], binary.BigEndian)
-	case bytes.HasPrefix(body, []byte("\xff\xfe")):
-		return decode16(body[2:], binary.LittleEndian)
-	case bytes.HasPrefix(body, []byte("\xfe\xff")):
-		return decode16(body[2:], binary.BigEndian)
-	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
-		return string(body[3:])
-	case len(body) >= 4: // a page and JSON begin with an ASCII character
-		switch zero := [4]bool{body[0] == 0, body[1] == 0, body[2] == 0, body[3] == 0}; zero {
-		case [4]bool{false, true, true, true}:
-			return decode32(body, binary.LittleEndian)
-		case [4]bool{true, true, true, false}:
-			return decode32(body, binary.BigEndian)
-		case [4]bool{false, true, false, true}, [4]bool{false, true, false, false}:
-			return decode16(body, binary.LittleEndian)
-		case [4]bool{true, false, true, false}, [4]bool{true, false, false, false}:
-			return decode16(body, binary.BigEndian)
-		}
-	}
-	if _, params, _ := mime.ParseMediaType(contentType); isLatin(params["charset"]) && !utf8.Valid(body) {
+	case width == 1 && isLatin(contentType) && !utf8.Valid(body):
 		text := make([]rune, len(body))
 		for i, char := range body {
 			text[i] = rune(char)
 		}
 		return string(text)
+	case width == 1:
+		return string(body[mark:])
 	}
-	return string(body)
+	body = k.wide(body[mark:], width, order)
+	if width == 2 {
+		return decode16(body, order)
+	}
+	return decode32(body, order)
 }
 
-func isLatin(charset string) bool {
-	switch strings.ToLower(charset) {
+// wide redacts the keys in a text of wide units, before it is decoded.
+func (k Keys) wide(body []byte, width int, order binary.ByteOrder) []byte {
+	found, _ := find(string(body), k(), false)
+	if len(found) == 0 {
+		return body
+	}
+	unit := make([]byte, 4)
+	var out []byte
+	copied := 0
+	for _, s := range found {
+		if from := s.from - s.from%width; from > copied {
+			out = append(out, body[copied:from]...)
+		}
+		for _, char := range Placeholder {
+			if width == 2 {
+				order.PutUint16(unit, uint16(char))
+			} else {
+				order.PutUint32(unit, uint32(char))
+			}
+			out = append(out, unit[:width]...)
+		}
+		copied = min((s.to+width-1)/width*width, len(body))
+	}
+	return append(out, body[copied:]...)
+}
+
+// encodingOf returns the length of a body's byte order mark, and the width and
+// the order of its units.
+func encodingOf(body []byte) (mark, width int, order binary.ByteOrder) {
+	switch {
+	case bytes.HasPrefix(body, []byte("\xff\xfe\x00\x00")):
+		return 4, 4, binary.LittleEndian
+	case bytes.HasPrefix(body, []byte("\x00\x00\xfe\xff")):
+		return 4, 4, binary.BigEndian
+	case bytes.HasPrefix(body, []byte("\xff\xfe")):
+		return 2, 2, binary.LittleEndian
+	case bytes.HasPrefix(body, []byte("\xfe\xff")):
+		return 2, 2, binary.BigEndian
+	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
+		return 3, 1, nil
+	case len(body) >= 4: // a page and JSON begin with an ASCII character
+		switch zero := [4]bool{body[0] == 0, body[1] == 0, body[2] == 0, body[3] == 0}; zero {
+		case [4]bool{false, true, true, true}:
+			return 0, 4, binary.LittleEndian
+		case [4]bool{true, true, true, false}:
+			return 0, 4, binary.BigEndian
+		case [4]bool{false, true, false, true}, [4]bool{false, true, false, false}:
+			return 0, 2, binary.LittleEndian
+		case [4]bool{true, false, true, false}, [4]bool{true, false, false, false}:
+			return 0, 2, binary.BigEndian
+		}
+	}
+	return 0, 1, nil
+}
+
+func isLatin(contentType string) bool {
+	_, params, _ := mime.ParseMediaType(contentType)
+	switch strings.ToLower(params["charset"]) {
 	case "iso-8859-1", "latin1", "windows-1252", "us-ascii":
 		return true
 	}
