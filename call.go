@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -71,8 +70,8 @@ func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt
 // operation is one operation of the service, and how its response is decoded.
 type operation struct {
 	method          string
-	route           string // the path, with a {placeholder} for the id
-	id              any    // HorseNumber, RaceID or TournamentID for the placeholder
+	route           string  // the path, with a {placeholder} for the id
+	id              entryID // for the placeholder; nil: there is none
 	body            any
 	custom          bool   // by Do: nothing is documented, and raw and query are used as they are
 	raw             string // the path, escaped
@@ -90,38 +89,24 @@ func (op operation) documented() bool { return !op.custom }
 
 func (op operation) isRead() bool { return op.method == http.MethodGet }
 
+// invalid returns the error of a call that is not made. It does not redact the id.
 func (op operation) invalid(problem string) error {
-	return fmt.Errorf("%v: %w: %s", op, ErrInvalidArgument, problem)
+	return fmt.Errorf("%s: %w: %s", operationText(op.method, op.route, op.idText()), ErrInvalidArgument, problem)
 }
 
-// path returns the operation's path, decoded and escaped.
-func (op operation) path() (path, escaped string, err error) {
+// path returns the operation's path, decoded and escaped, or what is wrong with
+// its id.
+func (op operation) path() (path, escaped, problem string) {
 	if op.custom {
-		path, err = url.PathUnescape(op.raw)
-		return path, op.raw, err
+		path, _ = url.PathUnescape(op.raw) // Do has parsed it
+		return path, op.raw, ""
 	}
 	if op.id == nil {
-		return op.route, op.route, nil
-	}
-	var id string
-	switch v := op.id.(type) {
-	case HorseNumber:
-		if v <= 0 {
-			return "", "", op.invalid("the horse number is not positive")
-		}
-		id = strconv.FormatInt(int64(v), 10)
-	case RaceID:
-		if v <= 0 {
-			return "", "", op.invalid("the race id is not positive")
-		}
-		id = strconv.FormatInt(int64(v), 10)
-	case TournamentID:
-		if id = string(v); id == "" || id == "." || id == ".." || hasControl(id) {
-			return "", "", op.invalid("the tournament id is empty, a dot segment, or contains control characters")
-		}
+		return op.route, op.route, ""
 	}
 	before, _, _ := strings.Cut(op.route, "{")
-	return before + id, before + url.PathEscape(id), nil
+	id := op.idText()
+	return before + id, before + url.PathEscape(id), op.id.problem()
 }
 
 // hasDotSegment reports whether a path contains . or .., which servers resolve.
@@ -182,17 +167,24 @@ func (c *Client) call(ctx context.Context, op operation, out any, opts []CallOpt
 	return x.response.status, err
 }
 
+// invalid returns the error of a call that is not made.
+func (x *exchange) invalid(problem string) error {
+	operation, _, _ := strings.Cut(x.operation(), "{") // an empty id leaves its placeholder
+	return fmt.Errorf("%s: %w: %s", operation, ErrInvalidArgument, problem)
+}
+
 // newRequest builds the request, and notes the keys in it.
 func (x *exchange) newRequest(ctx context.Context) (*retryablehttp.Request, error) {
 	c, op := x.client, x.op
-	path, escaped, err := op.path()
-	if err != nil {
-		return nil, err
+	path, escaped, problem := op.path()
+	if problem == "" && ctx == nil {
+		problem = "the context is nil"
 	}
-	if ctx == nil {
-		return nil, op.invalid("the context is nil")
+	if problem != "" {
+		return nil, x.invalid(problem)
 	}
 	var body []byte
+	var err error
 	switch {
 	case op.body != nil:
 		var keys []string

@@ -79,9 +79,10 @@ type config struct {
 	problem    error // the first thing wrong with an option
 }
 
-func (c *config) check(ok bool, option, rule string) {
+// check notes what is wrong with an option unless ok.
+func (c *config) check(ok bool, problem string, args ...any) {
 	if !ok && c.problem == nil {
-		c.problem = fmt.Errorf("%s: %s", option, rule)
+		c.problem = fmt.Errorf(problem, args...)
 	}
 }
 
@@ -113,7 +114,7 @@ func WithHTTPClient(client *http.Client) Option {
 // returns nil, is ErrInvalidArgument.
 func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) {
-		c.check(wrap != nil, "WithTransportWrapper", "the wrapper must not be nil")
+		c.check(wrap != nil, "WithTransportWrapper: the wrapper is nil")
 		c.wrappers = append(c.wrappers, wrap)
 	}
 }
@@ -122,8 +123,8 @@ func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option
 // Retry{Max: 3}; Retry{} turns retries off.
 func WithRetry(r Retry) Option {
 	return func(c *config) {
-		c.check(r.Max >= 0 && r.MinWait >= 0 && r.MaxWait >= 0, "WithRetry", "no member may be negative")
-		c.check(r.MaxWait == 0 || r.MinWait <= r.MaxWait, "WithRetry", "MinWait may not exceed MaxWait")
+		c.check(r.Max >= 0 && r.MinWait >= 0 && r.MaxWait >= 0, "WithRetry: a member of %+v is negative", r)
+		c.check(r.MaxWait == 0 || r.MinWait <= r.MaxWait, "WithRetry: MinWait %v is longer than MaxWait %v", r.MinWait, r.MaxWait)
 		c.retry = r
 	}
 }
@@ -133,7 +134,7 @@ func WithRetry(r Retry) Option {
 // the time of a whole call, retries and waits included.
 func WithAttemptTimeout(d time.Duration) Option {
 	return func(c *config) {
-		c.check(d > 0, "WithAttemptTimeout", "the time must be positive")
+		c.check(d > 0, "WithAttemptTimeout: %v is not positive", d)
 		c.timeout = d
 	}
 }
@@ -148,7 +149,8 @@ func WithAttemptTimeout(d time.Duration) Option {
 // API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
 func WithRateLimit(perSecond float64, burst int) Option {
 	return func(c *config) {
-		c.check(perSecond > 0 && burst > 0, "WithRateLimit", "both numbers must be positive")
+		c.check(perSecond > 0, "WithRateLimit: %v per second is not positive", perSecond)
+		c.check(burst > 0, "WithRateLimit: a burst of %d is not positive", burst)
 		c.limiter = tokenBucket{rate.NewLimiter(rate.Limit(perSecond), burst)}
 	}
 }
@@ -174,7 +176,7 @@ func WithLogger(l *slog.Logger) Option {
 // followed by [Version].
 func WithUserAgent(agent string) Option {
 	return func(c *config) {
-		c.check(!hasControl(agent), "WithUserAgent", "control characters are not allowed")
+		c.check(!hasControl(agent), "WithUserAgent: the agent contains a control character")
 		c.userAgent = agent
 	}
 }
@@ -184,7 +186,7 @@ func WithUserAgent(agent string) Option {
 // retried.
 func WithMaxResponseBytes(n int64) Option {
 	return func(c *config) {
-		c.check(n > 0, "WithMaxResponseBytes", "the number must be positive")
+		c.check(n > 0, "WithMaxResponseBytes: %d is not positive", n)
 		c.maxBytes = min(n, math.MaxInt64-1) // room for the one byte more that is read to notice
 	}
 }

@@ -193,10 +193,15 @@ func (op operation) undecodable(field string, offset int64, err error) *DecodeEr
 
 // idText returns the requested id as text; empty: there is none.
 func (op operation) idText() string {
-	if op.id == nil {
-		return ""
+	switch id := op.id.(type) {
+	case HorseNumber:
+		return strconv.FormatInt(int64(id), 10)
+	case RaceID:
+		return strconv.FormatInt(int64(id), 10)
+	case TournamentID:
+		return string(id)
 	}
-	return fmt.Sprint(op.id)
+	return ""
 }
 
 // wrongShape is the error of a body that begins like another kind of value.

@@ -3,6 +3,7 @@ package horseracing
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"net/http"
 	"time"
@@ -65,16 +66,16 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 	switch {
 	case f.invalid != nil:
 	case q.Interval < 0:
-		f.invalid = op.invalid("the interval is negative")
+		f.invalid = op.invalid(fmt.Sprintf("Interval %v is negative", q.Interval))
 	case q.Lookback < 0:
-		f.invalid = op.invalid("the lookback is negative")
+		f.invalid = op.invalid(fmt.Sprintf("Lookback %v is negative", q.Lookback))
 	case !q.Resume.IsZero():
 		fields, ok := q.Resume.payload(cursorFollow, f.tiers)
 		if ok {
 			f.state, ok = parseFollowState(fields)
 		}
 		if !ok {
-			f.invalid = op.invalid("the cursor to resume from is of another listing or of other tiers")
+			f.invalid = op.invalid("the cursor in Resume is of another listing or of other tiers")
 		}
 	case !q.Since.IsZero():
 		f.state.begun, f.state.floor = true, ceilMilli(q.Since)

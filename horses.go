@@ -126,8 +126,8 @@ func horseOperation(number HorseNumber) operation {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#42-a-users-horses
 func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOption) ([]Horse, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/user"}
-	if key == "" {
-		return nil, op.invalid("the user key is empty")
+	if problem := key.problem(); problem != "" {
+		return nil, op.invalid(problem)
 	}
 	op.body = struct {
 		UserKey UserKey `json:"user_key"`
@@ -175,14 +175,17 @@ const (
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
 func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts ...CallOption) (map[HorseNumber]*Horse, error) {
 	op := horseOperation(0)
+	op.id = nil // of no one horse
 	switch {
 	case ctx == nil:
 		return nil, op.invalid("the context is nil")
 	case configOf(opts).capture != nil:
 		return nil, op.invalid("CaptureResponse stores one response, and GetMany reads many")
 	}
-	if i := slices.IndexFunc(numbers, func(n HorseNumber) bool { return n <= 0 }); i >= 0 {
-		return nil, op.invalid(fmt.Sprintf("the horse number %d is not positive", numbers[i]))
+	for _, number := range numbers {
+		if problem := number.problem(); problem != "" {
+			return nil, horseOperation(number).invalid(problem)
+		}
 	}
 	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
 	horses, errs := make([]*Horse, len(numbers)), make([]error, len(numbers))

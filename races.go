@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -175,13 +176,8 @@ func raceOperation(id RaceID) operation {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {
 	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "call Races.Settle before registering again"}
-	switch {
-	case r.Horse <= 0:
-		return nil, op.invalid("the horse number is not positive")
-	case r.Race <= 0:
-		return nil, op.invalid("the race id is not positive")
-	case r.UserKey == "":
-		return nil, op.invalid("the user key is empty")
+	if problem := cmp.Or(r.Horse.problem(), r.Race.problem(), r.UserKey.problem()); problem != "" {
+		return nil, op.invalid(problem)
 	}
 	op.body = struct {
 		Horse   HorseNumber `json:"horse_number"`
@@ -213,8 +209,8 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 // is enough to find the horse in it, but not to find it missing.
 func (s *RacesService) entrants(ctx context.Context, race RaceID, horse HorseNumber, opts []CallOption) (*Race, error) {
 	op := raceOperation(race)
-	if horse <= 0 {
-		return nil, op.invalid("the horse number is not positive")
+	if problem := horse.problem(); problem != "" {
+		return nil, s.client.secrets.Error(op.invalid(problem))
 	}
 	e, err := getEntry[Race](ctx, s.client, op, opts)
 	r := e.value
@@ -263,9 +259,6 @@ const (
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
 func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumber, opts ...CallOption) (bool, error) {
-	if ctx == nil {
-		return false, unsettled(raceOperation(race).invalid("the context is nil"))
-	}
 	var response Response
 	opts, publish := capturing(opts, &response)
 	defer publish()
@@ -303,7 +296,8 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		if ended := sleep(ctx, wait); ended != nil {
 			switch {
 			case err == nil:
-				err = fmt.Errorf("%v: %w; the horse is not in the race so far", raceOperation(race), ended)
+				op := raceOperation(race)
+				err = s.client.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far", operationText(op.method, op.route, op.idText()), ended, horse))
 			case !errors.Is(err, ended):
 				err = fmt.Errorf("%w; %w", err, ended)
 			}

@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"fmt"
 	"hash/fnv"
 	"net/http"
 	"slices"
@@ -135,7 +136,7 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 	}
 	switch {
 	case since > before:
-		p.invalid = l.op().invalid("Since lies after Before")
+		p.invalid = l.op().invalid(fmt.Sprintf("Since %s is after Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
 	case len(q.Tiers) > 0 && q.Tier != 0:
 		p.invalid = l.op().invalid("Tier and Tiers are both set")
 	case slices.Contains(q.Tiers, 0):
@@ -156,7 +157,7 @@ func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 	l.paging = "offset"
 	p, resume := newPager(l, []TierID{q.Tier}, q.Resume, q.Concurrency, q.Patience)
 	if q.Offset < 0 {
-		p.invalid = l.op().invalid("the offset is negative")
+		p.invalid = l.op().invalid(fmt.Sprintf("Offset %d is negative", q.Offset))
 	}
 	p.begin = func(resume []*walk.Position) *walk.Merge[*listEntry[T]] {
 		w := walk.NewOffset[*listEntry[T]](int64(q.Offset), resume[0], p.concurrency, pageSize)
@@ -176,13 +177,13 @@ func newPager[T any](l listing[T], tiers []TierID, resume Cursor, concurrency in
 	p := &Pager[T]{listing: l, concurrency: min(max(1, concurrency), maxConcurrency), resume: resume, patience: newPatience(wait)}
 	switch {
 	case l.tiers[0] < 0:
-		p.invalid = l.op().invalid("the tier is negative")
+		p.invalid = l.op().invalid(fmt.Sprintf("tier %d is negative", l.tiers[0]))
 	case len(l.tiers) > maxTiers:
-		p.invalid = l.op().invalid("there are more than 100 tiers")
+		p.invalid = l.op().invalid(fmt.Sprintf("Tiers has %d tiers, more than %d", len(l.tiers), maxTiers))
 	case concurrency < 0 || concurrency > maxConcurrency:
-		p.invalid = l.op().invalid("the concurrency is not between 0 and 1,000")
+		p.invalid = l.op().invalid(fmt.Sprintf("Concurrency %d is not between 0 and %d", concurrency, maxConcurrency))
 	case wait < 0:
-		p.invalid = l.op().invalid("the patience is negative")
+		p.invalid = l.op().invalid(fmt.Sprintf("Patience %v is negative", wait))
 	}
 	if l.defaultTier {
 		p.listing.tiers = []TierID{TierOmega}
@@ -194,7 +195,7 @@ func newPager[T any](l listing[T], tiers []TierID, resume Cursor, concurrency in
 	payload, ok := resume.payload(l.kind, p.listing.tiers)
 	positions, readable := readPositions(payload)
 	if !ok || !readable || len(positions) != len(begin) {
-		p.invalid = l.op().invalid("the cursor to resume from is of another listing, or of other tiers")
+		p.invalid = l.op().invalid("the cursor in Resume is of another listing or of other tiers")
 		return p, begin
 	}
 	for i := range positions {

@@ -19,9 +19,41 @@ type HorseNumber int64
 // with ErrInvalidArgument before any request.
 type RaceID int64
 
-// TournamentID identifies a tournament: its _id. Methods refuse the empty one with
-// ErrInvalidArgument before any request.
+// TournamentID identifies a tournament: its _id. Methods refuse one that is empty,
+// "." or "..", or contains a control character, with ErrInvalidArgument before any
+// request.
 type TournamentID string
+
+// entryID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
+type entryID interface {
+	problem() string // why it identifies nothing; empty: it may
+}
+
+func (n HorseNumber) problem() string {
+	if n > 0 {
+		return ""
+	}
+	return fmt.Sprintf("horse number %d is not positive", n)
+}
+
+func (id RaceID) problem() string {
+	if id > 0 {
+		return ""
+	}
+	return fmt.Sprintf("race id %d is not positive", id)
+}
+
+func (id TournamentID) problem() string {
+	switch {
+	case id == "":
+		return "the tournament id is empty"
+	case id == "." || id == "..":
+		return "the tournament id is a dot segment, which leads to another path"
+	case hasControl(string(id)):
+		return "the tournament id contains a control character"
+	}
+	return ""
+}
 
 // TierID is a tier as a number, as in queries and tournaments. In a query the zero
 // value stands for the service's default, which is TierOmega, and no other tier.
@@ -132,6 +164,13 @@ const redacted = redact.Placeholder
 // Some parts of Go bypass its methods: fmt in unexported fields and with the
 // verbs %p and %w, encoding/json in map keys, and encoding/gob.
 type UserKey string
+
+func (k UserKey) problem() string {
+	if k == "" {
+		return "the user key is empty"
+	}
+	return ""
+}
 
 // String returns "[redacted]", or the empty string for an empty key.
 func (k UserKey) String() string {

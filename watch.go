@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"net/http"
@@ -64,7 +65,7 @@ type Watcher struct {
 func (s *RacesService) Watcher(q WatchQuery) *Watcher {
 	w := &Watcher{races: s, query: q}
 	if q.Interval < 0 {
-		w.invalid = openRaces.invalid("the interval is negative")
+		w.invalid = openRaces.invalid(fmt.Sprintf("Interval %v is negative", q.Interval))
 	}
 	w.state.Store(newWatchState())
 	return w

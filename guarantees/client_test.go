@@ -115,22 +115,23 @@ func TestTheAPIKeyIsChecked(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for name, opt := range map[string]horseracing.Option{
-		"WithRetry":            horseracing.WithRetry(horseracing.Retry{Max: -1}),
-		"WithRetry 2":          horseracing.WithRetry(horseracing.Retry{MinWait: -1}),
-		"WithRetry 3":          horseracing.WithRetry(horseracing.Retry{MaxWait: -1}),
-		"WithRetry 4":          horseracing.WithRetry(horseracing.Retry{MinWait: 2, MaxWait: 1}),
-		"WithAttemptTimeout":   horseracing.WithAttemptTimeout(0),
-		"WithAttemptTimeout 2": horseracing.WithAttemptTimeout(-time.Second),
-		"WithRateLimit":        horseracing.WithRateLimit(0, 1),
-		"WithRateLimit 2":      horseracing.WithRateLimit(1, 0),
-		"WithRateLimit 3":      horseracing.WithRateLimit(math.NaN(), 1),
-		"WithUserAgent":        horseracing.WithUserAgent("a\nb"),
-		"WithMaxResponseBytes": horseracing.WithMaxResponseBytes(0),
+	for want, opt := range map[string]horseracing.Option{
+		"WithRetry: a member of {Max:-1 MinWait:0s MaxWait:0s} is negative":  horseracing.WithRetry(horseracing.Retry{Max: -1}),
+		"WithRetry: a member of {Max:0 MinWait:-1s MaxWait:0s} is negative":  horseracing.WithRetry(horseracing.Retry{MinWait: -time.Second}),
+		"WithRetry: a member of {Max:0 MinWait:0s MaxWait:-1ns} is negative": horseracing.WithRetry(horseracing.Retry{MaxWait: -1}),
+		"WithRetry: MinWait 2s is longer than MaxWait 1s":                    horseracing.WithRetry(horseracing.Retry{MinWait: 2 * time.Second, MaxWait: time.Second}),
+		"WithAttemptTimeout: 0s is not positive":                             horseracing.WithAttemptTimeout(0),
+		"WithAttemptTimeout: -1s is not positive":                            horseracing.WithAttemptTimeout(-time.Second),
+		"WithRateLimit: 0 per second is not positive":                        horseracing.WithRateLimit(0, 1),
+		"WithRateLimit: a burst of 0 is not positive":                        horseracing.WithRateLimit(1, 0),
+		"WithRateLimit: NaN per second is not positive":                      horseracing.WithRateLimit(math.NaN(), 1),
+		"WithUserAgent: the agent contains a control character":              horseracing.WithUserAgent("a\nb"),
+		"WithMaxResponseBytes: 0 is not positive":                            horseracing.WithMaxResponseBytes(0),
+		"WithTransportWrapper: the wrapper is nil":                           horseracing.WithTransportWrapper(nil),
 	} {
-		option, _, _ := strings.Cut(name, " ")
-		if _, err := horseracing.NewClient(service, appKey, opt); !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), option) {
-			t.Errorf("%s: %v", name, err)
+		_, err := horseracing.NewClient(service, appKey, opt)
+		if !errors.Is(err, horseracing.ErrInvalidArgument) || err.Error() != "horseracing: NewClient: invalid argument: "+want {
+			t.Errorf("%v\nwant %s", err, want)
 		}
 	}
 	if _, err := horseracing.NewClient(service, appKey, nil, horseracing.WithHTTPClient(nil), horseracing.WithLogger(nil),
