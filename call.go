@@ -205,7 +205,8 @@ func (x *exchange) newRequest(ctx context.Context) (*retryablehttp.Request, erro
 		u.RawPath = c.base.EscapedPath() + escaped
 	}
 	u.RawQuery = op.query
-	plain := http.Request{Method: op.method, URL: &u, Host: u.Host, Header: c.header(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	// The headers are set for each attempt: net/http's Client would copy them.
+	plain := http.Request{Method: op.method, URL: &u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	req := &retryablehttp.Request{Request: plain.WithContext(ctx)}
 	if body != nil {
 		if err := req.SetBody(body); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -41,7 +42,7 @@ type exchange struct {
 	damaged  int          // attempts whose response was damaged
 	waiting  bool         // for the next attempt
 	wait     time.Duration
-	begun    time.Time // the call
+	begun    time.Time // the call, where patience counts from it
 	refusals int       // attempts that a walk does not count
 	withheld bool      // the budget withheld a retry
 
@@ -63,7 +64,9 @@ func (r *rawResponse) isSuccess() bool { return r.status >= 200 && r.status <= 2
 // call. go-retryablehttp runs the loop; every decision is taken here: it logs
 // nothing, sees no body and no Location, and has no idle connections to close.
 func (x *exchange) send(req *retryablehttp.Request) error {
-	x.begun = time.Now()
+	if x.op.patience != nil {
+		x.begun = time.Now()
+	}
 	x.inner = http.Client{Transport: x, Jar: x.client.jar}
 	x.loop = retryablehttp.Client{
 		HTTPClient:   &x.inner,
@@ -129,7 +132,10 @@ func (x *exchange) attempt(req *http.Request) (*http.Response, error) {
 		w = new(write)
 		sent = w.context(ctx)
 	}
-	resp, err := c.send.RoundTrip(req.WithContext(sent))
+	out := req.WithContext(sent)
+	out.Header = c.header()
+	maps.Copy(out.Header, req.Header) // the cookies
+	resp, err := c.send.RoundTrip(out)
 	if err == nil && resp == nil {
 		err = errors.New("the RoundTripper returned neither a response nor an error")
 	}

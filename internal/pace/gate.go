@@ -39,7 +39,7 @@ func NewGate(limiter Limiter, first, longest time.Duration) *Gate {
 
 // waiting is what a gate keeps of a ticket.
 type waiting struct {
-	turn   chan struct{} // closed when the request may be sent
+	turn   chan struct{} // closed when the request may be sent; nil: it does not wait yet
 	ask    chan struct{} // holds one: this one is to ask the limiter
 	asking bool
 	cancel context.CancelFunc // of its Wait
@@ -74,11 +74,15 @@ func (g *Gate) Enter(ctx context.Context, rank Rank, most time.Duration) (*Ticke
 		return nil, &HeldError{until.Sub(now)}
 	}
 	t := g.engine.Join(rank)
-	t.turn = make(chan struct{})
 	if g.limiter != nil {
 		t.ask = make(chan struct{}, 1)
 	}
 	g.advance(now)
+	if !t.sent.IsZero() {
+		g.mu.Unlock()
+		return t, nil
+	}
+	t.turn = make(chan struct{})
 	g.mu.Unlock()
 	for {
 		select {
@@ -182,7 +186,9 @@ func (g *Gate) advance(now time.Time) {
 			g.asked = nil
 		}
 		g.engine.Send(now, t)
-		close(t.turn)
+		if t.turn != nil {
+			close(t.turn)
+		}
 		switch {
 		case t.cancel != nil:
 			t.cancel()

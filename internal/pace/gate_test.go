@@ -175,3 +175,16 @@ func TestALongRetryAfterIsNotWaitedFor(t *testing.T) {
 		g.Leave(ticket, Accepted, 0)
 	})
 }
+
+// What every request costs while the service refuses nothing.
+func BenchmarkAGateWithoutALimit(b *testing.B) {
+	g := NewGate(nil, time.Second, time.Minute)
+	b.ReportAllocs()
+	for b.Loop() {
+		ticket, err := g.Enter(b.Context(), Read, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		g.Leave(ticket, Accepted, 0)
+	}
+}
