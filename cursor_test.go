@@ -287,3 +287,17 @@ func TestACursorWithANewlineIsRefusedWithTheReason(t *testing.T) {
 		t.Errorf("%v does not say that the text has a newline", err)
 	}
 }
+
+// A program that saves the cursor whatever happened must not lose its place.
+func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
+	c := dense(50, 60_000).client(t)
+	p := c.Races.Results(ResultsQuery{})
+	if _, err := p.Take(t.Context(), 20); err != nil {
+		t.Fatal(err)
+	}
+	saved := p.Cursor()
+	p = c.Races.Results(ResultsQuery{Resume: saved, Concurrency: -1})
+	if _, err := p.Take(t.Context(), 5); err == nil || p.Cursor().String() != saved.String() {
+		t.Errorf("%v, and the cursor %q instead of %q", err, p.Cursor(), saved)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -295,6 +296,61 @@ func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
 		}
 		if n != 80 {
 			t.Errorf("at %d: %d of 80 entries", concurrency, n)
+		}
+	}
+}
+
+func TestAnEntryThatCannotBePlacedIsAnError(t *testing.T) {
+	for _, page := range []string{`[{"main_race_id":1}]`, `[{"start_time":1700000000000}]`, `[{"main_race_id":1,"start_time":null}]`} {
+		c, err := NewClient("https://races.example", "key", WithHTTPClient(&http.Client{Transport: respond200(page)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Races.Results(ResultsQuery{}).Take(t.Context(), 1)
+		if _, ok := errors.AsType[*DecodeError](err); !ok {
+			t.Errorf("%s: %v", page, err)
+		}
+	}
+}
+
+func TestAFullPageOnOneInstantIsReportedAndPassed(t *testing.T) {
+	for _, ties := range []int{10, 11, 25} {
+		for _, concurrency := range []int{1, 2, 16} {
+			t.Run(fmt.Sprintf("%d ties at %d", ties, concurrency), func(t *testing.T) {
+				w := &world{}
+				for i := range 40 {
+					w.add(int64(1_000_000 - i*1000))
+				}
+				for range ties {
+					w.add(900_000)
+				}
+				for i := range 40 {
+					w.add(int64(800_000 - i*1000))
+				}
+				overflows := 0
+				got := collect(t, w.client(t).Races.Results(ResultsQuery{Concurrency: concurrency}), func(err error) bool {
+					overflow, ok := errors.AsType[*TieOverflowError](err)
+					if ok {
+						overflows++
+						if overflow.StartTime.UnixMilli() != 900_000 || overflow.Seen < 10 {
+							t.Errorf("unexpected %+v", overflow)
+						}
+					}
+					return ok
+				})
+				if overflows != 1 {
+					t.Errorf("reported %d times", overflows)
+				}
+				outside := 0
+				for _, id := range got {
+					if i := slices.Index(w.ids, id); w.starts[i] != 900_000 {
+						outside++
+					}
+				}
+				if outside != 80 || len(got) < 90 {
+					t.Errorf("%d entries outside the instant, %d in all", outside, len(got))
+				}
+			})
 		}
 	}
 }

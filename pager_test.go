@@ -389,19 +389,6 @@ func TestTheWalkTakesATokenForEveryRequest(t *testing.T) {
 	})
 }
 
-func TestAnEntryThatCannotBePlacedIsAnError(t *testing.T) {
-	for _, page := range []string{`[{"main_race_id":1}]`, `[{"start_time":1700000000000}]`, `[{"main_race_id":1,"start_time":null}]`} {
-		c, err := NewClient("https://races.example", "key", WithHTTPClient(&http.Client{Transport: respond200(page)}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = c.Races.Results(ResultsQuery{}).Take(t.Context(), 1)
-		if _, ok := errors.AsType[*DecodeError](err); !ok {
-			t.Errorf("%s: %v", page, err)
-		}
-	}
-}
-
 type respond200 string
 
 func (a respond200) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -490,48 +477,6 @@ func TestArrivalsAreNotTakenForAnIgnoredOffset(t *testing.T) {
 	}
 	if got := collectAnyOrder(t, w.client(t).Races.ResultsV1(OffsetQuery{})); len(got) != 3 {
 		t.Errorf("entries %v came, want those three that were there", got)
-	}
-}
-
-func TestAFullPageOnOneInstantIsReportedAndPassed(t *testing.T) {
-	for _, ties := range []int{10, 11, 25} {
-		for _, concurrency := range []int{1, 2, 16} {
-			t.Run(fmt.Sprintf("%d ties at %d", ties, concurrency), func(t *testing.T) {
-				w := &world{}
-				for i := range 40 {
-					w.add(int64(1_000_000 - i*1000))
-				}
-				for range ties {
-					w.add(900_000)
-				}
-				for i := range 40 {
-					w.add(int64(800_000 - i*1000))
-				}
-				overflows := 0
-				got := collect(t, w.client(t).Races.Results(ResultsQuery{Concurrency: concurrency}), func(err error) bool {
-					overflow, ok := errors.AsType[*TieOverflowError](err)
-					if ok {
-						overflows++
-						if overflow.StartTime.UnixMilli() != 900_000 || overflow.Seen < 10 {
-							t.Errorf("unexpected %+v", overflow)
-						}
-					}
-					return ok
-				})
-				if overflows != 1 {
-					t.Errorf("reported %d times", overflows)
-				}
-				outside := 0
-				for _, id := range got {
-					if i := slices.Index(w.ids, id); w.starts[i] != 900_000 {
-						outside++
-					}
-				}
-				if outside != 80 || len(got) < 90 {
-					t.Errorf("%d entries outside the instant, %d in all", outside, len(got))
-				}
-			})
-		}
 	}
 }
 
@@ -671,20 +616,6 @@ func TestConcurrencyHasItsBounds(t *testing.T) {
 	}
 	if got, err := c.Races.Results(ResultsQuery{Concurrency: maxConcurrency}).Take(t.Context(), 30); err != nil || len(got) != 20 {
 		t.Errorf("%d entries, %v", len(got), err)
-	}
-}
-
-// A program that saves the cursor whatever happened must not lose its place.
-func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
-	c := dense(50, 60_000).client(t)
-	p := c.Races.Results(ResultsQuery{})
-	if _, err := p.Take(t.Context(), 20); err != nil {
-		t.Fatal(err)
-	}
-	saved := p.Cursor()
-	p = c.Races.Results(ResultsQuery{Resume: saved, Concurrency: -1})
-	if _, err := p.Take(t.Context(), 5); err == nil || p.Cursor().String() != saved.String() {
-		t.Errorf("%v, and the cursor %q instead of %q", err, p.Cursor(), saved)
 	}
 }
 

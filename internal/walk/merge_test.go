@@ -212,3 +212,54 @@ func TestReadingAheadInSeveralListingsIsBounded(t *testing.T) {
 		t.Errorf("%d entries waited, want at most %d", m.waited, bound)
 	}
 }
+
+// Of twenty listings one does not respond: the others read ahead of it no further
+// than two would.
+func TestListingsReadAheadOfOneThatDoesNotRespondWithinOneBound(t *testing.T) {
+	const slots, pageSize = 4, 10
+	worlds := make([]*world, 20)
+	for k := range worlds {
+		worlds[k] = &world{pageSize: pageSize}
+		for i := range 2_000 {
+			worlds[k].add(1_700_000_000_000-60_000*int64(i)-int64(k), uint64(i+1))
+		}
+	}
+	m := &merged{walk: mergeOf(worlds, nil, slots), worlds: worlds, slots: slots, fail: func() error { return nil }}
+	silent, ok := m.walk.Next()
+	if !ok || silent.Source != 0 {
+		t.Fatalf("the first request is %+v", silent)
+	}
+	m.pick = func(n int) int { return n - 1 }
+	for more := true; more; {
+		for more = false; len(m.inFlight) < slots-1; more = true {
+			r, ok := m.walk.Next()
+			if !ok {
+				break
+			}
+			if r.Source == silent.Source {
+				t.Fatalf("%+v is requested before there is a response", r)
+			}
+			m.inFlight = append(m.inFlight, r)
+		}
+		if len(m.inFlight) > 0 {
+			m.receive()
+			more = true
+		}
+	}
+	if e, source, ok := m.walk.Take(); ok {
+		t.Fatalf("%+v of %d comes before the first page of the silent listing", e, source)
+	}
+	if bound := 2*lookAhead*pageSize*slots + pageSize*slots; m.waited > bound || m.waited < bound/2 {
+		t.Errorf("%d entries waited, want at most %d", m.waited, bound)
+	}
+	m.inFlight = append(m.inFlight, silent)
+	taken := 0
+	for ; ; taken++ {
+		if _, _, ok := m.take(); !ok {
+			break
+		}
+	}
+	if taken != 20*2_000 {
+		t.Errorf("%d entries came", taken)
+	}
+}

@@ -76,8 +76,6 @@ type offsetPage[V any] struct {
 const (
 	recentEntries   = 64 // remembered while walking
 	positionEntries = 20 // remembered in a position
-
-	enoughEvidence = 8 // pages that show the top of the listing, whatever the offset
 )
 
 // NewOffset returns a walk over the entries behind the first offset ones, or
@@ -224,41 +222,6 @@ func (w *Offset[V]) Learn(at int64, entries []Entry[V]) {
 	passed := func(at int64) bool { return at < w.wanted }
 	maps.DeleteFunc(w.pages, func(at int64, _ offsetPage[V]) bool { return passed(at) })
 	maps.DeleteFunc(w.failed, func(at int64, _ error) bool { return passed(at) })
-}
-
-// isIgnored notices a service, or something on the way to it, that ignores the
-// offset: it shows the top of the listing again and again. So may a listing at
-// which many arrive, so the evidence is weighed: the same page again is much of
-// it, but less the fewer arrivals would explain it, and a page of none but newer
-// entries is little. An older page clears the service.
-func (w *Offset[V]) isIgnored(at int64, page []Entry[V]) bool {
-	if len(page) == 0 {
-		return false
-	}
-	newest, again := page[0].Start, 0
-	for _, e := range page {
-		if contains(w.top, e.ID) {
-			again++
-		}
-	}
-	// As long as the top, for behind an offset a short listing shows less of it.
-	same := again > len(w.top)/2 && len(page) >= len(w.top)
-	if newest < w.newest || newest == w.newest && !same { // many may share the newest start
-		w.proven, w.evidence = true, 0
-		return false
-	}
-	w.newest, w.top = newest, page
-	switch {
-	case same:
-		w.evidence += min(1, float64(at)/4)
-	case at > 0:
-		w.evidence += 0.1
-	}
-	if w.evidence < enoughEvidence {
-		return false
-	}
-	w.evidence = 0
-	return true
 }
 
 // process takes up the page that was wanted.

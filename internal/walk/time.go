@@ -210,24 +210,6 @@ func (w *Time[V]) awaits(high int64) bool {
 	return false
 }
 
-// carried is an entry without a place, whose id stays in the position for as
-// many entries as pages that show it again may begin within.
-type carried struct {
-	id   uint64
-	left int
-}
-
-func (w *Time[V]) carry(id uint64) {
-	const most = 8
-	if id&UnplacedID == 0 {
-		return
-	}
-	if len(w.carried) == most {
-		w.carried = slices.Delete(w.carried, 0, 1)
-	}
-	w.carried = append(w.carried, carried{id, 2 * w.pageSize})
-}
-
 // Restart implements [Walker].
 func (w *Time[V]) Restart() {
 	for _, s := range w.segments {
@@ -340,44 +322,6 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	} else {
 		s.ready = append(s.ready, fresh...)
 	}
-}
-
-// batch is a page with entries that have no place. They are handed out behind
-// the others, so until then the walk is resumed from before the page.
-type batch struct {
-	before, after Position
-	left          int // entries that were not handed out
-}
-
-// joinUnplaced appends to what is fresh on a page the entries without a place.
-func (w *Time[V]) joinUnplaced(s *segment[V], at int64, page, fresh, unplaced []Entry[V]) []Entry[V] {
-	bottom := min(at-1, s.high)
-	b := &batch{left: len(fresh) + len(unplaced), before: Position{At: bottom}}
-	if len(page) > 0 {
-		bottom = max(s.low, page[len(page)-1].Start)
-	}
-	if b.before.At == s.high {
-		b.before.Seen = slices.Clone(s.seen)
-	}
-	b.after.At = bottom
-	if bottom == s.high {
-		b.after.Seen = slices.Clone(s.seen)
-	}
-	for _, e := range page {
-		if e.Start == bottom && !slices.Contains(b.after.Seen, e.ID) {
-			b.after.Seen = append(b.after.Seen, e.ID)
-		}
-	}
-	for _, e := range unplaced {
-		w.unplaced.add(e.ID)
-		b.after.Seen = append(b.after.Seen, e.ID)
-		e.Start = bottom
-		fresh = append(fresh, e)
-	}
-	for i := range fresh {
-		fresh[i].batch = b
-	}
-	return fresh
 }
 
 // fresh returns what of a page is news: inside the gap, and not seen.

@@ -9,7 +9,6 @@ package walk
 
 import (
 	"fmt"
-	"slices"
 )
 
 // Entry is one entry of a listing, or an error that takes its place.
@@ -21,17 +20,6 @@ type Entry[V any] struct {
 	Err      error // of the request that would have shown what starts here
 
 	batch *batch // the page that it is part of, if that has entries without a place
-}
-
-// UnplacedID is set in the ids of entries without a place.
-const UnplacedID = 1 << 63
-
-// Unplaceable reports whether a start cannot be used to place an entry: it is
-// not after 1970, or it is about a thousandth of its neighbor's, as an instant in
-// seconds is among milliseconds.
-func Unplaceable(start, neighbor int64) bool {
-	const first, last = 1e11, 1e14 // modern times in milliseconds, which are 1970 in seconds
-	return start <= 0 || first <= neighbor && neighbor < last && neighbor/2000 <= start && start <= neighbor/500
 }
 
 // Position is a place in a listing: just behind an entry that was handed out.
@@ -76,52 +64,6 @@ type TieError struct {
 
 func (e *TieError) Error() string {
 	return fmt.Sprintf("a whole page (%d entries) starts at %d", e.Seen, e.Start)
-}
-
-// An UnplacedError is the error of a page of which no entry can be placed.
-type UnplacedError[V any] struct{ First Entry[V] }
-
-func (e *UnplacedError[V]) Error() string { return "no entry of the page can be placed" }
-
-// Ignored is the error of a page that does not fit its request; its text is
-// the evidence.
-type Ignored string
-
-func (e Ignored) Error() string { return string(e) }
-
-// unplaced remembers which entries without a place were handed out lately, by
-// their content: several pages may show one. Two with the same content are taken
-// for one, unless a page shows both.
-type unplaced []uint64
-
-const maxUnplaced = 64
-
-func (u *unplaced) add(id uint64) {
-	if len(*u) == maxUnplaced {
-		*u = slices.Delete(*u, 0, 1)
-	}
-	*u = append(*u, id)
-}
-
-func (u unplaced) has(id uint64) bool { return slices.Contains(u, id) }
-
-// unplacedOf takes the entries without a place from a page. Those with the same
-// content get different ids.
-func unplacedOf[V any](page []Entry[V]) (placed, rest []Entry[V]) {
-	if !slices.ContainsFunc(page, func(e Entry[V]) bool { return e.Unplaced }) {
-		return page, nil
-	}
-	for _, e := range page {
-		if !e.Unplaced {
-			placed = append(placed, e)
-			continue
-		}
-		for contains(rest, e.ID) {
-			e.ID++
-		}
-		rest = append(rest, e)
-	}
-	return placed, rest
 }
 
 const (

@@ -1,0 +1,89 @@
+package guarantees_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// counter is a limiter that counts, and fails from the n-th token on.
+type counter struct {
+	tokens atomic.Int64
+	fail   int64
+}
+
+var errNoTokens = errors.New("no tokens left")
+
+func (c *counter) Wait(context.Context) error {
+	if n := c.tokens.Add(1); c.fail > 0 && n >= c.fail {
+		return errNoTokens
+	}
+	return nil
+}
+
+func TestEveryAttemptTakesAToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limiter := new(counter)
+		s := play(respond(503, ""))
+		s.client(t, horseracing.WithLimiter(limiter)).Races.Open(t.Context())
+		if got := limiter.tokens.Load(); got != 4 || len(s.requests()) != 4 {
+			t.Errorf("%d tokens for %d requests", got, len(s.requests()))
+		}
+	})
+}
+
+func TestAnErrorOfTheLimiterEndsTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": openRaces, "a registration": register} {
+			limiter := &counter{fail: 2}
+			s := play(respond(429, ""))
+			err := call(t.Context(), s.client(t, horseracing.WithLimiter(limiter)))
+			if !errors.Is(err, errNoTokens) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if asked := limiter.tokens.Load(); asked != 2 || len(s.requests()) != 1 {
+				t.Errorf("%s: the limiter was asked %d times for %d requests", name, asked, len(s.requests()))
+			}
+		}
+	})
+}
+
+// The limiter may let a call wait for longer than an attempt may take.
+func TestWaitingForTheLimiterIsNoPartOfAnAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := play(respond(200, "[]")).client(t, horseracing.WithRateLimit(0.01, 1), horseracing.WithAttemptTimeout(time.Second))
+		for range 3 {
+			if _, err := c.Races.Open(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestTheRateLimitSpacesRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(respond(200, "[]"))
+		c := s.client(t, horseracing.WithRateLimit(2, 3))
+		for range 7 {
+			if _, err := c.Races.Open(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const gap = 500 * time.Millisecond
+		if diff := cmp.Diff([]time.Duration{0, 0, gap, gap, gap, gap}, s.waits()); diff != "" {
+			t.Errorf("waits (-want +got):\n%s", diff)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), gap/2)
+		defer cancel()
+		if _, err := c.Races.Open(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("no token in time: got %v", err)
+		}
+	})
+}

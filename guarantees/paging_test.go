@@ -1,0 +1,167 @@
+package guarantees_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// The listing knows whole milliseconds: one that begins within a range
+// belongs to it, one that began before the range does not.
+func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
+	const ms int64 = 1_700_000_000_000
+	for fraction, up := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1} {
+		s := play(respond(200, `[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`), respond(200, "[]"))
+		bound := time.UnixMilli(ms).Add(fraction)
+		if _, err := s.client(t).Races.Results(horseracing.ResultsQuery{Before: bound}).Take(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+		if want := fmt.Sprintf(`{"start_time_from":%d}`, ms+up); s.requests()[0].body != want {
+			t.Errorf("Before %v: asked %s, want %s", bound, s.requests()[0].body, want)
+		}
+		s = play(respond(200, fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)), respond(200, "[]"))
+		races, err := s.client(t).Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10)
+		if err != nil || int64(len(races)) != 3-up {
+			t.Errorf("Since %v: %d races, %v", bound, len(races), err)
+		}
+	}
+}
+
+func TestAnEntryThatAPageShowsTwiceComesOnce(t *testing.T) {
+	const twice = `[{"main_race_id":1,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1700000000000}]`
+	for name, pager := range map[string]func(*horseracing.Client) *horseracing.Pager[horseracing.Race]{
+		"by time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.Results(horseracing.ResultsQuery{})
+		},
+		"by offset": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.ResultsV1(horseracing.OffsetQuery{})
+		},
+	} {
+		races, err := pager(play(respond(200, twice), respond(200, "[]")).client(t)).Take(t.Context(), 10)
+		if err != nil || len(races) != 2 {
+			t.Errorf("%s: %d races, %v", name, len(races), err)
+		}
+	}
+}
+
+// A cursor is a value: what the pager does afterwards does not change it.
+func TestACursorDoesNotChangeWithItsPager(t *testing.T) {
+	page := `[{"main_race_id":3,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
+	pager := play(respond(200, page)).client(t).Races.Results(horseracing.ResultsQuery{})
+	var cursors []horseracing.Cursor
+	var texts []string
+	for range 3 {
+		if _, err := pager.Take(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		cursors = append(cursors, pager.Cursor())
+		texts = append(texts, pager.Cursor().String())
+	}
+	for i, cursor := range cursors {
+		if cursor.String() != texts[i] {
+			t.Errorf("the cursor behind entry %d was %s and became %s", i+1, texts[i], cursor)
+		}
+	}
+}
+
+// A service that filters a page after it has limited it may show one entry
+// where older ones follow. Only an empty page is the end.
+func TestAPageWithNothingOlderIsNotTheEnd(t *testing.T) {
+	const a, b = `[{"main_race_id":2,"start_time":2000}]`, `[{"main_race_id":1,"start_time":1000}]`
+	pages := map[string]string{
+		`{}`: a, `{"start_time_from":2001}`: a, `{"start_time_from":2000}`: b, `{"start_time_from":1001}`: b, `{"start_time_from":1000}`: `[]`,
+	}
+	s := &script{}
+	s.steps = []step{func(req *http.Request) (*http.Response, error) {
+		seen := s.requests()
+		page, ok := pages[seen[len(seen)-1].body]
+		if !ok {
+			t.Errorf("asked %s", seen[len(seen)-1].body)
+		}
+		return respond(200, page)(req)
+	}}
+	races, err := s.client(t).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
+	if err != nil || len(races) != 2 || len(s.requests()) != len(pages) {
+		t.Errorf("%d races in %d requests, %v", len(races), len(s.requests()), err)
+	}
+}
+
+// What a cache returned to somebody who asked for the default tier.
+func TestAResponseForAnotherTierIsRefused(t *testing.T) {
+	q, offset := horseracing.ResultsQuery{Tier: 3}, horseracing.OffsetQuery{Tier: 3}
+	for name, take := range map[string]func(*horseracing.Client) error{
+		"races": func(c *horseracing.Client) error { _, err := c.Races.Results(q).Take(t.Context(), 9); return err },
+		"races by offset": func(c *horseracing.Client) error {
+			_, err := c.Races.ResultsV1(offset).Take(t.Context(), 9)
+			return err
+		},
+		"tournaments": func(c *horseracing.Client) error {
+			_, err := c.Tournaments.Results(q).Take(t.Context(), 9)
+			return err
+		},
+	} {
+		for tier, ignored := range map[string]bool{`"Omega"`: true, `"Beta"`: false, `5`: true, `3`: false} {
+			if (tier[0] == '"') == (name == "tournaments") { // races carry a word, tournaments a number
+				continue
+			}
+			s := play(respond(200, `[{"main_race_id":1,"_id":"a","start_time":1000,"tier":`+tier+`}]`), respond(200, "[]"))
+			if err := take(s.client(t)); errors.Is(err, horseracing.ErrBodyIgnored) != ignored || !ignored && err != nil {
+				t.Errorf("%s of tier %s where 3 was asked for: %v", name, tier, err)
+			}
+			if ignored && len(s.requests()) != 1 {
+				t.Errorf("%s: noticed after %d requests", name, len(s.requests()))
+			}
+		}
+	}
+}
+
+// While a listing is read by offset, any number of races may arrive at its
+// top: what was read comes again, and is not handed out again.
+func TestArrivalsRepeatNothingByOffset(t *testing.T) {
+	for arrivals := range 160 {
+		for _, resumed := range []bool{false, true} {
+			newest := 200
+			c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
+				var question struct{ Offset int }
+				if err := json.NewDecoder(req.Body).Decode(&question); err != nil {
+					return nil, err
+				}
+				var page []string
+				for id := newest - question.Offset; id > max(0, newest-question.Offset-10); id-- {
+					page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, id, id*1000))
+				}
+				return respond(200, "["+strings.Join(page, ",")+"]")(req)
+			})})
+			pager := c.Races.ResultsV1(horseracing.OffsetQuery{})
+			races, err := pager.Take(t.Context(), 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			newest += arrivals
+			if resumed {
+				pager = c.Races.ResultsV1(horseracing.OffsetQuery{Resume: pager.Cursor()})
+			}
+			rest, err := pager.Take(t.Context(), 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			times := map[horseracing.RaceID]int{}
+			for _, race := range append(races, rest...) {
+				if times[race.MainRaceID]++; times[race.MainRaceID] > 1 {
+					t.Errorf("%d arrivals, resumed %v: race %d came again", arrivals, resumed, race.MainRaceID)
+				}
+			}
+			for id := range horseracing.RaceID(200) {
+				if times[id+1] == 0 {
+					t.Errorf("%d arrivals, resumed %v: race %d was missed", arrivals, resumed, id+1)
+				}
+			}
+		}
+	}
+}

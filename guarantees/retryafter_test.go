@@ -1,0 +1,145 @@
+package guarantees_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
+	const never = time.Duration(math.MaxInt64)
+	inBubble := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where synctest's clock begins
+	for _, test := range []struct {
+		header string
+		wait   time.Duration // at least, and up to a tenth more; 0: no more than a random first wait
+		asked  time.Duration // more than MaxWait: returned, not slept
+	}{
+		{"3", 3 * time.Second, 0},
+		{" 3 ", 3 * time.Second, 0},
+		{"10", 10 * time.Second, 0},
+		{inBubble.Add(4 * time.Second).Format(http.TimeFormat), 4 * time.Second, 0},
+		{inBubble.Add(4 * time.Second).Format("Monday, 02-Jan-06 15:04:05 GMT"), 4 * time.Second, 0},
+		{"11", 0, 11 * time.Second},
+		{"86400", 0, 24 * time.Hour},
+		{inBubble.Add(time.Hour).Format(http.TimeFormat), 0, time.Hour},
+		{"9223372036", 0, 9223372036 * time.Second},
+		{"9223372037", 0, 9223372036 * time.Second},           // would overflow a Duration
+		{"99999999999999999999", 0, 9223372036 * time.Second}, // would overflow an int64
+		{strings.Repeat("9", 200), 0, 9223372036 * time.Second},
+		{"Fri, 31 Dec 9999 23:59:59 GMT", 0, never}, // would overflow Sub
+		{"0", 0, 0},
+		{"-1", 0, 0},
+		{"-9223372037", 0, 0},
+		{"-99999999999999999999", 0, 0},
+		{"Fri, 31 Dec 1999 23:59:00 GMT", 0, 0}, // past
+		{"Sat, 01 Jan 0000 00:00:00 GMT", 0, 0},
+		{"soon", 0, 0},
+		{"1.5", 0, 0},
+		{"0x10", 0, 0},
+		{"", 0, 0},
+	} {
+		for _, status := range []int{429, 503} {
+			t.Run(fmt.Sprint(test.header[:min(len(test.header), 30)], " ", status), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := play(respond(status, "", "Retry-After: "+test.header), respond(200, "[]"))
+					policy := horseracing.Retry{Max: 1, MinWait: 10 * time.Millisecond, MaxWait: 10 * time.Second}
+					started := time.Now()
+					_, err := s.client(t, horseracing.WithRetry(policy)).Races.Open(t.Context())
+					if test.asked > 0 {
+						var api *horseracing.APIError
+						if !errors.As(err, &api) || api.StatusCode != status || api.RetryAfter != test.asked {
+							t.Errorf("got %v", err)
+						}
+						if took := time.Since(started); took != 0 || len(s.requests()) != 1 {
+							t.Errorf("returned after %v and %d requests, want at once", took, len(s.requests()))
+						}
+						return
+					}
+					if err != nil || len(s.waits()) != 1 {
+						t.Fatalf("%d requests, %v", len(s.requests()), err)
+					}
+					if got := s.waits()[0]; got < test.wait || got > max(test.wait+test.wait/10, policy.MinWait) {
+						t.Errorf("waited %v, want %v", got, test.wait)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The clock of this machine may be wrong, so a date is measured from the
+// response's own.
+func TestARetryAfterDateIsMeasuredFromTheResponsesDate(t *testing.T) {
+	inBubble := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where synctest's clock begins
+	for off := range map[time.Duration]bool{-10 * time.Minute: true, 0: true, 10 * time.Minute: true, 24 * time.Hour: true} {
+		synctest.Test(t, func(t *testing.T) {
+			date := "Date: " + inBubble.Add(off).Format(http.TimeFormat)
+			after := "Retry-After: " + inBubble.Add(off+4*time.Second).Format(http.TimeFormat)
+			s := play(respond(429, "", date, after), respond(200, "[]"))
+			if _, err := s.client(t).Races.Open(t.Context()); err != nil || len(s.waits()) != 1 || s.waits()[0] < 4*time.Second || s.waits()[0] > 5*time.Second {
+				t.Errorf("a clock %v off: %v, waited %v", off, err, s.waits())
+			}
+			_, err := play(respond(403, "", date, after)).client(t).Races.Open(t.Context())
+			var api *horseracing.APIError
+			if !errors.As(err, &api) || api.RetryAfter != 4*time.Second {
+				t.Errorf("a clock %v off: %v", off, err)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := play(respond(429, "", "Date: today", "Retry-After: "+inBubble.Add(4*time.Second).Format(http.TimeFormat)), respond(200, "[]"))
+		if _, err := s.client(t).Races.Open(t.Context()); err != nil || s.waits()[0] < 4*time.Second {
+			t.Errorf("without a readable Date: %v, waited %v", err, s.waits())
+		}
+	})
+}
+
+// Clients that were refused together must not come back together.
+func TestWaitsThatARetryAfterSetsAreSpreadUpwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers = 200
+		var mu sync.Mutex
+		came := map[time.Duration]bool{}
+		var earliest, latest time.Duration = math.MaxInt64, 0
+		var work sync.WaitGroup
+		for range workers {
+			work.Go(func() {
+				s := play(respond(429, "", "Retry-After: 10"), respond(200, "[]"))
+				if _, err := s.client(t).Races.Open(t.Context()); err != nil {
+					t.Error(err)
+				}
+				wait := s.waits()[0]
+				mu.Lock()
+				defer mu.Unlock()
+				came[wait] = true
+				earliest, latest = min(earliest, wait), max(latest, wait)
+			})
+		}
+		work.Wait()
+		if len(came) < workers*9/10 || earliest < 10*time.Second || latest > 11*time.Second || latest-earliest < 900*time.Millisecond {
+			t.Errorf("%d workers came back in %d instants from %v to %v", workers, len(came), earliest, latest)
+		}
+	})
+}
+
+func TestRetryAfterIsReportedWithWhateverStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for header, want := range map[string]time.Duration{
+			"7": 7 * time.Second, "Sat, 01 Jan 2000 01:00:00 GMT": time.Hour, "Fri, 31 Dec 1999 23:59:00 GMT": 0, "-7": 0, "soon": 0, "": 0,
+		} {
+			_, err := play(respond(403, "", "Retry-After: "+header)).client(t).Races.Open(t.Context())
+			var api *horseracing.APIError
+			if !errors.As(err, &api) || api.RetryAfter != want {
+				t.Errorf("%q: want %v, got %v", header, want, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,200 @@
+package guarantees_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	cause := errors.New("the user left")
+	for name, test := range map[string]struct {
+		down step
+		end  func(context.Context) (context.Context, context.CancelFunc)
+		want error
+	}{
+		"cancelled after a status": {respond(503, "", "Retry-After: 3600"), func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(time.Minute, func() { cancel(cause) })
+			return ctx, func() { cancel(nil) }
+		}, context.Canceled},
+		"cancelled after a reset": {broken(errReset), func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Minute, cancel)
+			return ctx, cancel
+		}, context.Canceled},
+		"out of time after a status": {respond(503, "", "Retry-After: 3600"), func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Minute)
+		}, context.DeadlineExceeded},
+		"out of time after a reset": {broken(errReset), func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Minute)
+		}, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				policy := horseracing.Retry{Max: 1000, MinWait: 2 * time.Hour, MaxWait: 1000 * time.Hour}
+				ctx, cancel := test.end(t.Context())
+				defer cancel()
+				started := time.Now()
+				s := play(test.down)
+				_, err := s.client(t, horseracing.WithRetry(policy)).Races.Open(ctx)
+				if took := time.Since(started); took != time.Minute {
+					t.Errorf("returned after %v", took)
+				}
+				if !errors.Is(err, test.want) {
+					t.Errorf("got %v", err)
+				}
+				if text := err.Error(); !strings.Contains(text, "waiting to retry") {
+					t.Errorf("the text does not say what was going on: %s", text)
+				}
+			})
+		})
+	}
+}
+
+func TestTheContextEndsAReadWhereverItIs(t *testing.T) {
+	for name, hang := range map[string]step{
+		"before the response": func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		},
+		"before the response, another cause": func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, errReset
+		},
+		"within the body":                 hangingBody(200),
+		"within the body of a failure":    hangingBody(503),
+		"within the body of a rate limit": hangingBody(429),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for _, test := range []struct {
+					want error
+					end  func(context.Context) (context.Context, context.CancelFunc)
+				}{
+					{context.DeadlineExceeded, func(ctx context.Context) (context.Context, context.CancelFunc) {
+						return context.WithTimeout(ctx, time.Second)
+					}},
+					{context.Canceled, func(ctx context.Context) (context.Context, context.CancelFunc) {
+						ctx, cancel := context.WithCancel(ctx)
+						time.AfterFunc(time.Second, cancel)
+						return ctx, cancel
+					}},
+				} {
+					ctx, cancel := test.end(t.Context())
+					defer cancel()
+					s := play(hang)
+					started := time.Now()
+					_, err := s.client(t).Races.Open(ctx)
+					if !errors.Is(err, test.want) || strings.Contains(err.Error(), "waiting to retry") {
+						t.Errorf("got %v, want %v", err, test.want)
+					}
+					if took := time.Since(started); took != time.Second || len(s.requests()) != 1 {
+						t.Errorf("%d requests in %v", len(s.requests()), took)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What refuses for good says so, whenever the context ended.
+func TestTheContextHidesNoRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := play(hangingBody(404)).client(t).Races.Open(ctx); !errors.Is(err, horseracing.ErrNotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// hangingBody responds with a body that does not come.
+func hangingBody(status int) step {
+	return func(req *http.Request) (*http.Response, error) {
+		return stream(status, -1, func() io.Reader {
+			return readerFunc(func([]byte) (int, error) {
+				<-req.Context().Done()
+				return 0, errReset
+			})
+		})(req)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestAnEndedContextSendsNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := play(respond(200, "[]"))
+	c := s.client(t)
+	if _, err := c.Races.Open(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open: %v", err)
+	}
+	if _, err := c.Races.Register(ctx, entry); !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		t.Errorf("Register: %v", err)
+	}
+	if n := len(s.requests()); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// An attempt ends after its time wherever it hangs: before the response, or in a
+// body that drips.
+func TestTheAttemptTimeoutCoversTheBody(t *testing.T) {
+	for name, fault := range map[string]horseracingtest.Fault{
+		"no response":       {Times: -1, Delay: time.Hour},
+		"a body that drips": {Times: -1, Drip: time.Second},
+		"a 500 that drips":  {Times: -1, Drip: time.Second, Status: 500, Body: strings.Repeat("x", 3000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
+				defer server.Close()
+				server.Inject(fault)
+				c := server.Client(horseracing.WithAttemptTimeout(10*time.Second),
+					horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
+				started := time.Now()
+				_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
+				if took := time.Since(started).Round(time.Second); took != 30*time.Second {
+					t.Errorf("three attempts of 10 s took %v", took)
+				}
+				if fault.Status == 0 && !errors.Is(err, context.DeadlineExceeded) || fault.Status == 500 && !errors.Is(err, horseracing.ErrServer) {
+					t.Errorf("got %v", err)
+				}
+				if n := server.RequestCount(); n != 3 {
+					t.Errorf("%d requests", n)
+				}
+			})
+		})
+	}
+}
+
+func TestTheCallersTimeoutBoundsAnAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		})
+		c := connect(t, service, &http.Client{Transport: s, Timeout: 5 * time.Second},
+			horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
+		started := time.Now()
+		_, err := c.Races.Open(t.Context())
+		if took := time.Since(started).Round(time.Second); took != 15*time.Second || len(s.requests()) != 3 {
+			t.Errorf("%d attempts of 5 s took %v", len(s.requests()), took)
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
