@@ -211,6 +211,39 @@ func TestAPageWithoutAnyPlaceEndsTheLoopAndCanBeReadLater(t *testing.T) {
 	}
 }
 
+// Pages requested ahead can hold nothing but such entries, at the listing's end.
+func TestAWalkThatIsResumedAmongEntriesWithoutAPlaceGoesOn(t *testing.T) {
+	for stop := range 14 {
+		w := &world{}
+		for i := range int64(13) {
+			w.add(1_700_000_000_000 - i/6*60_000 - i/11*60*24*3_600_000)
+		}
+		w.damage(1, "seconds")
+		w.damage(5, "null")
+		w.damage(11, "no start")
+		w.damage(12, "id")
+		n, holes := 0, 0
+		var behind Cursor
+		for range 2 {
+			p := w.client(t).Races.Results(ResultsQuery{Resume: behind, Concurrency: 5})
+			for e, err := range p.Entries(t.Context()) {
+				if n++; err != nil && len(e.JSON) == 0 {
+					t.Fatalf("stopped after %d entries: %v", stop, err)
+				} else if err != nil {
+					holes++
+				}
+				if n == stop {
+					break
+				}
+			}
+			behind = p.Cursor()
+		}
+		if n != 13 || holes != 4 {
+			t.Errorf("stopped after %d entries: %d entries, %d of them unreadable", stop, n, holes)
+		}
+	}
+}
+
 func TestATieOverflowDoesNotEndTheLoop(t *testing.T) {
 	w := &world{}
 	for i := range int64(20) {

@@ -267,7 +267,9 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 		}
 	}
 	unplaced = slices.DeleteFunc(unplaced, func(e Entry[V]) bool { return w.unplaced.has(e.ID) })
-	if len(page) == 0 && len(unplaced) > 0 && length >= w.longest { // a shorter one is the end of the listing
+	// A short page is the end of the listing. A resumed walk goes on within one.
+	isShort := length < w.longest || length < w.pageSize && len(unplaced) < length
+	if len(page) == 0 && len(unplaced) > 0 && !isShort {
 		w.Fail(at, &UnplacedError[V]{First: unplaced[0]})
 		return
 	}
