@@ -24,14 +24,26 @@ const (
 	crawlTime    = 2 * time.Minute
 )
 
-// A crawler keeps crawlWorkers requests in flight until the context ends, and
-// counts the pages that its caller would have to start again.
-type crawler func(ctx context.Context, fake *horseracingtest.Server, via *http.Client, failed *atomic.Int64)
+// A crawler keeps crawlWorkers requests in flight until the context ends.
+type crawler func(ctx context.Context, fake *horseracingtest.Server, via *http.Client, pages *pages)
+
+// pages is what came of the pages of a crawler: how many their caller would have
+// to request again, and how long one took at most, retries included.
+type pages struct {
+	mu      sync.Mutex
+	failed  int
+	longest time.Duration
+}
 
 var crawlers = []struct {
 	name  string
 	crawl crawler
-}{{"horseracing", crawlOurs}, {"go-retryablehttp", crawlRetryable}}
+}{
+	{"horseracing", crawlOurs},
+	{"go-retryablehttp", crawlRetryable},
+	{"failsafe-go, throttler", crawlFailsafe(throttlerOfFailsafe)},
+	{"failsafe-go, limiter", crawlFailsafe(limiterOfFailsafe)},
+}
 
 // A limited service, and how many requests a second it lets through; zero: not measured.
 var limited = []struct {
@@ -63,7 +75,7 @@ func TestPaceBehindLimits(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := crawl(t.Context(), service.limit, client.crawl, crawlTime)
 					share := float64(r.accepted) / service.rate / crawlTime.Seconds()
-					t.Logf("%.0f %% of the limit, %.1f %% refused, %d errors", 100*share, r.refusedPercent(), r.failed)
+					t.Logf("%.0f %% of the limit, %.1f %% refused, %d errors, the longest page %.1f s", 100*share, r.refusedPercent(), r.failed, r.longest.Seconds())
 					if client.name == "horseracing" && (r.failed > 0 || share < 0.85) {
 						t.Error("too little, or not without errors")
 					}
@@ -83,16 +95,22 @@ func BenchmarkAdaptive(b *testing.B) {
 		}
 		b.Run(service.name, func(b *testing.B) {
 			for b.Loop() {
+				time.Sleep(time.Until(time.Now().Truncate(length).Add(length))) // a window begins; no second one may
 				r := crawl(b.Context(), service.limit, crawlAdaptive, length)
 				b.ReportMetric(100*float64(r.accepted)/service.rate/length.Seconds(), "%ofLimit")
 				b.ReportMetric(r.refusedPercent(), "%refused")
 				b.ReportMetric(float64(r.failed), "errors")
+				b.ReportMetric(r.longest.Seconds(), "longest-s")
 			}
 		})
 	}
 }
 
-type crawled struct{ accepted, refused, failed int64 }
+type crawled struct {
+	accepted, refused int64
+	failed            int
+	longest           time.Duration
+}
 
 func (c crawled) refusedPercent() float64 {
 	return 100 * float64(c.refused) / float64(c.accepted+c.refused)
@@ -102,7 +120,8 @@ func crawl(ctx context.Context, limit horseracingtest.RequestLimit, by crawler, 
 	fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithHistory(0),
 		horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(limit), horseracingtest.WithLatency(crawlLatency), horseracingtest.WithRequestLog(1))
 	defer fake.Close()
-	var accepted, refused, failed atomic.Int64
+	var accepted, refused atomic.Int64
+	var pages pages
 	inner := fake.HTTPClient().Transport
 	via := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		resp, err := inner.RoundTrip(r)
@@ -115,8 +134,8 @@ func crawl(ctx context.Context, limit horseracingtest.RequestLimit, by crawler, 
 	})}
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
-	by(ctx, fake, via, &failed)
-	return crawled{accepted.Load(), refused.Load(), failed.Load()}
+	by(ctx, fake, via, &pages)
+	return crawled{accepted.Load(), refused.Load(), pages.failed, pages.longest}
 }
 
 type transport func(*http.Request) (*http.Response, error)
@@ -124,14 +143,19 @@ type transport func(*http.Request) (*http.Response, error)
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // each runs the workers until the context ends.
-func each(ctx context.Context, failed *atomic.Int64, page func() error) {
+func (p *pages) each(ctx context.Context, page func() error) {
 	var workers sync.WaitGroup
 	for range crawlWorkers {
 		workers.Go(func() {
 			for ctx.Err() == nil {
-				if page() != nil && ctx.Err() == nil {
-					failed.Add(1)
+				begun := time.Now()
+				err := page()
+				p.mu.Lock()
+				if err != nil && ctx.Err() == nil {
+					p.failed++
 				}
+				p.longest = max(p.longest, time.Since(begun))
+				p.mu.Unlock()
 			}
 		})
 	}
@@ -139,9 +163,9 @@ func each(ctx context.Context, failed *atomic.Int64, page func() error) {
 }
 
 // crawlOurs walks, again and again: an empty history is one page.
-func crawlOurs(ctx context.Context, fake *horseracingtest.Server, via *http.Client, failed *atomic.Int64) {
+func crawlOurs(ctx context.Context, fake *horseracingtest.Server, via *http.Client, pages *pages) {
 	client := must(horseracing.NewClient(fake.URL, fake.APIKey, horseracing.WithHTTPClient(via)))
-	each(ctx, failed, func() error {
+	pages.each(ctx, func() error {
 		_, err := client.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
 		return err
 	})
@@ -154,10 +178,10 @@ func request(ctx context.Context, fake *horseracingtest.Server) *http.Request {
 	return req
 }
 
-func crawlRetryable(ctx context.Context, fake *horseracingtest.Server, via *http.Client, failed *atomic.Int64) {
+func crawlRetryable(ctx context.Context, fake *horseracingtest.Server, via *http.Client, pages *pages) {
 	client := retryablehttp.NewClient()
 	client.HTTPClient, client.Logger = via, nil
-	each(ctx, failed, func() error {
+	pages.each(ctx, func() error {
 		resp, err := client.Do(must(retryablehttp.FromRequest(request(ctx, fake))))
 		if err != nil {
 			return err
@@ -176,11 +200,11 @@ func (throttled) ErrorCode() string    { return "ThrottlingException" }
 func (throttled) RetryableError() bool { return true }
 func (throttled) HTTPStatusCode() int  { return http.StatusTooManyRequests }
 
-func crawlAdaptive(ctx context.Context, fake *horseracingtest.Server, via *http.Client, failed *atomic.Int64) {
+func crawlAdaptive(ctx context.Context, fake *horseracingtest.Server, via *http.Client, pages *pages) {
 	mode := retry.NewAdaptiveMode(func(o *retry.AdaptiveModeOptions) {
 		o.StandardOptions = append(o.StandardOptions, func(o *retry.StandardOptions) { o.MaxAttempts = 10 })
 	})
-	each(ctx, failed, func() error {
+	pages.each(ctx, func() error {
 		var err error
 		for attempt := 1; attempt <= mode.MaxAttempts(); attempt++ {
 			release, tokenErr := mode.GetAttemptToken(ctx)
