@@ -40,7 +40,7 @@ type Follower struct {
 	query    FollowQuery
 	tiers    []TierID
 	lookback int64 // milliseconds
-	invalid  error // of the query; yielded instead of anything else
+	invalid  error // of the query; yielded instead of races
 	ranging  bool  // a loop is under way
 	schedule pollSchedule
 	state    *followState
@@ -83,11 +83,11 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 	return f
 }
 
-// Cursor returns the place behind everything handed out so far. Before anything
-// is known it is the query's Resume.
+// Cursor returns the place behind everything handed out so far. Of a query
+// without Since and Resume it is the zero Cursor until the first poll succeeds.
 //
-// Its text grows with the races within Lookback alone: about ten bytes for each,
-// and never more than 64 KiB.
+// Its text grows with the number of races within Lookback alone, by about ten
+// bytes for each, and is never longer than 64 KiB.
 func (f *Follower) Cursor() Cursor {
 	if f.invalid != nil || !f.state.begun {
 		return f.query.Resume
@@ -113,11 +113,12 @@ func (f *Follower) Cursor() Cursor {
 //     Interval, if that is longer), and waits for a Retry-After of up to an hour.
 //     While the service refuses everything, an error is yielded every ten minutes.
 //   - A race that cannot be read is a [*DecodeError], once. Each poll reads it
-//     again while it lies within Lookback, else it is read once more at once. Then
-//     it is given up with a second, final error.
-//   - A page that cannot be read twice is left behind: what lies round it is
-//     handed out, and what it hides is requested alone, with backoff, until it
-//     can be read. Of more than 16 such holes the narrowest is given up with an error.
+//     again while it lies within Lookback; one further back is read once more at
+//     once. If it stays unreadable, a second and final error follows.
+//   - A page that cannot be read twice in a row leaves a hole: the races around it
+//     are handed out, and the hole is requested by itself, with backoff, until it
+//     can be read. Of more than 16 holes the narrowest is dropped, with an error
+//     that names its time range.
 //   - A [*TieOverflowError] is yielded once for its instant.
 //
 // ErrInvalidArgument ends the loop.

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	followBatch = 1000 // races that are held at once, to be put in order
-	maxProbes   = 8    // requests in a row that fail, for the readable part of a hole
+	followBatch = 1000 // races that are held in memory at once, to be sorted
+	maxProbes   = 8    // failed requests in a row for the readable part of a hole
 )
 
-// followLoop is one range over a follower. Its methods report false when that
-// has ended.
+// followLoop is one range over a follower. Its methods report false once the
+// range has ended.
 type followLoop struct {
 	*Follower
 	ctx   context.Context // of the range
@@ -31,7 +31,7 @@ func (l *followLoop) emit(race *Race, err error) bool {
 
 func (l *followLoop) wait(err error) bool { return l.schedule.wait(l.ctx, err) }
 
-// prime settles what has finished already: whatever the first poll shows.
+// prime settles the races that have finished already: those of a first poll.
 func (l *followLoop) prime() bool {
 	c, ok := l.read(reading{one: true}, segment{walk.Earliest, walk.Latest})
 	if ok && c.seen > 0 {
@@ -53,9 +53,9 @@ func (l *followLoop) settlePast(entries []pageEntry[Race]) {
 	}
 }
 
-// poll hands out what has finished since the last one. A past that is too long
-// to be held is read once to find where to part it, and then again part by part
-// from the oldest on.
+// poll hands out the races that have finished since the last poll. If there are
+// too many to hold at once, it reads them twice: first to divide their time range
+// into parts, then part by part, the oldest first.
 func (l *followLoop) poll() bool {
 	of := segment{l.state.floor, walk.Latest}
 	c, ok := l.read(reading{parts: true}, l.state.outsideHoles(of)...)
@@ -74,7 +74,7 @@ func (l *followLoop) poll() bool {
 	return false
 }
 
-// retryHoles requests each hole that is due, alone.
+// retryHoles requests each hole that is due, by a walk of its own.
 func (l *followLoop) retryHoles() bool {
 	for _, h := range slices.Clone(l.state.holes) {
 		if time.Now().UnixMilli() >= h.due && slices.Contains(l.state.holes, h) && !l.retry(h) {
@@ -84,9 +84,9 @@ func (l *followLoop) retryHoles() bool {
 	return l.reportLost()
 }
 
-// retry requests a hole from its upper end. If it still cannot be read from
-// there, it narrows it: what lies below an instant from which it can be read is
-// handed out.
+// retry requests a hole from its upper end. If that fails, it searches an instant
+// further down from which the listing can be read, hands out the races below it,
+// and so narrows the hole.
 func (l *followLoop) retry(h *hole) bool {
 	c, ok := l.read(reading{parts: true, once: true}, h.segment)
 	if !ok {
@@ -114,7 +114,7 @@ func (l *followLoop) retry(h *hole) bool {
 	return true
 }
 
-// fill hands out what was read of a hole below an instant.
+// fill hands out the races that were read of a hole, below the instant high.
 func (l *followLoop) fill(h *hole, high int64, c collected) (ok bool) {
 	for ok = true; ok; {
 		for _, unread := range c.unread {
@@ -138,33 +138,33 @@ func (l *followLoop) fill(h *hole, high int64, c collected) (ok bool) {
 	return false
 }
 
-// reading says how to read.
+// reading configures a read.
 type reading struct {
 	one   bool // stop at the first entry
-	parts bool // hold no more than a part: the oldest
+	parts bool // keep only the oldest part of more than followBatch races
 	once  bool // a page that cannot be read is not requested again
 }
 
-// collected is what reading brought.
+// collected is the result of a read.
 type collected struct {
-	entries []pageEntry[Race] // that are not settled, unreadable ones included; of several parts the oldest
-	parts   []int64           // where the parts above that begin, newest first
-	unread  []segment         // what could not be read
+	entries []pageEntry[Race] // that are not settled, unreadable ones included; of several parts those of the oldest
+	parts   []int64           // where each part above that begins, newest first
+	unread  []segment         // that could not be read
 	seen    int               // entries, settled ones included
 }
 
-// isNothing reports whether the first page already could not be read.
+// isNothing reports whether not even the first page could be read.
 func (c collected) isNothing() bool { return c.seen == 0 && len(c.unread) > 0 }
 
-// dig notes what could not be read.
+// dig adds a hole for each segment that could not be read.
 func (l *followLoop) dig(past bool, c collected) {
 	for _, unread := range c.unread {
 		l.state.dig(past, unread)
 	}
 }
 
-// next returns the part above the one that was collected, and where the rest of
-// them begin.
+// next returns the part above the collected one, and where the parts above that
+// begin.
 func (c collected) next(high int64) (part segment, rest []int64, ok bool) {
 	last := len(c.parts) - 1
 	if last < 0 {
@@ -196,7 +196,7 @@ func (l *followLoop) readSegment(c *collected, s segment, how reading) bool {
 	}
 	for {
 		var failed error
-		interrupted := false // by an error that marks a hole: behind it the pager goes on
+		interrupted := false // the last entry was an error that marks a hole: the pager goes on behind it
 		for e := range pager.entries(l.ctx) {
 			interrupted = e.Err != nil
 			if tie, ok := errors.AsType[*TieOverflowError](e.Err); ok {
@@ -250,11 +250,11 @@ func (c *collected) add(e pageEntry[Race], settled bool, how reading) {
 	c.entries = append(c.entries, e)
 }
 
-// isUnreadableEntry reports whether an error of a pager stands for one entry.
+// isUnreadableEntry reports whether e is the error of one unreadable entry.
 func isUnreadableEntry(e pageEntry[Race]) bool { return e.Err != nil && e.JSON != nil }
 
-// placed gives an unreadable entry the start and the id that it lacks: the
-// start of the entry before, and a hash of its JSON.
+// placed gives an unreadable entry a start and an id if it lacks them: before, and
+// a hash of its JSON.
 func placed(e pageEntry[Race], before int64) pageEntry[Race] {
 	if e.Err == nil {
 		return e
@@ -270,11 +270,11 @@ func placed(e pageEntry[Race], before int64) pageEntry[Race] {
 	return e
 }
 
-// handOut yields entries that are not settled, the oldest first. Those of a hole
-// fill it, the others move the floor.
+// handOut yields entries that are not settled, the oldest first. It raises the
+// floor with them, or if they are of a hole, fills that.
 func (l *followLoop) handOut(entries []pageEntry[Race], h *hole) bool {
 	sortByStart(entries)
-	settled := l.state.floor // below it nothing is read again by a later poll
+	settled := l.state.floor // later polls read nothing below it
 	if h == nil && len(entries) > 0 {
 		settled = max(settled, entries[len(entries)-1].Start-l.lookback)
 	}
@@ -296,7 +296,7 @@ func (l *followLoop) handOut(entries []pageEntry[Race], h *hole) bool {
 			ok = l.emit(e.Value, nil)
 		case e.Start < settled:
 			l.state.settle(e.ID, e.Start)
-			ok = l.emit(nil, fmt.Errorf("%w; it is given up", e.Err))
+			ok = l.emit(nil, fmt.Errorf("%w; it is not read again", e.Err))
 		default:
 			ok = !l.state.note(markUnreadable, e.ID, e.Start) || l.emit(nil, e.Err)
 		}
@@ -307,8 +307,8 @@ func (l *followLoop) handOut(entries []pageEntry[Race], h *hole) bool {
 	return l.reportLost()
 }
 
-// readAgain reads unreadable entries that start before an instant once more: a
-// response may have been garbled on its way.
+// readAgain reads the unreadable entries that start before an instant once more,
+// because one response may have been garbled.
 func (l *followLoop) readAgain(entries []pageEntry[Race], before int64, h *hole) ([]pageEntry[Race], bool) {
 	again := segment{walk.Latest, walk.Earliest}
 	have := make(map[uint64]bool, len(entries))
@@ -345,12 +345,12 @@ func sortByStart(entries []pageEntry[Race]) {
 	})
 }
 
-// reportLost yields an error for each hole that was given up.
+// reportLost yields an error for each hole that was dropped.
 func (l *followLoop) reportLost() bool {
 	for len(l.state.lost) > 0 {
 		s := l.state.lost[0]
 		l.state.lost = l.state.lost[1:]
-		err := l.op().undecodable("", 0, fmt.Errorf("the races that start from %v to %v could not be read; they are given up", timestampOf(max(s.low, minMilliseconds)), timestampOf(s.high)))
+		err := l.op().undecodable("", 0, fmt.Errorf("the races that start from %v to %v could not be read, and this follower does not read them again: Races.Results can", timestampOf(max(s.low, minMilliseconds)), timestampOf(s.high)))
 		if !l.emit(nil, err) {
 			return false
 		}

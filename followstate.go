@@ -10,30 +10,30 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// followState is what a follower has settled: the content of its cursor. It
-// does no input or output, and reads no clock.
+// followState holds which races a follower has settled: the content of its
+// cursor. It does no input or output, and reads no clock.
 //
-// A race is settled when it was handed out, or is not to be. Settled is
-// everything that starts before the floor, except in holes, and above that what
-// has a mark. The floor is Lookback behind the newest race handed out: within
-// Lookback races may still finish late.
+// A race is settled once it was handed out, or is not to be handed out. All
+// races that start before the floor are settled, except those in holes; of the
+// races above it, those with a mark. The floor is Lookback behind the newest
+// race handed out: within Lookback races may still finish late.
 //
 //	   hole                    floor          newest
 //	───[····x·]───────────────────┼──x──xx──x────x──────► start
 //	settled                        settled: x
 type followState struct {
-	begun bool  // the floor is known
+	begun bool  // the floor is set
 	floor int64 // epoch milliseconds, like every instant here
 	marks map[mark]int64
 	holes []*hole   // by their instants; they do not overlap
-	lost  []segment // holes that were given up, until that is reported
+	lost  []segment // holes that were dropped and not reported yet
 }
 
-// mark is a race, an unreadable entry or an instant that was handed out. Its
-// value is the start.
+// mark identifies a race, an unreadable entry or a tie that was handed out. In
+// followState.marks its value is the start.
 type mark struct {
 	kind markKind
-	id   uint64 // of a tie its instant
+	id   uint64 // of a tie: its instant
 }
 
 type markKind byte
@@ -50,20 +50,20 @@ type segment struct{ low, high int64 }
 // hole is a segment that could not be read.
 type hole struct {
 	segment
-	past     bool // its races finished before the follower began: they are not handed out
-	failures int  // attempts to read it that failed
-	due      int64
-	probe    int64 // where the next attempt looks for its lower, readable part
+	past     bool  // its races finished before the follower began: they are not handed out
+	failures int   // failed attempts to read it
+	due      int64 // the time of the next attempt
+	probe    int64 // the instant from which that looks for a readable lower part
 }
 
 // The bounds of a cursor's text, and of memory.
 const (
 	maxMarks  = 2500
-	keptMarks = 2000 // of those above the floor, where there are more than maxMarks
+	keptMarks = 2000 // of the newest, if there are more than maxMarks
 	maxHoles  = 16
 )
 
-// isSettled reports whether the race is not to be handed out.
+// isSettled reports whether the race with this id has a mark.
 func (s *followState) isSettled(id uint64) bool { _, ok := s.marks[mark{markRace, id}]; return ok }
 
 // settle marks a race.
@@ -78,11 +78,11 @@ func (s *followState) settle(id uint64, start int64) {
 // note marks an unreadable entry or a tie. It reports whether that is new.
 func (s *followState) note(kind markKind, id uint64, start int64) bool {
 	m := mark{kind, id}
-	_, known := s.marks[m]
+	_, marked := s.marks[m]
 	if s.marks[m] = start; len(s.marks) > maxMarks {
 		s.forget()
 	}
-	return !known
+	return !marked
 }
 
 // advance raises the floor and forgets what lies below it.
@@ -93,8 +93,8 @@ func (s *followState) advance(floor int64) {
 	}
 }
 
-// forget forgets the marks and past holes that are no longer needed, and gives up
-// what does not fit into the bounds.
+// forget drops marks and past holes that are no longer needed. If the rest
+// exceeds the bounds, it raises the floor and drops the narrowest holes.
 func (s *followState) forget() {
 	if len(s.marks) > maxMarks {
 		starts := slices.Sorted(maps.Values(s.marks))
@@ -116,7 +116,7 @@ func (s *followState) isInHole(start int64) bool {
 	return slices.ContainsFunc(s.holes, func(h *hole) bool { return h.low <= start && start < h.high })
 }
 
-// dig adds a hole. One that begins where another ends extends that.
+// dig adds a hole. One that begins where another ends extends the other.
 func (s *followState) dig(past bool, unread segment) {
 	if below := s.holeBelow(unread); below != nil && below.past == past {
 		below.high, below.probe = unread.high, segment{below.low, unread.high}.middle()
@@ -173,9 +173,9 @@ func (s *followState) outsideHoles(of segment) (parts []segment) {
 	return parts
 }
 
-// payload returns the state as fields of a cursor: the floor, the marks by
-// start, each start as the distance to the one before, and behind an empty field
-// the holes.
+// payload returns the state as fields of a cursor: the floor, the marks in order
+// of their starts, each start as the distance to the one before, an empty field,
+// and the holes.
 func (s *followState) payload() []string {
 	marks := slices.SortedFunc(maps.Keys(s.marks), func(a, b mark) int {
 		return cmp.Or(cmp.Compare(s.marks[a], s.marks[b]), cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))

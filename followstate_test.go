@@ -159,7 +159,7 @@ func TestAFollowerRemembersNoMoreThanLookbackAndItsBounds(t *testing.T) {
 			t.Errorf("a cursor of %d bytes with %d holes and %d races: %v", len(cursor.String()), len(s.holes), len(s.marks), err)
 		}
 		if len(s.lost)+len(s.holes) != 200 {
-			t.Errorf("%d holes are kept and %d given up, of 200", len(s.holes), len(s.lost))
+			t.Errorf("%d holes are kept and %d dropped, of 200", len(s.holes), len(s.lost))
 		}
 	})
 }

@@ -180,7 +180,7 @@ func TestFollowFromNowCanBeStoppedBeforeTheFirstRace(t *testing.T) {
 		fake.AddRaces(finished(1, -10*time.Minute)...)
 		f := fake.Client().Races.Follow(horseracing.FollowQuery{})
 		if !f.Cursor().IsZero() {
-			t.Error("a cursor before anything is known")
+			t.Error("a cursor before the first poll")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -170,7 +170,7 @@ func TestARaceThatCannotBeReadForAWhileIsNotLost(t *testing.T) {
 	}{
 		{"mended while it follows", 20 * time.Minute, 5 * time.Hour, 0},
 		{"mended while nobody follows", 40 * time.Minute, 30 * time.Minute, 20 * time.Minute},
-		{"given up, and read by a run that crawls", 7 * time.Hour, 6 * time.Hour, 0},
+		{"not read again, and read by a run that crawls", 7 * time.Hour, 6 * time.Hour, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

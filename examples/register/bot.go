@@ -29,7 +29,7 @@ type bot struct {
 	mu       sync.Mutex
 	out      io.Writer
 	said     map[pair]string // the last decision printed, so that only a new one is
-	settling map[pair]bool   // being settled, or given up for this run
+	settling map[pair]bool   // being settled, or left to the next run
 	settlers sync.WaitGroup
 }
 

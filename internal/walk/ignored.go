@@ -1,18 +1,17 @@
 package walk
 
-// Ignored is the error of a page that does not fit its request; its text is
-// the evidence.
+// Ignored is the error of a page that does not fit its request. Its text says how.
 type Ignored string
 
 func (e Ignored) Error() string { return string(e) }
 
-const enoughEvidence = 8 // pages that show the top of the listing, whatever the offset
+const enoughEvidence = 8 // pages with the top of the listing, whatever the offset
 
-// isIgnored notices a service, or something on the way to it, that ignores the
-// offset: it shows the top of the listing again and again. So may a listing at
-// which many arrive, so the evidence is weighed: the same page again is much of
-// it, but less the fewer arrivals would explain it, and a page of none but newer
-// entries is little. An older page clears the service.
+// isIgnored reports whether the service, or something on the network path,
+// ignores the offset and returns the top of the listing again and again. Many
+// arrivals look the same for a while, so evidence adds up: one for the same page
+// again, less if few arrivals would explain it, and a tenth for a page of newer
+// entries alone. An older page proves that the offset is heeded.
 func (w *Offset[V]) isIgnored(at int64, page []Entry[V]) bool {
 	if len(page) == 0 {
 		return false
@@ -23,7 +22,7 @@ func (w *Offset[V]) isIgnored(at int64, page []Entry[V]) bool {
 			again++
 		}
 	}
-	// As long as the top, for behind an offset a short listing shows less of it.
+	// As long as the top: behind an offset a short listing returns less of it.
 	same := again > len(w.top)/2 && len(page) >= len(w.top)
 	if newest < w.newest || newest == w.newest && !same { // many may share the newest start
 		w.proven, w.evidence = true, 0

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Merge walks over one listing or over several as if they were one, newest
-// first. Whatever the number of listings, what is ready is held back only until
-// every other listing has been read down to its start.
+// Merge walks over one listing, or over several as if they were one, newest
+// first. An entry is held back until every other listing has been read down to
+// its start.
 type Merge[V any] struct {
 	walks  []Walker[V]
-	enough int   // entries that may wait in all walks until only the one behind is read
-	lowest int64 // the start of what was taken last
+	enough int   // entries waiting in all walks from which on only the walk furthest behind reads
+	lowest int64 // the start of the entry taken last
 }
 
 // Request is a request for a page.
 type Request struct {
 	Source int   // the index of the walk
-	At     int64 // the instant or offset
+	At     int64 // the instant or offset that it is from
 }
 
-// NewMerge returns a walk over what walks walk over, with up to slots requests
-// in flight. Several walks must be by time.
+// NewMerge returns a walk over the listings of walks, with up to slots requests
+// in flight. Several walks must all be [Time] walks.
 func NewMerge[V any](walks []Walker[V], slots, pageSize int) *Merge[V] {
 	m := &Merge[V]{walks: walks, enough: 2 * lookAhead * pageSize * slots, lowest: math.MinInt64}
 	for _, w := range walks {
@@ -32,8 +32,8 @@ func NewMerge[V any](walks []Walker[V], slots, pageSize int) *Merge[V] {
 	return m
 }
 
-// Next returns a request worth making now. The walk that is least far goes
-// first: it is what the others wait for.
+// Next returns the request to make next; see [Walker]. The walk furthest behind
+// goes first, because the others wait for it.
 func (m *Merge[V]) Next() (Request, bool) {
 	if len(m.walks) == 1 {
 		at, ok := m.walks[0].Next()
@@ -65,14 +65,14 @@ func (m *Merge[V]) Next() (Request, bool) {
 	return Request{}, false
 }
 
-// Learn takes the page that was requested.
+// Learn processes the page that r requested.
 func (m *Merge[V]) Learn(r Request, page []Entry[V]) { m.walks[r.Source].Learn(r.At, page) }
 
-// Fail takes the error of a request; it is handed out at its place.
+// Fail records the error of r, which Take returns at its place.
 func (m *Merge[V]) Fail(r Request, err error) { m.walks[r.Source].Fail(r.At, err) }
 
-// Take returns the next entry in order, or the error in its place, and of which
-// walk it is. It reports false where a page is missing, and at the end.
+// Take returns the next entry in order, or the error in its place, and the index
+// of its walk. It reports false if a page is missing, and at the end.
 func (m *Merge[V]) Take() (e Entry[V], source int, ok bool) {
 	if source, ok = m.newest(); ok {
 		e, ok = m.walks[source].Take()
@@ -81,23 +81,23 @@ func (m *Merge[V]) Take() (e Entry[V], source int, ok bool) {
 	return e, source, ok
 }
 
-// newest returns which walk has what comes next.
+// newest returns the index of the walk that has the next entry.
 func (m *Merge[V]) newest() (source int, ok bool) {
 	if len(m.walks) == 1 {
 		return 0, true
 	}
 	var best Entry[V]
-	missing := int64(math.MinInt64) // what is not known begins here
+	unread := int64(math.MinInt64) // the latest start that a listing was not read down to
 	for i, w := range m.walks {
 		e, ready := w.Peek()
 		switch {
 		case !ready:
-			missing = max(missing, w.Frontier())
+			unread = max(unread, w.Frontier())
 		case !ok || e.Start > best.Start || e.Start == best.Start && e.Err == nil && best.Err != nil:
 			best, source, ok = e, i, true
 		}
 	}
-	return source, ok && missing <= best.Start
+	return source, ok && unread <= best.Start
 }
 
 // Done reports whether everything was taken.
@@ -110,14 +110,14 @@ func (m *Merge[V]) Done() bool {
 	return true
 }
 
-// Restart forgets the errors of requests, so that they are made again.
+// Restart forgets the errors of requests, so that Next returns them again.
 func (m *Merge[V]) Restart() {
 	for _, w := range m.walks {
 		w.Restart()
 	}
 }
 
-// Positions returns the place behind what was taken, one position for each
+// Positions returns the place behind the entries taken, one position for each
 // walk; nil: the beginning.
 func (m *Merge[V]) Positions() []Position {
 	var positions []Position

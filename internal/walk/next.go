@@ -3,16 +3,16 @@ package walk
 import "slices"
 
 const (
-	stride = 12   // pages for which the pace of what was read is trusted
-	narrow = 0.25 // pages a run must span to be split: a busy hour may hide in one
+	stride = 12   // pages for which the density of the entries read is a fair estimate
+	narrow = 0.25 // pages that a run must be wide to be split; little, for a busy hour may hide in it
 )
 
-// Next picks the page that is needed soonest. Every gap is read from its upper
-// end, the topmost first. A slot that is left over probes below everything
-// known: from further down the further that already is, so that empty months
-// cost a few requests. Where there is nothing to probe for, it splits the widest
-// gap. These are guesses: the fewer entries they bring, the fewer are in flight
-// at once. No work begins where many entries wait above it.
+// Next returns the page that is needed soonest. Every gap is read from its upper
+// end, the topmost gap first. A spare slot probes below everything requested so
+// far, in steps that grow with the distance covered, so that empty months cost
+// few requests. If there is nothing to probe, it splits the widest gap. Probes
+// and splits are guesses: the fewer entries they bring, the fewer are in flight
+// at once. Nothing is requested below a point above which many entries wait.
 func (w *Time[V]) Next() (int64, bool) {
 	w.trim()
 	if !w.proven && w.unproven >= unprovenLimit && len(w.inFlight) > 0 {
@@ -40,7 +40,7 @@ func (w *Time[V]) Next() (int64, bool) {
 	return w.request(at, true), true
 }
 
-// workable returns the segments in whose gaps work may begin.
+// workable returns the segments whose gaps may be requested from now.
 func (w *Time[V]) workable() []*segment[V] {
 	open := w.segments[:0:0]
 	above, waiting, enough := 0, w.Waiting(), lookAhead*w.pageSize*w.slots
@@ -51,8 +51,8 @@ func (w *Time[V]) workable() []*segment[V] {
 		}
 		if s.open() {
 			open = append(open, s)
-			if s.pace > 0 { // the gap, too, holds entries that come first
-				above += int(min(float64(s.high-s.low)/s.pace, lookAhead) * float64(w.pageSize))
+			if s.span > 0 { // the gap holds entries that come before those below, too
+				above += int(min(float64(s.high-s.low)/s.span, lookAhead) * float64(w.pageSize))
 			}
 		}
 	}
@@ -77,10 +77,10 @@ func (w *Time[V]) guessing() (n int) {
 	return n
 }
 
-// probe returns a point below everything known or requested.
+// probe returns an instant below everything read or requested.
 func (w *Time[V]) probe(open []*segment[V]) (int64, bool) {
 	last := w.segments[len(w.segments)-1]
-	if len(open) == 0 || open[len(open)-1] != last || last.pace == 0 {
+	if len(open) == 0 || open[len(open)-1] != last || last.span == 0 {
 		return 0, false
 	}
 	point := last.high
@@ -89,20 +89,20 @@ func (w *Time[V]) probe(open []*segment[V]) (int64, bool) {
 			point = at
 		}
 	}
-	step := max(stride*last.pace, 0.15*float64(w.segments[0].high-point))
-	if room := float64(point - max(last.low, 0)); room < step+2*last.pace {
+	step := max(stride*last.span, 0.15*float64(w.segments[0].high-point))
+	if room := float64(point - max(last.low, 0)); room < step+2*last.span {
 		return 0, false
 	}
 	return point - int64(step), true
 }
 
-// split returns a point within the widest run of instants that nobody reads,
-// measured in pages: its middle, but within a stride of its upper end, where
-// the pace was learned. Further down a busy day may be followed by an empty week.
+// split returns an instant in the widest run of instants without a request,
+// measured in pages: its middle, but at most a stride below its upper end, where
+// the density was measured. Further down a busy day may precede an empty week.
 func (w *Time[V]) split(open []*segment[V]) (point int64, ok bool) {
 	widest := narrow
 	for _, s := range open {
-		if s.pace == 0 {
+		if s.span == 0 {
 			continue
 		}
 		points := []int64{s.high + 1}
@@ -117,8 +117,8 @@ func (w *Time[V]) split(open []*segment[V]) (point int64, ok bool) {
 		slices.Sort(points)
 		for i := 1; i < len(points); i++ {
 			run := points[i] - points[i-1]
-			if width := float64(run) / s.pace; run > 1 && width > widest {
-				widest, point, ok = width, points[i]-min(run/2, int64(stride*s.pace)), true
+			if width := float64(run) / s.span; run > 1 && width > widest {
+				widest, point, ok = width, points[i]-min(run/2, int64(stride*s.span)), true
 			}
 		}
 	}

@@ -11,14 +11,14 @@ import (
 // Offset walks a listing whose page is the entries from the n-th on, newest
 // first. Such a listing shifts while it is read: an entry that arrives pushes
 // all others back, so that some come again; one that goes pulls them forward, so
-// that some would be skipped in silence.
+// that some would be skipped.
 //
-// So each page overlaps what was read by one entry. As long as it holds an
-// entry that was read lately, nothing lies between, and what was not read before
-// is news. Where it holds none, entries went: the walk steps back, further each
-// time, until a page holds one. A page that is newer as a whole than all that
-// was read lately has been pushed back by arrivals: the walk goes on forward.
-// The end is an empty page right behind the last entry.
+// So each page overlaps the one before by one entry. As long as a page holds a
+// recent entry, one of those read last, nothing lies between, and its other
+// entries are new. If it holds none, entries went: the walk steps back, further
+// each time, until a page holds one. A page of which every entry is newer than
+// the recent ones was pushed back by arrivals: the walk goes on forward. The end
+// is an empty page right behind the last entry.
 //
 // Several pages are read at once by requesting several offsets; each is
 // processed when its turn comes, by the same rules.
@@ -27,39 +27,38 @@ type Offset[V any] struct {
 	slots    int
 
 	wanted   int64       // the offset of the page to process next
-	behind   int64       // the offset just behind what was read
-	bare     bool        // the page wanted does not overlap: it looks for the end
-	doubts   int         // bare pages that were not empty and have led to stepping back
-	idle     int         // pages in a row that brought nothing new
-	pushed   bool        // most of the page processed last was known: arrivals push the listing back
-	short    bool        // the page processed last showed the end of the listing
-	longest  int64       // the longest page
+	behind   int64       // the offset just behind the entries read
+	bare     bool        // the page wanted does not overlap the one before: it looks for the end
+	doubts   int         // bare pages from which the walk stepped back since there was a new entry
+	idle     int         // pages in a row without a new entry
+	pushed   bool        // most of the page processed last had been read before: arrivals push the listing back
+	short    bool        // the page processed last was short, as at the end of the listing
+	longest  int64       // entries of the longest page
 	stepBack int64       // how far the last step back went; zero: none
 	previous []Entry[V]  // the page processed last
-	recent   []placed[V] // what was read lately, oldest first, without values
+	recent   []placed[V] // the entries read last, oldest first, without values
 
-	ready    []placed[V] // to be handed out
-	handed   []placed[V] // what was handed out lately, for the position
-	resumeAt int64       // the offset to resume from behind what was handed out
-	unplaced unplaced    // what was handed out without a place
+	ready    []placed[V] // to be taken
+	handed   []placed[V] // the entries taken last, for the position
+	resumeAt int64       // the offset to resume from behind them
+	unplaced unplaced    // the last entries without a place that were read
 
 	pages    map[int64]offsetPage[V] // waiting for their turn
 	inFlight []int64
 	failed   map[int64]error
-	emptyAt  int64 // an offset that showed an empty page: nothing is read ahead from there on
+	emptyAt  int64 // the offset of an empty page: nothing is read ahead from there on
 	ended    bool
 
 	newest   int64      // the latest start seen
-	top      []Entry[V] // the page that showed it last
+	top      []Entry[V] // the last page that held it
 	evidence float64    // that the offset is ignored
-	ignored  error      // it is: no page can be trusted
-	proven   bool       // a page has shown that the service heeds the offset
+	ignored  error      // the offset is ignored: no page can be trusted
+	proven   bool       // a page has proved that the service heeds the offset
 	unproven int        // requests made before that
 }
 
-// placed is an entry with the offset to resume from behind it: that of its
-// page as long as the page is not handed out whole, for the order inside a page
-// is not to be trusted.
+// placed is an entry with the offset to resume from behind it: that of its page
+// until the whole page was taken, because the order inside a page is not reliable.
 type placed[V any] struct {
 	Entry[V]
 	resumeAt int64
@@ -124,13 +123,13 @@ func (w *Offset[V]) Peek() (Entry[V], bool) {
 		return w.ready[0].Entry, true
 	}
 	err := w.failed[w.wanted]
-	if err == nil && !slices.Contains(w.inFlight, w.wanted) { // else the page before is on its way
+	if err == nil && !slices.Contains(w.inFlight, w.wanted) { // else the page before it is in flight
 		err = w.ignored
 	}
 	return Entry[V]{Err: err}, err != nil
 }
 
-// Frontier implements [Walker]: offsets say nothing of starts.
+// Frontier implements [Walker]. Nothing follows from an offset about starts.
 func (w *Offset[V]) Frontier() int64 { return Latest }
 
 // Waiting implements [Walker].
@@ -168,7 +167,7 @@ func (w *Offset[V]) Next() (int64, bool) {
 	return 0, false
 }
 
-// readsAhead reports whether the pages behind the one that is wanted are worth
+// readsAhead reports whether pages behind the one that is wanted are worth
 // requesting now.
 func (w *Offset[V]) readsAhead() bool {
 	return w.slots > 1 && w.newest != math.MinInt64 && !w.bare && !w.pushed && w.stepBack == 0 &&
@@ -212,8 +211,8 @@ func (w *Offset[V]) Learn(at int64, entries []Entry[V]) {
 	}
 	w.pages[at] = page
 	for !w.ended {
-		page, known := w.pages[w.wanted]
-		if !known {
+		page, ok := w.pages[w.wanted]
+		if !ok {
 			break
 		}
 		delete(w.pages, w.wanted)
@@ -224,40 +223,41 @@ func (w *Offset[V]) Learn(at int64, entries []Entry[V]) {
 	maps.DeleteFunc(w.failed, func(at int64, _ error) bool { return passed(at) })
 }
 
-// process takes up the page that was wanted.
+// process takes the new entries from the wanted page, and chooses the next one.
 func (w *Offset[V]) process(at int64, page offsetPage[V]) {
 	unplaced := slices.DeleteFunc(page.unplaced, func(e Entry[V]) bool { return w.unplaced.has(e.ID) })
 	if len(page.placed) == 0 && len(unplaced) > 0 {
 		w.failed[at] = &UnplacedError[V]{First: unplaced[0]}
 		return
 	}
-	newest, known, first := newestOf(w.recent), 0, 0 // first: known ones where the overlap is expected
+	newest, repeated, first := newestOf(w.recent), 0, 0 // first: repeated entries where the overlap is expected
 	linked, allNewer := len(w.recent) == 0 || at == 0, len(page.placed) > 0
 	var fresh []Entry[V]
 	for i, e := range page.placed {
 		switch {
 		case slices.ContainsFunc(w.recent, func(r placed[V]) bool { return r.ID == e.ID }):
-			if known++; int64(i) < w.behind-at {
+			if repeated++; int64(i) < w.behind-at {
 				first++
 			}
 		case !contains(fresh, e.ID):
 			fresh = append(fresh, e)
 		}
-		linked = linked || known > 0 || contains(w.previous, e.ID)
+		linked = linked || repeated > 0 || contains(w.previous, e.ID)
 		allNewer = allNewer && e.Start > newest
 	}
 	switch {
 	case linked:
-		if len(w.recent) > 0 && (known == 0 || int64(known) != w.behind-at || first != known) {
-			// The listing has shifted. What is newer than all that was read
-			// lately was read before, or has arrived since.
+		if len(w.recent) > 0 && (repeated == 0 || int64(repeated) != w.behind-at || first != repeated) {
+			// The listing has shifted. An entry newer than all recent ones was
+			// read before, or has arrived since.
 			fresh = slices.DeleteFunc(fresh, func(e Entry[V]) bool { return e.Start > newest })
 		}
 	case allNewer:
 		fresh = nil
-	case w.bare && (page.length == 0 && w.short || w.doubts >= w.believes()):
-		// Nothing lies between: the page before it ended with what is known.
-	default: // entries have gone: look further up for what was read
+	case w.bare && (page.length == 0 && w.short || w.doubts >= w.maxDoubts()):
+		// Nothing lies between: the page before ended the listing, or the walk
+		// has stepped back often enough.
+	default: // entries have gone: look further up for recent ones
 		if w.bare {
 			w.doubts++
 		}
@@ -275,7 +275,7 @@ func (w *Offset[V]) process(at int64, page offsetPage[V]) {
 	w.advance(at, page, len(fresh) > 0)
 }
 
-// hand makes what is news on the page at an offset ready.
+// hand makes the new entries of the page at an offset ready to be taken.
 func (w *Offset[V]) hand(fresh []Entry[V], at, length int64) {
 	for i, e := range fresh {
 		news := placed[V]{Entry: e, resumeAt: at + 1}
@@ -290,10 +290,10 @@ func (w *Offset[V]) hand(fresh []Entry[V], at, length int64) {
 }
 
 // advance chooses the page after the one at an offset. It overlaps that by one
-// entry with a place. Where a page brings nothing new, arrivals push the listing
-// back as fast as it is read: the next page does not overlap. A page that is
-// short as well is the end of the listing, and only an empty page proves it: the
-// walk looks for one in growing steps, which no arrivals outrun.
+// entry with a place. If the page has no new entry, arrivals push the listing
+// back as fast as it is read: the next page does not overlap. If it is short as
+// well, it ends the listing, which only an empty page proves: the walk looks for
+// one in growing steps, which no arrivals outrun.
 func (w *Offset[V]) advance(at int64, page offsetPage[V], progress bool) {
 	w.ended, w.short = page.length == 0, page.length < max(w.longest, 2)
 	overlapping := w.behind - 1 - page.tail
@@ -317,10 +317,10 @@ func (w *Offset[V]) advance(at int64, page offsetPage[V], progress bool) {
 	}
 }
 
-// believes returns how often a page that does not overlap must be doubted until
-// it is believed: that nothing lies between cannot be shown. Where pages hold a
-// single entry, none overlaps.
-func (w *Offset[V]) believes() int {
+// maxDoubts returns how often the walk steps back from a page that does not
+// overlap before it accepts it: nothing proves that no entry lies between. Pages
+// of a single entry never overlap.
+func (w *Offset[V]) maxDoubts() int {
 	switch n := len(w.previous); {
 	case n <= 1:
 		return 1
@@ -330,7 +330,7 @@ func (w *Offset[V]) believes() int {
 	return 8
 }
 
-// has reports whether the page at an offset is here or on its way.
+// has reports whether the page at an offset has arrived or is in flight.
 func (w *Offset[V]) has(at int64) bool {
 	_, here := w.pages[at]
 	return here || slices.Contains(w.inFlight, at)
@@ -340,14 +340,14 @@ func contains[V any](entries []Entry[V], id uint64) bool {
 	return slices.ContainsFunc(entries, func(e Entry[V]) bool { return e.ID == id })
 }
 
-// remember appends e without its value. It keeps the last most entries, and all
-// that start with the first of them: so what was forgotten is newer than all
-// that is remembered. Of a crowd on one instant it keeps four times as many.
+// remember appends e without its value. It keeps the last most entries and those
+// that share the start of the first of them, so that every forgotten entry is
+// newer than every remembered one. It keeps at most four times as many.
 func remember[V any](list []placed[V], e placed[V], most int) []placed[V] {
 	var none V
 	e.Value = none
 	list = append(list, e)
-	first := 1 // how many start with the first
+	first := 1 // how many share the start of the first
 	for first < len(list) && list[first].Start == list[0].Start {
 		first++
 	}

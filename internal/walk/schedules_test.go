@@ -13,9 +13,9 @@ import (
 // to four instants, pages of two and three, one to three requests in flight,
 // every order in which the responses can arrive, each request failing once until
 // the first break, and a break behind every entry with a resume at every number
-// of requests. Equal
-// states are explored once. What an entry is called does not matter, so worlds
-// differ in how many entries their instants hold, and in how far apart these are.
+// of requests. Equal states are explored once. The ids of entries do not matter,
+// so worlds differ in how many entries their instants hold, and in how far apart
+// these are.
 func TestEveryScheduleOfEverySmallWorld(t *testing.T) {
 	if raceDetector {
 		t.Skip("one goroutine does everything")
@@ -156,7 +156,7 @@ func (x *explorer) breakAt(p *Position, s state) {
 		}
 		r.position = string(text)
 	}
-	if _, known := x.roots[r]; !known {
+	if _, seen := x.roots[r]; !seen {
 		x.roots[r] = p
 		x.queue = append(x.queue, r)
 	}
@@ -236,11 +236,11 @@ func (x *explorer) run(s state, happened [events]bool) tally {
 // arrive lets each response arrive first, and each request fail once.
 func (x *explorer) arrive(s state) (sum tally) {
 	key := s.key()
-	if known, ok := x.seen[key]; ok {
-		if known == nil {
+	if explored, ok := x.seen[key]; ok {
+		if explored == nil {
 			x.t.Fatal("a schedule does not end")
 		}
-		return *known
+		return *explored
 	}
 	x.seen[key] = nil
 	if len(s.walk.inFlight) == 0 {
@@ -324,7 +324,7 @@ func (s state) key() string {
 		set(g.seen)
 		number(g.low)
 		number(g.high)
-		number(int64(math.Float64bits(g.pace)))
+		number(int64(math.Float64bits(g.span)))
 		flag(g.failed != nil)
 		flag(g.doubt)
 		number(g.requested)

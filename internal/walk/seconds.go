@@ -2,15 +2,15 @@ package walk
 
 import "slices"
 
-// A service may take start_time_from in whole seconds: a page requested from
-// 5.3 s then holds what starts before 5 s, and what starts in between would be
-// lost. A page requested from a whole second is the same either way.
+// A service may round start_time_from down to a whole second: a page requested
+// from 5.3 s then holds the entries that start before 5 s, and those in between
+// would be lost. For a whole second it makes no difference.
 //
-// An entry between that second and the instant requested shows that the service
-// takes milliseconds. Until one has come, a page without is taken for what it is
-// at least: the page from the second. What lies between stays in the gap, which is
-// read from the next whole second on. Where that page shows more, the service
-// takes whole seconds, and every later request is from one.
+// An entry between that second and the requested instant proves that the service
+// reads milliseconds. Until there is one, a page without such an entry counts as
+// the page from the whole second. The rest of the second stays in the gap, which
+// is then requested from the next whole second. If that page holds more of it,
+// the service rounds, and every later request is from a whole second.
 
 // second returns the whole second that at is in.
 func second(at int64) int64 {
@@ -28,9 +28,9 @@ func (w *Time[V]) from(s *segment[V]) int64 {
 	return s.high + 1
 }
 
-// taken returns the instant that the service can have taken at for, as the page
-// requested from there shows.
-func (w *Time[V]) taken(at int64, page []Entry[V]) int64 {
+// servedFrom returns the instant from which the page requested from at is certain
+// to be: at itself, or its whole second.
+func (w *Time[V]) servedFrom(at int64, page []Entry[V]) int64 {
 	from := second(at)
 	if from == at || w.exact {
 		return at
@@ -51,20 +51,20 @@ func (w *Time[V]) taken(at int64, page []Entry[V]) int64 {
 		if s.open() && s.high == at-1 {
 			s.doubt = s.misses(page) || len(s.seen) == 0 && at == w.begin
 			if !s.doubt && !w.seconds {
-				return at // the page from the next second has brought what it could
+				return at // the page from the next second has shown all that it can
 			}
 		}
 	}
 	return from
 }
 
-// misses reports whether a page leaves out an entry that had to show again.
+// misses reports whether a page lacks an entry that it had to repeat.
 func (s *segment[V]) misses(page []Entry[V]) bool {
 	return slices.ContainsFunc(s.seen, func(id uint64) bool { return id&UnplacedID == 0 && !contains(page, id) })
 }
 
-// guess returns at, or its second, as a guess that is worth requesting also if
-// the service takes whole seconds.
+// guess returns at or its second, and whether a guess from there is worth a
+// request even if the service rounds to whole seconds.
 func (w *Time[V]) guess(at int64, open []*segment[V]) (int64, bool) {
 	from := second(at)
 	if w.exact || from == at {
@@ -77,8 +77,8 @@ func (w *Time[V]) guess(at int64, open []*segment[V]) (int64, bool) {
 	return at, inside && !w.isInFlight(at)
 }
 
-// checkDoubt looks in a page from the next whole second for what the page before
-// it has left out.
+// checkDoubt looks in a page from the next whole second for entries that the page
+// before it lacked: they prove that the service rounds.
 func (w *Time[V]) checkDoubt(s *segment[V], page []Entry[V]) {
 	if !s.doubt || w.exact {
 		return
@@ -87,15 +87,16 @@ func (w *Time[V]) checkDoubt(s *segment[V], page []Entry[V]) {
 	w.seconds = w.seconds || slices.ContainsFunc(page, func(e Entry[V]) bool { return from <= e.Start && e.Start <= s.high })
 }
 
-// giveUp ends the reading of a second where the page from the next one does not
-// reach the gap in it. A whole page may have been cut: that leaves a tie.
-func (w *Time[V]) giveUp(at, bottom int64, length int) {
+// passSecond closes the gap within a second if the page from the next second does
+// not reach it, since no other request can. If that was a whole page, it may have
+// been cut, which leaves a tie.
+func (w *Time[V]) passSecond(at, bottom int64, length int) {
 	for _, s := range w.segments {
 		if !s.open() || bottom <= s.high || at == s.high+1 || at != w.from(s) {
 			continue
 		}
 		from := second(s.high)
-		if length >= w.pageSize && (w.seconds || len(s.seen) > 0) { // else nothing speaks for whole seconds
+		if length >= w.pageSize && (w.seconds || len(s.seen) > 0) { // else there is no sign of rounding
 			s.ready = append(s.ready, Entry[V]{Start: from, Err: &TieError{Start: from, Seen: len(s.seen)}})
 		}
 		s.high, s.seen, s.tie, s.doubt = from-1, nil, nil, false

@@ -14,7 +14,7 @@ import (
 // arrive, one arrival or one removal at every point, before or after each
 // request on its way was served, and a break behind every entry with a resume.
 // Without a break, and with up to two requests in flight, there are two changes.
-// What stays in the listing comes exactly once, and nothing comes twice.
+// An entry that stays in the listing comes exactly once, and none comes twice.
 func TestEveryShiftOfEverySmallListing(t *testing.T) {
 	if raceDetector {
 		t.Skip("one goroutine does everything")
@@ -78,7 +78,7 @@ type shifted struct {
 	handed  uint64
 	version int           // of the listing
 	sent    map[int64]int // requests in flight, with the version at which they were sent
-	broken  bool          // there is no break any more
+	broken  bool          // the one break is over
 }
 
 func (x *shifts) run(s shifted) (sum float64) {
@@ -125,7 +125,7 @@ func (x *shifts) run(s shifted) (sum float64) {
 
 func (x *shifts) arrive(s shifted) (sum float64) {
 	key := s.key()
-	if n, known := x.seen[key]; known {
+	if n, explored := x.seen[key]; explored {
 		if math.IsNaN(n) {
 			x.t.Fatal("a schedule does not end")
 		}

@@ -6,67 +6,66 @@ import (
 	"slices"
 )
 
-// Time walks a listing whose page is the Latest entries that start before T,
-// excluding T itself.
+// Time walks a listing that is paged by start time: a page requested from T holds
+// the latest entries that start before T.
 //
-// What is known is a row of segments, newest first. A segment is a run of
-// entries without a hole, and below it a gap: the instants between low and high
-// of which something may be missing.
+// What was read is kept in segments, newest first. A segment is a run of
+// consecutive entries and the gap below it: the instants from low to high, of
+// which entries may be missing.
 //
 //	newest ──────────────────────────────────────────────────────────► oldest
 //	 entries    gap      entries   gap     entries      gap
 //	[■■■■■■■■]··········[■■■■]············[■■■]···················· (since)
 //	        high      low    high       low   high              low
 //
-// A page requested from T whose lowest start is L shows every entry in (L, T).
-// At L itself more may hide behind the page's edge, so L stays in the gap,
-// together with the ids at L that are known: the request from L + 1 ms shows
-// that instant again, and what was seen is dropped. That is all there is to
-// ties. A page requested from inside a gap cuts it in two. A page that reaches
-// the gap's low end closes it. Whatever lies above the topmost gap is ready to
-// be handed out.
+// A page requested from T whose lowest start is L holds every entry in (L, T).
+// More entries that start at L may lie beyond the page's edge, so L stays in the
+// gap, with the ids seen at L: the next request, from L + 1 ms, returns that
+// instant again, and the entries seen before are dropped. A page requested from
+// inside a gap splits it in two. A page that reaches the gap's low end closes
+// it. The entries above the topmost gap are ready to be taken.
 //
-// Where a page brings nothing older than the instant it was requested for, the
-// next request excludes that instant; only an empty page is the end. A whole
-// page on one instant leaves a [TieError] between the entries, and the walk goes
-// on behind it.
+// If a page holds nothing older than the instant it was requested for, the next
+// request excludes that instant; only an empty page is the end. A whole page of
+// entries with one start leaves a [TieError] between the entries, and the walk
+// goes on behind it.
 //
-// With one slot, only the top gap is read. With several (see Next), gaps
-// further down are opened by probes and read from their own upper ends. An
-// error is kept in the gap whose request met it, and handed out when everything
-// above it has been, and no page on its way can show more of it.
+// With one slot, only the top gap is read. With several (see Next), probes open
+// gaps further down, which are read from their own upper ends. The error of a
+// request stays in the gap that the request was for. It is taken after everything
+// above it, and after every page in flight that may hold entries above it.
 type Time[V any] struct {
 	pageSize int
 	slots    int
 	segments []*segment[V]  // newest first; never empty
 	inFlight map[int64]bool // requests without a response; true: a guess
-	newest   int64          // the Latest start seen
-	longest  int            // of the pages that spanned two instants
-	batch    *batch         // of what was taken last
+	newest   int64          // the latest start seen
+	longest  int            // entries of the longest page with two instants or more
+	batch    *batch         // the page of the entry taken last; see unplaced.go
 	carried  []carried
-	unplaced unplaced // what was handed out without a place
-	proven   bool     // a page has shown that the service heeds the request
+	unplaced unplaced // the last entries without a place that were read
+	proven   bool     // a page has proved that the service heeds start_time_from
 	unproven int      // requests made before that
 	guesses  int      // how many guesses may be in flight: fewer where they bring little
 	begin    int64    // the instant of the first request
-	exact    bool     // a page has shown that the service takes milliseconds; see seconds.go
-	seconds  bool     // pages have shown that it takes whole seconds
+	exact    bool     // a page has proved that the service reads milliseconds; see seconds.go
+	seconds  bool     // pages have proved that it rounds to whole seconds
 	position *Position
 }
 
 type segment[V any] struct {
 	ready     []Entry[V] // newest first
-	seen      []uint64   // ids at the instant high that are known
-	low       int64      // the gap: the instants low to high, none where low > high
+	seen      []uint64   // ids that were read at the instant high
+	low       int64      // the gap: the instants low to high, none if low > high
 	high      int64
-	tie       *tie    // the page above the gap was one instant; what follows shows whether it was cut
-	pace      float64 // milliseconds a page spans hereabouts
-	failed    error   // what the request for the gap met
-	requested int64   // what low is if the service takes milliseconds
-	doubt     bool    // the request for the gap may have been taken for an earlier one
+	tie       *tie    // the page above the gap was one instant; the next page shows whether it was cut
+	span      float64 // milliseconds that a page spans around here; 0: not measured
+	failed    error   // of the request for the gap
+	requested int64   // the value of low if the service reads milliseconds
+	doubt     bool    // the service may have rounded the request for the gap
 }
 
-// tie is an instant that was a whole page, of length entries.
+// tie is an instant that filled a whole page, of length entries.
 type tie struct {
 	TieError
 	length int
@@ -74,8 +73,8 @@ type tie struct {
 
 func (s *segment[V]) open() bool { return s.low <= s.high }
 
-// Latest as an instant leaves the choice to the service: its own now. Earliest
-// is before everything.
+// Latest as an instant stands for the service's own now, which it uses if a
+// request names none. Earliest is before everything.
 const (
 	Latest   = math.MaxInt64
 	Earliest = math.MinInt64 + 1
@@ -199,8 +198,8 @@ func (w *Time[V]) Take() (Entry[V], bool) {
 	return e, true
 }
 
-// awaits reports whether a page on its way may show what starts at high: an
-// error stands behind it.
+// awaits reports whether a page in flight may hold entries that start at high:
+// an error there comes after them.
 func (w *Time[V]) awaits(high int64) bool {
 	for at := range w.inFlight {
 		if at > high {
@@ -223,16 +222,16 @@ func (w *Time[V]) Fail(at int64, err error) {
 	delete(w.inFlight, at)
 	i := w.gapFor(at)
 	if i < 0 {
-		return // another page has shown it in the meantime
+		return // another page has closed the gap in the meantime
 	}
 	s := w.segments[i]
-	if at-1 < s.high { // requested from inside the gap: what lies above is not touched
+	if at-1 < s.high { // requested from inside the gap: the part above has not failed
 		if !w.exact {
 			if at = second(at); at <= s.low {
 				return // no page from a whole second begins here
 			}
 		}
-		below := &segment[V]{low: s.low, requested: s.requested, high: at - 1, pace: s.pace}
+		below := &segment[V]{low: s.low, requested: s.requested, high: at - 1, span: s.span}
 		s.low = at
 		w.segments = slices.Insert(w.segments, i+1, below)
 		s = below
@@ -240,8 +239,8 @@ func (w *Time[V]) Fail(at int64, err error) {
 	s.failed = err
 }
 
-// gapFor returns the index of the topmost segment in whose gap a page requested
-// from at can show something; -1: there is none.
+// gapFor returns the index of the topmost segment whose gap a page requested from
+// at can hold entries of; -1: there is none.
 func (w *Time[V]) gapFor(at int64) int {
 	return slices.IndexFunc(w.segments, func(s *segment[V]) bool { return s.open() && s.low < at })
 }
@@ -277,19 +276,19 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	delete(w.inFlight, at)
 	w.proven = w.proven || at <= w.newest
 	requested := at
-	at = w.taken(at, page)
+	at = w.servedFrom(at, page)
 	i := w.gapFor(at)
 	if i < 0 || bottom > w.segments[i].high {
-		w.giveUp(at, bottom, length)
-		return // all of it is known from other pages by now
+		w.passSecond(at, bottom, length)
+		return // other pages have shown all of it
 	}
 
 	s := w.segments[i]
 	w.checkDoubt(s, page)
 	fresh := s.fresh(page)
 	little := 10*len(fresh) < 3*w.pageSize
-	if !little { // else the page is about elsewhere
-		s.learnPace(page, w.pageSize)
+	if !little { // else most of the page lies elsewhere
+		s.measure(page, w.pageSize)
 	}
 	switch {
 	case guess && little:
@@ -300,7 +299,7 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	if len(unplaced) > 0 {
 		fresh = w.joinUnplaced(s, at, page, fresh, unplaced)
 	}
-	below := &segment[V]{low: s.low, requested: s.requested, high: bottom, pace: s.pace}
+	below := &segment[V]{low: s.low, requested: s.requested, high: bottom, span: s.span}
 	if t := s.tie; t != nil && s.high < at && at <= t.Start && len(page) > 0 && max(length, w.longest) <= t.length {
 		fresh = slices.Insert(fresh, 0, Entry[V]{Start: t.Start, Err: &t.TieError})
 	}
@@ -326,7 +325,7 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	}
 }
 
-// fresh returns what of a page is news: inside the gap, and not seen.
+// fresh returns the entries of a page that are new: inside the gap, and not seen.
 func (s *segment[V]) fresh(page []Entry[V]) []Entry[V] {
 	fresh := make([]Entry[V], 0, len(page)+1)
 	for _, e := range page {
@@ -337,8 +336,9 @@ func (s *segment[V]) fresh(page []Entry[V]) []Entry[V] {
 	return fresh
 }
 
-// readEdge sets in below what the last instant of a page, requested from at,
-// leaves open in the gap of s.
+// readEdge sets in below, the rest of the gap of s, which entries of the page's
+// last instant were seen, and whether it is to be requested again. The page was
+// requested from at.
 func (w *Time[V]) readEdge(s, below *segment[V], at int64, page []Entry[V], length int) {
 	bottom := below.high
 	for _, e := range page {
@@ -367,9 +367,9 @@ func (w *Time[V]) readEdge(s, below *segment[V], at int64, page []Entry[V], leng
 	}
 }
 
-// full returns the length from which on a page of one instant may hide more of
-// it. A page may be shorter than documented: what was seen to span two instants
-// was not cut by them, unless the service takes whole seconds.
+// full returns the length from which on a page of one instant may have been cut.
+// Pages may be shorter than documented: the longest one with two instants shows
+// how long, unless the service rounds to whole seconds.
 func (w *Time[V]) full() int {
 	if w.longest > 0 && !w.seconds {
 		return min(w.longest, w.pageSize)
@@ -377,16 +377,16 @@ func (w *Time[V]) full() int {
 	return w.pageSize
 }
 
-// learnPace learns from a page how densely entries lie hereabouts.
-func (s *segment[V]) learnPace(page []Entry[V], pageSize int) {
+// measure updates the span of a page from the entries of one.
+func (s *segment[V]) measure(page []Entry[V], pageSize int) {
 	if len(page) < 2 {
 		return
 	}
 	span := float64(page[0].Start-page[len(page)-1].Start) * float64(pageSize) / float64(len(page))
-	if s.pace == 0 {
-		s.pace = span
+	if s.span == 0 {
+		s.span = span
 	}
-	s.pace = max(1, 0.7*s.pace+0.3*span)
+	s.span = max(1, 0.7*s.span+0.3*span)
 }
 
 // Waiting implements [Walker].

@@ -2,7 +2,8 @@ package walk
 
 import "slices"
 
-// UnplacedID is set in the ids of entries without a place.
+// UnplacedID is the bit that is set in the ids of entries without a place, and in
+// no others.
 const UnplacedID = 1 << 63
 
 // Unplaceable reports whether a start cannot be used to place an entry: it is
@@ -18,9 +19,9 @@ type UnplacedError[V any] struct{ First Entry[V] }
 
 func (e *UnplacedError[V]) Error() string { return "no entry of the page can be placed" }
 
-// unplaced remembers which entries without a place were handed out lately, by
-// their content: several pages may show one. Two with the same content are taken
-// for one, unless a page shows both.
+// unplaced holds the ids of the last entries without a place that were read:
+// several pages may hold the same one. Two with the same content count as one,
+// unless one page holds both.
 type unplaced []uint64
 
 const maxUnplaced = 64
@@ -34,8 +35,8 @@ func (u *unplaced) add(id uint64) {
 
 func (u unplaced) has(id uint64) bool { return slices.Contains(u, id) }
 
-// unplacedOf takes the entries without a place from a page. Those with the same
-// content get different ids.
+// unplacedOf separates the entries without a place from the others of a page.
+// Those with the same content get different ids.
 func unplacedOf[V any](page []Entry[V]) (placed, rest []Entry[V]) {
 	if !slices.ContainsFunc(page, func(e Entry[V]) bool { return e.Unplaced }) {
 		return page, nil
@@ -53,11 +54,12 @@ func unplacedOf[V any](page []Entry[V]) (placed, rest []Entry[V]) {
 	return placed, rest
 }
 
-// carried is an entry without a place, whose id stays in the position for as
-// many entries as pages that show it again may begin within.
+// carried is the id of an entry without a place. It stays in the position while
+// the next entries are taken, because a page requested from there may hold the
+// entry again.
 type carried struct {
 	id   uint64
-	left int
+	left int // entries to be taken until the id is dropped
 }
 
 func (w *Time[V]) carry(id uint64) {
@@ -71,14 +73,14 @@ func (w *Time[V]) carry(id uint64) {
 	w.carried = append(w.carried, carried{id, 2 * w.pageSize})
 }
 
-// batch is a page with entries that have no place. They are handed out behind
-// the others, so until then the walk is resumed from before the page.
+// batch is a page with entries without a place. They come behind its other
+// entries, so until all are taken a walk resumes before the page.
 type batch struct {
 	before, after Position
-	left          int // entries that were not handed out
+	left          int // entries that were not taken yet
 }
 
-// joinUnplaced appends to what is fresh on a page the entries without a place.
+// joinUnplaced appends the entries without a place to the fresh ones of a page.
 func (w *Time[V]) joinUnplaced(s *segment[V], at int64, page, fresh, unplaced []Entry[V]) []Entry[V] {
 	bottom := min(at-1, s.high)
 	b := &batch{left: len(fresh) + len(unplaced), before: Position{At: bottom}}

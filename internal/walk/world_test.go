@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a listing in memory and the oracle of these tests: it knows all
-// entries. The value of an entry is its id.
+// world is a listing in memory and the oracle of these tests: it holds every
+// entry. The value of an entry is its id.
 type world struct {
 	entries  []Entry[uint64] // newest first
 	pageSize int
