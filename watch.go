@@ -42,7 +42,7 @@ type RaceChange struct {
 type Snapshot struct {
 	Races []Race    // the open races at the time At, in the service's order
 	At    time.Time // of the last successful poll, by the local clock; zero: none yet
-	Err   error     // of the last poll, or of the races that it could not read; nil: all were read
+	Err   error     // of the last poll if it failed, or of the races that it could not read; nil: all were read
 }
 
 // Watcher polls the open races for any number of readers. The number of readers
@@ -58,7 +58,8 @@ type Watcher struct {
 	state   atomic.Pointer[watchState]
 }
 
-// Watcher returns a Watcher. No request is made until [Watcher.Run].
+// Watcher returns a [Watcher] of the open races. No request is made until
+// [Watcher.Run].
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
@@ -104,22 +105,22 @@ func (w *Watcher) Snapshot() Snapshot {
 }
 
 // Changes returns the changes of the open races, beginning with each open race
-// as RaceOpened. It waits for Run, and ends after it; it also ends when ctx does
-// or the caller leaves the loop, without an error.
+// as RaceOpened. It waits until [Watcher.Run] is called and ends when Run returns.
+// It also ends, without an error, when ctx does or the caller leaves the loop.
 //
 // RaceUpdated reports other participants, status, registration deadline or start
 // time; another order is no change. The closed races come first, by start time,
 // then the opened and then the updated ones in the service's order.
 //
-// A reader that is slower than the polls holds up nobody, and gets what it was
-// too slow for in one piece: each race that opened or closed in the meantime,
-// and one update per race to its current state.
+// A reader that is slower than the polls delays no other, and gets what it was
+// too slow for at once: each race that opened or closed in the meantime, and one
+// update per race to its current state.
 //
 // A failed poll is yielded as an empty change with the error, and the loop goes
 // on; of several that a slow reader missed only the last. A race that cannot be
 // read is yielded once, as an empty change with a [*DecodeError]. A race that
-// becomes unreadable keeps its last state and does not close, and while the id of
-// an unreadable race is unknown, no race closes.
+// becomes unreadable keeps its last state and does not close. While an entry is
+// unreadable including its id, no race closes, because it may be any of them.
 //
 // The races of a change are the caller's own copies.
 func (w *Watcher) Changes(ctx context.Context) iter.Seq2[RaceChange, error] {
@@ -142,9 +143,9 @@ func (w *Watcher) Changes(ctx context.Context) iter.Seq2[RaceChange, error] {
 	}
 }
 
-// WatchOpen yields the changes of the open races, as [Watcher.Changes] does, by
-// a Watcher with this one reader. It polls between the steps of the loop: nothing
-// runs meanwhile. Each range over the sequence watches anew.
+// WatchOpen returns the changes of the open races, as [Watcher.Changes] does, for
+// a single reader. It polls between the steps of the loop and starts no goroutine.
+// Each range over the sequence begins again with the races that are open then.
 //
 // Use a [Watcher] for several readers.
 //
@@ -193,7 +194,7 @@ func (w *Watcher) poll(ctx context.Context) bool {
 	return true
 }
 
-// publish replaces the current state and wakes whoever waits for that.
+// publish replaces the current state and wakes the readers that wait for a new one.
 func (w *Watcher) publish(s *watchState) {
 	close(w.state.Swap(s).next)
 }
@@ -213,8 +214,8 @@ const (
 // succeeded resets the backoff.
 func (s *pollSchedule) succeeded() { s.failures = 0 }
 
-// wait waits until the next poll is due: an interval after a success, longer
-// and longer after failures, and no shorter than Retry-After. It reports whether
+// wait waits until the next poll is due: an interval after a success, a growing
+// backoff after failures, and at least the Retry-After of err. It reports whether
 // the context has not ended.
 func (s *pollSchedule) wait(ctx context.Context, err error) bool {
 	timer := time.NewTimer(s.delay(err))

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// watchState is what a watcher knows after a poll. It is immutable, races
-// included: each poll makes the next one, so that readers need no lock.
+// watchState is the state of a watcher after a poll. It is immutable, races
+// included: each poll makes a new one, so that readers need no lock.
 type watchState struct {
-	run        int  // counts the runs of the watcher
+	run        int  // the number of the run
 	running    bool // false: before the first run and after each
 	ready      bool // a poll of this run has succeeded
 	open       []openRace
@@ -21,21 +21,21 @@ type watchState struct {
 	unreadable unreadableRaces
 	failure    error // of the last failed poll of this run
 	failures   int   // of this run
-	recovered  int   // failures before the last successful poll
+	recovered  int   // of these, the failures before the last successful poll
 	events     *watchEvent
-	next       chan struct{} // closed when the next state is there
+	next       chan struct{} // closed once there is a newer state
 }
 
 // openRace is an open race as of a poll. Its version counts the changes since it
-// opened, which spares readers the comparison of what has not changed.
+// opened, so that readers need not compare races that have not changed.
 type openRace struct {
 	*Race
 	version int
 }
 
-// watchEvent is what a poll brought that no reader may miss. Events are a chain:
-// each reader holds the last one that it has read, and the garbage collector
-// takes those that every reader has passed.
+// watchEvent holds the changes of a poll that every reader must get. Events are a
+// linked list: each reader holds the last one it has read, and the garbage
+// collector frees those that every reader has passed.
 type watchEvent struct {
 	closed, opened []openRace
 	unreadable     []error
@@ -46,7 +46,7 @@ type watchEvent struct {
 type unreadableRaces struct {
 	byID     map[string]*DecodeError
 	nameless []*DecodeError // their id cannot be read either
-	entries  int            // of the response, in all
+	entries  int            // all entries of the response
 }
 
 func newWatchState() *watchState {
@@ -72,8 +72,8 @@ func (s *watchState) err() error {
 	return nil
 }
 
-// start returns the state at the beginning of a run. What the run before saw is
-// kept for snapshots until the first poll has succeeded.
+// start returns the state at the beginning of a run. The races of the run before
+// are kept for snapshots until a poll has succeeded.
 func (s *watchState) start() *watchState {
 	next := newWatchState()
 	next.run, next.running, next.open, next.at = s.run+1, true, s.open, s.at
@@ -138,13 +138,13 @@ func (s *watchState) polled(entries []listEntry[Race], at time.Time) *watchState
 		return cmp.Or(a.StartTime.Compare(b.StartTime.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
 	})
 	if len(event.closed)+len(event.opened)+len(event.unreadable) > 0 {
-		s.events.next = event // seen only by who has the next state
+		s.events.next = event // readers look at it once they have the new state
 		next.events = event
 	}
 	return next
 }
 
-// readOpen returns the races of a response, each once, and what cannot be read.
+// readOpen returns the races of a response, each once, and the unreadable entries.
 func readOpen(entries []listEntry[Race]) (open []openRace, unreadable unreadableRaces) {
 	unreadable = unreadableRaces{byID: map[string]*DecodeError{}, entries: len(entries)}
 	listed := map[RaceID]bool{0: true}
@@ -162,7 +162,7 @@ func readOpen(entries []listEntry[Race]) (open []openRace, unreadable unreadable
 		}
 	}
 	for _, race := range open {
-		delete(unreadable.byID, idOf(race.Race)) // listed again, and readable
+		delete(unreadable.byID, idOf(race.Race)) // listed twice, and readable once
 	}
 	return open, unreadable
 }
@@ -176,18 +176,16 @@ func (u unreadableRaces) mayHide(id RaceID) bool {
 	return len(u.nameless) > 0 || u.byID[idOf(&Race{MainRaceID: id})] != nil
 }
 
-// notIn returns the errors of the entries that were not unreadable before.
-// Those without an id are distinguished by their number alone.
+// notIn returns the errors of the entries that were not unreadable before. Of
+// those without an id only the count is compared.
 func (u unreadableRaces) notIn(before unreadableRaces) (errs []error) {
 	for _, id := range slices.Sorted(maps.Keys(u.byID)) {
 		if before.byID[id] == nil {
 			errs = append(errs, u.byID[id])
 		}
 	}
-	if known := len(before.nameless); known < len(u.nameless) {
-		for _, err := range u.nameless[known:] {
-			errs = append(errs, err)
-		}
+	for _, err := range u.nameless[min(len(before.nameless), len(u.nameless)):] {
+		errs = append(errs, err)
 	}
 	return errs
 }
@@ -204,7 +202,7 @@ func (u unreadableRaces) joined() error {
 	return all
 }
 
-// hasChanged reports whether b is news for a reader that knows a.
+// hasChanged reports whether b is an update for a reader that has a.
 func hasChanged(a, b *Race) bool {
 	return a.Status != b.Status || !a.RegistrationDeadline.Equal(b.RegistrationDeadline.Time) ||
 		!a.StartTime.Equal(b.StartTime.Time) || !slices.Equal(inOrder(a.Participants), inOrder(b.Participants))
@@ -216,7 +214,7 @@ func inOrder(participants []RaceParticipant) []RaceParticipant {
 	})
 }
 
-// clone returns a deep copy: what a reader does to a race no other reader sees.
+// clone returns a deep copy, so that readers can modify their races.
 func (r *Race) clone() *Race {
 	c := *r
 	c.Prizes = slices.Clone(r.Prizes)
@@ -226,24 +224,24 @@ func (r *Race) clone() *Race {
 	return &c
 }
 
-// watchReader is one reader of a run: what it was given so far.
+// watchReader is one reader of a run.
 type watchReader struct {
 	run      int
-	begun    bool
-	failures int
-	last     *watchEvent
-	seen     map[RaceID]openRace // the open races, as this reader knows them
+	begun    bool                // it has the races that were open at first
+	failures int                 // as of the last state that was delivered
+	last     *watchEvent         // the last one that it has read
+	seen     map[RaceID]openRace // the open races, as this reader got them last
 }
 
 func newWatchReader(s *watchState) *watchReader {
 	return &watchReader{run: s.run, failures: s.recovered, last: s.events, seen: map[RaceID]openRace{}}
 }
 
-// deliver yields what is new for the reader in a state. It reports whether the
-// reader wants more.
+// deliver yields what is new in a state for the reader. It reports whether the
+// loop goes on.
 func (r *watchReader) deliver(ctx context.Context, s *watchState, yield func(RaceChange, error) bool) bool {
 	emit := func(c RaceChange, err error) bool { return ctx.Err() == nil && yield(c, err) }
-	if s.run != r.run { // a newer run: only what no reader may miss is left of this one
+	if s.run != r.run { // a newer run: only the events of this one are left
 		return r.catchUp(nil, emit)
 	}
 	failed := s.failures > r.failures
@@ -295,7 +293,7 @@ func (r *watchReader) handle(e *watchEvent, emit func(RaceChange, error) bool) b
 	return true
 }
 
-// update yields what changed in the races that the reader knows.
+// update yields the races that have changed since the reader got them.
 func (r *watchReader) update(s *watchState, emit func(RaceChange, error) bool) bool {
 	for _, race := range s.open {
 		previous := r.seen[race.MainRaceID]

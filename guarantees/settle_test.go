@@ -38,9 +38,9 @@ func lose(t *testing.T, fake *horseracingtest.Server, fault horseracingtest.Faul
 
 func TestSettleFindsARegistrationThatTookEffect(t *testing.T) {
 	for name, fault := range map[string]horseracingtest.Fault{
-		"at once":                       {ResetAfter: true},
+		"at once":                        {ResetAfter: true},
 		"after the client has timed out": {TakesEffectAfter: 90 * time.Second},
-		"just before the deadline":      {TakesEffectAfter: time.Hour - time.Second},
+		"just before the deadline":       {TakesEffectAfter: time.Hour - time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
