@@ -18,24 +18,32 @@ import (
 // after Before, a cursor of another listing or of other tiers) is yielded as
 // ErrInvalidArgument when the pager is ranged over.
 type ResultsQuery struct {
-	Tier        TierID        // zero: the service's default (TierOmega), and no other
-	Tiers       []TierID      // several tiers merged into one listing; not together with Tier
-	Before      time.Time     // only entries that start before this; zero: now, by the service's clock
-	Since       time.Time     // none that start before this; zero: the whole history
-	Resume      Cursor        // go on where a saved cursor stopped; zero: from the beginning
-	Concurrency int           // requests in flight at once, at most 1,000; 0 and 1: one
-	Patience    time.Duration // how long to wait for a service that refuses everything (429, or 503 with Retry-After) before that is an error; zero: 10 minutes
+	Tier        TierID    // zero: the service's default (TierOmega), and no other
+	Tiers       []TierID  // several tiers merged into one listing; not together with Tier
+	Before      time.Time // only entries that start before this; zero: now, by the service's clock
+	Since       time.Time // none that start before this; zero: the whole history
+	Resume      Cursor    // go on where a saved cursor stopped; zero: from the beginning
+	Concurrency int       // requests in flight at once, at most 1,000; 0 and 1: one
+
+	// Patience is for how long a service may refuse everything (429, or 503 with
+	// Retry-After), or a page keep failing while others succeed, before that is an
+	// error. Zero: 10 minutes.
+	Patience time.Duration
 }
 
 // OffsetQuery selects entries of the listing that is paged by offset, newest
 // first. The zero value selects all of TierOmega. What makes no sense is yielded as
 // ErrInvalidArgument, as with [ResultsQuery].
 type OffsetQuery struct {
-	Tier        TierID        // zero: the service's default (TierOmega), and no other
-	Offset      int           // how many of the newest entries to skip; ignored with Resume
-	Resume      Cursor        // go on where a saved cursor stopped; zero: from Offset
-	Concurrency int           // requests in flight at once, at most 1,000; 0 and 1: one
-	Patience    time.Duration // how long to wait for a service that refuses everything (429, or 503 with Retry-After) before that is an error; zero: 10 minutes
+	Tier        TierID // zero: the service's default (TierOmega), and no other
+	Offset      int    // how many of the newest entries to skip; ignored with Resume
+	Resume      Cursor // go on where a saved cursor stopped; zero: from Offset
+	Concurrency int    // requests in flight at once, at most 1,000; 0 and 1: one
+
+	// Patience is for how long a service may refuse everything (429, or 503 with
+	// Retry-After), or a page keep failing while others succeed, before that is an
+	// error. Zero: 10 minutes.
+	Patience time.Duration
 }
 
 const maxConcurrency = 1000

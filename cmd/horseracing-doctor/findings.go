@@ -251,7 +251,11 @@ func (f *facts) judgeOperations() []finding {
 			}
 			found = append(found, finding{s.section, topic, good, text, ""})
 		default:
-			found = append(found, finding{s.section, topic, bad, o.Err.Error(), adviceFor(o.Err)})
+			text := o.Err.Error()
+			if o.Entries > 0 {
+				text += fmt.Sprintf("; other entries that decode: %d", o.Entries)
+			}
+			found = append(found, finding{s.section, topic, bad, text, adviceFor(o.Err)})
 		}
 	}
 	found = append(found, f.judgeDrift()...)

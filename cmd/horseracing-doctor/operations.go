@@ -33,13 +33,13 @@ func (d *doctor) operations(ctx context.Context) {
 		return v, err
 	})
 	call(d, ctx, "Races.Results", &s.Finished, func(horseracing.CallOption) ([]horseracing.Race, error) {
-		return d.client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}).Take(ctx, 20)
+		return sample(ctx, d.client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}), 20)
 	})
 	call(d, ctx, "Races.ResultsV1", new([]horseracing.Race), func(horseracing.CallOption) ([]horseracing.Race, error) {
-		return d.client.Races.ResultsV1(horseracing.OffsetQuery{Tier: horseracing.TierOmega}).Take(ctx, 10)
+		return sample(ctx, d.client.Races.ResultsV1(horseracing.OffsetQuery{Tier: horseracing.TierOmega}), 10)
 	})
 	call(d, ctx, "Tournaments.Results", &s.Tournaments, func(horseracing.CallOption) ([]horseracing.Tournament, error) {
-		return d.client.Tournaments.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}).Take(ctx, 10)
+		return sample(ctx, d.client.Tournaments.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}), 10)
 	})
 	call(d, ctx, "Tournaments.Open", new([]horseracing.Tournament), func(opt horseracing.CallOption) ([]horseracing.Tournament, error) {
 		return d.client.Tournaments.Open(ctx, opt)
@@ -102,6 +102,23 @@ func call[T any](d *doctor, ctx context.Context, name string, into *T, f func(ho
 	if before := d.facts.Calls[name]; before == nil || before.Err == nil {
 		d.facts.Calls[name] = o
 	}
+}
+
+// sample reads so many entries of a listing, and returns those that can be read
+// and the first error.
+func sample[T any](ctx context.Context, p *horseracing.Pager[T], entries int) (read []T, first error) {
+	for entry, err := range p.All(ctx) {
+		switch {
+		case err == nil:
+			read = append(read, *entry)
+		case first == nil:
+			first = err
+		}
+		if entries--; entries == 0 {
+			break
+		}
+	}
+	return read, first
 }
 
 // someHorses returns numbers of horses that ran or are offered.
