@@ -10,7 +10,7 @@ import (
 )
 
 // BigInt is an immutable integer of any size, for fees of 10^18 and more. The zero
-// value is 0. Compare with Cmp or Equal, not with ==. Its unit is undocumented.
+// value is 0. Compare with Cmp or Equal, not with ==. The unit of fees is undocumented.
 //
 // It reads the integers that services write: plain literals, exponents, which
 // JavaScript writes from 10^21 on (1e+21), integral decimals (5.0), and quoted base-10 integers;
@@ -73,7 +73,7 @@ func (b BigInt) Decimal(places int) string {
 
 // ParseDecimal returns the value that text stands for, in units of which
 // 10^places make one: "2.5" at 18 places is 2500000000000000000. It is the
-// opposite of [BigInt.Decimal]. The text is a number as in JSON ("2", "-0.5",
+// inverse of [BigInt.Decimal]. The text is a number as in JSON ("2", "-0.5",
 // "1e3"). More decimal places than that, places below zero, and more than 100
 // digits are errors.
 func ParseDecimal(text string, places int) (BigInt, error) {

@@ -141,10 +141,10 @@ func WithAttemptTimeout(d time.Duration) Option {
 
 // WithRateLimit limits the client to perSecond requests per second, with bursts
 // of up to burst. Every attempt counts, retries included. The default is no
-// limit. The service's own limits are undocumented; the client learns them, and
-// this is an upper bound on top, spent on the highest priority that waits: calls
-// that change something, then single reads, polls, and walks. WithRateLimit and
-// [WithLimiter] conflict.
+// limit: the service's own limits are undocumented, and the client learns them.
+// When calls wait, the one with the highest priority goes first: calls that change
+// something, then single reads, then polls, then walks, as the package comment
+// describes. WithRateLimit and [WithLimiter] conflict.
 //
 // API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
 func WithRateLimit(perSecond float64, burst int) Option {
@@ -156,9 +156,9 @@ func WithRateLimit(perSecond float64, burst int) Option {
 }
 
 // WithLimiter sets the limiter that every attempt waits for, such as one that
-// several clients or several processes share. It is an upper bound, in the same
-// order of priority as with [WithRateLimit]: at most four attempts are in Wait at
-// a time, and what it grants goes to the highest priority that waits.
+// several clients or several processes share. At most four attempts are in Wait at
+// a time; each Wait that returns lets the attempt with the highest priority go, in
+// the order of [WithRateLimit].
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }
 }
@@ -166,8 +166,8 @@ func WithLimiter(l Limiter) Option {
 // WithLogger logs every attempt at level Debug and every retry at level Warn,
 // with operation, status and duration, and never with a header, a body or a
 // key. At level Warn it also logs a retry that the retry budget withheld, and
-// that a walk or a follow begins to wait for a service that refuses requests;
-// at level Info that it goes on. The default is to log nothing.
+// that a [Pager] or a [Follower] begins to wait for a service that refuses its
+// requests; at level Info, that it goes on. The default is to log nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.logger = l }
 }
@@ -326,7 +326,7 @@ func hasControl(s string) bool {
 }
 
 // tokenBucket is a rate.Limiter whose errors are the context's: of a deadline
-// that it would miss, rate.Limiter says so in words of its own, at once.
+// that it would miss, rate.Limiter returns an error of its own, at once.
 type tokenBucket struct{ *rate.Limiter }
 
 func (b tokenBucket) Wait(ctx context.Context) error {

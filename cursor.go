@@ -11,18 +11,19 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Cursor is a place in a listing: just behind an entry that was handed out. It
-// is a value, valid for as long as the listing exists, in any process and at any
-// Concurrency; a query's Resume takes it. It names its listing and its tiers; a
-// query of another listing, or of other tiers, refuses it with
-// ErrInvalidArgument. The zero Cursor is the beginning. Its text is short (tens
-// of bytes for each tier), holds no key, and is checked when parsed: store it
-// with what was read.
+// Cursor is a place in a listing: just behind an entry that was handed out. Pass it
+// as a query's Resume to go on there, in any process and at any Concurrency. It
+// does not expire. A query of another listing, or of other tiers, refuses it with
+// ErrInvalidArgument. The zero Cursor is the beginning of a listing.
+//
+// Store its text together with the entries that were read. The text of a [Pager]'s
+// cursor is short (tens of bytes for each tier); it contains no key, and is checked
+// when parsed.
 type Cursor struct {
 	text string // version, kind, tiers, payload and checksum; see newCursor
 }
 
-// IsZero reports whether the cursor is the beginning of a listing.
+// IsZero reports whether the cursor is the zero Cursor, the beginning of a listing.
 func (c Cursor) IsZero() bool { return c.text == "" }
 
 // Equal reports whether both cursors are the same place.
@@ -34,7 +35,7 @@ func (c Cursor) String() string { return c.text }
 // MarshalText returns the cursor's text, for JSON and every other encoding.
 func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.text), nil }
 
-// UnmarshalText is [ParseCursor].
+// UnmarshalText parses the text as [ParseCursor] does.
 func (c *Cursor) UnmarshalText(text []byte) error {
 	parsed, err := ParseCursor(string(text))
 	if err == nil {
@@ -43,7 +44,7 @@ func (c *Cursor) UnmarshalText(text []byte) error {
 	return err
 }
 
-// cursorKind is what a cursor is of. Each kind has a payload of its own.
+// cursorKind is the kind of listing that a cursor is of. Each has its own payload.
 type cursorKind string
 
 const (
@@ -104,8 +105,8 @@ const (
 	maxSeen       = 1000     // ids in one position
 )
 
-// ParseCursor reads a cursor's text. The empty text is the zero Cursor; one
-// that is damaged, or of something else, is ErrInvalidArgument.
+// ParseCursor parses the text of a cursor. The empty text is the zero Cursor. If the
+// text is damaged, or not that of a cursor, the error is ErrInvalidArgument.
 func ParseCursor(text string) (Cursor, error) {
 	if text == "" {
 		return Cursor{}, nil

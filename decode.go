@@ -88,7 +88,7 @@ func encodeBody(body any) (encoded []byte, keys []string, err error) {
 		UserKey string `json:"user_key"`
 	}
 	if bytes.Contains(encoded, []byte(`"user_key"`)) && unmarshal(encoded, &untyped) == nil {
-		keys = append(keys, untyped.UserKey) // from a map of plain strings, say
+		keys = append(keys, untyped.UserKey) // such as from a map of strings
 	}
 	return encoded, keys, err
 }
@@ -206,7 +206,7 @@ func (op operation) idText() string {
 
 // wrongShape is the error of a body that begins like another kind of value.
 func (op operation) wrongShape(want byte, body []byte) *DecodeError {
-	if err := checkSyntax(body); err != nil { // not JSON at all is the clearer news
+	if err := checkSyntax(body); err != nil { // not JSON at all is the clearer error
 		return op.explain(err, body)
 	}
 	return op.undecodable("", 0, fmt.Errorf("expected %s, got %s", shapes[want], shapeOf(body)))

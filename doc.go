@@ -21,8 +21,7 @@
 //
 // # Reading races
 //
-// Several methods read races. They differ in what they are for, and in what they
-// cost in requests:
+// Several methods read races. The last column is what they cost in requests:
 //
 //	Races.Get       one race                                        1
 //	Races.Open      the open races, once                            1
@@ -34,8 +33,9 @@
 // # Results
 //
 // Finished races and tournaments come in pages of ten. A [Pager] hides that: it
-// returns each entry exactly once, newest first, also where several start at the
-// same instant, and with Concurrency by several requests in flight.
+// walks over the listing and returns each entry exactly once, newest first, even
+// if several start at the same instant. Concurrency is the number of requests
+// that it keeps in flight.
 //
 //	results := client.Races.Results(horseracing.ResultsQuery{
 //		Tier:        horseracing.TierOmega, // also the zero value: Omega alone, not every tier
@@ -52,8 +52,8 @@
 // A query reads one tier, and a query without a tier reads Omega: set Tiers to
 // read several as one listing. [Pager.Entries] also returns each entry's JSON.
 //
-// A [Cursor] is the place where a walk stands, as a short text to store: another
-// process goes on there.
+// A [Cursor] is the place that a walk has reached, as a short text to store, from
+// which another process can go on.
 //
 // Two errors mark a hole in the listing and do not end the loop: a
 // [*DecodeError] stands for one entry that cannot be read, a [*TieOverflowError]
@@ -109,10 +109,12 @@
 // The service's rate limits are undocumented, so the client learns them. It
 // sends as fast as its callers do until the service refuses a request (429, or
 // 503 with Retry-After). From then on all calls of the client share what the
-// service allows: registrations go first, then single reads, then polls, then
-// walks. A [Pager] and a [Follower] wait a refusal out, other calls as long as
-// [Retry] allows. [Client.Pace] reports what was learned. [WithRateLimit] and
-// [WithLimiter] set an upper bound; they are optional.
+// service allows, by priority: first calls that change something, then single
+// reads, then polls (of a [Follower] or a [Watcher]), then walks (of a [Pager] or
+// of [HorsesService.GetMany]). A Pager and a Follower wait until the service
+// accepts requests again, other calls as long as [Retry] allows. [Client.Pace]
+// reports what was learned. [WithRateLimit] and [WithLimiter] set an upper bound;
+// they are optional.
 //
 // # Observing
 //

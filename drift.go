@@ -8,7 +8,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
-// DriftKind is the kind of difference that a [Drift] is.
+// DriftKind is the kind of a [Drift].
 type DriftKind string
 
 // The kinds of drift.
@@ -36,7 +36,7 @@ type Drift struct {
 // returns. It must be safe for concurrent use if calls are made concurrently,
 // as they are by a [Pager] with a Concurrency above one.
 //
-// These are no drift: members that are documented as optional or for other
+// These are not reported: members that are documented as optional or for other
 // operations only, values outside the documented sets (which are incomplete),
 // and responses to [Client.Do]. Nothing counts as missing from a response that
 // is undocumented (open tournaments, one tournament, a registration). At most
@@ -45,7 +45,7 @@ func WithDriftHandler(handler func(context.Context, Drift)) Option {
 	return func(c *config) { c.drift = handler }
 }
 
-// documented holds what the API reference says of members beyond their names.
+// documented holds what the API reference documents of members beyond their names.
 // Only races differ from listing to listing.
 var documented = drift.Rules{
 	reflect.TypeFor[Race](): {

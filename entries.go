@@ -11,13 +11,13 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
-// A list is read twice at most: as a whole, which is fast, and where that fails
-// entry by entry, so that an unreadable entry costs itself alone.
+// A list is read as a whole, which is fast. If that fails it is read again entry by
+// entry, so that an unreadable entry does not cost the others.
 
 // listEntry is one entry of a response that is a list.
 type listEntry[T any] struct {
-	value *T              // nil where err is not
-	json  json.RawMessage // as it came, not redacted; set if it was requested, or err is not nil
+	value *T              // nil if err is not
+	json  json.RawMessage // as received, not redacted; set if it was requested, or err is not nil
 	err   *DecodeError
 }
 
@@ -42,7 +42,7 @@ func (l *list[T]) get(ctx context.Context, c *Client, op operation, opts []CallO
 	return l.entries, nil
 }
 
-// fail makes a readable entry one that cannot be used, for what a member holds.
+// fail makes a readable entry unreadable because of a member's value.
 func (l *list[T]) fail(c *Client, op operation, i int, member string, problem error) {
 	e := &l.entries[i]
 	e.err = op.undecodable("/"+strconv.Itoa(i)+member, 0, problem)
@@ -59,7 +59,7 @@ func (l *list[T]) fail(c *Client, op operation, i int, member string, problem er
 	redactDecodeErrors(e.err, c.secrets)
 }
 
-// getList calls an operation whose response is an array. Beside an error stand
+// getList calls an operation whose response is an array. With an error it returns
 // the entries that could be read.
 func getList[T any](ctx context.Context, c *Client, op operation, opts []CallOption) ([]T, error) {
 	var l list[T]
@@ -71,8 +71,8 @@ func getList[T any](ctx context.Context, c *Client, op operation, opts []CallOpt
 }
 
 // getEntry calls an operation whose response is an array, for the entry with the
-// operation's id: the only one, or of several the one with it. The entry of an
-// error is the one that could not be read.
+// operation's id: the only one, or of several the one with it. With an error it
+// returns that entry unread, if there is one.
 func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (listEntry[T], error) {
 	op.emptyIsNotFound = true
 	entries, err := getEntries[T](ctx, c, op, opts, false)
@@ -110,7 +110,7 @@ type list[T any] struct {
 	withJSON bool
 	body     []byte
 	values   []T
-	entries  []listEntry[T] // nil: values are all there is to say
+	entries  []listEntry[T] // nil: every value was read, and no JSON was requested
 }
 
 // lister is a *list of any type.
@@ -161,7 +161,7 @@ func (l *list[T]) decode(op operation, body []byte) error {
 			e.err = op.reread(element, e.value)
 		}
 		if e.err == nil && reflect.ValueOf(e.value).Elem().IsZero() {
-			// null decodes to a zero entry without a word
+			// null decodes to a zero entry without an error
 			e.err = op.undecodable("", 0, errors.New("the entry is null or has none of the documented members"))
 		}
 		if e.err != nil {
@@ -261,8 +261,8 @@ func (u *unreadableEntries) Unwrap() []error {
 	return errs
 }
 
-// redactDecodeErrors removes keys from the errors of decoding.
-func redactDecodeErrors(err error, known redact.Keys) {
+// redactDecodeErrors redacts the errors of decoding.
+func redactDecodeErrors(err error, keys redact.Keys) {
 	var errs []*DecodeError
 	if u, ok := errors.AsType[*unreadableEntries](err); ok {
 		errs = u.errs
@@ -270,10 +270,10 @@ func redactDecodeErrors(err error, known redact.Keys) {
 		errs = []*DecodeError{d}
 	}
 	for _, d := range errs {
-		d.Err, d.Field, d.ID = known.Error(d.Err), known.Text(d.Field), known.Text(d.ID)
+		d.Err, d.Field, d.ID = keys.Error(d.Err), keys.Text(d.Field), keys.Text(d.ID)
 		raw := []byte(nil)
 		if len(d.Raw) > 0 && len(d.Raw) <= maxErrorBody {
-			raw = []byte(known.Text(string(d.Raw)))
+			raw = []byte(keys.Text(string(d.Raw)))
 		}
 		if len(raw) > maxErrorBody || !json.Valid(raw) {
 			raw = nil

@@ -16,7 +16,7 @@ import (
 type FollowQuery struct {
 	Tier     TierID        // zero: the service's default (TierOmega), and no other
 	Tiers    []TierID      // several tiers followed as one; not together with Tier
-	Since    time.Time     // none that start before this; zero: what finishes from now on; ignored with Resume
+	Since    time.Time     // only races that start at this or later; zero: those that finish from now on; ignored with Resume
 	Resume   Cursor        // go on where a saved cursor stopped; zero: begin at Since
 	Interval time.Duration // between polls; zero: 30 seconds
 	Lookback time.Duration // how far behind the newest race others may still finish; zero: an hour
@@ -48,9 +48,10 @@ type Follower struct {
 
 // Follow returns a Follower of the finished races.
 //
-// With a Since it hands out the races that start from then on, those of the past
-// first. Without one it begins with what finishes after its first successful
-// poll, whenever it started. With Resume it goes on behind a stored cursor.
+// With Since it hands out the races that start at Since or later, those of the
+// past first. Without Since it hands out the races that finish after its first
+// successful poll, whenever they started. With Resume it goes on behind a stored
+// cursor.
 //
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
@@ -103,9 +104,9 @@ func (f *Follower) Cursor() Cursor {
 // Each poll reads back over Lookback, counted from the start of the newest race:
 // a race that takes no longer from its start to its result is never missed. In a
 // poll the oldest comes first; a race that finishes late comes after ones that
-// started later. Of more than 2,500 races within Lookback the newest 2,000 are
-// remembered: Lookback is cut to these. A past of more than a thousand races is
-// read twice, so that memory stays bounded.
+// started later. If more than 2,500 races lie within Lookback, it is shortened to
+// the newest 2,000. More than a thousand new races are requested twice, so that
+// memory stays bounded.
 //
 // An error is yielded with a nil race, and polling goes on:
 //

@@ -37,7 +37,7 @@ type Horse struct {
 	Tier             TierName    `json:"tier"`
 }
 
-// Trait is one feature of a horse's appearance: its mane_color is Black, say.
+// Trait is one feature of a horse's appearance, such as mane_color and Black.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
 type Trait struct {
@@ -106,8 +106,8 @@ type HorseMission struct {
 	Furlongs    *int              `json:"furlongs,omitzero"`   // of run_x_furlong_race and run_x_races_y_furlong; nil: absent
 }
 
-// Get returns the horse with the given number. If there is none, the error is
-// ErrNotFound.
+// Get returns the horse with the given number. If there is no such horse, the error
+// is ErrNotFound.
 //
 // GET /api/v1/horses/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
@@ -135,8 +135,8 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 	return getList[Horse](ctx, s.client, op, opts)
 }
 
-// Missions returns the missions of the horse with the given number. If there is
-// none, the error is ErrNotFound.
+// Missions returns the missions of the horse with the given number. If there is no
+// such horse, the error is ErrNotFound.
 //
 // GET /api/v1/horses/missions/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#43-missions-of-a-horse
@@ -157,16 +157,17 @@ func (s *HorsesService) OpenForBreeding(ctx context.Context, opts ...CallOption)
 
 const (
 	manyAtOnce   = 4  // requests in flight
-	manyFailures = 10 // of the service, with which GetMany ends
+	manyFailures = 10 // server errors after which GetMany ends
 )
 
-// GetMany returns the horses with these numbers, a few requests at a time. It
-// requests each number once; one without a horse is missing from the map.
+// GetMany returns the horses with these numbers, with up to four requests in
+// flight. It requests each number once; one without a horse is missing from the
+// map.
 //
-// With an error, the map holds what was found. A horse that cannot be read does not end
-// the call, nor do the first nine server errors. The tenth does, and any other error
-// does at once: a refused key, a rate limit, a broken connection, the end of the
-// context. At most 100 errors are joined.
+// With an error, the map holds the horses that were read. A horse that cannot be
+// read does not end the call, nor do the first nine server errors. The tenth does,
+// and so does any other error: a refused key, a rate limit, a broken connection, the
+// end of the context. At most 100 errors are joined.
 //
 // A number that is not positive is ErrInvalidArgument before any request, and so
 // is [CaptureResponse], which stores a single response.
@@ -175,7 +176,7 @@ const (
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
 func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts ...CallOption) (map[HorseNumber]*Horse, error) {
 	op := horseOperation(0)
-	op.id = nil // of no one horse
+	op.id = nil // no single horse
 	switch {
 	case ctx == nil:
 		return nil, op.invalid("the context is nil")
@@ -200,7 +201,7 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 				if i >= len(numbers) {
 					return
 				}
-				errs[i] = fmt.Errorf("%v: %w", op, errAborted) // what stays if the caller's code ends this goroutine
+				errs[i] = fmt.Errorf("%v: %w", op, errAborted) // stays if the caller's code ends this goroutine
 				each := horseOperation(numbers[i])
 				each.order = pace.Walk
 				horses[i], errs[i] = getOne[Horse](reading, s.client, each, opts)
@@ -224,7 +225,7 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 		case horses[i] != nil:
 			found[numbers[i]] = horses[i]
 		case err == nil, errors.Is(err, ErrNotFound):
-		case len(joined) > 0 && (errors.Is(joined[0], err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)): // is said
+		case len(joined) > 0 && (errors.Is(joined[0], err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)): // joined[0] covers it
 		default:
 			joined = append(joined, err)
 		}

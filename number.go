@@ -216,7 +216,7 @@ func leadingDigits(s string) (digits, rest string) {
 }
 
 // parseSmall reads a plain JSON integer literal that fits in 64 bits, as most do.
-// It takes no heap, not even for an error, and half the time of strconv.
+// It allocates nothing, not even for an error, and half the time of strconv.
 func parseSmall(text []byte) (n int64, ok bool) {
 	digits, negative := bytes.CutPrefix(text, []byte("-"))
 	if len(digits) > len("9223372036854775807") || !isInteger(text) {

@@ -13,12 +13,12 @@ import (
 
 // Pace is what a client learned about how fast the service lets it send. The
 // service's limits are undocumented. Without a refusal (429, or 503 with
-// Retry-After) the client never slows down; after one, all its calls heed it
+// Retry-After) the client never slows down; after one, all its calls slow down
 // together.
 type Pace struct {
-	PerSecond float64   // requests a second at present; zero: no limit was seen
-	Waiting   int       // requests that wait for their turn
-	Until     time.Time // nothing is sent before; zero: nothing is held back
+	PerSecond float64   // requests per second at present; zero: no limit was seen
+	Waiting   int       // requests that wait to be sent
+	Until     time.Time // no request is sent before; zero: requests are sent now
 }
 
 // Pace returns what the client has learned so far.
@@ -32,8 +32,8 @@ const (
 	maxHeeded       = time.Hour // a longer Retry-After is cut to this
 )
 
-// rank returns who goes first when the pace is short: what changes something,
-// then single reads, then polls, then walks.
+// rank returns the priority of the operation's requests: first what changes
+// something, then single reads, then polls, then walks.
 func (op operation) rank() pace.Rank {
 	if !op.isRead() {
 		return pace.Write
@@ -51,7 +51,7 @@ func (r *rawResponse) refusal() (time.Duration, bool) {
 	return demanded, r.status == http.StatusTooManyRequests || demanded > 0
 }
 
-// outcome returns what an attempt says about the pace.
+// outcome returns what the pace learns from an attempt.
 func (x *exchange) outcome() (pace.Outcome, time.Duration) {
 	if demanded, refused := x.response.refusal(); refused {
 		return pace.Refused, min(demanded, maxHeeded)
@@ -63,7 +63,7 @@ func (x *exchange) outcome() (pace.Outcome, time.Duration) {
 }
 
 // patience is how long a walk or a follow waits for a service that refuses
-// everything, and whether it waits now. Its requests share it.
+// everything, and whether it waits now. All its requests share one.
 type patience struct {
 	most time.Duration
 
@@ -78,13 +78,13 @@ func newPatience(most time.Duration) *patience {
 	return &patience{most: most}
 }
 
-// noticeable is the wait from which on a log says that a walk waits: the short
-// ones belong to learning the pace.
+// noticeable is the shortest wait of a walk that is logged: shorter ones belong to
+// learning the pace.
 const noticeable = 5 * time.Second
 
-// lasts reports whether a request that was refused is to be sent again: since it
-// was begun, or the last request was accepted, or a Retry-After was over, no more
-// than the patience has passed.
+// lasts reports whether a refused request is to be sent again: whether the
+// patience has not passed since the request was begun, the last request of the
+// client was accepted, and the last Retry-After ended.
 func (p *patience) lasts(x *exchange) bool {
 	s := x.client.gate.State()
 	from, now := x.begun, time.Now()
@@ -131,12 +131,12 @@ func (p *patience) accepted(ctx context.Context, x *exchange) {
 // is requested again.
 const persistence = time.Minute
 
-// persist makes a request for a page. One that fails with something transient is
-// made again as long as the service responds to others: in a long walk some
-// page is sure to meet several failures in a row. What was accepted shortly
-// before counts too: a walk with one request in flight makes no others
-// meanwhile. A page that always fails ends that with the patience. A follow
-// makes it once more: its next poll comes back to the page.
+// persist makes a request for a page. If it fails with a transient error, it is
+// made again as long as the service accepts other requests: in a long walk some
+// page is bound to meet several failures in a row. Requests accepted shortly
+// before count, because a walk with one request in flight makes no others
+// meanwhile. The patience bounds the whole. A follow makes the request only once
+// more: its next poll comes back to the page.
 func (c *Client) persist(ctx context.Context, op operation, request func() error) error {
 	begun := time.Now()
 	for round := 1; ; round++ {
@@ -153,8 +153,8 @@ func (c *Client) persist(ctx context.Context, op operation, request func() error
 	}
 }
 
-// isTransientError reports whether a call failed with something that may be
-// over soon, a refusal aside.
+// isTransientError reports whether a call failed with a transient error other
+// than a refusal.
 func isTransientError(err error) bool {
 	if e, ok := errors.AsType[*TransportError](err); ok {
 		return e.transient

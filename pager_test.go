@@ -597,7 +597,7 @@ func TestAPagerIsRangedOverByOneLoopAtATime(t *testing.T) {
 	}
 }
 
-func TestAPagerWithoutAContextSaysSo(t *testing.T) {
+func TestAPagerRefusesANilContext(t *testing.T) {
 	var forgotten context.Context
 	if _, err := dense(20, 60_000).client(t).Races.Results(ResultsQuery{}).Take(forgotten, 5); !errors.Is(err, ErrInvalidArgument) {
 		t.Error(err)

@@ -69,8 +69,9 @@ type RaceParticipant struct {
 // Finishers returns the participants in the order in which they finished, the
 // winner first; nil if the race has no FinalOrder.
 //
-// FinalOrder is documented as indexes. They are taken for positions in Participants,
-// counted from zero; one that is out of range or comes twice is an error.
+// FinalOrder is documented as indexes, but not of what. They are read as positions
+// in Participants, counted from zero; one that is out of range or comes twice is an
+// error.
 func (r *Race) Finishers() ([]RaceParticipant, error) {
 	if len(r.FinalOrder) == 0 {
 		return nil, nil
@@ -93,8 +94,8 @@ func (r *Race) Has(horse HorseNumber) bool {
 	return slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == horse })
 }
 
-// Winner returns the participant that finished first, and whether there is one:
-// false without a final order, and with one that [Race.Finishers] refuses.
+// Winner returns the participant that finished first, and reports whether there is
+// one. There is none without a FinalOrder, or if [Race.Finishers] returns an error.
 func (r *Race) Winner() (RaceParticipant, bool) {
 	finishers, err := r.Finishers()
 	if err != nil || len(finishers) == 0 {
@@ -130,8 +131,8 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 }
 
 // Get returns the race with the given MainRaceID, open or finished. If there is
-// none, the error is ErrNotFound. Of a response with several races it is the one
-// with that id, and the others do not matter.
+// none, the error is ErrNotFound. If the response holds several races, it is the one
+// with that id.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -205,8 +206,8 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 	return err == nil && r.Has(horse), err
 }
 
-// entrants reads a race whose participants are known. A race that was read in part
-// is enough to find the horse in it, but not to find it missing.
+// entrants reads a race with its participants. A race that was read in part is
+// enough to find the horse in it, but not to find it missing.
 func (s *RacesService) entrants(ctx context.Context, race RaceID, horse HorseNumber, opts []CallOption) (*Race, error) {
 	op := raceOperation(race)
 	if problem := horse.problem(); problem != "" {
@@ -224,7 +225,7 @@ func (s *RacesService) entrants(ctx context.Context, race RaceID, horse HorseNum
 		return r, nil
 	case err != nil:
 		return nil, err
-	case r.MainRaceID != race: // another race's participants say nothing
+	case r.MainRaceID != race: // another race's participants prove nothing
 		return nil, op.undecodable("/0/main_race_id", 0, s.client.secrets.Error(fmt.Errorf("requested race %d, got %d", race, r.MainRaceID)))
 	case r.Participants == nil || r.Has(0):
 		return nil, op.undecodable("/0/participants", 0, errors.New("absent, null, or without the numbers of horses: the response does not list the participants"))
@@ -236,7 +237,7 @@ const (
 	settleFirst   = time.Second // before the second reading; twice as long each time, up to
 	settleSlowest = time.Minute
 	settleMargin  = time.Minute // after the deadline, in which a request on its way arrives or is refused
-	settleRefusal = time.Hour   // no longer is a Retry-After heeded
+	settleRefusal = time.Hour   // the longest Retry-After that is heeded
 	settleGarbled = 5           // readings in a row that do not list the participants
 )
 

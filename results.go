@@ -13,26 +13,27 @@ import (
 )
 
 // ResultsQuery selects entries of a listing that is paged by start time, newest
-// first. The zero value selects all of TierOmega, and nothing of any other
-// tier. What makes no sense (a negative number, Tier and Tiers together, a Since
-// after Before, a cursor of another listing or of other tiers) is yielded as
-// ErrInvalidArgument when the pager is ranged over.
+// first. The zero value selects all of TierOmega, and nothing of any other tier.
+//
+// An invalid query (a negative number, Tier and Tiers together, a Since after
+// Before, a cursor of another listing or of other tiers) is an ErrInvalidArgument,
+// yielded when the pager is ranged over.
 type ResultsQuery struct {
 	Tier        TierID    // zero: the service's default (TierOmega), and no other
 	Tiers       []TierID  // several tiers merged into one listing; not together with Tier
 	Before      time.Time // only entries that start before this; zero: now, by the service's clock
-	Since       time.Time // none that start before this; zero: the whole history
+	Since       time.Time // only entries that start at this or later; zero: the whole history
 	Resume      Cursor    // go on where a saved cursor stopped; zero: from the beginning
 	Concurrency int       // requests in flight at once, at most 1,000; 0 and 1: one
 
-	// Patience is for how long a service may refuse everything (429, or 503 with
-	// Retry-After), or a page keep failing while others succeed, before that is an
+	// Patience is how long the service may refuse every request (429, or 503 with
+	// Retry-After), or a page may fail while others succeed, before that is an
 	// error. Zero: 10 minutes.
 	Patience time.Duration
 }
 
 // OffsetQuery selects entries of the listing that is paged by offset, newest
-// first. The zero value selects all of TierOmega. What makes no sense is yielded as
+// first. The zero value selects all of TierOmega. An invalid query is an
 // ErrInvalidArgument, as with [ResultsQuery].
 type OffsetQuery struct {
 	Tier        TierID // zero: the service's default (TierOmega), and no other
@@ -40,8 +41,8 @@ type OffsetQuery struct {
 	Resume      Cursor // go on where a saved cursor stopped; zero: from Offset
 	Concurrency int    // requests in flight at once, at most 1,000; 0 and 1: one
 
-	// Patience is for how long a service may refuse everything (429, or 503 with
-	// Retry-After), or a page keep failing while others succeed, before that is an
+	// Patience is how long the service may refuse every request (429, or 503 with
+	// Retry-After), or a page may fail while others succeed, before that is an
 	// error. Zero: 10 minutes.
 	Patience time.Duration
 }
@@ -61,10 +62,10 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 }
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is
-// paged by offset and does not show the type. The listing shifts while it is
-// read: nothing that stays in it is missed, but an entry can be repeated when
-// dozens of races with one start time arrive, or races disappear, between two
-// pages. Prefer Results.
+// paged by offset. Its races have no Type. The listing shifts while it is read:
+// no race that stays in it is missed, but a race can be repeated if dozens of
+// races with one start time arrive, or races disappear, between two pages. Prefer
+// [RacesService.Results].
 //
 // GET /api/v1/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1
@@ -89,18 +90,18 @@ type listing[T any] struct {
 	route  string
 	key    func(*T) entryKey
 	paging string // the member that selects a page: start_time_from or offset
-	first  int64  // the value of that member that is left to the service
+	first  int64  // the value of that member for the first page, which is not sent
 
-	order       pace.Rank // when the pace is short; zero: that of walks
+	order       pace.Rank // priority of its requests; zero: that of walks
 	tiers       []TierID  // sorted
-	defaultTier bool      // none was named: the tier is left to the service
+	defaultTier bool      // the query names no tier, and no tier is sent
 }
 
 // entryKey is what places an entry in a listing.
 type entryKey struct {
 	start Timestamp
 	id    uint64 // zero: the entry has none
-	omega bool   // it says that it is of tier Omega
+	omega bool   // its tier is Omega
 }
 
 func raceKey(r *Race) entryKey {

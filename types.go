@@ -26,7 +26,7 @@ type TournamentID string
 
 // entryID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
 type entryID interface {
-	problem() string // why it identifies nothing; empty: it may
+	problem() string // why it is invalid; empty: it is valid
 }
 
 func (n HorseNumber) problem() string {
@@ -77,8 +77,8 @@ type Gender string
 // GenderStallion is the only documented gender.
 const GenderStallion Gender = "Stallion"
 
-// RaceType is which time wins a race or a tournament, as the names of its values
-// suggest. Undocumented values pass through.
+// RaceType is which time wins a race or a tournament: the best or the worst, as the
+// names of its values suggest. Undocumented values pass through.
 type RaceType string
 
 // The documented race types. Tournaments are documented with the first only.
@@ -98,8 +98,8 @@ const (
 )
 
 // Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It
-// embeds a [time.Time], which is in UTC when it was read. The zero value stands
-// for null and for an absent member.
+// embeds a [time.Time]; one decoded from JSON is in UTC. The zero value stands for
+// null and for an absent member.
 type Timestamp struct{ time.Time }
 
 // NewTimestamp returns t as a Timestamp: in UTC, truncated to the millisecond. The
@@ -116,7 +116,8 @@ func timestampOf(milliseconds int64) Timestamp {
 }
 
 // UnmarshalJSON reads an integer number of milliseconds, in any notation that
-// [BigInt] reads except a quoted one; null is the zero value. The years are 1 to 9999.
+// [BigInt] reads except a quoted one; null is the zero value. A year outside 1 to
+// 9999 is an error.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*t = Timestamp{}
@@ -161,8 +162,8 @@ const redacted = redact.Placeholder
 // as "[redacted]"; string(key) returns its text. Only a request body, one given to
 // [Client.Do] too, contains the key itself.
 //
-// Some parts of Go bypass its methods: fmt in unexported fields and with the
-// verbs %p and %w, encoding/json in map keys, and encoding/gob.
+// Some parts of Go bypass its methods and reveal the key: fmt in unexported fields
+// and with the verbs %p and %w, encoding/json in map keys, and encoding/gob.
 type UserKey string
 
 func (k UserKey) problem() string {

@@ -29,7 +29,7 @@ func TestByDefaultAnAttemptEndsAfterThirtySeconds(t *testing.T) {
 	})
 }
 
-func TestByDefaultAReadIsTriedFourTimesWithShortWaits(t *testing.T) {
+func TestByDefaultAReadHasFourAttemptsWithShortWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var longest [3]time.Duration
 		for range 100 {

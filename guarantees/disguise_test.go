@@ -164,7 +164,7 @@ type quiet struct{ detail string }
 func (quiet) Error() string { return "refused" }
 
 // A limiter or a transport of the caller's own may hold the key in a field.
-func TestAKeyInTheFieldsOfAnErrorIsNotShown(t *testing.T) {
+func TestAKeyInTheFieldsOfAnErrorIsRedacted(t *testing.T) {
 	for name, seen := range map[string]map[string]string{
 		"transport": failure(t, play(broken(quiet{appKey}))),
 		"wrapped":   failure(t, play(broken(fmt.Errorf("dialing: %w", quiet{"key " + userKey})))),

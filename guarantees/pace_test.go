@@ -169,8 +169,8 @@ func TestRefusalsTakeNothingFromThePagesRetries(t *testing.T) {
 	})
 }
 
-// TestAWithheldRetryIsSaid in the error and in the log.
-func TestAWithheldRetryIsSaid(t *testing.T) {
+// TestAWithheldRetryIsReported in the error and in the log.
+func TestAWithheldRetryIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, down := range map[string]step{"a status": respond(500, ""), "a broken connection": broken(errReset)} {
 			var log bytes.Buffer

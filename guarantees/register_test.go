@@ -353,7 +353,7 @@ func TestRegisteredReportsWhatAnUnknownOutcomeWas(t *testing.T) {
 	}
 }
 
-func TestRegisterIsTriedAgainWhereNoConnectionWasMade(t *testing.T) {
+func TestRegisterIsRetriedWhereNoConnectionWasMade(t *testing.T) {
 	refusing := httptest.NewServer(nil)
 	refusing.Close()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -318,7 +318,7 @@ func TestMembersMatchByTheirExactName(t *testing.T) {
 	}
 }
 
-func TestAnErrorMemberThatSaysNothingIsNoError(t *testing.T) {
+func TestAnEmptyErrorMemberIsNoError(t *testing.T) {
 	for _, member := range []string{`"error":null`, `"error":false`, `"error":""`, `"errors":[]`, `"errors":{}`, `"note":"error"`} {
 		horse, err := play(respond(200, `{"name":"Comet",`+member+`}`)).client(t).Horses.Get(t.Context(), 7)
 		if err != nil || horse.Name != "Comet" {
@@ -432,7 +432,7 @@ func TestAResponseWithoutABodyIsAnEmptyOne(t *testing.T) {
 }
 
 // A promise of a large body is no reason to take memory for it.
-func TestAPromisedLengthIsNotAllocated(t *testing.T) {
+func TestAnAnnouncedLengthIsNotAllocated(t *testing.T) {
 	url := h1scriptText(t, "HTTP/1.1 200 OK\r\nContent-Length: 33000000\r\n\r\n[")
 	c := connect(t, url, &http.Client{Transport: &http.Transport{}}, horseracing.WithRetry(horseracing.Retry{}))
 	memory, _ := grown(func() { c.Races.Open(t.Context()) })

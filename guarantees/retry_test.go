@@ -370,7 +370,7 @@ func TestAGetWithABodyHasAContentLengthOnTheWire(t *testing.T) {
 	}
 }
 
-func TestAnUntrustedCertificateIsNotTriedAgain(t *testing.T) {
+func TestAnUntrustedCertificateIsNotRetried(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	var handshakes atomic.Int64
 	server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -392,7 +392,7 @@ func TestAnUntrustedCertificateIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutTLSIsNamedAndNotTriedAgain(t *testing.T) {
+func TestAServerWithoutTLSIsNamedAndNotRetried(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	var connections atomic.Int64
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -414,7 +414,7 @@ func TestAServerWithoutTLSIsNamedAndNotTriedAgain(t *testing.T) {
 }
 
 // A list is always there: where it is not, the base URL leads elsewhere.
-func TestAMissingListQuestionsTheBaseURL(t *testing.T) {
+func TestAMissingListNamesTheBaseURLAsACause(t *testing.T) {
 	c := play(respond(404, "")).client(t)
 	_, err := c.Races.Open(t.Context())
 	if err == nil || !strings.HasSuffix(err.Error(), "status 404 Not Found; is the base URL right?") {

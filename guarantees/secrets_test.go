@@ -263,7 +263,7 @@ func surfaces(err error, response horseracing.Response, logged string) map[strin
 }
 
 // A number is cut in an error's text: not within a key of digits.
-func TestAKeyOfDigitsIsNotShownInPart(t *testing.T) {
+func TestNoPartOfAKeyOfDigitsIsShown(t *testing.T) {
 	for n := 6; n <= 100; n++ {
 		digits := strings.Repeat("1234567890", 10)[:n]
 		for _, body := range []string{`[{"name":` + digits + `}]`, `[{"number":` + digits + `0}]`, `[{"entry_fee":-` + digits + `.5}]`, `[{"level":` + digits + `e999999}]`} {
@@ -283,7 +283,7 @@ func TestAKeyOfDigitsIsNotShownInPart(t *testing.T) {
 }
 
 // A number that an error names can be the key as well.
-func TestAKeyForANumberIsNotShown(t *testing.T) {
+func TestAKeyForANumberIsRedacted(t *testing.T) {
 	const digits = "1234567890123456"
 	for name, body := range map[string]string{
 		"another race":       `[{"main_race_id":` + digits + `,"start_time":1,"participants":[]}]`,
@@ -350,7 +350,7 @@ func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 }
 
 // What the caller writes into a path or an id is repeated in no error either.
-func TestAKeyInWhatTheCallerGivesIsNotShown(t *testing.T) {
+func TestAKeyInWhatTheCallerGivesIsRedacted(t *testing.T) {
 	c := play(respond(404, "")).client(t)
 	for name, err := range map[string]error{
 		"path":                          c.Do(t.Context(), "GET", "/users/"+url.PathEscape(appKey)+"/horses", nil, nil),
@@ -416,7 +416,7 @@ func TestNoDriftShowsAKey(t *testing.T) {
 }
 
 // Of a body that was cut, the first part of a key may be the end.
-func TestHalfAKeyIsNotShown(t *testing.T) {
+func TestHalfAKeyIsRedacted(t *testing.T) {
 	for _, key := range keyForms(appKey)[:8] {
 		for n := 1; n <= len(key); n++ {
 			half := "your key: " + key[:n]

@@ -84,7 +84,7 @@ func TestALimitIsPerApplicationKey(t *testing.T) {
 	}
 }
 
-func TestARefusalSaysHowLongToWaitAndHowMuchIsLeft(t *testing.T) {
+func TestARefusalReportsHowLongToWaitAndHowMuchIsLeft(t *testing.T) {
 	// The clock stands at 12:00:00 and is put forward by 250 ms.
 	const base = 1748779200
 	for _, test := range []struct {

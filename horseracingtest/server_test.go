@@ -116,7 +116,7 @@ func TestABubbleEndsWhenTheFakeIsClosed(t *testing.T) {
 	}
 }
 
-func TestStartSaysWhyItCannot(t *testing.T) {
+func TestStartReportsWhyItCannot(t *testing.T) {
 	taken := start(t)
 	for words, opt := range map[string]horseracingtest.Option{
 		"address already in use":    horseracingtest.WithAddr(strings.TrimPrefix(taken.URL, "http://")),

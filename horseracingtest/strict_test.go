@@ -13,7 +13,7 @@ import (
 
 func itoa[N ~int | ~int64](n N) string { return strconv.FormatInt(int64(n), 10) }
 
-func TestEveryMistakeIsRefusedWithWordsThatNameIt(t *testing.T) {
+func TestEveryMistakeIsRefusedWithAMessageThatNamesIt(t *testing.T) {
 	s := start(t)
 	header := func(name string, values ...string) func(*http.Request) {
 		return func(r *http.Request) {

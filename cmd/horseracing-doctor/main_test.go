@@ -348,7 +348,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestFindingsSayWhatTheFactsAre(t *testing.T) {
+func TestFindingsReportTheFacts(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
 	at := func(starts ...int64) (entries []entry) {

@@ -132,7 +132,7 @@ func TestTheCurlCommandsOfTheDocsWork(t *testing.T) {
 	}
 }
 
-func TestTheControlSaysWhatIsWrong(t *testing.T) {
+func TestTheControlReportsWhatIsWrong(t *testing.T) {
 	fake, c := controlled(t)
 	origin := func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:9") }
 	host := func(r *http.Request) { r.Host = "rebound.invalid" }

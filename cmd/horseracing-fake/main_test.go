@@ -91,7 +91,7 @@ func TestTheProgramServesUntilItIsInterrupted(t *testing.T) {
 	}
 }
 
-func TestTheProgramSaysWhatIsWrongWithItsArguments(t *testing.T) {
+func TestTheProgramReportsWhatIsWrongWithItsArguments(t *testing.T) {
 	for _, test := range []struct {
 		args   []string
 		status int

@@ -677,7 +677,7 @@ func TestAWalkThatWasInterruptedIsLookedAtOnceMore(t *testing.T) {
 	}
 }
 
-func TestATryThatReadNothingLeavesTheNameFree(t *testing.T) {
+func TestAnAttemptThatReadNothingLeavesTheNameFree(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	name := filepath.Join(t.TempDir(), "races")

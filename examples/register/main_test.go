@@ -129,7 +129,7 @@ func TestItPaysNothingWithoutYes(t *testing.T) {
 	}
 }
 
-func TestItEntersEachHorseOnceAndSaysWhy(t *testing.T) {
+func TestItEntersEachHorseOnceAndReportsWhy(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	journal := filepath.Join(t.TempDir(), "j")
@@ -255,7 +255,7 @@ func TestItSettlesBeforeItPaysAgain(t *testing.T) {
 	})
 }
 
-func TestARefusalIsWrittenDownAndNotTriedAgain(t *testing.T) {
+func TestARefusalIsWrittenDownAndNotRetried(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	journal := filepath.Join(t.TempDir(), "j")

@@ -18,7 +18,7 @@ func amount(t *testing.T, text string) horseracing.BigInt {
 	return a
 }
 
-func TestTheRulesSayWhyARaceWillNotDo(t *testing.T) {
+func TestTheRulesReportWhyARaceIsSkipped(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	horse := &horseracing.Horse{Number: 5, Level: 20}
 	for _, test := range []struct {

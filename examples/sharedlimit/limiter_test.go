@@ -70,7 +70,7 @@ func TestWaitReturnsWithItsContextWhenRedisDoesNotRespond(t *testing.T) {
 	})
 }
 
-func TestCallsThatQueueBehindAnotherHearTheirContext(t *testing.T) {
+func TestQueuedCallsEndWithTheirContext(t *testing.T) {
 	limiter := newLimiter(t, miniredis.RunT(t).Addr(), redis_rate.PerSecond(10))
 	limiter.turn <- struct{}{} // another call is asking
 	ctx, cancel := context.WithCancel(t.Context())
@@ -80,7 +80,7 @@ func TestCallsThatQueueBehindAnotherHearTheirContext(t *testing.T) {
 	}
 }
 
-func TestPasswordOfABadAddressIsNotShown(t *testing.T) {
+func TestPasswordOfABadAddressIsNotPrinted(t *testing.T) {
 	_, err := NewSharedLimiter("redis://user:secret@host:not-a-port/0", "test", redis_rate.PerSecond(1))
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("error = %v, want one that names no password", err)

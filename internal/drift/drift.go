@@ -19,7 +19,7 @@ type Response struct {
 	Body         []byte // JSON; a name may come twice in an object
 }
 
-// Difference is a member that one side has and the other has not.
+// Difference is a member that only the body or only the type has.
 type Difference struct {
 	Path    string // "[].info.weather" in an array, "info.weather" in a single object
 	Missing bool   // documented and not in the body; otherwise in the body and unknown to the type
@@ -42,16 +42,16 @@ type place struct {
 // New returns a Check that has reported nothing yet.
 func New(rules Rules) *Check { return &Check{rules: rules, objects: map[place]*object{}} }
 
-// Compare calls report for each difference that no call before has reported for
-// the same route. Where an object holds other members than these, of one object
-// at most 100 are reported.
+// Compare calls report for each difference that it has not reported before for the
+// same route. Of the unknown members of one object it reports at most 100.
 func (c *Check) Compare(r Response, report func(Difference)) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(r.Body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	walk := comparison{d, report}
 	_ = walk.value(c.object(r, d.PeekKind() == jsontext.KindBeginArray)) // the body was decoded before: nothing fails
 }
 
-// object returns what is known of the objects at the top of a response; nil: it has no members.
+// object returns what the type declares for the objects at the top of a response;
+// nil: they have no members.
 func (c *Check) object(r Response, array bool) *object {
 	at := place{r.Route, r.Type, array}
 	c.mu.RLock()

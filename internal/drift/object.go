@@ -7,16 +7,16 @@ import (
 	"sync/atomic"
 )
 
-// Rules say of members what their json tags do not: by the struct that declares
-// them and their name in its json tag. A member without a rule is documented
-// for every route.
+// Rules hold what is documented of members beyond their json tags: by the struct
+// that declares a member, and the member's name. A member without a rule is
+// documented for every route.
 type Rules map[reflect.Type]map[string]Rule
 
 // Rule is what is documented of one member.
 type Rule struct {
 	Optional bool     // it may be missing
-	Routes   []string // it may be missing where the route holds none of these parts; none: nowhere
-	Prefix   string   // any other name that begins with this stands for the member; the longest prefix wins
+	Routes   []string // it must be there only if the route contains one of these; none: always
+	Prefix   string   // any other name with this prefix stands for the member; the longest prefix wins
 }
 
 // requires reports whether a member with this rule must be in a response.

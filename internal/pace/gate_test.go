@@ -62,9 +62,9 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestALimiterIsAskedForTheHighestInLine: a write that comes while walks wait
+// TestALimiterGrantsTheHighestInLine: a write that comes while walks wait
 // for the limiter gets what it grants next.
-func TestALimiterIsAskedForTheHighestInLine(t *testing.T) {
+func TestALimiterGrantsTheHighestInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(xrate.NewLimiter(2, 1), time.Second, time.Minute) // one every half second
 		ctx, cancel := context.WithCancel(t.Context())

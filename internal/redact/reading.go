@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// reading is what a text says when it is read in one way.
+// reading is a text as it is read in one way.
 type reading struct {
 	plain []byte
 	at    []span // where each byte of plain is in the text
@@ -86,7 +86,7 @@ func (r reading) fold() reading {
 	})
 }
 
-// wide returns what the text says in UTF-16, from its byte at start on. In
+// wide returns the text as UTF-16 from its byte at start on. In
 // UTF-32 the same characters have NULs between them.
 func (r reading) wide(start int, order binary.ByteOrder) reading {
 	out := reading{make([]byte, 0, len(r.plain)), make([]span, 0, len(r.plain))}

@@ -42,8 +42,8 @@ func (k Keys) Text(text string) string {
 }
 
 // Beginning returns at most limit bytes of the text, with the keys redacted.
-// Where it is cut, here or, as truncated says, before, the first part of a key
-// at its end is removed.
+// If it is cut, here or (truncated) before, the first part of a key at its end is
+// removed.
 func (k Keys) Beginning(text string, limit int, truncated bool) string {
 	if len(text) > limit {
 		text, truncated = text[:limit], true

@@ -36,8 +36,8 @@ func isVisible(r rune) bool {
 		!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// Decode returns a body as UTF-8. It is read as UTF-16 or UTF-32 where its byte
-// order mark or its NULs say so, as Latin-1 where that is what contentType
+// Decode returns a body as UTF-8. It is read as UTF-16 or UTF-32 if it has
+// their byte order mark or NULs, as Latin-1 where that is what contentType
 // declares and it is not UTF-8, and is returned as it is otherwise. The keys in
 // UTF-16 and UTF-32 are redacted before: a text with NULs between its letters
 // only looks like them, and what it became could show most of a key.

@@ -153,8 +153,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestEveryCallAsksOnceAndReadsTheList keeps the comparison honest.
-func TestEveryCallAsksOnceAndReadsTheList(t *testing.T) {
+// TestEveryCallSendsOneRequestAndReadsTheList keeps the comparison honest.
+func TestEveryCallSendsOneRequestAndReadsTheList(t *testing.T) {
 	for _, p := range append([]peer{hand, ours}, others...) {
 		for want, text := range []string{p.empty, strings.Replace(p.empty, "[]", `[{"tier":"Omega"}]`, 1)} {
 			m := &memory{text: text}

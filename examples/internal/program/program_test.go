@@ -78,7 +78,7 @@ func TestATableKeepsTerminalTricksOfPlayersOut(t *testing.T) {
 	}
 }
 
-func TestExitSaysWhatHappenedInOneSentence(t *testing.T) {
+func TestExitReportsTheErrorInOneSentence(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	refused := &horseracing.TransportError{Method: "GET", Route: "/r", Attempts: 4, Err: errors.New("connection refused")}
