@@ -113,18 +113,34 @@ func (m moody) admit(time.Time) (bool, time.Duration) {
 	return m.random.Float64() >= m.share, time.Second
 }
 
-// BenchmarkRefusalsAtRandom is the weakest spot: they look like a limit, so that
-// the client becomes slow. Without them it would send 800 requests a second.
+// atRandom returns how many requests a second are accepted where that share of
+// them is refused at random, by a service that could accept 800.
+func atRandom(share float64, ra func(time.Duration) time.Duration, length time.Duration, seed uint64) float64 {
+	s := scenario{workers: 16, length: length, ra: ra, limit: func() limit {
+		return moody{random: rand.New(rand.NewPCG(seed, 2)), share: share}
+	}}
+	all := s.run(seed, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
+	return float64(all[0].accepted) / s.length.Seconds()
+}
+
+// TestRefusalsAtRandomAreNoLimit: they are as frequent at any rate.
+func TestRefusalsAtRandomAreNoLimit(t *testing.T) {
+	for share, want := range map[float64]float64{0.01: 500, 0.05: 350, 0.2: 50} {
+		for seed := range uint64(3) {
+			if accepted := atRandom(share, nil, 3*time.Minute, seed); accepted < want {
+				t.Errorf("%.0f %% refused, seed %d: %.0f a second accepted, want %.0f", 100*share, seed, accepted, want)
+			}
+		}
+	}
+}
+
+// BenchmarkRefusalsAtRandom shows what they cost.
 func BenchmarkRefusalsAtRandom(b *testing.B) {
-	for _, share := range []float64{0.01, 0.05, 0.2} {
+	for _, share := range []float64{0.01, 0.05, 0.2, 0.5} {
 		for name, ra := range map[string]func(time.Duration) time.Duration{"none": nil, "s": seconds} {
 			b.Run(fmt.Sprintf("%.0f %%, ra %s", 100*share, name), func(b *testing.B) {
-				s := scenario{workers: 16, length: 10 * time.Minute, ra: ra, limit: func() limit {
-					return moody{random: rand.New(rand.NewPCG(1, 2)), share: share}
-				}}
 				for b.Loop() {
-					all := s.run(1, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
-					b.ReportMetric(float64(all[0].accepted)/s.length.Seconds(), "accepted/s")
+					b.ReportMetric(atRandom(share, ra, 10*time.Minute, 1), "accepted/s")
 				}
 			})
 		}

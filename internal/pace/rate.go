@@ -18,6 +18,7 @@ type rate struct {
 	burst    float64   // how many requests the service lets through beyond its rate; an estimate
 	exceeded bool      // what is known comes from a refusal beyond what was known before
 	lowered  int       // times in a row that it was lowered
+	best     float64   // the highest one that was measured since a limit was certain
 
 	// Since the last recovery.
 	accepted float64
@@ -99,7 +100,8 @@ func (r *rate) recovered(sent time.Time, pause float64, refused int, blame bool)
 func (r *rate) learn(pause, refused float64) {
 	rare := r.accepted >= r.rare*refused && pause <= r.brief*r.seconds
 	measured, small := r.measure(pause)
-	switch before := r.known; {
+	before := r.known
+	switch {
 	case before == 0:
 		r.known = measured
 		r.returns = r.untilTried(pause, refused)
@@ -124,6 +126,21 @@ func (r *rate) learn(pause, refused float64) {
 			r.returns = r.untilTried(pause, refused)
 		}
 	}
+	r.undo(measured, before)
+}
+
+// undo takes back what was learned from refusals that have nothing to do with
+// the rate. Behind a limit no less is accepted at a lower rate, or the service
+// refuses several probes in a row, or says when it accepts again. Where nothing
+// of that is so and less and less was accepted, a higher rate is tried.
+func (r *rate) undo(measured, before float64) {
+	if r.asked > 0 || r.certain*before > r.silence {
+		r.best = measured
+	}
+	if r.known < r.undoBelow*r.best {
+		r.known, r.returns = r.undoTo*r.best, r.fastReturn
+		r.best, r.history = 0, nil
+	}
 }
 
 // measure returns the rate at which requests were accepted, from one recovery
@@ -143,7 +160,11 @@ func (r *rate) measure(pause float64) (measured float64, small bool) {
 		r.history = r.history[:copy(r.history, r.history[1:])]
 	}
 	r.history = append(r.history, s)
-	return max(total.accepted, 0.5) / total.seconds, s.accepted < r.enough
+	measured = max(total.accepted, 0.5) / total.seconds
+	if total.accepted >= r.enough {
+		r.best = max(r.best, measured)
+	}
+	return measured, s.accepted < r.enough
 }
 
 // passed returns the rate beyond which the burst was used up, on the way

@@ -48,6 +48,9 @@ type tuning struct {
 	paused    float64 // the time of return, in pauses, of at most maxPaused
 	maxPaused float64 // seconds
 	confident float64 // the same, when the rate was confirmed
+	undoBelow float64 // the part of the highest measured rate at which refusals have nothing to do with it, perhaps
+	undoTo    float64 // so many times that is tried then
+	silence   float64 // a limit is certain when for so many requests' time every probe is refused
 }
 
 func defaults() tuning {
@@ -91,5 +94,8 @@ func defaults() tuning {
 		paused:    5,
 		maxPaused: 10,
 		confident: 30,
+		undoBelow: 0.25,
+		undoTo:    3,
+		silence:   6,
 	}
 }
