@@ -188,9 +188,14 @@ func fromService(ctx context.Context, o options, stderr io.Writer) (races []race
 	}
 	defer service.Close()
 	service.Announce(stderr)
+	return newestRaces(ctx, service.Client, o, stderr)
+}
+
+func newestRaces(ctx context.Context, client *horseracing.Client, o options, stderr io.Writer) (races []race, all bool, err error) {
 	newest := cmp.Or(o.newest, defaultNewest)
 	progress := program.NewProgress(stderr, nil, "races", newest)
-	pager := service.Client.Races.Results(horseracing.ResultsQuery{Tier: o.tier, Since: o.since, Concurrency: 4})
+	defer progress.AnnouncePauses(client)()
+	pager := client.Races.Results(horseracing.ResultsQuery{Tier: o.tier, Since: o.since, Concurrency: 4})
 	for entry, err := range pager.Entries(ctx) {
 		_, isTie := errors.AsType[*horseracing.TieOverflowError](err)
 		switch {
@@ -213,7 +218,7 @@ func fromService(ctx context.Context, o options, stderr io.Writer) (races []race
 			r.runners = append(r.runners, runner{horse: int64(f.Number), lane: f.Lane, total: f.Total, place: i + 1})
 		}
 		races = append(races, r)
-		progress.Add(1, "back to "+r.start.Format(time.DateOnly), program.Pace(service.Client))
+		progress.Add(1, "back to "+r.start.Format(time.DateOnly), program.Pace(client))
 	}
 	return races, true, nil
 }

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -258,6 +259,30 @@ func TestARaceThatCannotBeReadIsLeftOut(t *testing.T) {
 		if strings.Count(stderr.String(), line) != 1 {
 			t.Errorf("%q is not on one line of\n%s", line, stderr.String())
 		}
+	}
+}
+
+func TestTheProgressShowsThePaceThatTheServiceSets(t *testing.T) {
+	for _, limit := range []struct {
+		horseracingtest.RequestLimit
+		says string
+	}{
+		{horseracingtest.RequestLimit{PerSecond: 1.5, Burst: 4}, ", service allows about 1."},
+		{horseracingtest.RequestLimit{PerWindow: 20, Window: time.Minute, RetryAfter: "seconds"}, "the service refuses requests; the next one is sent in "},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithHistory(300),
+				horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(limit.RequestLimit))
+			defer fake.Close()
+			var stderr strings.Builder
+			races, _, err := newestRaces(t.Context(), fake.Client(), options{tier: horseracing.TierOmega}, &stderr)
+			if len(races) != 300 || err != nil {
+				t.Errorf("%d races, error %v; want 300", len(races), err)
+			}
+			if !strings.Contains(stderr.String(), limit.says) {
+				t.Errorf("%q is not in\n%s", limit.says, stderr.String())
+			}
+		})
 	}
 }
 

@@ -25,8 +25,10 @@ func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o
 		return nil
 	}
 	p := newProgress(stderr, "races", remaining(ctx, client, w))
+	stop := p.AnnouncePauses(client)
 	added, unreadable := 0, 0
 	defer func() {
+		stop()
 		p.End()
 		if err != nil && p.Done() == 0 {
 			return

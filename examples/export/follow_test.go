@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -109,26 +110,36 @@ func (b *bench) has(race horseracing.RaceID) bool {
 }
 
 func TestTheProgressShowsThePaceThatTheServiceSets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, bytes.Clone, horseracingtest.WithHistory(300), horseracingtest.WithSchedule(0))
-		for limited := range 2 { // without a limit, and with one
-			if limited == 1 {
-				b.fake.SetRequestLimit(horseracingtest.RequestLimit{PerSecond: 1.5, Burst: 4})
-			}
-			o := options{tier: horseracing.TierOmega, since: time.UnixMilli(int64(1 + limited)), concurrency: 1}
-			w, err := b.store.walk(t.Context(), o.tier, o.since, o.before, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var stderr strings.Builder
-			if err := crawl(t.Context(), b.client, b.store, w, o, &stderr); err != nil {
-				t.Fatal(err)
-			}
-			if shown := strings.Contains(stderr.String(), ", service allows about 1."); shown != (limited == 1) {
-				t.Errorf("behind %d limits it printed\n%s", limited, stderr.String())
-			}
-		}
-	})
+	const paces, pauses = ", service allows about ", "the service refuses requests; the next one is sent in "
+	for _, test := range []struct {
+		name          string
+		limits        []horseracingtest.RequestLimit
+		shown, hidden []string
+	}{
+		{"no limit", nil, nil, []string{paces, pauses}},
+		{"a bucket", []horseracingtest.RequestLimit{{PerSecond: 1.5, Burst: 4}}, []string{paces + "1."}, []string{pauses}},
+		{"a window and Retry-After", []horseracingtest.RequestLimit{{PerWindow: 20, Window: time.Minute, RetryAfter: "seconds"}}, []string{paces, pauses}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, bytes.Clone, horseracingtest.WithHistory(300), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(test.limits...))
+				o := options{tier: horseracing.TierOmega, concurrency: 1}
+				w, err := b.store.walk(t.Context(), o.tier, o.since, o.before, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var stderr strings.Builder
+				if err := crawl(t.Context(), b.client, b.store, w, o, &stderr); err != nil {
+					t.Fatal(err)
+				}
+				for _, text := range slices.Concat(test.shown, test.hidden) {
+					if strings.Contains(stderr.String(), text) != slices.Contains(test.shown, text) {
+						t.Errorf("%q: it printed\n%s", text, stderr.String())
+					}
+				}
+			})
+		})
+	}
 }
 
 func TestFollowStartedAgainStoresEachRaceOnceAndCrawlsNothing(t *testing.T) {

@@ -1,15 +1,23 @@
 package program
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/horseracing-go/horseracing"
 )
+
+// noticeable is how long nothing may move without a word about why.
+const noticeable = 5 * time.Second
 
 // Progress shows how far something long has come: on a terminal a line that is
 // redrawn, elsewhere a line every five seconds.
 type Progress struct {
+	mu    sync.Mutex // guards what follows
 	out   io.Writer
 	width func() int // columns of the terminal; nil: it is none
 	unit  string
@@ -43,7 +51,11 @@ func (p *Progress) every() time.Duration {
 }
 
 // Done returns how many units were counted.
-func (p *Progress) Done() int { return p.done }
+func (p *Progress) Done() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.done
+}
 
 // Took returns the time since the beginning.
 func (p *Progress) Took() time.Duration { return p.now().Sub(p.began).Round(time.Millisecond) }
@@ -51,6 +63,8 @@ func (p *Progress) Took() time.Duration { return p.now().Sub(p.began).Round(time
 // Add counts n more. The details are shown behind the figures, as far as the
 // terminal is wide enough; empty ones are left out.
 func (p *Progress) Add(n int, details ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.done += n
 	now := p.now()
 	if p.done == 0 || now.Before(p.redraw) {
@@ -108,14 +122,50 @@ func (p *Progress) toBeginning(width int) string {
 
 // Println prints a line that stays.
 func (p *Progress) Println(text string) {
-	p.End()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
 	fmt.Fprintln(p.out, text)
 }
 
 // End takes the line off the terminal.
 func (p *Progress) End() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}
+
+func (p *Progress) clear() {
 	if p.drawn > 0 {
 		fmt.Fprint(p.out, p.toBeginning(p.width()), "\x1b[J")
 		p.drawn = 0
+	}
+}
+
+// AnnouncePauses prints a line whenever the service makes the client pause for
+// long, until stop is called.
+func (p *Progress) AnnouncePauses(client *horseracing.Client) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		var announced time.Time
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			until := client.Pace().Until
+			if pause := time.Until(until); pause > noticeable && until.Sub(announced) > noticeable {
+				announced = until
+				p.Println(fmt.Sprintf("the service refuses requests; the next one is sent in %v", pause.Round(time.Second)))
+			}
+		}
+	})
+	return func() {
+		cancel()
+		watcher.Wait()
 	}
 }
