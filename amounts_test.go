@@ -562,8 +562,8 @@ var (
 	quotedForm  = regexp.MustCompile(`^"-?(0|[1-9][0-9]*)"$`)
 )
 
-// withinBounds is what the SDK promises to read of a JSON number, said another
-// way than the code does: at most 100 digits, an exponent of at most 100 and
+// withinBounds reports whether the SDK guarantees to read a JSON number, by another
+// way than the code: at most 100 digits, an exponent of at most 100 and
 // no spelling of absurd length. The value is exact.
 func withinBounds(literal string) (value *big.Rat, ok bool) {
 	if !numberForm.MatchString(literal) || len(literal) > 300 {
@@ -579,7 +579,7 @@ func withinBounds(literal string) (value *big.Rat, ok bool) {
 	return new(big.Rat).SetString(literal)
 }
 
-// integerWithinBounds says the same for an integer, which may be quoted where
+// integerWithinBounds does the same for an integer, which may be quoted where
 // that is plain base 10.
 func integerWithinBounds(literal string) (*big.Int, bool) {
 	if quotedForm.MatchString(literal) {

@@ -121,7 +121,7 @@ func FuzzCursor(f *testing.F) {
 			if c.String() != text {
 				t.Fatalf("%q is read, and written as %q", text, c)
 			}
-			// Wherever it stands, a walk goes on there or says why not.
+			// Wherever it is, a walk goes on there or returns an error.
 			w.requests = 0
 			for _, p := range []*Pager[Race]{
 				w.client(t).Races.Results(ResultsQuery{Resume: c, Concurrency: 1 + len(text)%3}),

@@ -100,9 +100,9 @@
 //
 // Reads are retried on connection failures and on the statuses 408, 429, 500,
 // 502, 503 and 504, three times by default, with jitter; see [Retry]. A budget
-// shared by all calls keeps retries from multiplying the load of an outage; an
-// error says when it withheld one. Calls that change something are sent again
-// only where they certainly did not arrive.
+// shared by all calls keeps retries from multiplying the load of an outage; if it
+// withholds one, the text of the error reports that. Calls that change something
+// are sent again only if they certainly did not arrive.
 //
 // # Limits and pace
 //

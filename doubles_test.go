@@ -18,8 +18,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// world is a listing in memory and the oracle of the paging tests: it knows
-// all entries. It responds as a RoundTripper, whole and at once.
+// world is a listing in memory and the oracle of the paging tests: it holds
+// every entry. It responds as a RoundTripper, whole and at once.
 type world struct {
 	starts []int64 // of the entries, newest first; the id of entry i is ids[i]
 	ids    []int64
@@ -36,23 +36,23 @@ type world struct {
 	mu       sync.Mutex
 	requests int
 	inFlight int
-	most     int // requests in flight at once
-	asked    []string
+	most     int      // requests in flight at once
+	bodies   []string // of the requests
 }
 
 func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
-	var question struct {
+	var query struct {
 		Tier   int
 		From   *int64 `json:"start_time_from"`
 		Offset int
 	}
 	sent, _ := io.ReadAll(req.Body)
-	if err := json.Unmarshal(sent, &question); err != nil {
+	if err := json.Unmarshal(sent, &query); err != nil {
 		return nil, err
 	}
 	w.mu.Lock()
 	w.requests++
-	w.asked = append(w.asked, string(sent))
+	w.bodies = append(w.bodies, string(sent))
 	w.inFlight++
 	w.most = max(w.most, w.inFlight)
 	w.mu.Unlock()
@@ -69,8 +69,8 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	from := int64(walk.Latest)
-	if question.From != nil {
-		from = *question.From
+	if query.From != nil {
+		from = *query.From
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,11 +80,11 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	if w.ignoreBody {
-		question.From, question.Offset = nil, 0
+		query.From, query.Offset = nil, 0
 	}
-	first := min(question.Offset, len(w.starts))
-	if question.From != nil {
-		first, _ = slices.BinarySearchFunc(w.starts, *question.From, func(start, from int64) int {
+	first := min(query.Offset, len(w.starts))
+	if query.From != nil {
+		first, _ = slices.BinarySearchFunc(w.starts, *query.From, func(start, from int64) int {
 			if start >= from {
 				return -1
 			}

@@ -88,7 +88,7 @@ func ExamplePager_Pages() {
 	// insert races 2980 to 2972 and the cursor hr1.r2.5.mbc75b41.0.2ak.ae4307ed
 }
 
-// Entries has the JSON of each race, for members that the types do not know. One
+// Entries has the JSON of each race, for members that the types do not have. One
 // that cannot be read is an error at its place, with its JSON, and the loop goes
 // on behind it.
 func ExamplePager_Entries() {
@@ -107,7 +107,7 @@ func ExamplePager_Entries() {
 		}
 		if err != nil {
 			fmt.Println(err)
-			continue // store entry.JSON for later, say
+			continue // for example, store entry.JSON for later
 		}
 		var more struct {
 			Weather string `json:"weather"`
@@ -380,8 +380,8 @@ func ExampleFollower_Cursor() {
 	// <nil>
 }
 
-// One poll of the open races for any number of readers: a page in a browser for
-// each, say.
+// One poll of the open races for any number of readers, such as the browsers of a
+// web server.
 func ExampleRacesService_Watcher() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	defer fake.Close()

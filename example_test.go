@@ -160,8 +160,8 @@ func ExampleAPIError() {
 	// GET /api/v1/races/open: status 503 Service Unavailable: closed for maintenance; wait 2m0s before the next request
 }
 
-// An operation that the SDK has no method for: say the service has gained one
-// for stables. Do calls it under the same rules as all the others.
+// An operation that the SDK has no method for, such as a new one for stables. Do
+// calls it under the same rules as all the others.
 func ExampleClient_Do() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
@@ -181,8 +181,8 @@ func ExampleClient_Do() {
 	// North End has 12 boxes
 }
 
-// The response as it came, for its header, its status, or a member that the
-// types do not know.
+// The response as it came, for its header, its status, or a member that the types
+// do not have.
 func ExampleCaptureResponse() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
@@ -210,7 +210,7 @@ func ExampleCaptureResponse() {
 	// status 200 after 2 attempts
 }
 
-// One limit for two clients, with two keys say. A limit that several processes
+// One limit for two clients, such as of two keys. A limit that several processes
 // share is a type of your own with a Wait method: examples/sharedlimit in the
 // repository has one in Redis.
 func ExampleWithLimiter() {

@@ -33,7 +33,7 @@ func reads() map[string]func(context.Context, *horseracing.Client) (any, error) 
 	return all
 }
 
-// FuzzResponses gives the same bytes to every operation: each reads them or says
+// FuzzResponses gives the same bytes to every operation: each reads them or returns
 // why not, in bounded time; what was read can be written and read again.
 func FuzzResponses(f *testing.F) {
 	for _, seed := range []string{

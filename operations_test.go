@@ -100,7 +100,7 @@ func TestEveryOperationSendsWhatTheInterfaceDocumentsAndReturnsEveryField(t *tes
 				if string(body) != test.Body {
 					t.Errorf("body %s, want %s", body, test.Body)
 				}
-				// A length that is known keeps the body from going out in chunks,
+				// With a known length the body does not go out in chunks,
 				// which fewer servers expect of a GET.
 				if request.ContentLength != int64(len(test.Body)) {
 					t.Errorf("Content-Length %d, want %d", request.ContentLength, len(test.Body))
@@ -254,7 +254,7 @@ func TestEachRuleOfTheDriftCheckNamesAMember(t *testing.T) {
 				}
 			}
 			if !rule.Optional && rule.Routes == nil && rule.Prefix == "" {
-				t.Errorf("%v.%s: the rule says nothing", typ, name)
+				t.Errorf("%v.%s: the rule is empty", typ, name)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // drawWorld makes a listing with up to nine entries on an instant, dense and
-// sparse stretches, and gaps of months.
+// sparse segments, and gaps of months.
 func drawWorld(t *rapid.T) *world {
 	w := &world{}
 	at := rapid.Int64Range(1_000, 2_000_000_000_000).Draw(t, "newest")
@@ -97,8 +97,8 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 		if w.most > q.Concurrency {
 			t.Fatalf("%d requests in flight at concurrency %d", w.most, q.Concurrency)
 		}
-		slices.Sort(w.asked)
-		if len(slices.Compact(w.asked)) != w.requests {
+		slices.Sort(w.bodies)
+		if len(slices.Compact(w.bodies)) != w.requests {
 			t.Fatalf("a request was sent twice")
 		}
 	})
@@ -465,7 +465,7 @@ func TestAnIgnoredOffsetIsNoticedWhateverArrives(t *testing.T) {
 	}
 }
 
-// With one arrival a request the same few entries lie at each offset asked for.
+// With one arrival a request the same few entries lie at each requested offset.
 func TestArrivalsAreNotTakenForAnIgnoredOffset(t *testing.T) {
 	w := &world{}
 	w.add(1000, 1000, 1000)

@@ -284,7 +284,7 @@ func FuzzTimestamp(f *testing.F) {
 	})
 }
 
-// payloadTypes says what each file of testdata holds.
+// payloadTypes is the type of each file of testdata.
 var payloadTypes = map[string]reflect.Type{
 	"breeding_open.json":             reflect.TypeFor[[]BreedingListing](),
 	"horse.json":                     reflect.TypeFor[Horse](),
@@ -327,8 +327,8 @@ func TestEncodingADecodedPayloadGivesItBack(t *testing.T) {
 		if file.IsDir() {
 			continue // kept by fuzz targets and property tests
 		}
-		kind, known := payloadTypes[file.Name()]
-		if !known {
+		kind, ok := payloadTypes[file.Name()]
+		if !ok {
 			t.Errorf("testdata/%s has no type in the table", file.Name())
 			continue
 		}

@@ -85,10 +85,10 @@ func plainCall(ctx context.Context, client *http.Client, url, key string, body, 
 // plainLoop pages through the results as most programs do: from the last start
 // time on, until a page is empty.
 func plainLoop(ctx context.Context, client *http.Client, url, key string, most int, each func(*plainRace)) error {
-	question := map[string]int64{}
+	body := map[string]int64{}
 	for n := 0; n < most; {
 		var page []plainRace
-		if err := plainCall(ctx, client, url+"/api/v2/races/results", key, question, &page, json.Unmarshal); err != nil {
+		if err := plainCall(ctx, client, url+"/api/v2/races/results", key, body, &page, json.Unmarshal); err != nil {
 			return err
 		}
 		if len(page) == 0 {
@@ -98,7 +98,7 @@ func plainLoop(ctx context.Context, client *http.Client, url, key string, most i
 			each(&page[i])
 		}
 		n += len(page)
-		question["start_time_from"] = page[len(page)-1].StartTime
+		body["start_time_from"] = page[len(page)-1].StartTime
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func BenchmarkFake(b *testing.B) {
 	}
 	discard := func([]byte, any) error { return nil }
 	var served, walked time.Duration
-	asked := 0
+	requests := 0
 	for b.Loop() {
 		started := time.Now()
 		var group sync.WaitGroup
@@ -275,9 +275,9 @@ func BenchmarkFake(b *testing.B) {
 			b.Fatal(err)
 		}
 		walked += time.Since(started)
-		asked += fake.RequestCount()
+		requests += fake.RequestCount()
 	}
-	serves, takes := float64(pages*b.N)/served.Seconds(), float64(asked)/walked.Seconds()
+	serves, takes := float64(pages*b.N)/served.Seconds(), float64(requests)/walked.Seconds()
 	b.ReportMetric(serves, "pages/s-served")
 	b.ReportMetric(takes, "pages/s-taken")
 	b.ReportMetric(serves/takes, "served/taken")

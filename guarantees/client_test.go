@@ -90,7 +90,7 @@ func TestTheBaseURLIsChecked(t *testing.T) {
 			t.Errorf("%q: %v", test.url, err)
 		}
 		if got := s.requests()[0].request.URL.String(); got != test.want {
-			t.Errorf("%q: asked %s, want %s", test.url, got, test.want)
+			t.Errorf("%q: requested %s, want %s", test.url, got, test.want)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestIdsStayInTheirSegment(t *testing.T) {
 			continue
 		}
 		if got := s.requests()[0].request.URL; got.EscapedPath() != want || got.RawQuery != "" || got.Fragment != "" {
-			t.Errorf("%q: asked %v, want %s", id, got, want)
+			t.Errorf("%q: requested %v, want %s", id, got, want)
 		}
 	}
 	s := play(respond(200, "[]"))
@@ -246,7 +246,7 @@ func TestDoKeepsThePathItIsGiven(t *testing.T) {
 			continue
 		}
 		if err != nil || s.requests()[0].request.URL.String() != want {
-			t.Errorf("%q: asked %v, %v", path, s.requests(), err)
+			t.Errorf("%q: requested %v, %v", path, s.requests(), err)
 		}
 	}
 	for _, method := range []string{"", "get", "GE T", "GET\r\nX: y", "Ж"} {

@@ -59,7 +59,7 @@ func TestByDefaultARetryAfterIsHonouredUpToFifteenSeconds(t *testing.T) {
 			s := play(respond(429, "", "Retry-After: "+wait), respond(200, "[]"))
 			_, err := s.client(t).Races.Open(t.Context())
 			if n := len(s.requests()); n != requests || (err == nil) != (requests == 2) {
-				t.Errorf("asked to wait %s s: %d requests, then %v", wait, n, err)
+				t.Errorf("Retry-After: %s: %d requests, then %v", wait, n, err)
 			}
 		}
 	})

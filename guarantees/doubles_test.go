@@ -80,7 +80,7 @@ func respond(status int, body string, header ...string) step {
 	return stream(status, int64(len(body)), func() io.Reader { return strings.NewReader(body) }, header...)
 }
 
-// stream is a step whose body is read as it is asked for.
+// stream is a step whose body is produced as it is read.
 func stream(status int, length int64, body func() io.Reader, header ...string) step {
 	return func(req *http.Request) (*http.Response, error) {
 		h := http.Header{}
@@ -219,7 +219,7 @@ func resetStream(code uint32) func(net.Conn, uint32) {
 	}
 }
 
-// goAway says that no request of the connection was looked at.
+// goAway sends the frame that means that no request of the connection was handled.
 func goAway(code uint32) func(net.Conn, uint32) {
 	return func(c net.Conn, _ uint32) {
 		writeFrame(c, frameGoAway, 0, 0, binary.BigEndian.AppendUint32(make([]byte, 4), code))

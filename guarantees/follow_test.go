@@ -401,7 +401,7 @@ func TestFollowReportsATieOnceAndGoesOnBehindIt(t *testing.T) {
 func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
 	tests := map[string][]horseracingtest.Option{
 		"while it waits": nil,
-		"while it asks":  {horseracingtest.WithLatency(time.Minute)},
+		"while it reads": {horseracingtest.WithLatency(time.Minute)},
 	}
 	for name, opts := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -48,8 +48,8 @@ func TestAnErrorOfTheLimiterEndsTheCall(t *testing.T) {
 			if !errors.Is(err, errNoTokens) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if asked := limiter.tokens.Load(); asked != 2 || len(s.requests()) != 1 {
-				t.Errorf("%s: the limiter was asked %d times for %d requests", name, asked, len(s.requests()))
+			if waits := limiter.tokens.Load(); waits != 2 || len(s.requests()) != 1 {
+				t.Errorf("%s: the limiter was waited for %d times for %d requests", name, waits, len(s.requests()))
 			}
 		}
 	})

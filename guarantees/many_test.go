@@ -19,7 +19,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// stable is a service whose horses are as a test says.
+// stable is a service whose horses a test sets.
 type stable struct {
 	horse func(number string) step
 	took  time.Duration // by each response
@@ -176,7 +176,7 @@ func TestGetManyRefusesWhatMakesNoSense(t *testing.T) {
 	}
 }
 
-// A RoundTripper may call t.Fatal, say.
+// A RoundTripper may end its goroutine, by t.Fatal for example.
 func TestGetManyReportsARequestThatNeverReturned(t *testing.T) {
 	horses, err := (&stable{horse: func(number string) step {
 		return func(req *http.Request) (*http.Response, error) {

@@ -134,7 +134,7 @@ func TestA503OfARegistrationInformsThePaceAndStaysUnknown(t *testing.T) {
 }
 
 // TestRefusalsTakeNothingFromTheBudget, however many there are, and the
-// service is asked seldom.
+// service gets few requests.
 func TestRefusalsTakeNothingFromTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(respond(429, ""))

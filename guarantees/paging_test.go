@@ -12,8 +12,8 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// The listing knows whole milliseconds: one that begins within a range
-// belongs to it, one that began before the range does not.
+// The listing has whole milliseconds: one that begins within a range belongs to
+// it, one that began before the range does not.
 func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
 	const ms int64 = 1_700_000_000_000
 	for fraction, up := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1} {
@@ -23,7 +23,7 @@ func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
 			t.Error(err)
 		}
 		if want := fmt.Sprintf(`{"start_time_from":%d}`, ms+up); s.requests()[0].body != want {
-			t.Errorf("Before %v: asked %s, want %s", bound, s.requests()[0].body, want)
+			t.Errorf("Before %v: requested %s, want %s", bound, s.requests()[0].body, want)
 		}
 		s = play(respond(200, fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)), respond(200, "[]"))
 		races, err := s.client(t).Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10)
@@ -82,7 +82,7 @@ func TestAPageWithNothingOlderIsNotTheEnd(t *testing.T) {
 		seen := s.requests()
 		page, ok := pages[seen[len(seen)-1].body]
 		if !ok {
-			t.Errorf("asked %s", seen[len(seen)-1].body)
+			t.Errorf("requested %s", seen[len(seen)-1].body)
 		}
 		return respond(200, page)(req)
 	}}
@@ -92,7 +92,7 @@ func TestAPageWithNothingOlderIsNotTheEnd(t *testing.T) {
 	}
 }
 
-// What a cache returned to somebody who asked for the default tier.
+// What a cache returned for a request for the default tier.
 func TestAResponseForAnotherTierIsRefused(t *testing.T) {
 	q, offset := horseracing.ResultsQuery{Tier: 3}, horseracing.OffsetQuery{Tier: 3}
 	for name, take := range map[string]func(*horseracing.Client) error{
@@ -112,7 +112,7 @@ func TestAResponseForAnotherTierIsRefused(t *testing.T) {
 			}
 			s := play(respond(200, `[{"main_race_id":1,"_id":"a","start_time":1000,"tier":`+tier+`}]`), respond(200, "[]"))
 			if err := take(s.client(t)); errors.Is(err, horseracing.ErrBodyIgnored) != ignored || !ignored && err != nil {
-				t.Errorf("%s of tier %s where 3 was asked for: %v", name, tier, err)
+				t.Errorf("%s of tier %s where 3 was requested: %v", name, tier, err)
 			}
 			if ignored && len(s.requests()) != 1 {
 				t.Errorf("%s: noticed after %d requests", name, len(s.requests()))
@@ -128,12 +128,12 @@ func TestArrivalsRepeatNothingByOffset(t *testing.T) {
 		for _, resumed := range []bool{false, true} {
 			newest := 200
 			c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
-				var question struct{ Offset int }
-				if err := json.NewDecoder(req.Body).Decode(&question); err != nil {
+				var query struct{ Offset int }
+				if err := json.NewDecoder(req.Body).Decode(&query); err != nil {
 					return nil, err
 				}
 				var page []string
-				for id := newest - question.Offset; id > max(0, newest-question.Offset-10); id-- {
+				for id := newest - query.Offset; id > max(0, newest-query.Offset-10); id-- {
 					page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, id, id*1000))
 				}
 				return respond(200, "["+strings.Join(page, ",")+"]")(req)

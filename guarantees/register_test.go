@@ -144,8 +144,8 @@ func TestHTTP2DoesNotReplayARegistration(t *testing.T) {
 	}
 }
 
-// Of a RoundTripper that is not Go's own no connection can be asked for: the
-// request that cannot be repeated is then the only defence.
+// A RoundTripper that is not Go's own cannot be made to use a fresh connection: a
+// request that cannot be repeated is then the only defense.
 func TestARegistrationIsNotReplayedBehindTheCallersOwnRoundTripper(t *testing.T) {
 	for name, refuse := range map[string]func(net.Conn, uint32){
 		"REFUSED_STREAM": resetStream(refusedStream),
@@ -346,7 +346,7 @@ func TestRegisteredReportsWhatAnUnknownOutcomeWas(t *testing.T) {
 				}
 				registered, err := c.Races.Registered(t.Context(), 900_001, horse)
 				if err != nil || registered != !fault.ResetBefore || registered != (len(server.Registrations()) == 1) {
-					t.Errorf("Registered says %v, %v; the service has %v", registered, err, server.Registrations())
+					t.Errorf("Registered returns %v, %v; the service has %v", registered, err, server.Registrations())
 				}
 			})
 		})
@@ -414,13 +414,13 @@ func TestATransportThatTracesNothingProvesNothing(t *testing.T) {
 		trace    func(*httptrace.ClientTrace)
 		requests int
 	}{
-		"nothing": {func(*httptrace.ClientTrace) {}, 1},
-		"asked":   {func(trace *httptrace.ClientTrace) { trace.GetConn("game.test:443") }, 4},
-		"asked and got": {func(trace *httptrace.ClientTrace) {
+		"nothing":   {func(*httptrace.ClientTrace) {}, 1},
+		"requested": {func(trace *httptrace.ClientTrace) { trace.GetConn("game.test:443") }, 4},
+		"requested and got": {func(trace *httptrace.ClientTrace) {
 			trace.GetConn("game.test:443")
 			trace.GotConn(httptrace.GotConnInfo{})
 		}, 1},
-		"got, then asked": {func(trace *httptrace.ClientTrace) {
+		"got, then requested": {func(trace *httptrace.ClientTrace) {
 			trace.GotConn(httptrace.GotConnInfo{})
 			trace.GetConn("game.test:443")
 		}, 1},
@@ -472,7 +472,7 @@ func TestTheContextEndsARegistrationWhereverItIs(t *testing.T) {
 				s := play(func(req *http.Request) (*http.Response, error) {
 					test.trace(httptrace.ContextClientTrace(req.Context()))
 					<-req.Context().Done()
-					return nil, errReset // not every RoundTripper tells the context's error
+					return nil, errReset // not every RoundTripper returns the context's error
 				})
 				started := time.Now()
 				_, err := s.client(t).Races.Register(ctx, entry)

@@ -214,7 +214,7 @@ func TestAnErrorsTextIsBounded(t *testing.T) {
 	}
 }
 
-// Of twenty look-ups at once the error says which one failed.
+// Of twenty look-ups at once the error names the one that failed.
 func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
 	failures := map[string]step{"status": respond(404, ""), "nothing": respond(200, "null"), "broken": broken(errReset), "undecodable": respond(200, "17")}
 	for route, call := range map[string]func(*horseracing.Client) error{
@@ -431,7 +431,7 @@ func TestAResponseWithoutABodyIsAnEmptyOne(t *testing.T) {
 	}
 }
 
-// A promise of a large body is no reason to take memory for it.
+// A large body that is only announced takes no memory.
 func TestAnAnnouncedLengthIsNotAllocated(t *testing.T) {
 	url := h1scriptText(t, "HTTP/1.1 200 OK\r\nContent-Length: 33000000\r\n\r\n[")
 	c := connect(t, url, &http.Client{Transport: &http.Transport{}}, horseracing.WithRetry(horseracing.Retry{}))

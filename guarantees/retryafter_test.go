@@ -18,9 +18,9 @@ func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
 	const never = time.Duration(math.MaxInt64)
 	inBubble := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where synctest's clock begins
 	for _, test := range []struct {
-		header string
-		wait   time.Duration // at least, and up to a tenth more; 0: no more than a random first wait
-		asked  time.Duration // more than MaxWait: returned, not slept
+		header   string
+		wait     time.Duration // at least, and up to a tenth more; 0: no more than a random first wait
+		demanded time.Duration // more than MaxWait: returned, not slept
 	}{
 		{"3", 3 * time.Second, 0},
 		{" 3 ", 3 * time.Second, 0},
@@ -53,9 +53,9 @@ func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
 					policy := horseracing.Retry{Max: 1, MinWait: 10 * time.Millisecond, MaxWait: 10 * time.Second}
 					started := time.Now()
 					_, err := s.client(t, horseracing.WithRetry(policy)).Races.Open(t.Context())
-					if test.asked > 0 {
+					if test.demanded > 0 {
 						var api *horseracing.APIError
-						if !errors.As(err, &api) || api.StatusCode != status || api.RetryAfter != test.asked {
+						if !errors.As(err, &api) || api.StatusCode != status || api.RetryAfter != test.demanded {
 							t.Errorf("got %v", err)
 						}
 						if took := time.Since(started); took != 0 || len(s.requests()) != 1 {

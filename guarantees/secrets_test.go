@@ -49,7 +49,7 @@ func mustNotShowKeys(t *testing.T, where, text string) {
 
 var verbs = []string{"v", "+v", "#v", "s", "q", "+q", "#q", "x", "X", "#x", "d", "t", "T", "b", "o", "O", "e", "f", "g", "c", "U", "20v", ".3s", "-5q"}
 
-// mustPrintWithoutKeys writes a value in all ways that Go's fmt, slog and encoders know.
+// mustPrintWithoutKeys writes a value in all ways that fmt, slog and encoders have.
 func mustPrintWithoutKeys(t *testing.T, name string, value any) {
 	t.Helper()
 	for _, verb := range verbs {
@@ -377,7 +377,7 @@ func TestAKeyInWhatTheCallerGivesIsRedacted(t *testing.T) {
 
 func errorOf[T any](_ T, err error) error { return err }
 
-// unwritable cannot be encoded, and says so with the keys in its words.
+// unwritable cannot be encoded, and its error contains the keys.
 type unwritable struct{ Key horseracing.UserKey }
 
 func (u unwritable) MarshalText() ([]byte, error) {

@@ -189,16 +189,16 @@ const longHistory = 100_000
 // longListing serves both listings of finished races.
 func longListing(req *http.Request) (*http.Response, error) {
 	const oldest = 1_600_000_000_000
-	var question struct {
+	var body struct {
 		From   *int64 `json:"start_time_from"`
 		Offset int64
 	}
-	if err := json.NewDecoder(req.Body).Decode(&question); err != nil {
+	if err := json.NewDecoder(req.Body).Decode(&body); err != nil {
 		return nil, err
 	}
-	shown := longHistory - question.Offset // race n, counted from the oldest, starts in minute n/3
-	if question.From != nil {
-		minutes := (*question.From - oldest + 59_999) / 60_000
+	shown := longHistory - body.Offset // race n, counted from the oldest, starts in minute n/3
+	if body.From != nil {
+		minutes := (*body.From - oldest + 59_999) / 60_000
 		shown = min(3*minutes-1, longHistory)
 	}
 	var page []string
@@ -209,13 +209,13 @@ func longListing(req *http.Request) (*http.Response, error) {
 }
 
 // Concurrency is how many requests are in flight, no more, and reading ahead
-// has its bound: 32 pages for each of them in the stretch that is read, and as
+// has its bound: 32 pages for each of them in the range that is read, and as
 // many below it.
 func TestAWalkKeepsToItsConcurrencyAndItsBound(t *testing.T) {
 	for _, concurrency := range []int{1, 4, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			var inFlight, most, shown atomic.Int64
-			var known sync.Map // the races that were shown
+			var listed sync.Map // the races that were returned
 			c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
 				defer inFlight.Add(-1)
 				if n := inFlight.Add(1); n > most.Load() {
@@ -232,7 +232,7 @@ func TestAWalkKeepsToItsConcurrencyAndItsBound(t *testing.T) {
 					return nil, err
 				}
 				for _, race := range page {
-					if _, again := known.LoadOrStore(race.MainRaceID, true); !again {
+					if _, again := listed.LoadOrStore(race.MainRaceID, true); !again {
 						shown.Add(1)
 					}
 				}
@@ -262,9 +262,9 @@ func TestAWalkKeepsToItsConcurrencyAndItsBound(t *testing.T) {
 // What is in flight when the loop ends is not waited for.
 func TestLeavingAWalkEndsWhatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var asked atomic.Int64
+		var requests atomic.Int64
 		c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
-			if asked.Add(1) > 2 {
+			if requests.Add(1) > 2 {
 				<-req.Context().Done()
 				return nil, req.Context().Err()
 			}
@@ -278,10 +278,10 @@ func TestLeavingAWalkEndsWhatIsInFlight(t *testing.T) {
 			if n++; n == 10 {
 				break
 			}
-			synctest.Wait() // until all that is asked is in flight
+			synctest.Wait() // until all requests are in flight
 		}
-		if took := time.Since(started); took != 0 || asked.Load() < 3 {
-			t.Errorf("the loop took %v to end, with %d requests", took, asked.Load())
+		if took := time.Since(started); took != 0 || requests.Load() < 3 {
+			t.Errorf("the loop took %v to end, with %d requests", took, requests.Load())
 		}
 	})
 }
@@ -321,13 +321,13 @@ func soakRace(i int) horseracing.RaceID { return horseracing.RaceID(5_000_000 + 
 func soakHorse(ctx context.Context, c *horseracing.Client, number horseracing.HorseNumber) error {
 	horse, err := c.Horses.Get(ctx, number)
 	if err == nil && horse.Number != number {
-		err = fmt.Errorf("asked for horse %d, got %d", number, horse.Number)
+		err = fmt.Errorf("requested horse %d, got %d", number, horse.Number)
 	}
 	return err
 }
 
-// registerSurely is what a careful program does about an unknown outcome: it
-// asks before it tries again.
+// registerSurely is what a careful program does about an unknown outcome: it reads
+// the race before it registers again.
 func registerSurely(ctx context.Context, c *horseracing.Client, r horseracing.Registration) error {
 	for {
 		_, err := c.Races.Register(ctx, r)

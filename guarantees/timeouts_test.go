@@ -106,7 +106,7 @@ func TestTheContextEndsAReadWhereverItIs(t *testing.T) {
 	}
 }
 
-// What refuses for good says so, whenever the context ended.
+// A refusal for good is returned, whenever the context ended.
 func TestTheContextHidesNoRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -369,7 +369,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 		}))
 		via := &http.Client{
 			Transport:     second.Client().Transport, // would reach both
-			CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("asked whether to follow"); return nil },
+			CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("CheckRedirect was called"); return nil },
 		}
 		c := connect(t, server.URL, via, briefly)
 		for name, call := range map[string]func(context.Context) error{

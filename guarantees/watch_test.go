@@ -69,7 +69,7 @@ func TestWatchOpenReportsWhatChanged(t *testing.T) {
 		polls []string
 		want  []string
 	}{
-		"the first poll tells what is open":     {[]string{list(b, a)}, []string{"opened b", "opened a"}},
+		"the first poll reports what is open":   {[]string{list(b, a)}, []string{"opened b", "opened a"}},
 		"no change":                             {[]string{list(a), list(a)}, []string{"opened a"}},
 		"another order of races":                {[]string{list(a, b), list(b, a)}, []string{"opened a", "opened b"}},
 		"another order of participants":         {[]string{list(a), list(aMixed)}, []string{"opened a"}},

@@ -53,7 +53,7 @@ func watcher(t *testing.T, polls ...string) *horseracing.Watcher {
 	return w
 }
 
-// reported within a time, by a reader that is as slow as pause says.
+// reported within a time, by a reader that pauses after each change.
 func story(t *testing.T, w *horseracing.Watcher, within, pause time.Duration) (lines []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)

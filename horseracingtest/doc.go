@@ -24,10 +24,10 @@
 // https://github.com/horseracing-go/horseracing/blob/main/docs/fake.md shows all
 // of it, and the program horseracing-fake.
 //
-// # What is the fake's own
+// # Choices of the fake
 //
-// Much of the service is undocumented. A program should not rely on what the
-// fake does there:
+// Much of the service is undocumented. There the fake makes choices, on which a
+// program should not rely:
 //
 //   - errors: the statuses, and the body {"error":{"code":"...","message":"..."}};
 //   - the response to a registration: {"registered":true,"main_race_id":1,"horse_number":2,"entry_fee":3};

@@ -77,10 +77,10 @@ func ExampleServer_Inject() {
 	server.Inject(horseracingtest.Fault{Method: "POST", Path: "/api/v1/races/register", ResetAfter: true})
 
 	_, err := enterFirst(context.Background(), server.Client(), server.UserKey(0), server.Horses(0)[0], server.Now())
-	fmt.Println("the program knows that it does not know:", errors.Is(err, horseracing.ErrOutcomeUnknown))
+	fmt.Println("the outcome is unknown:", errors.Is(err, horseracing.ErrOutcomeUnknown))
 	fmt.Println("the horse is registered:", len(server.Registrations()) == 1)
 	// Output:
-	// the program knows that it does not know: true
+	// the outcome is unknown: true
 	// the horse is registered: true
 }
 

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Fault is something that goes wrong with a request. Its parts can be
-// combined: a delay, then a status whose body drips, say.
+// Fault is something that goes wrong with a request. Its parts can be combined,
+// such as a delay with a status whose body drips.
 type Fault struct {
 	// Which requests: those with exactly this method, whose path begins with
 	// this. Empty matches all.
@@ -44,8 +44,8 @@ type Fault struct {
 	TakesEffectAfter time.Duration
 }
 
-// check panics if the fault makes no sense: a test must not pass because its
-// fault did nothing.
+// check panics if the fault is invalid: a test must not pass because its fault did
+// nothing.
 func (f *Fault) check() {
 	var wrong string
 	switch {
@@ -89,9 +89,10 @@ type rule struct {
 	struck     int
 }
 
-// Inject adds rules for requests to come. Of the rules that match a request,
-// the first that neither skips it nor spares it strikes, and only that one; a
-// rule that has struck often enough is gone. It panics if a fault makes no sense.
+// Inject adds faults for requests to come. A request is hit by at most one of them:
+// the first that matches, unless its Skip or Probability lets the request through.
+// A fault that has hit its number of Times is removed. Inject panics if a fault is
+// invalid.
 func (s *Server) Inject(faults ...Fault) {
 	for i := range faults {
 		faults[i].check() // before any is in force
@@ -113,16 +114,16 @@ func (s *Server) Inject(faults ...Fault) {
 	}
 }
 
-// ClearFaults removes all rules.
+// ClearFaults removes all faults.
 func (s *Server) ClearFaults() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.rules = nil
 }
 
-// RequireFaults fails the test when it ends if a fault that was injected has
-// never struck, also if it was cleared since: a test should not pass because
-// what it is about did not happen.
+// RequireFaults fails the test at its end if an injected fault has hit no request,
+// even if the fault was cleared since: a test should not pass because what it tests
+// did not happen.
 func (s *Server) RequireFaults(t testing.TB) {
 	t.Cleanup(func() {
 		t.Helper()

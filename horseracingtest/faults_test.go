@@ -103,7 +103,7 @@ func TestAResetAfterTheRequestHasChangedTheService(t *testing.T) {
 			t.Error("the registration did not happen")
 		}
 		if r := s.Requests()[0]; r.Status != 0 {
-			t.Errorf("the log says status %d was sent", r.Status)
+			t.Errorf("the log has status %d", r.Status)
 		}
 	})
 }

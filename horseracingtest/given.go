@@ -86,8 +86,8 @@ func (s *Server) SetCatalogue(catalogue horseracing.MissionCatalogue) {
 	s.world.catalogue = given
 }
 
-// encode writes a value as the service would. It panics where that cannot be:
-// the value has a json.RawMessage that is no JSON, say.
+// encode writes a value as the service would. It panics if it cannot, such as when
+// the value has a json.RawMessage that is no JSON.
 func encode(value any) []byte {
 	b, err := json.Marshal(value)
 	if err != nil {

@@ -30,8 +30,8 @@ const (
 // what was paid is in [Server.Registrations].
 //
 // [Server.AddHorses] gives a user the horses to register, before the first
-// request. Any number is a horse. Unless [WithClock] says otherwise the clock
-// stands where the first race opens; races that were over by then are in the
+// request. Any number is a horse. Without [WithClock] the clock stands where the
+// first race opens; races that were over by then are in the
 // results. There are no other races, and no tournaments, unless [WithSchedule] or
 // [WithHistory] come after this option. Races of a tier whose id is unknown are
 // in no results listing.

@@ -44,18 +44,18 @@ func TestARaceOpensFillsUpRunsAndIsPublished(t *testing.T) {
 	if got := len(allRaces(t, s)); got != 0 {
 		t.Fatalf("%d results at the start, with no history", got)
 	}
-	known := idsOf(openRaces(t, s))
+	listed := idsOf(openRaces(t, s))
 	s.Advance(5 * time.Minute)
 	var id horseracing.RaceID
 	for _, r := range openRaces(t, s) {
-		if !slices.Contains(known, r.MainRaceID) && r.Tier == horseracing.TierNameOmega {
+		if !slices.Contains(listed, r.MainRaceID) && r.Tier == horseracing.TierNameOmega {
 			id = r.MainRaceID
 		}
 	}
 	for id == 0 {
 		s.Advance(5 * time.Minute)
 		for _, r := range openRaces(t, s) {
-			if !slices.Contains(known, r.MainRaceID) && r.Tier == horseracing.TierNameOmega {
+			if !slices.Contains(listed, r.MainRaceID) && r.Tier == horseracing.TierNameOmega {
 				id = r.MainRaceID
 			}
 		}

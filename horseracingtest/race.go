@@ -12,7 +12,7 @@ type race struct {
 	id              int64
 	start, deadline int64 // epoch milliseconds
 	worstTime       bool
-	kind            string // type where it is neither of the known two
+	kind            string // type, unless it is one of the documented two
 	length          int
 	v2, noEquipment bool
 	money           money

@@ -105,7 +105,7 @@ func checkRecording(t *testing.T, text []byte) (findings []string) {
 }
 
 // sendRecorded sends the recorded request in place of the first one, whatever
-// user key that has, and knows of an empty page behind it.
+// user key that has, and returns an empty page behind it.
 type sendRecorded struct {
 	next http.RoundTripper
 	path string

@@ -158,7 +158,7 @@ func (rec recording) read(files fs.FS, name string) error {
 	return nil
 }
 
-// connectionHeaders say how a response was sent, not what it was.
+// connectionHeaders are about how a response was sent, not what it was.
 var connectionHeaders = []string{"Connection", "Content-Length", "Keep-Alive", "Trailer", "Transfer-Encoding", "Upgrade", "Alt-Svc"}
 
 // WithRecording makes the fake respond with what [Record] wrote, byte for byte,
@@ -196,8 +196,8 @@ func (s *Server) replay(r *http.Request, body []byte) response {
 func (p *replays) unknown(r *http.Request, key string) *refusal {
 	route := r.Method + " " + r.URL.RequestURI()
 	var bodies []string
-	for known := range p.recording {
-		if body, ok := strings.CutPrefix(known, route+" "); ok {
+	for recorded := range p.recording {
+		if body, ok := strings.CutPrefix(recorded, route+" "); ok {
 			bodies = append(bodies, cmp.Or(body, "none"))
 		}
 	}

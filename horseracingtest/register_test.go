@@ -82,7 +82,7 @@ func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
 		{"unknown race", mine[0], key, 999, 404, "no race 999"},
 		{"unknown horse", 100_000, key, 3, 404, "no horse 100000"},
 		{"horse of another user", s.Horses(1)[0], key, 3, 403, "does not belong to the user"},
-		{"horse of nobody known", 4000, key, 3, 403, "does not belong to the user"},
+		{"horse of an unknown owner", 4000, key, 3, 403, "does not belong to the user"},
 		{"unknown key", mine[0], "nonsense", 3, 403, "belongs to no user"},
 		{"application key", mine[0], horseracing.UserKey(s.APIKey), 3, 403, "belongs to no user"},
 	} {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// request is a request to a known operation with the right headers.
+// request is a request to a documented operation with the right headers.
 type request struct {
 	argument string // the value of the path's parameter
 	body     []byte

@@ -107,7 +107,7 @@ func TestABubbleEndsWhenTheFakeIsClosed(t *testing.T) {
 				}
 				s.Inject(horseracingtest.Fault{ResetBefore: true, Times: 1})
 				if _, err := s.Client().Races.Open(t.Context()); err != nil {
-					t.Errorf("the client did not try again: %v", err)
+					t.Errorf("the client did not retry: %v", err)
 				}
 				s.Close()
 				s.Close()

@@ -85,7 +85,7 @@ func TestTimelineOfMillionsIsSmallAndFitsInDecades(t *testing.T) {
 		}
 		for _, i := range []int{0, 1, n / 3, n - 1} {
 			if at := line.start(i); line.before(at) > i || line.before(at+1) <= i {
-				t.Errorf("%d events: event %d starts at %d, but before says %d to %d", n, i, at, line.before(at), line.before(at+1))
+				t.Errorf("%d events: event %d starts at %d, but before returns %d to %d", n, i, at, line.before(at), line.before(at+1))
 			}
 		}
 	}

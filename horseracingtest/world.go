@@ -44,7 +44,7 @@ type raceListing struct {
 
 type tournamentListing struct{ listing[string, *tournament] }
 
-// newWorld makes up what lies before the start: as many races as asked for in
+// newWorld makes up what lies before the start: as many races as were set in
 // the default tier, a tenth of them in each of the others, and a tournament
 // for every forty races.
 func newWorld(set *settings, begin int64) *world {

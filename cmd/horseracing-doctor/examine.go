@@ -106,7 +106,7 @@ func (d *doctor) get(ctx context.Context, path string, body any) (*outcome, []by
 	return &outcome{Status: captured.StatusCode, Err: err, Shape: shapeOf(captured.Body)}, raw
 }
 
-// interrupted reports whether an error says nothing about the service.
+// interrupted reports whether an error shows nothing about the service.
 func interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, errNoRequestsLeft)
 }
@@ -335,7 +335,7 @@ func (d *doctor) lateness(ctx context.Context) {
 	}
 	const interval = 20 * time.Second
 	began := time.Now()
-	known := map[int64]bool{}
+	seen := map[int64]bool{}
 	for first := true; ; first = false {
 		p, ok := d.page(ctx, map[string]any{"tier": 5})
 		d.facts.WatchedFor = time.Since(began)
@@ -343,10 +343,10 @@ func (d *doctor) lateness(ctx context.Context) {
 			return
 		}
 		for _, e := range p.Entries {
-			if !known[e.ID] && !first {
+			if !seen[e.ID] && !first {
 				d.facts.Lateness = append(d.facts.Lateness, time.Since(time.UnixMilli(e.Start)))
 			}
-			known[e.ID] = true
+			seen[e.ID] = true
 		}
 		if time.Since(began)+interval > d.set.watch {
 			return

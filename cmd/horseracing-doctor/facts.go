@@ -64,7 +64,7 @@ type bodies struct {
 	How     string
 }
 
-// entry is what a page is judged by.
+// entry is what is compared of a page.
 type entry struct {
 	ID    int64  `json:"main_race_id"`
 	Start int64  `json:"start_time"`

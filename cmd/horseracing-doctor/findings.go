@@ -14,15 +14,15 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// findings judges the facts, in the order of the sections, as docs/unknowns.md is.
+// findings evaluates the facts, in the order of the sections, as docs/unknowns.md is.
 func (f *facts) findings(t traffic) []finding {
 	var all []finding
-	for _, judge := range []func() []finding{
+	for _, evaluate := range []func() []finding{
 		func() []finding { return f.judgeConnection(t) },
 		f.judgeResources, f.judgeOperations, f.judgePaging, f.judgeIDs,
 		func() []finding { return f.judgeRest(t) },
 	} {
-		all = append(all, judge()...)
+		all = append(all, evaluate()...)
 	}
 	slices.SortStableFunc(all, func(a, b finding) int { return cmp.Compare(order(a.Section), order(b.Section)) })
 	return all

@@ -43,7 +43,7 @@ Examples:
 Flags:
 `
 
-// settings are what the command line asks for.
+// settings are the parsed command line.
 type settings struct {
 	requests       int
 	rate           float64
@@ -104,7 +104,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (set set
 	flags.SetOutput(stderr)
 	flags.IntVar(&set.requests, "requests", 150, "send at most so `many` requests")
 	flags.Float64Var(&set.rate, "rate", 2, "send at most so many requests a `second`")
-	flags.DurationVar(&set.watch, "watch", 0, "at the end, watch for this `time` how late results appear: 10m, say")
+	flags.DurationVar(&set.watch, "watch", 0, "at the end, watch for this `time` how late results appear, like 10m")
 	flags.StringVar(&set.record, "record", "", "write every response, without keys, to files in this `directory`")
 	flags.BoolVar(&set.asMarkdown, "markdown", false, "print the report as Markdown, for an issue")
 	flags.BoolVar(&set.asJSON, "json", false, "print the report as JSON")

@@ -320,11 +320,11 @@ func TestNoKeyAndNoCookieIsInAnyOutput(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		name string
-		args []string
-		env  map[string]string
-		want int
-		says string
+		name    string
+		args    []string
+		env     map[string]string
+		want    int
+		message string
 	}{
 		{"help", []string{"-h"}, nil, 0, "Examples:"},
 		{"an unknown flag", []string{"-x"}, nil, 2, "-x"},
@@ -339,7 +339,7 @@ func TestUsage(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		status := run(t.Context(), test.args, func(name string) string { return test.env[name] }, &stdout, &stderr)
-		if status != test.want || !strings.Contains(stderr.String(), test.says) {
+		if status != test.want || !strings.Contains(stderr.String(), test.message) {
 			t.Errorf("%s: exit status %d, want %d; it says %q", test.name, status, test.want, stderr.String())
 		}
 		if stdout.Len() > 0 {
@@ -358,10 +358,10 @@ func TestFindingsReportTheFacts(t *testing.T) {
 		return entries
 	}
 	for _, test := range []struct {
-		topic string
-		facts facts
-		want  mark
-		says  string
+		topic   string
+		facts   facts
+		want    mark
+		message string
 	}{
 		{"order inside a page", facts{Pages: []page{{0, at(5, 4, 4, 1)}, {2, at(1)}}}, good, "newest first in 2 of 2"},
 		{"order inside a page", facts{Pages: []page{{0, at(5, 4)}, {4, at(1, 3)}}}, note, "newest first in 1 of 2"},
@@ -386,8 +386,8 @@ func TestFindingsReportTheFacts(t *testing.T) {
 	} {
 		r := report{Findings: test.facts.findings(traffic{})}
 		f, ok := r.find(test.topic)
-		if text := f.Text + " " + f.Advice; !ok || f.Mark != test.want || !strings.Contains(text, test.says) {
-			t.Errorf("%s: %+v, want mark %q and %q", test.topic, f, test.want, test.says)
+		if text := f.Text + " " + f.Advice; !ok || f.Mark != test.want || !strings.Contains(text, test.message) {
+			t.Errorf("%s: %+v, want mark %q and %q", test.topic, f, test.want, test.message)
 		}
 	}
 }

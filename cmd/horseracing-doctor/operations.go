@@ -19,7 +19,7 @@ import (
 // decode and what drifts shows.
 func (d *doctor) operations(ctx context.Context) {
 	s := &d.facts.Samples
-	// First, so that a recording knows the user's key before anything echoes it.
+	// First, so that a recording has the user's key before anything echoes it.
 	if d.set.userKey != "" {
 		var owned []horseracing.Horse
 		call(d, ctx, "Horses.Owned", &owned, func(opt horseracing.CallOption) ([]horseracing.Horse, error) {
@@ -258,7 +258,7 @@ func (d *doctor) raceIDs(ctx context.Context) {
 	d.facts.RaceByID = found
 }
 
-// isNotThere reports whether an outcome is the service's way to say that there
+// isNotThere reports whether an outcome is the service's way to report that there
 // is no such thing.
 func (o *outcome) isNotThere() bool {
 	return o.Status == http.StatusNotFound || errors.Is(o.Err, horseracing.ErrNotFound) || o.Shape == "null" || o.Shape == "an array of 0"

@@ -21,7 +21,7 @@ type probe struct {
 	seen traffic
 }
 
-// traffic is what can be seen of the connection, whatever the responses say.
+// traffic is what can be seen of the connection, whatever the responses contain.
 type traffic struct {
 	Requests     int
 	Proto        string // HTTP/2.0

@@ -12,7 +12,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// mark says how a finding is to be taken.
+// mark is how a finding is to be read.
 type mark string
 
 const (

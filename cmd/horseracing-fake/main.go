@@ -43,7 +43,7 @@ Flags:
 
 const exitStatuses = "\nExit status: 0 help, 1 an error, 2 a mistake on the command line, 130 interrupted.\n"
 
-// config is what the command line says.
+// config is the parsed command line.
 type config struct {
 	addr, control, replay string
 	seed                  uint64
@@ -87,13 +87,13 @@ func parse(args []string, stderr io.Writer) (c *config, status int, ok bool) {
 	flags := flag.NewFlagSet("horseracing-fake", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&c.addr, "addr", "127.0.0.1:8080", "listen at this `address`; port 0 takes a free one")
-	flags.StringVar(&c.control, "control", "", "let programs control the fake at this loopback `address`, 127.0.0.1:8081 say")
+	flags.StringVar(&c.control, "control", "", "let programs control the fake at this loopback `address`, like 127.0.0.1:8081")
 	flags.StringVar(&c.replay, "replay", "", "respond with the recording in this `directory` instead of a made-up world")
 	flags.Uint64Var(&c.seed, "seed", 1, "what the service is made up from: the same seed gives the same horses, races and keys")
 	flags.IntVar(&c.races, "races", 2000, "how many finished races lie before the start; a million is fine")
-	flags.DurationVar(&c.latency, "latency", 0, "let every response wait this long, 20ms say")
+	flags.DurationVar(&c.latency, "latency", 0, "let every response wait this long, like 20ms")
 	flags.Var(&c.limits, "limit", "refuse what goes beyond this `limit` with status 429: 50/s, 600/m, 60/10s, 50/s:burst=10, inflight=4; can be repeated")
-	flags.Var(&c.fail, "fail", "let this `share` of the requests fail, 5% say: half with status 503, half with a dropped connection")
+	flags.Var(&c.fail, "fail", "let this `share` of the requests fail, like 5%: half with status 503, half with a dropped connection")
 	flags.BoolVar(&c.verbose, "v", false, "log requests")
 	flags.Usage = func() {
 		fmt.Fprint(stderr, usage)

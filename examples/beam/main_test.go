@@ -35,7 +35,7 @@ func TestItRunsOnTheEmbeddedFake(t *testing.T) {
 }
 
 func TestMistakesAreOneSentence(t *testing.T) {
-	for says, args := range map[string][]string{
+	for message, args := range map[string][]string{
 		"want a time such as":              {"-since", "yesterday"},
 		"is not before":                    {"-since", "2026-05-02", "-before", "2026-05-01"},
 		"-tier and -concurrency":           {"-tier", "0"},
@@ -45,7 +45,7 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		"-out is empty":                    {"-out", ""},
 		"HORSERACING_BASE_URL, or name it": {"--runner", "flink"},
 	} {
-		programtest.Run(t, nil, args...).ExpectSentence(t, 2, says)
+		programtest.Run(t, nil, args...).ExpectSentence(t, 2, message)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestAFailedRunIsOneSentenceAndDoesNotBlockTheFolder(t *testing.T) {
 	for _, test := range []struct {
 		name, url, key string
 		args           []string
-		says           string
+		message        string
 	}{
 		{"a wrong key", fake.URL, "not-this-one", nil, "401"},
 		{"a host that is down", down.URL, "key", nil, "refused"},
@@ -80,7 +80,7 @@ func TestAFailedRunIsOneSentenceAndDoesNotBlockTheFolder(t *testing.T) {
 	} {
 		environment := []string{"HORSERACING_BASE_URL=" + test.url, "HORSERACING_API_KEY=" + test.key}
 		r := programtest.Run(t, environment, append(args, test.args...)...)
-		if r.ExpectSentence(t, 1, test.says); strings.Contains(r.Stderr+r.Stdout, "not-this-one") {
+		if r.ExpectSentence(t, 1, test.message); strings.Contains(r.Stderr+r.Stdout, "not-this-one") {
 			t.Errorf("%s: the key is printed: %s%s", test.name, r.Stderr, r.Stdout)
 		}
 		if left, err := filepath.Glob(filepath.Join(out, "*")); err != nil || len(left) > 0 {

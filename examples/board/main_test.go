@@ -23,7 +23,7 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// TestMain lets a test start the program itself: this binary, when a variable says so.
+// TestMain lets a test start the program itself: this binary, if an environment variable is set.
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_BOARD") != "" {
 		main()
@@ -52,15 +52,15 @@ func openRace(t *testing.T, id horseracing.RaceID, closes time.Duration, taken, 
 
 // sample is a screen with races in every state, and what it takes its snapshots from.
 func sample(t *testing.T) (screen, *horseracing.Snapshot) {
-	known := &horseracing.Snapshot{At: noon, Races: []horseracing.Race{
+	latest := &horseracing.Snapshot{At: noon, Races: []horseracing.Race{
 		openRace(t, 104, 3*time.Hour, 0, 12),
 		openRace(t, 101, 42*time.Second, 11, 12),
 		openRace(t, 102, 4*time.Minute, 12, 12),
 		openRace(t, 103, -time.Second, 5, 6),
 	}}
-	known.Races[0].MinLevel, known.Races[0].MaxLevel, known.Races[0].Info.Name = 30, 60, "evil\x1b[2Jname"
-	s := screen{snapshot: func() horseracing.Snapshot { return *known }, now: noon, width: 120, height: 20}
-	return after(s, tick(noon)), known
+	latest.Races[0].MinLevel, latest.Races[0].MaxLevel, latest.Races[0].Info.Name = 30, 60, "evil\x1b[2Jname"
+	s := screen{snapshot: func() horseracing.Snapshot { return *latest }, now: noon, width: 120, height: 20}
+	return after(s, tick(noon)), latest
 }
 
 // after is the screen after messages.
@@ -102,23 +102,23 @@ func TestTheScreenShowsWhatClosesFirstOnTop(t *testing.T) {
 }
 
 func TestTheScreenFollowsTheWatcher(t *testing.T) {
-	s, known := sample(t)
+	s, latest := sample(t)
 	shown := func() string { return strings.Join(lines(s), "\n") }
-	known.Races = []horseracing.Race{known.Races[0], openRace(t, 101, 42*time.Second, 12, 12)}
+	latest.Races = []horseracing.Race{latest.Races[0], openRace(t, 101, 42*time.Second, 12, 12)}
 	s = after(s, tick(noon.Add(30*time.Second)))
 	for text, want := range map[string]bool{" 102 ": false, "full/12": true, " 12s ": true, "2 open races": true} {
 		if strings.Contains(shown(), text) != want {
 			t.Errorf("%q on the screen: %v, want %v:\n%s", text, !want, want, shown())
 		}
 	}
-	known.Err = horseracing.ErrServer
+	latest.Err = horseracing.ErrServer
 	s = after(s, tick(noon.Add(31*time.Second)))
 	if !strings.Contains(shown(), "as of 12:00:00: "+horseracing.ErrServer.Error()) {
-		t.Errorf("a failed poll is not shown:\n%s", shown())
+		t.Errorf("the error of a failed poll is missing:\n%s", shown())
 	}
-	known.Err = nil
+	latest.Err = nil
 	if s = after(s, tick(noon.Add(32*time.Second))); strings.Contains(shown(), "as of") {
-		t.Errorf("the recovery is not shown:\n%s", shown())
+		t.Errorf("the recovery is missing:\n%s", shown())
 	}
 	s.level = 50
 	if !strings.Contains(shown(), " 104 ") || strings.Contains(shown(), " 101 ") || !strings.Contains(shown(), "for level 50") {
@@ -127,18 +127,18 @@ func TestTheScreenFollowsTheWatcher(t *testing.T) {
 }
 
 func TestBeforeTheFirstPollTheScreenWaits(t *testing.T) {
-	known := horseracing.Snapshot{}
-	s := after(screen{snapshot: func() horseracing.Snapshot { return known }, width: 80, height: 20}, tick(noon))
+	latest := horseracing.Snapshot{}
+	s := after(screen{snapshot: func() horseracing.Snapshot { return latest }, width: 80, height: 20}, tick(noon))
 	if got := strings.Join(lines(s), "\n"); !strings.Contains(got, "waiting for the service") || strings.Contains(got, "closes in") {
 		t.Errorf("the screen:\n%s", got)
 	}
 }
 
 func TestTheScreenFitsItsWindow(t *testing.T) {
-	s, known := sample(t)
+	s, latest := sample(t)
 	for width := 12; width < 130; width++ {
 		for _, trouble := range []error{nil, errors.New(strings.Repeat("a long sentence about what is wrong ", 5))} {
-			known.Err = trouble
+			latest.Err = trouble
 			s = after(s, tick(noon), tea.WindowSizeMsg{Width: width, Height: 40})
 			all := lines(s)
 			for _, line := range all {
@@ -166,10 +166,10 @@ func TestTheScreenFitsItsWindow(t *testing.T) {
 }
 
 func TestTheScreenScrolls(t *testing.T) {
-	s, known := sample(t)
-	known.Races = nil
+	s, latest := sample(t)
+	latest.Races = nil
 	for i := range 30 {
-		known.Races = append(known.Races, openRace(t, horseracing.RaceID(100+i), time.Duration(i+1)*time.Minute, 1, 12))
+		latest.Races = append(latest.Races, openRace(t, horseracing.RaceID(100+i), time.Duration(i+1)*time.Minute, 1, 12))
 	}
 	s = after(s, tick(noon), tea.WindowSizeMsg{Width: 80, Height: 14})
 	first := func() string { return strings.Fields(lines(s)[3])[2] }
@@ -194,7 +194,7 @@ func TestTheScreenScrolls(t *testing.T) {
 	if last := lines(s)[13]; last != " races 1 to 10 of 30; arrow keys scroll" {
 		t.Errorf("the last line is %q", last)
 	}
-	known.Races = known.Races[:5]
+	latest.Races = latest.Races[:5]
 	if s = after(s, tea.KeyPressMsg{Code: tea.KeyEnd}, tick(noon)); first() != "100" {
 		t.Errorf("when races go, the first is %s", first())
 	}
@@ -413,9 +413,9 @@ func TestFlagsAndErrors(t *testing.T) {
 	environment(t, fake)
 	t.Setenv("HORSERACING_API_KEY", "wrong")
 	for _, test := range []struct {
-		args   string
-		status int
-		says   string
+		args    string
+		status  int
+		message string
 	}{
 		{"-h", 0, "Usage: board"},
 		{"-level high", 2, "-level"},
@@ -426,7 +426,7 @@ func TestFlagsAndErrors(t *testing.T) {
 	} {
 		var stderr strings.Builder
 		status := run(t.Context(), strings.Fields(test.args), io.Discard, &stderr)
-		if status != test.status || !strings.Contains(stderr.String(), test.says) || status == 1 && strings.Count(stderr.String(), "\n") != 2 {
+		if status != test.status || !strings.Contains(stderr.String(), test.message) || status == 1 && strings.Count(stderr.String(), "\n") != 2 {
 			t.Errorf("board %s: exit status %d, want %d; it said:\n%s", test.args, status, test.status, stderr.String())
 		}
 	}

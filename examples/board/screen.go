@@ -34,8 +34,8 @@ func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tick:
 		s.now = time.Time(msg)
-		known := s.snapshot()
-		s.races, s.at, s.trouble = known.Races, known.At, known.Err
+		latest := s.snapshot()
+		s.races, s.at, s.trouble = latest.Races, latest.At, latest.Err
 		if isFinal(s.trouble) {
 			return s, tea.Quit
 		}
@@ -154,7 +154,7 @@ func (s screen) title(races int) string {
 	return s.fit(bold, text+"  "+s.now.UTC().Format("15:04:05 UTC")+"  q quits")
 }
 
-// status is the last line, or several: what is wrong, and what is not shown.
+// status is the last line, or several: what is wrong, and which races are on screen.
 func (s screen) status(top, shown, all int) string {
 	switch {
 	case s.trouble != nil && s.at.IsZero():

@@ -222,9 +222,9 @@ func TestAForeignDatabaseIsOneSentence(t *testing.T) {
 func TestFlagsAndErrors(t *testing.T) {
 	fake := environment(t)
 	for _, test := range []struct {
-		args   string
-		status int
-		says   string
+		args    string
+		status  int
+		message string
 	}{
 		{"-format gif", 2, `unknown "gif"`},
 		{"-only pies", 2, `unknown "pies"`},
@@ -234,7 +234,7 @@ func TestFlagsAndErrors(t *testing.T) {
 		{"", 1, "HORSERACING_API_KEY"},
 	} {
 		environment := []string{"HORSERACING_BASE_URL=" + fake.URL, "HORSERACING_API_KEY=wrong"}
-		programtest.Run(t, environment, strings.Fields(test.args)...).ExpectSentence(t, test.status, test.says)
+		programtest.Run(t, environment, strings.Fields(test.args)...).ExpectSentence(t, test.status, test.message)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Colours that people with any colour vision can tell apart, and print.
+// Colours that people with any colour vision can distinguish, and that print well.
 var (
 	ink    = color.NRGBA{0x22, 0x2b, 0x33, 0xff}
 	faint  = color.NRGBA{0x5b, 0x66, 0x70, 0xff}

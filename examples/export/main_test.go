@@ -373,7 +373,7 @@ func TestAFailedRunIsOneSentenceAndLeavesNothing(t *testing.T) {
 	for _, test := range []struct {
 		name, url, key string
 		args           []string
-		says           string
+		message        string
 	}{
 		{"a wrong key", fake.URL, "not-this-one", nil, "HORSERACING_API_KEY"},
 		{"a host that is down", down.URL, "key", nil, "HORSERACING_BASE_URL"},
@@ -384,7 +384,7 @@ func TestAFailedRunIsOneSentenceAndLeavesNothing(t *testing.T) {
 			dir := t.TempDir()
 			environment := []string{"HORSERACING_BASE_URL=" + test.url, "HORSERACING_API_KEY=" + test.key}
 			r := programtest.Run(t, environment, append(test.args, "-out", filepath.Join(dir, "new", "races"))...)
-			r.ExpectSentence(t, 1, test.says)
+			r.ExpectSentence(t, 1, test.message)
 			if strings.Contains(r.Stderr, "not-this-one") {
 				t.Errorf("the key is printed: %s", r.Stderr)
 			}
@@ -585,9 +585,9 @@ func TestASecondExportOnAFileIsRefused(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	for _, test := range []struct {
-		args   string
-		status int
-		says   string
+		args    string
+		status  int
+		message string
 	}{
 		{"-h", 0, "Usage: export"},
 		{"-format xml", 2, "unknown format"},
@@ -600,7 +600,7 @@ func TestFlags(t *testing.T) {
 		{"-out=races/", 2, "-out"},
 	} {
 		var stderr strings.Builder
-		if status := run(t.Context(), strings.Fields(test.args), &stderr); status != test.status || !strings.Contains(stderr.String(), test.says) {
+		if status := run(t.Context(), strings.Fields(test.args), &stderr); status != test.status || !strings.Contains(stderr.String(), test.message) {
 			t.Errorf("export %s: exit status %d, want %d; it said:\n%s", test.args, status, test.status, stderr.String())
 		}
 	}

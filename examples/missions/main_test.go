@@ -60,7 +60,7 @@ func TestHippodromesAreNamedByTheirPlaceInTheList(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	horse := horseracing.HorseNumber(0)
-	kind := 0 // the type of hippodrome that its mission asks for
+	kind := 0 // the type of hippodrome that its mission requires
 	for _, number := range fake.Horses(0) {
 		record, err := fake.Client().Horses.Missions(t.Context(), number)
 		if err != nil {
@@ -73,7 +73,7 @@ func TestHippodromesAreNamedByTheirPlaceInTheList(t *testing.T) {
 		}
 	}
 	if horse == 0 {
-		t.Fatal("no horse has a mission that asks for a hippodrome: the test shows nothing")
+		t.Fatal("no horse has a mission that requires a hippodrome: the test shows nothing")
 	}
 	list := func(name string) string { return strings.Repeat(",", kind) + name }
 	for _, test := range []struct{ names, want string }{

@@ -12,7 +12,7 @@ import (
 
 // demand is what a race must be like to count for a mission.
 type demand struct {
-	known      bool   // false: the mission does not show it
+	stated     bool   // false: the mission does not state it
 	indirect   bool   // no race counts: the mission is to complete the others
 	furlongs   int    // zero: any
 	hippodrome string // type; empty: any
@@ -23,7 +23,7 @@ type demand struct {
 // members; what has been done so far cannot be read, since the shape of progress
 // is undocumented.
 func demandOf(m *horseracing.HorseMission, hippodromes []string) demand {
-	d := demand{known: true}
+	d := demand{stated: true}
 	switch m.Mission {
 	case horseracing.MissionKindRunXRaces:
 	case horseracing.MissionKindTakePrizePlaceInXRaces:
@@ -48,7 +48,7 @@ func demandOf(m *horseracing.HorseMission, hippodromes []string) demand {
 
 func (d demand) String() string {
 	switch {
-	case !d.known:
+	case !d.stated:
 		return "unknown"
 	case d.indirect:
 		return "the other missions"
@@ -63,7 +63,7 @@ func (d demand) String() string {
 }
 
 func (d demand) metBy(race *horseracing.Race) bool {
-	return d.known && !d.indirect &&
+	return d.stated && !d.indirect &&
 		(d.furlongs == 0 || d.furlongs == race.Length) &&
 		(d.hippodrome == "" || strings.EqualFold(d.hippodrome, race.Info.HippodromeType))
 }

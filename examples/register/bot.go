@@ -28,7 +28,7 @@ type bot struct {
 
 	mu       sync.Mutex
 	out      io.Writer
-	said     map[pair]string // the last decision printed, so that only a new one is
+	reported map[pair]string // the last decision printed, so that only a new one is
 	settling map[pair]bool   // being settled, or left to the next run
 	settlers sync.WaitGroup
 }
@@ -93,7 +93,7 @@ func (b *bot) round(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		b.say(pair{}, "some races cannot be read: %v", err)
+		b.report(pair{}, "some races cannot be read: %v", err)
 	}
 	races := make([]*horseracing.Race, len(open))
 	for i := range open {
@@ -133,13 +133,13 @@ func (b *bot) decide(ctx context.Context, horse *horseracing.Horse, race *horser
 		program.Price(race.EntryFee), race.Length, program.Levels(race), race.FreePlaces(), race.RegistrationDeadline.Format("15:04 UTC"))
 	switch {
 	case against != "":
-		b.say(e.pair, "skip   %s: %s", what, against)
+		b.report(e.pair, "skip   %s: %s", what, against)
 		return nil
 	case !b.pay:
-		b.say(e.pair, "would enter %s: %s", what, why)
+		b.report(e.pair, "would enter %s: %s", what, why)
 		return nil
 	}
-	b.say(e.pair, "enter  %s: %s", what, why)
+	b.report(e.pair, "enter  %s: %s", what, why)
 	b.reached("written down")
 	_, err = b.client.Races.Register(ctx, horseracing.Registration{Horse: e.horse, Race: e.race, UserKey: b.userKey})
 	b.reached("sent")
@@ -153,7 +153,7 @@ func (b *bot) decide(ctx context.Context, horse *horseracing.Horse, race *horser
 func (b *bot) conclude(p pair, err error) error {
 	var response *horseracing.APIError
 	isRefusal := errors.As(err, &response) && !errors.Is(err, horseracing.ErrRateLimited)
-	s, text := unsent, "not sent, may be tried again"
+	s, text := unsent, "not sent, may be retried"
 	switch {
 	case err == nil:
 		s, text = entered, "entered, and the fee is paid"
@@ -172,7 +172,7 @@ func (b *bot) conclude(p pair, err error) error {
 	if failed := b.journal.finish(p, s, note); failed != nil {
 		return errors.Join(failed, err)
 	}
-	b.say(p, "%-7s horse #%d, race %d: %s", s, p.horse, p.race, text)
+	b.report(p, "%-7s horse #%d, race %d: %s", s, p.horse, p.race, text)
 	if errors.Is(err, horseracing.ErrUnauthorized) || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -197,7 +197,7 @@ func (b *bot) settle(ctx context.Context) error {
 		if under {
 			continue
 		}
-		b.say(e.pair, "settle horse #%d, race %d: reading the race until it is certain; Ctrl-C is safe", e.horse, e.race)
+		b.report(e.pair, "settle horse #%d, race %d: reading the race until it is certain; Ctrl-C is safe", e.horse, e.race)
 		b.settlers.Go(func() { b.settleOne(ctx, e.pair) })
 	}
 	return nil
@@ -217,15 +217,15 @@ func (b *bot) settleOne(ctx context.Context, p pair) {
 		text = fmt.Sprintf("%s; the journal could not be written: %v", text, failed)
 	}
 	b.reached("settlement written down")
-	b.say(p, "%-7s horse #%d, race %d: %s", s, p.horse, p.race, text)
+	b.report(p, "%-7s horse #%d, race %d: %s", s, p.horse, p.race, text)
 }
 
-// say prints a decision about a pair, unless it is the one printed last.
-func (b *bot) say(p pair, format string, args ...any) {
+// report prints a decision about a pair, unless it is the one printed last.
+func (b *bot) report(p pair, format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	b.mu.Lock()
-	repeated := b.said[p] == line
-	b.said[p] = line
+	repeated := b.reported[p] == line
+	b.reported[p] = line
 	b.mu.Unlock()
 	if !repeated {
 		b.print("%s", line)

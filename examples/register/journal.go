@@ -27,7 +27,7 @@ const (
 	entered state = "entered" // the horse is in the race, the fee is paid
 	refused state = "refused" // the service refused it
 	absent  state = "absent"  // settled after the deadline: the horse is not in the race
-	unsent  state = "unsent"  // it certainly did not arrive: it may be tried again
+	unsent  state = "unsent"  // it certainly did not arrive: it may be retried
 )
 
 // pair is a horse in a race.

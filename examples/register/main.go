@@ -51,7 +51,7 @@ func main() {
 	})
 }
 
-// options are what the command line asks for.
+// options are the parsed command line.
 type options struct {
 	horses  []horseracing.HorseNumber // none: the service's
 	pay     bool
@@ -152,7 +152,7 @@ func (o *options) start(ctx context.Context, service *program.Service, w io.Writ
 	defer j.close()
 	b := &bot{
 		client: service.Client, userKey: service.UserKey, journal: j, horses: o.horses, rules: o.rules, pay: o.pay,
-		out: w, reached: reached, said: map[pair]string{}, settling: map[pair]bool{},
+		out: w, reached: reached, reported: map[pair]string{}, settling: map[pair]bool{},
 	}
 	if o.forever {
 		return b.forever(ctx, o.every)

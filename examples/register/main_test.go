@@ -62,7 +62,7 @@ func runBot(t *testing.T, fake *horseracingtest.Server, journal string, environm
 	return programtest.Run(t, append(programtest.Environment(fake), environment...), append([]string{"-journal", journal, "-max-fee", "100000", "-budget", "1000000", "-budget-total", "1000000"}, args...)...)
 }
 
-// states returns what the journal knows.
+// states returns what the journal holds.
 func states(t *testing.T, path string) map[pair]state {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -87,7 +87,7 @@ func states(t *testing.T, path string) map[pair]state {
 	return found
 }
 
-// expectHonest fails the test unless the journal knows of exactly what was
+// expectHonest fails the test unless the journal holds exactly what was
 // paid, and nothing was paid twice.
 func expectHonest(t *testing.T, fake *horseracingtest.Server, journal string) {
 	t.Helper()
@@ -95,16 +95,16 @@ func expectHonest(t *testing.T, fake *horseracingtest.Server, journal string) {
 	for _, r := range fake.Registrations() {
 		paid[pair{r.Race, r.Horse}]++
 	}
-	known := states(t, journal)
+	entries := states(t, journal)
 	for p, n := range paid {
 		if n != 1 {
 			t.Errorf("horse #%d in race %d was paid %d times", p.horse, p.race, n)
 		}
-		if known[p] != entered {
-			t.Errorf("horse #%d in race %d was paid, and the journal has it as %q", p.horse, p.race, known[p])
+		if entries[p] != entered {
+			t.Errorf("horse #%d in race %d was paid, and the journal has it as %q", p.horse, p.race, entries[p])
 		}
 	}
-	for p, s := range known {
+	for p, s := range entries {
 		if s == entered && paid[p] == 0 {
 			t.Errorf("the journal has horse #%d in race %d as entered, and nothing was paid", p.horse, p.race)
 		}
@@ -239,7 +239,7 @@ func TestItSettlesBeforeItPaysAgain(t *testing.T) {
 		defer j.close()
 		b := &bot{
 			client: fake.Client(), userKey: fake.UserKey(0), journal: j, horses: []horseracing.HorseNumber{1}, rules: defaultRules(), pay: true,
-			out: &out, reached: func(string) {}, said: map[pair]string{}, settling: map[pair]bool{},
+			out: &out, reached: func(string) {}, reported: map[pair]string{}, settling: map[pair]bool{},
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 		defer cancel()
@@ -250,7 +250,7 @@ func TestItSettlesBeforeItPaysAgain(t *testing.T) {
 			t.Errorf("paid %d times, sent %d times", paid, sent)
 		}
 		if text := out.String(); !strings.Contains(text, "unknown horse #1, race 9000") || !strings.Contains(text, "entered horse #1, race 9000") {
-			t.Errorf("it says:\n%s", text)
+			t.Errorf("it prints:\n%s", text)
 		}
 	})
 }
@@ -269,8 +269,8 @@ func TestARefusalIsWrittenDownAndNotRetried(t *testing.T) {
 		}
 	}
 	refusals := sentTo(fake, http.MethodPost, registerPath)
-	if known := states(t, journal); len(known) != refusals || refusals == 0 {
-		t.Errorf("%d were sent, the journal has %v", refusals, known)
+	if entries := states(t, journal); len(entries) != refusals || refusals == 0 {
+		t.Errorf("%d were sent, the journal has %v", refusals, entries)
 	}
 }
 

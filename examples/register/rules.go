@@ -12,7 +12,7 @@ import (
 	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
-// rules say which races a horse is entered into.
+// rules select the races that a horse is entered into.
 type rules struct {
 	minLevel   int // a race must take these levels; zero: any that takes the horse
 	maxLevel   int

@@ -16,7 +16,7 @@ import (
 // the same budget spend from it together.
 //
 // It fails closed. When Redis cannot be reached, Wait returns an error and nothing is sent.
-// Redis keeps one key per budget and judges by its own clock, so the clocks of the machines do not matter.
+// Redis keeps one key per budget and uses its own clock, so the clocks of the machines do not matter.
 // A Redis that restarts empty has forgotten what was spent: that can let one more burst through.
 type SharedLimiter struct {
 	addr   string

@@ -72,7 +72,7 @@ func TestWaitReturnsWithItsContextWhenRedisDoesNotRespond(t *testing.T) {
 
 func TestQueuedCallsEndWithTheirContext(t *testing.T) {
 	limiter := newLimiter(t, miniredis.RunT(t).Addr(), redis_rate.PerSecond(10))
-	limiter.turn <- struct{}{} // another call is asking
+	limiter.turn <- struct{}{} // another call has its turn
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := limiter.Wait(ctx); !errors.Is(err, context.Canceled) {

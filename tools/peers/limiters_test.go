@@ -200,7 +200,7 @@ func crawlThrough(t *testing.T, address, key string) {
 	share := float64(accepted.Load()) / (realRate*realTime.Seconds() + realBurst)
 	t.Logf("%.0f %% of the limit, %.1f %% refused, %d errors", 100*share, 100*float64(refused.Load())/float64(accepted.Load()+refused.Load()), failed.Load())
 	if share < 0.8 && punctual < int(realTime/(10*time.Millisecond))*9/10 {
-		t.Skip("the machine is too busy to judge that")
+		t.Skip("the machine is too busy for this measurement")
 	}
 	if share < 0.8 {
 		t.Errorf("%.0f %% of the limit", 100*share)

@@ -1,5 +1,5 @@
 // Package peers measures what a call costs in this SDK and in others: the
-// simplest list of each, empty and answered at once from memory.
+// simplest list of each, empty and served at once from memory.
 package peers
 
 import (
@@ -28,7 +28,7 @@ var (
 	base, key = "https://api.example", "key"
 )
 
-// A peer is an SDK: what its service answers when there is nothing to list, and
+// A peer is an SDK: what its service responds when there is nothing to list, and
 // how its README sets up a client, here with a transport from memory.
 type peer struct {
 	name, empty string
@@ -129,7 +129,7 @@ func byHand(client *http.Client) lister {
 	}
 }
 
-// memory answers every request with the same text, at once, and counts them.
+// memory responds to every request with the same text, at once, and counts them.
 type memory struct {
 	text     string
 	requests int
@@ -160,7 +160,7 @@ func TestEveryCallSendsOneRequestAndReadsTheList(t *testing.T) {
 			m := &memory{text: text}
 			n, err := p.client(&http.Client{Transport: m})()
 			if err != nil || n != want || m.requests != 1 {
-				t.Errorf("%s, answered %s: %d entries, %d requests, %v", p.name, text, n, m.requests, err)
+				t.Errorf("%s, given %s: %d entries, %d requests, %v", p.name, text, n, m.requests, err)
 			}
 		}
 	}

@@ -29,8 +29,8 @@ type Progress struct {
 	drawn         int // columns of the line on the terminal; zero: there is none
 }
 
-// NewProgress begins to count units, "races" say, of which there are about
-// total; zero: nobody knows. width returns the columns of the terminal that out
+// NewProgress begins to count units, like "races", of which there are about
+// total; zero: unknown. width returns the columns of the terminal that out
 // is, and is nil if out is none.
 func NewProgress(out io.Writer, width func() int, unit string, total int) *Progress {
 	p := &Progress{out: out, width: width, unit: unit, total: total, now: time.Now}

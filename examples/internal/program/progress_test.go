@@ -27,7 +27,7 @@ func (v *terminal) rows() (rows []string) {
 	return rows
 }
 
-// Write knows a return, ESC [ n A and ESC [ J. What lies behind the cursor is
+// Write handles a return, ESC [ n A and ESC [ J. What lies behind the cursor is
 // forgotten early: Progress always clears it.
 func (v *terminal) Write(b []byte) (int, error) {
 	for text := string(b); text != ""; {
