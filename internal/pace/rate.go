@@ -34,20 +34,32 @@ type rate struct {
 type sample struct{ accepted, seconds float64 }
 
 // now returns the present rate, infinite while none is known.
-func (r *rate) now() float64 {
+func (r *rate) now() float64 { return r.after(0) }
+
+// after returns the rate after so many more seconds.
+func (r *rate) after(seconds float64) float64 {
 	if r.known == 0 {
 		return math.Inf(1)
 	}
-	x := r.elapsed/r.returns - 1
+	x := (r.elapsed+seconds)/r.returns - 1
 	if x < 0 {
 		return r.known * (1 + r.margin*x*x*x)
 	}
 	return r.known * (1 + r.steepness*x*x*x)
 }
 
-// interval returns the time between two requests.
+// interval returns the time to the next request. Where that is long, the rate
+// rises meanwhile.
 func (r *rate) interval() time.Duration {
-	return time.Duration(float64(time.Second) / r.now())
+	low, high := 0.0, 1/r.now()
+	for high > r.returns && high-low > 0.01*high {
+		if middle := (low + high) / 2; middle*r.after(middle) < 1 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return time.Duration(high * float64(time.Second))
 }
 
 // sent takes note of a request that leaves now. It was limited where the rate
