@@ -112,9 +112,9 @@ func (w *Watcher) Snapshot() Snapshot {
 // time; another order is no change. The closed races come first, by start time,
 // then the opened and then the updated ones in the service's order.
 //
-// A reader that is slower than the polls delays no other, and gets what it was
-// too slow for at once: each race that opened or closed in the meantime, and one
-// update per race to its current state.
+// A reader that is slower than the polls delays no other. When it comes back it
+// gets each race that opened or closed in the meantime, and one update per race to
+// its current state.
 //
 // A failed poll is yielded as an empty change with the error, and the loop goes
 // on; of several that a slow reader missed only the last. A race that cannot be
@@ -144,8 +144,9 @@ func (w *Watcher) Changes(ctx context.Context) iter.Seq2[RaceChange, error] {
 }
 
 // WatchOpen returns the changes of the open races, as [Watcher.Changes] does, for
-// a single reader. It polls between the steps of the loop and starts no goroutine.
-// Each range over the sequence begins again with the races that are open then.
+// a single reader. It polls between the steps of the loop: nothing runs while the
+// loop's body does. Each range over the sequence begins again with the races that
+// are open then.
 //
 // Use a [Watcher] for several readers.
 //

@@ -7,8 +7,9 @@
 //
 // It has every documented operation and keeps state: races open, take
 // registrations, run and appear in the results, some of them late; tournaments
-// go through their stages. All of it follows from a seed and a clock that stands
-// still until the test advances it, so that a test sees the same on every run.
+// go through their stages. All of it depends only on a seed and on a clock that
+// stands still until the test advances it, so that every run of a test sees the
+// same.
 // The history before the start may have millions of races.
 //
 // It is strict. A request that differs from the API reference (a missing header,
@@ -16,7 +17,8 @@
 // is refused with a message that names the mistake.
 //
 // Faults can be injected ([Server.Inject]), requests limited ([WithRequestLimit])
-// and read ([Server.Requests]), and single operations replaced ([Server.Handle]).
+// and inspected ([Server.Requests]), and single operations replaced
+// ([Server.Handle]).
 // Responses of the real service can be recorded ([Record]) and replayed
 // ([WithRecording]), and recorded races played as a live service
 // ([WithHistoryOf]).

@@ -22,7 +22,7 @@ type Response struct {
 //
 // Where h returns false the fake's state responds. Of several handlers the
 // newest that returns true counts. The path can be one that the fake has no
-// operation for. A handler sees only requests with a valid application key and
+// operation for. A handler sees only requests with a valid API key and
 // content type, and none that takes effect late. It is called by several
 // goroutines at a time, and it can call the methods of the server. Handle panics if the pattern has no path.
 func (s *Server) Handle(pattern string, h func(Request) (Response, bool)) {

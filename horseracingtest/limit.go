@@ -29,7 +29,7 @@ type RequestLimit struct {
 	CountRefused bool   // refused requests count too, so that a client which keeps on sending stays refused
 }
 
-// WithRequestLimit limits the requests of each application key. All limits
+// WithRequestLimit limits the requests of each API key. All limits
 // hold: a request beyond one of them is refused with status 429, and takes
 // nothing from the others except where CountRefused is set. The limits are
 // checked when a request reaches the service: behind a fault's Delay, and not
@@ -40,7 +40,7 @@ func WithRequestLimit(limits ...RequestLimit) Option {
 }
 
 // SetRequestLimit replaces the limits of [WithRequestLimit] for requests to
-// come. The new ones start unused. It panics if a limit makes no sense.
+// come. The new ones start unused. It panics if a limit is invalid.
 func (s *Server) SetRequestLimit(limits ...RequestLimit) {
 	for i := range limits {
 		if err := limits[i].check(); err != nil {
@@ -98,7 +98,7 @@ func (l RequestLimit) String() string {
 type limiter struct {
 	mu     sync.Mutex
 	limits []RequestLimit
-	meters map[string][]meter // by application key, one for each limit
+	meters map[string][]meter // by API key, one for each limit
 }
 
 func (l *limiter) set(limits []RequestLimit) {
@@ -142,7 +142,7 @@ func (l *limiter) admit(apiKey string, now time.Time) admission {
 		}
 	}
 	if refusing >= 0 {
-		a.refusal = refuse(http.StatusTooManyRequests, "too_many_requests", "this application key has sent more than %v", l.limits[refusing])
+		a.refusal = refuse(http.StatusTooManyRequests, "too_many_requests", "this API key has sent more than %v", l.limits[refusing])
 		switch l.limits[refusing].RetryAfter {
 		case "seconds":
 			a.header.Set("Retry-After", strconv.FormatInt(int64((longest+time.Second-1)/time.Second), 10))

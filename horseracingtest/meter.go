@@ -2,7 +2,7 @@ package horseracingtest
 
 import "time"
 
-// meter is what one application key has taken of one limit.
+// meter is what one API key has taken of one limit.
 type meter interface {
 	wait(now time.Time) time.Duration // until the limit accepts a request; 0: now
 	take(now time.Time)               // counts a request

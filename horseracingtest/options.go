@@ -85,8 +85,8 @@ const (
 	maxUsers   = 500 // who own three of four horses
 )
 
-// WithSeed sets what the fake is made up from: the same seed gives the same
-// horses, races and keys. The default is 1.
+// WithSeed sets the seed that the fake is generated from: the same seed gives the
+// same horses, races and keys. The default is 1.
 func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 
 // WithHistory sets how many finished races of the default tier lie before the
@@ -121,8 +121,8 @@ func WithInMemory() Option { return func(s *settings) { s.inMemory = true } }
 // the loopback interface.
 func WithAddr(addr string) Option { return func(s *settings) { s.addr = addr } }
 
-// WithAPIKey sets the application key that is accepted, and others beside it.
-// The default follows from the seed.
+// WithAPIKey sets the API key that the fake accepts, and others that it accepts as
+// well. The default is derived from the seed.
 func WithAPIKey(key string, others ...string) Option {
 	return func(s *settings) { s.apiKeys = append([]string{key}, others...) }
 }
@@ -136,6 +136,6 @@ func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logge
 // horses. The default is 4.
 func WithUsers(n int) Option { return func(s *settings) { s.users = n } }
 
-// WithRequestLog sets how many requests [Server.Requests] remembers, the
-// newest ones. Counts are exact whatever it is. The default is 10,000.
+// WithRequestLog sets how many requests [Server.Requests] returns at most, the
+// newest ones. [Server.RequestCount] counts all. The default is 10,000.
 func WithRequestLog(n int) Option { return func(s *settings) { s.logged = n } }

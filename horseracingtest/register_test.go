@@ -84,7 +84,7 @@ func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
 		{"horse of another user", s.Horses(1)[0], key, 3, 403, "does not belong to the user"},
 		{"horse of an unknown owner", 4000, key, 3, 403, "does not belong to the user"},
 		{"unknown key", mine[0], "nonsense", 3, 403, "belongs to no user"},
-		{"application key", mine[0], horseracing.UserKey(s.APIKey), 3, 403, "belongs to no user"},
+		{"API key", mine[0], horseracing.UserKey(s.APIKey), 3, 403, "belongs to no user"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			status, body := register(t, s, test.horse, test.key, test.race)

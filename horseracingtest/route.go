@@ -111,7 +111,7 @@ func (s *Server) checkHeaders(r *http.Request) *refusal {
 	case keys[0] == "":
 		return refuse(http.StatusUnauthorized, "no_api_key", "the header x-api-key is empty")
 	case !slices.Contains(s.settings.apiKeys, keys[0]):
-		return refuse(http.StatusUnauthorized, "unknown_api_key", "the header x-api-key holds no application key of this service")
+		return refuse(http.StatusUnauthorized, "unknown_api_key", "the header x-api-key holds no API key of this service")
 	}
 	switch types := r.Header.Values("Content-Type"); {
 	case len(types) == 0:

@@ -22,7 +22,7 @@ import (
 // several goroutines.
 type Server struct {
 	URL    string // the base URL, without a trailing slash
-	APIKey string // the application key that it accepts, the first of several
+	APIKey string // the API key that it accepts; of several the first
 
 	clock    clock
 	world    *world
@@ -53,8 +53,8 @@ func NewServer(opts ...Option) *Server {
 	return s
 }
 
-// Start is NewServer for programs: it returns an error where an option makes
-// no sense or the address cannot be listened at.
+// Start is NewServer for programs: it returns an error if an option is invalid or
+// it cannot listen at the address.
 func Start(opts ...Option) (*Server, error) {
 	set, err := newSettings(opts)
 	if err != nil {

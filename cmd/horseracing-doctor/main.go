@@ -102,8 +102,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 func parse(args []string, getenv func(string) string, stderr io.Writer) (set settings, status int, ok bool) {
 	flags := flag.NewFlagSet("horseracing-doctor", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.IntVar(&set.requests, "requests", 150, "send at most so `many` requests")
-	flags.Float64Var(&set.rate, "rate", 2, "send at most so many requests a `second`")
+	flags.IntVar(&set.requests, "requests", 150, "send at most `N` requests")
+	flags.Float64Var(&set.rate, "rate", 2, "send at most `N` requests per second")
 	flags.DurationVar(&set.watch, "watch", 0, "at the end, watch for this `time` how late results appear, like 10m")
 	flags.StringVar(&set.record, "record", "", "write every response, without keys, to files in this `directory`")
 	flags.BoolVar(&set.asMarkdown, "markdown", false, "print the report as Markdown, for an issue")

@@ -94,7 +94,7 @@ func read(r *http.Request, value any) error {
 	return nil
 }
 
-// attempt returns what f panics with: how the fake refuses what makes no sense.
+// attempt returns what f panics with: how the fake refuses invalid arguments.
 func attempt(f func()) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {

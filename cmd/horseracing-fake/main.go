@@ -157,7 +157,7 @@ func announce(w io.Writer, server *horseracingtest.Server, controlURL string) {
 	if controlURL != "" {
 		fmt.Fprintf(table, "control\t%s\n", controlURL)
 	}
-	fmt.Fprintf(table, "application key\t%s\n", server.APIKey)
+	fmt.Fprintf(table, "API key\t%s\n", server.APIKey)
 	for user := range server.NumUsers() {
 		horses := strings.Trim(fmt.Sprint(server.Horses(user)), "[]")
 		fmt.Fprintf(table, "user key\t%s\thorses %s\n", string(server.UserKey(user)), horses)

@@ -38,18 +38,18 @@ func TestTheProgramServesUntilItIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer fake.Process.Kill()
-	var said strings.Builder
+	var output strings.Builder
 	for lines := bufio.NewScanner(stdout); lines.Scan() && !strings.HasPrefix(lines.Text(), "Stop:"); {
-		said.WriteString(lines.Text() + "\n")
+		output.WriteString(lines.Text() + "\n")
 	}
 	field := func(pattern string) string {
-		found := regexp.MustCompile(`(?m)` + pattern).FindStringSubmatch(said.String())
+		found := regexp.MustCompile(`(?m)` + pattern).FindStringSubmatch(output.String())
 		if found == nil {
-			t.Fatalf("nothing like %s in\n%s", pattern, said.String())
+			t.Fatalf("nothing like %s in\n%s", pattern, output.String())
 		}
 		return found[1]
 	}
-	address, key, user := field(`^address +(http://127\.0\.0\.1:\d+)$`), field(`^application key +(\S+)$`), field(`^user key +(\S+) +horses 1 2 3 4 5 6$`)
+	address, key, user := field(`^address +(http://127\.0\.0\.1:\d+)$`), field(`^API key +(\S+)$`), field(`^user key +(\S+) +horses 1 2 3 4 5 6$`)
 	for path, body := range map[string]string{
 		"/api/v1/races/results": `{"offset":999990}`,
 		"/api/v1/races/open":    "",
@@ -193,15 +193,15 @@ func TestAShareOfTheRequestsFails(t *testing.T) {
 func TestWhatTheProgramSuggestsWorks(t *testing.T) {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
-	var said strings.Builder
-	announce(&said, fake, "http://127.0.0.1:9")
-	if !strings.Contains(said.String(), "control          http://127.0.0.1:9\n") {
-		t.Errorf("no control address in\n%s", said.String())
+	var output strings.Builder
+	announce(&output, fake, "http://127.0.0.1:9")
+	if !strings.Contains(output.String(), "control   http://127.0.0.1:9\n") {
+		t.Errorf("no control address in\n%s", output.String())
 	}
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("no curl")
 	}
-	commands := regexp.MustCompile(`curl .*`).FindAllString(said.String(), -1)
+	commands := regexp.MustCompile(`curl .*`).FindAllString(output.String(), -1)
 	if len(commands) != 2 || !strings.Contains(commands[1], `{"tier":5}`) {
 		t.Fatalf("suggestions: %q", commands)
 	}

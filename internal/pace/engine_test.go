@@ -72,7 +72,7 @@ func TestAnySequenceOfResponses(t *testing.T) {
 			}
 			pump()
 			if s := e.State(now); s.Waiting != len(waiting) || e.inFlight != len(flying) {
-				t.Fatalf("%d wait and %d fly, and the engine says %d and %d", len(waiting), len(flying), s.Waiting, e.inFlight)
+				t.Fatalf("%d wait and %d fly, and the engine has %d and %d", len(waiting), len(flying), s.Waiting, e.inFlight)
 			}
 		}
 		// From here on everything is accepted.
@@ -87,7 +87,7 @@ func TestAnySequenceOfResponses(t *testing.T) {
 				return
 			}
 			if !at.After(now) {
-				t.Fatalf("%d wait, none is in flight, and the engine does not say when to go on", len(waiting))
+				t.Fatalf("%d wait, none is in flight, and the engine returns no time to go on", len(waiting))
 			}
 			if at.Sub(now) > 5*time.Minute {
 				t.Fatalf("the next is sent in %v", at.Sub(now))

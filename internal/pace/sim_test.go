@@ -235,7 +235,7 @@ func (l *changing) allowed(from, to time.Time) float64 {
 type service struct {
 	limit        limit
 	before, work func(*rand.Rand) time.Duration    // latency before the limiter, and behind it
-	retryAfter   func(time.Duration) time.Duration // what a refusal says; nil: nothing
+	retryAfter   func(time.Duration) time.Duration // the Retry-After of a refusal; nil: none
 }
 
 func exactly(d time.Duration) func(*rand.Rand) time.Duration {

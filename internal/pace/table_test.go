@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// oracle knows the limit: it sends evenly at a fixed rate, or with a fixed
+// oracle is a client that was given the limit: it sends evenly at a fixed rate, or with a fixed
 // number in flight, and heeds Retry-After.
 type oracle struct {
 	line  []*Ticket
@@ -54,7 +54,7 @@ func (o *oracle) Report(now time.Time, t *Ticket, out Outcome, ra time.Duration)
 type scenario struct {
 	least   float64 // of the share; zero: 0.95
 	most    float64 // refused after the first minute; zero: 0.02
-	unfair  bool    // no share of each client is asked for
+	unfair  bool    // no least share of each client is required
 	name    string
 	limit   func() limit
 	before  func(*rand.Rand) time.Duration
@@ -231,10 +231,10 @@ func scenarios() []scenario {
 	return all
 }
 
-// result is what a scenario gave.
+// result is the outcome of a scenario.
 type result struct {
 	share    float64 // accepted, of what the limit would have let through
-	ofOracle float64 // accepted, of what a client got that knows the limit and was refused at most 2 %; zero: none can
+	ofOracle float64 // accepted, of what a client got that was given the limit and was refused at most 2 %; zero: none can
 	refused  float64 // of the requests after the first minute
 	lowest   float64 // share of the client that got least
 }
@@ -256,7 +256,7 @@ func (s scenario) measure(seed uint64) result {
 }
 
 // TestKindsOfLimits: behind each of them the client gets what the service
-// allows, and is hardly ever refused once it knows the limit.
+// allows, and is hardly ever refused once it has learned the limit.
 func TestKindsOfLimits(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {

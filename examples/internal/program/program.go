@@ -93,7 +93,7 @@ func explain(err error) string {
 		return err.Error()
 	}
 	if errors.Is(err, horseracing.ErrUnauthorized) {
-		return "the service does not accept the application key: check HORSERACING_API_KEY"
+		return "the service does not accept the API key: check HORSERACING_API_KEY"
 	}
 	if broken, ok := errors.AsType[*horseracing.TransportError](err); ok {
 		return fmt.Sprintf("the service does not respond: check HORSERACING_BASE_URL (%v)", broken.Err)

@@ -92,7 +92,7 @@ func TestExitReportsTheErrorInOneSentence(t *testing.T) {
 	}{
 		{"no error", t.Context(), nil, 0, ""},
 		{"an error", t.Context(), errors.New("no open race"), 1, "x: no open race\n"},
-		{"a wrong key", t.Context(), &horseracing.APIError{StatusCode: 401}, 1, "x: the service does not accept the application key: check HORSERACING_API_KEY\n"},
+		{"a wrong key", t.Context(), &horseracing.APIError{StatusCode: 401}, 1, "x: the service does not accept the API key: check HORSERACING_API_KEY\n"},
 		{"a host that is down", t.Context(), refused, 1, "x: the service does not respond: check HORSERACING_BASE_URL (connection refused)\n"},
 		{"a mistake on the command line", t.Context(), UsageError("-n must be at least 1"), 2, "x: -n must be at least 1 (see x -h)\n"},
 		{"Ctrl-C", stopped, refused, 130, "x: stopped\n"},
