@@ -67,14 +67,12 @@ func (x *exchange) send(req *retryablehttp.Request) error {
 	if x.op.patience != nil {
 		x.begun = time.Now()
 	}
-	x.inner = http.Client{Transport: x, Jar: x.client.jar}
-	x.loop = retryablehttp.Client{
-		HTTPClient:   &x.inner,
-		RetryMax:     math.MaxInt, // shouldRetry counts
-		CheckRetry:   func(ctx context.Context, _ *http.Response, _ error) (bool, error) { return x.shouldRetry(ctx), nil },
-		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return x.wait },
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
+	x.inner.Transport, x.inner.Jar = x, x.client.jar
+	x.loop.HTTPClient = &x.inner
+	x.loop.RetryMax = math.MaxInt // shouldRetry counts
+	x.loop.CheckRetry = func(ctx context.Context, _ *http.Response, _ error) (bool, error) { return x.shouldRetry(ctx), nil }
+	x.loop.Backoff = func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return x.wait }
+	x.loop.ErrorHandler = retryablehttp.PassthroughErrorHandler
 	_, err := x.loop.Do(req)
 	return x.markOutcome(x.verdict(err, req.Context().Err()))
 }

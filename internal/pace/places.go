@@ -19,7 +19,8 @@ type places struct {
 	took   float64   // seconds from request to response, about
 	next   time.Time // spread over that time, none is sent before
 
-	history []attempt // the last ones, while no cap is known
+	history []attempt // the last ones
+	oldest  int       // of these
 }
 
 type attempt struct {
@@ -36,10 +37,12 @@ func (p *places) limit() int {
 }
 
 func (p *places) note(place int, refused bool) {
-	if len(p.history) == p.attempts {
-		p.history = append(p.history[:0], p.history[1:]...)
+	if len(p.history) < p.attempts {
+		p.history = append(p.history, attempt{place, refused})
+		return
 	}
-	p.history = append(p.history, attempt{place, refused})
+	p.history[p.oldest] = attempt{place, refused}
+	p.oldest = (p.oldest + 1) % p.attempts
 }
 
 // wasFull says that all places were taken for so many seconds.
