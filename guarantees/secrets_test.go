@@ -67,7 +67,7 @@ func mustPrintWithoutKeys(t *testing.T, name string, value any) {
 	}
 	switch value.(type) {
 	case horseracing.Response, *horseracing.Response, horseracing.RegistrationReceipt, *horseracing.RegistrationReceipt:
-		return // encoded they are what the service said
+		return // encoded they are what the service sent
 	}
 	if text, err := json.Marshal(value); err == nil {
 		mustNotShowKeys(t, name+" as JSON", string(text))

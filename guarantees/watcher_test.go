@@ -325,7 +325,7 @@ func TestAnUnreadableRaceIsReportedOnceAndKeepsItsLastState(t *testing.T) {
 	for name, test := range map[string]struct{ polls, want []string }{
 		"it is reported once":                        {[]string{list(a, b), list(broken, b), list(broken, b), list(broken, b)}, []string{"opened a", "opened b", "error"}},
 		"it keeps its last state":                    {[]string{list(a), list(broken), list(broken), list(a1)}, []string{"opened a", "error", "updated a1 was a"}},
-		"what changes beside it is news":             {[]string{list(a), list(broken, b), list(broken)}, []string{"opened a", "opened b", "error", "closed b was b"}},
+		"what changes beside it is yielded":          {[]string{list(a), list(broken, b), list(broken)}, []string{"opened a", "opened b", "error", "closed b was b"}},
 		"it closes when it is gone":                  {[]string{list(a), list(broken), `[]`}, []string{"opened a", "error", "closed a was a"}},
 		"it opens when it can be read":               {[]string{list(broken, b), list(a, b)}, []string{"opened b", "error", "opened a"}},
 		"it is no change when it can be read again":  {[]string{list(a), list(broken), list(a)}, []string{"opened a", "error"}},

@@ -102,13 +102,13 @@ func TestEveryMistakeIsRefusedWithAMessageThatNamesIt(t *testing.T) {
 			if test.method == http.MethodHead {
 				return
 			}
-			var said struct {
+			var refusal struct {
 				Error struct{ Code, Message string }
 			}
-			if err := json.Unmarshal([]byte(body), &said); err != nil {
+			if err := json.Unmarshal([]byte(body), &refusal); err != nil {
 				t.Fatalf("%v in %s", err, body)
 			}
-			if said.Error.Code == "" || !strings.Contains(said.Error.Message, test.words) {
+			if refusal.Error.Code == "" || !strings.Contains(refusal.Error.Message, test.words) {
 				t.Errorf("the refusal is %s, want one that says %q", body, test.words)
 			}
 			if strings.Contains(body, "secret") {

@@ -104,7 +104,7 @@ func parse(args []string, stderr io.Writer) (c *config, status int, ok bool) {
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return nil, 0, false
-	case err != nil: // flags has said which
+	case err != nil: // flags has printed it
 		return nil, 2, false
 	case flags.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))

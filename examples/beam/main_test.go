@@ -164,7 +164,7 @@ func TestAMonthsFileIsNeverCutShort(t *testing.T) {
 			t.Errorf("%q: exit code %d, want %d, and races by month (-want +got):\n%s%s", test.args, code, test.code, diff, output)
 		}
 		if code == 2 && (!strings.Contains(output, "choose another -out") || strings.Count(output, "\n") != 1) {
-			t.Errorf("%q: it said:\n%s", test.args, output)
+			t.Errorf("%q: it printed:\n%s", test.args, output)
 		}
 	}
 	code, output, got := crawl("-since", "2025-05-01", "-before", "2025-06-01T12:00:00Z")

@@ -403,7 +403,7 @@ func TestOnATerminalAKeyThatIsNotAcceptedEndsItWithTheWholeSentence(t *testing.T
 	child.Wait()
 	<-read
 	if got := child.ProcessState.ExitCode(); got != 1 || !strings.HasSuffix(errors.String(), "check HORSERACING_API_KEY\n") {
-		t.Errorf("exit status %d, it said %q", got, errors)
+		t.Errorf("exit status %d, it printed %q", got, errors)
 	}
 }
 
@@ -427,7 +427,7 @@ func TestFlagsAndErrors(t *testing.T) {
 		var stderr strings.Builder
 		status := run(t.Context(), strings.Fields(test.args), io.Discard, &stderr)
 		if status != test.status || !strings.Contains(stderr.String(), test.message) || status == 1 && strings.Count(stderr.String(), "\n") != 2 {
-			t.Errorf("board %s: exit status %d, want %d; it said:\n%s", test.args, status, test.status, stderr.String())
+			t.Errorf("board %s: exit status %d, want %d; it printed:\n%s", test.args, status, test.status, stderr.String())
 		}
 	}
 }

@@ -318,7 +318,7 @@ func TestFollowStoresNewResultsUntilCtrlC(t *testing.T) {
 		t.Errorf("after Ctrl-C: exit status %d, want 130", r.Status)
 	}
 	if s := r.Stderr; !strings.HasSuffix(s, "export: stopped; the same command goes on from here\n") || strings.Contains(s, "goroutine") {
-		t.Errorf("after Ctrl-C it said:\n%s", s)
+		t.Errorf("after Ctrl-C it printed:\n%s", s)
 	}
 	written, err := os.ReadFile(name + ".csv")
 	if err != nil || !strings.Contains(string(written), "900002,") {
@@ -601,7 +601,7 @@ func TestFlags(t *testing.T) {
 	} {
 		var stderr strings.Builder
 		if status := run(t.Context(), strings.Fields(test.args), &stderr); status != test.status || !strings.Contains(stderr.String(), test.message) {
-			t.Errorf("export %s: exit status %d, want %d; it said:\n%s", test.args, status, test.status, stderr.String())
+			t.Errorf("export %s: exit status %d, want %d; it printed:\n%s", test.args, status, test.status, stderr.String())
 		}
 	}
 }
@@ -635,7 +635,7 @@ func TestABeforeThatHasNotPassedEndsNothingForGood(t *testing.T) {
 				t.Errorf("exit status %d, %d races came in, want %d: %s", status, got, test.added, stderr)
 			}
 			if complete := strings.Contains(stderr, "complete already"); complete != (test.added == 0) || complete && fake.RequestCount() > 0 {
-				t.Errorf("after %d requests it said: %s", fake.RequestCount(), stderr)
+				t.Errorf("after %d requests it printed: %s", fake.RequestCount(), stderr)
 			}
 		})
 	}
@@ -759,7 +759,7 @@ func TestWithoutARaceThereIsNoSummaryAboveAnError(t *testing.T) {
 		status, stderr := runHere(t, t.Context(), fake, "-out", filepath.Join(t.TempDir(), "races"), "-concurrency", "1")
 		fake.ClearFaults()
 		if status != 1 || strings.Contains(stderr, " races in ") != test.summary {
-			t.Errorf("%s: exit status %d; it said:\n%s", test.name, status, stderr)
+			t.Errorf("%s: exit status %d; it printed:\n%s", test.name, status, stderr)
 		}
 	}
 }

@@ -278,13 +278,13 @@ func (w *Offset[V]) process(at int64, page offsetPage[V]) {
 // hand makes the new entries of the page at an offset ready to be taken.
 func (w *Offset[V]) hand(fresh []Entry[V], at, length int64) {
 	for i, e := range fresh {
-		news := placed[V]{Entry: e, resumeAt: at + 1}
+		p := placed[V]{Entry: e, resumeAt: at + 1}
 		if i == len(fresh)-1 {
-			news.resumeAt = at + length
+			p.resumeAt = at + length
 		}
-		w.ready = append(w.ready, news)
+		w.ready = append(w.ready, p)
 		if !e.Unplaced {
-			w.recent = remember(w.recent, news, recentEntries)
+			w.recent = remember(w.recent, p, recentEntries)
 		}
 	}
 }
