@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -100,8 +101,10 @@ func sum(all []*tally) (n int, refused float64) {
 	return n, float64(r) / max(1, float64(a+r))
 }
 
+// oracle returns how much is accepted of clients that were given the limit, at the
+// best rate at which at most 2 % are refused; where there is none, at the best.
+// Several clients start at random, and the mean of several runs counts.
 func (s scenario) oracle() int {
-	best := 0
 	rates := []float64{math.Inf(1)}
 	if b := s.limit().best(30 * time.Millisecond); s.capped == 0 && !math.IsInf(b, 1) {
 		rates = nil
@@ -113,17 +116,33 @@ func (s scenario) oracle() int {
 			rates = append(rates, b*f/float64(max(1, s.clients)))
 		}
 	}
+	most, runs := s.workers, 1
+	if s.capped > 0 {
+		most = s.capped
+	}
+	if s.clients > 1 {
+		runs = 10
+	}
+	best, within := 0, 0
 	for _, r := range rates {
-		most := s.workers
-		if s.capped > 0 {
-			most = s.capped
+		accepted, refused := 0, 0.0
+		for seed := range uint64(runs) {
+			n, share := sum(s.run(seed+1, func(w *world) sender {
+				o := &oracle{rate: r, most: most}
+				if runs > 1 {
+					o.next = w.now.Add(time.Duration(w.random.Float64() / r * float64(time.Second)))
+				}
+				return o
+			}))
+			accepted += n / runs
+			refused += share / float64(runs)
 		}
-		n, refused := sum(s.run(1, func(*world) sender { return &oracle{rate: r, most: most} }))
+		best = max(best, accepted)
 		if refused <= .02 {
-			best = max(best, n)
+			within = max(within, accepted)
 		}
 	}
-	return best
+	return cmp.Or(within, best)
 }
 
 // short are the scenarios that fall short of the goals, and what they reach.
@@ -137,10 +156,10 @@ var short = map[string]scenario{
 	"window 20/1s sliding=true, ra s":            {least: 0.84},
 	"bucket 50/s burst 10, jitter behind, ra s":  {least: 0.93},
 	"bucket 50/s burst 10, jitter before, ra s":  {least: 0.93},
-	"bucket 5/s burst 1, 2 clients, ra s":        {least: 0.2, most: 0.15, unfair: true},
+	"bucket 5/s burst 1, 2 clients, ra s":        {most: 0.08, unfair: true},
 	"50, 10, 50, ra s":                           {least: 0.86},
 	"window 600/1m0s sliding=false, ra none":     {most: 0.025},
-	"bucket 5/s burst 10, 2 clients, ra none":    {most: 0.03, unfair: true},
+	"bucket 5/s burst 10, 2 clients, ra none":    {most: 0.03},
 	"bucket 5/s burst 1, 2 clients, ra none":     {most: 0.06, unfair: true},
 	"bucket 5/s burst 1, jitter before, ra none": {most: 0.03},
 	"bucket 2/s burst 1, ra none, 16":            {least: 0.94},
@@ -234,7 +253,7 @@ func scenarios() []scenario {
 // result is the outcome of a scenario.
 type result struct {
 	share    float64 // accepted, of what the limit would have let through
-	ofOracle float64 // accepted, of what a client got that was given the limit and was refused at most 2 %; zero: none can
+	ofOracle float64 // accepted, of what clients got that were given the limit; zero: was not measured
 	refused  float64 // of the requests after the first minute
 	lowest   float64 // share of the client that got least
 }
