@@ -16,8 +16,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
-// CallOption changes one call. Every method takes any number of them. A nil
-// option changes nothing.
+// CallOption changes one call. Methods with such a parameter take any number of
+// options. A nil option changes nothing.
 type CallOption func(*callConfig)
 
 type callConfig struct{ capture *Response }

@@ -116,10 +116,10 @@ func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 }
 
 // Take returns up to n more entries: fewer only at the end of the listing, or
-// with an error and the entries before it. An error that marks a hole ends a Take
-// as every other does; the next one goes on behind the hole. With a Concurrency
-// above one each call discards the pages that it has read ahead: take large
-// pieces, or range over All.
+// with an error and the entries before it; of n <= 0 none. An error that marks a
+// hole ends a Take as every other does; the next one goes on behind the hole.
+// With a Concurrency above one each call discards the pages that it has read
+// ahead: take large pieces, or range over All.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
 		return nil, p.invalid

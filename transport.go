@@ -48,7 +48,7 @@ func newTransport(callers http.RoundTripper, scheme string) *transport {
 
 // sameProtocols reports whether a transport and its clone send requests to a
 // scheme the same way. [http.Transport.Clone] leaves out what was registered
-// with RegisterProtocol: a read would go to a mock, say, and a write to the
+// with RegisterProtocol: a read could go to a mock, and a write to the
 // service itself.
 func sameProtocols(t, clone *http.Transport, scheme string) bool {
 	clone.CloseIdleConnections() // makes it register net/http's own HTTP/2, as t has

@@ -13,9 +13,9 @@ type Limiter interface {
 	Wait(context.Context) error
 }
 
-// maxAsking is how many Waits of a Limiter are under way at most: what it
+// maxWaits is how many Waits of a Limiter are under way at most: what it
 // grants goes to the highest in line then, not to whoever came first.
-const maxAsking = 4
+const maxWaits = 4
 
 // Gate holds requests until an [Engine], and a Limiter where there is one, lets
 // them go. It is safe for concurrent use. Requests wait in the goroutines
@@ -27,11 +27,11 @@ type Gate struct {
 	engine  *Engine
 	timer   *time.Timer
 	permits int     // granted by the limiter, and not used yet
-	asking  int     // Waits of the limiter under way
-	asked   *Ticket // whose Wait was the last to be granted
+	waits   int     // Waits of the limiter under way
+	granted *Ticket // whose Wait was the last to be granted
 }
 
-// NewGate returns a gate that knows no limit, with the backoff of [New]. The
+// NewGate returns a gate without a limit, with the backoff of [New]. The
 // limiter may be nil.
 func NewGate(limiter Limiter, first, longest time.Duration) *Gate {
 	return &Gate{limiter: limiter, engine: New(rand.Float64, first, longest)}
@@ -39,10 +39,10 @@ func NewGate(limiter Limiter, first, longest time.Duration) *Gate {
 
 // waiting is what a gate keeps of a ticket.
 type waiting struct {
-	turn   chan struct{} // closed when the request may be sent; nil: it does not wait yet
-	ask    chan struct{} // holds one: this one is to ask the limiter
-	asking bool
-	cancel context.CancelFunc // of its Wait
+	turn    chan struct{}      // closed when the request may be sent; nil: it does not wait yet
+	mayWait chan struct{}      // holds one: this one is to wait for the limiter
+	inWait  bool               // it does, or is to
+	cancel  context.CancelFunc // of its Wait
 }
 
 // HeldError is returned for a request that was not sent because the service
@@ -75,7 +75,7 @@ func (g *Gate) Enter(ctx context.Context, rank Rank, most time.Duration) (*Ticke
 	}
 	t := g.engine.Join(rank)
 	if g.limiter != nil {
-		t.ask = make(chan struct{}, 1)
+		t.mayWait = make(chan struct{}, 1)
 	}
 	g.advance(now)
 	if !t.sent.IsZero() {
@@ -93,7 +93,7 @@ func (g *Gate) Enter(ctx context.Context, rank Rank, most time.Duration) (*Ticke
 		select {
 		case <-t.turn:
 			return t, nil
-		case <-t.ask:
+		case <-t.mayWait:
 			if err := g.wait(ctx, t); err != nil {
 				return nil, err
 			}
@@ -104,12 +104,12 @@ func (g *Gate) Enter(ctx context.Context, rank Rank, most time.Duration) (*Ticke
 	}
 }
 
-// wait asks the limiter for a permit, for whoever is first in line when it comes.
+// wait waits for a permit of the limiter, for whoever is first in line when it comes.
 func (g *Gate) wait(ctx context.Context, t *Ticket) error {
 	waitCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g.mu.Lock()
-	if !t.asking { // it may be sent by now
+	if !t.inWait { // it may be sent by now
 		g.mu.Unlock()
 		return nil
 	}
@@ -118,11 +118,11 @@ func (g *Gate) wait(ctx context.Context, t *Ticket) error {
 	err := g.limiter.Wait(waitCtx)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	t.asking, t.cancel = false, nil
-	g.asking--
+	t.inWait, t.cancel = false, nil
+	g.waits--
 	if err == nil {
 		g.permits++
-		g.asked = t
+		g.granted = t
 	}
 	defer func() { g.advance(time.Now()) }()
 	if err == nil || !t.sent.IsZero() {
@@ -136,12 +136,12 @@ func (g *Gate) wait(ctx context.Context, t *Ticket) error {
 func (g *Gate) abandon(t *Ticket) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if t.asking {
-		t.asking = false
-		g.asking--
+	if t.inWait {
+		t.inWait = false
+		g.waits--
 	}
-	if g.asked == t {
-		g.asked = nil
+	if g.granted == t {
+		g.granted = nil
 	}
 	if t.sent.IsZero() {
 		g.engine.Abandon(t)
@@ -173,17 +173,17 @@ func (g *Gate) advance(now time.Time) {
 		t, at := g.engine.Next(now)
 		if t == nil || g.limiter != nil && g.permits == 0 {
 			if t != nil {
-				g.ask(now)
+				g.startWaits(now)
 			}
 			g.wake(now, at)
 			return
 		}
 		if g.limiter != nil {
 			g.permits--
-			if a := g.asked; a != nil && a.rank == t.rank && a.sent.IsZero() {
+			if a := g.granted; a != nil && a.rank == t.rank && a.sent.IsZero() {
 				t = a // its Wait is over already: that of another would be for nothing
 			}
-			g.asked = nil
+			g.granted = nil
 		}
 		g.engine.Send(now, t)
 		if t.turn != nil {
@@ -192,23 +192,23 @@ func (g *Gate) advance(now time.Time) {
 		switch {
 		case t.cancel != nil:
 			t.cancel()
-		case t.asking:
-			t.asking = false
-			g.asking--
+		case t.inWait:
+			t.inWait = false
+			g.waits--
 		}
 	}
 }
 
-// ask has the first in line wait for the limiter.
-func (g *Gate) ask(now time.Time) {
+// startWaits has the first in line wait for the limiter.
+func (g *Gate) startWaits(now time.Time) {
 	for t := range g.engine.Waiting(now) {
-		if g.asking == maxAsking {
+		if g.waits == maxWaits {
 			return
 		}
-		if !t.asking {
-			t.asking = true
-			g.asking++
-			t.ask <- struct{}{}
+		if !t.inWait {
+			t.inWait = true
+			g.waits++
+			t.mayWait <- struct{}{}
 		}
 	}
 }

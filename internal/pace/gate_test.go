@@ -55,8 +55,8 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 				})
 			}
 			group.Wait()
-			if s := g.State(); s.Waiting != 0 || g.engine.inFlight != 0 || g.asking != 0 {
-				t.Errorf("%d wait, %d are in flight, %d ask the limiter", s.Waiting, g.engine.inFlight, g.asking)
+			if s := g.State(); s.Waiting != 0 || g.engine.inFlight != 0 || g.waits != 0 {
+				t.Errorf("%d wait, %d are in flight, %d wait for the limiter", s.Waiting, g.engine.inFlight, g.waits)
 			}
 		})
 	})
@@ -92,8 +92,8 @@ func TestALimiterGrantsTheHighestInLine(t *testing.T) {
 			time.Sleep(3*time.Second + 50*time.Millisecond)
 		}
 		g.mu.Lock()
-		if g.asking > maxAsking {
-			t.Errorf("%d Waits at once", g.asking)
+		if g.waits > maxWaits {
+			t.Errorf("%d Waits at once", g.waits)
 		}
 		g.mu.Unlock()
 		cancel()
@@ -116,7 +116,7 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 		least   int // requests in a minute
 	}{
 		"in memory, 100 a second": {xrate.NewLimiter(100, 1), 5900},
-		"10 ms away":              {remote(10 * time.Millisecond), 60 * maxAsking * 99},
+		"10 ms away":              {remote(10 * time.Millisecond), 60 * maxWaits * 99},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
