@@ -42,9 +42,10 @@ type exchange struct {
 	damaged  int          // attempts whose response was damaged
 	waiting  bool         // for the next attempt
 	wait     time.Duration
-	begun    time.Time // the call, where patience counts from it
-	refusals int       // attempts that a walk does not count
-	withheld bool      // the budget withheld a retry
+	begun    time.Time   // the call, where patience counts from it
+	refusals int         // attempts that a walk does not count
+	withheld bool        // the budget withheld a retry
+	ticket   pace.Ticket // of the attempt
 
 	loop  retryablehttp.Client
 	inner http.Client // below the loop
@@ -113,13 +114,13 @@ func (x *exchange) attempt(req *http.Request) (*http.Response, error) {
 	if x.op.patience != nil {
 		longest = maxHeeded
 	}
-	ticket, err := c.gate.Enter(req.Context(), x.op.rank(), longest)
-	if err != nil {
+	x.ticket = pace.NewTicket(x.op.rank())
+	if err := c.gate.Enter(req.Context(), &x.ticket, longest); err != nil {
 		return nil, err
 	}
 	defer func() {
 		outcome, demanded := x.outcome()
-		c.gate.Leave(ticket, outcome, demanded)
+		c.gate.Leave(&x.ticket, outcome, demanded)
 	}()
 	x.unsent = false
 	ctx, cancel := context.WithTimeoutCause(req.Context(), c.timeout, errAttemptTimeout)

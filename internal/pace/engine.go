@@ -51,6 +51,9 @@ type Ticket struct {
 	waiting // in a Gate
 }
 
+// NewTicket returns the ticket of a request of that rank.
+func NewTicket(rank Rank) Ticket { return Ticket{rank: rank} }
+
 // Outcome is what an attempt says about the pace.
 type Outcome uint8
 
@@ -60,12 +63,8 @@ const (
 	Refused                 // 429, or 503 with Retry-After
 )
 
-// Join puts a request of that rank in line.
-func (e *Engine) Join(rank Rank) *Ticket {
-	t := &Ticket{rank: rank}
-	e.line.join(t)
-	return t
-}
+// Join puts a request in line.
+func (e *Engine) Join(t *Ticket) { e.line.join(t) }
 
 // Abandon takes a request out of line that is not to be sent any more.
 func (e *Engine) Abandon(t *Ticket) { e.line.leave(t) }

@@ -7,6 +7,12 @@ import (
 	"pgregory.net/rapid"
 )
 
+func join(e *Engine, rank Rank) *Ticket {
+	t := NewTicket(rank)
+	e.Join(&t)
+	return &t
+}
+
 // TestAnySequenceOfResponses holds what is true whatever a service does: no
 // request is sent before a Retry-After is over, none faster than the rate that
 // the engine reports, and every one that waits is sent in the end.
@@ -52,7 +58,7 @@ func TestAnySequenceOfResponses(t *testing.T) {
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0, 1, 2:
 				for range rapid.IntRange(1, 5).Draw(t, "requests") {
-					waiting = append(waiting, e.Join(Rank(rapid.IntRange(0, ranks-1).Draw(t, "rank"))))
+					waiting = append(waiting, join(e, Rank(rapid.IntRange(0, ranks-1).Draw(t, "rank"))))
 				}
 			case 3, 4, 5, 6:
 				if len(flying) > 0 {
@@ -120,7 +126,7 @@ func TestNothingWaitsWithoutARefusal(t *testing.T) {
 				flying = without(flying, ticket)
 				continue
 			}
-			joined := e.Join(Rank(rapid.IntRange(0, ranks-1).Draw(t, "rank")))
+			joined := join(e, Rank(rapid.IntRange(0, ranks-1).Draw(t, "rank")))
 			if next, _ := e.Next(now); next != joined {
 				t.Fatal("a request waits")
 			}
@@ -172,10 +178,10 @@ func TestWhoGoesFirst(t *testing.T) {
 // stops no board.
 func TestARefusedWriteHoldsWritesOnly(t *testing.T) {
 	e, now := New(func() float64 { return 0.5 }, time.Second, time.Minute), simStart
-	write := e.Join(Write)
+	write := join(e, Write)
 	e.Send(now, write)
 	e.Report(now, write, Refused, time.Hour)
-	write, read := e.Join(Write), e.Join(Poll)
+	write, read := join(e, Write), join(e, Poll)
 	if next, _ := e.Next(now); next != read {
 		t.Fatal("the poll waits")
 	}
@@ -184,7 +190,7 @@ func TestARefusedWriteHoldsWritesOnly(t *testing.T) {
 		t.Fatalf("the write may go in %v", at.Sub(now))
 	}
 	e.Report(now, read, Refused, time.Minute)
-	e.Join(Read)
+	join(e, Read)
 	if next, at := e.Next(now); next != nil || at.Sub(now) < time.Minute || at.Sub(now) > 2*time.Minute {
 		t.Fatalf("reads may go in %v", at.Sub(now))
 	}
@@ -198,7 +204,7 @@ func TestARefusedWriteHoldsWritesOnly(t *testing.T) {
 func TestOneProbeAtATime(t *testing.T) {
 	e, now := New(func() float64 { return 0.5 }, time.Second, time.Minute), simStart
 	for range 3 {
-		e.Join(Walk)
+		join(e, Walk)
 	}
 	first, _ := e.Next(now)
 	e.Send(now, first)
@@ -216,7 +222,7 @@ func TestOneProbeAtATime(t *testing.T) {
 			t.Fatal("two probes at once")
 		}
 		e.Report(now, probe, Refused, 0)
-		e.Join(Walk)
+		join(e, Walk)
 	}
 	if wait > 2*defaults().maxBackoff {
 		t.Fatalf("the backoff is %v", wait)

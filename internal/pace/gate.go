@@ -60,46 +60,46 @@ func (e *LimiterError) Error() string { return "waiting for the limiter: " + e.E
 
 func (e *LimiterError) Unwrap() error { return e.Err }
 
-// Enter waits until a request of that rank may be sent; [Gate.Leave] follows. It
+// Enter waits until the request of t may be sent; [Gate.Leave] follows. It
 // returns a [*HeldError] at once where the service named a later time than in
 // most, and otherwise ends with ctx, or with an error of the limiter.
-func (g *Gate) Enter(ctx context.Context, rank Rank, most time.Duration) (*Ticket, error) {
+func (g *Gate) Enter(ctx context.Context, t *Ticket, most time.Duration) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	g.mu.Lock()
 	now := time.Now()
-	if until := g.engine.Named(rank); until.Sub(now) > most {
+	if until := g.engine.Named(t.rank); until.Sub(now) > most {
 		g.mu.Unlock()
-		return nil, &HeldError{until.Sub(now)}
+		return &HeldError{until.Sub(now)}
 	}
-	t := g.engine.Join(rank)
+	g.engine.Join(t)
 	if g.limiter != nil {
 		t.mayWait = make(chan struct{}, 1)
 	}
 	g.advance(now)
 	if !t.sent.IsZero() {
 		g.mu.Unlock()
-		return t, nil
+		return nil
 	}
 	t.turn = make(chan struct{})
 	g.mu.Unlock()
 	for {
 		select {
 		case <-t.turn:
-			return t, nil
+			return nil
 		default:
 		}
 		select {
 		case <-t.turn:
-			return t, nil
+			return nil
 		case <-t.mayWait:
 			if err := g.wait(ctx, t); err != nil {
-				return nil, err
+				return err
 			}
 		case <-ctx.Done():
 			g.abandon(t)
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (g *Gate) abandon(t *Ticket) {
 	g.advance(time.Now())
 }
 
-// Leave reports what came of the request of t.
+// Leave reports what came of the request of t, which is of no more use.
 func (g *Gate) Leave(t *Ticket, outcome Outcome, retryAfter time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -37,7 +37,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), deadline)
 					defer cancel()
 					for ctx.Err() == nil {
-						ticket, err := g.Enter(ctx, rank, time.Hour)
+						ticket, err := enter(ctx, g, rank, time.Hour)
 						if took := time.Since(start); took > deadline {
 							t.Errorf("waited %v, and the context ended after %v", took, deadline)
 						}
@@ -72,7 +72,7 @@ func TestALimiterGrantsTheHighestInLine(t *testing.T) {
 		for range 32 {
 			group.Go(func() {
 				for {
-					ticket, err := g.Enter(ctx, Walk, 0)
+					ticket, err := enter(ctx, g, Walk, 0)
 					if err != nil {
 						return
 					}
@@ -84,7 +84,7 @@ func TestALimiterGrantsTheHighestInLine(t *testing.T) {
 		time.Sleep(10*time.Second + 100*time.Millisecond)
 		for _, rank := range []Rank{Write, Read} {
 			start := time.Now()
-			ticket, err := g.Enter(ctx, rank, 0)
+			ticket, err := enter(ctx, g, rank, 0)
 			if took := time.Since(start); err != nil || took > 500*time.Millisecond {
 				t.Errorf("rank %d waited %v behind a walk (%v)", rank, took, err)
 			}
@@ -99,6 +99,11 @@ func TestALimiterGrantsTheHighestInLine(t *testing.T) {
 		cancel()
 		group.Wait()
 	})
+}
+
+func enter(ctx context.Context, g *Gate, rank Rank, most time.Duration) (*Ticket, error) {
+	t := NewTicket(rank)
+	return &t, g.Enter(ctx, &t, most)
 }
 
 // remote is a limiter that grants everything, a while later.
@@ -128,7 +133,7 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 				for range 32 {
 					group.Go(func() {
 						for {
-							ticket, err := g.Enter(ctx, Walk, 0)
+							ticket, err := enter(ctx, g, Walk, 0)
 							if err != nil {
 								return
 							}
@@ -157,11 +162,11 @@ func TestAnErrorOfTheLimiterFailsOnlyWhoMetIt(t *testing.T) {
 		}
 		return nil
 	}), time.Second, time.Minute)
-	_, err := g.Enter(t.Context(), Read, 0)
+	_, err := enter(t.Context(), g, Read, 0)
 	if ofLimiter, ok := errors.AsType[*LimiterError](err); !ok || !errors.Is(ofLimiter, broken) {
 		t.Fatalf("got %v", err)
 	}
-	ticket, err := g.Enter(t.Context(), Read, 0)
+	ticket, err := enter(t.Context(), g, Read, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,14 +182,14 @@ func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
 func TestALongRetryAfterIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(nil, time.Second, time.Minute)
-		ticket, _ := g.Enter(t.Context(), Read, 0)
+		ticket, _ := enter(t.Context(), g, Read, 0)
 		g.Leave(ticket, Refused, time.Minute)
-		_, err := g.Enter(t.Context(), Read, 15*time.Second)
+		_, err := enter(t.Context(), g, Read, 15*time.Second)
 		if held, ok := errors.AsType[*HeldError](err); !ok || held.For != time.Minute {
 			t.Fatalf("got %v", err)
 		}
 		start := time.Now()
-		ticket, err = g.Enter(t.Context(), Walk, time.Hour)
+		ticket, err = enter(t.Context(), g, Walk, time.Hour)
 		if took := time.Since(start); err != nil || took < time.Minute || took > time.Minute+time.Second {
 			t.Fatalf("waited %v (%v)", took, err)
 		}
@@ -196,11 +201,12 @@ func TestALongRetryAfterIsNotWaitedFor(t *testing.T) {
 func BenchmarkAGateWithoutALimit(b *testing.B) {
 	g := NewGate(nil, time.Second, time.Minute)
 	b.ReportAllocs()
+	var ticket Ticket
 	for b.Loop() {
-		ticket, err := g.Enter(b.Context(), Read, 0)
-		if err != nil {
+		ticket = NewTicket(Read)
+		if err := g.Enter(b.Context(), &ticket, 0); err != nil {
 			b.Fatal(err)
 		}
-		g.Leave(ticket, Accepted, 0)
+		g.Leave(&ticket, Accepted, 0)
 	}
 }

@@ -255,7 +255,7 @@ func always(ra time.Duration) func(time.Duration) time.Duration {
 
 // sender is a client: the engine, or an oracle.
 type sender interface {
-	Join(Rank) *Ticket
+	Join(*Ticket)
 	Next(time.Time) (*Ticket, time.Time)
 	Send(time.Time, *Ticket)
 	Report(time.Time, *Ticket, Outcome, time.Duration)
@@ -297,7 +297,7 @@ func (w *world) crawl(client sender, svc *service, workers int, t *tally) {
 		}
 	}
 	for range workers {
-		client.Join(Walk)
+		client.Join(&Ticket{rank: Walk})
 	}
 	w.after(0, pump)
 }
@@ -319,7 +319,7 @@ func (w *world) send(client sender, svc *service, ticket *Ticket, t *tally, pump
 					t.lateRefused++
 				}
 				client.Report(w.now, ticket, Refused, retryAfter)
-				client.Join(Walk)
+				client.Join(&Ticket{rank: Walk})
 				pump()
 			})
 			return
@@ -335,7 +335,7 @@ func (w *world) send(client sender, svc *service, ticket *Ticket, t *tally, pump
 			}
 			t.acceptedAt[t.at(w.now)]++
 			client.Report(w.now, ticket, Accepted, 0)
-			client.Join(Walk)
+			client.Join(&Ticket{rank: Walk})
 			pump()
 		})
 	})
