@@ -10,9 +10,8 @@ import (
 // faster, so that a limit that was raised is found.
 type rate struct {
 	*tuning
-	known    float64 // requests a second; zero: none
-	returns  float64 // seconds until the rate is back at what is known
-	elapsed  float64 // seconds since the last recovery in which the rate was what held requests back
+	curve
+	previous curve // until the refusal before the last one
 	next     time.Time
 	last     time.Time // a request was sent
 	burst    float64   // how many requests the service lets through beyond its rate; an estimate
@@ -41,25 +40,17 @@ func (r *rate) after(seconds float64) float64 {
 	if r.known == 0 {
 		return math.Inf(1)
 	}
-	x := (r.elapsed+seconds)/r.returns - 1
-	if x < 0 {
-		return r.known * (1 + r.margin*x*x*x)
-	}
-	return r.known * (1 + r.steepness*x*x*x)
+	return r.at(r.tuning, r.elapsed+seconds-r.returns)
 }
 
 // interval returns the time to the next request. Where that is long, the rate
 // rises meanwhile.
 func (r *rate) interval() time.Duration {
-	low, high := 0.0, 1/r.now()
-	for high > r.returns && high-low > 0.01*high {
-		if middle := (low + high) / 2; middle*r.after(middle) < 1 {
-			low = middle
-		} else {
-			high = middle
-		}
+	seconds := 1 / r.now()
+	if seconds > r.returns {
+		seconds = bisect(seconds, func(s float64) float64 { return 1 - s*r.after(s) })
 	}
-	return time.Duration(high * float64(time.Second))
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // sent takes note of a request that leaves now. It was limited where the rate
@@ -112,13 +103,14 @@ func (r *rate) recovered(sent time.Time, pause float64, refused int, blame bool)
 func (r *rate) learn(pause, refused float64) {
 	rare := r.accepted >= r.rare*refused && pause <= r.brief*r.seconds
 	measured, small := r.measure(pause)
+	fitted := r.fit()
 	before := r.known
 	switch {
 	case before == 0:
 		r.known = measured
 		r.returns = r.untilTried(pause, refused)
-	case r.refusedAt >= before:
-		r.known, r.exceeded, r.lowered = r.passed(), true, 0
+	case r.refusedAt >= before || fitted >= (1-r.margin)*before:
+		r.known, r.exceeded, r.lowered = max(fitted, r.accepted/r.seconds), true, 0
 		r.returns = min((1+r.longer)*r.returns, r.untilExceeded(pause, refused))
 	case rare:
 		r.known *= 1 - r.small
@@ -129,9 +121,6 @@ func (r *rate) learn(pause, refused float64) {
 				measured = max(measured, (1-r.firstDrop)*before)
 			}
 		}
-		if r.exceeded {
-			r.burst *= 2
-		}
 		r.exceeded, r.lowered = false, r.lowered+1
 		r.known = min(measured, (1-r.margin)*before)
 		if r.known < (1-r.bigDrop)*before {
@@ -139,6 +128,9 @@ func (r *rate) learn(pause, refused float64) {
 		}
 	}
 	r.undo(measured, before)
+	if r.known*r.returns < 1 { // or a request would wait for long
+		r.returns = min(r.returns, r.seldom)
+	}
 }
 
 // undo takes back what was learned from refusals that have nothing to do with
@@ -158,11 +150,15 @@ func (r *rate) undo(measured, before float64) {
 // measure returns the rate at which requests were accepted, from one recovery
 // to the next: at both, a bucket is as good as empty, and a window begins. The
 // pause in between counts as far as it was necessary, which is certain only
-// until a probe is refused; of the rest half counts, in logarithms. Small says
-// that it comes from few requests.
+// until a probe is refused. Of the rest so much counts as a burst needs to
+// collect, or half, in logarithms, where little more than a burst was accepted.
+// Small says that it comes from few requests.
 func (r *rate) measure(pause float64) (measured float64, small bool) {
 	least := max(r.seconds-pause+r.certain, r.leastPart*r.seconds)
 	s := sample{r.accepted, math.Sqrt(least * r.seconds)}
+	if full := r.burst + 1; r.accepted > r.bursts*full {
+		s.seconds = min(r.seconds, least*r.accepted/(r.accepted-full))
+	}
 	total := s
 	for i := len(r.history) - 1; i >= 0 && (total.accepted < r.enough || total.seconds < r.pauses*r.certain); i-- {
 		total.accepted += r.history[i].accepted
@@ -179,25 +175,35 @@ func (r *rate) measure(pause float64) (measured float64, small bool) {
 	return measured, s.accepted < r.enough
 }
 
-// passed returns the rate beyond which the burst was used up, on the way
-// beyond what was known.
-func (r *rate) passed() float64 {
-	end := max(r.elapsed/r.returns-1, 0)
-	beyond := func(x float64) float64 { // requests beyond the rate that was reached at x
-		return r.known * r.returns * r.steepness * ((math.Pow(end, 4)-math.Pow(x, 4))/4 - x*x*x*(end-x))
+// fit returns the rate beyond which the burst was used up, on the way to what
+// is known and beyond, if the burst was collected in the pause before. Where
+// what is known came that way too, and was too much, the burst was another:
+// that which gives the same rate for both.
+func (r *rate) fit() float64 {
+	if r.known == 0 {
+		return 0
 	}
-	if beyond(0) < r.burst {
-		r.burst /= 2
-	}
-	low, high := 0.0, end
-	for range 30 {
-		if x := (low + high) / 2; beyond(x) > r.burst {
-			low = x
-		} else {
-			high = x
+	last, before := r.curve, r.previous
+	r.previous = last
+	if r.exceeded && r.refusedAt < r.known {
+		fitted := bisect(r.known, func(rate float64) float64 {
+			return last.beyond(r.tuning, rate) - before.beyond(r.tuning, rate)
+		})
+		r.burst = min(max(last.beyond(r.tuning, fitted), 0.1), 2*r.burst+r.step)
+		if fitted > 0 {
+			return fitted
 		}
 	}
-	return r.known * (1 + r.steepness*low*low*low)
+	fitted := bisect(r.now(), func(rate float64) float64 { return last.beyond(r.tuning, rate) - r.burst })
+	switch {
+	case r.refusedAt < r.known:
+	case fitted < (1-r.margin)*r.known: // it is smaller
+		r.burst /= 2
+		return r.known
+	default:
+		r.burst *= 1 - r.doubt
+	}
+	return fitted
 }
 
 // untilTried and untilExceeded return the time until what is known is tried again:
@@ -208,4 +214,49 @@ func (r *rate) untilTried(pause, refused float64) float64 {
 
 func (r *rate) untilExceeded(pause, refused float64) float64 {
 	return max(r.slowReturn, r.confident*min(pause, r.asked), min(r.confirmed*refused/r.known, r.maxReturn))
+}
+
+// curve is the rate between a recovery and the next refusal, a cube of the time
+// to the return to what is known, and another one of the time from it.
+type curve struct {
+	known   float64 // requests a second; zero: none
+	returns float64 // seconds until the rate is back at what is known
+	elapsed float64 // seconds in which the rate was what held requests back
+}
+
+// at returns the rate so many seconds after its return.
+func (c curve) at(t *tuning, seconds float64) float64 {
+	steepness := t.steepness
+	if seconds < 0 {
+		steepness = t.margin
+	}
+	return c.known * (1 + steepness*math.Pow(seconds/c.returns, 3))
+}
+
+// beyond returns how many requests were sent beyond that rate, while it was
+// exceeded.
+func (c curve) beyond(t *tuning, rate float64) float64 {
+	steepness := t.steepness
+	if rate < c.known {
+		steepness = t.margin
+	}
+	from := max(math.Cbrt((rate/c.known-1)/steepness), -1) * c.returns
+	to := c.elapsed - c.returns
+	if from >= to {
+		return 0
+	}
+	return (c.known-rate)*(to-from) + (to*(c.at(t, to)-c.known)-from*(c.at(t, from)-c.known))/4
+}
+
+// bisect returns where f, positive below, becomes zero.
+func bisect(high float64, f func(float64) float64) float64 {
+	low := 0.0
+	for range 40 {
+		if middle := (low + high) / 2; f(middle) > 0 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
 }

@@ -29,11 +29,15 @@ type tuning struct {
 	fastReturn float64 // seconds until the known rate is reached again, while it is uncertain
 	slowReturn float64 // the same, when it was confirmed
 	maxReturn  float64 // for the sake of few refusals it takes no longer
+	seldom     float64 // nor than so many seconds while less than one request is sent in it
 
 	// How a refusal is weighed.
 	enough    float64 // accepted requests that make a measurement
 	rare      float64 // one refusal in so many requests is no reason to be slower
 	brief     float64 // nor is one that costs no more of the time
+	bursts    float64 // so many are accepted in a measurement that is no mere burst
+	doubt     float64 // how much smaller the burst is held to be each time that what is known was exceeded
+	step      float64 // requests; when it turns out to be larger, twice as large and so much larger at most
 	samples   int     // that are remembered
 	fadeAfter float64 // seconds that count while no limit is known
 	small     float64 // how much slower a rate becomes at least that is exceeded rarely
@@ -71,15 +75,19 @@ func defaults() tuning {
 		byChance:    0.001,
 		smoothing:   8,
 
-		margin:     0.03,
-		steepness:  20,
+		margin:     0.025,
+		steepness:  30,
 		fastReturn: 4,
 		slowReturn: 20,
-		maxReturn:  30,
+		seldom:     30,
+		maxReturn:  40,
 
 		enough:    10,
 		rare:      40,
 		brief:     0.04,
+		bursts:    2,
+		doubt:     0.34,
+		step:      0.55,
 		samples:   32,
 		fadeAfter: 5,
 		small:     0.005,
@@ -90,7 +98,7 @@ func defaults() tuning {
 		pauses:    2,
 		longer:    1,
 		uncertain: 20,
-		confirmed: 60,
+		confirmed: 120,
 		paused:    5,
 		maxPaused: 10,
 		confident: 30,
