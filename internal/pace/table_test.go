@@ -147,9 +147,9 @@ var short = map[string]scenario{
 	"bucket 2/s burst 1, ra s, 16":              {least: 0.94},
 	"window 20/1s sliding=true, ra s":           {least: 0.9},
 	"bucket 50/s burst 10, jitter before, ra s": {least: 0.94},
-	"bucket 5/s burst 1, 2 clients, ra s":       {most: 0.08, unfair: true},
+	"bucket 5/s burst 1, 2 clients, ra s":       {most: 0.07, unfair: true},
 	"50, 10, 50, ra s":                          {least: 0.9},
-	"bucket 5/s burst 1, 2 clients, ra none":    {most: 0.06, unfair: true},
+	"bucket 5/s burst 1, 2 clients, ra none":    {most: 0.065, unfair: true},
 	"bucket 50/s burst 1, 2 clients, ra none":   {unfair: true},
 	"bucket 50/s burst 1, 2 clients, ra s":      {unfair: true},
 	"window 60/10s, 2 clients, ra none":         {most: 0.025},
@@ -245,18 +245,25 @@ type result struct {
 	lowest   float64 // share of the client that got least
 }
 
-func (s scenario) measure(seed uint64) result {
-	all := s.run(seed, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
-	accepted, refused := sum(all)
-	r := result{refused: refused, lowest: 1}
-	r.share = float64(accepted) / s.limit().allowed(simStart, simStart.Add(s.length))
+// measure returns the mean of a run for each seed.
+func (s scenario) measure(seeds ...uint64) (r result) {
+	accepted, runs := 0.0, float64(len(seeds))
+	for _, seed := range seeds {
+		all := s.run(seed, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
+		n, refused := sum(all)
+		accepted += float64(n) / runs
+		r.refused += refused / runs
+		lowest := 1.0
+		for _, t := range all {
+			lowest = min(lowest, float64(t.accepted)/float64(n))
+		}
+		r.lowest += lowest / runs
+	}
+	r.share = accepted / s.limit().allowed(simStart, simStart.Add(s.length))
 	if r.share < 0.95 {
 		if best := s.oracle(); best > 0 {
-			r.ofOracle = float64(accepted) / float64(best)
+			r.ofOracle = accepted / float64(best)
 		}
-	}
-	for _, t := range all {
-		r.lowest = min(r.lowest, float64(t.accepted)/float64(accepted))
 	}
 	return r
 }
@@ -264,9 +271,12 @@ func (s scenario) measure(seed uint64) result {
 // TestKindsOfLimits: behind each of them the client gets what the service
 // allows, and is hardly ever refused once it has learned the limit.
 func TestKindsOfLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a long simulation, in one goroutine")
+	}
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
-			r := s.measure(1)
+			r := s.measure(1, 2, 3, 4, 5) // one may be lucky
 			least, most := s.least, s.most
 			if least == 0 {
 				least = 0.95
@@ -293,7 +303,7 @@ func BenchmarkPace(b *testing.B) {
 		b.Run(s.name, func(b *testing.B) {
 			var r result
 			for b.Loop() {
-				r = s.measure(1)
+				r = s.measure(1, 2, 3, 4, 5) // one may be lucky
 			}
 			if r.share > 0 {
 				b.ReportMetric(100*r.share, "%ofLimit")
