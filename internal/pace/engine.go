@@ -27,9 +27,9 @@ type Engine struct {
 	waited, crowded bool      // what held back the next request: the rate, the places
 }
 
-// New returns an engine that knows no limit. random returns numbers in [0, 1).
+// New returns an engine without a limit. random returns numbers in [0, 1).
 // After a refusal without Retry-After it waits no longer than first, and never
-// longer than longest before it tries again.
+// longer than longest before the next probe.
 func New(random func() float64, first, longest time.Duration) *Engine {
 	return tuned(defaults(), random, first, longest)
 }
@@ -54,11 +54,11 @@ type Ticket struct {
 // NewTicket returns the ticket of a request of that rank.
 func NewTicket(rank Rank) Ticket { return Ticket{rank: rank} }
 
-// Outcome is what an attempt says about the pace.
+// Outcome is what an attempt shows of the pace.
 type Outcome uint8
 
 const (
-	Unclear  Outcome = iota // a failure that says nothing about it
+	Unclear  Outcome = iota // a failure that shows nothing of it
 	Accepted                // a response
 	Refused                 // 429, or 503 with Retry-After
 )
@@ -143,8 +143,8 @@ func (e *Engine) Send(now time.Time, t *Ticket) {
 	}
 }
 
-// Report says what came of the request of t, which was sent. retryAfter is for
-// how long from now the service wants no request; zero where it did not say.
+// Report takes note of the outcome of the request of t. retryAfter is for
+// how long from now the service wants no request; zero where it names no time.
 func (e *Engine) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter time.Duration) {
 	e.inFlight--
 	switch {
@@ -184,7 +184,7 @@ func (e *Engine) refuse(now time.Time, t *Ticket, retryAfter time.Duration) {
 	switch {
 	case t.episode < e.episode: // it was on its way already
 		e.refused++
-		e.places.again(t.place)
+		e.places.refusedAgain(t.place)
 		if !e.all.held {
 			if retryAfter <= 0 {
 				return
@@ -199,7 +199,7 @@ func (e *Engine) refuse(now time.Time, t *Ticket, retryAfter time.Duration) {
 		e.episode++
 		e.heldAt = now
 		e.refused = 1
-		e.rate.refusedAt, e.rate.asked = t.speed, retryAfter.Seconds()
+		e.rate.refusedAt, e.rate.demanded = t.speed, retryAfter.Seconds()
 		e.blameRate = !e.places.explain(t.place, e.rate.known > 0)
 	}
 	e.all.refuse(now, retryAfter, first, e.longest, t.probe, e.random())

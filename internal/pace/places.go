@@ -45,7 +45,7 @@ func (p *places) note(place int, refused bool) {
 	p.oldest = (p.oldest + 1) % p.attempts
 }
 
-// wasFull says that all places were taken for so many seconds.
+// wasFull takes note that all places were taken for so many seconds.
 func (p *places) wasFull(seconds float64) {
 	p.full += seconds
 	if p.trial == 0 && p.full >= p.raise {
@@ -95,8 +95,8 @@ func (p *places) explain(place int, paced bool) bool {
 	return false
 }
 
-// again takes note of another refusal of the same time.
-func (p *places) again(place int) {
+// refusedAgain takes note of another refusal of the same time.
+func (p *places) refusedAgain(place int) {
 	p.note(place, true)
 	if p.known > 0 && p.trial == 0 && place <= p.known {
 		p.known = max(place-1, 1)

@@ -26,7 +26,7 @@ type rate struct {
 
 	// Of the refusal that is not over.
 	refusedAt float64 // the rate that was refused
-	asked     float64 // seconds: its Retry-After
+	demanded  float64 // seconds: its Retry-After
 	certain   float64 // seconds after which a probe was still refused
 }
 
@@ -134,11 +134,11 @@ func (r *rate) learn(pause, refused float64) {
 }
 
 // undo takes back what was learned from refusals that have nothing to do with
-// the rate. Behind a limit no less is accepted at a lower rate, or the service
-// refuses several probes in a row, or says when it accepts again. Where nothing
-// of that is so and less and less was accepted, a higher rate is tried.
+// the rate: less and less was accepted, and nothing speaks for a limit. Behind
+// one, no less is accepted at a lower rate, or several probes in a row are
+// refused, or there is a Retry-After.
 func (r *rate) undo(measured, before float64) {
-	if r.asked > 0 || r.certain*before > r.silence {
+	if r.demanded > 0 || r.certain*before > r.silence {
 		r.best = measured
 	}
 	if r.known < r.undoBelow*r.best {
@@ -152,7 +152,7 @@ func (r *rate) undo(measured, before float64) {
 // pause in between counts as far as it was necessary, which is certain only
 // until a probe is refused. Of the rest so much counts as a burst needs to
 // collect, or half, in logarithms, where little more than a burst was accepted.
-// Small says that it comes from few requests.
+// It is small where it comes from few requests.
 func (r *rate) measure(pause float64) (measured float64, small bool) {
 	least := max(r.seconds-pause+r.certain, r.leastPart*r.seconds)
 	s := sample{r.accepted, math.Sqrt(least * r.seconds)}
@@ -206,14 +206,14 @@ func (r *rate) fit() float64 {
 	return fitted
 }
 
-// untilTried and untilExceeded return the time until what is known is tried again:
+// untilTried and untilExceeded return the time until the known rate is tried anew:
 // the longer, the more a refusal costs.
 func (r *rate) untilTried(pause, refused float64) float64 {
 	return min(max(r.fastReturn, r.uncertain*refused/r.known, min(r.paused*pause, r.maxPaused)), r.maxReturn)
 }
 
 func (r *rate) untilExceeded(pause, refused float64) float64 {
-	return max(r.slowReturn, r.confident*min(pause, r.asked), min(r.confirmed*refused/r.known, r.maxReturn))
+	return max(r.slowReturn, r.confident*min(pause, r.demanded), min(r.confirmed*refused/r.known, r.maxReturn))
 }
 
 // curve is the rate between a recovery and the next refusal, a cube of the time
