@@ -72,7 +72,7 @@ func getList[T any](ctx context.Context, c *Client, op operation, opts []CallOpt
 
 // getEntry calls an operation whose response is an array, for the entry with the
 // operation's id: the only one, or of several the one with it. With an error it
-// returns that entry unread, if there is one.
+// returns that entry with its own error, if there is one.
 func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (listEntry[T], error) {
 	op.emptyIsNotFound = true
 	entries, err := getEntries[T](ctx, c, op, opts, false)

@@ -20,7 +20,7 @@ type places struct {
 	next   time.Time // spread over that time, none is sent before
 
 	history []attempt // the last ones
-	oldest  int       // of these
+	oldest  int       // the index of the oldest of these
 }
 
 type attempt struct {

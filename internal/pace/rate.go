@@ -15,7 +15,7 @@ type rate struct {
 	next     time.Time
 	last     time.Time // a request was sent
 	burst    float64   // how many requests the service lets through beyond its rate; an estimate
-	exceeded bool      // what is known comes from a refusal beyond what was known before
+	exceeded bool      // what is known was fitted to a refusal near what was known before, or beyond it
 	lowered  int       // times in a row that it was lowered
 	best     float64   // the highest one that was measured since a limit was certain
 
@@ -115,7 +115,7 @@ func (r *rate) learn(pause, refused float64) {
 	case rare:
 		r.known *= 1 - r.small
 	default:
-		if small && r.returns > 2*r.fastReturn { // what was confirmed is given up step by step
+		if small && r.returns > 2*r.fastReturn { // a confirmed rate is lowered step by step
 			measured = max(measured, (1-r.nextDrop)*before)
 			if r.lowered == 0 {
 				measured = max(measured, (1-r.firstDrop)*before)
@@ -152,7 +152,7 @@ func (r *rate) undo(measured, before float64) {
 // pause in between counts as far as it was necessary, which is certain only
 // until a probe is refused. Of the rest so much counts as a burst needs to
 // collect, or half, in logarithms, where little more than a burst was accepted.
-// It is small where it comes from few requests.
+// small reports whether few requests were measured.
 func (r *rate) measure(pause float64) (measured float64, small bool) {
 	least := max(r.seconds-pause+r.certain, r.leastPart*r.seconds)
 	s := sample{r.accepted, math.Sqrt(least * r.seconds)}

@@ -1,6 +1,6 @@
 package walk
 
-// Ignored is the error of a page that does not fit its request. Its text says how.
+// Ignored is the error of a page that does not fit its request. Its text reports how.
 type Ignored string
 
 func (e Ignored) Error() string { return string(e) }
