@@ -122,7 +122,9 @@ func (g *Gate) wait(ctx context.Context, t *Ticket) error {
 	g.waits--
 	if err == nil {
 		g.permits++
-		g.granted = t
+		if t.sent.IsZero() {
+			g.granted = t
+		}
 	}
 	defer func() { g.advance(time.Now()) }()
 	if err == nil || !t.sent.IsZero() {

@@ -197,6 +197,58 @@ func TestALongRetryAfterIsNotWaitedFor(t *testing.T) {
 	})
 }
 
+// A permit that comes when its request was sent with another's is for whoever
+// is first in line then. The ticket may be another's by now.
+func TestAPermitThatComesTooLateIsNotForTheSameTicket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var grants [2]chan struct{}
+		for i := range grants {
+			grants[i] = make(chan struct{})
+		}
+		var waits atomic.Int32
+		g := NewGate(limiterFunc(func(ctx context.Context) error {
+			switch n := waits.Add(1); n {
+			case 1, 2:
+				<-grants[n-1] // whatever becomes of the context
+				return nil
+			case 3:
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}), time.Second, time.Minute)
+		read, entered := NewTicket(Read), make(chan error, 1)
+		go func() { entered <- g.Enter(t.Context(), &read, time.Second) }()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = enter(ctx, g, Walk, time.Second) }()
+		synctest.Wait()
+		close(grants[1]) // the read is sent with the walk's permit
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		close(grants[0])
+		if err := <-entered; err != nil {
+			t.Fatal(err)
+		}
+		g.Leave(&read, Refused, 20*time.Second)
+		read = NewTicket(Read) // a retry that is not made
+		if err := g.Enter(t.Context(), &read, time.Second); err == nil {
+			t.Error("a request entered before Retry-After")
+		}
+		time.Sleep(30 * time.Second)
+		started := time.Now()
+		ticket, err := enter(t.Context(), g, Read, time.Hour)
+		if took := time.Since(started); err != nil || took > 0 {
+			t.Errorf("%v after %v", err, took)
+		}
+		g.Leave(ticket, Accepted, 0)
+		if g.engine.inFlight != 0 {
+			t.Errorf("%d in flight", g.engine.inFlight)
+		}
+	})
+}
+
 // What every request costs while the service refuses nothing.
 func BenchmarkAGateWithoutALimit(b *testing.B) {
 	g := NewGate(nil, time.Second, time.Minute)
