@@ -134,6 +134,7 @@ func (x *exchange) attempt(req *http.Request) (*http.Response, error) {
 	out := req.WithContext(sent)
 	out.Header = c.header()
 	maps.Copy(out.Header, req.Header) // the cookies
+	clear(req.Header)                 // which net/http's Client adds anew to each attempt
 	resp, err := c.send.RoundTrip(out)
 	if err == nil && resp == nil {
 		err = errors.New("the RoundTripper returned neither a response nor an error")
