@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"mime"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -70,7 +71,14 @@ func (k Keys) wide(body []byte, width int, order binary.ByteOrder) []byte {
 	var out []byte
 	copied := 0
 	for _, s := range found {
-		if from := s.from - s.from%width; from > copied {
+		from, to := s.from-s.from%width, (s.to+width-1)/width*width
+		if from < s.from && isZero(body[s.from:min(from+width, len(body))]) { // a NUL of the character before
+			from += width
+		}
+		if to > s.to && isZero(body[to-width:s.to]) { // or of the one behind
+			to -= width
+		}
+		if from > copied {
 			out = append(out, body[copied:from]...)
 		}
 		for _, char := range Placeholder {
@@ -81,9 +89,13 @@ func (k Keys) wide(body []byte, width int, order binary.ByteOrder) []byte {
 			}
 			out = append(out, unit[:width]...)
 		}
-		copied = min((s.to+width-1)/width*width, len(body))
+		copied = min(to, len(body))
 	}
 	return append(out, body[copied:]...)
+}
+
+func isZero(bytes []byte) bool {
+	return !slices.ContainsFunc(bytes, func(b byte) bool { return b != 0 })
 }
 
 // encodingOf returns the length of a body's byte order mark, and the width and
