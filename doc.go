@@ -128,7 +128,7 @@
 //
 // Fees are [BigInt], amounts of unknown unit [Number], both exact; instants are
 // [Timestamp]. A member that may be absent or null is a pointer, or its comment
-// says what its zero value means. Undocumented values of a string pass through.
+// documents its zero value. Undocumented values of a string pass through.
 //
 // # Testing
 //

@@ -18,9 +18,9 @@ import (
 func (f *facts) findings(t traffic) []finding {
 	var all []finding
 	for _, evaluate := range []func() []finding{
-		func() []finding { return f.judgeConnection(t) },
-		f.judgeResources, f.judgeOperations, f.judgePaging, f.judgeIDs,
-		func() []finding { return f.judgeRest(t) },
+		func() []finding { return f.evaluateConnection(t) },
+		f.evaluateResources, f.evaluateOperations, f.evaluatePaging, f.evaluateIDs,
+		func() []finding { return f.evaluateRest(t) },
 	} {
 		all = append(all, evaluate()...)
 	}
@@ -40,7 +40,7 @@ func unexamined(section, topic string) []finding {
 	return []finding{{section, topic, skipped, "not examined", ""}}
 }
 
-func (f *facts) judgeConnection(t traffic) []finding {
+func (f *facts) evaluateConnection(t traffic) []finding {
 	first := f.First
 	switch {
 	case first == nil:
@@ -99,7 +99,7 @@ var valueRows = []struct{ section, member string }{
 	{"2.6", "MissionTemplate.type"},
 }
 
-func (f *facts) judgeResources() []finding {
+func (f *facts) evaluateResources() []finding {
 	var found []finding
 	for _, row := range valueRows {
 		topic := "values of " + row.member
@@ -120,10 +120,10 @@ func (f *facts) judgeResources() []finding {
 			found = append(found, finding{row.section, topic, note, fmt.Sprintf("undocumented: %v", undocumented), "they pass through as they are; attach this report to an issue so that they get constants"})
 		}
 	}
-	return append(found, f.judgeTraits(), f.judgeFinalOrder(), f.judgeTotals(), f.judgePrizeNames())
+	return append(found, f.evaluateTraits(), f.evaluateFinalOrder(), f.evaluateTotals(), f.evaluatePrizeNames())
 }
 
-func (f *facts) judgeTraits() finding {
+func (f *facts) evaluateTraits() finding {
 	found := finding{"2.1", "traits", skipped, "no horse was read", ""}
 	if len(f.Samples.Horses) == 0 {
 		return found
@@ -145,8 +145,8 @@ func (f *facts) judgeTraits() finding {
 	return found
 }
 
-// judgeFinalOrder examines what final_order and winners index, and from where they count.
-func (f *facts) judgeFinalOrder() finding {
+// evaluateFinalOrder examines what final_order and winners index, and from where they count.
+func (f *facts) evaluateFinalOrder() finding {
 	found := finding{"2.4", "final_order", skipped, "no finished race was read", ""}
 	var races, sound, zero, ascending, withWinners, winnersLead int
 	for i := range f.Samples.Finished {
@@ -187,7 +187,7 @@ func (f *facts) judgeFinalOrder() finding {
 	return found
 }
 
-func (f *facts) judgeTotals() finding {
+func (f *facts) evaluateTotals() finding {
 	found := finding{"2.5", "order of participants", skipped, "no tournament was read", ""}
 	if len(f.Samples.Tournaments) == 0 {
 		return found
@@ -205,7 +205,7 @@ func (f *facts) judgeTotals() finding {
 	return found
 }
 
-func (f *facts) judgePrizeNames() finding {
+func (f *facts) evaluatePrizeNames() finding {
 	if f.Samples.Prizes == nil {
 		return finding{"2.5", "members of additional prizes", skipped, "no tournament was read", ""}
 	}
@@ -222,7 +222,7 @@ var sections = []struct{ section, name string }{
 	{"4.11", "Tournaments.Open"}, {"4.12", "Tournaments.Get"}, {"4.13", "Missions.Catalogue"},
 }
 
-func (f *facts) judgeOperations() []finding {
+func (f *facts) evaluateOperations() []finding {
 	var found []finding
 	switch {
 	case f.Bodies == nil:
@@ -258,8 +258,8 @@ func (f *facts) judgeOperations() []finding {
 			found = append(found, finding{s.section, topic, bad, text, adviceFor(o.Err)})
 		}
 	}
-	found = append(found, f.judgeDrift()...)
-	found = append(found, f.judgeOpen())
+	found = append(found, f.evaluateDrift()...)
+	found = append(found, f.evaluateOpen())
 	return found
 }
 
@@ -274,7 +274,7 @@ func adviceFor(err error) string {
 	return ""
 }
 
-func (f *facts) judgeDrift() []finding {
+func (f *facts) evaluateDrift() []finding {
 	if len(f.Calls) == 0 {
 		return unexamined("2", "drift")
 	}
@@ -294,7 +294,7 @@ func (f *facts) judgeDrift() []finding {
 	return found
 }
 
-func (f *facts) judgeOpen() finding {
+func (f *facts) evaluateOpen() finding {
 	found := finding{"4.7", "until when a race is open", skipped, "no open race was read", ""}
 	if len(f.Samples.Open) == 0 {
 		return found
@@ -312,12 +312,12 @@ func (f *facts) judgeOpen() finding {
 	return found
 }
 
-func (f *facts) judgePaging() []finding {
+func (f *facts) evaluatePaging() []finding {
 	var found []finding
 	if len(f.Pages) == 0 {
 		found = append(found, unexamined("4.5", "pages of results")...)
 	} else {
-		found = append(found, f.judgePages()...)
+		found = append(found, f.evaluatePages()...)
 	}
 	if b := f.Bound; b == nil {
 		found = append(found, unexamined("4.5", "start_time_from")...)
@@ -340,7 +340,7 @@ func (f *facts) judgePaging() []finding {
 	default:
 		found = append(found, finding{"4.5", "the default tier", note, "a request without a tier does not read like one with tier 5", "name the tier in every query"})
 	}
-	found = append(found, f.judgeTiers(), f.judgeOldest(), f.judgeLateness())
+	found = append(found, f.evaluateTiers(), f.evaluateOldest(), f.evaluateLateness())
 	if v := f.V1; v == nil {
 		found = append(found, unexamined("4.6", "results by offset")...)
 	} else {
@@ -353,7 +353,7 @@ func (f *facts) judgePaging() []finding {
 	return found
 }
 
-func (f *facts) judgePages() []finding {
+func (f *facts) evaluatePages() []finding {
 	orders, sizes := counts{}, counts{}
 	perInstant := map[int64]map[int64]bool{}
 	repeats, misfits, largest, other := 0, 0, 0, 0
@@ -417,7 +417,7 @@ func (f *facts) judgePages() []finding {
 	return found
 }
 
-func (f *facts) judgeTiers() finding {
+func (f *facts) evaluateTiers() finding {
 	found := finding{"4.5", "tiers", skipped, "not examined", ""}
 	if len(f.Tiers) == 0 {
 		return found
@@ -444,7 +444,7 @@ func (f *facts) judgeTiers() finding {
 	return found
 }
 
-func (f *facts) judgeOldest() finding {
+func (f *facts) evaluateOldest() finding {
 	found := finding{"4.5", "how far back results go", skipped, "not examined", ""}
 	if o := f.Oldest; o != nil {
 		found.Mark, found.Text = good, "at least to "+o.Start.Format(time.DateOnly)
@@ -455,7 +455,7 @@ func (f *facts) judgeOldest() finding {
 	return found
 }
 
-func (f *facts) judgeLateness() finding {
+func (f *facts) evaluateLateness() finding {
 	found := finding{"4.5", "how late results appear", skipped, "not examined: run with -watch 10m", ""}
 	if f.WatchedFor == 0 {
 		return found
@@ -473,7 +473,7 @@ func (f *facts) judgeLateness() finding {
 	return found
 }
 
-func (f *facts) judgeIDs() []finding {
+func (f *facts) evaluateIDs() []finding {
 	var found []finding
 	for _, s := range []struct{ section, name string }{{"4.1", "Horses.Get"}, {"4.3", "Horses.Missions"}, {"4.8", "Races.Get"}, {"4.12", "Tournaments.Get"}} {
 		topic := s.name + " of an id that does not exist"
@@ -507,7 +507,7 @@ func (f *facts) judgeIDs() []finding {
 	return found
 }
 
-func (f *facts) judgeRest(t traffic) []finding {
+func (f *facts) evaluateRest(t traffic) []finding {
 	var found []finding
 	switch o := f.First; {
 	case o == nil || o.Status == 0:

@@ -143,7 +143,7 @@ func drawAll(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		return err
 	}
 	if len(races) == 0 {
-		return errors.New("there are no finished races to draw")
+		return fmt.Errorf("there are no finished races of tier %d to draw (-tier)", o.tier)
 	}
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return err

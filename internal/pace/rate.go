@@ -140,6 +140,7 @@ func (r *rate) learn(pause, refused float64) {
 func (r *rate) undo(measured, before float64) {
 	if r.demanded > 0 || r.certain*before > r.silence {
 		r.best = measured
+		return
 	}
 	if r.known < r.undoBelow*r.best {
 		r.known, r.returns = r.undoTo*r.best, r.fastReturn

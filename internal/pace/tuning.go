@@ -29,7 +29,7 @@ type tuning struct {
 	fastReturn float64 // seconds until the known rate is reached again, while it is uncertain
 	slowReturn float64 // the same, when it was confirmed
 	maxReturn  float64 // for the sake of few refusals it takes no longer
-	seldom     float64 // nor than so many seconds while less than one request is sent in it
+	seldom     float64 // nor than so many seconds at a rate at which no request would be sent in that time
 
 	// How a refusal is weighed.
 	enough    float64 // accepted requests that make a measurement
