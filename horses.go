@@ -185,7 +185,7 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 	}
 	for _, number := range numbers {
 		if problem := number.problem(); problem != "" {
-			return nil, horseOperation(number).invalid(problem)
+			return nil, s.client.secrets.Error(horseOperation(number).invalid(problem))
 		}
 	}
 	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))

@@ -178,7 +178,7 @@ func raceOperation(id RaceID) operation {
 func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {
 	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "call Races.Settle before registering again"}
 	if problem := cmp.Or(r.Horse.problem(), r.Race.problem(), r.UserKey.problem()); problem != "" {
-		return nil, op.invalid(problem)
+		return nil, s.client.secrets.Error(op.invalid(problem))
 	}
 	op.body = struct {
 		Horse   HorseNumber `json:"horse_number"`

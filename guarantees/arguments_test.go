@@ -113,6 +113,13 @@ func TestAnIDThatIsTheKeyIsRedactedInTheTextOfAnInvalidArgument(t *testing.T) {
 	_, ofGet := c.Races.Get(none, 4815162342)
 	_, ofRegistered := c.Races.Registered(t.Context(), 4815162342, -1)
 	_, ofSettle := c.Races.Settle(none, 4815162342, 7)
+	_, ofGetMany := c.Horses.GetMany(t.Context(), []horseracing.HorseNumber{7, -4815162342})
+	_, ofRegister := c.Races.Register(t.Context(), horseracing.Registration{Race: -4815162342, Horse: 7, UserKey: userKey})
+	for _, err := range []error{ofGetMany, ofRegister} {
+		if text := err.Error(); !errors.Is(err, horseracing.ErrInvalidArgument) || strings.Contains(text, key) {
+			t.Errorf("%q", text)
+		}
+	}
 	for _, err := range []error{ofGet, ofRegistered, ofSettle} {
 		if text := err.Error(); !errors.Is(err, horseracing.ErrInvalidArgument) || strings.Contains(text, key) || !strings.Contains(text, "/races/[redacted]: ") {
 			t.Errorf("%q", text)

@@ -54,15 +54,15 @@ func (k Keys) Decode(body []byte, contentType string) string {
 	case width == 1:
 		return string(body[mark:])
 	}
-	body = k.wide(body[mark:], width, order)
+	body = k.redactUnits(body[mark:], width, order)
 	if width == 2 {
 		return decode16(body, order)
 	}
 	return decode32(body, order)
 }
 
-// wide redacts the keys in a text of wide units, before it is decoded.
-func (k Keys) wide(body []byte, width int, order binary.ByteOrder) []byte {
+// redactUnits redacts the keys in a text of wide units, before it is decoded.
+func (k Keys) redactUnits(body []byte, width int, order binary.ByteOrder) []byte {
 	found, _ := find(string(body), k(), false)
 	if len(found) == 0 {
 		return body
