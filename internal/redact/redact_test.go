@@ -2,6 +2,7 @@ package redact
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"html"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -279,6 +281,38 @@ func TestABodyIsDecodedByItsMarkItsNULsOrItsCharset(t *testing.T) {
 	} {
 		if got := New(key).Decode([]byte(test.body), test.contentType); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// A part of a text may be in UTF-16, from an even byte on or an odd one.
+func TestAKeyInUTF16WithinAnotherTextIsRedacted(t *testing.T) {
+	for _, key := range []string{key, "🏇 gallop 🏇 key"} {
+		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+			for _, before := range []string{"", "x", "xy"} {
+				var body []byte
+				for _, unit := range utf16.Encode([]rune(between(key, "\u0332"))) {
+					body = order.AppendUint16(body, unit)
+				}
+				got := New(key).Text(before + string(body) + "\x00")
+				if rest := strings.Trim(strings.Replace(got, Placeholder, "", 1), "\x00"); !strings.Contains(got, Placeholder) || len(rest) > len(before)+1 {
+					t.Errorf("%q, %v, behind %q: %q", key, order, before, got)
+				}
+			}
+		}
+	}
+}
+
+func TestAKeyThatIsCutWithinAnEscapeIsRedacted(t *testing.T) {
+	const key = "abcdefgh&\"/ijkl"
+	for _, cut := range []string{"abcdefgh&", "abcdefgh&am", "abcdefgh&#x2", "abcdefgh%", "abcdefgh%2", `abcdefgh\`, `abcdefgh\u00`, `abcdefgh\u0026\`, `abcdefgh&\"~`} {
+		if got := New(key).Beginning("key "+cut, 100, true); got != "key " {
+			t.Errorf("%q: %q", cut, got)
+		}
+	}
+	for _, none := range []string{"100 %", "a & b", `c:\dir`, "%zz", "&nothing ", "~user"} {
+		if got := New(key).Beginning(none+" is kept", 100, true); got != none+" is kept" {
+			t.Errorf("%q: %q", none, got)
 		}
 	}
 }
