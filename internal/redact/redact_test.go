@@ -304,9 +304,14 @@ func TestAKeyInUTF16WithinAnotherTextIsRedacted(t *testing.T) {
 }
 
 func TestAKeyThatIsCutWithinAnEscapeIsRedacted(t *testing.T) {
-	const key = "abcdefgh&\"/ijkl"
+	const key, pair = "abcdefgh&\"/ijkl", "abcdefgh🏇ijkl"
 	for _, cut := range []string{"abcdefgh&", "abcdefgh&am", "abcdefgh&#x2", "abcdefgh%", "abcdefgh%2", `abcdefgh\`, `abcdefgh\u00`, `abcdefgh\u0026\`, `abcdefgh&\"~`} {
 		if got := New(key).Beginning("key "+cut, 100, true); got != "key " {
+			t.Errorf("%q: %q", cut, got)
+		}
+	}
+	for _, cut := range []string{`abcdefgh\ud83c`, `abcdefgh\ud83c\`, `abcdefgh\ud83c\udf`} {
+		if got := New(pair).Beginning(cut, 100, true); got != "" {
 			t.Errorf("%q: %q", cut, got)
 		}
 	}
