@@ -36,7 +36,7 @@ func New(random func() float64, first, longest time.Duration) *Engine {
 
 func tuned(t tuning, random func() float64, first, longest time.Duration) *Engine {
 	return &Engine{random: random, first: min(first, t.firstBackoff), longest: min(longest, t.maxBackoff),
-		all: hold{tuning: &t}, writes: hold{tuning: &t}, rate: rate{tuning: &t}, places: places{tuning: &t}}
+		all: hold{tuning: &t}, writes: hold{tuning: &t}, rate: rate{curve: curve{tuning: &t}}, places: places{tuning: &t}}
 }
 
 // Ticket is one attempt of one request.

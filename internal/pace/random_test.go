@@ -60,19 +60,21 @@ func TestLimitsDrawnAtRandom(t *testing.T) {
 // are used, over twenty seconds, of which a refusal may cost one.
 func TestARaisedLimitIsFound(t *testing.T) {
 	for name, ra := range map[string]func(time.Duration) time.Duration{"without Retry-After": nil, "with Retry-After": seconds} {
-		for seed := range uint64(10) {
-			raised := 3*time.Minute + time.Duration(seed)*4*time.Second
-			s := scenario{workers: 16, length: 6 * time.Minute, ra: ra, limit: func() limit {
-				return &changing{bucket: *newBucket(10, 10), steps: []step{{0, 10}, {raised, 50}}}
-			}}
-			all := s.run(seed, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
-			accepted := 0
-			first := int((raised + time.Minute).Seconds())
-			for second := first; second < first+20; second++ {
-				accepted += all[0].acceptedAt[second]
-			}
-			if share := float64(accepted) / 20 / 50; share < 0.9 {
-				t.Errorf("%s, seed %d: a minute after the limit was raised %.0f %% of it are used", name, seed, 100*share)
+		for _, c := range []struct{ rate, burst float64 }{{2, 10}, {10, 1}, {10, 10}, {20, 40}, {40, 10}} {
+			for seed := range uint64(10) {
+				raised := 3*time.Minute + time.Duration(seed)*4*time.Second
+				s := scenario{workers: 16, length: 6 * time.Minute, ra: ra, limit: func() limit {
+					return &changing{bucket: *newBucket(c.rate, c.burst), steps: []step{{0, c.rate}, {raised, 5 * c.rate}}}
+				}}
+				all := s.run(seed, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
+				accepted := 0
+				first := int((raised + time.Minute).Seconds())
+				for second := first; second < first+20; second++ {
+					accepted += all[0].acceptedAt[second]
+				}
+				if share := float64(accepted) / 20 / (5 * c.rate); share < 0.9 {
+					t.Errorf("%v a second, bursts of %v, %s, seed %d: a minute after the limit was raised %.0f %% of it are used", c.rate, c.burst, name, seed, 100*share)
+				}
 			}
 		}
 	}

@@ -9,15 +9,16 @@ import (
 // is known, returns to that, and rises beyond: slowly at first, then ever
 // faster, so that a limit that was raised is found.
 type rate struct {
-	*tuning
 	curve
 	previous curve // until the refusal before the last one
 	next     time.Time
 	last     time.Time // a request was sent
 	burst    float64   // how many requests the service lets through beyond its rate; an estimate
 	exceeded bool      // what is known was fitted to a refusal near what was known before, or beyond it
-	lowered  int       // times in a row that it was lowered
+	lowered  int       // times in a row that it was lowered to what was measured
 	best     float64   // the highest one that was measured since a limit was certain
+	peak     float64   // the highest known one that was exceeded of late; zero: none was yet
+	floor    float64   // so many a second were accepted, pauses included, until one was exceeded; negative: it was refused since
 
 	// Since the last recovery.
 	accepted float64
@@ -40,7 +41,7 @@ func (r *rate) after(seconds float64) float64 {
 	if r.known == 0 {
 		return math.Inf(1)
 	}
-	return r.at(r.tuning, r.elapsed+seconds-r.returns)
+	return r.at(r.elapsed + seconds - r.returns)
 }
 
 // interval returns the time to the next request. Where that is long, the rate
@@ -102,16 +103,19 @@ func (r *rate) recovered(sent time.Time, pause float64, refused int, blame bool)
 
 func (r *rate) learn(pause, refused float64) {
 	rare := r.accepted >= r.rare*refused && pause <= r.brief*r.seconds
+	costly := r.demanded*r.known >= r.costly
 	measured, small := r.measure(pause)
-	fitted := r.fit()
+	fitted, fits := r.fit(costly)
 	before := r.known
 	switch {
 	case before == 0:
 		r.known = measured
 		r.returns = r.untilTried(pause, refused)
-	case r.refusedAt >= before || fitted >= (1-r.margin)*before:
-		r.known, r.exceeded, r.lowered = max(fitted, r.accepted/r.seconds), true, 0
-		r.returns = min((1+r.longer)*r.returns, r.untilExceeded(pause, refused))
+	case fits:
+		r.known = max(fitted, r.accepted/r.seconds)
+		r.exceeded, r.lowered, r.floor = true, 0, 0
+		r.peak = max(r.peak*(1-r.fade), before)
+		r.returns = min((1+r.longer)*r.returns, r.untilExceeded(pause, refused, costly))
 	case rare:
 		r.known *= 1 - r.small
 	default:
@@ -122,7 +126,7 @@ func (r *rate) learn(pause, refused float64) {
 			}
 		}
 		r.exceeded, r.lowered = false, r.lowered+1
-		r.known = min(measured, (1-r.margin)*before)
+		r.known = min(max(measured, r.floor), (1-r.margin)*before)
 		if r.known < (1-r.bigDrop)*before {
 			r.returns = r.untilTried(pause, refused)
 		}
@@ -130,6 +134,10 @@ func (r *rate) learn(pause, refused float64) {
 	r.undo(measured, before)
 	if r.known*r.returns < 1 { // or a request would wait for long
 		r.returns = min(r.returns, r.seldom)
+	}
+	r.rises = r.returns
+	if costly {
+		r.rises = min(r.rises, r.rise*min(pause, r.demanded))
 	}
 }
 
@@ -173,91 +181,82 @@ func (r *rate) measure(pause float64) (measured float64, small bool) {
 	if total.accepted >= r.enough {
 		r.best = max(r.best, measured)
 	}
+	switch {
+	case r.floor > 0 && r.refusedAt <= r.floor:
+		r.floor = -1
+	case r.floor >= 0 && r.peak == 0 && r.demanded > 0 && s.accepted >= r.enough:
+		r.floor = max(r.floor, s.accepted/r.seconds)
+	}
 	return measured, s.accepted < r.enough
 }
 
 // fit returns the rate beyond which the burst was used up, on the way to what
-// is known and beyond, if the burst was collected in the pause before. Where
-// what is known came that way too, and was too much, the burst was another:
-// that which gives the same rate for both.
-func (r *rate) fit() float64 {
+// is known and beyond, if the burst was collected in the pause before; and
+// whether that is near what is known, or explains the refusal before this one
+// too.
+func (r *rate) fit(costly bool) (fitted float64, fits bool) {
 	if r.known == 0 {
-		return 0
+		return 0, false
 	}
-	last, before := r.curve, r.previous
+	last, previous := r.curve, r.previous
+	if costly {
+		last.elapsed -= 0.5 / r.now() // on average, the burst was used up in the middle of the interval
+	}
 	r.previous = last
-	if r.exceeded && r.refusedAt < r.known {
-		fitted := bisect(r.known, func(rate float64) float64 {
-			return last.beyond(r.tuning, rate) - before.beyond(r.tuning, rate)
-		})
-		r.burst = min(max(last.beyond(r.tuning, fitted), 0.1), 2*r.burst+r.step)
+	early := r.refusedAt < r.known
+	if early && r.exceeded {
+		if costly {
+			fitted, r.burst = r.fitBoth(last, previous)
+			return fitted, true
+		}
+		fitted = bisect(r.known, func(rate float64) float64 { return last.beyond(rate) - previous.beyond(rate) })
+		r.burst = min(max(last.beyond(fitted), 0.1), 2*r.burst+r.step)
 		if fitted > 0 {
-			return fitted
+			return fitted, fitted >= (1-r.margin)*r.known
 		}
 	}
-	fitted := bisect(r.now(), func(rate float64) float64 { return last.beyond(r.tuning, rate) - r.burst })
+	fitted = bisect(r.now(), func(rate float64) float64 { return last.beyond(rate) - r.burst })
 	switch {
-	case r.refusedAt < r.known:
-	case fitted < (1-r.margin)*r.known: // it is smaller
-		r.burst /= 2
-		return r.known
-	default:
+	case early:
+		return fitted, fitted >= (1-r.margin)*r.known
+	case fitted >= (1-r.margin)*r.known:
 		r.burst *= 1 - r.doubt
+		return fitted, true
 	}
-	return fitted
+	r.burst /= 2 // less was sent beyond what is known
+	if costly {
+		r.burst = min(r.burst, last.beyond(r.known))
+	}
+	return r.known, true
+}
+
+// fitBoth returns the rate, and the burst, that explain two refusals best: as
+// many requests were sent beyond that rate before the one as before the other.
+// Of several such bursts it takes the one most like the known one.
+func (r *rate) fitBoth(last, previous curve) (rate, burst float64) {
+	least := math.Inf(1)
+	for part := 1.0; part > r.lowest; part -= 0.001 {
+		a, b := last.beyond(part*r.refusedAt), previous.beyond(part*r.refusedAt)
+		mean := (a + b) / 2
+		unlike := math.Log((mean + 0.1) / (r.burst + 0.1))
+		if cost := (a-b)*(a-b)/(1+r.noise*mean*mean) + r.inertia*unlike*unlike; cost < least {
+			rate, burst, least = part*r.refusedAt, mean, cost
+		}
+	}
+	return rate, burst
 }
 
 // untilTried and untilExceeded return the time until the known rate is tried anew:
-// the longer, the more a refusal costs.
+// the longer, the more a refusal costs. A rate that was much higher of late is
+// tried sooner.
 func (r *rate) untilTried(pause, refused float64) float64 {
 	return min(max(r.fastReturn, r.uncertain*refused/r.known, min(r.paused*pause, r.maxPaused)), r.maxReturn)
 }
 
-func (r *rate) untilExceeded(pause, refused float64) float64 {
-	return max(r.slowReturn, r.confident*min(pause, r.demanded), min(r.confirmed*refused/r.known, r.maxReturn))
-}
-
-// curve is the rate between a recovery and the next refusal, a cube of the time
-// to the return to what is known, and another one of the time from it.
-type curve struct {
-	known   float64 // requests a second; zero: none
-	returns float64 // seconds until the rate is back at what is known
-	elapsed float64 // seconds in which the rate was what held requests back
-}
-
-// at returns the rate so many seconds after its return.
-func (c curve) at(t *tuning, seconds float64) float64 {
-	steepness := t.steepness
-	if seconds < 0 {
-		steepness = t.margin
+func (r *rate) untilExceeded(pause, refused float64, costly bool) float64 {
+	until := max(r.slowReturn, min(r.confirmed*refused/r.known, r.maxReturn))
+	if costly {
+		until = max(until, r.confident*min(pause, r.demanded)) * min(max(r.known/r.peak, r.soonest), 1)
 	}
-	return c.known * (1 + steepness*math.Pow(seconds/c.returns, 3))
-}
-
-// beyond returns how many requests were sent beyond that rate, while it was
-// exceeded.
-func (c curve) beyond(t *tuning, rate float64) float64 {
-	steepness := t.steepness
-	if rate < c.known {
-		steepness = t.margin
-	}
-	from := max(math.Cbrt((rate/c.known-1)/steepness), -1) * c.returns
-	to := c.elapsed - c.returns
-	if from >= to {
-		return 0
-	}
-	return (c.known-rate)*(to-from) + (to*(c.at(t, to)-c.known)-from*(c.at(t, from)-c.known))/4
-}
-
-// bisect returns where f, positive below, becomes zero.
-func bisect(high float64, f func(float64) float64) float64 {
-	low := 0.0
-	for range 40 {
-		if middle := (low + high) / 2; f(middle) > 0 {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
+	return until
 }

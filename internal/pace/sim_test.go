@@ -299,7 +299,7 @@ func (w *world) crawl(client sender, svc *service, workers int, t *tally) {
 	for range workers {
 		client.Join(&Ticket{rank: Walk})
 	}
-	w.after(0, pump)
+	w.after(time.Duration(w.random.Int64N(int64(100*time.Millisecond))), pump)
 }
 
 func (w *world) send(client sender, svc *service, ticket *Ticket, t *tally, pump func()) {

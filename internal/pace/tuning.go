@@ -25,7 +25,7 @@ type tuning struct {
 
 	// What the rate does between two refusals.
 	margin     float64 // how far below the known rate sending goes on after a refusal
-	steepness  float64 // beyond it: so many times the known rate are added at twice the time of return
+	steepness  float64 // beyond it: so many times the known rate are added in the time of the rise
 	fastReturn float64 // seconds until the known rate is reached again, while it is uncertain
 	slowReturn float64 // the same, when it was confirmed
 	maxReturn  float64 // for the sake of few refusals it takes no longer
@@ -51,7 +51,14 @@ type tuning struct {
 	confirmed float64 // the same, when the rate was confirmed
 	paused    float64 // the time of return, in pauses, of at most maxPaused
 	maxPaused float64 // seconds
-	confident float64 // the same, when the rate was confirmed
+	costly    float64 // a refusal is where its Retry-After lasts as long as so many requests
+	confident float64 // after that: the time of return, in pauses
+	rise      float64 // after that: the time in which the rate rises by the steepness, in pauses
+	fade      float64 // how much less the highest known rate is held to be each time that one is exceeded
+	soonest   float64 // the part of the time of return that is left of it far below that rate
+	lowest    float64 // the part of a refused rate down to which two refusals are explained together
+	noise     float64 // how inexact a count of the requests beyond a rate is, squared
+	inertia   float64 // of the known burst, where two refusals allow several
 	undoBelow float64 // the part of the highest measured rate at which refusals have nothing to do with it, perhaps
 	undoTo    float64 // so many times that is tried then
 	silence   float64 // a limit is certain when for so many requests' time every probe is refused
@@ -87,7 +94,7 @@ func defaults() tuning {
 		brief:     0.04,
 		bursts:    2,
 		doubt:     0.34,
-		step:      0.55,
+		step:      0.3,
 		samples:   32,
 		fadeAfter: 5,
 		small:     0.005,
@@ -101,7 +108,14 @@ func defaults() tuning {
 		confirmed: 120,
 		paused:    5,
 		maxPaused: 10,
-		confident: 30,
+		costly:    4,
+		confident: 45,
+		rise:      15,
+		fade:      0.05,
+		soonest:   0.5,
+		lowest:    0.8,
+		noise:     0.03,
+		inertia:   0.2,
 		undoBelow: 0.25,
 		undoTo:    3,
 		silence:   6,
