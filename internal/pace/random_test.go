@@ -80,6 +80,28 @@ func TestARaisedLimitIsFound(t *testing.T) {
 	}
 }
 
+// TestALimitThatFellForGood: is tried more often at first, in case it comes
+// back, and then no more often than any other. A refusal costs a second.
+func TestALimitThatFellForGood(t *testing.T) {
+	fallen := 2 * time.Minute
+	s := scenario{workers: 16, length: 22 * time.Minute, ra: seconds, limit: func() limit {
+		return &changing{bucket: *newBucket(50, 1), steps: []step{{0, 50}, {fallen, 20}}}
+	}}
+	all := s.run(1, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
+	used := func(from time.Duration) float64 {
+		accepted := 0
+		for _, n := range all[0].acceptedAt[int(from.Seconds()):int((from + 6*time.Minute).Seconds())] {
+			accepted += n
+		}
+		return float64(accepted) / 20 / (6 * time.Minute).Seconds()
+	}
+	first, last := used(fallen+time.Minute), used(fallen+13*time.Minute)
+	t.Logf("%.1f %%, then %.1f %%", 100*first, 100*last)
+	if last < first+0.01 || last < 0.965 {
+		t.Errorf("%.1f %% are used from the second minute on, %.1f %% from the 14th", 100*first, 100*last)
+	}
+}
+
 // slowing is a service that becomes slower the more it has to do, and refuses nothing.
 type slowing struct {
 	none

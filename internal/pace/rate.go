@@ -18,7 +18,7 @@ type rate struct {
 	lowered  int       // times in a row that it was lowered to what was measured
 	best     float64   // the highest one that was measured since a limit was certain
 	peak     float64   // the highest known one that was exceeded of late; zero: none was yet
-	floor    float64   // so many a second were accepted, pauses included, until one was exceeded; negative: it was refused since
+	floor    float64   // so many a second were accepted, pauses included, until one was exceeded; zero: that was refused
 
 	// Since the last recovery.
 	accepted float64
@@ -137,7 +137,7 @@ func (r *rate) learn(pause, refused float64) {
 	}
 	r.rises = r.returns
 	if costly {
-		r.rises = min(r.rises, r.rise*min(pause, r.demanded))
+		r.rises = min(r.rises, max(r.rise*min(pause, r.demanded), r.fastReturn))
 	}
 }
 
@@ -183,8 +183,8 @@ func (r *rate) measure(pause float64) (measured float64, small bool) {
 	}
 	switch {
 	case r.floor > 0 && r.refusedAt <= r.floor:
-		r.floor = -1
-	case r.floor >= 0 && r.peak == 0 && r.demanded > 0 && s.accepted >= r.enough:
+		r.floor = 0
+	case r.peak == 0 && r.demanded > 0 && s.accepted >= r.enough:
 		r.floor = max(r.floor, s.accepted/r.seconds)
 	}
 	return measured, s.accepted < r.enough
@@ -199,9 +199,6 @@ func (r *rate) fit(costly bool) (fitted float64, fits bool) {
 		return 0, false
 	}
 	last, previous := r.curve, r.previous
-	if costly {
-		last.elapsed -= 0.5 / r.now() // on average, the burst was used up in the middle of the interval
-	}
 	r.previous = last
 	early := r.refusedAt < r.known
 	if early && r.exceeded {
