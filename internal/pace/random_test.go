@@ -102,6 +102,23 @@ func TestALimitThatFellForGood(t *testing.T) {
 	}
 }
 
+// TestALimitThatFellFarIsFoundSoon: even where responses take so long that no
+// second request is sent before the next refusal, each of which costs a second.
+func TestALimitThatFellFarIsFoundSoon(t *testing.T) {
+	fallen := 2 * time.Minute
+	s := scenario{workers: 16, length: 5 * time.Minute, ra: seconds, work: exactly(200 * time.Millisecond), limit: func() limit {
+		return &changing{bucket: *newBucket(50, 1), steps: []step{{0, 50}, {fallen, 2}}}
+	}}
+	all := s.run(1, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
+	accepted := 0
+	for _, n := range all[0].acceptedAt[int((fallen + 30*time.Second).Seconds()):] {
+		accepted += n
+	}
+	if share := float64(accepted) / 2 / (150 * time.Second).Seconds(); share < 0.8 {
+		t.Errorf("half a minute later %.0f %% are used", 100*share)
+	}
+}
+
 // slowing is a service that becomes slower the more it has to do, and refuses nothing.
 type slowing struct {
 	none

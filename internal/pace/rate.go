@@ -14,7 +14,7 @@ type rate struct {
 	next     time.Time
 	last     time.Time // a request was sent
 	burst    float64   // how many requests the service lets through beyond its rate; an estimate
-	exceeded bool      // what is known was fitted to a refusal near what was known before, or beyond it
+	exceeded bool      // what is known was fitted to the last refusal, and not measured
 	lowered  int       // times in a row that it was lowered to what was measured
 	best     float64   // the highest one that was measured since a limit was certain
 	peak     float64   // the highest known one that was exceeded of late; zero: none was yet
@@ -190,10 +190,9 @@ func (r *rate) measure(pause float64) (measured float64, small bool) {
 	return measured, s.accepted < r.enough
 }
 
-// fit returns the rate beyond which the burst was used up, on the way to what
-// is known and beyond, if the burst was collected in the pause before; and
-// whether that is near what is known, or explains the refusal before this one
-// too.
+// fit estimates the limit from when the burst was used up, on the way to what
+// is known and beyond, if the burst was collected in the pause before. It does
+// not fit where a rate near what is known does not explain the refusal.
 func (r *rate) fit(costly bool) (fitted float64, fits bool) {
 	if r.known == 0 {
 		return 0, false
@@ -202,7 +201,7 @@ func (r *rate) fit(costly bool) (fitted float64, fits bool) {
 	r.previous = last
 	early := r.refusedAt < r.known
 	if early && r.exceeded {
-		if costly {
+		if costly && last.beyond(r.lowest*r.refusedAt) > 0 { // or it shows nothing
 			fitted, r.burst = r.fitBoth(last, previous)
 			return fitted, true
 		}
@@ -220,9 +219,9 @@ func (r *rate) fit(costly bool) (fitted float64, fits bool) {
 		r.burst *= 1 - r.doubt
 		return fitted, true
 	}
-	r.burst /= 2 // less was sent beyond what is known
+	r.burst /= 2 // it is smaller: fewer were sent beyond what is known
 	if costly {
-		r.burst = min(r.burst, last.beyond(r.known))
+		r.burst = min(r.burst, max(last.beyond(r.known), 0.01))
 	}
 	return r.known, true
 }
@@ -240,16 +239,17 @@ func (r *rate) fitBoth(last, previous curve) (rate, burst float64) {
 			rate, burst, least = part*r.refusedAt, mean, cost
 		}
 	}
-	return rate, burst
+	return rate, max(burst, 0.01)
 }
 
-// untilTried and untilExceeded return the time until the known rate is tried anew:
-// the longer, the more a refusal costs. A rate that was much higher of late is
-// tried sooner.
+// untilTried returns the time until a rate that was measured is tried anew: the
+// longer, the more a refusal costs.
 func (r *rate) untilTried(pause, refused float64) float64 {
 	return min(max(r.fastReturn, r.uncertain*refused/r.known, min(r.paused*pause, r.maxPaused)), r.maxReturn)
 }
 
+// untilExceeded returns the same for a rate that was fitted. After a costly
+// refusal it is tried sooner if it was much higher of late.
 func (r *rate) untilExceeded(pause, refused float64, costly bool) float64 {
 	until := max(r.slowReturn, min(r.confirmed*refused/r.known, r.maxReturn))
 	if costly {

@@ -51,11 +51,11 @@ type tuning struct {
 	confirmed float64 // the same, when the rate was confirmed
 	paused    float64 // the time of return, in pauses, of at most maxPaused
 	maxPaused float64 // seconds
-	costly    float64 // a refusal is where its Retry-After lasts as long as so many requests
-	confident float64 // after that: the time of return, in pauses
-	rise      float64 // after that: the time in which the rate rises by the steepness, in pauses
+	costly    float64 // a refusal is costly whose Retry-After lasts as long as so many requests
+	confident float64 // after a costly refusal: the time of return, in pauses
+	rise      float64 // after a costly refusal: the time in which the rate rises by the steepness, in pauses
 	fade      float64 // how much less the highest known rate is held to be each time that one is exceeded
-	soonest   float64 // the part of the time of return that is left of it far below that rate
+	soonest   float64 // the least part of the time of return where the rate is far below that
 	lowest    float64 // the part of a refused rate down to which two refusals are explained together
 	noise     float64 // how inexact a count of the requests beyond a rate is, squared
 	inertia   float64 // of the known burst, where two refusals allow several
