@@ -20,9 +20,10 @@ import (
 )
 
 const (
-	appKey  = "app-Key/91+d7=e4"  // with characters that JSON, URLs and HTML escape
-	userKey = `user"Key\51&c8%aé` // likewise
-	service = "https://game.test" // where a script stands; nothing listens there
+	appKey  = "app-Key/91+d7=e4"   // with characters that JSON, URLs and HTML escape
+	userKey = `user"Key\51&c8%aé`  // likewise
+	service = "https://game.test"  // where a script stands; nothing listens there
+	refused = "http://127.0.0.1:1" // nothing listens there either, and the system gives the port to no other server
 )
 
 // step is the response of a script to one request.

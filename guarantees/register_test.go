@@ -354,8 +354,6 @@ func TestRegisteredReportsWhatAnUnknownOutcomeWas(t *testing.T) {
 }
 
 func TestRegisterIsRetriedWhereNoConnectionWasMade(t *testing.T) {
-	refusing := httptest.NewServer(nil)
-	refusing.Close()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not through here", http.StatusForbidden)
 	}))
@@ -380,7 +378,7 @@ func TestRegisterIsRetriedWhereNoConnectionWasMade(t *testing.T) {
 		url       string
 		transport *http.Transport
 	}{
-		"refused":           {refusing.URL, &http.Transport{}},
+		"refused":           {refused, &http.Transport{}},
 		"no such host":      {"https://game.invalid", &http.Transport{}},
 		"the proxy refuses": {service, &http.Transport{Proxy: http.ProxyURL(proxyURL)}},
 		"no handshake":      {"https://" + hangUp.Addr().String(), &http.Transport{}},

@@ -340,10 +340,8 @@ func TestAWrapperMayRepeatReads(t *testing.T) {
 // No connection is made: through a wrapper, too, that is seen, and the
 // registration is sent again.
 func TestThroughAWrapperARegistrationWithoutAConnectionIsRetried(t *testing.T) {
-	refusing := httptest.NewServer(nil)
-	refusing.Close()
 	attempts := 0
-	c := connect(t, refusing.URL, &http.Client{Transport: &http.Transport{}}, briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+	c := connect(t, refused, &http.Client{Transport: &http.Transport{}}, briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return tripFunc(func(req *http.Request) (*http.Response, error) { attempts++; return next.RoundTrip(req) })
 	}))
 	if _, err := c.Races.Register(t.Context(), entry); err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || attempts != 4 {

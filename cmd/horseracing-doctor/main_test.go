@@ -168,9 +168,7 @@ func TestARefusedKeyIsBroken(t *testing.T) {
 
 func TestAServiceThatIsDownIsOneClearFinding(t *testing.T) {
 	t.Parallel()
-	fake := newFake(t)
-	fake.Close()
-	got := examine(t.Context(), fake.URL, fake.APIKey, "", "-json")
+	got := examine(t.Context(), "http://127.0.0.1:1", "a-key", "", "-json")
 	f, ok := got.report(t).find("connection")
 	if !ok || f.Mark != bad || !strings.Contains(f.Text, "no response") {
 		t.Errorf("connection: %+v", f)

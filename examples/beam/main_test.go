@@ -64,8 +64,6 @@ func TestCtrlCEndsIt(t *testing.T) {
 func TestAFailedRunIsOneSentenceAndDoesNotBlockTheFolder(t *testing.T) {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
-	down := horseracingtest.NewServer()
-	down.Close()
 	out := filepath.Join(t.TempDir(), "history")
 	args := []string{"-out", out, "-before", "2025-06-01", "-window", "1000h"}
 	for _, test := range []struct {
@@ -74,7 +72,7 @@ func TestAFailedRunIsOneSentenceAndDoesNotBlockTheFolder(t *testing.T) {
 		message        string
 	}{
 		{"a wrong key", fake.URL, "not-this-one", nil, "401"},
-		{"a host that is down", down.URL, "key", nil, "refused"},
+		{"a host that is down", "http://127.0.0.1:1", "key", nil, "refused"},
 		{"a tier that the service refuses", fake.URL, fake.APIKey, []string{"-tier", "77"}, "400"},
 		{"a file in the folder's place", fake.URL, fake.APIKey, []string{"-out", filepath.Join(os.Args[0], "history")}, filepath.Base(os.Args[0])},
 	} {

@@ -368,15 +368,13 @@ func TestAnotherServicesRacesAreNotMixedIn(t *testing.T) {
 func TestAFailedRunIsOneSentenceAndLeavesNothing(t *testing.T) {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
-	down := horseracingtest.NewServer()
-	down.Close()
 	for _, test := range []struct {
 		name, url, key string
 		args           []string
 		message        string
 	}{
 		{"a wrong key", fake.URL, "not-this-one", nil, "HORSERACING_API_KEY"},
-		{"a host that is down", down.URL, "key", nil, "HORSERACING_BASE_URL"},
+		{"a host that is down", "http://127.0.0.1:1", "key", nil, "HORSERACING_BASE_URL"},
 		{"a wrong address", fake.URL + "/wrong", fake.APIKey, nil, "404"},
 		{"a tier that the service refuses", fake.URL, fake.APIKey, []string{"-tier", "77"}, "400"},
 	} {

@@ -123,10 +123,7 @@ func TestAWrongKeyIsOneSentenceWithoutTheKey(t *testing.T) {
 }
 
 func TestAHostThatIsDownIsOneSentence(t *testing.T) {
-	fake := horseracingtest.NewServer()
-	environment := programtest.Environment(fake)
-	fake.Close()
-	programtest.Run(t, environment).ExpectSentence(t, 1, "HORSERACING_BASE_URL", "refused")
+	programtest.Run(t, []string{"HORSERACING_BASE_URL=http://127.0.0.1:1", "HORSERACING_API_KEY=k"}).ExpectSentence(t, 1, "HORSERACING_BASE_URL", "refused")
 }
 
 func TestHalfAConfigurationIsOneSentence(t *testing.T) {
