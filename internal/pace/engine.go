@@ -189,20 +189,26 @@ func (e *Engine) refuse(now time.Time, t *Ticket, retryAfter time.Duration) {
 			if retryAfter <= 0 {
 				return
 			}
-			e.heldAt, e.blameRate = now, false
+			e.begin(now, e.rate.now(), retryAfter)
+			e.blameRate = false
 		}
 	case e.all.held: // a probe
 		e.refused++
 		e.blameRate = true
 		e.rate.certain = t.sent.Sub(e.heldAt).Seconds()
+		e.rate.demanded = max(e.rate.demanded, retryAfter.Seconds())
 	default:
 		e.episode++
-		e.heldAt = now
-		e.refused = 1
-		e.rate.refusedAt, e.rate.demanded = t.speed, retryAfter.Seconds()
+		e.begin(now, t.speed, retryAfter)
 		e.blameRate = !e.places.explain(t.place, e.rate.known > 0)
 	}
 	e.all.refuse(now, retryAfter, first, e.longest, t.probe, e.random())
+}
+
+// begin takes note of a refusal, at that rate, from which on nothing is sent.
+func (e *Engine) begin(now time.Time, rate float64, retryAfter time.Duration) {
+	e.heldAt, e.refused = now, 1
+	e.rate.refusedAt, e.rate.demanded = rate, retryAfter.Seconds()
 }
 
 // State is what was learned.

@@ -234,3 +234,57 @@ func TestOneProbeAtATime(t *testing.T) {
 		t.Fatalf("a probe that hangs holds the others for %v", again.Sub(at))
 	}
 }
+
+// TestALateRefusalIsLearnedFromByItself: the response to a request that was on
+// its way can begin a new hold. What that teaches are its own rate, Retry-After
+// and number of refusals, and not those of the hold before.
+func TestALateRefusalIsLearnedFromByItself(t *testing.T) {
+	e, now := New(func() float64 { return 0.5 }, time.Second, time.Minute), simStart
+	send := func() *Ticket {
+		t.Helper()
+		join(e, Walk)
+		next, at := e.Next(now)
+		if next == nil {
+			now = at
+			next, _ = e.Next(now)
+		}
+		if next == nil {
+			t.Fatal("nothing may be sent")
+		}
+		e.Send(now, next)
+		return next
+	}
+	respond := func(ticket *Ticket, outcome Outcome, retryAfter time.Duration) {
+		now = now.Add(10 * time.Millisecond)
+		e.Report(now, ticket, outcome, retryAfter)
+	}
+	var flying []*Ticket
+	for range 10 {
+		flying = append(flying, send())
+	}
+	for _, ticket := range flying {
+		respond(ticket, Accepted, 0)
+	}
+	respond(send(), Refused, time.Second)
+	respond(send(), Accepted, 0) // the probe, a second later
+	late := send()
+	respond(send(), Refused, time.Second)
+	respond(send(), Accepted, 0)
+	rate := e.rate.now()
+	respond(late, Refused, 5*time.Second)
+	respond(send(), Refused, 10*time.Second)
+	if e.refused != 2 || e.rate.refusedAt != rate || e.rate.demanded != 10 {
+		t.Errorf("%d refusals at %.1f a second, Retry-After of %.0f s; want 2 at %.1f, 10 s", e.refused, e.rate.refusedAt, e.rate.demanded, rate)
+	}
+}
+
+// TestAGuessTakenBackIsNoMeasurement: what is tried after refusals that were no
+// limit's was not calculated from one.
+func TestAGuessTakenBackIsNoMeasurement(t *testing.T) {
+	tuning := defaults()
+	r := rate{curve: curve{tuning: &tuning, known: 20}, best: 100, exceeded: true}
+	r.undo(20, 20)
+	if r.known <= 100 || r.exceeded {
+		t.Errorf("%.0f a second are tried (exceeded: %v)", r.known, r.exceeded)
+	}
+}

@@ -17,8 +17,8 @@ type rate struct {
 	exceeded bool      // what is known was fitted to the last refusal, and not measured
 	lowered  int       // times in a row that it was lowered to what was measured
 	best     float64   // the highest one that was measured since a limit was certain
-	peak     float64   // the highest known one that was exceeded of late; zero: none was yet
-	floor    float64   // so many a second were accepted, pauses included, until one was exceeded; zero: that was refused
+	peak     float64   // the highest known one of late that was exceeded; zero: none was yet
+	floor    float64   // what is known is no less: so many a second were accepted, pauses included, before one was exceeded
 
 	// Since the last recovery.
 	accepted float64
@@ -103,10 +103,18 @@ func (r *rate) recovered(sent time.Time, pause float64, refused int, blame bool)
 
 func (r *rate) learn(pause, refused float64) {
 	rare := r.accepted >= r.rare*refused && pause <= r.brief*r.seconds
-	costly := r.demanded*r.known >= r.costly
+	missed := r.demanded * r.known // requests, while nothing is sent
+	costly := missed >= r.costly
+	exact := costly || missed-r.burst >= r.lost // a burst makes up for some
 	measured, small := r.measure(pause)
-	fitted, fits := r.fit(costly)
+	fitted, fits := r.fit(exact)
 	before := r.known
+	switch {
+	case r.floor > 0 && r.refusedAt <= r.floor:
+		r.floor = 0
+	case r.peak == 0 && r.demanded > 0 && !small:
+		r.floor = max(r.floor, r.accepted/r.seconds)
+	}
 	switch {
 	case before == 0:
 		r.known = measured
@@ -115,7 +123,7 @@ func (r *rate) learn(pause, refused float64) {
 		r.known = max(fitted, r.accepted/r.seconds)
 		r.exceeded, r.lowered, r.floor = true, 0, 0
 		r.peak = max(r.peak*(1-r.fade), before)
-		r.returns = min((1+r.longer)*r.returns, r.untilExceeded(pause, refused, costly))
+		r.returns = min((1+r.longer)*r.returns, r.untilExceeded(pause, refused, costly, exact))
 	case rare:
 		r.known *= 1 - r.small
 	default:
@@ -126,7 +134,10 @@ func (r *rate) learn(pause, refused float64) {
 			}
 		}
 		r.exceeded, r.lowered = false, r.lowered+1
-		r.known = min(max(measured, r.floor), (1-r.margin)*before)
+		r.known = max(measured, r.floor)
+		if r.refusedAt <= before {
+			r.known = min(r.known, (1-r.margin)*before)
+		}
 		if r.known < (1-r.bigDrop)*before {
 			r.returns = r.untilTried(pause, refused)
 		}
@@ -152,7 +163,7 @@ func (r *rate) undo(measured, before float64) {
 	}
 	if r.known < r.undoBelow*r.best {
 		r.known, r.returns = r.undoTo*r.best, r.fastReturn
-		r.best, r.history = 0, nil
+		r.best, r.history, r.exceeded = 0, nil, false
 	}
 }
 
@@ -181,27 +192,24 @@ func (r *rate) measure(pause float64) (measured float64, small bool) {
 	if total.accepted >= r.enough {
 		r.best = max(r.best, measured)
 	}
-	switch {
-	case r.floor > 0 && r.refusedAt <= r.floor:
-		r.floor = 0
-	case r.peak == 0 && r.demanded > 0 && s.accepted >= r.enough:
-		r.floor = max(r.floor, s.accepted/r.seconds)
-	}
 	return measured, s.accepted < r.enough
 }
 
 // fit estimates the limit from when the burst was used up, on the way to what
 // is known and beyond, if the burst was collected in the pause before. It does
 // not fit where a rate near what is known does not explain the refusal.
-func (r *rate) fit(costly bool) (fitted float64, fits bool) {
+func (r *rate) fit(exact bool) (fitted float64, fits bool) {
 	if r.known == 0 {
 		return 0, false
 	}
 	last, previous := r.curve, r.previous
 	r.previous = last
+	if r.certain*r.known > r.silence { // a burst is collected sooner
+		return 0, false
+	}
 	early := r.refusedAt < r.known
 	if early && r.exceeded {
-		if costly && last.beyond(r.lowest*r.refusedAt) > 0 { // or it shows nothing
+		if exact && last.beyond(r.lowest*r.refusedAt) > 0 { // or it shows nothing
 			fitted, r.burst = r.fitBoth(last, previous)
 			return fitted, true
 		}
@@ -220,7 +228,7 @@ func (r *rate) fit(costly bool) (fitted float64, fits bool) {
 		return fitted, true
 	}
 	r.burst /= 2 // it is smaller: fewer were sent beyond what is known
-	if costly {
+	if exact {
 		r.burst = min(r.burst, max(last.beyond(r.known), 0.01))
 	}
 	return r.known, true
@@ -229,17 +237,17 @@ func (r *rate) fit(costly bool) (fitted float64, fits bool) {
 // fitBoth returns the rate, and the burst, that explain two refusals best: as
 // many requests were sent beyond that rate before the one as before the other.
 // Of several such bursts it takes the one most like the known one.
-func (r *rate) fitBoth(last, previous curve) (rate, burst float64) {
+func (r *rate) fitBoth(last, previous curve) (fitted, burst float64) {
 	least := math.Inf(1)
 	for part := 1.0; part > r.lowest; part -= 0.001 {
 		a, b := last.beyond(part*r.refusedAt), previous.beyond(part*r.refusedAt)
 		mean := (a + b) / 2
 		unlike := math.Log((mean + 0.1) / (r.burst + 0.1))
 		if cost := (a-b)*(a-b)/(1+r.noise*mean*mean) + r.inertia*unlike*unlike; cost < least {
-			rate, burst, least = part*r.refusedAt, mean, cost
+			fitted, burst, least = part*r.refusedAt, mean, cost
 		}
 	}
-	return rate, max(burst, 0.01)
+	return fitted, max(burst, 0.01)
 }
 
 // untilTried returns the time until a rate that was measured is tried anew: the
@@ -248,12 +256,15 @@ func (r *rate) untilTried(pause, refused float64) float64 {
 	return min(max(r.fastReturn, r.uncertain*refused/r.known, min(r.paused*pause, r.maxPaused)), r.maxReturn)
 }
 
-// untilExceeded returns the same for a rate that was fitted. After a costly
-// refusal it is tried sooner if it was much higher of late.
-func (r *rate) untilExceeded(pause, refused float64, costly bool) float64 {
+// untilExceeded returns the same for a rate that was fitted. Where refusals are
+// costly it is tried sooner if it was much higher of late.
+func (r *rate) untilExceeded(pause, refused float64, costly, exact bool) float64 {
 	until := max(r.slowReturn, min(r.confirmed*refused/r.known, r.maxReturn))
+	if exact {
+		until = max(until, r.confident*min(pause, r.demanded))
+	}
 	if costly {
-		until = max(until, r.confident*min(pause, r.demanded)) * min(max(r.known/r.peak, r.soonest), 1)
+		until *= min(max(r.known/r.peak, r.soonest), 1)
 	}
 	return until
 }

@@ -52,6 +52,7 @@ type tuning struct {
 	paused    float64 // the time of return, in pauses, of at most maxPaused
 	maxPaused float64 // seconds
 	costly    float64 // a refusal is costly whose Retry-After lasts as long as so many requests
+	lost      float64 // or so many longer than a burst needs to collect
 	confident float64 // after a costly refusal: the time of return, in pauses
 	rise      float64 // after a costly refusal: the time in which the rate rises by the steepness, in pauses
 	fade      float64 // how much less the highest known rate is held to be each time that one is exceeded
@@ -109,6 +110,7 @@ func defaults() tuning {
 		paused:    5,
 		maxPaused: 10,
 		costly:    4,
+		lost:      1.9,
 		confident: 45,
 		rise:      15,
 		fade:      0.05,
@@ -118,6 +120,6 @@ func defaults() tuning {
 		inertia:   0.2,
 		undoBelow: 0.25,
 		undoTo:    3,
-		silence:   6,
+		silence:   9,
 	}
 }
