@@ -235,6 +235,8 @@ type result struct {
 	ofOracle float64 // accepted, of what clients got that were given the limit; zero: was not measured
 	refused  float64 // of the requests after the first minute
 	lowest   float64 // share of the client that got least
+
+	worst, best float64 // share of a run
 }
 
 // seeds returns one for each run.
@@ -247,7 +249,8 @@ func (s scenario) seeds() (all []uint64) {
 
 // measure returns the mean of a run for each seed.
 func (s scenario) measure(seeds ...uint64) (r result) {
-	accepted, runs := 0.0, float64(len(seeds))
+	accepted, runs, allowed := 0.0, float64(len(seeds)), s.limit().allowed(simStart, simStart.Add(s.length))
+	r.worst = math.Inf(1)
 	for _, seed := range seeds {
 		all := s.run(seed, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
 		n, refused := sum(all)
@@ -258,8 +261,9 @@ func (s scenario) measure(seeds ...uint64) (r result) {
 			lowest = min(lowest, float64(t.accepted)/float64(n))
 		}
 		r.lowest += lowest / runs
+		r.worst, r.best = min(r.worst, float64(n)/allowed), max(r.best, float64(n)/allowed)
 	}
-	r.share = accepted / s.limit().allowed(simStart, simStart.Add(s.length))
+	r.share = accepted / allowed
 	if r.share < 0.95 {
 		if best := s.oracle(); best > 0 {
 			r.ofOracle = accepted / float64(best)
@@ -314,6 +318,8 @@ func BenchmarkPace(b *testing.B) {
 			b.ReportMetric(100*r.refused, "%refused")
 			if s.clients > 1 {
 				b.ReportMetric(100*r.lowest, "%lowest")
+				b.ReportMetric(100*r.worst, "%worstPair")
+				b.ReportMetric(100*r.best, "%bestPair")
 			}
 		})
 	}
