@@ -152,6 +152,7 @@ var short = map[string]scenario{
 	"bucket 50/s burst 10, jitter before, ra s":   {least: 0.94},
 	"bucket 20/s burst 10, ra too long":           {least: 0.85},
 	"window 60/10s, ra too long":                  {least: 0.85},
+	"window 600/1m0s, ra of a minute":             {least: 0.8},
 	"bucket 50/s burst 10, ra s, the first 10s":   {least: 0.74},
 	"bucket 50/s burst 10, ra s, the first 30s":   {least: 0.85},
 }
@@ -222,6 +223,7 @@ func scenarios() []scenario {
 		add(scenario{name: "bucket 20/s burst 10, ra " + r.name, limit: func() limit { return newBucket(20, 10) }, ra: always(r.d)})
 		add(scenario{name: "window 60/10s, ra " + r.name, limit: func() limit { return &window{most: 60, length: 10 * time.Second} }, ra: always(r.d)})
 	}
+	add(scenario{name: "window 600/1m0s, ra of a minute", limit: func() limit { return &window{most: 600, length: time.Minute} }, ra: always(time.Minute), length: 30 * time.Minute})
 	for _, first := range []time.Duration{10 * time.Second, 30 * time.Second} {
 		add(scenario{name: fmt.Sprintf("bucket 50/s burst 10, ra s, the first %v", first), limit: func() limit { return newBucket(50, 10) }, ra: seconds, length: first})
 	}
