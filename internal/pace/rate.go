@@ -105,7 +105,7 @@ func (r *rate) learn(pause, refused float64) {
 	rare := r.accepted >= r.rare*refused && pause <= r.brief*r.seconds
 	missed := r.demanded * r.known // requests, while nothing is sent
 	costly := missed >= r.costly
-	exact := costly || missed-r.burst >= r.lost // a burst makes up for some
+	exact := costly || missed-r.burst >= r.lost // so the limit is worth calculating
 	measured, small := r.measure(pause)
 	fitted, fits := r.fit(exact)
 	before := r.known
@@ -134,10 +134,7 @@ func (r *rate) learn(pause, refused float64) {
 			}
 		}
 		r.exceeded, r.lowered = false, r.lowered+1
-		r.known = max(measured, r.floor)
-		if r.refusedAt <= before {
-			r.known = min(r.known, (1-r.margin)*before)
-		}
+		r.known = min(max(measured, r.floor), (1-r.margin)*max(before, r.refusedAt))
 		if r.known < (1-r.bigDrop)*before {
 			r.returns = r.untilTried(pause, refused)
 		}
@@ -204,7 +201,7 @@ func (r *rate) fit(exact bool) (fitted float64, fits bool) {
 	}
 	last, previous := r.curve, r.previous
 	r.previous = last
-	if r.certain*r.known > r.silence { // a burst is collected sooner
+	if r.certain*r.known > r.silence { // it has nothing to do with a burst
 		return 0, false
 	}
 	early := r.refusedAt < r.known

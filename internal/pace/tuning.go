@@ -52,8 +52,8 @@ type tuning struct {
 	paused    float64 // the time of return, in pauses, of at most maxPaused
 	maxPaused float64 // seconds
 	costly    float64 // a refusal is costly whose Retry-After lasts as long as so many requests
-	lost      float64 // or so many longer than a burst needs to collect
-	confident float64 // after a costly refusal: the time of return, in pauses
+	lost      float64 // the limit is calculated, too, where it lasts so many longer than a burst makes up for
+	confident float64 // where the limit is calculated: the time of return, in pauses
 	rise      float64 // after a costly refusal: the time in which the rate rises by the steepness, in pauses
 	fade      float64 // how much less the highest known rate is held to be each time that one is exceeded
 	soonest   float64 // the least part of the time of return where the rate is far below that
@@ -62,7 +62,7 @@ type tuning struct {
 	inertia   float64 // of the known burst, where two refusals allow several
 	undoBelow float64 // the part of the highest measured rate at which refusals have nothing to do with it, perhaps
 	undoTo    float64 // so many times that is tried then
-	silence   float64 // a limit is certain when for so many requests' time every probe is refused
+	silence   float64 // a limit is certain, and no burst explains it, when for so many requests' time every probe is refused
 }
 
 func defaults() tuning {
