@@ -240,6 +240,7 @@ func TestFollowReadsALongPastRoundAPageThatCannotBeRead(t *testing.T) {
 }
 
 func TestALostHoleIsReported(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		change := func(body []byte) []byte { // every race whose id ends in 00
 			for i := 2; i <= 22; i++ {

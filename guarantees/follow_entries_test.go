@@ -33,6 +33,7 @@ func (f *followed) brokenTimes(name string) (all, final int) {
 }
 
 func TestAnUnreadableRaceIsReportedOnceAndOnceMoreAtTheEnd(t *testing.T) {
+	t.Parallel()
 	const lookback = time.Hour
 	for name, test := range map[string]struct {
 		repair     time.Duration // zero: never

@@ -80,6 +80,7 @@ func (l *ledger) check(t *testing.T, since time.Time, grace time.Duration, finis
 }
 
 func TestAFollowThatIsStoppedAnywhereHandlesEachRaceOnce(t *testing.T) {
+	t.Parallel()
 	for name, stop := range map[string]func(*rand.Rand) (races int, within time.Duration){
 		"at every single race": func(*rand.Rand) (int, time.Duration) { return 1, 24 * time.Hour },
 		"at random races":      func(r *rand.Rand) (int, time.Duration) { return 1 + r.IntN(20), 24 * time.Hour },
@@ -125,6 +126,7 @@ func TestAFollowThatIsStoppedAnywhereHandlesEachRaceOnce(t *testing.T) {
 
 // A crash between handling a race and storing the cursor.
 func TestACursorThatIsStoredOneStepLateRepeatsExactlyThatRace(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		since := time.Now().Add(-time.Hour)
 		query := horseracing.FollowQuery{Since: since, Interval: time.Minute}
@@ -238,6 +240,7 @@ func cancelled(t *testing.T) context.Context {
 }
 
 func TestFollowReadsSeveralTiersAsOne(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		tiers := []horseracing.TierID{5, 3, 4, 3}
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)

@@ -109,6 +109,7 @@ func (f *follower) run(ctx context.Context, c *horseracing.Client, q horseracing
 }
 
 func TestFollowLosesNothingAndRepeatsNothingThroughADayOfFailuresAndARestart(t *testing.T) {
+	t.Parallel()
 	for _, retries := range []int{0, 3} {
 		t.Run(fmt.Sprintf("%d retries", retries), func(t *testing.T) {
 			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {

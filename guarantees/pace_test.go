@@ -312,6 +312,7 @@ func TestCtrlCEndsEveryWait(t *testing.T) {
 
 // TestFailuresAtRandomEndNoCrawl: a fifth of all responses is a 503.
 func TestFailuresAtRandomEndNoCrawl(t *testing.T) {
+	t.Parallel()
 	races := 20_000
 	if testing.Short() {
 		races = 5_000

@@ -125,6 +125,7 @@ func echo() string {
 
 // Every kind of error, from a service that repeats the keys wherever it can.
 func TestNoErrorShowsAKey(t *testing.T) {
+	t.Parallel()
 	page := "<html><body>Bad keys " + html.EscapeString(appKey+" "+userKey) + " and " + appKey + "</body></html>"
 	inQuery := "/x?a=" + url.QueryEscape(appKey) + "&u=" + url.QueryEscape(userKey) + "#" + url.PathEscape(userKey)
 	echoing := func(status int, body string) step {
@@ -417,6 +418,7 @@ func TestNoDriftShowsAKey(t *testing.T) {
 
 // Of a body that was cut, the first part of a key may be the end.
 func TestHalfAKeyIsRedacted(t *testing.T) {
+	t.Parallel()
 	for _, key := range keyForms(appKey)[:8] {
 		for n := 1; n <= len(key); n++ {
 			half := "your key: " + key[:n]

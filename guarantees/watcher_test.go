@@ -362,6 +362,7 @@ func TestAnUnreadableRaceIsReportedOnceAndKeepsItsLastState(t *testing.T) {
 // Readers of every speed through a day of trouble: what each was handed adds up
 // to what is open, and nothing that opened or closed is missing.
 func TestReadersOfEverySpeedGetTheWholeStory(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()
