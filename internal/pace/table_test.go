@@ -140,7 +140,6 @@ func (s scenario) oracle() int {
 
 // short are the scenarios that fall short of the goals, and what they reach.
 var short = map[string]scenario{
-	"sliding counts refused, ra none":             {least: 0.93},
 	"10/s and 300/min, ra none":                   {most: 0.025},
 	"window 60/10s, 2 clients, ra none":           {most: 0.025},
 	"bucket 50/s burst 1, jitter before, ra none": {most: 0.04},
