@@ -72,7 +72,7 @@ func TestAFailedRunIsOneSentenceAndDoesNotBlockTheFolder(t *testing.T) {
 		message        string
 	}{
 		{"a wrong key", fake.URL, "not-this-one", nil, "401"},
-		{"a host that is down", "http://127.0.0.1:1", "key", nil, "refused"},
+		{"a host that is down", "http://127.0.0.1:1", "key", nil, "refused"}, // nothing listens there
 		{"a tier that the service refuses", fake.URL, fake.APIKey, []string{"-tier", "77"}, "400"},
 		{"a file in the folder's place", fake.URL, fake.APIKey, []string{"-out", filepath.Join(os.Args[0], "history")}, filepath.Base(os.Args[0])},
 	} {

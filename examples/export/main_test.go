@@ -374,7 +374,7 @@ func TestAFailedRunIsOneSentenceAndLeavesNothing(t *testing.T) {
 		message        string
 	}{
 		{"a wrong key", fake.URL, "not-this-one", nil, "HORSERACING_API_KEY"},
-		{"a host that is down", "http://127.0.0.1:1", "key", nil, "HORSERACING_BASE_URL"},
+		{"a host that is down", "http://127.0.0.1:1", "key", nil, "HORSERACING_BASE_URL"}, // nothing listens there
 		{"a wrong address", fake.URL + "/wrong", fake.APIKey, nil, "404"},
 		{"a tier that the service refuses", fake.URL, fake.APIKey, []string{"-tier", "77"}, "400"},
 	} {

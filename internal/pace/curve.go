@@ -2,8 +2,9 @@ package pace
 
 import "math"
 
-// curve is the rate between a recovery and the next refusal, a cube of the time
-// to the return to what is known, and another one of the time from it.
+// curve is the rate between a recovery and the next refusal. It returns to what
+// is known with the cube of the time that is left until then, and rises beyond
+// with the cube of the time since.
 type curve struct {
 	*tuning
 	known   float64 // requests a second; zero: none

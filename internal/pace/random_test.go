@@ -67,12 +67,8 @@ func TestARaisedLimitIsFound(t *testing.T) {
 					return &changing{bucket: *newBucket(c.rate, c.burst), steps: []step{{0, c.rate}, {raised, 5 * c.rate}}}
 				}}
 				all := s.run(seed, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
-				accepted := 0
-				first := int((raised + time.Minute).Seconds())
-				for second := first; second < first+20; second++ {
-					accepted += all[0].acceptedAt[second]
-				}
-				if share := float64(accepted) / 20 / (5 * c.rate); share < 0.9 {
+				first := raised + time.Minute
+				if share := all[0].perSecond(first, first+20*time.Second) / (5 * c.rate); share < 0.9 {
 					t.Errorf("%v a second, bursts of %v, %s, seed %d: a minute after the limit was raised %.0f %% of it are used", c.rate, c.burst, name, seed, 100*share)
 				}
 			}
@@ -88,13 +84,7 @@ func TestALimitThatFellForGood(t *testing.T) {
 		return &changing{bucket: *newBucket(50, 1), steps: []step{{0, 50}, {fallen, 20}}}
 	}}
 	all := s.run(1, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
-	used := func(from time.Duration) float64 {
-		accepted := 0
-		for _, n := range all[0].acceptedAt[int(from.Seconds()):int((from + 6*time.Minute).Seconds())] {
-			accepted += n
-		}
-		return float64(accepted) / 20 / (6 * time.Minute).Seconds()
-	}
+	used := func(from time.Duration) float64 { return all[0].perSecond(from, from+6*time.Minute) / 20 }
 	first, last := used(fallen+time.Minute), used(fallen+13*time.Minute)
 	t.Logf("%.1f %%, then %.1f %%", 100*first, 100*last)
 	if last < first+0.01 || last < 0.965 {
@@ -110,11 +100,7 @@ func TestALimitThatFellFarIsFoundSoon(t *testing.T) {
 		return &changing{bucket: *newBucket(50, 1), steps: []step{{0, 50}, {fallen, 2}}}
 	}}
 	all := s.run(1, func(w *world) sender { return New(w.random.Float64, time.Second, time.Minute) })
-	accepted := 0
-	for _, n := range all[0].acceptedAt[int((fallen + 30*time.Second).Seconds()):] {
-		accepted += n
-	}
-	if share := float64(accepted) / 2 / (150 * time.Second).Seconds(); share < 0.8 {
+	if share := all[0].perSecond(fallen+30*time.Second, s.length) / 2; share < 0.8 {
 		t.Errorf("half a minute later %.0f %% are used", 100*share)
 	}
 }

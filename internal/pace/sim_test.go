@@ -263,14 +263,21 @@ type sender interface {
 
 type tally struct {
 	accepted, refused         int
-	lateAccepted, lateRefused int // after the first minute
-	sends                     []time.Time
+	lateAccepted, lateRefused int   // after the first minute
 	acceptedAt                []int // per second
-	trace                     bool
 }
 
 func (t *tally) at(now time.Time) int {
 	return int(now.Sub(simStart) / time.Second)
+}
+
+// perSecond returns how many a second were accepted, between these times since the start.
+func (t *tally) perSecond(from, to time.Duration) float64 {
+	accepted := 0
+	for _, n := range t.acceptedAt[int(from.Seconds()):min(int(to.Seconds()), len(t.acceptedAt))] {
+		accepted += n
+	}
+	return float64(accepted) / (to - from).Seconds()
 }
 
 // crawl keeps workers requests going through the client.
@@ -303,9 +310,6 @@ func (w *world) crawl(client sender, svc *service, workers int, t *tally) {
 }
 
 func (w *world) send(client sender, svc *service, ticket *Ticket, t *tally, pump func()) {
-	if t.trace {
-		t.sends = append(t.sends, w.now)
-	}
 	w.after(svc.before(w.random), func() {
 		ok, wait := svc.limit.admit(w.now)
 		if !ok {
