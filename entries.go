@@ -54,7 +54,7 @@ func (l *list[T]) fail(c *Client, op operation, i int, member string, problem er
 		}
 		n++
 	}
-	e.err.ID = idOf(e.value)
+	e.err.ID, e.err.entry = idOf(e.value), true
 	e.value = nil
 	redactDecodeErrors(e.err, c.secrets)
 }
@@ -89,7 +89,7 @@ func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOp
 		}
 	}
 	if unreadable.err != nil {
-		unreadable.err.ID = c.secrets.Text(op.idText())
+		unreadable.err.ID, unreadable.err.entry = c.secrets.Text(op.idText()), false
 		return unreadable, unreadable.err
 	}
 	return listEntry[T]{}, c.notFound(op)
@@ -171,7 +171,7 @@ func (l *list[T]) decode(op operation, body []byte) error {
 				e.err.Field = "/" + strconv.Itoa(i) + e.err.Field
 			}
 			e.err.ID = idOf(partOf[T](element, idMembers...))
-			e.err.Raw = e.json
+			e.err.Raw, e.err.entry = e.json, true
 			unreadable.add(e.err)
 		}
 		l.entries = append(l.entries, e)

@@ -31,9 +31,15 @@ var (
 	ErrResponseTooLarge = errors.New("response too large")           // beyond WithMaxResponseBytes
 	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have done so; see RacesService.Settle
 	ErrBodyIgnored      = errors.New("the request body was ignored") // a page does not fit its request: something on the network path drops or caches bodies
-	errTruncated        = errors.New("the response was cut short")   // fewer bytes than announced
-	errAttemptTimeout   = errors.New("no complete response within the attempt timeout")
-	errHTMLPage         = errors.New("expected JSON, got an HTML page, as gateways and login pages send")
+	// ErrHole marks an error that does not end a listing: something was passed over,
+	// and the rest follows. It is the [*DecodeError] of one entry (not of a page or a
+	// whole response), a [*TieOverflowError] or a [*GapError]. It also marks the error
+	// beside a list of which the rest could be read.
+	ErrHole = errors.New("part of the listing was passed over")
+
+	errTruncated      = errors.New("the response was cut short") // fewer bytes than announced
+	errAttemptTimeout = errors.New("no complete response within the attempt timeout")
+	errHTMLPage       = errors.New("expected JSON, got an HTML page, as gateways and login pages send")
 )
 
 const (
@@ -161,6 +167,8 @@ type DecodeError struct {
 	Offset int64           // about how many bytes into the response
 	Raw    json.RawMessage // the unreadable entry, redacted; nil: no entry, more than 64 KiB, or not JSON once redacted
 	Err    error           // what is wrong
+
+	entry bool // of one entry of a list, whose other entries are unaffected
 }
 
 // Error names the operation, the place and what is wrong there.
@@ -199,6 +207,9 @@ func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) 
 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
+
+// Is reports whether target is ErrHole and the error is that of one entry.
+func (e *DecodeError) Is(target error) bool { return target == ErrHole && e.entry }
 
 // TransportError is a call without a complete response, after all retries: no
 // connection, a broken one, a response that was cut short or is too large, a
@@ -259,6 +270,32 @@ func (e *TieOverflowError) Error() string {
 	return fmt.Sprintf("%v: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; go on ranging to read what lies behind it",
 		e.op, e.Seen, e.StartTime.Format("2006-01-02T15:04:05.000Z07:00"))
 }
+
+// Is reports whether target is ErrHole.
+func (e *TieOverflowError) Is(target error) bool { return target == ErrHole }
+
+// GapError reports a part of the history that a [Follower] passed over, because a
+// page of it could not be read for a long time. [RacesService.Results] with From as
+// Since and To as Before reads what is left of it.
+type GapError struct {
+	From, To Timestamp // races that start at From or later and before To may be missing
+	Err      error     // why the page could not be read
+
+	op operation
+}
+
+// Error names the operation, the time range and the cause.
+func (e *GapError) Error() string {
+	const layout = "2006-01-02T15:04:05.000Z07:00"
+	return errorText(fmt.Sprintf("%v: races that start from %s until before %s are missing, because a page could not be read: %v; Races.Results with Since and Before reads the rest of them",
+		e.op, e.From.Format(layout), e.To.Format(layout), e.Err))
+}
+
+// Is reports whether target is ErrHole.
+func (e *GapError) Is(target error) bool { return target == ErrHole }
+
+// Unwrap returns the cause.
+func (e *GapError) Unwrap() error { return e.Err }
 
 // outcomeUnknown marks the error of a write that may have taken effect.
 type outcomeUnknown struct {

@@ -238,7 +238,7 @@ func (p *Pager[T]) publicError(err error) error {
 		return &TieOverflowError{StartTime: timestampOf(e.Start), Seen: e.Seen, op: p.listing.op()}
 	case *walk.UnplacedError[*listEntry[T]]:
 		cause := *e.First.Value.err
-		cause.ID, cause.Raw = "", nil // it is about the page
+		cause.ID, cause.Raw, cause.entry = "", nil, false // it is about the page
 		cause.Err = fmt.Errorf("no entry of the page can be placed in the listing: %w", cause.Err)
 		return &cause
 	case walk.Ignored:
