@@ -20,8 +20,11 @@ type BigInt struct {
 	big   *big.Int // set only where the value does not fit in small; never changed
 }
 
-// NewBigInt returns the value of n and keeps no reference to it. A nil n is zero.
-func NewBigInt(n *big.Int) BigInt {
+// NewBigInt returns the integer n as a BigInt.
+func NewBigInt(n int64) BigInt { return BigInt{small: n} }
+
+// BigIntFrom returns the value of n and keeps no reference to it. A nil n is zero.
+func BigIntFrom(n *big.Int) BigInt {
 	switch {
 	case n == nil:
 		return BigInt{}
@@ -49,26 +52,11 @@ func (b BigInt) String() string {
 }
 
 // Decimal returns the value divided by 10^places, exactly and without trailing
-// zeros: 1234500000000000000 at 18 places is "1.2345". With places of zero or less it
-// is String; more than 1,000 places count as 1,000.
+// zeros: 1234500000000000000 at 18 places is "1.2345". Fewer than 0 places count as
+// 0, more than 1,000 as 1,000.
 func (b BigInt) Decimal(places int) string {
-	text := b.String()
-	if places <= 0 {
-		return text
-	}
-	places = min(places, 1000)
-	digits, negative := strings.CutPrefix(text, "-")
-	if missing := places + 1 - len(digits); missing > 0 {
-		digits = strings.Repeat("0", missing) + digits
-	}
-	whole, fraction := digits[:len(digits)-places], strings.TrimRight(digits[len(digits)-places:], "0")
-	if fraction != "" {
-		whole += "." + fraction
-	}
-	if negative {
-		return "-" + whole
-	}
-	return whole
+	digits, negative := strings.CutPrefix(b.String(), "-")
+	return decimal{negative: negative, digits: digits}.shift(places).String()
 }
 
 // ParseDecimal returns the value that text stands for, in units of which
@@ -115,7 +103,8 @@ func (b BigInt) IsZero() bool { return b.big == nil && b.small == 0 }
 // Format supports the verbs and flags of [big.Int]: %d, %x, %v and so on.
 func (b BigInt) Format(s fmt.State, verb rune) { b.Big().Format(s, verb) }
 
-// MarshalJSON writes an integer literal.
+// MarshalJSON writes an integer literal. JavaScript, and tools that read numbers as
+// float64, lose digits beyond 2^53: for those, encode String instead.
 func (b BigInt) MarshalJSON() ([]byte, error) { return []byte(b.String()), nil }
 
 // UnmarshalJSON reads the notations listed at [BigInt].
@@ -151,18 +140,6 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 	}
 	*b = d.bigInt(digits)
 	return nil
-}
-
-// bigInt returns the integer of these digits, with the sign of d.
-func (d decimal) bigInt(digits string) BigInt {
-	n, _ := new(big.Int).SetString(digits, 10) // digits only, by construction
-	if d.negative {
-		n.Neg(n)
-	}
-	if n.IsInt64() {
-		return BigInt{small: n.Int64()}
-	}
-	return BigInt{big: n}
 }
 
 // Scan implements [database/sql.Scanner] for text, integers, and NULL, which is zero. A

@@ -421,20 +421,19 @@ func ExampleRacesService_Settle() {
 	// registered: true <nil>
 }
 
-// Whether a horse is in a race at this moment. After a registration whose
-// outcome is unknown, use Settle: a false of Registered may still become true.
-func ExampleRacesService_Registered() {
+// Whether a horse is in a race at this moment. After a registration whose outcome is
+// unknown, use Settle instead: the registration may still take effect.
+func ExampleRace_Has() {
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10), Participants: []horseracing.RaceParticipant{{Number: 12}}})
-	client := fake.Client()
 
+	race, err := fake.Client().Races.Get(context.Background(), 7)
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, horse := range []horseracing.HorseNumber{12, 13} {
-		registered, err := client.Races.Registered(context.Background(), 7, horse)
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println("horse", horse, "is in the race:", registered)
+		fmt.Println("horse", horse, "is in the race:", race.Has(horse))
 	}
 	// Output:
 	// horse 12 is in the race: true

@@ -1,8 +1,6 @@
 package horseracing
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -60,14 +58,12 @@ func (n Number) BigInt() (BigInt, bool) {
 	return b, err == nil
 }
 
-// Decimal returns the value divided by 10^places, as [BigInt.Decimal] does, and true
-// if the value is an integer, and "" and false otherwise.
-func (n Number) Decimal(places int) (string, bool) {
-	b, ok := n.BigInt()
-	if !ok {
-		return "", false
-	}
-	return b.Decimal(places), true
+// Decimal returns the value divided by 10^places, exactly, without an exponent and
+// without trailing zeros: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
+// Fewer than 0 places count as 0, more than 1,000 as 1,000.
+func (n Number) Decimal(places int) string {
+	d, _ := parseDecimal([]byte(n.String())) // every Number was checked when it was read
+	return d.shift(places).String()
 }
 
 // Format prints the literal with %v, %s and %q, an integer with the integer
@@ -120,131 +116,4 @@ func (n *Number) UnmarshalText(text []byte) error {
 	}
 	*n = Number{text: string(text)}
 	return nil
-}
-
-// maxDigits bounds what a number may cost: digits written, and exponent.
-const maxDigits = 100
-
-// decimal is a number taken apart: digits * 10^exponent.
-type decimal struct {
-	negative bool
-	digits   string
-	exponent int
-}
-
-var (
-	errNotNumber = errors.New("not a number in JSON notation")
-	errTooLong   = errors.New("a number of more than 100 digits")
-)
-
-// parseDecimal takes a JSON number apart. Its cost does not grow with a
-// hostile literal: too long a one is refused before it is read.
-func parseDecimal(text []byte) (decimal, error) {
-	if len(text) > 3*maxDigits { // sign, point, e, sign and leading zeros of the exponent included
-		return decimal{}, errTooLong
-	}
-	var d decimal
-	rest := string(text)
-	rest, d.negative = strings.CutPrefix(rest, "-")
-	whole, rest := leadingDigits(rest)
-	if whole == "" || len(whole) > 1 && whole[0] == '0' {
-		return decimal{}, errNotNumber
-	}
-	d.digits = whole
-	if after, ok := strings.CutPrefix(rest, "."); ok {
-		var fraction string
-		if fraction, rest = leadingDigits(after); fraction == "" {
-			return decimal{}, errNotNumber
-		}
-		d.digits += fraction
-		d.exponent = -len(fraction)
-	}
-	if rest != "" {
-		if rest[0] != 'e' && rest[0] != 'E' {
-			return decimal{}, errNotNumber
-		}
-		sign := 1
-		rest = rest[1:]
-		if rest != "" && (rest[0] == '+' || rest[0] == '-') {
-			if rest[0] == '-' {
-				sign = -1
-			}
-			rest = rest[1:]
-		}
-		exponent, tail := leadingDigits(rest)
-		if exponent == "" || tail != "" {
-			return decimal{}, errNotNumber
-		}
-		e, err := strconv.Atoi(exponent)
-		if err != nil || e > maxDigits {
-			return decimal{}, errTooLong
-		}
-		d.exponent += sign * e
-	}
-	if len(d.digits) > maxDigits {
-		return decimal{}, errTooLong
-	}
-	return d, nil
-}
-
-// integer returns the digits of the whole value, or false where it has a
-// fraction or more digits than the bound.
-func (d decimal) integer() (string, bool) {
-	digits := strings.TrimLeft(d.digits, "0")
-	if digits == "" {
-		return "0", true
-	}
-	if d.exponent < 0 {
-		whole := strings.TrimRight(digits, "0")
-		if len(digits)-len(whole) < -d.exponent {
-			return "", false
-		}
-		return digits[:len(digits)+d.exponent], true
-	}
-	if len(digits)+d.exponent > maxDigits {
-		return "", false
-	}
-	return digits + strings.Repeat("0", d.exponent), true
-}
-
-func leadingDigits(s string) (digits, rest string) {
-	i := 0
-	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
-		i++
-	}
-	return s[:i], s[i:]
-}
-
-// parseSmall reads a plain JSON integer literal that fits in 64 bits, as most do.
-// It allocates nothing, not even for an error, and half the time of strconv.
-func parseSmall(text []byte) (n int64, ok bool) {
-	digits, negative := bytes.CutPrefix(text, []byte("-"))
-	if len(digits) > len("9223372036854775807") || !isInteger(text) {
-		return 0, false
-	}
-	var magnitude uint64 // so few digits do not overflow it
-	for _, c := range digits {
-		magnitude = 10*magnitude + uint64(c-'0')
-	}
-	if n = int64(magnitude); negative {
-		n = -n
-	}
-	return n, magnitude < 1<<63 || negative && magnitude == 1<<63
-}
-
-// isInteger reports whether text is a plain JSON integer literal. strconv
-// alone would accept a sign and zeros in front.
-func isInteger(text []byte) bool {
-	if len(text) > 0 && text[0] == '-' {
-		text = text[1:]
-	}
-	if len(text) == 0 || len(text) > maxDigits || len(text) > 1 && text[0] == '0' {
-		return false
-	}
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
 }

@@ -73,7 +73,7 @@ type RaceParticipant struct {
 // in Participants, counted from zero; one that is out of range or comes twice is an
 // error.
 func (r *Race) Finishers() ([]RaceParticipant, error) {
-	if len(r.FinalOrder) == 0 {
+	if !r.Finished() {
 		return nil, nil
 	}
 	finishers := make([]RaceParticipant, 0, len(r.FinalOrder))
@@ -88,6 +88,9 @@ func (r *Race) Finishers() ([]RaceParticipant, error) {
 	}
 	return finishers, nil
 }
+
+// Finished reports whether the race has a FinalOrder.
+func (r *Race) Finished() bool { return len(r.FinalOrder) > 0 }
 
 // Has reports whether the horse is among the participants.
 func (r *Race) Has(horse HorseNumber) bool {
@@ -107,7 +110,7 @@ func (r *Race) Winner() (RaceParticipant, bool) {
 // RegistrationOpenAt reports whether t is before the registration deadline and the
 // race has not finished. The service may have further conditions.
 func (r *Race) RegistrationOpenAt(t time.Time) bool {
-	return len(r.FinalOrder) == 0 && t.Before(r.RegistrationDeadline.Time)
+	return !r.Finished() && t.Before(r.RegistrationDeadline.Time)
 }
 
 // FreePlaces returns how many more horses the race can take, never less than zero.
@@ -192,18 +195,6 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 	}
 	receipt.StatusCode = status
 	return &receipt, nil
-}
-
-// Registered reports whether the horse is among the race's participants now. After
-// [ErrOutcomeUnknown] a false is no reason to register again, because the first
-// request may still arrive: use [RacesService.Settle]. A race that does not exist is
-// ErrNotFound, and a response that does not list the participants a [*DecodeError].
-//
-// GET /api/v1/races/{raceId}:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
-func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseNumber, opts ...CallOption) (bool, error) {
-	r, err := s.entrants(ctx, race, horse, opts)
-	return err == nil && r.Has(horse), err
 }
 
 // entrants reads a race with its participants. A race that was read in part is

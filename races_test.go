@@ -44,7 +44,6 @@ var raceOperations = []OperationTest{
 					{Number: 311, Total: 101.75, Lane: 4},
 					{Number: 90071, Total: 99.0625, Lane: 3},
 				},
-				Status:     RaceStatusFinished,
 				FinalOrder: []int{1, 0, 3, 2},
 				Winners:    []int{1, 0, 3},
 			},
@@ -147,17 +146,6 @@ var raceOperations = []OperationTest{
 			Body:       []byte(`{"ok": true, "race": {"main_race_id": 880200, "fee": 2000000000000000001}}`),
 		},
 	},
-	{
-		Name:    "Races.Registered",
-		Variant: true,
-		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
-			return c.Races.Registered(ctx, of.Race, of.Horse)
-		},
-		Method:   http.MethodGet,
-		Path:     "/api/v1/races/880200",
-		Response: "race.json",
-		Want:     true,
-	},
 }
 
 // morningDash is the open race that several payloads hold.
@@ -255,7 +243,7 @@ func TestRacesGetPicksTheRaceThatWasRequested(t *testing.T) {
 	}
 }
 
-func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
+func TestSettleTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 	for _, test := range []struct {
 		body    string
 		want    bool
@@ -284,7 +272,8 @@ func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 		{`[{"main_race_id":6},null]`, false, true},
 		{`[]`, false, true},
 	} {
-		got, err := responding(t, test.body).Races.Registered(t.Context(), 5, 7)
+		race, err := responding(t, test.body).Races.entrants(t.Context(), 5, 7, nil)
+		got := err == nil && race.Has(7)
 		if got != test.want || (err != nil) != test.problem {
 			t.Errorf("%s: %t, %v", test.body, got, err)
 		}

@@ -91,11 +91,9 @@ const (
 // follow which is undocumented too.
 type RaceStatus string
 
-// The documented race states.
-const (
-	RaceStatusFinished   RaceStatus = ""            // of finished races
-	RaceStatusInProgress RaceStatus = "In progress" // of open races
-)
+// RaceStatusInProgress is the documented status of open races. That of finished
+// races is empty; see [Race.Finished].
+const RaceStatusInProgress RaceStatus = "In progress"
 
 // Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It
 // embeds a [time.Time]; one decoded from JSON is in UTC. The zero value stands for

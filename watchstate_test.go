@@ -41,7 +41,7 @@ func isImmutable(t reflect.Type) bool {
 func fill(t *testing.T, v reflect.Value) {
 	switch v.Type() {
 	case reflect.TypeFor[BigInt]():
-		v.Set(reflect.ValueOf(NewBigInt(new(big.Int).Lsh(big.NewInt(1), 80))))
+		v.Set(reflect.ValueOf(BigIntFrom(new(big.Int).Lsh(big.NewInt(1), 80))))
 		return
 	case reflect.TypeFor[Number]():
 		v.Set(reflect.ValueOf(NewNumber(math.MaxInt64)))

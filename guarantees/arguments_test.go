@@ -31,9 +31,6 @@ func TestTextsOfInvalidArguments(t *testing.T) {
 			return err
 		}
 	}
-	registered := func(race horseracing.RaceID, horse horseracing.HorseNumber) func(client) error {
-		return func(c client) error { _, err := c.Races.Registered(t.Context(), race, horse); return err }
-	}
 	settle := func(ctx context.Context, race horseracing.RaceID, horse horseracing.HorseNumber) func(client) error {
 		return func(c client) error { _, err := c.Races.Settle(ctx, race, horse); return err }
 	}
@@ -65,8 +62,7 @@ func TestTextsOfInvalidArguments(t *testing.T) {
 		{many(none, 7), "GET /api/v1/horses/{horse_number}: invalid argument: the context is nil"}, // no one number is meant
 		{race(t.Context(), -3), "GET /api/v1/races/-3: invalid argument: race id -3 is not positive"},
 		{race(none, 99), "GET /api/v1/races/99: invalid argument: the context is nil"},
-		{registered(-3, 7), "GET /api/v1/races/-3: invalid argument: race id -3 is not positive"},
-		{registered(99, -3), "GET /api/v1/races/99: invalid argument: horse number -3 is not positive"},
+		{settle(t.Context(), -3, 7), "GET /api/v1/races/-3: invalid argument: race id -3 is not positive; it may have taken effect: call Races.Settle again before registering again"},
 		{settle(t.Context(), 99, -3), "GET /api/v1/races/99: invalid argument: horse number -3 is not positive; it may have taken effect: call Races.Settle again before registering again"},
 		{settle(none, 99, 7), "GET /api/v1/races/99: invalid argument: the context is nil; it may have taken effect: call Races.Settle again before registering again"},
 		{register(-3, 99, "key"), "POST /api/v1/races/register: invalid argument: horse number -3 is not positive"},
@@ -111,8 +107,8 @@ func TestAnIDThatIsTheKeyIsRedactedInTheTextOfAnInvalidArgument(t *testing.T) {
 	}
 	var none context.Context
 	_, ofGet := c.Races.Get(none, 4815162342)
-	_, ofRegistered := c.Races.Registered(t.Context(), 4815162342, -1)
 	_, ofSettle := c.Races.Settle(none, 4815162342, 7)
+	_, ofSettleNoHorse := c.Races.Settle(t.Context(), 4815162342, -1)
 	_, ofGetMany := c.Horses.GetMany(t.Context(), []horseracing.HorseNumber{7, -4815162342})
 	_, ofRegister := c.Races.Register(t.Context(), horseracing.Registration{Race: -4815162342, Horse: 7, UserKey: userKey})
 	for _, err := range []error{ofGetMany, ofRegister} {
@@ -120,7 +116,7 @@ func TestAnIDThatIsTheKeyIsRedactedInTheTextOfAnInvalidArgument(t *testing.T) {
 			t.Errorf("%q", text)
 		}
 	}
-	for _, err := range []error{ofGet, ofRegistered, ofSettle} {
+	for _, err := range []error{ofGet, ofSettle, ofSettleNoHorse} {
 		if text := err.Error(); !errors.Is(err, horseracing.ErrInvalidArgument) || strings.Contains(text, key) || !strings.Contains(text, "/races/[redacted]: ") {
 			t.Errorf("%q", text)
 		}

@@ -197,8 +197,8 @@ func TestIdsStayInTheirSegment(t *testing.T) {
 		_, err1 := c.Races.Get(t.Context(), horseracing.RaceID(id))
 		_, err2 := c.Horses.Get(t.Context(), horseracing.HorseNumber(id))
 		_, err3 := c.Horses.Missions(t.Context(), horseracing.HorseNumber(id))
-		_, err4 := c.Races.Registered(t.Context(), horseracing.RaceID(id), 1)
-		_, err5 := c.Races.Registered(t.Context(), 1, horseracing.HorseNumber(id))
+		_, err4 := c.Races.Settle(t.Context(), horseracing.RaceID(id), 1)
+		_, err5 := c.Races.Settle(t.Context(), 1, horseracing.HorseNumber(id))
 		for i, err := range []error{err1, err2, err3, err4, err5} {
 			if !errors.Is(err, horseracing.ErrInvalidArgument) {
 				t.Errorf("%d, call %d: %v", id, i, err)

@@ -321,7 +321,7 @@ func TestRegisterIsSentOnceWhateverBreaks(t *testing.T) {
 }
 
 // The fake registers the horse and then breaks: the case that costs money.
-func TestRegisteredReportsWhatAnUnknownOutcomeWas(t *testing.T) {
+func TestGetShowsWhatAnUnknownOutcomeWas(t *testing.T) {
 	for name, fault := range map[string]horseracingtest.Fault{
 		"lost before it was handled": {ResetBefore: true},
 		"lost after it was handled":  {ResetAfter: true},
@@ -344,9 +344,9 @@ func TestRegisteredReportsWhatAnUnknownOutcomeWas(t *testing.T) {
 				if !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 					t.Fatalf("got %v", err)
 				}
-				registered, err := c.Races.Registered(t.Context(), 900_001, horse)
-				if err != nil || registered != !fault.ResetBefore || registered != (len(server.Registrations()) == 1) {
-					t.Errorf("Registered returns %v, %v; the service has %v", registered, err, server.Registrations())
+				race, err := c.Races.Get(t.Context(), 900_001)
+				if err != nil || race.Has(horse) == fault.ResetBefore || race.Has(horse) != (len(server.Registrations()) == 1) {
+					t.Errorf("Get returns %+v, %v; the service has %v", race, err, server.Registrations())
 				}
 			})
 		})

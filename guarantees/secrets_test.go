@@ -298,7 +298,7 @@ func TestAKeyForANumberIsRedacted(t *testing.T) {
 		}
 		var response horseracing.Response
 		for _, err := range []error{
-			errorOf(c.Races.Registered(t.Context(), 7, 3, horseracing.CaptureResponse(&response))),
+			errorOf(c.Races.Get(t.Context(), 7, horseracing.CaptureResponse(&response))),
 			errorOf(c.Races.Open(t.Context())), errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 20)),
 		} {
 			for where, text := range surfaces(err, horseracing.Response{Header: response.Header}, "") {

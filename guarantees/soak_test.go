@@ -334,8 +334,8 @@ func registerSurely(ctx context.Context, c *horseracing.Client, r horseracing.Re
 		if !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 			return err
 		}
-		done, err := c.Races.Registered(ctx, r.Race, r.Horse)
-		if done || err != nil {
+		race, err := c.Races.Get(ctx, r.Race)
+		if err != nil || race.Has(r.Horse) {
 			return err
 		}
 	}

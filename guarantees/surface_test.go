@@ -76,7 +76,6 @@ var (
 	_ func(*horseracing.RacesService, horseracing.ResultsQuery) *horseracing.Pager[horseracing.Race]                                                      = (*horseracing.RacesService).Results
 	_ func(*horseracing.RacesService, horseracing.OffsetQuery) *horseracing.Pager[horseracing.Race]                                                       = (*horseracing.RacesService).ResultsV1
 	_ func(*horseracing.RacesService, ctx, horseracing.Registration, ...horseracing.CallOption) (*horseracing.RegistrationReceipt, error)                 = (*horseracing.RacesService).Register
-	_ func(*horseracing.RacesService, ctx, horseracing.RaceID, horseracing.HorseNumber, ...horseracing.CallOption) (bool, error)                          = (*horseracing.RacesService).Registered
 	_ func(*horseracing.RacesService, ctx, horseracing.RaceID, horseracing.HorseNumber, ...horseracing.CallOption) (bool, error)                          = (*horseracing.RacesService).Settle
 	_ func(*horseracing.RacesService, horseracing.FollowQuery) *horseracing.Follower                                                                      = (*horseracing.RacesService).Follow
 	_ func(*horseracing.RacesService, horseracing.WatchQuery) *horseracing.Watcher                                                                        = (*horseracing.RacesService).Watcher
@@ -128,7 +127,8 @@ var (
 
 // The values.
 var (
-	_ func(*big.Int) horseracing.BigInt                                                                     = horseracing.NewBigInt
+	_ func(int64) horseracing.BigInt                                                                        = horseracing.NewBigInt
+	_ func(*big.Int) horseracing.BigInt                                                                     = horseracing.BigIntFrom
 	_ func(text string, places int) (horseracing.BigInt, error)                                             = horseracing.ParseDecimal
 	_ func(horseracing.BigInt) *big.Int                                                                     = horseracing.BigInt.Big
 	_ func(horseracing.BigInt) string                                                                       = horseracing.BigInt.String
@@ -145,7 +145,7 @@ var (
 	_ func(horseracing.Number) float64                                                                      = horseracing.Number.Float64
 	_ func(horseracing.Number) (int64, bool)                                                                = horseracing.Number.Int64
 	_ func(horseracing.Number) (horseracing.BigInt, bool)                                                   = horseracing.Number.BigInt
-	_ func(n horseracing.Number, places int) (string, bool)                                                 = horseracing.Number.Decimal
+	_ func(n horseracing.Number, places int) string                                                         = horseracing.Number.Decimal
 	_ json.Marshaler                                                                                        = horseracing.Number{}
 	_ json.Unmarshaler                                                                                      = (*horseracing.Number)(nil)
 	_ time.Time                                                                                             = horseracing.Timestamp{}.Time
@@ -158,6 +158,7 @@ var (
 	_ func(*horseracing.Race) ([]horseracing.RaceParticipant, error)                                        = (*horseracing.Race).Finishers
 	_ func(*horseracing.Race) (horseracing.RaceParticipant, bool)                                           = (*horseracing.Race).Winner
 	_ func(*horseracing.Race, horseracing.HorseNumber) bool                                                 = (*horseracing.Race).Has
+	_ func(*horseracing.Race) bool                                                                          = (*horseracing.Race).Finished
 	_ func(*horseracing.Race, time.Time) bool                                                               = (*horseracing.Race).RegistrationOpenAt
 	_ func(*horseracing.Race) int                                                                           = (*horseracing.Race).FreePlaces
 	_ func(r *horseracing.Race, level int) bool                                                             = (*horseracing.Race).AcceptsLevel

@@ -23,7 +23,7 @@ func recordedWeek() []horseracing.Race {
 			MainRaceID: horseracing.RaceID(5000 + hour), Tier: "Omega", Type: horseracing.RaceTypeBestTime, Length: 4 + hour%9, Places: 8,
 			StartTime: horseracing.NewTimestamp(start), RegistrationDeadline: horseracing.NewTimestamp(start.Add(-3 * time.Minute)),
 			Info:     horseracing.RaceInfo{Name: "Clover Cup", HippodromeName: "Larkspur Downs", HippodromeType: "Oval", Turf: []string{"Grass", "Sand"}[hour%2]},
-			EntryFee: horseracing.NewBigInt(big.NewInt(int64(100 + 100*(hour%3)))), Prizes: []horseracing.Number{horseracing.NewNumber(600), horseracing.NewNumber(300), horseracing.NewNumber(150)},
+			EntryFee: horseracing.NewBigInt(int64(100 + 100*(hour%3))), Prizes: []horseracing.Number{horseracing.NewNumber(600), horseracing.NewNumber(300), horseracing.NewNumber(150)},
 		}
 		for i := range 8 { // of twenty horses, numbered from 5001; the third is good on sand
 			p := horseracing.RaceParticipant{Number: horseracing.HorseNumber(5001 + (hour*3+i*7)%20), Total: 70 + float64((hour*31+i*17)%100)/10, Lane: i + 1}

@@ -339,8 +339,8 @@ func TestALateEffectShowsInReadsFromItsInstantOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []bool{false, false, true} {
-		if got, err := s.Client().Races.Registered(t.Context(), 7, 1); err != nil || got != want {
-			t.Errorf("at %v: %v, want %v: %v", s.Now(), got, want, err)
+		if race, err := s.Client().Races.Get(t.Context(), 7); err != nil || race.Has(1) != want {
+			t.Errorf("at %v: %+v, want the horse in it: %v: %v", s.Now(), race, want, err)
 		}
 		s.Advance(15 * time.Second)
 	}

@@ -2,7 +2,6 @@ package horseracingtest_test
 
 import (
 	"errors"
-	"math/big"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ var noon = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 func ranAt(id horseracing.RaceID, start time.Time, horses ...horseracing.HorseNumber) horseracing.Race {
 	race := horseracing.Race{
 		MainRaceID: id, StartTime: horseracing.NewTimestamp(start), RegistrationDeadline: horseracing.NewTimestamp(start.Add(-3 * time.Minute)),
-		Type: horseracing.RaceTypeBestTime, Length: 8, V2: true, EntryFee: horseracing.NewBigInt(big.NewInt(5)), Prizes: []horseracing.Number{},
+		Type: horseracing.RaceTypeBestTime, Length: 8, V2: true, EntryFee: horseracing.NewBigInt(5), Prizes: []horseracing.Number{},
 		Tier: "Omega", Places: 4, MinLevel: 1, MaxLevel: 100, FinalOrder: []int{}, Winners: []int{},
 	}
 	for i, horse := range horses {

@@ -53,7 +53,7 @@ func everything(t *testing.T, s *horseracingtest.Server, key horseracing.UserKey
 	add(client.Tournaments.Get(ctx, cups[0].ID))
 	add(client.Missions.Catalogue(ctx))
 	add(client.Races.Register(ctx, horseracing.Registration{Horse: 13, Race: 7, UserKey: key}))
-	add(client.Races.Registered(ctx, 7, 13))
+	add(client.Races.Get(ctx, 7))
 	return all
 }
 

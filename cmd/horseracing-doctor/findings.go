@@ -151,7 +151,7 @@ func (f *facts) evaluateFinalOrder() finding {
 	var races, sound, zero, ascending, withWinners, winnersLead int
 	for i := range f.Samples.Finished {
 		race := &f.Samples.Finished[i]
-		if len(race.FinalOrder) == 0 {
+		if !race.Finished() {
 			continue
 		}
 		races++

@@ -252,7 +252,7 @@ func (d *doctor) raceIDs(ctx context.Context) {
 		race, err := d.client.Races.Get(ctx, s.Finished[0].MainRaceID, horseracing.CaptureResponse(&captured))
 		if !interrupted(ctx, err) {
 			found.Finished = &outcome{Status: captured.StatusCode, Err: err, Shape: shapeOf(captured.Body)}
-			found.FinalOrder = err == nil && len(race.FinalOrder) > 0
+			found.FinalOrder = err == nil && race.Finished()
 		}
 	}
 	d.facts.RaceByID = found

@@ -39,7 +39,7 @@ func tokens(t *testing.T, digits string) horseracing.BigInt {
 	if !ok {
 		t.Fatalf("%q is no integer", digits)
 	}
-	return horseracing.NewBigInt(n)
+	return horseracing.BigIntFrom(n)
 }
 
 func openRace(t *testing.T, id horseracing.RaceID, closes time.Duration, taken, places int) horseracing.Race {

@@ -35,7 +35,7 @@ func TestItShowsWhatTheServiceHolds(t *testing.T) {
 	fake.AddRaces(
 		horseracing.Race{
 			MainRaceID: 9001, StartTime: horseracing.NewTimestamp(start), RegistrationDeadline: horseracing.NewTimestamp(start),
-			Length: 7, EntryFee: horseracing.NewBigInt(fee), Places: 8, MinLevel: 2, MaxLevel: 30,
+			Length: 7, EntryFee: horseracing.BigIntFrom(fee), Places: 8, MinLevel: 2, MaxLevel: 30,
 			Info:         horseracing.RaceInfo{Name: "Late Bloom", HippodromeName: "Elm Park"},
 			Participants: []horseracing.RaceParticipant{{Number: 40}, {Number: 41}},
 		},

@@ -189,7 +189,7 @@ func check(tx *sql.Tx, planned []entry, e entry, r *rules, now time.Time) (again
 		}
 	}
 	exceeds := func(spent *big.Int, budget horseracing.BigInt) bool {
-		return horseracing.NewBigInt(spent.Add(spent, e.fee.Big())).Cmp(budget) > 0
+		return horseracing.BigIntFrom(spent.Add(spent, e.fee.Big())).Cmp(budget) > 0
 	}
 	switch {
 	case atOnce >= r.atOnce:

@@ -71,7 +71,7 @@ func ParseTokens(text string) (horseracing.BigInt, error) {
 	}
 	whole, fraction, _ := strings.Cut(text, ".")
 	n, _ := new(big.Int).SetString(whole+fraction+strings.Repeat("0", tokenPlaces-len(fraction)), 10)
-	return horseracing.NewBigInt(n), nil
+	return horseracing.BigIntFrom(n), nil
 }
 
 // Left returns the time that is left until then, for a reader.
