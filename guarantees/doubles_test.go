@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"strings"
 	"sync"
@@ -25,6 +26,9 @@ const (
 	service = "https://game.test"  // where a script stands; nothing listens there
 	refused = "http://127.0.0.1:1" // nothing listens there either, and the system gives the port to no other server
 )
+
+// full reports whether tests run at full size, as .ci/deep runs them.
+var full = os.Getenv("HORSERACING_DEEP") != ""
 
 // step is the response of a script to one request.
 type step func(*http.Request) (*http.Response, error)

@@ -313,11 +313,11 @@ func TestCtrlCEndsEveryWait(t *testing.T) {
 // TestFailuresAtRandomEndNoCrawl: a fifth of all responses is a 503.
 func TestFailuresAtRandomEndNoCrawl(t *testing.T) {
 	t.Parallel()
-	races := 20_000
-	if testing.Short() {
-		races = 5_000
+	races, seeds := 3_000, uint64(4)
+	if full {
+		races, seeds = 20_000, 10
 	}
-	for seed := range uint64(10) {
+	for seed := range seeds {
 		concurrency := []int{1, 2, 8, 16}[seed%4]
 		t.Run(fmt.Sprintf("seed %d, %d in flight", seed, concurrency), func(t *testing.T) {
 			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {

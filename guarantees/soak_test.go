@@ -34,14 +34,14 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// TestSoak makes 20,000 calls, 16 at a time, while something breaks on the way
+// TestSoak makes 3,200 calls, or 20,000 at full size, 16 at a time, while something breaks on the way
 // of every eighth. No read is lost, no registration is lost or made twice, and
 // nothing is left behind: no goroutine, no connection, and so no body.
 func TestSoak(t *testing.T) {
 	const workers, registrationsEach = 16, 40
-	callsEach := 20_000 / workers
-	if testing.Short() {
-		callsEach = 100
+	callsEach := 200
+	if full {
+		callsEach = 1250
 	}
 	before := runtime.NumGoroutine()
 	server := horseracingtest.NewServer(horseracingtest.WithHistory(200), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLog(1))

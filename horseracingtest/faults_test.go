@@ -165,9 +165,12 @@ func TestADripOverTCPSendsEveryByte(t *testing.T) {
 
 func TestAnIgnoredBodyGetsTheResponseToNone(t *testing.T) {
 	s := start(t)
-	want := get[[]struct{ Main_race_id int }](t, s, resultsPath, "")
+	type race struct {
+		ID int `json:"main_race_id"`
+	}
+	want := get[[]race](t, s, resultsPath, "")
 	s.Inject(horseracingtest.Fault{Path: resultsPath, IgnoreBody: true})
-	got := get[[]struct{ Main_race_id int }](t, s, resultsPath, `{"tier":1,"start_time_from":5}`)
+	got := get[[]race](t, s, resultsPath, `{"tier":1,"start_time_from":5}`)
 	if len(got) != 10 || got[0] != want[0] {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that what the documents point at is there: every test, benchmark and
 # fuzz target that a page names, every file that it links to, and every section
-# of a page that a link or a doc comment names.
+# of a page that a link or a doc comment names; and that Dependabot has every module.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -39,4 +39,10 @@ while IFS=: read -r file link; do
 	case $link in *'#'*) anchor=${link#*#} ;; esac
 	check "$file" "${link%%#*}" "$anchor"
 done < <(git ls-files '*.go' '*.md' | xargs grep -oE 'https://github.com/horseracing-go/horseracing/blob/main/[A-Za-z0-9_./#-]*[A-Za-z0-9]')
+
+# Dependabot updates the modules that its configuration lists, and no others.
+for module in $(git ls-files '*go.mod'); do
+	dir=$(dirname "/$module")
+	grep -qx "      - $dir" .github/dependabot.yml || complain ".github/dependabot.yml does not list $dir"
+done
 exit $failed

@@ -31,9 +31,12 @@ type tab struct {
 }
 
 // open opens a page. Without a Chromium the test is skipped, or fails where
-// REQUIRE_CHROMIUM is set.
+// REQUIRE_SERVERS is set.
 func open(t *testing.T, url string) *tab {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it needs a browser")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -42,8 +45,8 @@ func open(t *testing.T, url string) *tab {
 		}
 	}
 	switch {
-	case path == "" && os.Getenv("REQUIRE_CHROMIUM") != "":
-		t.Fatal("there is no chromium, and REQUIRE_CHROMIUM is set")
+	case path == "" && os.Getenv("REQUIRE_SERVERS") != "":
+		t.Fatal("there is no chromium, and REQUIRE_SERVERS is set")
 	case path == "":
 		t.Skip("there is no chromium: the page is not tested in a browser")
 	}

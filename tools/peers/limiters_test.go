@@ -108,6 +108,7 @@ func TestRedisRate(t *testing.T) {
 
 // installed skips the test where a program is missing.
 func installed(t *testing.T, name string) string {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("it takes ten seconds")
 	}
@@ -115,6 +116,9 @@ func installed(t *testing.T, name string) string {
 		if found, err := exec.LookPath(path); err == nil {
 			return found
 		}
+	}
+	if os.Getenv("REQUIRE_SERVERS") != "" {
+		t.Fatalf("%s is not installed, and REQUIRE_SERVERS is set", name)
 	}
 	t.Skipf("%s is not installed (apt-get install %s)", name, name)
 	return ""
