@@ -20,7 +20,12 @@ import (
 // options. A nil option changes nothing.
 type CallOption func(*callConfig)
 
-type callConfig struct{ capture *Response }
+type callConfig struct {
+	capture    *Response
+	background bool
+	retry      Retry // its zero members are the client's
+	problem    error // the first thing wrong with an option
+}
 
 func configOf(opts []CallOption) callConfig {
 	if len(opts) == 0 {
@@ -39,6 +44,46 @@ func configOf(opts []CallOption) callConfig {
 // succeeds or fails. If there was no response, only r.Attempts is set.
 func CaptureResponse(r *Response) CallOption {
 	return func(c *callConfig) { c.capture = r }
+}
+
+// AsBackground gives a read the priority of a walk: when requests must wait, it
+// is sent after all others. On a call that changes something it is
+// ErrInvalidArgument.
+func AsBackground() CallOption {
+	return func(c *callConfig) { c.background = true }
+}
+
+// CallRetry sets how this one call is retried. Fields that are zero have the
+// client's values. For a call that changes something only Max applies, to
+// attempts that certainly did not arrive.
+func CallRetry(r Retry) CallOption {
+	return func(c *callConfig) {
+		if problem := r.problem(); problem != nil && c.problem == nil {
+			c.problem = fmt.Errorf("CallRetry: %w", problem)
+		}
+		c.retry = r
+	}
+}
+
+// CallInfo describes the call that a request belongs to.
+type CallInfo struct {
+	Method  string
+	Route   string // the path with its placeholders: /api/v1/races/{raceId}; for Do the path itself, redacted
+	ID      string // the horse, race or tournament requested, redacted; empty if the route has no placeholder
+	Attempt int    // counts from 1
+}
+
+type callKey struct{}
+
+// CallFromContext returns the call that a request belongs to, given the
+// request's context. It is meant for [WithTransportWrapper], where a span or a
+// metric named by Route does not grow with the number of horses.
+func CallFromContext(ctx context.Context) (CallInfo, bool) {
+	x, ok := ctx.Value(callKey{}).(*exchange)
+	if !ok {
+		return CallInfo{}, false
+	}
+	return CallInfo{Method: x.op.method, Route: x.op.route, ID: x.id(), Attempt: x.attempts}, true
 }
 
 // Response is a response as it was received: decompressed, with keys redacted in
@@ -151,6 +196,10 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 // an attempt is final, decodes the response into out, and returns its status.
 func (c *Client) call(ctx context.Context, op operation, out any, opts []CallOption) (int, error) {
 	x := exchange{client: c, op: op, out: out, secrets: c.secrets, config: configOf(opts)}
+	x.retry = x.config.retry.withDefaults(c.retry)
+	if x.config.background {
+		x.op.order = pace.Walk
+	}
 	req, err := x.newRequest(ctx)
 	if err == nil {
 		err = x.send(req)
@@ -179,6 +228,13 @@ func (x *exchange) newRequest(ctx context.Context) (*retryablehttp.Request, erro
 	path, escaped, problem := op.path()
 	if problem == "" && ctx == nil {
 		problem = "the context is nil"
+	}
+	switch {
+	case problem != "":
+	case x.config.problem != nil:
+		problem = x.config.problem.Error()
+	case x.config.background && !op.isRead():
+		problem = "AsBackground is for reads"
 	}
 	if problem != "" {
 		return nil, x.invalid(problem)

@@ -54,6 +54,13 @@ type Client struct {
 // called more than once.
 func (c *Client) Close() { c.transport.closeIdle() }
 
+// String returns horseracing.Client(https://host).
+func (c *Client) String() string { return "horseracing.Client(" + c.secrets.Text(c.BaseURL()) + ")" }
+
+// BaseURL returns the URL that the client sends requests to, without a slash at
+// its end.
+func (c *Client) BaseURL() string { return c.base.String() }
+
 // Limiter decides when a request may be sent: Wait returns nil when it may, or
 // an error, which ends the call. Every attempt waits, retries included. A
 // *rate.Limiter of golang.org/x/time/rate is one.
@@ -119,12 +126,12 @@ func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option
 	}
 }
 
-// WithRetry sets how reads are retried; see [Retry]. The default is
-// Retry{Max: 3}; Retry{} turns retries off.
+// WithRetry sets how reads are retried; see [Retry]. A field that is zero has
+// its default; Retry{Max: -1} turns retries off. [CallRetry] sets it for one call.
 func WithRetry(r Retry) Option {
 	return func(c *config) {
-		c.check(r.Max >= 0 && r.MinWait >= 0 && r.MaxWait >= 0, "WithRetry: a member of %+v is negative", r)
-		c.check(r.MaxWait == 0 || r.MinWait <= r.MaxWait, "WithRetry: MinWait %v is longer than MaxWait %v", r.MinWait, r.MaxWait)
+		problem := r.problem()
+		c.check(problem == nil, "WithRetry: %w", problem)
 		c.retry = r
 	}
 }
@@ -207,7 +214,6 @@ func WithPlainHTTP() Option {
 // and accepts the key. Every error is ErrInvalidArgument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	cfg := config{
-		retry:     Retry{Max: 3},
 		timeout:   30 * time.Second,
 		userAgent: "horseracing-go/" + Version,
 		maxBytes:  32 << 20,
@@ -235,7 +241,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 			return http.Header{"X-Api-Key": v[:1:1], "Content-Type": v[1:2:2], "Accept": v[2:3:3], "User-Agent": v[3:]}
 		},
 		secrets:  redact.New(apiKey),
-		retry:    cfg.retry.withDefaults(),
+		retry:    cfg.retry.withDefaults(defaultRetry),
 		budget:   newRetryBudget(),
 		logger:   cfg.logger,
 		timeout:  cfg.timeout,
@@ -269,10 +275,15 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 // environment variables HORSERACING_BASE_URL and HORSERACING_API_KEY.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	const urlVariable, keyVariable = "HORSERACING_BASE_URL", "HORSERACING_API_KEY"
-	for _, name := range []string{urlVariable, keyVariable} {
-		if os.Getenv(name) == "" {
-			return nil, fmt.Errorf("horseracing: NewClientFromEnv: %w: set the environment variable %s", ErrInvalidArgument, name)
-		}
+	var missing []string
+	if os.Getenv(urlVariable) == "" {
+		missing = append(missing, urlVariable+" to the service's URL, of the form https://host")
+	}
+	if os.Getenv(keyVariable) == "" {
+		missing = append(missing, keyVariable+" to your API key")
+	}
+	if missing != nil {
+		return nil, fmt.Errorf("horseracing: NewClientFromEnv: %w: set %s", ErrInvalidArgument, strings.Join(missing, " and "))
 	}
 	return NewClient(os.Getenv(urlVariable), os.Getenv(keyVariable), opts...)
 }

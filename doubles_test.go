@@ -141,7 +141,7 @@ type failer interface {
 func (w *world) client(t failer, opts ...Option) *Client {
 	t.Helper()
 	c, err := NewClient("https://races.example", "key", append([]Option{
-		WithHTTPClient(&http.Client{Transport: w}), WithRetry(Retry{}),
+		WithHTTPClient(&http.Client{Transport: w}), WithRetry(Retry{Max: -1}),
 	}, opts...)...)
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func ExamplePager_All() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
 	fake.Inject(horseracingtest.Fault{Skip: 1, Status: http.StatusServiceUnavailable})
-	client := fake.Client(horseracing.WithRetry(horseracing.Retry{}))
+	client := fake.Client(horseracing.WithRetry(horseracing.Retry{Max: -1}))
 
 	results := client.Races.Results(horseracing.ResultsQuery{Since: fake.Now().AddDate(0, 0, -1)})
 	for range 2 {

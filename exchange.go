@@ -33,6 +33,7 @@ type exchange struct {
 	op      operation
 	out     any // what the response is decoded into; nil: nothing
 	config  callConfig
+	retry   Retry
 	secrets redact.Keys
 
 	attempts int
@@ -110,7 +111,7 @@ func (x *exchange) attempt(req *http.Request) (*http.Response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, err
 	}
-	longest := c.retry.MaxWait
+	longest := x.retry.MaxWait
 	if x.op.patience != nil {
 		longest = maxHeeded
 	}
@@ -125,11 +126,11 @@ func (x *exchange) attempt(req *http.Request) (*http.Response, error) {
 	x.unsent = false
 	ctx, cancel := context.WithTimeoutCause(req.Context(), c.timeout, errAttemptTimeout)
 	defer cancel()
-	sent := ctx
+	sent := context.WithValue(ctx, callKey{}, x)
 	var w *write // nil: a read
 	if !x.op.isRead() {
 		w = new(write)
-		sent = w.context(ctx)
+		sent = w.context(sent)
 	}
 	out := req.WithContext(sent)
 	out.Header = c.header()
@@ -249,7 +250,7 @@ func (c *Client) notFound(op operation) *APIError {
 // shouldRetry decides whether another attempt follows the last one, and how long
 // to wait before it.
 func (x *exchange) shouldRetry(ctx context.Context) bool {
-	policy := x.client.retry
+	policy := x.retry
 	_, refused := x.response.refusal()
 	if p := x.op.patience; p != nil && ctx.Err() == nil {
 		if refused {

@@ -52,7 +52,7 @@ func FuzzResponses(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		requests := 0
-		c := sameResponse(string(body)).client(t, horseracing.WithTransportWrapper(counting(&requests)), horseracing.WithRetry(horseracing.Retry{}), horseracing.WithMaxResponseBytes(1<<20),
+		c := sameResponse(string(body)).client(t, horseracing.WithTransportWrapper(counting(&requests)), horseracing.WithRetry(horseracing.Retry{Max: -1}), horseracing.WithMaxResponseBytes(1<<20),
 			horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
 		for name, read := range reads() {
 			requests = 0

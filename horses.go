@@ -169,7 +169,7 @@ const (
 // and so does any other error: a refused key, a rate limit, a broken connection, the
 // end of the context. At most 100 errors are joined.
 //
-// A number that is not positive is ErrInvalidArgument before any request, and so
+// The options apply to each of its calls. A number that is not positive is ErrInvalidArgument before any request, and so
 // is [CaptureResponse], which stores a single response.
 //
 // GET /api/v1/horses/{horse_number}, for each number:

@@ -1,6 +1,8 @@
 package horseracing
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -22,19 +24,38 @@ import (
 // large or that cannot be decoded, a server without TLS or with an untrusted
 // certificate, and an error of the [Limiter].
 type Retry struct {
-	Max     int           // retries after the first attempt; zero: none
-	MinWait time.Duration // the first wait is random up to this, the second up to twice this, and so on; zero: 200 ms
-	MaxWait time.Duration // the longest wait; also the longest Retry-After that is heeded, plus up to a tenth of it; zero: 15 s, or MinWait if that is longer
+	Max     int           // retries after the first attempt; default 3, and none if negative
+	MinWait time.Duration // base of the exponential backoff with full jitter; default 200ms, or MaxWait if that is shorter
+	MaxWait time.Duration // longest backoff, and longest Retry-After that is honored; default 15s, or MinWait if that is longer
 }
 
-func (r Retry) withDefaults() Retry {
-	if r.MaxWait == 0 {
-		r.MaxWait = max(15*time.Second, r.MinWait)
+var defaultRetry = Retry{Max: 3, MinWait: 200 * time.Millisecond, MaxWait: 15 * time.Second}
+
+// withDefaults returns r with its zero fields taken from d, and a Max that is
+// not negative.
+func (r Retry) withDefaults(d Retry) Retry {
+	maxRetries := max(0, cmp.Or(r.Max, d.Max))
+	switch {
+	case r.MinWait == 0 && r.MaxWait == 0:
+		r.MinWait, r.MaxWait = d.MinWait, d.MaxWait
+	case r.MinWait == 0:
+		r.MinWait = min(d.MinWait, r.MaxWait)
+	case r.MaxWait == 0:
+		r.MaxWait = max(d.MaxWait, r.MinWait)
 	}
-	if r.MinWait == 0 {
-		r.MinWait = min(200*time.Millisecond, r.MaxWait)
-	}
+	r.Max = maxRetries
 	return r
+}
+
+// problem returns what is wrong with a Retry that a caller gave.
+func (r Retry) problem() error {
+	switch {
+	case r.MinWait < 0 || r.MaxWait < 0:
+		return fmt.Errorf("a wait of %+v is negative", r)
+	case r.MaxWait != 0 && r.MinWait > r.MaxWait:
+		return fmt.Errorf("MinWait %v is longer than MaxWait %v", r.MinWait, r.MaxWait)
+	}
+	return nil
 }
 
 // backoff returns a random wait up to MinWait * 2^retries, at most MaxWait.

@@ -113,18 +113,17 @@ func TestTheAPIKeyIsChecked(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	for want, opt := range map[string]horseracing.Option{
-		"WithRetry: a member of {Max:-1 MinWait:0s MaxWait:0s} is negative":  horseracing.WithRetry(horseracing.Retry{Max: -1}),
-		"WithRetry: a member of {Max:0 MinWait:-1s MaxWait:0s} is negative":  horseracing.WithRetry(horseracing.Retry{MinWait: -time.Second}),
-		"WithRetry: a member of {Max:0 MinWait:0s MaxWait:-1ns} is negative": horseracing.WithRetry(horseracing.Retry{MaxWait: -1}),
-		"WithRetry: MinWait 2s is longer than MaxWait 1s":                    horseracing.WithRetry(horseracing.Retry{MinWait: 2 * time.Second, MaxWait: time.Second}),
-		"WithAttemptTimeout: 0s is not positive":                             horseracing.WithAttemptTimeout(0),
-		"WithAttemptTimeout: -1s is not positive":                            horseracing.WithAttemptTimeout(-time.Second),
-		"WithRateLimit: 0 per second is not positive":                        horseracing.WithRateLimit(0, 1),
-		"WithRateLimit: a burst of 0 is not positive":                        horseracing.WithRateLimit(1, 0),
-		"WithRateLimit: NaN per second is not positive":                      horseracing.WithRateLimit(math.NaN(), 1),
-		"WithUserAgent: the agent contains a control character":              horseracing.WithUserAgent("a\nb"),
-		"WithMaxResponseBytes: 0 is not positive":                            horseracing.WithMaxResponseBytes(0),
-		"WithTransportWrapper: the wrapper is nil":                           horseracing.WithTransportWrapper(nil),
+		"WithRetry: a wait of {Max:0 MinWait:-1s MaxWait:0s} is negative":  horseracing.WithRetry(horseracing.Retry{MinWait: -time.Second}),
+		"WithRetry: a wait of {Max:0 MinWait:0s MaxWait:-1ns} is negative": horseracing.WithRetry(horseracing.Retry{MaxWait: -1}),
+		"WithRetry: MinWait 2s is longer than MaxWait 1s":                  horseracing.WithRetry(horseracing.Retry{MinWait: 2 * time.Second, MaxWait: time.Second}),
+		"WithAttemptTimeout: 0s is not positive":                           horseracing.WithAttemptTimeout(0),
+		"WithAttemptTimeout: -1s is not positive":                          horseracing.WithAttemptTimeout(-time.Second),
+		"WithRateLimit: 0 per second is not positive":                      horseracing.WithRateLimit(0, 1),
+		"WithRateLimit: a burst of 0 is not positive":                      horseracing.WithRateLimit(1, 0),
+		"WithRateLimit: NaN per second is not positive":                    horseracing.WithRateLimit(math.NaN(), 1),
+		"WithUserAgent: the agent contains a control character":            horseracing.WithUserAgent("a\nb"),
+		"WithMaxResponseBytes: 0 is not positive":                          horseracing.WithMaxResponseBytes(0),
+		"WithTransportWrapper: the wrapper is nil":                         horseracing.WithTransportWrapper(nil),
 	} {
 		_, err := horseracing.NewClient(service, appKey, opt)
 		if !errors.Is(err, horseracing.ErrInvalidArgument) || err.Error() != "horseracing: NewClient: invalid argument: "+want {
@@ -139,7 +138,7 @@ func TestOptionsAreChecked(t *testing.T) {
 
 func TestTheEnvironmentMakesAClient(t *testing.T) {
 	for _, test := range []struct{ url, key, want string }{
-		{"", "", "HORSERACING_BASE_URL"},
+		{"", "", "set HORSERACING_BASE_URL to the service's URL, of the form https://host and HORSERACING_API_KEY to your API key"},
 		{"", appKey, "HORSERACING_BASE_URL"},
 		{service, "", "HORSERACING_API_KEY"},
 		{"http://game.test", appKey, "WithPlainHTTP"},
@@ -333,7 +332,7 @@ func TestCallsShareNoHeader(t *testing.T) {
 	c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
 		seen = append(seen, req.Header.Get("X-Api-Key"))
 		return s.RoundTrip(req)
-	})}, horseracing.WithRetry(horseracing.Retry{}))
+	})}, horseracing.WithRetry(horseracing.Retry{Max: -1}))
 	c.Races.Open(t.Context())
 	c.Races.Open(t.Context())
 	if diff := cmp.Diff([]string{appKey, appKey}, seen); diff != "" {

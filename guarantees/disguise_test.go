@@ -116,7 +116,7 @@ func failure(t *testing.T, s *script, opts ...horseracing.Option) map[string]str
 	var logged bytes.Buffer
 	var response horseracing.Response
 	log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	opts = append(opts, horseracing.WithLogger(log), horseracing.WithRetry(horseracing.Retry{}))
+	opts = append(opts, horseracing.WithLogger(log), horseracing.WithRetry(horseracing.Retry{Max: -1}))
 	if _, err := s.client(t, opts...).Horses.Owned(t.Context(), userKey, horseracing.CaptureResponse(&response)); err != nil {
 		if text := err.Error(); len(text) >= 2048 {
 			t.Errorf("a text of %d bytes", len(text))

@@ -195,7 +195,7 @@ func TestAnErrorsTextIsBounded(t *testing.T) {
 		"location": respond(301, "", "Location: https://"+strings.Repeat("x", 100_000)+".test/"),
 		"cause":    broken(errors.New(long)),
 	} {
-		_, err := play(s).client(t, horseracing.WithRetry(horseracing.Retry{})).Races.Open(t.Context())
+		_, err := play(s).client(t, horseracing.WithRetry(horseracing.Retry{Max: -1})).Races.Open(t.Context())
 		if err == nil || len(err.Error()) >= 2048 || !strings.HasPrefix(err.Error(), "GET /api/v1/races/open: ") {
 			t.Errorf("%s: %d bytes: %.100s", name, len(err.Error()), err)
 		}
@@ -293,7 +293,7 @@ func TestOfAFailureNoMoreThanAMebibyteIsRead(t *testing.T) {
 		return readerFunc(func(p []byte) (int, error) { read += len(p); return len(p), nil })
 	})
 	var response horseracing.Response
-	_, err := play(long).client(t, horseracing.WithRetry(horseracing.Retry{})).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
+	_, err := play(long).client(t, horseracing.WithRetry(horseracing.Retry{Max: -1})).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
 	if !errors.Is(err, horseracing.ErrServer) || len(response.Body) != 1<<20 || read > 2<<20 {
 		t.Errorf("read %d bytes and kept %d: %v", read, len(response.Body), err)
 	}
@@ -333,7 +333,7 @@ func serve(t *testing.T, handle http.HandlerFunc) *horseracing.Client {
 	server.Config.ErrorLog = silent
 	server.Start()
 	t.Cleanup(server.Close)
-	return connect(t, server.URL, server.Client(), horseracing.WithRetry(horseracing.Retry{}))
+	return connect(t, server.URL, server.Client(), horseracing.WithRetry(horseracing.Retry{Max: -1}))
 }
 
 // grown returns how much memory f took on its way, and how long it took.
@@ -430,7 +430,7 @@ func TestAResponseWithoutABodyIsAnEmptyOne(t *testing.T) {
 // A large body that is only announced takes no memory.
 func TestAnAnnouncedLengthIsNotAllocated(t *testing.T) {
 	url := h1scriptText(t, "HTTP/1.1 200 OK\r\nContent-Length: 33000000\r\n\r\n[")
-	c := connect(t, url, &http.Client{Transport: &http.Transport{}}, horseracing.WithRetry(horseracing.Retry{}))
+	c := connect(t, url, &http.Client{Transport: &http.Transport{}}, horseracing.WithRetry(horseracing.Retry{Max: -1}))
 	memory, _ := grown(func() { c.Races.Open(t.Context()) })
 	if memory > 8<<20 {
 		t.Errorf("took %d MiB", memory>>20)

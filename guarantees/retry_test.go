@@ -173,13 +173,18 @@ type failingReader struct{ err error }
 
 func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 
-func TestWithRetrySetsHowOften(t *testing.T) {
-	for most := range 6 {
+func TestMaxSetsHowOftenAReadIsSent(t *testing.T) {
+	for most, want := range map[int]int{-2: 1, -1: 1, 0: 4, 1: 2, 2: 3, 5: 6} {
 		synctest.Test(t, func(t *testing.T) {
 			s := play(respond(503, ""))
 			_, err := s.client(t, horseracing.WithRetry(horseracing.Retry{Max: most})).Races.Open(t.Context())
-			if !errors.Is(err, horseracing.ErrServer) || len(s.requests()) != most+1 {
-				t.Errorf("Max %d: %d requests, %v", most, len(s.requests()), err)
+			if !errors.Is(err, horseracing.ErrServer) || len(s.requests()) != want {
+				t.Errorf("WithRetry Max %d: %d requests, %v", most, len(s.requests()), err)
+			}
+			s = play(respond(503, ""))
+			_, err = s.client(t).Races.Open(t.Context(), horseracing.CallRetry(horseracing.Retry{Max: most}))
+			if !errors.Is(err, horseracing.ErrServer) || len(s.requests()) != want {
+				t.Errorf("CallRetry Max %d: %d requests, %v", most, len(s.requests()), err)
 			}
 		})
 	}

@@ -323,7 +323,7 @@ func TestAWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
 // A wrapper may repeat reads, and make reads of its own.
 func TestAWrapperMayRepeatReads(t *testing.T) {
 	s := play(respond(503, ""), respond(200, "[]"))
-	c := s.client(t, horseracing.WithRetry(horseracing.Retry{}), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+	c := s.client(t, horseracing.WithRetry(horseracing.Retry{Max: -1}), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return tripFunc(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req.Clone(context.Background()))
 			if err == nil && resp.StatusCode == 503 {

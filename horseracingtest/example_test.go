@@ -121,7 +121,7 @@ func ExampleWithRequestLimit() {
 		horseracingtest.RequestLimit{PerSecond: 10, Burst: 2, RetryAfter: "seconds"},
 	))
 	defer server.Close()
-	client := server.Client(horseracing.WithRetry(horseracing.Retry{})) // no retries
+	client := server.Client(horseracing.WithRetry(horseracing.Retry{Max: -1}))
 	for range 3 {
 		_, err := client.Horses.Get(context.Background(), 311)
 		fmt.Println("refused:", errors.Is(err, horseracing.ErrRateLimited))

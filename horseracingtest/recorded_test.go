@@ -73,7 +73,7 @@ func checkRecording(t *testing.T, text []byte) (findings []string) {
 		}
 	})
 	send := &sendRecorded{next: s.HTTPClient().Transport, path: exchange.Request.Path, body: exchange.Request.Body}
-	client := s.Client(drift, horseracing.WithHTTPClient(&http.Client{Transport: send}), horseracing.WithRetry(horseracing.Retry{}))
+	client := s.Client(drift, horseracing.WithHTTPClient(&http.Client{Transport: send}), horseracing.WithRetry(horseracing.Retry{Max: -1}))
 
 	var body struct {
 		Tier   horseracing.TierID     `json:"tier"`
@@ -187,7 +187,7 @@ func TestARecordingThatDriftsIsFound(t *testing.T) {
 	s.AddRaces(raceAt(s, 7, time.Hour))
 	everything(t, s, s.UserKey(2), s.Client(horseracing.WithHTTPClient(recordingClient(s, dir))))
 	s.Inject(horseracingtest.Fault{Status: 500, Body: `{"error":{"message":"oh"}}`})
-	s.Client(horseracing.WithHTTPClient(recordingClient(s, dir)), horseracing.WithRetry(horseracing.Retry{})).Horses.Get(t.Context(), 9)
+	s.Client(horseracing.WithHTTPClient(recordingClient(s, dir)), horseracing.WithRetry(horseracing.Retry{Max: -1})).Horses.Get(t.Context(), 9)
 	files := recordedFiles(t, dir)
 	if len(files) < 18 {
 		t.Fatalf("%d files", len(files))

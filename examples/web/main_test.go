@@ -20,7 +20,7 @@ import (
 // site serves the page of a fake until the test ends.
 func site(t *testing.T, fake *horseracingtest.Server) *httptest.Server {
 	t.Helper()
-	client := fake.Client(horseracing.WithRetry(horseracing.Retry{}))
+	client := fake.Client(horseracing.WithRetry(horseracing.Retry{Max: -1}))
 	f := newFeed(client, options{interval: 50 * time.Millisecond, tiers: []horseracing.TierID{horseracing.TierOmega}})
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
