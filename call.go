@@ -104,14 +104,6 @@ func (r Response) Format(s fmt.State, _ rune) {
 // LogValue logs a summary: a body may echo keys.
 func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
-// Format prints a summary: a body may echo keys.
-func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
-	fmt.Fprintf(s, "{StatusCode:%d Body:%d bytes}", r.StatusCode, len(r.Body))
-}
-
-// LogValue logs a summary: a body may echo keys.
-func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
-
 // operation is one operation of the service, and how its response is decoded.
 type operation struct {
 	method          string
@@ -123,6 +115,7 @@ type operation struct {
 	query           string
 	emptyIsNotFound bool      // null or an empty array means that there is no such entry
 	objectOrArray   bool      // an object may stand for an array of one
+	noCache         bool      // a cached response will not do
 	order           pace.Rank // of a read, when the pace is short; zero: a single read
 	patience        *patience // waits refusals out; nil: they count as other failures
 	hint            string    // what to do if the outcome of a write is unknown

@@ -134,6 +134,9 @@ func (x *exchange) attempt(req *http.Request) (*http.Response, error) {
 	}
 	out := req.WithContext(sent)
 	out.Header = c.header()
+	if x.op.noCache {
+		out.Header.Set("Cache-Control", "no-cache")
+	}
 	maps.Copy(out.Header, req.Header) // the cookies
 	clear(req.Header)                 // which net/http's Client adds anew to each attempt
 	resp, err := c.send.RoundTrip(out)

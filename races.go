@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math/rand/v2"
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
-
-	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
 // RacesService reads races, follows what changes in them, and registers horses.
@@ -163,6 +160,14 @@ type RegistrationReceipt struct {
 	Body       json.RawMessage // nil: the response was empty
 }
 
+// Format prints a summary: a body may echo keys.
+func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
+	fmt.Fprintf(s, "{StatusCode:%d Body:%d bytes}", r.StatusCode, len(r.Body))
+}
+
+// LogValue logs a summary: a body may echo keys.
+func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
+
 func raceOperation(id RaceID) operation {
 	return operation{method: http.MethodGet, route: "/api/v1/races/{raceId}", id: id, emptyIsNotFound: true}
 }
@@ -195,148 +200,6 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 	}
 	receipt.StatusCode = status
 	return &receipt, nil
-}
-
-// entrants reads a race with its participants. A race that was read in part is
-// enough to find the horse in it, but not to find it missing.
-func (s *RacesService) entrants(ctx context.Context, race RaceID, horse HorseNumber, opts []CallOption) (*Race, error) {
-	op := raceOperation(race)
-	if problem := horse.problem(); problem != "" {
-		return nil, s.client.secrets.Error(op.invalid(problem))
-	}
-	e, err := getEntry[Race](ctx, s.client, op, opts)
-	r := e.value
-	if e.err != nil {
-		r = partOf[Race](e.json, "main_race_id", "participants")
-	}
-	switch {
-	case r == nil:
-		return nil, err
-	case r.Has(horse) && (r.MainRaceID == race || r.MainRaceID == 0):
-		return r, nil
-	case err != nil:
-		return nil, err
-	case r.MainRaceID != race: // another race's participants prove nothing
-		return nil, op.undecodable("/0/main_race_id", 0, s.client.secrets.Error(fmt.Errorf("requested race %d, got %d", race, r.MainRaceID)))
-	case r.Participants == nil || r.Has(0):
-		return nil, op.undecodable("/0/participants", 0, errors.New("absent, null, or without the numbers of horses: the response does not list the participants"))
-	}
-	return r, nil
-}
-
-const (
-	settleFirst   = time.Second // before the second reading; twice as long each time, up to
-	settleSlowest = time.Minute
-	settleMargin  = time.Minute // after the deadline, in which a request on its way arrives or is refused
-	settleRefusal = time.Hour   // the longest Retry-After that is heeded
-	settleGarbled = 5           // readings in a row that do not list the participants
-)
-
-// Settle reports whether a registration that ended in [ErrOutcomeUnknown] has
-// taken effect. It reads the race, at growing intervals of up to a minute, until
-// one of these is the case:
-//
-//   - The horse is in the race: true.
-//   - A reading made more than a minute after the race's registration deadline
-//     shows the race without the horse: false. That is certain if the service keeps
-//     to its deadline. The time of a reading is the response's Date header, or
-//     without one this computer's clock when the request was made.
-//   - The context ends, the race is gone, the key is refused, or several responses
-//     in a row do not list the participants: an error.
-//
-// Every error is also ErrOutcomeUnknown: only false without an error means that the
-// horse can be registered again. If the deadline is far away Settle takes as long, so
-// give the context a deadline of its own. [CaptureResponse] stores the last response.
-//
-// GET /api/v1/races/{raceId}:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
-func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumber, opts ...CallOption) (bool, error) {
-	var response Response
-	opts, publish := capturing(opts, &response)
-	defer publish()
-	garbled := 0
-	for interval := settleFirst; ; interval = min(2*interval, settleSlowest) {
-		now := time.Now()
-		r, err := s.entrants(ctx, race, horse, opts)
-		if err == nil && r.Has(horse) {
-			return true, nil
-		}
-		wait := interval + rand.N(interval/4) // clients that lost the same connection come back apart
-		switch {
-		case err == nil:
-			garbled = 0
-			if date, bad := http.ParseTime(response.Header.Get("Date")); bad == nil {
-				now = date
-			}
-			certain := r.RegistrationDeadline.Add(settleMargin)
-			switch {
-			case r.RegistrationDeadline.IsZero():
-			case now.After(certain):
-				return false, nil
-			default:
-				wait = min(wait, certain.Sub(now)+time.Second)
-			}
-		case isGarbled(err):
-			garbled++
-		}
-		if err != nil && (garbled == settleGarbled || !maySettleLater(err)) {
-			return false, unsettled(err)
-		}
-		if refusal, ok := errors.AsType[*APIError](err); ok {
-			wait = max(wait, min(refusal.RetryAfter, settleRefusal))
-		}
-		if ended := sleep(ctx, wait); ended != nil {
-			switch {
-			case err == nil:
-				op := raceOperation(race)
-				err = s.client.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far", operationText(op.method, op.route, op.idText()), ended, horse))
-			case !errors.Is(err, ended):
-				err = fmt.Errorf("%w; %w", err, ended)
-			}
-			return false, unsettled(err)
-		}
-	}
-}
-
-// unsettled is the error of a Settle.
-func unsettled(err error) error {
-	hint := "call Races.Settle again before registering again"
-	if errors.Is(err, ErrNotFound) {
-		hint = "the race is gone: look for it in Races.Results"
-	}
-	return &outcomeUnknown{err, hint}
-}
-
-// isGarbled reports whether a response came that does not list the participants.
-func isGarbled(err error) bool {
-	_, undecodable := errors.AsType[*DecodeError](err)
-	api, refused := errors.AsType[*APIError](err)
-	return undecodable || refused && api.StatusCode < 300
-}
-
-// maySettleLater reports whether reading again can help.
-func maySettleLater(err error) bool {
-	for _, final := range []error{ErrInvalidArgument, ErrNotFound, ErrRedirect, ErrResponseTooLarge} {
-		if errors.Is(err, final) {
-			return false
-		}
-	}
-	if _, limited := errors.AsType[*pace.LimiterError](err); limited {
-		return false
-	}
-	api, ok := errors.AsType[*APIError](err)
-	return !ok || api.StatusCode < 300 || isTransient(api.StatusCode) || api.StatusCode >= 500
-}
-
-// capturing returns the options with the response stored in r, and a function
-// that stores it where the caller wants it.
-func capturing(opts []CallOption, r *Response) (all []CallOption, publish func()) {
-	config := configOf(opts)
-	return append(slices.Clone(opts), CaptureResponse(r)), func() {
-		if config.capture != nil {
-			*config.capture = *r
-		}
-	}
 }
 
 // sleep waits, and returns the context's error as soon as that ends.

@@ -243,43 +243,6 @@ func TestRacesGetPicksTheRaceThatWasRequested(t *testing.T) {
 	}
 }
 
-func TestSettleTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
-	for _, test := range []struct {
-		body    string
-		want    bool
-		problem bool
-	}{
-		{`[{"main_race_id":5,"participants":[{"number":8},{"number":7}]}]`, true, false},
-		{`[{"main_race_id":5,"participants":[{"number":8}]}]`, false, false},
-		{`[{"main_race_id":5,"participants":[]}]`, false, false},
-		{`[{"main_race_id":6,"participants":[{"number":7}]}]`, false, true},
-		{`[{"participants":[{"number":7}]}]`, true, false},
-		{`[{"participants":[{"number":8}]}]`, false, true},
-		// where the response does not list the participants
-		{`[{"main_race_id":5}]`, false, true},
-		{`[{"main_race_id":5,"participants":null}]`, false, true},
-		{`[{"main_race_id":5,"participants":[null,null]}]`, false, true},
-		{`[{"main_race_id":5,"participants":[{"lane":1}]}]`, false, true},
-		{`[{"main_race_id":5,"participants":[{"number":8},{}]}]`, false, true},
-		{`[{"main_race_id":5,"participants":[{},{"number":7}]}]`, true, false},
-		// where it was read in part
-		{`[{"main_race_id":5,"participants":[{"number":8}],"length":"x"}]`, false, true},
-		{`[{"main_race_id":5,"participants":[{"number":7}],"length":"x"}]`, true, false},
-		{`[{"main_race_id":6,"participants":[{"number":7}],"length":"x"}]`, false, true},
-		{`[{"main_race_id":5,"participants":[{"number":7},{"number":"x"}]}]`, false, true},
-		{`[{"main_race_id":5,"participants":[{"number":8}],"participants":[]}]`, false, true},
-		{`[{"main_race_id":6,"v2":1},{"main_race_id":5,"participants":[]}]`, false, false},
-		{`[{"main_race_id":6},null]`, false, true},
-		{`[]`, false, true},
-	} {
-		race, err := responding(t, test.body).Races.entrants(t.Context(), 5, 7, nil)
-		got := err == nil && race.Has(7)
-		if got != test.want || (err != nil) != test.problem {
-			t.Errorf("%s: %t, %v", test.body, got, err)
-		}
-	}
-}
-
 func TestARegistrationThatIsIncompleteMakesNoRequest(t *testing.T) {
 	c := responding(t, "{}")
 	for _, r := range []Registration{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -102,38 +103,175 @@ func TestSettleReadsAtGrowingIntervals(t *testing.T) {
 	})
 }
 
-// The service's clock decides, not this computer's.
-func TestSettleReadsTheTimeFromTheDateHeader(t *testing.T) {
-	race := func(now time.Time) string {
-		return fmt.Sprintf(`[{"main_race_id":11,"registration_deadline":%d,"participants":[]}]`, now.UnixMilli())
+// race11 is a response to a reading of race 11 without horses.
+func race11(deadline time.Time, header ...string) step {
+	return respond(200, fmt.Sprintf(`[{"main_race_id":11,"registration_deadline":%d,"participants":[]}]`, deadline.UnixMilli()), header...)
+}
+
+// The service's clock decides, not this computer's, and a cached response is as old
+// as it is.
+func TestSettleReadsTheTimeFromDateMinusAge(t *testing.T) {
+	type header struct {
+		date time.Duration // from now on, by this computer's clock
+		more string
 	}
-	date := func(at time.Time) string { return "Date: " + at.UTC().Format(http.TimeFormat) }
 	for name, test := range map[string]struct {
-		deadline time.Duration // from now on, by this computer's clock
-		dates    []string      // of the responses
-		readings int
+		deadline  time.Duration // from now on, by this computer's clock
+		responses []header
 	}{
-		"behind the deadline, though our clock is early":  {time.Hour, []string{date(time.Unix(946684800, 0).Add(time.Hour + 62*time.Second))}, 1},
-		"before the deadline, though our clock is late":   {-time.Hour, []string{date(time.Unix(946684800, 0).Add(-time.Hour)), date(time.Unix(946684800, 0))}, 2},
-		"a minute behind is not more than a minute":       {-time.Minute, []string{date(time.Unix(946684800, 0)), date(time.Unix(946684801, 0))}, 2},
-		"no header, and our clock is behind the deadline": {-61 * time.Second, []string{"X-Other: 1"}, 1},
-		"no header, and our clock is before the deadline": {-59 * time.Second, []string{"X-Other: 1"}, 2},
-		"a header that is no date":                        {-59 * time.Second, []string{"Date: today"}, 2},
+		"after the deadline, though our clock is early":   {time.Hour, []header{{date: time.Hour + 62*time.Second}}},
+		"before the deadline, though our clock is late":   {-time.Hour, []header{{date: -time.Hour}, {}}},
+		"a minute after is not more than a minute":        {-time.Minute, []header{{}, {date: time.Second}}},
+		"a response that was cached before the deadline":  {-time.Hour, []header{{more: "Age: 3600"}, {}}},
+		"a response that was cached after the deadline":   {-time.Hour, []header{{more: "Age: 3539"}}},
+		"an age beyond all bounds":                        {-time.Hour, []header{{more: "Age: 99999999999999999999"}, {more: "Age: 0"}}},
+		"an age that cannot be read":                      {-time.Hour, []header{{more: "Age: old"}}},
+		"no date, and our clock is after the deadline":    {-61 * time.Second, []header{{more: "Date: today"}}},
+		"no date, and our clock is before the deadline":   {-59 * time.Second, []header{{more: "Date: today"}, {more: "Date: today"}}},
+		"no date, and an age that reaches before it":      {-61 * time.Second, []header{{more: "Date: today\nAge: 2"}, {more: "Date: today\nAge: 0"}}},
+		"no date is the time of the request, not of now":  {-time.Hour, []header{{more: "Date: "}}},
+		"a date long after the deadline, and a small age": {-time.Hour, []header{{date: time.Hour, more: "Age: 1"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(48 * time.Hour) // the year 2000 has begun
+				now := time.Now()
 				var steps []step
-				for _, d := range test.dates {
-					steps = append(steps, respond(200, race(time.Now().Add(test.deadline)), d))
+				for _, h := range test.responses {
+					lines := strings.Split(h.more, "\n")
+					if !strings.HasPrefix(h.more, "Date") {
+						lines = append(lines, "Date: "+now.Add(h.date).UTC().Format(http.TimeFormat))
+					}
+					steps = append(steps, race11(now.Add(test.deadline), lines...))
 				}
 				s := play(steps...)
 				in, err := s.client(t).Races.Settle(t.Context(), 11, 7)
-				if n := len(s.requests()); in || err != nil || n != test.readings {
-					t.Errorf("%t, %v after %d readings, want %d", in, err, n, test.readings)
+				if n := len(s.requests()); in || err != nil || n != len(steps) {
+					t.Errorf("%t, %v after %d readings, want %d", in, err, n, len(steps))
 				}
 			})
 		})
 	}
+}
+
+func TestSettleAsksCachesForAFreshResponseAtEveryAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(48 * time.Hour)
+		s := play(respond(503, ""), race11(time.Now().Add(time.Hour)), respond(200, `[{"main_race_id":11,"participants":[{"number":7}]}]`))
+		c := s.client(t)
+		if in, err := c.Races.Settle(t.Context(), 11, 7); !in || err != nil {
+			t.Fatal(in, err)
+		}
+		if _, err := c.Races.Get(t.Context(), 11); err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range s.requests() {
+			want := "no-cache"
+			if i == 3 { // Get
+				want = ""
+			}
+			if got := r.request.Header.Get("Cache-Control"); got != want {
+				t.Errorf("request %d: Cache-Control %q, want %q", i, got, want)
+			}
+		}
+	})
+}
+
+// What one reading is good for. A false costs money if it is wrong.
+func TestSettleTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
+	const (
+		in       = "in"
+		absent   = "absent"
+		no       = "error"                                // after some readings like this one
+		open     = "undecided"                            // until the context ends
+		deadline = `"registration_deadline":946728000000` // half a day after the year 2000 began
+		race     = `{"main_race_id":11,` + deadline + `,"start_time":946728300000`
+	)
+	for _, test := range []struct{ body, want string }{
+		{race + `,"participants":[{"number":8},{"number":7}]}`, in},
+		{race + `,"participants":[{"number":8}]}`, absent},
+		{race + `,"participants":[]}`, absent},
+		{`{"main_race_id":6,` + deadline + `,"participants":[{"number":7}]}`, no},
+		{`{` + deadline + `,"participants":[{"number":7}]}`, in},
+		{`{` + deadline + `,"participants":[{"number":8}]}`, no},
+		// several entries
+		{`{"main_race_id":6,"v2":1},` + race + `,"participants":[]}`, absent},
+		{`{"main_race_id":6,"participants":[{"number":7}]},` + race + `,"participants":[]}`, absent},
+		{race + `,"participants":[]},` + race + `,"participants":[{"number":7}]}`, in},
+		{race + `,"participants":[{"number":7}]},` + race + `,"participants":[]}`, in},
+		{race + `,"participants":[]},` + race + `}`, no},
+		{race + `,"participants":[]},` + race + `,"v2":1,"participants":[]}`, no},
+		{race + `,"participants":[]},{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}`, open},
+		{race + `,"participants":[]},{"participants":[{"number":7}]}`, no},
+		{race + `,"participants":[]},null`, no},
+		{`{"main_race_id":6},null`, no},
+		{`{"main_race_id":6},{"main_race_id":12}`, no},
+		// the response does not list the participants
+		{race + `}`, no},
+		{race + `,"participants":null}`, no},
+		{race + `,"participants":[null,null]}`, no},
+		{race + `,"participants":[{"lane":1}]}`, no},
+		{race + `,"participants":[{"number":8},{}]}`, no},
+		{race + `,"participants":[{},{"number":7}]}`, in},
+		// it was read in part
+		{race + `,"participants":[{"number":8}],"length":"x"}`, no},
+		{race + `,"participants":[{"number":7}],"length":"x"}`, in},
+		{`{"main_race_id":6,"participants":[{"number":7}],"length":"x"}`, no},
+		{race + `,"participants":[{"number":7},{"number":"x"}]}`, no},
+		{race + `,"participants":[{"number":8}],"participants":[]}`, no},
+		{`{"participants":[{"number":7}],"main_race_id":"x"}`, in},
+		// the deadline is not one
+		{`{"main_race_id":11,"participants":[]}`, open},
+		{`{"main_race_id":11,"registration_deadline":946728000,"participants":[]}`, open},
+		{`{"main_race_id":11,"registration_deadline":946684799999,"participants":[]}`, open},
+		{`{"main_race_id":11,"registration_deadline":946684800000,"participants":[]}`, absent},
+		{`{"main_race_id":11,` + deadline + `,"start_time":946728,"participants":[]}`, open},
+		{`{"main_race_id":11,` + deadline + `,"start_time":946641599999,"participants":[]}`, open},
+		{`{"main_race_id":11,` + deadline + `,"start_time":946641600000,"participants":[]}`, absent},
+		{`{"main_race_id":11,"registration_deadline":1,"participants":[{"number":7}]}`, in},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(48 * time.Hour)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			s := play(respond(200, "["+test.body+"]"))
+			is, err := s.client(t).Races.Settle(ctx, 11, 7)
+			var got string
+			_, unreadable := errors.AsType[*horseracing.DecodeError](err)
+			switch n := len(s.requests()); {
+			case err == nil && n == 1 && is:
+				got = in
+			case err == nil && n == 1:
+				got = absent
+			case !is && n == 5 && unreadable:
+				got = no
+			case !is && errors.Is(err, context.DeadlineExceeded):
+				got = open
+			}
+			if got != test.want {
+				t.Errorf("%s: %t, %v after %d readings; want %s", test.body, is, err, len(s.requests()), test.want)
+			}
+		})
+	}
+}
+
+func TestSettleLogsUntilWhenItReadsAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(48 * time.Hour)
+		var out strings.Builder
+		deadline := time.Now().Add(time.Hour)
+		s := play(race11(deadline), race11(deadline), race11(deadline.Add(time.Minute)), respond(200, `[{"main_race_id":11,"participants":[{"number":7}]}]`))
+		c := s.client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&out, nil))))
+		if in, err := c.Races.Settle(t.Context(), 11, 7); !in || err != nil {
+			t.Fatal(in, err)
+		}
+		until := func(d time.Duration) string {
+			return `operation="GET /api/v1/races/11" until=` + deadline.UTC().Add(d).Format("2006-01-02T15:04:05.000Z")
+		}
+		if log := out.String(); strings.Count(log, "level=INFO") != 2 || !strings.Contains(log, until(time.Minute)) || !strings.Contains(log, until(2*time.Minute)) {
+			t.Errorf("logged\n%s", log)
+		}
+	})
 }
 
 func TestEveryErrorOfSettleIsAnUnknownOutcome(t *testing.T) {

@@ -1,0 +1,194 @@
+package horseracing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
+)
+
+const (
+	settleFirst      = time.Second // interval before the second reading; each one after it is twice as long, up to
+	settleSlowest    = time.Minute
+	settleMargin     = time.Minute // after the deadline, in which a request on its way arrives or is refused
+	settleRefusal    = time.Hour   // the longest Retry-After that is heeded
+	settleUnreadable = 5           // readings in a row that do not list the participants
+)
+
+// Settle reports whether a registration that ended in [ErrOutcomeUnknown] has
+// taken effect. It reads the race, at growing intervals of up to a minute, until
+// one of these is the case:
+//
+//   - The horse is in the race: true.
+//   - A reading made more than a minute after the race's registration deadline
+//     shows the race without the horse: false. That is certain if the service keeps
+//     to its deadline. The time of a reading is the response's Date header, or
+//     without one this computer's clock when the request was made, minus its Age.
+//   - The context ends, the race is gone, the key is refused, or several responses
+//     in a row do not list the participants: an error.
+//
+// Every error is also ErrOutcomeUnknown: only false without an error means that the
+// horse can be registered again. Settle may block until a minute after the deadline,
+// which it logs, so give the context a deadline of its own. A registration deadline
+// before the year 2000, or more than a day after the race's start, is not believed:
+// the context alone limits Settle then. [CaptureResponse] stores the last response.
+//
+// GET /api/v1/races/{raceId}:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
+func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumber, opts ...CallOption) (bool, error) {
+	op := raceOperation(race)
+	op.noCache = true
+	if problem := horse.problem(); problem != "" {
+		return false, unsettled(s.client.secrets.Error(op.invalid(problem)))
+	}
+	var response Response
+	capture := configOf(opts).capture
+	opts = append(slices.Clone(opts), CaptureResponse(&response))
+	defer func() {
+		if capture != nil {
+			*capture = response
+		}
+	}()
+	name := operationText(op.method, op.route, s.client.secrets.Text(op.idText()))
+	unreadable := 0
+	var logged time.Time
+	for interval := settleFirst; ; interval = min(2*interval, settleSlowest) {
+		requested := time.Now()
+		in, certain, err := s.entrants(ctx, op, race, horse, opts)
+		if in {
+			return true, nil
+		}
+		wait := interval + rand.N(interval/4) // clients that lost the same connection come back apart
+		if err == nil {
+			unreadable = 0
+		}
+		if err == nil && !certain.IsZero() {
+			now := responseTime(response.Header, requested)
+			if now.After(certain) {
+				return false, nil
+			}
+			wait = min(wait, certain.Sub(now)+time.Second)
+			if log := s.client.logger; log != nil && !certain.Equal(logged) {
+				logged = certain
+				log.LogAttrs(ctx, slog.LevelInfo, "horseracing: reading the race until the outcome of a registration is certain",
+					slog.String("operation", name), slog.Time("until", certain))
+			}
+		}
+		if listsNoParticipants(err) {
+			unreadable++
+		}
+		if err != nil && (unreadable == settleUnreadable || !maySettleLater(err)) {
+			return false, unsettled(err)
+		}
+		if refusal, ok := errors.AsType[*APIError](err); ok {
+			wait = max(wait, min(refusal.RetryAfter, settleRefusal))
+		}
+		if ended := sleep(ctx, wait); ended != nil {
+			switch {
+			case err == nil:
+				err = s.client.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far", name, ended, horse))
+			case !errors.Is(err, ended):
+				err = fmt.Errorf("%w; %w", err, ended)
+			}
+			return false, unsettled(err)
+		}
+	}
+}
+
+// entrants reads a race once. It reports whether the horse is in it, and if not from
+// when on that is certain: the zero time if the race shows no plausible deadline.
+func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (in bool, certain time.Time, err error) {
+	entries, err := getEntries[Race](ctx, s.client, op, opts, false)
+	if err != nil {
+		return false, time.Time{}, err
+	}
+	var problem *DecodeError
+	var listed []*Race
+	for i, e := range entries {
+		r := e.value
+		if e.err != nil { // what was read in part can show the horse, but not its absence
+			r = partOf[Race](e.json, "main_race_id", "participants")
+		}
+		isRequested := r.MainRaceID == race || r.MainRaceID == 0 && len(entries) == 1
+		switch {
+		case isRequested && r.Has(horse):
+			return true, time.Time{}, nil
+		case r.MainRaceID != race && r.MainRaceID != 0: // another race's participants prove nothing
+		case e.err != nil:
+			problem = e.err
+			problem.ID = op.idText()
+		case r.MainRaceID == 0:
+			problem = op.undecodable(fmt.Sprintf("/%d/main_race_id", i), 0, errors.New("absent or zero: it may be another race"))
+		case r.Participants == nil || r.Has(0):
+			problem = op.undecodable(fmt.Sprintf("/%d/participants", i), 0, errors.New("absent, null, or without the numbers of horses"))
+		default:
+			listed = append(listed, r)
+		}
+	}
+	if problem == nil && len(listed) == 0 {
+		problem = op.undecodable("", 0, errors.New("the response does not contain the race that was requested"))
+	}
+	if problem != nil {
+		redactDecodeErrors(problem, s.client.secrets)
+		return false, time.Time{}, problem
+	}
+	for _, r := range listed {
+		deadline := r.RegistrationDeadline.Time
+		if deadline.Year() < 2000 || !r.StartTime.IsZero() && deadline.After(r.StartTime.Add(24*time.Hour)) {
+			return false, time.Time{}, nil
+		}
+		if at := deadline.Add(settleMargin); at.After(certain) {
+			certain = at
+		}
+	}
+	return false, certain, nil
+}
+
+// responseTime returns when the service made a response: Date minus Age. Without a
+// Date it counts from when the request was made.
+func responseTime(header http.Header, requested time.Time) time.Time {
+	made := requested
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		made = date
+	}
+	age, _ := strconv.ParseInt(header.Get("Age"), 10, 32) // zero if unreadable, the largest one if too large
+	return made.Add(-time.Duration(max(age, 0)) * time.Second)
+}
+
+// unsettled is the error of a Settle.
+func unsettled(err error) error {
+	hint := "call Races.Settle again before registering again"
+	if errors.Is(err, ErrNotFound) {
+		hint = "the race is gone: look for it in Races.Results"
+	}
+	return &outcomeUnknown{err, hint}
+}
+
+// listsNoParticipants reports whether a response came that does not list the
+// participants.
+func listsNoParticipants(err error) bool {
+	_, undecodable := errors.AsType[*DecodeError](err)
+	api, refused := errors.AsType[*APIError](err)
+	return undecodable || refused && api.StatusCode < 300
+}
+
+// maySettleLater reports whether reading again can help.
+func maySettleLater(err error) bool {
+	for _, final := range []error{ErrInvalidArgument, ErrNotFound, ErrRedirect, ErrResponseTooLarge} {
+		if errors.Is(err, final) {
+			return false
+		}
+	}
+	if _, limited := errors.AsType[*pace.LimiterError](err); limited {
+		return false
+	}
+	api, ok := errors.AsType[*APIError](err)
+	return !ok || api.StatusCode < 300 || isTransient(api.StatusCode) || api.StatusCode >= 500
+}
