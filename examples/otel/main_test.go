@@ -79,6 +79,18 @@ func TestARetryIsASpanOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestAttemptsAreNamedByTheirRoute(t *testing.T) {
+	spans, printed := output(t, 0)
+	const route = "/api/v1/horses/{horse_number}"
+	attempts := spans["GET "+route]
+	if len(attempts) != 1 || find(attempts[0].Attributes, "url.template") != route {
+		t.Errorf("no span of the route with its template:\n%s", printed)
+	}
+	if _, metrics, found := strings.Cut(printed, "http.client.request.duration"); !found || !strings.Contains(metrics, route) {
+		t.Error("the metric of the requests' duration has no route")
+	}
+}
+
 func TestNoKeyIsPrintedEvenWhenTheServiceRefusesIt(t *testing.T) {
 	const key = "key-that-must-not-be-seen"
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -122,6 +134,6 @@ func TestTheProgramIsNamed(t *testing.T) {
 func TestCtrlCEndsIt(t *testing.T) { programtest.ExpectInterruptible(t) }
 
 func TestItExplainsItself(t *testing.T) {
-	programtest.ExpectUsage(t, "-failures", "-pretty", "HORSERACING_API_KEY")
+	programtest.ExpectUsage(t, "-failures", "HORSERACING_API_KEY")
 	programtest.Run(t, nil, "-failures", "-1").ExpectSentence(t, 2, "-failures")
 }

@@ -10,14 +10,15 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-// Main calls run and exits with the status that it returns. Ctrl-C cancels the
-// context; a second one ends the program at once.
+// Main calls run and exits with the status that it returns. Ctrl-C and SIGTERM
+// cancel the context; a second one ends the program at once.
 func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
