@@ -397,12 +397,15 @@ func ExampleRacesService_Watcher() {
 	})
 	for range 3 {
 		readers.Go(func() {
-			for change, err := range watcher.Changes(ctx) {
-				if err != nil {
-					slog.Warn("a poll failed; watching goes on", "error", err)
-					continue
+			var before []horseracing.Race
+			for snapshot := range watcher.Snapshots(ctx) {
+				if snapshot.Err != nil {
+					slog.Warn("a poll failed; watching continues", "error", snapshot.Err)
 				}
-				fmt.Println(change.Kind, change.Race.Info.Name)
+				for _, change := range horseracing.Changes(before, snapshot.Races) {
+					fmt.Println(change.Kind, change.Race.Info.Name)
+				}
+				before = snapshot.Races
 				return // a browser that leaves
 			}
 		})

@@ -119,6 +119,16 @@ func (r *Race) AcceptsLevel(level int) bool {
 	return level >= r.MinLevel && (r.MaxLevel == 0 || level <= r.MaxLevel)
 }
 
+// clone returns a deep copy.
+func (r *Race) clone() *Race {
+	c := *r
+	c.Prizes = slices.Clone(r.Prizes)
+	c.Participants = slices.Clone(r.Participants)
+	c.FinalOrder = slices.Clone(r.FinalOrder)
+	c.Winners = slices.Clone(r.Winners)
+	return &c
+}
+
 // Open returns all open races; none is no error. With a [*DecodeError] it returns
 // the races that could be read. [RacesService.WatchOpen] reports what changes in
 // them.

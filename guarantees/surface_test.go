@@ -116,13 +116,14 @@ var (
 	_ func(*horseracing.Follower, ctx) iter.Seq2[*horseracing.Race, error] = (*horseracing.Follower).All
 	_ func(*horseracing.Follower) horseracing.Cursor                       = (*horseracing.Follower).Cursor
 
-	_                                                                          = horseracing.WatchQuery{Interval: time.Duration(0)}
-	_                                                                          = horseracing.RaceChange{Kind: horseracing.RaceChangeKind(""), Race: (*horseracing.Race)(nil), Previous: (*horseracing.Race)(nil)}
-	_                                                                          = []horseracing.RaceChangeKind{horseracing.RaceOpened, horseracing.RaceUpdated, horseracing.RaceClosed}
-	_ func(*horseracing.Watcher, ctx) error                                    = (*horseracing.Watcher).Run
-	_ func(*horseracing.Watcher) horseracing.Snapshot                          = (*horseracing.Watcher).Snapshot
-	_ func(*horseracing.Watcher, ctx) iter.Seq2[horseracing.RaceChange, error] = (*horseracing.Watcher).Changes
-	_                                                                          = horseracing.Snapshot{Races: []horseracing.Race(nil), At: time.Time{}, Err: error(nil)}
+	_                                                                 = horseracing.WatchQuery{Interval: time.Duration(0)}
+	_                                                                 = horseracing.RaceChange{Kind: horseracing.RaceChangeKind(""), Race: (*horseracing.Race)(nil), Previous: (*horseracing.Race)(nil)}
+	_                                                                 = []horseracing.RaceChangeKind{horseracing.RaceOpened, horseracing.RaceUpdated, horseracing.RaceClosed}
+	_ func(*horseracing.Watcher, ctx) error                           = (*horseracing.Watcher).Run
+	_ func(*horseracing.Watcher) horseracing.Snapshot                 = (*horseracing.Watcher).Snapshot
+	_ func(*horseracing.Watcher, ctx) iter.Seq[horseracing.Snapshot]  = (*horseracing.Watcher).Snapshots
+	_ func(before, after []horseracing.Race) []horseracing.RaceChange = horseracing.Changes
+	_                                                                 = horseracing.Snapshot{Races: []horseracing.Race(nil), At: time.Time{}, Err: error(nil)}
 )
 
 // The values.

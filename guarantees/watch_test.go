@@ -69,9 +69,9 @@ func TestWatchOpenReportsWhatChanged(t *testing.T) {
 		polls []string
 		want  []string
 	}{
-		"the first poll reports what is open":    {[]string{list(b, a)}, []string{"opened b", "opened a"}},
+		"the first poll reports what is open, by start": {[]string{list(a, b)}, []string{"opened b", "opened a"}},
 		"no change":                              {[]string{list(a), list(a)}, []string{"opened a"}},
-		"another order of races":                 {[]string{list(a, b), list(b, a)}, []string{"opened a", "opened b"}},
+		"another order of races":                 {[]string{list(a, b), list(b, a)}, []string{"opened b", "opened a"}},
 		"another order of participants":          {[]string{list(a), list(aMixed)}, []string{"opened a"}},
 		"a participant more":                     {[]string{list(a), list(aFuller)}, []string{"opened a", "updated fuller was a"}},
 		"another participant":                    {[]string{list(a), list(aOther)}, []string{"opened a", "updated other was a"}},
@@ -79,12 +79,12 @@ func TestWatchOpenReportsWhatChanged(t *testing.T) {
 		"another status":                         {[]string{list(a), list(aStatus)}, []string{"opened a", "updated status was a"}},
 		"another deadline":                       {[]string{list(a), list(aLater)}, []string{"opened a", "updated deadline was a"}},
 		"another start":                          {[]string{list(a), list(aMoved)}, []string{"opened a", "updated start was a"}},
-		"closed ones first, by start":            {[]string{list(a, b), list(c)}, []string{"opened a", "opened b", "closed b was b", "closed a was a", "opened c"}},
+		"closed ones first, by start":            {[]string{list(a, b), list(c)}, []string{"opened b", "opened a", "closed b was b", "closed a was a", "opened c"}},
 		"closed with the last state":             {[]string{list(a), list(aFuller), `[]`}, []string{"opened a", "updated fuller was a", "closed fuller was fuller"}},
-		"closed with a state that was no update": {[]string{list(a), list(aMixed), `[]`}, []string{"opened a", "closed a again was a"}},
+		"closed with a state that was no update": {[]string{list(a), list(aMixed), `[]`}, []string{"opened a", "closed a again was a again"}},
 		"opened again":                           {[]string{list(a), `[]`, list(a)}, []string{"opened a", "closed a was a", "opened a"}},
 		"a race that is listed twice":            {[]string{list(a, aFuller), list(a, aFuller)}, []string{"opened a"}},
-		"a change after one that was no update":  {[]string{list(a), list(aMixed), list(aFuller)}, []string{"opened a", "updated fuller was a"}},
+		"a change after one that was no update":  {[]string{list(a), list(aMixed), list(aFuller)}, []string{"opened a", "updated fuller was a again"}},
 		"a failed poll":                          {[]string{"", list(a), "", "", list(b)}, []string{"error", "opened a", "error", "error", "closed a was a", "opened b"}},
 	}
 	for name, test := range tests {

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"iter"
 	"math/rand/v2"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,19 +52,27 @@ func watcher(t *testing.T, polls ...string) *horseracing.Watcher {
 	return w
 }
 
-// reported within a time, by a reader that pauses after each change.
+// story returns the changes from snapshot to snapshot, by a reader that pauses
+// after each snapshot.
 func story(t *testing.T, w *horseracing.Watcher, within, pause time.Duration) (lines []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	for change, err := range w.Changes(ctx) {
-		lines = append(lines, lineOf(change, err))
+	var before []horseracing.Race
+	for s := range w.Snapshots(ctx) {
+		for _, change := range horseracing.Changes(before, s.Races) {
+			lines = append(lines, lineOf(change, nil))
+		}
+		before = s.Races
+		if s.Err != nil {
+			lines = append(lines, "error")
+		}
 		time.Sleep(pause)
 	}
 	return lines
 }
 
-func TestASlowReaderMissesNothingButIntermediateStates(t *testing.T) {
+func TestASlowReaderSkipsToTheNewestSnapshot(t *testing.T) {
 	polls := []string{
 		list(listed(1, "a")),
 		list(listed(1, "a1", 1)),
@@ -80,9 +87,8 @@ func TestASlowReaderMissesNothingButIntermediateStates(t *testing.T) {
 	}{
 		"as fast as the polls": {0, []string{"opened a", "updated a1 was a", "opened b", "updated a2 was a1", "error",
 			"updated a3 was a2", "updated b1 was b", "closed b1 was b1", "opened c", "updated a4 was a3"}},
-		"slower": {90 * time.Second, []string{"opened a", "updated a1 was a", "opened b", "updated a2 was a1",
-			"error", "closed b1 was b", "opened c", "updated a4 was a2"}},
-		"much slower": {time.Hour, []string{"opened a", "error", "opened b", "closed b1 was b", "opened c", "updated a4 was a"}},
+		"slower":      {155 * time.Second, []string{"opened a", "opened b", "updated a2 was a", "closed b was b", "opened c", "updated a4 was a2"}},
+		"much slower": {time.Hour, []string{"opened a", "opened c", "updated a4 was a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -103,22 +109,22 @@ func TestASlowReaderHoldsUpNeitherThePollsNorOtherReaders(t *testing.T) {
 		var readers sync.WaitGroup
 		defer readers.Wait()
 		readers.Go(func() {
-			for range w.Changes(ctx) {
+			for range w.Snapshots(ctx) {
 				time.Sleep(2 * time.Hour) // it never comes back in time
 			}
 		})
-		changes := 0
+		snapshots := 0
 		readers.Go(func() {
-			for range w.Changes(ctx) {
-				changes++
+			for range w.Snapshots(ctx) {
+				snapshots++
 			}
 		})
 		if err := w.Run(ctx); err != nil {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if polls := fake.RequestCount(); polls < 60 || polls > 68 || changes < 100 {
-			t.Errorf("%d polls in an hour, %d changes", polls, changes)
+		if polls := fake.RequestCount(); polls < 60 || polls > 68 || snapshots != polls {
+			t.Errorf("%d polls in an hour, %d snapshots", polls, snapshots)
 		}
 	}, horseracingtest.WithSchedule(60))
 }
@@ -133,8 +139,12 @@ func TestManyReadersCostOnePoll(t *testing.T) {
 		for range 100 {
 			readers.Go(func() {
 				var b strings.Builder
-				for change, err := range w.Changes(ctx) {
-					fmt.Fprintln(&b, lineOf(change, err))
+				var before []horseracing.Race
+				for s := range w.Snapshots(ctx) {
+					for _, change := range horseracing.Changes(before, s.Races) {
+						fmt.Fprintln(&b, lineOf(change, nil))
+					}
+					before = s.Races
 				}
 				lines.Store(b.String(), true)
 			})
@@ -151,54 +161,6 @@ func TestManyReadersCostOnePoll(t *testing.T) {
 			t.Errorf("%d polls in ten minutes, %d different stories", polls, stories)
 		}
 	}, horseracingtest.WithSchedule(60))
-}
-
-func TestWhatOneReaderDoesToARaceNoOtherSees(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		race := func(horses ...int) string {
-			return strings.Replace(listed(1, "a", horses...), `"participants"`, `"prizes":[5,3],"final_order":[0],"winners":[0],"participants"`, 1)
-		}
-		w := watcher(t, list(race(1, 2)), list(race(1, 2, 3)), `[]`)
-		vandal := func(r *horseracing.Race) {
-			if r != nil {
-				r.Status = "mine"
-				r.Prizes[0], r.Participants[0].Number, r.FinalOrder[0], r.Winners[0] = horseracing.NewNumber(99), 99, 99, 99
-			}
-		}
-		check := func(what string, r *horseracing.Race) {
-			if r != nil && (r.Status == "mine" || r.Prizes[0].String() != "5" || r.Participants[0].Number != 1 || r.FinalOrder[0] != 0 || r.Winners[0] != 0) {
-				t.Errorf("%s shows what another reader did: %+v", what, r)
-			}
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer cancel()
-		var readers sync.WaitGroup
-		for range 3 {
-			readers.Go(func() {
-				n := 0
-				for change, err := range w.Changes(ctx) {
-					if err != nil {
-						t.Error(err)
-						continue
-					}
-					n++
-					check(string(change.Kind), change.Race)
-					check(string(change.Kind)+", previous", change.Previous)
-					snapshot := w.Snapshot()
-					for i := range snapshot.Races {
-						check("a snapshot", &snapshot.Races[i])
-						vandal(&snapshot.Races[i])
-					}
-					vandal(change.Race)
-					vandal(change.Previous)
-				}
-				if n != 3 {
-					t.Errorf("%d changes, want 3", n)
-				}
-			})
-		}
-		readers.Wait()
-	})
 }
 
 func TestASecondRunAtTheSameTimeIsRefused(t *testing.T) {
@@ -229,54 +191,104 @@ func TestASecondRunAtTheSameTimeIsRefused(t *testing.T) {
 	})
 }
 
-func TestChangesWaitsForRunAndEndsAfterIt(t *testing.T) {
+func TestSnapshotsWaitsForARunAndEndsAfterItsLastSnapshot(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		w := fake.Client().Races.Watcher(horseracing.WatchQuery{})
 		if s := w.Snapshot(); len(s.Races) != 0 || !s.At.IsZero() || s.Err != nil {
 			t.Errorf("before Run: %+v", s)
 		}
 		for run := range 2 {
-			var began, ended time.Time
-			open := map[horseracing.RaceID]bool{}
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				for change, err := range w.Changes(t.Context()) {
-					if began.IsZero() {
-						began = time.Now()
+			for _, pause := range []time.Duration{0, 7 * time.Minute, 24 * time.Hour} {
+				var first, last horseracing.Snapshot
+				var ended time.Time
+				var reader sync.WaitGroup
+				reader.Go(func() {
+					for s := range w.Snapshots(t.Context()) {
+						if first.At.IsZero() {
+							first = s
+						}
+						last = s
+						time.Sleep(pause)
 					}
-					if err != nil || change.Kind == horseracing.RaceOpened && open[change.Race.MainRaceID] || change.Kind != horseracing.RaceOpened && !open[change.Race.MainRaceID] {
-						t.Errorf("run %d: %s", run, lineOf(change, err))
-						continue
-					}
-					open[change.Race.MainRaceID] = change.Kind != horseracing.RaceClosed
+					ended = time.Now()
+				})
+				time.Sleep(time.Hour)
+				if synctest.Wait(); !first.At.IsZero() {
+					t.Error("a snapshot without Run")
 				}
-				ended = time.Now()
-			}()
-			time.Sleep(time.Hour)
-			if synctest.Wait(); !began.IsZero() {
-				t.Error("changes without Run")
-			}
-			started := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
-			if err := w.Run(ctx); err != nil {
-				t.Error(err)
-			}
-			<-done
-			if !began.Equal(started) || ended.Sub(started) != time.Hour {
-				t.Errorf("Run from %v for an hour, changes from %v to %v", started, began, ended)
-			}
-			if s := w.Snapshot(); len(s.Races) == 0 || time.Since(s.At) > time.Minute {
-				t.Errorf("after Run the last snapshot is gone: %d races at %v", len(s.Races), s.At)
+				started := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				if err := w.Run(ctx); err != nil {
+					t.Error(err)
+				}
+				cancel()
+				newest := w.Snapshot()
+				if len(newest.Races) == 0 || time.Since(newest.At) > time.Minute {
+					t.Errorf("after Run the last snapshot is gone: %d races at %v", len(newest.Races), newest.At)
+				}
+				if pause == 0 { // a reader that is slower meets the next run
+					reader.Wait()
+				} else {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+					if err := w.Run(ctx); err != nil {
+						t.Error(err)
+					}
+					cancel()
+				}
+				reader.Wait()
+				if !first.At.Equal(started) || !last.At.Equal(newest.At) || pause == 0 && !ended.Equal(started.Add(time.Hour)) {
+					t.Errorf("run %d, pause %v: snapshots of %v to %v until %v, want from %v to %v", run, pause, first.At, last.At, ended, started, newest.At)
+				}
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		for change, err := range w.Changes(ctx) {
-			t.Errorf("without a run: %s", lineOf(change, err))
+		for s := range w.Snapshots(ctx) {
+			t.Errorf("without a run: %+v", s)
 		}
 	}, horseracingtest.WithSchedule(20))
+}
+
+func TestAPollThatTheContextCutsShortMakesNoSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		})})
+		w := client.Races.Watcher(horseracing.WatchQuery{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			for s := range w.Snapshots(t.Context()) {
+				t.Errorf("a snapshot: %+v", s)
+			}
+		})
+		synctest.Wait()
+		if err := w.Run(ctx); err != nil || w.Snapshot().Err != nil {
+			t.Errorf("Run: %v; %+v", err, w.Snapshot())
+		}
+		reader.Wait()
+	})
+}
+
+func TestSnapshotsOfAnInvalidQueryIsItsError(t *testing.T) {
+	var none context.Context
+	races := play(respond(200, "[]")).client(t).Races
+	for _, snapshots := range []iter.Seq[horseracing.Snapshot]{
+		races.Watcher(horseracing.WatchQuery{Interval: -1}).Snapshots(t.Context()),
+		races.Watcher(horseracing.WatchQuery{}).Snapshots(none),
+	} {
+		n := 0
+		for s := range snapshots {
+			if n++; !errors.Is(s.Err, horseracing.ErrInvalidArgument) {
+				t.Errorf("snapshot %+v", s)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d snapshots", n)
+		}
+	}
 }
 
 func TestASnapshotShowsFailureAndRecovery(t *testing.T) {
@@ -315,7 +327,7 @@ func TestASnapshotShowsFailureAndRecovery(t *testing.T) {
 	})
 }
 
-func TestAnUnreadableRaceIsReportedOnceAndKeepsItsLastState(t *testing.T) {
+func TestAnUnreadableRaceKeepsItsLastState(t *testing.T) {
 	const (
 		broken   = `{"_id":"x","main_race_id":1,"start_time":"soon"}`
 		nameless = `{"_id":"x","main_race_id":"one","start_time":9001}`
@@ -323,17 +335,14 @@ func TestAnUnreadableRaceIsReportedOnceAndKeepsItsLastState(t *testing.T) {
 	)
 	a, a1, b, c := listed(1, "a"), listed(1, "a1", 1), listed(2, "b"), listed(3, "c")
 	for name, test := range map[string]struct{ polls, want []string }{
-		"it is reported once":                        {[]string{list(a, b), list(broken, b), list(broken, b), list(broken, b)}, []string{"opened a", "opened b", "error"}},
-		"it keeps its last state":                    {[]string{list(a), list(broken), list(broken), list(a1)}, []string{"opened a", "error", "updated a1 was a"}},
-		"what changes beside it is yielded":          {[]string{list(a), list(broken, b), list(broken)}, []string{"opened a", "opened b", "error", "closed b was b"}},
-		"it closes when it is gone":                  {[]string{list(a), list(broken), `[]`}, []string{"opened a", "error", "closed a was a"}},
-		"it opens when it can be read":               {[]string{list(broken, b), list(a, b)}, []string{"opened b", "error", "opened a"}},
-		"it is no change when it can be read again":  {[]string{list(a), list(broken), list(a)}, []string{"opened a", "error"}},
-		"it is reported again when it breaks again":  {[]string{list(a), list(broken), list(a), list(broken)}, []string{"opened a", "error", "error"}},
-		"listed twice, once readable":                {[]string{list(broken, a)}, []string{"opened a"}},
-		"without a readable id nothing closes":       {[]string{list(a, b), list(nameless), list(nameless), `[]`}, []string{"opened a", "opened b", "error", "closed a was a", "closed b was b"}},
-		"without any id nothing closes":              {[]string{list(a, b), list(without, c), list(c)}, []string{"opened a", "opened b", "opened c", "error", "closed a was a", "closed b was b"}},
-		"a second one without an id is reported too": {[]string{list(a), list(a, nameless), list(a, nameless, without), list(a, nameless)}, []string{"opened a", "error", "error"}},
+		"it keeps its last state":                   {[]string{list(a), list(broken), list(broken), list(a1)}, []string{"opened a", "error", "error", "updated a1 was a"}},
+		"what changes beside it is reported":        {[]string{list(a), list(broken, b), list(broken), list(a)}, []string{"opened a", "opened b", "error", "closed b was b", "error"}},
+		"it closes when it is gone":                 {[]string{list(a), list(broken), `[]`}, []string{"opened a", "error", "closed a was a"}},
+		"it opens when it can be read":              {[]string{list(broken, b), list(a, b)}, []string{"opened b", "error", "opened a"}},
+		"it is no change when it can be read again": {[]string{list(a), list(broken), list(a)}, []string{"opened a", "error"}},
+		"listed twice, once readable":               {[]string{list(a1, broken), list(a1)}, []string{"opened a1", "error"}},
+		"without a readable id nothing closes":      {[]string{list(a, b), list(nameless), list(nameless), `[]`}, []string{"opened a", "opened b", "error", "error", "closed a was a", "closed b was b"}},
+		"without any id nothing closes":             {[]string{list(a, b), list(without, c), list(c)}, []string{"opened a", "opened b", "opened c", "error", "closed a was a", "closed b was b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -344,86 +353,145 @@ func TestAnUnreadableRaceIsReportedOnceAndKeepsItsLastState(t *testing.T) {
 			})
 		})
 	}
-	t.Run("a reader that comes later gets its report once", func(t *testing.T) {
+	t.Run("its errors are those of a good snapshot", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			w := watcher(t, list(a, b), list(broken, b))
+			w := watcher(t, list(a, b), list(broken, nameless, without))
 			time.Sleep(5 * time.Minute)
-			if diff := gocmp.Diff([]string{"opened b", "opened a", "error"}, story(t, w, time.Hour, 0)); diff != "" {
-				t.Error(diff)
-			}
 			s := w.Snapshot()
-			if _, ok := errors.AsType[*horseracing.DecodeError](s.Err); !ok || time.Since(s.At) > time.Minute || len(s.Races) != 2 {
+			first, ok := errors.AsType[*horseracing.DecodeError](s.Err)
+			if !ok || first.ID != "1" || !errors.Is(s.Err, horseracing.ErrHole) || time.Since(s.At) > time.Minute || len(s.Races) != 2 {
 				t.Errorf("snapshot with %d races at %v and error %v", len(s.Races), s.At, s.Err)
+			}
+			if all, ok := s.Err.(interface{ Unwrap() []error }); !ok || len(all.Unwrap()) != 3 { //nolint:errorlint // the list itself
+				t.Errorf("not three errors: %v", s.Err)
 			}
 		})
 	})
 }
 
-// Readers of every speed through a day of trouble: what each was handed adds up
-// to what is open, and nothing that opened or closed is missing.
-func TestReadersOfEverySpeedGetTheWholeStory(t *testing.T) {
+// Readers of every speed through a day of trouble: the changes from snapshot to
+// snapshot add up to the last one.
+func TestTheChangesOfReadersOfEverySpeedAddUp(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()
 		go causeTrouble(ctx, fake)
 		w := fake.Client(noRetries()).Races.Watcher(horseracing.WatchQuery{Interval: time.Minute})
-		type account struct {
-			opened, closed map[horseracing.RaceID]int
-			open           map[horseracing.RaceID]*horseracing.Race
-			changes        int
-		}
-		accounts := make([]account, 6)
+		snapshots, failures := make([]int, 6), make([]int, 6)
 		var readers sync.WaitGroup
-		for i := range accounts {
+		for i := range snapshots {
 			readers.Go(func() {
 				random := rand.New(rand.NewPCG(uint64(i), 0))
-				a := account{map[horseracing.RaceID]int{}, map[horseracing.RaceID]int{}, map[horseracing.RaceID]*horseracing.Race{}, 0}
-				for change, err := range w.Changes(t.Context()) {
-					if err != nil {
-						continue
+				open := map[horseracing.RaceID]*horseracing.Race{}
+				var last horseracing.Snapshot
+				for s := range w.Snapshots(t.Context()) {
+					snapshots[i]++
+					if s.Err != nil {
+						failures[i]++
 					}
-					a.changes++
-					id := change.Race.MainRaceID
-					if diff := gocmp.Diff(a.open[id], change.Previous); diff != "" {
-						t.Errorf("reader %d: %s %d: Previous is not what it was handed last:\n%s", i, change.Kind, id, diff)
-						return
+					for _, change := range horseracing.Changes(last.Races, s.Races) {
+						id := change.Race.MainRaceID
+						if diff := gocmp.Diff(open[id], change.Previous); diff != "" {
+							t.Errorf("reader %d: %s %d: Previous is not what it had:\n%s", i, change.Kind, id, diff)
+							return
+						}
+						if open[id] = change.Race; change.Kind == horseracing.RaceClosed {
+							delete(open, id)
+						}
 					}
-					switch a.open[id] = change.Race; change.Kind {
-					case horseracing.RaceOpened:
-						a.opened[id]++
-					case horseracing.RaceClosed:
-						a.closed[id]++
-						delete(a.open, id)
-					}
-					if i > 0 && ctx.Err() == nil {
-						time.Sleep(time.Duration(random.Int64N(int64(i) * int64(20*time.Second))))
+					if last = s; i > 0 && ctx.Err() == nil {
+						time.Sleep(time.Duration(random.Int64N(int64(i) * int64(4*time.Minute))))
 					}
 				}
-				accounts[i] = a
+				want := map[horseracing.RaceID]*horseracing.Race{}
+				for i := range last.Races {
+					want[last.Races[i].MainRaceID] = &last.Races[i]
+				}
+				if diff := gocmp.Diff(want, open); diff != "" || !last.At.Equal(w.Snapshot().At) {
+					t.Errorf("reader %d ends at %v with\n%s", i, last.At, diff)
+				}
 			})
 		}
 		if err := w.Run(ctx); err != nil {
 			t.Error(err)
 		}
 		readers.Wait()
-		fast := accounts[0]
-		for i, a := range accounts {
-			if diff := gocmp.Diff(fast.opened, a.opened); diff != "" {
-				t.Errorf("reader %d: opened:\n%s", i, diff)
-			}
-			if diff := gocmp.Diff(fast.closed, a.closed); diff != "" {
-				t.Errorf("reader %d: closed:\n%s", i, diff)
-			}
-			if diff := gocmp.Diff(slices.Sorted(maps.Keys(fast.open)), slices.Sorted(maps.Keys(a.open))); diff != "" {
-				t.Errorf("reader %d: open at the end:\n%s", i, diff)
-			}
-			t.Logf("reader %d: %d changes, %d opened, %d closed", i, a.changes, len(a.opened), len(a.closed))
-		}
-		if len(fast.closed) < 200 || accounts[5].changes > fast.changes*9/10 {
+		if t.Log(snapshots, failures); failures[0] < 20 || snapshots[0] < 1000 || snapshots[5] > snapshots[0]/2 {
 			t.Error("the day was too quiet to prove anything")
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(12))
+}
+
+// A thousand readers of 800 races, of which one changes with each poll, and each
+// reader holds the snapshot before: the races are those of two lists.
+func TestAThousandReadersTakeLittleMemory(t *testing.T) {
+	const readers, races, polls, most = 1000, 800, 8, 3 << 20
+	var n atomic.Int64
+	others := make([]string, races-1)
+	for i := range others {
+		others[i] = listed(i+2, "other", 1, 2, 3, 4, 5, 6)
+	}
+	client := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
+		return respond(200, list(append(others, listed(1, "a", int(n.Add(1))))...))(req)
+	})})
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	first, err := client.Races.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := live()
+	second, err := client.Races.Open(t.Context())
+	if err != nil || len(first) != races || len(second) != races {
+		t.Fatal(len(first), len(second), err)
+	}
+	list := live() - before
+	runtime.KeepAlive(first)
+	runtime.KeepAlive(second)
+	first, second, others = nil, nil, others[:len(others):len(others)]
+
+	before = live()
+	synctest.Test(t, func(t *testing.T) {
+		w := client.Races.Watcher(horseracing.WatchQuery{Interval: time.Minute})
+		ctx, cancel := context.WithTimeout(t.Context(), polls*time.Minute)
+		defer cancel()
+		var all sync.WaitGroup
+		var updates atomic.Int64
+		for range readers {
+			all.Go(func() {
+				var held []horseracing.Race
+				for s := range w.Snapshots(ctx) {
+					for _, change := range horseracing.Changes(held, s.Races) {
+						if change.Kind == horseracing.RaceUpdated {
+							updates.Add(1)
+						}
+					}
+					held = s.Races
+				}
+			})
+		}
+		all.Go(func() {
+			if err := w.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep((polls - 1) * time.Minute)
+		synctest.Wait()
+		beyond := live() - before - 2*list
+		t.Logf("a list takes %d KiB; beyond two of them %d KiB", list>>10, beyond>>10)
+		if beyond > most {
+			t.Errorf("%d bytes beyond two lists, want at most %d", beyond, most)
+		}
+		all.Wait()
+		if updates.Load() < readers*(polls-2) {
+			t.Errorf("%d updates in %d polls for %d readers", updates.Load(), polls, readers)
+		}
+	})
 }
 
 func TestAWatcherLeavesNoGoroutineBehind(t *testing.T) {
@@ -441,7 +509,7 @@ func TestAWatcherLeavesNoGoroutineBehind(t *testing.T) {
 	for i := range 1000 {
 		all.Go(func() {
 			n := 0
-			for range w.Changes(ctx) {
+			for range w.Snapshots(ctx) {
 				if n++; n == 1 {
 					begun.Add(1)
 				}
@@ -498,11 +566,11 @@ func BenchmarkWatcher(b *testing.B) {
 			got.Add(readers)
 			for range readers {
 				all.Go(func() {
-					n := 0
-					for range w.Changes(ctx) {
-						if n++; n >= 50 { // the 50 open races, then a change each
-							got.Done()
-						}
+					var before []horseracing.Race
+					for s := range w.Snapshots(ctx) {
+						horseracing.Changes(before, s.Races)
+						before = s.Races
+						got.Done()
 					}
 				})
 			}

@@ -131,59 +131,21 @@ func live(ctx context.Context, w *horseracing.Watcher, o options, opts ...tea.Pr
 // watch prints the table after the first poll, and after each that brought a change.
 func watch(ctx context.Context, w *horseracing.Watcher, o options, stdout, stderr io.Writer) error {
 	defer start(ctx, w)()
-	report := func(err error) error {
-		if isFinal(err) {
+	var printed horseracing.Snapshot
+	for s := range w.Snapshots(ctx) {
+		if isFinal(s.Err) {
+			return s.Err
+		}
+		if s.Err != nil {
+			fmt.Fprintf(stderr, "board: %v; polling goes on\n", s.Err)
+		}
+		if s.At.IsZero() || !printed.At.IsZero() && len(horseracing.Changes(printed.Races, s.Races)) == 0 {
+			continue
+		}
+		if err := (board{races: s.Races, level: o.level}).print(stdout, time.Now()); err != nil {
 			return err
 		}
-		fmt.Fprintf(stderr, "board: %v; polling goes on\n", err)
-		return nil
-	}
-	var printed time.Time // the poll
-	update := func() error {
-		s := w.Snapshot()
-		if s.At.Equal(printed) {
-			return nil
-		}
-		printed = s.At
-		return board{races: s.Races, level: o.level}.print(stdout, time.Now())
-	}
-	if err := first(ctx, w, report); err != nil {
-		return err
-	}
-	if err := update(); err != nil {
-		return err
-	}
-	for _, err := range w.Changes(ctx) {
-		if err != nil {
-			err = report(err)
-		} else {
-			err = update()
-		}
-		if err != nil {
-			return err
-		}
+		printed = s
 	}
 	return ctx.Err()
-}
-
-// first waits for the first poll that succeeds.
-func first(ctx context.Context, w *horseracing.Watcher, report func(error) error) error {
-	reported := ""
-	for {
-		s := w.Snapshot()
-		if !s.At.IsZero() {
-			return nil
-		}
-		if s.Err != nil && s.Err.Error() != reported {
-			reported = s.Err.Error()
-			if err := report(s.Err); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/horseracing-go/horseracing"
 )
 
 //go:embed page.html
@@ -60,37 +63,33 @@ func (f *feed) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	stream := &stream{w: w, control: http.NewResponseController(w)}
 	stream.send("reset", struct{}{})
-	var others sync.WaitGroup
-	defer others.Wait()
-	others.Go(func() { f.others(r, stream) })
-	for change, err := range f.watcher.Changes(r.Context()) {
-		if err != nil {
-			continue // the state shows it
+	var results sync.WaitGroup
+	defer results.Wait()
+	results.Go(func() { f.sendResults(r.Context(), stream) })
+	var before []horseracing.Race
+	for snapshot := range f.watcher.Snapshots(r.Context()) {
+		for _, change := range horseracing.Changes(before, snapshot.Races) {
+			if !stream.send(string(change.Kind), openRaceOf(change.Race)) {
+				return
+			}
 		}
-		if !stream.send(string(change.Kind), openRaceOf(change.Race)) {
+		before = snapshot.Races
+		if !stream.send("state", stateOf(snapshot)) {
 			return
 		}
 	}
 }
 
-// others streams the results and the state of the service.
-func (f *feed) others(r *http.Request, stream *stream) {
-	second := time.NewTicker(time.Second)
-	defer second.Stop()
-	var sent state
-	for first, changed := true, (<-chan struct{})(nil); ; first = false {
-		if latest, next := f.results.get(); next != changed {
-			changed = next
-			stream.send("results", latest)
-		}
-		if now := stateOf(f.watcher.Snapshot()); first || now != sent {
-			sent = now
-			stream.send("state", now)
+// sendResults streams the last results whenever there are others.
+func (f *feed) sendResults(ctx context.Context, stream *stream) {
+	for {
+		latest, changed := f.results.get()
+		if !stream.send("results", latest) {
+			return
 		}
 		select {
 		case <-changed:
-		case <-second.C:
-		case <-r.Context().Done():
+		case <-ctx.Done():
 			return
 		}
 	}
