@@ -12,10 +12,10 @@ import (
 
 // demand is what a race must be like to count for a mission.
 type demand struct {
-	stated     bool   // false: the mission does not state it
+	stated     bool   // the mission states what counts
 	indirect   bool   // no race counts: the mission is to complete the others
-	furlongs   int    // zero: any
-	hippodrome string // type; empty: any
+	furlongs   int    // zero if any will do
+	hippodrome string // type; empty if any will do
 	place      bool   // the horse must finish well, too
 }
 
@@ -70,10 +70,19 @@ func (d demand) metBy(race *horseracing.Race) bool {
 
 // candidate is a race that serves at least one mission.
 type candidate struct {
-	race      *horseracing.Race
-	serves    []string // the missions' names; with a question mark: perhaps
-	chances   int      // how many of them only perhaps
-	xp, sugar float64  // of the others: what one race is worth
+	Race    *horseracing.Race `json:"race"`
+	Serves  []string          `json:"serves"`        // names of missions
+	Perhaps []string          `json:"serves_if_won"` // names of missions that need a prize place
+	XP      float64           `json:"xp"`            // what the race is worth for Serves
+	Sugar   float64           `json:"sugar"`
+}
+
+// perhaps returns the missions that need a prize place, with a question mark.
+func (c *candidate) perhaps() (names []string) {
+	for _, name := range c.Perhaps {
+		names = append(names, name+"?")
+	}
+	return names
 }
 
 // rank returns the races that the horse can enter now and that count for its
@@ -82,36 +91,33 @@ type candidate struct {
 func rank(horse *horseracing.Horse, missions []horseracing.HorseMission, races []horseracing.Race, hippodromes []string, now time.Time) []candidate {
 	var ranked []candidate
 	for i := range races {
-		c := candidate{race: &races[i]}
-		if !canEnter(horse, c.race, now) {
+		if !canEnter(horse, &races[i], now) {
 			continue
 		}
+		c := candidate{Race: &races[i], Serves: []string{}, Perhaps: []string{}}
 		for _, m := range missions {
-			d := demandOf(&m, hippodromes)
-			if m.Completed || !d.metBy(c.race) {
-				continue
+			switch d := demandOf(&m, hippodromes); {
+			case m.Completed || !d.metBy(c.Race):
+			case d.place:
+				c.Perhaps = append(c.Perhaps, m.Name)
+			default:
+				c.Serves = append(c.Serves, m.Name)
+				c.XP += float64(m.RewardXP) / float64(max(1, m.Count))
+				c.Sugar += float64(m.RewardSugar) / float64(max(1, m.Count))
 			}
-			if d.place {
-				c.chances++
-				c.serves = append(c.serves, m.Name+"?")
-				continue
-			}
-			c.serves = append(c.serves, m.Name)
-			c.xp += float64(m.RewardXP) / float64(max(1, m.Count))
-			c.sugar += float64(m.RewardSugar) / float64(max(1, m.Count))
 		}
-		if len(c.serves) > 0 {
+		if len(c.Serves)+len(c.Perhaps) > 0 {
 			ranked = append(ranked, c)
 		}
 	}
 	slices.SortStableFunc(ranked, func(a, b candidate) int {
 		return cmp.Or(
-			-cmp.Compare(a.xp, b.xp),
-			-cmp.Compare(a.sugar, b.sugar),
-			-cmp.Compare(a.chances, b.chances),
-			a.race.EntryFee.Cmp(b.race.EntryFee),
-			a.race.StartTime.Compare(b.race.StartTime.Time),
-			cmp.Compare(a.race.MainRaceID, b.race.MainRaceID))
+			-cmp.Compare(a.XP, b.XP),
+			-cmp.Compare(a.Sugar, b.Sugar),
+			-cmp.Compare(len(a.Perhaps), len(b.Perhaps)),
+			a.Race.EntryFee.Cmp(b.Race.EntryFee),
+			a.Race.StartTime.Compare(b.Race.StartTime.Time),
+			cmp.Compare(a.Race.MainRaceID, b.Race.MainRaceID))
 	})
 	return ranked
 }

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// tokenPlaces is the number of decimal places of a token. It is undocumented;
+// 18 is usual for amounts of this size.
+const tokenPlaces = 18
+
+func tokens(amount horseracing.BigInt) string { return amount.Decimal(tokenPlaces) }
+
+// minute writes an instant in UTC to the minute.
+func minute(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+// levels returns the levels that a race takes.
+func levels(low, high int) string {
+	switch {
+	case low == 0 && high == 0:
+		return "any"
+	case high == 0:
+		return fmt.Sprintf("%d and up", low)
+	}
+	return fmt.Sprintf("%d-%d", low, high)
+}

@@ -1,0 +1,334 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// asProgram makes the test binary be the program.
+const asProgram = "HORSERACING_TEST_RUNS_AS_PROGRAM"
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// environment names a service, and its first user.
+func environment(fake *horseracingtest.Server) []string {
+	return []string{
+		"HORSERACING_BASE_URL=" + fake.URL,
+		"HORSERACING_API_KEY=" + fake.APIKey,
+		"HORSERACING_USER_KEY=" + string(fake.UserKey(0)),
+	}
+}
+
+// prepare returns the program as a process that has not started. It is killed
+// when the test ends.
+func prepare(t *testing.T, environment []string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "HORSERACING_") {
+			cmd.Env = append(cmd.Env, variable)
+		}
+	}
+	cmd.Env = append(append(cmd.Env, asProgram+"=1"), environment...)
+	return cmd
+}
+
+// result is what a process printed.
+type result struct {
+	stdout, stderr string
+	status         int
+}
+
+// run runs the program to its end.
+func run(t *testing.T, environment []string, args ...string) result {
+	t.Helper()
+	cmd := prepare(t, environment, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	_ = cmd.Run() // its status counts
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// newFake returns a fake whose clock stands still, so that its output does not
+// change.
+func newFake(t *testing.T, opts ...horseracingtest.Option) *horseracingtest.Server {
+	t.Helper()
+	fake := horseracingtest.NewServer(opts...)
+	t.Cleanup(fake.Close)
+	return fake
+}
+
+// golden compares a text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got), go test -update accepts it:\n%s", path, diff)
+	}
+}
+
+func TestEveryCommandPrintsATableAndJSONLines(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	for name, args := range map[string][]string{
+		"open":                 {"open"},
+		"results":              {"results", "-n", "3"},
+		"race":                 {"race", "2999", "3000"},
+		"horse":                {"horse", "7", "5"},
+		"owned":                {"owned"},
+		"breeding":             {"breeding"},
+		"tournaments":          {"tournaments"},
+		"tournaments-finished": {"tournaments", "-finished", "-n", "2"},
+		"catalogue":            {"catalogue"},
+		"missions":             {"missions", "1", "-n", "3", "-hippodromes", "Oval,Straight,Triangle"},
+	} {
+		for _, form := range []string{"json", "table"} {
+			t.Run(name+"."+form, func(t *testing.T) {
+				t.Parallel()
+				got := run(t, environment(fake), append(args, "-"+form)...)
+				if got.status != 0 || got.stderr != "" {
+					t.Errorf("status %d: %s", got.status, got.stderr)
+				}
+				golden(t, name+"."+form, got.stdout)
+			})
+		}
+	}
+	t.Cleanup(func() {
+		for _, r := range fake.Requests() {
+			if r.Method != "GET" {
+				t.Errorf("a command that reads sent %s %s", r.Method, r.Path)
+			}
+		}
+	})
+}
+
+func TestJSONIsPrintedToAnythingButATerminal(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	got, want := run(t, environment(fake), "open"), run(t, environment(fake), "open", "-json")
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFlagsComeBeforeOrAfterTheCommand(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	want := run(t, environment(fake), "results", "-n", "2", "-table")
+	for _, args := range [][]string{
+		{"-n", "2", "-table", "results"},
+		{"-table", "results", "-n", "2"},
+		{"-table=true", "-n=2", "results"},
+	} {
+		if diff := cmp.Diff(want, run(t, environment(fake), args...), cmp.AllowUnexported(result{})); diff != "" {
+			t.Errorf("%q: %s", args, diff)
+		}
+	}
+	want = run(t, environment(fake), "race", "2999", "3000", "-table")
+	if diff := cmp.Diff(want, run(t, environment(fake), "-table", "race", "2999", "-table", "--", "3000"), cmp.AllowUnexported(result{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMistakesAreOneSentence(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	for _, test := range []struct {
+		args  string
+		words string
+	}{
+		{"", "horseracing: a command is missing (see horseracing -h)"},
+		{"run", `horseracing: there is no command "run"`},
+		{"-x open", "not defined: -x (see horseracing open -h)"},
+		{"open -x", "not defined: -x"},
+		{"open now", `unexpected argument "now"`},
+		{"race", "ID… is missing"},
+		{"race first", `"first" is not a number above zero`},
+		{"horse 0", `"0" is not a number above zero`},
+		{"missions 1 2", `unexpected argument "2"`},
+		{"missions 1 -n 0", "-n must be at least 1"},
+		{"missions 1 -hippodromes Oval,Hexagon", `no race is run on "Hexagon", only on Oval, Straight, Triangle`},
+		{"results -tier omega", "want ids of tiers, like 3,4,5"},
+		{"results -since yesterday", "want 30d, 12h, a date like 2025-06-01"},
+		{"results -since -3h", "want 30d"},
+		{"results -n -1", "-n must not be negative"},
+		{"results -follow -before 1d", "-before and -follow exclude each other"},
+		{"tournaments -finished 1", "-finished takes no ids"},
+		{"call POST /api/v1/races/register {}", "POST may change something: add -yes to send it"},
+		{"call GET /api/v1/missions {", "BODY is not JSON"},
+		{"call GET", "PATH is missing"},
+		{"-table -json open", "-json and -table exclude each other"},
+	} {
+		got := run(t, environment(fake), strings.Fields(test.args)...)
+		if got.status != 2 || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.words) {
+			t.Errorf("%s: status %d, %s", test.args, got.status, got.stderr)
+		}
+	}
+	for _, missing := range []string{"HORSERACING_BASE_URL", "HORSERACING_API_KEY"} {
+		const words = "horseracing open: set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with -demo (see horseracing open -h)\n"
+		if got := run(t, append(environment(fake), missing+"="), "open"); got.status != 2 || got.stderr != words {
+			t.Errorf("without %s: status %d, %s", missing, got.status, got.stderr)
+		}
+	}
+	if got := run(t, append(environment(fake), "HORSERACING_USER_KEY="), "owned"); got.status != 2 || !strings.Contains(got.stderr, "HORSERACING_USER_KEY") {
+		t.Errorf("without an owner: %+v", got)
+	}
+	for _, request := range fake.Requests() {
+		if request.Method != "GET" {
+			t.Errorf("%s was sent", request.Method)
+		}
+	}
+}
+
+func TestErrorsAreOneSentenceWithStatus1(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	down := newFake(t)
+	down.Close()
+	with := func(variable string) []string { return append(environment(fake), variable) }
+	for _, test := range []struct {
+		environment []string
+		args        string
+		stderr      string
+	}{
+		{with("HORSERACING_API_KEY=wrong"), "open", "horseracing open: the service does not accept the API key: check HORSERACING_API_KEY\n"},
+		{with("HORSERACING_API_KEY=wrong"), "watch", "horseracing watch: the service does not accept the API key: check HORSERACING_API_KEY\n"},
+		{with("HORSERACING_API_KEY=wrong"), "results -follow", "horseracing results: the service does not accept the API key: check HORSERACING_API_KEY\n"},
+		{with("HORSERACING_BASE_URL=" + down.URL), "open", "check HORSERACING_BASE_URL"},
+		{environment(fake), "horse 5000", "horse 5000: not found\n"},
+		{environment(fake), "race 99999", "99999"},
+		{environment(fake), "results -cursor /nowhere/at/all", "/nowhere/at/all"},
+	} {
+		got := run(t, test.environment, strings.Fields(test.args)...)
+		if got.status != 1 || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.stderr) {
+			t.Errorf("%s: status %d, %s", test.args, got.status, got.stderr)
+		}
+	}
+}
+
+// TestWhatWasFoundIsPrintedBesideAnError is about requests of several things.
+func TestWhatWasFoundIsPrintedBesideAnError(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	for _, args := range []string{"horse 5000 7", "race 99999 3000"} {
+		got := run(t, environment(fake), strings.Fields(args)...)
+		if got.status != 1 || strings.Count(got.stdout, "\n") != 1 || got.stderr == "" {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}
+
+func TestAnEntryThatCannotBeReadDoesNotHideTheOthers(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	fake.Handle("GET /api/v1/races/open", func(horseracingtest.Request) (horseracingtest.Response, bool) {
+		return horseracingtest.Response{Body: `[{"main_race_id":1},{"main_race_id":2,"length":[]},{"main_race_id":3}]`}, true
+	})
+	var served bool
+	fake.Handle("GET /api/v2/races/results", func(horseracingtest.Request) (horseracingtest.Response, bool) {
+		if served {
+			return horseracingtest.Response{Body: "[]"}, true
+		}
+		served = true
+		return horseracingtest.Response{Body: `[{"main_race_id":3,"start_time":1748000003000},{"main_race_id":2,"start_time":1748000002000,"length":[]},{"main_race_id":1,"start_time":1748000001000}]`}, true
+	})
+	for _, command := range []string{"open", "results"} {
+		got := run(t, environment(fake), command)
+		if got.status != 1 || strings.Count(got.stdout, "\n") != 2 || !strings.Contains(got.stderr, "length") {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+}
+
+func TestHelpGoesToStandardOutput(t *testing.T) {
+	t.Parallel()
+	help := run(t, nil, "-h")
+	if help.status != 0 || help.stderr != "" {
+		t.Errorf("%+v", help)
+	}
+	for _, c := range commands() {
+		if !strings.Contains(help.stdout, "\n  "+c.name+" ") {
+			t.Errorf("-h does not list %s", c.name)
+		}
+		got := run(t, nil, c.name, "-h")
+		if got.status != 0 || got.stderr != "" || !strings.HasPrefix(got.stdout, "Usage: horseracing "+c.name) || !strings.Contains(got.stdout, exitStatuses) {
+			t.Errorf("%s -h: %+v", c.name, got)
+		}
+		if before := run(t, nil, "-h", c.name); before != got {
+			t.Errorf("-h %s: %+v", c.name, before)
+		}
+	}
+	if got := run(t, nil, "-version"); got.status != 0 || !strings.HasPrefix(got.stdout, "horseracing "+horseracing.Version+" ") {
+		t.Errorf("-version: %+v", got)
+	}
+}
+
+func TestCallPrintsTheBodyAsItWasReceived(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	fake.Handle("/api/v9/echo", func(r horseracingtest.Request) (horseracingtest.Response, bool) {
+		return horseracingtest.Response{Body: `{ "got":` + string(r.Body) + ` }`}, true
+	})
+	for _, args := range [][]string{
+		{"call", "GET", "/api/v9/echo", `{"a": 1}`},
+		{"call", "POST", "/api/v9/echo", `{"a": 1}`, "-yes"},
+	} {
+		if got := run(t, environment(fake), args...); got != (result{stdout: `{ "got":{"a": 1} }`}) && got != (result{stdout: `{ "got":{"a":1} }`}) {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	stdin := prepare(t, environment(fake), "call", "GET", "/api/v9/echo", "-")
+	stdin.Stdin = strings.NewReader(`[2]`)
+	if got, err := stdin.Output(); err != nil || string(got) != `{ "got":[2] }` {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestParseTimeReadsDatesAndAges(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"30d":                  "2026-01-30T12:00:00Z",
+		"1.5d":                 "2026-02-28T00:00:00Z",
+		"90m":                  "2026-03-01T10:30:00Z",
+		"2025-06-01":           "2025-06-01T00:00:00Z",
+		"2025-06-01 08:30":     "2025-06-01T08:30:00Z",
+		"2025-06-01T08:30:00Z": "2025-06-01T08:30:00Z",
+	} {
+		if got, err := parseTime(text, now); err != nil || got.Format(time.RFC3339) != want {
+			t.Errorf("%s: %v, %v; want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "-1d", "30", "1e9d", "300000000h", "now"} {
+		if got, err := parseTime(text, now); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+func TestAClosedPipeIsQuiet(t *testing.T) {
+	t.Parallel()
+	cmd := prepare(t, nil, "-demo", "results") // 2,000 races: more than a pipe holds
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil || !json.Valid([]byte(line)) {
+		t.Errorf("%q, %v", line, err)
+	}
+	stdout.Close()
+	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
+		t.Errorf("%v, %s", err, &stderr)
+	}
+}
+
+func TestASignalEndsEveryLongCommandWithStatus130(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside there")
+	}
+	t.Parallel()
+	fake := newFake(t, horseracingtest.WithLatency(time.Hour))
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		for _, args := range []string{"open", "watch", "results", "results -follow", "horse 1 2"} {
+			before := fake.RequestCount()
+			cmd := prepare(t, environment(fake), strings.Fields(args)...)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for fake.RequestCount() == before {
+				time.Sleep(time.Millisecond)
+			}
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			if status := cmd.ProcessState.ExitCode(); status != 130 || stderr.Len() > 0 {
+				t.Errorf("%s, %v: status %d, %s", args, signal, status, &stderr)
+			}
+		}
+	}
+}
+
+func TestWatchPrintsEachChangeOnALine(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t, horseracingtest.WithSchedule(0))
+	race := horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour))}
+	fake.AddRaces(race)
+	cmd := prepare(t, environment(fake), "watch", "-interval", "10ms")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	expect := func(kind string, participants int) {
+		t.Helper()
+		var got struct {
+			Kind string
+			Race horseracing.Race
+		}
+		if !lines.Scan() {
+			t.Fatalf("no line about %s", kind)
+		}
+		if err := json.Unmarshal(lines.Bytes(), &got); err != nil || got.Kind != kind || got.Race.MainRaceID != 7 || len(got.Race.Participants) != participants {
+			t.Errorf("%s, %v; want %s", lines.Text(), err, kind)
+		}
+	}
+	expect("opened", 0)
+	race.Participants = []horseracing.RaceParticipant{{Number: 8}}
+	fake.AddRaces(race)
+	expect("updated", 1)
+	fake.RemoveRaces(7)
+	expect("closed", 1)
+}
+
+// killedRuns runs the program again and again, and kills it every so many lines,
+// until it has been killed ten times. The last run is killed once a line is the
+// last of all. Before a new run it calls restart with all lines so far.
+func killedRuns(t *testing.T, lines int, environment, args []string, isLast func(line string) bool, restart func(all []string)) (all []string) {
+	t.Helper()
+	for kills := 0; ; kills++ {
+		cmd := prepare(t, environment, args...)
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		reader, ended := bufio.NewReader(stdout), false
+		for left := lines/2 + rand.IntN(lines); ; left-- {
+			line, err := reader.ReadString('\n')
+			if err == io.EOF {
+				break // a last line that was torn is dropped, as every reader of lines does
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, line)
+			ended = ended || isLast(line)
+			if left == 0 && kills < 10 || ended {
+				_ = cmd.Process.Kill() // it may have ended by itself
+			}
+		}
+		_ = cmd.Wait()
+		if ended {
+			if kills < 10 {
+				t.Errorf("it was killed %d times", kills)
+			}
+			return all
+		}
+		restart(all)
+	}
+}
+
+// history returns how many races the tests that kill the program read, and how
+// many lines it is left between two kills. With HORSERACING_DEEP they read as
+// many as a year has.
+func history() (races, lines int) {
+	if os.Getenv("HORSERACING_DEEP") != "" {
+		return 365 * 24 * 12, 8000
+	}
+	return 2500, 100
+}
+
+func TestAKilledProgramContinuesAtItsCursorWithoutALoss(t *testing.T) {
+	t.Parallel()
+	races, lines := history()
+	fake := newFake(t, horseracingtest.WithHistory(races), horseracingtest.WithLatency(time.Millisecond))
+	want := slices.Collect(strings.Lines(run(t, environment(fake), "results").stdout))
+	if len(want) < races {
+		t.Fatalf("%d lines", len(want))
+	}
+	file := filepath.Join(t.TempDir(), "place")
+	before := fake.RequestCount()
+	got := killedRuns(t, lines, environment(fake), []string{"results", "-concurrency", "1", "-cursor", file},
+		func(line string) bool { return line == want[len(want)-1] }, func([]string) {})
+	requests := fake.RequestCount() - before
+	t.Logf("%d lines in 11 runs, %d in one; %d requests, %d in one", len(got), len(want), requests, before)
+
+	// Without the lines that were printed again it is the whole, in order.
+	seen := map[string]bool{}
+	got = slices.DeleteFunc(got, func(line string) bool {
+		again := seen[line]
+		seen[line] = true
+		return again
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%d lines, want %d: %.2000s", len(got), len(want), diff)
+	}
+	if requests > 4*before {
+		t.Errorf("%d requests in 11 runs, %d in one: the cursor saves nothing", requests, before)
+	}
+}
+
+func TestAReaderThatStoresTheCursorOfEachLineGetsEachLineOnce(t *testing.T) {
+	t.Parallel()
+	races, lines := history()
+	fake := newFake(t, horseracingtest.WithHistory(races))
+	for name, args := range map[string][]string{
+		"results": {"results"},
+		"follow":  {"results", "-follow", "-since", "2000-01-01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := slices.Collect(strings.Lines(run(t, environment(fake), append(args, "-n", fmt.Sprint(races))...).stdout))
+			type line struct {
+				Race   json.RawMessage
+				Cursor string
+			}
+			parse := func(text string) (l line) {
+				if err := json.Unmarshal([]byte(text), &l); err != nil {
+					t.Fatal(err)
+				}
+				return l
+			}
+			race := func(text string) string { return string(parse(text).Race) + "\n" }
+			file := filepath.Join(t.TempDir(), "place")
+			got := killedRuns(t, lines, environment(fake), append(args, "-with-cursor", "-cursor", file),
+				func(line string) bool { return race(line) == want[len(want)-1] },
+				func(all []string) {
+					if err := os.WriteFile(file, []byte(parse(all[len(all)-1]).Cursor), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				})
+			for i := range got {
+				got[i] = race(got[i])
+			}
+			if diff := cmp.Diff(want, got[:min(len(want), len(got))]); diff != "" || len(want) != races {
+				t.Errorf("%d lines, want %d of %d: %.2000s", len(got), len(want), races, diff)
+			}
+		})
+	}
+}

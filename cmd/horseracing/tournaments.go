@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"flag"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+const tournamentsHelp = `-finished prints the finished ones, the newest first, as the command results
+prints races; the other flags are for that.
+
+Examples:
+  horseracing tournaments
+  horseracing tournaments -finished -tier 5 -since 90d
+`
+
+func tournaments(flags *flag.FlagSet) action {
+	finished := flags.Bool("finished", false, "print finished tournaments")
+	l := listingFlags(flags)
+	return reading(func(ctx context.Context, p *program, s *service, args []string) error {
+		switch {
+		case *finished && len(args) > 0:
+			return usageError("-finished takes no ids")
+		case *finished:
+			return printListing(ctx, p, l, "tournament", tournamentLayout, func(q horseracing.ResultsQuery) listing[horseracing.Tournament] {
+				return s.Tournaments.Results(q)
+			})
+		case len(args) > 0:
+			found, err := getEach(args, func(id string) (*horseracing.Tournament, error) {
+				return s.Tournaments.Get(ctx, horseracing.TournamentID(id))
+			})
+			return printList(p, tournamentLayout, found, err)
+		}
+		open, err := s.Tournaments.Open(ctx)
+		return printList(p, tournamentLayout, open, err)
+	})
+}
+
+var tournamentLayout = layout[horseracing.Tournament]{
+	titles: []string{"TOURNAMENT              ", "START (UTC)     ", "TIER", "NAME                  ", "HIPPODROME            ", "FURLONGS", "LEVELS", "HORSES", "FEE (TOKENS)"},
+	cells: func(t *horseracing.Tournament) []any {
+		return []any{t.ID, minute(t.StartTime.Time), t.Tier, t.Name, t.HippodromeName, t.Length, levels(t.MinLevel, t.MaxLevel), len(t.Participants), tokens(t.EntryFee)}
+	},
+}
