@@ -17,8 +17,8 @@ import (
 // Colours that people with any colour vision can distinguish, and that print well.
 var (
 	ink    = color.NRGBA{0x22, 0x2b, 0x33, 0xff}
-	faint  = color.NRGBA{0x5b, 0x66, 0x70, 0xff}
-	quiet  = color.NRGBA{0xdd, 0xe1, 0xe4, 0xff}
+	faint  = color.NRGBA{0x3d, 0x46, 0x4e, 0xff}
+	quiet  = color.NRGBA{0xb8, 0xbe, 0xc4, 0xff}
 	blue   = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
 	orange = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
 	pale   = color.NRGBA{0xb9, 0xd9, 0xec, 0xff}
@@ -101,14 +101,10 @@ func timeAxis(p *plot.Plot, first, last time.Time) {
 	span := last.Sub(first)
 	months, days, layout := 0, 1, "2 Jan"
 	switch {
-	case span > 6*365*day:
-		months, layout = 12, "2006"
 	case span > 2*365*day:
-		months, layout = 6, "Jan 2006"
-	case span > 300*day:
-		months, layout = 2, "Jan 2006"
+		months, days, layout = 12, 0, "2006"
 	case span > 60*day:
-		months, layout = 1, "Jan 2006"
+		months, days, layout = int(span/(300*day))+1, 0, "Jan 2006"
 	case span > 14*day:
 		days = 7
 	}
@@ -118,20 +114,13 @@ func timeAxis(p *plot.Plot, first, last time.Time) {
 		if months > 0 {
 			t = time.Date(first.Year(), first.Month()-time.Month((int(first.Month())-1)%months), 1, 0, 0, 0, 0, time.UTC)
 		}
-		for ; !t.After(last); t = t.AddDate(0, months, days*b2i(months == 0)) {
+		for ; !t.After(last); t = t.AddDate(0, months, days) {
 			if x := float64(t.Unix()); x >= low && x <= high {
 				ticks = append(ticks, plot.Tick{Value: x, Label: t.Format(layout)})
 			}
 		}
 		return ticks
 	})
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // powersOfTen marks an axis whose values are logarithms. (With plot.LogScale
@@ -147,17 +136,4 @@ func powersOfTen() plot.Ticker {
 		}
 		return ticks
 	})
-}
-
-// shades is a palette from nearly white to a blue on which ink can be read.
-type shades struct{}
-
-func (shades) Colors() []color.Color {
-	from, to := color.NRGBA{0xf3, 0xf7, 0xfa, 0xff}, color.NRGBA{0x5a, 0xa9, 0xd6, 0xff}
-	colors := make([]color.Color, 64)
-	for i := range colors {
-		mix := func(a, b uint8) uint8 { return uint8((int(a)*(63-i) + int(b)*i) / 63) }
-		colors[i] = color.NRGBA{mix(from.R, to.R), mix(from.G, to.G), mix(from.B, to.B), 0xff}
-	}
-	return colors
 }
