@@ -31,7 +31,7 @@ for page in $pages; do
 		case $link in http:* | https:* | mailto:*) continue ;; esac
 		if [ -z "$target" ]; then target=$page; else target=$(dirname "$page")/$target; fi
 		check "$page" "$target" "$anchor"
-	done < <(grep -oE '\]\([^) ]+\)' "$page" | sed -E 's/^\]\(//; s/\)$//')
+	done < <(awk '/^```/ { code = !code } !code' "$page" | grep -oE '\]\([^) ]+\)' | sed -E 's/^\]\(//; s/\)$//')
 done
 while IFS=: read -r file link; do
 	link=${link#*/blob/main/}
