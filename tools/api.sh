@@ -3,7 +3,7 @@
 # it is deliberate. With -w it records the API as it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-for package in horseracing horseracingtest; do
+for package in horseracing horseracingtest ledger; do
 	dir=.
 	[ "$package" = horseracing ] || dir=./$package
 	# The first line names the package; doc comments are part of the listing.

@@ -2,7 +2,8 @@
 # Holds the direction of imports: the root imports internal/, never the other
 # way round, and an engine imports the standard library alone. internal/drift
 # may read JSON tokens, and decode.go is the only file of the root that imports
-# the JSON decoder. Tests may import what they need.
+# the JSON decoder. ledger is the only package that locks files, and imports
+# nothing else but the root. Tests may import what they need.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 module=$(go list -m)
@@ -25,4 +26,14 @@ for file in $(grep -l "\"$json" ./*.go | grep -v '_test\.go$'); do
 		failed=1
 	fi
 done
+flock=github.com/gofrs/flock
+while read -r package import; do
+	case "$package $import" in
+	"$module/ledger $module" | "$module/ledger $flock") continue ;;
+	"$module/ledger "*.*/* | *" $flock") ;;
+	*) continue ;;
+	esac
+	echo "$package must not import $import" >&2
+	failed=1
+done < <(go list -f '{{$p := .ImportPath}}{{range .Imports}}{{$p}} {{.}}{{"\n"}}{{end}}' ./... | sed '/^$/d')
 exit $failed

@@ -1,0 +1,40 @@
+package ledger
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// Entry is the registration of a horse for a race.
+type Entry struct {
+	Time  time.Time               `json:"time"` // when it was sent
+	Horse horseracing.HorseNumber `json:"horse"`
+	Race  horseracing.RaceID      `json:"race"`
+	Fee   horseracing.BigInt      `json:"fee"`
+	State State                   `json:"state"`
+	Note  string                  `json:"note,omitzero"` // why it is in this state; often empty
+}
+
+// State is how far an entry has come.
+type State string
+
+// The states of an entry.
+const (
+	Sending State = "sending" // being sent
+	Entered State = "entered" // the horse is in the race and the fee is paid
+	Refused State = "refused" // refused by the service, or certainly not sent
+	Unknown State = "unknown" // the fee may be paid
+	Absent  State = "absent"  // settled: the horse is not in the race
+)
+
+// pair is the key of an entry.
+type pair struct {
+	horse horseracing.HorseNumber
+	race  horseracing.RaceID
+}
+
+func (e Entry) pair() pair { return pair{e.Horse, e.Race} }
+
+func (p pair) String() string { return fmt.Sprintf("horse %d in race %d", p.horse, p.race) }

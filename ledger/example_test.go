@@ -1,0 +1,80 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+// A program that registers a horse for the cheapest open race, and can be killed and
+// started again at any time.
+func Example() {
+	fake := horseracingtest.NewServer() // a real program uses horseracing.NewClientFromEnv
+	defer fake.Close()
+	client, horse, userKey := fake.Client(), fake.Horses(0)[0], fake.UserKey(0)
+	dir, err := os.MkdirTemp("", "ledger")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "races.ledger")
+
+	if err := registerCheapest(context.Background(), client, path, horse, userKey); err != nil {
+		log.Fatal(err)
+	}
+	err = registerCheapest(context.Background(), client, path, horse, userKey)
+	fmt.Println("again:", errors.Is(err, ledger.ErrEntered))
+	// Output:
+	// entered
+	// again: true
+}
+
+func registerCheapest(ctx context.Context, client *horseracing.Client, path string, horse horseracing.HorseNumber, userKey horseracing.UserKey) error {
+	perDay, err := horseracing.ParseDecimal("100", 18) // 100 tokens, if a token has 18 decimal places
+	if err != nil {
+		return err
+	}
+	l, err := ledger.Open(path, client, ledger.WithDailyBudget(perDay, time.UTC))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+
+	// Find out what became of registrations that an earlier run did not finish. This
+	// can take until the deadline of their races.
+	if err := l.Settle(ctx); err != nil {
+		return err
+	}
+
+	races, err := client.Races.Open(ctx)
+	if err != nil {
+		return err
+	}
+	if len(races) == 0 {
+		return errors.New("there is no open race")
+	}
+	cheapest := races[0]
+	for _, race := range races {
+		if race.EntryFee.Cmp(cheapest.EntryFee) < 0 {
+			cheapest = race
+		}
+	}
+	r := horseracing.Registration{Horse: horse, Race: cheapest.MainRaceID, UserKey: userKey}
+	entry, err := l.Register(ctx, r, cheapest.EntryFee)
+	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		return l.Settle(ctx) // until then the ledger does not send it again
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Println(entry.State)
+	return nil
+}

@@ -1,0 +1,350 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+// lineOf returns a line of a ledger. With the state sending it names the service.
+func lineOf(race int, state ledger.State, service string) string {
+	if state == ledger.Sending {
+		service = fmt.Sprintf(`,"service":%q`, service)
+	} else {
+		service = ""
+	}
+	return fmt.Sprintf(`{"v":1,"time":"2000-01-01T00:00:00Z","horse":1,"race":%d,"fee":10,"state":%q%s}`+"\n", race, state, service)
+}
+
+func TestWhatCannotBeOpenedIsAnErrorThatNamesTheFileAndChangesNothing(t *testing.T) {
+	fake := newFake(t, 1)
+	client := fake.Client()
+	whole := lineOf(1, ledger.Sending, fake.URL) + lineOf(1, ledger.Entered, "")
+	for name, test := range map[string]struct {
+		content string
+		want    string
+		is      error
+	}{
+		"a text":                         {"hello\n", "line 1 is not a line of a ledger", nil},
+		"a text without a newline":       {"hello", "line 1 is not a line of a ledger", nil},
+		"a database":                     {"SQLite format 3\x00", "line 1 is not a line of a ledger", nil},
+		"zeros":                          {"\x00\x00\x00", "line 1 is not a line of a ledger", nil},
+		"an empty line":                  {"\n", "line 1 is not a line of a ledger", nil},
+		"other JSON Lines":               {`{"id":1}` + "\n", "line 1 is not a line of a ledger", nil},
+		"a later version":                {whole + `{"v":2,"entry":[]}` + "\n", "line 3 is written by a later version", nil},
+		"a later version, another shape": {whole + `{"v":2,"time":7,"fee":{}}` + "\n", "line 3 is written by a later version", nil},
+		"a version below 1":              {strings.Replace(whole, `"v":1`, `"v":0`, 1), "line 1", nil},
+		"a line in between":              {lineOf(1, ledger.Sending, fake.URL) + "x\n" + lineOf(1, ledger.Entered, ""), "line 2", nil},
+		"an unknown state":               {whole + lineOf(2, "paid", ""), "line 3", nil},
+		"no horse":                       {strings.Replace(whole, `"horse":1`, `"horse":0`, 1), "line 1", nil},
+		"no race":                        {strings.Replace(whole, `"race":1`, `"race":-1`, 1), "line 1", nil},
+		"a negative fee":                 {strings.Replace(whole, `"fee":10`, `"fee":-10`, 1), "line 1", nil},
+		"a time that is none":            {strings.Replace(whole, `"2000-`, `"`, 1), "line 1", nil},
+		"sent without a service":         {lineOf(1, ledger.Sending, ""), "line 1", nil},
+		"an outcome of nothing":          {lineOf(1, ledger.Entered, ""), "line 1", nil},
+		"two outcomes":                   {whole + lineOf(1, ledger.Refused, ""), "line 3", nil},
+		"sent after it was entered":      {whole + lineOf(1, ledger.Sending, fake.URL), "line 3", nil},
+		"sent twice":                     {lineOf(1, ledger.Sending, fake.URL) + lineOf(1, ledger.Sending, fake.URL), "line 2", nil},
+		"of another service":             {lineOf(1, ledger.Sending, "https://other.example"), "https://other.example", horseracing.ErrInvalidArgument},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "l")
+			if err := os.WriteFile(path, []byte(test.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the first leaves it unlocked
+				l, err := ledger.Open(path, client)
+				if l != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want) || !errors.Is(err, test.is) && test.is != nil {
+					t.Errorf("%v; want %q", err, test.want)
+				}
+			}
+			if got := read(t, path); got != test.content {
+				t.Errorf("the file was changed to %q", got)
+			}
+		})
+	}
+	if n := fake.RequestCount(); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestAPathThatCannotBeOpenedIsAnErrorThatNamesIt(t *testing.T) {
+	client := newFake(t, 0).Client()
+	dir := t.TempDir()
+	locked := filepath.Join(dir, "locked")
+	if err := os.MkdirAll(locked+".lock", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"a folder":                        dir,
+		"in a folder that does not exist": filepath.Join(dir, "no", "l"),
+		"the lock cannot be made":         locked,
+	} {
+		if l, err := ledger.Open(path, client); l != nil || err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if os.Getuid() <= 0 {
+		return // root writes everywhere
+	}
+	unwritable := filepath.Join(dir, "unwritable")
+	if err := os.Mkdir(unwritable, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.Open(filepath.Join(unwritable, "l"), client); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("in an unwritable folder: %v", err)
+	}
+}
+
+func TestInvalidArgumentsAreRefusedBeforeAFileIsCreated(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "l")
+	if _, err := ledger.Open(path, newFake(t, 0).Client(), ledger.WithDailyBudget(tokens(1), nil)); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		t.Errorf("a daily budget without a location: %v", err)
+	}
+	if _, err := ledger.Open(path, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		t.Errorf("without a client: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a file: %v", err)
+	}
+}
+
+func TestALastLineThatWasTornIsCutOff(t *testing.T) {
+	fake := newFake(t, 4)
+	path := filepath.Join(t.TempDir(), "l")
+	l := open(t, path, fake.Client())
+	for race := 1; race <= 2; race++ {
+		if _, err := l.Register(t.Context(), registration(fake, race), tokens(10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Close()
+	whole := read(t, path)
+	lines := strings.SplitAfter(whole, "\n")
+	states1 := [][]string{nil, {"1 unknown"}, {"1 entered"}, {"1 entered", "2 unknown"}, {"1 entered", "2 entered"}}
+	for size := range len(whole) + 1 {
+		if err := os.WriteFile(path, []byte(whole[:size]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		complete := strings.Count(whole[:size], "\n")
+		l, err := ledger.Open(path, fake.Client())
+		if err != nil {
+			t.Fatalf("cut after %d bytes: %v", size, err)
+		}
+		if diff := cmp.Diff(states1[complete], states(l)); diff != "" {
+			t.Errorf("cut after %d bytes, the entries differ (-want +got):\n%s", size, diff)
+		}
+		if got := read(t, path); got != strings.Join(lines[:complete], "") {
+			t.Errorf("cut after %d bytes, the file holds %q", size, got)
+		}
+		if size%50 == 0 { // and what is written next is whole
+			before := states(l)
+			addRaces(fake, 1000+size, 1000+size)
+			if _, err := l.Register(t.Context(), registration(fake, 1000+size), tokens(10)); err != nil {
+				t.Fatal(err)
+			}
+			l.Close()
+			l = open(t, path, fake.Client())
+			if diff := cmp.Diff(append(before, fmt.Sprintf("%d entered", 1000+size)), states(l)); diff != "" {
+				t.Errorf("cut after %d bytes and written again, the entries differ (-want +got):\n%s", size, diff)
+			}
+		}
+		l.Close()
+	}
+}
+
+func TestOnlyTheUserCanReadTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "l")
+	open(t, path, newFake(t, 0).Client())
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 || info.Size() != 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+func TestTheFirstRegistrationSentBindsTheLedgerToItsService(t *testing.T) {
+	first, second := newFake(t, 1), newFake(t, 1)
+	clientOf := func(fake *horseracingtest.Server, url string) *horseracing.Client {
+		c, err := horseracing.NewClient(url, fake.APIKey, horseracing.WithHTTPClient(fake.HTTPClient()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	path := filepath.Join(t.TempDir(), "l")
+	l := open(t, path, clientOf(first, "http://localhost:1/base"))
+	if err := l.Check(registration(first, 1), tokens(10)); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.Register(t.Context(), registration(first, 1), tokens(0)); !errors.Is(err, ledger.ErrFee) {
+		t.Error(err)
+	}
+	l.Close()
+	l = open(t, path, second.Client()) // opening and checking did not bind it
+	if _, err := l.Register(t.Context(), registration(second, 1), tokens(10)); err != nil {
+		t.Error(err)
+	}
+	l.Close()
+	if _, err := ledger.Open(path, clientOf(first, "http://localhost:1/base")); !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), second.URL) {
+		t.Errorf("with another service: %v", err)
+	}
+	if l, err := ledger.Open(path, clientOf(second, second.URL+"//")); err != nil {
+		t.Errorf("with trailing slashes: %v", err)
+	} else {
+		l.Close()
+	}
+}
+
+func TestAnOpenLedgerIsInUse(t *testing.T) {
+	client := newFake(t, 0).Client()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "l")
+	l := open(t, path, client)
+	link := filepath.Join(dir, "link")
+	paths := []string{path, filepath.Join(dir, ".", "x", "..", "l")}
+	if err := os.Mkdir(filepath.Join(dir, "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if os.Symlink(path, link) == nil { // not everywhere allowed
+		paths = append(paths, link)
+	}
+	for _, p := range paths {
+		if _, err := ledger.Open(p, client); !errors.Is(err, ledger.ErrInUse) || !strings.Contains(err.Error(), p) {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	for range 2 {
+		if err := l.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+	open(t, path, client)
+}
+
+func TestAClosedLedgerRefuses(t *testing.T) {
+	fake := newFake(t, 2)
+	path := filepath.Join(t.TempDir(), "l")
+	l := open(t, path, fake.Client())
+	fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true})
+	r := registration(fake, 1)
+	l.Register(t.Context(), r, tokens(10))
+	l.Close()
+	requests := fake.RequestCount()
+	_, err := l.Register(t.Context(), registration(fake, 2), tokens(10))
+	for _, err := range []error{err, l.Check(registration(fake, 2), tokens(10)), l.Settle(t.Context()), l.Decide(r.Horse, r.Race, ledger.Entered, "")} {
+		if err == nil || !strings.Contains(err.Error(), "closed") || !strings.Contains(err.Error(), path) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if n := fake.RequestCount() - requests; n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestAfterAFailedWriteNothingIsSentUntilTheLedgerIsOpenedAgain(t *testing.T) {
+	fake := newFake(t, 2)
+	path := filepath.Join(t.TempDir(), "l")
+	l := open(t, path, fake.Client())
+	l.BreakFile()
+	for range 2 {
+		_, err := l.Register(t.Context(), registration(fake, 1), tokens(10))
+		if err == nil || !strings.Contains(err.Error(), path) || posts(fake) != 0 {
+			t.Errorf("%v; %d sent", err, posts(fake))
+		}
+	}
+	for name, err := range map[string]error{"Check": l.Check(registration(fake, 2), tokens(10)), "Settle": l.Settle(t.Context())} {
+		if err == nil || !strings.Contains(err.Error(), "open the ledger again") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := states(l); len(got) != 0 {
+		t.Errorf("entries: %v", got)
+	}
+	l.Close()
+	if e, err := open(t, path, fake.Client()).Register(t.Context(), registration(fake, 1), tokens(10)); err != nil {
+		t.Errorf("opened again: %v, %v", e, err)
+	}
+}
+
+func TestAnOutcomeThatCannotBeWrittenIsInTheErrorAndUnknownAtTheNextStart(t *testing.T) {
+	for name, test := range map[string]struct {
+		response horseracingtest.Response
+		state    ledger.State
+		is       error
+	}{
+		"accepted": {horseracingtest.Response{Body: "{}"}, ledger.Entered, nil},
+		"refused":  {horseracingtest.Response{Status: 403}, ledger.Refused, horseracing.ErrForbidden},
+		"unknown":  {horseracingtest.Response{Status: 500}, ledger.Unknown, horseracing.ErrOutcomeUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := newFake(t, 2)
+			path := filepath.Join(t.TempDir(), "l")
+			l := open(t, path, fake.Client())
+			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+				l.BreakFile()
+				return test.response, true
+			})
+			e, err := l.Register(t.Context(), registration(fake, 1), tokens(10))
+			if err == nil || !strings.Contains(err.Error(), "is "+string(test.state)) || !strings.Contains(err.Error(), path) || !errors.Is(err, os.ErrClosed) || test.is != nil && !errors.Is(err, test.is) {
+				t.Errorf("Register: %v", err)
+			}
+			if e.State != test.state {
+				t.Errorf("the entry is %v", e)
+			}
+			if _, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); err == nil || posts(fake) != 1 {
+				t.Errorf("the next: %v; %d sent", err, posts(fake))
+			}
+			l.Close()
+			l = open(t, path, fake.Client())
+			if diff := cmp.Diff([]string{"1 unknown"}, states(l)); diff != "" {
+				t.Errorf("opened again the entries differ (-want +got):\n%s", diff)
+			}
+			if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); !errors.Is(err, ledger.ErrUnsettled) {
+				t.Errorf("the same pair: %v", err)
+			}
+		})
+	}
+}
+
+func FuzzTheReaderOfTheFile(f *testing.F) {
+	const service = "https://game.example"
+	whole := lineOf(1, ledger.Sending, service) + lineOf(1, ledger.Unknown, "") + lineOf(1, ledger.Absent, "") +
+		lineOf(1, ledger.Sending, service) + lineOf(1, ledger.Entered, "") + lineOf(2, ledger.Sending, service)
+	for _, seed := range []string{"", whole, whole[:len(whole)-1], whole[:200], "\n", "{}", `{"v":2}` + "\n", "\x00", `{"v":1,"time":"`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l, size, err := ledger.Replay(data, service)
+		if err != nil {
+			return
+		}
+		if rest := string(data[size:]); strings.Contains(rest, "\n") || size > 0 && data[size-1] != '\n' {
+			t.Fatalf("of %q it keeps %d bytes", data, size)
+		}
+		again, kept, err := ledger.Replay(data[:size], service)
+		if err != nil || kept != size {
+			t.Fatalf("of what it kept it keeps %d bytes of %d: %v", kept, size, err)
+		}
+		if diff := cmp.Diff(slices.Collect(l.Entries()), slices.Collect(again.Entries())); diff != "" {
+			t.Fatalf("read again the entries differ (-first +second):\n%s", diff)
+		}
+		for e := range l.Entries() {
+			if e.Horse < 1 || e.Race < 1 || e.Fee.Cmp(tokens(0)) < 0 || e.State == ledger.Sending {
+				t.Errorf("an entry is %v", e)
+			}
+		}
+		if l.Paid(time.Time{}).Cmp(tokens(0)) < 0 {
+			t.Errorf("paid %s", l.Paid(time.Time{}))
+		}
+	})
+}

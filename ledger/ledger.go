@@ -1,0 +1,315 @@
+// Package ledger registers horses so that no fee is paid twice and no budget is
+// exceeded, even if the program is killed or responses are lost.
+//
+// A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line before it
+// sends a registration and another one after its outcome, and syncs both to disk. If
+// the outcome is unknown, [Ledger.Settle] finds it out; until then the ledger refuses
+// to register the pair of horse and race again, and its fee counts against the
+// budgets.
+//
+// The fee is what the caller says it is: the ledger does not read the race.
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// Sentinels for errors.Is. Nothing was sent with any of them.
+var (
+	ErrInUse     = errors.New("the ledger is already open")   // in this process or another
+	ErrFee       = errors.New("fee not allowed")              // over WithMaxFee, or not positive
+	ErrEntered   = errors.New("the horse is already entered") // and its fee is paid
+	ErrUnsettled = errors.New("its outcome is not known yet: call Settle, or Decide if you know it")
+	ErrBudget    = errors.New("the fee would exceed the budget") // of WithBudget or WithDailyBudget
+)
+
+// maxSettling is how many races Settle reads at the same time.
+const maxSettling = 16
+
+// Ledger records registrations in a file. Its methods can be called from several
+// goroutines.
+type Ledger struct {
+	client  *horseracing.Client
+	service string // its base URL
+	limits  limits
+
+	mu      sync.Mutex // not held while sending
+	file    *file
+	entries map[pair]Entry
+	last    time.Time // of the last line
+}
+
+// Open opens the ledger at path, or creates an empty one that only the user can
+// read. The client sends its registrations. A file path.lock beside it keeps other
+// processes from opening the same ledger; it stays when the ledger is closed.
+//
+// A ledger that is already open is ErrInUse. One that has sent registrations to
+// another base URL is ErrInvalidArgument. Open reads the whole file and does not change
+// it, except that a last line that was not completely written is cut off. Entries that
+// were being sent when the program ended are Unknown.
+func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
+	l := &Ledger{client: client, limits: limits{location: time.UTC}, entries: map[pair]Entry{}}
+	for _, opt := range opts {
+		opt(&l.limits)
+	}
+	if client == nil || l.limits.location == nil {
+		return nil, fmt.Errorf("ledger: %s: %w: the client or the location is nil", path, horseracing.ErrInvalidArgument)
+	}
+	l.service = strings.TrimRight(client.BaseURL(), "/")
+	file, err := openFile(path, l.replay)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %s: %w", path, err)
+	}
+	l.file = file
+	return l, nil
+}
+
+// replay updates the entries by a line of the file. A Sending entry is Unknown unless
+// a later line records its outcome.
+func (l *Ledger) replay(n line) error {
+	if n.Service != "" && n.Service != l.service {
+		return fmt.Errorf("%w: the ledger is for %s, not for %s", horseracing.ErrInvalidArgument, n.Service, l.service)
+	}
+	e, isKnown := l.entries[n.pair()]
+	maySend := !isKnown || e.State == Refused || e.State == Absent
+	if e.State == Entered || maySend != (n.State == Sending) {
+		return errNotLine
+	}
+	if n.State == Sending {
+		e, n.State = n.Entry, Unknown
+	}
+	e.State, e.Note = n.State, n.Note
+	l.entries[n.pair()] = e
+	if n.Time.After(l.last) {
+		l.last = n.Time
+	}
+	return nil
+}
+
+// Close closes the ledger, so that it can be opened again. Call it after all calls of
+// Register and Settle have returned: an outcome that comes later cannot be recorded.
+func (l *Ledger) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.file.close()
+}
+
+// Check returns the error that Register would return without sending, or nil. It
+// writes nothing.
+func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.check(r, fee, l.now())
+	return err
+}
+
+// check returns why the registration must not be sent at that time, with the entry of
+// its pair if that is the reason.
+func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt, now time.Time) (Entry, error) {
+	if l.file.broken != nil {
+		return Entry{}, l.errorf("%w", l.file.broken)
+	}
+	if r.Horse < 1 || r.Race < 1 || r.UserKey == "" {
+		return Entry{}, l.errorf("%w: a registration has a horse, a race and a user key", horseracing.ErrInvalidArgument)
+	}
+	p := pair{r.Horse, r.Race}
+	if err := l.limits.checkFee(fee); err != nil {
+		return Entry{}, l.errorf("%s: %w", p, err)
+	}
+	switch e := l.entries[p]; e.State {
+	case Entered:
+		return e, l.errorf("%s: %w", p, ErrEntered)
+	case Sending, Unknown:
+		return e, l.errorf("%s is %s: %w", p, e.State, ErrUnsettled)
+	}
+	if err := l.limits.checkBudgets(fee, now, maps.Values(l.entries)); err != nil {
+		return Entry{}, l.errorf("%s: %w", p, err)
+	}
+	return Entry{}, nil
+}
+
+// now returns the time of the next line, which is after that of the last one.
+func (l *Ledger) now() time.Time {
+	now := time.Now().UTC().Round(0)
+	if !now.After(l.last) {
+		now = l.last.Add(1)
+	}
+	return now
+}
+
+// Register checks the registration against the fees, entries and budgets in this
+// order, sends it, and records its outcome. The fee is that of the race. A negative
+// one counts as zero.
+//
+// Without an error the entry is Entered. With ErrOutcomeUnknown it is Unknown: call
+// [Ledger.Settle]. With ErrEntered and ErrUnsettled the entry is the one that exists.
+// After any other error of [horseracing.RacesService.Register] it is Refused, the fee
+// is not paid, and the pair can be registered again.
+//
+// If the outcome cannot be written to the file, the error says so and the entry holds
+// the outcome; it is Unknown when the ledger is opened again. After a failed write
+// Register sends nothing more until then.
+func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt, opts ...horseracing.CallOption) (Entry, error) {
+	e, err := l.begin(r, fee)
+	if err != nil {
+		return e, err
+	}
+	_, err = l.client.Races.Register(ctx, r, opts...)
+	state, note := Entered, ""
+	if err != nil {
+		state, note = Refused, err.Error()
+	}
+	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		state, note, err = Unknown, cause(err).Error(), l.unsettled(e, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, failed := l.conclude(e, state, note)
+	return e, errors.Join(failed, err)
+}
+
+// begin records that the registration is being sent, unless it must not be sent.
+func (l *Ledger) begin(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if e, err := l.check(r, fee, now); err != nil {
+		return e, err
+	}
+	if isNegative(fee) {
+		fee = horseracing.BigInt{}
+	}
+	e := Entry{Time: now, Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
+	if err := l.file.append(line{version, e, l.service}); err != nil {
+		return Entry{}, l.errorf("%s was not sent: %w", e.pair(), err)
+	}
+	l.entries[e.pair()], l.last = e, now
+	return e, nil
+}
+
+// conclude records the outcome of e, unless another one was recorded in the meantime,
+// and returns what it is now.
+func (l *Ledger) conclude(e Entry, state State, note string) (Entry, error) {
+	if now := l.entries[e.pair()]; now != e {
+		return now, nil
+	}
+	e.State, e.Note = state, note
+	l.entries[e.pair()] = e
+	written := e
+	written.Time = l.now()
+	l.last = written.Time
+	if err := l.file.append(line{version, written, ""}); err != nil {
+		return e, l.errorf("%s is %s, but this could not be recorded: %w", e.pair(), state, err)
+	}
+	return e, nil
+}
+
+// Settle finds out the outcome of all Unknown entries, several at the same time, by
+// [horseracing.RacesService.Settle]. It can take until a minute after the registration
+// deadlines of their races, so give the context a deadline if that is too long. Entries
+// that become Unknown meanwhile are left to the next Settle.
+//
+// The error joins those of the entries that stay Unknown.
+func (l *Ledger) Settle(ctx context.Context) error {
+	l.mu.Lock()
+	broken := l.file.broken
+	l.mu.Unlock()
+	if broken != nil {
+		return l.errorf("%w", broken)
+	}
+	unknown := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return e.State != Unknown })
+	errs := make([]error, len(unknown))
+	slots := make(chan struct{}, maxSettling)
+	var settling sync.WaitGroup
+	for i, e := range unknown {
+		slots <- struct{}{}
+		settling.Go(func() {
+			errs[i] = l.settle(ctx, e)
+			<-slots
+		})
+	}
+	settling.Wait()
+	return errors.Join(errs...)
+}
+
+func (l *Ledger) settle(ctx context.Context, e Entry) error {
+	isIn, err := l.client.Races.Settle(ctx, e.Race, e.Horse)
+	if err != nil {
+		return l.unsettled(e, err)
+	}
+	state, note := Absent, "settled: the horse was not in the race after its deadline"
+	if isIn {
+		state, note = Entered, "settled: the horse is in the race"
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err = l.conclude(e, state, note)
+	return err
+}
+
+// Decide records what a person found out about an Unknown entry: state is Entered or
+// Absent. Any other state, and a pair that is not Unknown, are ErrInvalidArgument.
+func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, state State, note string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := pair{horse, race}
+	e := l.entries[p]
+	if e.State != Unknown || state != Entered && state != Absent {
+		return l.errorf("%w: %s cannot be decided: it is %q, and only an unknown outcome becomes entered or absent", horseracing.ErrInvalidArgument, p, e.State)
+	}
+	_, err := l.conclude(e, state, note)
+	return err
+}
+
+// Entries returns the entries, one for each pair with its latest state, in the order in
+// which they were sent. Later changes do not affect the returned sequence.
+func (l *Ledger) Entries() iter.Seq[Entry] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Values(slices.SortedFunc(maps.Values(l.entries), func(a, b Entry) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Race, b.Race), cmp.Compare(a.Horse, b.Horse))
+	}))
+}
+
+// Paid returns the sum of the fees of Entered and Unknown entries that were sent at
+// since or later. With a zero since it is the sum of all.
+func (l *Ledger) Paid(since time.Time) horseracing.BigInt {
+	sum := new(big.Int)
+	for e := range l.Entries() {
+		if (e.State == Entered || e.State == Unknown) && !e.Time.Before(since) {
+			sum.Add(sum, e.Fee.Big())
+		}
+	}
+	return horseracing.BigIntFrom(sum)
+}
+
+// unsettled returns the error of an entry whose outcome the client could not find out.
+func (l *Ledger) unsettled(e Entry, err error) error {
+	return l.errorf("%s: %w: %w; call Settle, or Decide if you know it", e.pair(), horseracing.ErrOutcomeUnknown, cause(err))
+}
+
+// errorf returns an error that names the file.
+func (l *Ledger) errorf(format string, args ...any) error {
+	return fmt.Errorf("ledger: %s: %w", l.file.path, fmt.Errorf(format, args...))
+}
+
+// cause returns what made an outcome unknown, without the advice of the client's error,
+// which names methods that users of a Ledger do not call.
+func cause(err error) error {
+	if marked, ok := err.(interface{ Unwrap() []error }); ok {
+		return errors.Join(slices.DeleteFunc(marked.Unwrap(), func(e error) bool { return e == horseracing.ErrOutcomeUnknown })...)
+	}
+	return err
+}

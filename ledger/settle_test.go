@@ -1,0 +1,235 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+func TestSettleFindsOutSeveralOutcomesAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake(t, 6)
+		path := filepath.Join(t.TempDir(), "l")
+		l := open(t, path, fake.Client())
+		want := []string{"1 entered", "2 entered", "3 entered", "4 absent", "5 absent", "6 absent"}
+		for race := 1; race <= 6; race++ {
+			fault := horseracingtest.Fault{Path: registerPath, ResetBefore: true}
+			switch race {
+			case 1, 2:
+				fault = horseracingtest.Fault{Path: registerPath, ResetAfter: true}
+			case 3:
+				fault = horseracingtest.Fault{Path: registerPath, TakesEffectAfter: 10 * time.Minute}
+			}
+			fake.Inject(fault)
+			if e, err := l.Register(t.Context(), registration(fake, race), tokens(10)); e.State != ledger.Unknown {
+				t.Fatalf("%v, %v", e, err)
+			}
+		}
+		began := time.Now()
+		if err := l.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > time.Hour+3*time.Minute {
+			t.Errorf("it took %v, longer than any of them alone", took)
+		}
+		if diff := cmp.Diff(want, states(l)); diff != "" {
+			t.Errorf("states differ (-want +got):\n%s", diff)
+		}
+		if paid := len(fake.Registrations()); paid != 3 || posts(fake) != 6 {
+			t.Errorf("%d paid, %d sent", paid, posts(fake))
+		}
+		l.Close()
+		if diff := cmp.Diff(want, states(open(t, path, fake.Client()))); diff != "" {
+			t.Errorf("opened again they differ (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestSettleLeavesManyAtOnceToTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const races = 40
+		fake := newFake(t, races)
+		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client())
+		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetAfter: true, Times: races})
+		for race := 1; race <= races; race++ {
+			l.Register(t.Context(), registration(fake, race), tokens(10))
+		}
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Delay: time.Second, Times: races})
+		fake.ResetLog()
+		if err := l.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := fake.MaxInFlight(); n < 2 || n > 16 {
+			t.Errorf("%d races were read at the same time", n)
+		}
+		if paid := l.Paid(time.Time{}); !paid.Equal(tokens(10 * races)) {
+			t.Errorf("paid %s", paid)
+		}
+	})
+}
+
+func TestRegisterGoesOnBesideSettle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake(t, 2)
+		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client())
+		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true})
+		l.Register(t.Context(), registration(fake, 1), tokens(10))
+		settled := make(chan error)
+		go func() { settled <- l.Settle(t.Context()) }()
+		synctest.Wait()
+		if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); err != nil {
+			t.Errorf("%v, %v", e, err)
+		}
+		if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); !errors.Is(err, ledger.ErrUnsettled) {
+			t.Errorf("the pair that is being settled: %v", err)
+		}
+		if err := <-settled; err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"1 absent", "2 entered"}, states(l)); diff != "" {
+			t.Errorf("states differ (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestWhatIsDecidedWhileItIsSettledStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake(t, 1)
+		path := filepath.Join(t.TempDir(), "l")
+		l := open(t, path, fake.Client())
+		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true})
+		r := registration(fake, 1)
+		l.Register(t.Context(), r, tokens(10))
+		settled := make(chan error)
+		go func() { settled <- l.Settle(t.Context()) }() // absent, after the deadline
+		synctest.Wait()
+		if err := l.Decide(r.Horse, r.Race, ledger.Entered, "the game shows it"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-settled; err != nil {
+			t.Error(err)
+		}
+		for e := range l.Entries() {
+			if e.State != ledger.Entered || e.Note != "the game shows it" {
+				t.Errorf("it is %v", e)
+			}
+		}
+		if n := strings.Count(read(t, path), "\n"); n != 3 {
+			t.Errorf("%d lines", n)
+		}
+	})
+}
+
+func TestWhatCannotBeSettledStaysUnknownAndTheErrorsAreForUsersOfTheLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake(t, 3)
+		path := filepath.Join(t.TempDir(), "l")
+		l := open(t, path, fake.Client())
+		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 3})
+		for race := 1; race <= 3; race++ {
+			_, err := l.Register(t.Context(), registration(fake, race), tokens(10))
+			if text := err.Error(); !strings.Contains(text, path) || !strings.Contains(text, "horse 1 in race ") || !strings.Contains(text, "call Settle") || strings.Contains(text, "Races.Settle") {
+				t.Errorf("Register: %v", err)
+			}
+		}
+		fake.RemoveRaces(1)
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/2", Status: 403, Times: -1})
+		err := l.Settle(t.Context())
+		if !errors.Is(err, horseracing.ErrNotFound) || !errors.Is(err, horseracing.ErrForbidden) || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("Settle: %v", err)
+		}
+		text := err.Error()
+		for _, part := range []string{path, "horse 1 in race 1: outcome unknown", "horse 1 in race 2: outcome unknown", "Decide"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%q does not hold %q", text, part)
+			}
+		}
+		if strings.Contains(text, "race 3") || strings.Contains(text, "Races.Settle") {
+			t.Errorf("Settle: %v", err)
+		}
+		if diff := cmp.Diff([]string{"1 unknown", "2 unknown", "3 absent"}, states(l)); diff != "" {
+			t.Errorf("states differ (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestSettleEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake(t, 2)
+		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client())
+		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 2})
+		l.Register(t.Context(), registration(fake, 1), tokens(10))
+		l.Register(t.Context(), registration(fake, 2), tokens(10))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		if err := l.Settle(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("Settle: %v", err)
+		}
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		if diff := cmp.Diff([]string{"1 unknown", "2 unknown"}, states(l)); diff != "" {
+			t.Errorf("states differ (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestOnlyAnUnknownOutcomeCanBeDecided(t *testing.T) {
+	fake := newFake(t, 5)
+	path := filepath.Join(t.TempDir(), "l")
+	l := open(t, path, fake.Client())
+	fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 3}, horseracingtest.Fault{Path: registerPath, Status: 409})
+	for race := 1; race <= 5; race++ { // 1 to 3 unknown, 4 refused, 5 entered
+		l.Register(t.Context(), registration(fake, race), tokens(10))
+	}
+	horse := fake.Horses(0)[0]
+	for _, test := range []struct {
+		race  horseracing.RaceID
+		state ledger.State
+		ok    bool
+	}{
+		{1, ledger.Sending, false},
+		{1, ledger.Unknown, false},
+		{1, ledger.Refused, false},
+		{1, "", false},
+		{1, ledger.Entered, true},
+		{1, ledger.Absent, false},
+		{2, ledger.Absent, true},
+		{2, ledger.Entered, false},
+		{4, ledger.Entered, false},
+		{5, ledger.Absent, false},
+		{6, ledger.Entered, false},
+	} {
+		before := read(t, path)
+		err := l.Decide(horse, test.race, test.state, "by me")
+		if (err == nil) != test.ok || err != nil && (!errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), path)) {
+			t.Errorf("race %d as %q: %v", test.race, test.state, err)
+		}
+		if wrote := read(t, path) != before; wrote != test.ok {
+			t.Errorf("race %d as %q: a line was written is %v", test.race, test.state, wrote)
+		}
+	}
+	want := []string{"1 entered", "2 absent", "3 unknown", "4 refused", "5 entered"}
+	if diff := cmp.Diff(want, states(l)); diff != "" {
+		t.Errorf("states differ (-want +got):\n%s", diff)
+	}
+	l.Close()
+	l = open(t, path, fake.Client())
+	if diff := cmp.Diff(want, states(l)); diff != "" {
+		t.Errorf("opened again they differ (-want +got):\n%s", diff)
+	}
+	if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); err != nil {
+		t.Errorf("what is absent cannot be registered again: %v, %v", e, err)
+	}
+}
