@@ -232,7 +232,7 @@ func (x *exchange) decode() error {
 	if err == nil && !mayDeclareError(body) {
 		return nil
 	}
-	if words, declared := errorWords([]byte(x.text()), false); declared || err != nil && words != "" {
+	if words, declared := errorWords(x.response.body, false); declared || err != nil && words != "" {
 		return x.apiError()
 	}
 	if errors.Is(err, ErrNotFound) {
@@ -400,20 +400,19 @@ func (x *exchange) verdict(loop, ended error) error {
 // apiError returns the error that the response is.
 func (x *exchange) apiError() *APIError {
 	r := x.response
-	body := []byte(x.text())
-	text := x.secrets.Beginning(string(body), maxErrorBody, r.cut)
+	text := x.secrets.Beginning(string(r.body), maxErrorBody, r.cut)
 	e := &APIError{
 		StatusCode: r.status, Method: x.op.method, Route: x.op.route, ID: x.id(),
 		Header: x.secrets.Header(r.header), Body: []byte(text),
 		RetryAfter: retryAfter(r.header), Attempts: x.attempts, withheld: x.withheld,
 	}
-	words, _ := errorWords(body, true)
+	words, _ := errorWords(r.body, true)
 	switch {
 	case isRedirect(r.status):
 		e.Message = "to " + clip(x.secrets.Text(origin(x.client.base, r.header.Get("Location"))), 200)
 	case words != "":
 		e.Message = x.secrets.Beginning(redact.Visible(words), maxErrorBody, false)
-	case looksLikeHTML(body), strings.HasPrefix(strings.TrimSpace(text), "<") && strings.HasPrefix(r.header.Get("Content-Type"), "text/html"):
+	case looksLikeHTML(r.body), strings.HasPrefix(strings.TrimSpace(text), "<") && strings.HasPrefix(r.header.Get("Content-Type"), "text/html"):
 		e.Message = "an HTML page"
 		e.proxied = x.op.isRead() && x.op.body != nil &&
 			(r.status == http.StatusBadRequest || r.status == http.StatusForbidden || r.status == http.StatusLengthRequired)
@@ -446,18 +445,13 @@ func (x *exchange) markOutcome(err error) error {
 	return &outcomeUnknown{err, x.op.hint}
 }
 
-// text returns the last response's body in UTF-8, as far as its encoding is known.
-func (x *exchange) text() string {
-	return x.secrets.Decode(x.response.body, x.response.header.Get("Content-Type"))
-}
-
 // captured returns the last response as the caller may see it.
 func (x *exchange) captured(err error) Response {
 	c := Response{Attempts: x.attempts}
 	if r := x.response; r != nil {
 		c.StatusCode, c.Header, c.Body = r.status, x.secrets.Header(r.header), slices.Clone(r.body)
 		if err != nil {
-			c.Body = []byte(x.secrets.Beginning(x.text(), math.MaxInt, r.cut))
+			c.Body = []byte(x.secrets.Beginning(string(r.body), math.MaxInt, r.cut))
 		}
 	}
 	return c

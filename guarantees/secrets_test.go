@@ -438,7 +438,8 @@ func TestHalfAKeyIsRedacted(t *testing.T) {
 					t.Fatal(err)
 				}
 				for where, text := range map[string]string{"Body": string(api.Body), "Message": api.Message, "Response.Body": string(response.Body)} {
-					if _, after, ok := strings.Cut(text, "your key: "); ok && after != "" && !strings.HasPrefix(after, "[redacted]") {
+					_, after, _ := strings.Cut(text, "your key: ")
+					if strings.Contains(strings.ToLower(after), "app-k") || len(after) > len("app-") && !strings.HasPrefix("[redacted]more", after) {
 						t.Errorf("%s, %d of %q: %s ends in %q", name, n, key, where, after)
 					}
 				}

@@ -1,26 +1,30 @@
-// Package redact removes keys from what a caller, a log or a terminal may see:
+// Package redact keeps keys out of what a caller, a log or a terminal sees:
 // texts, headers and errors.
 //
-// A key is found in any case, with characters between its letters that do not
-// show, in the escapes of JSON, Go, URLs, JSON pointers and HTML, and in UTF-16,
-// UTF-32 and Latin-1. Whatever drops characters, decodes or cuts a text does so
-// after [Keys.Text], or leaves the cut to [Keys.Beginning].
+// A key that a text contains as it is, is replaced. A text that shows a key in
+// another spelling is withheld as a whole: in another case, escaped, in UTF-16, or
+// with characters between its letters. Only the ASCII letters and digits of a key
+// are compared, and a key with fewer than six of them is found as it is alone.
 package redact
 
 import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 )
 
-// Placeholder stands where a key stood.
-const Placeholder = "[redacted]"
+const (
+	Placeholder = "[redacted]"                 // replaces a key
+	Withheld    = "[withheld: it shows a key]" // replaces a text
 
-// Keys returns the keys to redact. It is a function because fmt and log
-// packages can print any field, even an unexported one, but no closure.
+	minLetters = 6 // letters and digits of a key that is found in another spelling
+	minPrefix  = 4 // letters and digits of a key's beginning that are found at a cut
+)
+
+// Keys returns the keys to redact, the longest first. It is a function because
+// fmt and log packages can print any field, even an unexported one, but no closure.
 type Keys func() []string
 
 // New returns the given keys without the empty ones.
@@ -28,46 +32,48 @@ func New(keys ...string) Keys { return Keys(func() []string { return nil }).And(
 
 // And returns k with more keys. Empty ones are ignored.
 func (k Keys) And(more ...string) Keys {
-	all := slices.DeleteFunc(slices.Clone(more), func(key string) bool { return key == "" })
-	if len(all) == 0 {
-		return k
-	}
-	all = append(all, k()...)
+	all := slices.DeleteFunc(slices.Concat(k(), more), func(key string) bool { return key == "" })
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
 	return func() []string { return all }
 }
 
-// Text returns the text with the keys redacted. The rest is as it was.
-func (k Keys) Text(text string) string {
-	return k.text(text, false)
-}
+// Text returns text with the keys replaced, or [Withheld].
+func (k Keys) Text(text string) string { return k.text(text, false) }
 
-// Beginning returns at most limit bytes of the text, with the keys redacted.
-// If it is cut, here or (truncated) before, the first part of a key at its end is
-// removed.
+// Beginning returns Text, cut to limit bytes. If the text was truncated before,
+// it is withheld as well if it ends within a key.
 func (k Keys) Beginning(text string, limit int, truncated bool) string {
-	if len(text) > limit {
-		text, truncated = text[:limit], true
-	}
 	text = k.text(text, truncated)
 	return text[:min(len(text), limit)]
 }
 
 func (k Keys) text(text string, truncated bool) string {
-	found, end := find(text, k(), truncated)
-	if len(found) == 0 && end == len(text) {
-		return text
+	for _, key := range k() {
+		text = strings.ReplaceAll(text, key, Placeholder)
 	}
-	var b strings.Builder
-	copied := 0
-	for _, s := range found {
-		b.WriteString(text[copied:s.from])
-		b.WriteString(Placeholder)
-		copied = s.to
+	shown := readings(strings.ReplaceAll(text, Placeholder, ""))
+	if truncated {
+		escape := max(0, strings.LastIndexAny(text, `\%&`)) // may be cut as well
+		shown = append(shown, readings(text[:escape])...)
 	}
-	if copied < end {
-		b.WriteString(text[copied:end])
+	for _, key := range k() {
+		for _, key := range readings(key) {
+			if len(key) >= minLetters && slices.ContainsFunc(shown, func(text string) bool { return shows(text, key, truncated) }) {
+				return Withheld
+			}
+		}
 	}
-	return b.String()
+	return text
+}
+
+// shows reports whether text contains key or, if it is truncated, ends within it.
+func shows(text, key string, truncated bool) bool {
+	for n := minPrefix; n < len(key) && truncated; n++ {
+		if strings.HasSuffix(text, key[:n]) {
+			return true
+		}
+	}
+	return strings.Contains(text, key)
 }
 
 // Header returns a copy of the header with the keys redacted.
@@ -83,33 +89,29 @@ func (k Keys) Header(h http.Header) http.Header {
 	return out
 }
 
-// Error returns err itself, or, where its text or that of an error it wraps
-// shows a key, an error with the keys redacted. Then errors.Is still finds what
-// err wraps, and errors.As does not: it would reveal the text.
+// Error returns err itself, or an error with the keys redacted if err or an
+// error that it wraps prints one. Then errors.Is still finds what err wraps, and
+// errors.As does not, because it would reveal the text.
 func (k Keys) Error(err error) error {
-	if err == nil || !k.shows(err) {
+	if !k.in(err) {
 		return err
 	}
 	return &redactedError{k.Text(err.Error()), func(target error) bool { return errors.Is(err, target) }}
 }
 
-// shows reports whether an error or one that it wraps prints a key.
-func (k Keys) shows(err error) bool {
+// in reports whether an error or one that it wraps prints a key.
+func (k Keys) in(err error) bool {
 	if err == nil {
 		return false
 	}
-	text := err.Error()
-	if reflect.TypeOf(err).Kind() != reflect.Pointer { // with %#v, its fields show in every error that holds it
-		text += "\n" + fmt.Sprintf("%#v", err)
-	}
-	if k.Text(text) != text {
+	if text := fmt.Sprintf("%v %#v", err, err); k.Text(text) != text {
 		return true
 	}
 	switch err := err.(type) { //nolint:errorlint // one step of the chain at a time
 	case interface{ Unwrap() error }:
-		return k.shows(err.Unwrap())
+		return k.in(err.Unwrap())
 	case interface{ Unwrap() []error }:
-		return slices.ContainsFunc(err.Unwrap(), k.shows)
+		return slices.ContainsFunc(err.Unwrap(), k.in)
 	}
 	return false
 }

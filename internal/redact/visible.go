@@ -1,0 +1,22 @@
+package redact
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Visible returns a text from outside as it can be shown: white space becomes a
+// space, and characters that do not show (controls, formatting, fillers) are
+// dropped, so that they cannot confuse a terminal, a log or a reader.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r != utf8.RuneError && (!unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)):
+			return -1
+		}
+		return r
+	}, text)
+}
