@@ -259,9 +259,9 @@ func ExampleWithLogger() {
 	// level=DEBUG msg="horseracing: attempt" operation="GET /api/v1/horses/1" attempt=2 status=200
 }
 
-// A refusal with a Retry-After holds all calls of the client, not only the one
-// that was refused. PerSecond is the rate that the client has learned; after this
-// single refusal none.
+// A refusal with a Retry-After holds all calls of its route, and those of other
+// routes if the next one of them is refused too. PerSecond is the rate that the
+// client has learned, zero after this single refusal.
 func ExampleClient_Pace() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
@@ -273,7 +273,7 @@ func ExampleClient_Pace() {
 	pace := client.Pace()
 	fmt.Println(pace.PerSecond, "requests a second; nothing is sent for", time.Until(pace.Until).Round(time.Minute))
 
-	_, err = client.Horses.Get(context.Background(), 1) // fails at once, since two minutes are more than Retry.MaxWait
+	_, err = client.Races.Open(context.Background()) // fails at once, since two minutes are more than Retry.MaxWait
 	fmt.Println("refused:", errors.Is(err, horseracing.ErrRateLimited), "after", fake.RequestCount(), "request")
 	// Output:
 	// refused: true

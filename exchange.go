@@ -115,7 +115,7 @@ func (x *exchange) attempt(req *http.Request) (*http.Response, error) {
 	if x.op.patience != nil {
 		longest = maxHeeded
 	}
-	x.ticket = pace.NewTicket(x.op.rank())
+	x.ticket = pace.NewTicket(x.op.rank(), x.op.method+" "+x.op.route)
 	if err := c.gate.Enter(req.Context(), &x.ticket, longest); err != nil {
 		return nil, err
 	}

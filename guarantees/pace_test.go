@@ -81,28 +81,32 @@ func TestARefusalHoldsAllCalls(t *testing.T) {
 	})
 }
 
-// TestACallDoesNotWaitForALongRetryAfterOfAnother: longer than MaxWait.
-func TestACallDoesNotWaitForALongRetryAfterOfAnother(t *testing.T) {
+// TestACallDoesNotWaitForALongRetryAfterOfItsRoute: longer than MaxWait. A
+// registration is sent: it shows whether the refusal is for all routes.
+func TestACallDoesNotWaitForALongRetryAfterOfItsRoute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(respond(503, "", "Retry-After: 60"), respond(200, "[]"))
+		s := play(respond(503, "", "Retry-After: 60"), respond(200, "{}"))
 		c := s.client(t)
-		c.Races.Open(t.Context())
-		time.Sleep(10 * time.Second)
-		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": openRaces, "a registration": register} {
+		openRaces(t.Context(), c)
+		for i, after := range []time.Duration{10 * time.Second, 20 * time.Second} {
+			time.Sleep(10 * time.Second)
 			started := time.Now()
-			err := call(t.Context(), c)
+			err := openRaces(t.Context(), c)
 			api, ok := errors.AsType[*horseracing.APIError](err)
-			if !ok || !errors.Is(err, horseracing.ErrRateLimited) || api.RetryAfter != 50*time.Second || errors.Is(err, horseracing.ErrOutcomeUnknown) {
-				t.Errorf("%s: %v", name, err)
+			if !ok || !errors.Is(err, horseracing.ErrRateLimited) || api.RetryAfter != time.Minute-after {
+				t.Errorf("a read: %v", err)
 			}
-			if took := time.Since(started); took != 0 || len(s.requests()) != 1 {
-				t.Errorf("%s: %d requests, after %v", name, len(s.requests()), took)
+			if took := time.Since(started); took != 0 || len(s.requests()) != 1+i {
+				t.Errorf("a read: %d requests, after %v", len(s.requests()), took)
+			}
+			if err := register(t.Context(), c); err != nil || time.Since(started) != 0 {
+				t.Errorf("a registration: %v, after %v", err, time.Since(started))
 			}
 		}
 	})
 }
 
-// TestAnHourOfARegistrationStopsNoBoard: what refuses a write holds writes only.
+// TestAnHourOfARegistrationStopsNoBoard: another route is not held by a long Retry-After.
 func TestAnHourOfARegistrationStopsNoBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(respond(429, "", "Retry-After: 3600"), respond(200, "[]"))

@@ -8,7 +8,7 @@ import (
 )
 
 func join(e *Engine, rank Rank) *Ticket {
-	t := NewTicket(rank)
+	t := NewTicket(rank, "GET /")
 	e.Join(&t)
 	return &t
 }
@@ -19,22 +19,22 @@ func join(e *Engine, rank Rank) *Ticket {
 func TestAnySequenceOfResponses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now, jitter := simStart, rapid.Float64Range(0, 0.999).Draw(t, "jitter")
-		e := New(func() float64 { return jitter }, time.Second, time.Minute)
+		e := NewEngine(func() float64 { return jitter }, time.Second, time.Minute)
 		var flying, waiting []*Ticket
 		var last *Ticket
 		var lastSpeed float64
-		var readsHeld, writesHeld time.Time
+		var held time.Time
 		pump := func() (at time.Time) {
 			for {
 				ticket, at := e.Next(now)
 				if ticket == nil {
 					return at
 				}
-				if now.Before(readsHeld) || ticket.rank == Write && now.Before(writesHeld) {
-					t.Fatalf("rank %d is sent at %v, before %v or %v", ticket.rank, now, readsHeld, writesHeld)
+				if now.Before(held) {
+					t.Fatalf("a request is sent at %v, before %v", now, held)
 				}
 				e.Send(now, ticket)
-				speed := e.State(now).PerSecond
+				speed := e.perSecond()
 				if last != nil && lastSpeed > 0 && speed > 0 && !ticket.probe && !last.probe {
 					if gap := now.Sub(last.sent).Seconds(); gap < 0.97/max(lastSpeed, speed) {
 						t.Fatalf("%.4f s after another, at %.2f and %.2f a second", gap, lastSpeed, speed)
@@ -46,10 +46,8 @@ func TestAnySequenceOfResponses(t *testing.T) {
 			}
 		}
 		report := func(ticket *Ticket, outcome Outcome, retryAfter time.Duration) {
-			if until := now.Add(retryAfter); outcome == Refused && ticket.rank != Write && until.After(readsHeld) {
-				readsHeld = until
-			} else if outcome == Refused && ticket.rank == Write && until.After(writesHeld) {
-				writesHeld = until
+			if until := now.Add(retryAfter); outcome == Refused && until.After(held) {
+				held = until
 			}
 			e.Report(now, ticket, outcome, retryAfter)
 			flying = without(flying, ticket)
@@ -70,15 +68,15 @@ func TestAnySequenceOfResponses(t *testing.T) {
 			case 7:
 				if len(waiting) > 0 {
 					ticket := rapid.SampledFrom(waiting).Draw(t, "abandoned")
-					e.Abandon(ticket)
+					e.line.leave(ticket)
 					waiting = without(waiting, ticket)
 				}
 			default:
 				now = now.Add(time.Duration(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "time")))
 			}
 			pump()
-			if s := e.State(now); s.Waiting != len(waiting) || e.inFlight != len(flying) {
-				t.Fatalf("%d wait and %d fly, and the engine has %d and %d", len(waiting), len(flying), s.Waiting, e.inFlight)
+			if e.line.len() != len(waiting) || e.inFlight != len(flying) {
+				t.Fatalf("%d wait and %d fly, and the engine has %d and %d", len(waiting), len(flying), e.line.len(), e.inFlight)
 			}
 		}
 		// From here on everything is accepted.
@@ -117,7 +115,7 @@ func without(all []*Ticket, t *Ticket) []*Ticket {
 // nothing gets every request at once.
 func TestNothingWaitsWithoutARefusal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e, now := New(func() float64 { return 0 }, time.Second, time.Minute), simStart
+		e, now := NewEngine(func() float64 { return 0 }, time.Second, time.Minute), simStart
 		var flying []*Ticket
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
 			if len(flying) > 0 && rapid.Bool().Draw(t, "response") {
@@ -146,7 +144,7 @@ func TestWhoGoesFirst(t *testing.T) {
 		l.join(ticket)
 		return ticket
 	}
-	all := func(Rank) bool { return true }
+	all := func(*Ticket) bool { return true }
 	walk, poll, read, write, second := join(Walk), join(Poll), join(Read), join(Write), join(Write)
 	for i, want := range []*Ticket{write, second, read, poll, walk} {
 		if got := l.first(all); got != want {
@@ -174,35 +172,10 @@ func TestWhoGoesFirst(t *testing.T) {
 	}
 }
 
-// TestARefusedWriteHoldsWritesOnly: an hour's Retry-After on a registration
-// stops no board.
-func TestARefusedWriteHoldsWritesOnly(t *testing.T) {
-	e, now := New(func() float64 { return 0.5 }, time.Second, time.Minute), simStart
-	write := join(e, Write)
-	e.Send(now, write)
-	e.Report(now, write, Refused, time.Hour)
-	write, read := join(e, Write), join(e, Poll)
-	if next, _ := e.Next(now); next != read {
-		t.Fatal("the poll waits")
-	}
-	e.Send(now, read)
-	if next, at := e.Next(now); next != nil || at.Sub(now) < time.Hour {
-		t.Fatalf("the write may go in %v", at.Sub(now))
-	}
-	e.Report(now, read, Refused, time.Minute)
-	join(e, Read)
-	if next, at := e.Next(now); next != nil || at.Sub(now) < time.Minute || at.Sub(now) > 2*time.Minute {
-		t.Fatalf("reads may go in %v", at.Sub(now))
-	}
-	if next, _ := e.Next(now.Add(2 * time.Hour)); next != write {
-		t.Fatal("after the hour the write does not go first")
-	}
-}
-
 // TestOneProbeAtATime: after a refusal one request is sent, and the others
 // wait for what comes of it; one that hangs does not stop them for ever.
 func TestOneProbeAtATime(t *testing.T) {
-	e, now := New(func() float64 { return 0.5 }, time.Second, time.Minute), simStart
+	e, now := NewEngine(func() float64 { return 0.5 }, time.Second, time.Minute), simStart
 	for range 3 {
 		join(e, Walk)
 	}
@@ -224,67 +197,13 @@ func TestOneProbeAtATime(t *testing.T) {
 		e.Report(now, probe, Refused, 0)
 		join(e, Walk)
 	}
-	if wait > 2*defaults().maxBackoff {
+	if wait > 2*maxBackoff {
 		t.Fatalf("the backoff is %v", wait)
 	}
 	_, at := e.Next(now)
 	probe, _ := e.Next(at)
 	e.Send(at, probe)
-	if _, again := e.Next(at); again.Sub(at) != defaults().probeOverdue {
+	if _, again := e.Next(at); again.Sub(at) != maxBackoff {
 		t.Fatalf("a probe that hangs holds the others for %v", again.Sub(at))
-	}
-}
-
-// TestALateRefusalIsLearnedFromByItself: the response to a request that was on
-// its way can begin a new hold. What that teaches are its own rate, Retry-After
-// and number of refusals, and not those of the hold before.
-func TestALateRefusalIsLearnedFromByItself(t *testing.T) {
-	e, now := New(func() float64 { return 0.5 }, time.Second, time.Minute), simStart
-	send := func() *Ticket {
-		t.Helper()
-		join(e, Walk)
-		next, at := e.Next(now)
-		if next == nil {
-			now = at
-			next, _ = e.Next(now)
-		}
-		if next == nil {
-			t.Fatal("nothing may be sent")
-		}
-		e.Send(now, next)
-		return next
-	}
-	respond := func(ticket *Ticket, outcome Outcome, retryAfter time.Duration) {
-		now = now.Add(10 * time.Millisecond)
-		e.Report(now, ticket, outcome, retryAfter)
-	}
-	var flying []*Ticket
-	for range 10 {
-		flying = append(flying, send())
-	}
-	for _, ticket := range flying {
-		respond(ticket, Accepted, 0)
-	}
-	respond(send(), Refused, time.Second)
-	respond(send(), Accepted, 0) // the probe, a second later
-	late := send()
-	respond(send(), Refused, time.Second)
-	respond(send(), Accepted, 0)
-	rate := e.rate.now()
-	respond(late, Refused, 5*time.Second)
-	respond(send(), Refused, 10*time.Second)
-	if e.refused != 2 || e.rate.refusedAt != rate || e.rate.demanded != 10 {
-		t.Errorf("%d refusals at %.1f a second, Retry-After of %.0f s; want 2 at %.1f, 10 s", e.refused, e.rate.refusedAt, e.rate.demanded, rate)
-	}
-}
-
-// TestAGuessTakenBackIsNoMeasurement: what is tried after refusals that were no
-// limit's was not calculated from one.
-func TestAGuessTakenBackIsNoMeasurement(t *testing.T) {
-	tuning := defaults()
-	r := rate{curve: curve{tuning: &tuning, known: 20}, best: 100, exceeded: true}
-	r.undo(20, 20)
-	if r.known <= 100 || r.exceeded {
-		t.Errorf("%.0f a second are tried (exceeded: %v)", r.known, r.exceeded)
 	}
 }

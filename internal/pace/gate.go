@@ -8,228 +8,194 @@ import (
 	"time"
 )
 
-// Limiter is an upper bound that somebody else keeps.
-type Limiter interface {
-	Wait(context.Context) error
-}
-
-// maxWaits is how many Waits of a Limiter are under way at most: what it
-// grants goes to the highest in line then, not to whoever came first.
-const maxWaits = 4
-
-// Gate holds requests until an [Engine], and a Limiter where there is one, lets
-// them go. It is safe for concurrent use. Requests wait in the goroutines
-// of their callers; the gate has none.
+// Gate holds requests until [Routes], and a Limiter if there is one, let them
+// go. It is safe for concurrent use. Requests wait in the goroutines of their
+// callers; the gate has none.
 type Gate struct {
-	limiter Limiter
-
 	mu      sync.Mutex
-	engine  *Engine
+	routes  *Routes
+	waiting map[*Ticket]bool
 	timer   *time.Timer
-	permits int     // granted by the limiter, and not used yet
-	waits   int     // Waits of the limiter under way
-	granted *Ticket // whose Wait was the last to be granted
+	permits
 }
 
-// NewGate returns a gate without a limit, with the backoff of [New]. The
+// NewGate returns a gate without a limit, with the backoff of [NewEngine]. The
 // limiter may be nil.
 func NewGate(limiter Limiter, first, longest time.Duration) *Gate {
-	return &Gate{limiter: limiter, engine: New(rand.Float64, first, longest)}
+	return &Gate{
+		routes:  NewRoutes(func() *Engine { return NewEngine(rand.Float64, first, longest) }),
+		waiting: map[*Ticket]bool{}, permits: permits{limiter: limiter},
+	}
 }
 
 // waiting is what a gate keeps of a ticket.
 type waiting struct {
-	turn    chan struct{}      // closed when the request may be sent; nil: it does not wait yet
-	mayWait chan struct{}      // holds one: this one is to wait for the limiter
-	inWait  bool               // it does, or is to
-	cancel  context.CancelFunc // of its Wait
+	since   time.Time     // its call first waited
+	longest time.Duration // that it waits in vain
+	done    chan struct{} // closed when it no longer waits; nil if it never did
+	err     error         // why it is not sent
+	permitWait
 }
 
 // HeldError is returned for a request that was not sent because the service
-// wants none for longer than its caller would wait.
-type HeldError struct{ For time.Duration }
+// refuses requests for longer than its caller would wait.
+type HeldError struct {
+	For time.Duration // what is left of a Retry-After, zero if there was none
+}
 
 func (e *HeldError) Error() string {
+	if e.For == 0 {
+		return "the service accepts no request"
+	}
 	return fmt.Sprintf("the service wants no request for another %v (Retry-After)", e.For.Round(time.Second))
 }
 
-// LimiterError is an error of the Limiter.
-type LimiterError struct{ Err error }
-
-func (e *LimiterError) Error() string { return "waiting for the limiter: " + e.Err.Error() }
-
-func (e *LimiterError) Unwrap() error { return e.Err }
-
-// Enter waits until the request of t may be sent; [Gate.Leave] follows. It
-// returns a [*HeldError] at once where the service named a later time than in
-// most, and otherwise ends with ctx, or with an error of the limiter.
-func (g *Gate) Enter(ctx context.Context, t *Ticket, most time.Duration) error {
+// Enter waits until the request of t may be sent; [Gate.Leave] follows. A non-nil
+// error means that it was not sent: a [*HeldError] when a Retry-After of its route
+// ends later than in longest, or nothing was accepted for longest since its call
+// first waited, a [*LimiterError], or the error of ctx.
+func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	g.mu.Lock()
 	now := time.Now()
-	if until := g.engine.Named(t.rank); until.Sub(now) > most {
-		g.mu.Unlock()
-		return &HeldError{until.Sub(now)}
+	if t.since.IsZero() {
+		t.since = now
 	}
-	g.engine.Join(t)
+	t.waiting = waiting{since: t.since, longest: longest}
 	if g.limiter != nil {
 		t.mayWait = make(chan struct{}, 1)
 	}
+	g.waiting[t] = true
+	g.routes.Join(t)
 	g.advance(now)
-	if !t.sent.IsZero() {
+	if !g.waiting[t] {
 		g.mu.Unlock()
-		return nil
+		return t.err
 	}
-	t.turn = make(chan struct{})
+	t.done = make(chan struct{})
 	g.mu.Unlock()
 	for {
 		select {
-		case <-t.turn:
-			return nil
-		default:
-		}
-		select {
-		case <-t.turn:
-			return nil
+		case <-t.done:
+			return t.err
 		case <-t.mayWait:
-			if err := g.wait(ctx, t); err != nil {
-				return err
-			}
+			g.waitForPermit(ctx, t)
 		case <-ctx.Done():
-			g.abandon(t)
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.cancel(t, ctx.Err())
 			return ctx.Err()
 		}
 	}
 }
 
-// wait waits for a permit of the limiter, for whoever is first in line when it comes.
-func (g *Gate) wait(ctx context.Context, t *Ticket) error {
-	waitCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g.mu.Lock()
-	if !t.inWait { // it may be sent by now
-		g.mu.Unlock()
-		return nil
-	}
-	t.cancel = cancel
-	g.mu.Unlock()
-	err := g.limiter.Wait(waitCtx)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t.inWait, t.cancel = false, nil
-	g.waits--
-	if err == nil {
-		g.permits++
-		if t.sent.IsZero() {
-			g.granted = t
-		}
-	}
-	defer func() { g.advance(time.Now()) }()
-	if err == nil || !t.sent.IsZero() {
-		return nil // with another's permit, perhaps
-	}
-	g.engine.Abandon(t)
-	return &LimiterError{err}
-}
-
-// abandon takes t out, whose context ended.
-func (g *Gate) abandon(t *Ticket) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if t.inWait {
-		t.inWait = false
-		g.waits--
-	}
-	if g.granted == t {
-		g.granted = nil
-	}
-	if t.sent.IsZero() {
-		g.engine.Abandon(t)
-	} else {
-		g.engine.Report(time.Now(), t, Unclear, 0)
-	}
-	g.advance(time.Now())
-}
-
-// Leave reports what came of the request of t, which is of no more use.
-func (g *Gate) Leave(t *Ticket, outcome Outcome, retryAfter time.Duration) {
+// Leave reports the outcome of the request of t, with the Retry-After of its
+// response. It returns the name of the route that this sets apart, if any.
+func (g *Gate) Leave(t *Ticket, outcome Outcome, retryAfter time.Duration) (apart string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	g.engine.Report(now, t, outcome, retryAfter)
+	apart = g.routes.Report(now, t, outcome, retryAfter)
 	g.advance(now)
+	return apart
 }
 
 // State returns what was learned so far.
 func (g *Gate) State() State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.engine.State(time.Now())
+	return g.routes.State(time.Now())
 }
 
-// advance lets go who may now, and arranges for the next time. The caller holds mu.
+// cancel ends the wait of t, or takes it back if it was to be sent.
+func (g *Gate) cancel(t *Ticket, err error) {
+	now := time.Now()
+	switch {
+	case g.waiting[t]:
+		g.reject(now, t, err)
+	case t.err == nil:
+		g.routes.Report(now, t, Unclear, 0)
+	}
+	g.advance(now)
+}
+
+// reject ends the wait of t with an error.
+func (g *Gate) reject(now time.Time, t *Ticket, err error) {
+	t.err = err
+	g.routes.Abandon(now, t)
+	g.release(t)
+}
+
+// release wakes the caller of t.
+func (g *Gate) release(t *Ticket) {
+	delete(g.waiting, t)
+	if t.done != nil {
+		close(t.done)
+	}
+	g.end(t)
+}
+
+// advance lets requests go that may be sent now, ends waits that are too long,
+// and arranges for the next time. The caller holds mu.
 func (g *Gate) advance(now time.Time) {
-	for {
-		t, at := g.engine.Next(now)
-		if t == nil || g.limiter != nil && g.permits == 0 {
-			if t != nil {
-				g.startWaits(now)
-			}
-			g.wake(now, at)
-			return
-		}
-		if g.limiter != nil {
-			g.permits--
-			if a := g.granted; a != nil && a.rank == t.rank && a.sent.IsZero() {
-				t = a // its Wait is over already: that of another would be for nothing
-			}
-			g.granted = nil
-		}
-		g.engine.Send(now, t)
-		if t.turn != nil {
-			close(t.turn)
-		}
-		switch {
-		case t.cancel != nil:
-			t.cancel()
-		case t.inWait:
-			t.inWait = false
-			g.waits--
+	for t := range g.waiting {
+		if named := g.routes.Named(now, t).Sub(now); named > t.longest {
+			g.reject(now, t, &HeldError{named})
 		}
 	}
-}
-
-// startWaits has the first in line wait for the limiter.
-func (g *Gate) startWaits(now time.Time) {
-	for t := range g.engine.Waiting(now) {
-		if g.waits == maxWaits {
-			return
+	t, at := g.routes.Next(now)
+	for t != nil && g.take() {
+		if last := g.last; g.waiting[last] && last.rank == t.rank && last.route == t.route && last.own == nil {
+			t = last // the Wait of another would be for nothing
 		}
-		if !t.inWait {
-			t.inWait = true
-			g.waits++
-			t.mayWait <- struct{}{}
+		g.routes.Send(now, t)
+		g.release(t)
+		t, at = g.routes.Next(now)
+	}
+	if g.blocked || t != nil {
+		g.freed = now
+	}
+	if g.blocked = t != nil; g.blocked {
+		g.start(&g.routes.common.line)
+		return
+	}
+	for t := range g.waiting {
+		if deadline := g.deadline(t); now.Before(deadline) {
+			at = earlier(at, deadline)
+		} else {
+			g.reject(now, t, &HeldError{max(0, g.routes.Named(now, t).Sub(now))})
 		}
 	}
+	g.wake(now, at)
 }
 
-// wake sees to it that advance is called at that time.
+// deadline returns until when t waits if nothing is accepted before.
+func (g *Gate) deadline(t *Ticket) time.Time {
+	since := t.since
+	for _, other := range []time.Time{g.routes.Accepted(t), g.freed} {
+		if other.After(since) {
+			since = other
+		}
+	}
+	return since.Add(t.longest)
+}
+
+// wake has advance called at that time.
 func (g *Gate) wake(now, at time.Time) {
 	if g.timer != nil {
 		g.timer.Stop()
 	}
-	if !at.After(now) {
-		return
-	}
-	if g.timer != nil {
+	switch {
+	case !at.After(now):
+	case g.timer != nil:
 		g.timer.Reset(at.Sub(now))
-		return
+	default:
+		g.timer = time.AfterFunc(at.Sub(now), func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.advance(time.Now())
+		})
 	}
-	g.timer = time.AfterFunc(at.Sub(now), func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.advance(time.Now())
-	})
 }

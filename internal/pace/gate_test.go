@@ -55,8 +55,8 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 				})
 			}
 			group.Wait()
-			if s := g.State(); s.Waiting != 0 || g.engine.inFlight != 0 || g.waits != 0 {
-				t.Errorf("%d wait, %d are in flight, %d wait for the limiter", s.Waiting, g.engine.inFlight, g.waits)
+			if s := g.State(); s.Waiting != 0 || g.routes.common.inFlight != 0 || g.waits != 0 {
+				t.Errorf("%d wait, %d are in flight, %d wait for the limiter", s.Waiting, g.routes.common.inFlight, g.waits)
 			}
 		})
 	})
@@ -102,7 +102,7 @@ func TestALimiterGrantsTheHighestInLine(t *testing.T) {
 }
 
 func enter(ctx context.Context, g *Gate, rank Rank, most time.Duration) (*Ticket, error) {
-	t := NewTicket(rank)
+	t := NewTicket(rank, "GET /")
 	return &t, g.Enter(ctx, &t, most)
 }
 
@@ -217,7 +217,7 @@ func TestAPermitThatComesTooLateIsNotForTheSameTicket(t *testing.T) {
 			}
 			return nil
 		}), time.Second, time.Minute)
-		read, entered := NewTicket(Read), make(chan error, 1)
+		read, entered := NewTicket(Read, "GET /"), make(chan error, 1)
 		go func() { entered <- g.Enter(t.Context(), &read, time.Second) }()
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -232,7 +232,7 @@ func TestAPermitThatComesTooLateIsNotForTheSameTicket(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.Leave(&read, Refused, 20*time.Second)
-		read = NewTicket(Read) // a retry that is not made
+		read = NewTicket(Read, "GET /") // a retry that is not made
 		if err := g.Enter(t.Context(), &read, time.Second); err == nil {
 			t.Error("a request entered before Retry-After")
 		}
@@ -243,8 +243,8 @@ func TestAPermitThatComesTooLateIsNotForTheSameTicket(t *testing.T) {
 			t.Errorf("%v after %v", err, took)
 		}
 		g.Leave(ticket, Accepted, 0)
-		if g.engine.inFlight != 0 {
-			t.Errorf("%d in flight", g.engine.inFlight)
+		if g.routes.common.inFlight != 0 {
+			t.Errorf("%d in flight", g.routes.common.inFlight)
 		}
 	})
 }
@@ -255,7 +255,7 @@ func BenchmarkAGateWithoutALimit(b *testing.B) {
 	b.ReportAllocs()
 	var ticket Ticket
 	for b.Loop() {
-		ticket = NewTicket(Read)
+		ticket = NewTicket(Read, "GET /")
 		if err := g.Enter(b.Context(), &ticket, 0); err != nil {
 			b.Fatal(err)
 		}

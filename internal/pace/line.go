@@ -2,27 +2,23 @@ package pace
 
 import "slices"
 
-// Rank is the place of a request in line: a lower one goes first.
+// Rank is the priority of a request: a lower one goes first.
 type Rank uint8
 
-// The ranks, the first to go first.
+// The ranks, from the first to the last.
 const (
 	Write Rank = iota // a request that changes something
 	Read              // a single read
-	Poll              // a read that comes again and again
+	Poll              // a read that is repeated
 	Walk              // one page of many
 
 	ranks = iota
 )
 
-// maxPassed is how many requests of other ranks go before one that waits, at
-// most: a rank that waits gets a tenth, however many wait before it.
-const maxPassed = 9
-
-// line holds who waits: first in, first out within a rank.
+// line holds the requests that wait: first in, first out within a rank.
 type line struct {
 	waiting [ranks][]*Ticket
-	passed  [ranks]int // requests of other ranks that went while this one waited
+	passed  [ranks]int // requests of other ranks sent while this one waited
 }
 
 func (l *line) len() int {
@@ -35,18 +31,19 @@ func (l *line) len() int {
 
 func (l *line) join(t *Ticket) { l.waiting[t.rank] = append(l.waiting[t.rank], t) }
 
-// first returns the ticket that goes next, of those that may; nil: none.
-func (l *line) first(may func(Rank) bool) *Ticket {
+// first returns the ticket to be sent next of those that may be, nil if there is none.
+func (l *line) first(may func(*Ticket) bool) *Ticket {
 	var next, overdue *Ticket
 	for r, w := range l.waiting {
-		if len(w) == 0 || !may(Rank(r)) {
+		i := slices.IndexFunc(w, may)
+		if i < 0 {
 			continue
 		}
 		if next == nil {
-			next = w[0]
+			next = w[i]
 		}
 		if l.passed[r] >= maxPassed && (overdue == nil || l.passed[r] > l.passed[overdue.rank]) {
-			overdue = w[0]
+			overdue = w[i]
 		}
 	}
 	if overdue != nil {
@@ -55,7 +52,7 @@ func (l *line) first(may func(Rank) bool) *Ticket {
 	return next
 }
 
-// grant takes t out, whose turn it is.
+// grant removes t, whose turn it is.
 func (l *line) grant(t *Ticket) {
 	for r := range l.passed {
 		l.passed[r]++
@@ -64,12 +61,12 @@ func (l *line) grant(t *Ticket) {
 	l.leave(t)
 }
 
-// leave takes t out, if it is there.
-func (l *line) leave(t *Ticket) {
+// leave removes t and reports whether it waited.
+func (l *line) leave(t *Ticket) bool {
 	w := l.waiting[t.rank]
 	i := slices.Index(w, t)
 	if i < 0 {
-		return
+		return false
 	}
 	l.waiting[t.rank] = slices.Delete(w, i, i+1)
 	for r, w := range l.waiting {
@@ -77,4 +74,5 @@ func (l *line) leave(t *Ticket) {
 			l.passed[r] = 0
 		}
 	}
+	return true
 }

@@ -258,7 +258,7 @@ type sender interface {
 	Join(*Ticket)
 	Next(time.Time) (*Ticket, time.Time)
 	Send(time.Time, *Ticket)
-	Report(time.Time, *Ticket, Outcome, time.Duration)
+	Report(time.Time, *Ticket, Outcome, time.Duration) string
 }
 
 type tally struct {
