@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -127,6 +128,19 @@ func (op operation) documented() bool { return !op.custom }
 
 func (op operation) isRead() bool { return op.method == http.MethodGet }
 
+// idText returns the requested id as text; empty: there is none.
+func (op operation) idText() string {
+	switch id := op.id.(type) {
+	case HorseNumber:
+		return strconv.FormatInt(int64(id), 10)
+	case RaceID:
+		return strconv.FormatInt(int64(id), 10)
+	case TournamentID:
+		return string(id)
+	}
+	return ""
+}
+
 // invalid returns the error of a call that is not made. It does not redact the id.
 func (op operation) invalid(problem string) error {
 	return fmt.Errorf("%s: %w: %s", operationText(op.method, op.route, op.idText()), ErrInvalidArgument, problem)
@@ -186,8 +200,8 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 }
 
 // call is the one way a request is made. It builds the request, sends it until
-// an attempt is final, decodes the response into out, and returns its status.
-func (c *Client) call(ctx context.Context, op operation, out any, opts []CallOption) (int, error) {
+// an attempt is final, decodes the response into out, and returns it.
+func (c *Client) call(ctx context.Context, op operation, out any, opts []CallOption) (*rawResponse, error) {
 	x := exchange{client: c, op: op, out: out, secrets: c.secrets, config: configOf(opts)}
 	x.retry = x.config.retry.withDefaults(c.retry)
 	if x.config.background {
@@ -201,12 +215,12 @@ func (c *Client) call(ctx context.Context, op operation, out any, opts []CallOpt
 		*x.config.capture = x.captured(err)
 	}
 	if _, partly := errors.AsType[*unreadableEntries](err); err != nil && !partly {
-		return 0, err
+		return nil, err
 	}
 	if c.drift != nil && out != nil {
-		c.drift.compare(ctx, op, x.secrets, x.response.body, typeOf(out))
+		c.drift.compare(ctx, op, x.secrets, x.response.body, reflect.TypeOf(out))
 	}
-	return x.response.status, err
+	return x.response, err
 }
 
 // invalid returns the error of a call that is not made.

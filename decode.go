@@ -2,7 +2,6 @@ package horseracing
 
 import (
 	"bytes"
-	"encoding"
 	"errors"
 	"fmt"
 	"iter"
@@ -16,62 +15,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// This is the only file that imports the decoder. It is the code of the
-// standard library's encoding/json/v2: strict about case, duplicate members,
-// depth and what follows a value. Invalid UTF-8 in a name that a player chose
-// must not cost the page, so that is let through (as U+FFFD).
+// This is the only file that imports the decoder. It is the code of the standard library's encoding/json/v2: strict about
+// case, duplicate members, depth and what follows a value. Invalid UTF-8 in a name
+// that a player chose must not cost the page, so that is let through (as U+FFFD).
 var lenientUTF8 = jsontext.AllowInvalidUTF8(true)
 
 func unmarshal(data []byte, out any) error { return json.Unmarshal(data, out, lenientUTF8) }
-
-// unmarshalRoomy is unmarshal, except for the responses that cost most: it makes
-// room at once where a slice would grow in steps. That is half of all
-// allocations of a page of races, which crawls and bots live on, and
-// most of the memory for the breeding list, which is long.
-func unmarshalRoomy(data []byte, out any) error {
-	switch list := out.(type) {
-	case *[]BreedingListing:
-		*list = make([]BreedingListing, 0, bytes.Count(data, []byte("{"))) // an entry holds no other objects
-	case *[]Race:
-		const leastRace = 256 // bytes
-		roomy := make([]roomyRace, 0, min(pageSize, len(data)/leastRace))
-		if err := unmarshal(data, &roomy); err != nil {
-			return err
-		}
-		*list = make([]Race, len(roomy))
-		for i := range roomy {
-			(*list)[i] = Race(roomy[i])
-		}
-		return nil
-	}
-	return unmarshal(data, out)
-}
-
-type roomyRace Race
-
-// UnmarshalJSONFrom makes room for the slices of a race. The decoder leaves a
-// slice with room alone where the member is absent, and replaces it where the
-// array is empty.
-func (r *roomyRace) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	r.Participants = make([]RaceParticipant, 0, 12)
-	r.FinalOrder = make([]int, 0, 12)
-	r.Winners = make([]int, 0, 4)
-	r.Prizes = make([]Number, 0, 4)
-	err := json.UnmarshalDecode(d, (*Race)(r))
-	r.Participants = nilIfAbsent(r.Participants)
-	r.FinalOrder = nilIfAbsent(r.FinalOrder)
-	r.Winners = nilIfAbsent(r.Winners)
-	r.Prizes = nilIfAbsent(r.Prizes)
-	return err
-}
-
-// nilIfAbsent returns nil for a slice that the decoder left alone.
-func nilIfAbsent[T any](list []T) []T {
-	if len(list) == 0 && cap(list) > 0 {
-		return nil
-	}
-	return list
-}
 
 // encodeBody writes a request body, the only place where a UserKey is written
 // as it is, and returns the user keys that it holds.
@@ -93,76 +42,156 @@ func encodeBody(body any) (encoded []byte, keys []string, err error) {
 	return encoded, keys, err
 }
 
-// minObject is less than the documented objects take in bytes, on average.
-// Responses of many smaller ones ({},{},{}) would fill a hundred times their own
-// size in memory.
-const (
-	minObject   = 32
-	manyObjects = 10_000
-)
-
-// countObjects counts what may become an object in memory: besides objects, each
-// null that is an element of an array. A body that is too short for many is not
-// searched.
-func countObjects(body []byte) int {
-	if len(body) < manyObjects {
-		return 0
-	}
-	objects := bytes.Count(body, []byte("{"))
-	for rest := body; ; {
-		i := bytes.Index(rest, []byte("null"))
-		if i < 0 {
-			return objects
-		}
-		if before := trimSpace(rest[:i]); len(before) > 0 && (before[len(before)-1] == '[' || before[len(before)-1] == ',') {
-			objects++
-		}
-		rest = rest[i+len("null"):]
-	}
-}
-
-// trimSpace drops the white space of JSON, and no other, from both ends.
-func trimSpace(body []byte) []byte { return bytes.Trim(body, " \t\r\n") }
-
-// decode reads the body of a successful response into a pointer, by the rules
-// of the operation: the whole body is one JSON value of the documented shape.
+// decode reads the body of a successful response into a pointer, by the rules of
+// the operation: the whole body is one JSON value of the documented shape. If
+// entries of a list are unreadable, the error is an *unreadableEntries and out has
+// the others.
 func (op operation) decode(body []byte, out any) error {
 	body = trimSpace(body)
-	if len(body) == 0 {
+	value := reflect.ValueOf(out).Elem()
+	switch {
+	case len(body) == 0:
 		return op.undecodable("", 0, errors.New("it is empty"))
-	}
-	if op.emptyIsNotFound && isNothing(body) {
+	case op.emptyIsNotFound && isNothing(body):
 		return ErrNotFound
-	}
-	if objects := countObjects(body); op.documented() && objects > manyObjects+len(body)/minObject {
-		return op.undecodable("", 0, fmt.Errorf("%d objects in %d bytes are not what is documented", objects, len(body)))
-	}
-	if list, ok := out.(lister); ok {
-		return list.decode(op, body)
-	}
-	if op.custom { // out is the caller's: nothing of a body that is cut or no JSON may be left in it
-		if err := checkSyntax(body); err != nil {
-			return op.explain(err, body)
-		}
-	}
-	target := reflect.ValueOf(out).Elem()
-	if want := documentedShape(target); want != 0 && body[0] != want {
-		return op.wrongShape(want, body)
+	case op.custom:
+		return op.decodeCustom(body, value)
+	case hasTooManyObjects(body):
+		return op.undecodable("", 0, fmt.Errorf("so many objects in %d bytes are not what is documented", len(body)))
+	case value.Kind() == reflect.Struct:
+		return op.decodeObject(body, value)
+	case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
+		return op.decodeList(body, value)
 	}
 	if err := unmarshal(body, out); err != nil {
-		if !op.documented() || target.Kind() != reflect.Struct {
-			return op.explain(err, body)
+		return op.explain(err, body)
+	}
+	return nil
+}
+
+// decodeCustom reads a response to Do. The value is the caller's: a body that is
+// not JSON leaves it unchanged.
+func (op operation) decodeCustom(body []byte, value reflect.Value) error {
+	if err := checkSyntax(body); err != nil {
+		return op.explain(err, body)
+	}
+	switch value.Kind() {
+	case reflect.Struct, reflect.Slice, reflect.Map:
+		if string(body) == "null" {
+			return op.undecodable("", 0, errors.New("expected a value, got null"))
 		}
-		target.SetZero()
-		if err := op.reread(body, out); err != nil {
+	}
+	if err := unmarshal(body, value.Addr().Interface()); err != nil {
+		return op.explain(err, body)
+	}
+	return nil
+}
+
+func (op operation) decodeObject(body []byte, value reflect.Value) error {
+	if body[0] != '{' {
+		return op.wrongShape('{', body)
+	}
+	if unmarshal(body, value.Addr().Interface()) != nil {
+		value.SetZero()
+		if err := op.reread(body, value.Addr().Interface()); err != nil {
 			return err
 		}
 	}
-	if op.documented() && target.Kind() == reflect.Struct && target.IsZero() {
+	if isUndocumented(body, value) {
 		return op.undecodable("", 0, errors.New("the object has none of the documented members"))
 	}
 	return nil
 }
+
+// decodeList reads a list as a whole, which is fast. If that fails it reads entry by
+// entry, so that an unreadable entry does not affect the others.
+func (op operation) decodeList(body []byte, values reflect.Value) error {
+	isObject := op.objectOrArray && body[0] == '{'
+	switch {
+	case isObject: // the only entry
+	case body[0] != '[':
+		return op.wrongShape('[', body)
+	default:
+		if breeding, ok := values.Addr().Interface().(*[]BreedingListing); ok { // thousands of objects without objects in them
+			*breeding = make([]BreedingListing, 0, bytes.Count(body, []byte("{")))
+		}
+		if unmarshal(body, values.Addr().Interface()) == nil && !hasZero(values) {
+			return nil
+		}
+		values.SetZero()
+	}
+	if err := checkSyntax(body); err != nil {
+		return op.explain(err, body)
+	}
+	unreadable := &unreadableEntries{operation: op.String()}
+	for offset, element := range elementsOf(body) {
+		value := reflect.New(values.Type().Elem())
+		err := op.reread(element, value.Interface())
+		if err == nil && (value.Elem().IsZero() || isObject && isUndocumented(element, value.Elem())) {
+			err = op.undecodable("", 0, errors.New("the entry is null or has none of the documented members"))
+		}
+		if err == nil {
+			values.Set(reflect.Append(values, value.Elem()))
+		} else {
+			err.index, err.entry = unreadable.total, true
+			err.Offset += int64(offset)
+			if !isObject {
+				err.Field = "/" + strconv.Itoa(err.index) + err.Field
+			}
+			err.ID = idOf(readPart(element, value.Interface(), "main_race_id", "_id", "number"))
+			err.Raw = element
+			unreadable.add(err)
+		}
+		unreadable.total++
+	}
+	if unreadable.count > 0 {
+		return unreadable
+	}
+	return nil
+}
+
+// hasZero reports whether a list has an entry that is null or empty.
+func hasZero(values reflect.Value) bool {
+	for i := range values.Len() {
+		if values.Index(i).IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// isUndocumented reports whether an object has none of the documented members. A
+// name beside a message does not count: error objects have both.
+func isUndocumented(body []byte, value reflect.Value) bool {
+	if value.IsZero() {
+		return true
+	}
+	name := value.FieldByName("Name")
+	if !name.IsValid() || !bytes.Contains(body, []byte(`"message"`)) {
+		return false
+	}
+	rest := reflect.New(value.Type()).Elem()
+	rest.Set(value)
+	rest.FieldByName("Name").SetZero()
+	return rest.IsZero()
+}
+
+// Objects that hold almost nothing ({},{},{}), and nulls in their place, would fill
+// a hundred times their own size in memory.
+const (
+	minObject   = 16 // bytes; documented objects are larger, on average
+	manyObjects = 10_000
+)
+
+func hasTooManyObjects(body []byte) bool {
+	if len(body) < manyObjects {
+		return false
+	}
+	return bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("null")) > manyObjects+len(body)/minObject
+}
+
+// trimSpace drops the white space of JSON, and no other, from both ends.
+func trimSpace(body []byte) []byte { return bytes.Trim(body, " \t\r\n") }
 
 // isNothing reports whether a body is null or an empty array.
 func isNothing(body []byte) bool {
@@ -170,50 +199,8 @@ func isNothing(body []byte) bool {
 	return string(body) == "null" || isArray && string(trimSpace(inside)) == "]"
 }
 
-// documentedShape returns the byte that a response body must begin with; 0: any.
-func documentedShape(target reflect.Value) byte {
-	switch target.Kind() {
-	case reflect.Slice:
-		if target.Type().Elem().Kind() != reflect.Uint8 {
-			return '['
-		}
-	case reflect.Struct, reflect.Map:
-		switch target.Addr().Interface().(type) {
-		case json.Unmarshaler, json.UnmarshalerFrom, encoding.TextUnmarshaler:
-			return 0
-		}
-		return '{'
-	}
-	return 0
-}
-
-func (op operation) undecodable(field string, offset int64, err error) *DecodeError {
-	return &DecodeError{Method: op.method, Route: op.route, ID: op.idText(), Field: field, Offset: offset, Err: err}
-}
-
-// idText returns the requested id as text; empty: there is none.
-func (op operation) idText() string {
-	switch id := op.id.(type) {
-	case HorseNumber:
-		return strconv.FormatInt(int64(id), 10)
-	case RaceID:
-		return strconv.FormatInt(int64(id), 10)
-	case TournamentID:
-		return string(id)
-	}
-	return ""
-}
-
-// wrongShape is the error of a body that begins like another kind of value.
-func (op operation) wrongShape(want byte, body []byte) *DecodeError {
-	if err := checkSyntax(body); err != nil { // not JSON at all is the clearer error
-		return op.explain(err, body)
-	}
-	return op.undecodable("", 0, fmt.Errorf("expected %s, got %s", shapes[want], shapeOf(body)))
-}
-
-// checkSyntax reports what keeps a body from being one JSON value. A name that
-// comes twice in an object is no error here.
+// checkSyntax returns what keeps a body from being one JSON value. A name that comes
+// twice in an object does not.
 func checkSyntax(body []byte) error {
 	return json.Unmarshal(body, new(jsontext.Value), lenientUTF8, jsontext.AllowDuplicateNames(true))
 }
@@ -223,7 +210,7 @@ func checkSyntax(body []byte) error {
 func elementsOf(body []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		d := jsontext.NewDecoder(bytes.NewReader(body), lenientUTF8, jsontext.AllowDuplicateNames(true))
-		if body[0] == '[' {
+		if d.PeekKind() == '[' {
 			_, _ = d.ReadToken()
 		}
 		for d.PeekKind() != ']' {
@@ -237,23 +224,85 @@ func elementsOf(body []byte) iter.Seq2[int, []byte] {
 	}
 }
 
+func (op operation) undecodable(field string, offset int64, err error) *DecodeError {
+	return &DecodeError{Method: op.method, Route: op.route, ID: op.idText(), Field: field, Offset: offset, Err: err}
+}
+
+// wrongShape is the error of a body that begins like another kind of value.
+func (op operation) wrongShape(want byte, body []byte) *DecodeError {
+	if err := checkSyntax(body); err != nil { // not JSON at all is the clearer error
+		return op.explain(err, body)
+	}
+	return op.undecodable("", 0, fmt.Errorf("expected %s, got %s", shapes[want], shapeOf(body)))
+}
+
+var shapes = map[byte]string{'[': "an array", '{': "an object", '"': "a string", 'n': "null", 't': "a boolean", 'f': "a boolean"}
+
+func shapeOf(body []byte) string {
+	if name, ok := shapes[body[0]]; ok {
+		return name
+	}
+	return "a number"
+}
+
+// explain turns an error of the decoder into one that names the place.
+func (op operation) explain(err error, body []byte) *DecodeError {
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if looksLikeHTML(body) {
+			return op.undecodable("", 0, errHTMLPage)
+		}
+		return op.undecodable(string(syntactic.JSONPointer), syntactic.ByteOffset, fmt.Errorf("not valid JSON: %w", syntactic.Err))
+	}
+	semantic, ok := errors.AsType[*json.SemanticError](err)
+	if !ok {
+		return op.undecodable("", 0, err)
+	}
+	place, offset := semantic.JSONPointer, semantic.ByteOffset
+	for inner, ok := errors.AsType[*json.SemanticError](semantic.Err); ok; inner, ok = errors.AsType[*json.SemanticError](semantic.Err) {
+		semantic = inner // see inMember
+		place += inner.JSONPointer
+	}
+	what, fits := "the value", "what is documented here"
+	if semantic.JSONKind != 0 {
+		what = shapeOf([]byte{byte(semantic.JSONKind)})
+	}
+	if semantic.JSONKind == '0' && len(semantic.JSONValue) > 0 {
+		what = "the number " + string(semantic.JSONValue)
+		if digits := len(semantic.JSONValue); digits > 50 { // whole or not at all: a part of it could be a part of a key
+			what = fmt.Sprintf("a number of %d digits", digits)
+		}
+	}
+	if t := semantic.GoType; t != nil {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		fits = strings.ReplaceAll(t.String(), "horseracing.", "")
+	}
+	cause := fmt.Errorf("%s does not fit %s", what, fits)
+	if err := semantic.Err; err != nil && !errors.Is(err, strconv.ErrSyntax) && !errors.Is(err, strconv.ErrRange) {
+		cause = fmt.Errorf("%w: %w", cause, err)
+	}
+	return op.undecodable(string(place), offset, cause)
+}
+
+// inMember is the error of a member that a type reads by itself.
+func inMember(name string, err error) error {
+	return &json.SemanticError{JSONPointer: jsontext.Pointer("").AppendToken(name), Err: err}
+}
+
 // tolerant are the options of the second reading, which accepts what has one
-// obvious meaning: 12.0 where an integer stands, a cooldown that is "" or a number
-// of milliseconds, and an undocumented member that comes twice.
-var tolerant = json.JoinOptions(lenientUTF8, jsontext.AllowDuplicateNames(true), json.WithUnmarshalers(json.JoinUnmarshalers(
+// obvious meaning: 12.0 for an integer, and a cooldown that is "" or a number of
+// milliseconds.
+var tolerant = json.JoinOptions(lenientUTF8, json.WithUnmarshalers(json.JoinUnmarshalers(
 	json.UnmarshalFromFunc(readInteger[int]), json.UnmarshalFromFunc(readInteger[TierID]),
 	json.UnmarshalFromFunc(readInteger[HorseNumber]), json.UnmarshalFromFunc(readInteger[RaceID]),
 	json.UnmarshalFromFunc(readOptionalTime),
 )))
 
-// reread reads what could not be read at first, tolerantly.
+// reread reads tolerantly what could not be read at first.
 func (op operation) reread(data []byte, out any) *DecodeError {
 	if err := json.Unmarshal(data, out, tolerant); err != nil {
 		return op.explain(err, data)
-	}
-	d := jsontext.NewDecoder(bytes.NewReader(data), lenientUTF8, jsontext.AllowDuplicateNames(true))
-	if place := repeatedMember(d, reflect.TypeOf(out).Elem()); place != "" {
-		return op.undecodable(string(place), d.InputOffset(), fmt.Errorf("not valid JSON: %w", jsontext.ErrDuplicateName))
 	}
 	return nil
 }
@@ -305,154 +354,42 @@ func doesNotFit(value jsontext.Value, err error) error {
 	return &json.SemanticError{JSONKind: value.Kind(), JSONValue: value.Clone(), Err: err}
 }
 
-// repeatedMember returns the place of a member that a type documents and an
-// object holds twice; empty: there is none. What a type reads by itself is not
-// looked into.
-func repeatedMember(d *jsontext.Decoder, t reflect.Type) jsontext.Pointer {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	_, itself := reflect.New(t).Interface().(json.Unmarshaler)
-	switch kind := d.PeekKind(); {
-	case kind == '{' && t.Kind() == reflect.Struct && !itself:
-		_, _ = d.ReadToken()
-		seen := make([]bool, t.NumField())
-		for d.PeekKind() == '"' {
-			name, _ := d.ReadToken()
-			i := memberIndex(t, name.String())
-			if i < 0 {
-				_ = d.SkipValue()
-				continue
-			}
-			if seen[i] {
-				return d.StackPointer()
-			}
-			seen[i] = true
-			if place := repeatedMember(d, t.Field(i).Type); place != "" {
-				return place
-			}
-		}
-		_, _ = d.ReadToken()
-	case kind == '[' && t.Kind() == reflect.Slice && !itself:
-		_, _ = d.ReadToken()
-		for next := d.PeekKind(); next != ']' && next != 0; next = d.PeekKind() {
-			if place := repeatedMember(d, t.Elem()); place != "" {
-				return place
-			}
-		}
-		_, _ = d.ReadToken()
-	default:
-		_ = d.SkipValue()
-	}
-	return ""
-}
-
-// memberIndex returns the index of the field that a member is read into; -1: none.
-func memberIndex(t reflect.Type, name string) int {
-	for i := range t.NumField() {
-		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name && name != "" {
-			return i
-		}
-	}
-	return -1
-}
-
 // partOf reads what it can of some members of an entry that cannot be read as a
-// whole. What is absent, comes twice or does not fit stays zero.
+// whole. A member that is absent, comes twice or does not fit stays zero.
 func partOf[T any](entry []byte, members ...string) *T {
 	part := new(T)
+	readPart(entry, part, members...)
+	return part
+}
+
+// readPart is partOf for a pointer to any type. It returns the pointer.
+func readPart(entry []byte, part any, members ...string) any {
+	value := reflect.ValueOf(part).Elem()
+	value.SetZero()
 	d := jsontext.NewDecoder(bytes.NewReader(entry), lenientUTF8, jsontext.AllowDuplicateNames(true))
 	if start, err := d.ReadToken(); err != nil || start.Kind() != '{' {
 		return part
 	}
-	found := make(map[string]jsontext.Value, len(members))
+	found := map[string][]byte{} // nil if it comes twice
 	for d.PeekKind() == '"' {
 		token, _ := d.ReadToken()
 		name := token.String()
-		value, err := d.ReadValue()
+		text, err := d.ReadValue()
 		if err != nil {
-			return new(T)
-		}
-		if !slices.Contains(members, name) {
-			continue
+			return part
 		}
 		if _, again := found[name]; again {
-			value = nil
+			found[name] = nil
+		} else if slices.Contains(members, name) {
+			found[name] = []byte(`{"` + name + `":` + string(text) + `}`)
 		}
-		found[name] = value.Clone()
 	}
-	for name, value := range found {
-		if value == nil {
-			continue
-		}
-		alone, _ := json.Marshal(map[string]jsontext.Value{name: value}, lenientUTF8)
-		if readable := new(T); json.Unmarshal(alone, readable, tolerant) == nil {
-			_ = json.Unmarshal(alone, part, tolerant)
+	for _, alone := range found {
+		before := reflect.New(value.Type()).Elem()
+		before.Set(value)
+		if json.Unmarshal(alone, part, tolerant) != nil {
+			value.Set(before)
 		}
 	}
 	return part
 }
-
-var shapes = map[byte]string{'[': "an array", '{': "an object", '"': "a string", 'n': "null", 't': "a boolean", 'f': "a boolean"}
-
-func shapeOf(body []byte) string {
-	if name, ok := shapes[body[0]]; ok {
-		return name
-	}
-	return "a number"
-}
-
-// explain turns an error of the decoder into one that names the place.
-func (op operation) explain(err error, body []byte) *DecodeError {
-	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		if looksLikeHTML(body) {
-			return op.undecodable("", 0, errHTMLPage)
-		}
-		return op.undecodable(string(syntactic.JSONPointer), syntactic.ByteOffset, fmt.Errorf("not valid JSON: %w", syntactic.Err))
-	}
-	var place jsontext.Pointer
-	var offset int64
-	semantic, ok := errors.AsType[*json.SemanticError](err)
-	for ok {
-		place, offset = place+semantic.JSONPointer, offset+semantic.ByteOffset
-		member, below := errors.AsType[*memberError](semantic.Err)
-		if !below {
-			break
-		}
-		place = place.AppendToken(member.name)
-		semantic, ok = errors.AsType[*json.SemanticError](member.err)
-	}
-	if !ok {
-		return op.undecodable(string(place), offset, err)
-	}
-	what, fits := "the value", "what is documented here"
-	if semantic.JSONKind != 0 {
-		what = shapeOf([]byte{byte(semantic.JSONKind)})
-	}
-	if semantic.JSONKind == '0' && len(semantic.JSONValue) > 0 {
-		what = "the number " + string(semantic.JSONValue)
-		if digits := len(semantic.JSONValue); digits > 50 { // whole or not at all: a part of it could be a part of a key
-			what = fmt.Sprintf("a number of %d digits", digits)
-		}
-	}
-	if t := semantic.GoType; t != nil {
-		for t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		fits = strings.ReplaceAll(t.String(), "horseracing.", "")
-	}
-	cause := fmt.Errorf("%s does not fit %s", what, fits)
-	if err := semantic.Err; err != nil && !errors.Is(err, strconv.ErrSyntax) && !errors.Is(err, strconv.ErrRange) {
-		cause = fmt.Errorf("%w: %w", cause, err)
-	}
-	return op.undecodable(string(place), offset, cause)
-}
-
-// memberError is the error of a member that a type reads by itself.
-type memberError struct {
-	name string
-	err  error
-}
-
-func (e *memberError) Error() string { return e.name + ": " + e.err.Error() }
-func (e *memberError) Unwrap() error { return e.err }

@@ -225,7 +225,7 @@ func (x *exchange) decode() error {
 	}
 	if isDamaged(err) {
 		x.damaged++
-		if _, isList := x.out.(lister); !isList && x.op.documented() {
+		if x.op.documented() {
 			reflect.ValueOf(x.out).Elem().SetZero() // what the cut body held
 		}
 	}

@@ -147,8 +147,7 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
 func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (*Race, error) {
-	race, err := getEntry[Race](ctx, s.client, raceOperation(id), opts)
-	return race.value, err
+	return getEntry[Race](ctx, s.client, raceOperation(id), opts)
 }
 
 // Registration is what [RacesService.Register] sends. All fields are required.
@@ -204,11 +203,11 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 		Race    RaceID      `json:"main_race_id"`
 	}{r.Horse, r.UserKey, r.Race}
 	var receipt RegistrationReceipt
-	status, err := s.client.call(ctx, op, &receipt.Body, opts)
+	response, err := s.client.call(ctx, op, &receipt.Body, opts)
 	if err != nil {
 		return nil, err
 	}
-	receipt.StatusCode = status
+	receipt.StatusCode = response.status
 	return &receipt, nil
 }
 

@@ -105,7 +105,8 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 // entrants reads a race once. It reports whether the horse is in it, and if not from
 // when on that is certain: the zero time if the race shows no plausible deadline.
 func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (in bool, certain time.Time, err error) {
-	entries, err := getEntries[Race](ctx, s.client, op, opts, false)
+	var response list[Race]
+	entries, err := response.get(ctx, s.client, op, opts)
 	if err != nil {
 		return false, time.Time{}, err
 	}
@@ -123,7 +124,7 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 		case r.MainRaceID != race && r.MainRaceID != 0: // another race's participants prove nothing
 		case e.err != nil:
 			problem = e.err
-			problem.ID = op.idText()
+			problem.ID, problem.entry = op.idText(), false
 		case r.MainRaceID == 0:
 			problem = op.undecodable(fmt.Sprintf("/%d/main_race_id", i), 0, errors.New("absent or zero: it may be another race"))
 		case r.Participants == nil || r.Has(0):

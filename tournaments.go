@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -109,8 +108,6 @@ type prizeNames struct{ token, treasury, sugar string }
 const (
 	prizePrefix    = "additional_"
 	treasuryPrefix = "additional_treasury_"
-	prizeToken     = "additional_token"
-	prizeTreasury  = "additional_treasury_token"
 	prizeSugar     = "additional_sugar"
 	prizeItems     = "additional_items"
 )
@@ -127,68 +124,58 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	if err := unmarshal(data, &members); err != nil {
 		return err
 	}
-	names := prizeNamesAmong(members)
-	*p = AdditionalPrize{read: names}
-	for name, into := range map[string]any{names.token: &p.Token, names.treasury: &p.TreasuryToken, names.sugar: &p.Sugar, prizeItems: &p.Items} {
-		if value, ok := members[name]; ok && name != "" { // the name is empty where there is no such member
-			if err := unmarshal(value, into); err != nil {
-				return &memberError{name, err}
+	names := prizeNames{token: currencyMember(members, prizePrefix), treasury: currencyMember(members, treasuryPrefix)}
+	if members[prizeSugar] != nil {
+		names.sugar = prizeSugar
+	}
+	*p = AdditionalPrize{read: &names}
+	for name, out := range map[string]any{names.token: &p.Token, names.treasury: &p.TreasuryToken, names.sugar: &p.Sugar, prizeItems: &p.Items} {
+		if value, ok := members[name]; ok && name != "" {
+			if err := unmarshal(value, out); err != nil {
+				return inMember(name, err)
 			}
 		}
 	}
 	return nil
 }
 
-// prizeNamesAmong finds the currency's members, whatever it is called. One that
-// is no number is none of them, unless it has the documented name.
-func prizeNamesAmong(members map[string]json.RawMessage) *prizeNames {
-	names := new(prizeNames)
-	var tokens, treasuries []string // without what they begin with
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		isNumber := new(Number).UnmarshalJSON(bytes.Trim(members[name], `"`)) == nil
-		if name == prizeSugar {
-			names.sugar = name
-		} else if currency, ok := strings.CutPrefix(name, treasuryPrefix); ok && (isNumber || name == prizeTreasury) {
-			treasuries = append(treasuries, currency)
-		} else if currency, ok := strings.CutPrefix(name, prizePrefix); ok && !strings.HasPrefix(name, treasuryPrefix) && name != prizeItems && (isNumber || name == prizeToken) {
-			tokens = append(tokens, currency)
+// currencyMember returns the member for the game's currency: the documented one,
+// else the only other number whose name has the prefix; empty if there is none, or
+// more than one.
+func currencyMember(members map[string]json.RawMessage, prefix string) string {
+	if documented := prefix + "token"; members[documented] != nil {
+		return documented
+	}
+	found := ""
+	for name, value := range members {
+		isOther := name == prizeSugar || prefix == prizePrefix && strings.HasPrefix(name, treasuryPrefix)
+		if !strings.HasPrefix(name, prefix) || isOther || new(Number).UnmarshalJSON(bytes.Trim(value, `"`)) != nil {
+			continue
 		}
+		if found != "" {
+			return ""
+		}
+		found = name
 	}
-	if len(tokens) > 0 {
-		names.token = prizePrefix + currencyAmong(tokens, treasuries)
-	}
-	if len(treasuries) > 0 {
-		names.treasury = treasuryPrefix + currencyAmong(treasuries, tokens)
-	}
-	return names
-}
-
-// currencyAmong picks one of several sorted names: the documented one, else one
-// that is among the others too, else the first, so that the choice does not
-// depend on chance.
-func currencyAmong(names, others []string) string {
-	if slices.Contains(names, "token") {
-		return "token"
-	}
-	both := slices.IndexFunc(names, func(name string) bool { return slices.Contains(others, name) })
-	return names[max(0, both)]
+	return found
 }
 
 // MarshalJSON writes the members under the names they were read with.
 func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
+	names, isRead := prizeNames{}, p.read != nil
+	if isRead {
+		names = *p.read
+	}
 	members := make(map[string]any, 4)
-	write := func(read, documented string, value any, isZero bool) {
-		if name := cmp.Or(read, documented); read != "" || p.read == nil || !isZero {
-			members[name] = value
-		}
+	if names.token != "" || !isRead || !p.Token.IsZero() {
+		members[cmp.Or(names.token, prizePrefix+"token")] = p.Token
 	}
-	read := prizeNames{}
-	if p.read != nil {
-		read = *p.read
+	if names.treasury != "" || !isRead || p.TreasuryToken != (Number{}) {
+		members[cmp.Or(names.treasury, treasuryPrefix+"token")] = p.TreasuryToken
 	}
-	write(read.token, prizeToken, p.Token, p.Token.IsZero())
-	write(read.treasury, prizeTreasury, p.TreasuryToken, p.TreasuryToken == Number{})
-	write(read.sugar, prizeSugar, p.Sugar, p.Sugar == Number{})
+	if names.sugar != "" || !isRead || p.Sugar != (Number{}) {
+		members[prizeSugar] = p.Sugar
+	}
 	if p.Items != nil {
 		members[prizeItems] = p.Items
 	}
@@ -214,6 +201,5 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, emptyIsNotFound: true, objectOrArray: true}
-	tournament, err := getEntry[Tournament](ctx, s.client, op, opts)
-	return tournament.value, err
+	return getEntry[Tournament](ctx, s.client, op, opts)
 }

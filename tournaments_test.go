@@ -208,14 +208,9 @@ func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 			AdditionalPrize{Token: bigInt("1"), TreasuryToken: NewNumber(2)},
 		},
 		{
-			"of two unknown ones the first in the alphabet",
-			`{"additional_pear":7,"additional_apple":8}`,
-			AdditionalPrize{Token: bigInt("8")},
-		},
-		{
-			"the name that the treasury has too before the alphabet",
-			`{"additional_bonus":5,"additional_dnax":2000000000000000001,"additional_treasury_alms":7,"additional_treasury_dnax":8}`,
-			AdditionalPrize{Token: bigInt("2000000000000000001"), TreasuryToken: NewNumber(8)},
+			"of several unknown ones none",
+			`{"additional_pear":7,"additional_apple":8,"additional_treasury_pear":9}`,
+			AdditionalPrize{TreasuryToken: NewNumber(9)},
 		},
 		{
 			"no member that is no number",

@@ -182,7 +182,8 @@ func (s *RacesService) pollOpen(ctx context.Context, q WatchQuery, last Snapshot
 	return func(yield func(Snapshot) bool) {
 		schedule := pollSchedule{interval: cmp.Or(q.Interval, watchInterval)}
 		for ctx.Err() == nil {
-			entries, err := getEntries[Race](ctx, s.client, openRaces, nil, false)
+			var response list[Race]
+			entries, err := response.get(ctx, s.client, openRaces, nil)
 			if ctx.Err() != nil {
 				return
 			}

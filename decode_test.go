@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // listCalls are the operations that return a list, each with a readable entry,
@@ -103,7 +103,7 @@ func TestOfAListAtMostAHundredErrorsAreJoinedInAShortText(t *testing.T) {
 func TestAPageOfMoreThanAHundredUnreadableEntriesIsOneError(t *testing.T) {
 	for n, whole := range map[int]bool{100: false, 101: true} {
 		c := responding(t, "["+strings.Repeat("null,", n)+`{"main_race_id":1}]`)
-		entries, err := getEntries[Race](t.Context(), c, raceOperation(1), nil, false)
+		entries, err := new(list[Race]).get(t.Context(), c, raceOperation(1), nil)
 		if whole != (err != nil) || whole != (entries == nil) {
 			t.Errorf("%d: %d entries, %v", n, len(entries), err)
 		}
@@ -163,7 +163,8 @@ func TestEntriesCarryTheirJSONOnlyWhereItWasRequestedOrTheyAreUnreadable(t *test
 		{"[" + good + "," + odd + "," + extra + "]", true, []string{good, odd, extra}},
 		{"[]", true, nil},
 	} {
-		entries, err := getEntries[Race](t.Context(), responding(t, test.body), operation{method: http.MethodGet, route: "/api/v1/races/open"}, nil, test.withJSON)
+		response := list[Race]{withJSON: test.withJSON}
+		entries, err := response.get(t.Context(), responding(t, test.body), operation{method: http.MethodGet, route: "/api/v1/races/open"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,29 +244,6 @@ func TestGetIgnoresDamageInEntriesThatWereNotRequested(t *testing.T) {
 	}
 }
 
-func TestTheFastReadingOfRacesFindsWhatThePlainOneFinds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		race := `{"main_race_id":1`
-		for member, element := range map[string]string{"participants": `{"number":7}`, "final_order": "0", "winners": "0", "prizes": "5"} {
-			switch rapid.SampledFrom([]string{"absent", "null", "array"}).Draw(t, member) {
-			case "null":
-				race += `,"` + member + `":null`
-			case "array":
-				n := rapid.SampledFrom([]int{0, 1, 2, 4, 5, 12, 13}).Draw(t, "length")
-				race += `,"` + member + `":[` + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
-			}
-		}
-		var plain, fast []Race
-		body := []byte("[" + race + "}]")
-		if err := errors.Join(unmarshal(body, &plain), unmarshalRoomy(body, &fast)); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(plain, fast); diff != "" {
-			t.Fatalf("%s (-plain +fast):\n%s", body, diff)
-		}
-	})
-}
-
 func TestDriftIsReportedAlsoWhereAnEntryIsUnreadable(t *testing.T) {
 	var paths []string
 	handler := WithDriftHandler(func(_ context.Context, d Drift) {
@@ -275,7 +253,7 @@ func TestDriftIsReportedAlsoWhereAnEntryIsUnreadable(t *testing.T) {
 	})
 	body := `[{"main_race_id":1,"weather":"fine"},{"main_race_id":2,"v2":1,"odd":1},{"main_race_id":3,"a":1,"a":2}]`
 	races, err := responding(t, body, handler).Races.Open(t.Context())
-	if len(races) != 2 || err == nil {
+	if len(races) != 1 || err == nil {
 		t.Errorf("%d races, %v", len(races), err)
 	}
 	if diff := cmp.Diff([]string{"[].weather", "[].odd", "[].a"}, paths); diff != "" {
@@ -315,7 +293,7 @@ func TestNoOddValueCostsMoreThanItsEntry(t *testing.T) {
 					if !readable && !unreadable || ids[0] != "1" || ids[len(ids)-1] != "2" {
 						t.Errorf("%s: %.200s: %v, %v", l.name, entry, ids, err)
 					}
-					if member == "weather" && variant > 0 && !readable {
+					if member == "weather" && variant == 1 && jsontext.Value(value).IsValid() && !readable { // no name comes twice
 						t.Errorf("%s: an undocumented member costs %.200s: %v", l.name, entry, err)
 					}
 					odd[fmt.Sprint(readable)]++
@@ -379,12 +357,6 @@ func TestWhatHasOneObviousMeaningIsRead(t *testing.T) {
 			},
 			[]Horse{{Number: 7, BreedingCooldown: &at}, {Number: 8, BreedingCooldown: &at}, {Number: 9}},
 		},
-		"an undocumented member twice": {
-			func(ctx context.Context) (any, error) {
-				return c(`{"number":7,"a":1,"a":{"b":1,"b":2},"level":3}`).Horses.Get(ctx, 7)
-			},
-			&Horse{Number: 7, Level: 3},
-		},
 	} {
 		got, err := test.got(t.Context())
 		if err != nil {
@@ -395,12 +367,13 @@ func TestWhatHasOneObviousMeaningIsRead(t *testing.T) {
 	}
 }
 
-func TestADocumentedMemberThatComesTwiceIsAnErrorWhereverItIs(t *testing.T) {
+func TestAMemberThatComesTwiceMakesItsEntryUnreadable(t *testing.T) {
 	for body, field := range map[string]string{
-		`[{"tier":"a","tier":"a"}]`:                                             "/0/tier",
-		`[{"main_race_id":1},{"info":{"name":"a","name":"b"}}]`:                 "/1/info/name",
-		`[{"a":1,"a":2,"participants":[{"number":1},{"number":1,"number":2}]}]`: "/0/participants/1/number",
-		`[{"length":12.0,"length":12.0}]`:                                       "/0/length",
+		`[{"tier":"a","tier":"a"}]`:                                 "/0/tier",
+		`[{"main_race_id":1},{"info":{"name":"a","name":"b"}}]`:     "/1/info/name",
+		`[{"participants":[{"number":1},{"number":1,"number":2}]}]`: "/0/participants/1/number",
+		`[{"main_race_id":1},{"a":1,"a":2}]`:                        "/1/a",
+		`[{"length":12.0,"length":12.0}]`:                           "/0/length",
 	} {
 		_, err := responding(t, body).Races.Open(t.Context())
 		if d, ok := errors.AsType[*DecodeError](err); !ok || d.Field != field {

@@ -1,0 +1,193 @@
+package horseracing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/horseracing-go/horseracing/internal/redact"
+)
+
+// getOne calls an operation whose response is an object.
+func getOne[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*T, error) {
+	op.emptyIsNotFound = true
+	var value T
+	if _, err := c.call(ctx, op, &value, opts); err != nil {
+		return nil, err
+	}
+	return &value, nil
+}
+
+// getList calls an operation whose response is an array. With an error it returns
+// the entries that could be read.
+func getList[T any](ctx context.Context, c *Client, op operation, opts []CallOption) ([]T, error) {
+	var values []T
+	_, err := c.call(ctx, op, &values, opts)
+	return values, err
+}
+
+// getEntry calls an operation whose response is an array, for the entry with the
+// operation's id: the only one, or of several the one with it.
+func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*T, error) {
+	op.emptyIsNotFound = true
+	var l list[T]
+	entries, err := l.get(ctx, c, op, opts)
+	if err != nil {
+		return nil, err
+	}
+	var unreadable *DecodeError // of an entry that has the id, or may have it
+	for _, e := range entries {
+		switch {
+		case e.err == nil && (len(entries) == 1 || idOf(e.value) == op.idText()):
+			return e.value, nil
+		case e.err != nil && (len(entries) == 1 || e.err.ID == "" || e.err.ID == op.idText()):
+			unreadable = e.err
+		}
+	}
+	if unreadable != nil {
+		unreadable.ID, unreadable.entry = c.secrets.Text(op.idText()), false
+		return nil, unreadable
+	}
+	return nil, c.notFound(op)
+}
+
+// listEntry is one entry of a response that is a list.
+type listEntry[T any] struct {
+	value *T              // nil if err is not
+	json  json.RawMessage // as received, not redacted; set if list.withJSON is, or err is not nil
+	err   *DecodeError
+}
+
+// list is a response that is a list.
+type list[T any] struct {
+	withJSON bool // before get: whether every entry is wanted with its JSON
+	entries  []listEntry[T]
+	body     []byte
+}
+
+// get calls an operation whose response is an array, and returns its entries, each
+// with its value or its error.
+func (l *list[T]) get(ctx context.Context, c *Client, op operation, opts []CallOption) ([]listEntry[T], error) {
+	var values []T
+	response, err := c.call(ctx, op, &values, opts)
+	unreadable, isPart := errors.AsType[*unreadableEntries](err)
+	if err != nil && (!isPart || unreadable.count > len(unreadable.errs)) {
+		return nil, err
+	}
+	l.body = trimSpace(response.body)
+	var errs []*DecodeError
+	if isPart {
+		errs = unreadable.errs
+	}
+	l.entries = make([]listEntry[T], len(values)+len(errs))
+	for i := range l.entries {
+		e := &l.entries[i]
+		if len(errs) > 0 && errs[0].index == i {
+			e.err, errs = errs[0], errs[1:]
+		} else {
+			e.value, values = &values[0], values[1:]
+		}
+	}
+	if isPart || l.withJSON {
+		i := 0
+		for _, element := range elementsOf(l.body) {
+			if e := &l.entries[i]; l.withJSON || e.err != nil {
+				e.json = element
+			}
+			i++
+		}
+	}
+	return l.entries, nil
+}
+
+// fail makes a readable entry unreadable because of a member's value.
+func (l *list[T]) fail(c *Client, op operation, i int, member string, problem error) {
+	e := &l.entries[i]
+	e.err = op.undecodable("/"+strconv.Itoa(i)+member, 0, problem)
+	n := 0
+	for offset, element := range elementsOf(l.body) {
+		if n == i {
+			e.json, e.err.Raw, e.err.Offset = element, element, int64(offset)
+			break
+		}
+		n++
+	}
+	e.err.ID, e.err.index, e.err.entry = idOf(e.value), i, true
+	e.value = nil
+	redactDecodeErrors(e.err, c.secrets)
+}
+
+// maxJoined bounds how many errors of one list are kept.
+const maxJoined = 100
+
+// unreadableEntries are the errors of a list of which the rest could be read.
+type unreadableEntries struct {
+	operation string
+	errs      []*DecodeError // at most maxJoined
+	count     int            // how many there are
+	total     int            // entries, readable ones included
+}
+
+func (u *unreadableEntries) add(err *DecodeError) {
+	if u.count++; u.count <= maxJoined {
+		u.errs = append(u.errs, err)
+	}
+}
+
+func (u *unreadableEntries) Error() string {
+	if u.count == 1 {
+		return u.errs[0].Error()
+	}
+	return errorText(fmt.Sprintf("%s: cannot read %d of %d entries, the first of them %s", u.operation, u.count, u.total, u.errs[0].problem()))
+}
+
+// Unwrap makes errors.As find the first *DecodeError.
+func (u *unreadableEntries) Unwrap() []error {
+	errs := make([]error, len(u.errs))
+	for i, err := range u.errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+// idOf returns the id of an entry as text; empty if it has none.
+func idOf(entry any) string {
+	var number int64
+	switch e := entry.(type) {
+	case *Race:
+		number = int64(e.MainRaceID)
+	case *Horse:
+		number = int64(e.Number)
+	case *BreedingListing:
+		number = int64(e.Number)
+	case *Tournament:
+		return string(e.ID)
+	}
+	if number == 0 {
+		return ""
+	}
+	return strconv.FormatInt(number, 10)
+}
+
+// redactDecodeErrors redacts the errors of decoding.
+func redactDecodeErrors(err error, keys redact.Keys) {
+	var errs []*DecodeError
+	if u, ok := errors.AsType[*unreadableEntries](err); ok {
+		errs = u.errs
+	} else if d, ok := errors.AsType[*DecodeError](err); ok {
+		errs = []*DecodeError{d}
+	}
+	for _, d := range errs {
+		d.Err, d.Field, d.ID = keys.Error(d.Err), keys.Text(d.Field), keys.Text(d.ID)
+		raw := []byte(nil)
+		if len(d.Raw) > 0 && len(d.Raw) <= maxErrorBody {
+			raw = []byte(keys.Text(string(d.Raw)))
+		}
+		if len(raw) > maxErrorBody || !json.Valid(raw) {
+			raw = nil
+		}
+		d.Raw = raw
+	}
+}
