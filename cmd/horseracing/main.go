@@ -46,6 +46,7 @@ func commands() []command {
 		{"missions", "NUMBER", 1, 1, "a horse's missions, and the open races that serve them best", missionsHelp, missionsOfHorse},
 		{"watch", "", 0, 0, "changes in the open races", watchHelp, watchOpen},
 		{"call", "METHOD PATH [BODY]", 2, 3, "the response body of any operation, as it was received", callHelp, callOperation},
+		{"doctor", "", 0, 0, "what the service really does", doctorHelp, examineService},
 	}
 }
 
@@ -102,9 +103,12 @@ func main() {
 	context.AfterFunc(ctx, stop)   // a second Ctrl-C ends the program at once
 	signal.Ignore(syscall.SIGPIPE) // a write to a closed pipe is an error instead, which exit handles
 	p := &program{name: "horseracing", stdin: os.Stdin, stdout: output{os.Stdout}, stderr: os.Stderr, interactive: isTerminal(os.Stdout)}
-	if isTerminal(os.Stderr) && !p.interactive {
-		p.progress = newProgress(os.Stderr)
-		p.stderr = p.progress
+	if isTerminal(os.Stderr) {
+		p.progress = &progress{w: os.Stderr}
+		p.stderr = p.progress.above(os.Stderr)
+		if p.interactive {
+			p.stdout = p.progress.above(p.stdout)
+		}
 	}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }

@@ -175,7 +175,6 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"horse 0", `"0" is not a number above zero`},
 		{"missions 1 2", `unexpected argument "2"`},
 		{"missions 1 -n 0", "-n must be at least 1"},
-		{"missions 1 -hippodromes Oval,Hexagon", `no race is run on "Hexagon", only on Oval, Straight, Triangle`},
 		{"results -tier omega", "want ids of tiers, like 3,4,5"},
 		{"results -since yesterday", "want 30d, 12h, a date like 2025-06-01"},
 		{"results -since -3h", "want 30d"},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -56,35 +55,9 @@ func missionsOfHorse(flags *flag.FlagSet) action {
 		if err != nil && len(open) == 0 {
 			return err
 		}
-		if err := checkHippodromes(ctx, s, hippodromes, open); err != nil {
-			return err
-		}
 		ranked := rank(horse, record.Missions, open, hippodromes, serviceTime(&response))
 		return errors.Join(printMissions(p, horse, record.Missions, hippodromes), printRanked(p, ranked, *most), err)
 	})
-}
-
-// checkHippodromes returns an error if a name is not a type of hippodrome:
-// neither an open race nor one of the last results has it.
-func checkHippodromes(ctx context.Context, s *service, names []string, races []horseracing.Race) error {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
-	if len(names) == 0 {
-		return nil
-	}
-	results, err := s.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 50)
-	if err != nil && !errors.Is(err, horseracing.ErrHole) {
-		return err
-	}
-	seen := map[string]string{} // the types, by their names in lower case
-	for _, r := range slices.Concat(races, results) {
-		seen[strings.ToLower(r.Info.HippodromeType)] = r.Info.HippodromeType
-	}
-	for _, name := range names {
-		if seen[strings.ToLower(name)] == "" {
-			return usageError(fmt.Sprintf("-hippodromes: no race is run on %q, only on %s", name, strings.Join(slices.Sorted(maps.Values(seen)), ", ")))
-		}
-	}
-	return nil
 }
 
 func printMissions(p *program, horse *horseracing.Horse, missions []horseracing.HorseMission, hippodromes []string) error {

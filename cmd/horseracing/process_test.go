@@ -59,9 +59,7 @@ func TestASignalEndsEveryLongCommandWithStatus130(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			for fake.RequestCount() == before {
-				time.Sleep(time.Millisecond)
-			}
+			waitFor(t, func() bool { return fake.RequestCount() > before })
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
@@ -70,6 +68,14 @@ func TestASignalEndsEveryLongCommandWithStatus130(t *testing.T) {
 				t.Errorf("%s, %v: status %d, %s", args, signal, status, &stderr)
 			}
 		}
+	}
+}
+
+// waitFor waits for another process.
+func waitFor(t *testing.T, holds func() bool) {
+	t.Helper()
+	for t.Context().Err() == nil && !holds() {
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -3,14 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-// progress is a line on a terminal that counts what was printed elsewhere. What
-// is written to it is printed above that line. A nil progress shows nothing.
+// progress is a line on a terminal that says how far a command is. A nil progress
+// shows nothing.
 type progress struct {
 	mu     sync.Mutex // guards what follows
 	w      io.Writer
@@ -19,8 +20,6 @@ type progress struct {
 	shown  bool
 	stop   func()
 }
-
-func newProgress(w io.Writer) *progress { return &progress{w: w} }
 
 // show shows the line twice a second from now on.
 func (p *progress) show(client *horseracing.Client) {
@@ -61,15 +60,15 @@ func (p *progress) set(format string, args ...any) {
 func (p *progress) draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text := p.text
+	parts := []string{p.text}
 	pace := p.client.Pace()
 	if wait := time.Until(pace.Until); wait > time.Second {
-		text += fmt.Sprintf(", the service refuses requests for %v", wait.Round(time.Second))
+		parts = append(parts, fmt.Sprintf("the service refuses requests for %v", wait.Round(time.Second)))
 	} else if pace.PerSecond > 0 {
-		text += fmt.Sprintf(", the service allows about %.1f requests a second", pace.PerSecond)
+		parts = append(parts, fmt.Sprintf("the service allows about %.1f requests a second", pace.PerSecond))
 	}
 	p.clear()
-	fmt.Fprint(p.w, text)
+	fmt.Fprint(p.w, strings.TrimPrefix(strings.Join(parts, ", "), ", "))
 	p.shown = true
 }
 
@@ -81,11 +80,19 @@ func (p *progress) clear() {
 	p.shown = false
 }
 
-func (p *progress) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.clear()
-	return p.w.Write(b)
+// above returns a writer to the same terminal that writes above the line.
+func (p *progress) above(w io.Writer) io.Writer { return lineWriter{p, w} }
+
+type lineWriter struct {
+	p *progress
+	w io.Writer
+}
+
+func (l lineWriter) Write(b []byte) (int, error) {
+	l.p.mu.Lock()
+	defer l.p.mu.Unlock()
+	l.p.clear()
+	return l.w.Write(b)
 }
 
 // end removes the line for good.

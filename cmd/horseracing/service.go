@@ -15,6 +15,7 @@ import (
 // -demo an embedded fake of it.
 type service struct {
 	*horseracing.Client
+	apiKey  string
 	userKey horseracing.UserKey // empty if none is known
 	close   func()
 }
@@ -37,7 +38,7 @@ func (p *program) open(opts []horseracing.Option) (*service, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &service{fake.Client(opts...), fake.UserKey(0), fake.Close}, nil
+		return &service{fake.Client(opts...), fake.APIKey, fake.UserKey(0), fake.Close}, nil
 	}
 	baseURL, apiKey := os.Getenv("HORSERACING_BASE_URL"), os.Getenv("HORSERACING_API_KEY")
 	if baseURL == "" || apiKey == "" {
@@ -47,7 +48,7 @@ func (p *program) open(opts []horseracing.Option) (*service, error) {
 	if err != nil {
 		return nil, usageError(err.Error())
 	}
-	return &service{client, horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY")), client.Close}, nil
+	return &service{client, apiKey, horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY")), client.Close}, nil
 }
 
 // owner returns the key of the user whose horses these are.

@@ -1,0 +1,144 @@
+// Package doctor finds out what the service really does: whether its responses
+// are as documented, and what the documentation leaves open. It only reads.
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// Config sets how much is examined.
+type Config struct {
+	Requests int                 // the most requests to send
+	Rate     float64             // the most requests per second
+	Watch    time.Duration       // how long to watch for late results; not at all if zero
+	Record   string              // folder for the responses; none is written if empty
+	Progress func(topic string)  // called before each check
+	APIKey   string              // kept out of the report, as the UserKey is
+	UserKey  horseracing.UserKey // whose horses to read; none are read if empty
+}
+
+// Doctor examines one service, once. It makes one request at a time.
+type Doctor struct {
+	config *Config
+	client *horseracing.Client
+	probe  *probe
+	report Report
+	drifts []horseracing.Drift
+	err    error // why the check that runs could not find out its thing
+}
+
+// New returns a Doctor. connect makes the client, with the options that it is
+// given and others, and may set the keys of config.
+func New(config *Config, connect func(...horseracing.Option) (*horseracing.Client, error)) (*Doctor, error) {
+	d := &Doctor{config: config, report: Report{
+		At: time.Now().UTC().Truncate(time.Second), SDK: horseracing.Version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Contains: contains,
+	}}
+	options := []horseracing.Option{
+		horseracing.WithRateLimit(config.Rate, 1),
+		horseracing.WithRetry(horseracing.Retry{Max: 1, MinWait: 500 * time.Millisecond, MaxWait: 15 * time.Second}),
+		horseracing.WithDriftHandler(func(_ context.Context, drift horseracing.Drift) { d.drifts = append(d.drifts, drift) }),
+		// The innermost wrapper comes first: it counts what is really sent.
+		horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+			d.probe = &probe{next: next, most: config.Requests, spent: func() {}, failures: counts{}, headers: map[string]counts{}}
+			return d.probe
+		}),
+	}
+	if config.Record != "" {
+		options = append(options, horseracing.WithTransportWrapper(horseracingtest.Record(config.Record)))
+	}
+	var err error
+	if d.client, err = connect(options...); err != nil {
+		return nil, err
+	}
+	service, err := url.Parse(d.client.BaseURL())
+	if err != nil {
+		return nil, err
+	}
+	d.report.Service = service.Scheme + "://" + service.Host
+	return d, nil
+}
+
+// check finds out one thing. If it cannot, it calls fail or returns notRead.
+type check struct {
+	section string // of docs/service.md
+	topic   string
+	do      func(context.Context) finding
+}
+
+// Examine makes the checks until the context ends or no requests are left. The
+// error is a reason to make none: the service is not there, or refuses the key.
+func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
+	if err := d.connect(ctx); err != nil {
+		return nil, err
+	}
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	d.probe.spent = func() { stop(errNoRequestsLeft) }
+	operations := &operations{Doctor: d}
+	for _, checks := range []func() []check{operations.checks, operations.values, (&pages{Doctor: d}).checks, d.traffic} {
+		for _, c := range checks() {
+			d.config.Progress(c.topic)
+			d.err = nil
+			f := c.do(running)
+			switch {
+			case d.err != nil && ctx.Err() != nil:
+				f = found(skipped, "not examined: interrupted")
+			case d.err != nil:
+				f = found(skipped, "not examined: %v", cmp.Or(context.Cause(running), d.err))
+			}
+			f.Section, f.Topic = c.section, c.topic
+			d.report.Findings = append(d.report.Findings, f)
+		}
+	}
+	d.report.finish(ctx.Err() != nil, d.probe, d.config.APIKey, string(d.config.UserKey))
+	return &d.report, nil
+}
+
+// connect returns an error unless this is the service, and it accepts the key.
+func (d *Doctor) connect(ctx context.Context) error {
+	d.config.Progress("is it the service")
+	_, err := d.client.Missions.Catalogue(ctx)
+	_, noResponse := errors.AsType[*horseracing.TransportError](err)
+	if err == nil || noResponse || errors.Is(err, horseracing.ErrUnauthorized) || errors.Is(err, horseracing.ErrForbidden) {
+		return err
+	}
+	// One operation may fail; a server that has no second one is another server.
+	if _, second := d.client.Races.Open(ctx); second != nil {
+		return fmt.Errorf("%s does not respond as the service: %w", d.report.Service, err)
+	}
+	return nil
+}
+
+// fail notes the first error that keeps the check from finding out its thing.
+func (d *Doctor) fail(err error) { d.err = cmp.Or(d.err, err) }
+
+// get sends a GET and returns status and body of the response, whatever they
+// are. Without a response the check has failed.
+func (d *Doctor) get(ctx context.Context, path string, body any) (status int, text []byte) {
+	var captured horseracing.Response
+	var raw json.RawMessage
+	err := d.client.Do(ctx, http.MethodGet, path, body, &raw, horseracing.CaptureResponse(&captured))
+	if captured.StatusCode == 0 {
+		d.fail(err)
+	}
+	return captured.StatusCode, captured.Body
+}
+
+// expectRefusal returns a context whose requests do not count as failed if the
+// service refuses them.
+func expectRefusal(ctx context.Context) context.Context {
+	return context.WithValue(ctx, refusalExpected{}, true)
+}
+
+type refusalExpected struct{}

@@ -1,0 +1,215 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// operations checks whether the responses of all operations that read decode,
+// and keeps what they return.
+type operations struct {
+	*Doctor
+	open, finished []horseracing.Race
+	byID           []horseracing.Race // one of each
+	tournaments    []horseracing.Tournament
+	horses, owned  []horseracing.Horse
+	missions       []horseracing.HorseMissions
+	breeding       []horseracing.BreedingListing
+	catalogue      *horseracing.MissionCatalogue
+}
+
+func (o *operations) checks() []check {
+	horses, races, tournaments := o.client.Horses, o.client.Races, o.client.Tournaments
+	omega := horseracing.ResultsQuery{Tier: horseracing.TierOmega}
+	return []check{
+		// It comes first, so that a recording has the user's key before anything echoes it.
+		{"4.2", "Horses.Owned", o.horsesOwned},
+		{"4.7", "Races.Open", decodes(o, &o.open, races.Open)},
+		{"4.5", "Races.Results", walks(o, &o.finished, races.Results(omega), 20)},
+		{"4.6", "Races.ResultsV1", walks(o, new([]horseracing.Race), races.ResultsV1(horseracing.OffsetQuery{Tier: horseracing.TierOmega}), 10)},
+		{"4.10", "Tournaments.Results", walks(o, &o.tournaments, tournaments.Results(omega), 10)},
+		{"4.11", "Tournaments.Open", decodes(o, new([]horseracing.Tournament), tournaments.Open)},
+		{"4.12", "Tournaments.Get", decodesEach(o, new([]horseracing.Tournament), tournaments.Get, o.tournamentIDs)},
+		{"4.8", "Races.Get", decodesEach(o, &o.byID, races.Get, o.raceIDs)},
+		{"4.1", "Horses.Get", decodesEach(o, &o.horses, horses.Get, o.runners)},
+		{"4.3", "Horses.Missions", decodesEach(o, &o.missions, horses.Missions, o.runners)},
+		{"4.4", "Horses.OpenForBreeding", decodes(o, &o.breeding, horses.OpenForBreeding)},
+		{"4.13", "Missions.Catalogue", decodes(o, &o.catalogue, o.client.Missions.Catalogue)},
+		{"7", "a request without a key", o.keyless},
+		{"4.1", "Horses.Get of an id that does not exist", o.unknown("/api/v1/horses/999999999")},
+		{"4.3", "Horses.Missions of an id that does not exist", o.unknown("/api/v1/horses/missions/999999999")},
+		{"4.8", "Races.Get of an id that does not exist", o.unknown("/api/v1/races/999999999999")},
+		{"4.12", "Tournaments.Get of an id that does not exist", o.unknown("/api/v1/tournaments/000000000000000000000000")},
+		{"4.8", "Races.Get by _id", o.opaqueID},
+	}
+}
+
+// decodes returns the check that calls an operation, and keeps what it returns.
+func decodes[T any](o *operations, into *T, get func(context.Context, ...horseracing.CallOption) (T, error)) func(context.Context) finding {
+	return func(ctx context.Context) finding {
+		var response horseracing.Response
+		value, err := get(ctx, horseracing.CaptureResponse(&response))
+		*into = value
+		if err != nil {
+			return o.failure(err)
+		}
+		return found(good, "it decodes: %s", shapeOf(response.Body))
+	}
+}
+
+// decodesEach does the same with an operation that takes an id, for several of
+// them.
+func decodesEach[ID, T any](o *operations, into *[]T, get func(context.Context, ID, ...horseracing.CallOption) (*T, error), ids func() []ID) func(context.Context) finding {
+	return func(ctx context.Context) finding {
+		f := notRead
+		for _, id := range ids() {
+			var value *T
+			f = decodes(o, &value, func(ctx context.Context, options ...horseracing.CallOption) (*T, error) {
+				return get(ctx, id, options...)
+			})(ctx)
+			if value == nil {
+				break
+			}
+			*into = append(*into, *value)
+		}
+		return f
+	}
+}
+
+// walks returns the check that reads the first entries of a listing, and keeps
+// those that can be read.
+func walks[T any](o *operations, into *[]T, pager *horseracing.Pager[T], most int) func(context.Context) finding {
+	return func(ctx context.Context) finding {
+		var failed error
+		for entry, err := range pager.All(ctx) {
+			if err != nil && failed == nil {
+				failed = err
+			} else if err == nil {
+				*into = append(*into, *entry)
+			}
+			if len(*into) == most {
+				break
+			}
+		}
+		if failed != nil {
+			f := o.failure(failed)
+			f.Text += fmt.Sprintf("; entries that decode: %d", len(*into))
+			return f
+		}
+		return found(good, "%d entries decode", len(*into))
+	}
+}
+
+// failure returns the finding about a call that failed.
+func (o *operations) failure(err error) finding {
+	if errors.Is(err, context.Canceled) || errors.Is(err, errNoRequestsLeft) {
+		o.fail(err)
+	}
+	f := found(bad, "%v", err)
+	if _, unreadable := errors.AsType[*horseracing.DecodeError](err); unreadable {
+		f.Advice = "run again with -record, and attach the response too"
+	}
+	return f
+}
+
+func (o *operations) horsesOwned(ctx context.Context) finding {
+	if o.config.UserKey == "" {
+		return found(skipped, "not examined: set HORSERACING_USER_KEY to read that user's horses")
+	}
+	return decodes(o, &o.owned, func(ctx context.Context, options ...horseracing.CallOption) ([]horseracing.Horse, error) {
+		return o.client.Horses.Owned(ctx, o.config.UserKey, options...)
+	})(ctx)
+}
+
+func (o *operations) tournamentIDs() (ids []horseracing.TournamentID) {
+	if len(o.tournaments) > 0 {
+		ids = append(ids, o.tournaments[0].ID)
+	}
+	return ids
+}
+
+// raceIDs returns the ids of an open race and of a finished one.
+func (o *operations) raceIDs() (ids []horseracing.RaceID) {
+	for _, races := range [][]horseracing.Race{o.open, o.finished} {
+		if len(races) > 0 {
+			ids = append(ids, races[0].MainRaceID)
+		}
+	}
+	return ids
+}
+
+// runners returns numbers of horses that ran lately.
+func (o *operations) runners() (numbers []horseracing.HorseNumber) {
+	for _, race := range slices.Concat(o.finished, o.open) {
+		for _, p := range race.Participants {
+			if p.Number > 0 && !slices.Contains(numbers, p.Number) && len(numbers) < 3 {
+				numbers = append(numbers, p.Number)
+			}
+		}
+	}
+	return numbers
+}
+
+// keyless sends a request without a key, which the client never does.
+func (o *operations) keyless(ctx context.Context) finding {
+	req, _ := http.NewRequestWithContext(expectRefusal(ctx), http.MethodGet, o.client.BaseURL()+"/api/v1/missions", nil) // the client uses that URL too
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := o.probe.RoundTrip(req)
+	if err != nil {
+		o.fail(err)
+		return notRead
+	}
+	resp.Body.Close()
+	return oddIf(resp.StatusCode < 400, "documented as an error: is this the service, or something in front of it?", "status %d", resp.StatusCode)
+}
+
+// unknown returns the check that requests what does not exist.
+func (o *operations) unknown(path string) func(context.Context) finding {
+	return func(ctx context.Context) finding {
+		status, body := o.get(expectRefusal(ctx), path, nil)
+		shape := shapeOf(body)
+		isNotFound := status == http.StatusNotFound || shape == "null" || shape == "an array of 0"
+		return oddIf(!isNotFound, "errors.Is does not find ErrNotFound in it", "status %d, %s", status, shape)
+	}
+}
+
+// opaqueID finds out whether a race is read by its _id as well.
+func (o *operations) opaqueID(ctx context.Context) finding {
+	if len(o.open) == 0 || url.PathEscape(o.open[0].ID) != o.open[0].ID {
+		return notRead
+	}
+	status, body := o.get(expectRefusal(ctx), "/api/v1/races/"+o.open[0].ID, nil)
+	return found(good, "status %d, %s", status, shapeOf(body))
+}
+
+// shapeOf describes a body without showing it.
+func shapeOf(body []byte) string {
+	var value any
+	if json.Unmarshal(body, &value) != nil {
+		return "not JSON"
+	}
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case []any:
+		return fmt.Sprintf("an array of %d", len(v))
+	case map[string]any:
+		names := slices.Sorted(maps.Keys(v))
+		if len(names) > 6 {
+			names = append(names[:6], "…")
+		}
+		return "an object with " + strings.Join(names, ", ")
+	case float64:
+		return "a number"
+	}
+	return fmt.Sprintf("a %T", value)
+}

@@ -1,0 +1,82 @@
+package doctor
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// probe is the transport below the client. It counts and measures, and sends no
+// more requests than it may.
+type probe struct {
+	next  http.RoundTripper
+	most  int
+	spent func() // called when a request more is attempted
+
+	requests   int
+	failures   counts
+	protocol   string // HTTP/2.0
+	tls        string // TLS 1.3; empty without
+	compressed int
+	latencies  []time.Duration
+	headers    map[string]counts // values of the headers that are about limits or caches
+}
+
+var errNoRequestsLeft = errors.New("no requests left (-requests)")
+
+// left returns how many requests may still be sent.
+func (p *probe) left() int { return p.most - p.requests }
+
+func (p *probe) RoundTrip(req *http.Request) (*http.Response, error) {
+	if p.requests >= p.most {
+		p.spent()
+		return nil, errNoRequestsLeft
+	}
+	p.requests++
+
+	began := time.Now()
+	resp, err := p.next.RoundTrip(req)
+	took := time.Since(began)
+	if err != nil {
+		if req.Context().Err() == nil {
+			p.failures["without a response"]++
+		}
+		return resp, err
+	}
+	p.latencies = append(p.latencies, took)
+	p.look(resp, req.Context().Value(refusalExpected{}) != nil)
+	return resp, nil
+}
+
+func (p *probe) look(resp *http.Response, refusalExpected bool) {
+	p.protocol = resp.Proto
+	if resp.TLS != nil {
+		p.tls = tls.VersionName(resp.TLS.Version)
+	}
+	if resp.Uncompressed || resp.Header.Get("Content-Encoding") != "" {
+		p.compressed++
+	}
+	refused := resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests
+	if resp.StatusCode >= 300 && !(refused && refusalExpected) {
+		p.failures[fmt.Sprintf("with status %d", resp.StatusCode)]++
+	}
+	for name := range resp.Header {
+		if isLimitHeader(name) || isCacheHeader(name) {
+			if p.headers[name] == nil {
+				p.headers[name] = counts{}
+			}
+			p.headers[name][resp.Header.Get(name)]++
+		}
+	}
+}
+
+// failed returns how many requests failed, and how.
+func (p *probe) failed() string {
+	n := p.failures.total()
+	if n == 0 {
+		return fmt.Sprintf("%d requests, none failed", p.requests)
+	}
+	return fmt.Sprintf("%d requests, %d failed: %s", p.requests, n, p.failures.list("%[2]d %[1]s"))
+}

@@ -1,0 +1,191 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+)
+
+// mark is how a finding is to be read.
+type mark string
+
+const (
+	good    mark = "ok"      // as documented, or as the SDK expects
+	odd     mark = "note"    // worth a look; nothing is wrong
+	bad     mark = "broken"  // something does not work
+	skipped mark = "skipped" // not examined
+)
+
+var signs = map[mark]string{good: "✓", odd: "!", bad: "✗", skipped: "·"}
+
+// finding is a line of the report.
+type finding struct {
+	Section string `json:"section"` // of docs/service.md
+	Topic   string `json:"topic"`
+	Mark    mark   `json:"mark"`
+	Text    string `json:"text"`
+	Advice  string `json:"advice,omitempty"`
+}
+
+// found returns a finding of a check, which adds section and topic.
+func found(m mark, format string, args ...any) finding {
+	return finding{Mark: m, Text: fmt.Sprintf(format, args...)}
+}
+
+// oddIf returns a finding with advice if something is worth a look, and one
+// without if not.
+func oddIf(isOdd bool, advice, format string, args ...any) finding {
+	f := found(good, format, args...)
+	if isOdd {
+		f.Mark, f.Advice = odd, advice
+	}
+	return f
+}
+
+// notRead is the finding about values of which none were read.
+var notRead = found(skipped, "not examined: none were read")
+
+// contains is part of every report.
+const contains = "This report names the host and the hippodromes. It contains no key. If a line is marked ! or ✗, attach it to an issue."
+
+// Report is what was found out. It is without keys.
+type Report struct {
+	Failed      string    `json:"failed"` // how many requests failed, and how
+	Service     string    `json:"service"`
+	At          time.Time `json:"at"`
+	SDK         string    `json:"sdk"`
+	Go          string    `json:"go"`
+	System      string    `json:"system"`
+	Requests    int       `json:"requests"`
+	Interrupted bool      `json:"interrupted"`
+	Contains    string    `json:"contains"`
+	Findings    []finding `json:"findings"`
+}
+
+// finish sorts the findings by section and removes the keys. Texts are made of
+// counts, names of fields and values: a service that puts a key into a value must
+// not get it into a report.
+func (r *Report) finish(interrupted bool, p *probe, keys ...string) {
+	r.Interrupted, r.Requests, r.Failed = interrupted, p.most-p.left(), p.failed()
+	slices.SortStableFunc(r.Findings, func(a, b finding) int { return cmp.Compare(order(a.Section), order(b.Section)) })
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		for _, key := range keys {
+			if key != "" {
+				f.Text = strings.ReplaceAll(f.Text, key, "[redacted]")
+			}
+		}
+		f.Text = strings.Map(func(r rune) rune {
+			if unicode.IsPrint(r) {
+				return r
+			}
+			return -1
+		}, f.Text)
+	}
+}
+
+// order returns a number by which sections sort: 4.2 comes before 4.10.
+func order(section string) int {
+	chapter, part, _ := strings.Cut(section, ".")
+	c, _ := strconv.Atoi(chapter)
+	p, _ := strconv.Atoi(part)
+	return 100*c + p
+}
+
+// Broken returns how many findings are about something that does not work.
+func (r *Report) Broken() int { return r.count(bad) }
+
+func (r *Report) count(m mark) (n int) {
+	for _, f := range r.Findings {
+		if f.Mark == m {
+			n++
+		}
+	}
+	return n
+}
+
+// head returns the lines before the findings. The first says what failed.
+func (r *Report) head() []string {
+	summary := fmt.Sprintf("%d findings as expected, %d to look at, %d broken, %d not examined", r.count(good), r.count(odd), r.count(bad), r.count(skipped))
+	if r.Interrupted {
+		summary += "; interrupted"
+	}
+	return []string{
+		r.Failed + ".",
+		fmt.Sprintf("%s, examined %s with SDK %s, %s, %s.", r.Service, r.At.Format("2006-01-02 15:04 UTC"), r.SDK, r.Go, r.System),
+		summary + ".",
+		r.Contains,
+	}
+}
+
+// WriteTable writes the report for people.
+func (r *Report) WriteTable(w io.Writer) error {
+	fmt.Fprintf(w, "%s\n\n", strings.Join(r.head(), "\n"))
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range r.Findings {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", signs[f.Mark], "§"+f.Section, f.Topic, f.Text)
+		if f.Advice != "" {
+			fmt.Fprintf(table, "\t\t\t  → %s\n", f.Advice)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(w, "\n✓ as expected   ! worth a look   ✗ broken   · not examined   § section of docs/service.md\n")
+	return err
+}
+
+// WriteMarkdown writes the report for an issue.
+func (r *Report) WriteMarkdown(w io.Writer) error {
+	fmt.Fprintf(w, "## What the service really does\n\n%s\n\n| | section | topic | finding |\n|---|---|---|---|\n", strings.Join(r.head(), "\n"))
+	cell := strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "@", "&#64;")
+	for _, f := range r.Findings {
+		text := f.Text
+		if f.Advice != "" {
+			text += " → " + f.Advice
+		}
+		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s |\n", signs[f.Mark], "§"+f.Section, f.Topic, cell.Replace(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counts says how often each value was seen.
+type counts map[string]int
+
+func count(values []string) counts {
+	c := counts{}
+	for _, value := range values {
+		c[value]++
+	}
+	return c
+}
+
+func (c counts) total() (n int) {
+	for _, count := range c {
+		n += count
+	}
+	return n
+}
+
+// list writes value and count in this format, at most twelve of them.
+func (c counts) list(format string) string {
+	var parts []string
+	for _, value := range slices.Sorted(maps.Keys(c)) {
+		parts = append(parts, fmt.Sprintf(format, value, c[value]))
+	}
+	if len(parts) > 12 {
+		parts = append(parts[:12], fmt.Sprintf("and %d more", len(parts)-12))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (c counts) String() string { return c.list("%q (%d)") }

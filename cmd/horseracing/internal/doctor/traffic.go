@@ -1,0 +1,67 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// traffic are the checks of what the probe saw.
+func (d *Doctor) traffic() []check {
+	p := d.probe
+	return []check{
+		{"1", "connection", func(context.Context) finding {
+			return found(good, "%s over %s", p.protocol, cmp.Or(p.tls, "plain HTTP"))
+		}},
+		{"1", "compression", func(context.Context) finding {
+			return found(good, "%d of %d responses", p.compressed, len(p.latencies))
+		}},
+		{"1", "latency", func(context.Context) finding {
+			slices.Sort(p.latencies)
+			quantile := func(percent int) time.Duration {
+				return p.latencies[percent*(len(p.latencies)-1)/100].Round(time.Millisecond / 10)
+			}
+			return found(good, "median %v, 95th percentile %v, to the headers", quantile(50), quantile(95))
+		}},
+		{"5", "the key", func(context.Context) finding { return found(good, "the service accepts it") }},
+		{"4", "headers for caches", func(context.Context) finding {
+			return p.headersThat(isCacheHeader, "a cache on the network path must not ignore the body of a GET")
+		}},
+		{"8", "headers that announce limits", func(context.Context) finding {
+			return p.headersThat(isLimitHeader, "the SDK heeds Retry-After, and learns the rest from refusals")
+		}},
+		{"8", "rate limits", func(context.Context) finding {
+			refused := p.failures["with status 429"]
+			return oddIf(refused > 0, "the SDK learns the pace by itself; run the doctor with a smaller -rate", "%d of %d requests were refused with status 429", refused, p.requests)
+		}},
+	}
+}
+
+func isLimitHeader(name string) bool {
+	name = strings.ReplaceAll(strings.ToLower(name), "-", "")
+	return strings.Contains(name, "ratelimit") || strings.Contains(name, "quota") || name == "retryafter"
+}
+
+func isCacheHeader(name string) bool {
+	return slices.Contains([]string{"Age", "Cache-Control", "Etag", "Expires", "Last-Modified", "Vary", "Via", "X-Cache"}, name)
+}
+
+// headersThat reports the headers of a kind, each with a value.
+func (p *probe) headersThat(isWanted func(name string) bool, advice string) finding {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(p.headers)) {
+		if values := p.headers[name]; isWanted(name) {
+			example := slices.Min(slices.Collect(maps.Keys(values)))
+			parts = append(parts, fmt.Sprintf("%s on %d responses, like %.40q", name, values.total(), example))
+		}
+	}
+	f := found(good, "%s", cmp.Or(strings.Join(parts, "; "), "none"))
+	if len(parts) > 0 {
+		f.Advice = advice
+	}
+	return f
+}

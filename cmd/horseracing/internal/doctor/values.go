@@ -1,0 +1,180 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// property is something that entries have, of which not every value is
+// documented.
+type property struct {
+	section, name string
+	known         []string // documented or expected values; nil if none are
+	values        []string // of the entries that were read
+}
+
+func each[T any, S ~string](list []T, value func(T) S) (values []string) {
+	for _, v := range list {
+		values = append(values, string(value(v)))
+	}
+	return values
+}
+
+func texts[S ~string](constants ...S) []string { return each(constants, func(s S) S { return s }) }
+
+// values are the checks of what the operations returned. They send nothing.
+func (o *operations) values() []check {
+	checks := []check{{"2", "undocumented and missing fields", o.drift}}
+	for _, p := range o.properties() {
+		checks = append(checks, check{p.section, p.name, p.examine})
+	}
+	return checks
+}
+
+func (p property) examine(context.Context) finding {
+	unknown := count(p.values)
+	maps.DeleteFunc(unknown, func(value string, _ int) bool { return slices.Contains(p.known, value) })
+	switch {
+	case len(p.values) == 0:
+		return notRead
+	case p.known != nil && len(unknown) > 0:
+		return found(odd, "undocumented: %v", unknown)
+	case p.known != nil:
+		return found(good, "as expected: %v", count(p.values))
+	}
+	return found(good, "seen: %v", count(p.values))
+}
+
+func (o *operations) properties() []property {
+	type (
+		race       = horseracing.Race
+		horse      = horseracing.Horse
+		tournament = horseracing.Tournament
+		mission    = horseracing.HorseMission
+		offer      = horseracing.BreedingListing
+	)
+	races, horses := slices.Concat(o.open, o.finished), slices.Concat(o.horses, o.owned)
+	var stages []horseracing.Stage
+	var prizes []horseracing.AdditionalPrize
+	for _, t := range o.tournaments {
+		stages, prizes = append(stages, t.Stages...), append(prizes, t.AdditionalPrizes...)
+	}
+	var missions []mission
+	var progress []json.RawMessage
+	for _, record := range o.missions {
+		for _, m := range record.Missions {
+			missions, progress = append(missions, m), append(progress, m.Progress...)
+		}
+	}
+	var templates []horseracing.MissionTemplate
+	if o.catalogue != nil {
+		templates = slices.Concat(o.catalogue.Daily, o.catalogue.Weekly, o.catalogue.Monthly)
+	}
+	genders := texts(horseracing.GenderStallion)
+	tiers := texts(horseracing.TierNameOmega, horseracing.TierNameBeta)
+	return []property{
+		{"2.1", "Horse.gender", genders, each(horses, func(h horse) horseracing.Gender { return h.Gender })},
+		{"2.1", "Horse.breed", nil, each(horses, func(h horse) string { return h.Breed })},
+		{"2.1", "Horse.tier", tiers, each(horses, func(h horse) horseracing.TierName { return h.Tier })},
+		{"2.1", "Horse.appearance", []string{"each type once"}, each(horses, traits)},
+		{"2.2", "BreedingListing.gender", genders, each(o.breeding, func(b offer) horseracing.Gender { return b.Gender })},
+		{"2.2", "BreedingListing.tier", tiers, each(o.breeding, func(b offer) horseracing.TierName { return b.Tier })},
+		{"2.3", "HorseMission.type", texts(horseracing.MissionPeriodDaily, horseracing.MissionPeriodWeekly, horseracing.MissionPeriodMonthly),
+			each(missions, func(m mission) horseracing.MissionPeriod { return m.Type })},
+		{"2.3", "HorseMission.mission", missionKinds, each(missions, func(m mission) horseracing.MissionKind { return m.Mission })},
+		{"2.3", "HorseMission.processed/completed", nil, each(missions, func(m mission) string { return fmt.Sprintf("%t/%t", m.Processed, m.Completed) })},
+		{"2.3", "HorseMission.progress[]", nil, each(progress, func(element json.RawMessage) string { return shapeOf(element) })},
+		{"2.4", "Race.type", texts(horseracing.RaceTypeBestTime, horseracing.RaceTypeWorstTime), each(races, func(r race) horseracing.RaceType { return r.Type })},
+		{"2.4", "Race.status", texts("", horseracing.RaceStatusInProgress), each(races, func(r race) horseracing.RaceStatus { return r.Status })},
+		{"2.4", "Race.tier", tiers, each(races, func(r race) horseracing.TierName { return r.Tier })},
+		{"2.4", "Race.info.hippodrome_type", nil, each(races, func(r race) string { return r.Info.HippodromeType })},
+		{"2.4", "Race.info.hippodrome_name", nil, each(races, func(r race) string { return r.Info.HippodromeName })},
+		{"2.4", "Race.info.turf", nil, each(races, func(r race) string { return r.Info.Turf })},
+		{"2.4", "Race.final_order", []string{finalOrderFits}, each(o.finished, finalOrder)},
+		{"2.5", "Tournament.type", texts(horseracing.RaceTypeBestTime), each(o.tournaments, func(t tournament) horseracing.RaceType { return t.Type })},
+		{"2.5", "Tournament.status", []string{"2"}, each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Status) })},
+		{"2.5", "Tournament.tier", []string{"5"}, each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Tier) })},
+		{"2.5", "Tournament.turf", nil, each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Turf) })},
+		{"2.5", "Tournament.participants", []string{"by ascending total"}, each(o.tournaments, participants)},
+		{"2.5", "Tournament.additional_prizes[]", nil, each(prizes, prizeFields)},
+		{"2.5", "Stage.status", []string{"2"}, each(stages, func(s horseracing.Stage) string { return fmt.Sprint(s.Status) })},
+		{"2.6", "MissionTemplate.type", missionKinds, each(templates, func(m horseracing.MissionTemplate) horseracing.MissionKind { return m.Type })},
+		{"4.8", "Races.Get by main_race_id", nil, each(o.byID, o.whatGetReturns)},
+		{"4.7", "until when a race is open", nil, each(o.open, func(r race) string { return openness(r, o.report.At) })},
+	}
+}
+
+var missionKinds = texts(
+	horseracing.MissionKindAllDaily, horseracing.MissionKindAllWeekly, horseracing.MissionKindRunAll, horseracing.MissionKindRunAllOnZHippodrome,
+	horseracing.MissionKindRunOnXHippodrome, horseracing.MissionKindRunXFurlongRace, horseracing.MissionKindRunXRaces,
+	horseracing.MissionKindRunXRacesOfYFurlongsOnZ, horseracing.MissionKindRunXRacesOnZ, horseracing.MissionKindRunXRacesOnZHippodrome,
+	horseracing.MissionKindRunXRacesYFurlong, horseracing.MissionKindTakeIPlaceXRaces, horseracing.MissionKindTakePrizePlaceInXRaces)
+
+func traits(h horseracing.Horse) string {
+	types := count(each(h.Appearance, func(t horseracing.Trait) string { return t.Type }))
+	if len(types) < len(h.Appearance) {
+		return "some types repeated: Horse.Trait returns the first"
+	}
+	return "each type once"
+}
+
+const finalOrderFits = "positions counted from zero, in the order of totals, winners first"
+
+func finalOrder(r horseracing.Race) string {
+	finishers, err := r.Finishers()
+	if r.Type == horseracing.RaceTypeWorstTime {
+		slices.Reverse(finishers)
+	}
+	inOrder := slices.IsSortedFunc(finishers, func(a, b horseracing.RaceParticipant) int { return cmp.Compare(a.Total, b.Total) })
+	winnersFirst := len(r.Winners) <= len(r.FinalOrder) && slices.Equal(r.Winners, r.FinalOrder[:len(r.Winners)])
+	if r.Finished() && err == nil && inOrder && winnersFirst {
+		return finalOrderFits
+	}
+	return fmt.Sprintf("present: %t, positions counted from zero: %t, in the order of totals: %t, winners first: %t", r.Finished(), err == nil, inOrder, winnersFirst)
+}
+
+func participants(t horseracing.Tournament) string {
+	if slices.IsSortedFunc(t.Participants, func(a, b horseracing.TournamentParticipant) int { return cmp.Compare(a.Total, b.Total) }) {
+		return "by ascending total"
+	}
+	return "in another order"
+}
+
+// prizeFields returns the names of a prize's fields, which it is written with as
+// it was read.
+func prizeFields(p horseracing.AdditionalPrize) string {
+	text, _ := json.Marshal(p) // a prize that was read can be written
+	return shapeOf(text)
+}
+
+// whatGetReturns says which race was returned for the id of another operation.
+func (o *operations) whatGetReturns(r horseracing.Race) string {
+	return fmt.Sprintf("that race: %t, with a result: %t", slices.Contains(o.raceIDs(), r.MainRaceID), r.Finished())
+}
+
+func openness(r horseracing.Race, now time.Time) string {
+	switch {
+	case r.StartTime.Before(now):
+		return "open after its start"
+	case r.RegistrationDeadline.Before(now):
+		return "open after its registration deadline"
+	}
+	return "open before its registration deadline"
+}
+
+func (o *operations) drift(context.Context) finding {
+	var parts []string
+	for _, drift := range o.drifts {
+		parts = append(parts, fmt.Sprintf("%s: %s %s", drift.Route, drift.Kind, drift.Path))
+	}
+	slices.Sort(parts)
+	return oddIf(len(parts) > 0, "Pager.Entries and CaptureResponse give access to undocumented fields", "%s", cmp.Or(strings.Join(parts, "; "), "none"))
+}
