@@ -45,8 +45,9 @@ func commands() []command {
 		{"catalogue", "", 0, 0, "the mission templates", "", missionCatalogue},
 		{"missions", "NUMBER", 1, 1, "a horse's missions, and the open races that serve them best", missionsHelp, missionsOfHorse},
 		{"watch", "", 0, 0, "changes in the open races", watchHelp, watchOpen},
+		{"register", "", 0, 0, "enter a horse into a race, through a ledger", registerHelp, registerHorse},
 		{"call", "METHOD PATH [BODY]", 2, 3, "the response body of any operation, as it was received", callHelp, callOperation},
-		{"doctor", "", 0, 0, "what the service really does", doctorHelp, examineService},
+		{"doctor", "", 0, 0, "find out what the service really does", doctorHelp, examineService},
 	}
 }
 
@@ -161,7 +162,7 @@ func commandTable() string {
 func (p *program) printHelp(line *commandLine) error {
 	c := line.command
 	var text strings.Builder
-	fmt.Fprintf(&text, "Usage: %s\n\nPrints %s.\n", strings.Join(strings.Fields("horseracing "+c.name+" [flags] "+c.args), " "), c.about)
+	fmt.Fprintf(&text, "Usage: horseracing %s\n\n%s%s.\n", strings.TrimSpace(c.name+" [flags] "+c.args), strings.ToUpper(c.about[:1]), c.about[1:])
 	if c.more != "" {
 		fmt.Fprintf(&text, "\n%s", c.more)
 	}
