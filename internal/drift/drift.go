@@ -4,12 +4,24 @@ package drift
 
 import (
 	"bytes"
-	"math/bits"
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
+
+// Rules hold what is documented of members beyond their json tags: by the struct
+// that declares a member, and the member's name. A member without a rule is
+// documented for every route.
+type Rules map[reflect.Type]map[string]Rule
+
+// Rule is what is documented of one member.
+type Rule struct {
+	Optional bool     // it may be missing
+	Routes   []string // it must be there only if the route contains one of these; none: always
+	Prefix   string   // any other name with this prefix stands for the member; the longest prefix wins
+}
 
 // Response is what is compared: the body that an operation decoded into a type.
 type Response struct {
@@ -27,51 +39,139 @@ type Difference struct {
 
 // Check compares responses with types. It is safe for concurrent use.
 type Check struct {
-	rules   Rules
-	mu      sync.RWMutex
-	objects map[place]*object
+	rules Rules
+	mu    sync.Mutex
+	tops  map[top]*object
 }
 
-// place is where an object can be: at the top of the response to one operation.
-type place struct {
+// top identifies the objects at the top of the responses to one operation.
+type top struct {
 	route string
 	typ   reflect.Type
 	array bool
 }
 
 // New returns a Check that has reported nothing yet.
-func New(rules Rules) *Check { return &Check{rules: rules, objects: map[place]*object{}} }
+func New(rules Rules) *Check { return &Check{rules: rules, tops: map[top]*object{}} }
 
 // Compare calls report for each difference that it has not reported before for the
 // same route. Of the unknown members of one object it reports at most 100.
 func (c *Check) Compare(r Response, report func(Difference)) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(r.Body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(bytes.NewReader(r.Body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	walk := comparison{d, report}
 	_ = walk.value(c.object(r, d.PeekKind() == jsontext.KindBeginArray)) // the body was decoded before: nothing fails
 }
 
 // object returns what the type declares for the objects at the top of a response;
-// nil: they have no members.
+// nil if they have no members.
 func (c *Check) object(r Response, array bool) *object {
-	at := place{r.Route, r.Type, array}
-	c.mu.RLock()
-	o, ok := c.objects[at]
-	c.mu.RUnlock()
-	if ok {
-		return o
-	}
-	path := ""
-	if array {
-		path = "[]"
-	}
-	o = c.rules.objectOf(r, r.Type, path)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if other, ok := c.objects[at]; ok { // it may have reported something already
-		return other
+	at := top{r.Route, r.Type, array}
+	o, ok := c.tops[at]
+	if !ok {
+		path := ""
+		if array {
+			path = "[]"
+		}
+		o = c.rules.objectOf(r, r.Type, path)
+		c.tops[at] = o
 	}
-	c.objects[at] = o
 	return o
+}
+
+// object is what a type declares for the objects at one path of a response.
+type object struct {
+	path    string // empty for the response itself
+	members []member
+	index   map[string]int // of members, by name
+
+	mu       sync.Mutex
+	reported map[Difference]bool // with the member's name as the path
+}
+
+type member struct {
+	name     string
+	rule     Rule
+	required bool
+	object   *object // nil if it has no members
+}
+
+const maxReported = 100 // of one object: if names are data, there is no end of them
+
+// objectOf looks into pointers and slices for a struct with json tags; nil if there
+// is none.
+func (rules Rules) objectOf(r Response, t reflect.Type, path string) *object {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	o := &object{path: path, index: map[string]int{}, reported: map[Difference]bool{}}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		below := o.pathOf(name)
+		if f.Type.Kind() == reflect.Slice {
+			below += "[]"
+		}
+		rule := rules[t][name]
+		o.index[name] = len(o.members)
+		o.members = append(o.members, member{name, rule, rule.requires(r), rules.objectOf(r, f.Type, below)})
+	}
+	if len(o.members) == 0 {
+		return nil
+	}
+	return o
+}
+
+// requires reports whether a member with this rule must be in a response.
+func (rule Rule) requires(r Response) bool {
+	if r.Undocumented || rule.Optional {
+		return false
+	}
+	for _, part := range rule.Routes {
+		if strings.Contains(r.Route, part) {
+			return true
+		}
+	}
+	return len(rule.Routes) == 0
+}
+
+func (o *object) pathOf(name string) string {
+	if o.path == "" {
+		return name
+	}
+	return o.path + "." + name
+}
+
+// find returns the index of the member that a name stands for, or -1.
+func (o *object) find(name []byte) int {
+	if i, ok := o.index[string(name)]; ok {
+		return i
+	}
+	found, longest := -1, 0
+	for i := range o.members {
+		if p := o.members[i].rule.Prefix; len(p) > longest && strings.HasPrefix(string(name), p) {
+			found, longest = i, len(p)
+		}
+	}
+	return found
+}
+
+// isNew reports whether a difference, with the member's name as its path, is to be
+// reported.
+func (o *object) isNew(d Difference) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.reported[d] || len(o.reported) >= maxReported && !d.Missing {
+		return false
+	}
+	o.reported[d] = true
+	return true
 }
 
 // comparison goes through one body.
@@ -80,35 +180,34 @@ type comparison struct {
 	report func(Difference)
 }
 
-// value compares the objects in the next value; o is nil where that has no members.
+// value compares the objects in the next value; o is nil if that has no members.
 func (c comparison) value(o *object) error {
-	if o == nil {
+	kind := c.in.PeekKind()
+	switch {
+	case o == nil, kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray:
 		return c.in.SkipValue()
+	case kind == jsontext.KindBeginObject:
+		return c.members(o)
 	}
-	switch c.in.PeekKind() {
-	case jsontext.KindBeginObject:
-		return c.object(o)
-	case jsontext.KindBeginArray:
-		if _, err := c.in.ReadToken(); err != nil {
-			return err
-		}
-		for c.in.PeekKind() != jsontext.KindEndArray {
-			if err := c.value(o); err != nil {
-				return err
-			}
-		}
-		_, err := c.in.ReadToken()
-		return err
-	}
-	return c.in.SkipValue()
-}
-
-func (c comparison) object(o *object) error {
 	if _, err := c.in.ReadToken(); err != nil {
 		return err
 	}
-	var seen uint64
-	for next := 0; c.in.PeekKind() != jsontext.KindEndObject; {
+	for c.in.PeekKind() != jsontext.KindEndArray {
+		if err := c.value(o); err != nil {
+			return err
+		}
+	}
+	_, err := c.in.ReadToken()
+	return err
+}
+
+// members compares the members of the next value, which is an object.
+func (c comparison) members(o *object) error {
+	if _, err := c.in.ReadToken(); err != nil {
+		return err
+	}
+	seen := make([]bool, len(o.members))
+	for c.in.PeekKind() != jsontext.KindEndObject {
 		quoted, err := c.in.ReadValue()
 		if err != nil {
 			return err
@@ -118,23 +217,27 @@ func (c comparison) object(o *object) error {
 			name, _ = jsontext.AppendUnquote(nil, quoted)
 		}
 		var below *object
-		if i := o.find(name, next); i >= 0 && seen&(1<<i) == 0 {
-			seen |= 1 << i
-			next = i + 1
+		if i := o.find(name); i >= 0 && !seen[i] {
+			seen[i] = true
 			below = o.members[i].object
-		} else if o.isNews(name) { // unknown, or a second name for the same member: only one was read
-			c.report(Difference{Path: o.pathOf(string(name))})
+		} else { // unknown, or a second name for the same member: only one was read
+			c.difference(o, string(name), false)
 		}
 		if err := c.value(below); err != nil {
 			return err
 		}
 	}
-	for missing := o.required &^ seen; missing != 0; missing &= missing - 1 {
-		m := &o.members[bits.TrailingZeros64(missing)]
-		if m.reported.CompareAndSwap(false, true) {
-			c.report(Difference{Path: o.pathOf(m.name), Missing: true})
+	for i, m := range o.members {
+		if m.required && !seen[i] {
+			c.difference(o, m.name, true)
 		}
 	}
 	_, err := c.in.ReadToken()
 	return err
+}
+
+func (c comparison) difference(o *object, name string, missing bool) {
+	if o.isNew(Difference{name, missing}) {
+		c.report(Difference{o.pathOf(name), missing})
+	}
 }
