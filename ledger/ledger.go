@@ -28,10 +28,10 @@ import (
 
 // Sentinels for errors.Is. Nothing was sent with any of them.
 var (
-	ErrInUse     = errors.New("the ledger is already open")   // in this process or another
-	ErrFee       = errors.New("fee not allowed")              // over WithMaxFee, or not positive
-	ErrEntered   = errors.New("the horse is already entered") // and its fee is paid
-	ErrUnsettled = errors.New("its outcome is not known yet: call Settle, or Decide if you know it")
+	ErrInUse     = errors.New("the ledger is already open")      // in this process or another
+	ErrFee       = errors.New("fee not allowed")                 // over WithMaxFee, or not positive
+	ErrEntered   = errors.New("the horse is already entered")    // and its fee is paid
+	ErrUnsettled = errors.New("its outcome is not known yet")    // it is being sent, or Unknown
 	ErrBudget    = errors.New("the fee would exceed the budget") // of WithBudget or WithDailyBudget
 )
 
@@ -132,7 +132,7 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt, now t
 	case Entered:
 		return e, l.errorf("%s: %w", p, ErrEntered)
 	case Sending, Unknown:
-		return e, l.errorf("%s is %s: %w", p, e.State, ErrUnsettled)
+		return e, l.errorf("%s is %s: %w; call Settle, or Decide if you know it", p, e.State, ErrUnsettled)
 	}
 	if err := l.limits.checkBudgets(fee, now, maps.Values(l.entries)); err != nil {
 		return Entry{}, l.errorf("%s: %w", p, err)

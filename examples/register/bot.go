@@ -6,80 +6,47 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
-	"strings"
-	"sync"
 	"time"
-	"unicode"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/program"
+	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// bot decides, pays and settles.
+// bot enters horses into races by rules.
 type bot struct {
 	client  *horseracing.Client
-	userKey horseracing.UserKey
-	journal *journal
+	ledger  *ledger.Ledger
+	userKey horseracing.UserKey // empty in a dry run
 	horses  []horseracing.HorseNumber
 	rules   rules
-	pay     bool
-	reached func(step string) // the points between which it may be killed
-
-	mu       sync.Mutex
-	out      io.Writer
-	reported map[pair]string // the last decision printed, so that only a new one is
-	settling map[pair]bool   // being settled, or left to the next run
-	settlers sync.WaitGroup
+	out     io.Writer
+	refused map[string]bool   // pairs that the service refused; not sent again in this run
+	printed map[string]string // the last line about each pair
 }
 
-// once makes one round, and then waits until everything is settled.
-func (b *bot) once(ctx context.Context) error {
-	if err := b.round(ctx); err != nil {
-		return err
-	}
-	if !b.pay {
-		b.print("Dry run: nothing was sent. Register and pay with -yes.")
-		return nil
-	}
-	if err := b.settle(ctx); err != nil {
-		return err
-	}
-	b.settlers.Wait()
-	open, err := b.journal.unsettled(context.WithoutCancel(ctx))
-	if err == nil && len(open) > 0 {
-		err = fmt.Errorf("%d registration(s) are not settled: run again to settle them", len(open))
-	}
-	return cmp.Or(ctx.Err(), err)
-}
-
-// forever makes a round every so often, until the context ends. A round that
-// fails is printed, except for a key that is refused, which ends it.
-func (b *bot) forever(ctx context.Context, every time.Duration) error {
-	defer b.settlers.Wait()
-	last := ""
-	for ctx.Err() == nil {
-		err := b.settle(ctx)
-		if err == nil {
-			err = b.round(ctx)
+// run makes a round and settles what is unknown; with an interval again and again,
+// until the context ends, the key is refused or the ledger cannot be written.
+func (b *bot) run(ctx context.Context, interval time.Duration) error {
+	for {
+		err := b.round(ctx)
+		_, isFile := errors.AsType[*fs.PathError](err)
+		if isFile || errors.Is(err, horseracing.ErrUnauthorized) || err != nil && interval == 0 || ctx.Err() != nil {
+			return cmp.Or(ctx.Err(), err)
 		}
-		switch {
-		case ctx.Err() != nil:
-		case errors.Is(err, horseracing.ErrUnauthorized):
-			return err
-		case err != nil && err.Error() != last:
-			last = err.Error()
-			b.print("%s: goes on in %v", last, every)
-		case err == nil && last != "":
-			last = ""
-			b.print("The service responds again.")
+		if interval == 0 {
+			return b.settle(ctx)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(every):
+		if err != nil {
+			b.print("", "%v; next round in %v", err, interval)
 		}
+		pause, cancel := context.WithTimeout(ctx, interval)
+		_ = b.settle(pause) // what stays unknown is settled in the next pause
+		<-pause.Done()
+		cancel()
 	}
-	return ctx.Err()
 }
 
 // round decides about every horse and every open race, the cheapest first.
@@ -88,26 +55,29 @@ func (b *bot) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	open, err := b.client.Races.Open(ctx)
-	if err != nil && len(open) == 0 {
+	open, err := program.Open(ctx, b.client, b.out)
+	if err != nil {
 		return err
 	}
-	if err != nil {
-		b.report(pair{}, "some races cannot be read: %v", err)
-	}
-	races := make([]*horseracing.Race, len(open))
-	for i := range open {
-		races[i] = &open[i]
-	}
-	slices.SortFunc(races, compare)
+	slices.SortFunc(open, compare)
 	for _, number := range b.horses {
 		horse := horses[number]
 		if horse == nil {
 			return fmt.Errorf("there is no horse #%d", number)
 		}
-		for _, race := range races {
-			if err := b.decide(ctx, horse, race); err != nil {
+		others := 0
+		for _, race := range open {
+			if race.Has(number) {
+				others++
+			}
+		}
+		for _, race := range open {
+			isEntered, err := b.decide(ctx, horse, &race, others)
+			if err != nil {
 				return err
+			}
+			if isEntered {
+				others++
 			}
 		}
 	}
@@ -115,135 +85,91 @@ func (b *bot) round(ctx context.Context) error {
 }
 
 // decide enters the horse into the race, or prints why not.
-func (b *bot) decide(ctx context.Context, horse *horseracing.Horse, race *horseracing.Race) error {
-	now := time.Now()
-	e := entry{pair{race.MainRaceID, horse.Number}, race.EntryFee, race.StartTime.Time}
-	against := b.rules.against(race, horse, now)
-	var err error
-	if against == "" && b.pay {
-		against, err = b.journal.begin(ctx, e, &b.rules, now)
-	} else if against == "" {
-		against, err = b.journal.plan(ctx, e, &b.rules, now)
+func (b *bot) decide(ctx context.Context, horse *horseracing.Horse, race *horseracing.Race, others int) (isEntered bool, err error) {
+	p := pair(horse.Number, race.MainRaceID)
+	r := horseracing.Registration{Horse: horse.Number, Race: race.MainRaceID, UserKey: cmp.Or(b.userKey, "of a dry run")}
+	against := b.rules.against(race, horse, others, time.Now())
+	if against == "" && b.refused[p] {
+		against = "the service refused it"
 	}
-	if err != nil {
-		return err
+	if against == "" {
+		if against, err = b.check(r, race.EntryFee); err != nil {
+			return false, err
+		}
 	}
-	what := fmt.Sprintf("horse #%d, race %d %s", horse.Number, race.MainRaceID, race.Info.Name)
-	why := fmt.Sprintf("%s, %d furlongs, levels %s, %d places free, closes at %s",
-		program.Price(race.EntryFee), race.Length, program.Levels(race), race.FreePlaces(), race.RegistrationDeadline.Format("15:04 UTC"))
-	switch {
-	case against != "":
-		b.report(e.pair, "skip   %s: %s", what, against)
-		return nil
-	case !b.pay:
-		b.report(e.pair, "would enter %s: %s", what, why)
-		return nil
+	if against != "" {
+		b.print(p, "skip: %s", against)
+		return false, nil
 	}
-	b.report(e.pair, "enter  %s: %s", what, why)
-	b.reached("written down")
-	_, err = b.client.Races.Register(ctx, horseracing.Registration{Horse: e.horse, Race: e.race, UserKey: b.userKey})
-	b.reached("sent")
-	err = b.conclude(e.pair, err)
-	b.reached("concluded")
-	return err
+	b.print(p, "fits: %q, %s, %s, levels %s, %s free, closes at %s", race.Info.Name, program.Price(race.EntryFee),
+		count(race.Length, "furlong"), program.Levels(race), count(race.FreePlaces(), "place"), clock(race.RegistrationDeadline.Time))
+	if b.userKey == "" {
+		return true, nil
+	}
+	e, err := b.ledger.Register(ctx, r, race.EntryFee)
+	if err != nil && e.Note == "" { // the ledger could not be written
+		return false, err
+	}
+	b.print(p, "%s %s", e.State, e.Note)
+	_, isResponse := errors.AsType[*horseracing.APIError](err)
+	b.refused[p] = e.State == ledger.Refused && isResponse && !errors.Is(err, horseracing.ErrRateLimited)
+	if errors.Is(err, horseracing.ErrUnauthorized) {
+		return false, err
+	}
+	return e.State != ledger.Refused, nil
 }
 
-// conclude writes down what came of a registration. It returns an error only
-// where the bot must not go on.
-func (b *bot) conclude(p pair, err error) error {
-	var response *horseracing.APIError
-	isRefusal := errors.As(err, &response) && !errors.Is(err, horseracing.ErrRateLimited)
-	s, text := unsent, "not sent, may be retried"
-	switch {
-	case err == nil:
-		s, text = entered, "entered, and the fee is paid"
-	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		s, text = unknown, "it is not known whether it arrived; it is not sent again, and will be settled"
-	case errors.Is(err, horseracing.ErrUnauthorized):
-		// The key is wrong for every race.
-	case isRefusal:
-		s, text = refused, "refused"
+// check returns why the ledger would not send the registration, or "".
+func (b *bot) check(r horseracing.Registration, fee horseracing.BigInt) (reason string, err error) {
+	err = b.ledger.Check(r, fee)
+	for _, reason := range []error{ledger.ErrFee, ledger.ErrEntered, ledger.ErrUnsettled, ledger.ErrBudget} {
+		if errors.Is(err, reason) {
+			return reason.Error(), nil
+		}
 	}
-	note := ""
-	if err != nil {
-		note = err.Error()
-		text += ": " + note
-	}
-	if failed := b.journal.finish(p, s, note); failed != nil {
-		return errors.Join(failed, err)
-	}
-	b.report(p, "%-7s horse #%d, race %d: %s", s, p.horse, p.race, text)
-	if errors.Is(err, horseracing.ErrUnauthorized) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
+	return "", err
 }
 
-// settle starts to find out about every registration whose outcome is open,
-// those that an earlier run left behind too.
+// settle finds out what became of registrations whose outcome is unknown.
 func (b *bot) settle(ctx context.Context) error {
-	if !b.pay {
-		return nil
-	}
-	open, err := b.journal.unsettled(ctx)
-	if err != nil {
-		return err
-	}
-	for _, e := range open {
-		b.mu.Lock()
-		under := b.settling[e.pair]
-		b.settling[e.pair] = true
-		b.mu.Unlock()
-		if under {
-			continue
+	unknown := b.unknown()
+	for _, e := range unknown {
+		until := ""
+		if race, err := b.client.Races.Get(ctx, e.Race); err == nil {
+			until = " until " + clock(race.RegistrationDeadline.Add(2*time.Minute)) + " at the latest"
 		}
-		b.report(e.pair, "settle horse #%d, race %d: reading the race until it is certain; Ctrl-C is safe", e.horse, e.race)
-		b.settlers.Go(func() { b.settleOne(ctx, e.pair) })
+		b.print(pair(e.Horse, e.Race), "settling%s; Ctrl-C is safe", until)
+	}
+	if len(unknown) == 0 || b.userKey == "" {
+		return ctx.Err()
+	}
+	err := b.ledger.Settle(ctx)
+	for e := range b.ledger.Entries() {
+		if slices.ContainsFunc(unknown, func(u ledger.Entry) bool { return u.Horse == e.Horse && u.Race == e.Race }) {
+			b.print(pair(e.Horse, e.Race), "%s %s", e.State, e.Note)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s not settled: run again to settle", count(len(b.unknown()), "registration"))
 	}
 	return nil
 }
 
-func (b *bot) settleOne(ctx context.Context, p pair) {
-	in, err := b.client.Races.Settle(ctx, p.race, p.horse)
-	b.reached("settled")
-	s, text := absent, "the deadline has passed and the horse is not in the race: nothing was paid"
-	switch {
-	case err != nil:
-		s, text = unknown, err.Error()
-	case in:
-		s, text = entered, "the horse is in the race, and the fee is paid"
-	}
-	if failed := b.journal.finish(p, s, text); failed != nil {
-		text = fmt.Sprintf("%s; the journal could not be written: %v", text, failed)
-	}
-	b.reached("settlement written down")
-	b.report(p, "%-7s horse #%d, race %d: %s", s, p.horse, p.race, text)
+func (b *bot) unknown() []ledger.Entry {
+	return slices.DeleteFunc(slices.Collect(b.ledger.Entries()), func(e ledger.Entry) bool { return e.State != ledger.Unknown })
 }
 
-// report prints a decision about a pair, unless it is the one printed last.
-func (b *bot) report(p pair, format string, args ...any) {
+// print prints a line about a pair, unless it is the same as the last one.
+func (b *bot) print(pair, format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
-	b.mu.Lock()
-	repeated := b.reported[p] == line
-	b.reported[p] = line
-	b.mu.Unlock()
-	if !repeated {
-		b.print("%s", line)
+	if b.printed[pair] != line {
+		fmt.Fprintf(b.out, "%s  %s%s\n", time.Now().UTC().Format(time.TimeOnly), pair, line)
 	}
+	b.printed[pair] = line
 }
 
-func (b *bot) print(format string, args ...any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	fmt.Fprintf(b.out, "%s  %s\n", time.Now().UTC().Format(time.TimeOnly), printable(fmt.Sprintf(format, args...)))
+func pair(horse horseracing.HorseNumber, race horseracing.RaceID) string {
+	return fmt.Sprintf("horse #%d, race %d: ", horse, race)
 }
 
-// printable makes a line safe for a terminal: names are chosen by players.
-func printable(line string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return -1
-	}, line)
-}
+func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }

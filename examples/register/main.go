@@ -1,17 +1,10 @@
-// Register is a bot that enters horses into open races by rules. Without -yes it
-// pays nothing. It writes each registration down before it sends it, so that
-// nothing is paid twice and nothing is forgotten, whatever happens to it.
-//
-//	go -C examples/register run .
-//	go -C examples/register run . -horse 1,2 -max-fee 2.5 -budget 20 -yes
-//	go -C examples/register run . -horse 1 -levels 3-8 -yes -forever
-//
-// Without HORSERACING_BASE_URL and HORSERACING_API_KEY it registers with a fake
-// of the service that lives for this run. On the real one the key of the
-// horses' owner is taken from HORSERACING_USER_KEY.
+// Register is a bot that enters horses into open races by rules. It pays nothing
+// without -yes. A ledger keeps it from paying twice and from exceeding its budgets,
+// whatever happens to it. See README.md.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -26,84 +19,68 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/program"
+	"github.com/horseracing-go/horseracing/ledger"
 )
 
 const usage = `Usage: register [flags]
 
 Enters horses into the open races that fit the rules, the cheapest first, and
-prints each decision with its reason. It pays nothing without -yes. A journal
-remembers every registration: what it began is never sent twice, and what was
-cut off is settled at the next start. Uses an embedded fake unless
-HORSERACING_BASE_URL and HORSERACING_API_KEY are set; then -horse is needed,
-and with -yes the key of the horses' owner in HORSERACING_USER_KEY.
+prints each decision with its reason. It pays nothing without -yes. Uses an
+embedded fake unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set; then
+-horse is needed, and with -yes the owner's key in HORSERACING_USER_KEY.
 
 Examples:
   register                                            what it would do
   register -horse 1,2 -max-fee 2.5 -budget 20 -yes    one round, for at most 20 tokens a day
-  register -horse 1 -levels 3-8 -yes -forever         go on until Ctrl-C
+  register -horse 1 -yes -forever                     until Ctrl-C
+  register -report                                    what was paid and won
 
 Flags:
 `
 
-func main() {
-	program.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-		return run(ctx, args, stdout, stderr, func(string) {})
-	})
-}
+func main() { program.Main(run) }
 
 // options are the parsed command line.
 type options struct {
-	horses  []horseracing.HorseNumber // none: the service's
-	pay     bool
-	forever bool
-	every   time.Duration
-	journal string
-	rules   rules
+	horses              []horseracing.HorseNumber
+	pay, forever, print bool
+	interval            time.Duration
+	ledger              string
+	perDay, total       horseracing.BigInt
+	tier                horseracing.TierID
+	rules               rules
 }
 
-// run is the whole program; it returns the exit status. It calls reached at
-// each point at which it could be killed.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer, reached func(step string)) int {
-	o := options{rules: defaultRules()}
-	once := false
+// run is the whole program; it returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var o options
 	flags := flag.NewFlagSet("register", flag.ContinueOnError)
 	flags.Func("horse", "the `NUMBER` of a horse; several with commas", o.addHorses)
 	flags.BoolVar(&o.pay, "yes", false, "register and pay; without it nothing is sent")
-	flags.BoolVar(&once, "once", false, "one round over the open races, and settle what is unknown (the default)")
 	flags.BoolVar(&o.forever, "forever", false, "go on until Ctrl-C")
-	flags.DurationVar(&o.every, "every", 15*time.Second, "with -forever: the `TIME` between rounds")
-	flags.StringVar(&o.journal, "journal", "", "the `FILE` of the journal (default: register.db, or a temporary file with the embedded fake)")
-	flags.Func("max-fee", "pay at most so many `TOKENS` for a race (default: 5)", tokens(&o.rules.maxFee))
-	flags.Func("budget", "pay at most so many `TOKENS` a day, by UTC (default: 10)", tokens(&o.rules.perDay))
-	flags.Func("budget-total", "pay at most so many `TOKENS` in all, by the journal (default: 100)", tokens(&o.rules.inAll))
+	flags.DurationVar(&o.interval, "interval", 30*time.Second, "with -forever: how often to look for new races")
+	flags.StringVar(&o.ledger, "ledger", "", "the `FILE` of the ledger (default register.ledger, or a temporary file with the embedded fake)")
+	flags.BoolVar(&o.print, "report", false, "print what was paid, the places and the prizes, and end")
+	flags.IntVar((*int)(&o.tier), "tier", int(horseracing.TierOmega), "with -report: tier `ID` of the results")
+	tokens(flags, &o.rules.maxFee, "max-fee", "5", "pay at most so many `TOKENS` for a race")
+	tokens(flags, &o.perDay, "budget", "10", "pay at most so many `TOKENS` a day, by UTC")
+	tokens(flags, &o.total, "budget-total", "100", "pay at most so many `TOKENS` in all, by the ledger")
 	flags.IntVar(&o.rules.freePlaces, "free", 1, "only races with so many free `PLACES` or more")
 	flags.IntVar(&o.rules.atOnce, "at-once", 1, "a horse is in so many `RACES` at a time at most")
-	flags.Func("levels", "only races that take every level of this `RANGE`, besides the horse's own: 4, or 3-8", o.rules.setLevels)
-	flags.Func("length", "only races of this `LENGTH` in furlongs: 6, or 6-10 (default: any)", o.rules.setLength)
-	flags.StringVar(&o.rules.hippodrome, "hippodrome", "", "only races at this `HIPPODROME`, or of this type of hippodrome (default: any)")
-	check := func() error {
-		switch {
-		case once && o.forever:
-			return errors.New("-once and -forever exclude each other")
-		case o.every < time.Second:
-			return errors.New("-every is at least 1s")
-		case o.rules.freePlaces < 1:
-			return errors.New("-free is at least 1")
-		case o.rules.atOnce < 1:
-			return errors.New("-at-once is at least 1")
-		}
-		return nil
-	}
-	if status, ok := program.Parse(flags, usage, args, stderr, check); !ok {
+	flags.IntVar(&o.rules.minLength, "min-length", 0, "only races of so many `FURLONGS` or more")
+	flags.IntVar(&o.rules.maxLength, "max-length", 1000, "only races of so many `FURLONGS` or fewer")
+	if status, ok := program.Parse(flags, usage, args, stderr, o.check); !ok {
 		return status
 	}
-	service, err := program.Connect()
-	if err == nil {
-		defer service.Close()
-		service.Announce(stdout)
-		err = o.start(ctx, service, stdout, reached)
-	}
-	return program.Exit(ctx, "register", err, stderr)
+	return program.Exit(ctx, "register", o.start(ctx, stdout, stderr), stderr)
+}
+
+func tokens(flags *flag.FlagSet, amount *horseracing.BigInt, name, initial, usage string) {
+	*amount, _ = program.ParseTokens(initial)
+	flags.Func(name, usage+" (default "+initial+")", func(text string) (err error) {
+		*amount, err = program.ParseTokens(text)
+		return err
+	})
 }
 
 func (o *options) addHorses(text string) error {
@@ -112,50 +89,63 @@ func (o *options) addHorses(text string) error {
 		if err != nil || n < 1 {
 			return fmt.Errorf("%q is not the number of a horse", field)
 		}
-		if number := horseracing.HorseNumber(n); !slices.Contains(o.horses, number) {
-			o.horses = append(o.horses, number)
-		}
+		o.horses = append(o.horses, horseracing.HorseNumber(n))
+	}
+	slices.Sort(o.horses)
+	o.horses = slices.Compact(o.horses)
+	return nil
+}
+
+func (o *options) check() error {
+	if o.interval < time.Second || o.tier < 1 || o.rules.freePlaces < 1 || o.rules.atOnce < 1 {
+		return errors.New("-interval is at least 1s; -tier, -free and -at-once are at least 1")
 	}
 	return nil
 }
 
-// start opens the journal and lets the bot run.
-func (o *options) start(ctx context.Context, service *program.Service, w io.Writer, reached func(string)) error {
-	if len(o.horses) == 0 && service.Horse != 0 {
-		o.horses = []horseracing.HorseNumber{service.Horse}
-	}
-	switch {
-	case len(o.horses) == 0:
-		return program.UsageError("name a horse with -horse")
-	case o.pay && service.UserKey == "":
-		return errors.New("the key of the horses' owner is missing: set HORSERACING_USER_KEY")
-	}
-	source, path := service.Name, o.journal
-	if service.Fake != nil { // it ends with this run, and so does what was registered with it
-		source = "an embedded fake"
-		if path == "" {
-			dir, err := os.MkdirTemp("", "register")
-			if err != nil {
-				return err
-			}
-			defer os.RemoveAll(dir)
-			path = filepath.Join(dir, "register.db")
-		}
-	}
-	if path == "" {
-		path = "register.db"
-	}
-	j, err := openJournal(ctx, path, source)
+// start opens the ledger and lets the bot run.
+func (o *options) start(ctx context.Context, stdout, stderr io.Writer) error {
+	service, err := program.Connect()
 	if err != nil {
 		return err
 	}
-	defer j.close()
-	b := &bot{
-		client: service.Client, userKey: service.UserKey, journal: j, horses: o.horses, rules: o.rules, pay: o.pay,
-		out: w, reached: reached, reported: map[pair]string{}, settling: map[pair]bool{},
+	defer service.Close()
+	service.Announce(stderr)
+	if service.Fake != nil && o.ledger == "" { // the fake ends with this run, and so does the ledger
+		dir, err := os.MkdirTemp("", "register")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		o.ledger = filepath.Join(dir, "ledger")
 	}
-	if o.forever {
-		return b.forever(ctx, o.every)
+	if service.Fake != nil && len(o.horses) == 0 {
+		o.horses = []horseracing.HorseNumber{service.Horse}
 	}
-	return b.once(ctx)
+	switch {
+	case len(o.horses) == 0 && !o.print:
+		return program.UsageError("name a horse with -horse")
+	case o.pay && service.UserKey == "":
+		return errors.New("the owner's key is missing: set HORSERACING_USER_KEY")
+	}
+	l, err := ledger.Open(cmp.Or(o.ledger, "register.ledger"), service.Client, ledger.WithMaxFee(o.rules.maxFee),
+		ledger.WithBudget(o.total), ledger.WithDailyBudget(o.perDay, time.UTC))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if o.print {
+		return report(ctx, service.Client, l, o.tier, stdout)
+	}
+	b := &bot{client: service.Client, ledger: l, horses: o.horses, rules: o.rules, out: stdout, refused: map[string]bool{}, printed: map[string]string{}}
+	if o.pay {
+		b.userKey = service.UserKey
+	}
+	if !o.forever {
+		o.interval = 0
+	}
+	if err = b.run(ctx, o.interval); err == nil && !o.pay {
+		fmt.Fprintln(stdout, "Dry run: nothing was sent. Register and pay with -yes.")
+	}
+	return err
 }

@@ -3,50 +3,53 @@ package main
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// TestMain runs the tests, or the program, which with KILLED_AT ends itself at
-// a step as kill -9 ends it.
 func TestMain(m *testing.M) {
 	programtest.Main(m, func() {
-		program.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-			return run(ctx, args, stdout, stderr, func(step string) {
-				if step == os.Getenv("KILLED_AT") {
-					if self, err := os.FindProcess(os.Getpid()); err == nil {
-						_ = self.Kill()
-					}
-					select {}
-				}
-			})
-		})
+		killWhenDue()
+		main()
 	})
 }
 
 const registerPath = "/api/v1/races/register"
 
+// newFake starts a fake with races 1 to 3, which cost a token each and close in an hour.
 func newFake(t *testing.T) *horseracingtest.Server {
-	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now))
+	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
 	t.Cleanup(fake.Close)
+	addRaces(t, fake)
 	return fake
 }
 
-// sentTo returns how many requests went to a path.
-func sentTo(fake *horseracingtest.Server, method, prefix string) int {
+func addRaces(t *testing.T, fake *horseracingtest.Server) {
+	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
+	for id := range horseracing.RaceID(3) {
+		fake.AddRaces(horseracing.Race{
+			MainRaceID: id + 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: amount(t, "1"), Length: 8,
+			Prizes: []horseracing.Number{horseracing.NewNumber(25e17), horseracing.NewNumber(1e18)},
+		})
+	}
+}
+
+// sent returns how many requests came with a method to a path.
+func sent(fake *horseracingtest.Server, method, prefix string) int {
 	n := 0
 	for _, r := range fake.Requests() {
 		if r.Method == method && strings.HasPrefix(r.Path, prefix) {
@@ -56,222 +59,184 @@ func sentTo(fake *horseracingtest.Server, method, prefix string) int {
 	return n
 }
 
-// runBot runs the program with a journal.
-func runBot(t *testing.T, fake *horseracingtest.Server, journal string, environment []string, args ...string) programtest.Result {
+// runBot runs the program with a ledger.
+func runBot(t *testing.T, fake *horseracingtest.Server, path string, args ...string) programtest.Result {
 	t.Helper()
-	return programtest.Run(t, append(programtest.Environment(fake), environment...), append([]string{"-journal", journal, "-max-fee", "100000", "-budget", "1000000", "-budget-total", "1000000"}, args...)...)
+	return programtest.Run(t, programtest.Environment(fake), append([]string{"-ledger", path}, args...)...)
 }
 
-// states returns what the journal holds.
-func states(t *testing.T, path string) map[pair]state {
+// entries returns what the ledger holds.
+func entries(t *testing.T, fake *horseracingtest.Server, path string) []ledger.Entry {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
+	l, err := ledger.Open(path, fake.Client())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	rows, err := db.Query(`SELECT race, horse, state FROM entries`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	found := map[pair]state{}
-	for rows.Next() {
-		var p pair
-		var s state
-		if err := rows.Scan(&p.race, &p.horse, &s); err != nil {
-			t.Fatal(err)
-		}
-		found[p] = s
-	}
-	return found
+	defer l.Close()
+	return slices.Collect(l.Entries())
 }
 
-// expectHonest fails the test unless the journal holds exactly what was
-// paid, and nothing was paid twice.
-func expectHonest(t *testing.T, fake *horseracingtest.Server, journal string) {
+// expectHonest fails the test unless what the ledger has as entered is what was paid,
+// each pair once, and no outcome is unknown.
+func expectHonest(t *testing.T, fake *horseracingtest.Server, path string) {
 	t.Helper()
-	paid := map[pair]int{}
+	var paid, entered []string
 	for _, r := range fake.Registrations() {
-		paid[pair{r.Race, r.Horse}]++
+		paid = append(paid, pair(r.Horse, r.Race))
 	}
-	entries := states(t, journal)
-	for p, n := range paid {
-		if n != 1 {
-			t.Errorf("horse #%d in race %d was paid %d times", p.horse, p.race, n)
-		}
-		if entries[p] != entered {
-			t.Errorf("horse #%d in race %d was paid, and the journal has it as %q", p.horse, p.race, entries[p])
+	for _, e := range entries(t, fake, path) {
+		if e.State == ledger.Entered {
+			entered = append(entered, pair(e.Horse, e.Race))
+		} else if e.State == ledger.Unknown {
+			t.Errorf("%sstill unknown", pair(e.Horse, e.Race))
 		}
 	}
-	for p, s := range entries {
-		if s == entered && paid[p] == 0 {
-			t.Errorf("the journal has horse #%d in race %d as entered, and nothing was paid", p.horse, p.race)
-		}
-		if s == sending || s == unknown {
-			t.Errorf("horse #%d in race %d is still %q", p.horse, p.race, s)
-		}
+	slices.Sort(paid)
+	slices.Sort(entered)
+	if diff := cmp.Diff(paid, entered); diff != "" {
+		t.Errorf("what was paid and what is entered differ (-paid +entered):\n%s", diff)
 	}
 }
 
 func TestItPaysNothingWithoutYes(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
-	r := runBot(t, fake, filepath.Join(t.TempDir(), "j"), nil, "-horse", "1")
-	if r.Status != 0 || !strings.Contains(r.Stdout, "Dry run") || !strings.Contains(r.Stdout, "would enter horse #1, race ") {
-		t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	path := filepath.Join(t.TempDir(), "l")
+	for range 2 {
+		r := runBot(t, fake, path, "-horse", "1")
+		if r.Status != 0 || !strings.Contains(r.Stdout, "Dry run") || strings.Count(r.Stdout, "fits: ") != 1 || !strings.Contains(r.Stdout, "in 1 other race ") {
+			t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+		}
+		if !strings.HasPrefix(r.Stderr, "Service: ") || strings.Contains(r.Stdout, "Service: ") {
+			t.Errorf("standard error is %q", r.Stderr)
+		}
 	}
-	if n := strings.Count(r.Stdout, "would enter horse #1"); n != 1 {
-		t.Errorf("it would enter %d races at once:\n%s", n, r.Stdout)
-	}
-	if n := sentTo(fake, http.MethodPost, "/"); n != 0 || len(fake.Registrations()) != 0 {
+	if n := sent(fake, http.MethodPost, "/"); n != 0 || len(fake.Registrations()) != 0 {
 		t.Errorf("%d registrations were sent", n)
 	}
+	if found := entries(t, fake, path); len(found) != 0 {
+		t.Errorf("the ledger holds %v", found)
+	}
+}
+
+func TestADryRunDoesNotBindTheLedger(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	path := filepath.Join(t.TempDir(), "l")
+	dead := programtest.Environment(fake)
+	dead[0] = "HORSERACING_BASE_URL=http://127.0.0.1:1"
+	programtest.Run(t, dead, "-ledger", path, "-horse", "1").ExpectSentence(t, 1, "HORSERACING_BASE_URL")
+	slash := programtest.Environment(fake)
+	slash[0] += "/"
+	for _, environment := range [][]string{slash, programtest.Environment(fake)} {
+		if r := programtest.Run(t, environment, "-ledger", path, "-horse", "1", "-yes"); r.Status != 0 {
+			t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+		}
+	}
+	programtest.Run(t, dead, "-ledger", path, "-horse", "1").ExpectSentence(t, 1, path, fake.URL)
+	expectHonest(t, fake, path)
 }
 
 func TestItEntersEachHorseOnceAndReportsWhy(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
-	journal := filepath.Join(t.TempDir(), "j")
-	horses := fake.Horses(0)[:2]
+	path := filepath.Join(t.TempDir(), "l")
 	for range 2 { // run twice by mistake
-		r := runBot(t, fake, journal, nil, "-horse", "1,2", "-yes")
-		if r.Status != 0 || r.Stderr != "" {
+		r := runBot(t, fake, path, "-horse", "1,2", "-yes")
+		if r.Status != 0 {
 			t.Fatalf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 		}
-		if strings.Contains(r.Stdout, string(fake.UserKey(0))) {
-			t.Errorf("the user's key is printed:\n%s", r.Stdout)
+		if strings.Contains(r.Stdout+r.Stderr, string(fake.UserKey(0))) {
+			t.Errorf("the user's key is printed:\n%s%s", r.Stdout, r.Stderr)
 		}
 		for line := range strings.Lines(r.Stdout) {
-			if strings.Contains(line, "skip ") && !strings.Contains(line, ": ") {
+			if _, reason, isSkip := strings.Cut(line, "skip: "); isSkip && strings.TrimSpace(reason) == "" {
 				t.Errorf("no reason: %s", line)
 			}
 		}
 	}
 	paid := fake.Registrations()
-	if len(paid) != 2 || paid[0].Horse != horses[0] || paid[1].Horse != horses[1] {
+	if len(paid) != 2 || paid[0].Horse != 1 || paid[1].Horse != 2 {
 		t.Errorf("registrations: %v", paid)
 	}
-	expectHonest(t, fake, journal)
+	expectHonest(t, fake, path)
 }
 
-func TestTwoRunsAtOncePayOnce(t *testing.T) {
+func TestItStaysWithinItsBudgets(t *testing.T) {
 	t.Parallel()
-	fake := newFake(t)
-	journal := filepath.Join(t.TempDir(), "j")
-	var runs sync.WaitGroup
-	results := make([]programtest.Result, 2)
-	for i := range results {
-		runs.Go(func() { results[i] = runBot(t, fake, journal, nil, "-horse", "1", "-yes") })
-	}
-	runs.Wait()
-	for _, r := range results {
-		if r.Status != 0 && !strings.Contains(r.Stderr, "another run") {
-			t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	for _, flag := range []string{"-budget", "-budget-total"} {
+		fake := newFake(t)
+		path := filepath.Join(t.TempDir(), "l")
+		r := runBot(t, fake, path, "-horse", "1,2", "-at-once", "3", flag, "4.5", "-yes")
+		if r.Status != 0 || !strings.Contains(r.Stdout, "the fee would exceed the budget") || len(fake.Registrations()) != 4 {
+			t.Errorf("%s: status %d, %d paid\n%s%s", flag, r.Status, len(fake.Registrations()), r.Stdout, r.Stderr)
 		}
-	}
-	if paid := fake.Registrations(); len(paid) != 1 {
-		t.Errorf("registrations: %v", paid)
+		expectHonest(t, fake, path)
 	}
 }
 
-// TestWhereverItIsKilledNothingIsPaidTwiceOrForgotten kills the bot at every
-// step, in every way that a registration can go, and runs it again when the
-// race is over.
-func TestWhereverItIsKilledNothingIsPaidTwiceOrForgotten(t *testing.T) {
-	t.Parallel()
-	for fate, fault := range map[string]*horseracingtest.Fault{
-		"it arrives":               nil,
-		"the response is lost":     {Path: registerPath, ResetAfter: true},
-		"it does not arrive":       {Path: registerPath, ResetBefore: true},
-		"it arrives much later":    {Path: registerPath, TakesEffectAfter: 20 * time.Second},
-		"the service is overtaxed": {Path: registerPath, Status: http.StatusServiceUnavailable},
-	} {
-		for _, step := range []string{"written down", "sent", "concluded", "settled", "settlement written down", "the end"} {
-			t.Run(fate+", killed when "+step, func(t *testing.T) {
-				t.Parallel()
-				fake := newFake(t)
-				journal := filepath.Join(t.TempDir(), "j")
-				if fault != nil {
-					fake.Inject(*fault)
-				}
-				// What is not settled when the race closes is settled then: let it close
-				// while the first run waits.
-				closing := time.AfterFunc(300*time.Millisecond, func() { fake.Advance(3 * time.Hour) })
-				defer closing.Stop()
-				first := runBot(t, fake, journal, []string{"KILLED_AT=" + step}, "-horse", "1", "-yes")
-				if first.Status != -1 && first.Status != 0 {
-					t.Fatalf("the first run: status %d\n%s%s", first.Status, first.Stdout, first.Stderr)
-				}
-				fake.Advance(3 * time.Hour)
-				second := runBot(t, fake, journal, nil, "-horse", "1", "-yes")
-				if second.Status != 0 {
-					t.Fatalf("the second run: status %d\n%s%s", second.Status, second.Stdout, second.Stderr)
-				}
-				expectHonest(t, fake, journal)
-				attempts := map[string]int{}
-				for _, r := range fake.Requests() {
-					if r.Method == http.MethodPost {
-						attempts[string(r.Body)]++
-					}
-				}
-				for body, n := range attempts {
-					if n > 1 {
-						t.Errorf("sent %d times: %s", n, body)
-					}
-				}
-			})
-		}
+// bot returns a bot of horse 1 on a fake in memory.
+func newBot(t *testing.T, fake *horseracingtest.Server, out io.Writer) *bot {
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "l"), fake.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return &bot{
+		client: fake.Client(), ledger: l, userKey: fake.UserKey(0), horses: []horseracing.HorseNumber{1},
+		rules: rules{maxFee: amount(t, "5"), maxLength: 99, freePlaces: 1, atOnce: 3},
+		out:   out, refused: map[string]bool{}, printed: map[string]string{},
 	}
 }
 
-// TestItSettlesBeforeItPaysAgain keeps a bot from believing that a horse which
-// is not in the race yet never will be.
-func TestItSettlesBeforeItPaysAgain(t *testing.T) {
+// A horse that is not in the race yet may be in it a minute later.
+func TestItSettlesBeforeItPaysAgainAndPrintsUntilWhen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
 		defer fake.Close()
-		closes := horseracing.NewTimestamp(time.Now().Add(time.Hour))
-		fake.AddRaces(horseracing.Race{MainRaceID: 9000, StartTime: closes, RegistrationDeadline: closes, EntryFee: amount(t, "1")})
-		fake.Inject(horseracingtest.Fault{Path: registerPath, TakesEffectAfter: 10 * time.Minute})
+		addRaces(t, fake)
+		fake.Inject(horseracingtest.Fault{Path: registerPath, TakesEffectAfter: 10 * time.Minute, Times: 3})
 		var out bytes.Buffer
-		j := open(t, filepath.Join(t.TempDir(), "j"))
-		defer j.close()
-		b := &bot{
-			client: fake.Client(), userKey: fake.UserKey(0), journal: j, horses: []horseracing.HorseNumber{1}, rules: defaultRules(), pay: true,
-			out: &out, reached: func(string) {}, reported: map[pair]string{}, settling: map[pair]bool{},
-		}
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 		defer cancel()
-		if err := b.forever(ctx, 15*time.Second); err != context.DeadlineExceeded {
+		if err := newBot(t, fake, &out).run(ctx, 30*time.Second); err != context.DeadlineExceeded {
 			t.Errorf("it ended with %v", err)
 		}
-		if paid, sent := len(fake.Registrations()), sentTo(fake, http.MethodPost, "/"); paid != 1 || sent != 1 {
+		if paid, sent := len(fake.Registrations()), sent(fake, http.MethodPost, "/"); paid != 3 || sent != 3 {
 			t.Errorf("paid %d times, sent %d times", paid, sent)
 		}
-		if text := out.String(); !strings.Contains(text, "unknown horse #1, race 9000") || !strings.Contains(text, "entered horse #1, race 9000") {
-			t.Errorf("it prints:\n%s", text)
+		for _, part := range []string{"race 1: unknown ", "race 1: settling until 01:02 UTC at the latest", "race 1: entered ", "race 3: entered "} {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("it does not print %q:\n%s", part, out.String())
+			}
+		}
+		if strings.Contains(out.String(), "call Settle") {
+			t.Errorf("it advises its user to call a method:\n%s", out.String())
 		}
 	})
 }
 
-func TestARefusalIsWrittenDownAndNotRetried(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t)
-	journal := filepath.Join(t.TempDir(), "j")
-	if foreign := fake.Horses(1)[0]; foreign != 7 {
-		t.Fatalf("the fake's second user begins with horse %d", foreign)
-	}
-	for range 2 {
-		r := runBot(t, fake, journal, nil, "-yes", "-horse", "7")
-		if r.Status != 0 || !strings.Contains(r.Stdout, "refused") {
-			t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+func TestAnOutageIsSurvivedAndARefusalIsNotRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
+		defer fake.Close()
+		addRaces(t, fake)
+		fake.Inject(
+			horseracingtest.Fault{Path: registerPath, Status: http.StatusConflict, Body: `{"error":"too tired"}`},
+			horseracingtest.Fault{Path: registerPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"60"}}},
+		)
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusBadGateway, Times: 4, Skip: 1})
+		var out bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		newBot(t, fake, &out).run(ctx, 30*time.Second)
+		if paid, sent := len(fake.Registrations()), sent(fake, http.MethodPost, "/"); paid != 2 || sent != 4 {
+			t.Errorf("paid %d times, sent %d times; want the limited one again and the refused one not\n%s", paid, sent, out.String())
 		}
-	}
-	refusals := sentTo(fake, http.MethodPost, registerPath)
-	if entries := states(t, journal); len(entries) != refusals || refusals == 0 {
-		t.Errorf("%d were sent, the journal has %v", refusals, entries)
-	}
+		if !strings.Contains(out.String(), "race 1: refused ") || !strings.Contains(out.String(), "too tired") || !strings.Contains(out.String(), "502") {
+			t.Errorf("it prints\n%s", out.String())
+		}
+	})
 }
 
 func TestAKeyThatIsRefusedEndsIt(t *testing.T) {
@@ -279,9 +244,24 @@ func TestAKeyThatIsRefusedEndsIt(t *testing.T) {
 	fake := newFake(t)
 	environment := programtest.Environment(fake)
 	environment[1] = "HORSERACING_API_KEY=wrong"
-	for _, args := range [][]string{{"-once"}, {"-forever"}} {
-		r := programtest.Run(t, environment, append(args, "-journal", filepath.Join(t.TempDir(), "j"), "-horse", "1", "-yes")...)
+	for _, forever := range []string{"-forever", "-forever=false"} {
+		r := programtest.Run(t, environment, forever, "-ledger", filepath.Join(t.TempDir(), "l"), "-horse", "1", "-yes")
 		r.ExpectSentence(t, 1, "HORSERACING_API_KEY")
+	}
+}
+
+func TestALedgerThatCannotBeWrittenEndsIt(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "l")
+	if err := os.WriteFile(path, []byte("hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runBot(t, fake, path, "-horse", "1", "-yes", "-forever").ExpectSentence(t, 1, path, "not a line of a ledger")
+	runBot(t, fake, filepath.Join(dir, "no", "l"), "-horse", "1", "-yes", "-forever").ExpectSentence(t, 1, filepath.Join(dir, "no", "l"))
+	if n := fake.RequestCount(); n != 0 {
+		t.Errorf("%d requests", n)
 	}
 }
 
@@ -289,33 +269,62 @@ func TestWhatIsMissingIsOneSentence(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	environment := programtest.Environment(fake)
-	journal := filepath.Join(t.TempDir(), "j")
-	programtest.Run(t, environment, "-journal", journal).ExpectSentence(t, 2, "-horse")
-	programtest.Run(t, environment[:2], "-journal", journal, "-horse", "1", "-yes").ExpectSentence(t, 1, "HORSERACING_USER_KEY")
-	programtest.Run(t, environment, "-journal", journal, "-horse", "999999").ExpectSentence(t, 1, "no horse #999999")
-	if n := sentTo(fake, http.MethodPost, "/"); n != 0 {
+	path := filepath.Join(t.TempDir(), "l")
+	programtest.Run(t, environment, "-ledger", path).ExpectSentence(t, 2, "-horse")
+	programtest.Run(t, environment[:2], "-ledger", path, "-horse", "1", "-yes").ExpectSentence(t, 1, "HORSERACING_USER_KEY")
+	programtest.Run(t, environment, "-ledger", path, "-horse", "999999").ExpectSentence(t, 1, "no horse #999999")
+	if r := programtest.Run(t, environment[:2], "-ledger", path, "-horse", "1"); r.Status != 0 {
+		t.Errorf("a dry run without the owner's key: status %d\n%s", r.Status, r.Stderr)
+	}
+	if n := sent(fake, http.MethodPost, "/"); n != 0 {
 		t.Errorf("%d registrations were sent", n)
+	}
+}
+
+func TestTheReportHasFeesPlacesAndPrizes(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	path := filepath.Join(t.TempDir(), "l")
+	if r := runBot(t, fake, path, "-horse", "1,2", "-at-once", "3", "-yes"); r.Status != 0 {
+		t.Fatalf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+	if r := runBot(t, fake, path, "-report"); r.Status != 0 || !strings.Contains(r.Stdout, "6 races entered and not in these results. Paid in all: 6 tokens.") {
+		t.Errorf("before the races, status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+	fake.Advance(3 * time.Hour)
+	r := runBot(t, fake, path, "-report")
+	if r.Status != 0 || !strings.Contains(r.Stdout, "0 races entered and not in these results. Paid in all: 6 tokens.") {
+		t.Errorf("after the races, status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+	places := map[string]int{}
+	for line := range strings.Lines(r.Stdout) {
+		if fields := strings.Fields(line); len(fields) == 5 && fields[2] == "1" { // the fee
+			places[fields[3]+" "+fields[4]]++
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"1 2.5": 3, "2 1": 3}, places); diff != "" {
+		t.Errorf("places and prizes differ (-want +got):\n%s\n%s", diff, r.Stdout)
 	}
 }
 
 func TestItRunsOnTheEmbeddedFake(t *testing.T) {
 	t.Parallel()
-	if r := programtest.Run(t, nil, "-max-fee", "2500", "-budget", "2500", "-budget-total", "2500", "-yes"); r.Status != 0 || !strings.Contains(r.Stdout, "entered horse #") {
+	if r := programtest.Run(t, nil, "-max-fee", "2500", "-budget", "2500", "-budget-total", "2500", "-yes"); r.Status != 0 || !strings.Contains(r.Stdout, ": entered") {
 		t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 	}
 }
 
 func TestCtrlCEndsIt(t *testing.T) {
 	t.Parallel()
-	programtest.ExpectInterruptible(t, "-horse", "1", "-journal", filepath.Join(t.TempDir(), "j"))
+	programtest.ExpectInterruptible(t, "-horse", "1", "-ledger", filepath.Join(t.TempDir(), "l"))
 }
 
 func TestItExplainsItself(t *testing.T) {
 	t.Parallel()
-	programtest.ExpectUsage(t, "-horse", "-yes", "-once", "-forever", "-budget", "-budget-total", "-free", "-at-once", "-levels", "-length", "-max-fee", "-hippodrome", "-journal", "HORSERACING_USER_KEY")
+	programtest.ExpectUsage(t, "-horse", "-yes", "-forever", "-interval", "-budget", "-budget-total", "-free", "-at-once", "-min-length", "-max-length", "-max-fee", "-ledger", "-report", "-tier", "HORSERACING_USER_KEY")
 	for _, args := range [][]string{
-		{"-max-fee", "1e3"}, {"-budget", "-1"}, {"-length", "9-3"}, {"-length", "x"}, {"-length", "0"}, {"-levels", "0"}, {"-levels", "5-2000"},
-		{"-horse", "0"}, {"-horse", "-3"}, {"-horse", "1,x"}, {"-horse", ""}, {"-free", "0"}, {"-at-once", "0"}, {"-every", "1ms"}, {"-once", "-forever"},
+		{"-max-fee", "1e3"}, {"-budget", "-1"}, {"-min-length", "x"}, {"-horse", "0"}, {"-horse", "-3"}, {"-horse", "1,x"}, {"-horse", ""},
+		{"-free", "0"}, {"-at-once", "0"}, {"-interval", "1ms"}, {"-tier", "0"},
 	} {
 		programtest.Run(t, nil, args...).ExpectSentence(t, 2, "-h")
 	}

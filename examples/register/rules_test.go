@@ -22,44 +22,42 @@ func TestTheRulesReportWhyARaceIsSkipped(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	horse := &horseracing.Horse{Number: 5, Level: 20}
 	for _, test := range []struct {
-		name  string
-		race  func(*horseracing.Race)
-		rules func(*rules)
-		want  string // a part of the reason; empty: it will do
+		name   string
+		race   func(*horseracing.Race)
+		rules  func(*rules)
+		others int
+		want   string // a part of the reason; empty if it fits
 	}{
 		{name: "a race that fits"},
 		{name: "closed", race: func(r *horseracing.Race) { r.RegistrationDeadline = horseracing.NewTimestamp(now) }, want: "closed"},
-		{name: "full", race: func(r *horseracing.Race) { r.Places = 1 }, want: "0 free places"},
-		{name: "too few places", rules: func(r *rules) { r.freePlaces = 2 }, want: "1 free places, fewer than 2"},
+		{name: "full", race: func(r *horseracing.Race) { r.Places = 1 }, want: "0 places free, fewer than 1"},
+		{name: "too few places", rules: func(r *rules) { r.freePlaces = 2 }, want: "1 place free, fewer than 2"},
 		{name: "the horse is in already", race: func(r *horseracing.Race) { r.Participants[0].Number = 5 }, want: "in it already"},
 		{name: "the horse's level is too low", race: func(r *horseracing.Race) { r.MinLevel = 21 }, want: "level 20"},
 		{name: "the horse's level is too high", race: func(r *horseracing.Race) { r.MaxLevel = 19 }, want: "level 20"},
-		{name: "levels that it takes", rules: func(r *rules) { r.minLevel, r.maxLevel = 10, 30 }},
-		{name: "a level that it does not take", rules: func(r *rules) { r.minLevel, r.maxLevel = 10, 31 }, want: "10-31"},
 		{name: "as dear as allowed", rules: func(r *rules) { r.maxFee = amount(t, "2") }},
 		{name: "too dear by the least amount", rules: func(r *rules) { r.maxFee = amount(t, "1.999999999999999999") }, want: "2 tokens is above 1.999999999999999999"},
-		{name: "too short", rules: func(r *rules) { r.minLength, r.maxLength = 9, 15 }, want: "8 furlongs"},
-		{name: "too long", rules: func(r *rules) { r.minLength, r.maxLength = 2, 7 }, want: "8 furlongs"},
+		{name: "too short", rules: func(r *rules) { r.minLength = 9 }, want: "8 furlongs, not 9 to 15"},
+		{name: "too long", rules: func(r *rules) { r.maxLength = 7 }, want: "8 furlongs"},
 		{name: "both bounds of the length belong to it", rules: func(r *rules) { r.minLength, r.maxLength = 8, 8 }},
-		{name: "the hippodrome by name", rules: func(r *rules) { r.hippodrome = "elm park" }},
-		{name: "the hippodrome by type", rules: func(r *rules) { r.hippodrome = "OVAL" }},
-		{name: "another hippodrome", rules: func(r *rules) { r.hippodrome = "Elm" }, want: "Elm Park"},
+		{name: "in one other race", others: 1, want: "in 1 other race (-at-once 1)"},
+		{name: "in as many as allowed", others: 2, rules: func(r *rules) { r.atOnce = 2 }, want: "in 2 other races (-at-once 2)"},
+		{name: "in fewer than allowed", others: 1, rules: func(r *rules) { r.atOnce = 2 }},
 	} {
 		race := horseracing.Race{
 			MainRaceID: 1, Length: 8, EntryFee: amount(t, "2"), Places: 2, MinLevel: 10, MaxLevel: 30,
 			StartTime:            horseracing.NewTimestamp(now.Add(10 * time.Minute)),
 			RegistrationDeadline: horseracing.NewTimestamp(now.Add(5 * time.Minute)),
-			Info:                 horseracing.RaceInfo{HippodromeName: "Elm Park", HippodromeType: "Oval"},
 			Participants:         []horseracing.RaceParticipant{{Number: 6}},
 		}
-		r := defaultRules()
+		r := rules{maxFee: amount(t, "5"), minLength: 1, maxLength: 15, freePlaces: 1, atOnce: 1}
 		if test.race != nil {
 			test.race(&race)
 		}
 		if test.rules != nil {
 			test.rules(&r)
 		}
-		got := r.against(&race, horse, now)
+		got := r.against(&race, horse, test.others, now)
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
@@ -70,11 +68,11 @@ func TestTheCheapestComesFirstThenTheFirstToStart(t *testing.T) {
 	at := func(minutes int) horseracing.Timestamp {
 		return horseracing.NewTimestamp(time.Unix(0, 0).Add(time.Duration(minutes) * time.Minute))
 	}
-	cheap := &horseracing.Race{MainRaceID: 3, EntryFee: amount(t, "1"), StartTime: at(9)}
-	soon := &horseracing.Race{MainRaceID: 2, EntryFee: amount(t, "2"), StartTime: at(1)}
-	late := &horseracing.Race{MainRaceID: 1, EntryFee: amount(t, "2"), StartTime: at(2)}
-	other := &horseracing.Race{MainRaceID: 4, EntryFee: amount(t, "2"), StartTime: at(2)}
-	for _, pair := range [][2]*horseracing.Race{{cheap, soon}, {soon, late}, {late, other}} {
+	cheap := horseracing.Race{MainRaceID: 3, EntryFee: amount(t, "1"), StartTime: at(9)}
+	soon := horseracing.Race{MainRaceID: 2, EntryFee: amount(t, "2"), StartTime: at(1)}
+	late := horseracing.Race{MainRaceID: 1, EntryFee: amount(t, "2"), StartTime: at(2)}
+	other := horseracing.Race{MainRaceID: 4, EntryFee: amount(t, "2"), StartTime: at(2)}
+	for _, pair := range [][2]horseracing.Race{{cheap, soon}, {soon, late}, {late, other}} {
 		if compare(pair[0], pair[1]) >= 0 || compare(pair[1], pair[0]) <= 0 {
 			t.Errorf("race %d does not come before race %d", pair[0].MainRaceID, pair[1].MainRaceID)
 		}

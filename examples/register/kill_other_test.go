@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+const canKillAtBytes = false
+
+func killAtBytes(int) {}

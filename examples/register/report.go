@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+// report prints what the entered races cost and, by the results of a tier, what they
+// won.
+func report(ctx context.Context, client *horseracing.Client, l *ledger.Ledger, tier horseracing.TierID, w io.Writer) error {
+	query := horseracing.ResultsQuery{Tier: tier, Since: time.Now()}
+	entered := map[string]ledger.Entry{}
+	for e := range l.Entries() {
+		if e.State == ledger.Entered {
+			entered[pair(e.Horse, e.Race)] = e
+		}
+		if e.Time.Before(query.Since) {
+			query.Since = e.Time
+		}
+	}
+	table := program.NewTable(w, "Finished races", "RACE", "HORSE", "FEE (TOKENS)", "PLACE", "PRIZE (TOKENS)")
+	for race, err := range client.Races.Results(query).All(ctx) {
+		if err != nil {
+			return err
+		}
+		finishers, err := race.Finishers()
+		if err != nil {
+			return err
+		}
+		for i, finisher := range finishers {
+			p := pair(finisher.Number, race.MainRaceID)
+			if e, isOurs := entered[p]; isOurs {
+				var prize horseracing.Number
+				if i < len(race.Prizes) {
+					prize = race.Prizes[i]
+				}
+				table.Row(e.Race, e.Horse, program.Tokens(e.Fee), i+1, prize.Decimal(18))
+				delete(entered, p)
+			}
+		}
+	}
+	if err := table.End(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s entered and not in these results. Paid in all: %s.\n", count(len(entered), "race"), program.Price(l.Paid(time.Time{})))
+	return err
+}
