@@ -5,19 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"reflect"
 	"strings"
 	"time"
-	"unicode"
-
-	"golang.org/x/time/rate"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // Version is the SDK version sent in the default User-Agent.
@@ -33,17 +31,12 @@ type Client struct {
 	Missions    *MissionsService    // the catalogue of missions
 
 	base      *url.URL
-	header    func() http.Header // a new header for a request, the API key in it
 	secrets   redact.Keys
-	jar       http.CookieJar // the caller's; nil: none
-	transport *transport
-	send      http.RoundTripper // the transport, or what wraps it
-	retry     Retry
-	budget    *retryBudget
+	wire      *transport.Wire
+	transport *transport.Client
 	gate      *pace.Gate // decides when a request may be sent
+	retry     Retry      // all fields are set
 	logger    *slog.Logger
-	timeout   time.Duration // of one attempt
-	maxBytes  int64
 	drift     *driftWatch // nil: there is no handler
 }
 
@@ -52,7 +45,7 @@ type Client struct {
 // idle connections end by themselves after 90 seconds. Requests in flight are
 // not interrupted, and calls after Close work, on new connections. Close may be
 // called more than once.
-func (c *Client) Close() { c.transport.closeIdle() }
+func (c *Client) Close() { c.wire.CloseIdle() }
 
 // String returns horseracing.Client(https://host).
 func (c *Client) String() string { return "horseracing.Client(" + c.secrets.Text(c.BaseURL()) + ")" }
@@ -61,147 +54,68 @@ func (c *Client) String() string { return "horseracing.Client(" + c.secrets.Text
 // its end.
 func (c *Client) BaseURL() string { return c.base.String() }
 
-// Limiter decides when a request may be sent: Wait returns nil when it may, or
-// an error, which ends the call. Every attempt waits, retries included. A
-// *rate.Limiter of golang.org/x/time/rate is one.
-type Limiter interface {
-	Wait(context.Context) error
+// Pace returns what the client has learned so far.
+func (c *Client) Pace() Pace {
+	s := c.gate.State()
+	return Pace{PerSecond: s.PerSecond, Waiting: s.Waiting, Until: s.Until}
 }
 
-// Option sets up a Client. Options are checked by [NewClient]. If options
-// conflict, the last one wins.
-type Option func(*config)
-
-type config struct {
-	httpClient *http.Client
-	retry      Retry
-	timeout    time.Duration
-	limiter    Limiter
-	logger     *slog.Logger
-	userAgent  string
-	maxBytes   int64
-	plainHTTP  bool
-	drift      func(context.Context, Drift)
-	wrappers   []func(http.RoundTripper) http.RoundTripper
-	problem    error // the first thing wrong with an option
-}
-
-// check notes what is wrong with an option unless ok.
-func (c *config) check(ok bool, problem string, args ...any) {
-	if !ok && c.problem == nil {
-		c.problem = fmt.Errorf(problem, args...)
-	}
-}
-
-// WithHTTPClient uses client's Transport, Jar and Timeout; client is not
-// modified. The Timeout bounds one attempt, where it is shorter than
-// [WithAttemptTimeout]'s. CheckRedirect is ignored: redirects are never
-// followed. A nil client changes nothing.
+// Do calls an operation that the SDK has no method for yet. The path is relative
+// to the base URL and may carry a query. A body that is not nil is sent as JSON,
+// a [UserKey] in it as the key itself. The response is decoded into out unless
+// out is nil. A response that is not JSON leaves out as it is, and is a
+// *[DecodeError]; so is an empty one to a GET.
 //
-// The Transport is the place for a proxy and for mocks. To observe or change
-// requests, use [WithTransportWrapper] instead.
-//
-// If the Transport is an *http.Transport, registrations are sent through a
-// clone of it without keep-alives, because on a stale connection their outcome
-// can stay unknown. Any other RoundTripper sends them itself, and so does an
-// *http.Transport with a protocol registered for the base URL's scheme; it must
-// not repeat requests. Register protocols before calling NewClient.
-func WithHTTPClient(client *http.Client) Option {
-	return func(c *config) { c.httpClient = client }
-}
-
-// WithTransportWrapper wraps the transport, for tracing, metrics or recording.
-// wrap is called once, by [NewClient]; every attempt of every call passes
-// through what it returns. The RoundTripper that it is given sends registrations
-// on connections of their own, as without a wrapper, and refuses to send one
-// attempt of a registration twice. A wrapper must pass on the request's
-// context, or a context made from it.
-//
-// Wrappers nest: each wraps those given before it. A nil wrap, or one that
-// returns nil, is ErrInvalidArgument.
-func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return func(c *config) {
-		c.check(wrap != nil, "WithTransportWrapper: the wrapper is nil")
-		c.wrappers = append(c.wrappers, wrap)
+// Any method except GET is assumed to change something and follows the rules of
+// [RacesService.Register]: it is sent once, and ErrOutcomeUnknown means that it
+// may have taken effect. Without a body it carries {}, because net/http repeats
+// requests that have none.
+func (c *Client) Do(ctx context.Context, method, path string, body, out any, opts ...CallOption) error {
+	op := operation{method: method, body: body, custom: true, hint: "read what it changes before sending it again"}
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Fragment != "" || u.Path == "" || hasControl(path) {
+		op.route = "(path)"
+		return op.invalid("the path must be relative to the base URL, like /api/v1/races/open")
 	}
-}
-
-// WithRetry sets how reads are retried; see [Retry]. A field that is zero has
-// its default; Retry{Max: -1} turns retries off. [CallRetry] sets it for one call.
-func WithRetry(r Retry) Option {
-	return func(c *config) {
-		problem := r.problem()
-		c.check(problem == nil, "WithRetry: %w", problem)
-		c.retry = r
+	op.raw, op.query = "/"+strings.TrimLeft(u.EscapedPath(), "/"), u.RawQuery
+	op.route = clip(c.secrets.Text(op.raw), 200)
+	if hasDotSegment(u.Path) {
+		return op.invalid("the path must not contain . or .. segments")
 	}
-}
-
-// WithAttemptTimeout limits the time of one attempt, from connecting to the
-// last byte of the response body. The default is 30 seconds. The context limits
-// the time of a whole call, retries and waits included.
-func WithAttemptTimeout(d time.Duration) Option {
-	return func(c *config) {
-		c.check(d > 0, "WithAttemptTimeout: %v is not positive", d)
-		c.timeout = d
+	if strings.ToUpper(method) != method || method == "" || strings.ContainsFunc(method, func(r rune) bool { return r < 'A' || r > 'Z' }) {
+		return operation{method: "Do", route: op.route}.invalid("the method must be an HTTP method in capitals, like GET")
 	}
-}
-
-// WithRateLimit limits the client to perSecond requests per second, with bursts
-// of up to burst. Every attempt counts, retries included. The default is no
-// limit: the service's own limits are undocumented, and the client learns them.
-// When calls wait, the one with the highest priority goes first: calls that change
-// something, then single reads, then polls, then walks, as the package comment
-// describes. WithRateLimit and [WithLimiter] conflict.
-//
-// API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
-func WithRateLimit(perSecond float64, burst int) Option {
-	return func(c *config) {
-		c.check(perSecond > 0, "WithRateLimit: %v per second is not positive", perSecond)
-		c.check(burst > 0, "WithRateLimit: a burst of %d is not positive", burst)
-		c.limiter = tokenBucket{rate.NewLimiter(rate.Limit(perSecond), burst)}
+	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
+		return op.invalid("out must be a pointer that is not nil")
 	}
+	_, err = c.call(ctx, op, out, opts)
+	return err
 }
 
-// WithLimiter sets the limiter that every attempt waits for, such as one that
-// several clients or several processes share. At most four attempts are in Wait at
-// a time; each Wait that returns lets the attempt with the highest priority go, in
-// the order of [WithRateLimit].
-func WithLimiter(l Limiter) Option {
-	return func(c *config) { c.limiter = l }
-}
-
-// WithLogger logs every attempt at level Debug and every retry at level Warn,
-// with operation, status and duration, and never with a header, a body or a
-// key. At level Warn it also logs a retry that the retry budget withheld, and
-// that a [Pager] or a [Follower] begins to wait for a service that refuses its
-// requests; at level Info, that it goes on. The default is to log nothing.
-func WithLogger(l *slog.Logger) Option {
-	return func(c *config) { c.logger = l }
-}
-
-// WithUserAgent sets the User-Agent header. The default is "horseracing-go/"
-// followed by [Version].
-func WithUserAgent(agent string) Option {
-	return func(c *config) {
-		c.check(!hasControl(agent), "WithUserAgent: the agent contains a control character")
-		c.userAgent = agent
+// call is the one way a request is made: it sends the request of an operation,
+// decodes the response into out, and returns its record.
+func (c *Client) call(ctx context.Context, op operation, out any, opts []CallOption) (*transport.Call, error) {
+	call := call{client: c, op: op, secrets: c.secrets, config: configOf(opts)}
+	err := call.send(ctx, out)
+	if err == nil {
+		err = call.result(out)
 	}
-}
-
-// WithMaxResponseBytes limits the size of a response body after decompression.
-// The default is 32 MiB. A larger response is ErrResponseTooLarge and is not
-// retried.
-func WithMaxResponseBytes(n int64) Option {
-	return func(c *config) {
-		c.check(n > 0, "WithMaxResponseBytes: %d is not positive", n)
-		c.maxBytes = min(n, math.MaxInt64-1) // room for the one byte more that is read to notice
+	if call.config.capture != nil {
+		*call.config.capture = call.captured(err)
 	}
+	if _, partly := errors.AsType[*unreadableEntries](err); err != nil && !partly {
+		return nil, err
+	}
+	if c.drift != nil && out != nil {
+		c.drift.compare(ctx, op, call.secrets, call.record.Body, reflect.TypeOf(out))
+	}
+	return &call.record, err
 }
 
-// WithPlainHTTP allows an http:// base URL to a host that is not loopback.
-// Everyone on the network path can then read the API key.
-func WithPlainHTTP() Option {
-	return func(c *config) { c.plainHTTP = true }
+// notFound returns the error of a successful response without the entry that was
+// requested.
+func (c *Client) notFound(op operation) *APIError {
+	return &APIError{StatusCode: http.StatusOK, Method: op.method, Route: op.route, ID: c.secrets.Text(op.idText()), absent: true}
 }
 
 // NewClient returns a client for the service at baseURL that authenticates with
@@ -235,35 +149,35 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	}
 
 	c := &Client{
-		base: base,
-		header: func() http.Header {
-			v := [...]string{apiKey, "application/json", "application/json", cfg.userAgent}
-			return http.Header{"X-Api-Key": v[:1:1], "Content-Type": v[1:2:2], "Accept": v[2:3:3], "User-Agent": v[3:]}
-		},
-		secrets:  redact.New(apiKey),
-		retry:    cfg.retry.withDefaults(defaultRetry),
-		budget:   newRetryBudget(),
-		logger:   cfg.logger,
-		timeout:  cfg.timeout,
-		maxBytes: cfg.maxBytes,
-		drift:    newDriftWatch(cfg.drift),
+		base:    base,
+		secrets: redact.New(apiKey),
+		retry:   cfg.retry.withDefaults(defaultRetry),
+		logger:  cfg.logger,
+		drift:   newDriftWatch(cfg.drift),
 	}
 	c.gate = pace.NewGate(cfg.limiter, c.retry.MinWait, c.retry.MaxWait)
 	var own http.Client
 	if cfg.httpClient != nil {
 		own = *cfg.httpClient
 	}
-	c.jar = own.Jar
-	c.transport = newTransport(own.Transport, base.Scheme)
-	c.send = c.transport
+	if own.Timeout > 0 {
+		cfg.timeout = min(cfg.timeout, own.Timeout)
+	}
+	c.wire = transport.NewWire(own.Transport)
+	var send http.RoundTripper = c.wire
 	for _, wrap := range cfg.wrappers {
-		if c.send = wrap(c.send); c.send == nil {
+		if send = wrap(send); send == nil {
 			return nil, fmt.Errorf("horseracing: NewClient: %w: WithTransportWrapper: the wrapper returned nil", ErrInvalidArgument)
 		}
 	}
-	if own.Timeout > 0 {
-		c.timeout = min(c.timeout, own.Timeout)
-	}
+	header := http.Header{}
+	header.Set("X-Api-Key", apiKey)
+	header.Set("Content-Type", "application/json")
+	header.Set("Accept", "application/json")
+	header.Set("User-Agent", cfg.userAgent)
+	c.transport = transport.New(transport.Config{
+		Send: send, Jar: own.Jar, Header: header.Clone, Gate: c.gate, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: cfg.logger,
+	})
 	c.Horses = &HorsesService{c}
 	c.Races = &RacesService{c}
 	c.Tournaments = &TournamentsService{c}
@@ -330,20 +244,4 @@ func checkAPIKey(key string) error {
 		return errors.New("the API key begins or ends with a space")
 	}
 	return nil
-}
-
-func hasControl(s string) bool {
-	return strings.ContainsFunc(s, unicode.IsControl)
-}
-
-// tokenBucket is a rate.Limiter whose errors are the context's: of a deadline
-// that it would miss, rate.Limiter returns an error of its own, at once.
-type tokenBucket struct{ *rate.Limiter }
-
-func (b tokenBucket) Wait(ctx context.Context) error {
-	err := b.Limiter.Wait(ctx)
-	if err == nil || ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return fmt.Errorf("the rate limit allows the next request only after the deadline: %w", context.DeadlineExceeded)
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // This is the only file that imports the decoder. It is the code of the standard library's encoding/json/v2: strict about
@@ -248,8 +250,8 @@ func shapeOf(body []byte) string {
 // explain turns an error of the decoder into one that names the place.
 func (op operation) explain(err error, body []byte) *DecodeError {
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		if looksLikeHTML(body) {
-			return op.undecodable("", 0, errHTMLPage)
+		if transport.IsHTML(body) {
+			return op.undecodable("", 0, transport.ErrHTML)
 		}
 		return op.undecodable(string(syntactic.JSONPointer), syntactic.ByteOffset, fmt.Errorf("not valid JSON: %w", syntactic.Err))
 	}

@@ -23,7 +23,7 @@ type errorObject struct {
 // description alone is no message: tournaments have one.
 func errorWords(body []byte, failure bool) (message string, declared bool) {
 	var o errorObject
-	if len(body) > maxFailureBody || unmarshal(body, &o) != nil { // no message is that long
+	if len(body) > maxErrorObject || unmarshal(body, &o) != nil { // no message is that long
 		return "", false
 	}
 	for _, value := range []json.RawMessage{o.Error, o.Errors} {

@@ -1,19 +1,16 @@
 package horseracing
 
 import (
-	"bytes"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
-	"github.com/horseracing-go/horseracing/internal/redact"
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // Sentinels for errors.Is. The service's error codes are undocumented, so those of
@@ -36,15 +33,11 @@ var (
 	// whole response), a [*TieOverflowError] or a [*GapError]. It also marks the error
 	// beside a list of which the rest could be read.
 	ErrHole = errors.New("part of the listing was passed over")
-
-	errTruncated      = errors.New("the response was cut short") // fewer bytes than announced
-	errAttemptTimeout = errors.New("no complete response within the attempt timeout")
-	errHTMLPage       = errors.New("expected JSON, got an HTML page, as gateways and login pages send")
 )
 
 const (
-	maxFailureBody  = 1 << 20  // of a failure's body that is read
 	maxErrorBody    = 64 << 10 // of APIError.Body
+	maxErrorObject  = 1 << 20  // of an error object
 	maxErrorMessage = 500      // of the service's words in an error's text
 	maxErrorText    = 1800     // of any error's text
 )
@@ -70,10 +63,11 @@ type APIError struct {
 	Header     http.Header   // redacted
 	Body       []byte        // at most 64 KiB, redacted
 	RetryAfter time.Duration // from the header Retry-After: how long to wait; zero: there was none
-	Attempts   int           // including one that ended before anything was sent
+	Attempts   int           // requests that were sent; 0 if none was
 
 	absent   bool // a successful response without the entry
 	proxied  bool // an HTML response to a GET with a body
+	userKey  bool // the request had a user key
 	withheld bool // the retry budget withheld a retry
 }
 
@@ -114,8 +108,10 @@ func (e *APIError) advice() string {
 		return "a proxy on the network path may refuse GET requests that carry a body: bypass it"
 	case e.StatusCode == http.StatusUnauthorized:
 		return "check the API key"
+	case e.StatusCode == http.StatusForbidden && e.userKey:
+		return "the API key or the user key does not allow this"
 	case e.StatusCode == http.StatusForbidden:
-		return "the key is not allowed to do this"
+		return "the API key does not allow this"
 	case e.StatusCode == http.StatusNotFound && e.Method == http.MethodGet && !strings.Contains(e.Route, "{"):
 		return "is the base URL right?"
 	case e.RetryAfter > 0:
@@ -221,7 +217,7 @@ type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders; of Do the path itself
 	ID       string // the horse, race or tournament that was requested, redacted; empty: none was requested by id
-	Attempts int    // including one that ended before anything was sent
+	Attempts int    // requests that were sent; 0 if none was
 	Err      error  // of the last attempt
 
 	transient bool // it may be over soon
@@ -238,18 +234,12 @@ func (e *TransportError) Error() string {
 
 func (e *TransportError) advice() string {
 	switch {
-	case speaksNoTLS(e.Err):
+	case transport.IsPlainServer(e.Err):
 		return "; the server does not speak TLS: should the base URL begin with http://?"
-	case errors.Is(e.Err, errAttemptTimeout):
+	case errors.Is(e.Err, transport.ErrAttemptTimeout):
 		return "; WithAttemptTimeout sets how long an attempt may take"
 	}
 	return ""
-}
-
-// speaksNoTLS reports whether the other side of a handshake does not speak TLS.
-func speaksNoTLS(err error) bool {
-	_, plain := errors.AsType[tls.RecordHeaderError](err)
-	return plain
 }
 
 // Unwrap returns the cause.
@@ -309,31 +299,3 @@ func (e *outcomeUnknown) Error() string {
 }
 
 func (e *outcomeUnknown) Unwrap() []error { return []error{ErrOutcomeUnknown, e.err} }
-
-// operationText names an operation, with the id in place of its placeholder:
-// GET /api/v1/horses/311.
-func operationText(method, route, id string) string {
-	if before, _, byID := strings.Cut(route, "{"); byID && id != "" {
-		escaped := strings.ReplaceAll(url.PathEscape(id), url.PathEscape(redact.Placeholder), redact.Placeholder)
-		route = before + clip(escaped, 200)
-	}
-	return method + " " + route
-}
-
-// errorText bounds a text that may hold foreign words.
-func errorText(text string) string { return clip(redact.Visible(text), maxErrorText) }
-
-// clip cuts a text that is too long, at a character's edge.
-func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + " …"
-}
-
-// looksLikeHTML reports whether a body begins like a page, by the rules of browsers.
-func looksLikeHTML(body []byte) bool {
-	head := body[:min(len(body), 512)]
-	return strings.HasPrefix(http.DetectContentType(head), "text/html") ||
-		bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) && bytes.Contains(bytes.ToLower(head), []byte("<html"))
-}

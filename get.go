@@ -76,7 +76,7 @@ func (l *list[T]) get(ctx context.Context, c *Client, op operation, opts []CallO
 	if err != nil && (!isPart || unreadable.count > len(unreadable.errs)) {
 		return nil, err
 	}
-	l.body = trimSpace(response.body)
+	l.body = trimSpace(response.Body)
 	var errs []*DecodeError
 	if isPart {
 		errs = unreadable.errs

@@ -10,6 +10,7 @@ import (
 	"iter"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/transport"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
@@ -36,7 +37,7 @@ type Pager[T any] struct {
 	concurrency int
 	withJSON    bool   // Entries was called: pages are read with the JSON of each entry
 	resume      Cursor // the query's
-	patience    *patience
+	patience    *transport.Patience
 	invalid     error // of the query; yielded instead of anything else
 	ranging     bool  // a loop is under way
 }

@@ -207,17 +207,6 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 	if err != nil {
 		return nil, err
 	}
-	receipt.StatusCode = response.status
+	receipt.StatusCode = response.Status
 	return &receipt, nil
-}
-
-// sleep waits, and returns the context's error as soon as that ends.
-func sleep(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
 }

@@ -3,9 +3,6 @@ package horseracing
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"math/rand/v2"
-	"sync"
 	"time"
 )
 
@@ -58,59 +55,5 @@ func (r Retry) problem() error {
 	return nil
 }
 
-// backoff returns a random wait up to MinWait * 2^retries, at most MaxWait.
-func (r Retry) backoff(retries int) time.Duration {
-	return rand.N(max(r.ceiling(retries), 1))
-}
-
-// backoffAfter returns how long to wait where the service demands a wait: no
-// less than that, and a random time more, so that clients which were refused
-// together do not come back together.
-func (r Retry) backoffAfter(demanded time.Duration, retries int) time.Duration {
-	jitter := rand.N(max(r.ceiling(retries), demanded/10, 1))
-	return demanded + min(jitter, math.MaxInt64-demanded)
-}
-
-func (r Retry) ceiling(retries int) time.Duration {
-	if retries < 62 && r.MinWait <= r.MaxWait>>retries {
-		return r.MinWait << retries
-	}
-	return r.MaxWait
-}
-
-// retryBudget is a bucket of tokens that all calls of a client share. Each
-// retry spends some. A success refunds what its own retries spent; a success at
-// once earns one. Random faults leave enough, and in an outage the load soon
-// falls to one attempt a call.
-type retryBudget struct {
-	mu     sync.Mutex
-	tokens int
-}
-
-// withheldAdvice is said where the budget withheld a retry.
+// withheldAdvice explains that the retry budget withheld a retry.
 const withheldAdvice = "not retried: too many calls of this client fail, and its retry budget is spent"
-
-const (
-	budgetSize = 500
-	retryCost  = 5
-)
-
-func newRetryBudget() *retryBudget { return &retryBudget{tokens: budgetSize} }
-
-// spend reports whether a retry may be made, and pays for it.
-func (b *retryBudget) spend() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.tokens < retryCost {
-		return false
-	}
-	b.tokens -= retryCost
-	return true
-}
-
-// earn credits a success after some retries.
-func (b *retryBudget) earn(retries int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.tokens = min(b.tokens+max(1, retries*retryCost), budgetSize)
-}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 const (
@@ -191,5 +192,5 @@ func maySettleLater(err error) bool {
 		return false
 	}
 	api, ok := errors.AsType[*APIError](err)
-	return !ok || api.StatusCode < 300 || isTransient(api.StatusCode) || api.StatusCode >= 500
+	return !ok || api.StatusCode < 300 || transport.IsTransient(api.StatusCode) || api.StatusCode >= 500
 }

@@ -54,3 +54,14 @@ func backoff(interval time.Duration, failures int) time.Duration {
 	}
 	return interval
 }
+
+// sleep waits, and returns the context's error as soon as that ends.
+func sleep(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}

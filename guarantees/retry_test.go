@@ -46,7 +46,7 @@ func TestReadsAreRetriedWhereItCanHelp(t *testing.T) {
 		"after 500, 502, 503":          {[]step{respond(500, ""), respond(502, ""), respond(503, ""), ok}, outcome{4, nil}},
 		"after 504":                    {[]step{respond(504, ""), ok}, outcome{2, nil}},
 		"resets without end":           {[]step{broken(errReset)}, outcome{4, errReset}},
-		"cut bodies without end":       {[]step{cutBody}, outcome{4, io.ErrUnexpectedEOF}},
+		"cut bodies without end":       {[]step{cutBody}, outcome{2, io.ErrUnexpectedEOF}},
 		"500 without end":              {[]step{respond(500, "")}, outcome{4, horseracing.ErrServer}},
 		"429 without end":              {[]step{respond(429, "")}, outcome{4, horseracing.ErrRateLimited}},
 		"500, then 404":                {[]step{respond(500, ""), respond(404, "")}, outcome{2, horseracing.ErrNotFound}},
@@ -87,7 +87,7 @@ func TestReadsAreRetriedWhereItCanHelp(t *testing.T) {
 	}
 }
 
-// A 200 that is an HTML page or cut short is likely to be whole the next time.
+// A 200 that is an HTML page or cut is likely to be whole the next time.
 func TestADamagedReadIsRetriedOnce(t *testing.T) {
 	const page = "<!DOCTYPE html><title>Bad gateway</title>"
 	horse := respond(200, `{"name":"Comet","level":3}`)
@@ -107,7 +107,7 @@ func TestADamagedReadIsRetriedOnce(t *testing.T) {
 		"a page, a 503, a page":    {[]step{respond(200, page), respond(503, ""), respond(200, page), horse}, outcome{3, decode}},
 		"another shape":            {[]step{respond(200, `[1]`), horse}, outcome{1, decode}},
 		"not JSON":                 {[]step{respond(200, `{name}`), horse}, outcome{1, decode}},
-		"more than one JSON value": {[]step{respond(200, `{"name":"a"} {`), horse}, outcome{1, decode}},
+		"more than one JSON value": {[]step{respond(200, `{"name":"a"} {}`), horse}, outcome{1, decode}},
 		"an empty body":            {[]step{respond(200, ``), horse}, outcome{1, decode}},
 		"an error object":          {[]step{respond(200, `{"error":"asleep"}`), horse}, outcome{1, nil}},
 	} {

@@ -3,7 +3,6 @@ package guarantees_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -22,64 +21,25 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// What a protocol registered for https serves, reads and writes alike. A
-// cloned http.Transport drops it: a registration would go to the service.
+// A clone of an http.Transport lacks the protocols that were registered with it,
+// so such a Transport is wrapped: any other RoundTripper gets reads and writes alike.
 func TestARegistrationGoesWhereTheReadsGo(t *testing.T) {
-	for scheme, base := range map[string]string{"https": "https://127.0.0.1:1", "http": "http://127.0.0.1:1"} {
-		for name, prepare := range map[string]func(*http.Transport){
-			"a fresh Transport": func(*http.Transport) {},
-			"with HTTP/2 set up": func(transport *http.Transport) {
-				transport.ForceAttemptHTTP2 = true
-				transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
-			},
-		} {
-			t.Run(scheme+", "+name, func(t *testing.T) {
-				mock := play(respond(200, "[]"))
-				transport := &http.Transport{}
-				prepare(transport)
-				transport.RegisterProtocol(scheme, mock)
-				c := connect(t, base, &http.Client{Transport: transport}, briefly)
-				if _, err := c.Races.Open(t.Context()); err != nil {
-					t.Errorf("a read: %v", err)
-				}
-				if _, err := c.Races.Register(t.Context(), entry); err != nil {
-					t.Errorf("a registration: %v", err)
-				}
-				var methods []string
-				for _, r := range mock.requests() {
-					methods = append(methods, r.request.Method)
-				}
-				if diff := cmp.Diff([]string{"GET", "POST"}, methods); diff != "" {
-					t.Errorf("what the protocol served (-want +got):\n%s", diff)
-				}
-			})
-		}
-	}
-}
-
-// A protocol of another scheme changes nothing: registrations keep connections
-// of their own.
-func TestAProtocolOfAnotherSchemeLeavesRegistrationsTheirConnections(t *testing.T) {
-	var conns atomic.Int64
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			conns.Add(1)
-		}
-	}
-	server.Start()
-	defer server.Close()
+	mock := play(respond(200, "[]"))
 	transport := &http.Transport{}
-	transport.RegisterProtocol("file", http.NewFileTransport(http.Dir(".")))
-	defer transport.CloseIdleConnections()
-	c := connect(t, server.URL, &http.Client{Transport: transport})
-	for range 3 {
-		if _, err := c.Races.Register(t.Context(), entry); err != nil {
-			t.Fatal(err)
-		}
+	transport.RegisterProtocol("https", mock)
+	c := connect(t, "https://127.0.0.1:1", &http.Client{Transport: tripFunc(transport.RoundTrip)}, briefly)
+	if _, err := c.Races.Open(t.Context()); err != nil {
+		t.Errorf("a read: %v", err)
 	}
-	if n := conns.Load(); n != 3 {
-		t.Errorf("3 registrations over %d connections", n)
+	if _, err := c.Races.Register(t.Context(), entry); err != nil {
+		t.Errorf("a registration: %v", err)
+	}
+	var methods []string
+	for _, r := range mock.requests() {
+		methods = append(methods, r.request.Method)
+	}
+	if diff := cmp.Diff([]string{"GET", "POST"}, methods); diff != "" {
+		t.Errorf("requests to the protocol (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,0 +1,96 @@
+package horseracing
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/horseracing-go/horseracing/internal/transport"
+)
+
+// CallOption changes one call. Methods with such a parameter take any number of
+// options. A nil option changes nothing.
+type CallOption func(*callConfig)
+
+type callConfig struct {
+	capture    *Response
+	background bool
+	retry      Retry // its zero members are the client's
+	problem    error // the first thing wrong with an option
+}
+
+func configOf(opts []CallOption) callConfig {
+	if len(opts) == 0 {
+		return callConfig{}
+	}
+	var config callConfig
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&config)
+		}
+	}
+	return config
+}
+
+// CaptureResponse stores the last response of the call in r, whether the call
+// succeeds or fails. If there was no response, only r.Attempts is set.
+func CaptureResponse(r *Response) CallOption {
+	return func(c *callConfig) { c.capture = r }
+}
+
+// AsBackground gives a read the priority of a walk: when requests must wait, it
+// is sent after all others. On a call that changes something it is
+// ErrInvalidArgument.
+func AsBackground() CallOption {
+	return func(c *callConfig) { c.background = true }
+}
+
+// CallRetry sets how this one call is retried. Fields that are zero have the
+// client's values. For a call that changes something only Max applies, to
+// attempts that certainly did not arrive.
+func CallRetry(r Retry) CallOption {
+	return func(c *callConfig) {
+		if problem := r.problem(); problem != nil && c.problem == nil {
+			c.problem = fmt.Errorf("CallRetry: %w", problem)
+		}
+		c.retry = r
+	}
+}
+
+// CallInfo describes the call that a request belongs to.
+type CallInfo struct {
+	Method  string
+	Route   string // the path with its placeholders: /api/v1/races/{raceId}; for Do the path itself, redacted
+	ID      string // the horse, race or tournament requested, redacted; empty if the route has no placeholder
+	Attempt int    // counts from 1
+}
+
+// CallFromContext returns the call that a request belongs to, given the
+// request's context. It is meant for [WithTransportWrapper], where a span or a
+// metric named by Route does not grow with the number of horses.
+func CallFromContext(ctx context.Context) (CallInfo, bool) {
+	c, ok := transport.FromContext(ctx)
+	if !ok {
+		return CallInfo{}, false
+	}
+	return CallInfo{Method: c.Method, Route: c.Route, ID: c.ID, Attempt: c.Attempts()}, true
+}
+
+// Response is a response as it was received: decompressed, with keys redacted in
+// the header and, if the call failed, in the body. Printing or logging a
+// Response omits header and body.
+type Response struct {
+	StatusCode int // zero: there was no response
+	Header     http.Header
+	Body       []byte // of an error status at most the first MiB
+	Attempts   int    // requests that were sent
+}
+
+// Format prints a summary: a body may echo keys.
+func (r Response) Format(s fmt.State, _ rune) {
+	fmt.Fprintf(s, "{StatusCode:%d Attempts:%d Body:%d bytes}", r.StatusCode, r.Attempts, len(r.Body))
+}
+
+// LogValue logs a summary: a body may echo keys.
+func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }

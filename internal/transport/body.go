@@ -1,0 +1,141 @@
+package transport
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Errors of a response whose body is damaged. The next one is likely to be whole.
+var (
+	ErrCut  = errors.New("the response was cut short")
+	ErrHTML = errors.New("expected JSON, got an HTML page, as gateways and login pages send")
+)
+
+// TooLargeError is the error of a response body beyond the limit.
+type TooLargeError struct {
+	Size  int64 // 0 if unknown
+	Limit int64
+}
+
+func (e *TooLargeError) Error() string {
+	if e.Size > 0 {
+		return fmt.Sprintf("%d bytes, and the limit is %d", e.Size, e.Limit)
+	}
+	return fmt.Sprintf("more than %d bytes", e.Limit)
+}
+
+// maxFailureBody is how much of a failure's body is read.
+const maxFailureBody = 1 << 20
+
+// bodyLink reads the body whole, up to the limit. A body that drips, is cut or is
+// too large is a failure of the attempt like a broken connection.
+type bodyLink struct {
+	next  http.RoundTripper
+	limit int64
+}
+
+func (l bodyLink) RoundTrip(req *http.Request) (*http.Response, error) {
+	call := callOf(req)
+	resp, err := l.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp == nil {
+		return nil, errors.New("the RoundTripper returned neither a response nor an error")
+	}
+	if resp.Body == nil { // not every RoundTripper sets one
+		resp.Body = http.NoBody
+	}
+	defer resp.Body.Close()
+	if isSuccess(resp.StatusCode) {
+		call.Body, err = readWhole(resp, l.limit)
+	} else {
+		call.Body, call.Truncated = readBeginning(resp, min(l.limit, maxFailureBody))
+	}
+	if err != nil {
+		return nil, err
+	}
+	call.Status, call.Header, call.RetryAfter = resp.StatusCode, resp.Header, retryAfter(resp.Header)
+	if call.WantJSON && call.IsSuccess() {
+		switch {
+		case IsHTML(call.Body):
+			return nil, ErrHTML
+		case isCut(call.Body):
+			return nil, ErrCut
+		}
+	}
+	resp.Body = http.NoBody
+	if resp.Header.Get("Location") != "" {
+		// The http.Client above would parse it, and quote one that it cannot parse.
+		resp.Header = resp.Header.Clone()
+		resp.Header.Del("Location")
+	}
+	return resp, nil
+}
+
+func readWhole(resp *http.Response, limit int64) ([]byte, error) {
+	if resp.ContentLength > limit {
+		return nil, &TooLargeError{resp.ContentLength, limit}
+	}
+	body, err := readUpTo(resp.Body, limit+1, resp.ContentLength)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+		return nil, fmt.Errorf("%w: %w", ErrCut, err)
+	case err != nil:
+		return nil, err
+	case int64(len(body)) > limit:
+		return nil, &TooLargeError{0, limit}
+	}
+	return body, nil
+}
+
+// readBeginning reads up to limit bytes, and reports whether there was more. The
+// status of a failure matters even if its body cannot be read.
+func readBeginning(resp *http.Response, limit int64) (body []byte, truncated bool) {
+	body, err := readUpTo(resp.Body, limit+1, resp.ContentLength)
+	if int64(len(body)) > limit {
+		return body[:limit], true
+	}
+	return body, err != nil
+}
+
+// readUpTo reads to the end, but no more than limit bytes. The announced length
+// saves growing, but a large one allocates nothing before the bytes come.
+func readUpTo(r io.Reader, limit, announced int64) ([]byte, error) {
+	body := make([]byte, 0, min(max(announced, 0), 1<<20)+1) // one more, to meet the end
+	for int64(len(body)) < limit {
+		if len(body) == cap(body) {
+			body = slices.Grow(body, max(bytes.MinRead, len(body)))
+		}
+		n, err := r.Read(body[len(body):min(int64(cap(body)), limit)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			return body, nil
+		}
+		if err != nil {
+			return body, err
+		}
+	}
+	return body, nil
+}
+
+// isCut reports whether a body begins like a JSON object or array and does not
+// end like one.
+func isCut(body []byte) bool {
+	body = bytes.TrimSpace(body)
+	return bytes.HasPrefix(body, []byte("{")) && !bytes.HasSuffix(body, []byte("}")) ||
+		bytes.HasPrefix(body, []byte("[")) && !bytes.HasSuffix(body, []byte("]"))
+}
+
+// IsHTML reports whether a body begins like a page, by the rules of browsers.
+func IsHTML(body []byte) bool {
+	head := bytes.TrimSpace(body[:min(len(body), 512)])
+	return bytes.HasPrefix(head, []byte("<")) &&
+		(strings.HasPrefix(http.DetectContentType(head), "text/html") || bytes.Contains(bytes.ToLower(head), []byte("<html")))
+}

@@ -1,0 +1,90 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/redact"
+)
+
+// Call is the record of one call. It travels in the context of its requests.
+type Call struct {
+	// What is called. Route and ID are redacted.
+	Method string
+	Route  string // the path with its placeholders
+	ID     string
+	Name   string // of the operation, for the log; needed if there is a logger
+
+	// How it is sent.
+	PaceRoute string // what the service may limit on its own
+	Rank      pace.Rank
+	Retry     Retry
+	Patience  *Patience   // of a walk; nil for a single call
+	NoCache   bool        // a cached response will not do
+	WantJSON  bool        // a body that is an HTML page or cut JSON is a failure
+	Keys      redact.Keys // kept out of the log
+
+	// The last attempt. Status is 0 unless a response was read whole; of a
+	// failure the beginning of the body is enough.
+	Status     int
+	Header     http.Header
+	Body       []byte
+	Truncated  bool // there was more of the body of a failure
+	RetryAfter time.Duration
+	Err        error // nil if a response was read whole, and is neither an HTML page nor cut JSON
+	Unsent     bool  // the attempt certainly sent nothing
+
+	// The end of the call.
+	Stopped   error // why the next attempt was not made: the context, a limiter, or a *pace.HeldError
+	Transient bool  // a later call may succeed
+	Withheld  bool  // the budget withheld a retry
+
+	attempts atomic.Int64
+	begun    time.Time // if there is a Patience
+	refusals int       // attempts that were waited out with Patience
+	damaged  int       // attempts whose response was damaged
+	paid     int       // retries that were taken from the budget
+	retrying bool      // another attempt follows, after wait
+	wait     time.Duration
+	ticket   pace.Ticket
+}
+
+type callKey struct{}
+
+// FromContext returns the call that a request belongs to.
+func FromContext(ctx context.Context) (*Call, bool) {
+	call, ok := ctx.Value(callKey{}).(*Call)
+	return call, ok
+}
+
+func callOf(req *http.Request) *Call {
+	call, _ := FromContext(req.Context())
+	return call
+}
+
+// Attempts returns how many requests were handed to the transport. It is safe for
+// concurrent use.
+func (c *Call) Attempts() int { return int(c.attempts.Load()) }
+
+// begin clears the record for another attempt.
+func (c *Call) begin() {
+	c.attempts.Add(1)
+	c.Status, c.Header, c.Body, c.Truncated, c.RetryAfter, c.Err = 0, nil, nil, false, 0, nil
+	c.Unsent, c.retrying, c.wait = false, false, 0
+}
+
+// IsSuccess reports whether the last attempt has a response with a 2xx status.
+func (c *Call) IsSuccess() bool { return isSuccess(c.Status) }
+
+func isSuccess(status int) bool { return status >= 200 && status <= 299 }
+
+func (c *Call) isRead() bool { return c.Method == http.MethodGet }
+
+// isRefused reports whether the last response refuses the request because of the
+// pace: status 429, or 503 with a Retry-After.
+func (c *Call) isRefused() bool {
+	return c.Status == http.StatusTooManyRequests || c.Status == http.StatusServiceUnavailable && c.RetryAfter > 0
+}

@@ -1,0 +1,144 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
+)
+
+// Retry is how a call is retried. All fields are set.
+type Retry struct {
+	Max              int
+	MinWait, MaxWait time.Duration
+}
+
+// Backoff returns a random wait up to MinWait * 2^retries, at most MaxWait.
+func (r Retry) Backoff(retries int) time.Duration {
+	return rand.N(max(r.ceiling(retries), 1))
+}
+
+// backoffAfter returns how long to wait if the service demands a wait: no less
+// than that, and a random time more, so that clients which were refused together
+// do not come back together.
+func (r Retry) backoffAfter(demanded time.Duration, retries int) time.Duration {
+	jitter := rand.N(max(r.ceiling(retries), demanded/10, 1))
+	return demanded + min(jitter, math.MaxInt64-demanded)
+}
+
+func (r Retry) ceiling(retries int) time.Duration {
+	if retries < 62 && r.MinWait <= r.MaxWait>>retries {
+		return r.MinWait << retries
+	}
+	return r.MaxWait
+}
+
+// policy decides whether another attempt follows.
+type policy struct {
+	gate   *pace.Gate
+	budget *budget
+	logger *slog.Logger
+}
+
+// shouldRetry decides whether another attempt of the call in ctx follows the last
+// one, and how long to wait before it.
+func (p *policy) shouldRetry(ctx context.Context) bool {
+	call, _ := FromContext(ctx)
+	if call.Stopped != nil {
+		return false
+	}
+	if isDamaged(call.Err) {
+		call.damaged++
+	}
+	call.Transient = isDamaged(call.Err)
+	if !call.isRetryable() {
+		if call.Status != 0 && !IsTransient(call.Status) && !isDamaged(call.Err) {
+			p.budget.earn(call.paid)
+		}
+		if call.Patience != nil {
+			call.Patience.accepted(ctx, p, call)
+		}
+		return false
+	}
+	if err := ctx.Err(); err != nil {
+		if !errors.Is(call.Err, err) {
+			call.Stopped = err
+		}
+		return false
+	}
+	if call.Patience != nil && call.isRefused() {
+		call.refusals++
+		call.Patience.refused(ctx, p, call)
+		call.retrying = call.Patience.lasts(p, call) // the gate waits
+		return call.retrying
+	}
+	call.Transient = true
+	retries := call.Attempts() - call.refusals - 1
+	if retries >= call.Retry.Max || call.RetryAfter > call.Retry.MaxWait {
+		return false
+	}
+	if !call.isRefused() {
+		if !p.budget.spend() {
+			call.Withheld = true
+			p.warn(ctx, call, "horseracing: no retry: the retry budget is spent")
+			return false
+		}
+		call.paid++
+	}
+	call.wait = call.Retry.Backoff(retries)
+	if call.RetryAfter > 0 {
+		call.wait = call.Retry.backoffAfter(call.RetryAfter, retries)
+	}
+	p.warn(ctx, call, "horseracing: retry", slog.Duration("wait", call.wait))
+	call.retrying = true
+	return true
+}
+
+func (p *policy) warn(ctx context.Context, call *Call, message string, more ...slog.Attr) {
+	if p.logger != nil {
+		attrs := []slog.Attr{slog.String("operation", call.Name), slog.Int("attempt", call.Attempts())}
+		p.logger.LogAttrs(ctx, slog.LevelWarn, message, append(attrs, more...)...)
+	}
+}
+
+// isRetryable reports whether a retry can help, and is safe.
+func (c *Call) isRetryable() bool {
+	var tooLarge *TooLargeError
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case isDamaged(c.Err):
+		return c.isRead() && c.damaged == 1
+	case c.Status != 0:
+		return IsTransient(c.Status) && (c.isRead() || c.Status == http.StatusTooManyRequests)
+	case errors.As(c.Err, &untrusted), IsPlainServer(c.Err), errors.As(c.Err, &tooLarge), errors.Is(c.Err, errBrowser):
+		return false
+	}
+	return c.isRead() || c.Unsent
+}
+
+// isDamaged reports whether the error is that of a response that is an HTML page
+// or cut short.
+func isDamaged(err error) bool { return errors.Is(err, ErrCut) || errors.Is(err, ErrHTML) }
+
+// IsPlainServer reports whether the other side of a TLS handshake does not speak
+// TLS.
+func IsPlainServer(err error) bool {
+	_, plain := errors.AsType[tls.RecordHeaderError](err)
+	return plain
+}
+
+// IsTransient reports whether a failure with that status may be over soon.
+func IsTransient(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}

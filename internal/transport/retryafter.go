@@ -1,0 +1,37 @@
+package transport
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// retryAfter returns the wait that a Retry-After header demands, in seconds or as
+// a date; zero if there is none that can be read. A date counts from the response's
+// own Date or from the local clock, whichever gives the shorter wait: either clock
+// may be wrong.
+func retryAfter(header http.Header) time.Duration {
+	text := strings.TrimSpace(header.Get("Retry-After"))
+	if text == "" {
+		return 0
+	}
+	if strings.Trim(text, "0123456789") == "" {
+		const most = int64(math.MaxInt64 / time.Second)
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || seconds > most {
+			seconds = most // too large for the type is too long for anyone
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	until, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	wait := time.Until(until) // saturates
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		wait = min(wait, until.Sub(date))
+	}
+	return max(0, wait)
+}

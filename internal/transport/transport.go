@@ -1,0 +1,113 @@
+// Package transport sends the requests of a call: one retryablehttp.Client for
+// all calls, and below it one attempt as a chain of RoundTrippers.
+//
+//	retryablehttp.Client      attempt after attempt, as long as the policy says so (retry.go)
+//	http.Client               the caller's cookie jar
+//	paceLink                  waits before a retry, and for the pace
+//	timeoutLink               limits the time of the attempt
+//	bodyLink                  reads the body whole
+//	headerLink                sets the headers, the API key among them
+//	writeLink                 notes whether a write left
+//	wrappers of the caller
+//	Wire                      reads | writes
+//
+// The links read and write the [Call], which travels in the context of the
+// request. Nothing here calls back into the package above.
+package transport
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
+)
+
+// Config configures a [Client].
+type Config struct {
+	Send     http.RoundTripper // a [Wire], or what wraps it
+	Jar      http.CookieJar    // may be nil
+	Header   func() http.Header
+	Gate     *pace.Gate
+	Timeout  time.Duration // of one attempt
+	MaxBytes int64         // of a response body, less than the largest int64
+	Logger   *slog.Logger  // may be nil
+}
+
+// Client sends calls. It is safe for concurrent use.
+type Client struct {
+	loop   *retryablehttp.Client
+	policy *policy
+}
+
+// New returns a client.
+func New(c Config) *Client {
+	var chain http.RoundTripper = writeLink{c.Send}
+	chain = headerLink{chain, c.Header}
+	chain = bodyLink{chain, c.MaxBytes}
+	chain = timeoutLink{chain, c.Timeout}
+	if c.Logger != nil {
+		chain = logLink{chain, c.Logger}
+	}
+	chain = paceLink{chain, c.Gate, c.Logger}
+	policy := &policy{gate: c.Gate, budget: newBudget(), logger: c.Logger}
+	return &Client{
+		policy: policy,
+		loop: &retryablehttp.Client{
+			HTTPClient: &http.Client{
+				Transport:     chain,
+				Jar:           c.Jar,
+				CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			},
+			RetryMax: math.MaxInt, // the policy counts
+			CheckRetry: func(ctx context.Context, _ *http.Response, _ error) (bool, error) {
+				return policy.shouldRetry(ctx), nil
+			},
+			Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return 0 }, // paceLink waits
+			ErrorHandler: retryablehttp.PassthroughErrorHandler,
+			PrepareRetry: func(req *http.Request) error {
+				req.Header.Del("Cookie") // the http.Client adds the jar's again
+				return nil
+			},
+		},
+	}
+}
+
+// Do sends the request of a call until an attempt is final. The outcome is in
+// call. A nil body is no body.
+func (c *Client) Do(ctx context.Context, call *Call, u *url.URL, body []byte) {
+	if call.Patience != nil {
+		call.begun = time.Now()
+	}
+	ctx = context.WithValue(ctx, callKey{}, call)
+	plain := http.Request{Method: call.Method, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	req := &retryablehttp.Request{Request: plain.WithContext(ctx)}
+	if body != nil {
+		if err := req.SetBody(body); err != nil {
+			call.Err = err
+			return
+		}
+	}
+	if !call.isRead() {
+		// With GetBody, net/http's HTTP/2 repeats a request by itself, even one
+		// that the service has read.
+		req.GetBody = nil
+	}
+	_, err := c.loop.Do(req)
+	switch {
+	case err == nil || call.Stopped != nil:
+	case call.retrying: // the context ended between two attempts
+		call.Stopped = ctx.Err()
+	case call.Err == nil && call.Status == 0: // no link was reached
+		if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text repeats the URL
+			err = wrapped.Err
+		}
+		call.Err = err
+	}
+}

@@ -1,0 +1,97 @@
+package horseracing
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/redact"
+	"github.com/horseracing-go/horseracing/internal/transport"
+)
+
+// operation is one operation of the service, and how its response is decoded.
+type operation struct {
+	method          string
+	route           string  // the path, with a {placeholder} for the id
+	id              entryID // for the placeholder; nil: there is none
+	body            any
+	custom          bool   // by Do: nothing is documented, and raw and query are used as they are
+	raw             string // the path, escaped
+	query           string
+	emptyIsNotFound bool                // null or an empty array means that there is no such entry
+	objectOrArray   bool                // an object may stand for an array of one
+	noCache         bool                // a cached response will not do
+	order           pace.Rank           // of a read, when the pace is short; zero: a single read
+	patience        *transport.Patience // waits refusals out; nil: they count as other failures
+	hint            string              // what to do if the outcome of a write is unknown
+}
+
+func (op operation) String() string { return op.method + " " + op.route }
+
+func (op operation) documented() bool { return !op.custom }
+
+func (op operation) isRead() bool { return op.method == http.MethodGet }
+
+// invalid returns the error of a call that is not made. It does not redact the id.
+func (op operation) invalid(problem string) error {
+	return fmt.Errorf("%s: %w: %s", operationText(op.method, op.route, op.idText()), ErrInvalidArgument, problem)
+}
+
+// path returns the operation's path, decoded and escaped, or what is wrong with
+// its id.
+func (op operation) path() (path, escaped, problem string) {
+	if op.custom {
+		path, _ = url.PathUnescape(op.raw) // Do has parsed it
+		return path, op.raw, ""
+	}
+	if op.id == nil {
+		return op.route, op.route, ""
+	}
+	before, _, _ := strings.Cut(op.route, "{")
+	id := op.idText()
+	return before + id, before + url.PathEscape(id), op.id.problem()
+}
+
+// rank returns the priority of the operation's requests: first what changes
+// something, then single reads, then polls, then walks.
+func (op operation) rank() pace.Rank {
+	if !op.isRead() {
+		return pace.Write
+	}
+	return max(pace.Read, op.order) // zero: a single read
+}
+
+// paceRoute returns the route that the service may limit on its own: for Do, whose
+// paths may hold ids, the method alone.
+func (op operation) paceRoute() string {
+	if op.custom {
+		return op.method
+	}
+	return op.method + " " + op.route
+}
+
+// idText returns the requested id as text; empty: there is none.
+func (op operation) idText() string {
+	switch id := op.id.(type) {
+	case HorseNumber:
+		return strconv.FormatInt(int64(id), 10)
+	case RaceID:
+		return strconv.FormatInt(int64(id), 10)
+	case TournamentID:
+		return string(id)
+	}
+	return ""
+}
+
+// operationText names an operation, with the id in place of its placeholder:
+// GET /api/v1/horses/311.
+func operationText(method, route, id string) string {
+	if before, _, byID := strings.Cut(route, "{"); byID && id != "" {
+		escaped := strings.ReplaceAll(url.PathEscape(id), url.PathEscape(redact.Placeholder), redact.Placeholder)
+		route = before + clip(escaped, 200)
+	}
+	return method + " " + route
+}

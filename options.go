@@ -1,0 +1,177 @@
+package horseracing
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Limiter decides when a request may be sent: Wait returns nil when it may, or
+// an error, which ends the call. Every attempt waits, retries included. A
+// *rate.Limiter of golang.org/x/time/rate is one.
+type Limiter interface {
+	Wait(context.Context) error
+}
+
+// Option sets up a Client. Options are checked by [NewClient]. If options
+// conflict, the last one wins.
+type Option func(*config)
+
+type config struct {
+	httpClient *http.Client
+	retry      Retry
+	timeout    time.Duration
+	limiter    Limiter
+	logger     *slog.Logger
+	userAgent  string
+	maxBytes   int64
+	plainHTTP  bool
+	drift      func(context.Context, Drift)
+	wrappers   []func(http.RoundTripper) http.RoundTripper
+	problem    error // the first thing wrong with an option
+}
+
+// check notes what is wrong with an option unless ok.
+func (c *config) check(ok bool, problem string, args ...any) {
+	if !ok && c.problem == nil {
+		c.problem = fmt.Errorf(problem, args...)
+	}
+}
+
+// WithHTTPClient uses client's Transport, Jar and Timeout; client is not
+// modified. The Timeout limits one attempt, if it is shorter than
+// [WithAttemptTimeout]'s. CheckRedirect is ignored: redirects are never
+// followed. A nil client changes nothing.
+//
+// The Transport is the place for a proxy and for mocks. To observe or change
+// requests, use [WithTransportWrapper] instead.
+//
+// If the Transport is an *http.Transport, registrations and other calls that
+// change something are sent through a clone of it without keep-alives, because on
+// a stale connection their outcome can stay unknown.
+//
+// WARNING: the clone lacks what was registered with RegisterProtocol, so that a
+// read would go to a registered mock and a registration to the service itself.
+// Wrap such a Transport in a RoundTripper of your own. Any RoundTripper other than
+// an *http.Transport is used as it is, for reads and writes; it must not repeat
+// requests.
+func WithHTTPClient(client *http.Client) Option {
+	return func(c *config) { c.httpClient = client }
+}
+
+// WithTransportWrapper wraps the transport, for tracing, metrics or recording;
+// [CallFromContext] returns the call of a request. wrap is called once, by
+// [NewClient]; every attempt of every call passes through what it returns. The
+// RoundTripper that it is given sends registrations on connections of their own,
+// as without a wrapper, and refuses to send one attempt of a registration twice. A
+// wrapper must pass on the request's context, or a context made from it.
+//
+// A wrapper that makes calls of its own with the same Client can wait for ever: if
+// the service limits the requests in flight, its call waits for the request that
+// it is part of. A cache must not identify requests by the URL alone: the pages of
+// a listing differ in the body of the request, and such a cache returns page 1 for
+// page 2.
+//
+// Wrappers nest: each wraps those given before it. A nil wrap, or one that
+// returns nil, is ErrInvalidArgument.
+func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option {
+	return func(c *config) {
+		c.check(wrap != nil, "WithTransportWrapper: the wrapper is nil")
+		c.wrappers = append(c.wrappers, wrap)
+	}
+}
+
+// WithRetry sets how reads are retried; see [Retry]. A field that is zero has
+// its default; Retry{Max: -1} turns retries off. [CallRetry] sets it for one call.
+func WithRetry(r Retry) Option {
+	return func(c *config) {
+		problem := r.problem()
+		c.check(problem == nil, "WithRetry: %w", problem)
+		c.retry = r
+	}
+}
+
+// WithAttemptTimeout limits the time of one attempt, from connecting to the
+// last byte of the response body. The default is 30 seconds. The context limits
+// the time of a whole call, retries and waits included.
+func WithAttemptTimeout(d time.Duration) Option {
+	return func(c *config) {
+		c.check(d > 0, "WithAttemptTimeout: %v is not positive", d)
+		c.timeout = d
+	}
+}
+
+// WithRateLimit limits the client to perSecond requests per second, with bursts
+// of up to burst. Every attempt counts, retries included. The default is no
+// limit: the service's own limits are undocumented, and the client learns them.
+// When calls wait, the one with the highest priority goes first: calls that change
+// something, then single reads, then polls, then walks, as the package comment
+// describes. WithRateLimit and [WithLimiter] conflict.
+//
+// API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
+func WithRateLimit(perSecond float64, burst int) Option {
+	return func(c *config) {
+		c.check(perSecond > 0, "WithRateLimit: %v per second is not positive", perSecond)
+		c.check(burst > 0, "WithRateLimit: a burst of %d is not positive", burst)
+		c.limiter = tokenBucket{rate.NewLimiter(rate.Limit(perSecond), burst)}
+	}
+}
+
+// WithLimiter sets the limiter that every attempt waits for, such as one that
+// several clients or several processes share. At most four attempts are in Wait at
+// a time; each Wait that returns lets the attempt with the highest priority go, in
+// the order of [WithRateLimit].
+func WithLimiter(l Limiter) Option {
+	return func(c *config) { c.limiter = l }
+}
+
+// WithLogger logs every attempt at level Debug and every retry at level Warn,
+// with operation, status and duration, and never with a header, a body or a
+// key. At level Warn it also logs a retry that the retry budget withheld, and
+// that a [Pager] or a [Follower] begins to wait for a service that refuses its
+// requests; at level Info, that it goes on. The default is to log nothing.
+func WithLogger(l *slog.Logger) Option {
+	return func(c *config) { c.logger = l }
+}
+
+// WithUserAgent sets the User-Agent header. The default is "horseracing-go/"
+// followed by [Version].
+func WithUserAgent(agent string) Option {
+	return func(c *config) {
+		c.check(!hasControl(agent), "WithUserAgent: the agent contains a control character")
+		c.userAgent = agent
+	}
+}
+
+// WithMaxResponseBytes limits the size of a response body after decompression.
+// The default is 32 MiB. A larger response is ErrResponseTooLarge and is not
+// retried.
+func WithMaxResponseBytes(n int64) Option {
+	return func(c *config) {
+		c.check(n > 0, "WithMaxResponseBytes: %d is not positive", n)
+		c.maxBytes = min(n, math.MaxInt64-1) // room for the one byte more that is read to notice
+	}
+}
+
+// WithPlainHTTP allows an http:// base URL to a host that is not loopback.
+// Everyone on the network path can then read the API key.
+func WithPlainHTTP() Option {
+	return func(c *config) { c.plainHTTP = true }
+}
+
+// tokenBucket is a rate.Limiter whose errors are the context's: of a deadline
+// that it would miss, rate.Limiter returns an error of its own, at once.
+type tokenBucket struct{ *rate.Limiter }
+
+func (b tokenBucket) Wait(ctx context.Context) error {
+	err := b.Limiter.Wait(ctx)
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("the rate limit allows the next request only after the deadline: %w", context.DeadlineExceeded)
+}

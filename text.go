@@ -1,0 +1,30 @@
+package horseracing
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/horseracing-go/horseracing/internal/redact"
+)
+
+// errorText bounds a text that may hold foreign words.
+func errorText(text string) string { return clip(redact.Visible(text), maxErrorText) }
+
+// clip cuts a text that is too long, at a character's edge.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + " …"
+}
+
+func hasControl(s string) bool {
+	return strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// hasDotSegment reports whether a path contains . or .., which servers resolve.
+func hasDotSegment(path string) bool {
+	segments := strings.Split(path, "/")
+	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
+}
