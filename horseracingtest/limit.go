@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -15,6 +16,8 @@ import (
 // flight (InFlight): exactly one of the three is set. It goes by the fake's
 // clock: where that stands still, [Server.Advance] makes room.
 type RequestLimit struct {
+	Path string // for requests whose path has this prefix; default all
+
 	PerSecond float64 // a bucket that refills at this rate
 	Burst     int     // how many requests a full bucket holds; 0: one
 
@@ -59,6 +62,8 @@ func (l *RequestLimit) check() error {
 	}
 	var wrong string
 	switch {
+	case l.Path != "" && l.Path[0] != '/':
+		wrong = "its Path does not begin with /"
 	case kinds != 1:
 		wrong = "it needs exactly one of PerSecond, PerWindow and InFlight"
 	case l.PerSecond < 0 || l.PerWindow < 0 || l.InFlight < 0 || l.Burst < 0 || l.Window < 0:
@@ -85,13 +90,17 @@ func (l *RequestLimit) size() int { return max(1, l.Burst, l.PerWindow, l.InFlig
 
 // String names the limit as its refusals do.
 func (l RequestLimit) String() string {
+	requests := "requests"
+	if l.Path != "" {
+		requests = "requests to " + l.Path
+	}
 	switch {
 	case l.PerSecond != 0:
-		return fmt.Sprintf("%v requests per second with bursts of %d", l.PerSecond, l.size())
+		return fmt.Sprintf("%v %s per second with bursts of %d", l.PerSecond, requests, l.size())
 	case l.PerWindow != 0:
-		return fmt.Sprintf("%d requests per %v", l.PerWindow, l.Window)
+		return fmt.Sprintf("%d %s per %v", l.PerWindow, requests, l.Window)
 	}
-	return fmt.Sprintf("%d requests in flight", l.InFlight)
+	return fmt.Sprintf("%d %s in flight", l.InFlight, requests)
 }
 
 // limiter decides which requests are accepted.
@@ -115,21 +124,23 @@ type admission struct {
 	release func()      // gives places in flight back; can be called again
 }
 
-// admit accepts or refuses a request that arrives now.
-func (l *limiter) admit(apiKey string, now time.Time) admission {
+// admit accepts or refuses a request to a path that arrives now.
+func (l *limiter) admit(apiKey, path string, now time.Time) admission {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.limits) == 0 {
-		return admission{release: func() {}}
+	if l.meters[apiKey] == nil {
+		for i := range l.limits {
+			l.meters[apiKey] = append(l.meters[apiKey], l.limits[i].meter())
+		}
+	}
+	var limits []RequestLimit
+	var meters []meter
+	for i, limit := range l.limits {
+		if strings.HasPrefix(path, limit.Path) {
+			limits, meters = append(limits, limit), append(meters, l.meters[apiKey][i])
+		}
 	}
 	a := admission{header: make(http.Header), release: func() {}}
-	meters := l.meters[apiKey]
-	if meters == nil {
-		for i := range l.limits {
-			meters = append(meters, l.limits[i].meter())
-		}
-		l.meters[apiKey] = meters
-	}
 	refusing, longest := -1, time.Duration(0)
 	for i, m := range meters {
 		if wait := m.wait(now); wait > longest {
@@ -137,13 +148,13 @@ func (l *limiter) admit(apiKey string, now time.Time) admission {
 		}
 	}
 	for i, m := range meters {
-		if refusing < 0 || l.limits[i].CountRefused {
+		if refusing < 0 || limits[i].CountRefused {
 			m.take(now)
 		}
 	}
 	if refusing >= 0 {
-		a.refusal = refuse(http.StatusTooManyRequests, "too_many_requests", "this API key has sent more than %v", l.limits[refusing])
-		switch l.limits[refusing].RetryAfter {
+		a.refusal = refuse(http.StatusTooManyRequests, "too_many_requests", "this API key has sent more than %v", limits[refusing])
+		switch limits[refusing].RetryAfter {
 		case "seconds":
 			a.header.Set("Retry-After", strconv.FormatInt(int64((longest+time.Second-1)/time.Second), 10))
 		case "date":
@@ -161,16 +172,16 @@ func (l *limiter) admit(apiKey string, now time.Time) admission {
 			}
 		})
 	}
-	l.describe(a.header, meters, refusing, now)
+	describe(a.header, limits, meters, refusing, now)
 	return a
 }
 
 // describe adds the X-RateLimit headers: of the limit that refused, or else of
 // the one with the fewest requests remaining.
-func (l *limiter) describe(header http.Header, meters []meter, refusing int, now time.Time) {
+func describe(header http.Header, limits []RequestLimit, meters []meter, refusing int, now time.Time) {
 	shown, fewest := -1, 0
 	for i, m := range meters {
-		if !l.limits[i].Headers {
+		if !limits[i].Headers {
 			continue
 		}
 		if remaining := m.remaining(now); shown < 0 || i == refusing || remaining < fewest && shown != refusing {
@@ -180,7 +191,7 @@ func (l *limiter) describe(header http.Header, meters []meter, refusing int, now
 	if shown < 0 {
 		return
 	}
-	header.Set("X-Ratelimit-Limit", strconv.Itoa(l.limits[shown].size()))
+	header.Set("X-Ratelimit-Limit", strconv.Itoa(limits[shown].size()))
 	header.Set("X-Ratelimit-Remaining", strconv.Itoa(fewest))
 	if reset := meters[shown].reset(now); !reset.IsZero() {
 		header.Set("X-Ratelimit-Reset", strconv.FormatInt(wholeSecond(reset).Unix(), 10))

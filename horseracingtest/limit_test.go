@@ -195,6 +195,22 @@ func TestLimitsCanBeReplaced(t *testing.T) {
 	}
 }
 
+func TestALimitOfAPathLimitsThatPathAlone(t *testing.T) {
+	s := start(t, horseracingtest.WithRequestLimit(
+		horseracingtest.RequestLimit{Path: "/api/v1/races", PerSecond: 1, Headers: true}, horseracingtest.RequestLimit{PerSecond: 1, Burst: 4}))
+	var got []string
+	for _, path := range []string{openPath, openPath, "/api/v1/missions", "/api/v1/missions", "/api/v1/missions", "/api/v1/missions"} {
+		response, body := do(t, s, newRequest(t, s, "GET", path, ""))
+		got = append(got, fmt.Sprint(response.StatusCode, response.Header["X-Ratelimit-Limit"]))
+		if response.StatusCode == 429 && path == openPath && !strings.Contains(body, "requests to /api/v1/races per second") {
+			t.Errorf("the refusal does not name the path: %s", body)
+		}
+	}
+	if diff := cmp.Diff([]string{"200 [1]", "429 [1]", "200 []", "200 []", "200 []", "429 []"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAFaultsResponseTakesNothingFromALimit(t *testing.T) {
 	s := start(t, horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 1}))
 	s.Inject(horseracingtest.Fault{Status: 200, Body: "{}", Times: 3})
@@ -206,7 +222,7 @@ func TestAFaultsResponseTakesNothingFromALimit(t *testing.T) {
 func TestALimitThatMakesNoSenseIsAnError(t *testing.T) {
 	for _, limit := range []horseracingtest.RequestLimit{
 		{}, {PerSecond: 1, InFlight: 1}, {PerSecond: -1}, {PerSecond: 1e9}, {PerWindow: 5}, {Window: time.Second}, {PerWindow: 5, Window: -1},
-		{InFlight: 1, Burst: 2}, {InFlight: 1, Sliding: true}, {InFlight: -1}, {PerSecond: 1, RetryAfter: "minutes"},
+		{InFlight: 1, Burst: 2}, {InFlight: 1, Sliding: true}, {InFlight: -1}, {PerSecond: 1, RetryAfter: "minutes"}, {PerSecond: 1, Path: "api"},
 	} {
 		if s, err := horseracingtest.Start(horseracingtest.WithRequestLimit(limit)); err == nil || !strings.Contains(err.Error(), "request limit") {
 			t.Errorf("%+v: %v", limit, err)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,9 +28,10 @@ import (
 //
 // A file is named after its request, and no file is ever replaced: recordings
 // of the same requests in two empty directories can be compared with diff -r.
-// Keys and cookies are redacted: the API key, user_key in bodies, echoes of
-// both in responses, Set-Cookie. Of the request's headers only Content-Type is
-// kept. A response is written when its body was read or closed.
+// Keys and cookies are redacted: the API key, user_key in bodies and queries,
+// echoes of both in responses, Set-Cookie. Of the request's headers only
+// Content-Type is kept. A response is written when its body was read or closed.
+// Only the user who records can read the files.
 //
 // If dir cannot be written to, the requests that follow fail before they are
 // sent.
@@ -169,7 +171,8 @@ func (r *recorder) ready() error {
 func (r *recorder) write(request *http.Request, sent []byte, got *http.Response, body []byte, whole bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, keys := range []redact.Keys{secretsOf(request.Header, sent), secretsOf(got.Header, body)} {
+	path, inQuery := pathWithoutKeys(request.URL)
+	for _, keys := range []redact.Keys{secretsOf(request.Header, sent), inQuery, secretsOf(got.Header, body)} {
 		for _, key := range keys() {
 			if !slices.Contains(r.keys(), key) {
 				r.keys = r.keys.And(key)
@@ -183,7 +186,7 @@ func (r *recorder) write(request *http.Request, sent []byte, got *http.Response,
 	}
 	e := exchange{
 		Request: recordedRequest{
-			Method: request.Method, Path: r.keys.Text(request.URL.RequestURI()),
+			Method: request.Method, Path: r.keys.Text(path),
 			Header: http.Header{}, content: newContent([]byte(r.keys.Text(string(sent)))),
 		},
 		Response: recordedResponse{Status: got.StatusCode, Header: r.keys.Header(got.Header), content: newContent([]byte(r.keys.Text(string(body)))), Cut: !whole},
@@ -221,7 +224,7 @@ func (r *recorder) save(e *exchange, sent []byte) error {
 	}
 	for {
 		r.counts[name]++
-		file, err := os.OpenFile(filepath.Join(r.dir, fmt.Sprintf("%s-%04d.json", name, r.counts[name])), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		file, err := os.OpenFile(filepath.Join(r.dir, fmt.Sprintf("%s-%04d.json", name, r.counts[name])), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		} else if err != nil {
@@ -262,6 +265,26 @@ func secretsOf(header http.Header, body []byte) redact.Keys {
 		}
 	}
 	return redact.New(secrets...)
+}
+
+// pathWithoutKeys returns a path with its query, in which the keys are redacted,
+// and the keys.
+func pathWithoutKeys(u *url.URL) (string, redact.Keys) {
+	path, query, found := strings.Cut(u.RequestURI(), "?")
+	if !found {
+		return path, redact.New()
+	}
+	var secrets []string
+	members := strings.Split(query, "&")
+	for i, member := range members {
+		name, value, _ := strings.Cut(member, "=")
+		if plain, err := url.QueryUnescape(name); err == nil && secretName.MatchString(plain) {
+			members[i] = name + "=" + redact.Placeholder
+			secret, _ := url.QueryUnescape(value)
+			secrets = append(secrets, value, secret)
+		}
+	}
+	return path + "?" + strings.Join(members, "&"), redact.New(secrets...)
 }
 
 // headerSecrets returns the secrets in a header: the API key, the values of

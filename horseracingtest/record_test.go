@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -161,6 +163,43 @@ func TestNoKeyAndNoCookieIsInARecording(t *testing.T) {
 		if !strings.Contains(text, "[redacted]") || !strings.Contains(text, `"Set-Cookie"`) {
 			t.Errorf("%s does not show what was redacted:\n%s", name, text)
 		}
+	}
+}
+
+func TestAKeyInAQueryIsInNoRecordingAndReplaysForAnyKey(t *testing.T) {
+	const one, other = `first "KEY" & 0123456789`, "second-KEY"
+	dir := t.TempDir()
+	original := start(t)
+	original.Handle("GET /x", func(r horseracingtest.Request) (horseracingtest.Response, bool) {
+		return horseracingtest.Response{Body: `{"you":"` + strings.ReplaceAll(one, `"`, `\"`) + `"}`}, true
+	})
+	get := func(s *horseracingtest.Server, client *http.Client, path string) (int, string) {
+		t.Helper()
+		response, err := client.Do(newRequest(t, s, "GET", path, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := copyAll(response)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, body
+	}
+	get(original, recordingClient(original, dir), "/x?a=1&user_key="+url.QueryEscape(one)+"&b=2")
+	for name, text := range recordedFiles(t, dir) {
+		if strings.Contains(name+text, "KEY") || strings.Contains(name+text, "0123") || !strings.Contains(text, "/x?a=1&user_key=[redacted]&b=2") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			t.Errorf("%v: %v", info.Mode(), err)
+		}
+	}
+	replay := start(t, horseracingtest.WithRecording(os.DirFS(dir)))
+	if status, body := get(replay, replay.HTTPClient(), "/x?a=1&user_key="+other+"&b=2"); status != 200 {
+		t.Errorf("%d: %s", status, body)
+	}
+	if status, body := get(replay, replay.HTTPClient(), "/x?user_key="+other); status != 501 || strings.Contains(body, other) {
+		t.Errorf("%d: %s", status, body)
 	}
 }
 

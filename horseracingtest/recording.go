@@ -180,12 +180,13 @@ type replays struct {
 
 // replay responds with the next recorded response to a request.
 func (s *Server) replay(r *http.Request, body []byte) response {
-	key := requestKey(r.Method, r.URL.RequestURI(), []byte(secretsOf(nil, body).Text(string(body))))
+	path, _ := pathWithoutKeys(r.URL)
+	key := requestKey(r.Method, path, []byte(secretsOf(nil, body).Text(string(body))))
 	s.replays.mu.Lock()
 	defer s.replays.mu.Unlock()
 	list := s.replays.recording[key]
 	if len(list) == 0 {
-		return s.replays.unknown(r, key).response()
+		return s.replays.unknown(r.Method+" "+path, key).response()
 	}
 	n := s.replays.served[key]
 	s.replays.served[key] = min(n+1, len(list)-1)
@@ -193,8 +194,7 @@ func (s *Server) replay(r *http.Request, body []byte) response {
 }
 
 // unknown refuses a request that was not recorded.
-func (p *replays) unknown(r *http.Request, key string) *refusal {
-	route := r.Method + " " + r.URL.RequestURI()
+func (p *replays) unknown(route, key string) *refusal {
 	var bodies []string
 	for recorded := range p.recording {
 		if body, ok := strings.CutPrefix(recorded, route+" "); ok {

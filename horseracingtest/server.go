@@ -216,7 +216,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	out := response{status: fault.Status, body: []byte(fault.Body)}
 	release := func() {}
 	if fault.Status == 0 {
-		admitted := s.limiter.admit(r.Header.Get("X-Api-Key"), s.clock.Now())
+		admitted := s.limiter.admit(r.Header.Get("X-Api-Key"), r.URL.Path, s.clock.Now())
 		release = admitted.release
 		defer release()
 		if admitted.refusal != nil {
