@@ -44,33 +44,30 @@ type Fault struct {
 	TakesEffectAfter time.Duration
 }
 
-// check panics if the fault is invalid: a test must not pass because its fault did
-// nothing.
-func (f *Fault) check() {
-	var wrong string
+// problem returns what is invalid about the fault, or "". A test must not pass
+// because its fault did nothing.
+func (f *Fault) problem() string {
 	switch {
 	case f.Path != "" && f.Path[0] != '/':
-		wrong = "its Path does not begin with /"
+		return "its Path does not begin with /"
 	case f.Skip < 0 || f.CutBody < 0 || f.Delay < 0 || f.Drip < 0 || f.TakesEffectAfter < 0:
-		wrong = "Skip, CutBody, Delay, Drip and TakesEffectAfter cannot be negative"
+		return "Skip, CutBody, Delay, Drip and TakesEffectAfter cannot be negative"
 	case !(f.Probability >= 0 && f.Probability <= 1):
-		wrong = "its Probability is not between 0 and 1"
+		return "its Probability is not between 0 and 1"
 	case f.Status != 0 && (f.Status < 200 || f.Status > 999):
-		wrong = "Status " + strconv.Itoa(f.Status) + " is not the status of a response"
+		return "Status " + strconv.Itoa(f.Status) + " is not the status of a response"
 	case f.Body != "" && f.Status == 0:
-		wrong = "it has a Body but no Status"
+		return "it has a Body but no Status"
 	case f.TakesEffectAfter > 0 && (f.ResetBefore || f.ResetAfter || f.Status != 0 || f.Header != nil || f.CutBody > 0 || f.Drip > 0):
-		wrong = "TakesEffectAfter sends no response"
+		return "TakesEffectAfter sends no response"
 	case f.ResetBefore && (f.ResetAfter || f.Status != 0 || f.Header != nil || f.CutBody > 0 || f.Drip > 0 || f.IgnoreBody):
-		wrong = "nothing can follow ResetBefore"
+		return "nothing can follow ResetBefore"
 	case f.ResetAfter && (f.Status != 0 || f.Header != nil || f.CutBody > 0 || f.Drip > 0):
-		wrong = "ResetAfter sends no response"
+		return "ResetAfter sends no response"
 	case f.Delay == 0 && f.TakesEffectAfter == 0 && !f.ResetBefore && !f.ResetAfter && f.Status == 0 && f.Header == nil && f.CutBody == 0 && f.Drip == 0 && !f.IgnoreBody:
-		wrong = "it does nothing"
+		return "it does nothing"
 	}
-	if wrong != "" {
-		panic(fmt.Sprintf("horseracingtest: fault %+v: %s", *f, wrong))
-	}
+	return ""
 }
 
 // faults are the rules in force.
@@ -94,8 +91,10 @@ type rule struct {
 // A fault that has hit its number of Times is removed. Inject panics if a fault is
 // invalid.
 func (s *Server) Inject(faults ...Fault) {
-	for i := range faults {
-		faults[i].check() // before any is in force
+	for i := range faults { // before any is in force
+		if wrong := faults[i].problem(); wrong != "" {
+			panic(fmt.Sprintf("horseracingtest: fault %d of %d: %s", i+1, len(faults), wrong))
+		}
 	}
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -119,6 +118,12 @@ func (s *Server) ClearFaults() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.rules = nil
+}
+
+func (f *faults) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rules, f.injected = nil, nil
 }
 
 // RequireFaults fails the test at its end if an injected fault has hit no request,

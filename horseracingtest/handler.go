@@ -67,6 +67,12 @@ func (h *handlers) add(added handler) {
 	h.list = append([]handler{added}, h.list...)
 }
 
+func (h *handlers) reset() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list = nil
+}
+
 // matching returns the handlers for a request, newest first.
 func (h *handlers) matching(r *http.Request) []handler {
 	h.mu.RLock()

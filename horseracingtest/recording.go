@@ -178,6 +178,12 @@ type replays struct {
 	served    map[string]int // by requestKey
 }
 
+func (p *replays) reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.served = make(map[string]int)
+}
+
 // replay responds with the next recorded response to a request.
 func (s *Server) replay(r *http.Request, body []byte) response {
 	path, _ := pathWithoutKeys(r.URL)

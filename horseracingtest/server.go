@@ -25,7 +25,7 @@ type Server struct {
 	APIKey string // the API key that it accepts; of several the first
 
 	clock    clock
-	world    *world
+	world    world
 	faults   faults
 	handlers handlers
 	effects  effects
@@ -65,7 +65,7 @@ func Start(opts ...Option) (*Server, error) {
 	s.log.init(set.logged)
 	s.limiter.set(set.limits)
 	s.faults.seed = set.seed
-	s.world = newWorld(set, s.clock.millis())
+	s.world.reset(set, s.clock.millis())
 	if len(set.apiKeys) == 0 || set.apiKeys[0] == "" {
 		set.apiKeys = []string{fmt.Sprintf("app-key-%016x", uint64(drawFrom(set.seed, forKeys, 0)))}
 	}
@@ -77,7 +77,7 @@ func Start(opts ...Option) (*Server, error) {
 		if s.replays.recording, err = readRecording(set.recorded); err != nil {
 			return nil, err
 		}
-		s.replays.served = make(map[string]int)
+		s.replays.reset()
 	}
 	if err := s.listen(); err != nil {
 		return nil, err
@@ -161,6 +161,23 @@ func (s *Server) Close() {
 		s.conns.Wait()
 		s.log.awaitEnd()
 	})
+}
+
+// Reset puts the fake back to its start: its state is made up anew, its clock is
+// put back by what it was advanced, its limits are those of [WithRequestLimit], and
+// handlers, faults, registrations and the request log are gone. Address and keys
+// stay.
+func (s *Server) Reset() {
+	s.effects.mu.Lock()
+	s.effects.pending = nil
+	s.clock.advanced.Store(0)
+	s.world.reset(s.settings, s.clock.millis())
+	s.effects.mu.Unlock()
+	s.handlers.reset()
+	s.faults.reset()
+	s.limiter.set(s.settings.limits)
+	s.replays.reset()
+	s.ResetLog()
 }
 
 // HTTPClient returns an HTTP client of the fake: it trusts its

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
@@ -152,5 +154,68 @@ func TestAStrangerDoesNotTrustTheCertificate(t *testing.T) {
 	stranger := &http.Client{Transport: &http.Transport{}}
 	if _, err := stranger.Get(s.URL); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestAFakeThatIsResetIsAsNew(t *testing.T) {
+	limit := horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 1, Burst: 10})
+	paths := []string{openPath, "/api/v1/horses/3", "/api/v1/horses/missions/3", "/api/v1/horses/breeding/open", "/api/v1/missions", resultsPath, "/api/v1/tournaments/open", "/api/v1/races/7"}
+	look := func(s *horseracingtest.Server) []string {
+		seen := []string{s.Now().String(), fmt.Sprint(s.Registrations(), s.RequestCount(), s.Horses(0))}
+		for _, path := range paths {
+			response, body := do(t, s, newRequest(t, s, "GET", path, ""))
+			seen = append(seen, fmt.Sprintf("%s: %d %s", path, response.StatusCode, body))
+		}
+		return seen
+	}
+	want := look(start(t, limit))
+
+	s := start(t, limit)
+	url := s.URL
+	s.SetRequestLimit()
+	s.AddRaces(raceAt(s, 7, time.Hour))
+	s.AddHorses(0, horseracing.Horse{Number: 3, Name: "Comet"}, horseracing.Horse{Number: 5000})
+	s.AddTournaments(horseracing.Tournament{ID: "cup", StartTime: horseracing.NewTimestamp(s.Now())})
+	s.SetBreeding()
+	s.SetCatalogue(horseracing.MissionCatalogue{})
+	s.SetHorseMissions(horseracing.HorseMissions{Number: 3})
+	if _, err := s.Client().Races.Register(t.Context(), horseracing.Registration{Horse: 2, Race: 7, UserKey: s.UserKey(0)}); err != nil {
+		t.Fatal(err)
+	}
+	s.Advance(100 * time.Hour)
+	look(s)
+	s.Handle("GET "+openPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+		return horseracingtest.Response{}, true
+	})
+	s.Inject(horseracingtest.Fault{Status: 500, Times: -1}, horseracingtest.Fault{Method: "POST", TakesEffectAfter: time.Hour})
+	s.SetRequestLimit(horseracingtest.RequestLimit{PerSecond: 1})
+	s.Reset()
+	if diff := cmp.Diff(want, look(s)); diff != "" || s.URL != url {
+		t.Errorf("-new +reset:\n%s", diff)
+	}
+}
+
+func TestAFakeCanBeResetWhileItResponds(t *testing.T) {
+	s := start(t)
+	done := make(chan error)
+	for range 4 {
+		go func() {
+			var err error
+			for range 20 {
+				if _, e := s.Client().Races.Open(t.Context()); e != nil {
+					err = e
+				}
+			}
+			done <- err
+		}()
+	}
+	for range 20 {
+		s.Advance(time.Hour)
+		s.Reset()
+	}
+	for range 4 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -8,18 +8,21 @@ import (
 	"sync/atomic"
 )
 
-// world is the state of the service: what there was before the start, which
-// is computed, and what has happened since, which is stored. It moves only
-// when it catches up with the clock.
+// world is the service. It moves only when it catches up with the clock.
 type world struct {
-	seed     uint64
-	begin    int64 // when the fake was started
-	races    [omega + 1]raceListing
-	cups     [omega + 1]tournamentListing
-	schedule schedule
-	due      atomic.Int64 // when the next thing happens
+	mu  sync.RWMutex
+	due atomic.Int64 // when the next thing happens
+	worldState
+}
 
-	mu            sync.RWMutex // guards what follows and what the listings keep
+// worldState is what there was before the start, which is computed, and what has
+// happened since, which is stored.
+type worldState struct {
+	seed          uint64
+	begin         int64 // when the fake was started
+	races         [omega + 1]raceListing
+	cups          [omega + 1]tournamentListing
+	schedule      schedule
 	live          map[int64]*liveRace
 	upcoming      []*liveRace // not yet published, by id
 	nextRace      int         // the next one of the schedule to open
@@ -44,12 +47,14 @@ type raceListing struct {
 
 type tournamentListing struct{ listing[string, *tournament] }
 
-// newWorld makes up what lies before the start: as many races as were set in
-// the default tier, a tenth of them in each of the others, and a tournament
-// for every forty races.
-func newWorld(set *settings, begin int64) *world {
+// reset makes up what lies before the start: as many races as were set in the
+// default tier, a tenth of them in each of the others, and a tournament for
+// every forty races.
+func (w *world) reset(set *settings, begin int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	seed, history := set.seed, set.history
-	w := &world{
+	w.worldState = worldState{
 		seed:        seed,
 		begin:       begin,
 		schedule:    schedule{seed: seed, begin: begin, perHour: set.perHour, foreign: int64(set.users*horsesPerUser) + 1},
@@ -83,7 +88,6 @@ func newWorld(set *settings, begin int64) *world {
 	}
 	w.nextCup = w.schedule.firstCup()
 	w.due.Store(math.MinInt64)
-	return w
 }
 
 // catchUp makes happen what was to happen until now.

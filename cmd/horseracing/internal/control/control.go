@@ -1,0 +1,171 @@
+// Package control lets programs in any language use the fake as Go tests do, over
+// HTTP with JSON. docs/fake.md describes it for its users.
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// operation handles a request whose response is a value.
+type operation func(*http.Request) (any, error)
+
+// control is the handler of a fake's control port.
+type control struct {
+	fake   *horseracingtest.Server
+	faults []horseracingtest.Fault // in force from the start
+
+	mu    sync.Mutex // one change of the clock at a time
+	clock *Clock
+	begin time.Time
+}
+
+// New returns a handler that controls fake, whose clock must be clock. It injects
+// the faults, and again whenever the fake is reset.
+func New(fake *horseracingtest.Server, clock *Clock, faults ...horseracingtest.Fault) http.Handler {
+	c := &control{fake: fake, clock: clock, begin: fake.Now(), faults: faults}
+	fake.Inject(faults...)
+	mux := http.NewServeMux()
+	for path, methods := range map[string]map[string]operation{
+		"/{$}":                 {"GET": c.info},
+		"/reset":               {"POST": c.reset},
+		"/clock":               {"POST": c.setClock},
+		"/advance":             {"POST": c.advance},
+		"/races":               {"POST": c.addRaces},
+		"/races/{id}":          {"DELETE": c.removeRace},
+		"/tournaments":         {"POST": c.addTournaments},
+		"/horses":              {"POST": c.addHorses},
+		"/users/{user}/horses": {"POST": c.addHorses},
+		"/breeding":            {"POST": c.setBreeding},
+		"/missions":            {"POST": c.setMissions},
+		"/catalogue":           {"POST": c.setCatalogue},
+		"/faults":              {"POST": c.inject, "DELETE": c.clearFaults},
+		"/limits":              {"POST": c.setLimits},
+		"/requests":            {"GET": c.requests, "DELETE": c.forgetRequests},
+		"/registrations":       {"GET": c.registrations},
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { serve(w, r, methods) })
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		respond(w, http.StatusNotFound, fail("there is no %s; docs/fake.md lists what there is", r.URL.Path))
+	})
+	return onlyPrograms(mux)
+}
+
+// onlyPrograms refuses the requests of web pages, which a browser on this machine
+// may show: they have an Origin, or a Host that is not this machine.
+func onlyPrograms(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Origin") != "" || !isThisMachine(r.Host) {
+			respond(w, http.StatusForbidden, fail("the control address is for programs on this machine, not for web pages"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isThisMachine(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return host == "localhost" || net.ParseIP(strings.Trim(host, "[]")).IsLoopback()
+}
+
+// serve calls the operation of the request's method.
+func serve(w http.ResponseWriter, r *http.Request, methods map[string]operation) {
+	call, ok := methods[r.Method]
+	if !ok {
+		allowed := slices.Sorted(maps.Keys(methods))
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		respond(w, http.StatusMethodNotAllowed, fail("%s takes %s, not %s", r.URL.Path, strings.Join(allowed, " and "), r.Method))
+		return
+	}
+	value, err := call(r)
+	if err != nil {
+		respond(w, http.StatusBadRequest, fail("%v", err))
+		return
+	}
+	respond(w, http.StatusOK, value)
+}
+
+// fail is the body of an error.
+func fail(format string, args ...any) map[string]string {
+	return map[string]string{"error": fmt.Sprintf(format, args...)}
+}
+
+func respond(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // a client that is gone needs no response
+}
+
+// attempt returns what f panics with, which is how the fake refuses arguments.
+func attempt(f func()) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = errors.New(wireNames.Replace(strings.TrimPrefix(fmt.Sprint(reason), "horseracingtest: ")))
+		}
+	}()
+	f()
+	return nil
+}
+
+// wireNames are the names of members in place of those of Go's fields.
+var wireNames = strings.NewReplacer("MainRaceID", "main_race_id", "StartTime", "start_time", "the Number", "the number", "that Number", "that number",
+	"no ID", "no _id", "Path", "path", "Skip", "skip", "CutBody", "cut_body", "Delay", "delay", "Drip", "drip", "TakesEffectAfter", "takes_effect_after",
+	"Probability", "probability", "Status", "status", "Body", "body", "ResetBefore", "reset_before", "ResetAfter", "reset_after")
+
+// read reads the JSON body of a request; want says what it must be.
+func read(r *http.Request, value any, want string) error {
+	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 16<<20))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(value)
+	if err == nil {
+		if _, end := decoder.Token(); end != io.EOF {
+			err = errors.New("more follows its JSON value")
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	var mistyped *json.UnmarshalTypeError
+	switch text := err.Error(); {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("the request body is empty: it must be %s", want)
+	case errors.As(err, &mistyped) && mistyped.Field == "":
+		return fmt.Errorf("the request body must be %s, not %s", want, withArticle(mistyped.Value))
+	case errors.As(err, &mistyped):
+		return fmt.Errorf("the request body must be %s: %s cannot be %s", want, mistyped.Field, withArticle(mistyped.Value))
+	case strings.HasPrefix(text, "json: unknown field "):
+		return fmt.Errorf("the request body must be %s: there is no member %s", want, strings.TrimPrefix(text, "json: unknown field "))
+	default:
+		return fmt.Errorf("the request body must be %s: %s", want, text)
+	}
+}
+
+// withArticle names a kind of JSON value, or a number.
+func withArticle(kind string) string {
+	if number, ok := strings.CutPrefix(kind, "number "); ok {
+		return number
+	}
+	switch kind {
+	case "array", "object":
+		return "an " + kind
+	case "bool":
+		return "true or false"
+	}
+	return "a " + kind
+}

@@ -1,0 +1,318 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+const noon = "2025-06-01T12:00:00Z"
+
+// controlled starts a fake whose clock is stopped at noon, and returns the URL of
+// its control.
+func controlled(t *testing.T, opts ...horseracingtest.Option) (fake *horseracingtest.Server, url string) {
+	t.Helper()
+	clock := NewClock()
+	fake = horseracingtest.NewServer(append(opts, horseracingtest.WithSchedule(0), horseracingtest.WithClock(clock.Now))...)
+	t.Cleanup(fake.Close)
+	server := httptest.NewServer(New(fake, clock))
+	t.Cleanup(server.Close)
+	if status, text := send(t, server.URL, "POST", "/reset", `{"now":"`+noon+`","still":true}`); status != http.StatusOK {
+		t.Fatal(text)
+	}
+	return fake, server.URL
+}
+
+// send sends a request to the control, and returns its status and response.
+func send(t *testing.T, url, method, path, body string, change ...func(*http.Request)) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range change {
+		change(r)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, strings.TrimSpace(string(text))
+}
+
+func TestAProgramInAnyLanguageCanControlTheFake(t *testing.T) {
+	fake, url := controlled(t)
+	// A client of its own for each call: one that was refused would heed it.
+	client := func() *horseracing.Client { return fake.Client(horseracing.WithRetry(horseracing.Retry{Max: -1})) }
+	expect := func(method, path, body, want string) {
+		t.Helper()
+		if status, text := send(t, url, method, path, body); status != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s %s %s: %d %s, want %s", method, path, body, status, text, want)
+		}
+	}
+	expect("GET", "/", "", `"api_key":"`+fake.APIKey+`"`)
+	expect("GET", "/", "", `"users":[{"user_key":"`+string(fake.UserKey(0))+`","horses":[1,2,3,4,5,6]}`)
+	expect("POST", "/races", `[{"main_race_id":7,"start_time":1748786400000,"registration_deadline":1748786000000,"entry_fee":1000000000000000000}]`, `{"added":1}`)
+	expect("POST", "/advance", `{"by":"30m"}`, `{"now":"2025-06-01T12:30:00Z","still":true}`)
+
+	expect("POST", "/faults", `[{"method":"POST","status":429,"header":{"Retry-After":["3600"]}},{"method":"POST","path":"/api/v1/races/register","takes_effect_after":"1m"}]`, `{"injected":2}`)
+	register := func() error {
+		_, err := client().Races.Register(t.Context(), horseracing.Registration{Horse: 1, Race: 7, UserKey: fake.UserKey(0)})
+		return err
+	}
+	first, second := register(), register()
+	if first == nil || !strings.Contains(first.Error(), "status 429") || second == nil || strings.Contains(second.Error(), "status 429") {
+		t.Errorf("%v; %v", first, second)
+	}
+	expect("GET", "/registrations", "", "[]")
+	expect("POST", "/advance", `{"by":"1m"}`, `12:31:00Z`)
+	expect("GET", "/registrations", "", `[{"time":"2025-06-01T12:31:00Z","user":0,"horse_number":1,"main_race_id":7,"entry_fee":1000000000000000000}]`)
+
+	_, text := send(t, url, "GET", "/requests", "")
+	var requests []struct {
+		Method, Path, Body string
+		Status             int
+		Header             http.Header
+	}
+	if err := json.Unmarshal([]byte(text), &requests); err != nil || len(requests) != 2 || requests[0].Status != 429 || requests[0].Path != "/api/v1/races/register" ||
+		!strings.Contains(requests[1].Body, `"main_race_id":7`) || requests[1].Header.Get("X-Api-Key") != fake.APIKey {
+		t.Errorf("%v: %s", err, text)
+	}
+	expect("DELETE", "/requests", "", "{}")
+	expect("GET", "/requests", "", "[]")
+
+	expect("POST", "/faults", `[{"status":500,"times":-1}]`, `{"injected":1}`)
+	expect("DELETE", "/faults", "", "{}")
+	expect("POST", "/limits", `["1/h","inflight=4"]`, `{"limits":2}`)
+	if _, err := client().Races.Get(t.Context(), 7); err != nil {
+		t.Error(err)
+	}
+	if _, err := client().Races.Get(t.Context(), 7); err == nil {
+		t.Error("beyond the limit")
+	}
+	expect("POST", "/limits", `[]`, `{"limits":0}`)
+	expect("DELETE", "/races/7", "", "{}")
+	if races, err := client().Races.Open(t.Context()); err != nil || len(races) != 0 {
+		t.Errorf("%v: %v", races, err)
+	}
+}
+
+func TestTheCurlCommandsOfTheDocsWork(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("no curl")
+	}
+	docs, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "fake.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake, url := controlled(t)
+	commands := regexp.MustCompile(`(?m)^\$ (curl .*)$`).FindAllStringSubmatch(string(docs), -1)
+	if len(commands) < 9 {
+		t.Fatalf("%d commands", len(commands))
+	}
+	for _, command := range commands {
+		line := strings.NewReplacer("http://127.0.0.1:8081", url, "http://127.0.0.1:8080", fake.URL, "$KEY", fake.APIKey, "$USER_KEY", string(fake.UserKey(0))).Replace(command[1])
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", line).Output()
+		if err != nil || !json.Valid(out) || strings.Contains(string(out), `"error"`) {
+			t.Errorf("%s: %v: %s", line, err, out)
+		}
+	}
+	if race, err := fake.Client().Races.Get(t.Context(), 7); err != nil || race.MaxLevel != 20 {
+		t.Errorf("the race that was added: %+v: %v", race, err)
+	}
+}
+
+func TestTheControlReportsWhatIsWrongInWordsForUsers(t *testing.T) {
+	fake, url := controlled(t)
+	origin := func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:9") }
+	host := func(r *http.Request) { r.Host = "rebound.invalid" }
+	for _, test := range []struct {
+		method, path, body string
+		change             []func(*http.Request)
+		status             int
+		words              string
+	}{
+		{"POST", "/advance", `{"by":"-1h"}`, nil, 400, "cannot be put back"},
+		{"POST", "/advance", `{"by":"9000h"}`, nil, 400, "at most 366 days ahead of the start, 2025-06-01T12:00:00Z"},
+		{"POST", "/advance", `{"by":"soon"}`, nil, 400, `"soon" is not a duration like 250ms or 1h30m`},
+		{"POST", "/advance", `{"for":"1h"}`, nil, 400, `there is no member "for"`},
+		{"POST", "/advance", `{"by":"1h"}{}`, nil, 400, "more follows its JSON value"},
+		{"POST", "/advance", ``, nil, 400, `the request body is empty: it must be like {"by":"1h30m"}`},
+		{"POST", "/clock", `{"now":"2025-06-01T11:59:59Z"}`, nil, 400, "cannot be put back"},
+		{"POST", "/clock", `{"now":"noon"}`, nil, 400, `"noon" is not a time like 2025-06-01T12:00:00Z`},
+		{"POST", "/reset", `{"now":"0001-01-01T00:00:00Z"}`, nil, 400, "the years 2000 to 2100, not 1"},
+		{"POST", "/faults", `[{"status":503},{"status":42}]`, nil, 400, "fault 2 of 2: status 42 is not the status of a response"},
+		{"POST", "/faults", `{"status":503}`, nil, 400, "must be an array of faults, not an object"},
+		{"POST", "/faults", `[{"status":"503"}]`, nil, 400, "must be an array of faults: status cannot be a string"},
+		{"POST", "/faults", `[{"times":1.5}]`, nil, 400, "times cannot be 1.5"},
+		{"POST", "/races", `[{"main_race_id":8,"start_time":1748786400000},{"main_race_id":7}]`, nil, 400, "race 7 has no start_time"},
+		{"POST", "/races", `[{"start_time":1748786400000}]`, nil, 400, "a race to add has no main_race_id"},
+		{"POST", "/races", `[{"main_race_id":7,"start_time":"soon"}]`, nil, 400, "a timestamp is a number of milliseconds, not a string"},
+		{"DELETE", "/races/first", "", nil, 400, `"first" is not a main_race_id`},
+		{"POST", "/tournaments", `[{"name":"Cup"}]`, nil, 400, "a tournament to add has no _id"},
+		{"POST", "/horses", `[{"name":"Comet"}]`, nil, 400, "a horse to add has the number 0"},
+		{"POST", "/users/9/horses", `[{"number":5000}]`, nil, 400, "there is no user 9, only 0 to 3"},
+		{"POST", "/users/me/horses", `[]`, nil, 400, `"me" is not a user`},
+		{"POST", "/missions", `[{"number":5000}]`, nil, 400, "missions of horse 5000, which does not exist"},
+		{"POST", "/breeding", `{}`, nil, 400, "must be an array of breeding listings, not an object"},
+		{"POST", "/catalogue", `[]`, nil, 400, "must be a mission catalogue, not an array"},
+		{"POST", "/limits", `["10/x"]`, nil, 400, `limit "10/x": after the slash goes s, m, h or a duration such as 10s, not "x"`},
+		{"POST", "/limits", `["often"]`, nil, 400, "50/s"},
+		{"GET", "/advance", "", nil, 405, "/advance takes POST, not GET"},
+		{"PUT", "/faults", "", nil, 405, "/faults takes DELETE and POST, not PUT"},
+		{"GET", "/nothing", "", nil, 404, "there is no /nothing"},
+		{"POST", "/", "", nil, 405, "/ takes GET, not POST"},
+		{"POST", "/advance", `{"by":"1h"}`, []func(*http.Request){origin}, 403, "not for web pages"},
+		{"GET", "/", "", []func(*http.Request){host}, 403, "not for web pages"},
+	} {
+		status, text := send(t, url, test.method, test.path, test.body, test.change...)
+		var response struct{ Error string }
+		err := json.Unmarshal([]byte(text), &response)
+		if status != test.status || err != nil || !strings.Contains(response.Error, test.words) {
+			t.Errorf("%s %s %s: %d %s, want %d and %q", test.method, test.path, test.body, status, text, test.status, test.words)
+		}
+		if types := regexp.MustCompile(`horseracing(test)?\.|control\.|\bGo\b|\[\]|Unmarshal`).FindString(response.Error); types != "" {
+			t.Errorf("%s %s %s: words of Go: %s", test.method, test.path, test.body, text)
+		}
+	}
+	// What is refused leaves nothing behind.
+	if _, text := send(t, url, "GET", "/", ""); !strings.Contains(text, noon) {
+		t.Errorf("the clock has moved: %s", text)
+	}
+	if races, err := fake.Client(horseracing.WithRetry(horseracing.Retry{Max: -1})).Races.Open(t.Context()); err != nil || len(races) != 0 {
+		t.Errorf("%v: %v", races, err)
+	}
+}
+
+func TestTheStateOfTheFakeIsSetAsInGo(t *testing.T) {
+	fake, url := controlled(t)
+	ctx, client := t.Context(), fake.Client()
+	for _, request := range [][2]string{
+		{"/races", `[{"main_race_id":7,"start_time":1748786400000,"max_level":20}]`},
+		{"/tournaments", `[{"_id":"cup","start_time":1748786400000,"name":"Cup"}]`},
+		{"/users/0/horses", `[{"number":5000,"name":"Comet"}]`},
+		{"/horses", `[{"number":5001,"name":"Nobody's"}]`},
+		{"/breeding", `[{"number":5001,"price":3}]`},
+		{"/missions", `[{"number":5000,"missions":[{"type":"daily"}]}]`},
+		{"/catalogue", `{"daily":[],"weekly":[],"monthly":[]}`},
+	} {
+		if status, text := send(t, url, "POST", request[0], request[1]); status != http.StatusOK {
+			t.Errorf("%s: %d %s", request[0], status, text)
+		}
+	}
+	race, err := client.Races.Get(ctx, 7)
+	if err != nil || race.MaxLevel != 20 {
+		t.Errorf("race %v: %v", race, err)
+	}
+	if cups, err := client.Tournaments.Open(ctx); err != nil || len(cups) != 1 || cups[0].Name != "Cup" {
+		t.Errorf("tournaments %v: %v", cups, err)
+	}
+	if owned, err := client.Horses.Owned(ctx, fake.UserKey(0)); err != nil || len(owned) != 7 || owned[6].Name != "Comet" {
+		t.Errorf("horses %v: %v", owned, err)
+	}
+	if horse, err := client.Horses.Get(ctx, 5001); err != nil || horse.Name != "Nobody's" {
+		t.Errorf("horse %v: %v", horse, err)
+	}
+	if listings, err := client.Horses.OpenForBreeding(ctx); err != nil || len(listings) != 1 || listings[0].Number != 5001 {
+		t.Errorf("breeding %v: %v", listings, err)
+	}
+	if missions, err := client.Horses.Missions(ctx, 5000); err != nil || len(missions.Missions) != 1 {
+		t.Errorf("missions %v: %v", missions, err)
+	}
+	if catalogue, err := client.Missions.Catalogue(ctx); err != nil || len(catalogue.Daily)+len(catalogue.Weekly)+len(catalogue.Monthly) != 0 {
+		t.Errorf("catalogue %v: %v", catalogue, err)
+	}
+}
+
+func TestTheClockStandsStillRunsAndIsSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := NewClock()
+		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(clock.Now))
+		defer fake.Close()
+		handler := New(fake, clock)
+		post := func(path, body string) {
+			t.Helper()
+			r := httptest.NewRequestWithContext(t.Context(), "POST", path, strings.NewReader(body))
+			r.Host = "localhost"
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if w.Code != http.StatusOK {
+				t.Errorf("%s %s: %s", path, body, w.Body)
+			}
+		}
+		expect := func(want time.Time) {
+			t.Helper()
+			if now := fake.Now(); !now.Equal(want) {
+				t.Errorf("the clock shows %v, want %v", now, want)
+			}
+		}
+		at := func(text string) time.Time {
+			parsed, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return parsed
+		}
+		expect(time.Now())
+		post("/clock", `{"still":true}`)
+		stopped := time.Now()
+		time.Sleep(time.Hour)
+		expect(stopped)
+		post("/advance", `{"by":"30m"}`)
+		expect(stopped.Add(30 * time.Minute))
+		post("/clock", `{"still":false}`)
+		time.Sleep(time.Hour)
+		expect(stopped.Add(90 * time.Minute))
+		post("/reset", `{"now":"`+noon+`","still":true}`)
+		time.Sleep(time.Hour)
+		expect(at(noon))
+		post("/clock", `{"now":"2025-06-02T00:00:00Z"}`)
+		expect(at("2025-06-02T00:00:00Z"))
+		post("/reset", "")
+		time.Sleep(time.Hour)
+		expect(time.Now())
+	})
+}
+
+func TestAResetBringsBackTheFaultsOfTheStart(t *testing.T) {
+	clock := NewClock()
+	fake := horseracingtest.NewServer(horseracingtest.WithClock(clock.Now))
+	defer fake.Close()
+	server := httptest.NewServer(New(fake, clock, horseracingtest.Fault{Status: 418, Times: -1}))
+	defer server.Close()
+	status := func() int {
+		_, err := fake.Client().Races.Open(t.Context())
+		if api, ok := errors.AsType[*horseracing.APIError](err); ok {
+			return api.StatusCode
+		}
+		return 200
+	}
+	got := []int{status()}
+	send(t, server.URL, "DELETE", "/faults", "")
+	got = append(got, status())
+	send(t, server.URL, "POST", "/reset", "")
+	got = append(got, status())
+	if diff := cmp.Diff([]int{418, 200, 418}, got); diff != "" {
+		t.Error(diff)
+	}
+}
