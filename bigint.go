@@ -17,7 +17,7 @@ import (
 // null is zero. Fractions, other notations and more than 100 digits are errors.
 type BigInt struct {
 	small int64
-	big   *big.Int // set only where the value does not fit in small; never changed
+	big   *big.Int // set only if the value does not fit in small; never changed
 }
 
 // NewBigInt returns the integer n as a BigInt.
@@ -73,11 +73,11 @@ func ParseDecimal(text string, places int) (BigInt, error) {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %d places, below zero", places)
 	}
 	d.exponent += min(places, 10*maxDigits)
-	digits, ok := d.integer()
+	b, ok := d.bigInt()
 	if !ok {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
 	}
-	return d.bigInt(digits), nil
+	return b, nil
 }
 
 // Cmp compares two values: -1 if b is less than other, 0 if equal, 1 if greater.
@@ -134,11 +134,11 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 	if err != nil {
 		return err
 	}
-	digits, ok := d.integer()
+	n, ok := d.bigInt()
 	if !ok {
 		return errors.New("not an integer of at most 100 digits")
 	}
-	*b = d.bigInt(digits)
+	*b = n
 	return nil
 }
 

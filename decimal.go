@@ -73,26 +73,6 @@ func parseDecimal(text []byte) (decimal, error) {
 	return d, nil
 }
 
-// integer returns the digits of the whole value, or false where it has a
-// fraction or more digits than the bound.
-func (d decimal) integer() (string, bool) {
-	digits := strings.TrimLeft(d.digits, "0")
-	if digits == "" {
-		return "0", true
-	}
-	if d.exponent < 0 {
-		whole := strings.TrimRight(digits, "0")
-		if len(digits)-len(whole) < -d.exponent {
-			return "", false
-		}
-		return digits[:len(digits)+d.exponent], true
-	}
-	if len(digits)+d.exponent > maxDigits {
-		return "", false
-	}
-	return digits + strings.Repeat("0", d.exponent), true
-}
-
 // shift divides the number by 10^places, with places limited to 0 to 1,000.
 func (d decimal) shift(places int) decimal {
 	d.exponent -= min(max(places, 0), 1000)
@@ -126,16 +106,15 @@ func leadingDigits(s string) (digits, rest string) {
 	return s[:i], s[i:]
 }
 
-// bigInt returns the integer of these digits, with the sign of d.
-func (d decimal) bigInt(digits string) BigInt {
-	n, _ := new(big.Int).SetString(digits, 10) // digits only, by construction
-	if d.negative {
-		n.Neg(n)
+// bigInt returns the value, or false if it has a fraction or more digits than the
+// bound.
+func (d decimal) bigInt() (BigInt, bool) {
+	text := d.String()
+	if strings.Contains(text, ".") || len(strings.TrimPrefix(text, "-")) > maxDigits {
+		return BigInt{}, false
 	}
-	if n.IsInt64() {
-		return BigInt{small: n.Int64()}
-	}
-	return BigInt{big: n}
+	n, _ := new(big.Int).SetString(text, 10) // digits only, by construction
+	return BigIntFrom(n), true
 }
 
 // parseSmall reads a plain JSON integer literal that fits in 64 bits, as most do.

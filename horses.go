@@ -31,7 +31,7 @@ type Horse struct {
 	Weight           float64     `json:"weight"` // unit undocumented
 	Level            int         `json:"level"`
 	Appearance       []Trait     `json:"appearance,omitzero"`
-	BreedingCooldown *time.Time  `json:"breeding_cooldown"` // in UTC; nil: none; see CanBreedAt
+	BreedingCooldown *time.Time  `json:"breeding_cooldown"` // in UTC; nil if there is none; see CanBreedAt
 	Breed            string      `json:"breed"`
 	Generation       int         `json:"generation"`
 	Tier             TierName    `json:"tier"`
@@ -101,9 +101,9 @@ type HorseMission struct {
 	Progress    []json.RawMessage `json:"progress,omitzero"` // the shape of an element is undocumented
 	Processed   bool              `json:"processed"`
 	Completed   bool              `json:"completed"`
-	Place       *int              `json:"place,omitzero"`      // of take_prize_place_in_x_races; nil: absent
-	Hippodrome  *int              `json:"hippodrome,omitzero"` // of run_all_on_z_hippodrome; nil: absent
-	Furlongs    *int              `json:"furlongs,omitzero"`   // of run_x_furlong_race and run_x_races_y_furlong; nil: absent
+	Place       *int              `json:"place,omitzero"`      // of take_prize_place_in_x_races; nil if absent
+	Hippodrome  *int              `json:"hippodrome,omitzero"` // of run_all_on_z_hippodrome; nil if absent
+	Furlongs    *int              `json:"furlongs,omitzero"`   // of run_x_furlong_race and run_x_races_y_furlong; nil if absent
 }
 
 // Get returns the horse with the given number. If there is no such horse, the error
@@ -119,8 +119,8 @@ func horseOperation(number HorseNumber) operation {
 	return operation{method: http.MethodGet, route: "/api/v1/horses/{horse_number}", id: number}
 }
 
-// Owned returns the horses of the user with the given key. A user without horses
-// is no error. With a [*DecodeError] it returns the horses that could be read.
+// Owned returns the horses of the user with the given key. A user may have no
+// horses. With a [*DecodeError] it returns the horses that could be read.
 //
 // GET /api/v1/horses/user:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#42-a-users-horses
@@ -169,8 +169,9 @@ const (
 // and so does any other error: a refused key, a rate limit, a broken connection, the
 // end of the context. At most 100 errors are joined.
 //
-// The options apply to each of its calls. A number that is not positive is ErrInvalidArgument before any request, and so
-// is [CaptureResponse], which stores a single response.
+// The options apply to each of its calls. A number that is not positive is
+// ErrInvalidArgument before any request, and so is [CaptureResponse], which stores a
+// single response.
 //
 // GET /api/v1/horses/{horse_number}, for each number:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
@@ -205,7 +206,7 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 				each := horseOperation(numbers[i])
 				each.order = pace.Walk
 				horses[i], errs[i] = getOne[Horse](reading, s.client, each, opts)
-				if err := errs[i]; isServerError(err) && failures.Add(1) == manyFailures || err != nil && !costsItself(err) {
+				if err := errs[i]; isServerError(err) && failures.Add(1) == manyFailures || err != nil && !concernsOneHorse(err) {
 					stop(err)
 				}
 			}
@@ -239,8 +240,8 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 	return found, &manyErrors{fmt.Sprintf("%d horses failed, the first: %v", len(joined), joined[0]), joined[:min(len(joined), maxJoined)]}
 }
 
-// costsItself reports whether an error concerns one horse alone.
-func costsItself(err error) bool {
+// concernsOneHorse reports whether an error concerns one horse alone.
+func concernsOneHorse(err error) bool {
 	_, unreadable := errors.AsType[*DecodeError](err)
 	return unreadable || errors.Is(err, ErrNotFound) || isServerError(err)
 }

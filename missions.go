@@ -53,12 +53,12 @@ type MissionTemplate struct {
 	XPModifier        float64     `json:"xp_modifier"`
 	SugarBase         float64     `json:"sugar_base"` // may be negative
 	SugarModifier     float64     `json:"sugar_modifier"`
-	FurlongMin        *int        `json:"furlong_min,omitzero"`         // nil: no bound; furlongs
-	FurlongMax        *int        `json:"furlong_max,omitzero"`         // nil: no bound; furlongs
-	HippodromeTypeMin *int        `json:"hippodrome_type_min,omitzero"` // nil: no bound; which type a number means is undocumented
-	HippodromeTypeMax *int        `json:"hippodrome_type_max,omitzero"` // nil: no bound
-	PlaceMin          *int        `json:"place_min,omitzero"`           // nil: no bound
-	PlaceMax          *int        `json:"place_max,omitzero"`           // nil: no bound
+	FurlongMin        *int        `json:"furlong_min,omitzero"`         // nil if unbounded; furlongs
+	FurlongMax        *int        `json:"furlong_max,omitzero"`         // nil if unbounded; furlongs
+	HippodromeTypeMin *int        `json:"hippodrome_type_min,omitzero"` // nil if unbounded; which type a number means is undocumented
+	HippodromeTypeMax *int        `json:"hippodrome_type_max,omitzero"` // nil if unbounded
+	PlaceMin          *int        `json:"place_min,omitzero"`           // nil if unbounded
+	PlaceMax          *int        `json:"place_max,omitzero"`           // nil if unbounded
 }
 
 // MissionCatalogue holds the mission templates by period.

@@ -7,11 +7,11 @@ import (
 )
 
 // Number is an exact JSON number, an integer or not: prizes and prices, whose units
-// are undocumented. String and the encoded form are the literal as it came. The zero
+// are undocumented. String and the encoded form are the literal as it was read. The zero
 // value is 0; null reads as 0. Digits and exponents are bounded as for [BigInt].
 type Number struct {
 	small int64
-	text  string // the literal, where it is not simply small in base 10
+	text  string // the literal, unless it is small in base 10
 }
 
 // NewNumber returns the integer n as a Number.

@@ -35,9 +35,9 @@ type Race struct {
 	Tier                 TierName          `json:"tier"`
 	Info                 RaceInfo          `json:"info"`
 	Places               int               `json:"places"`                // capacity; see FreePlaces
-	MinLevel             int               `json:"min_level,omitzero"`    // zero: absent
-	MaxLevel             int               `json:"max_level,omitzero"`    // zero: absent
-	Participants         []RaceParticipant `json:"participants,omitzero"` // empty: none yet
+	MinLevel             int               `json:"min_level,omitzero"`    // zero if absent
+	MaxLevel             int               `json:"max_level,omitzero"`    // zero if absent
+	Participants         []RaceParticipant `json:"participants,omitzero"` // empty if there are none yet
 	Status               RaceStatus        `json:"status"`
 	FinalOrder           []int             `json:"final_order,omitzero"` // indexes, on finished races; see Finishers
 	Winners              []int             `json:"winners,omitzero"`     // indexes, on finished races
@@ -59,15 +59,15 @@ type RaceInfo struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type RaceParticipant struct {
 	Number HorseNumber `json:"number"`
-	Total  float64     `json:"total,omitzero"` // race time score, unit undocumented; zero: none yet
-	Lane   int         `json:"lane,omitzero"`  // zero: absent, as on open races
+	Total  float64     `json:"total,omitzero"` // race time score, unit undocumented; zero if there is none yet
+	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
 // Finishers returns the participants in the order in which they finished, the
 // winner first; nil if the race has no FinalOrder.
 //
 // FinalOrder is documented as indexes, but not of what. They are read as positions
-// in Participants, counted from zero; one that is out of range or comes twice is an
+// in Participants, counted from zero; an index that is out of range or repeated is an
 // error.
 func (r *Race) Finishers() ([]RaceParticipant, error) {
 	if !r.Finished() {
@@ -129,9 +129,9 @@ func (r *Race) clone() *Race {
 	return &c
 }
 
-// Open returns all open races; none is no error. With a [*DecodeError] it returns
-// the races that could be read. [RacesService.WatchOpen] reports what changes in
-// them.
+// Open returns all open races. An empty list is not an error. With a [*DecodeError]
+// it returns the races that could be read. [RacesService.WatchOpen] reports how they
+// change.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
@@ -160,13 +160,13 @@ type Registration struct {
 }
 
 // RegistrationReceipt is the response to a registration. Its shape is
-// undocumented, so the body is kept as it came. Printing or logging a receipt omits the
-// body, which may echo keys.
+// undocumented, so the body is kept as received. Printing or logging a receipt omits
+// the body, which may echo keys.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 type RegistrationReceipt struct {
 	StatusCode int             // from 200 to 299
-	Body       json.RawMessage // nil: the response was empty
+	Body       json.RawMessage // nil if the response was empty
 }
 
 // Format prints a summary: a body may echo keys.
@@ -182,8 +182,8 @@ func raceOperation(id RaceID) operation {
 }
 
 // Register enters a horse into a race and spends the entry fee. The service has
-// no idempotency key, so Register sends again only what certainly did not arrive:
-// where no connection was made, and after status 429.
+// no idempotency key, so Register retries only if the request certainly did not
+// arrive: no connection was made, or the status was 429.
 //
 // A refusal (4xx) is an [*APIError]. If the outcome is unknown (a broken connection, a
 // timeout, a 408, a redirect, a 5xx or an unreadable response), errors.Is finds

@@ -34,11 +34,11 @@ type Tournament struct {
 	EntryFee                 BigInt                  `json:"entry_fee"`       // unit undocumented; very large
 	Prizes                   []Number                `json:"prizes,omitzero"` // unit undocumented
 	NoEquipment              bool                    `json:"no_equipment"`
-	MinLevel                 int                     `json:"min_level,omitzero"` // zero: absent
-	MaxLevel                 int                     `json:"max_level,omitzero"` // zero: absent
+	MinLevel                 int                     `json:"min_level,omitzero"` // zero if absent
+	MaxLevel                 int                     `json:"max_level,omitzero"` // zero if absent
 	MaxParticipantsPerWallet int                     `json:"max_participants_per_wallet"`
 	MinRaceCount             int                     `json:"min_race_count"`
-	MaxRaceCount             *int                    `json:"max_race_count"` // nil: no maximum
+	MaxRaceCount             *int                    `json:"max_race_count"` // nil if there is no maximum
 	Type                     RaceType                `json:"type"`
 	Status                   int                     `json:"status"` // 2 on finished ones; others are undocumented
 	Tier                     TierID                  `json:"tier"`
@@ -65,7 +65,7 @@ type Stage struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type StageResult struct {
 	Number     HorseNumber `json:"number"`
-	Total      float64     `json:"total,omitzero"` // meaning and unit undocumented; zero: none
+	Total      float64     `json:"total,omitzero"` // meaning and unit undocumented; zero if there is none
 	MainRaceID RaceID      `json:"main_race_id"`   // as Race.MainRaceID
 }
 
@@ -75,7 +75,7 @@ type StageResult struct {
 type TournamentParticipant struct {
 	Number         HorseNumber `json:"number"`
 	DroppedAtIndex int         `json:"dropped_at_index"` // meaning undocumented
-	Total          float64     `json:"total,omitzero"`   // meaning and unit undocumented; zero: none
+	Total          float64     `json:"total,omitzero"`   // meaning and unit undocumented; zero if there is none
 }
 
 // PrizeItem is an item among the additional prizes of a tournament.
@@ -99,10 +99,10 @@ type AdditionalPrize struct {
 	Sugar         Number      `json:"additional_sugar"`          // unit undocumented
 	Items         []PrizeItem `json:"additional_items,omitzero"`
 
-	read *prizeNames // nil: made by hand
+	read *prizeNames // nil if made by hand
 }
 
-// prizeNames are the members a prize was read from; empty: it was absent.
+// prizeNames are the members that a prize was read from, empty if absent.
 type prizeNames struct{ token, treasury, sugar string }
 
 const (
@@ -182,9 +182,9 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// Open returns the open tournaments; none is no error. With a [*DecodeError] it
-// returns those that could be read. The shape of the response is undocumented: an
-// array or a single tournament is read.
+// Open returns the open tournaments. An empty list is not an error. With a
+// [*DecodeError] it returns those that could be read. The shape of the response is
+// undocumented: an array or a single tournament is read.
 //
 // GET /api/v1/tournaments/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments

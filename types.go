@@ -26,7 +26,7 @@ type TournamentID string
 
 // entryID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
 type entryID interface {
-	problem() string // why it is invalid; empty: it is valid
+	problem() string // why it is invalid; empty if it is valid
 }
 
 func (n HorseNumber) problem() string {
@@ -150,7 +150,7 @@ func (t Timestamp) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, t.UnixMilli(), 10), nil
 }
 
-// redacted stands where a key stood.
+// redacted replaces a key in texts.
 const redacted = redact.Placeholder
 
 // UserKey is the key of a user, which some operations require. Convert a string:

@@ -19,7 +19,7 @@ type Rules map[reflect.Type]map[string]Rule
 // Rule is what is documented of one member.
 type Rule struct {
 	Optional bool     // it may be missing
-	Routes   []string // it must be there only if the route contains one of these; none: always
+	Routes   []string // it must be there only if the route contains one of these; always if empty
 	Prefix   string   // any other name with this prefix stands for the member; the longest prefix wins
 }
 
