@@ -132,13 +132,12 @@ func drawAll(ctx context.Context, o options, stdout, stderr io.Writer) error {
 
 // read returns the newest races.
 func read(ctx context.Context, client *horseracing.Client, o options, stderr io.Writer) ([]horseracing.Race, error) {
-	progress := program.NewProgress(stderr, nil, "races", o.newest)
-	defer progress.AnnouncePauses(client)()
+	progress := program.NewProgress(stderr, "races")
 	var races []horseracing.Race
 	for race, err := range client.Races.Results(horseracing.ResultsQuery{Tier: o.tier, Since: o.since, Concurrency: 4}).All(ctx) {
 		switch {
 		case errors.Is(err, horseracing.ErrHole):
-			progress.Println(fmt.Sprintf("charts: left out: %v", err))
+			fmt.Fprintf(stderr, "charts: left out: %v\n", err)
 			continue
 		case err != nil:
 			return nil, err

@@ -173,7 +173,6 @@ func TestTheProgressShowsThePaceThatTheServiceSets(t *testing.T) {
 		says string
 	}{
 		{horseracingtest.RequestLimit{PerSecond: 1.5, Burst: 4}, ", service allows about 1."},
-		{horseracingtest.RequestLimit{PerWindow: 20, Window: time.Minute, RetryAfter: "seconds"}, "the service refuses requests; the next one is sent in "},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithHistory(300),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -11,137 +12,137 @@ import (
 	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
-// batch is how many races a transaction holds: those of a page or so.
-const batch = 10
+const (
+	batch = 100 // entries in a transaction
 
-// crawl walks the listing from the newest race to the oldest, a transaction a batch.
-func crawl(ctx context.Context, client *horseracing.Client, s *store, w *walk, o options, stderr io.Writer) (err error) {
-	switch {
-	case w.done:
-		total, err := s.count(ctx, "races")
-		fmt.Fprintf(stderr, "export: %s is complete already, with %d races\n", s.path, total)
+	// lookback is how long before the newest stored race a later run begins: a
+	// race is listed once it is over, perhaps after races that started later.
+	lookback = time.Hour
+)
+
+// crawl stores the races from the newest down to the oldest, or to those that
+// an earlier run stored.
+func crawl(ctx context.Context, client *horseracing.Client, s *store, o options, stderr io.Writer) error {
+	w, err := s.walk(ctx, "races", o.tier, o.since)
+	if err != nil || o.follow && w.isDone() && !w.following.IsZero() { // following continues where it stopped
 		return err
-	case o.follow && w.followed():
-		return nil
 	}
-	p := newProgress(stderr, "races", remaining(ctx, client, w))
-	stop := p.AnnouncePauses(client)
+	pager := client.Races.Results(w.query(o))
+	return walkThrough(ctx, pager, client, s, w, stderr, func(r *horseracing.Race) row { return raceRow(r, o.tier) })
+}
+
+func crawlTournaments(ctx context.Context, client *horseracing.Client, s *store, o options, stderr io.Writer) error {
+	w, err := s.walk(ctx, "tournaments", o.tier, o.since)
+	if err != nil {
+		return err
+	}
+	pager := client.Tournaments.Results(w.query(o))
+	return walkThrough(ctx, pager, client, s, w, stderr, tournamentRow)
+}
+
+// walkThrough stores what a pager returns, each batch with the cursor after it.
+func walkThrough[T any](ctx context.Context, pager *horseracing.Pager[T], client *horseracing.Client, s *store, w *walk, stderr io.Writer, rowOf func(*T) row) (err error) {
+	p := program.NewProgress(stderr, w.table)
 	added, unreadable := 0, 0
 	defer func() {
-		stop()
-		p.End()
-		if err != nil && p.Done() == 0 {
-			return
+		if err == nil || p.Done() > 0 {
+			fmt.Fprintf(stderr, "export: %d %s in %v, %d of them new, in %s\n", p.Done(), w.table, p.Took(), added, s.path)
 		}
-		total, countErr := s.count(context.WithoutCancel(ctx), "races")
-		fmt.Fprintf(stderr, "export: %d races in %s, %d of them new; %s holds %d\n", p.Done(), p.Took(), added, s.path, total)
 		if unreadable > 0 {
-			fmt.Fprintf(stderr, "export: %d races could not be read; their JSON is in the table unreadable\n", unreadable)
+			fmt.Fprintf(stderr, "export: %d %s could not be read; their JSON is in the table unreadable\n", unreadable, w.table)
 		}
-		err = errors.Join(err, countErr)
 	}()
-	pager := client.Races.Results(horseracing.ResultsQuery{
-		Tier: w.tier, Since: w.floor, Before: w.before, Resume: w.cursor, Concurrency: o.concurrency,
-	})
-	var entries []horseracing.Entry[horseracing.Race]
-	save := func() error {
-		isNew, err := s.save(ctx, w, entries, pager.Cursor(), o.raw)
-		added += isNew
-		if n := len(entries); n > 0 && err == nil {
-			back := ""
-			if last := entries[n-1].Value; last != nil {
-				back = "back to " + last.StartTime.Format(time.DateTime)
-			}
-			p.Add(n, back, program.Pace(client))
+	var rows []row
+	save := func(cursor horseracing.Cursor) error {
+		isNew, err := s.save(ctx, w, rows, cursor)
+		if err == nil && len(rows) > 0 {
+			p.Add(len(rows), "back to "+instant(rows[len(rows)-1].start).Format(time.DateOnly), program.Pace(client))
+			added += isNew
 		}
-		entries = entries[:0]
+		rows = rows[:0]
 		return err
 	}
 	for entry, err := range pager.Entries(ctx) {
-		tie, isTie := errors.AsType[*horseracing.TieOverflowError](err)
 		switch {
-		case isTie: // the walk goes on behind it
-			p.Println(fmt.Sprintf("export: %d races start at %s, a whole page: the listing cannot show whether there are more", tie.Seen, tie.StartTime.Format(time.RFC3339)))
-			continue
-		case err != nil && entry.JSON == nil:
-			if ctx.Err() == nil {
-				err = errors.Join(err, save()) // what came before it is kept
-			}
-			return err
-		case err != nil: // one race that cannot be read; the walk goes on behind it, too
+		case errors.Is(err, horseracing.ErrHole) && entry.JSON != nil: // one entry; the rest follows
+			rows = append(rows, unreadableRow(w.table, entry.JSON))
 			unreadable++
+		case errors.Is(err, horseracing.ErrHole):
+			fmt.Fprintf(stderr, "export: %v\n", err)
+		case err != nil && ctx.Err() == nil:
+			return errors.Join(err, save(pager.Cursor())) // what came before it is kept
+		case err != nil:
+			return err
+		default:
+			rows = append(rows, rowOf(entry.Value))
 		}
-		if entries = append(entries, entry); len(entries) == batch {
-			if err := save(); err != nil {
+		if len(rows) == batch {
+			if err := save(pager.Cursor()); err != nil {
 				return err
 			}
 		}
 	}
-	if err := save(); err != nil {
-		return err
-	}
-	return s.finish(ctx, w)
+	return save(horseracing.Cursor{}) // the end
 }
 
-// follow saves each new result, with the follower's place in the same
+// follow stores each new result, with the follower's cursor in the same
 // transaction, until the context is canceled.
-func follow(ctx context.Context, client *horseracing.Client, s *store, w *walk, o options, stderr io.Writer) error {
+func follow(ctx context.Context, client *horseracing.Client, s *store, o options, stderr io.Writer) error {
+	w, err := s.walk(ctx, "races", o.tier, o.since)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintln(stderr, "export: following new results, Ctrl-C stops")
+	since := w.floor()
+	if since.IsZero() {
+		since = time.UnixMilli(1) // there is no past; the zero time would leave out what finished since the crawl
+	}
 	follower := client.Races.Follow(horseracing.FollowQuery{
-		Tier: w.tier, Since: w.followSince(), Resume: w.following, Interval: o.interval, Lookback: lookback,
+		Tier: o.tier, Since: since, Resume: w.following, Interval: o.interval, Lookback: lookback,
 	})
 	for race, err := range follower.All(ctx) {
 		switch {
 		case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden), errors.Is(err, horseracing.ErrInvalidArgument):
 			return err // a retry cannot help
 		case err != nil:
-			fmt.Fprintf(stderr, "export: %v; following goes on\n", err)
+			fmt.Fprintf(stderr, "export: %v; following continues\n", err)
 			continue
 		}
-		isNew, err := s.saveFollowed(ctx, w, race, follower.Cursor())
+		added, err := s.saveFollowed(ctx, w, raceRow(race, o.tier), follower.Cursor())
 		if err != nil {
 			return err
 		}
-		if isNew {
+		if added > 0 {
 			fmt.Fprintf(stderr, "%s  race %d  %d furlongs at %q\n", race.StartTime.Format(time.DateTime), race.MainRaceID, race.Length, race.Info.HippodromeName)
 		}
 	}
 	return ctx.Err()
 }
 
-// remaining estimates how many races the walk has before it; zero: unknown. The
-// listing that it walks has no count, but the older one skips
-// entries by number: a few requests find where it passes an instant.
-func remaining(ctx context.Context, client *horseracing.Client, w *walk) int {
-	failed := false
-	position := func(instant time.Time) int {
-		within := func(offset int) bool {
-			if failed {
-				return false
-			}
-			races, err := client.Races.ResultsV1(horseracing.OffsetQuery{Tier: w.tier, Offset: offset}).Take(ctx, 1)
-			failed = err != nil
-			return err == nil && len(races) > 0 && !races[0].StartTime.Before(instant)
-		}
-		low, high := 0, 64
-		for high < 1<<26 && within(high) {
-			low, high = high, high*2
-		}
-		for high-low > 10+high/50 {
-			if middle := (low + high) / 2; within(middle) {
-				low = middle
-			} else {
-				high = middle
-			}
-		}
-		return high
+// fetchHorses stores the horses that ran and are not stored yet.
+func fetchHorses(ctx context.Context, client *horseracing.Client, s *store, stderr io.Writer) error {
+	missing, err := s.missingHorses(ctx)
+	if err != nil {
+		return err
 	}
-	n := position(w.floor) - w.saved
-	if !w.before.IsZero() {
-		n -= position(w.before)
+	p := program.NewProgress(stderr, "horses")
+	for len(missing) > 0 {
+		part := missing[:min(batch, len(missing))]
+		missing = missing[len(part):]
+		found, fetchErr := client.Horses.GetMany(ctx, part, horseracing.AsBackground())
+		var rows []row
+		for _, horse := range found {
+			rows = append(rows, horseRow(horse))
+		}
+		err := s.transact(ctx, func(tx *sql.Tx) error {
+			_, err := s.insert(tx, rows)
+			return err
+		})
+		if err := errors.Join(fetchErr, err); err != nil {
+			return err
+		}
+		p.Add(len(rows), program.Pace(client))
 	}
-	if failed {
-		return 0
-	}
-	return max(n, 0)
+	fmt.Fprintf(stderr, "export: %d horses in %v, in %s\n", p.Done(), p.Took(), s.path)
+	return nil
 }

@@ -1,189 +1,170 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
-// The rows of the Parquet files, named and ordered as the columns of the tables.
-type raceRow struct {
-	RaceID               int64  `parquet:"race_id"`
-	TierID               int32  `parquet:"tier_id,dict"`
-	StartTime            int64  `parquet:"start_time,timestamp(millisecond),delta"`
-	RegistrationDeadline *int64 `parquet:"registration_deadline,timestamp(millisecond),optional"`
-	Name                 string `parquet:"name"`
-	Hippodrome           string `parquet:"hippodrome,dict"`
-	HippodromeType       string `parquet:"hippodrome_type,dict"`
-	Turf                 string `parquet:"turf,dict"`
-	Type                 string `parquet:"type,dict"`
-	Length               int32  `parquet:"length"`
-	Places               int32  `parquet:"places"`
-	MinLevel             int32  `parquet:"min_level"`
-	MaxLevel             int32  `parquet:"max_level"`
-	V2                   bool   `parquet:"v2"`
-	NoEquipment          bool   `parquet:"no_equipment"`
-	EntryFee             string `parquet:"entry_fee,dict"`
-	Prizes               string `parquet:"prizes,dict"`
-	FinalOrder           string `parquet:"final_order"`
-	Winners              string `parquet:"winners"`
-
-	JSON *string `parquet:"json,optional"`
+// exported are the tables that become files, each in an order that is the same
+// every time.
+var exported = []struct {
+	table, order string
+	wanted       func(options) bool
+}{
+	{"races", "tier_id, start_time, race_id", always},
+	{"participants", "race_id, position", always},
+	{"horses", "number", options.wantsHorses},
+	{"traits", "horse, type", options.wantsHorses},
+	{"tournaments", "tournament_id", options.wantsTournaments},
+	{"tournament_participants", "tournament_id, horse", options.wantsTournaments},
+	{"stages", "tournament_id, stage", options.wantsTournaments},
+	{"stage_results", "tournament_id, stage, horse, race_id", options.wantsTournaments},
 }
 
-func (r *raceRow) fields() []any {
-	return []any{&r.RaceID, &r.TierID, &r.StartTime, &r.RegistrationDeadline, &r.Name, &r.Hippodrome, &r.HippodromeType, &r.Turf, &r.Type,
-		&r.Length, &r.Places, &r.MinLevel, &r.MaxLevel, &r.V2, &r.NoEquipment, &r.EntryFee, &r.Prizes, &r.FinalOrder, &r.Winners, &r.JSON}
-}
+func always(options) bool                { return true }
+func (o options) wantsHorses() bool      { return o.horses }
+func (o options) wantsTournaments() bool { return o.tournaments }
 
-type participantRow struct {
-	RaceID   int64   `parquet:"race_id,delta"`
-	Position int32   `parquet:"position"`
-	Horse    int64   `parquet:"horse"`
-	Lane     *int32  `parquet:"lane,optional"`
-	Total    float64 `parquet:"total"`
-	Place    *int32  `parquet:"place,optional"`
-}
-
-func (p *participantRow) fields() []any {
-	return []any{&p.RaceID, &p.Position, &p.Horse, &p.Lane, &p.Total, &p.Place}
-}
-
-const (
-	// The order is that of an index, so that the first row comes at once.
-	selectRaces        = `SELECT * FROM races ORDER BY tier_id, start_time, race_id`
-	selectParticipants = `SELECT p.* FROM races r CROSS JOIN participants p ON p.race_id = r.race_id ORDER BY r.tier_id, r.start_time, r.race_id, p.position`
-)
-
-// writeFiles writes the whole store in the other formats, and prints which files
-// that made.
+// writeFiles writes the tables in the other formats, and prints their names.
 func (s *store) writeFiles(ctx context.Context, o options, stderr io.Writer) error {
+	writers := map[string]func(io.Writer, *sql.Rows) (int, error){"csv": writeCSV, "parquet": writeParquet}
 	for _, format := range o.formats {
-		var err error
-		switch format {
-		case "csv":
-			err = errors.Join(
-				s.writeFile(ctx, o.out+".csv", "races", selectRaces, writeCSV, stderr),
-				s.writeFile(ctx, o.out+"-participants.csv", "participants", selectParticipants, writeCSV, stderr))
-		case "parquet":
-			err = errors.Join(
-				s.writeFile(ctx, o.out+".parquet", "races", selectRaces, writeParquet[raceRow], stderr),
-				s.writeFile(ctx, o.out+"-participants.parquet", "participants", selectParticipants, writeParquet[participantRow], stderr))
+		write, ok := writers[format]
+		if !ok {
+			continue
 		}
-		if err != nil {
-			return err
+		for _, e := range exported {
+			if !e.wanted(o) {
+				continue
+			}
+			path := o.out + "-" + e.table + "." + format
+			rows, err := s.db.QueryContext(ctx, `SELECT * FROM `+e.table+` ORDER BY `+e.order)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.path, err)
+			}
+			n := 0
+			err = program.WriteFile(path, func(w io.Writer) error {
+				buffered := bufio.NewWriter(w)
+				if n, err = write(buffered, rows); err != nil {
+					return err
+				}
+				return buffered.Flush()
+			})
+			rows.Close()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(stderr, "export: wrote %s, %d rows\n", path, n)
 		}
 	}
 	return nil
 }
 
-// writeFile writes the rows of a query, all of a table. The file appears under
-// its name only when it is complete.
-func (s *store) writeFile(ctx context.Context, path, table, query string, write func(io.Writer, *sql.Rows, func()) error, stderr io.Writer) error {
-	total, err := s.count(ctx, table)
-	if err != nil {
-		return err
+// isTime reports whether a column holds milliseconds since the epoch.
+func isTime(column string) bool { return column == "start_time" || column == "registration_deadline" }
+
+// scan calls f with the values of each row, and returns how many there were.
+func scan(rows *sql.Rows, columns int, f func(values []any) error) (n int, err error) {
+	values, targets := make([]any, columns), make([]any, columns)
+	for i := range values {
+		targets[i] = &values[i]
 	}
-	rows, err := s.db.QueryContext(ctx, query)
-	if err != nil {
-		return err
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return n, err
+		}
+		if err := f(values); err != nil {
+			return n, err
+		}
+		n++
 	}
-	defer rows.Close()
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // gone already when all went well
-	p := newProgress(stderr, table, total)
-	err = errors.Join(write(file, rows, func() { p.Add(1, "writing "+path) }), rows.Err(), file.Chmod(0o644), file.Sync(), file.Close())
-	p.End()
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	fmt.Fprintf(stderr, "export: wrote %s, %d %s\n", path, p.Done(), table)
-	return nil
+	return n, rows.Err()
 }
 
-func writeCSV(out io.Writer, rows *sql.Rows, wrote func()) error {
+// writeCSV writes values as people and spreadsheets read them: times in RFC 3339,
+// null as an empty cell.
+func writeCSV(out io.Writer, rows *sql.Rows) (n int, err error) {
 	columns, err := rows.Columns()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	w := csv.NewWriter(out)
 	if err := w.Write(columns); err != nil {
-		return err
+		return 0, err
 	}
-	values, record := make([]any, len(columns)), make([]string, len(columns))
-	for i := range values {
-		values[i] = new(any)
-	}
-	for rows.Next() {
-		if err := rows.Scan(values...); err != nil {
-			return err
+	record := make([]string, len(columns))
+	n, err = scan(rows, len(columns), func(values []any) error {
+		for i, value := range values {
+			switch v := value.(type) {
+			case nil:
+				record[i] = ""
+			case int64:
+				record[i] = strconv.FormatInt(v, 10)
+				if isTime(columns[i]) {
+					record[i] = instant(v).Format("2006-01-02T15:04:05.000Z07:00")
+				}
+			case float64:
+				record[i] = strconv.FormatFloat(v, 'f', -1, 64)
+			default:
+				record[i] = fmt.Sprint(v)
+			}
 		}
-		for i := range values {
-			record[i] = cell(columns[i], *values[i].(*any))
-		}
-		if err := w.Write(record); err != nil {
-			return err
-		}
-		wrote()
+		return w.Write(record)
+	})
+	if err != nil {
+		return n, err
 	}
 	w.Flush()
-	return w.Error()
+	return n, w.Error()
 }
 
-// cell is a value as people and spreadsheets read it: times in RFC 3339, null empty.
-func cell(column string, value any) string {
-	switch v := value.(type) {
-	case nil:
-		return ""
-	case int64:
-		if column == "start_time" || column == "registration_deadline" {
-			return instant(v).Format("2006-01-02T15:04:05.000Z07:00")
-		}
-		return strconv.FormatInt(v, 10)
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
+// writeParquet writes columns of the types that the table declares. A Parquet
+// group sorts its columns by name.
+func writeParquet(out io.Writer, rows *sql.Rows) (n int, err error) {
+	columns, err := rows.ColumnTypes()
+	if err != nil {
+		return 0, err
 	}
-	return fmt.Sprint(value)
-}
-
-// row is what *T must do to be read from the database.
-type row[T any] interface {
-	*T
-	fields() []any
-}
-
-func writeParquet[T any, R row[T]](out io.Writer, rows *sql.Rows, wrote func()) error {
-	w := parquet.NewGenericWriter[T](out, parquet.Compression(&parquet.Zstd))
-	batch := make([]T, 0, 1024)
-	for rows.Next() {
-		var r T
-		if err := rows.Scan(R(&r).fields()...); err != nil {
-			return err
+	group, names := parquet.Group{}, make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name()
+		switch {
+		case isTime(c.Name()):
+			group[c.Name()] = parquet.Optional(parquet.Timestamp(parquet.Millisecond))
+		case c.DatabaseTypeName() == "INTEGER":
+			group[c.Name()] = parquet.Optional(parquet.Int(64))
+		case c.DatabaseTypeName() == "REAL":
+			group[c.Name()] = parquet.Optional(parquet.Leaf(parquet.DoubleType))
+		default:
+			group[c.Name()] = parquet.Optional(parquet.String())
 		}
-		wrote()
-		if batch = append(batch, r); len(batch) == cap(batch) {
-			if _, err := w.Write(batch); err != nil {
-				return err
+	}
+	sorted := slices.Sorted(slices.Values(names))
+	w := parquet.NewWriter(out, parquet.NewSchema("row", group), parquet.Compression(&parquet.Zstd))
+	n, err = scan(rows, len(columns), func(values []any) error {
+		row := make(parquet.Row, len(values))
+		for i, value := range values {
+			column, defined := slices.Index(sorted, names[i]), 1
+			if value == nil {
+				defined = 0
 			}
-			batch = batch[:0]
+			row[column] = parquet.ValueOf(value).Level(0, defined, column)
 		}
-	}
-	if _, err := w.Write(batch); err != nil {
+		_, err := w.WriteRows([]parquet.Row{row})
 		return err
+	})
+	if err != nil {
+		return n, err
 	}
-	return w.Close()
+	return n, w.Close()
 }

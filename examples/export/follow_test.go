@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -71,35 +69,20 @@ func newBench(t *testing.T, edit func([]byte) []byte, opts ...horseracingtest.Op
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := openStore(t.Context(), filepath.Join(t.TempDir(), "races.sqlite"), fake.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.close)
-	// Watch every attempt to store a race. What an attempt leaves here is gone
-	// with its transaction, as the race is.
-	if _, err := s.db.Exec(`CREATE TABLE offered (race_id INTEGER);
-		CREATE TRIGGER watch BEFORE INSERT ON races BEGIN INSERT INTO offered VALUES (NEW.race_id); END`); err != nil {
-		t.Fatal(err)
-	}
-	return &bench{t, fake, client, s}
+	return &bench{t, fake, client, newStore(t, filepath.Join(t.TempDir(), "races.sqlite"))}
 }
 
 // run is a run of the program that is interrupted after a while if it follows.
 func (b *bench) run(followFor time.Duration, o options) {
 	b.t.Helper()
 	o.tier, o.concurrency, o.interval, o.follow = horseracing.TierOmega, 1, 30*time.Second, followFor > 0
-	w, err := b.store.walk(b.t.Context(), o.tier, o.since, o.before, o.follow)
-	if err == nil {
-		err = crawl(b.t.Context(), b.client, b.store, w, o, io.Discard)
-	}
-	if err != nil {
+	if err := crawl(b.t.Context(), b.client, b.store, o, io.Discard); err != nil {
 		b.t.Fatal(err)
 	}
 	if o.follow {
 		ctx, cancel := context.WithTimeout(b.t.Context(), followFor)
 		defer cancel()
-		if err := follow(ctx, b.client, b.store, w, o, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
+		if err := follow(ctx, b.client, b.store, o, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
 			b.t.Fatal(err)
 		}
 	}
@@ -109,52 +92,13 @@ func (b *bench) has(race horseracing.RaceID) bool {
 	return count(b.t, b.store.db, `SELECT count(*) FROM races WHERE race_id = ?`, race) == 1
 }
 
-func TestTheProgressShowsThePaceThatTheServiceSets(t *testing.T) {
-	const paces, pauses = ", service allows about ", "the service refuses requests; the next one is sent in "
-	for _, test := range []struct {
-		name          string
-		limits        []horseracingtest.RequestLimit
-		shown, hidden []string
-	}{
-		{"no limit", nil, nil, []string{paces, pauses}},
-		{"a bucket", []horseracingtest.RequestLimit{{PerSecond: 1.5, Burst: 4}}, []string{paces + "1."}, []string{pauses}},
-		{"a window and Retry-After", []horseracingtest.RequestLimit{{PerWindow: 20, Window: time.Minute, RetryAfter: "seconds"}}, []string{paces, pauses}, nil},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t, bytes.Clone, horseracingtest.WithHistory(300), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(test.limits...))
-				o := options{tier: horseracing.TierOmega, concurrency: 1}
-				w, err := b.store.walk(t.Context(), o.tier, o.since, o.before, false)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var stderr strings.Builder
-				if err := crawl(t.Context(), b.client, b.store, w, o, &stderr); err != nil {
-					t.Fatal(err)
-				}
-				for _, text := range slices.Concat(test.shown, test.hidden) {
-					if strings.Contains(stderr.String(), text) != slices.Contains(test.shown, text) {
-						t.Errorf("%q: it printed\n%s", text, stderr.String())
-					}
-				}
-			})
-		})
-	}
-}
-
 func TestFollowStartedAgainStoresEachRaceOnceAndCrawlsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, bytes.Clone, horseracingtest.WithHistory(200), horseracingtest.WithSchedule(20))
 		b.run(3*time.Hour, options{})
 		for range 5 {
 			time.Sleep(50 * time.Minute) // nobody follows
-			b.fake.ResetLog()
 			b.run(40*time.Minute, options{})
-			for _, r := range b.fake.Requests() {
-				if r.Path != "/api/v2/races/results" {
-					t.Errorf("it estimated the length of a crawl: %s", r.Path)
-				}
-			}
 		}
 		stored := history(t, b.fake)
 		for id := range stored {

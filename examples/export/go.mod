@@ -3,10 +3,10 @@ module github.com/horseracing-go/horseracing/examples/export
 go 1.26.0
 
 require (
+	github.com/gofrs/flock v0.13.1
 	github.com/google/go-cmp v0.7.0
 	github.com/horseracing-go/horseracing v0.0.0
 	github.com/parquet-go/parquet-go v0.32.0
-	golang.org/x/term v0.47.0
 	modernc.org/sqlite v1.60.1
 )
 

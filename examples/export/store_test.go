@@ -1,0 +1,287 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/programtest"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// newStore is a new store, in which a trigger notes every attempt to store a
+// race. The note of an attempt is gone with its transaction, as the race is.
+func newStore(t *testing.T, path string) *store {
+	t.Helper()
+	s, err := openStore(t.Context(), path, "a service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	if _, err := s.db.Exec(`CREATE TABLE offered (race_id INTEGER);
+		CREATE TRIGGER watch BEFORE INSERT ON races BEGIN INSERT INTO offered VALUES (NEW.race_id); END`); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+type storedRace struct {
+	ID, Start       int64
+	Hippodrome, Fee string
+	Runners, Winner int64
+}
+
+func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
+	const size, kills = 3000, 8
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(size), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(10*time.Millisecond))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "races")
+	newStore(t, name+".sqlite").close()
+	arguments := []string{"-out", name, "-concurrency", "2", "-source", "a service"}
+	db := open(t, name)
+	midway := 0
+	for range kills {
+		child := programtest.Start(t, programtest.Environment(fake), arguments...)
+		time.Sleep(time.Duration(150+rand.IntN(350)) * time.Millisecond) // the moment of the kill, not a wait for anything
+		child.Kill()
+		n := count(t, db, `SELECT count(*) FROM races`)
+		t.Logf("killed with %d races stored", n)
+		if n > 0 && n < size {
+			midway++
+		}
+	}
+	if midway < 2 {
+		t.Errorf("only %d of %d kills came while the walk was under way: the test shows too little", midway, kills)
+	}
+	if r := programtest.Run(t, programtest.Environment(fake), append(arguments, "-format", "csv,parquet")...); r.Status != 0 {
+		t.Fatalf("the last run: exit status %d: %s", r.Status, r.Stderr)
+	}
+	if n := count(t, db, `SELECT count(*) FROM (SELECT race_id FROM offered GROUP BY race_id HAVING count(*) > 1)`); n > 0 {
+		t.Errorf("%d races were read twice", n)
+	}
+
+	want, participants := map[int64]storedRace{}, 0
+	for id, r := range history(t, fake) {
+		finishers, err := r.Finishers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[id] = storedRace{id, r.StartTime.UnixMilli(), r.Info.HippodromeName, r.EntryFee.String(), int64(len(r.Participants)), int64(finishers[0].Number)}
+		participants += len(r.Participants)
+	}
+	got := map[int64]storedRace{}
+	found, err := db.Query(`SELECT race_id, start_time, hippodrome, entry_fee, count(*), sum(iif(place = 1, horse, 0))
+		FROM races JOIN participants USING (race_id) GROUP BY race_id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close()
+	for found.Next() {
+		var r storedRace
+		if err := found.Scan(&r.ID, &r.Start, &r.Hippodrome, &r.Fee, &r.Runners, &r.Winner); err != nil {
+			t.Fatal(err)
+		}
+		got[r.ID] = r
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the database differs from the service (-service +database):\n%s", diff)
+	}
+	checkFiles(t, name, want, participants)
+}
+
+// checkFiles compares the CSV and Parquet files with the service.
+func checkFiles(t *testing.T, name string, want map[int64]storedRace, participants int) {
+	t.Helper()
+	inParquet, err := parquet.ReadFile[struct {
+		RaceID    *int64  `parquet:"race_id,optional"`
+		StartTime *int64  `parquet:"start_time,optional,timestamp(millisecond)"`
+		EntryFee  *string `parquet:"entry_fee,optional"`
+	}](name + "-races.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range inParquet {
+		if w := want[*r.RaceID]; w.Fee != *r.EntryFee || w.Start != *r.StartTime {
+			t.Fatalf("race %d: %s at %v in Parquet, want %+v", *r.RaceID, *r.EntryFee, *r.StartTime, w)
+		}
+	}
+	if rows, err := parquet.ReadFile[struct {
+		Place *int64 `parquet:"place,optional"`
+	}](name + "-participants.parquet"); err != nil || len(inParquet) != len(want) || len(rows) != participants {
+		t.Errorf("%d races and %d participants in Parquet, want %d and %d (%v)", len(inParquet), len(rows), len(want), participants, err)
+	}
+	file, err := os.Open(name + "-races.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	records, err := csv.NewReader(file).ReadAll()
+	if err != nil || len(records) != len(want)+1 {
+		t.Fatalf("%d lines of CSV, want %d (%v)", len(records), len(want)+1, err)
+	}
+	column := map[string]int{}
+	for i, name := range records[0] {
+		column[name] = i
+	}
+	long := 0
+	for _, record := range records[1:] {
+		id, _ := strconv.ParseInt(record[column["race_id"]], 10, 64)
+		start := time.UnixMilli(want[id].Start).UTC().Format("2006-01-02T15:04:05.000Z")
+		fee := record[column["entry_fee"]]
+		if fee != want[id].Fee || record[column["start_time"]] != start || strings.ContainsAny(fee+record[column["prizes"]], "e+.") {
+			t.Fatalf("%v in CSV, want %+v", record, want[id])
+		}
+		if len(fee) > 19 { // no 64-bit integer holds it
+			long++
+		}
+	}
+	if long == 0 {
+		t.Error("no fee is beyond 64 bits: the test shows too little")
+	}
+	if left, _ := filepath.Glob(name + "*.tmp"); len(left) > 0 {
+		t.Errorf("temporary files were left: %v", left)
+	}
+}
+
+func TestRacesAndCursorAreStoredTogetherOrNotAtAll(t *testing.T) {
+	for _, refuse := range []string{
+		`CREATE TRIGGER refuse BEFORE UPDATE OF cursor ON walks BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+		`CREATE TRIGGER refuse BEFORE UPDATE OF following ON walks BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+		`CREATE TRIGGER refuse BEFORE INSERT ON participants WHEN NEW.race_id = 2 BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+	} {
+		fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		defer fake.Close()
+		s := newStore(t, filepath.Join(t.TempDir(), "races.sqlite"))
+		w, err := s.walk(t.Context(), "races", horseracing.TierOmega, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fake.AddRaces(finished(fake, 1, time.Hour), finished(fake, 2, 2*time.Hour))
+		pager := fake.Client().Races.Results(horseracing.ResultsQuery{})
+		races, err := pager.Take(t.Context(), 2)
+		if err != nil || len(races) != 2 {
+			t.Fatal(races, err)
+		}
+		if _, err := s.db.Exec(refuse); err != nil {
+			t.Fatal(err)
+		}
+		rows := []row{raceRow(&races[0], 5), raceRow(&races[1], 5)}
+		if strings.Contains(refuse, "following") {
+			_, err = s.saveFollowed(t.Context(), w, rows[0], pager.Cursor())
+		} else {
+			_, err = s.save(t.Context(), w, rows, pager.Cursor())
+		}
+		if err == nil {
+			t.Fatal("the save went through: the test shows nothing")
+		}
+		if n := count(t, s.db, `SELECT (SELECT count(*) FROM races) + (SELECT count(*) FROM participants) + (SELECT count(*) FROM walks WHERE cursor <> '' OR following <> '')`); n != 0 {
+			t.Errorf("after a refused save %d rows stayed (%s)", n, refuse)
+		}
+	}
+}
+
+func TestHorsesAndTournamentsJoinTheRaces(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(30), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "races")
+	for run := range 2 {
+		fake.ResetLog()
+		if status, stderr := runHere(t, t.Context(), fake, "-out", name, "-horses", "-tournaments", "-format", "csv"); status != 0 {
+			t.Fatal(stderr)
+		}
+		for _, r := range fake.Requests() {
+			if run == 1 && strings.HasPrefix(r.Path, "/api/v1/horses/") {
+				t.Errorf("%s was requested again", r.Path)
+			}
+		}
+	}
+	db := open(t, name)
+	for what, query := range map[string]string{
+		"runners without their horse":  `SELECT count(*) FROM participants WHERE horse NOT IN (SELECT number FROM horses)`,
+		"horses without their traits":  `SELECT count(*) FROM horses WHERE number NOT IN (SELECT horse FROM traits WHERE type = 'mane_color')`,
+		"horses without breed or tier": `SELECT count(*) FROM horses WHERE breed = '' OR tier = ''`,
+		"tournaments without stages":   `SELECT count(*) FROM tournaments WHERE tournament_id NOT IN (SELECT tournament_id FROM stages)`,
+		"tournaments without runners":  `SELECT count(*) FROM tournaments WHERE tournament_id NOT IN (SELECT tournament_id FROM tournament_participants)`,
+		"stages without results":       `SELECT count(*) FROM stages WHERE (tournament_id, stage) NOT IN (SELECT tournament_id, stage FROM stage_results)`,
+		"tables without a row":         `SELECT (SELECT count(*) = 0 FROM horses) + (SELECT count(*) = 0 FROM tournaments)`,
+	} {
+		if n := count(t, db, query); n > 0 {
+			t.Errorf("%d %s", n, what)
+		}
+	}
+}
+
+func TestItNamesTheServiceTheFilesAndTheTotal(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(30), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	name := filepath.Join(t.TempDir(), "a", "new", "folder", "races")
+	participants := 0
+	for _, race := range history(t, fake) {
+		participants += len(race.Participants)
+	}
+	for run, want := range []string{
+		"Service: URL\nexport: 30 races in T, 30 of them new, in NAME.sqlite\n" +
+			"export: wrote NAME-races.csv, 30 rows\nexport: wrote NAME-participants.csv, N rows\n" +
+			"export: wrote NAME-races.parquet, 30 rows\nexport: wrote NAME-participants.parquet, N rows\n",
+		"Service: URL\nexport: 1 races in T, 0 of them new, in NAME.sqlite\n",
+	} {
+		args := []string{"-out", name, "-format", "csv,parquet"}
+		_, stderr := runHere(t, t.Context(), fake, args[:2+2*(1-run)]...)
+		got := regexp.MustCompile(`races in \S+,`).ReplaceAllString(stderr, "races in T,")
+		got = strings.NewReplacer(fake.URL, "URL", name, "NAME", fmt.Sprintf(", %d rows", participants), ", N rows").Replace(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("run %d (-want +got):\n%s", run, diff)
+		}
+	}
+}
+
+func TestAnUnreadableRaceIsKeptAsJSON(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(40), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	races := history(t, fake)
+	broken := slices.Min(slices.Collect(maps.Keys(races)))
+	g := &garbler{race: horseracing.RaceID(broken)}
+	client, err := horseracing.NewClient(fake.URL, fake.APIKey, horseracing.WithHTTPClient(&http.Client{Transport: rewriter{http.DefaultTransport, g.edit}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStore(t, filepath.Join(t.TempDir(), "races.sqlite"))
+	var stderr strings.Builder
+	if err := crawl(t.Context(), client, s, options{tier: horseracing.TierOmega, concurrency: 2}, &stderr); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(stderr.String(), "1 races could not be read; their JSON is in the table unreadable") {
+		t.Errorf("it printed %s", stderr.String())
+	}
+	if n := count(t, s.db, `SELECT count(*) FROM races`); n != len(races)-1 {
+		t.Errorf("%d races are stored, want %d", n, len(races)-1)
+	}
+	var kept string
+	if err := s.db.QueryRow(`SELECT json FROM unreadable`).Scan(&kept); err != nil || !strings.Contains(kept, fmt.Sprintf(`"main_race_id":%d,`, broken)) {
+		t.Errorf("of the unreadable race it kept %q (%v)", kept, err)
+	}
+}
+
+func TestAFolderThatCannotBeWrittenIsNamed(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	programtest.Run(t, programtest.Environment(fake), "-out", filepath.Join(file, "races")).ExpectSentence(t, 1, file, "not a directory")
+}
