@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"

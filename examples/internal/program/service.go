@@ -3,7 +3,6 @@ package program
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"time"
 
@@ -38,9 +37,6 @@ func Connect(opts ...horseracing.Option) (*Service, error) {
 
 // ConnectOrStart is Connect with a fake of the caller's own.
 func ConnectOrStart(start func() (*horseracingtest.Server, error), opts ...horseracing.Option) (*Service, error) {
-	// Retries and long waits are reported, unless an option says otherwise.
-	warnings := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	opts = append([]horseracing.Option{horseracing.WithLogger(warnings)}, opts...)
 	if !Configured() {
 		fake, err := start()
 		if err != nil {
