@@ -106,9 +106,9 @@ func main() {
 	p := &program{name: "horseracing", stdin: os.Stdin, stdout: output{os.Stdout}, stderr: os.Stderr, interactive: isTerminal(os.Stdout)}
 	if isTerminal(os.Stderr) {
 		p.progress = &progress{w: os.Stderr}
-		p.stderr = p.progress.above(os.Stderr)
+		p.stderr = above{p.progress, os.Stderr}
 		if p.interactive {
-			p.stdout = p.progress.above(p.stdout)
+			p.stdout = above{p.progress, p.stdout}
 		}
 	}
 	os.Exit(p.run(ctx, os.Args[1:]))

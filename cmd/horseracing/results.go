@@ -118,7 +118,9 @@ func printListing[T any](ctx context.Context, p *program, l *listingOptions, nam
 			if err := errors.Join(t.add(line, entry), t.flush()); err != nil {
 				return err
 			}
-			p.progress.set("%d %ss", printed, name)
+			if !p.interactive {
+				p.progress.set("%ss: %d", name, printed)
+			}
 		case errors.Is(err, horseracing.ErrHole):
 			holes++
 			p.complain(err.Error())

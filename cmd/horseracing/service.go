@@ -20,19 +20,17 @@ type service struct {
 	close   func()
 }
 
+// connect logs every request with -v; to a terminal it logs when and why the
+// client waits.
 func (p *program) connect(opts ...horseracing.Option) (*service, error) {
-	opts = append([]horseracing.Option{horseracing.WithUserAgent("horseracing-cli/" + horseracing.Version)}, opts...)
-	if p.verbose {
-		opts = append(opts, horseracing.WithLogger(slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+	opts = append(opts, horseracing.WithUserAgent("horseracing-cli/"+horseracing.Version))
+	if p.verbose || p.progress != nil {
+		level := slog.LevelWarn
+		if p.verbose {
+			level = slog.LevelDebug
+		}
+		opts = append(opts, horseracing.WithLogger(slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level}))))
 	}
-	s, err := p.open(opts)
-	if err == nil {
-		p.progress.show(s.Client)
-	}
-	return s, err
-}
-
-func (p *program) open(opts []horseracing.Option) (*service, error) {
 	if p.demo {
 		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithInMemory())
 		if err != nil {

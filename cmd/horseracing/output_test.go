@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+func TestATableIsPrintedToATerminalAndTheProgressBelowIt(t *testing.T) {
+	t.Parallel()
+	var screen strings.Builder
+	line := &progress{w: &screen}
+	p := &program{stdout: above{line, &screen}, stderr: above{line, &screen}, interactive: true, progress: line, name: "horseracing"}
+	type row struct{ Name string }
+	t1 := newTable(p, layout[row]{
+		titles: []string{"NAME    ", "LENGTH"},
+		cells:  func(r *row) []any { return []any{r.Name, len(r.Name)} },
+	})
+	for _, r := range []row{{"one"}, {"\x1b[31mé\r\n"}, {"longer than that"}} {
+		line.set("reading %s", "rows")
+		if err := t1.add(&r, &r); err != nil {
+			t.Fatal(err)
+		}
+		if err := t1.flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.complain("a page is missing\nand another")
+	const clear = "\r\x1b[K"
+	want := "reading rows" + clear +
+		"NAME      LENGTH\none       3\n[31mé     9\nlonger than that  16\n" +
+		"horseracing: a page is missing\nhorseracing: and another\n"
+	if got := screen.String(); got != want {
+		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+}
+
+func TestEndedOutputIsSuccess(t *testing.T) {
+	var stderr strings.Builder
+	p := &program{name: "horseracing", stderr: &stderr}
+	if status := p.exit(context.Background(), errOutputClosed); status != 0 || stderr.Len() > 0 {
+		t.Errorf("status %d, %s", status, &stderr)
+	}
+}
