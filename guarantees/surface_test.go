@@ -259,11 +259,12 @@ var (
 	_ func(s *horseracingtest.Server, user int) horseracing.UserKey                                         = (*horseracingtest.Server).UserKey
 	_ func(s *horseracingtest.Server, user int) []horseracing.HorseNumber                                   = (*horseracingtest.Server).Horses
 	_ func(*horseracingtest.Server) time.Time                                                               = (*horseracingtest.Server).Now
+	_ func(*horseracingtest.Server)                                                                         = (*horseracingtest.Server).Reset
 	_ func(*horseracingtest.Server)                                                                         = (*horseracingtest.Server).Close
 	_                                                                                                       = horseracingtest.Response{Status: int(0), Header: http.Header(nil), Body: string("")}
 
 	_ = horseracingtest.RequestLimit{
-		PerSecond: float64(0), Burst: int(0), PerWindow: int(0), Window: time.Duration(0), Sliding: false, InFlight: int(0),
+		Path: string(""), PerSecond: float64(0), Burst: int(0), PerWindow: int(0), Window: time.Duration(0), Sliding: false, InFlight: int(0),
 		RetryAfter: string(""), Headers: false, CountRefused: false,
 	}
 	_ = horseracingtest.Fault{

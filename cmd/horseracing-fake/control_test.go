@@ -4,10 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -104,31 +100,6 @@ func TestAProgramInAnyLanguageCanControlTheFake(t *testing.T) {
 	expect("DELETE", "/races/7", "", "{}")
 	if races, err := client().Races.Open(t.Context()); err != nil || len(races) != 0 {
 		t.Errorf("%v: %v", races, err)
-	}
-}
-
-func TestTheCurlCommandsOfTheDocsWork(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl")
-	}
-	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "fake.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fake, c := controlled(t)
-	commands := regexp.MustCompile(`(?m)^\$ (curl .*)$`).FindAllStringSubmatch(string(docs), -1)
-	if len(commands) < 9 {
-		t.Fatalf("%d commands", len(commands))
-	}
-	for _, command := range commands {
-		line := strings.ReplaceAll(command[1], "http://127.0.0.1:8081", c.url)
-		out, err := exec.CommandContext(t.Context(), "sh", "-c", line).Output()
-		if err != nil || !json.Valid(out) || strings.Contains(string(out), `"error"`) {
-			t.Errorf("%s: %v: %s", line, err, out)
-		}
-	}
-	if race, err := fake.Client().Races.Get(t.Context(), 7); err != nil || race.MaxLevel != 20 {
-		t.Errorf("the race that was added: %+v: %v", race, err)
 	}
 }
 

@@ -117,28 +117,52 @@ func TestAProgramInAnyLanguageCanControlTheFake(t *testing.T) {
 	}
 }
 
+func readDocs(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "fake.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 func TestTheCurlCommandsOfTheDocsWork(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("no curl")
 	}
-	docs, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "fake.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	fake, url := controlled(t)
-	commands := regexp.MustCompile(`(?m)^\$ (curl .*)$`).FindAllStringSubmatch(string(docs), -1)
-	if len(commands) < 9 {
+	commands := regexp.MustCompile(`(?m)^\$ (curl .*)$`).FindAllStringSubmatch(readDocs(t), -1)
+	if len(commands) < 13 {
 		t.Fatalf("%d commands", len(commands))
 	}
 	for _, command := range commands {
-		line := strings.NewReplacer("http://127.0.0.1:8081", url, "http://127.0.0.1:8080", fake.URL, "$KEY", fake.APIKey, "$USER_KEY", string(fake.UserKey(0))).Replace(command[1])
+		line := strings.NewReplacer("http://127.0.0.1:8081", url, "http://127.0.0.1:8080", fake.URL,
+			"$KEY", fake.APIKey, "$USER_KEY", string(fake.UserKey(0))).Replace(command[1])
 		out, err := exec.CommandContext(t.Context(), "sh", "-c", line).Output()
 		if err != nil || !json.Valid(out) || strings.Contains(string(out), `"error"`) {
 			t.Errorf("%s: %v: %s", line, err, out)
 		}
 	}
-	if race, err := fake.Client().Races.Get(t.Context(), 7); err != nil || race.MaxLevel != 20 {
-		t.Errorf("the race that was added: %+v: %v", race, err)
+	if registrations := fake.Registrations(); len(registrations) != 1 || registrations[0].Horse != 5000 {
+		t.Errorf("registrations: %+v", registrations)
+	}
+}
+
+func TestThePythonTestOfTheDocsPasses(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3")
+	}
+	_, url := controlled(t)
+	_, code, _ := strings.Cut(readDocs(t), "```python\n")
+	code, _, found := strings.Cut(code, "```")
+	if !found {
+		t.Fatal("docs/fake.md has no code in Python")
+	}
+	command := exec.CommandContext(t.Context(), python, "-")
+	command.Stdin = strings.NewReader(strings.ReplaceAll(code, "http://127.0.0.1:8081", url))
+	if out, err := command.CombinedOutput(); err != nil || !strings.Contains(string(out), "Ran 1 test") {
+		t.Errorf("%v:\n%s", err, out)
 	}
 }
 
