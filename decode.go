@@ -17,15 +17,16 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// This is the only file that imports the decoder. It is the code of the standard library's encoding/json/v2: strict about
-// case, duplicate members, depth and what follows a value. Invalid UTF-8 in a name
-// that a player chose must not cost the page, so that is let through (as U+FFFD).
+// This is the only file that imports the decoder. It is the code of the standard
+// library's encoding/json/v2: strict about case, duplicate members, depth and what
+// follows a value. Invalid UTF-8, in a name that a player chose, is let through as
+// U+FFFD.
 var lenientUTF8 = jsontext.AllowInvalidUTF8(true)
 
 func unmarshal(data []byte, out any) error { return json.Unmarshal(data, out, lenientUTF8) }
 
-// encodeBody writes a request body, the only place where a UserKey is written
-// as it is, and returns the user keys that it holds.
+// encodeBody encodes a request body, with each UserKey in the clear, and returns the
+// user keys in it.
 func encodeBody(body any) (encoded []byte, keys []string, err error) {
 	if q, ok := body.(pageBody); ok {
 		return q, nil, nil
