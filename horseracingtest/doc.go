@@ -7,10 +7,9 @@
 //
 // It has every documented operation and keeps state: races open, take
 // registrations, run and appear in the results, some of them late; tournaments
-// go through their stages. All of it depends only on a seed and on a clock that
-// stands still until the test advances it, so that every run of a test sees the
-// same.
-// The history before the start may have millions of races.
+// go through their stages. The state depends only on a seed and on a clock that stands
+// still until the test advances it, so every run of a test sees the same. The
+// history before the start may have millions of races.
 //
 // It is strict. A request that differs from the API reference (a missing header,
 // a misspelled member, a string for a number, a body where none is documented)
@@ -18,24 +17,23 @@
 //
 // Faults can be injected ([Server.Inject]), requests limited ([WithRequestLimit])
 // and inspected ([Server.Requests]), and single operations replaced
-// ([Server.Handle]).
-// Responses of the real service can be recorded ([Record]) and replayed
+// ([Server.Handle]). Responses of the real service can be recorded ([Record]) and replayed
 // ([WithRecording]), and recorded races played as a live service
 // ([WithHistoryOf]).
 //
-// https://github.com/horseracing-go/horseracing/blob/main/docs/fake.md shows all
-// of it, and the program horseracing-fake.
+// https://github.com/horseracing-go/horseracing/blob/main/docs/fake.md shows
+// examples, and the program horseracing fake.
 //
 // # Choices of the fake
 //
-// Much of the service is undocumented. There the fake makes choices, on which a
-// program should not rely:
+// Much of the service is undocumented. Programs should not rely on these choices
+// of the fake:
 //
 //   - errors: the statuses, and the body {"error":{"code":"...","message":"..."}};
 //   - the response to a registration: {"registered":true,"main_race_id":1,"horse_number":2,"entry_fee":3};
 //   - an open race is listed until it starts; between its start and the
-//     publication of its result only the race operation shows it; a race that
-//     does not exist is an empty array there;
+//     publication of its result only the race operation shows it; for a
+//     race that does not exist that operation returns an empty array;
 //   - open tournaments are an array, one tournament is an object;
 //   - tiers other than 5, Omega, and the statuses 0 (open) and 1 (running) of
 //     tournaments and stages;

@@ -13,34 +13,33 @@ import (
 	"time"
 )
 
-// Fault is something that goes wrong with a request. Its parts can be combined,
-// such as a delay with a status whose body drips.
+// Fault is something that goes wrong with a request. Its effects can be combined,
+// such as a Delay with a Status and a Drip.
 type Fault struct {
-	// Which requests: those with exactly this method, whose path begins with
-	// this. Empty matches all.
+	// Method and Path select requests: with this method, and with a path that has
+	// this prefix. Empty ones select all.
 	Method, Path string
 
-	Skip        int     // let this many matching requests through first
-	Probability float64 // then hit each with this probability, drawn from the seed; 0: with certainty
-	Times       int     // until this many were hit; 0: one, or all where Probability is set; negative: all, until ClearFaults
+	Skip        int     // let this many selected requests through first
+	Probability float64 // then hit each with this probability, drawn from the seed; default 1
+	Times       int     // hit this many, or all if negative; default one, and all if Probability is set
 
-	// Respond with this; the request does not reach the service. With Status 0
-	// the service responds, and Header is added to its response. Without a
-	// Content-Type the response is JSON.
+	// Status is that of the response, and the request does not reach the service. If
+	// it is 0, the service responds.
 	Status int
-	Header http.Header // added to the response's own
-	Body   string      // with Status; else the service's
+	Header http.Header // added to the response; default Content-Type application/json
+	Body   string      // of a response with Status
 
-	Delay       time.Duration // wait before anything happens
-	ResetBefore bool          // drop the connection before the request's body is read: nothing has happened
-	ResetAfter  bool          // drop the connection instead of responding: whatever the request does has happened
-	CutBody     int           // announce the whole response, send this many bytes of it, drop the connection; 0: send it all
-	Drip        time.Duration // send the response one byte at a time, and wait this long before each
+	Delay       time.Duration // wait first
+	ResetBefore bool          // drop the connection before the request body is read: the request has no effect
+	ResetAfter  bool          // drop the connection instead of responding: the request has its effect
+	CutBody     int           // drop the connection after this many bytes of the response body
+	Drip        time.Duration // wait this long before each byte of the response body
 	IgnoreBody  bool          // respond as if the request had no body
 
-	// Drop the connection now. Whatever the request does happens when the
-	// fake's clock has gone on by this much, whether the client still waits or
-	// not: a read in between finds nothing of it.
+	// TakesEffectAfter drops the connection. The request has its effect when the
+	// fake's clock has advanced by this much, even if the client is gone: a read
+	// before that does not show it.
 	TakesEffectAfter time.Duration
 }
 
@@ -86,10 +85,9 @@ type rule struct {
 	struck     int
 }
 
-// Inject adds faults for requests to come. A request is hit by at most one of them:
-// the first that matches, unless its Skip or Probability lets the request through.
-// A fault that has hit its number of Times is removed. Inject panics if a fault is
-// invalid.
+// Inject adds faults for later requests. At most one hits a request: the first that
+// selects it, unless its Skip or Probability lets the request through. A fault is
+// removed after it has hit Times requests. Inject panics if a fault is invalid.
 func (s *Server) Inject(faults ...Fault) {
 	for i := range faults { // before any is in force
 		if wrong := faults[i].problem(); wrong != "" {

@@ -8,12 +8,11 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// AddHorses puts horses into the service, each in the place of the horse with
-// the same Number if there is one. They belong to that user; -1 is somebody
-// the fake has no key for. Number is needed: those above 4096 are in no race
-// of the fake's own. What is left empty is made up as for the other horses,
-// except Generation, and BreedingCooldown, which is none. It panics if there is
-// no such user, or a horse lacks its Number.
+// AddHorses adds horses of a user to the service, or replaces those with the same
+// Number. User -1 is somebody that the fake has no key for. Number is required;
+// horses above 4096 are not in the fake's own races. Other empty fields are made
+// up, except Generation and BreedingCooldown. It panics if the user does not exist,
+// or if a horse has no Number.
 func (s *Server) AddHorses(user int, horses ...horseracing.Horse) {
 	if user != -1 {
 		s.mustHaveUser(user)
@@ -51,8 +50,7 @@ func (w *world) givenHorse(from *horseracing.Horse, owner int) *horse {
 	return h
 }
 
-// SetBreeding replaces the horses that are offered for breeding: none, if it
-// is called with none.
+// SetBreeding replaces the horses that are offered for breeding.
 func (s *Server) SetBreeding(listings ...horseracing.BreedingListing) {
 	given := encode(notNil(listings))
 	s.world.mu.Lock()
@@ -60,8 +58,8 @@ func (s *Server) SetBreeding(listings ...horseracing.BreedingListing) {
 	s.world.breeding = given
 }
 
-// SetHorseMissions replaces the missions of these horses. It panics if there is
-// no horse of that Number: one that the fake lacks has to be added first.
+// SetHorseMissions replaces the missions of these horses. It panics if a horse does
+// not exist: add it first.
 func (s *Server) SetHorseMissions(missions ...horseracing.HorseMissions) {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
@@ -87,7 +85,7 @@ func (s *Server) SetCatalogue(catalogue horseracing.MissionCatalogue) {
 }
 
 // encode writes a value as the service would. It panics if it cannot, such as when
-// the value has a json.RawMessage that is no JSON.
+// the value has a json.RawMessage that is not JSON.
 func encode(value any) []byte {
 	b, err := json.Marshal(value)
 	if err != nil {

@@ -8,23 +8,23 @@ import (
 
 // Response is what a handler of [Server.Handle] responds with.
 type Response struct {
-	Status int // 0: 200
+	Status int // default 200
 	Header http.Header
 	Body   string // JSON, unless Header has another Content-Type
 }
 
-// Handle makes h respond to the requests that match a pattern: a method, if
-// there is one, and a path, in which a segment in braces stands for any:
+// Handle makes h respond to the requests that match pattern: an optional method,
+// and a path in which a segment in braces matches any:
 //
 //	server.Handle("GET /api/v1/horses/{n}", func(horseracingtest.Request) (horseracingtest.Response, bool) {
 //		return horseracingtest.Response{Body: `{"number":311}`}, true
 //	})
 //
-// Where h returns false the fake's state responds. Of several handlers the
-// newest that returns true counts. The path can be one that the fake has no
-// operation for. A handler sees only requests with a valid API key and
-// content type, and none that takes effect late. It is called by several
-// goroutines at a time, and it can call the methods of the server. Handle panics if the pattern has no path.
+// If h returns false, an older handler responds, or the fake's state. The fake
+// need not have an operation at the path. A handler gets only requests with a valid
+// API key and content type, and none with the fault TakesEffectAfter. It is called
+// from several goroutines, and can call the methods of the server. Handle panics if
+// the pattern has no path.
 func (s *Server) Handle(pattern string, h func(Request) (Response, bool)) {
 	method, path, found := strings.Cut(pattern, " ")
 	if !found {

@@ -20,21 +20,20 @@ const (
 // program that registers horses can be tried on what really happened. The races
 // are those of [horseracing.RacesService.Results], in any order.
 //
-// A race opens an hour before its registration deadline, without its result.
-// Horses come in until the deadline, other than those of the fake's users. It
-// takes registrations, is listed as open until its start, and five minutes later
-// it is in the results as it was recorded. Only horses that really ran have a
-// place there: others are accepted and charged, and stand behind the recorded
-// participants, without a place. No race is too full for a registration. A horse
-// of a user that really ran is in the result whether it was registered or not:
-// what was paid is in [Server.Registrations].
+// A race opens an hour before its registration deadline, without its result. The
+// recorded horses, except those of the fake's users, enter until the deadline. The
+// race takes registrations, however many, is listed as open until its start, and
+// five minutes later is in the results as it was recorded. Only horses that really
+// ran have a rank in it: others are accepted and charged, and follow the recorded
+// participants without a rank. A user's horse that really ran is in the result even
+// if it was not registered; [Server.Registrations] has what was paid.
 //
-// [Server.AddHorses] gives a user the horses to register, before the first
-// request. Any number is a horse. Without [WithClock] the clock stands where the
-// first race opens; races that were over by then are in the
-// results. There are no other races, and no tournaments, unless [WithSchedule] or
-// [WithHistory] come after this option. Races of a tier whose id is unknown are
-// in no results listing.
+// Call [Server.AddHorses] before the first request to give a user horses to
+// register. A horse exists for every number. Without [WithClock] the clock starts
+// when the first race opens, and races that were over by then are in the results.
+// There are no other races and no tournaments, unless [WithSchedule] or
+// [WithHistory] follow this option. Races of a tier whose id is unknown are in no
+// listing of results.
 func WithHistoryOf(races iter.Seq[horseracing.Race]) Option {
 	return func(s *settings) { s.historyOf, s.history, s.perHour = races, 0, 0 }
 }
@@ -87,8 +86,8 @@ func (w *world) openHistoric(h historicRace) *liveRace {
 	return r
 }
 
-// reveal gives a race its recorded result. Who was registered and did not
-// really run stands behind those who did.
+// reveal gives a race its recorded result. Registered horses that did not really
+// run follow those that did.
 func (r *liveRace) reveal() {
 	registered := r.participants
 	r.race = *r.result

@@ -13,37 +13,36 @@ import (
 
 // RequestLimit limits how many requests the fake accepts from one application
 // key. It is a bucket (PerSecond), a window (PerWindow) or a cap on requests in
-// flight (InFlight): exactly one of the three is set. It goes by the fake's
-// clock: where that stands still, [Server.Advance] makes room.
+// flight (InFlight): exactly one of the three is set. Time is the fake's: while its
+// clock stands still, only [Server.Advance] makes room.
 type RequestLimit struct {
 	Path string // for requests whose path has this prefix; default all
 
 	PerSecond float64 // a bucket that refills at this rate
-	Burst     int     // how many requests a full bucket holds; 0: one
+	Burst     int     // how many requests a full bucket holds; default 1
 
 	PerWindow int           // this many requests in every Window
-	Window    time.Duration // windows begin at whole multiples of it
-	Sliding   bool          // no interval as long as Window holds more, wherever it begins
+	Window    time.Duration // windows start at multiples of it
+	Sliding   bool          // in any interval as long as Window
 
-	InFlight int // this many requests at a time; a place is free again before the last byte of the response leaves
+	InFlight int // this many requests at a time; a request ends before the last byte of its response is sent
 
-	RetryAfter   string // how a refusal names the time to wait: "seconds", "date", or "" for not at all
+	RetryAfter   string // form of the Retry-After header: "seconds", "date", or "" for none
 	Headers      bool   // send X-RateLimit-Limit, -Remaining and, in epoch seconds, -Reset with every response
-	CountRefused bool   // refused requests count too, so that a client which keeps on sending stays refused
+	CountRefused bool   // refused requests count too: a client that does not pause is refused forever
 }
 
-// WithRequestLimit limits the requests of each API key. All limits
-// hold: a request beyond one of them is refused with status 429, and takes
-// nothing from the others except where CountRefused is set. The limits are
-// checked when a request reaches the service: behind a fault's Delay, and not
-// for a request whose response is a fault's. With no limits there is none,
-// which is the default. The option can be repeated.
+// WithRequestLimit limits the requests of each API key. A request beyond one of the
+// limits is refused with status 429, and counts against the others only if they
+// have CountRefused. A fault's Delay comes before the limits, and a request with a
+// fault's Status does not count. The option can be repeated. By default there is no
+// limit.
 func WithRequestLimit(limits ...RequestLimit) Option {
 	return func(s *settings) { s.limits = append(s.limits, limits...) }
 }
 
-// SetRequestLimit replaces the limits of [WithRequestLimit] for requests to
-// come. The new ones start unused. It panics if a limit is invalid.
+// SetRequestLimit replaces the limits of [WithRequestLimit]. The new ones start
+// unused. It panics if a limit is invalid.
 func (s *Server) SetRequestLimit(limits ...RequestLimit) {
 	for i := range limits {
 		if err := limits[i].check(); err != nil {

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// Request is a request that the fake received. It is kept as it was sent, keys
-// included.
+// Request is a request that the fake received, as it was sent, including keys.
 type Request struct {
 	Time   time.Time // by the fake's clock
 	Method string
 	Path   string // as it was escaped, with the query if there was one
 	Header http.Header
-	Body   []byte // nil: there was none, or it was not read
-	Status int    // of the response; 0: none was sent, or not yet
+	Body   []byte // nil if there was none, or it was not read
+	Status int    // of the response; 0 if none was sent so far
 }
 
 func (r Request) clone() Request {

@@ -89,15 +89,15 @@ const (
 // same horses, races and keys. The default is 1.
 func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 
-// WithHistory sets how many finished races of the default tier lie before the
-// start; each other tier has a tenth as many, and there is a tournament for
-// every forty races. They are computed when requested and take next to
-// no memory: a million is fine. The default is 2,000.
+// WithHistory sets how many races of the default tier finished before the start;
+// each other tier has a tenth as many, and there is a tournament for every forty
+// races. They are computed when requested and take almost no memory, a million
+// included. The default is 2,000.
 func WithHistory(races int) Option { return func(s *settings) { s.history = races } }
 
-// WithClock makes the fake follow a clock: time.Now, for example, which inside a
-// bubble of testing/synctest is the bubble's. Without it the fake's clock stands
-// still, and only [Server.Advance] moves it.
+// WithClock makes the fake follow a clock such as time.Now, which inside a bubble of
+// testing/synctest is the bubble's. By default the fake's clock stands still until
+// [Server.Advance].
 func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
 
 // WithSchedule sets how many races open in an hour of the fake's clock, at
@@ -127,9 +127,9 @@ func WithAPIKey(key string, others ...string) Option {
 	return func(s *settings) { s.apiKeys = append([]string{key}, others...) }
 }
 
-// WithLogger logs every request at level Info when its response was sent:
-// method, path, status (0: the connection was dropped) and how long it took. No
-// key is logged. The default is no log.
+// WithLogger logs every request at level Info after its response: method, path,
+// status (0 if the connection was dropped) and duration, without keys. By default
+// nothing is logged.
 func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logger = logger } }
 
 // WithUsers sets how many users the fake has keys for, 1 to 500. Each owns six

@@ -26,15 +26,14 @@ import (
 //
 //	client, err := horseracing.NewClient(url, key, horseracing.WithTransportWrapper(horseracingtest.Record("recorded")))
 //
-// A file is named after its request, and no file is ever replaced: recordings
-// of the same requests in two empty directories can be compared with diff -r.
-// Keys and cookies are redacted: the API key, user_key in bodies and queries,
-// echoes of both in responses, Set-Cookie. Of the request's headers only
-// Content-Type is kept. A response is written when its body was read or closed.
-// Only the user who records can read the files.
+// A file is named after its request, has mode 0600 and is never replaced:
+// recordings of the same requests in two empty directories can be compared with
+// diff -r. The API key, user_key in bodies and queries, echoes of both and cookies
+// are redacted; a body that shows a key in another spelling is left out. Content-Type
+// is the only header of a request that is kept. A response is written when its body
+// has been read or closed.
 //
-// If dir cannot be written to, the requests that follow fail before they are
-// sent.
+// If dir cannot be written to, later requests fail before they are sent.
 func Record(dir string) func(http.RoundTripper) http.RoundTripper {
 	r := &recorder{dir: dir, keys: redact.New(), counts: make(map[string]int)}
 	return func(next http.RoundTripper) http.RoundTripper { return &recordingTransport{next, r} }
@@ -296,7 +295,7 @@ func headerSecrets(name, value string) []string {
 	case "X-Api-Key":
 		return []string{value}
 	case "Set-Cookie":
-		value, _, _ = strings.Cut(value, ";") // behind it are attributes
+		value, _, _ = strings.Cut(value, ";") // attributes follow
 		fallthrough
 	case "Cookie":
 		for cookie := range strings.SplitSeq(value, ";") {

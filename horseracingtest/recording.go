@@ -162,13 +162,12 @@ func (rec recording) read(files fs.FS, name string) error {
 var connectionHeaders = []string{"Connection", "Content-Length", "Keep-Alive", "Trailer", "Transfer-Encoding", "Upgrade", "Alt-Svc"}
 
 // WithRecording makes the fake respond with what [Record] wrote, byte for byte,
-// instead of with a state of its own. It is strict: a request that was not
-// recorded, with that body, gets status 501 and a message that names it. The
-// order of JSON members does not count, and neither does whose keys a request
-// carries: any are accepted. Of several responses to the same request the first
-// one comes first, and the last one again and again.
+// instead of from a state of its own. A request that was not recorded with the same
+// body gets status 501 and a message that names the recorded ones. The order of
+// JSON members does not matter, and any keys are accepted. Repeated requests get
+// the recorded responses in order, and then the last one again.
 //
-// Faults, limits, latency and handlers work as ever.
+// Faults, limits, latency and handlers work as without a recording.
 func WithRecording(files fs.FS) Option { return func(s *settings) { s.recorded = files } }
 
 // replays are what is left to respond with.

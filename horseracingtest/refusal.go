@@ -11,7 +11,7 @@ type response struct {
 	status int
 	header http.Header // beside the content type
 	body   []byte
-	cut    bool // the connection drops behind the body, before the announced end
+	cut    bool // the connection drops after the body, before the announced end
 }
 
 // refusal is why a request is refused. Error bodies are undocumented, so the

@@ -44,7 +44,7 @@ type Server struct {
 }
 
 // NewServer starts a fake of the service. Like [net/http/httptest.NewServer] it
-// panics if it cannot. The caller closes it when done.
+// panics if it cannot. Call Close when done.
 func NewServer(opts ...Option) *Server {
 	s, err := Start(opts...)
 	if err != nil {
@@ -149,8 +149,8 @@ func (s *Server) track(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// Close stops the fake: waits end, connections are dropped. It returns when
-// none of the fake's goroutines is left. It can be called more than once.
+// Close stops the fake and drops its connections. It returns when all goroutines of
+// the fake have ended. It can be called more than once.
 func (s *Server) Close() {
 	s.close.Do(func() {
 		close(s.closing)
@@ -163,10 +163,9 @@ func (s *Server) Close() {
 	})
 }
 
-// Reset puts the fake back to its start: its state is made up anew, its clock is
-// put back by what it was advanced, its limits are those of [WithRequestLimit], and
-// handlers, faults, registrations and the request log are gone. Address and keys
-// stay.
+// Reset returns the fake to its start: the state is made up anew, the clock loses
+// its advances, the limits are those of [WithRequestLimit], and handlers, faults,
+// registrations and the request log are removed. Address and keys stay the same.
 func (s *Server) Reset() {
 	s.effects.mu.Lock()
 	s.effects.pending = nil
@@ -180,12 +179,12 @@ func (s *Server) Reset() {
 	s.ResetLog()
 }
 
-// HTTPClient returns an HTTP client of the fake: it trusts its
-// certificate, and reaches it in memory if that is where it is.
+// HTTPClient returns an HTTP client that trusts the fake's certificate, and reaches
+// it with [WithInMemory] too.
 func (s *Server) HTTPClient() *http.Client { return s.client }
 
-// Client returns a client of the fake, ready to use. The options come on top
-// of what it needs to reach the fake. It panics if one of them is invalid.
+// Client returns a client of the fake with these options. It panics if one of them
+// is invalid.
 func (s *Server) Client(opts ...horseracing.Option) *horseracing.Client {
 	opts = append([]horseracing.Option{horseracing.WithHTTPClient(s.client)}, opts...)
 	client, err := horseracing.NewClient(s.URL, s.APIKey, opts...)

@@ -8,17 +8,16 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// AddRaces puts races into the service, each in the place of the race with the
-// same MainRaceID if there is one. A race that has a FinalOrder, or whose
-// StartTime has passed, goes to the results as it is. The others are open:
-// they take registrations until their deadline, run, and turn up in the results
-// one to thirty-five minutes after their start, as races of the schedule do;
-// no horses come in but those that are given or registered.
+// AddRaces adds races to the service, or replaces those with the same MainRaceID. A
+// race with a FinalOrder, or with a StartTime that has passed, is in the results
+// unchanged. The others are open: they take registrations until their deadline,
+// run, and appear in the results one to thirty-five minutes after their start, like
+// races of the schedule. Only given and registered horses take part.
 //
-// MainRaceID and StartTime are needed. What is left empty gets a value: the
-// deadline is the start, Tier is Omega, Type is best_time, Places is 12 (or
-// more, if there are more participants), MaxLevel is 100. It panics if a race
-// lacks what is needed or names a tier that the fake does not have.
+// MainRaceID and StartTime are required. Other empty fields get a default: the
+// deadline is the start, Tier is Omega, Type is best_time, Places is 12, or the
+// number of participants if that is more, and MaxLevel is 100. It panics if a
+// required field is missing, or if the fake does not have the tier.
 func (s *Server) AddRaces(races ...horseracing.Race) {
 	now := s.catchUp()
 	s.world.mu.Lock()
@@ -97,8 +96,8 @@ func (w *world) convert(from *horseracing.Race) *liveRace {
 	return r
 }
 
-// RemoveRaces takes races out of the service, as if they had never existed. Ids
-// of races that do not exist are ignored.
+// RemoveRaces removes races from the service. Ids of races that do not exist are
+// ignored.
 func (s *Server) RemoveRaces(ids ...horseracing.RaceID) {
 	s.catchUp()
 	s.world.mu.Lock()
@@ -108,12 +107,11 @@ func (s *Server) RemoveRaces(ids ...horseracing.RaceID) {
 	}
 }
 
-// AddTournaments puts tournaments into the service, each in the place of one
-// that was added before with the same ID. Those with Status 2 go to the
-// results, the others are open. They are shown as they are given and do not
-// change with the clock. ID and StartTime are needed; Tier is Omega where it
-// is left empty. It panics if a tournament lacks what is needed, or is of a
-// tier that the fake does not have.
+// AddTournaments adds tournaments to the service, or replaces added ones with the
+// same ID. Those with Status 2 are in the results, the others are open. They are
+// shown as given and do not change with the clock. ID and StartTime are required;
+// Tier defaults to Omega. It panics if a required field is missing, or if the fake
+// does not have the tier.
 func (s *Server) AddTournaments(tournaments ...horseracing.Tournament) {
 	s.catchUp()
 	s.world.mu.Lock()

@@ -11,8 +11,8 @@ import (
 // [WithUsers].
 func (s *Server) NumUsers() int { return s.settings.users }
 
-// UserKey returns the key of a user, numbered from 0. It panics if there is no
-// such user.
+// UserKey returns the key of a user, numbered from 0. It panics if the user does not
+// exist.
 func (s *Server) UserKey(user int) horseracing.UserKey {
 	s.mustHaveUser(user)
 	return horseracing.UserKey(s.userKey(user))
@@ -33,7 +33,7 @@ func (s *Server) userOf(key string) (int, *refusal) {
 
 // Horses returns the horses of a user, in ascending order. Six belong to each
 // user from the start, of levels 15, 35, 50, 5, 75 and 100; [Server.AddHorses]
-// adds more. It panics if there is no such user.
+// adds more. It panics if the user does not exist.
 func (s *Server) Horses(user int) []horseracing.HorseNumber {
 	s.mustHaveUser(user)
 	s.world.mu.RLock()
