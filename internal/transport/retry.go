@@ -109,17 +109,20 @@ func (p *policy) warn(ctx context.Context, call *Call, message string, more ...s
 
 // isRetryable reports whether a retry can help, and is safe.
 func (c *Call) isRetryable() bool {
-	var tooLarge *TooLargeError
-	var untrusted *tls.CertificateVerificationError
 	switch {
 	case isDamaged(c.Err):
 		return c.isRead() && c.damaged == 1
 	case c.Status != 0:
 		return IsTransient(c.Status) && (c.isRead() || c.Status == http.StatusTooManyRequests)
-	case errors.As(c.Err, &untrusted), IsPlainServer(c.Err), errors.As(c.Err, &tooLarge), errors.Is(c.Err, errBrowser):
-		return false
 	}
-	return c.isRead() || c.Unsent
+	return !isPermanent(c.Err) && (c.isRead() || c.Unsent)
+}
+
+// isPermanent reports whether every attempt would fail with this error.
+func isPermanent(err error) bool {
+	_, tooLarge := errors.AsType[*TooLargeError](err)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return tooLarge || untrusted || IsPlainServer(err) || errors.Is(err, errBrowser)
 }
 
 // isDamaged reports whether the error is that of a response that is an HTML page
