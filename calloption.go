@@ -16,7 +16,7 @@ type CallOption func(*callConfig)
 type callConfig struct {
 	capture    *Response
 	background bool
-	retry      Retry // its zero members are the client's
+	retry      Retry // zero fields have the client's values
 	problem    error // the first thing wrong with an option
 }
 
@@ -77,13 +77,13 @@ func CallFromContext(ctx context.Context) (CallInfo, bool) {
 	return CallInfo{Method: c.Method, Route: c.Route, ID: c.ID, Attempt: c.Attempts()}, true
 }
 
-// Response is a response as it was received: decompressed, with keys redacted in
-// the header and, if the call failed, in the body. Printing or logging a
-// Response omits header and body.
+// Response is a response as it was received, decompressed. Keys are redacted in
+// the header and, if the call failed, in the body. Printing or logging a Response
+// omits header and body.
 type Response struct {
-	StatusCode int // zero: there was no response
+	StatusCode int // zero if there was no response
 	Header     http.Header
-	Body       []byte // of an error status at most the first MiB
+	Body       []byte // truncated to 1 MiB for an error status
 	Attempts   int    // requests that were sent
 }
 

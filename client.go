@@ -63,13 +63,13 @@ func (c *Client) Pace() Pace {
 // Do calls an operation that the SDK has no method for yet. The path is relative
 // to the base URL and may carry a query. A body that is not nil is sent as JSON,
 // a [UserKey] in it as the key itself. The response is decoded into out unless
-// out is nil. A response that is not JSON leaves out as it is, and is a
-// *[DecodeError]; so is an empty one to a GET.
+// out is nil. If the response is not JSON, *out is unchanged and the error is a
+// *[DecodeError]; an empty response to a GET is a *DecodeError too.
 //
 // Any method except GET is assumed to change something and follows the rules of
 // [RacesService.Register]: it is sent once, and ErrOutcomeUnknown means that it
-// may have taken effect. Without a body it carries {}, because net/http repeats
-// requests that have none.
+// may have taken effect. A nil body is sent as {}, since net/http may replay
+// requests without a body.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any, opts ...CallOption) error {
 	op := operation{method: method, body: body, custom: true, hint: "read what it changes before sending it again"}
 	u, err := url.Parse(path)

@@ -26,7 +26,7 @@ var (
 	ErrServer           = errors.New("server error")                 // status 500 and above
 	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
 	ErrResponseTooLarge = errors.New("response too large")           // beyond WithMaxResponseBytes
-	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have done so; see RacesService.Settle
+	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have taken effect; see RacesService.Settle
 	ErrBodyIgnored      = errors.New("the request body was ignored") // a page does not fit its request: something on the network path drops or caches bodies
 	// ErrHole marks an error that does not end a listing: something was passed over,
 	// and the rest follows. It is the [*DecodeError] of one entry (not of a page or a
@@ -37,18 +37,19 @@ var (
 
 const (
 	maxErrorBody    = 64 << 10 // of APIError.Body
-	maxErrorObject  = 1 << 20  // of an error object
+	maxErrorObject  = 1 << 20  // of a body that is searched for an error's message
 	maxErrorMessage = 500      // of the service's words in an error's text
 	maxErrorText    = 1800     // of any error's text
 )
 
-// APIError is a response, of the service or of something on the network path to
-// it, that reports a refusal or a failure, after all retries. errors.Is finds the
-// sentinel of its status.
+// APIError reports an error response from the service, or from a proxy in front
+// of it, after all retries. errors.Is finds the sentinel of its status.
 //
-// A successful response without the entry that was requested by id (null, or an
-// array without it) is an APIError too: its StatusCode is the response's own,
-// 200, and errors.Is finds ErrNotFound.
+// A successful response that does not contain the entry requested by id (null, or
+// an array without it) is an APIError too: its StatusCode is the response's own,
+// 200, and errors.Is finds ErrNotFound. So is a request that was not sent because
+// the service refuses requests for longer than [Retry].MaxWait: its StatusCode is
+// 429.
 //
 // The shape of errors is undocumented: Message is taken from the members that
 // services commonly use.
@@ -57,21 +58,22 @@ const (
 type APIError struct {
 	StatusCode int           // 2xx if the response carried an error object, or lacked the requested entry
 	Method     string        // GET, POST, or what Do was called with
-	Route      string        // the path with its placeholders: /api/v1/races/{raceId}; of Do the path itself
-	ID         string        // the horse, race or tournament that was requested, redacted; empty: none was requested by id
-	Message    string        // the service's words, redacted; empty: none were found
+	Route      string        // the path with its placeholders, /api/v1/races/{raceId}, or for Do the path itself
+	ID         string        // the horse, race or tournament requested, redacted; empty if the route has no placeholder
+	Message    string        // the service's words, redacted; empty if none were found
 	Header     http.Header   // redacted
 	Body       []byte        // at most 64 KiB, redacted
-	RetryAfter time.Duration // from the header Retry-After: how long to wait; zero: there was none
+	RetryAfter time.Duration // how long to wait, from the header Retry-After; zero if there was none
 	Attempts   int           // requests that were sent; 0 if none was
 
-	absent   bool // a successful response without the entry
+	absent   bool // a successful response that does not contain the entry
 	proxied  bool // an HTML response to a GET with a body
 	userKey  bool // the request had a user key
 	withheld bool // the retry budget withheld a retry
 }
 
-// Error names the operation, the status, the service's words and, where that is known, what to do.
+// Error names the operation, the status, the service's words and, if that is known,
+// what to do.
 func (e *APIError) Error() string {
 	var b strings.Builder
 	b.WriteString(operationText(e.Method, e.Route, e.ID))
@@ -83,7 +85,7 @@ func (e *APIError) Error() string {
 		b.WriteString(" " + text)
 	}
 	if e.absent {
-		b.WriteString(", but the response is without the entry")
+		b.WriteString(", but the response does not contain it")
 	}
 	if e.Message != "" {
 		b.WriteString(": " + clip(e.Message, maxErrorMessage))
@@ -149,26 +151,26 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// DecodeError is a successful response, or one entry of it, that cannot be
-// read: not JSON, cut short, of another shape, or a member of another type than
-// documented. A read is retried once where the response is an HTML page or cut
-// short, and not otherwise. [CaptureResponse] keeps the whole response.
+// DecodeError is returned when a successful response, or one entry of it, cannot be
+// read: it is not JSON or cut short, has another shape, or a member has another
+// type than documented. A read is retried once if the response is an HTML page or
+// cut short, and not otherwise. [CaptureResponse] keeps the whole response.
 //
 // Printing or logging a DecodeError omits Raw.
 type DecodeError struct {
 	Method string          // GET, POST, or what Do was called with
-	Route  string          // the path with its placeholders; of Do the path itself
-	ID     string          // what was requested by id, or the unreadable entry's own id; empty: neither is known
-	Field  string          // where, as a JSON pointer: /3/entry_fee; empty: the response as a whole
-	Offset int64           // about how many bytes into the response
-	Raw    json.RawMessage // the unreadable entry, redacted; nil: no entry, more than 64 KiB, or not JSON once redacted
-	Err    error           // what is wrong
+	Route  string          // the path with its placeholders, or for Do the path itself
+	ID     string          // of what was requested, or of the unreadable entry; empty if neither is known
+	Field  string          // a JSON pointer to the problem, /3/entry_fee; empty for the response as a whole
+	Offset int64           // of the problem in the response, about; in bytes
+	Raw    json.RawMessage // the unreadable entry, redacted; nil if there is no single entry, it exceeds 64 KiB, or it is not JSON once redacted
+	Err    error           // the problem
 
 	entry bool // of one entry of a list, whose other entries are unaffected
 	index int  // of that entry
 }
 
-// Error names the operation, the place and what is wrong there.
+// Error names the operation, the JSON pointer and the problem.
 func (e *DecodeError) Error() string {
 	operation := operationText(e.Method, e.Route, e.ID)
 	if e.ID != "" && !strings.Contains(e.Route, "{") {
@@ -208,19 +210,21 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // Is reports whether target is ErrHole and the error is that of one entry.
 func (e *DecodeError) Is(target error) bool { return target == ErrHole && e.entry }
 
-// TransportError is a call without a complete response, after all retries: no
-// connection, a broken one, a response that was cut short or is too large, a
-// timeout, a context that ended. errors.Is finds the cause: context.Canceled,
-// ErrResponseTooLarge, or context.DeadlineExceeded, which stands for the call's
-// context and for an attempt that took longer than [WithAttemptTimeout] allows.
+// TransportError is returned when a call got no complete response, after all
+// retries: because of a connection that could not be made or broke, a response
+// that was cut short or is too large, a timeout, or the end of the context.
+// errors.Is finds the cause: context.Canceled, ErrResponseTooLarge, or
+// context.DeadlineExceeded, both for the call's context and for an attempt that
+// took longer than [WithAttemptTimeout] allows. If the context ended while the
+// call waited to be retried, the text names the last failure as well.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
-	Route    string // the path with its placeholders; of Do the path itself
-	ID       string // the horse, race or tournament that was requested, redacted; empty: none was requested by id
+	Route    string // the path with its placeholders, or for Do the path itself
+	ID       string // the horse, race or tournament requested, redacted; empty if the route has no placeholder
 	Attempts int    // requests that were sent; 0 if none was
-	Err      error  // of the last attempt
+	Err      error  // the cause
 
-	transient bool // it may be over soon
+	transient bool // a later call may succeed
 }
 
 // Error names the operation and the cause.
@@ -248,17 +252,17 @@ func (e *TransportError) Unwrap() error { return e.Err }
 // TieOverflowError reports that a listing paged by start time returned a whole
 // page of entries with one start time, so that there may be more of them than the
 // listing can return. Those that it returned were yielded. Ranging over the pager
-// again continues behind that instant.
+// again continues with entries that start earlier.
 type TieOverflowError struct {
-	StartTime Timestamp // the instant
-	Seen      int       // how many entries of that instant were handed out
+	StartTime Timestamp
+	Seen      int // entries with that start time that were yielded
 
 	op operation
 }
 
-// Error names the operation and the instant.
+// Error names the operation and the start time.
 func (e *TieOverflowError) Error() string {
-	return fmt.Sprintf("%v: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; go on ranging to read what lies behind it",
+	return fmt.Sprintf("%v: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; range again to read the entries that start earlier",
 		e.op, e.Seen, e.StartTime.Format("2006-01-02T15:04:05.000Z07:00"))
 }
 

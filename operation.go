@@ -16,16 +16,16 @@ import (
 type operation struct {
 	method          string
 	route           string  // the path, with a {placeholder} for the id
-	id              entryID // for the placeholder; nil: there is none
+	id              entryID // for the placeholder; nil if there is none
 	body            any
-	custom          bool   // by Do: nothing is documented, and raw and query are used as they are
+	custom          bool   // called by Do: nothing is documented, and raw and query are used as they are
 	raw             string // the path, escaped
 	query           string
 	emptyIsNotFound bool                // null or an empty array means that there is no such entry
 	objectOrArray   bool                // an object may stand for an array of one
 	noCache         bool                // a cached response will not do
-	order           pace.Rank           // of a read, when the pace is short; zero: a single read
-	patience        *transport.Patience // waits refusals out; nil: they count as other failures
+	order           pace.Rank           // of a read; zero for a single read
+	patience        *transport.Patience // of a walk; nil for a single call
 	hint            string              // what to do if the outcome of a write is unknown
 }
 
@@ -61,7 +61,7 @@ func (op operation) rank() pace.Rank {
 	if !op.isRead() {
 		return pace.Write
 	}
-	return max(pace.Read, op.order) // zero: a single read
+	return max(pace.Read, op.order)
 }
 
 // paceRoute returns the route that the service may limit on its own: for Do, whose
@@ -73,7 +73,7 @@ func (op operation) paceRoute() string {
 	return op.method + " " + op.route
 }
 
-// idText returns the requested id as text; empty: there is none.
+// idText returns the requested id as text, or the empty string.
 func (op operation) idText() string {
 	switch id := op.id.(type) {
 	case HorseNumber:

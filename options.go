@@ -11,14 +11,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limiter decides when a request may be sent: Wait returns nil when it may, or
-// an error, which ends the call. Every attempt waits, retries included. A
-// *rate.Limiter of golang.org/x/time/rate is one.
+// Limiter decides when a request may be sent. Wait blocks until then; a non-nil
+// error fails the call. Every attempt waits, retries included. A *rate.Limiter of
+// golang.org/x/time/rate is a Limiter.
 type Limiter interface {
 	Wait(context.Context) error
 }
 
-// Option sets up a Client. Options are checked by [NewClient]. If options
+// An Option configures a Client. Options are checked by [NewClient]. If options
 // conflict, the last one wins.
 type Option func(*config)
 
@@ -132,9 +132,10 @@ func WithLimiter(l Limiter) Option {
 
 // WithLogger logs every attempt at level Debug and every retry at level Warn,
 // with operation, status and duration, and never with a header, a body or a
-// key. At level Warn it also logs a retry that the retry budget withheld, and
-// that a [Pager] or a [Follower] begins to wait for a service that refuses its
-// requests; at level Info, that it goes on. The default is to log nothing.
+// key. Also logged at level Warn are a retry that the retry budget withheld, a
+// route whose refusals no longer slow down the others, and a [Pager] or [Follower]
+// that starts to wait for a service that refuses its requests; at level Info, that
+// it continues. The default is to log nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.logger = l }
 }
@@ -164,8 +165,8 @@ func WithPlainHTTP() Option {
 	return func(c *config) { c.plainHTTP = true }
 }
 
-// tokenBucket is a rate.Limiter whose errors are the context's: of a deadline
-// that it would miss, rate.Limiter returns an error of its own, at once.
+// tokenBucket is a rate.Limiter that returns the context's errors. If a deadline
+// would be missed, rate.Limiter returns an error of its own at once.
 type tokenBucket struct{ *rate.Limiter }
 
 func (b tokenBucket) Wait(ctx context.Context) error {

@@ -16,9 +16,9 @@ import (
 // Retry-After) the client never slows down; after one, all its calls slow down
 // together.
 type Pace struct {
-	PerSecond float64   // requests per second at present; zero: no limit was seen
+	PerSecond float64   // requests per second at present; zero if no limit was seen
 	Waiting   int       // requests that wait to be sent
-	Until     time.Time // no request is sent before; zero: requests are sent now
+	Until     time.Time // no request is sent before; the zero time if requests are sent now
 }
 
 // defaultPatience is the Patience of a query that sets none.

@@ -8,14 +8,13 @@ import (
 
 // Retry sets how reads are retried: after connection failures, after the
 // statuses 408, 429, 500, 502, 503 and 504, and once after a response with
-// status 200 that is an HTML page or cut short. Waits between attempts are
-// random.
+// status 2xx that is an HTML page or cut short. Waits between attempts are random.
 //
 // A Retry-After is honored up to MaxWait. If the service demands a longer wait,
 // the call returns at once, with [APIError].RetryAfter set. A budget that all
 // calls of a client share keeps retries from multiplying the load of an outage,
-// and the end of the context ends a wait at once. Refusals (429, or 503 with
-// Retry-After) take nothing from the budget; [Client.Pace] is about these.
+// and a wait ends at once when the context does. Rate-limit responses (429, or 503
+// with Retry-After) do not consume the budget; see [Client.Pace].
 //
 // These are not retried, because a retry cannot help: a response that is too
 // large or that cannot be decoded, a server without TLS or with an untrusted

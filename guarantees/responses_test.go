@@ -114,10 +114,10 @@ func TestErrorTexts(t *testing.T) {
 		{missions, respond(200, `{"Daily":[]}`), "GET /api/v1/missions: cannot read the response: the object has none of the documented members"},
 
 		// nothing there
-		{oneRace, respond(200, "[]"), "GET /api/v1/races/11: not found: status 200 OK, but the response is without the entry"},
-		{oneRace, respond(200, "null"), "GET /api/v1/races/11: not found: status 200 OK, but the response is without the entry"},
-		{oneHorse, respond(200, "null"), "GET /api/v1/horses/7: not found: status 200 OK, but the response is without the entry"},
-		{oneCup, respond(200, "[]"), "GET /api/v1/tournaments/5f: not found: status 200 OK, but the response is without the entry"},
+		{oneRace, respond(200, "[]"), "GET /api/v1/races/11: not found: status 200 OK, but the response does not contain it"},
+		{oneRace, respond(200, "null"), "GET /api/v1/races/11: not found: status 200 OK, but the response does not contain it"},
+		{oneHorse, respond(200, "null"), "GET /api/v1/horses/7: not found: status 200 OK, but the response does not contain it"},
+		{oneCup, respond(200, "[]"), "GET /api/v1/tournaments/5f: not found: status 200 OK, but the response does not contain it"},
 
 		// not JSON
 		{openRaces, respond(200, `[{"level":1}`), "GET /api/v1/races/open: cannot read the response: not valid JSON: unexpected EOF"},
