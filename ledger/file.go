@@ -35,7 +35,7 @@ func parseLine(text []byte) (line, error) {
 	switch {
 	case n.Version > version:
 		return line{}, errors.New("written by a later version of this package")
-	case err != nil, n.Version < version, n.Horse < 1, n.Race < 1, isNegative(n.Fee), (n.State == Sending) != (n.Service != ""):
+	case err != nil, n.Version < version, n.Time.IsZero(), n.Horse < 1, n.Race < 1, isNegative(n.Fee), (n.State == Sending) != (n.Service != ""):
 		return line{}, errNotLine
 	}
 	return n, nil
@@ -49,7 +49,7 @@ func parseLines(data []byte, each func(line) error) (size int64, err error) {
 		number++
 		if !bytes.HasSuffix(text, []byte("\n")) {
 			if number == 1 && !strings.HasPrefix(firstBytes, string(text[:min(len(text), len(firstBytes))])) {
-				return 0, fmt.Errorf("line 1 is %w", errNotLine)
+				return 0, fmt.Errorf("line 1: %w", errNotLine)
 			}
 			break
 		}
@@ -58,7 +58,7 @@ func parseLines(data []byte, each func(line) error) (size int64, err error) {
 			err = each(n)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("line %d is %w", number, err)
+			return 0, fmt.Errorf("line %d: %w", number, err)
 		}
 		size += int64(len(text))
 	}
@@ -91,10 +91,12 @@ func openFile(path string, each func(line) error) (_ *file, err error) {
 		return nil, err
 	}
 	f.lock = flock.New(target + ".lock")
-	if locked, err := f.lock.TryLock(); err != nil {
+	locked, err := f.lock.TryLock()
+	if err == nil && !locked {
+		err = ErrInUse
+	}
+	if err != nil {
 		return nil, err
-	} else if !locked {
-		return nil, ErrInUse
 	}
 	data, err := io.ReadAll(f.file)
 	if err != nil {

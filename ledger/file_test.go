@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -36,17 +37,19 @@ func TestWhatCannotBeOpenedIsAnErrorThatNamesTheFileAndChangesNothing(t *testing
 		want    string
 		is      error
 	}{
-		"a text":                         {"hello\n", "line 1 is not a line of a ledger", nil},
-		"a text without a newline":       {"hello", "line 1 is not a line of a ledger", nil},
-		"a database":                     {"SQLite format 3\x00", "line 1 is not a line of a ledger", nil},
-		"zeros":                          {"\x00\x00\x00", "line 1 is not a line of a ledger", nil},
-		"an empty line":                  {"\n", "line 1 is not a line of a ledger", nil},
-		"other JSON Lines":               {`{"id":1}` + "\n", "line 1 is not a line of a ledger", nil},
-		"a later version":                {whole + `{"v":2,"entry":[]}` + "\n", "line 3 is written by a later version", nil},
-		"a later version, another shape": {whole + `{"v":2,"time":7,"fee":{}}` + "\n", "line 3 is written by a later version", nil},
+		"a text":                         {"hello\n", "line 1: not a line of a ledger", nil},
+		"a text without a newline":       {"hello", "line 1: not a line of a ledger", nil},
+		"a database":                     {"SQLite format 3\x00", "line 1: not a line of a ledger", nil},
+		"zeros":                          {"\x00\x00\x00", "line 1: not a line of a ledger", nil},
+		"an empty line":                  {"\n", "line 1: not a line of a ledger", nil},
+		"other JSON Lines":               {`{"id":1}` + "\n", "line 1: not a line of a ledger", nil},
+		"a later version":                {whole + `{"v":2,"entry":[]}` + "\n", "line 3: written by a later version", nil},
+		"a later version, another shape": {whole + `{"v":2,"time":7,"fee":{}}` + "\n", "line 3: written by a later version", nil},
 		"a version below 1":              {strings.Replace(whole, `"v":1`, `"v":0`, 1), "line 1", nil},
 		"a line in between":              {lineOf(1, ledger.Sending, fake.URL) + "x\n" + lineOf(1, ledger.Entered, ""), "line 2", nil},
 		"an unknown state":               {whole + lineOf(2, "paid", ""), "line 3", nil},
+		"an unknown outcome":             {lineOf(1, ledger.Sending, fake.URL) + lineOf(1, "paid", ""), "line 2", nil},
+		"no time":                        {strings.Replace(whole, `"time":"2000-01-01T00:00:00Z",`, "", 1), "line 1", nil},
 		"no horse":                       {strings.Replace(whole, `"horse":1`, `"horse":0`, 1), "line 1", nil},
 		"no race":                        {strings.Replace(whole, `"race":1`, `"race":-1`, 1), "line 1", nil},
 		"a negative fee":                 {strings.Replace(whole, `"fee":10`, `"fee":-10`, 1), "line 1", nil},
@@ -276,6 +279,22 @@ func TestAfterAFailedWriteNothingIsSentUntilTheLedgerIsOpenedAgain(t *testing.T)
 	}
 }
 
+func TestNothingIsSentBeforeItsLineIsOnDisk(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("a file that can be written and not synced: /dev/null of Linux")
+	}
+	fake := newFake(t, 1)
+	l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client())
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.ReplaceFile(null)
+	if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err == nil || !strings.Contains(err.Error(), "sync") || posts(fake) != 0 {
+		t.Errorf("%v; %d sent", err, posts(fake))
+	}
+}
+
 func TestAnOutcomeThatCannotBeWrittenIsInTheErrorAndUnknownAtTheNextStart(t *testing.T) {
 	for name, test := range map[string]struct {
 		response horseracingtest.Response
@@ -318,20 +337,24 @@ func TestAnOutcomeThatCannotBeWrittenIsInTheErrorAndUnknownAtTheNextStart(t *tes
 
 func FuzzTheReaderOfTheFile(f *testing.F) {
 	const service = "https://game.example"
+	client, err := horseracing.NewClient(service, "key")
+	if err != nil {
+		f.Fatal(err)
+	}
 	whole := lineOf(1, ledger.Sending, service) + lineOf(1, ledger.Unknown, "") + lineOf(1, ledger.Absent, "") +
 		lineOf(1, ledger.Sending, service) + lineOf(1, ledger.Entered, "") + lineOf(2, ledger.Sending, service)
 	for _, seed := range []string{"", whole, whole[:len(whole)-1], whole[:200], "\n", "{}", `{"v":2}` + "\n", "\x00", `{"v":1,"time":"`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, size, err := ledger.Replay(data, service)
+		l, size, err := ledger.Replay(data, client)
 		if err != nil {
 			return
 		}
 		if rest := string(data[size:]); strings.Contains(rest, "\n") || size > 0 && data[size-1] != '\n' {
 			t.Fatalf("of %q it keeps %d bytes", data, size)
 		}
-		again, kept, err := ledger.Replay(data[:size], service)
+		again, kept, err := ledger.Replay(data[:size], client)
 		if err != nil || kept != size {
 			t.Fatalf("of what it kept it keeps %d bytes of %d: %v", kept, size, err)
 		}
@@ -339,7 +362,7 @@ func FuzzTheReaderOfTheFile(f *testing.F) {
 			t.Fatalf("read again the entries differ (-first +second):\n%s", diff)
 		}
 		for e := range l.Entries() {
-			if e.Horse < 1 || e.Race < 1 || e.Fee.Cmp(tokens(0)) < 0 || e.State == ledger.Sending {
+			if e.Horse < 1 || e.Race < 1 || e.Fee.Cmp(tokens(0)) < 0 || !slices.Contains([]ledger.State{ledger.Entered, ledger.Refused, ledger.Unknown, ledger.Absent}, e.State) {
 				t.Errorf("an entry is %v", e)
 			}
 		}

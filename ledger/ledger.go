@@ -19,7 +19,6 @@ import (
 	"maps"
 	"math/big"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,9 +40,8 @@ const maxSettling = 16
 // Ledger records registrations in a file. Its methods can be called from several
 // goroutines.
 type Ledger struct {
-	client  *horseracing.Client
-	service string // its base URL
-	limits  limits
+	client *horseracing.Client
+	limits limits
 
 	mu      sync.Mutex // not held while sending
 	file    *file
@@ -67,7 +65,6 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 	if client == nil || l.limits.location == nil {
 		return nil, fmt.Errorf("ledger: %s: %w: the client or the location is nil", path, horseracing.ErrInvalidArgument)
 	}
-	l.service = strings.TrimRight(client.BaseURL(), "/")
 	file, err := openFile(path, l.replay)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
@@ -79,18 +76,26 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 // replay updates the entries by a line of the file. A Sending entry is Unknown unless
 // a later line records its outcome.
 func (l *Ledger) replay(n line) error {
-	if n.Service != "" && n.Service != l.service {
-		return fmt.Errorf("%w: the ledger is for %s, not for %s", horseracing.ErrInvalidArgument, n.Service, l.service)
+	if n.Service != "" && n.Service != l.client.BaseURL() {
+		return fmt.Errorf("%w: the ledger is for %s, not for %s", horseracing.ErrInvalidArgument, n.Service, l.client.BaseURL())
 	}
-	e, isKnown := l.entries[n.pair()]
-	maySend := !isKnown || e.State == Refused || e.State == Absent
-	if e.State == Entered || maySend != (n.State == Sending) {
+	e := l.entries[n.pair()]
+	maySend := e.State == "" || e.State == Refused || e.State == Absent
+	switch n.State {
+	case Sending:
+		if !maySend {
+			return errNotLine
+		}
+		e = n.Entry
+		e.State = Unknown
+	case Entered, Refused, Unknown, Absent:
+		if maySend || e.State == Entered {
+			return errNotLine
+		}
+		e.State, e.Note = n.State, n.Note
+	default:
 		return errNotLine
 	}
-	if n.State == Sending {
-		e, n.State = n.Entry, Unknown
-	}
-	e.State, e.Note = n.State, n.Note
 	l.entries[n.pair()] = e
 	if n.Time.After(l.last) {
 		l.last = n.Time
@@ -192,7 +197,7 @@ func (l *Ledger) begin(r horseracing.Registration, fee horseracing.BigInt) (Entr
 		fee = horseracing.BigInt{}
 	}
 	e := Entry{Time: now, Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
-	if err := l.file.append(line{version, e, l.service}); err != nil {
+	if err := l.file.append(line{version, e, l.client.BaseURL()}); err != nil {
 		return Entry{}, l.errorf("%s was not sent: %w", e.pair(), err)
 	}
 	l.entries[e.pair()], l.last = e, now
@@ -309,7 +314,7 @@ func (l *Ledger) errorf(format string, args ...any) error {
 // which names methods that users of a Ledger do not call.
 func cause(err error) error {
 	if marked, ok := err.(interface{ Unwrap() []error }); ok {
-		return errors.Join(slices.DeleteFunc(marked.Unwrap(), func(e error) bool { return e == horseracing.ErrOutcomeUnknown })...)
+		return errors.Join(slices.DeleteFunc(slices.Clone(marked.Unwrap()), func(e error) bool { return e == horseracing.ErrOutcomeUnknown })...)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -435,31 +436,58 @@ func TestOfAHundredAtOnceUnderABudgetForTenTenAreSent(t *testing.T) {
 }
 
 func TestEntriesAreOrderedByWhenTheyWereLastSent(t *testing.T) {
-	fake := newFake(t, 4)
-	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 409})
-	path := filepath.Join(t.TempDir(), "l")
-	l := open(t, path, fake.Client())
-	for _, race := range []int{2, 1, 2, 3} {
-		l.Register(t.Context(), registration(fake, race), tokens(10))
-	}
-	want := []string{"1 entered", "2 entered", "3 entered"}
-	if diff := cmp.Diff(want, states(l)); diff != "" {
-		t.Errorf("entries differ (-want +got):\n%s", diff)
-	}
-	seen := 0
-	for e := range l.Entries() { // which can be registered within
-		if seen++; seen == 1 {
-			if _, err := l.Register(t.Context(), registration(fake, 4), tokens(10)); err != nil || e.Race != 1 {
-				t.Errorf("race %d: %v", e.Race, err)
+	synctest.Test(t, func(t *testing.T) { // whose clock stands still here
+		fake := newFake(t, 4)
+		fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 409})
+		path := filepath.Join(t.TempDir(), "l")
+		l := open(t, path, fake.Client())
+		for _, race := range []int{2, 3, 2, 1} {
+			l.Register(t.Context(), registration(fake, race), tokens(10))
+		}
+		want := []string{"3 entered", "2 entered", "1 entered"}
+		if diff := cmp.Diff(want, states(l)); diff != "" {
+			t.Errorf("entries differ (-want +got):\n%s", diff)
+		}
+		seen := 0
+		for e := range l.Entries() { // which can be registered within
+			if seen++; seen == 1 {
+				if _, err := l.Register(t.Context(), registration(fake, 4), tokens(10)); err != nil || e.Race != 3 {
+					t.Errorf("race %d: %v", e.Race, err)
+				}
+			}
+			if seen == 2 {
+				break
 			}
 		}
-		if seen == 2 {
-			break
+		l.Close()
+		if diff := cmp.Diff(append(want, "4 entered"), states(open(t, path, fake.Client()))); diff != "" {
+			t.Errorf("opened again they differ (-want +got):\n%s", diff)
 		}
+		var last time.Time
+		for text := range strings.Lines(read(t, path)) {
+			var written struct{ Time time.Time }
+			if err := json.Unmarshal([]byte(text), &written); err != nil || !written.Time.After(last) {
+				t.Errorf("after %v comes %s", last, text)
+			}
+			last = written.Time
+		}
+	})
+}
+
+func TestAFreeRaceNeedsNoBudget(t *testing.T) {
+	fake := newFake(t, 2)
+	path := filepath.Join(t.TempDir(), "l")
+	l := open(t, path, fake.Client())
+	if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err != nil {
+		t.Fatal(err)
 	}
 	l.Close()
-	if diff := cmp.Diff(append(want, "4 entered"), states(open(t, path, fake.Client()))); diff != "" {
-		t.Errorf("opened again they differ (-want +got):\n%s", diff)
+	l = open(t, path, fake.Client(), ledger.WithBudget(tokens(5)), ledger.WithFreeRaces()) // less than is paid
+	if err := l.Check(registration(fake, 2), tokens(1)); !errors.Is(err, ledger.ErrBudget) {
+		t.Errorf("a race that costs something: %v", err)
+	}
+	if e, err := l.Register(t.Context(), registration(fake, 2), tokens(0)); err != nil {
+		t.Errorf("a free race: %v, %v", e, err)
 	}
 }
 

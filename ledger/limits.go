@@ -62,13 +62,13 @@ func (l *limits) checkBudgets(fee horseracing.BigInt, now time.Time, entries ite
 	if isNegative(fee) || fee.IsZero() {
 		return nil
 	}
-	total, today := fee.Big(), fee.Big()
+	day, total, today := l.day(now), fee.Big(), fee.Big()
 	for e := range entries {
 		if e.State == Refused || e.State == Absent {
 			continue
 		}
 		total.Add(total, e.Fee.Big())
-		if l.day(e.Time) == l.day(now) {
+		if l.day(e.Time) == day {
 			today.Add(today, e.Fee.Big())
 		}
 	}

@@ -113,8 +113,8 @@ func (b *bot) decide(ctx context.Context, horse *horseracing.Horse, race *horser
 	b.print(p, "%s %s", e.State, e.Note)
 	_, isResponse := errors.AsType[*horseracing.APIError](err)
 	b.refused[p] = e.State == ledger.Refused && isResponse && !errors.Is(err, horseracing.ErrRateLimited)
-	if errors.Is(err, horseracing.ErrUnauthorized) {
-		return false, err
+	if errors.Is(err, horseracing.ErrUnauthorized) || ctx.Err() != nil {
+		return false, cmp.Or(ctx.Err(), err)
 	}
 	return e.State != ledger.Refused, nil
 }
@@ -133,15 +133,15 @@ func (b *bot) check(r horseracing.Registration, fee horseracing.BigInt) (reason 
 // settle finds out what became of registrations whose outcome is unknown.
 func (b *bot) settle(ctx context.Context) error {
 	unknown := b.unknown()
+	if len(unknown) == 0 || b.userKey == "" {
+		return ctx.Err()
+	}
 	for _, e := range unknown {
 		until := ""
 		if race, err := b.client.Races.Get(ctx, e.Race); err == nil {
 			until = " until " + clock(race.RegistrationDeadline.Add(2*time.Minute)) + " at the latest"
 		}
 		b.print(pair(e.Horse, e.Race), "settling%s; Ctrl-C is safe", until)
-	}
-	if len(unknown) == 0 || b.userKey == "" {
-		return ctx.Err()
 	}
 	err := b.ledger.Settle(ctx)
 	for e := range b.ledger.Entries() {
