@@ -2,46 +2,37 @@ package horseracing
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 )
 
-// errorObject has the members in which services commonly report an error. The shape
-// of errors is undocumented.
-type errorObject struct {
-	Error            json.RawMessage `json:"error"`
-	Errors           json.RawMessage `json:"errors"`
-	Message          json.RawMessage `json:"message"`
-	Detail           json.RawMessage `json:"detail"`
-	ErrorDescription json.RawMessage `json:"error_description"`
-	Title            json.RawMessage `json:"title"`
-	Description      json.RawMessage `json:"description"`
-}
+// messageMembers are the members in which services commonly put the message of an
+// error object. The shape of errors is undocumented.
+var messageMembers = []string{"message", "detail", "error_description", "title", "description"}
 
 // errorWords returns the message of an error object, and whether the object declares
 // itself an error, by a member of that name. In a successful response a title or a
 // description alone is no message: tournaments have one.
 func errorWords(body []byte, failure bool) (message string, declared bool) {
-	var o errorObject
-	if len(body) > maxErrorObject || unmarshal(body, &o) != nil { // no message is that long
+	var object map[string]json.RawMessage
+	if len(body) > maxErrorObject || unmarshal(body, &object) != nil {
 		return "", false
 	}
-	for _, value := range []json.RawMessage{o.Error, o.Errors} {
-		switch string(value) {
+	for _, name := range []string{"error", "errors"} {
+		switch value := object[name]; string(value) {
 		case "", "null", "false", `""`, "[]", "{}", "0":
-			continue
-		}
-		declared = true
-		if message == "" {
-			message = wordsOf(value)
+		default:
+			declared = true
+			message = cmp.Or(message, wordsOf(value))
 		}
 	}
-	members := []json.RawMessage{o.Message, o.Detail, o.ErrorDescription}
-	if failure || declared {
-		members = append(members, o.Title, o.Description)
+	names := messageMembers
+	if !failure && !declared {
+		names = names[:3]
 	}
-	for _, value := range members {
-		if words := wordsOf(value); words != "" && !strings.Contains(message, words) {
+	for _, name := range names {
+		if words := wordsOf(object[name]); words != "" && !strings.Contains(message, words) {
 			if message != "" {
 				message += ": "
 			}
@@ -57,35 +48,21 @@ func mayDeclareError(body []byte) bool {
 	return len(body) > 0 && body[0] == '{' && bytes.Contains(body, []byte(`"error`))
 }
 
-// wordsOf returns the words of a member: a string, the message within an object, or
-// those of an array's first element. It looks no deeper.
+// wordsOf returns the words of a member: a string, the message of an object, or those
+// of an array's first element. It looks no deeper.
 func wordsOf(value json.RawMessage) string {
-	if isKind(value, '[') {
-		for _, first := range elementsOf(value) {
-			value = first
-			break
+	var v any
+	_ = unmarshal(value, &v)
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		v = list[0]
+	}
+	if object, ok := v.(map[string]any); ok {
+		for _, name := range messageMembers {
+			if text, ok := object[name].(string); ok && text != "" {
+				return text
+			}
 		}
 	}
-	if !isKind(value, '{') {
-		return textOf(value)
-	}
-	var o errorObject
-	_ = unmarshal(value, &o)
-	for _, member := range []json.RawMessage{o.Message, o.Detail, o.ErrorDescription, o.Title, o.Description} {
-		if text := textOf(member); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// textOf returns the text of a JSON string; empty if the value is not one.
-func textOf(value json.RawMessage) string {
-	var text string
-	if isKind(value, '"') {
-		_ = unmarshal(value, &text)
-	}
+	text, _ := v.(string)
 	return text
 }
-
-func isKind(value json.RawMessage, first byte) bool { return len(value) > 0 && value[0] == first }

@@ -31,8 +31,6 @@ type operation struct {
 
 func (op operation) String() string { return op.method + " " + op.route }
 
-func (op operation) documented() bool { return !op.custom }
-
 func (op operation) isRead() bool { return op.method == http.MethodGet }
 
 // invalid returns the error of a call that is not made. It does not redact the id.

@@ -178,7 +178,7 @@ func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
 func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
 func raceOperation(id RaceID) operation {
-	return operation{method: http.MethodGet, route: "/api/v1/races/{raceId}", id: id, emptyIsNotFound: true}
+	return operation{method: http.MethodGet, route: "/api/v1/races/{raceId}", id: id}
 }
 
 // Register enters a horse into a race and spends the entry fee. The service has

@@ -45,7 +45,7 @@ const (
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
 func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumber, opts ...CallOption) (bool, error) {
 	op := raceOperation(race)
-	op.noCache = true
+	op.noCache, op.emptyIsNotFound = true, true
 	if problem := horse.problem(); problem != "" {
 		return false, unsettled(s.client.secrets.Error(op.invalid(problem)))
 	}

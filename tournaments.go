@@ -108,9 +108,10 @@ type prizeNames struct{ token, treasury, sugar string }
 const (
 	prizePrefix    = "additional_"
 	treasuryPrefix = "additional_treasury_"
-	prizeSugar     = "additional_sugar"
 	prizeItems     = "additional_items"
 )
+
+var documentedNames = prizeNames{"additional_token", "additional_treasury_token", "additional_sugar"}
 
 // Equal reports whether both prizes hold the same values, under whatever names.
 func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
@@ -125,8 +126,8 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	names := prizeNames{token: currencyMember(members, prizePrefix), treasury: currencyMember(members, treasuryPrefix)}
-	if members[prizeSugar] != nil {
-		names.sugar = prizeSugar
+	if members[documentedNames.sugar] != nil {
+		names.sugar = documentedNames.sugar
 	}
 	*p = AdditionalPrize{read: &names}
 	for name, out := range map[string]any{names.token: &p.Token, names.treasury: &p.TreasuryToken, names.sugar: &p.Sugar, prizeItems: &p.Items} {
@@ -148,7 +149,7 @@ func currencyMember(members map[string]json.RawMessage, prefix string) string {
 	}
 	found := ""
 	for name, value := range members {
-		isOther := name == prizeSugar || prefix == prizePrefix && strings.HasPrefix(name, treasuryPrefix)
+		isOther := name == documentedNames.sugar || prefix == prizePrefix && strings.HasPrefix(name, treasuryPrefix)
 		if !strings.HasPrefix(name, prefix) || isOther || new(Number).UnmarshalJSON(bytes.Trim(value, `"`)) != nil {
 			continue
 		}
@@ -162,19 +163,19 @@ func currencyMember(members map[string]json.RawMessage, prefix string) string {
 
 // MarshalJSON writes the members under the names they were read with.
 func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
-	names, isRead := prizeNames{}, p.read != nil
-	if isRead {
+	names := documentedNames
+	if p.read != nil {
 		names = *p.read
 	}
 	members := make(map[string]any, 4)
-	if names.token != "" || !isRead || !p.Token.IsZero() {
-		members[cmp.Or(names.token, prizePrefix+"token")] = p.Token
+	if names.token != "" || !p.Token.IsZero() {
+		members[cmp.Or(names.token, documentedNames.token)] = p.Token
 	}
-	if names.treasury != "" || !isRead || p.TreasuryToken != (Number{}) {
-		members[cmp.Or(names.treasury, treasuryPrefix+"token")] = p.TreasuryToken
+	if names.treasury != "" || p.TreasuryToken != (Number{}) {
+		members[cmp.Or(names.treasury, documentedNames.treasury)] = p.TreasuryToken
 	}
-	if names.sugar != "" || !isRead || p.Sugar != (Number{}) {
-		members[prizeSugar] = p.Sugar
+	if names.sugar != "" || p.Sugar != (Number{}) {
+		members[documentedNames.sugar] = p.Sugar
 	}
 	if p.Items != nil {
 		members[prizeItems] = p.Items
@@ -200,6 +201,6 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 // GET /api/v1/tournaments/{tournamentId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
-	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, emptyIsNotFound: true, objectOrArray: true}
+	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, objectOrArray: true}
 	return getEntry[Tournament](ctx, s.client, op, opts)
 }
