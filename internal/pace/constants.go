@@ -2,34 +2,31 @@ package pace
 
 import "time"
 
-// The numbers of the engine.
+// The numbers of the package.
 const (
-	firstBackoff = 100 * time.Millisecond // at most, while no rate is known
-	maxBackoff   = 5 * time.Second
+	// After a refusal.
+	firstBackoff = 100 * time.Millisecond // at most, while no rate is known: about five round trips
+	maxBackoff   = 5 * time.Second        // between two probes: what the end of a refusal costs at most, and as long as a person waits
+	growth       = 1.5                    // of the backoff: half of the time since the refusal may be lost
+	jitter       = 0.1                    // of the backoff: clients that were refused together come back apart
 
-	margin         = 0.025 // how far below the known rate sending goes on after a refusal
-	steepness      = 30    // how many times the known rate are added in the time of trust
-	shortestTrust  = 4     // seconds until the known rate is exceeded, at least
-	uncertain      = 20    // requests until then, at least
-	patient        = 3     // pauses as long as the last one until then, at least
-	longestTrust   = 40    // seconds until then, at most
-	perPause       = 40    // but as many Retry-Afters, once the known rate is confirmed
-	growth         = 1.5
-	jitter         = 0.1
-	maxPassed      = 9
-	maxWaits       = 4
-	lately         = 50
-	unlikely       = 0.001
-	manyInRow      = 5
-	longRetryAfter = 5 * time.Second
-	rejoinAfter    = 10 * time.Minute
-	brief          = 0.05  // of the time: a refusal that costs no more is no reason to be much slower
-	small          = 0.005 // how much slower
-	silence        = 5     // no bucket refuses probes for the time of so many requests
-	doubt          = 0.34  // how much smaller the burst is held to be each time that known is exceeded
-	idle           = 5     // seconds without a request after which a burst begins anew
+	// The rate.
+	margin        = 0.01 // how far below the known rate requests are sent: a bucket fills again, at the cost of 1 %
+	doublings     = 8.0  // of the excess in the time of trust: it ends at 2.5 times the known rate
+	enough        = 20   // requests that measure a rate to 5 %
+	shortestTrust = 4.0  // seconds: a refusal in each costs a second of Retry-After in five
+	longestTrust  = 40.0 // seconds: a second of Retry-After costs 2.5 %, and a limit that rose is found within a minute
+	patience      = 3.0  // pauses as long as the last one
+	silence       = 5.0  // requests' time in which every probe is refused: no bucket stays empty so long
 
-	firstRaise   = 2  // seconds with all places taken before one more is tried
-	slowestRaise = 30 // the same, after several were refused
-	proof        = 2  // requests accepted for each place, until one more counts as known
+	// Who goes first.
+	maxPassed = 9 // requests of other ranks before one that waits: a rank that waits gets a tenth
+	maxWaits  = 4 // of a Limiter at once: few, as a permit is for whoever is first when it comes; enough for one that is 10 ms away
+
+	// A route set apart.
+	recent         = 50               // requests of which a route's share is taken
+	unlikely       = 0.001            // the chance that a common limit refuses one route alone
+	manyInRow      = 5                // refusals of a route, each with another accepted in between
+	longRetryAfter = 5 * time.Second  // is asked about: whether it is for all routes
+	rejoinAfter    = 10 * time.Minute // without a refusal: longer than any usual window
 )

@@ -12,7 +12,7 @@ type Engine struct {
 	inFlight int
 	hold     hold
 	rate     rate
-	places   places
+	flights  flights
 
 	episode   int // counts refusals, except of requests sent before the one that was refused first
 	heldAt    time.Time
@@ -61,11 +61,11 @@ func (e *Engine) Next(now time.Time) (t *Ticket, at time.Time) {
 		t = e.line.first(func(*Ticket) bool { return true })
 	}
 	switch {
-	case e.inFlight >= e.places.limit():
+	case e.inFlight >= e.flights.limit():
 		e.crowded = true
 		return nil, time.Time{}
-	case now.Before(e.places.next):
-		return nil, e.places.next
+	case now.Before(e.flights.next):
+		return nil, e.flights.next
 	case now.Before(e.rate.next):
 		e.waited = true
 		return nil, e.rate.next
@@ -77,12 +77,12 @@ func (e *Engine) Next(now time.Time) (t *Ticket, at time.Time) {
 func (e *Engine) Send(now time.Time, t *Ticket) {
 	e.line.grant(t)
 	e.inFlight++
-	t.sent, t.episode, t.place = now, e.episode, e.inFlight
+	t.sent, t.episode, t.inFlight = now, e.episode, e.inFlight
 	if e.crowded && !e.hold.held && !e.rate.last.IsZero() {
-		e.places.full += now.Sub(e.rate.last).Seconds()
+		e.flights.full += now.Sub(e.rate.last).Seconds()
 	}
 	e.rate.sent(now, e.waited && !e.hold.held, e.hold.held)
-	e.places.sent(now)
+	e.flights.sent(now)
 	e.waited, e.crowded = false, false
 	if e.hold.held {
 		t.probe = true
@@ -107,29 +107,29 @@ func (e *Engine) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter ti
 }
 
 func (e *Engine) accept(now time.Time, t *Ticket) {
-	e.places.accepted(t.place, now.Sub(t.sent))
+	e.flights.accept(t.inFlight, now.Sub(t.sent))
 	if t.probe && t.episode == e.episode && e.hold.held && !t.sent.Before(e.hold.until) {
 		e.hold.release()
 		e.rate.recovered(t.sent, pause{t.sent.Sub(e.heldAt).Seconds(), e.certain.Seconds(), e.demanded.Seconds()}, e.blameRate)
 		e.episode++
 	}
-	e.rate.accepted++
+	e.rate.measured.accepted++
 	e.accepted = now
 }
 
 func (e *Engine) refuse(now time.Time, t *Ticket, retryAfter time.Duration) {
 	first := e.first
 	if r := e.rate.known; r > 0 {
-		first = min(time.Duration(1.1*float64(time.Second)/r), time.Second)
+		first = time.Duration(float64(time.Second) / r)
 	}
 	switch {
 	case t.episode == e.episode && !e.hold.held: // the first one
 		e.episode++
 		e.heldAt, e.demanded, e.certain = now, retryAfter, 0
-		e.blameRate = !e.places.explains(t.place, e.rate.known > 0)
+		e.blameRate = !e.flights.explains(t.inFlight, e.rate.known > 0)
 	case t.episode == e.episode: // a probe
 		e.demanded, e.certain = max(e.demanded, retryAfter), t.sent.Sub(e.heldAt)
-		if t.place <= max(e.places.known, 1) {
+		if t.inFlight <= max(e.flights.known, 1) {
 			e.blameRate = true
 		}
 	case !e.hold.held && retryAfter <= 0: // it was on its way already

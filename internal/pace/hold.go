@@ -32,7 +32,7 @@ func (h *hold) refuse(now time.Time, retryAfter, first, longest time.Duration, p
 	switch {
 	case probe && h.held: // a Retry-After may be too short
 		h.backoff = min(time.Duration(float64(h.backoff)*growth), longest)
-		wait = max(wait, time.Duration(float64(h.backoff)*(1-jitter*random)))
+		wait = max(wait, time.Duration(float64(h.backoff)*(1+jitter*random)))
 	case !h.held:
 		h.backoff = min(first, longest)
 		if retryAfter <= 0 {

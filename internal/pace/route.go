@@ -36,9 +36,9 @@ type route struct {
 
 // Ticket is a request. One ticket serves all attempts of a call.
 type Ticket struct {
-	rank  Rank
-	route string
-	place int // in flight with it when it was sent
+	rank     Rank
+	route    string
+	inFlight int // with it, when it was sent
 	attempt
 	waiting
 }
@@ -156,10 +156,10 @@ func (p *Routes) Send(now time.Time, t *Ticket) {
 	if p.isTesting(now) && p.test == nil && p.mayTest(now)(t) {
 		p.test = t
 	}
-	if len(p.lately) < lately {
+	if len(p.lately) < recent {
 		p.lately = append(p.lately, nil)
 	}
-	p.lately[p.sent%lately] = p.route(t.route)
+	p.lately[p.sent%recent] = p.route(t.route)
 	p.sent++
 }
 
@@ -194,6 +194,7 @@ func (p *Routes) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter ti
 		case p.isAlone(r, t):
 			apart = r.name
 			p.setApart(now, r)
+			p.common.rate, p.common.flights = rate{}, flights{} // learned from its refusals
 		case retryAfter >= longRetryAfter && !tested:
 			p.suspect = r
 		}

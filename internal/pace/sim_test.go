@@ -101,7 +101,6 @@ type window struct {
 	most    int
 	length  time.Duration
 	sliding bool
-	counts  bool // refusals count
 	times   []time.Time
 	index   int64
 	used    int
@@ -122,10 +121,8 @@ func (l *window) admit(now time.Time) (bool, time.Duration) {
 		l.times = l.times[1:]
 	}
 	ok := len(l.times) < l.most
-	if ok || l.counts {
-		l.times = append(l.times, now)
-	}
 	if ok {
+		l.times = append(l.times, now)
 		return true, 0
 	}
 	return false, l.times[len(l.times)-l.most].Add(l.length).Sub(now)

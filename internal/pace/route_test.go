@@ -1,0 +1,281 @@
+package pace
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// caller sends requests for several routes through one pace, in a simulated
+// world. allow is the service.
+type caller struct {
+	*world
+	pace  *Routes
+	allow func(route string) (ok bool, retryAfter time.Duration)
+	calls map[*Ticket]func(sent time.Time, ok bool)
+	wake  time.Time
+
+	sent, accepted, apart map[string]int
+}
+
+func newCaller(seed uint64, allow func(w *world, route string) (bool, time.Duration)) *caller {
+	w := newWorld(seed)
+	return &caller{
+		world: w, pace: newPace(w.random.Float64), allow: func(route string) (bool, time.Duration) { return allow(w, route) },
+		calls: map[*Ticket]func(time.Time, bool){}, sent: map[string]int{}, accepted: map[string]int{}, apart: map[string]int{},
+	}
+}
+
+// call makes one attempt, and calls done with its outcome.
+func (c *caller) call(rank Rank, route string, done func(sent time.Time, ok bool)) {
+	t := NewTicket(rank, route)
+	c.calls[&t] = done
+	c.pace.Join(&t)
+	c.pump()
+}
+
+func (c *caller) pump() {
+	for {
+		t, at := c.pace.Next(c.now)
+		if t == nil {
+			if !at.IsZero() && (!c.wake.After(c.now) || at.Before(c.wake)) {
+				c.wake = at
+				c.at(at, c.pump)
+			}
+			return
+		}
+		c.pace.Send(c.now, t)
+		c.send(t, c.now)
+	}
+}
+
+func (c *caller) send(t *Ticket, sent time.Time) {
+	c.sent[t.route]++
+	ok, retryAfter := c.allow(t.route)
+	c.after(20*time.Millisecond, func() {
+		outcome := Refused
+		if ok {
+			outcome = Accepted
+			c.accepted[t.route]++
+		}
+		if route := c.pace.Report(c.now, t, outcome, retryAfter); route != "" {
+			c.apart[route]++
+		}
+		done := c.calls[t]
+		delete(c.calls, t)
+		done(sent, ok)
+		c.pump()
+	})
+}
+
+// every calls the route at each interval, unless the last call is still in
+// progress. It returns how many calls succeeded, and the longest time until
+// one was sent.
+func (c *caller) every(interval time.Duration, rank Rank, route string) (succeeded *int, latest *time.Duration) {
+	succeeded, latest = new(int), new(time.Duration)
+	busy := false
+	var tick func()
+	tick = func() {
+		c.after(interval, tick)
+		if busy {
+			return
+		}
+		busy = true
+		begun := c.now
+		c.call(rank, route, func(sent time.Time, ok bool) {
+			busy = false
+			*latest = max(*latest, sent.Sub(begun))
+			if ok {
+				*succeeded++
+			}
+		})
+	}
+	c.after(time.Duration(c.random.Int64N(int64(interval))), tick)
+	return succeeded, latest
+}
+
+// walk keeps 16 requests of the route waiting or in flight.
+func (c *caller) walk(route string) {
+	for range 16 {
+		var next func(time.Time, bool)
+		next = func(time.Time, bool) { c.call(Walk, route, next) }
+		next(c.now, true)
+	}
+}
+
+// TestABadRouteStopsNobody: beside a route that is always refused, or in all but
+// a few requests, the others are called as if it were not there.
+func TestABadRouteStopsNobody(t *testing.T) {
+	const length = 2 * time.Hour
+	tenSeconds := newBucket(0.1, 1)
+	for name, bad := range map[string]func(now time.Time) (bool, time.Duration){
+		"429":                   func(time.Time) (bool, time.Duration) { return false, 0 },
+		"429, Retry-After 1":    func(time.Time) (bool, time.Duration) { return false, time.Second },
+		"503, Retry-After 60":   func(time.Time) (bool, time.Duration) { return false, time.Minute },
+		"503, Retry-After 3600": func(time.Time) (bool, time.Duration) { return false, time.Hour },
+		"one in ten seconds":    func(now time.Time) (bool, time.Duration) { ok, _ := tenSeconds.admit(now); return ok, 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCaller(1, func(w *world, route string) (bool, time.Duration) {
+				if route == "bad" {
+					return bad(w.now)
+				}
+				return true, 0
+			})
+			reads, _ := c.every(time.Second, Read, "good")
+			registrations, latest := c.every(time.Minute, Write, "register")
+			c.every(time.Second, Read, "bad")
+			c.run(simStart.Add(length))
+			t.Logf("%d reads, %d registrations, the latest after %v; %d requests of the bad route, set apart %d times", *reads, *registrations, *latest, c.sent["bad"], c.apart["bad"])
+			if want := int(length.Seconds() * 0.95); *reads < want {
+				t.Errorf("%d reads, want %d", *reads, want)
+			}
+			if *registrations < int(length.Minutes())-1 || *latest > time.Second {
+				t.Errorf("%d registrations in two hours, the latest sent after %v", *registrations, *latest)
+			}
+		})
+	}
+}
+
+// TestALimitOfOneRouteStopsNobody: the route that has it is called with three
+// retries, and again after a pause of half its interval.
+func TestALimitOfOneRouteStopsNobody(t *testing.T) {
+	for _, interval := range []time.Duration{time.Second, 10 * time.Second, time.Minute} {
+		for retryAfter, header := range map[string]func(left time.Duration) time.Duration{
+			"none": func(time.Duration) time.Duration { return 0 }, "1": always(time.Second), "exact": seconds,
+		} {
+			t.Run(fmt.Sprintf("one in %v, Retry-After %s", interval, retryAfter), func(t *testing.T) {
+				limit := newBucket(1/interval.Seconds(), 1)
+				c := newCaller(1, func(w *world, route string) (bool, time.Duration) {
+					if route != "bad" {
+						return true, 0
+					}
+					ok, left := limit.admit(w.now)
+					if ok {
+						return true, 0
+					}
+					return false, header(left)
+				})
+				var call func(attempt int)
+				call = func(attempt int) {
+					c.call(Read, "bad", func(_ time.Time, ok bool) {
+						if ok || attempt == 3 {
+							c.after(interval/2, func() { call(0) })
+						} else {
+							c.after(time.Duration(rand.Int64N(int64(200*time.Millisecond<<attempt))), func() { call(attempt + 1) })
+						}
+					})
+				}
+				call(0)
+				reads, _ := c.every(time.Second, Read, "good")
+				others, _ := c.every(time.Second, Read, "also good")
+				c.run(simStart.Add(time.Hour))
+				t.Logf("%d and %d reads; %d of %d requests of the other route accepted", *reads, *others, c.accepted["bad"], c.sent["bad"])
+				if min(*reads, *others) < 3600*95/100 {
+					t.Errorf("%d and %d reads in an hour", *reads, *others)
+				}
+			})
+		}
+	}
+}
+
+// TestSharedLimits: routes behind one common limit use it together.
+func TestSharedLimits(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		limit      limit
+		retryAfter bool
+		perSecond  float64
+	}{
+		{"5 a second", newBucket(5, 10), false, 5},
+		{"5 a second, Retry-After", newBucket(5, 10), true, 5},
+		{"20 a second, no bursts", newBucket(20, 1), false, 20},
+		{"60 in 10 s", &window{most: 60, length: 10 * time.Second}, false, 6},
+		{"60 in 10 s, Retry-After", &window{most: 60, length: 10 * time.Second}, true, 6},
+		{"600 in a minute, Retry-After", &window{most: 600, length: time.Minute}, true, 10},
+		{"2 a second, no bursts", newBucket(2, 1), false, 2},
+	} {
+		for _, walks := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s, %d walks", test.name, walks), func(t *testing.T) {
+				limit := test.limit
+				switch l := limit.(type) {
+				case *bucket:
+					limit = newBucket(l.rate, l.burst)
+				case *window:
+					limit = &window{most: l.most, length: l.length}
+				}
+				c := newCaller(1, func(w *world, _ string) (bool, time.Duration) {
+					ok, left := limit.admit(w.now)
+					if ok || !test.retryAfter {
+						return ok, 0
+					}
+					return false, seconds(left)
+				})
+				c.walk("walk")
+				latest := new(time.Duration)
+				if walks == 2 {
+					c.walk("another walk")
+				} else {
+					c.every(15*time.Second, Poll, "open")
+					c.every(3*time.Second, Read, "horse")
+					_, latest = c.every(time.Minute, Write, "register")
+				}
+				c.run(simStart.Add(time.Minute))
+				clear(c.sent)
+				clear(c.accepted)
+				*latest = 0
+				c.run(simStart.Add(21 * time.Minute))
+				sent, accepted := 0, 0
+				for route := range c.sent {
+					sent, accepted = sent+c.sent[route], accepted+c.accepted[route]
+				}
+				share, refused := float64(accepted)/(test.perSecond*1200), 1-float64(accepted)/float64(sent)
+				t.Logf("%.1f %% of the limit, %.1f %% refused; accepted: %v; the latest registration was sent after %v; set apart: %v", 100*share, 100*refused, c.accepted, *latest, c.apart)
+				if share < 0.9 || refused > 0.03 {
+					t.Errorf("%.1f %% of the limit, %.1f %% refused", 100*share, 100*refused)
+				}
+			})
+		}
+	}
+}
+
+// TestNoRequestOfARouteIsSentBeforeItsRetryAfter, whoever else is refused.
+func TestNoRequestOfARouteIsSentBeforeItsRetryAfter(t *testing.T) {
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		named := map[string]time.Time{}
+		c := newCaller(seed, func(w *world, route string) (bool, time.Duration) {
+			if w.now.Before(named[route]) {
+				t.Errorf("seed %d: %s is requested %v before its Retry-After ends", seed, route, named[route].Sub(w.now))
+			}
+			if random.IntN(4) > 0 {
+				return true, 0
+			}
+			retryAfter := time.Duration(random.IntN(3)) * 10 * time.Second
+			w.after(20*time.Millisecond, func() { named[route] = w.now.Add(retryAfter) })
+			return false, retryAfter
+		})
+		for i, route := range []string{"a", "b", "c"} {
+			c.every(time.Duration(1+i)*700*time.Millisecond, Rank(i), route)
+		}
+		c.run(simStart.Add(time.Hour))
+	}
+}
+
+// TestARouteRejoins ten minutes after its last refusal.
+func TestARouteRejoins(t *testing.T) {
+	c := newCaller(1, func(w *world, route string) (bool, time.Duration) {
+		return route != "bad" || w.now.Sub(simStart) > time.Minute, 0
+	})
+	c.every(time.Second, Read, "good")
+	c.every(time.Second, Read, "bad")
+	c.run(simStart.Add(time.Minute))
+	if c.apart["bad"] != 1 {
+		t.Fatalf("set apart %d times", c.apart["bad"])
+	}
+	c.run(simStart.Add(12 * time.Minute))
+	if c.pace.route("bad").own != nil {
+		t.Error("it is still set apart")
+	}
+}
