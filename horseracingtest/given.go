@@ -19,12 +19,13 @@ func (s *Server) AddHorses(user int, horses ...horseracing.Horse) {
 	}
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
-	for i := range horses {
-		from := &horses[i]
-		if from.Number <= 0 {
-			panic(fmt.Sprintf("horseracingtest: a horse to add has the Number %d", from.Number))
+	for i := range horses { // before any is in the world
+		if horses[i].Number <= 0 {
+			panic(fmt.Sprintf("horseracingtest: a horse to add has the Number %d", horses[i].Number))
 		}
-		s.world.horses[int64(from.Number)] = s.world.givenHorse(from, user)
+	}
+	for i := range horses {
+		s.world.horses[int64(horses[i].Number)] = s.world.givenHorse(&horses[i], user)
 	}
 }
 
@@ -63,10 +64,12 @@ func (s *Server) SetBreeding(listings ...horseracing.BreedingListing) {
 func (s *Server) SetHorseMissions(missions ...horseracing.HorseMissions) {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
-	for _, from := range missions {
+	for _, from := range missions { // before any is in the world
 		if s.world.horse(int64(from.Number)) == nil {
 			panic(fmt.Sprintf("horseracingtest: missions of horse %d, which does not exist", from.Number))
 		}
+	}
+	for _, from := range missions {
 		from.Missions = append([]horseracing.HorseMission{}, from.Missions...)
 		for i := range from.Missions {
 			from.Missions[i].Progress = notNil(from.Missions[i].Progress)

@@ -1,6 +1,7 @@
 package horseracingtest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,18 +117,18 @@ func (s *Server) AddTournaments(tournaments ...horseracing.Tournament) {
 	s.catchUp()
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
-	for _, from := range tournaments {
-		if from.Tier == 0 {
-			from.Tier = horseracing.TierOmega
-		}
+	for _, from := range tournaments { // before any is in the world
 		switch {
 		case from.ID == "":
 			panic("horseracingtest: a tournament to add has no ID")
 		case from.StartTime.IsZero():
 			panic(fmt.Sprintf("horseracingtest: tournament %s has no StartTime", from.ID))
-		case !knownTier(int64(from.Tier)):
+		case from.Tier != 0 && !knownTier(int64(from.Tier)):
 			panic(fmt.Sprintf("horseracingtest: tournament %s: there is no tier %d", from.ID, from.Tier))
 		}
+	}
+	for _, from := range tournaments {
+		from.Tier = cmp.Or(from.Tier, horseracing.TierOmega)
 		from.Prizes = notNil(from.Prizes)
 		from.Participants = notNil(from.Participants)
 		from.AdditionalPrizes = notNil(from.AdditionalPrizes)

@@ -108,7 +108,7 @@ func (c *control) move(now time.Time, still bool) (any, error) {
 			longest/(24*time.Hour), c.begin.Format(time.RFC3339))
 	}
 	c.clock.set(now, still)
-	return map[string]any{"now": c.fake.Now(), "still": still}, nil
+	return object{"now": c.fake.Now(), "still": still}, nil
 }
 
 // reset puts the fake back to its start. Without a time its clock follows this
@@ -133,5 +133,5 @@ func (c *control) reset(r *http.Request) (any, error) {
 	c.fake.Reset()
 	c.fake.Inject(c.faults...)
 	c.begin = c.fake.Now()
-	return map[string]any{"now": c.begin, "still": still}, nil
+	return object{"now": c.begin, "still": still}, nil
 }

@@ -42,17 +42,17 @@ func New(fake *horseracingtest.Server, clock *Clock, faults ...horseracingtest.F
 		"/reset":               {"POST": c.reset},
 		"/clock":               {"POST": c.setClock},
 		"/advance":             {"POST": c.advance},
-		"/races":               {"POST": c.addRaces},
+		"/races":               {"POST": list("races", fake.AddRaces)},
 		"/races/{id}":          {"DELETE": c.removeRace},
-		"/tournaments":         {"POST": c.addTournaments},
-		"/horses":              {"POST": c.addHorses},
+		"/tournaments":         {"POST": list("tournaments", fake.AddTournaments)},
+		"/horses":              {"POST": list("horses", c.addHorsesOfNobody)},
 		"/users/{user}/horses": {"POST": c.addHorses},
-		"/breeding":            {"POST": c.setBreeding},
-		"/missions":            {"POST": c.setMissions},
+		"/breeding":            {"POST": list("breeding listings", fake.SetBreeding)},
+		"/missions":            {"POST": list("horses with their missions", fake.SetHorseMissions)},
 		"/catalogue":           {"POST": c.setCatalogue},
-		"/faults":              {"POST": c.inject, "DELETE": c.clearFaults},
-		"/limits":              {"POST": c.setLimits},
-		"/requests":            {"GET": c.requests, "DELETE": c.forgetRequests},
+		"/faults":              {"POST": list("faults", c.inject), "DELETE": act(fake.ClearFaults)},
+		"/limits":              {"POST": list(`limits such as "50/s"`, c.setLimits)},
+		"/requests":            {"GET": c.requests, "DELETE": act(fake.ResetLog)},
 		"/registrations":       {"GET": c.registrations},
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { serve(w, r, methods) })
@@ -100,9 +100,7 @@ func serve(w http.ResponseWriter, r *http.Request, methods map[string]operation)
 }
 
 // fail is the body of an error.
-func fail(format string, args ...any) map[string]string {
-	return map[string]string{"error": fmt.Sprintf(format, args...)}
-}
+func fail(format string, args ...any) object { return object{"error": fmt.Sprintf(format, args...)} }
 
 func respond(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
@@ -124,7 +122,7 @@ func attempt(f func()) (err error) {
 }
 
 // wireNames are the names of members in place of those of Go's fields.
-var wireNames = strings.NewReplacer("MainRaceID", "main_race_id", "StartTime", "start_time", "the Number", "the number", "that Number", "that number",
+var wireNames = strings.NewReplacer("MainRaceID", "main_race_id", "StartTime", "start_time", "the Number", "the number",
 	"no ID", "no _id", "Path", "path", "Skip", "skip", "CutBody", "cut_body", "Delay", "delay", "Drip", "drip", "TakesEffectAfter", "takes_effect_after",
 	"Probability", "probability", "Status", "status", "Body", "body", "ResetBefore", "reset_before", "ResetAfter", "reset_after")
 

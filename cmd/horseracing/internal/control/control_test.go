@@ -71,11 +71,11 @@ func TestAProgramInAnyLanguageCanControlTheFake(t *testing.T) {
 		}
 	}
 	expect("GET", "/", "", `"api_key":"`+fake.APIKey+`"`)
-	expect("GET", "/", "", `"users":[{"user_key":"`+string(fake.UserKey(0))+`","horses":[1,2,3,4,5,6]}`)
-	expect("POST", "/races", `[{"main_race_id":7,"start_time":1748786400000,"registration_deadline":1748786000000,"entry_fee":1000000000000000000}]`, `{"added":1}`)
+	expect("GET", "/", "", `"users":[{"horses":[1,2,3,4,5,6],"user_key":"`+string(fake.UserKey(0))+`"}`)
+	expect("POST", "/races", `[{"main_race_id":7,"start_time":1748786400000,"registration_deadline":1748786000000,"entry_fee":1000000000000000000}]`, `{"count":1}`)
 	expect("POST", "/advance", `{"by":"30m"}`, `{"now":"2025-06-01T12:30:00Z","still":true}`)
 
-	expect("POST", "/faults", `[{"method":"POST","status":429,"header":{"Retry-After":["3600"]}},{"method":"POST","path":"/api/v1/races/register","takes_effect_after":"1m"}]`, `{"injected":2}`)
+	expect("POST", "/faults", `[{"method":"POST","status":429,"header":{"Retry-After":["3600"]}},{"method":"POST","path":"/api/v1/races/register","takes_effect_after":"1m"}]`, `{"count":2}`)
 	register := func() error {
 		_, err := client().Races.Register(t.Context(), horseracing.Registration{Horse: 1, Race: 7, UserKey: fake.UserKey(0)})
 		return err
@@ -86,7 +86,7 @@ func TestAProgramInAnyLanguageCanControlTheFake(t *testing.T) {
 	}
 	expect("GET", "/registrations", "", "[]")
 	expect("POST", "/advance", `{"by":"1m"}`, `12:31:00Z`)
-	expect("GET", "/registrations", "", `[{"time":"2025-06-01T12:31:00Z","user":0,"horse_number":1,"main_race_id":7,"entry_fee":1000000000000000000}]`)
+	expect("GET", "/registrations", "", `[{"entry_fee":1000000000000000000,"horse_number":1,"main_race_id":7,"time":"2025-06-01T12:31:00Z","user":0}]`)
 
 	_, text := send(t, url, "GET", "/requests", "")
 	var requests []struct {
@@ -101,16 +101,16 @@ func TestAProgramInAnyLanguageCanControlTheFake(t *testing.T) {
 	expect("DELETE", "/requests", "", "{}")
 	expect("GET", "/requests", "", "[]")
 
-	expect("POST", "/faults", `[{"status":500,"times":-1}]`, `{"injected":1}`)
+	expect("POST", "/faults", `[{"status":500,"times":-1}]`, `{"count":1}`)
 	expect("DELETE", "/faults", "", "{}")
-	expect("POST", "/limits", `["1/h","inflight=4"]`, `{"limits":2}`)
+	expect("POST", "/limits", `["1/h","inflight=4"]`, `{"count":2}`)
 	if _, err := client().Races.Get(t.Context(), 7); err != nil {
 		t.Error(err)
 	}
 	if _, err := client().Races.Get(t.Context(), 7); err == nil {
 		t.Error("beyond the limit")
 	}
-	expect("POST", "/limits", `[]`, `{"limits":0}`)
+	expect("POST", "/limits", `[]`, `{"count":0}`)
 	expect("DELETE", "/races/7", "", "{}")
 	if races, err := client().Races.Open(t.Context()); err != nil || len(races) != 0 {
 		t.Errorf("%v: %v", races, err)
@@ -193,11 +193,11 @@ func TestTheControlReportsWhatIsWrongInWordsForUsers(t *testing.T) {
 		{"POST", "/races", `[{"start_time":1748786400000}]`, nil, 400, "a race to add has no main_race_id"},
 		{"POST", "/races", `[{"main_race_id":7,"start_time":"soon"}]`, nil, 400, "a timestamp is a number of milliseconds, not a string"},
 		{"DELETE", "/races/first", "", nil, 400, `"first" is not a main_race_id`},
-		{"POST", "/tournaments", `[{"name":"Cup"}]`, nil, 400, "a tournament to add has no _id"},
-		{"POST", "/horses", `[{"name":"Comet"}]`, nil, 400, "a horse to add has the number 0"},
+		{"POST", "/tournaments", `[{"_id":"cup","start_time":1748786400000},{"name":"Cup"}]`, nil, 400, "a tournament to add has no _id"},
+		{"POST", "/horses", `[{"number":1,"name":"Changed"},{"name":"Comet"}]`, nil, 400, "a horse to add has the number 0"},
 		{"POST", "/users/9/horses", `[{"number":5000}]`, nil, 400, "there is no user 9, only 0 to 3"},
 		{"POST", "/users/me/horses", `[]`, nil, 400, `"me" is not a user`},
-		{"POST", "/missions", `[{"number":5000}]`, nil, 400, "missions of horse 5000, which does not exist"},
+		{"POST", "/missions", `[{"number":1,"missions":[]},{"number":5000}]`, nil, 400, "missions of horse 5000, which does not exist"},
 		{"POST", "/breeding", `{}`, nil, 400, "must be an array of breeding listings, not an object"},
 		{"POST", "/catalogue", `[]`, nil, 400, "must be a mission catalogue, not an array"},
 		{"POST", "/limits", `["10/x"]`, nil, 400, `limit "10/x": after the slash goes s, m, h or a duration such as 10s, not "x"`},
@@ -223,8 +223,18 @@ func TestTheControlReportsWhatIsWrongInWordsForUsers(t *testing.T) {
 	if _, text := send(t, url, "GET", "/", ""); !strings.Contains(text, noon) {
 		t.Errorf("the clock has moved: %s", text)
 	}
-	if races, err := fake.Client(horseracing.WithRetry(horseracing.Retry{Max: -1})).Races.Open(t.Context()); err != nil || len(races) != 0 {
-		t.Errorf("%v: %v", races, err)
+	client := fake.Client(horseracing.WithRetry(horseracing.Retry{Max: -1}))
+	if races, err := client.Races.Open(t.Context()); err != nil || len(races) != 0 {
+		t.Errorf("races %v: %v", races, err)
+	}
+	if tournaments, err := client.Tournaments.Open(t.Context()); err != nil || len(tournaments) != 0 {
+		t.Errorf("tournaments %v: %v", tournaments, err)
+	}
+	if horse, err := client.Horses.Get(t.Context(), 1); err != nil || horse.Name == "Changed" {
+		t.Errorf("horse %v: %v", horse, err)
+	}
+	if missions, err := client.Horses.Missions(t.Context(), 1); err != nil || len(missions.Missions) == 0 {
+		t.Errorf("missions %v: %v", missions, err)
 	}
 }
 
