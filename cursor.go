@@ -1,9 +1,10 @@
 package horseracing
 
 import (
+	"cmp"
 	"fmt"
 	"hash/crc32"
-	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,10 +12,11 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Cursor is a place in a listing: just behind an entry that was handed out. Pass it
-// as a query's Resume to go on there, in any process and at any Concurrency. It
-// does not expire. A query of another listing, or of other tiers, refuses it with
-// ErrInvalidArgument. The zero Cursor is the beginning of a listing.
+// Cursor is a position in a listing, after an entry that was yielded, together
+// with the tiers of the query and its Since. Pass it as a query's Resume to
+// continue there, in any process and at any Concurrency. It does not expire. A
+// query of another listing, or of other tiers, refuses it with ErrInvalidArgument.
+// The zero Cursor is the beginning of a listing.
 //
 // Store its text together with the entries that were read. The text of a [Pager]'s
 // cursor is short (tens of bytes for each tier); it contains no key, and is checked
@@ -26,7 +28,7 @@ type Cursor struct {
 // IsZero reports whether the cursor is the zero Cursor, the beginning of a listing.
 func (c Cursor) IsZero() bool { return c.text == "" }
 
-// Equal reports whether both cursors are the same place.
+// Equal reports whether both cursors are the same position of the same query.
 func (c Cursor) Equal(other Cursor) bool { return c == other }
 
 // String returns the cursor's text; it is empty for the zero Cursor.
@@ -59,8 +61,8 @@ const (
 func (k cursorKind) isPayload(tiers int, fields []string) bool {
 	switch k {
 	case cursorRaces, cursorRacesV1, cursorTournaments:
-		positions, ok := readPositions(fields)
-		return ok && len(positions) == tiers && slices.Equal(writePositions(positions), fields)
+		since, positions, ok := readPositions(fields)
+		return ok && len(positions) == tiers && slices.Equal(writePositions(since, positions), fields)
 	case cursorFollow:
 		_, ok := parseFollowState(fields)
 		return ok
@@ -69,32 +71,77 @@ func (k cursorKind) isPayload(tiers int, fields []string) bool {
 }
 
 // cursorVersion begins every cursor's text; another form would have another one.
-const cursorVersion = "hr1"
+const cursorVersion = "hr2"
 
-// newCursor returns the cursor of a kind and of tiers, sorted, with a payload
-// that the kind understands. Fields hold no dot.
+// newCursor returns the cursor of a kind and of tiers, as resolveTiers returns
+// them, with a payload that the kind understands. Fields hold no dot.
 func newCursor(kind cursorKind, tiers []TierID, payload []string) Cursor {
-	fields := append([]string{cursorVersion, string(kind), tiersText(tiers)}, payload...)
-	text := strings.Join(fields, ".")
-	return Cursor{text: text + "." + checksum(text)}
-}
-
-// payload returns what newCursor was given, if the cursor is of that kind and of those tiers.
-func (c Cursor) payload(kind cursorKind, tiers []TierID) (fields []string, ok bool) {
-	fields = strings.Split(c.text, ".")
-	if len(fields) < 4 || fields[1] != string(kind) || fields[2] != tiersText(tiers) {
-		return nil, false
-	}
-	return fields[3 : len(fields)-1], true
-}
-
-func tiersText(tiers []TierID) string {
 	texts := make([]string, len(tiers))
 	for i, tier := range tiers {
 		texts[i] = strconv.FormatInt(int64(tier), 36)
 	}
-	return strings.Join(texts, "-")
+	fields := append([]string{cursorVersion, string(kind), strings.Join(texts, "-")}, payload...)
+	text := strings.Join(fields, ".")
+	return Cursor{text: text + "." + checksum(text)}
 }
+
+// payload returns what newCursor was given, if the cursor is of that kind.
+func (c Cursor) payload(kind cursorKind) (tiers []TierID, fields []string, ok bool) {
+	fields = strings.Split(c.text, ".")
+	if len(fields) < 4 || fields[1] != string(kind) {
+		return nil, nil, false
+	}
+	tiers, ok = readTiers(fields[2])
+	return tiers, fields[3 : len(fields)-1], ok
+}
+
+// readTiers reads the tiers of a cursor's text: sorted, each once.
+func readTiers(text string) (tiers []TierID, ok bool) {
+	for field := range strings.SplitSeq(text, "-") {
+		tier, err := strconv.ParseUint(field, 36, 31)
+		if err != nil || len(tiers) > 0 && TierID(tier) <= tiers[len(tiers)-1] || strconv.FormatUint(tier, 36) != field {
+			return nil, false
+		}
+		tiers = append(tiers, TierID(tier))
+	}
+	return tiers, true
+}
+
+// resolveTiers returns the tiers that a query selects, sorted and each once, and
+// the payload of its Resume, if that is set. A query that names no tier has those
+// of the cursor; without either it is the tier zero, which no request names. The
+// problem is empty if the query is valid.
+func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (selected []TierID, payload []string, problem string) {
+	isNamed := tier != 0 || len(tiers) > 0
+	switch {
+	case tier != 0 && len(tiers) > 0:
+		problem = "Tier and Tiers are both set"
+	case slices.Contains(tiers, 0):
+		problem = "a tier in Tiers is zero"
+	case len(tiers) == 0:
+		tiers = []TierID{tier}
+	}
+	selected = slices.Compact(slices.Sorted(slices.Values(tiers)))
+	switch {
+	case problem != "":
+	case selected[0] < 0:
+		problem = fmt.Sprintf("tier %d is negative", selected[0])
+	case len(selected) > maxTiers:
+		problem = fmt.Sprintf("Tiers has %d tiers, more than %d", len(selected), maxTiers)
+	case !resume.IsZero():
+		saved, fields, ok := resume.payload(kind)
+		same := func(a, b TierID) bool { return cmp.Or(a, TierOmega) == cmp.Or(b, TierOmega) }
+		if !ok || isNamed && !slices.EqualFunc(saved, selected, same) {
+			return selected, nil, "the cursor in Resume is of another listing or of other tiers"
+		}
+		if payload = fields; !isNamed {
+			selected = saved
+		}
+	}
+	return selected, payload, problem
+}
+
+const maxTiers = 100
 
 func checksum(text string) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text)))
@@ -125,62 +172,55 @@ func ParseCursor(text string) (Cursor, error) {
 	if last < 3 || len(text) > maxCursorText || checksum(text[:len(text)-len(fields[last])-1]) != fields[last] {
 		return Cursor{}, invalid("the cursor is damaged")
 	}
-	var tiers []TierID
-	for field := range strings.SplitSeq(fields[2], "-") {
-		tier, err := strconv.ParseInt(field, 36, 32)
-		if err != nil || len(tiers) > 0 && TierID(tier) <= tiers[len(tiers)-1] {
-			return Cursor{}, invalid("the cursor is damaged")
-		}
-		tiers = append(tiers, TierID(tier))
-	}
-	if tiersText(tiers) != fields[2] || !cursorKind(fields[1]).isPayload(len(tiers), fields[3:last]) {
+	tiers, ok := readTiers(fields[2])
+	if !ok || !cursorKind(fields[1]).isPayload(len(tiers), fields[3:last]) {
 		return Cursor{}, invalid("the cursor is damaged, or of a later version of the SDK")
 	}
 	return Cursor{text: text}, nil
 }
 
-// writePositions writes positions as the payload of a walk's cursor: an empty
-// field parts one from the next.
-func writePositions(positions []walk.Position) (fields []string) {
-	for i, p := range positions {
-		if i > 0 {
-			fields = append(fields, "")
-		}
-		fields = append(fields, strconv.FormatInt(p.At, 36), strconv.FormatInt(p.Newest, 36))
+// writePositions writes the Since of a query, in milliseconds, and the position in
+// each of its listings as the payload of a pager's cursor: an empty field parts
+// one position from the next.
+func writePositions(since int64, positions []walk.Position) []string {
+	fields := []string{strconv.FormatInt(since, 36)}
+	for _, p := range positions {
+		fields = append(fields, "", strconv.FormatInt(p.At, 36), strconv.FormatInt(p.Newest, 36))
 		for _, id := range p.Seen {
-			fields = append(fields, strconv.FormatUint(id, 36))
+			fields = append(fields, strings.ReplaceAll(url.QueryEscape(id), ".", "%2E"))
 		}
 	}
 	return fields
 }
 
 // readPositions is the reverse of writePositions.
-func readPositions(fields []string) (positions []walk.Position, ok bool) {
-	for len(fields) > 0 {
-		end := slices.Index(fields, "")
-		if end < 0 {
-			end = len(fields)
+func readPositions(fields []string) (since int64, positions []walk.Position, ok bool) {
+	since, err := strconv.ParseInt(fields[0], 36, 64)
+	if err != nil || since < walk.Earliest {
+		return 0, nil, false
+	}
+	for fields = fields[1:]; len(fields) > 0; {
+		end := len(fields)
+		if next := slices.Index(fields[1:], ""); next >= 0 {
+			end = 1 + next
 		}
-		if end < 2 || end > 2+maxSeen {
-			return nil, false
+		if fields[0] != "" || end < 3 || end > 3+maxSeen {
+			return 0, nil, false
 		}
-		var p walk.Position
-		var err error
-		if p.At, err = strconv.ParseInt(fields[0], 36, 64); err != nil || p.At == math.MinInt64 {
-			return nil, false
-		}
-		if p.Newest, err = strconv.ParseInt(fields[1], 36, 64); err != nil {
-			return nil, false
-		}
-		for _, field := range fields[2:end] {
-			id, err := strconv.ParseUint(field, 36, 64)
+		at, err := strconv.ParseInt(fields[1], 36, 64)
+		newest, err2 := strconv.ParseInt(fields[2], 36, 64)
+		p := walk.Position{At: at, Newest: newest}
+		for _, field := range fields[3:end] {
+			id, err := url.QueryUnescape(field)
 			if err != nil {
-				return nil, false
+				return 0, nil, false
 			}
 			p.Seen = append(p.Seen, id)
 		}
-		positions = append(positions, p)
-		fields = fields[min(end+1, len(fields)):]
+		if err != nil || err2 != nil || at < walk.Earliest {
+			return 0, nil, false
+		}
+		positions, fields = append(positions, p), fields[end:]
 	}
-	return positions, true
+	return since, positions, true
 }

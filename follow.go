@@ -62,22 +62,19 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 		schedule: pollSchedule{interval: cmp.Or(q.Interval, followInterval)},
 		state:    &followState{floor: walk.Earliest, marks: map[mark]int64{}},
 	}
-	pager, op := f.pager(segment{walk.Earliest, walk.Latest}), f.op()
-	f.tiers, f.invalid = pager.listing.tiers, pager.invalid
+	var fields []string
+	var problem string
+	op := f.op()
+	f.tiers, fields, problem = resolveTiers(cursorFollow, q.Tier, q.Tiers, q.Resume)
 	switch {
-	case f.invalid != nil:
+	case problem != "":
+		f.invalid = op.invalid(problem)
 	case q.Interval < 0:
 		f.invalid = op.invalid(fmt.Sprintf("Interval %v is negative", q.Interval))
 	case q.Lookback < 0:
 		f.invalid = op.invalid(fmt.Sprintf("Lookback %v is negative", q.Lookback))
 	case !q.Resume.IsZero():
-		fields, ok := q.Resume.payload(cursorFollow, f.tiers)
-		if ok {
-			f.state, ok = parseFollowState(fields)
-		}
-		if !ok {
-			f.invalid = op.invalid("the cursor in Resume is of another listing or of other tiers")
-		}
+		f.state, _ = parseFollowState(fields)
 	case !q.Since.IsZero():
 		f.state.begun, f.state.floor = true, ceilMilli(q.Since)
 	}
@@ -155,7 +152,10 @@ func (f *Follower) mayRange(ctx context.Context) error {
 }
 
 func (f *Follower) pager(s segment) *Pager[Race] {
-	q := ResultsQuery{Tier: f.query.Tier, Tiers: f.query.Tiers}
+	var q ResultsQuery
+	if f.tiers[0] != 0 {
+		q.Tiers = f.tiers
+	}
 	if s.low > walk.Earliest {
 		q.Since = time.UnixMilli(s.low)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
@@ -48,7 +49,7 @@ func (l *followLoop) prime() bool {
 
 func (l *followLoop) settlePast(entries []pageEntry[Race]) {
 	for _, e := range entries {
-		l.state.settle(e.ID, e.Start)
+		l.state.settle(markID(e.ID), e.Start)
 		l.state.advance(e.Start - l.lookback)
 	}
 }
@@ -213,7 +214,7 @@ func (l *followLoop) readSegment(c *collected, s segment, how reading) bool {
 			e = placed(e, unreadBelow-1)
 			seen, unreadBelow = seen+1, e.Start+1
 			l.schedule.succeeded()
-			c.add(e, l.state.isSettled(e.ID), how)
+			c.add(e, l.state.isSettled(markID(e.ID)), how)
 			if how.one {
 				return true
 			}
@@ -262,12 +263,20 @@ func placed(e pageEntry[Race], before int64) pageEntry[Race] {
 	if e.Start == 0 {
 		e.Start = before
 	}
-	if e.ID == 0 {
-		h := fnv.New64a()
-		h.Write(e.JSON)
-		e.ID = h.Sum64() | 1<<63
+	if e.ID == "" {
+		e.ID = string(e.JSON)
 	}
 	return e
+}
+
+// markID returns a race's id as a number, or a hash of what cannot be read.
+func markID(id string) uint64 {
+	if n, err := strconv.ParseUint(id, 10, 63); err == nil {
+		return n
+	}
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	return h.Sum64() | 1<<63
 }
 
 // handOut yields entries that are not settled, the oldest first. It raises the
@@ -292,13 +301,13 @@ func (l *followLoop) handOut(entries []pageEntry[Race], h *hole) bool {
 		case l.ctx.Err() != nil || !l.reportLost():
 			return false
 		case e.Err == nil:
-			l.state.settle(e.ID, e.Start)
+			l.state.settle(markID(e.ID), e.Start)
 			ok = l.emit(e.Value, nil)
 		case e.Start < settled:
-			l.state.settle(e.ID, e.Start)
+			l.state.settle(markID(e.ID), e.Start)
 			ok = l.emit(nil, fmt.Errorf("%w; it is not read again", e.Err))
 		default:
-			ok = !l.state.note(markUnreadable, e.ID, e.Start) || l.emit(nil, e.Err)
+			ok = !l.state.note(markUnreadable, markID(e.ID), e.Start) || l.emit(nil, e.Err)
 		}
 		if !ok {
 			return false
@@ -311,7 +320,7 @@ func (l *followLoop) handOut(entries []pageEntry[Race], h *hole) bool {
 // because one response may have been garbled.
 func (l *followLoop) readAgain(entries []pageEntry[Race], before int64, h *hole) ([]pageEntry[Race], bool) {
 	again := segment{walk.Latest, walk.Earliest}
-	have := make(map[uint64]bool, len(entries))
+	have := make(map[string]bool, len(entries))
 	rest := entries[:0:0]
 	for _, e := range entries {
 		if e.Err != nil && e.Start < before {
@@ -341,7 +350,7 @@ func (l *followLoop) readAgain(entries []pageEntry[Race], before int64, h *hole)
 
 func sortByStart(entries []pageEntry[Race]) {
 	slices.SortFunc(entries, func(a, b pageEntry[Race]) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
 }
 

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"iter"
+	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/transport"
@@ -17,23 +17,23 @@ import (
 // Pager walks over a paged listing, newest entry first, each entry exactly
 // once. No request is made until it is ranged over.
 //
-// A pager keeps its place: break out of a loop or meet an error, then range
-// again to go on behind the last entry handed out, or save its [Cursor] and
-// resume in another process.
+// A pager keeps its position: break out of a loop or meet an error, then range
+// again to continue after the last entry yielded, or save its [Cursor] and resume
+// in another process.
 //
-// An error that marks a hole does not end the loop; every other does. There are
-// two of them: the [*DecodeError] of one entry, which stands at the entry's place
-// and has its JSON, and a [*TieOverflowError], behind the entries of its instant.
-// The pager's place is behind the hole then, as it is behind an entry. An entry
-// that cannot be placed, because its start or its id cannot be read, comes after
-// the others of its page; a page of nothing else ends the loop. [ErrBodyIgnored]
+// An error that is [ErrHole] does not end the loop; every other error does. A hole
+// is the [*DecodeError] of one entry, yielded in the position of the entry with its
+// JSON, or a [*TieOverflowError] after the entries of its instant. The pager's
+// position is after the hole then, as it is after an entry. An entry whose start or
+// id cannot be read is reported after the others of its page, and again if a page
+// shows it again; a full page of nothing else ends the loop. [ErrBodyIgnored]
 // reports a response that does not fit its request.
 //
 // A Pager belongs to one goroutine, and to one loop at a time.
 type Pager[T any] struct {
 	listing     listing[T]
-	begin       func([]*walk.Position) *walk.Merge[*listEntry[T]]
-	walk        *walk.Merge[*listEntry[T]]
+	since       int64 // of the query
+	walk        walk.Walker[Entry[T]]
 	concurrency int
 	withJSON    bool   // Entries was called: pages are read with the JSON of each entry
 	resume      Cursor // the query's
@@ -42,9 +42,10 @@ type Pager[T any] struct {
 	ranging     bool  // a loop is under way
 }
 
-// pageSize is how many entries a page holds at most:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
-const pageSize = 10
+const (
+	pageSize       = 10 // entries that a page holds at most: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
+	maxConcurrency = 1000
+)
 
 // Entry is an entry of a listing with the JSON it was read from.
 type Entry[T any] struct {
@@ -53,17 +54,87 @@ type Entry[T any] struct {
 	JSON  json.RawMessage // as it came, undocumented members included, and not redacted; nil with an error that does not concern one entry
 }
 
-// pageEntry is what a walk hands out: an entry, or an error in its place.
+// pageEntry is an entry that a pager yields, or an error in its position.
 type pageEntry[T any] struct {
 	Entry[T]
-	Start int64  // epoch milliseconds; zero: it cannot be placed
-	ID    uint64 // within the listing
+	Start int64  // epoch milliseconds; of an entry that cannot be placed, the lowest start of its page
+	ID    string // within the listing; empty if the entry cannot be placed
 	Err   error
 }
 
-// All ranges over the entries from where the pager stands. An error comes with
-// a nil entry, after everything that lies before it. The entries belong to the
-// caller.
+func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
+	l.paging, l.first = "start_time_from", walk.Latest
+	p, positions := newPager(l, q.Tier, q.Tiers, q.Resume, q.Patience)
+	p.concurrency = min(max(1, q.Concurrency), maxConcurrency)
+	before := int64(walk.Latest)
+	if !q.Since.IsZero() {
+		p.since = ceilMilli(q.Since)
+	}
+	if !q.Before.IsZero() {
+		before = ceilMilli(q.Before)
+	}
+	for i := range positions {
+		if positions[i].At >= before {
+			positions[i] = walk.Position{At: before - 1}
+		}
+	}
+	switch {
+	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
+		p.invalid = p.listing.op().invalid(fmt.Sprintf("Concurrency %d is not between 0 and %d", q.Concurrency, maxConcurrency))
+	case !q.Since.IsZero() && p.since > before:
+		p.invalid = p.listing.op().invalid(fmt.Sprintf("Since %s is after Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
+	}
+	p.begin(positions)
+	return p
+}
+
+func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
+	l.paging = "offset"
+	p, positions := newPager(l, q.Tier, nil, q.Resume, q.Patience)
+	p.concurrency = 1
+	if q.Resume.IsZero() {
+		positions[0].At = int64(q.Offset)
+	}
+	if q.Offset < 0 {
+		p.invalid = p.listing.op().invalid(fmt.Sprintf("Offset %d is negative", q.Offset))
+	}
+	p.begin(positions)
+	return p
+}
+
+// newPager returns a pager without a walk, and the position in the listing of each
+// tier from which to walk: that of resume, or else the end of time.
+func newPager[T any](l listing[T], tier TierID, tiers []TierID, resume Cursor, wait time.Duration) (*Pager[T], []walk.Position) {
+	selected, payload, problem := resolveTiers(l.kind, tier, tiers, resume)
+	l.tiers = selected
+	p := &Pager[T]{listing: l, since: walk.Earliest, resume: resume, patience: newPatience(wait)}
+	positions := make([]walk.Position, len(selected))
+	for i := range positions {
+		positions[i].At = walk.Latest
+	}
+	if payload != nil {
+		p.since, positions, _ = readPositions(payload)
+	}
+	if wait < 0 {
+		problem = fmt.Sprintf("Patience %v is negative", wait)
+	}
+	if problem != "" {
+		p.invalid = l.op().invalid(problem)
+	}
+	return p, positions
+}
+
+// begin starts a walk from a position in the listing of each tier.
+func (p *Pager[T]) begin(positions []walk.Position) {
+	if p.listing.byTime() {
+		p.walk = walk.NewMerge[Entry[T]](p.since, positions, p.concurrency, pageSize)
+	} else {
+		p.walk = walk.NewOffset[Entry[T]](positions[0], pageSize)
+	}
+}
+
+// All ranges over the entries after the pager's position. An error comes with a
+// nil entry, after everything before it. The entries belong to the caller.
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for e := range p.entries(ctx) {
@@ -75,12 +146,12 @@ func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 }
 
 // Entries is All with the JSON of each entry. With the [*DecodeError] of an entry
-// the Value is nil and the JSON is there.
+// the Value is nil and the JSON is set.
 func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
-		if !p.withJSON && !p.ranging { // pages that were read ahead have no JSON
+		if !p.withJSON && !p.ranging { // pages that were fetched ahead have no JSON
 			p.withJSON = true
-			p.walk = p.begin(p.positions())
+			p.begin(p.walk.Positions())
 		}
 		for e := range p.entries(ctx) {
 			if !yield(e.Entry, e.Err) {
@@ -90,37 +161,37 @@ func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	}
 }
 
-// Pages ranges over the entries in slices of a page; the last one, and one
-// before an error, are shorter. A slice belongs to the caller. An error comes
-// without entries; an unreadable entry is such an error, and in no slice.
+// Pages ranges over the entries in slices of a page; the last one, and one before
+// an error, are shorter. A slice belongs to the caller. An error comes without
+// entries; an unreadable entry is such an error, and in no slice.
 func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		var page []T
-		for e := range p.entries(ctx) {
-			if e.Err == nil {
-				page = append(page, *e.Value)
-			}
-			if len(page) == pageSize || e.Err != nil && len(page) > 0 {
-				if !yield(page, nil) {
+		flush := func() bool {
+			full := page
+			page = nil
+			return len(full) == 0 || yield(full, nil)
+		}
+		for e := range p.walkEntries(ctx, flush) {
+			if e.Err != nil {
+				if !flush() || !yield(nil, e.Err) {
 					return
 				}
-				page = nil
+				continue
 			}
-			if e.Err != nil && !yield(nil, e.Err) {
+			if page = append(page, *e.Value); len(page) == pageSize && !flush() {
 				return
 			}
 		}
-		if len(page) > 0 {
-			yield(page, nil)
-		}
+		flush()
 	}
 }
 
 // Take returns up to n more entries: fewer only at the end of the listing, or
-// with an error and the entries before it; of n <= 0 none. An error that marks a
-// hole ends a Take as every other does; the next one goes on behind the hole.
-// With a Concurrency above one each call discards the pages that it has read
-// ahead: take large pieces, or range over All.
+// with an error and the entries before it; none if n <= 0. An [ErrHole] ends a
+// Take as every other error does; the next Take continues after the hole. With a
+// Concurrency above one each call discards the pages that it has fetched ahead:
+// take large pieces, or range over All.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
 		return nil, p.invalid
@@ -137,32 +208,23 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	return taken, nil
 }
 
-// Cursor returns the place just behind the last entry handed out. Before
-// anything was handed out it is the query's Resume.
+// Cursor returns the position after the last entry yielded, with the tiers and the
+// Since of the query. That of an invalid query is its Resume.
 func (p *Pager[T]) Cursor() Cursor {
 	if p.invalid != nil {
 		return p.resume
 	}
-	positions := p.walk.Positions()
-	if positions == nil {
-		return p.resume
-	}
-	return newCursor(p.listing.kind, p.listing.tiers, writePositions(positions))
+	return newCursor(p.listing.kind, p.listing.tiers, writePositions(p.since, p.walk.Positions()))
 }
 
-// positions returns where each walk stands, as begin takes it.
-func (p *Pager[T]) positions() []*walk.Position {
-	begin := make([]*walk.Position, len(p.listing.tiers))
-	positions := p.walk.Positions()
-	for i := range positions {
-		begin[i] = &positions[i]
-	}
-	return begin
-}
-
-// entries runs the walk. This goroutine owns it; others only fetch, and the
-// end of the loop, however it comes about, cancels them and waits for them.
 func (p *Pager[T]) entries(ctx context.Context) iter.Seq[pageEntry[T]] {
+	return p.walkEntries(ctx, func() bool { return true })
+}
+
+// walkEntries runs the walk. This goroutine owns it; others only fetch, and the
+// end of the loop, whatever ends it, cancels them and waits for them. It calls
+// beforeError before the walk moves past an error, and ends if that returns false.
+func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) iter.Seq[pageEntry[T]] {
 	return func(yield func(pageEntry[T]) bool) {
 		if err := p.mayRange(ctx); err != nil {
 			yield(pageEntry[T]{Err: err})
@@ -180,41 +242,34 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[pageEntry[T]] {
 				yield(pageEntry[T]{Err: fmt.Errorf("%v: %w", p.listing.op(), err)})
 				return
 			}
-			if p.concurrency > 1 { // read ahead, also while the caller is at work
+			if p.concurrency > 1 { // fetch ahead, also while the caller is at work
 				f.poll()
 				f.fill()
 			}
-			e, source, ok := p.walk.Take()
-			switch {
-			case ok:
-				if !yield(p.pageEntry(e, source)) || e.Err != nil && !isHole(e.Err) {
-					return
+			e, ok := p.walk.Peek()
+			if !ok {
+				if f.fill(); f.inFlight > 0 { // else the page polled for was the last
+					f.wait()
 				}
-			case !p.walk.Done():
-				f.fill()
-				f.wait()
+				continue
+			}
+			if e.Err != nil && !beforeError() {
+				return
+			}
+			p.walk.Take()
+			out := p.pageEntry(e)
+			if !yield(out) || out.Err != nil && !errors.Is(out.Err, ErrHole) {
+				return
 			}
 		}
 	}
 }
 
-// isHole reports whether an error of the walk has passed what it is about.
-func isHole(err error) bool {
-	_, tie := errors.AsType[*walk.TieError](err)
-	return tie
-}
-
-// pageEntry turns what the walk hands out into what a caller meets.
-func (p *Pager[T]) pageEntry(e walk.Entry[*listEntry[T]], source int) pageEntry[T] {
-	if e.Err != nil {
-		return pageEntry[T]{Entry: Entry[T]{Tier: p.listing.tiers[source]}, Start: e.Start, Err: p.publicError(e.Err)}
-	}
-	out := pageEntry[T]{Entry: Entry[T]{Value: e.Value.value, Tier: p.listing.tiers[source], JSON: e.Value.json}, Start: e.Start, ID: e.ID}
-	if e.Value.err != nil {
-		out.Value, out.Err = nil, e.Value.err
-	}
-	if e.Unplaced {
-		out.Start = 0
+// pageEntry turns what the walk yields into what a caller meets.
+func (p *Pager[T]) pageEntry(e walk.Entry[Entry[T]]) pageEntry[T] {
+	out := pageEntry[T]{Entry: e.Value, Start: e.Start, ID: e.ID}
+	if out.Tier = p.listing.tier(e.Source); e.Err != nil {
+		out.Err = p.publicError(e.Err)
 	}
 	return out
 }
@@ -237,12 +292,12 @@ func (p *Pager[T]) publicError(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the walk wraps none of them
 	case *walk.TieError:
 		return &TieOverflowError{StartTime: timestampOf(e.Start), Seen: e.Seen, op: p.listing.op()}
-	case *walk.UnplacedError[*listEntry[T]]:
-		cause := *e.First.Value.err
+	case *walk.UnplacedError:
+		cause := *e.First.(*DecodeError)                  //nolint:errorlint // as fetch made it
 		cause.ID, cause.Raw, cause.entry = "", nil, false // it is about the page
 		cause.Err = fmt.Errorf("no entry of the page can be placed in the listing: %w", cause.Err)
 		return &cause
-	case walk.Ignored:
+	case walk.IgnoredError:
 		return fmt.Errorf("%v: %w: %w; a proxy or cache on the way drops the bodies of GET requests, or serves them another request's response",
 			p.listing.op(), ErrBodyIgnored, e)
 	}
@@ -262,7 +317,7 @@ type fetcher[T any] struct {
 // pageResult is the outcome of one page request.
 type pageResult[T any] struct {
 	request walk.Request
-	page    []walk.Entry[*listEntry[T]]
+	page    []walk.Entry[Entry[T]]
 	err     error
 }
 
@@ -328,9 +383,9 @@ func (f *fetcher[T]) close() {
 }
 
 // fetch requests one page. An entry that does not fit the request is an error.
-func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[*listEntry[T]], error) {
+func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entry[T]], error) {
 	l := &p.listing
-	op, tier := l.op(), l.tiers[r.Source]
+	op := l.op()
 	op.body = l.pageBody(r)
 	op.order, op.patience = cmp.Or(l.order, pace.Walk), p.patience
 	var response list[T]
@@ -343,49 +398,46 @@ func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[*lis
 	if err != nil {
 		return nil, err
 	}
-	page := make([]walk.Entry[*listEntry[T]], len(entries))
-	neighbor := int64(0)
-	if r.At != l.first && l.byTime() {
-		neighbor = r.At
+	page := make([]walk.Entry[Entry[T]], len(entries))
+	newest := int64(0)
+	if l.byTime() && r.At != l.first {
+		newest = r.At
 	}
 	for i := range entries {
 		key := l.keyOf(&entries[i])
-		if key.omega && tier != TierOmega {
-			return nil, walk.Ignored(fmt.Sprintf("requested tier %d, got tier %d (Omega)", tier, TierOmega))
+		if key.omega && l.tier(r.Source) != TierOmega {
+			return nil, walk.IgnoredError(fmt.Sprintf("requested tier %d, got tier %d (Omega)", l.tier(r.Source), TierOmega))
 		}
-		page[i] = walk.Entry[*listEntry[T]]{Value: &entries[i], ID: key.id}
-		if !key.start.IsZero() {
+		if page[i].ID = key.id; !key.start.IsZero() {
 			page[i].Start = key.start.UnixMilli()
 		}
-		neighbor = max(neighbor, page[i].Start)
+		newest = max(newest, page[i].Start)
 	}
 	for i := range page {
-		e := &page[i]
-		var problem, member string
-		switch {
-		case e.ID == 0:
-			problem = "an entry without an id cannot be distinguished from others"
-		case e.Start == 0:
-			problem, member = "an entry without a start time cannot be placed", "/start_time"
-		case l.byTime() && walk.Unplaceable(e.Start, neighbor):
-			problem, member = fmt.Sprintf("the start time %d cannot be placed among others in milliseconds", e.Start), "/start_time"
-		default:
-			continue
+		e, from := &page[i], &entries[i]
+		if problem, member := unplaced(e.ID, e.Start, newest); problem != "" {
+			if e.ID = ""; from.err == nil {
+				response.fail(l.client, op, i, member, errors.New(problem))
+			}
 		}
-		e.Unplaced = e.ID == 0 || l.byTime()
-		if e.Value.err == nil {
-			response.fail(l.client, op, i, member, errors.New(problem))
-		}
-		if e.Unplaced {
-			e.ID = contentID(e.Value.json) | walk.UnplacedID
+		if e.Value = (Entry[T]{Value: from.value, JSON: from.json}); from.err != nil {
+			e.Err = from.err
 		}
 	}
 	return page, nil
 }
 
-// contentID identifies an entry that cannot be placed.
-func contentID(text []byte) uint64 {
-	h := fnv.New64a()
-	h.Write(text)
-	return h.Sum64()
+// unplaced returns why an entry cannot be placed among others, of which newest is
+// the latest start, and the member that is wrong. The problem is empty if it can.
+func unplaced(id string, start, newest int64) (problem, member string) {
+	const modern = 1e11 // a start in milliseconds since 1973, which is at most 1/1000 of it in seconds
+	switch {
+	case id == "":
+		return "an entry without an id cannot be distinguished from others", ""
+	case start <= 0:
+		return "an entry without a start time cannot be placed", "/start_time"
+	case newest >= modern && newest/2000 <= start && start <= newest/500:
+		return fmt.Sprintf("the start time %d, in seconds, cannot be placed among others in milliseconds", start), "/start_time"
+	}
+	return "", ""
 }

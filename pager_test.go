@@ -156,17 +156,14 @@ func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
 		return func(c *Client, concurrency int) *Pager[Race] { q.Concurrency = concurrency; return c.Races.Results(q) }
 	}
 	v1 := func(q OffsetQuery) func(*Client, int) *Pager[Race] {
-		return func(c *Client, concurrency int) *Pager[Race] {
-			q.Concurrency = concurrency
-			return c.Races.ResultsV1(q)
-		}
+		return func(c *Client, _ int) *Pager[Race] { return c.Races.ResultsV1(q) }
 	}
 	walks := map[string]func(*Client, int) *Pager[Race]{
 		"v2":        v2(ResultsQuery{}),
 		"v2 before": v2(ResultsQuery{Before: time.UnixMilli(1_000_000_001)}),
-		"v2 resume": v2(ResultsQuery{Resume: raceCursor(cursorRaces, walk.Position{At: 1_000_000_001, Seen: []uint64{7}})}),
+		"v2 resume": v2(ResultsQuery{Resume: raceCursor(cursorRaces, walk.Position{At: 1_000_000_001, Seen: []string{"7"}})}),
 		"tier":      v2(ResultsQuery{Tier: 3}),
-		"v1 resume": v1(OffsetQuery{Resume: raceCursor(cursorRacesV1, walk.Position{At: 55, Newest: 900_000_000, Seen: []uint64{901, 902, 903}})}),
+		"v1 resume": v1(OffsetQuery{Resume: raceCursor(cursorRacesV1, walk.Position{At: 55, Newest: 900_000_000, Seen: []string{"901", "902", "903"}})}),
 	}
 	for _, offset := range []int{0, 1, 3, 7, 8, 9, 12, 1000} {
 		walks[fmt.Sprintf("v1 from %d", offset)] = v1(OffsetQuery{Offset: offset})
@@ -402,7 +399,6 @@ func TestOffsetWalkSurvivesBreaksErrorsAndResumes(t *testing.T) {
 		q := OffsetQuery{Offset: rapid.IntRange(0, 30).Draw(t, "offset")}
 		var got []int64
 		for range 10_000 {
-			q.Concurrency = rapid.IntRange(1, 16).Draw(t, "concurrency")
 			p := w.client(t).Races.ResultsV1(q)
 			finished := true
 			stop := rapid.IntRange(1, 40).Draw(t, "stop after")
@@ -610,9 +606,6 @@ func TestConcurrencyHasItsBounds(t *testing.T) {
 		if _, err := c.Races.Results(ResultsQuery{Concurrency: concurrency}).Take(t.Context(), 0); !errors.Is(err, ErrInvalidArgument) {
 			t.Errorf("by time, %d: %v", concurrency, err)
 		}
-		if _, err := c.Races.ResultsV1(OffsetQuery{Concurrency: concurrency}).Take(t.Context(), 5); !errors.Is(err, ErrInvalidArgument) {
-			t.Errorf("by offset, %d: %v", concurrency, err)
-		}
 	}
 	if got, err := c.Races.Results(ResultsQuery{Concurrency: maxConcurrency}).Take(t.Context(), 30); err != nil || len(got) != 20 {
 		t.Errorf("%d entries, %v", len(got), err)
@@ -675,9 +668,7 @@ func TestManyRacesOnTheNewestInstantAreNoIgnoredBody(t *testing.T) {
 		w.starts = append(w.starts, 1_699_999_000_000-i)
 	}
 	w.numbered()
-	for _, concurrency := range []int{1, 4} {
-		if got := collect(t, w.client(t).Races.ResultsV1(OffsetQuery{Concurrency: concurrency}), never); len(got) != 220 {
-			t.Errorf("at %d: %d of 220 races", concurrency, len(got))
-		}
+	if got := collect(t, w.client(t).Races.ResultsV1(OffsetQuery{}), never); len(got) != 220 {
+		t.Errorf("%d of 220 races", len(got))
 	}
 }

@@ -155,11 +155,8 @@ func TestALongWalkKeepsNothingOfWhatItHandedOut(t *testing.T) {
 		"by time, four at once": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
 			return c.Races.Results(horseracing.ResultsQuery{Concurrency: 4})
 		},
-		"by offset, one at a time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+		"by offset": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
 			return c.Races.ResultsV1(horseracing.OffsetQuery{})
-		},
-		"by offset, four at once": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
-			return c.Races.ResultsV1(horseracing.OffsetQuery{Concurrency: 4})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

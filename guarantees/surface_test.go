@@ -95,7 +95,7 @@ var (
 		Resume: horseracing.Cursor{}, Concurrency: int(0), Patience: time.Duration(0),
 	}
 	_ = horseracing.OffsetQuery{
-		Tier: horseracing.TierID(0), Offset: int(0), Resume: horseracing.Cursor{}, Concurrency: int(0), Patience: time.Duration(0),
+		Tier: horseracing.TierID(0), Offset: int(0), Resume: horseracing.Cursor{}, Patience: time.Duration(0),
 	}
 	_ func(*horseracing.Pager[horseracing.Race], ctx) iter.Seq2[*horseracing.Race, error]                   = (*horseracing.Pager[horseracing.Race]).All
 	_ func(*horseracing.Pager[horseracing.Race], ctx) iter.Seq2[horseracing.Entry[horseracing.Race], error] = (*horseracing.Pager[horseracing.Race]).Entries

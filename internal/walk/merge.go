@@ -1,61 +1,48 @@
 package walk
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
 
-// Merge walks over one listing, or over several as if they were one, newest
-// first. An entry is held back until every other listing has been read down to
-// its start.
+// Merge walks over one listing that is paged by start time, or over several as if
+// they were one, newest first. An entry is held back until every other listing
+// has been read down to its start.
 type Merge[V any] struct {
-	walks  []Walker[V]
-	enough int   // entries waiting in all walks from which on only the walk furthest behind reads
+	walks  []*Time[V]
+	enough int   // entries waiting in all walks from which on only the walk with the latest frontier reads
 	lowest int64 // the start of the entry taken last
 }
 
-// Request is a request for a page.
-type Request struct {
-	Source int   // the index of the walk
-	At     int64 // the instant or offset that it is from
-}
-
-// NewMerge returns a walk over the listings of walks, with up to slots requests
-// in flight. Several walks must all be [Time] walks.
-func NewMerge[V any](walks []Walker[V], slots, pageSize int) *Merge[V] {
-	m := &Merge[V]{walks: walks, enough: 2 * lookAhead * pageSize * slots, lowest: math.MinInt64}
-	for _, w := range walks {
-		if p := w.Position(); p != nil {
-			m.lowest = max(m.lowest, p.At)
-		}
+// NewMerge returns a walk over the listings from a position in each down to the
+// entries that start at since, with up to slots requests in flight. A page holds
+// up to pageSize entries.
+func NewMerge[V any](since int64, positions []Position, slots, pageSize int) *Merge[V] {
+	m := &Merge[V]{enough: 2 * lookAhead * pageSize * slots, lowest: math.MinInt64}
+	for _, p := range positions {
+		m.walks = append(m.walks, NewTime[V](since, p, slots, pageSize))
+		m.lowest = max(m.lowest, p.At)
 	}
 	return m
 }
 
-// Next returns the request to make next; see [Walker]. The walk furthest behind
-// goes first, because the others wait for it.
+// Next returns the request to make next; see [Walker]. The walk with the latest
+// frontier goes first, because the others wait for it.
 func (m *Merge[V]) Next() (Request, bool) {
-	if len(m.walks) == 1 {
-		at, ok := m.walks[0].Next()
-		return Request{At: at}, ok
-	}
 	waiting := 0
 	order := make([]int, len(m.walks))
 	for i, w := range m.walks {
 		order[i] = i
-		waiting += w.Waiting()
+		waiting += w.waiting()
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch fa, fb := m.walks[a].Frontier(), m.walks[b].Frontier(); {
-		case fa > fb:
-			return -1
-		case fa < fb:
-			return 1
+	if len(m.walks) > 1 {
+		slices.SortStableFunc(order, func(a, b int) int {
+			return cmp.Compare(m.walks[b].frontier(), m.walks[a].frontier())
+		})
+		if waiting >= m.enough {
+			order = order[:1]
 		}
-		return 0
-	})
-	if waiting >= m.enough {
-		order = order[:1]
 	}
 	for _, i := range order {
 		if at, ok := m.walks[i].Next(); ok {
@@ -68,46 +55,37 @@ func (m *Merge[V]) Next() (Request, bool) {
 // Learn processes the page that r requested.
 func (m *Merge[V]) Learn(r Request, page []Entry[V]) { m.walks[r.Source].Learn(r.At, page) }
 
-// Fail records the error of r, which Take returns at its place.
+// Fail records the error of r, which Peek returns in its position.
 func (m *Merge[V]) Fail(r Request, err error) { m.walks[r.Source].Fail(r.At, err) }
 
-// Take returns the next entry in order, or the error in its place, and the index
-// of its walk. It reports false if a page is missing, and at the end.
-func (m *Merge[V]) Take() (e Entry[V], source int, ok bool) {
-	if source, ok = m.newest(); ok {
-		e, ok = m.walks[source].Take()
-		m.lowest = e.Start
-	}
-	return e, source, ok
-}
-
-// newest returns the index of the walk that has the next entry.
-func (m *Merge[V]) newest() (source int, ok bool) {
-	if len(m.walks) == 1 {
-		return 0, true
-	}
-	var best Entry[V]
+// Peek returns the next entry in order, or the error in its position; see
+// [Walker].
+func (m *Merge[V]) Peek() (best Entry[V], ok bool) {
 	unread := int64(math.MinInt64) // the latest start that a listing was not read down to
 	for i, w := range m.walks {
 		e, ready := w.Peek()
+		e.Source = i
 		switch {
 		case !ready:
-			unread = max(unread, w.Frontier())
+			unread = max(unread, w.frontier())
 		case !ok || e.Start > best.Start || e.Start == best.Start && e.Err == nil && best.Err != nil:
-			best, source, ok = e, i, true
+			best, ok = e, true
 		}
 	}
-	return source, ok && unread <= best.Start
+	return best, ok && unread <= best.Start
+}
+
+// Take moves past the entry that Peek returns.
+func (m *Merge[V]) Take() {
+	if e, ok := m.Peek(); ok {
+		m.walks[e.Source].Take()
+		m.lowest = min(m.lowest, m.walks[e.Source].reached)
+	}
 }
 
 // Done reports whether everything was taken.
 func (m *Merge[V]) Done() bool {
-	for _, w := range m.walks {
-		if !w.Done() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.walks, func(w *Time[V]) bool { return !w.Done() })
 }
 
 // Restart forgets the errors of requests, so that Next returns them again.
@@ -117,23 +95,16 @@ func (m *Merge[V]) Restart() {
 	}
 }
 
-// Positions returns the place behind the entries taken, one position for each
-// walk; nil: the beginning.
+// Positions returns the position after the entries taken, in each listing. If no
+// entry of one was taken down to the start of the entry taken last, then it has
+// none above that start.
 func (m *Merge[V]) Positions() []Position {
-	var positions []Position
-	begun := false
-	for _, w := range m.walks {
-		p := w.Position()
-		begun = begun || p != nil
-		if len(m.walks) > 1 && p == nil {
-			p = &Position{At: m.lowest} // nothing of this walk lies above
+	positions := make([]Position, len(m.walks))
+	for i, w := range m.walks {
+		positions[i] = Position{At: w.position.At, Seen: slices.Clone(w.position.Seen)}
+		if w.reached > m.lowest {
+			positions[i] = Position{At: m.lowest}
 		}
-		if p != nil {
-			positions = append(positions, *p)
-		}
-	}
-	if !begun {
-		return nil
 	}
 	return positions
 }

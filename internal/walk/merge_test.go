@@ -9,67 +9,24 @@ import (
 	"pgregory.net/rapid"
 )
 
-// merged is a walk over several worlds under way.
-type merged struct {
-	walk     *Merge[uint64]
-	worlds   []*world
-	slots    int
-	fail     func() error
-	pick     func(n int) int
-	inFlight []Request
-	waited   int // the most entries that waited
-}
-
-func (m *merged) take() (Entry[uint64], int, bool) {
-	for !m.walk.Done() {
-		if e, source, ok := m.walk.Take(); ok {
-			return e, source, true
+// mergeOf is a crawl of several worlds, from their tops if resume is nil.
+func mergeOf(worlds []*world, resume []Position, slots int) *crawl {
+	if resume == nil {
+		for range worlds {
+			resume = append(resume, Position{At: Latest - 1})
 		}
-		for len(m.inFlight) < m.slots {
-			r, ok := m.walk.Next()
-			if !ok {
-				break
-			}
-			m.inFlight = append(m.inFlight, r)
-		}
-		m.receive()
 	}
-	return Entry[uint64]{}, 0, false
+	return &crawl{walk: NewMerge[uint64](Earliest, resume, slots, 10), slots: slots, pick: rand.IntN, fetch: func(r Request) ([]Entry[uint64], error) {
+		return worlds[r.Source].before(r.At), nil
+	}}
 }
 
-func (m *merged) receive() {
-	i := m.pick(len(m.inFlight))
-	r := m.inFlight[i]
-	m.inFlight = append(m.inFlight[:i], m.inFlight[i+1:]...)
-	if err := m.fail(); err != nil {
-		m.walk.Fail(r, err)
-		return
+// waiting returns how many entries of all listings were read and not taken yet.
+func (c *crawl) waiting() (n int) {
+	for _, w := range c.walk.(*Merge[uint64]).walks {
+		n += w.waiting()
 	}
-	m.walk.Learn(r, m.worlds[r.Source].before(r.At))
-	waiting := 0
-	for _, w := range m.walk.walks {
-		waiting += w.Waiting()
-	}
-	m.waited = max(m.waited, waiting)
-}
-
-func (m *merged) stop() {
-	for len(m.inFlight) > 0 {
-		m.receive()
-	}
-	m.walk.Restart()
-}
-
-func mergeOf(worlds []*world, resume []Position, slots int) *Merge[uint64] {
-	walks := make([]Walker[uint64], len(worlds))
-	for i, w := range worlds {
-		var position *Position
-		if resume != nil {
-			position = &resume[i]
-		}
-		walks[i] = NewTime[uint64](Earliest, Latest, position, slots, w.pageSize)
-	}
-	return NewMerge(walks, slots, 10)
+	return n
 }
 
 func TestSeveralListingsAreWalkedAsOneThroughBreaksErrorsAndResumes(t *testing.T) {
@@ -79,35 +36,18 @@ func TestSeveralListingsAreWalkedAsOneThroughBreaksErrorsAndResumes(t *testing.T
 		for i := range worlds {
 			worlds[i] = drawWorld(t)
 		}
-		failure := drawFailures(t)
 		last := int64(math.MaxInt64)
-		var resume []Position
-		for range 10_000 {
-			slots := rapid.IntRange(1, 16).Draw(t, "slots")
-			m := &merged{walk: mergeOf(worlds, resume, slots), worlds: worlds, slots: slots, fail: failure, pick: drawPick(t)}
-			for range rapid.IntRange(1, 3).Draw(t, "ranges") {
-				for range rapid.IntRange(1, 60).Draw(t, "stop after") {
-					e, source, ok := m.take()
-					if !ok {
-						for i, w := range worlds {
-							sameIDs(t, w.ids(), got[i])
-						}
-						return
-					}
-					if errors.Is(e.Err, errBroken) {
-						break
-					}
-					if e.Start > last {
-						t.Fatalf("not newest first: %d after %d", e.Start, last)
-					}
-					last = e.Start
-					got[source] = append(got[source], e.ID)
-				}
-				m.stop()
+		begin := func(resume []Position, slots int) Walker[uint64] { return mergeOf(worlds, resume, slots).walk }
+		crawlWithBreaks(t, 16, begin, func(r Request) []Entry[uint64] { return worlds[r.Source].before(r.At) }, func(e Entry[uint64]) {
+			if e.Err != nil || e.Start > last {
+				t.Fatalf("%v, %d after %d", e.Err, e.Start, last)
 			}
-			resume = m.walk.Positions()
+			last = e.Start
+			got[e.Source] = append(got[e.Source], e.Value)
+		})
+		for i, w := range worlds {
+			sameIDs(t, w.ids(), got[i])
 		}
-		t.Fatal("the walk does not end")
 	})
 }
 
@@ -120,23 +60,23 @@ func TestWhatArrivesAboveAMergedPositionStaysOut(t *testing.T) {
 	}
 	quiet.add(50_000, 1)
 	worlds := []*world{busy, quiet}
-	m := &merged{walk: mergeOf(worlds, nil, 1), worlds: worlds, slots: 1, fail: func() error { return nil }, pick: func(int) int { return 0 }}
+	m := mergeOf(worlds, nil, 1)
 	for range 20 {
-		if e, source, ok := m.take(); !ok || source != 0 {
-			t.Fatalf("%+v of %d", e, source)
+		if e, ok := m.take(); !ok || e.Source != 0 {
+			t.Fatalf("%+v", e)
 		}
 	}
-	quiet.entries = append([]Entry[uint64]{{Start: 100_001, ID: 2}, {Start: 99_990, ID: 3}}, quiet.entries...)
-	m.walk = mergeOf(worlds, m.walk.Positions(), 1)
+	quiet.entries = append([]Entry[uint64]{numbered(100_001, 2), numbered(99_990, 3)}, quiet.entries...)
+	m = mergeOf(worlds, m.walk.Positions(), 1)
 	var quietly []uint64
 	n := 0
 	for {
-		e, source, ok := m.take()
+		e, ok := m.take()
 		if !ok {
 			break
 		}
-		if n++; source == 1 {
-			quietly = append(quietly, e.ID)
+		if n++; e.Source == 1 {
+			quietly = append(quietly, e.Value)
 		}
 	}
 	if n != 21 || len(quietly) != 1 || quietly[0] != 1 {
@@ -161,8 +101,8 @@ func TestTiesInSeveralListingsStandAtTheirPlaces(t *testing.T) {
 		entries, ties := 0, 0
 		last := int64(math.MaxInt64)
 		for range 1000 { // each entry by a walk of its own
-			m := &merged{walk: mergeOf(worlds, resume, slots), worlds: worlds, slots: slots, fail: func() error { return nil }, pick: rand.IntN}
-			e, _, ok := m.take()
+			m := mergeOf(worlds, resume, slots)
+			e, ok := m.take()
 			if !ok {
 				break
 			}
@@ -194,7 +134,7 @@ func TestReadingAheadInSeveralListingsIsBounded(t *testing.T) {
 			w.add(1_700_000_000_000-60_000*int64(i)-int64(k)*6_000_000_000, uint64(i+1))
 		}
 	}
-	m := &merged{walk: mergeOf(worlds, nil, slots), worlds: worlds, slots: slots, fail: func() error { return nil }, pick: rand.IntN}
+	m, waited := mergeOf(worlds, nil, slots), 0
 	for range 4_000 {
 		for range 2 * slots {
 			if len(m.inFlight) < slots {
@@ -205,11 +145,12 @@ func TestReadingAheadInSeveralListingsIsBounded(t *testing.T) {
 			if len(m.inFlight) > 0 {
 				m.receive()
 			}
+			waited = max(waited, m.waiting())
 		}
 		m.walk.Take()
 	}
-	if bound := 2 * 2 * lookAhead * 10 * slots; m.waited > bound {
-		t.Errorf("%d entries waited, want at most %d", m.waited, bound)
+	if bound := 2 * 2 * lookAhead * 10 * slots; waited > bound {
+		t.Errorf("%d entries waited, want at most %d", waited, bound)
 	}
 }
 
@@ -224,7 +165,7 @@ func TestListingsReadAheadOfOneThatDoesNotRespondWithinOneBound(t *testing.T) {
 			worlds[k].add(1_700_000_000_000-60_000*int64(i)-int64(k), uint64(i+1))
 		}
 	}
-	m := &merged{walk: mergeOf(worlds, nil, slots), worlds: worlds, slots: slots, fail: func() error { return nil }}
+	m, waited := mergeOf(worlds, nil, slots), 0
 	silent, ok := m.walk.Next()
 	if !ok || silent.Source != 0 {
 		t.Fatalf("the first request is %+v", silent)
@@ -243,19 +184,19 @@ func TestListingsReadAheadOfOneThatDoesNotRespondWithinOneBound(t *testing.T) {
 		}
 		if len(m.inFlight) > 0 {
 			m.receive()
-			more = true
+			more, waited = true, max(waited, m.waiting())
 		}
 	}
-	if e, source, ok := m.walk.Take(); ok {
-		t.Fatalf("%+v of %d comes before the first page of the silent listing", e, source)
+	if e, ok := m.walk.Peek(); ok {
+		t.Fatalf("%+v comes before the first page of the silent listing", e)
 	}
-	if bound := 2*lookAhead*pageSize*slots + pageSize*slots; m.waited > bound || m.waited < bound/2 {
-		t.Errorf("%d entries waited, want at most %d", m.waited, bound)
+	if bound := 2*lookAhead*pageSize*slots + pageSize*slots; waited > bound || waited < bound/2 {
+		t.Errorf("%d entries waited, want at most %d", waited, bound)
 	}
 	m.inFlight = append(m.inFlight, silent)
 	taken := 0
 	for ; ; taken++ {
-		if _, _, ok := m.take(); !ok {
+		if _, ok := m.take(); !ok {
 			break
 		}
 	}

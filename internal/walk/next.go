@@ -7,20 +7,20 @@ const (
 	narrow = 0.25 // pages that a run must be wide to be split; little, for a busy hour may hide in it
 )
 
-// Next returns the page that is needed soonest. Every gap is read from its upper
-// end, the topmost gap first. A spare slot probes below everything requested so
-// far, in steps that grow with the distance covered, so that empty months cost
-// few requests. If there is nothing to probe, it splits the widest gap. Probes
-// and splits are guesses: the fewer entries they bring, the fewer are in flight
-// at once. Nothing is requested below a point above which many entries wait.
+// Next returns the instant of the page that is needed soonest. Every gap is read
+// from its upper end, the topmost gap first. A spare slot probes below everything
+// requested so far, in steps that grow with the distance covered, so that empty
+// months cost few requests. If there is nothing to probe, it splits the widest
+// gap. Probes and splits are guesses: the fewer entries they bring, the fewer are
+// in flight at once. Nothing is requested below a point above which many entries
+// wait.
 func (w *Time[V]) Next() (int64, bool) {
-	w.trim()
 	if !w.proven && w.unproven >= unprovenLimit && len(w.inFlight) > 0 {
 		return 0, false
 	}
 	open := w.workable()
 	for _, s := range open {
-		if at := w.from(s); !w.isInFlight(at) {
+		if at := s.high + 1; !w.isInFlight(at) {
 			return w.request(at, false), true
 		}
 	}
@@ -31,9 +31,6 @@ func (w *Time[V]) Next() (int64, bool) {
 	if !ok {
 		at, ok = w.split(open)
 	}
-	if ok {
-		at, ok = w.guess(at, open)
-	}
 	if !ok {
 		return 0, false
 	}
@@ -43,7 +40,7 @@ func (w *Time[V]) Next() (int64, bool) {
 // workable returns the segments whose gaps may be requested from now.
 func (w *Time[V]) workable() []*segment[V] {
 	open := w.segments[:0:0]
-	above, waiting, enough := 0, w.Waiting(), lookAhead*w.pageSize*w.slots
+	above, waiting, enough := 0, w.waiting(), lookAhead*w.pageSize*w.slots
 	for i, s := range w.segments {
 		above += len(s.ready)
 		if s.failed != nil || above >= enough || i > 0 && waiting >= 2*enough {
@@ -123,4 +120,26 @@ func (w *Time[V]) split(open []*segment[V]) (point int64, ok bool) {
 		}
 	}
 	return point, ok
+}
+
+// measure processes how many entries of a page were new to the gap of s: it
+// updates the span of a page there, and how many guesses may be in flight.
+func (w *Time[V]) measure(s *segment[V], page []Entry[V], fresh int, isGuess bool) {
+	if 10*fresh < 3*w.pageSize { // most of the page lies elsewhere
+		if isGuess {
+			w.guesses = max(1, w.guesses-3)
+		}
+		return
+	}
+	if isGuess {
+		w.guesses = min(w.slots, w.guesses+2)
+	}
+	if len(page) < 2 {
+		return
+	}
+	span := float64(page[0].Start-page[len(page)-1].Start) * float64(w.pageSize) / float64(len(page))
+	if s.span == 0 {
+		s.span = span
+	}
+	s.span = max(1, 0.7*s.span+0.3*span)
 }

@@ -10,49 +10,41 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAWalkByOffsetReadsEveryEntryOnce(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
-		slots, offset := rapid.IntRange(1, 16).Draw(t, "slots"), rapid.IntRange(0, 30).Draw(t, "offset")
-		c := &crawl{walk: NewOffset[uint64](int64(offset), nil, slots, w.pageSize), slots: slots, pick: drawPick(t)}
-		c.fetch = func(at int64) ([]Entry[uint64], error) { return w.from(at), nil }
-		var got []uint64
-		for {
-			e, ok := c.take()
-			if !ok {
-				break
-			}
-			if e.Err != nil {
-				t.Fatal(e.Err)
-			}
-			got = append(got, e.ID)
-		}
-		sameIDs(t, w.ids()[min(offset, len(w.entries)):], got)
-	})
-}
-
 func TestAWalkByOffsetSurvivesBreaksErrorsAndResumes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		offset := rapid.IntRange(0, 30).Draw(t, "offset")
 		var got []uint64
-		begin := func(resume *Position, slots int) Walker[uint64] {
-			return NewOffset[uint64](int64(offset), resume, slots, w.pageSize)
+		begin := func(resume []Position, _ int) Walker[uint64] {
+			if resume == nil {
+				return NewOffset[uint64](Position{At: int64(offset)}, 10)
+			}
+			return NewOffset[uint64](resume[0], 10)
 		}
-		crawlWithBreaks(t, begin, func(at int64) ([]Entry[uint64], error) { return w.from(at), nil }, func(e Entry[uint64]) {
+		crawlWithBreaks(t, 1, begin, func(r Request) []Entry[uint64] { return w.from(r.At) }, func(e Entry[uint64]) {
 			if e.Err != nil {
 				t.Fatal(e.Err)
 			}
-			got = append(got, e.ID)
+			got = append(got, e.Value)
 		})
 		sameIDs(t, w.ids()[min(offset, len(w.entries)):], got)
 	})
 }
 
+func TestAWalkByOffsetTakesFewRequests(t *testing.T) {
+	w := &world{pageSize: 10}
+	for i := range 1_000 {
+		w.add(1_700_000_000_000-60_000*int64(i), uint64(1_000-i))
+	}
+	got, requests := walkAll(t, NewOffset[uint64](Position{}, 10), 1, w.from)
+	if sameIDs(t, w.ids(), got); requests > 120 {
+		t.Errorf("%d requests for 100 pages", requests)
+	}
+}
+
 func TestAWalkByOffsetMissesNothingThatStays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		slots := rapid.IntRange(1, 8).Draw(t, "slots")
 		changes := rapid.IntRange(0, 12).Draw(t, "most changes")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		original, removed := w.ids(), map[uint64]bool{}
@@ -66,31 +58,30 @@ func TestAWalkByOffsetMissesNothingThatStays(t *testing.T) {
 				if len(w.entries) > 0 {
 					start = max(start, w.entries[0].Start+1)
 				}
-				w.entries = slices.Insert(w.entries, 0, Entry[uint64]{Start: start, ID: next})
+				w.entries = slices.Insert(w.entries, 0, numbered(start, next))
 				next++
 			} else {
 				i := rng.IntN(len(w.entries))
-				removed[w.entries[i].ID] = true
+				removed[w.entries[i].Value] = true
 				w.entries = slices.Delete(w.entries, i, i+1)
 			}
 		}
-		c := &crawl{walk: NewOffset[uint64](0, nil, slots, w.pageSize), slots: slots, pick: drawPick(t)}
-		c.fetch = func(at int64) ([]Entry[uint64], error) {
+		c := newCrawl(NewOffset[uint64](Position{}, 10), 1, func(at int64) []Entry[uint64] {
 			for range rng.IntN(changes + 1) {
 				change()
 			}
-			return w.from(at), nil
-		}
+			return w.from(at)
+		})
 		got := map[uint64]bool{}
 		for {
 			e, ok := c.take()
 			if !ok {
 				break
 			}
-			if e.Err != nil || got[e.ID] {
-				t.Fatalf("entry %d came twice, or %v", e.ID, e.Err)
+			if e.Err != nil || got[e.Value] {
+				t.Fatalf("entry %d came twice, or %v", e.Value, e.Err)
 			}
-			got[e.ID] = true
+			got[e.Value] = true
 		}
 		for _, id := range original {
 			if !removed[id] && !got[id] {
@@ -100,45 +91,16 @@ func TestAWalkByOffsetMissesNothingThatStays(t *testing.T) {
 	})
 }
 
-// Also where reading ahead finds that the body of one request was ignored.
-func TestAnErrorByOffsetComesAfterWhatLiesBeforeIt(t *testing.T) {
-	page := func(at int64) (entries []Entry[uint64]) {
-		for n := at; n < at+10; n++ {
-			entries = append(entries, Entry[uint64]{Start: 1000 - n, ID: uint64(n + 1)})
+func TestAServiceThatFiltersPagesByOffsetLosesNothing(t *testing.T) {
+	for part := uint64(2); part < 9; part++ {
+		w := &world{pageSize: 10, keep: func(id uint64) bool { return id%part == 0 }}
+		for i := range 400 {
+			w.add(1_700_000_000_000-60_000*int64(i), uint64(400-i))
 		}
-		return entries
-	}
-	for _, failure := range []error{errBroken, fmt.Errorf("page: %w", Ignored("another tier"))} {
-		w := NewOffset[uint64](0, nil, 3, 10)
-		take := func() (n int, err error) {
-			for {
-				e, ok := w.Take()
-				if !ok || e.Err != nil {
-					return n, e.Err
-				}
-				n++
-			}
-		}
-		var requested []int64
-		for len(requested) < 4 {
-			at, ok := w.Next()
-			if !ok {
-				break
-			}
-			if requested = append(requested, at); at == 0 {
-				w.Learn(0, page(0))
-			}
-		}
-		if !slices.Equal(requested, []int64{0, 9, 18, 27}) {
-			t.Fatalf("requests %v", requested)
-		}
-		w.Fail(18, failure)
-		if n, err := take(); n != 10 || err != nil {
-			t.Errorf("%v: %d entries, then %v, although the page before is on its way", failure, n, err)
-		}
-		w.Learn(9, page(9))
-		if n, err := take(); n != 9 || !errors.Is(err, failure) {
-			t.Errorf("%v: %d entries, then %v", failure, n, err)
+		want := slices.DeleteFunc(w.ids(), func(id uint64) bool { return id%part != 0 })
+		got, requests := walkAll(t, NewOffset[uint64](Position{}, 10), 1, w.from)
+		if sameIDs(t, want, got); requests > 800 {
+			t.Errorf("one in %d: %d requests", part, requests)
 		}
 	}
 }
@@ -148,9 +110,9 @@ func (w *world) arrive(n int) {
 	for range n {
 		at, id := int64(1_700_000_000_000), uint64(1_000_000)
 		if len(w.entries) > 0 {
-			at, id = max(at, w.entries[0].Start+60_000), max(id, w.entries[0].ID+1)
+			at, id = max(at, w.entries[0].Start+60_000), max(id, w.entries[0].Value+1)
 		}
-		w.entries = slices.Insert(w.entries, 0, Entry[uint64]{Start: at, ID: id})
+		w.entries = slices.Insert(w.entries, 0, numbered(at, id))
 	}
 }
 
@@ -166,46 +128,50 @@ func TestAWalkByOffsetEndsUnderArrivals(t *testing.T) {
 	for name, arrivals := range patterns {
 		for _, size := range []int{0, 1, 2, 3, 9, 10, 11, 19, 20, 87} {
 			for most := range 10 {
-				for _, slots := range []int{1, 4} {
+				for _, tied := range []bool{false, true} {
 					for _, resumed := range []bool{false, true} {
 						w := &world{pageSize: 10}
 						for i := range size {
-							w.add(1_600_000_000_000-60_000*int64(i), uint64(size-i))
+							start := int64(1_600_000_000_000)
+							if !tied {
+								start -= 60_000 * int64(i)
+							}
+							w.add(start, uint64(size-i))
 						}
-						begun, want := NewOffset[uint64](0, nil, slots, w.pageSize), w.ids()
+						begun, want := NewOffset[uint64](Position{}, 10), w.ids()
 						var got []uint64
 						if resumed && size > 0 {
-							begun.Next()
-							begun.Learn(0, w.from(0))
+							begun.Learn(Request{}, w.from(0))
 							for range min(size, 10) {
-								e, _ := begun.Take()
-								got = append(got, e.ID)
+								e, _ := begun.Peek()
+								begun.Take()
+								got = append(got, e.Value)
 							}
-							begun = NewOffset[uint64](0, begun.Position(), slots, w.pageSize)
+							begun = NewOffset[uint64](begun.Positions()[0], 10)
 						}
 						requests, beyond := 0, 0
-						c := &crawl{walk: begun, slots: slots, pick: rng.IntN, fetch: func(at int64) ([]Entry[uint64], error) {
-							if requests++; requests > 3_000 {
-								return nil, errBroken
-							}
+						c := newCrawl(begun, 1, func(at int64) []Entry[uint64] {
+							requests++
 							w.arrive(arrivals(most, requests))
 							if int(at) >= len(w.entries) {
 								beyond++
 							}
-							return w.from(at), nil
-						}}
-						for {
+							return w.from(at)
+						})
+						for requests < 3_000 {
 							e, ok := c.take()
 							if !ok || e.Err != nil {
 								break
 							}
-							if e.ID < 1_000_000 {
-								got = append(got, e.ID)
+							if e.Value < 1_000_000 {
+								got = append(got, e.Value)
 							}
 						}
-						if !slices.Equal(want, got) || requests > 60+4*slots*size || beyond > 2*slots+4 {
-							t.Fatalf("%d entries, %d arrivals %s, %d slots, resumed %v: %d entries in %d requests, %d of them beyond the end",
-								size, most, name, slots, resumed, len(got), requests, beyond)
+						slices.Sort(want)
+						slices.Sort(got)
+						if !slices.Equal(want, got) || requests > 60+4*size || beyond > 6 {
+							t.Fatalf("%d entries, tied %v, %d arrivals %s, resumed %v: %d entries in %d requests, %d of them beyond the end",
+								size, tied, most, name, resumed, len(got), requests, beyond)
 						}
 					}
 				}
@@ -214,9 +180,9 @@ func TestAWalkByOffsetEndsUnderArrivals(t *testing.T) {
 	}
 }
 
-// What is forgotten is newer than all that is remembered, also where entries
-// share a start: dozens of arrivals on starts of their own repeat nothing.
-func TestArrivalsRepeatNothingWhereTheListingHasTies(t *testing.T) {
+// What is forgotten is newer than all that is remembered, also if entries share a
+// start: dozens of arrivals on starts of their own repeat nothing.
+func TestArrivalsRepeatNothingInAListingWithTies(t *testing.T) {
 	for _, tied := range []int{1, 2, 3, 9, 25} {
 		for arrivals := range 160 {
 			for _, resumed := range []bool{false, true} {
@@ -224,26 +190,139 @@ func TestArrivalsRepeatNothingWhereTheListingHasTies(t *testing.T) {
 				for i := range 200 {
 					w.add(1_600_000_000_000-60_000*int64(i/tied), uint64(200-i))
 				}
-				walk, want := NewOffset[uint64](0, nil, 1, w.pageSize), w.ids()
-				c := &crawl{walk: walk, slots: 1, pick: rand.IntN, fetch: func(at int64) ([]Entry[uint64], error) { return w.from(at), nil }}
+				walk, want := NewOffset[uint64](Position{}, 10), w.ids()
+				c := newCrawl(walk, 1, w.from)
 				var got []uint64
 				for {
 					e, ok := c.take()
 					if !ok {
 						break
 					}
-					got = append(got, e.ID)
+					got = append(got, e.Value)
 					if len(got) == 100 {
 						w.arrive(arrivals)
 						if resumed {
-							c.walk = NewOffset[uint64](0, walk.Position(), 1, w.pageSize)
+							c.walk = NewOffset[uint64](walk.Positions()[0], 10)
 						}
 					}
 				}
+				slices.Sort(want)
+				slices.Sort(got)
 				if !slices.Equal(want, got) {
 					t.Fatalf("%d tied, %d arrivals, resumed %v: %d of 200 entries", tied, arrivals, resumed, len(got))
 				}
 			}
 		}
 	}
+}
+
+// Whatever page comes again and again, and whatever arrives, the walk ends.
+func TestAnIgnoredOffsetEndsTheWalkWithinADozenRequests(t *testing.T) {
+	for _, size := range []int{1, 2, 9, 10, 100} {
+		for _, arrivals := range []int{0, 1, 9, 10, 25} {
+			for _, stuck := range []int{0, 5} { // the page that comes whatever the offset, or whatever follows the fifth request
+				for _, offset := range []int64{0, 1, 8, 9, 1000} {
+					w := &world{pageSize: 10}
+					for i := range size {
+						w.add(1_600_000_000_000-60_000*int64(i), uint64(size-i))
+					}
+					requests := 0
+					c := newCrawl(NewOffset[uint64](Position{At: offset}, 10), 1, func(at int64) []Entry[uint64] {
+						if requests++; requests < stuck {
+							return w.from(at)
+						}
+						w.arrive(arrivals)
+						return w.from(0)
+					})
+					var err error
+					for e, ok := c.take(); ok && err == nil; e, ok = c.take() {
+						err = e.Err
+					}
+					if _, ignored := errors.AsType[IgnoredError](err); !ignored && !c.walk.Done() || requests > 12+stuck {
+						t.Errorf("%d entries from %d, %d arrivals, stuck at %d: %v after %d requests", size, offset, arrivals, stuck, err, requests)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestAnErrorByOffsetComesAfterTheEntriesBeforeIt(t *testing.T) {
+	w := &world{pageSize: 10}
+	for i := range 30 {
+		w.add(int64(1000-i), uint64(30-i))
+	}
+	c := newCrawl(NewOffset[uint64](Position{}, 10), 1, nil)
+	broken := true
+	c.fetch = func(r Request) ([]Entry[uint64], error) {
+		if broken && r.At > 0 {
+			return nil, errBroken
+		}
+		return w.from(r.At), nil
+	}
+	var got []uint64
+	for {
+		e, ok := c.take()
+		if !ok {
+			break
+		}
+		if e.Err == nil {
+			got = append(got, e.Value)
+			continue
+		}
+		if !errors.Is(e.Err, errBroken) || len(got) != 10 {
+			t.Fatalf("%d entries, then %v", len(got), e.Err)
+		}
+		broken = false
+		c.stop()
+	}
+	sameIDs(t, w.ids(), got)
+}
+
+// An entry without an id or a start follows its page, in each walk.
+func TestEntriesThatCannotBePlacedComeAndStopNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		unplaced := map[uint64]bool{}
+		for range rapid.IntRange(0, min(4, len(w.entries))).Draw(t, "unplaced") {
+			e := &w.entries[rapid.IntRange(0, len(w.entries)-1).Draw(t, "index")]
+			e.ID, e.Err = "", fmt.Errorf("entry %d has no id", e.Value)
+			unplaced[e.Value] = true
+		}
+		if len(unplaced) == len(w.entries) {
+			t.Skip("nothing to place the others by")
+		}
+		byOffset := rapid.Bool().Draw(t, "by offset")
+		begin := func(resume []Position, slots int) Walker[uint64] {
+			switch {
+			case byOffset && resume == nil:
+				return NewOffset[uint64](Position{}, 10)
+			case byOffset:
+				return NewOffset[uint64](resume[0], 10)
+			case resume == nil:
+				return byTime(slots, w.pageSize)
+			}
+			return NewMerge[uint64](Earliest, resume, slots, w.pageSize)
+		}
+		fetch, slots := func(r Request) []Entry[uint64] { return w.before(r.At) }, 8
+		if byOffset {
+			fetch, slots = func(r Request) []Entry[uint64] { return w.from(r.At) }, 1
+		}
+		came, tied := map[uint64]int{}, map[int64]bool{}
+		crawlWithBreaks(t, slots, begin, fetch, func(e Entry[uint64]) {
+			if tie, ok := errors.AsType[*TieError](e.Err); ok { // with those that cannot be placed, an instant may fill a page
+				tied[tie.Start] = true
+				return
+			}
+			if (e.Err != nil) != unplaced[e.Value] {
+				t.Fatalf("%d with %v", e.Value, e.Err)
+			}
+			came[e.Value]++
+		})
+		for _, e := range w.entries {
+			if n := came[e.Value]; n == 0 && !tied[e.Start] || n > 1 && e.ID != "" {
+				t.Fatalf("entry %d, with an id %v, came %d times", e.Value, e.ID != "", n)
+			}
+		}
+	})
 }

@@ -3,6 +3,7 @@ package walk
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -112,14 +113,14 @@ type explorer struct {
 	slots  int
 	total  *schedules
 	seen   map[string]*tally // nil while a state is being explored
-	roots  map[root]*Position
+	roots  map[root]Position
 	queue  []root
 	wanted struct{ handed, ties uint64 }
 }
 
 // explore explores a world with every number of slots from every break.
 func (s *schedules) explore(t *testing.T, w *world) {
-	x := &explorer{t: t, world: w, total: s, roots: map[root]*Position{}}
+	x := &explorer{t: t, world: w, total: s, roots: map[root]Position{}}
 	for i, e := range w.entries {
 		first := slices.IndexFunc(w.entries, func(o Entry[uint64]) bool { return o.Start == e.Start })
 		if i-first < w.pageSize { // more do not fit on a page
@@ -129,13 +130,13 @@ func (s *schedules) explore(t *testing.T, w *world) {
 			x.wanted.ties |= 1 << first
 		}
 	}
-	x.breakAt(nil, state{last: math.MaxInt64})
+	x.breakAt(Position{At: Latest - 1}, state{last: math.MaxInt64})
 	for len(x.queue) > 0 && !t.Failed() {
 		r := x.queue[0]
 		x.queue = x.queue[1:]
 		for x.slots = 1; x.slots <= 3; x.slots++ {
 			x.seen = map[string]*tally{}
-			begun := state{NewTime[uint64](Earliest, Latest, x.roots[r], x.slots, w.pageSize), r.handed, r.ties, r.last, r == root{last: math.MaxInt64}}
+			begun := state{NewTime[uint64](Earliest, x.roots[r], x.slots, w.pageSize), r.handed, r.ties, r.last, r.last == math.MaxInt64}
 			n := x.run(begun, [events]bool{})
 			s.all += n.all
 			for e := range events {
@@ -146,16 +147,9 @@ func (s *schedules) explore(t *testing.T, w *world) {
 	}
 }
 
-func (x *explorer) breakAt(p *Position, s state) {
-	r := root{handed: s.handed, ties: s.ties, last: s.last}
-	if p != nil {
-		slices.Sort(p.Seen)
-		text := binary.AppendVarint(nil, p.At)
-		for _, id := range p.Seen {
-			text = binary.AppendUvarint(text, id)
-		}
-		r.position = string(text)
-	}
+func (x *explorer) breakAt(p Position, s state) {
+	slices.Sort(p.Seen)
+	r := root{position: fmt.Sprint(p.At, p.Seen), handed: s.handed, ties: s.ties, last: s.last}
 	if _, seen := x.roots[r]; !seen {
 		x.roots[r] = p
 		x.queue = append(x.queue, r)
@@ -184,14 +178,12 @@ func (x *explorer) run(s state, happened [events]bool) tally {
 		if x.slots > 1 {
 			fill()
 		}
-		e, ok := w.Take()
+		e, ok := w.Peek()
 		if !ok {
-			if w.Done() {
-				break
-			}
 			fill()
 			break
 		}
+		w.Take()
 		switch tie, isTie := errors.AsType[*TieError](e.Err); {
 		case isTie:
 			first := slices.IndexFunc(x.world.entries, func(o Entry[uint64]) bool { return o.Start == tie.Start })
@@ -205,13 +197,13 @@ func (x *explorer) run(s state, happened [events]bool) tally {
 			}
 			w.Restart()
 			continue
-		case s.handed&(1<<e.ID) != 0 || e.Start > s.last:
-			x.t.Errorf("entry %d, which starts at %d, came again or after %d", e.ID, e.Start, s.last)
+		case s.handed&(1<<e.Value) != 0 || e.Start > s.last:
+			x.t.Errorf("entry %d, which starts at %d, came again or after %d", e.Value, e.Start, s.last)
 		default:
-			s.handed |= 1 << e.ID
+			s.handed |= 1 << e.Value
 		}
 		s.last = e.Start
-		x.breakAt(w.Position(), s)
+		x.breakAt(clonePosition(w.position), s)
 	}
 	var sum tally
 	if w.Done() {
@@ -272,8 +264,9 @@ func (x *explorer) arrive(s state) (sum tally) {
 
 func (s state) learn(at int64, page []Entry[uint64]) (state, [events]bool) {
 	var happened [events]bool
-	if i := s.walk.gapFor(at); i >= 0 && i+1 < len(s.walk.segments) {
-		happened[merges] = len(page) == 0 || page[len(page)-1].Start < s.walk.segments[i].low
+	gap := slices.IndexFunc(s.walk.segments, func(g *segment[uint64]) bool { return g.open() && g.low < at })
+	if gap >= 0 && gap+1 < len(s.walk.segments) {
+		happened[merges] = len(page) == 0 || page[len(page)-1].Start < s.walk.segments[gap].low
 	}
 	s.walk.Learn(at, page)
 	return s, happened
@@ -288,8 +281,13 @@ func (w *Time[V]) clone() *Time[V] {
 		c.segments[i] = &copied
 	}
 	c.inFlight = maps.Clone(w.inFlight)
-	c.position = w.Position()
+	c.position = clonePosition(w.position)
 	return &c
+}
+
+func clonePosition(p Position) Position {
+	p.Seen = slices.Clone(p.Seen)
+	return p
 }
 
 // key is equal for equal states.
@@ -304,10 +302,11 @@ func (s state) key() string {
 			number(0)
 		}
 	}
-	set := func(ids []uint64) {
+	set := func(ids []string) {
 		number(int64(len(ids)))
 		for _, id := range slices.Sorted(slices.Values(ids)) {
-			number(int64(id))
+			b = append(b, id...)
+			number(0)
 		}
 	}
 	number(int64(s.handed))
@@ -317,7 +316,7 @@ func (s state) key() string {
 	for _, g := range w.segments {
 		number(int64(len(g.ready)))
 		for _, e := range g.ready {
-			number(int64(e.ID))
+			number(int64(e.Value))
 			number(e.Start)
 			flag(e.Err != nil)
 		}
@@ -326,8 +325,6 @@ func (s state) key() string {
 		number(g.high)
 		number(int64(math.Float64bits(g.span)))
 		flag(g.failed != nil)
-		flag(g.doubt)
-		number(g.requested)
 		if g.tie != nil {
 			number(g.tie.Start)
 			number(int64(g.tie.length))
@@ -341,12 +338,8 @@ func (s state) key() string {
 	number(int64(w.longest))
 	number(int64(w.guesses))
 	flag(w.proven)
-	flag(w.exact)
-	flag(w.seconds)
 	number(int64(min(w.unproven, unprovenLimit)))
-	if w.position != nil {
-		number(w.position.At)
-		set(w.position.Seen)
-	}
+	number(w.position.At)
+	set(w.position.Seen)
 	return string(b)
 }

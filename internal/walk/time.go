@@ -1,7 +1,6 @@
 package walk
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -22,47 +21,47 @@ import (
 // More entries that start at L may lie beyond the page's edge, so L stays in the
 // gap, with the ids seen at L: the next request, from L + 1 ms, returns that
 // instant again, and the entries seen before are dropped. A page requested from
-// inside a gap splits it in two. A page that reaches the gap's low end closes
-// it. The entries above the topmost gap are ready to be taken.
+// inside a gap splits it in two. A page that reaches the gap's low end closes it.
 //
 // If a page holds nothing older than the instant it was requested for, the next
 // request excludes that instant; only an empty page is the end. A whole page of
 // entries with one start leaves a [TieError] between the entries, and the walk
-// goes on behind it.
+// continues after it. Entries that cannot be placed follow the others of their
+// page. A page of such entries alone is an [UnplacedError], because nothing shows
+// where the listing continues; a short one is the end of the listing.
 //
 // With one slot, only the top gap is read. With several (see Next), probes open
 // gaps further down, which are read from their own upper ends. The error of a
-// request stays in the gap that the request was for. It is taken after everything
-// above it, and after every page in flight that may hold entries above it.
+// request stays in the gap that the request was for. It is yielded after
+// everything above it, and after every page in flight that may hold entries
+// above it.
 type Time[V any] struct {
 	pageSize int
 	slots    int
 	segments []*segment[V]  // newest first; never empty
-	inFlight map[int64]bool // requests without a response; true: a guess
+	inFlight map[int64]bool // requests without a response; true for a guess
 	newest   int64          // the latest start seen
 	longest  int            // entries of the longest page with two instants or more
-	batch    *batch         // the page of the entry taken last; see unplaced.go
-	carried  []carried
-	unplaced unplaced // the last entries without a place that were read
-	proven   bool     // a page has proved that the service heeds start_time_from
-	unproven int      // requests made before that
-	guesses  int      // how many guesses may be in flight: fewer where they bring little
-	begin    int64    // the instant of the first request
-	exact    bool     // a page has proved that the service reads milliseconds; see seconds.go
-	seconds  bool     // pages have proved that it rounds to whole seconds
-	position *Position
+	proven   bool           // a page has proved that the service heeds start_time_from
+	unproven int            // requests made before that
+	guesses  int            // how many guesses may be in flight: fewer if they bring little
+	position Position       // after the entries taken
+	reached  int64          // the start of the entry taken last
 }
 
+const (
+	lookAhead     = 32 // pages per slot that may wait to be taken before reading ahead pauses
+	unprovenLimit = 10 // requests made until a page proves that the service heeds them
+)
+
 type segment[V any] struct {
-	ready     []Entry[V] // newest first
-	seen      []uint64   // ids that were read at the instant high
-	low       int64      // the gap: the instants low to high, none if low > high
-	high      int64
-	tie       *tie    // the page above the gap was one instant; the next page shows whether it was cut
-	span      float64 // milliseconds that a page spans around here; 0: not measured
-	failed    error   // of the request for the gap
-	requested int64   // the value of low if the service reads milliseconds
-	doubt     bool    // the service may have rounded the request for the gap
+	ready  []Entry[V] // newest first
+	seen   []string   // ids that were read at the instant high
+	low    int64      // the gap is the instants low to high, none if low > high
+	high   int64
+	tie    *tie    // the page above the gap was one instant; the next page shows whether it was cut
+	span   float64 // milliseconds that a page spans around here; 0 if not measured
+	failed error   // of the request for the gap
 }
 
 // tie is an instant that filled a whole page, of length entries.
@@ -73,68 +72,25 @@ type tie struct {
 
 func (s *segment[V]) open() bool { return s.low <= s.high }
 
-// Latest as an instant stands for the service's own now, which it uses if a
-// request names none. Earliest is before everything.
-const (
-	Latest   = math.MaxInt64
-	Earliest = math.MinInt64 + 1
-)
-
-// NewTime returns a walk over the entries that start in [since, before),
-// beginning at resume unless that is nil, with up to slots requests in flight. A
-// page holds up to pageSize entries.
-func NewTime[V any](since, before int64, resume *Position, slots, pageSize int) *Time[V] {
-	top := &segment[V]{low: since, high: before - 1}
-	w := &Time[V]{
+// NewTime returns a walk over the entries from a position down to those that
+// start at since, with up to slots requests in flight. A page holds up to
+// pageSize entries.
+func NewTime[V any](since int64, from Position, slots, pageSize int) *Time[V] {
+	top := &segment[V]{low: since, high: from.At, seen: slices.Clone(from.Seen)}
+	return &Time[V]{
 		pageSize: pageSize, slots: slots, segments: []*segment[V]{top}, inFlight: map[int64]bool{},
-		newest: math.MinInt64, guesses: slots,
+		newest: math.MinInt64, guesses: slots, position: Position{At: from.At, Seen: slices.Clone(from.Seen)}, reached: from.At,
 	}
-	if resume != nil {
-		w.position = &Position{At: resume.At, Seen: slices.Clone(resume.Seen)}
-		for _, id := range resume.Seen {
-			w.unplaced.add(id)
-			w.carry(id)
-		}
-		if resume.At < before {
-			top.high, top.seen = resume.At, resume.Seen
-		}
-	}
-	w.begin = top.high + 1
-	return w
 }
 
-// Position implements [Walker].
-func (w *Time[V]) Position() *Position {
-	if w.position == nil {
-		return nil
-	}
-	p := *w.position
-	p.Seen = slices.Clone(p.Seen)
-	for _, c := range w.carried {
-		if !slices.Contains(p.Seen, c.id) {
-			p.Seen = append(p.Seen, c.id)
-		}
-	}
-	return &p
-}
-
-// Done implements [Walker].
+// Done reports whether everything was taken.
 func (w *Time[V]) Done() bool {
-	w.trim()
 	s := w.segments[0]
 	return len(w.segments) == 1 && len(s.ready) == 0 && !s.open()
 }
 
-// trim drops segments at the top that hold nothing any more.
-func (w *Time[V]) trim() {
-	for len(w.segments) > 1 && len(w.segments[0].ready) == 0 && !w.segments[0].open() {
-		w.segments = w.segments[1:]
-	}
-}
-
-// Peek implements [Walker].
+// Peek returns the next entry, or the error in its position; see [Walker].
 func (w *Time[V]) Peek() (Entry[V], bool) {
-	w.trim()
 	switch s := w.segments[0]; {
 	case len(s.ready) > 0:
 		return s.ready[0], true
@@ -142,60 +98,6 @@ func (w *Time[V]) Peek() (Entry[V], bool) {
 		return Entry[V]{Start: s.high, Err: s.failed}, true
 	}
 	return Entry[V]{}, false
-}
-
-// Frontier implements [Walker].
-func (w *Time[V]) Frontier() int64 {
-	for _, s := range w.segments {
-		if s.open() {
-			return s.high
-		}
-	}
-	return math.MinInt64
-}
-
-// Take implements [Walker].
-func (w *Time[V]) Take() (Entry[V], bool) {
-	e, ok := w.Peek()
-	s := w.segments[0]
-	if len(s.ready) == 0 {
-		return e, ok
-	}
-	s.ready[0] = Entry[V]{}
-	s.ready = s.ready[1:]
-	for i := len(w.carried) - 1; i >= 0; i-- {
-		if w.carried[i].left--; w.carried[i].left == 0 {
-			w.carried = slices.Delete(w.carried, i, i+1)
-		}
-	}
-	if e.Unplaced {
-		w.carry(e.ID)
-	}
-	if w.position == nil {
-		w.position = &Position{At: Latest}
-	}
-	if b := e.batch; b != nil {
-		if b.left--; b.left == 0 {
-			w.position, w.batch = &b.after, nil
-			return e, true
-		}
-		if w.batch != b {
-			w.position, w.batch = &b.before, b
-		}
-		w.position.Seen = append(w.position.Seen, e.ID)
-		return e, true
-	}
-	at := e.Start
-	if e.Err != nil { // a tie: the walk goes on behind the instant
-		at--
-	}
-	if at != w.position.At {
-		w.position.At, w.position.Seen = at, w.position.Seen[:0]
-	}
-	if e.Err == nil {
-		w.position.Seen = append(w.position.Seen, e.ID)
-	}
-	return e, true
 }
 
 // awaits reports whether a page in flight may hold entries that start at high:
@@ -209,7 +111,41 @@ func (w *Time[V]) awaits(high int64) bool {
 	return false
 }
 
-// Restart implements [Walker].
+// Take moves past the entry that Peek returns, unless that is a request's error.
+func (w *Time[V]) Take() {
+	s := w.segments[0]
+	if len(s.ready) == 0 {
+		return
+	}
+	e := s.ready[0]
+	s.ready[0] = Entry[V]{}
+	s.ready = s.ready[1:]
+	w.dropEmpty()
+	w.reached = e.Start
+	_, isTie := e.Err.(*TieError)
+	switch {
+	case isTie:
+		w.position = Position{At: e.Start - 1}
+	case e.after != nil:
+		w.position = *e.after
+	case e.ID == "":
+	case e.Start == w.position.At:
+		w.position.Seen = append(w.position.Seen, e.ID)
+	default:
+		w.position = Position{At: e.Start, Seen: append(w.position.Seen[:0], e.ID)}
+	}
+}
+
+// dropEmpty drops segments that hold nothing any more.
+func (w *Time[V]) dropEmpty() {
+	last := w.segments[len(w.segments)-1]
+	w.segments = slices.DeleteFunc(w.segments, func(s *segment[V]) bool { return len(s.ready) == 0 && !s.open() })
+	if len(w.segments) == 0 {
+		w.segments = append(w.segments, last)
+	}
+}
+
+// Restart forgets the errors of requests.
 func (w *Time[V]) Restart() {
 	for _, s := range w.segments {
 		s.failed = nil
@@ -217,112 +153,114 @@ func (w *Time[V]) Restart() {
 	w.unproven = 0
 }
 
-// Fail implements [Walker].
+// frontier returns the start down to which everything was read.
+func (w *Time[V]) frontier() int64 {
+	for _, s := range w.segments {
+		if s.open() {
+			return s.high
+		}
+	}
+	return math.MinInt64
+}
+
+// waiting returns the number of entries that were read and not taken yet.
+func (w *Time[V]) waiting() (n int) {
+	for _, s := range w.segments {
+		n += len(s.ready)
+	}
+	return n
+}
+
+// Fail records the error of the request from at.
 func (w *Time[V]) Fail(at int64, err error) {
 	delete(w.inFlight, at)
-	i := w.gapFor(at)
+	if s := w.gapFrom(at); s != nil { // else another page has closed the gap in the meantime
+		s.failed = err
+	}
+}
+
+// gapFrom returns the topmost segment of whose gap a page requested from at can
+// hold entries, or nil if there is none. A gap that at lies in is split there.
+func (w *Time[V]) gapFrom(at int64) *segment[V] {
+	i := slices.IndexFunc(w.segments, func(s *segment[V]) bool { return s.open() && s.low < at })
 	if i < 0 {
-		return // another page has closed the gap in the meantime
+		return nil
 	}
 	s := w.segments[i]
-	if at-1 < s.high { // requested from inside the gap: the part above has not failed
-		if !w.exact {
-			if at = second(at); at <= s.low {
-				return // no page from a whole second begins here
-			}
-		}
-		below := &segment[V]{low: s.low, requested: s.requested, high: at - 1, span: s.span}
+	if at <= s.high {
+		below := &segment[V]{low: s.low, high: at - 1, span: s.span}
 		s.low = at
 		w.segments = slices.Insert(w.segments, i+1, below)
-		s = below
+		return below
 	}
-	s.failed = err
+	return s
 }
 
-// gapFor returns the index of the topmost segment whose gap a page requested from
-// at can hold entries of; -1: there is none.
-func (w *Time[V]) gapFor(at int64) int {
-	return slices.IndexFunc(w.segments, func(s *segment[V]) bool { return s.open() && s.low < at })
-}
-
-// Learn implements [Walker].
+// Learn processes the page that was requested from at.
 func (w *Time[V]) Learn(at int64, page []Entry[V]) {
-	length := len(page)
-	page, unplaced := unplacedOf(page)
-	slices.SortFunc(page, func(a, b Entry[V]) int {
-		return cmp.Or(cmp.Compare(b.Start, a.Start), cmp.Compare(b.ID, a.ID))
-	})
-	page = slices.CompactFunc(page, func(a, b Entry[V]) bool { return a.Start == b.Start && a.ID == b.ID })
+	placed, unplaced := sortPage(page)
 	bottom := int64(math.MinInt64)
-	if len(page) > 0 {
-		bottom = page[len(page)-1].Start
-		if page[0].Start >= at {
-			w.Fail(at, Ignored("an entry starts at or after start_time_from"))
-			return
+	switch {
+	case len(placed) > 0 && placed[0].Start >= at:
+		w.Fail(at, IgnoredError("an entry starts at or after start_time_from"))
+		return
+	case len(placed) > 0:
+		bottom = placed[len(placed)-1].Start
+		w.newest = max(w.newest, placed[0].Start)
+		if placed[0].Start != bottom {
+			w.longest = max(w.longest, len(page))
 		}
-		w.newest = max(w.newest, page[0].Start)
-		if page[0].Start != bottom {
-			w.longest = max(w.longest, length)
-		}
-	}
-	unplaced = slices.DeleteFunc(unplaced, func(e Entry[V]) bool { return w.unplaced.has(e.ID) })
-	// A short page is the end of the listing. A resumed walk goes on within one.
-	isShort := length < w.longest || length < w.pageSize && len(unplaced) < length
-	if len(page) == 0 && len(unplaced) > 0 && !isShort {
-		w.Fail(at, &UnplacedError[V]{First: unplaced[0]})
+	case len(unplaced) >= w.full():
+		w.Fail(at, &UnplacedError{unplaced[0].Err})
 		return
 	}
-	guess := w.inFlight[at]
+	isGuess := w.inFlight[at]
 	delete(w.inFlight, at)
 	w.proven = w.proven || at <= w.newest
-	requested := at
-	at = w.servedFrom(at, page)
-	i := w.gapFor(at)
-	if i < 0 || bottom > w.segments[i].high {
-		w.passSecond(at, bottom, length)
+	s := w.gapFrom(at)
+	if s == nil || bottom > s.high {
 		return // other pages have shown all of it
 	}
+	if t := s.tie; t != nil && at <= t.Start && len(placed) > 0 && max(len(page), w.longest) <= t.length {
+		s.ready = append(s.ready, Entry[V]{Start: t.Start, Err: &t.TieError})
+	}
+	fresh := s.fresh(placed)
+	w.measure(s, placed, len(fresh), isGuess)
+	s.hold(placed, fresh, unplaced)
+	s.ready = append(append(s.ready, fresh...), unplaced...)
+	w.readEdge(s, at, placed, len(page))
+	w.dropEmpty()
+}
 
-	s := w.segments[i]
-	w.checkDoubt(s, page)
-	fresh := s.fresh(page)
-	little := 10*len(fresh) < 3*w.pageSize
-	if !little { // else most of the page lies elsewhere
-		s.measure(page, w.pageSize)
+// hold prepares the fresh entries of a page to be followed by those that cannot be
+// placed: until the last of these is taken a walk resumes above the page, or it
+// would not read them again.
+func (s *segment[V]) hold(placed, fresh, unplaced []Entry[V]) {
+	for i := range unplaced {
+		unplaced[i].Start = s.high
 	}
-	switch {
-	case guess && little:
-		w.guesses = max(1, w.guesses-3)
-	case guess:
-		w.guesses = min(w.slots, w.guesses+2)
-	}
-	if len(unplaced) > 0 {
-		fresh = w.joinUnplaced(s, at, page, fresh, unplaced)
-	}
-	below := &segment[V]{low: s.low, requested: s.requested, high: bottom, span: s.span}
-	if t := s.tie; t != nil && s.high < at && at <= t.Start && len(page) > 0 && max(length, w.longest) <= t.length {
-		fresh = slices.Insert(fresh, 0, Entry[V]{Start: t.Start, Err: &t.TieError})
-	}
-	if bottom >= s.low {
-		w.readEdge(s, below, at, page, length)
-		if below.tie != nil && below.tie.length >= w.full() {
-			fresh = append(fresh, Entry[V]{Start: below.tie.Start, Err: &below.tie.TieError})
-			below.tie, below.high, below.seen = nil, below.tie.Start-1, nil
-		}
-	}
-	if at <= s.high { // a probe: the gap goes on above it
-		s.low, s.requested = at, requested
-		if len(fresh) > 0 || below.open() {
-			below.ready = fresh
-			w.segments = slices.Insert(w.segments, i+1, below)
-		}
+	if len(placed) == 0 || len(unplaced) == 0 {
 		return
 	}
-	if s.seen, s.high, s.tie, s.doubt = below.seen, below.high, below.tie, false; len(s.ready) == 0 {
-		s.ready = fresh
-	} else {
-		s.ready = append(s.ready, fresh...)
+	above := slices.Clone(s.seen)
+	for i := range fresh {
+		above = append(above, fresh[i].ID)
+		fresh[i].after = &Position{At: s.high, Seen: slices.Clone(above)}
 	}
+	end := &Position{At: max(s.low, placed[len(placed)-1].Start)}
+	if end.At == s.high {
+		end.Seen = above
+	} else {
+		for _, e := range placed {
+			if e.Start == end.At {
+				end.Seen = append(end.Seen, e.ID)
+			}
+		}
+	}
+	for i := range unplaced {
+		unplaced[i].Start = end.At
+	}
+	unplaced[len(unplaced)-1].after = end
 }
 
 // fresh returns the entries of a page that are new: inside the gap, and not seen.
@@ -336,63 +274,43 @@ func (s *segment[V]) fresh(page []Entry[V]) []Entry[V] {
 	return fresh
 }
 
-// readEdge sets in below, the rest of the gap of s, which entries of the page's
-// last instant were seen, and whether it is to be requested again. The page was
-// requested from at.
-func (w *Time[V]) readEdge(s, below *segment[V], at int64, page []Entry[V], length int) {
-	bottom := below.high
-	for _, e := range page {
-		if e.Start == bottom {
-			below.seen = append(below.seen, e.ID)
-		}
+// readEdge lowers the upper end of the gap of s to the last instant of a page of
+// length entries, requested from at.
+func (w *Time[V]) readEdge(s *segment[V], at int64, page []Entry[V], length int) {
+	s.tie = nil
+	if len(page) == 0 || page[len(page)-1].Start < s.low {
+		s.high = s.low - 1
+		return
 	}
-	if bottom == s.high {
-		for _, id := range s.seen {
-			if !slices.Contains(below.seen, id) {
-				below.seen = append(below.seen, id)
-			}
+	bottom := page[len(page)-1].Start
+	if bottom < s.high {
+		s.seen = nil
+	}
+	s.high = bottom
+	for _, e := range page {
+		if e.Start == bottom && !slices.Contains(s.seen, e.ID) {
+			s.seen = append(s.seen, e.ID)
 		}
 	}
 	if page[0].Start == bottom && length > 1 {
-		below.tie = &tie{TieError{Start: bottom, Seen: len(below.seen)}, length}
+		s.tie = &tie{TieError{Start: bottom, Seen: len(s.seen)}, length}
 	}
-	switch {
-	case w.seconds && second(bottom) == second(at-1): // nothing older came: request from the second itself
-		if length > 1 {
-			below.tie = &tie{TieError{Start: second(bottom), Seen: len(page)}, length}
-		}
-		below.high, below.seen = second(bottom)-1, nil
-	case bottom == at-1: // likewise, from the instant itself
-		below.high, below.seen = bottom-1, nil
+	isFull := s.tie != nil && length >= w.full()
+	if isFull {
+		s.ready = append(s.ready, Entry[V]{Start: bottom, Err: &s.tie.TieError})
+		s.tie = nil
+	}
+	if isFull || bottom == at-1 { // nothing older came: the next request excludes the instant
+		s.high, s.seen = bottom-1, nil
 	}
 }
 
 // full returns the length from which on a page of one instant may have been cut.
 // Pages may be shorter than documented: the longest one with two instants shows
-// how long, unless the service rounds to whole seconds.
+// how long.
 func (w *Time[V]) full() int {
-	if w.longest > 0 && !w.seconds {
+	if w.longest > 0 {
 		return min(w.longest, w.pageSize)
 	}
 	return w.pageSize
-}
-
-// measure updates the span of a page from the entries of one.
-func (s *segment[V]) measure(page []Entry[V], pageSize int) {
-	if len(page) < 2 {
-		return
-	}
-	span := float64(page[0].Start-page[len(page)-1].Start) * float64(pageSize) / float64(len(page))
-	if s.span == 0 {
-		s.span = span
-	}
-	s.span = max(1, 0.7*s.span+0.3*span)
-}
-
-// Waiting implements [Walker].
-func (w *Time[V]) Waiting() (n int) {
-	for _, s := range w.segments {
-		n += len(s.ready)
-	}
-	return n
 }

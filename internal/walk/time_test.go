@@ -22,14 +22,14 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 			since, before = min(a, b), max(a, b)
 		}
 		requested := map[int64]bool{}
-		c := &crawl{walk: NewTime[uint64](since, before, nil, slots, w.pageSize), slots: slots, pick: drawPick(t)}
-		c.fetch = func(at int64) ([]Entry[uint64], error) {
+		c := newCrawl(within(since, before, slots, w.pageSize), slots, func(at int64) []Entry[uint64] {
 			if requested[at] {
 				t.Fatalf("the page from %d was requested twice", at)
 			}
 			requested[at] = true
-			return w.before(at), nil
-		}
+			return w.before(at)
+		})
+		c.pick = drawPick(t)
 		var got []uint64
 		last := int64(math.MaxInt64)
 		for {
@@ -41,12 +41,12 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 				t.Fatalf("%v, %d after %d", e.Err, e.Start, last)
 			}
 			last = e.Start
-			got = append(got, e.ID)
+			got = append(got, e.Value)
 		}
 		var want []uint64
 		for _, e := range w.entries {
 			if since <= e.Start && e.Start < before {
-				want = append(want, e.ID)
+				want = append(want, e.Value)
 			}
 		}
 		sameIDs(t, want, got)
@@ -58,15 +58,18 @@ func TestAWalkByTimeSurvivesBreaksErrorsAndResumes(t *testing.T) {
 		w := drawWorld(t)
 		var got []uint64
 		last := int64(math.MaxInt64)
-		begin := func(resume *Position, slots int) Walker[uint64] {
-			return NewTime[uint64](Earliest, Latest, resume, slots, w.pageSize)
+		begin := func(resume []Position, slots int) Walker[uint64] {
+			if resume == nil {
+				return byTime(slots, w.pageSize)
+			}
+			return NewMerge[uint64](Earliest, resume, slots, w.pageSize)
 		}
-		crawlWithBreaks(t, begin, func(at int64) ([]Entry[uint64], error) { return w.before(at), nil }, func(e Entry[uint64]) {
+		crawlWithBreaks(t, 16, begin, func(r Request) []Entry[uint64] { return w.before(r.At) }, func(e Entry[uint64]) {
 			if e.Err != nil || e.Start > last {
 				t.Fatalf("%v, %d after %d", e.Err, e.Start, last)
 			}
 			last = e.Start
-			got = append(got, e.ID)
+			got = append(got, e.Value)
 		})
 		sameIDs(t, w.ids(), got)
 	})
@@ -77,18 +80,19 @@ func TestAWalkByTimeSurvivesBreaksErrorsAndResumes(t *testing.T) {
 func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 	page := func(starts ...int64) (entries []Entry[uint64]) {
 		for _, start := range starts {
-			entries = append(entries, Entry[uint64]{Start: start, ID: uint64(start)})
+			entries = append(entries, numbered(start, uint64(start)))
 		}
 		return entries
 	}
 	var taken []int64
-	w := NewTime[uint64](Earliest, Latest, nil, 3, 10)
+	w := NewTime[uint64](Earliest, Position{At: Latest - 1}, 3, 10)
 	take := func() error {
 		for {
-			e, ok := w.Take()
+			e, ok := w.Peek()
 			if !ok || e.Err != nil {
 				return e.Err
 			}
+			w.Take()
 			taken = append(taken, e.Start)
 		}
 	}
@@ -124,7 +128,7 @@ func TestReadingAheadIsBounded(t *testing.T) {
 	for i := range 20_000 {
 		w.add(1_700_000_000_000-60_000*int64(i), uint64(i+1))
 	}
-	walk, most := NewTime[uint64](Earliest, Latest, nil, slots, w.pageSize), 0
+	walk, most := NewTime[uint64](Earliest, Position{At: Latest - 1}, slots, w.pageSize), 0
 	for range 5_000 { // a reader that takes one entry where twenty come
 		for range 2 * slots {
 			if at, ok := walk.Next(); ok {
@@ -132,7 +136,7 @@ func TestReadingAheadIsBounded(t *testing.T) {
 			}
 		}
 		walk.Take()
-		most = max(most, walk.Waiting())
+		most = max(most, walk.waiting())
 	}
 	if bound := 2*lookAhead*w.pageSize*slots + slots*w.pageSize; most > bound || most < bound/4 {
 		t.Errorf("%d entries waited, want at most %d", most, bound)
@@ -146,7 +150,7 @@ func TestAShortPageIsNotTheEnd(t *testing.T) {
 	}
 	want := slices.DeleteFunc(w.ids(), func(id uint64) bool { return id%3 != 0 })
 	for _, slots := range []int{1, 8} {
-		got, _ := walkAll(t, NewTime[uint64](Earliest, Latest, nil, slots, w.pageSize), slots, w.before)
+		got, _ := walkAll(t, byTime(slots, w.pageSize), slots, w.before)
 		sameIDs(t, want, got)
 	}
 }
@@ -184,8 +188,7 @@ func TestAnInstantThatFillsAPageIsReportedWhateverThePageHolds(t *testing.T) {
 					for i := range int64(30) {
 						add(900_000 - 1000*i)
 					}
-					c := &crawl{walk: NewTime[uint64](Earliest, Latest, nil, slots, 10), slots: slots, pick: func(int) int { return 0 }}
-					c.fetch = func(at int64) ([]Entry[uint64], error) { return w.before(at), nil }
+					c := newCrawl(byTime(slots, 10), slots, w.before)
 					ties, came := 0, map[uint64]bool{}
 					for {
 						e, ok := c.take()
@@ -198,10 +201,10 @@ func TestAnInstantThatFillsAPageIsReportedWhateverThePageHolds(t *testing.T) {
 							}
 							continue
 						}
-						if came[e.ID] || e.Err != nil {
-							t.Fatalf("%d again, or %v", e.ID, e.Err)
+						if came[e.Value] || e.Err != nil {
+							t.Fatalf("%d again, or %v", e.Value, e.Err)
 						}
-						came[e.ID] = true
+						came[e.Value] = true
 					}
 					if missed := int(1000-id) - len(came); missed != 1 || ties != 1 {
 						t.Errorf("pages of %d, twice %v, first %v, %d slots: %d missed, %d ties", size, twice, first, slots, missed, ties)
@@ -218,7 +221,7 @@ func TestAListingOfSingleEntriesHasNoTies(t *testing.T) {
 		for i := range 30 {
 			w.add(int64(2_000_000-1000*i), uint64(100-i))
 		}
-		got, _ := walkAll(t, NewTime[uint64](Earliest, Latest, nil, 1, 10), 1, w.before)
+		got, _ := walkAll(t, byTime(1, 10), 1, w.before)
 		sameIDs(t, w.ids(), got)
 	}
 }

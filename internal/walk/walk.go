@@ -1,61 +1,73 @@
-// Package walk decides which pages of a listing to request, what a page
-// proves, and in which order its entries are handed out. It does no input or
-// output, starts no goroutine and reads no clock: its caller sends the
-// requests and passes in the pages.
+// Package walk decides which pages of a listing to request, what a page proves,
+// and in which order its entries are yielded. It does no input or output, starts
+// no goroutine and reads no clock: its caller sends the requests and passes in
+// the pages.
 //
-// There are two walks: [Time], for a listing that is paged by start time, and
-// [Offset], for one that is paged by offset. [Merge] makes one of several.
+// There are two walks: [Merge], over listings that are paged by start time, each
+// of which is read by a [Time], and [Offset], over one that is paged by offset.
 package walk
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
-// Entry is one entry of a listing, or an error that takes its place.
-type Entry[V any] struct {
-	Value    V
-	Start    int64 // epoch milliseconds
-	ID       uint64
-	Unplaced bool  // it cannot be placed; ID identifies its content, with the bit UnplacedID
-	Err      error // of the request that should have returned the entries from here on
-
-	batch *batch // the page it is from, if that has entries without a place
-}
-
-// Position is a place in a listing: just behind the entry that was taken last.
-type Position struct {
-	At     int64    // Time: the start of the last entry. Offset: the offset to resume from
-	Newest int64    // Offset only: the latest start among Seen
-	Seen   []uint64 // ids that a walk resumed there may meet again
-}
-
-// Walker is a [Time] or an [Offset]. It is not safe for concurrent use.
+// Walker is a [Merge] or an [Offset]. It is not safe for concurrent use.
 type Walker[V any] interface {
-	// Next returns the instant or offset of the page to request next. It reports
-	// false if no page is worth requesting now.
-	Next() (at int64, ok bool)
-	// Learn processes the page that was requested from at.
-	Learn(at int64, page []Entry[V])
-	// Fail records the error of the request from at, which Take returns at its
-	// place.
-	Fail(at int64, err error)
-	// Take returns the next entry in order, or the error in its place. It
+	// Next returns the request to make next. It reports false if no page is worth
+	// requesting now.
+	Next() (Request, bool)
+	// Learn processes the page that was requested.
+	Learn(r Request, page []Entry[V])
+	// Fail records the error of a request, which Peek returns in its position.
+	Fail(r Request, err error)
+	// Peek returns the next entry in order, or the error in its position. It
 	// reports false if a page is missing, and at the end.
-	Take() (Entry[V], bool)
-	// Peek returns what Take would return.
 	Peek() (Entry[V], bool)
-	// Frontier returns the start down to which everything was read.
-	Frontier() int64
-	// Waiting returns the number of entries that were read and not taken yet.
-	Waiting() int
+	// Take moves past the entry that Peek returns. The error of a request stays.
+	Take()
 	// Done reports whether everything was taken.
 	Done() bool
 	// Restart forgets the errors of requests, so that Next returns them again.
 	Restart()
-	// Position returns the place behind the entries taken; nil: the beginning.
-	Position() *Position
+	// Positions returns the position after the entries taken, in each listing.
+	Positions() []Position
 }
 
-// A TieError stands behind the entries of an instant that filled a whole page:
-// the listing cannot show whether there are more. The walk goes on behind it.
+// Request is a request for a page.
+type Request struct {
+	Source int   // the index of the listing
+	At     int64 // the instant or offset that the page is requested from
+}
+
+// Entry is one entry of a listing, or an error in its position.
+type Entry[V any] struct {
+	Value  V
+	Start  int64  // epoch milliseconds
+	ID     string // empty if the entry cannot be placed in the listing
+	Source int    // the index of the listing
+	Err    error  // why the entry cannot be read, or an error of the walk
+
+	after *Position // by time the position after the entry, if the entry alone does not show it
+}
+
+// Position is a position in a listing, after the entry that was taken last.
+type Position struct {
+	At     int64    // by time the start of that entry, by offset that of the page to request next
+	Newest int64    // by offset the latest start among Seen
+	Seen   []string // ids that a walk resumed there may read again
+}
+
+// Latest as an instant stands for the service's own now, which it uses if a
+// request names none. Earliest is before everything.
+const (
+	Latest   = 1<<63 - 1
+	Earliest = -1<<63 + 1
+)
+
+// A TieError follows the entries of an instant that filled a whole page: the
+// listing cannot show whether there are more. The walk continues after it.
 type TieError struct {
 	Start int64 // the instant, in epoch milliseconds
 	Seen  int   // how many entries of that instant were read
@@ -65,7 +77,33 @@ func (e *TieError) Error() string {
 	return fmt.Sprintf("a whole page (%d entries) starts at %d", e.Seen, e.Start)
 }
 
-const (
-	lookAhead     = 32 // pages per slot that may wait to be taken before reading ahead pauses
-	unprovenLimit = 10 // requests made until a page proves that the service heeds them
-)
+// IgnoredError is the error of a page that does not fit its request. Its text
+// reports how.
+type IgnoredError string
+
+func (e IgnoredError) Error() string { return string(e) }
+
+// UnplacedError is the error of a page of which no entry can be placed.
+type UnplacedError struct {
+	First error // why the first entry cannot be placed
+}
+
+func (e *UnplacedError) Error() string { return "no entry of the page can be placed" }
+
+// sortPage returns the entries of a page that can be placed, newest first and
+// each once, and the others. On one instant, the highest number comes first.
+func sortPage[V any](page []Entry[V]) (placed, unplaced []Entry[V]) {
+	for _, e := range page {
+		if e.ID == "" {
+			unplaced = append(unplaced, e)
+		} else {
+			placed = append(placed, e)
+		}
+	}
+	slices.SortFunc(placed, func(a, b Entry[V]) int {
+		return cmp.Or(cmp.Compare(b.Start, a.Start), cmp.Compare(len(b.ID), len(a.ID)), cmp.Compare(b.ID, a.ID))
+	})
+	return slices.CompactFunc(placed, hasSameID), unplaced
+}
+
+func hasSameID[V any](a, b Entry[V]) bool { return a.ID == b.ID }

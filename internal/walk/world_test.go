@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,7 +21,12 @@ type world struct {
 }
 
 func (w *world) add(start int64, id uint64) {
-	w.entries = append(w.entries, Entry[uint64]{Value: id, Start: start, ID: id})
+	w.entries = append(w.entries, numbered(start, id))
+}
+
+// numbered is a readable entry. Its value is its id.
+func numbered(start int64, id uint64) Entry[uint64] {
+	return Entry[uint64]{Value: id, Start: start, ID: strconv.FormatUint(id, 10)}
 }
 
 // page returns a page that begins with the entry at index first.
@@ -28,7 +34,7 @@ func (w *world) page(first int) []Entry[uint64] {
 	first = min(first, len(w.entries))
 	page := slices.Clone(w.entries[first:min(first+w.pageSize, len(w.entries))])
 	if w.keep != nil {
-		page = slices.DeleteFunc(page, func(e Entry[uint64]) bool { return !w.keep(e.ID) })
+		page = slices.DeleteFunc(page, func(e Entry[uint64]) bool { return !w.keep(e.Value) })
 	}
 	if w.shuffle != nil {
 		w.shuffle.Shuffle(len(page), func(i, j int) { page[i], page[j] = page[j], page[i] })
@@ -48,7 +54,7 @@ func (w *world) from(offset int64) []Entry[uint64] { return w.page(int(min(offse
 
 func (w *world) ids() (ids []uint64) {
 	for _, e := range w.entries {
-		ids = append(ids, e.ID)
+		ids = append(ids, e.Value)
 	}
 	return ids
 }
@@ -77,28 +83,42 @@ func drawWorld(t *rapid.T) *world {
 
 var errBroken = errors.New("broken on purpose")
 
-// crawl is a walk under way: what is in flight, and what came.
+// crawl is a walk under way: what is in flight, and how it is served.
 type crawl struct {
 	walk     Walker[uint64]
-	fetch    func(at int64) ([]Entry[uint64], error)
+	fetch    func(Request) ([]Entry[uint64], error)
 	slots    int
 	pick     func(n int) int // which of n responses arrives next
-	inFlight []int64
+	inFlight []Request
 	requests int
 }
 
-// take returns the next entry as a pager would hand it out.
+// newCrawl is a crawl of one listing, whose responses arrive in order.
+func newCrawl(walk Walker[uint64], slots int, page func(int64) []Entry[uint64]) *crawl {
+	return &crawl{walk: walk, slots: slots, pick: func(int) int { return 0 }, fetch: func(r Request) ([]Entry[uint64], error) { return page(r.At), nil }}
+}
+
+// byTime is a walk over one listing, from its top.
+func byTime(slots, pageSize int) *Merge[uint64] { return within(Earliest, Latest, slots, pageSize) }
+
+// within is a walk over what starts in [since, before).
+func within(since, before int64, slots, pageSize int) *Merge[uint64] {
+	return NewMerge[uint64](since, []Position{{At: before - 1}}, slots, pageSize)
+}
+
+// take returns the next entry as a pager would yield it.
 func (c *crawl) take() (Entry[uint64], bool) {
 	for !c.walk.Done() && c.requests < 100_000 {
-		if e, ok := c.walk.Take(); ok {
+		if e, ok := c.walk.Peek(); ok {
+			c.walk.Take()
 			return e, true
 		}
 		for len(c.inFlight) < c.slots {
-			at, ok := c.walk.Next()
+			r, ok := c.walk.Next()
 			if !ok {
 				break
 			}
-			c.inFlight = append(c.inFlight, at)
+			c.inFlight = append(c.inFlight, r)
 			c.requests++
 		}
 		c.receive()
@@ -108,12 +128,12 @@ func (c *crawl) take() (Entry[uint64], bool) {
 
 func (c *crawl) receive() {
 	i := c.pick(len(c.inFlight))
-	at := c.inFlight[i]
+	r := c.inFlight[i]
 	c.inFlight = slices.Delete(c.inFlight, i, i+1)
-	if page, err := c.fetch(at); err != nil {
-		c.walk.Fail(at, err)
+	if page, err := c.fetch(r); err != nil {
+		c.walk.Fail(r, err)
 	} else {
-		c.walk.Learn(at, page)
+		c.walk.Learn(r, page)
 	}
 }
 
@@ -156,20 +176,21 @@ func sameIDs(t interface {
 	}
 }
 
-// crawlWithBreaks walks to the end through failures, breaks and resumes.
-func crawlWithBreaks(t *rapid.T, begin func(resume *Position, slots int) Walker[uint64], fetch func(int64) ([]Entry[uint64], error), each func(Entry[uint64])) {
+// crawlWithBreaks walks to the end through failures, breaks and resumes, with up
+// to a number of slots. Resume is nil at first.
+func crawlWithBreaks(t *rapid.T, slots int, begin func(resume []Position, slots int) Walker[uint64], fetch func(Request) []Entry[uint64], each func(Entry[uint64])) {
 	failure := drawFailures(t)
-	var resume *Position
+	var resume []Position
 	for range 10_000 {
-		slots := rapid.IntRange(1, 16).Draw(t, "slots")
-		c := &crawl{walk: begin(resume, slots), slots: slots, pick: drawPick(t), fetch: func(at int64) ([]Entry[uint64], error) {
+		slots := rapid.IntRange(1, slots).Draw(t, "slots")
+		c := &crawl{walk: begin(resume, slots), slots: slots, pick: drawPick(t), fetch: func(r Request) ([]Entry[uint64], error) {
 			if err := failure(); err != nil {
 				return nil, err
 			}
-			return fetch(at)
+			return fetch(r), nil
 		}}
 		for range rapid.IntRange(1, 3).Draw(t, "ranges") {
-			for range rapid.IntRange(1, 40).Draw(t, "stop after") {
+			for stop := rapid.IntRange(1, 40).Draw(t, "stop after"); stop > 0; {
 				e, ok := c.take()
 				if !ok {
 					return
@@ -177,18 +198,20 @@ func crawlWithBreaks(t *rapid.T, begin func(resume *Position, slots int) Walker[
 				if errors.Is(e.Err, errBroken) {
 					break
 				}
-				each(e)
+				if each(e); e.ID != "" { // others may come again as long as they are stopped at
+					stop--
+				}
 			}
 			c.stop()
 		}
-		resume = c.walk.Position()
+		resume = c.walk.Positions()
 	}
 	t.Fatal("the walk does not end")
 }
 
 // walkAll walks to the end and returns the ids that came.
 func walkAll(t testing.TB, w Walker[uint64], slots int, page func(int64) []Entry[uint64]) (ids []uint64, requests int) {
-	c := &crawl{walk: w, slots: slots, pick: func(int) int { return 0 }, fetch: func(at int64) ([]Entry[uint64], error) { return page(at), nil }}
+	c := newCrawl(w, slots, page)
 	for range 1_000_000 {
 		e, ok := c.take()
 		if !ok {
@@ -197,7 +220,7 @@ func walkAll(t testing.TB, w Walker[uint64], slots int, page func(int64) []Entry
 		if e.Err != nil {
 			t.Fatal(e.Err)
 		}
-		ids = append(ids, e.ID)
+		ids = append(ids, e.Value)
 	}
 	t.Fatal("the walk does not end")
 	return nil, 0
