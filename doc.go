@@ -26,16 +26,15 @@
 //	Races.Get       one race                                        1
 //	Races.Open      the open races, once                            1
 //	Races.WatchOpen changes in the open races, for one reader       1 per Interval (15 s)
-//	Races.Watcher   changes in the open races, for many readers     1 per Interval (15 s)
+//	Races.Watcher   the open races, for many readers                1 per Interval (15 s)
 //	Races.Results   finished races, newest first, back in time      about 1.13 per 10 races
 //	Races.Follow    finished races as they appear, oldest first     1 per Interval (30 s), and 1 per 9 races within Lookback
 //
 // # Results
 //
-// Finished races and tournaments come in pages of ten. A [Pager] hides that: it
-// walks over the listing and returns each entry exactly once, newest first, even
-// if several start at the same instant. Concurrency is the number of requests
-// that it keeps in flight.
+// Finished races and tournaments are listed in pages of ten. A [Pager] hides that:
+// it returns each entry exactly once, newest first, even if several start at the
+// same instant. Concurrency is the number of requests that it keeps in flight.
 //
 //	results := client.Races.Results(horseracing.ResultsQuery{
 //		Tier:        horseracing.TierOmega, // also the zero value: Omega alone, not every tier
@@ -43,6 +42,10 @@
 //		Concurrency: 8,
 //	})
 //	for race, err := range results.All(ctx) {
+//		if errors.Is(err, horseracing.ErrHole) {
+//			log.Print(err) // an entry that cannot be read; the rest follows
+//			continue
+//		}
 //		if err != nil {
 //			return err // range again, or resume from results.Cursor(), and nothing is lost
 //		}
@@ -52,45 +55,51 @@
 // A query reads one tier, and a query without a tier reads Omega: set Tiers to
 // read several as one listing. [Pager.Entries] also returns each entry's JSON.
 //
-// A [Cursor] is the place that a walk has reached, as a short text to store, from
-// which another process can go on.
-//
-// Two errors mark a hole in the listing and do not end the loop: a
-// [*DecodeError] stands for one entry that cannot be read, a [*TieOverflowError]
-// for an instant of which the listing cannot show every race. Continue the loop
-// to read what lies behind it. Every other error ends the loop.
+// A [Cursor] is the position of a walk as a short text. Store it with what was
+// read, and another process can continue: it carries the query's tiers and Since.
 //
 // # Registering a horse
 //
-// [RacesService.Register] spends the race's entry fee. It is sent once: where
-// the response is lost the error is [ErrOutcomeUnknown], and the horse may or may
-// not be in the race. A later "not there" proves nothing, for the request may
-// still arrive. [RacesService.Settle] waits until the outcome is certain.
+// Registering spends the race's entry fee, and the service has no idempotency
+// key. The package [github.com/horseracing-go/horseracing/ledger] registers each
+// horse at most once in a race, under a budget and across crashes.
 //
-//	_, err := client.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: race, UserKey: key})
+// Without it, [RacesService.Register] sends the request once. If the response is
+// lost the error is [ErrOutcomeUnknown], and the horse may or may not be in the
+// race. A race that does not show the horse now proves nothing, because the
+// request may still arrive: [RacesService.Settle] waits until the outcome is
+// certain.
+//
+//	_, err := client.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: id, UserKey: userKey})
 //	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
-//		registered, err := client.Races.Settle(ctx, race, horse) // do not register again before it returns
-//		…
+//		registered, err := client.Races.Settle(ctx, id, horse) // do not register again before it returns
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println("registered:", registered)
 //	}
 //
 // # Errors
 //
-// A response that refuses or fails is an [*APIError], one that cannot be read a
-// [*DecodeError], a call without a whole response a [*TransportError]. errors.Is
-// finds what they mean: [ErrUnauthorized], [ErrNotFound], [ErrRateLimited],
-// [ErrServer] and the others, and the context's own error.
+// An error response is an [*APIError], a response that cannot be read a
+// [*DecodeError], and a call without a complete response a [*TransportError].
+// errors.Is finds what they mean: [ErrUnauthorized], [ErrNotFound],
+// [ErrRateLimited], [ErrServer] and the others, and the context's own error.
 //
 //	race, err := client.Races.Get(ctx, id)
 //	if errors.Is(err, horseracing.ErrNotFound) {
 //		return nil // there is no such race
 //	}
-//	var refused *horseracing.APIError
-//	if errors.As(err, &refused) {
+//	if refused, ok := errors.AsType[*horseracing.APIError](err); ok {
 //		log.Println(refused.StatusCode, refused.ID, refused.Message)
 //	}
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(race.Info.Name)
 //
-// A method that returns a list returns the entries that could be read, together
-// with a DecodeError for each of the others. No error, log line or printed value
+// A method that returns a list returns the entries that could be read beside the
+// error about the others, which is [ErrHole]. No error, log line or printed value
 // of this package contains a key.
 //
 // # Timeouts and retries
@@ -99,10 +108,10 @@
 // connecting to the last byte of the body: 30 seconds by default.
 //
 // Reads are retried on connection failures and on the statuses 408, 429, 500,
-// 502, 503 and 504, three times by default, with jitter; see [Retry]. A budget
-// shared by all calls keeps retries from multiplying the load of an outage; if it
-// withholds one, the text of the error reports that. Calls that change something
-// are sent again only if they certainly did not arrive.
+// 502, 503 and 504, three times by default, with jitter; see [Retry] and, for one
+// call, [CallRetry]. A budget shared by all calls keeps retries from multiplying
+// the load of an outage. Calls that change something are sent again only if they
+// certainly did not arrive.
 //
 // # Limits and pace
 //
@@ -110,16 +119,17 @@
 // sends as fast as its callers do until the service refuses a request (429, or
 // 503 with Retry-After). From then on all calls of the client share what the
 // service allows, by priority: first calls that change something, then single
-// reads, then polls (of a [Follower] or a [Watcher]), then walks (of a [Pager] or
-// of [HorsesService.GetMany]). A Pager and a Follower wait until the service
-// accepts requests again, other calls as long as [Retry] allows. [Client.Pace]
-// reports what was learned. [WithRateLimit] and [WithLimiter] set an upper bound;
-// they are optional.
+// reads, then polls (of a [Follower] or a [Watcher]), then walks (of a [Pager], of
+// [HorsesService.GetMany] or with [AsBackground]). A route that alone is refused
+// does not stop the others. A walk waits while the service refuses it, for as long
+// as its Patience; other calls as long as [Retry] allows. [Client.Pace] reports
+// what was learned. [WithRateLimit] and [WithLimiter] set an upper bound.
 //
 // # Observing
 //
 // [WithLogger] logs attempts and retries to a slog.Logger.
-// [WithTransportWrapper] puts tracing or metrics around every request.
+// [WithTransportWrapper] puts tracing or metrics around every request, and
+// [CallFromContext] names the call there.
 // [CaptureResponse] keeps the whole response of one call. [WithDriftHandler]
 // reports members that the service sends and the types lack, and documented
 // members that it does not send.
@@ -139,7 +149,7 @@
 //
 //	fake := horseracingtest.NewServer()
 //	defer fake.Close()
-//	client := fake.Client()
+//	run(ctx, fake.Client()) // the code under test
 //
 // The API reference is
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md, what
