@@ -107,6 +107,9 @@ func printListing[T any](ctx context.Context, p *program, l *listingOptions, nam
 		return err
 	}
 	entries, t, printed, holes := open(query), newTable(p, view), 0, 0
+	if err := position.set(entries.Cursor()); err != nil {
+		return err
+	}
 	for entry, err := range entries.All(ctx) {
 		switch {
 		case err == nil:
