@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"os"
 	"os/exec"
@@ -39,10 +40,12 @@ func environment(fake *horseracingtest.Server) []string {
 }
 
 // prepare returns the program as a process that has not started. It is killed
-// when the test ends.
+// when the test ends, or after minutes.
 func prepare(t *testing.T, environment []string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "HORSERACING_") {
 			cmd.Env = append(cmd.Env, variable)

@@ -154,26 +154,26 @@ func killedRuns(t *testing.T, lines int, environment, args []string, isLast func
 	}
 }
 
-// history returns how many races the tests that kill the program read, and how
-// many lines it is left between two kills. With HORSERACING_DEEP they read as
-// many as a year has.
-func history() (races, lines int) {
+// history returns how many races the tests that kill the program read, how many
+// lines it is left between two kills, and a time before the first race. With
+// HORSERACING_DEEP they read as many races as a year can have.
+func history() (races, lines int, since string) {
 	if os.Getenv("HORSERACING_DEEP") != "" {
-		return 365 * 24 * 12, 8000
+		return 365 * 24 * 12, 8000, "1970-01-01"
 	}
-	return 2500, 100
+	return 1500, 50, "2024-01-01"
 }
 
 func TestAKilledProgramContinuesAtItsCursorWithoutALoss(t *testing.T) {
 	t.Parallel()
-	races, lines := history()
+	races, lines, since := history()
 	for name, args := range map[string][]string{
 		"results": {"results", "-concurrency", "1"},
-		"follow":  {"results", "-follow", "-since", "2000-01-01"},
+		"follow":  {"results", "-follow", "-since", since},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fake := newFake(t, horseracingtest.WithHistory(races), horseracingtest.WithLatency(time.Millisecond))
+			fake := newFake(t, horseracingtest.WithHistory(races), horseracingtest.WithLatency(time.Millisecond/2))
 			want := slices.Collect(strings.Lines(run(t, environment(fake), append(args, "-n", fmt.Sprint(races))...).stdout))
 			if len(want) != races {
 				t.Fatalf("%d lines", len(want))
@@ -201,11 +201,11 @@ func TestAKilledProgramContinuesAtItsCursorWithoutALoss(t *testing.T) {
 
 func TestAReaderThatStoresTheCursorOfEachLineGetsEachLineOnce(t *testing.T) {
 	t.Parallel()
-	races, lines := history()
+	races, lines, since := history()
 	fake := newFake(t, horseracingtest.WithHistory(races))
 	for name, args := range map[string][]string{
 		"results": {"results"},
-		"follow":  {"results", "-follow", "-since", "2000-01-01"},
+		"follow":  {"results", "-follow", "-since", since},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
