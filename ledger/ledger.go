@@ -116,33 +116,31 @@ func (l *Ledger) Close() error {
 func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.check(r, fee, l.now())
-	return err
+	if _, err := l.check(r, fee, l.now()); err != nil {
+		return l.errorf("%s: %w", pair{r.Horse, r.Race}, err)
+	}
+	return nil
 }
 
 // check returns why the registration must not be sent at that time, with the entry of
 // its pair if that is the reason.
 func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt, now time.Time) (Entry, error) {
 	if l.file.broken != nil {
-		return Entry{}, l.errorf("%w", l.file.broken)
+		return Entry{}, l.file.broken
 	}
 	if r.Horse < 1 || r.Race < 1 || r.UserKey == "" {
-		return Entry{}, l.errorf("%w: a registration has a horse, a race and a user key", horseracing.ErrInvalidArgument)
+		return Entry{}, fmt.Errorf("%w: a registration has a horse, a race and a user key", horseracing.ErrInvalidArgument)
 	}
-	p := pair{r.Horse, r.Race}
 	if err := l.limits.checkFee(fee); err != nil {
-		return Entry{}, l.errorf("%s: %w", p, err)
+		return Entry{}, err
 	}
-	switch e := l.entries[p]; e.State {
+	switch e := l.entries[pair{r.Horse, r.Race}]; e.State {
 	case Entered:
-		return e, l.errorf("%s: %w", p, ErrEntered)
+		return e, ErrEntered
 	case Sending, Unknown:
-		return e, l.errorf("%s is %s: %w; call Settle, or Decide if you know it", p, e.State, ErrUnsettled)
+		return e, fmt.Errorf("it is %s: %w; call Settle, or Decide if you know it", e.State, ErrUnsettled)
 	}
-	if err := l.limits.checkBudgets(fee, now, maps.Values(l.entries)); err != nil {
-		return Entry{}, l.errorf("%s: %w", p, err)
-	}
-	return Entry{}, nil
+	return Entry{}, l.limits.checkBudgets(fee, now, maps.Values(l.entries))
 }
 
 // now returns the time of the next line, which is after that of the last one.
@@ -191,7 +189,7 @@ func (l *Ledger) begin(r horseracing.Registration, fee horseracing.BigInt) (Entr
 	defer l.mu.Unlock()
 	now := l.now()
 	if e, err := l.check(r, fee, now); err != nil {
-		return e, err
+		return e, l.errorf("%s: %w", pair{r.Horse, r.Race}, err)
 	}
 	if isNegative(fee) {
 		fee = horseracing.BigInt{}
