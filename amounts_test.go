@@ -472,6 +472,15 @@ func checkNumber(t interface{ Fatalf(string, ...any) }, n Number, literal string
 	}
 }
 
+func TestNewBigIntIsTheIntegerThatWouldBeRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		i := rapid.Int64().Draw(t, "i")
+		if n := NewBigInt(i); !n.Equal(bigInt(strconv.FormatInt(i, 10))) || !n.Equal(BigIntFrom(big.NewInt(i))) {
+			t.Fatalf("%d is %s", i, n)
+		}
+	})
+}
+
 func TestNewNumberIsTheNumberThatWouldBeRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		i := rapid.Int64().Draw(t, "i")

@@ -377,10 +377,7 @@ func readPart(entry []byte, part any, members ...string) any {
 	for d.PeekKind() == '"' {
 		token, _ := d.ReadToken()
 		name := token.String()
-		text, err := d.ReadValue()
-		if err != nil {
-			return part
-		}
+		text, _ := d.ReadValue()
 		if _, again := found[name]; again {
 			found[name] = nil
 		} else if slices.Contains(members, name) {

@@ -313,6 +313,10 @@ func TestEveryErrorOfSettleIsAnUnknownOutcome(t *testing.T) {
 			})
 		})
 	}
+	broke := play(without).client(t, horseracing.WithLimiter(brokenLimiter{}))
+	if in, err := broke.Races.Settle(t.Context(), 11, 7); in || !errors.Is(err, horseracing.ErrOutcomeUnknown) || !errors.Is(err, errReset) {
+		t.Errorf("with a limiter that fails: %t, %v", in, err)
+	}
 	c := play(without).client(t)
 	_, noHorse := c.Races.Settle(t.Context(), 11, 0)
 	_, noRace := c.Races.Settle(t.Context(), 0, 7)
@@ -337,3 +341,8 @@ func TestSettleSurvivesFailuresAndGarbledResponses(t *testing.T) {
 		}
 	})
 }
+
+// brokenLimiter is a Limiter that fails.
+type brokenLimiter struct{}
+
+func (brokenLimiter) Wait(context.Context) error { return errReset }
