@@ -3,7 +3,6 @@ package horseracingtest
 import (
 	"cmp"
 	"slices"
-	"strconv"
 )
 
 // race is a race as the service has it.
@@ -121,29 +120,18 @@ const (
 func appendRace(b []byte, r *race, form raceForm) []byte {
 	b = append(b, '{')
 	if form == asOpen || form == asFinishedByID {
-		b = append(b, `"_id":`...)
-		if r.oid != "" {
-			b = appendString(b, r.oid)
-		} else {
-			b = append(b, '"')
-			b = append(b, objectID(r.start, uint64(r.id))...)
-			b = append(b, '"')
-		}
+		b = appendText(b, `"_id":`, cmp.Or(r.oid, objectID(r.start, uint64(r.id))))
 		b = append(b, ',')
 	}
 	b = appendInt(b, `"main_race_id":`, r.id)
 	b = appendInt(b, `,"start_time":`, r.start)
 	b = appendInt(b, `,"registration_deadline":`, r.deadline)
 	if form != asFinishedV1 {
-		b = append(b, `,"type":`...)
-		switch {
-		case r.kind != "":
-			b = appendString(b, r.kind)
-		case r.worstTime:
-			b = append(b, `"worst_time"`...)
-		default:
-			b = append(b, `"best_time"`...)
+		kind := "best_time"
+		if r.worstTime {
+			kind = "worst_time"
 		}
+		b = appendText(b, `,"type":`, cmp.Or(r.kind, kind))
 	}
 	b = appendInt(b, `,"length":`, int64(r.length))
 	b = appendBool(b, `,"v2":`, r.v2)
@@ -152,45 +140,32 @@ func appendRace(b []byte, r *race, form raceForm) []byte {
 	b = append(b, r.money.fee...)
 	b = append(b, `,"prizes":`...)
 	b = append(b, r.money.prizes...)
-	b = append(b, `,"tier":`...)
-	b = appendString(b, cmp.Or(r.tierName, tierNames[r.tier]))
-	b = append(b, `,"info":{"name":`...)
-	b = appendString(b, r.info.name)
-	b = append(b, `,"hippodrome_type":`...)
-	b = appendString(b, r.info.hippodromeType)
-	b = append(b, `,"hippodrome_name":`...)
-	b = appendString(b, r.info.hippodromeName)
-	b = append(b, `,"turf":`...)
-	b = appendString(b, r.info.turf)
+	b = appendText(b, `,"tier":`, cmp.Or(r.tierName, tierNames[r.tier]))
+	b = appendText(b, `,"info":{"name":`, r.info.name)
+	b = appendText(b, `,"hippodrome_type":`, r.info.hippodromeType)
+	b = appendText(b, `,"hippodrome_name":`, r.info.hippodromeName)
+	b = appendText(b, `,"turf":`, r.info.turf)
 	b = appendInt(b, `},"places":`, int64(r.places))
 	if form != asFinishedV1 {
 		b = appendInt(b, `,"min_level":`, int64(r.minLevel))
 		b = appendInt(b, `,"max_level":`, int64(r.maxLevel))
 	}
-	b = append(b, `,"participants":[`...)
-	for i, p := range r.participants {
-		if i > 0 {
-			b = append(b, ',')
-		}
+	b = append(b, `,"participants":`...)
+	b = appendList(b, len(r.participants), func(b []byte, i int) []byte {
+		p := &r.participants[i]
 		b = appendInt(b, `{"number":`, p.horse)
-		b = append(b, `,"total":`...)
 		if form == asOpen {
-			b = append(b, '0')
-		} else {
-			b = strconv.AppendFloat(b, p.total, 'f', -1, 64)
-			b = appendInt(b, `,"lane":`, int64(p.lane))
+			return append(b, `,"total":0}`...)
 		}
-		b = append(b, '}')
+		b = appendFloat(b, `,"total":`, p.total)
+		b = appendInt(b, `,"lane":`, int64(p.lane))
+		return append(b, '}')
+	})
+	status := ""
+	if form == asOpen {
+		status = "In progress"
 	}
-	b = append(b, `],"status":`...)
-	switch {
-	case r.status != "":
-		b = appendString(b, r.status)
-	case form == asOpen:
-		b = append(b, `"In progress"`...)
-	default:
-		b = append(b, `""`...)
-	}
+	b = appendText(b, `,"status":`, cmp.Or(r.status, status))
 	if form != asOpen {
 		b = appendInts(b, `,"final_order":`, r.finalOrder)
 		b = appendInts(b, `,"winners":`, r.winners)

@@ -2,6 +2,7 @@ package horseracingtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -10,7 +11,7 @@ import (
 // JSON is written by appending: the fake must not be what a benchmark of a
 // client measures.
 
-// appendInt writes a number behind what leads to it.
+// appendInt writes a number after lead.
 func appendInt(b []byte, lead string, n int64) []byte {
 	return strconv.AppendInt(append(b, lead...), n, 10)
 }
@@ -30,7 +31,7 @@ func appendInts(b []byte, lead string, values []int) []byte {
 	return append(b, ']')
 }
 
-// appendText writes a string behind what leads to it.
+// appendText writes a string after lead.
 func appendText(b []byte, lead, s string) []byte {
 	return appendString(append(b, lead...), s)
 }
@@ -70,18 +71,7 @@ func appendList(b []byte, n int, element func(b []byte, i int) []byte) []byte {
 // objectID makes an _id of 24 hexadecimal digits, of which the first eight are
 // the seconds of an instant.
 func objectID(millis int64, n uint64) string {
-	const digits = "0123456789abcdef"
-	var id [24]byte
-	seconds := uint64(uint32(millis / 1000))
-	for i := 7; i >= 0; i-- {
-		id[i] = digits[seconds&15]
-		seconds >>= 4
-	}
-	for i := 23; i > 7; i-- {
-		id[i] = digits[n&15]
-		n >>= 4
-	}
-	return string(id[:])
+	return fmt.Sprintf("%08x%016x", uint32(millis/1000), n)
 }
 
 // isoMillis is how the service writes an instant as a string.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // tournament is a tournament as the service has it: everything but its times
@@ -63,19 +64,9 @@ func (w *world) tournament(id string) *tournament {
 	if len(id) != 24 {
 		return nil
 	}
-	var n uint64
-	for _, c := range []byte(id[8:]) {
-		switch {
-		case c >= '0' && c <= '9':
-			n = n<<4 | uint64(c-'0')
-		case c >= 'a' && c <= 'f':
-			n = n<<4 | uint64(c-'a'+10)
-		default:
-			return nil
-		}
-	}
+	n, err := strconv.ParseUint(id[8:], 16, 64)
 	tier, index := int(n>>40), int(n&math.MaxInt32)
-	if tier < 1 || tier > omega || !w.cups[tier].has(index) {
+	if err != nil || tier < 1 || tier > omega || !w.cups[tier].has(index) {
 		return nil
 	}
 	if t := w.pastTournament(tier, index); t.id == id {
