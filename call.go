@@ -61,7 +61,7 @@ func (c *call) request(ctx context.Context) (*url.URL, []byte, error) {
 		problem = "AsBackground is for reads"
 	}
 	if problem != "" {
-		return nil, nil, c.invalid(problem)
+		return nil, nil, fmt.Errorf("%s: %w: %s", c.operation(), ErrInvalidArgument, problem)
 	}
 	var body []byte
 	switch {
@@ -230,9 +230,3 @@ func (c *call) id() string {
 
 // operation returns the operation with the id that was requested, redacted.
 func (c *call) operation() string { return operationText(c.op.method, c.op.route, c.id()) }
-
-// invalid returns the error of a call that is not made.
-func (c *call) invalid(problem string) error {
-	operation, _, _ := strings.Cut(c.operation(), "{") // an empty id leaves its placeholder
-	return fmt.Errorf("%s: %w: %s", operation, ErrInvalidArgument, problem)
-}

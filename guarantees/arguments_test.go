@@ -68,7 +68,7 @@ func TestTextsOfInvalidArguments(t *testing.T) {
 		{register(-3, 99, "key"), "POST /api/v1/races/register: invalid argument: horse number -3 is not positive"},
 		{register(7, 0, "key"), "POST /api/v1/races/register: invalid argument: race id 0 is not positive"},
 		{register(7, 99, ""), "POST /api/v1/races/register: invalid argument: the user key is empty"},
-		{tournament(""), "GET /api/v1/tournaments/: invalid argument: the tournament id is empty"},
+		{tournament(""), "GET /api/v1/tournaments/{tournamentId}: invalid argument: the tournament id is empty"},
 		{tournament(".."), "GET /api/v1/tournaments/..: invalid argument: the tournament id is a dot segment, which leads to another path"},
 		{tournament("a\nb"), "GET /api/v1/tournaments/a%0Ab: invalid argument: the tournament id contains a control character"},
 		{tournament(appKey + "\n"), "GET /api/v1/tournaments/[redacted]%0A: invalid argument: the tournament id contains a control character"},

@@ -1,0 +1,77 @@
+package guarantees_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// The error of a call that is interrupted between two attempts holds the failure
+// of the last one, and counts the requests that were sent.
+func TestAnErrorCountsWhatWasSentAndNamesTheLastFailure(t *testing.T) {
+	failing := func(context.Context) error { return errors.New("no tokens today") }
+	for name, test := range map[string]struct {
+		steps    []step
+		opts     []horseracing.Option
+		attempts int
+		text     string
+	}{
+		"a limiter that fails at once": {
+			[]step{respond(200, "[]")}, []horseracing.Option{horseracing.WithLimiter(waitFunc(failing))},
+			0, "waiting for the limiter: no tokens today",
+		},
+		"out of time in line": {
+			[]step{respond(200, "[]")}, []horseracing.Option{horseracing.WithLimiter(waitFunc(hang))},
+			0, "context deadline exceeded",
+		},
+		"out of time in line for a retry": {
+			[]step{respond(503, "")}, []horseracing.Option{horseracing.WithLimiter(waitFunc(failAfter(2, hang)))},
+			2, "context deadline exceeded after status 503 (after 2 attempts)",
+		},
+		"a limiter that fails for a retry": {
+			[]step{broken(errReset)}, []horseracing.Option{horseracing.WithLimiter(waitFunc(failAfter(1, failing)))},
+			1, "waiting for the limiter: no tokens today after: connection reset by peer",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				s := play(test.steps...)
+				var response horseracing.Response
+				_, err := s.client(t, test.opts...).Races.Open(ctx, horseracing.CaptureResponse(&response))
+				var transport *horseracing.TransportError
+				if !errors.As(err, &transport) || !strings.Contains(err.Error(), test.text) {
+					t.Fatalf("got  %v\nwant %s", err, test.text)
+				}
+				if transport.Attempts != test.attempts || response.Attempts != test.attempts || len(s.requests()) != test.attempts {
+					t.Errorf("%d and %d attempts, %d requests", transport.Attempts, response.Attempts, len(s.requests()))
+				}
+			})
+		})
+	}
+}
+
+type waitFunc func(context.Context) error
+
+func (f waitFunc) Wait(ctx context.Context) error { return f(ctx) }
+
+func hang(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// failAfter lets some requests go before it does what then does.
+func failAfter(waits int, then func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if waits--; waits >= 0 {
+			return nil
+		}
+		return then(ctx)
+	}
+}
