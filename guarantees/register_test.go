@@ -202,11 +202,13 @@ func TestDoFollowsTheRulesOfRegister(t *testing.T) {
 			"429":     {respond(429, ""), 4, false},
 			"409":     {respond(409, ""), 1, false},
 		} {
-			s := play(test.step)
-			err := s.client(t, briefly).Do(t.Context(), method, "/api/v9/thing", nil, nil)
-			if n := len(s.requests()); err == nil || n != test.requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
-				t.Errorf("%s, %s: after %d requests: %v", method, name, n, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := play(test.step)
+				err := s.client(t).Do(t.Context(), method, "/api/v9/thing", nil, nil)
+				if n := len(s.requests()); err == nil || n != test.requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
+					t.Errorf("%s, %s: after %d requests: %v", method, name, n, err)
+				}
+			})
 		}
 	}
 }

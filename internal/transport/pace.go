@@ -44,9 +44,8 @@ func (l paceLink) enter(req *http.Request, call *Call) error {
 	}
 	longest := call.Retry.MaxWait
 	if call.Patience != nil {
-		longest = maxHeeded
+		longest = maxHeeded + call.Patience.Most
 	}
-	call.ticket = pace.NewTicket(call.Rank, call.PaceRoute)
 	return l.gate.Enter(ctx, &call.ticket, longest)
 }
 

@@ -82,6 +82,7 @@ func New(c Config) *Client {
 // Do sends the request of a call until an attempt is final. The outcome is in
 // call. A nil body is no body.
 func (c *Client) Do(ctx context.Context, call *Call, u *url.URL, body []byte) {
+	call.ticket = pace.NewTicket(call.Rank, call.PaceRoute)
 	if call.Patience != nil {
 		call.begun = time.Now()
 	}
