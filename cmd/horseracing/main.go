@@ -48,6 +48,7 @@ func commands() []command {
 		{"register", "", 0, 0, "enter a horse into a race, through a ledger", registerHelp, registerHorse},
 		{"call", "METHOD PATH [BODY]", 2, 3, "the response body of any operation, as it was received", callHelp, callOperation},
 		{"doctor", "", 0, 0, "find out what the service really does", doctorHelp, examineService},
+		{"fake", "", 0, 0, "serve a fake of the service, for programs in any language", fakeHelp, serveFake},
 	}
 }
 

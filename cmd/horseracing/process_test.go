@@ -199,6 +199,27 @@ func TestAKilledProgramContinuesAtItsCursorWithoutALoss(t *testing.T) {
 	}
 }
 
+func TestTheCursorKeepsTiersAndSinceOfTheFirstRun(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	query := []string{"results", "-tier", "2,5", "-since", "2025-05-25"}
+	want := run(t, environment(fake), query...)
+	file := filepath.Join(t.TempDir(), "place")
+	got := run(t, environment(fake), append(query, "-n", "7", "-cursor", file)...)
+	rest := run(t, environment(fake), "results", "-cursor", file)
+	got.stdout += rest.stdout
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" || strings.Count(want.stdout, "\n") < 20 {
+		t.Errorf("%s", diff)
+	}
+	if again := run(t, environment(fake), "results", "-cursor", file); again != (result{}) {
+		t.Errorf("after the end: %+v", again)
+	}
+	other := run(t, environment(fake), "results", "-cursor", file, "-tier", "3")
+	if other.status != 1 || other.stdout != "" || !strings.Contains(other.stderr, "tiers") {
+		t.Errorf("with another tier: %+v", other)
+	}
+}
+
 func TestAReaderThatStoresTheCursorOfEachLineGetsEachLineOnce(t *testing.T) {
 	t.Parallel()
 	races, lines, since := history()

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/horseracing/internal/control"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+const fakeHelp = `It runs until it is interrupted. Races open, fill up, run and appear in the
+results as the clock goes on. -json prints the addresses and keys as one line.
+
+Examples:
+  horseracing fake -limit 50/s -fail 5%     a service that refuses and fails
+  horseracing fake -control 127.0.0.1:8081  then: curl -d '{"by":"1h"}' http://127.0.0.1:8081/advance
+
+docs/fake.md describes -limit, -control and -replay.
+`
+
+func serveFake(flags *flag.FlagSet) action {
+	addr := flags.String("addr", "127.0.0.1:8080", "listen at this `ADDRESS`; port 0 takes a free one")
+	controlAddr := flags.String("control", "", "let programs control the fake at this loopback `ADDRESS`, like 127.0.0.1:8081")
+	replay := flags.String("replay", "", "respond with the recording in this `FOLDER` instead of a generated world")
+	seed := flags.Uint64("seed", 1, "the same `SEED` gives the same horses, races and keys")
+	races := flags.Int("races", 2000, "how many finished `RACES` there are before the start; a million is fine")
+	latency := flags.Duration("latency", 0, "let every response wait this `TIME`, like 20ms")
+	var limits []horseracingtest.RequestLimit
+	flags.Func("limit", "refuse requests beyond this `LIMIT` with status 429: 50/s, 600/m, 60/10s, 50/s:burst=10, inflight=4; can be repeated", func(text string) error {
+		limit, err := control.ParseLimit(text)
+		limits = append(limits, limit)
+		return err
+	})
+	var faults []horseracingtest.Fault
+	flags.Func("fail", "let this `SHARE` of the requests fail, like 5%: half with status 503, half with a dropped connection", func(text string) (err error) {
+		faults, err = failing(text)
+		return err
+	})
+	return func(ctx context.Context, p *program, _ []string) error {
+		if *controlAddr != "" && !isLoopback(*controlAddr) {
+			return usageError(fmt.Sprintf("-control takes a loopback address such as 127.0.0.1:8081, not %q", *controlAddr))
+		}
+		clock := control.NewClock()
+		opts := []horseracingtest.Option{
+			horseracingtest.WithAddr(*addr), horseracingtest.WithSeed(*seed), horseracingtest.WithHistory(*races),
+			horseracingtest.WithLatency(*latency), horseracingtest.WithClock(clock.Now), horseracingtest.WithRequestLimit(limits...),
+		}
+		if *controlAddr == "" {
+			opts = append(opts, horseracingtest.WithRequestLog(0)) // nobody can read it
+		}
+		if *replay != "" {
+			if _, err := os.ReadDir(*replay); err != nil {
+				return fmt.Errorf("-replay: %w", err)
+			}
+			opts = append(opts, horseracingtest.WithRecording(os.DirFS(*replay)))
+		}
+		if p.verbose {
+			opts = append(opts, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(p.stderr, nil))))
+		}
+		server, err := horseracingtest.Start(opts...)
+		if _, ok := errors.AsType[*net.OpError](err); ok {
+			err = fmt.Errorf("%w; take another address with -addr", err)
+		}
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		controlURL := ""
+		if *controlAddr == "" {
+			server.Inject(faults...)
+		} else {
+			listener, err := net.Listen("tcp", *controlAddr)
+			if err != nil {
+				return fmt.Errorf("-control: %w", err)
+			}
+			controlServer := &http.Server{Handler: control.New(server, clock, faults...), ReadHeaderTimeout: 10 * time.Second}
+			go controlServer.Serve(listener)
+			defer controlServer.Close()
+			controlURL = "http://" + listener.Addr().String()
+		}
+		if err := p.announce(server, controlURL); err != nil && !errors.Is(err, errOutputClosed) {
+			return err
+		}
+		<-ctx.Done()
+		return nil
+	}
+}
+
+// isLoopback reports whether only this machine reaches an address.
+func isLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}
+
+// failing returns the faults that let a share of the requests fail: 5% or 0.05.
+func failing(text string) ([]horseracingtest.Fault, error) {
+	number, percent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if percent {
+		share /= 100
+	}
+	switch {
+	case err != nil || !(share >= 0 && share <= 1):
+		return nil, fmt.Errorf("want a share between 0%% and 100%%, got %q", text)
+	case share == 0:
+		return nil, nil
+	}
+	half := share / 2
+	return []horseracingtest.Fault{
+		{Probability: half, Status: 503, Body: `{"error":{"code":"injected","message":"this failure was requested with -fail"}}`},
+		{Probability: half / (1 - half), ResetAfter: true}, // of those that the first one spares
+	}, nil
+}
+
+// announce prints what a client needs.
+func (p *program) announce(server *horseracingtest.Server, controlURL string) error {
+	type user struct {
+		Key    string                    `json:"user_key"`
+		Horses []horseracing.HorseNumber `json:"horses"`
+	}
+	line := struct {
+		URL     string `json:"url"`
+		Control string `json:"control,omitzero"`
+		APIKey  string `json:"api_key"`
+		Users   []user `json:"users"`
+	}{URL: server.URL, Control: controlURL, APIKey: server.APIKey}
+	for i := range server.NumUsers() {
+		line.Users = append(line.Users, user{string(server.UserKey(i)), server.Horses(i)})
+	}
+	if p.asJSON {
+		return p.printJSON(line)
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "address\t%s\n", line.URL)
+	if line.Control != "" {
+		fmt.Fprintf(table, "control\t%s\n", line.Control)
+	}
+	fmt.Fprintf(table, "API key\t%s\n", line.APIKey)
+	for _, user := range line.Users {
+		fmt.Fprintf(table, "user key\t%s\thorses %s\n", user.Key, strings.Trim(fmt.Sprint(user.Horses), "[]"))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(p.stdout, `
+Here: export HORSERACING_BASE_URL=%[2]s HORSERACING_API_KEY='%[1]s'; horseracing open
+Try:  curl -H 'x-api-key: %[1]s' -H 'content-type: application/json' %[2]s/api/v1/races/open
+      curl -X GET -H 'x-api-key: %[1]s' -H 'content-type: application/json' -d '{"tier":5}' %[2]s/api/v2/races/results
+Stop: Ctrl-C
+`, line.APIKey, line.URL)
+	return err
+}

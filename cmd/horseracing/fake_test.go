@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// fakeProcess starts the command fake at free ports, and returns its line of
+// JSON.
+func fakeProcess(t *testing.T, stderr io.Writer, args ...string) (cmd *exec.Cmd, line struct {
+	URL, Control string
+	APIKey       string `json:"api_key"`
+	Users        []struct {
+		Key    string `json:"user_key"`
+		Horses []int
+	}
+}) {
+	t.Helper()
+	cmd = prepare(t, nil, append([]string{"fake", "-json", "-addr", "127.0.0.1:0"}, args...)...)
+	cmd.Stderr = stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(stdout).Decode(&line); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, line
+}
+
+func TestTheFakeServesUntilItIsInterrupted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside there")
+	}
+	t.Parallel()
+	var stderr bytes.Buffer
+	cmd, line := fakeProcess(t, &stderr, "-seed", "3", "-races", "1000000", "-latency", "1ms", "-control", "127.0.0.1:0")
+	service := []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey, "HORSERACING_USER_KEY=" + line.Users[1].Key}
+	for _, args := range []string{"open", "owned", `call GET /api/v1/races/results {"offset":999990}`} {
+		if got := run(t, service, strings.Fields(args)...); got.status != 0 || len(got.stdout) < 100 {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	if len(line.Users) != 4 || len(line.Users[0].Horses) != 6 {
+		t.Errorf("%+v", line)
+	}
+	response, err := http.Get(line.Control)
+	if err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("the control port: %v, %v", response, err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != 130 || stderr.Len() > 0 {
+		t.Errorf("status %d, %s", status, &stderr)
+	}
+}
+
+func TestTheFakeRefusesAndFailsAsItIsTold(t *testing.T) {
+	t.Parallel()
+	_, line := fakeProcess(t, nil, "-limit", "3/h:sliding", "-limit", "inflight=4")
+	service := []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey}
+	for range 3 {
+		if got := run(t, service, "catalogue"); got.status != 0 {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := run(t, service, "catalogue"); got.status != 1 || !strings.Contains(got.stderr, "429") {
+		t.Errorf("beyond the limit: %+v", got)
+	}
+	_, line = fakeProcess(t, nil, "-fail", "100%")
+	service = []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey}
+	if got := run(t, service, "call", "POST", "/api/v1/races/register", "{}", "-yes"); got.status != 1 {
+		t.Errorf("-fail 100%%: %+v", got)
+	}
+}
+
+func TestFailingIsAShare(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]float64{"5%": 0.05, "0.05": 0.05, "100%": 1, "12.5%": 0.125} {
+		faults, err := failing(text)
+		if err != nil || len(faults) != 2 {
+			t.Fatalf("%s: %v, %v", text, faults, err)
+		}
+		first := faults[0].Probability
+		if both := first + (1-first)*faults[1].Probability; both < want-1e-9 || both > want+1e-9 {
+			t.Errorf("%s: %v of the requests fail", text, both)
+		}
+	}
+	if faults, err := failing("0"); err != nil || faults != nil {
+		t.Errorf("0: %v, %v", faults, err)
+	}
+}
+
+func TestMistakesOfTheFakeAreOneSentence(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, test := range []struct {
+		args   string
+		status int
+		words  string
+	}{
+		{"-races many", 2, `invalid value "many"`},
+		{"-fail 120%", 2, "between 0% and 100%"},
+		{"-fail often", 2, "between 0% and 100%"},
+		{"-limit often", 2, "50/s"},
+		{"-control :8081", 2, "-control takes a loopback address"},
+		{"-control 127.0.0.1:99999", 1, "-control: "},
+		{"-replay nowhere", 1, "nowhere"},
+		{"-races -1", 1, "a history of -1 races"},
+		{"-addr " + taken.Addr().String(), 1, "take another address with -addr"},
+	} {
+		got := run(t, nil, append([]string{"fake", "-addr", "127.0.0.1:0"}, strings.Fields(test.args)...)...)
+		if got.status != test.status || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.words) {
+			t.Errorf("%s: %+v", test.args, got)
+		}
+	}
+}
+
+func TestWhatTheFakePrintsForPeopleWorks(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	var text strings.Builder
+	p := &program{stdout: &text}
+	if err := p.announce(fake, "http://127.0.0.1:9"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "fake.table", strings.NewReplacer(fake.URL, "http://host").Replace(text.String()))
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("no curl")
+	}
+	for _, command := range regexp.MustCompile(`curl .*`).FindAllString(text.String(), -1) {
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", command).Output()
+		if err != nil || !bytes.HasPrefix(out, []byte(`[{"`)) {
+			t.Errorf("%s: %v: %.200s", command, err, out)
+		}
+	}
+}
+
+func TestTheFakeLogsAndReplays(t *testing.T) {
+	t.Parallel()
+	reader, writer := io.Pipe()
+	_, line := fakeProcess(t, writer, "-v", "-replay", filepath.Join("..", "..", "testdata", "recorded"))
+	logged := bufio.NewScanner(reader)
+	for path, want := range map[string]int{"/api/v1/horses/311": 200, "/api/v1/horses/312": 501} {
+		response, err := http.Get(line.URL + path)
+		if err != nil || response.Body.Close() != nil || response.StatusCode != want {
+			t.Errorf("%s: %v %v", path, response, err)
+		}
+		if !logged.Scan() || !strings.Contains(logged.Text(), "method=GET path="+path) {
+			t.Errorf("-v logged %s", logged.Text())
+		}
+	}
+}
