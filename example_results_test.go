@@ -88,9 +88,9 @@ func ExamplePager_Pages() {
 	// insert races 2980 to 2972 and the cursor hr2.r2.0.mbc6jk00..mbc75b41.0.2972.f89f9e3a
 }
 
-// Entries has the JSON of each race, for members that the types do not have. One
-// that cannot be read is an error at its place, with its JSON, and the loop goes
-// on behind it.
+// Entries has the JSON of each race, for members that the types do not have. A
+// race that cannot be read is an error in its position, with its JSON, and the
+// loop goes on.
 func ExamplePager_Entries() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0))
 	defer fake.Close()
@@ -102,12 +102,12 @@ func ExamplePager_Entries() {
 
 	results := client.Races.Results(horseracing.ResultsQuery{})
 	for entry, err := range results.Entries(context.Background()) {
-		if err != nil && entry.JSON == nil {
-			log.Fatal(err) // of no entry: the loop ends
-		}
-		if err != nil {
+		if errors.Is(err, horseracing.ErrHole) {
 			fmt.Println(err)
 			continue // for example, store entry.JSON for later
+		}
+		if err != nil {
+			log.Fatal(err)
 		}
 		var more struct {
 			Weather string `json:"weather"`
@@ -266,8 +266,8 @@ func ExampleResultsQuery_concurrency() {
 	// several requests at a time: true
 }
 
-// A full page that starts on one instant ends the loop with an error, for the
-// listing cannot show whether there is more. Ranging again goes on behind it.
+// After a full page that starts on one instant the listing cannot show whether
+// there is more. The error does not end the loop.
 func ExampleTieOverflowError() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	defer fake.Close()
@@ -278,20 +278,13 @@ func ExampleTieOverflowError() {
 	}
 	client := fake.Client()
 
-	results := client.Races.Results(horseracing.ResultsQuery{})
-	var tie *horseracing.TieOverflowError
-	for again := true; again; {
-		again = false
-		for race, err := range results.All(context.Background()) {
-			switch {
-			case errors.As(err, &tie):
-				fmt.Println(tie.Seen, "races at", tie.StartTime.Format(time.TimeOnly), "and perhaps more")
-				again = true
-			case err != nil:
-				log.Fatal(err)
-			case race.MainRaceID == 1:
-				fmt.Println("race 1, which started earlier")
-			}
+	for race, err := range client.Races.Results(horseracing.ResultsQuery{}).All(context.Background()) {
+		if tie, ok := errors.AsType[*horseracing.TieOverflowError](err); ok {
+			fmt.Println(tie.Seen, "races at", tie.StartTime.Format(time.TimeOnly), "and perhaps more")
+		} else if err != nil {
+			log.Fatal(err)
+		} else if race.MainRaceID == 1 {
+			fmt.Println("race 1, which started earlier")
 		}
 	}
 	// Output:

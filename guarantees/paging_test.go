@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 // The listing has whole milliseconds: one that begins within a range belongs to
@@ -161,6 +164,163 @@ func TestArrivalsRepeatNothingByOffset(t *testing.T) {
 				if times[id+1] == 0 {
 					t.Errorf("%d arrivals, resumed %v: race %d was missed", arrivals, resumed, id+1)
 				}
+			}
+		}
+	}
+}
+
+// Two ids may share every hash that is shorter than they are: these do FNV-1a's of
+// 64 bits.
+func TestEntriesAreToldApartByTheirWholeID(t *testing.T) {
+	const page = `[{"_id":"8yn0iYCKYHlIj4-BwPqk","start_time":1700000000000},{"_id":"GReLUrM4wMqfg9yzV3KQ","start_time":1700000000000}]`
+	got, err := play(respond(200, page), respond(200, "[]")).client(t).Tournaments.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
+	if err != nil || len(got) != 2 {
+		t.Errorf("%d of 2 tournaments, %v", len(got), err)
+	}
+	pager := play(respond(200, page)).client(t).Tournaments.Results(horseracing.ResultsQuery{})
+	if _, err := pager.Take(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	got, err = play(respond(200, page), respond(200, "[]")).client(t).Tournaments.Results(horseracing.ResultsQuery{Resume: pager.Cursor()}).Take(t.Context(), 10)
+	if err != nil || len(got) != 1 {
+		t.Errorf("resumed: %d of 1 tournament, %v", len(got), err)
+	}
+}
+
+// ids walks to the end and returns the ids of the races.
+func ids(t *testing.T, c *horseracing.Client, q horseracing.ResultsQuery) (ids []horseracing.RaceID) {
+	t.Helper()
+	for race, err := range c.Races.Results(q).All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, race.MainRaceID)
+	}
+	return ids
+}
+
+// Saved anywhere, before the first entry too, a cursor alone reads what the first
+// query would have read.
+func TestACursorCarriesTheWholeQuery(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(3_000))
+	defer fake.Close()
+	c, now := fake.Client(), fake.Now()
+	month, week := now.AddDate(0, 0, -30), now.AddDate(0, 0, -7)
+	for name, q := range map[string]horseracing.ResultsQuery{
+		"a month":           {Since: month},
+		"between":           {Since: month, Before: week},
+		"a tier":            {Since: month, Tier: 3},
+		"tiers":             {Since: month, Before: week, Tiers: []horseracing.TierID{horseracing.TierOmega, 3}},
+		"fractions":         {Since: month.Add(time.Microsecond), Before: week.Add(time.Microsecond)},
+		"several at a time": {Since: month, Concurrency: 4},
+	} {
+		want := ids(t, c, q)
+		for _, taken := range []int{0, 1, 20, len(want)} {
+			pager := c.Races.Results(q)
+			races, err := pager.Take(t.Context(), taken)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []horseracing.RaceID
+			for _, race := range races {
+				got = append(got, race.MainRaceID)
+			}
+			cursor, err := horseracing.ParseCursor(pager.Cursor().String())
+			if err != nil || cursor.IsZero() {
+				t.Fatalf("%s, after %d: cursor %q, %v", name, taken, cursor, err)
+			}
+			got = append(got, ids(t, c, horseracing.ResultsQuery{Resume: cursor})...)
+			if !slices.Equal(got, want) || len(want) == 0 {
+				t.Errorf("%s, resumed after %d: %d races, want %d", name, taken, len(got), len(want))
+			}
+		}
+	}
+	pager := c.Races.Results(horseracing.ResultsQuery{Since: month})
+	if _, err := pager.Take(t.Context(), 20); err != nil {
+		t.Fatal(err)
+	}
+	longer := ids(t, c, horseracing.ResultsQuery{Resume: pager.Cursor(), Since: month.AddDate(0, 0, -30)})
+	if all := ids(t, c, horseracing.ResultsQuery{Since: month.AddDate(0, 0, -30)}); len(longer) != len(all)-20 {
+		t.Errorf("with another Since: %d races, want %d", len(longer), len(all)-20)
+	}
+}
+
+// A query without a tier stays one, and a cursor may go with the tiers that it has.
+func TestACursorKeepsAQueryWithoutATier(t *testing.T) {
+	s := play(respond(200, "[]"))
+	cursor := s.client(t).Races.Results(horseracing.ResultsQuery{}).Cursor()
+	for want, q := range map[string]horseracing.ResultsQuery{
+		`{}`:         {Resume: cursor},
+		`{"tier":5}`: {Resume: cursor, Tier: horseracing.TierOmega},
+		`{"tier":3}`: {Resume: s.client(t).Races.Results(horseracing.ResultsQuery{Tier: 3}).Cursor()},
+	} {
+		s := play(respond(200, "[]"))
+		if _, err := s.client(t).Races.Results(q).Take(t.Context(), 1); err != nil || s.requests()[0].body != want {
+			t.Errorf("requested %s, want %s, %v", s.requests()[0].body, want, err)
+		}
+	}
+	s = play(respond(200, "[]"))
+	byOffset := s.client(t).Races.ResultsV1(horseracing.OffsetQuery{Tier: 3, Offset: 40}).Cursor()
+	if _, err := s.client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: byOffset}).Take(t.Context(), 1); err != nil || s.requests()[0].body != `{"tier":3,"offset":40}` {
+		t.Errorf("by offset: requested %s, %v", s.requests()[0].body, err)
+	}
+	for name, q := range map[string]horseracing.ResultsQuery{
+		"another tier":    {Resume: cursor, Tier: 3},
+		"more tiers":      {Resume: cursor, Tiers: []horseracing.TierID{3, 5}},
+		"another listing": {Resume: byOffset},
+	} {
+		if _, err := s.client(t).Races.Results(q).Take(t.Context(), 1); !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Who leaves at the page before a hole, or stores the cursor with it, meets the
+// hole when he continues.
+func TestPagesLoseNoHole(t *testing.T) {
+	const page = `[{"main_race_id":4,"start_time":4000},{"main_race_id":3,"start_time":3000,"length":"long"},{"main_race_id":2,"start_time":2000},{"main_race_id":1,"start_time":1000}]`
+	for _, resumed := range []bool{false, true} {
+		s := play(respond(200, page), respond(200, "[]"))
+		pager := s.client(t).Races.Results(horseracing.ResultsQuery{})
+		for races, err := range pager.Pages(t.Context()) {
+			if err != nil || len(races) != 1 {
+				t.Errorf("%d races, %v", len(races), err)
+			}
+			break
+		}
+		if resumed {
+			pager = play(respond(200, page), respond(200, "[]")).client(t).Races.Results(horseracing.ResultsQuery{Resume: pager.Cursor()})
+		}
+		var sizes []int
+		for races, err := range pager.Pages(t.Context()) {
+			if sizes = append(sizes, len(races)); errors.Is(err, horseracing.ErrHole) != (len(races) == 0) {
+				t.Errorf("resumed %v: %d races with %v", resumed, len(races), err)
+			}
+		}
+		if !slices.Equal(sizes, []int{0, 2}) {
+			t.Errorf("resumed %v: pages of %v, want the hole and two races", resumed, sizes)
+		}
+	}
+}
+
+func TestInstantsFarOutsideAreClamped(t *testing.T) {
+	const page = `[{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
+	past := []time.Time{time.UnixMilli(math.MinInt64), time.Unix(math.MinInt64, 0), time.Date(-300_000_000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	future := []time.Time{time.UnixMilli(math.MaxInt64), time.Unix(1<<62, 0), time.Date(300_000_000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	for i := range past {
+		for name, test := range map[string]struct {
+			query horseracing.ResultsQuery
+			want  int
+		}{
+			"since long ago":      {horseracing.ResultsQuery{Since: past[i]}, 2},
+			"before the far end":  {horseracing.ResultsQuery{Before: future[i]}, 2},
+			"the whole of time":   {horseracing.ResultsQuery{Since: past[i], Before: future[i], Concurrency: 4}, 2},
+			"since the far end":   {horseracing.ResultsQuery{Since: future[i]}, 0},
+			"before the far past": {horseracing.ResultsQuery{Before: past[i]}, 0},
+		} {
+			races, err := play(respond(200, page), respond(200, "[]")).client(t).Races.Results(test.query).Take(t.Context(), 10)
+			if err != nil && !errors.Is(err, horseracing.ErrBodyIgnored) || len(races) != test.want {
+				t.Errorf("%s %d: %d races, want %d, %v", name, i, len(races), test.want, err)
 			}
 		}
 	}

@@ -91,19 +91,20 @@ type UnplacedError struct {
 func (e *UnplacedError) Error() string { return "no entry of the page can be placed" }
 
 // sortPage returns the entries of a page that can be placed, newest first and
-// each once, and the others. On one instant, the highest number comes first.
+// each once, and the others. On one instant they keep their order.
 func sortPage[V any](page []Entry[V]) (placed, unplaced []Entry[V]) {
+	seen := make(map[string]bool, len(page))
 	for _, e := range page {
-		if e.ID == "" {
+		switch {
+		case e.ID == "":
 			unplaced = append(unplaced, e)
-		} else {
+		case !seen[e.ID]:
+			seen[e.ID] = true
 			placed = append(placed, e)
 		}
 	}
-	slices.SortFunc(placed, func(a, b Entry[V]) int {
-		return cmp.Or(cmp.Compare(b.Start, a.Start), cmp.Compare(len(b.ID), len(a.ID)), cmp.Compare(b.ID, a.ID))
-	})
-	return slices.CompactFunc(placed, hasSameID), unplaced
+	slices.SortStableFunc(placed, func(a, b Entry[V]) int { return cmp.Compare(b.Start, a.Start) })
+	return placed, unplaced
 }
 
 func hasSameID[V any](a, b Entry[V]) bool { return a.ID == b.ID }
