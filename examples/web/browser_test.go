@@ -128,7 +128,7 @@ func (b *tab) until(expression string, args ...any) {
 // set gives a field a value, as a user does.
 func (b *tab) set(id, text string) {
 	b.t.Helper()
-	value[bool](b, fmt.Sprintf(`document.getElementById(%q).value = %q, document.getElementById(%q).dispatchEvent(new Event("input"))`, id, text, id))
+	value[bool](b, fmt.Sprintf(`document.getElementById(%q).value = %q, document.getElementById(%q).dispatchEvent(new Event("input", {bubbles: true}))`, id, text, id))
 }
 
 const shown = `[...document.querySelectorAll("#races tbody tr")].map(row => row.dataset.id).join(" ")`
@@ -146,7 +146,8 @@ func TestThePageInABrowser(t *testing.T) {
 	// The page fills.
 	b.until(`%s === "900002 900001"`, shown)
 	b.until(`document.querySelector("[data-id='900001']").innerText.match(/59m \d\ds\s+Dawn\s+2\.5\s+4 of 4\s+5-9\s+fastest\s+8\s+Larkspur Downs/) !== null`)
-	b.until(`document.getElementById("state").textContent.startsWith("Up to date at")`)
+	b.until(`document.getElementById("state").textContent === "Up to date"`)
+	b.until(`document.querySelector("#races caption").textContent === "2 open races"`)
 	b.until(`document.querySelectorAll("#chart rect").length === 2`)
 	value[bool](b, `window.notReloaded = true`)
 
@@ -176,15 +177,30 @@ func TestThePageInABrowser(t *testing.T) {
 	b.set("fee", "")
 	b.set("hippodrome", "Fenwick")
 	b.until(`%s === "900002"`, shown)
+	b.do(chromedp.Reload()) // the filters survive
+	b.until(`%s === "900002" && document.getElementById("sort").value === "fee"`, shown)
 	b.set("hippodrome", "")
 	b.set("sort", "deadline")
+	value[bool](b, `window.notReloaded = true`)
+
+	// What the status says changes only if the state does: a screen reader speaks it each time.
+	value[bool](b, `window.spoken = [], new MutationObserver(() => spoken.push(document.getElementById("state").textContent))
+		.observe(document.getElementById("state"), {childList: true, characterData: true, subtree: true}) === undefined`)
 
 	// The service fails, and comes back.
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusServiceUnavailable, Times: -1})
-	b.until(`document.getElementById("state").className === "trouble" && document.getElementById("state").textContent.includes("503")`)
+	b.until(`document.getElementById("state").className === "trouble" && /^The service does not respond; as of \d+:\d\d/.test(document.getElementById("state").textContent)`)
 	b.until(`%s === "900002 900001 900003"`, shown) // what was known stays
 	fake.ClearFaults()
-	b.until(`document.getElementById("state").className === "" && document.getElementById("state").textContent.startsWith("Up to date at")`)
+	b.until(`document.getElementById("state").className === "" && document.getElementById("state").textContent === "Up to date"`)
+	if spoken := value[[]string](b, `window.spoken`); len(spoken) != 2 {
+		t.Errorf("the status was set to %q", spoken)
+	}
+
+	// A race that no longer takes registrations goes to the end.
+	dawn.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(-time.Second))
+	fake.AddRaces(dawn)
+	b.until(`%s === "900002 900003 900001" && document.querySelector("#races caption").textContent === "2 open races, and 1 closed"`, shown)
 
 	// It closes; a result appears.
 	fake.RemoveRaces(dawn.MainRaceID)
@@ -213,22 +229,62 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 }
 
+// contrasts are the texts of the page whose contrast with what is behind them is
+// less than 4.5, by the formula of WCAG 2.
+const contrasts = `(() => {
+  const channels = (color) => color.match(/[\d.]+/g).map(Number);
+  const luminance = (color) => {
+    const [r, g, b] = channels(color).map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const low = [];
+  for (const e of document.querySelectorAll("body *")) {
+    if (![...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim()) || !e.checkVisibility()) continue;
+    let behind = e;
+    while (channels(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;
+    const [dark, light] = [e, behind].map((x, i) => luminance(getComputedStyle(x)[i ? "backgroundColor" : "color"])).sort((x, y) => x - y);
+    if ((light + 0.05) / (dark + 0.05) < 4.5) low.push(e.tagName + ": " + e.textContent.trim().slice(0, 40));
+  }
+  return low;
+})()`
+
 func TestThePageFitsAPhoneAndTheDark(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(60))
 	defer fake.Close()
-	fake.AddRaces(race(fake, 900_001, strings.Repeat("Wordwithoutanyspaces", 12)))
+	long := race(fake, 900_001, strings.Repeat("Wordwithoutanyspaces", 12))
+	long.EntryFee = tokens("1" + strings.Repeat("0", 40) + ".000000000000000001")
+	exact := race(fake, 900_002, "Exact")
+	exact.EntryFee = tokens("5.000000000000000001")
+	closed := race(fake, 900_003, "Over")
+	closed.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(-time.Second))
+	fake.AddRaces(long, exact, closed)
 	server := site(t, fake)
 	b := open(t, server.URL)
-	b.until(`document.querySelectorAll("#races tbody tr").length > 5`)
+	b.until(`document.querySelectorAll("#races tbody tr").length > 5 && document.querySelector("[data-id='900002']")`)
+	const feeLines = `document.querySelector("[data-id='900002'] td:nth-child(3)").getBoundingClientRect().height / document.querySelector("[data-id='900002'] td:nth-child(5)").getBoundingClientRect().height`
 	light := value[string](b, `getComputedStyle(document.body).backgroundColor`)
-	for _, width := range []int64{320, 390, 768, 1280} {
-		b.do(chromedp.EmulateViewport(width, 800))
-		b.until(`document.documentElement.scrollWidth <= %d`, width)
+	look := func(theme string) {
+		t.Helper()
+		for _, width := range []int64{320, 390, 768, 1200} {
+			b.do(chromedp.EmulateViewport(width, 800))
+			b.until(`document.documentElement.scrollWidth <= %d`, width)
+			if lines := value[float64](b, feeLines); lines > 1.5 {
+				t.Errorf("%s, %d pixels: the fee of 5.000000000000000001 is broken into lines", theme, width)
+			}
+			if low := value[[]string](b, contrasts); len(low) > 0 {
+				t.Errorf("%s, %d pixels: the contrast is too low of %q", theme, width, low)
+			}
+		}
 	}
+	look("light")
 	b.do(chromedp.EmulateViewport(390, 800))
 	b.until(`getComputedStyle(document.querySelector("#races thead")).display === "none"`)
 	b.do(dark)
 	b.until(`getComputedStyle(document.body).backgroundColor !== %q`, light)
+	look("dark")
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusServiceUnavailable, Times: -1})
+	b.until(`document.getElementById("state").className === "trouble"`)
+	look("dark, without the service")
 }
 
 // With SCREENSHOT naming a file a picture of the page is written there.
@@ -247,7 +303,7 @@ func TestScreenshot(t *testing.T) {
 	b.until(`document.querySelectorAll("#races tbody tr").length > 5 && document.querySelectorAll("#results li").length > 5`)
 	b.set("sort", "deadline")
 	time.Sleep(3 * time.Second) // until nothing moves
-	b.do(chromedp.EmulateViewport(1180, 760))
+	b.do(chromedp.EmulateViewport(1200, 760))
 	image, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		t.Fatal(err)

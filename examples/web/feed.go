@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -27,17 +30,25 @@ func newFeed(client *horseracing.Client, o options) *feed {
 	}
 }
 
-// run polls until the context ends.
-func (f *feed) run(ctx context.Context) {
+// run polls until the context ends, and prints when the service fails and when it
+// is back.
+func (f *feed) run(ctx context.Context, out io.Writer) {
 	var polls sync.WaitGroup
 	polls.Go(func() { _ = f.watcher.Run(ctx) })
 	polls.Go(func() {
 		for race, err := range f.follower.All(ctx) {
-			if err == nil { // that the service fails the watcher shows
+			switch {
+			case err == nil:
 				f.results.add(resultOf(race))
-			}
+			case errors.Is(err, horseracing.ErrHole):
+				fmt.Fprintf(out, "web: left out: %v\n", err)
+			} // any other failure is the watcher's too
 		}
 	})
+	report := program.NewPolls("web", out)
+	for snapshot := range f.watcher.Snapshots(ctx) {
+		report.Report(snapshot.Err)
+	}
 	polls.Wait()
 }
 
@@ -75,9 +86,9 @@ type openRace struct {
 	Type       string             `json:"type"`
 	Length     int                `json:"length"`
 	Fee        string             `json:"fee"`   // in whole tokens, exactly
-	Units      string             `json:"units"` // the fee as it is on the wire, to sort by
+	Units      string             `json:"units"` // the fee as it is on the wire, to sort and filter by
 	Free       int                `json:"free"`
-	Places     int                `json:"places"`
+	Places     string             `json:"places"`
 	Levels     string             `json:"levels"`
 	MinLevel   int                `json:"minLevel"`
 	MaxLevel   int                `json:"maxLevel"`
@@ -85,21 +96,15 @@ type openRace struct {
 }
 
 func openRaceOf(r *horseracing.Race) openRace {
+	places := "full"
+	if r.FreePlaces() > 0 {
+		places = fmt.Sprintf("%d of %d", r.FreePlaces(), r.Places)
+	}
 	return openRace{
-		ID: r.MainRaceID, Name: r.Info.Name, Hippodrome: r.Info.HippodromeName, Type: kind(r.Type), Length: r.Length,
-		Fee: program.Tokens(r.EntryFee), Units: r.EntryFee.String(), Free: r.FreePlaces(), Places: r.Places,
+		ID: r.MainRaceID, Name: r.Info.Name, Hippodrome: r.Info.HippodromeName, Type: program.Wins(r), Length: r.Length,
+		Fee: program.Fee(r.EntryFee), Units: r.EntryFee.String(), Free: r.FreePlaces(), Places: places,
 		Levels: program.Levels(r), MinLevel: r.MinLevel, MaxLevel: r.MaxLevel, Deadline: r.RegistrationDeadline.UnixMilli(),
 	}
-}
-
-func kind(t horseracing.RaceType) string {
-	switch t {
-	case horseracing.RaceTypeBestTime:
-		return "fastest"
-	case horseracing.RaceTypeWorstTime:
-		return "slowest"
-	}
-	return string(t)
 }
 
 // result is a finished race as the page shows it.
@@ -121,19 +126,17 @@ func resultOf(r *horseracing.Race) result {
 	return one
 }
 
-// state is how the service does.
+// state is how the service does, as visitors see it: what failed is for the
+// terminal alone.
 type state struct {
-	At    int64  `json:"at"`    // the last successful poll, in milliseconds since the epoch; zero: none yet
-	Error string `json:"error"` // of the last poll; empty: it succeeded
+	At   int64 `json:"at"`   // the last successful poll, in milliseconds since the epoch; zero: none yet
+	Down bool  `json:"down"` // the last poll failed
 }
 
 func stateOf(s horseracing.Snapshot) state {
-	var one state
+	one := state{Down: s.Err != nil && !errors.Is(s.Err, horseracing.ErrHole)}
 	if !s.At.IsZero() {
 		one.At = s.At.UnixMilli()
-	}
-	if s.Err != nil {
-		one.Error = s.Err.Error()
 	}
 	return one
 }

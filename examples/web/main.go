@@ -2,7 +2,7 @@
 // register, fee, free places, levels, and the last results as they finish.
 //
 //	go -C examples/web run .
-//	go -C examples/web run . -addr 127.0.0.1:9000 -interval 5s -tiers 5,4
+//	go -C examples/web run . -addr 127.0.0.1:9000 -interval 10s -tier 4,5
 //
 // One Watcher and one Follower serve every browser: the number of visitors does
 // not change the number of requests to the service.
@@ -34,6 +34,10 @@ const usage = `Usage: web [flags]
 A page with the open races and the last results, which keeps itself up to date.
 Shows an embedded fake unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
 
+Examples:
+  web                            at http://127.0.0.1:8090/, for this machine alone
+  web -addr :8090 -tier 4,5      for the network, with the results of two tiers
+
 Flags:
 `
 
@@ -49,9 +53,9 @@ func main() { program.Main(run) }
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o := options{tiers: []horseracing.TierID{horseracing.TierOmega}}
 	flags := flag.NewFlagSet("web", flag.ContinueOnError)
-	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`ADDRESS` to listen at")
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:8090", "`ADDRESS` to listen at")
 	flags.DurationVar(&o.interval, "interval", 5*time.Second, "how often to poll the service")
-	flags.Func("tiers", "comma-separated `LIST` of the tiers whose results are shown (default 5: Omega)", func(list string) error {
+	flags.Func("tier", "comma-separated `LIST` of the tiers whose results are shown (default 5: Omega)", func(list string) error {
 		o.tiers = nil
 		for text := range strings.SplitSeq(list, ",") {
 			tier, err := strconv.Atoi(text)
@@ -94,7 +98,7 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	service.Announce(stderr)
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; -addr sets another address", err)
 	}
 	fmt.Fprintf(stdout, "http://%s/\n", listener.Addr())
 
@@ -103,9 +107,9 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	defer work.Wait()
 	defer stop()
 	f := newFeed(service.Client, o)
-	work.Go(func() { f.run(ctx) })
+	work.Go(func() { f.run(ctx, stderr) })
 	server := &http.Server{
-		Handler: f.handler(), ReadHeaderTimeout: 10 * time.Second,
+		Handler: f.handler(o.addr), ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx }, // ends the event streams
 	}
 	context.AfterFunc(ctx, func() { server.Close() })

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -24,8 +25,8 @@ func site(t *testing.T, fake *horseracingtest.Server) *httptest.Server {
 	f := newFeed(client, options{interval: 50 * time.Millisecond, tiers: []horseracing.TierID{horseracing.TierOmega}})
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { f.run(ctx) })
-	server := httptest.NewServer(f.handler())
+	running.Go(func() { f.run(ctx, io.Discard) })
+	server := httptest.NewServer(f.handler(""))
 	t.Cleanup(func() {
 		stop()
 		server.CloseClientConnections()
@@ -159,7 +160,7 @@ func TestEveryBrowserGetsTheChangesFromOnePoll(t *testing.T) {
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 503, Times: -1})
 	for _, stream := range streams {
 		for {
-			if _, data := event(t, stream, "state"); data["error"] != "" {
+			if _, data := event(t, stream, "state"); data["down"] == true {
 				break
 			}
 		}
@@ -167,7 +168,7 @@ func TestEveryBrowserGetsTheChangesFromOnePoll(t *testing.T) {
 	fake.ClearFaults()
 	for _, stream := range streams {
 		for {
-			if _, data := event(t, stream, "state"); data["error"] == "" {
+			if _, data := event(t, stream, "state"); data["down"] == false {
 				break
 			}
 		}
@@ -186,6 +187,83 @@ func TestEveryBrowserGetsTheChangesFromOnePoll(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	eventually(t, func() bool { return runtime.NumGoroutine() < before+25 })
+}
+
+func TestTheTerminalShowsWhatFailsAndVisitorsDoNot(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0))
+	defer fake.Close()
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusUnauthorized, Times: 3})
+	f := newFeed(fake.Client(horseracing.WithRetry(horseracing.Retry{Max: -1})), options{interval: 10 * time.Millisecond, tiers: []horseracing.TierID{5}})
+	ctx, stop := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	var running sync.WaitGroup
+	running.Go(func() { f.run(ctx, in) })
+	terminal := bufio.NewScanner(out)
+	expect := func(parts ...string) {
+		t.Helper()
+		if !terminal.Scan() {
+			t.Fatal("it prints nothing more")
+		}
+		for _, part := range parts {
+			if !strings.Contains(terminal.Text(), part) {
+				t.Errorf("%q does not contain %q", terminal.Text(), part)
+			}
+		}
+	}
+	expect("web: the service does not accept the API key", "polling goes on")
+	expect("web: the service responds again")
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", ResetBefore: true, Times: -1})
+	expect("web: the service does not respond", "polling goes on")
+	page := httptest.NewRecorder()
+	f.handler("").ServeHTTP(page, httptest.NewRequest("GET", "http://localhost/", nil))
+	if text := page.Body.String(); !strings.Contains(text, "The service does not respond") || strings.Contains(text, strings.TrimPrefix(fake.URL, "http://")) {
+		t.Errorf("the page:\n%s", text)
+	}
+	fake.ClearFaults()
+	expect("web: the service responds again")
+	stop()
+	running.Wait()
+}
+
+func TestOnlyRequestsThatNameTheServerAreServed(t *testing.T) {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	f := newFeed(fake.Client(), options{interval: time.Hour})
+	for _, test := range []struct {
+		addr, host string
+		status     int
+	}{
+		{"127.0.0.1:8090", "127.0.0.1:8090", 200},
+		{"127.0.0.1:8090", "localhost:8090", 200},
+		{":8090", "[2001:db8::1]:8090", 200},
+		{":8090", "192.0.2.1", 200},
+		{"races.example:80", "races.example", 200},
+		{"127.0.0.1:8090", "rebound.example:8090", 421},
+		{":8090", "rebound.example", 421},
+		{"races.example:80", "127.0.0.1.rebound.example", 421},
+	} {
+		request := httptest.NewRequest("GET", "/", nil)
+		request.Host = test.host
+		response := httptest.NewRecorder()
+		f.handler(test.addr).ServeHTTP(response, request)
+		if response.Code != test.status {
+			t.Errorf("at %s, Host %s: status %d, want %d", test.addr, test.host, response.Code, test.status)
+		}
+	}
+}
+
+func TestAnAddressThatIsTakenIsOneSentenceWithAHint(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	t.Setenv("HORSERACING_BASE_URL", "")
+	t.Setenv("HORSERACING_API_KEY", "")
+	var stderr strings.Builder
+	if status := run(t.Context(), []string{"-addr", taken.Addr().String()}, io.Discard, &stderr); status != 1 || !strings.HasSuffix(stderr.String(), "-addr sets another address\n") {
+		t.Errorf("exit status %d: %s", status, stderr.String())
+	}
 }
 
 func TestTheProgramServesUntilItIsStopped(t *testing.T) {
@@ -217,7 +295,7 @@ func TestTheProgramServesUntilItIsStopped(t *testing.T) {
 }
 
 func TestMistakesOnTheCommandLine(t *testing.T) {
-	for _, args := range []string{"-interval 0s", "-tiers 5,x", "-tiers 0", "now"} {
+	for _, args := range []string{"-interval 0s", "-tier 5,x", "-tier 0", "now"} {
 		var stderr strings.Builder
 		if status := run(t.Context(), strings.Fields(args), io.Discard, &stderr); status != 2 || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("web %s: exit status %d: %s", args, status, stderr.String())

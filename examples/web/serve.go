@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,12 +28,17 @@ var page = template.Must(template.New("page").Parse(pageText))
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-func (f *feed) handler() http.Handler {
+// handler serves the page of a server that listens at addr.
+func (f *feed) handler(addr string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", f.page)
 	mux.HandleFunc("GET /events", f.events)
 	mux.Handle("GET /static/", http.FileServerFS(static))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isOwn(r.Host, addr) {
+			http.Error(w, "not the name of this server, which -addr sets", http.StatusMisdirectedRequest)
+			return
+		}
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -39,6 +46,17 @@ func (f *feed) handler() http.Handler {
 		h.Set("Cache-Control", "no-cache")
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// isOwn reports whether a Host header names the server that listens at addr. A
+// foreign page whose own name was made to resolve to this machine has another.
+func isOwn(host, addr string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]") // without a port
+	}
+	own, _, _ := net.SplitHostPort(addr)
+	return name == "localhost" || name == own || net.ParseIP(name) != nil
 }
 
 // page serves what is known now; a browser with a script keeps it up to date.

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"text/tabwriter"
-	"time"
 	"unicode"
 
 	"github.com/horseracing-go/horseracing"
@@ -26,16 +25,21 @@ func NewTable(w io.Writer, title string, columns ...string) Table {
 	return t
 }
 
-// Row adds a row. Strings are made safe for a terminal: names are chosen by
-// players.
+// Printable returns a text without what could steer a terminal: names are chosen
+// by players.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// Row adds a row of Printable texts.
 func (t Table) Row(cells ...any) {
 	for i, cell := range cells {
-		text := strings.Map(func(r rune) rune {
-			if unicode.IsPrint(r) {
-				return r
-			}
-			return -1
-		}, fmt.Sprint(cell))
+		text := Printable(fmt.Sprint(cell))
 		if i > 0 {
 			text = "\t" + text
 		}
@@ -62,6 +66,22 @@ func Price(amount horseracing.BigInt) string {
 	return "1 token"
 }
 
+// Fee returns an entry fee in whole tokens, exactly, the way a reader takes it in:
+// free, 0.25, 1,234.
+func Fee(amount horseracing.BigInt) string {
+	if amount.IsZero() {
+		return "free"
+	}
+	whole, fraction, isFraction := strings.Cut(Tokens(amount), ".")
+	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if isFraction {
+		whole += "." + fraction
+	}
+	return whole
+}
+
 var tokensForm = regexp.MustCompile(`^[0-9]{1,60}(\.[0-9]{1,18})?$`)
 
 // ParseTokens is the inverse of Tokens, for amounts that are not negative.
@@ -74,18 +94,15 @@ func ParseTokens(text string) (horseracing.BigInt, error) {
 	return horseracing.BigIntFrom(n), nil
 }
 
-// Left returns the time that is left until then, for a reader.
-func Left(now, then time.Time) string {
-	left := then.Sub(now)
-	switch {
-	case left <= 0:
-		return "closed"
-	case left < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(left.Minutes()), int(left.Seconds())%60)
-	case left < 48*time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(left.Hours()), int(left.Minutes())%60)
+// Wins returns which horse wins a race, the fastest or the slowest.
+func Wins(race *horseracing.Race) string {
+	switch race.Type {
+	case horseracing.RaceTypeBestTime:
+		return "fastest"
+	case horseracing.RaceTypeWorstTime:
+		return "slowest"
 	}
-	return fmt.Sprintf("%d days", int(left.Hours()/24))
+	return Printable(string(race.Type))
 }
 
 // Levels returns the levels that a race takes.

@@ -81,15 +81,15 @@ func Exit(ctx context.Context, name string, err error, stderr io.Writer) int {
 			sentence = err.Error() // the one thing that must not be lost
 		}
 	default:
-		sentence = explain(err)
+		sentence = Explain(err)
 	}
 	fmt.Fprintf(stderr, "%s: %s\n", name, sentence)
 	return status
 }
 
-// explain returns the error's own text, except for the two things that go wrong
+// Explain returns the error's own text, except for the two things that go wrong
 // on a first run.
-func explain(err error) string {
+func Explain(err error) string {
 	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
 		return err.Error()
 	}

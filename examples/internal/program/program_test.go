@@ -44,22 +44,20 @@ func TestPriceIsAReadersWord(t *testing.T) {
 	}
 }
 
-func TestLeftIsForReaders(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for _, test := range []struct {
-		left time.Duration
-		want string
-	}{
-		{-time.Second, "closed"},
-		{0, "closed"},
-		{9 * time.Second, "0m09s"},
-		{61*time.Minute + 30*time.Second, "1h01m"},
-		{59*time.Minute + 59*time.Second, "59m59s"},
-		{47 * time.Hour, "47h00m"},
-		{80 * time.Hour, "3 days"},
+func TestFeeIsExactAndGrouped(t *testing.T) {
+	for units, want := range map[string]string{
+		"0":                         "free",
+		"1":                         "0.000000000000000001",
+		"1000000000000000000":       "1",
+		"5000000000000000001":       "5.000000000000000001",
+		"999000000000000000000":     "999",
+		"1000000000000000000000":    "1,000",
+		"1234567500000000000000000": "1,234,567.5",
+		"-123456000000000000000000": "-123,456",
 	} {
-		if got := Left(now, now.Add(test.left)); got != test.want {
-			t.Errorf("%v: %s, want %s", test.left, got, test.want)
+		amount, err := horseracing.ParseDecimal(units, 0)
+		if got := Fee(amount); err != nil || got != want {
+			t.Errorf("%s units: %q, %v; want %q", units, got, err, want)
 		}
 	}
 }

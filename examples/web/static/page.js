@@ -5,7 +5,7 @@
 const $ = (id) => document.getElementById(id);
 const body = $("races").tBodies[0];
 const races = new Map(); // id: {race, row}
-let state = { at: Number($("state").dataset.at), error: "" };
+let state = { at: Number($("state").dataset.at), down: false };
 let connected = false;
 
 const left = (deadline) => {
@@ -15,6 +15,8 @@ const left = (deadline) => {
   if (s < 3600) return `${Math.floor(s / 60)}m ${String(s % 60).padStart(2, "0")}s`;
   return `${Math.floor(s / 3600)}h ${String(Math.floor(s / 60) % 60).padStart(2, "0")}m`;
 };
+
+const time = (at) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 
 const labels = [...document.querySelectorAll("#races th")].map((th) => th.textContent);
 
@@ -28,15 +30,18 @@ function show(race, isNews) {
     races.set(race.id, entry);
   }
   entry.race = race;
-  const texts = [left(race.deadline), race.name, race.fee === "0" ? "free" : race.fee, race.free ? `${race.free} of ${race.places}` : "full",
-    race.levels, race.type, race.length, race.hippodrome];
+  const texts = [left(race.deadline), race.name, race.fee, race.places, race.levels, race.type, race.length, race.hippodrome];
   texts.forEach((text, i) => { entry.row.cells[i].textContent = text; });
+  entry.row.cells[2].title = race.fee;
   if (isNews) {
     entry.row.classList.remove("news");
     void entry.row.offsetWidth; // begin the animation anew
     entry.row.classList.add("news");
   }
 }
+
+const tokens = (race) => Number(race.units) / 1e18;
+const isClosed = (race) => race.deadline <= Date.now();
 
 const compare = {
   deadline: (a, b) => a.deadline - b.deadline,
@@ -48,21 +53,26 @@ const compare = {
 function fits(race) {
   const level = $("level").valueAsNumber, fee = $("fee").valueAsNumber, hippodrome = $("hippodrome").value;
   return (Number.isNaN(level) || level >= race.minLevel && (race.maxLevel === 0 || level <= race.maxLevel)) &&
-    (Number.isNaN(fee) || Number(race.fee) <= fee) && (hippodrome === "" || race.hippodrome === hippodrome);
+    (Number.isNaN(fee) || tokens(race) <= fee) && (hippodrome === "" || race.hippodrome === hippodrome);
 }
 
-let pending = false;
+let pending = false, closed = 0;
 function arrange() { // once for many events
   if (pending) return;
   pending = true;
   setTimeout(() => {
     pending = false;
-    const order = compare[$("sort").value];
-    const shown = [...races.values()].filter((e) => fits(e.race)).sort((a, b) => order(a.race, b.race) || compare.deadline(a.race, b.race) || a.race.id - b.race.id);
+    const order = compare[$("sort").value] ?? compare.deadline;
+    const shown = [...races.values()].filter((e) => fits(e.race))
+      .sort((a, b) => isClosed(a.race) - isClosed(b.race) || order(a.race, b.race) || compare.deadline(a.race, b.race) || a.race.id - b.race.id);
     body.replaceChildren(...shown.map((e) => e.row));
     $("none").hidden = shown.length > 0;
     hippodromes();
-    chart(shown.map((e) => e.race));
+    const open = shown.map((e) => e.race).filter((race) => !isClosed(race));
+    closed = [...races.values()].filter((e) => isClosed(e.race)).length;
+    $("races").caption.textContent = open.length === 1 ? "1 open race" : `${open.length} open races`;
+    if (shown.length > open.length) $("races").caption.textContent += `, and ${shown.length - open.length} closed`;
+    chart(open);
     count();
   }, 30);
 }
@@ -77,14 +87,15 @@ function hippodromes() {
 }
 
 function chart(list) {
-  const fees = list.map((race) => Number(race.fee)).sort((a, b) => a - b);
+  const fees = list.map(tokens).sort((a, b) => a - b);
   const svg = "http://www.w3.org/2000/svg", highest = fees.at(-1) || 1, width = 320 / Math.max(fees.length, 1);
   $("chart").replaceChildren(...fees.map((fee, i) => {
     const bar = document.createElementNS(svg, "rect"), height = 4 + 84 * Math.log1p(fee) / Math.log1p(highest);
     for (const [name, value] of Object.entries({ x: i * width + 0.5, y: 90 - height, width: Math.max(width - 1, 0.5), height })) bar.setAttribute(name, value);
     return bar;
   }));
-  $("scale").textContent = fees.length ? `${fees.length} races, ${fees[0]} to ${fees.at(-1)} tokens, half of them up to ${fees[Math.floor((fees.length - 1) / 2)]}` : "";
+  const text = (fee) => fee.toLocaleString("en", { maximumFractionDigits: 4 });
+  $("scale").textContent = fees.length ? `${text(fees[0])} to ${text(fees.at(-1))} tokens, half of them up to ${text(fees[Math.floor((fees.length - 1) / 2)])}` : "";
 }
 
 function count() {
@@ -94,15 +105,16 @@ function count() {
     row.classList.toggle("soon", to > 0 && to < 60000);
     row.classList.toggle("closed", to <= 0 || race.free === 0);
   }
+  if ([...races.values()].filter((e) => isClosed(e.race)).length !== closed) arrange();
 }
 
 function report() {
-  const time = state.at ? new Date(state.at).toLocaleTimeString() : "";
-  let text = state.at ? `Up to date at ${time}` : "Waiting for the service";
-  if (state.error) text = (time ? `As of ${time}. ` : "") + state.error;
-  if (!connected) text = "This page has lost its connection" + (time ? `; as of ${time}` : "");
-  $("state").textContent = text;
-  $("state").classList.toggle("trouble", state.error !== "" || !connected);
+  const asOf = state.at ? `; as of ${time(state.at)}` : "";
+  let text = state.at ? "Up to date" : "Waiting for the service";
+  if (state.down) text = "The service does not respond" + asOf;
+  if (!connected) text = "This page has lost its connection" + asOf;
+  if ($("state").textContent !== text) $("state").textContent = text; // a screen reader speaks what is set
+  $("state").classList.toggle("trouble", state.down || !connected);
 }
 
 function showResults(list) {
@@ -110,8 +122,7 @@ function showResults(list) {
     const item = document.createElement("li"), name = document.createElement("b"), rest = document.createElement("span");
     item.dataset.id = r.id;
     name.textContent = r.name;
-    rest.textContent = `${new Date(r.start).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })} · ` +
-      (r.winner ? `horse ${r.winner} won, ${r.total} · ` : "") + `${r.horses} horses · ${r.length} fur`;
+    rest.textContent = `${time(r.start)} · ` + (r.winner ? `horse ${r.winner} won, ${r.total} · ` : "") + `${r.horses} horses · ${r.length} furlongs`;
     item.append(name, rest);
     return item;
   }));
@@ -128,6 +139,15 @@ on("results", showResults);
 on("state", (s) => { state = s; report(); });
 source.onerror = () => { connected = false; report(); };
 
-for (const id of ["sort", "level", "fee", "hippodrome"]) $(id).addEventListener("input", arrange);
-$("filters").addEventListener("submit", (e) => e.preventDefault());
+// The filters live in the address of the page, so that they survive a reload.
+const filters = $("filters");
+const saved = new URLSearchParams(location.search);
+if (saved.get("hippodrome")) $("hippodrome").add(new Option(saved.get("hippodrome"))); // no race has named it yet
+for (const field of filters.elements) field.value = saved.get(field.name) ?? field.value;
+filters.addEventListener("input", () => {
+  const set = [...new FormData(filters)].filter(([, value]) => value !== "");
+  history.replaceState(null, "", "?" + new URLSearchParams(set));
+  arrange();
+});
+filters.addEventListener("submit", (e) => e.preventDefault());
 setInterval(count, 1000);
