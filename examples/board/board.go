@@ -3,15 +3,15 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
 // A board is the open races.
@@ -20,49 +20,77 @@ type board struct {
 	level int // show only races that take a horse of this level; 0: all
 }
 
-// sorted returns the races to show: those that still take registrations first,
-// and of them the ones that close first.
-func (b board) sorted(now time.Time) []horseracing.Race {
-	races := slices.Clone(b.races)
-	races = slices.DeleteFunc(races, func(r horseracing.Race) bool { return b.level != 0 && !r.AcceptsLevel(b.level) })
-	slices.SortFunc(races, func(x, y horseracing.Race) int {
-		return cmp.Or(
-			-compareBool(x.RegistrationOpenAt(now), y.RegistrationOpenAt(now)),
-			x.RegistrationDeadline.Compare(y.RegistrationDeadline.Time),
-			cmp.Compare(x.MainRaceID, y.MainRaceID))
-	})
-	return races
-}
-
-func compareBool(x, y bool) int {
-	switch {
-	case x == y:
-		return 0
-	case y:
-		return -1
+// split returns the races to show, those that close first on top, and apart from
+// them those that have closed.
+func (b board) split(now time.Time) (open, closed []horseracing.Race) {
+	for _, r := range b.races {
+		switch {
+		case b.level != 0 && !r.AcceptsLevel(b.level):
+		case r.RegistrationOpenAt(now):
+			open = append(open, r)
+		default:
+			closed = append(closed, r)
+		}
 	}
-	return 1
+	for _, races := range [][]horseracing.Race{open, closed} {
+		slices.SortFunc(races, func(x, y horseracing.Race) int {
+			return cmp.Or(x.RegistrationDeadline.Compare(y.RegistrationDeadline.Time), cmp.Compare(x.MainRaceID, y.MainRaceID))
+		})
+	}
+	return open, closed
 }
 
 // The columns, those that a player decides by first: a narrow terminal drops the last ones.
-var headers = []string{"closes in", "race", "fee", "places", "levels", "length", "wins", "hippodrome", "name"}
+var headers = []string{"closes in", "race", "name", "fee", "places", "levels", "length", "wins", "hippodrome"}
 
-// numeric marks the columns that are aligned to the right.
-var numeric = []bool{true, true, true, true, true, true, false, false, false}
+// isNumeric marks the columns that are aligned to the right.
+var isNumeric = []bool{true, true, false, true, true, true, true, false, false}
 
-// cells are a race's row, its fee with at most so many decimals.
-func cells(r horseracing.Race, now time.Time, decimals int) []string {
+// cells are a race's row.
+func cells(r horseracing.Race, now time.Time) []string {
 	return []string{
 		left(r.RegistrationDeadline.Sub(now)),
 		strconv.FormatInt(int64(r.MainRaceID), 10),
-		fee(r.EntryFee, decimals),
+		program.Printable(r.Info.Name),
+		program.Fee(r.EntryFee),
 		places(r),
-		levels(r),
+		program.Levels(&r),
 		fmt.Sprintf("%d fur", r.Length),
-		kind(r.Type),
-		printable(r.Info.HippodromeName),
-		printable(r.Info.Name),
+		program.Wins(&r),
+		program.Printable(r.Info.HippodromeName),
 	}
+}
+
+// table returns a line with the headers and one for each race, in as many
+// columns as fit into the width.
+func table(races []horseracing.Race, now time.Time, width int) []string {
+	rows := [][]string{slices.Clone(headers)}
+	for _, r := range races {
+		rows = append(rows, cells(r, now))
+	}
+	lines := make([]string, len(rows))
+	for column := range headers {
+		widest := 0
+		for _, row := range rows {
+			row[column] = ansi.Truncate(row[column], max(9, width/3), "…")
+			widest = max(widest, ansi.StringWidth(row[column]))
+		}
+		if column > 0 && ansi.StringWidth(lines[0])+widest > width {
+			break
+		}
+		for i, row := range rows {
+			space := strings.Repeat(" ", widest-ansi.StringWidth(row[column]))
+			if isNumeric[column] {
+				lines[i] += space + row[column] + "  "
+			} else {
+				lines[i] += row[column] + space + "  "
+			}
+		}
+	}
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
 }
 
 // left writes a time to go with two units: what a glance can take in.
@@ -82,79 +110,10 @@ func left(d time.Duration) string {
 	return fmt.Sprintf("%ds", s)
 }
 
-// A token is 10^18 units. All its decimals are exact; a glance takes in four.
-const (
-	allDecimals = 18
-	fewDecimals = 4
-)
-
-// fee writes an entry fee in whole tokens, with at most so many decimals: exact
-// where they suffice, else cut and marked. The arithmetic is on digits.
-func fee(n horseracing.BigInt, decimals int) string {
-	if n.IsZero() {
-		return "free"
-	}
-	whole, fraction, _ := strings.Cut(n.Decimal(allDecimals), ".")
-	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	rest := ""
-	if len(fraction) > decimals {
-		fraction, rest = strings.TrimRight(fraction[:decimals], "0"), "…"
-	}
-	if fraction == "" && rest == "" {
-		return whole
-	}
-	if fraction == "" {
-		fraction = "0"
-	}
-	return whole + "." + fraction + rest
-}
-
+// places are those that are taken, of all.
 func places(r horseracing.Race) string {
 	if r.FreePlaces() == 0 {
 		return fmt.Sprintf("full/%d", r.Places)
 	}
 	return fmt.Sprintf("%d/%d", len(r.Participants), r.Places)
-}
-
-func levels(r horseracing.Race) string {
-	switch {
-	case r.MinLevel == 0 && r.MaxLevel == 0:
-		return "any"
-	case r.MaxLevel == 0:
-		return fmt.Sprintf("%d+", r.MinLevel)
-	}
-	return fmt.Sprintf("%d-%d", r.MinLevel, r.MaxLevel)
-}
-
-func kind(t horseracing.RaceType) string {
-	switch t {
-	case horseracing.RaceTypeBestTime:
-		return "fastest"
-	case horseracing.RaceTypeWorstTime:
-		return "slowest"
-	}
-	return printable(string(t))
-}
-
-// printable drops what could steer a terminal from a text that others chose.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return -1
-	}, s)
-}
-
-// print writes a plain table, its fees exact: programs read it, too.
-func (b board) print(out io.Writer, now time.Time) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.ToUpper(strings.Join(headers, "\t")))
-	for _, r := range b.sorted(now) {
-		fmt.Fprintln(w, strings.Join(cells(r, now, allDecimals), "\t"))
-	}
-	fmt.Fprintln(w)
-	return w.Flush()
 }

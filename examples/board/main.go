@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,9 +32,9 @@ import (
 
 const usage = `Usage: board [flags]
 
-A live board of the open races; arrow keys scroll, q or Ctrl-C ends it. Where the
-output is no terminal it prints a plain table instead, once or, with -watch, after
-each change. Watches an embedded fake unless HORSERACING_BASE_URL and
+A live board of the open races; arrow keys scroll, q or Ctrl-C ends it. If the
+output is not a terminal, or TERM is dumb, it prints a plain table instead, once
+or, with -watch, after each change. Watches an embedded fake unless HORSERACING_BASE_URL and
 HORSERACING_API_KEY are set.
 
 Examples:
@@ -90,18 +91,24 @@ func show(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	defer service.Close()
 	w := service.Client.Races.Watcher(horseracing.WatchQuery{Interval: o.interval})
-	if f, ok := stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return live(ctx, w, o)
+	if f, ok := stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+		name := service.Client.BaseURL()
+		if service.Fake != nil {
+			name = "an embedded fake"
+		}
+		return live(ctx, w, screen{board: board{level: o.level}, service: name, snapshot: w.Snapshot})
 	}
 	service.Announce(stderr)
 	if o.watch {
 		return watch(ctx, w, o, stdout, stderr)
 	}
-	races, err := program.Open(ctx, service.Client, stderr)
-	if err != nil {
+	races, err := service.Client.Races.Open(ctx)
+	if errors.Is(err, horseracing.ErrHole) {
+		fmt.Fprintf(stderr, "board: left out: %v\n", err)
+	} else if err != nil {
 		return err
 	}
-	return board{races: races, level: o.level}.print(stdout, time.Now())
+	return board{races, o.level}.print(stdout)
 }
 
 // start runs the watcher until the function that it returns is called.
@@ -118,31 +125,39 @@ func isFinal(err error) bool {
 }
 
 // live shows the board on the terminal until the user ends it.
-func live(ctx context.Context, w *horseracing.Watcher, o options, opts ...tea.ProgramOption) error {
+func live(ctx context.Context, w *horseracing.Watcher, s screen) error {
 	defer start(ctx, w)()
-	opts = append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}, opts...)
-	last, err := tea.NewProgram(screen{board: board{level: o.level}, snapshot: w.Snapshot}, opts...).Run()
+	last, err := tea.NewProgram(s, tea.WithContext(ctx), tea.WithoutSignalHandler()).Run()
 	if s, ok := last.(screen); ok && err == nil && isFinal(s.trouble) {
 		return s.trouble
 	}
 	return err
 }
 
+// print writes a plain table with every column: programs read it, too.
+func (b board) print(out io.Writer) error {
+	now := time.Now()
+	open, closed := b.split(now)
+	lines := table(append(open, closed...), now, 10_000)
+	lines[0] = strings.ToUpper(lines[0])
+	_, err := fmt.Fprintf(out, "%s\n\n", strings.Join(lines, "\n"))
+	return err
+}
+
 // watch prints the table after the first poll, and after each that brought a change.
 func watch(ctx context.Context, w *horseracing.Watcher, o options, stdout, stderr io.Writer) error {
 	defer start(ctx, w)()
+	polls := program.NewPolls("board", stderr)
 	var printed horseracing.Snapshot
 	for s := range w.Snapshots(ctx) {
 		if isFinal(s.Err) {
 			return s.Err
 		}
-		if s.Err != nil {
-			fmt.Fprintf(stderr, "board: %v; polling goes on\n", s.Err)
-		}
+		polls.Report(s.Err)
 		if s.At.IsZero() || !printed.At.IsZero() && len(horseracing.Changes(printed.Races, s.Races)) == 0 {
 			continue
 		}
-		if err := (board{races: s.Races, level: o.level}).print(stdout, time.Now()); err != nil {
+		if err := (board{s.Races, o.level}).print(stdout); err != nil {
 			return err
 		}
 		printed = s

@@ -2,24 +2,26 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
 // A screen is the board on a terminal.
 type screen struct {
 	board
+	service       string // its name
 	snapshot      func() horseracing.Snapshot
 	at            time.Time // of the last successful poll; zero: none yet
 	trouble       error     // of the last poll
 	now           time.Time
 	width, height int
-	top           int // the first race that is shown
+	top           int // the first line of the table that is shown
 }
 
 type tick time.Time
@@ -60,7 +62,7 @@ func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// scroll returns how many races further a key goes.
+// scroll returns how many lines further a key goes.
 func (s screen) scroll(key string) int {
 	switch key {
 	case "down", "j":
@@ -79,27 +81,22 @@ func (s screen) scroll(key string) int {
 	return 0
 }
 
-// room returns how many races fit on the screen.
+// room returns how many lines of the table fit under its headers.
 func (s screen) room() int {
-	if s.height == 0 {
-		return len(s.races)
-	}
-	const headings = 2 // with the line under them
-	return max(0, s.height-lipgloss.Height(s.title(0))-headings-lipgloss.Height(s.status(1, 1, 2)))
+	return max(0, s.height-lipgloss.Height(s.title())-1-lipgloss.Height(s.status(0, 1)))
 }
 
-// lastTop returns the first race that is shown when the last one is.
-func (s screen) lastTop() int { return max(0, len(s.sorted(s.now))-s.room()) }
+// lastTop returns the first line that is shown when the last one is.
+func (s screen) lastTop() int {
+	_, lines := s.lines()
+	return max(0, len(lines)-s.room())
+}
 
-// Colours of the terminal's own palette, so that they suit its theme.
+// There are no colours: what stands back is faint, and the words say why.
 var (
-	plain  = lipgloss.NewStyle().Padding(0, 1)
-	bold   = plain.Bold(true)
-	faint  = plain.Faint(true)
-	red    = plain.Foreground(lipgloss.Red)
-	yellow = plain.Foreground(lipgloss.Yellow)
-	green  = plain.Foreground(lipgloss.Green)
-	cyan   = plain.Foreground(lipgloss.Cyan)
+	plain = lipgloss.NewStyle().PaddingLeft(1)
+	bold  = plain.Bold(true)
+	faint = plain.Faint(true)
 )
 
 func (s screen) View() tea.View {
@@ -111,111 +108,73 @@ func (s screen) View() tea.View {
 
 func (s screen) content() string {
 	if s.at.IsZero() {
-		return lipgloss.JoinVertical(lipgloss.Left, s.fit(bold, "open races"), s.status(0, 0, 0))
+		return lipgloss.JoinVertical(lipgloss.Left, s.title(), s.status(0, 0))
 	}
-	races := s.sorted(s.now)
-	all := len(races)
-	if races = races[min(s.top, all):]; len(races) > s.room() {
-		races = races[:s.room()]
-	}
-	rows := make([][]string, len(races))
-	for i, r := range races {
-		rows[i] = cells(r, s.now, fewDecimals)
-	}
-	shown := s.columns(rows)
-	t := table.New().Headers(headers[:shown]...).Wrap(false).
-		Border(lipgloss.NormalBorder()).BorderStyle(lipgloss.NewStyle().Faint(true)).
-		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).
-		StyleFunc(func(row, column int) lipgloss.Style {
-			style := bold
-			if row != table.HeaderRow {
-				style = s.style(races[row], column)
-			}
-			if numeric[column] {
-				return style.Align(lipgloss.Right)
-			}
-			return style
-		})
-	for _, row := range rows {
-		t.Row(row[:shown]...)
-	}
-	content := lipgloss.JoinVertical(lipgloss.Left, s.title(all), t.Render(), s.status(s.top, len(races), all))
-	if s.width > 0 {
-		content = lipgloss.NewStyle().MaxWidth(s.width).Render(content)
-	}
-	return content
+	header, lines := s.lines()
+	shown := lines[min(s.top, len(lines)):]
+	shown = shown[:min(len(shown), s.room())]
+	return strings.Join(append(append([]string{s.title(), header}, shown...), s.status(len(shown), len(lines))), "\n")
 }
 
-func (s screen) title(races int) string {
-	text := fmt.Sprintf("%d open races", races)
+// lines returns the table's line of headers, and those of the races: an empty one
+// is before those that have closed.
+func (s screen) lines() (header string, lines []string) {
+	open, closed := s.split(s.now)
+	all := append(open, closed...)
+	text := table(all, s.now, s.width-1)
+	for i, line := range text[1:] {
+		if i == len(open) && i > 0 {
+			lines = append(lines, "")
+		}
+		style := plain
+		if i >= len(open) || all[i].FreePlaces() == 0 {
+			style = faint
+		}
+		lines = append(lines, style.Render(line))
+	}
+	return bold.Render(text[0]), lines
+}
+
+func (s screen) title() string {
+	text := "open races"
+	if !s.at.IsZero() {
+		open, closed := s.split(s.now)
+		text = fmt.Sprintf("%d open races", len(open))
+		if len(closed) > 0 {
+			text += fmt.Sprintf(", %d closed", len(closed))
+		}
+	}
 	if s.level != 0 {
-		text += fmt.Sprintf(" for level %d", s.level)
+		text += fmt.Sprintf(", for level %d", s.level)
 	}
-	return s.fit(bold, text+"  "+s.now.UTC().Format("15:04:05 UTC")+"  q quits")
+	return s.fit(bold, text+"  "+s.service+"  "+s.now.UTC().Format("15:04:05 UTC")+"  q quits")
 }
 
-// status is the last line, or several: what is wrong, and which races are on screen.
-func (s screen) status(top, shown, all int) string {
+// status is the last line, or several: what is wrong, and which lines are shown.
+func (s screen) status(shown, all int) string {
 	switch {
 	case s.trouble != nil && s.at.IsZero():
-		return s.fit(red, printable(s.trouble.Error()))
+		return s.fit(bold, s.sentence())
 	case s.trouble != nil:
-		return s.fit(red, "as of "+s.at.UTC().Format("15:04:05")+": "+printable(s.trouble.Error()))
+		return s.fit(bold, "as of "+s.at.UTC().Format("15:04:05")+": "+s.sentence())
 	case s.at.IsZero():
 		return s.fit(faint, "waiting for the service")
 	case shown < all:
-		return s.fit(faint, fmt.Sprintf("races %d to %d of %d; arrow keys scroll", top+1, top+shown, all))
+		return s.fit(faint, fmt.Sprintf("lines %d to %d of %d; arrow keys scroll", s.top+1, s.top+shown, all))
 	}
 	return ""
 }
 
+// sentence is the trouble, of several the first.
+func (s screen) sentence() string {
+	first, _, _ := strings.Cut(program.Explain(s.trouble), "\n")
+	return program.Printable(first)
+}
+
 // fit wraps a text at the width of the window.
 func (s screen) fit(style lipgloss.Style, text string) string {
-	if s.width > 0 && lipgloss.Width(text)+2 > s.width {
+	if lipgloss.Width(text)+1 > s.width {
 		style = style.Width(s.width)
 	}
 	return style.Render(text)
-}
-
-// columns returns how many columns fit into the window.
-func (s screen) columns(rows [][]string) int {
-	if s.width == 0 {
-		return len(headers)
-	}
-	total := 0
-	for column, header := range headers {
-		width := lipgloss.Width(header)
-		for _, row := range rows {
-			width = max(width, lipgloss.Width(row[column]))
-		}
-		if total += width + 2; total > s.width {
-			return max(1, column)
-		}
-	}
-	return len(headers)
-}
-
-// style colours by what a player must decide soon: what closes, what costs,
-// what is full.
-func (s screen) style(r horseracing.Race, column int) lipgloss.Style {
-	if !r.RegistrationOpenAt(s.now) || r.FreePlaces() == 0 {
-		return faint
-	}
-	switch headers[column] {
-	case "closes in":
-		switch to := r.RegistrationDeadline.Sub(s.now); {
-		case to < time.Minute:
-			return red.Bold(true)
-		case to < 5*time.Minute:
-			return yellow
-		}
-		return green
-	case "fee":
-		return cyan
-	case "places":
-		if r.FreePlaces() <= 2 {
-			return yellow
-		}
-	}
-	return plain
 }
