@@ -100,10 +100,12 @@ type program struct {
 	demo, verbose   bool
 }
 
+const sigpipe = syscall.Signal(13) // syscall.SIGPIPE is not defined for js
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)   // a second Ctrl-C ends the program at once
-	signal.Ignore(syscall.SIGPIPE) // a write to a closed pipe is an error instead, which exit handles
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	signal.Ignore(sigpipe)       // a write to a closed pipe is an error instead, which exit handles
 	p := &program{name: "horseracing", stdin: os.Stdin, stdout: output{os.Stdout}, stderr: os.Stderr, interactive: isTerminal(os.Stdout)}
 	if isTerminal(os.Stderr) {
 		p.progress = &progress{w: os.Stderr}
