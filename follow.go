@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -14,12 +15,13 @@ import (
 
 // FollowQuery configures a [Follower].
 type FollowQuery struct {
-	Tier     TierID        // zero: the service's default (TierOmega), and no other
-	Tiers    []TierID      // several tiers followed as one; not together with Tier
-	Since    time.Time     // only races that start at this or later; zero: those that finish from now on; ignored with Resume
-	Resume   Cursor        // go on where a saved cursor stopped; zero: begin at Since
-	Interval time.Duration // between polls; zero: 30 seconds
-	Lookback time.Duration // how far behind the newest race others may still finish; zero: an hour
+	Tier        TierID        // default TierOmega, and no other
+	Tiers       []TierID      // several tiers followed as one; not together with Tier
+	Since       time.Time     // only races that start at this time or later; default those that finish from now on; ignored with Resume
+	Resume      Cursor        // continue from a saved cursor, with its tiers; default begin at Since
+	Interval    time.Duration // time between polls; default 30s
+	Lookback    time.Duration // how long after a newer race an older one may still finish; default 1h
+	Concurrency int           // pages of the past that are fetched at once; default one
 }
 
 const (
@@ -27,31 +29,31 @@ const (
 	followLookback = time.Hour
 )
 
-// Follower hands out each newly finished race exactly once, by polling. No
-// request is made until it is ranged over.
+// Follower yields each newly finished race exactly once, by polling. No request is
+// made until it is ranged over.
 //
-// It keeps its place as a [Pager] does: break out of a loop, then range again to
-// go on, or store [Follower.Cursor] and resume in another process. Store the
+// It keeps its position as a [Pager] does: break out of a loop, then range again
+// to continue, or store [Follower.Cursor] and resume in another process. Store the
 // cursor in the transaction that handles the race, and each race is handled
-// exactly once, whatever finished late, could not be read, or was missed while
-// no process ran. A Follower belongs to one goroutine, and to one loop at a time.
+// exactly once, whatever finished late, could not be read, or was missed while no
+// process ran. A Follower belongs to one goroutine, and to one loop at a time.
 type Follower struct {
 	races    *RacesService
 	query    FollowQuery
 	tiers    []TierID
-	lookback int64 // milliseconds
-	invalid  error // of the query; yielded instead of races
-	ranging  bool  // a loop is under way
+	lookback int64         // milliseconds
+	clock    *atomic.Int64 // when the last response was sent
+	invalid  error         // of the query; yielded instead of races
+	ranging  bool          // a loop is running
 	schedule pollSchedule
 	state    *followState
 }
 
 // Follow returns a Follower of the finished races.
 //
-// With Since it hands out the races that start at Since or later, those of the
-// past first. Without Since it hands out the races that finish after its first
-// successful poll, whenever they started. With Resume it goes on behind a stored
-// cursor.
+// With Since it yields the races that start at Since or later, those of the past
+// first. Without Since it yields the races that finish after its first successful
+// poll. With Resume it continues after a saved cursor.
 //
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
@@ -59,9 +61,11 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 	f := &Follower{
 		races: s, query: q,
 		lookback: int64((cmp.Or(q.Lookback, followLookback) + time.Millisecond - 1) / time.Millisecond),
+		clock:    new(atomic.Int64),
 		schedule: pollSchedule{interval: cmp.Or(q.Interval, followInterval)},
-		state:    &followState{floor: walk.Earliest, marks: map[mark]int64{}},
+		state:    &followState{floor: walk.Earliest, old: walk.Latest, marks: map[string]mark{}},
 	}
+	f.clock.Store(time.Now().UnixMilli())
 	var fields []string
 	var problem string
 	op := f.op()
@@ -73,50 +77,51 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 		f.invalid = op.invalid(fmt.Sprintf("Interval %v is negative", q.Interval))
 	case q.Lookback < 0:
 		f.invalid = op.invalid(fmt.Sprintf("Lookback %v is negative", q.Lookback))
+	case q.Concurrency < 0:
+		f.invalid = op.invalid(fmt.Sprintf("Concurrency %d is negative", q.Concurrency))
 	case !q.Resume.IsZero():
 		f.state, _ = parseFollowState(fields)
 	case !q.Since.IsZero():
-		f.state.begun, f.state.floor = true, ceilMilli(q.Since)
+		f.state.floor, f.state.old = ceilMilli(q.Since), walk.Earliest
 	}
 	return f
 }
 
-// Cursor returns the place behind everything handed out so far. Of a query
-// without Since and Resume it is the zero Cursor until the first poll succeeds.
+// Cursor returns the position after everything yielded so far. If the query has
+// neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
 //
-// Its text grows with the number of races within Lookback alone, by about ten
-// bytes for each, and is never longer than 64 KiB.
+// The length of its text depends on the number of races within Lookback, about ten
+// bytes for each, and never exceeds 64 KiB. It also holds the races above what could
+// not be read, at most a thousand or two.
 func (f *Follower) Cursor() Cursor {
-	if f.invalid != nil || !f.state.begun {
+	if f.invalid != nil || !f.state.begun() {
 		return f.query.Resume
 	}
 	return newCursor(cursorFollow, f.tiers, f.state.payload())
 }
 
-// All ranges over the finished races from where the follower stands, polling for
-// new ones. It ends when ctx does or the caller leaves the loop, without an
-// error. Nothing runs between the steps of the loop. The races belong to the
-// caller.
+// All yields the finished races from the follower's position on, and polls for new
+// ones. It ends when ctx does or the caller leaves the loop, without an error.
+// Nothing runs while the body of the loop does. The races belong to the caller.
 //
-// Each poll reads back over Lookback, counted from the start of the newest race:
-// a race that takes no longer from its start to its result is never missed. In a
-// poll the oldest comes first; a race that finishes late comes after ones that
-// started later. If more than 2,500 races lie within Lookback, it is shortened to
-// the newest 2,000. More than a thousand new races are requested twice, so that
-// memory stays bounded.
+// The past is read in parts, the oldest first: a small one, then parts of about a
+// thousand races, which are held in memory. After that each poll reads back over
+// Lookback, counted from the start of the newest race: a race that takes no longer
+// from its start to its result is never missed. Each poll yields the oldest race
+// first; a race that finishes late comes after ones that started later. If more
+// than 1,250 races lie within Lookback, it is shortened to the newest 1,000. A race
+// that starts later than the poll plus Lookback does not count as the newest.
 //
-// An error is yielded with a nil race, and polling goes on:
+// An error is yielded with a nil race, and polling continues:
 //
-//   - A failed poll goes on where it stopped, with backoff up to five minutes (or
-//     Interval, if that is longer), and waits for a Retry-After of up to an hour.
-//     While the service refuses everything, an error is yielded every ten minutes.
-//   - A race that cannot be read is a [*DecodeError], once. Each poll reads it
-//     again while it lies within Lookback; one further back is read once more at
-//     once. If it stays unreadable, a second and final error follows.
-//   - A page that cannot be read twice in a row leaves a hole: the races around it
-//     are handed out, and the hole is requested by itself, with backoff, until it
-//     can be read. Of more than 16 holes the narrowest is dropped, with an error
-//     that names its time range.
+//   - A failed poll is repeated with a backoff of up to five minutes (or Interval,
+//     if that is longer), after a Retry-After of up to an hour. While the service
+//     refuses everything, an error is yielded every ten minutes.
+//   - A race that cannot be read is a [*DecodeError], once. It is read again at each
+//     poll for an hour (or Lookback, if that is longer), or until a thousand races
+//     lie above it. If it is still unreadable, a second and final error follows.
+//   - A page that cannot be read does not hold up the races above it. It is read
+//     again as long as a race is, then passed over with a [*GapError].
 //   - A [*TieOverflowError] is yielded once for its instant.
 //
 // ErrInvalidArgument ends the loop.
@@ -128,9 +133,11 @@ func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] {
 		}
 		f.ranging = true
 		defer func() { f.ranging = false }()
-		l := &followLoop{Follower: f, ctx: ctx, yield: yield}
-		for more := ctx.Err() == nil && (f.state.begun || l.prime() && l.wait(nil)); more; {
-			more = l.poll() && l.wait(nil)
+		l := &followLoop{Follower: f, ctx: ctx, yield: yield, span: 2 * f.lookback, limit: firstRaces, unreadTo: walk.Latest, recent: walk.Earliest}
+		if !f.state.begun() { // the past is not read
+			l.span, l.limit = walk.Latest/8, maxRaces
+		}
+		for ctx.Err() == nil && l.poll() && l.wait(nil) {
 		}
 	}
 }
@@ -151,18 +158,20 @@ func (f *Follower) mayRange(ctx context.Context) error {
 	return nil
 }
 
-func (f *Follower) pager(s segment) *Pager[Race] {
+// pager reads what starts at low or later, and before high.
+func (f *Follower) pager(low, high int64) *Pager[Race] {
 	var q ResultsQuery
 	if f.tiers[0] != 0 {
 		q.Tiers = f.tiers
 	}
-	if s.low > walk.Earliest {
-		q.Since = time.UnixMilli(s.low)
+	if low > walk.Earliest {
+		q.Since = time.UnixMilli(low)
 	}
-	if s.high < walk.Latest {
-		q.Before = time.UnixMilli(s.high)
+	if high < walk.Latest {
+		q.Before, q.Concurrency = time.UnixMilli(high), f.query.Concurrency
 	}
 	p := f.races.Results(q)
 	p.listing.order = pace.Poll
+	p.listing.responded = func(t time.Time) { f.clock.Store(t.UnixMilli()) }
 	return p
 }

@@ -10,13 +10,24 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/horseracing-go/horseracing/internal/transport"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
+// A time range is read in parts, the oldest first. Parts adapt to the density of
+// the races: the first has few, the others about partRaces.
 const (
-	followBatch = 1000 // races that are held in memory at once, to be sorted
-	maxProbes   = 8    // failed requests in a row for the readable part of a hole
+	firstRaces = 30   // in the first part, at most
+	partRaces  = 800  // in the others
+	maxRaces   = 1000 // in a part, held in memory to be sorted
 )
+
+// givenUpAfter is for how long what cannot be read is read again, unless Lookback
+// is longer.
+const givenUpAfter = time.Hour
+
+// halvings is how often a time range is halved around a page that cannot be read.
+const halvings = 7
 
 // followLoop is one range over a follower. Its methods report false once the
 // range has ended.
@@ -24,6 +35,12 @@ type followLoop struct {
 	*Follower
 	ctx   context.Context // of the range
 	yield func(*Race, error) bool
+	span  int64 // of the next part
+	limit int   // entries that the next part may have
+
+	unread   []gap // of this poll
+	unreadTo int64 // what could not be read in the last poll starts before this
+	recent   int64 // start of the newest race, less Lookback: what may be new starts here or later
 }
 
 func (l *followLoop) emit(race *Race, err error) bool {
@@ -32,337 +49,269 @@ func (l *followLoop) emit(race *Race, err error) bool {
 
 func (l *followLoop) wait(err error) bool { return l.schedule.wait(l.ctx, err) }
 
-// prime settles the races that have finished already: those of a first poll.
-func (l *followLoop) prime() bool {
-	c, ok := l.read(reading{one: true}, segment{walk.Earliest, walk.Latest})
-	if ok && c.seen > 0 {
-		l.state.floor = c.entries[0].Start - l.lookback
-		if c, ok = l.read(reading{}, segment{l.state.floor, walk.Latest}); ok {
-			l.dig(true, c)
-			l.settlePast(c.entries)
-			ok = l.retryHoles()
-		}
-	}
-	l.state.begun = ok
-	return ok
+// gap is a time range with a page that cannot be read.
+type gap struct {
+	low, high int64
+	err       error
 }
 
-func (l *followLoop) settlePast(entries []pageEntry[Race]) {
-	for _, e := range entries {
-		l.state.settle(markID(e.ID), e.Start)
-		l.state.advance(e.Start - l.lookback)
-	}
-}
-
-// poll hands out the races that have finished since the last poll. If there are
-// too many to hold at once, it reads them twice: first to divide their time range
-// into parts, then part by part, the oldest first.
+// poll reads again what could not be read, then what may be new.
 func (l *followLoop) poll() bool {
-	of := segment{l.state.floor, walk.Latest}
-	c, ok := l.read(reading{parts: true}, l.state.outsideHoles(of)...)
-	for ok {
-		l.dig(false, c) // before the floor passes it
-		if !l.handOut(c.entries, nil) {
+	s, low, known := l.state, l.state.floor, l.unreadTo
+	l.unread, l.unreadTo = nil, walk.Earliest
+	if known < l.recent { // all between them is settled
+		if !l.readRange(low, known, known) {
 			return false
 		}
-		part, rest, more := c.next(of.high)
-		if !more {
-			return l.retryHoles()
-		}
-		c, ok = l.read(reading{}, l.state.outsideHoles(part)...)
-		c.parts = rest
+		low = max(s.floor, l.recent)
 	}
-	return false
-}
-
-// retryHoles requests each hole that is due, by a walk of its own.
-func (l *followLoop) retryHoles() bool {
-	for _, h := range slices.Clone(l.state.holes) {
-		if time.Now().UnixMilli() >= h.due && slices.Contains(l.state.holes, h) && !l.retry(h) {
-			return false
-		}
-	}
-	return l.reportLost()
-}
-
-// retry requests a hole from its upper end. If that fails, it searches an instant
-// further down from which the listing can be read, hands out the races below it,
-// and so narrows the hole.
-func (l *followLoop) retry(h *hole) bool {
-	c, ok := l.read(reading{parts: true, once: true}, h.segment)
-	if !ok {
+	if !l.readRange(low, walk.Latest, known) {
 		return false
 	}
-	if !c.isNothing() {
-		return l.fill(h, h.high, c)
+	if len(l.unread) > 0 {
+		s.old = min(s.old, l.unreadTo)
+	} else {
+		s.old = walk.Earliest
+		delete(s.marks, gapKey)
 	}
-	h.due = time.Now().Add(backoff(l.schedule.interval, h.failures)).UnixMilli()
-	h.failures++
-	for failed := 0; failed < maxProbes && h.low < h.probe && h.probe < h.high; {
-		c, ok := l.read(reading{parts: true, once: true}, segment{h.low, h.probe})
-		switch {
-		case !ok:
+	s.advance(l.recent)
+	return true
+}
+
+// readRange reads a time range in parts and yields what is new. A page below known
+// is expected to fail if one has failed before.
+func (l *followLoop) readRange(low, until, known int64) bool {
+	s := l.state
+	for low < until {
+		high := min(l.partEnd(low), until)
+		stuck, isKnown := s.marks[gapKey]
+		isKnown = isKnown && low < known
+		c, ok := l.read(low, high, isKnown)
+		for ok && c.overflow {
+			l.span, l.limit = max(1, (c.low-max(low, 0))/2), firstRaces
+			high = max(low, 0) + l.span
+			c, ok = l.read(low, high, isKnown)
+		}
+		low = max(low, s.floor)
+		isOverdue := l.isOverdue(stuck)
+		if ok && c.err != nil && (!isKnown || isOverdue) {
+			ok = l.readAround(low, c.low, halvings)
+			low, c.err = c.low, nil
+		}
+		if !ok || isOverdue && !l.giveUp() || !l.deliver(low, high, c) {
 			return false
-		case c.isNothing():
-			h.probe = segment{h.low, h.probe}.middle()
-			failed++
-		case !l.fill(h, h.probe, c):
-			return false
-		default:
-			failed = 0
+		}
+		s.trim()
+		if high < until {
+			l.adapt(len(c.entries))
+		}
+		if low = high; s.hasCrowded() {
+			low = s.floor
 		}
 	}
 	return true
 }
 
-// fill hands out the races that were read of a hole, below the instant high.
-func (l *followLoop) fill(h *hole, high int64, c collected) (ok bool) {
-	for ok = true; ok; {
-		for _, unread := range c.unread {
-			l.state.dig(h.past, unread)
-			l.state.fill(h, unread.high)
-		}
-		if h.past {
-			l.settlePast(c.entries)
-		} else if !l.handOut(c.entries, h) {
+// giveUp yields the gaps of this poll, and does not read them again.
+func (l *followLoop) giveUp() bool {
+	for _, g := range l.unread {
+		if !l.emit(nil, &GapError{From: timestampOf(max(g.low, minMilliseconds)), To: timestampOf(g.high), Err: g.err, op: l.op()}) {
 			return false
 		}
-		part, rest, more := c.next(high)
-		if !more {
-			l.state.fill(h, high)
-			return true
-		}
-		l.state.fill(h, part.low)
-		c, ok = l.read(reading{once: true}, part)
-		c.parts = rest
+		l.state.drop(g.low, g.high, nil)
 	}
-	return false
+	delete(l.state.marks, gapKey)
+	if n := len(l.unread); n > 0 {
+		l.state.advance(l.unread[n-1].high)
+	}
+	l.unread, l.unreadTo = nil, walk.Earliest
+	return true
 }
 
-// reading configures a read.
-type reading struct {
-	one   bool // stop at the first entry
-	parts bool // keep only the oldest part of more than followBatch races
-	once  bool // a page that cannot be read is not requested again
+// partEnd returns where the part that begins at low ends.
+func (l *followLoop) partEnd(low int64) int64 {
+	if max(low, 0) < l.clock.Load()-l.span {
+		return max(low, 0) + l.span
+	}
+	return walk.Latest
+}
+
+// readAround reads a time range with a page that cannot be read by halves, so that
+// little is held up or passed over with the page.
+func (l *followLoop) readAround(low, high int64, depth int) bool {
+	middle := max(low, 0) + (high-max(low, 0))/2
+	for _, half := range [][2]int64{{low, middle}, {middle, high}} {
+		low, high := half[0], half[1]
+		if low >= high {
+			continue
+		}
+		c, ok := l.read(low, high, true)
+		if ok && c.err != nil && depth > 1 {
+			ok = l.readAround(low, c.low, depth-1)
+			low, c.err = c.low, nil
+		}
+		if !ok || !l.deliver(low, high, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// adapt sets the size of the next part, after one with n new entries.
+func (l *followLoop) adapt(n int) {
+	if n == 0 {
+		l.span = min(2*l.span, walk.Latest/8)
+		return
+	}
+	l.span = max(1, l.span/int64(n)*int64(min(partRaces, 3*n)))
+	l.limit = min(4*l.limit, maxRaces)
 }
 
 // collected is the result of a read.
 type collected struct {
-	entries []pageEntry[Race] // that are not settled, unreadable ones included; of several parts those of the oldest
-	parts   []int64           // where each part above that begins, newest first
-	unread  []segment         // that could not be read
-	seen    int               // entries, settled ones included
+	entries  []pageEntry[Race] // that are not settled, with ties and unreadable ones
+	low      int64             // everything from here on was read
+	newest   int64             // start of the newest entry, unless that is in the future
+	overflow bool              // there are more entries than the part may have
+	err      error             // why what lies below low could not be read
 }
 
-// isNothing reports whether not even the first page could be read.
-func (c collected) isNothing() bool { return c.seen == 0 && len(c.unread) > 0 }
-
-// dig adds a hole for each segment that could not be read.
-func (l *followLoop) dig(past bool, c collected) {
-	for _, unread := range c.unread {
-		l.state.dig(past, unread)
-	}
-}
-
-// next returns the part above the collected one, and where the parts above that
-// begin.
-func (c collected) next(high int64) (part segment, rest []int64, ok bool) {
-	last := len(c.parts) - 1
-	if last < 0 {
-		return segment{}, nil, false
-	}
-	part, rest = segment{c.parts[last], high}, c.parts[:last]
-	if last > 0 {
-		part.high = c.parts[last-1]
-	}
-	return part, rest, true
-}
-
-// read reads segments, each newest first.
-func (l *followLoop) read(how reading, segments ...segment) (c collected, ok bool) {
-	for _, s := range segments {
-		if !l.readSegment(&c, s, how) {
-			return c, false
-		}
-	}
-	return c, true
-}
-
-// readSegment reads one segment. A request that fails is made again, with
-// backoff; a page that could not be read twice leaves the rest unread.
-func (l *followLoop) readSegment(c *collected, s segment, how reading) bool {
-	pager, seen, failedAt, unreadBelow := l.pager(s), 0, -1, s.high
-	if l.state.holeBelow(s) != nil {
-		how.once = true // a page that reaches into the hole cannot be read either
-	}
-	for {
+// read reads what starts at low or later, and before high, newest first. A page
+// that fails is requested again with backoff, unless it is known to be unreadable.
+func (l *followLoop) read(low, high int64, known bool) (c collected, ok bool) {
+	pager := l.pager(low, high)
+	c.low, c.newest = high, minMilliseconds
+	for failures := 0; ; {
 		var failed error
-		interrupted := false // the last entry was an error that marks a hole: the pager goes on behind it
 		for e := range pager.entries(l.ctx) {
-			interrupted = e.Err != nil
-			if tie, ok := errors.AsType[*TieOverflowError](e.Err); ok {
-				start := tie.StartTime.UnixMilli()
-				if l.state.note(markTie, uint64(start), start) && !l.emit(nil, tie) {
-					return false
-				}
-				continue
-			}
-			if e.Err != nil && !isUnreadableEntry(e) {
+			if e.Err != nil && !errors.Is(e.Err, ErrHole) {
 				failed = e.Err
 				break
 			}
-			e = placed(e, unreadBelow-1)
-			seen, unreadBelow = seen+1, e.Start+1
+			failures = 0
 			l.schedule.succeeded()
-			c.add(e, l.state.isSettled(markID(e.ID)), how)
-			if how.one {
-				return true
+			if !l.isFuture(e.Start) {
+				c.newest = max(c.newest, e.Start)
+			}
+			if !l.state.begun() { // only the newest races are read
+				l.state.floor = max(l.state.floor, c.newest-l.lookback)
+			}
+			if e.Start < l.state.floor {
+				return c, true
+			}
+			c.low = e.Start + 1 // others may share the start
+			if e.ID = keyOf(e); !l.state.isSettled(e.ID) {
+				c.entries = append(c.entries, e)
+			}
+			if len(c.entries) > l.limit && e.Start > low {
+				c.overflow = true
+				return c, true
 			}
 		}
-		switch _, unreadable := errors.AsType[*DecodeError](failed); {
-		case l.ctx.Err() != nil:
-			return false
-		case failed == nil && interrupted:
-			continue
-		case failed == nil:
-			return true
-		case (unreadable || errors.Is(failed, ErrResponseTooLarge)) && (how.once || seen == failedAt) && (seen > 0 || s.high < walk.Latest):
-			c.unread = append(c.unread, segment{s.low, unreadBelow})
-			return true
-		case !l.emit(nil, failed) || errors.Is(failed, ErrInvalidArgument):
-			return false
-		}
-		failedAt = seen
-		if !l.wait(failed) {
-			return false
-		}
-	}
-}
-
-func (c *collected) add(e pageEntry[Race], settled bool, how reading) {
-	c.seen++
-	if settled {
-		return
-	}
-	if n := len(c.entries); how.parts && n >= followBatch && e.Start < c.entries[n-1].Start {
-		c.parts = append(c.parts, c.entries[n-1].Start)
-		c.entries = nil
-	}
-	c.entries = append(c.entries, e)
-}
-
-// isUnreadableEntry reports whether e is the error of one unreadable entry.
-func isUnreadableEntry(e pageEntry[Race]) bool { return e.Err != nil && e.JSON != nil }
-
-// placed gives an unreadable entry a start and an id if it lacks them: before, and
-// a hash of its JSON.
-func placed(e pageEntry[Race], before int64) pageEntry[Race] {
-	if e.Err == nil {
-		return e
-	}
-	if e.Start == 0 {
-		e.Start = before
-	}
-	if e.ID == "" {
-		e.ID = string(e.JSON)
-	}
-	return e
-}
-
-// markID returns a race's id as a number, or a hash of what cannot be read.
-func markID(id string) uint64 {
-	if n, err := strconv.ParseUint(id, 10, 63); err == nil {
-		return n
-	}
-	h := fnv.New64a()
-	h.Write([]byte(id))
-	return h.Sum64() | 1<<63
-}
-
-// handOut yields entries that are not settled, the oldest first. It raises the
-// floor with them, or if they are of a hole, fills that.
-func (l *followLoop) handOut(entries []pageEntry[Race], h *hole) bool {
-	sortByStart(entries)
-	settled := l.state.floor // later polls read nothing below it
-	if h == nil && len(entries) > 0 {
-		settled = max(settled, entries[len(entries)-1].Start-l.lookback)
-	}
-	entries, ok := l.readAgain(entries, settled, h)
-	if !ok {
-		return false
-	}
-	for _, e := range entries {
-		if h == nil {
-			l.state.advance(e.Start - l.lookback)
-		} else {
-			l.state.fill(h, e.Start)
-		}
+		failures++
 		switch {
-		case l.ctx.Err() != nil || !l.reportLost():
-			return false
-		case e.Err == nil:
-			l.state.settle(markID(e.ID), e.Start)
-			ok = l.emit(e.Value, nil)
-		case e.Start < settled:
-			l.state.settle(markID(e.ID), e.Start)
-			ok = l.emit(nil, fmt.Errorf("%w; it is not read again", e.Err))
-		default:
-			ok = !l.state.note(markUnreadable, markID(e.ID), e.Start) || l.emit(nil, e.Err)
-		}
-		if !ok {
-			return false
+		case l.ctx.Err() != nil:
+			return c, false
+		case failed == nil:
+			c.low = low
+			return c, true
+		case c.low < walk.Latest && failures >= attempts(failed, known):
+			c.err = failed
+			return c, true
+		case !l.emit(nil, failed) || errors.Is(failed, ErrInvalidArgument) || !l.wait(failed):
+			return c, false
 		}
 	}
-	return l.reportLost()
 }
 
-// readAgain reads the unreadable entries that start before an instant once more,
-// because one response may have been garbled.
-func (l *followLoop) readAgain(entries []pageEntry[Race], before int64, h *hole) ([]pageEntry[Race], bool) {
-	again := segment{walk.Latest, walk.Earliest}
-	have := make(map[string]bool, len(entries))
-	rest := entries[:0:0]
-	for _, e := range entries {
-		if e.Err != nil && e.Start < before {
-			again = segment{min(again.low, e.Start), max(again.high, e.Start+1)}
-			continue
-		}
-		have[e.ID] = true
-		rest = append(rest, e)
+// attempts returns how often a page may fail in a row before the rest is read
+// without it.
+func attempts(err error, known bool) int {
+	_, unreadable := errors.AsType[*DecodeError](err)
+	switch {
+	case !unreadable && !errors.Is(err, ErrResponseTooLarge) && !errors.Is(err, transport.ErrCut):
+		return 6 // the service may be down
+	case known:
+		return 1
 	}
-	if len(rest) == len(entries) {
-		return entries, true
-	}
-	segments := []segment{again}
-	if h == nil {
-		segments = l.state.outsideHoles(again)
-	}
-	c, ok := l.read(reading{once: true}, segments...)
-	l.dig(false, c)
-	for _, e := range c.entries {
-		if !have[e.ID] {
-			rest = append(rest, e)
-		}
-	}
-	sortByStart(rest)
-	return rest, ok
+	return 2
 }
 
-func sortByStart(entries []pageEntry[Race]) {
-	slices.SortFunc(entries, func(a, b pageEntry[Race]) int {
+func (l *followLoop) isOverdue(m mark) bool {
+	return l.state.isOverdue(m, time.Now(), max(givenUpAfter, time.Duration(l.lookback)*time.Millisecond))
+}
+
+// isFuture reports whether a race starts too late to move the floor.
+func (l *followLoop) isFuture(start int64) bool { return start > l.clock.Load()+l.lookback }
+
+// deliver yields the entries of a part, the oldest first, and raises the floor.
+func (l *followLoop) deliver(low, high int64, c collected) bool {
+	s := l.state
+	s.drop(c.low, high, c.entries)
+	if c.err != nil {
+		l.postpone(gap{low, c.low, c.err})
+	}
+	slices.SortFunc(c.entries, func(a, b pageEntry[Race]) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
-}
-
-// reportLost yields an error for each hole that was dropped.
-func (l *followLoop) reportLost() bool {
-	for len(l.state.lost) > 0 {
-		s := l.state.lost[0]
-		l.state.lost = l.state.lost[1:]
-		err := l.op().undecodable("", 0, fmt.Errorf("the races that start from %v to %v could not be read, and this follower does not read them again: Races.Results can", timestampOf(max(s.low, minMilliseconds)), timestampOf(s.high)))
-		if !l.emit(nil, err) {
+	for _, e := range c.entries {
+		if e.Start <= c.newest {
+			s.advance(e.Start - l.lookback)
+		}
+		if !l.deliverEntry(e) {
 			return false
 		}
 	}
+	l.recent = max(l.recent, c.newest-l.lookback)
 	return true
+}
+
+// postpone notes a gap, to be read again. Within Lookback races may finish late in
+// it and below it, and the floor stays where it is.
+func (l *followLoop) postpone(g gap) {
+	start := g.low
+	if g.high > l.clock.Load()-l.lookback {
+		start = l.state.floor
+	}
+	l.state.postpone(gapKey, start, time.Now())
+	l.unreadTo = max(l.unreadTo, g.high)
+	if n := len(l.unread); n > 0 && l.unread[n-1].high == g.low {
+		l.unread[n-1].high = g.high
+	} else {
+		l.unread = append(l.unread, g)
+	}
+}
+
+func (l *followLoop) deliverEntry(e pageEntry[Race]) bool {
+	s := l.state
+	_, unreadable := errors.AsType[*DecodeError](e.Err)
+	switch {
+	case e.Start < s.old:
+		s.settle(e.ID, e.Start)
+		return true
+	case !unreadable: // a race, or a tie
+		s.settle(e.ID, e.Start)
+		return l.emit(e.Value, e.Err)
+	case s.postpone(e.ID, e.Start, time.Now()):
+		l.unreadTo = max(l.unreadTo, e.Start+1)
+		return l.emit(nil, e.Err)
+	case l.isOverdue(s.marks[e.ID]):
+		s.settle(e.ID, e.Start)
+		return l.emit(nil, fmt.Errorf("%w; it is not read again", e.Err))
+	}
+	l.unreadTo = max(l.unreadTo, e.Start+1)
+	return true
+}
+
+// keyOf returns the key of an entry's mark.
+func keyOf(e pageEntry[Race]) string {
+	switch {
+	case e.ID != "":
+		return e.ID
+	case e.JSON == nil:
+		return tieSign + strconv.FormatInt(e.Start, 10)
+	}
+	h := fnv.New64a()
+	h.Write(e.JSON)
+	return hashSign + strconv.FormatUint(h.Sum64(), 36)
 }

@@ -6,238 +6,172 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// followState holds which races a follower has settled: the content of its
-// cursor. It does no input or output, and reads no clock.
+// followState is what a follower has settled: the content of its cursor. It does
+// no input or output, and reads no clock.
 //
-// A race is settled once it was handed out, or is not to be handed out. All
-// races that start before the floor are settled, except those in holes; of the
-// races above it, those with a mark. The floor is Lookback behind the newest
-// race handed out: within Lookback races may still finish late.
+// An entry is settled once it was yielded, or never will be. All entries that
+// start before the floor are settled; of those above it, the ones with a mark.
+// The floor is Lookback below the newest race yielded, because within Lookback
+// races may still finish late. It stays where it is while something above it could
+// not be read.
 //
-//	   hole                    floor          newest
-//	───[····x·]───────────────────┼──x──xx──x────x──────► start
-//	settled                        settled: x
+//	          floor               newest
+//	─────────────┼──x──xx──x───────x──────► start
+//	   settled     settled: x
 type followState struct {
-	begun bool  // the floor is set
 	floor int64 // epoch milliseconds, like every instant here
-	marks map[mark]int64
-	holes []*hole   // by their instants; they do not overlap
-	lost  []segment // holes that were dropped and not reported yet
+	old   int64 // entries without a mark that start before this finished before the follower began
+	marks map[string]mark
 }
 
-// mark identifies a race, an unreadable entry or a tie that was handed out. In
-// followState.marks its value is the start.
+// mark is what is known of an entry at or above the floor. Its key is the entry's
+// id, or begins with a sign that no id has.
 type mark struct {
-	kind markKind
-	id   uint64 // of a tie: its instant
+	start int64
+	since int64 // when it could not be read for the first time; zero if it is settled
 }
-
-type markKind byte
 
 const (
-	markRace       markKind = '_'
-	markUnreadable markKind = '-' // reported; a later poll may read it
-	markTie        markKind = '~'
+	tieSign  = "~" // and the instant: a tie that was reported
+	hashSign = "?" // and the hash of an entry whose id cannot be read
+	gapKey   = "!" // a page that cannot be read, and with it what lies from start up to the page
 )
-
-// segment is the instants from low, inclusive, to high, exclusive.
-type segment struct{ low, high int64 }
-
-// hole is a segment that could not be read.
-type hole struct {
-	segment
-	past     bool  // its races finished before the follower began: they are not handed out
-	failures int   // failed attempts to read it
-	due      int64 // the time of the next attempt
-	probe    int64 // the instant from which that looks for a readable lower part
-}
 
 // The bounds of a cursor's text, and of memory.
 const (
-	maxMarks  = 2500
-	keptMarks = 2000 // of the newest, if there are more than maxMarks
-	maxHoles  = 16
+	maxMarks  = 1250 // while everything can be read
+	keptMarks = 1000 // of the newest, if there are more than maxMarks
+	maxAbove  = 1000 // entries above what cannot be read, before it is given up
 )
 
-// isSettled reports whether the race with this id has a mark.
-func (s *followState) isSettled(id uint64) bool { _, ok := s.marks[mark{markRace, id}]; return ok }
+// begun reports whether the follower knows what had finished before it began.
+func (s *followState) begun() bool { return s.old < walk.Latest }
 
-// settle marks a race.
-func (s *followState) settle(id uint64, start int64) {
-	delete(s.marks, mark{markUnreadable, id})
-	s.marks[mark{markRace, id}] = start
-	if len(s.marks) > maxMarks {
-		s.forget()
-	}
+func (s *followState) isSettled(key string) bool {
+	m, marked := s.marks[key]
+	return marked && m.since == 0
 }
 
-// note marks an unreadable entry or a tie. It reports whether that is new.
-func (s *followState) note(kind markKind, id uint64, start int64) bool {
-	m := mark{kind, id}
-	_, marked := s.marks[m]
-	if s.marks[m] = start; len(s.marks) > maxMarks {
-		s.forget()
+// settle marks an entry as settled.
+func (s *followState) settle(key string, start int64) { s.marks[key] = mark{start: start} }
+
+// postpone marks what could not be read. It reports whether that is new.
+func (s *followState) postpone(key string, start int64, now time.Time) bool {
+	if _, marked := s.marks[key]; marked {
+		return false
 	}
-	return !marked
+	s.marks[key] = mark{start: start, since: now.UnixMilli()}
+	return true
 }
 
-// advance raises the floor and forgets what lies below it.
+// drop forgets what could not be read between two instants, except the entries that
+// were met again.
+func (s *followState) drop(low, high int64, met []pageEntry[Race]) {
+	maps.DeleteFunc(s.marks, func(key string, m mark) bool {
+		return m.since != 0 && key != gapKey && low <= m.start && m.start < high &&
+			!slices.ContainsFunc(met, func(e pageEntry[Race]) bool { return e.ID == key })
+	})
+}
+
+// advance raises the floor, at most to what could not be read, and forgets what
+// lies below it.
 func (s *followState) advance(floor int64) {
+	for _, m := range s.marks {
+		if m.since != 0 {
+			floor = min(floor, m.start)
+		}
+	}
 	if floor > s.floor {
 		s.floor = floor
-		s.forget()
+		maps.DeleteFunc(s.marks, func(_ string, m mark) bool { return m.start < floor })
 	}
 }
 
-// forget drops marks and past holes that are no longer needed. If the rest
-// exceeds the bounds, it raises the floor and drops the narrowest holes.
-func (s *followState) forget() {
+// trim raises the floor if there are too many marks above it. Everything below the
+// newest mark must have been read, or have a mark.
+func (s *followState) trim() {
 	if len(s.marks) > maxMarks {
-		starts := slices.Sorted(maps.Values(s.marks))
-		s.floor = max(s.floor, starts[len(starts)-keptMarks])
-	}
-	s.holes = slices.DeleteFunc(s.holes, func(h *hole) bool { return h.past && h.high <= s.floor })
-	for {
-		maps.DeleteFunc(s.marks, func(_ mark, start int64) bool { return start < s.floor && !s.isInHole(start) })
-		if len(s.holes) <= maxHoles && (len(s.marks) <= maxMarks || len(s.holes) == 0) {
-			return
+		starts := make([]int64, 0, len(s.marks))
+		for _, m := range s.marks {
+			starts = append(starts, m.start)
 		}
-		least := slices.MinFunc(s.holes, func(a, b *hole) int { return cmp.Compare(a.width(), b.width()) })
-		s.holes = slices.DeleteFunc(s.holes, func(h *hole) bool { return h == least })
-		s.lost = append(s.lost, least.segment)
+		slices.Sort(starts)
+		s.advance(starts[len(starts)-keptMarks])
 	}
 }
 
-func (s *followState) isInHole(start int64) bool {
-	return slices.ContainsFunc(s.holes, func(h *hole) bool { return h.low <= start && start < h.high })
+// isOverdue reports whether what could not be read is given up if it still cannot
+// be read: it was tried for a time, or too many entries lie above it.
+func (s *followState) isOverdue(m mark, now time.Time, after time.Duration) bool {
+	return m.since != 0 && now.Sub(time.UnixMilli(m.since)) >= after || s.isCrowded(m)
 }
 
-// dig adds a hole. One that begins where another ends extends the other.
-func (s *followState) dig(past bool, unread segment) {
-	if below := s.holeBelow(unread); below != nil && below.past == past {
-		below.high, below.probe = unread.high, segment{below.low, unread.high}.middle()
-		return
-	}
-	s.holes = append(s.holes, &hole{segment: unread, past: past, probe: unread.middle()})
-	slices.SortFunc(s.holes, func(a, b *hole) int { return cmp.Or(cmp.Compare(a.low, b.low), cmp.Compare(a.high, b.high)) })
-	if len(s.holes) > maxHoles {
-		s.forget()
-	}
-}
-
-// holeBelow returns the hole that ends where a segment begins.
-func (s *followState) holeBelow(of segment) *hole {
-	if i := slices.IndexFunc(s.holes, func(h *hole) bool { return h.high == of.low }); i >= 0 {
-		return s.holes[i]
-	}
-	return nil
-}
-
-// fill removes the part of a hole below an instant.
-func (s *followState) fill(h *hole, below int64) {
-	if below <= h.low {
-		return
-	}
-	h.low, h.probe = below, segment{below, h.high}.middle()
-	if h.low >= h.high {
-		s.holes = slices.DeleteFunc(s.holes, func(other *hole) bool { return other == h })
-	}
-	s.forget()
-}
-
-// middle returns an instant between low and high.
-func (s segment) middle() int64 { return s.high - (s.width()+1)/2 }
-
-// width returns the length in milliseconds. No race starts before 1970.
-func (s segment) width() int64 { return s.high - max(s.low, min(0, s.high-2)) }
-
-// outsideHoles returns the parts of a segment that lie in no hole, newest first.
-func (s *followState) outsideHoles(of segment) (parts []segment) {
-	for _, h := range s.holes {
-		if h.low >= of.high || h.high <= of.low {
-			continue
+func (s *followState) isCrowded(m mark) bool {
+	above := 0
+	for _, other := range s.marks {
+		if other.start > m.start {
+			above++
 		}
-		if of.low < h.low {
-			parts = append(parts, segment{of.low, h.low})
-		}
-		of.low = h.high
 	}
-	if of.low < of.high {
-		parts = append(parts, of)
-	}
-	slices.Reverse(parts)
-	return parts
+	return m.since != 0 && above >= maxAbove
 }
 
-// payload returns the state as fields of a cursor: the floor, the marks in order
-// of their starts, each start as the distance to the one before, an empty field,
-// and the holes.
+// hasCrowded reports whether something is to be given up at once, or read.
+func (s *followState) hasCrowded() bool {
+	return len(s.marks) > maxAbove && slices.ContainsFunc(slices.Collect(maps.Values(s.marks)), s.isCrowded)
+}
+
+// payload returns the state as fields of a cursor: floor, old, and the marks in
+// order of their starts, each with the distance to the start before it.
 func (s *followState) payload() []string {
-	marks := slices.SortedFunc(maps.Keys(s.marks), func(a, b mark) int {
-		return cmp.Or(cmp.Compare(s.marks[a], s.marks[b]), cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
+	keys := slices.SortedFunc(maps.Keys(s.marks), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.marks[a].start, s.marks[b].start), cmp.Compare(a, b))
 	})
-	fields := []string{strconv.FormatInt(s.floor, 36)}
+	fields := []string{strconv.FormatInt(s.floor, 36), strconv.FormatInt(s.old, 36)}
 	last := int64(0)
-	for _, m := range marks {
-		start := s.marks[m]
-		fields = append(fields, strconv.FormatInt(start-last, 36)+string(m.kind)+strconv.FormatUint(m.id, 36))
-		last = start
-	}
-	fields = append(fields, "")
-	for _, h := range s.holes {
-		kind := "_"
-		if h.past {
-			kind = "~"
+	for _, key := range keys {
+		m := s.marks[key]
+		field := strconv.FormatInt(m.start-last, 36) + "_" + key
+		if m.since != 0 {
+			field += "_" + strconv.FormatInt(m.since, 36)
 		}
-		fields = append(fields, strconv.FormatInt(h.low, 36)+kind+strconv.FormatInt(h.high, 36))
+		fields = append(fields, field)
+		last = m.start
 	}
 	return fields
 }
 
 // parseFollowState is the reverse of payload.
 func parseFollowState(fields []string) (*followState, bool) {
-	end := slices.Index(fields, "")
-	if end < 1 || len(fields)-end-1 > maxHoles {
+	if len(fields) < 2 {
 		return nil, false
 	}
-	s := &followState{begun: true, marks: map[mark]int64{}}
-	var err error
-	if s.floor, err = strconv.ParseInt(fields[0], 36, 64); err != nil || s.floor < walk.Earliest {
+	s := &followState{marks: map[string]mark{}}
+	var err1, err2, err3 error
+	s.floor, err1 = strconv.ParseInt(fields[0], 36, 64)
+	s.old, err2 = strconv.ParseInt(fields[1], 36, 64)
+	if err1 != nil || err2 != nil || s.floor < walk.Earliest || !s.begun() {
 		return nil, false
 	}
 	start := int64(0)
-	for _, field := range fields[1:end] {
-		i := strings.IndexAny(field, "_~-")
-		if i == 0 { // a start before 1970
-			i = 1 + strings.IndexAny(field[1:], "_~-")
+	for _, field := range fields[2:] {
+		distance, rest, _ := strings.Cut(field, "_")
+		key, since, pending := strings.Cut(rest, "_")
+		var m mark
+		m.start, err1 = strconv.ParseInt(distance, 36, 64)
+		m.start += start
+		if pending {
+			m.since, err3 = strconv.ParseInt(since, 36, 64)
 		}
-		if i < 1 {
+		if err1 != nil || err3 != nil || key == "" {
 			return nil, false
 		}
-		distance, err := strconv.ParseInt(field[:i], 36, 64)
-		id, err2 := strconv.ParseUint(field[i+1:], 36, 64)
-		if err != nil || err2 != nil {
-			return nil, false
-		}
-		start += distance
-		s.marks[mark{markKind(field[i]), id}] = start
-	}
-	for _, field := range fields[end+1:] {
-		i := strings.IndexAny(field, "_~")
-		if i < 0 {
-			return nil, false
-		}
-		low, err := strconv.ParseInt(field[:i], 36, 64)
-		high, err2 := strconv.ParseInt(field[i+1:], 36, 64)
-		if n := len(s.holes); err != nil || err2 != nil || low < walk.Earliest || low >= high || n > 0 && low < s.holes[n-1].high {
-			return nil, false
-		}
-		of := segment{low, high}
-		s.holes = append(s.holes, &hole{segment: of, past: field[i] == '~', probe: of.middle()})
+		s.marks[key], start = m, m.start
 	}
 	return s, slices.Equal(s.payload(), fields)
 }

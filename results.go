@@ -92,8 +92,9 @@ type listing[T any] struct {
 	paging string // the member that selects a page: start_time_from or offset
 	first  int64  // the value of that member for the first page, which is not sent
 
-	order pace.Rank // priority of its requests; zero for that of walks
-	tiers []TierID  // sorted; zero is the service's default, which no request names
+	order     pace.Rank       // priority of its requests; zero for that of walks
+	responded func(time.Time) // called with the service's time of each response, unless nil
+	tiers     []TierID        // sorted; zero is the service's default, which no request names
 }
 
 // entryKey is what places an entry in a listing.

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -310,20 +311,6 @@ func TestAKeyForANumberIsRedacted(t *testing.T) {
 	}
 }
 
-// A key can be a word that the SDK or the operation uses.
-func TestRoutesAndTheSDKsOwnWordsAreNotRedacted(t *testing.T) {
-	for _, key := range []string{"races", "status", "GET", "api"} {
-		c, err := horseracing.NewClient(service, key, horseracing.WithHTTPClient(&http.Client{Transport: play(respond(401, `{"message":"<`+key+`>"}`))}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = c.Races.Open(t.Context())
-		if want := "GET /api/v1/races/open: status 401 Unauthorized: <[redacted]>"; err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("key %s: %v, want %s", key, err, want)
-		}
-	}
-}
-
 // What is made of several requests shows no more than each of them.
 func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 	for _, status := range []int{200, 401, 500} {
@@ -341,7 +328,7 @@ func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 				"Results":   errorOf(c.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), 1)),
 				"version 1": errorOf(c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(t.Context(), 1)),
 				"Follow": first(func(yield func(error) bool) {
-					for _, err := range c.Races.Follow(horseracing.FollowQuery{}).All(t.Context()) {
+					for _, err := range c.Races.Follow(horseracing.FollowQuery{Since: time.Unix(1, 0)}).All(t.Context()) {
 						if !yield(err) {
 							return
 						}

@@ -111,7 +111,7 @@ var (
 
 	_ = horseracing.FollowQuery{
 		Tier: horseracing.TierID(0), Tiers: []horseracing.TierID(nil), Since: time.Time{},
-		Resume: horseracing.Cursor{}, Interval: time.Duration(0), Lookback: time.Duration(0),
+		Resume: horseracing.Cursor{}, Interval: time.Duration(0), Lookback: time.Duration(0), Concurrency: 0,
 	}
 	_ func(*horseracing.Follower, ctx) iter.Seq2[*horseracing.Race, error] = (*horseracing.Follower).All
 	_ func(*horseracing.Follower) horseracing.Cursor                       = (*horseracing.Follower).Cursor

@@ -6,24 +6,31 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-// saveInterval is the shortest time between two writes of the file of -cursor.
+// saveInterval is how long after a line was printed its cursor is in the file.
 const saveInterval = 100 * time.Millisecond
 
-// position is the file of -cursor. Without a path nothing is written.
+// position is the file of -cursor. It is written soon after set, and by close.
+// Without a path nothing is written.
 type position struct {
 	path   string
-	cursor horseracing.Cursor // of the last line that was printed
-	saved  time.Time          // when the file was written
+	cursor horseracing.Cursor // that the file held when it was opened
+	stop   func()
+
+	mu    sync.Mutex // guards what follows
+	next  horseracing.Cursor
+	saved bool // next is in the file
+	err   error
 }
 
 // openPosition reads the file. It creates one that does not exist.
 func openPosition(path string) (*position, error) {
-	p := &position{path: path}
+	p := &position{path: path, saved: true, stop: func() {}}
 	if path == "" {
 		return p, nil
 	}
@@ -34,31 +41,61 @@ func openPosition(path string) (*position, error) {
 	if p.cursor, err = horseracing.ParseCursor(strings.TrimSpace(string(text))); err != nil {
 		return nil, fmt.Errorf("-cursor %s: %w", path, err)
 	}
-	return p, p.save() // an error now is better than one after the first lines
+	if err := writeFile(path, string(text)); err != nil { // now rather than after the first lines
+		return nil, fmt.Errorf("-cursor: %w", err)
+	}
+	stopped, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(saveInterval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-stopped:
+				return
+			case <-ticker.C:
+				p.save()
+			}
+		}
+	}()
+	p.stop = func() { close(stopped); <-ended }
+	return p, nil
 }
 
 // set notes that everything before the cursor was printed.
 func (p *position) set(cursor horseracing.Cursor) error {
-	p.cursor = cursor
-	if time.Since(p.saved) < saveInterval {
-		return nil
-	}
-	return p.save()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next, p.saved = cursor, false
+	return p.err
 }
 
-// save replaces the file: whoever reads it sees the old cursor or the new one.
-func (p *position) save() error {
-	if p.path == "" {
-		return nil
+// close writes the newest cursor.
+func (p *position) close() error {
+	p.stop()
+	p.save()
+	return p.err
+}
+
+func (p *position) save() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.path == "" || p.saved || p.err != nil || p.next.IsZero() {
+		return
 	}
-	f, err := os.Create(p.path + ".tmp")
+	p.err = writeFile(p.path, p.next.String()+"\n")
+	p.saved = true
+}
+
+// writeFile replaces a file: whoever reads it sees the old text or the new one.
+func writeFile(path, text string) error {
+	f, err := os.Create(path + ".tmp")
 	if err != nil {
-		return fmt.Errorf("-cursor: %w", err)
+		return err
 	}
-	_, err = f.WriteString(p.cursor.String() + "\n")
+	_, err = f.WriteString(text)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("-cursor: %w", err)
+		return err
 	}
-	p.saved = time.Now()
-	return os.Rename(f.Name(), p.path)
+	return os.Rename(f.Name(), path)
 }

@@ -211,12 +211,12 @@ func TestTheCursorKeepsTiersAndSinceOfTheFirstRun(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" || strings.Count(want.stdout, "\n") < 20 {
 		t.Errorf("%s", diff)
 	}
+	if again := run(t, environment(fake), "results", "-cursor", file); again != (result{}) {
+		t.Errorf("after the end: %+v", again)
+	}
 	other := run(t, environment(fake), "results", "-cursor", file, "-tier", "3")
 	if other.status != 1 || other.stdout != "" || !strings.Contains(other.stderr, "tiers") {
 		t.Errorf("with another tier: %+v", other)
-	}
-	if again := run(t, environment(fake), "results", "-cursor", file); again != (result{}) {
-		t.Errorf("after the end: %+v", again)
 	}
 }
 

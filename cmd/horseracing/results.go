@@ -92,21 +92,24 @@ func (l *listingOptions) query(at horseracing.Cursor) (horseracing.ResultsQuery,
 
 // printListing prints the entries of a listing, and returns an error at the end
 // if some could not be read.
-func printListing[T any](ctx context.Context, p *program, l *listingOptions, name string, view layout[T], open func(horseracing.ResultsQuery) listing[T]) error {
+func printListing[T any](ctx context.Context, p *program, l *listingOptions, name string, view layout[T], open func(horseracing.ResultsQuery) listing[T]) (failed error) {
 	position, err := openPosition(l.cursor)
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err := position.close(); failed == nil {
+			failed = err
+		}
+	}()
 	query, err := l.query(position.cursor)
 	if err != nil {
 		return err
 	}
-	err = printEntries(ctx, p, l, name, newTable(p, view), open(query), position)
-	return errors.Join(err, position.save())
-}
-
-func printEntries[T any](ctx context.Context, p *program, l *listingOptions, name string, t *table[T], entries listing[T], position *position) error {
-	printed, holes := 0, 0
+	entries, t, printed, holes := open(query), newTable(p, view), 0, 0
+	if err := position.set(entries.Cursor()); err != nil {
+		return err
+	}
 	for entry, err := range entries.All(ctx) {
 		switch {
 		case err == nil:

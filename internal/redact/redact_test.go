@@ -271,7 +271,7 @@ func hostileTexts(n int) map[string]string {
 }
 
 func TestRedactingTakesTimeByTheLengthAlone(t *testing.T) {
-	const short, factor = 1 << 12, 64 // the ratio of quadratic time is 4096
+	const short, factor = 1 << 14, 32 // quadratic time would have the ratio 1024
 	took := func(text string) time.Duration {
 		best := time.Hour
 		for range 5 {
@@ -283,7 +283,7 @@ func TestRedactingTakesTimeByTheLengthAlone(t *testing.T) {
 	}
 	long := hostileTexts(short * factor)
 	for name, text := range hostileTexts(short) {
-		if ratio := float64(took(long[name])) / float64(took(text)); ratio > factor*factor/8 {
+		if ratio := float64(took(long[name])) / float64(took(text)); ratio > factor*factor/4 {
 			t.Errorf("%s: %d times the length takes %.0f times as long", name, factor, ratio)
 		}
 	}
@@ -346,14 +346,14 @@ func FuzzRedaction(f *testing.F) {
 		f.Add(key, "message: ", uint8(i), uint8(0), uint16(20))
 		f.Add(`kлюч\"x123"`, `{"m":"`, uint8(i), uint8(i%7), uint16(30))
 	}
-	f.Add("z111%11", "%1", uint8(3), uint8(0), uint16(9)) // cut within an escape
+	f.Add("1111%11", "%1", uint8(3), uint8(0), uint16(9)) // cut within an escape
 	f.Fuzz(func(t *testing.T, key, before string, inner, outer uint8, cut uint16) {
 		bare := readings(key)[0]
 		if len(bare) < minLetters || len(key) > 200 || len(before) > 200 || readings(key)[1] != bare || strings.Contains(readings(Placeholder + Withheld)[0], bare[:minPrefix]) {
 			t.Skip()
 		}
-		if strings.ContainsFunc(key, func(r rune) bool { return r > 0xff || r == '0' }) || strings.Trim(bare[:minPrefix], "123456789abcdefux") == "" {
-			t.Skip() // codes in UTF-16 may have letters, and escapes are made of these
+		if strings.ContainsFunc(key, func(r rune) bool { return r > 0xff || r == '0' }) {
+			t.Skip() // its code in UTF-16 may have letters, and codes have zeros
 		}
 		encode := func(key string) string {
 			text := encoders[int(inner)%len(encoders)](key)

@@ -1,0 +1,149 @@
+package guarantees_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+func TestFollowReadsAYearFromItsBeginningAlmostAsFastAsAPager(t *testing.T) {
+	t.Parallel()
+	const races = 20_000
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		client, since := fake.Client(), time.Now().AddDate(-1, 0, 0)
+		every := time.Since(since) / races
+		for i := range horseracing.RaceID(races) {
+			fake.AddRaces(finished(races-i, -time.Duration(i+1)*every)...)
+		}
+		began := time.Now()
+		n := 0
+		for _, err := range client.Races.Results(horseracing.ResultsQuery{Since: since, Concurrency: 8}).All(t.Context()) {
+			if n++; err != nil {
+				t.Fatal(err)
+			}
+		}
+		took, requests := time.Since(began), fake.RequestCount()
+
+		fake.ResetLog()
+		began = time.Now()
+		followed := horseracing.RaceID(0)
+		for race, err := range client.Races.Follow(horseracing.FollowQuery{Since: since, Concurrency: 8}).All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if followed++; race.MainRaceID != followed {
+				t.Fatalf("race %d came as number %d", race.MainRaceID, followed)
+			}
+			if followed == 1 && fake.RequestCount() > 60 {
+				t.Errorf("%d requests before the first race", fake.RequestCount())
+			}
+			if followed == races {
+				break
+			}
+		}
+		t.Logf("a pager: %d races in %v, %d requests; a follower: %d races in %v, %d requests", n, took, requests, followed, time.Since(began), fake.RequestCount())
+		if n != races || time.Since(began) > took*14/10 || fake.RequestCount() > requests*14/10 {
+			t.Error("a follower takes more than 1.4 times as long, or as many requests")
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(50*time.Millisecond))
+}
+
+// withRaceAhead lists a race in the future on top of the newest page.
+func withRaceAhead(fake *horseracingtest.Server, id horseracing.RaceID, start time.Time) horseracing.Option {
+	return horseracing.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+		body, _ := io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		resp, err := fake.HTTPClient().Transport.RoundTrip(req)
+		if err != nil || bytes.Contains(body, []byte("start_time_from")) {
+			return resp, err
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return nil, err
+		}
+		rest := strings.TrimPrefix(string(text), "[")
+		if rest != "]" {
+			rest = "," + rest
+		}
+		page := fmt.Sprintf(`[{"main_race_id":%d,"start_time":%d}`, id, start.UnixMilli()) + rest
+		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(page)), int64(len(page))
+		return resp, nil
+	})})
+}
+
+// A race that is listed a year ahead does not move what was settled. The time is the
+// service's, whatever the local clock shows.
+func TestARaceInTheFutureHoldsUpNoOther(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"the clocks agree": 0, "the service's clock is two years ahead": 2 * 365 * 24 * time.Hour} {
+		for what, since := range map[string]bool{"since an hour ago": true, "from now on": false} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+					fake.Advance(ahead)
+					fake.AddRaces(finished(1, ahead-2*time.Hour, ahead-59*time.Minute, ahead-time.Minute)...)
+					query, want := horseracing.FollowQuery{}, once(100, 104)
+					if since {
+						query.Since, want = fake.Now().Add(-time.Hour), once(2, 3, 9, 9, 100, 104)
+					}
+					client := fake.Client(withRaceAhead(fake, 9, fake.Now().AddDate(1, 0, 0)))
+					var f followed
+					f.run(t, client, query, 10*time.Minute)
+					for i := range horseracing.RaceID(5) {
+						fake.AddRaces(finished(100+i, ahead-time.Duration(5-i)*time.Minute)...)
+						f.run(t, client, query, 10*time.Minute)
+					}
+					if diff := gocmp.Diff(want, f.times); diff != "" || len(f.errors) > 0 {
+						t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
+					}
+				}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+			})
+		}
+	}
+}
+
+// Killed every half second, a follower of a long past yields from the first life on.
+func TestAFollowerThatIsKilledEveryHalfSecondReadsItsPast(t *testing.T) {
+	const races = 500
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		since := time.Now().AddDate(-1, 0, 0)
+		every := time.Since(since) / races
+		for i := range horseracing.RaceID(races) {
+			fake.AddRaces(finished(races-i, -time.Duration(i+1)*every)...)
+		}
+		var f followed
+		lives := 0
+		for ; len(f.times) < races && lives < races; lives++ {
+			f.run(t, fake.Client(), horseracing.FollowQuery{Since: since}, 500*time.Millisecond)
+		}
+		if diff := gocmp.Diff(once(1, races), f.times); diff != "" || lives > 100 {
+			t.Errorf("after %d lives (-want +got):\n%s", lives, diff)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(50*time.Millisecond))
+}
+
+// What the first poll lists is old, also what it cannot read.
+func TestAFollowerFromNowOnYieldsNoErrorOfWhatIsOld(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for i := range horseracing.RaceID(30) {
+			fake.AddRaces(finished(100+i, -time.Duration(30-i)*time.Minute)...)
+		}
+		d, client := damaged(fake, unreadable(115))
+		var f followed
+		f.run(t, client, horseracing.FollowQuery{}, 10*time.Minute)
+		fake.AddRaces(finished(200, -time.Second)...)
+		d.repair()
+		f.run(t, client, horseracing.FollowQuery{}, 3*time.Hour)
+		if diff := gocmp.Diff(once(200, 200), f.times); diff != "" || len(f.errors) > 0 || d.struck == 0 {
+			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
