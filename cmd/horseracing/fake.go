@@ -20,7 +20,7 @@ import (
 )
 
 const fakeHelp = `It runs until it is interrupted. Races open, fill up, run and appear in the
-results as the clock goes on. -json prints the addresses and keys as one line.
+results as time passes. -json prints the addresses and keys as one line.
 
 Examples:
   horseracing fake -limit 50/s -fail 5%     a service that refuses and fails

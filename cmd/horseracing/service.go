@@ -66,7 +66,7 @@ func serviceTime(r *horseracing.Response) time.Time {
 	return time.Now()
 }
 
-// endsReading reports whether an error of a sequence that goes on is one that
+// endsReading reports whether an error of a sequence that continues is one that
 // stays: of the query or of the key.
 func endsReading(err error) bool {
 	return errors.Is(err, horseracing.ErrInvalidArgument) || errors.Is(err, horseracing.ErrUnauthorized) || errors.Is(err, horseracing.ErrForbidden)
