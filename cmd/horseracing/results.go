@@ -43,7 +43,7 @@ func finishedRaces(flags *flag.FlagSet) action {
 		}
 		l.goesOn = true
 		return printListing(ctx, p, l, "race", finishedRaceLayout, func(q horseracing.ResultsQuery) listing[horseracing.Race] {
-			return s.Races.Follow(horseracing.FollowQuery{Tiers: q.Tiers, Since: q.Since, Resume: q.Resume, Interval: *interval})
+			return s.Races.Follow(horseracing.FollowQuery{Tiers: q.Tiers, Since: q.Since, Resume: q.Resume, Interval: *interval, Concurrency: q.Concurrency})
 		})
 	})
 }
