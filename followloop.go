@@ -82,7 +82,7 @@ func (l *followLoop) poll() bool {
 // is expected to fail if one has failed before.
 func (l *followLoop) readRange(low, until, known int64) bool {
 	s := l.state
-	for low < until {
+	for reached := low; low < until; {
 		high := min(l.partEnd(low), until)
 		stuck, isKnown := s.marks[gapKey]
 		isKnown = isKnown && low < known
@@ -93,20 +93,19 @@ func (l *followLoop) readRange(low, until, known int64) bool {
 			c, ok = l.read(low, high, isKnown)
 		}
 		low = max(low, s.floor)
-		isOverdue := l.isOverdue(stuck)
-		if ok && c.err != nil && (!isKnown || isOverdue) {
-			ok = l.readAround(low, c.low, halvings)
+		if isOverdue := isKnown && l.isOverdue(stuck); ok && c.err != nil && (!isKnown || isOverdue) {
+			ok = l.readAround(low, c.low, halvings) && (!isOverdue || l.giveUp())
 			low, c.err = c.low, nil
 		}
-		if !ok || isOverdue && !l.giveUp() || !l.deliver(low, high, c) {
+		if !ok || !l.deliver(low, high, c) {
 			return false
 		}
 		s.trim()
 		if high < until {
 			l.adapt(len(c.entries))
 		}
-		if low = high; s.hasCrowded() {
-			low = s.floor
+		if low = high; low > reached && s.hasCrowded() {
+			reached, low, known, l.unread = low, s.floor, walk.Latest, nil
 		}
 	}
 	return true
@@ -114,6 +113,9 @@ func (l *followLoop) readRange(low, until, known int64) bool {
 
 // giveUp yields the gaps of this poll, and does not read them again.
 func (l *followLoop) giveUp() bool {
+	if len(l.unread) == 0 { // it could be read after all
+		return true
+	}
 	for _, g := range l.unread {
 		if !l.emit(nil, &GapError{From: timestampOf(max(g.low, minMilliseconds)), To: timestampOf(g.high), Err: g.err, op: l.op()}) {
 			return false
@@ -121,9 +123,7 @@ func (l *followLoop) giveUp() bool {
 		l.state.drop(g.low, g.high, nil)
 	}
 	delete(l.state.marks, gapKey)
-	if n := len(l.unread); n > 0 {
-		l.state.advance(l.unread[n-1].high)
-	}
+	l.state.advance(l.unread[len(l.unread)-1].high)
 	l.unread, l.unreadTo = nil, walk.Earliest
 	return true
 }
