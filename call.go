@@ -92,8 +92,10 @@ func (c *call) result(out any) error {
 	held, isHeld := errors.AsType[*pace.HeldError](c.record.Stopped)
 	var err error
 	switch {
-	case isHeld:
+	case isHeld && c.record.Attempts() == 0:
 		err = c.heldError(held)
+	case isHeld && c.record.Status != 0:
+		err = c.apiError()
 	case c.record.Stopped != nil, c.record.Status == 0:
 		err = c.transportError()
 	case !c.record.IsSuccess():
@@ -145,7 +147,7 @@ func (c *call) transportError() *TransportError {
 		cause = fmt.Errorf("%w; %s", cause, withheldAdvice)
 	}
 	return &TransportError{
-		Method: c.op.method, Route: c.op.route, ID: c.id(), Attempts: r.Attempts(), Err: c.secrets.Error(cause), transient: r.Transient,
+		Method: c.op.method, Route: c.op.route, ID: c.id(), Attempts: r.Attempts(), Err: c.secrets.Error(cause),
 	}
 }
 

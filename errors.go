@@ -224,7 +224,6 @@ type TransportError struct {
 	Attempts int    // requests that were sent; 0 if none was
 	Err      error  // the cause
 
-	transient bool // a later call may succeed
 }
 
 // Error names the operation and the cause.

@@ -255,7 +255,7 @@ func ExampleWithLogger() {
 	}
 	// Output:
 	// level=DEBUG msg="horseracing: attempt" operation="GET /api/v1/horses/1" attempt=1 status=503
-	// level=WARN msg="horseracing: retry" operation="GET /api/v1/horses/1" attempt=1
+	// level=WARN msg="horseracing: retry" operation="GET /api/v1/horses/1" attempt=1 status=503
 	// level=DEBUG msg="horseracing: attempt" operation="GET /api/v1/horses/1" attempt=2 status=200
 }
 

@@ -239,7 +239,13 @@ func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) ite
 		}()
 		for !p.walk.Done() {
 			if err := ctx.Err(); err != nil {
-				yield(pageEntry[T]{Err: fmt.Errorf("%v: %w", p.listing.op(), err)})
+				f.close()
+				if f.interrupted != nil {
+					err = f.interrupted
+				} else {
+					err = fmt.Errorf("%v: %w", p.listing.op(), err)
+				}
+				yield(pageEntry[T]{Err: err})
 				return
 			}
 			if p.concurrency > 1 { // fetch ahead, also while the caller is at work
@@ -312,6 +318,8 @@ type fetcher[T any] struct {
 	cancel   context.CancelFunc
 	results  chan pageResult[T]
 	inFlight int
+
+	interrupted *TransportError // of those that ctx ended, the one with most requests
 }
 
 // pageResult is the outcome of one page request.
@@ -368,6 +376,9 @@ func (f *fetcher[T]) wait() { f.learn(<-f.results) }
 func (f *fetcher[T]) learn(result pageResult[T]) {
 	f.inFlight--
 	if result.err != nil {
+		if e, ok := errors.AsType[*TransportError](result.err); ok && f.ctx.Err() != nil && (f.interrupted == nil || e.Attempts > f.interrupted.Attempts) {
+			f.interrupted = e
+		}
 		f.pager.walk.Fail(result.request, result.err)
 	} else {
 		f.pager.walk.Learn(result.request, result.page)
@@ -388,22 +399,17 @@ func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entr
 	op := l.op()
 	op.body = l.pageBody(r)
 	op.order, op.patience = cmp.Or(l.order, pace.Walk), p.patience
-	var response list[T]
-	var entries []listEntry[T]
 	var opts []CallOption
 	var captured Response
 	if l.responded != nil {
 		opts = []CallOption{CaptureResponse(&captured)}
 	}
-	err := l.client.persist(ctx, op, func() (err error) {
-		requested := time.Now()
-		response = list[T]{withJSON: p.withJSON}
-		entries, err = response.get(ctx, l.client, op, opts)
-		if l.responded != nil && err == nil {
-			l.responded(responseTime(captured.Header, requested))
-		}
-		return err
-	})
+	requested := time.Now()
+	response := list[T]{withJSON: p.withJSON}
+	entries, err := response.get(ctx, l.client, op, opts)
+	if l.responded != nil && err == nil {
+		l.responded(responseTime(captured.Header, requested))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -303,16 +303,17 @@ func TestFollowYieldsAFailedPollAndGoesOnMoreSlowly(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-func TestFollowHonoursRetryAfterUpToAnHour(t *testing.T) {
-	for header, want := range map[string]time.Duration{"600": 10 * time.Minute, "9223372036": time.Hour} {
+// TestFollowWaitsOutARetryAfterOfUpToAnHour: a longer one is yielded at once.
+func TestFollowWaitsOutARetryAfterOfUpToAnHour(t *testing.T) {
+	for header, want := range map[string]time.Duration{"600": 10 * time.Minute, "3600": time.Hour, "9223372036": 0} {
 		t.Run(header, func(t *testing.T) {
 			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 				fake.AddRaces(finished(1, -time.Minute)...)
 				fake.Inject(horseracingtest.Fault{Path: resultsPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {header}}})
 				started := time.Now()
 				for _, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(aDay(t)) {
-					if err != nil {
-						t.Errorf("a refusal is no error yet: %v", err)
+					if errors.Is(err, horseracing.ErrRateLimited) != (want == 0) {
+						t.Errorf("got %v", err)
 					}
 					break
 				}

@@ -3,6 +3,7 @@ package guarantees_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -86,4 +87,41 @@ func TestTheRateLimitSpacesRequests(t *testing.T) {
 			t.Errorf("no token in time: got %v", err)
 		}
 	})
+}
+
+// limiterFunc is a limiter.
+type limiterFunc func(context.Context) error
+
+func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
+
+// TestALimiterThatEndsItsCallCostsNoOther: it panics, or ends the goroutine.
+func TestALimiterThatEndsItsCallCostsNoOther(t *testing.T) {
+	for name, end := range map[string]func(){"panic": func() { panic("limiter") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var waits atomic.Int64
+				s := play(respond(200, "[]"))
+				c := s.client(t, horseracing.WithLimiter(limiterFunc(func(context.Context) error {
+					if waits.Add(1) <= 10 {
+						end()
+					}
+					return nil
+				})))
+				for range 10 {
+					done := make(chan bool)
+					go func() {
+						defer close(done)
+						defer func() { recover() }()
+						openRaces(t.Context(), c)
+					}()
+					<-done
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if err := openRaces(ctx, c); err != nil || len(s.requests()) != 1 || c.Pace().Waiting != 0 {
+					t.Errorf("%v after %d requests, %+v", err, len(s.requests()), c.Pace())
+				}
+			})
+		})
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -261,34 +260,6 @@ func TestNobodyQueuesBehindACrawl(t *testing.T) {
 	}
 }
 
-// TestPatience: a walk yields the refusal when nothing was accepted for that
-// long, and can be ranged over again.
-func TestPatience(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, test := range []struct {
-			set, want time.Duration
-			retry     string
-		}{{0, 10 * time.Minute, ""}, {time.Minute, time.Minute, ""}, {time.Minute, 21 * time.Minute, "1200"}, {time.Minute, 61 * time.Minute, "86400"}} {
-			var log bytes.Buffer
-			s := play(respond(429, "", "Retry-After: "+test.retry), respond(429, ""))
-			c := s.client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-			pager := c.Races.Results(horseracing.ResultsQuery{Patience: test.set})
-			started := time.Now()
-			_, err := pager.Take(t.Context(), 1)
-			if took := time.Since(started); !errors.Is(err, horseracing.ErrRateLimited) || took < test.want || took > test.want+10*time.Second {
-				t.Errorf("%+v: after %v: %v", test, took, err)
-			}
-			s.steps = []step{respond(200, "[]")}
-			if _, err := pager.Take(t.Context(), 1); err != nil {
-				t.Errorf("%+v: ranged over again: %v", test, err)
-			}
-			if n := strings.Count(log.String(), "level=WARN"); test.retry != "" && n != 1 {
-				t.Errorf("%+v: %d warnings:\n%s", test, n, log.String())
-			}
-		}
-	})
-}
-
 // TestCtrlCEndsEveryWait at once.
 func TestCtrlCEndsEveryWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -338,59 +309,6 @@ func TestFailuresAtRandomEndNoCrawl(t *testing.T) {
 					t.Errorf("%d races", n)
 				}
 			}, horseracingtest.WithHistory(races), horseracingtest.WithSchedule(0), horseracingtest.WithSeed(seed))
-		})
-	}
-}
-
-// TestAPageThatFailsOftenEndsNoWalk, not even one with a single request in
-// flight; one that always fails does, within the patience.
-func TestAPageThatFailsOftenEndsNoWalk(t *testing.T) {
-	for _, test := range []struct {
-		name     string
-		polls    bool // other requests of the client succeed meanwhile
-		down     int  // requests for the page that fail
-		want     int
-		atMost   time.Duration
-		patience time.Duration
-		atLeast  time.Duration
-	}{
-		{name: "16 failures", down: 16, want: 200, atMost: 3 * time.Minute},
-		{name: "an outage", down: 1 << 30, want: 503, atLeast: time.Minute, atMost: 2 * time.Minute},
-		{name: "a page that always fails, among polls", polls: true, down: 1 << 30, want: 503, atLeast: 10 * time.Minute, atMost: 11 * time.Minute},
-		{name: "the same, with less patience", polls: true, down: 1 << 30, want: 503, patience: 2 * time.Minute, atLeast: 2 * time.Minute, atMost: 3 * time.Minute},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var failures atomic.Int64
-				s := play(func(r *http.Request) (*http.Response, error) {
-					if strings.HasPrefix(r.URL.Path, resultsPath) && failures.Add(1) <= int64(test.down) {
-						return respond(503, "")(r)
-					}
-					return respond(200, "[]")(r)
-				})
-				c := s.client(t)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				started := time.Now()
-				if err := openRaces(ctx, c); err != nil {
-					t.Fatal(err)
-				}
-				var polls sync.WaitGroup
-				if test.polls {
-					polls.Go(func() {
-						for ctx.Err() == nil {
-							time.Sleep(10 * time.Second)
-							openRaces(ctx, c)
-						}
-					})
-				}
-				_, err := c.Races.Results(horseracing.ResultsQuery{Patience: test.patience}).Take(ctx, 1)
-				if took := time.Since(started); (err == nil) != (test.want == 200) || took < test.atLeast || took > test.atMost {
-					t.Errorf("after %v: %v", took, err)
-				}
-				cancel()
-				polls.Wait()
-			})
 		})
 	}
 }

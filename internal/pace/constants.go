@@ -20,8 +20,9 @@ const (
 	silence       = 5.0  // requests' time in which every probe is refused: no bucket stays empty so long
 
 	// Who goes first.
-	maxPassed = 9 // requests of other ranks before one that waits: a rank that waits gets a tenth
-	maxWaits  = 4 // of a Limiter at once: few, as a permit is for whoever is first when it comes; enough for one that is 10 ms away
+	maxPassed  = 9               // requests of other ranks before one that waits: a rank that waits gets a tenth
+	noticeable = 5 * time.Second // a wait of which the caller is told
+	maxWaits   = 4               // of a Limiter at once: few, as a permit is for whoever is first when it comes; enough for one that is 10 ms away
 
 	// A route set apart.
 	recent         = 50               // requests of which a route's share is taken

@@ -30,8 +30,9 @@ func NewGate(limiter Limiter, first, longest time.Duration) *Gate {
 
 // waiting is what a gate keeps of a ticket.
 type waiting struct {
-	since   time.Time     // its call first waited
-	longest time.Duration // that it waits in vain
+	waited  time.Duration // of its call, in all
+	since   time.Time     // it waits, less what its call waited before
+	longest time.Duration // that its call waits in vain
 	done    chan struct{} // closed when it no longer waits; nil if it never did
 	err     error         // why it is not sent
 	permitWait
@@ -52,18 +53,16 @@ func (e *HeldError) Error() string {
 
 // Enter waits until the request of t may be sent; [Gate.Leave] follows. A non-nil
 // error means that it was not sent: a [*HeldError] when a Retry-After of its route
-// ends later than in longest, or nothing was accepted for longest since its call
-// first waited, a [*LimiterError], or the error of ctx.
-func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration) error {
+// ends later than in longest, or its call waited for longest in which nothing was
+// accepted, a [*LimiterError], or the error of ctx. After a wait of five seconds
+// Enter calls late, unless it is nil.
+func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration, late func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	g.mu.Lock()
 	now := time.Now()
-	if t.since.IsZero() {
-		t.since = now
-	}
-	t.waiting = waiting{since: t.since, longest: longest}
+	t.waiting = waiting{waited: t.waited, since: now.Add(-t.waited), longest: longest}
 	if g.limiter != nil {
 		t.mayWait = make(chan struct{}, 1)
 	}
@@ -76,12 +75,18 @@ func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration) erro
 	}
 	t.done = make(chan struct{})
 	g.mu.Unlock()
+	notice := time.NewTimer(noticeable)
+	defer notice.Stop()
 	for {
 		select {
 		case <-t.done:
 			return t.err
 		case <-t.mayWait:
 			g.waitForPermit(ctx, t)
+		case <-notice.C:
+			if late != nil {
+				late()
+			}
 		case <-ctx.Done():
 			g.mu.Lock()
 			defer g.mu.Unlock()
@@ -125,12 +130,13 @@ func (g *Gate) cancel(t *Ticket, err error) {
 func (g *Gate) reject(now time.Time, t *Ticket, err error) {
 	t.err = err
 	g.routes.Abandon(now, t)
-	g.release(t)
+	g.release(now, t)
 }
 
 // release wakes the caller of t.
-func (g *Gate) release(t *Ticket) {
+func (g *Gate) release(now time.Time, t *Ticket) {
 	delete(g.waiting, t)
+	t.waited = now.Sub(t.since)
 	if t.done != nil {
 		close(t.done)
 	}
@@ -151,7 +157,7 @@ func (g *Gate) advance(now time.Time) {
 			t = last // the Wait of another would be for nothing
 		}
 		g.routes.Send(now, t)
-		g.release(t)
+		g.release(now, t)
 		t, at = g.routes.Next(now)
 	}
 	if g.blocked || t != nil {

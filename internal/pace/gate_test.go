@@ -103,7 +103,7 @@ func TestALimiterGrantsTheHighestInLine(t *testing.T) {
 
 func enter(ctx context.Context, g *Gate, rank Rank, most time.Duration) (*Ticket, error) {
 	t := NewTicket(rank, "GET /")
-	return &t, g.Enter(ctx, &t, most)
+	return &t, g.Enter(ctx, &t, most, nil)
 }
 
 // remote is a limiter that grants everything, a while later.
@@ -218,7 +218,7 @@ func TestAPermitThatComesTooLateIsNotForTheSameTicket(t *testing.T) {
 			return nil
 		}), time.Second, time.Minute)
 		read, entered := NewTicket(Read, "GET /"), make(chan error, 1)
-		go func() { entered <- g.Enter(t.Context(), &read, time.Second) }()
+		go func() { entered <- g.Enter(t.Context(), &read, time.Second, nil) }()
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { _, _ = enter(ctx, g, Walk, time.Second) }()
@@ -233,7 +233,7 @@ func TestAPermitThatComesTooLateIsNotForTheSameTicket(t *testing.T) {
 		}
 		g.Leave(&read, Refused, 20*time.Second)
 		read = NewTicket(Read, "GET /") // a retry that is not made
-		if err := g.Enter(t.Context(), &read, time.Second); err == nil {
+		if err := g.Enter(t.Context(), &read, time.Second, nil); err == nil {
 			t.Error("a request entered before Retry-After")
 		}
 		time.Sleep(30 * time.Second)
@@ -256,7 +256,7 @@ func BenchmarkAGateWithoutALimit(b *testing.B) {
 	var ticket Ticket
 	for b.Loop() {
 		ticket = NewTicket(Read, "GET /")
-		if err := g.Enter(b.Context(), &ticket, 0); err != nil {
+		if err := g.Enter(b.Context(), &ticket, 0, nil); err != nil {
 			b.Fatal(err)
 		}
 		g.Leave(&ticket, Accepted, 0)

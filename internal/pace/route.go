@@ -276,13 +276,11 @@ type State struct {
 	PerSecond float64   // zero if no limit was seen
 	Waiting   int       // requests in line, of all routes
 	Until     time.Time // nothing is sent before; the zero time if nothing is held
-
-	Named, Accepted time.Time // the latest Retry-After, the last acceptance
 }
 
 // State returns what was learned so far.
 func (p *Routes) State(now time.Time) State {
-	s := State{PerSecond: p.common.perSecond(), Waiting: p.common.line.len(), Named: p.common.hold.named, Accepted: p.common.accepted}
+	s := State{PerSecond: p.common.perSecond(), Waiting: p.common.line.len()}
 	for _, r := range p.apart {
 		s.Waiting += r.own.line.len()
 	}

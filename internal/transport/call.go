@@ -38,16 +38,14 @@ type Call struct {
 	Unsent     bool  // the attempt certainly sent nothing
 
 	// The end of the call.
-	Stopped   error // why the next attempt was not made: the context, a limiter, or a *pace.HeldError
-	Transient bool  // a later call may succeed
-	Withheld  bool  // the budget withheld a retry
+	Stopped  error // why the next attempt was not made: the context, a limiter, or a *pace.HeldError
+	Withheld bool  // the budget withheld a retry
 
 	attempts atomic.Int64
-	begun    time.Time // if there is a Patience
-	refusals int       // attempts that were waited out with Patience
-	damaged  int       // attempts whose response was damaged
-	paid     int       // retries that were taken from the budget
-	retrying bool      // another attempt follows, after wait
+	refusals int  // attempts that Patience does not count
+	damaged  int  // attempts whose response was damaged
+	paid     int  // retries that were taken from the budget
+	retrying bool // another attempt follows, after wait
 	wait     time.Duration
 	ticket   pace.Ticket
 }

@@ -24,15 +24,19 @@ func (l logLink) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	call, started := callOf(req), time.Now()
 	resp, err := l.next.RoundTrip(req)
-	attrs := []slog.Attr{
-		slog.String("operation", call.Name), slog.Int("attempt", call.Attempts()), slog.Duration("duration", time.Since(started)),
-	}
-	if call.Status != 0 {
-		attrs = append(attrs, slog.Int("status", call.Status))
-	}
-	if err != nil {
-		attrs = append(attrs, slog.String("error", call.Keys.Beginning(redact.Visible(call.Keys.Text(err.Error())), maxLogged, false)))
-	}
-	l.logger.LogAttrs(ctx, slog.LevelDebug, "horseracing: attempt", attrs...)
+	call.Err = err
+	l.logger.LogAttrs(ctx, slog.LevelDebug, "horseracing: attempt", append(call.attrs(), slog.Duration("duration", time.Since(started)))...)
 	return resp, err
+}
+
+// attrs returns the operation and its last attempt.
+func (c *Call) attrs() []slog.Attr {
+	attrs := []slog.Attr{slog.String("operation", c.Name), slog.Int("attempt", c.Attempts())}
+	if c.Status != 0 {
+		attrs = append(attrs, slog.Int("status", c.Status))
+	}
+	if c.Err != nil {
+		attrs = append(attrs, slog.String("error", c.Keys.Beginning(redact.Visible(c.Keys.Text(c.Err.Error())), maxLogged, false)))
+	}
+	return attrs
 }

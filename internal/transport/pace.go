@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -10,7 +11,7 @@ import (
 )
 
 // paceLink waits before a retry and until the gate lets the request go, and
-// reports to the gate what came of it.
+// reports its outcome to the gate.
 type paceLink struct {
 	next   http.RoundTripper
 	gate   *pace.Gate
@@ -19,7 +20,7 @@ type paceLink struct {
 
 func (l paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
 	call := callOf(req)
-	if call.Stopped = l.enter(req, call); call.Stopped != nil {
+	if call.Stopped = l.enter(req.Context(), call); call.Stopped != nil {
 		return nil, call.Stopped
 	}
 	call.begin()
@@ -29,8 +30,7 @@ func (l paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (l paceLink) enter(req *http.Request, call *Call) error {
-	ctx := req.Context()
+func (l paceLink) enter(ctx context.Context, call *Call) error {
 	if call.wait > 0 {
 		timer := time.NewTimer(call.wait)
 		defer timer.Stop()
@@ -39,18 +39,33 @@ func (l paceLink) enter(req *http.Request, call *Call) error {
 		case <-ctx.Done():
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	for {
+		longest := call.Retry.MaxWait
+		if call.Patience != nil { // it counts what its calls waited before
+			longest = call.Patience.left()
+			call.ticket = pace.NewTicket(call.Rank, call.PaceRoute)
+		}
+		err := l.gate.Enter(ctx, &call.ticket, longest, func() { l.late(ctx, call) })
+		held, isHeld := errors.AsType[*pace.HeldError](err)
+		if !isHeld || call.Patience == nil || !call.Patience.excuse(held.For) {
+			return err
+		}
 	}
-	longest := call.Retry.MaxWait
-	if call.Patience != nil {
-		longest = maxHeeded + call.Patience.Most
+}
+
+// late logs a wait in line that takes long.
+func (l paceLink) late(ctx context.Context, call *Call) {
+	if l.logger != nil && (call.Patience == nil || call.Patience.warn()) {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting until the service accepts requests", call.attrs()...)
 	}
-	return l.gate.Enter(ctx, &call.ticket, longest)
 }
 
 func (l paceLink) leave(ctx context.Context, call *Call) {
-	apart := l.gate.Leave(&call.ticket, call.paceOutcome(), min(call.RetryAfter, maxHeeded))
+	outcome := call.paceOutcome()
+	if call.Patience != nil && outcome == pace.Accepted && call.Patience.accept() && l.logger != nil {
+		l.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", call.Name))
+	}
+	apart := l.gate.Leave(&call.ticket, outcome, min(call.RetryAfter, maxHeeded))
 	if apart != "" && l.logger != nil {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: refusals of this route no longer slow down the others", slog.String("route", apart))
 	}

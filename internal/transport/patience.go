@@ -1,69 +1,83 @@
 package transport
 
 import (
-	"context"
-	"log/slog"
 	"sync"
 	"time"
 )
 
-// maxHeeded is the longest Retry-After that is waited out; a longer one is cut to it.
+// maxHeeded is the longest Retry-After that is waited out.
 const maxHeeded = time.Hour
 
-// noticeable is the shortest wait of a walk that is logged: shorter ones belong to
-// learning the pace.
-const noticeable = 5 * time.Second
-
-// Patience is how long a walk or a follow waits for a service that refuses
-// everything, and whether it waits now. All its requests share one.
+// Patience is how long the requests of a walk are repeated while its listing is
+// not accepted. All its requests share one.
 type Patience struct {
 	Most time.Duration
 
-	mu      sync.Mutex
-	waiting bool
+	mu       sync.Mutex
+	calls    int       // in progress
+	deadline time.Time // unless a request is accepted before
+	accepted bool      // a request, since the walk began
+	excused  bool      // a Retry-After is not counted, since the last acceptance
+	warned   bool      // of a wait, since then
 }
 
-// lasts reports whether a refused request is to be sent again: whether the
-// patience has not passed since the call was begun, the last request of the client
-// was accepted, and the last Retry-After ended.
-func (p *Patience) lasts(policy *policy, call *Call) bool {
-	s := policy.gate.State()
-	from, now := call.begun, time.Now()
-	for _, t := range []time.Time{s.Accepted, s.Named} {
-		if t.After(from) {
-			from = t
-		}
-	}
-	return now.Sub(from) < p.Most
-}
-
-// refused logs that the walk begins to wait.
-func (p *Patience) refused(ctx context.Context, policy *policy, call *Call) {
-	s, now := policy.gate.State(), time.Now()
-	if s.Named.Sub(now) < noticeable && (s.Accepted.IsZero() || now.Sub(s.Accepted) < noticeable) {
-		return
-	}
+// begin adds a call. The first one begins to wait.
+func (p *Patience) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.waiting {
-		return
-	}
-	p.waiting = true
-	if policy.logger != nil {
-		policy.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting for the service, which refuses requests",
-			slog.String("operation", call.Name), slog.Int("status", call.Status), slog.Duration("retry_after", max(0, s.Named.Sub(now))))
+	if p.calls++; p.calls == 1 {
+		p.deadline, p.excused, p.warned = time.Now().Add(p.Most), false, false
 	}
 }
 
-// accepted logs that the walk continues.
-func (p *Patience) accepted(ctx context.Context, policy *policy, call *Call) {
+func (p *Patience) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.waiting || call.Status == 0 || IsTransient(call.Status) {
-		return
+	p.calls--
+}
+
+// accept records that the listing was accepted. It reports whether a wait was
+// logged before.
+func (p *Patience) accept() (warned bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	warned = p.warned
+	p.deadline, p.accepted, p.excused, p.warned = time.Now().Add(p.Most), true, false, false
+	return warned
+}
+
+// wasAccepted reports whether the listing was ever accepted.
+func (p *Patience) wasAccepted() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.accepted
+}
+
+// left returns for how long requests are repeated if none is accepted.
+func (p *Patience) left() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Until(p.deadline)
+}
+
+// excuse reports whether a Retry-After is not counted: the first one between two
+// acceptances, of up to an hour.
+func (p *Patience) excuse(retryAfter time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.excused || retryAfter <= 0 || retryAfter > maxHeeded || time.Now().After(p.deadline) {
+		return false
 	}
-	p.waiting = false
-	if policy.logger != nil {
-		policy.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", call.Name))
-	}
+	p.excused = true
+	p.deadline = p.deadline.Add(retryAfter)
+	return true
+}
+
+// warn reports whether a wait is to be logged: one line for all requests of the walk.
+func (p *Patience) warn() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := !p.warned
+	p.warned = true
+	return first
 }

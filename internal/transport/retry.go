@@ -56,13 +56,10 @@ func (p *policy) shouldRetry(ctx context.Context) bool {
 	if isDamaged(call.Err) {
 		call.damaged++
 	}
-	call.Transient = isDamaged(call.Err)
-	if !call.isRetryable() {
+	persists := call.persists()
+	if !call.isRetryable() && !(persists && isDamaged(call.Err)) {
 		if call.Status != 0 && !IsTransient(call.Status) && !isDamaged(call.Err) {
 			p.budget.earn(call.paid)
-		}
-		if call.Patience != nil {
-			call.Patience.accepted(ctx, p, call)
 		}
 		return false
 	}
@@ -74,36 +71,44 @@ func (p *policy) shouldRetry(ctx context.Context) bool {
 	}
 	if call.Patience != nil && call.isRefused() {
 		call.refusals++
-		call.Patience.refused(ctx, p, call)
-		call.retrying = call.Patience.lasts(p, call) // the gate waits
+		call.retrying = call.RetryAfter <= maxHeeded // the gate waits, for as long as the patience lasts
 		return call.retrying
 	}
-	call.Transient = true
 	retries := call.Attempts() - call.refusals - 1
-	if retries >= call.Retry.Max || call.RetryAfter > call.Retry.MaxWait {
-		return false
-	}
-	if !call.isRefused() {
-		if !p.budget.spend() {
+	mayRetry := retries < call.Retry.Max && call.RetryAfter <= call.Retry.MaxWait
+	if mayRetry && !call.isRefused() {
+		if mayRetry = p.budget.spend(); mayRetry {
+			call.paid++
+		} else if !persists {
 			call.Withheld = true
 			p.warn(ctx, call, "horseracing: no retry: the retry budget is spent")
-			return false
 		}
-		call.paid++
 	}
-	call.wait = call.Retry.Backoff(retries)
-	if call.RetryAfter > 0 {
+	switch {
+	case !mayRetry && persists:
+		call.wait = call.Retry.backoffAfter(call.Retry.MaxWait, 0)
+	case !mayRetry:
+		return false
+	case call.RetryAfter > 0:
 		call.wait = call.Retry.backoffAfter(call.RetryAfter, retries)
+	default:
+		call.wait = call.Retry.Backoff(retries)
 	}
 	p.warn(ctx, call, "horseracing: retry", slog.Duration("wait", call.wait))
 	call.retrying = true
 	return true
 }
 
+// persists reports whether a page that fails is requested again until the
+// patience of its walk ends. Before the first acceptance, and of a follow, whose
+// next poll comes back to the page, it fails like a single call.
+func (c *Call) persists() bool {
+	return c.Patience != nil && c.Rank == pace.Walk && c.Retry.Max > 0 && c.Patience.wasAccepted() && c.Patience.left() > 0
+}
+
 func (p *policy) warn(ctx context.Context, call *Call, message string, more ...slog.Attr) {
 	if p.logger != nil {
-		attrs := []slog.Attr{slog.String("operation", call.Name), slog.Int("attempt", call.Attempts())}
-		p.logger.LogAttrs(ctx, slog.LevelWarn, message, append(attrs, more...)...)
+		p.logger.LogAttrs(ctx, slog.LevelWarn, message, append(call.attrs(), more...)...)
 	}
 }
 

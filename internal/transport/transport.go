@@ -84,8 +84,10 @@ func New(c Config) *Client {
 func (c *Client) Do(ctx context.Context, call *Call, u *url.URL, body []byte) {
 	call.ticket = pace.NewTicket(call.Rank, call.PaceRoute)
 	if call.Patience != nil {
-		call.begun = time.Now()
+		call.Patience.begin()
+		defer call.Patience.end()
 	}
+	call.ticket = pace.NewTicket(call.Rank, call.PaceRoute)
 	ctx = context.WithValue(ctx, callKey{}, call)
 	plain := http.Request{Method: call.Method, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	req := &retryablehttp.Request{Request: plain.WithContext(ctx)}

@@ -1,0 +1,257 @@
+package guarantees_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// listing is a service whose listing has one page before it fails, and whose
+// other routes work.
+func listing(pages int, failures ...step) *script {
+	next := 0
+	return play(func(r *http.Request) (*http.Response, error) {
+		if !strings.HasPrefix(r.URL.Path, resultsPath) {
+			return respond(200, "[]")(r)
+		}
+		next++
+		if next <= pages {
+			return respond(200, `[{"main_race_id":1,"start_time":1700000000000}]`)(r)
+		}
+		return failures[min(next-pages, len(failures))-1](r)
+	})
+}
+
+// walkBesidePolls walks until it fails, and returns the error and how long it took. Beside it
+// the open races are polled.
+func walkBesidePolls(t *testing.T, c *horseracing.Client, patience time.Duration) (error, time.Duration) {
+	t.Helper()
+	if err := openRaces(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var polls sync.WaitGroup
+	polls.Go(func() { c.Races.Watcher(horseracing.WatchQuery{Interval: 10 * time.Second}).Run(ctx) })
+	defer polls.Wait()
+	defer cancel()
+	started := time.Now()
+	_, err := c.Races.Results(horseracing.ResultsQuery{Patience: patience}).Take(t.Context(), 10)
+	return err, time.Since(started)
+}
+
+// TestPatienceIsThatOfTheListingItself: it counts from the last page that was
+// accepted, or from the beginning of the walk, whatever else is accepted.
+func TestPatienceIsThatOfTheListingItself(t *testing.T) {
+	refuse := func(retryAfter string) step { return respond(429, "", "Retry-After: "+retryAfter) }
+	for name, test := range map[string]struct {
+		pages    int
+		failures []step
+		patience time.Duration
+		least    time.Duration
+		more     time.Duration // that it may take
+	}{
+		"never accepted, 500":                 {0, []step{respond(500, "")}, 0, 0, 5 * time.Second},
+		"never accepted, 429":                 {0, []step{respond(429, "")}, 0, 10 * time.Minute, time.Minute},
+		"500":                                 {1, []step{respond(500, "")}, 0, 10 * time.Minute, time.Minute},
+		"500, with a patience of two minutes": {1, []step{respond(500, "")}, 2 * time.Minute, 2 * time.Minute, time.Minute},
+		"a broken connection":                 {1, []step{broken(errReset)}, time.Minute, time.Minute, time.Minute},
+		"429":                                 {1, []step{respond(429, "")}, time.Minute, time.Minute, 15 * time.Second},
+		"a Retry-After is not counted":        {1, []step{refuse("1200"), respond(429, "")}, time.Minute, 21 * time.Minute, 15 * time.Second},
+		"a second one is":                     {1, []step{refuse("1200"), refuse("1200")}, time.Minute, 20 * time.Minute, 15 * time.Second},
+		"a Retry-After of an hour":            {1, []step{refuse("3600"), respond(500, "")}, time.Minute, time.Hour, 2 * time.Minute},
+		"a longer one ends the walk":          {1, []step{refuse("3601")}, time.Minute, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := listing(test.pages, test.failures...)
+				var log bytes.Buffer
+				c := s.client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+				err, took := walkBesidePolls(t, c, test.patience)
+				if err == nil || took < test.least || took > test.least+test.more {
+					t.Errorf("after %v: %v", took, err)
+				}
+				requests := 0
+				for _, r := range s.requests() {
+					if strings.HasPrefix(r.request.URL.Path, resultsPath) {
+						requests++
+					}
+				}
+				var api *horseracing.APIError
+				var broken *horseracing.TransportError
+				if errors.As(err, &api) && api.Attempts != requests-test.pages || errors.As(err, &broken) && broken.Attempts != requests-test.pages {
+					t.Errorf("%d requests: %v", requests, err)
+				}
+				if warned := strings.Contains(log.String(), "level=WARN"); warned != (took > 0) {
+					t.Errorf("after %v the log is:\n%s", took, log.String())
+				}
+			})
+		})
+	}
+}
+
+// TestAWalkThatFailedContinues when it is ranged over again.
+func TestAWalkThatFailedContinues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(respond(429, ""))
+		pager := s.client(t).Races.Results(horseracing.ResultsQuery{Patience: time.Minute})
+		if _, err := pager.Take(t.Context(), 1); !errors.Is(err, horseracing.ErrRateLimited) {
+			t.Error(err)
+		}
+		s.steps = []step{respond(200, "[]")}
+		if _, err := pager.Take(t.Context(), 1); err != nil {
+			t.Errorf("ranged over again: %v", err)
+		}
+	})
+}
+
+// TestAPageThatFailsOftenEndsNoWalk: 16 failures in a row, of any transient kind.
+func TestAPageThatFailsOftenEndsNoWalk(t *testing.T) {
+	for name, failure := range map[string]step{"503": respond(503, ""), "a broken connection": broken(errReset), "an HTML page": respond(200, "<!doctype html>")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var failures []step
+				for range 16 {
+					failures = append(failures, failure)
+				}
+				c := listing(1, append(failures, respond(200, "[]"))...).client(t)
+				if races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10); err != nil || len(races) != 1 {
+					t.Errorf("%d races, %v", len(races), err)
+				}
+			})
+		})
+	}
+}
+
+// TestTheEndOfAContextKeepsTheLastFailure: the error of a walk that waited holds it,
+// and all requests.
+func TestTheEndOfAContextKeepsTheLastFailure(t *testing.T) {
+	for name, test := range map[string]struct {
+		failure step
+		want    string
+	}{"503": {respond(503, ""), "status 503"}, "429": {respond(429, ""), "status 429"}, "a broken connection": {broken(errReset), errReset.Error()}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := listing(1, test.failure)
+				ctx, cancel := context.WithTimeout(t.Context(), 37*time.Second)
+				defer cancel()
+				_, err := s.client(t).Races.Results(horseracing.ResultsQuery{}).Take(ctx, 10)
+				broken, ok := errors.AsType[*horseracing.TransportError](err)
+				if !ok || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), test.want) || broken.Attempts != len(s.requests())-1 {
+					t.Errorf("%d requests: %v", len(s.requests())-1, err)
+				}
+			})
+		})
+	}
+}
+
+// TestReadsBehindAServiceThatRefusesEverythingReturn: each of a hundred within about MaxWait.
+func TestReadsBehindAServiceThatRefusesEverythingReturn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const maxWait = 15 * time.Second
+		c := play(respond(429, "")).client(t, horseracing.WithRetry(horseracing.Retry{MaxWait: maxWait}))
+		var calls sync.WaitGroup
+		for range 100 {
+			calls.Go(func() {
+				started := time.Now()
+				err := openRaces(t.Context(), c)
+				if took := time.Since(started); !errors.Is(err, horseracing.ErrRateLimited) || took > maxWait+5*time.Second {
+					t.Errorf("after %v: %v", took, err)
+				}
+			})
+		}
+		calls.Wait()
+	})
+}
+
+// TestACallInLineReturnsWhenALongRetryAfterArrives: a registration too, and it was
+// never sent.
+func TestACallInLineReturnsWhenALongRetryAfterArrives(t *testing.T) {
+	for name, test := range map[string]struct {
+		call func(context.Context, *horseracing.Client) error
+	}{"a read": {openRaces}, "a registration": {register}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := play(respond(429, "", "Retry-After: 10"), respond(429, "", "Retry-After: 1800"))
+				c := s.client(t)
+				var calls sync.WaitGroup
+				for range 3 {
+					calls.Go(func() { test.call(t.Context(), c) })
+					synctest.Wait()
+				}
+				time.Sleep(9 * time.Second)
+				calls.Go(func() {
+					started := time.Now()
+					err := test.call(t.Context(), c)
+					if api, ok := errors.AsType[*horseracing.APIError](err); !ok || api.RetryAfter != 30*time.Minute || api.Attempts != 0 || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+						t.Errorf("got %v", err)
+					}
+					if took := time.Since(started); took > 3*time.Second {
+						t.Errorf("returned after %v", took)
+					}
+				})
+				calls.Wait()
+				if n := len(s.requests()); n != 2 {
+					t.Errorf("%d requests", n)
+				}
+			})
+		})
+	}
+}
+
+// TestABadRouteDoesNotStopTheOthers, and is logged once.
+func TestABadRouteDoesNotStopTheOthers(t *testing.T) {
+	for name, bad := range map[string]step{
+		"in maintenance": respond(503, "", "Retry-After: 3600"), "refused": respond(429, ""), "refused for a second": respond(429, "", "Retry-After: 1"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := play(func(r *http.Request) (*http.Response, error) {
+					if strings.HasPrefix(r.URL.Path, resultsPath) {
+						return bad(r)
+					}
+					return respond(200, "[]")(r)
+				})
+				var log bytes.Buffer
+				c := s.client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+				ctx, cancel := context.WithCancel(t.Context())
+				var walk sync.WaitGroup
+				walk.Go(func() {
+					for ctx.Err() == nil {
+						c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
+					}
+				})
+				late, calls := 0, 0
+				for range 600 {
+					time.Sleep(time.Second)
+					started := time.Now()
+					if err := openRaces(ctx, c); err != nil {
+						t.Fatal(err)
+					}
+					if calls++; calls%60 == 0 {
+						register(ctx, c)
+					}
+					if time.Since(started) > time.Second {
+						late++
+					}
+				}
+				cancel()
+				walk.Wait()
+				if late > 6 {
+					t.Errorf("%d of %d calls were late", late, calls)
+				}
+				if n := strings.Count(log.String(), "no longer slow down the others"); n != 1 {
+					t.Errorf("logged %d times", n)
+				}
+			})
+		})
+	}
+}
