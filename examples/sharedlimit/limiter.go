@@ -42,20 +42,10 @@ func NewSharedLimiter(addr, budget string, limit redis_rate.Limit) (*SharedLimit
 		options = parsed
 	}
 	options.ContextTimeoutEnabled = true // otherwise a call's deadline does not reach the connection
-	options.DialTimeout = time.Second
-	options.ReadTimeout = time.Second
-	options.WriteTimeout = time.Second
-	options.DialerRetries = 1
-	options.MaxRetries = 1 // a retry can at worst spend a permission that nobody uses
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = time.Second, time.Second, time.Second
+	options.DialerRetries, options.MaxRetries = 1, 1 // a retry can at worst spend a permission that nobody uses
 	client := redis.NewClient(options)
-	return &SharedLimiter{
-		addr:   options.Addr,
-		budget: budget,
-		limit:  limit,
-		client: client,
-		rate:   redis_rate.NewLimiter(client),
-		turn:   make(chan struct{}, 1),
-	}, nil
+	return &SharedLimiter{options.Addr, budget, limit, client, redis_rate.NewLimiter(client), make(chan struct{}, 1)}, nil
 }
 
 // Wait returns nil once the budget permits one more request. It returns an error when ctx is canceled first,

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -53,16 +52,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("sharedlimit", flag.ContinueOnError)
 	n := flags.Int("n", 3, "how many `PROCESSES`")
 	length := flags.Duration("for", 5*time.Second, "how long they work")
-	limit := redis_rate.Limit{}
-	flags.IntVar(&limit.Rate, "rate", 20, "`REQUESTS` that all processes may send together, -per time")
-	flags.DurationVar(&limit.Period, "per", time.Second, "the time of -rate")
+	limit := redis_rate.Limit{Period: time.Second}
+	flags.IntVar(&limit.Rate, "rate", 20, "`REQUESTS` a second that all processes may send together")
 	flags.IntVar(&limit.Burst, "burst", 5, "`REQUESTS` that may go out at once after a pause")
 	status, ok := program.Parse(flags, usage, args, stderr, func() error {
-		switch {
-		case *n < 1 || limit.Rate < 1 || limit.Burst < 1:
-			return errors.New("-n, -rate and -burst must be at least 1")
-		case limit.Period < time.Millisecond || *length < time.Millisecond:
-			return errors.New("-per and -for must be at least 1ms")
+		if *n < 1 || limit.Rate < 1 || limit.Burst < 1 || *length <= 0 {
+			return errors.New("-n, -rate and -burst must be at least 1, and -for positive")
 		}
 		return nil
 	})
@@ -70,24 +65,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return status
 	}
 
-	if number, err := strconv.Atoi(os.Getenv(workerVariable)); err == nil {
-		races, err := work(untilClosed(os.Stdin), number, os.Getenv("REDIS_ADDR"), limit)
+	if number := os.Getenv(workerVariable); number != "" {
+		working, cancel := context.WithCancel(ctx) // not a deadline, which fails the call that would miss it
+		time.AfterFunc(*length, cancel)
+		races, err := work(working, number, limit)
 		if err != nil {
-			fmt.Fprintln(stderr, err)
+			fmt.Fprintln(stderr, program.Explain(err))
 			return 1
 		}
-		fmt.Fprintf(stdout, "worker %d read %d races\n", number, races)
+		fmt.Fprintf(stdout, "Process %s read %d races.\n", number, races)
 		return 0
 	}
-	working, cancel := context.WithTimeout(ctx, *length)
-	defer cancel()
-	err := supervise(working, *n, limit, stdout)
-	return program.Exit(ctx, "sharedlimit", errors.Join(err, ctx.Err()), stderr)
+	return program.Exit(ctx, "sharedlimit", supervise(ctx, *n, args, limit, stdout, stderr), stderr)
 }
 
-// supervise runs n workers until ctx is canceled, with an embedded Redis and a fake service if the environment names
-// none, and prints whether the fake saw the limit held. It returns an error if it did not.
-func supervise(ctx context.Context, n int, limit redis_rate.Limit, out io.Writer) error {
+// supervise runs n processes, with an embedded Redis and a fake service if the environment names none. It returns an
+// error if the fake did not see the limit held.
+func supervise(ctx context.Context, n int, args []string, limit redis_rate.Limit, stdout, stderr io.Writer) error {
 	service, err := program.ConnectOrStart(func() (*horseracingtest.Server, error) {
 		return horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithRequestLog(100_000))
 	})
@@ -95,12 +89,12 @@ func supervise(ctx context.Context, n int, limit redis_rate.Limit, out io.Writer
 		return err
 	}
 	defer service.Close()
-	service.Announce(out)
+	service.Announce(stderr)
 	var env []string
 	if service.Fake != nil {
 		env = append(env, "HORSERACING_BASE_URL="+service.Fake.URL, "HORSERACING_API_KEY="+service.Fake.APIKey)
 	}
-	redis := "the one of REDIS_ADDR" // which may hold a password
+	redis := "the Redis of REDIS_ADDR" // which may hold a password
 	if os.Getenv("REDIS_ADDR") == "" {
 		embedded, err := miniredis.Run()
 		if err != nil {
@@ -108,23 +102,11 @@ func supervise(ctx context.Context, n int, limit redis_rate.Limit, out io.Writer
 		}
 		defer embedded.Close()
 		env = append(env, "REDIS_ADDR="+embedded.Addr())
-		redis = "an embedded one (for a real one set REDIS_ADDR)"
+		redis = "an embedded Redis (for a real one set REDIS_ADDR)"
 	}
-	fmt.Fprintf(out, "Redis: %s\nLimit: %v for %d processes together\n", redis, limit, n)
-	if err := workers(ctx, n, env, limit, out); err != nil {
+	fmt.Fprintf(stdout, "Limit: %v for %d processes together, in %s\n", limit, n, redis)
+	if err := workers(ctx, n, args, env, stdout); err != nil || service.Fake == nil {
 		return err
 	}
-	if service.Fake == nil {
-		return nil
-	}
-	return report(out, arrivals(service.Fake), limit)
-}
-
-// arrivals are the times at which the fake received a request, in order.
-func arrivals(fake *horseracingtest.Server) []time.Time {
-	var times []time.Time
-	for _, request := range fake.Requests() {
-		times = append(times, request.Time)
-	}
-	return times
+	return report(stdout, arrivals(service.Fake), limit)
 }

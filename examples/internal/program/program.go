@@ -96,7 +96,7 @@ func Explain(err error) string {
 	if errors.Is(err, horseracing.ErrUnauthorized) {
 		return "the service does not accept the API key: check HORSERACING_API_KEY"
 	}
-	if broken, ok := errors.AsType[*horseracing.TransportError](err); ok {
+	if broken, ok := errors.AsType[*horseracing.TransportError](err); ok && broken.Attempts > 0 {
 		return fmt.Sprintf("the service does not respond: check HORSERACING_BASE_URL (%v)", broken.Err)
 	}
 	return err.Error()

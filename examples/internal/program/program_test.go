@@ -92,6 +92,7 @@ func TestExitReportsTheErrorInOneSentence(t *testing.T) {
 		{"an error", t.Context(), errors.New("no open race"), 1, "x: no open race\n"},
 		{"a wrong key", t.Context(), &horseracing.APIError{StatusCode: 401}, 1, "x: the service does not accept the API key: check HORSERACING_API_KEY\n"},
 		{"a host that is down", t.Context(), refused, 1, "x: the service does not respond: check HORSERACING_BASE_URL (connection refused)\n"},
+		{"a limiter that fails", t.Context(), &horseracing.TransportError{Method: "GET", Route: "/r", Err: errors.New("waiting for the limiter: no")}, 1, "x: GET /r: waiting for the limiter: no\n"},
 		{"a mistake on the command line", t.Context(), UsageError("-n must be at least 1"), 2, "x: -n must be at least 1 (see x -h)\n"},
 		{"Ctrl-C", stopped, refused, 130, "x: stopped\n"},
 		{"an outcome that is unknown", t.Context(), unknown, 1, "x: look before registering again: outcome unknown\n"},
