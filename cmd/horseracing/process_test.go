@@ -259,3 +259,24 @@ func TestAReaderThatStoresTheCursorOfEachLineGetsEachLineOnce(t *testing.T) {
 		})
 	}
 }
+
+func TestFollowingHasAPositionBeforeItsFirstLine(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t, horseracingtest.WithHistory(10), horseracingtest.WithClock(time.Now))
+	file := filepath.Join(t.TempDir(), "place")
+	args := []string{"results", "-follow", "-interval", "20ms", "-cursor", file}
+	first := prepare(t, environment(fake), args...)
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { text, err := os.ReadFile(file); return err == nil && len(text) > 0 })
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait() // it was killed
+	fake.AddRaces(horseracing.Race{MainRaceID: 900_001, StartTime: horseracing.NewTimestamp(fake.Now().Add(-time.Minute)), FinalOrder: []int{0}, Participants: []horseracing.RaceParticipant{{Number: 1}}})
+	got := run(t, environment(fake), append(args, "-n", "1")...)
+	if got.status != 0 || !strings.Contains(got.stdout, `"main_race_id":900001,`) {
+		t.Errorf("started again after a kill before the first line: %+v", got)
+	}
+}

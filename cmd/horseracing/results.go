@@ -11,7 +11,8 @@ import (
 )
 
 const resultsHelp = `With -follow it waits for races to finish and prints them as they appear, the
-oldest first; with -since also those of the past.
+oldest first; with -since also those of the past, and with -cursor those of the
+last hour.
 
 -cursor FILE keeps the position: the same command line, run again, continues
 after the last line that was printed, however the program ended. If FILE exists,
@@ -43,6 +44,9 @@ func finishedRaces(flags *flag.FlagSet) action {
 		}
 		l.goesOn = true
 		return printListing(ctx, p, l, "race", finishedRaceLayout, func(q horseracing.ResultsQuery) listing[horseracing.Race] {
+			if l.cursor != "" && q.Resume.IsZero() && q.Since.IsZero() {
+				q.Since = time.Now().Add(-time.Hour) // a position from the first moment on
+			}
 			return s.Races.Follow(horseracing.FollowQuery{Tiers: q.Tiers, Since: q.Since, Resume: q.Resume, Interval: *interval, Concurrency: q.Concurrency})
 		})
 	})
