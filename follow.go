@@ -90,9 +90,8 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 // Cursor returns the position after everything yielded so far. If the query has
 // neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
 //
-// The length of its text depends on the number of races within Lookback, about ten
-// bytes for each, and never exceeds 64 KiB. It also holds the races above what could
-// not be read, at most a thousand or two.
+// Its text takes about ten bytes for each race within Lookback, and for each above
+// an entry or a page that could not be read. It never exceeds 64 KiB.
 func (f *Follower) Cursor() Cursor {
 	if f.invalid != nil || !f.state.begun() {
 		return f.query.Resume

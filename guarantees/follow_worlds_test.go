@@ -18,7 +18,7 @@ import (
 // handles each race once.
 func TestFollowHandlesEachRaceOnceInRandomWorlds(t *testing.T) {
 	t.Parallel()
-	worlds := 25
+	worlds := 10
 	if os.Getenv("HORSERACING_DEEP") != "" {
 		worlds = 250
 	}
