@@ -29,9 +29,10 @@ type ResultsQuery struct {
 
 	Concurrency int // requests in flight at once, at most 1,000; default one
 
-	// Patience is how long the service may refuse every request (429, or 503 with
-	// Retry-After), or a page may fail while others succeed, before that is an
-	// error. Default 10 minutes.
+	// Patience is how long this listing may be refused (429, or 503 with
+	// Retry-After) or, once a page of it was accepted, fail with a transient error,
+	// before that is an error. It counts from the last page that was accepted; a
+	// Retry-After of up to an hour is not counted, once. Default 10 minutes.
 	Patience time.Duration
 }
 
@@ -43,9 +44,10 @@ type OffsetQuery struct {
 	Offset int    // how many of the newest entries to skip; ignored with Resume
 	Resume Cursor // continue after the position of a saved cursor, with its tier
 
-	// Patience is how long the service may refuse every request (429, or 503 with
-	// Retry-After), or a page may fail while others succeed, before that is an
-	// error. Default 10 minutes.
+	// Patience is how long this listing may be refused (429, or 503 with
+	// Retry-After) or, once a page of it was accepted, fail with a transient error,
+	// before that is an error. It counts from the last page that was accepted; a
+	// Retry-After of up to an hour is not counted, once. Default 10 minutes.
 	Patience time.Duration
 }
 

@@ -13,8 +13,10 @@ import (
 // A Retry-After is honored up to MaxWait. If the service demands a longer wait,
 // the call returns at once, with [APIError].RetryAfter set. A budget that all
 // calls of a client share keeps retries from multiplying the load of an outage,
-// and a wait ends at once when the context does. Rate-limit responses (429, or 503
-// with Retry-After) do not consume the budget; see [Client.Pace].
+// and a wait ends at once when the context does. While the service accepts no
+// request of the client, a call waits in line for MaxWait at most. Rate-limit
+// responses (429, or 503 with Retry-After) do not consume the budget; see
+// [Client.Pace].
 //
 // These are not retried, because a retry cannot help: a response that is too
 // large or that cannot be decoded, a server without TLS or with an untrusted
