@@ -15,9 +15,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// call is one call of an operation: a request, and a value or an error. The
-// attempts in between are internal/transport's; its record is what it reports of
-// them.
+// call is one call of an operation. internal/transport makes its attempts, and
+// writes into the record what came of them.
 type call struct {
 	client  *Client
 	op      operation
@@ -152,8 +151,13 @@ func (c *call) transportError() *TransportError {
 }
 
 // heldError returns the error of a call that was not sent, or not again, because
-// the service wants no request for a time.
+// the service refuses requests for longer than the call waits.
 func (c *call) heldError(held *pace.HeldError) *APIError {
+	if c.record.Status != 0 && !c.record.IsSuccess() {
+		e := c.apiError()
+		e.RetryAfter = max(e.RetryAfter, held.For)
+		return e
+	}
 	return &APIError{
 		StatusCode: http.StatusTooManyRequests, Method: c.op.method, Route: c.op.route, ID: c.id(),
 		Message: "not sent, because an earlier request was refused", RetryAfter: held.For, Attempts: c.record.Attempts(),

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Errors of a response whose body is damaged. The next one is likely to be whole.
+// Errors of a response whose body is damaged. It is likely that the next response
+// is not.
 var (
 	ErrCut  = errors.New("the response was cut short")
 	ErrHTML = errors.New("expected JSON, got an HTML page, as gateways and login pages send")
@@ -30,7 +31,7 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("more than %d bytes", e.Limit)
 }
 
-// maxFailureBody is how much of a failure's body is read.
+// maxFailureBody limits the body of an error status.
 const maxFailureBody = 1 << 20
 
 // bodyLink reads the body whole, up to the limit. A body that drips, is cut or is
@@ -95,8 +96,8 @@ func readWhole(resp *http.Response, limit int64) ([]byte, error) {
 	return body, nil
 }
 
-// readBeginning reads up to limit bytes, and reports whether there was more. The
-// status of a failure matters even if its body cannot be read.
+// readBeginning reads up to limit bytes, and reports whether there were more. An
+// error status matters even if its body cannot be read.
 func readBeginning(resp *http.Response, limit int64) (body []byte, truncated bool) {
 	body, err := readUpTo(resp.Body, limit+1, resp.ContentLength)
 	if int64(len(body)) > limit {
@@ -105,10 +106,10 @@ func readBeginning(resp *http.Response, limit int64) (body []byte, truncated boo
 	return body, err != nil
 }
 
-// readUpTo reads to the end, but no more than limit bytes. The announced length
-// saves growing, but a large one allocates nothing before the bytes come.
+// readUpTo reads to the end, but no more than limit bytes. Beyond 1 MiB the
+// announced length allocates nothing before the bytes arrive.
 func readUpTo(r io.Reader, limit, announced int64) ([]byte, error) {
-	body := make([]byte, 0, min(max(announced, 0), 1<<20)+1) // one more, to meet the end
+	body := make([]byte, 0, min(max(announced, 0), 1<<20)+1) // room for one more, to read the end of file
 	for int64(len(body)) < limit {
 		if len(body) == cap(body) {
 			body = slices.Grow(body, max(bytes.MinRead, len(body)))

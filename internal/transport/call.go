@@ -27,24 +27,24 @@ type Call struct {
 	WantJSON  bool        // a body that is an HTML page or cut JSON is a failure
 	Keys      redact.Keys // kept out of the log
 
-	// The last attempt. Status is 0 unless a response was read whole; of a
-	// failure the beginning of the body is enough.
+	// The last attempt. Status is 0 unless the whole response was read, or for an
+	// error status the beginning of its body.
 	Status     int
 	Header     http.Header
 	Body       []byte
-	Truncated  bool // there was more of the body of a failure
+	Truncated  bool // the body of an error status was longer
 	RetryAfter time.Duration
-	Err        error // nil if a response was read whole, and is neither an HTML page nor cut JSON
+	Err        error // nil if there is a response, and it is neither an HTML page nor cut JSON
 	Unsent     bool  // the attempt certainly sent nothing
 
 	// The end of the call.
-	Stopped  error // why the next attempt was not made: the context, a limiter, or a *pace.HeldError
+	Stopped  error // why the next attempt was not made: the context's error, a *pace.LimiterError or a *pace.HeldError
 	Withheld bool  // the budget withheld a retry
 
 	attempts atomic.Int64
 	refusals int  // attempts that Patience does not count
-	damaged  int  // attempts whose response was damaged
-	paid     int  // retries that were taken from the budget
+	damaged  int  // attempts whose response was an HTML page or cut
+	paid     int  // retries that the budget paid for
 	retrying bool // another attempt follows, after wait
 	wait     time.Duration
 	ticket   pace.Ticket
