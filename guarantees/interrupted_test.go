@@ -1,8 +1,10 @@
 package guarantees_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -56,6 +58,28 @@ func TestAnErrorCountsWhatWasSentAndNamesTheLastFailure(t *testing.T) {
 		})
 	}
 }
+
+// A context that ends between two attempts ends the call, whoever notices.
+func TestAContextThatEndsBetweenTwoAttemptsEndsTheCall(t *testing.T) {
+	for range 50 {
+		ctx, cancel := context.WithCancel(t.Context())
+		atRetry := slog.New(slog.NewTextHandler(writerFunc(func(line []byte) (int, error) {
+			if bytes.Contains(line, []byte("horseracing: retry")) {
+				cancel()
+			}
+			return len(line), nil
+		}), nil))
+		s := play(respond(503, ""))
+		_, err := s.client(t, horseracing.WithLogger(atRetry)).Races.Open(ctx)
+		if want := "GET /api/v1/races/open: context canceled after status 503"; !errors.Is(err, context.Canceled) || err.Error() != want || len(s.requests()) != 1 {
+			t.Fatalf("%d requests\ngot  %v\nwant %s", len(s.requests()), err, want)
+		}
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 type waitFunc func(context.Context) error
 

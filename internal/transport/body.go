@@ -72,11 +72,6 @@ func (l bodyLink) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	resp.Body = http.NoBody
-	if resp.Header.Get("Location") != "" {
-		// The http.Client above would parse it, and quote one that it cannot parse.
-		resp.Header = resp.Header.Clone()
-		resp.Header.Del("Location")
-	}
 	return resp, nil
 }
 

@@ -80,7 +80,8 @@ func New(c Config) *Client {
 }
 
 // Do sends the request of a call until an attempt is final. The outcome is in
-// call. A nil body is no body.
+// call: what the http.Client makes of it, which fails on a Location that it cannot
+// parse, is ignored. A nil body is no body.
 func (c *Client) Do(ctx context.Context, call *Call, u *url.URL, body []byte) {
 	call.ticket = pace.NewTicket(call.Rank, call.PaceRoute)
 	if call.Patience != nil {
@@ -96,11 +97,6 @@ func (c *Client) Do(ctx context.Context, call *Call, u *url.URL, body []byte) {
 			call.Err = err
 			return
 		}
-	}
-	if !call.isRead() {
-		// With GetBody, net/http's HTTP/2 repeats a request by itself, even one
-		// that the service has read.
-		req.GetBody = nil
 	}
 	_, err := c.loop.Do(req)
 	switch {
