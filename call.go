@@ -93,8 +93,10 @@ func (c *call) result(out any) error {
 	switch {
 	case isHeld && c.record.Attempts() == 0:
 		err = c.heldError(held)
-	case isHeld && c.record.Status != 0:
-		err = c.apiError()
+	case isHeld && c.record.Status != 0 && !c.record.IsSuccess():
+		last := c.apiError()
+		last.RetryAfter = max(last.RetryAfter, held.For)
+		err = last
 	case c.record.Stopped != nil, c.record.Status == 0:
 		err = c.transportError()
 	case !c.record.IsSuccess():
@@ -150,17 +152,12 @@ func (c *call) transportError() *TransportError {
 	}
 }
 
-// heldError returns the error of a call that was not sent, or not again, because
-// the service refuses requests for longer than the call waits.
+// heldError returns the error of a call that was not sent, because the service
+// refuses requests for longer than the call waits.
 func (c *call) heldError(held *pace.HeldError) *APIError {
-	if c.record.Status != 0 && !c.record.IsSuccess() {
-		e := c.apiError()
-		e.RetryAfter = max(e.RetryAfter, held.For)
-		return e
-	}
 	return &APIError{
 		StatusCode: http.StatusTooManyRequests, Method: c.op.method, Route: c.op.route, ID: c.id(),
-		Message: "not sent, because an earlier request was refused", RetryAfter: held.For, Attempts: c.record.Attempts(),
+		Message: "not sent, because an earlier request was refused", RetryAfter: held.For,
 	}
 }
 

@@ -83,7 +83,6 @@ func New(c Config) *Client {
 // call: what the http.Client makes of it, which fails on a Location that it cannot
 // parse, is ignored. A nil body is no body.
 func (c *Client) Do(ctx context.Context, call *Call, u *url.URL, body []byte) {
-	call.ticket = pace.NewTicket(call.Rank, call.PaceRoute)
 	if call.Patience != nil {
 		call.Patience.begin()
 		defer call.Patience.end()
