@@ -84,7 +84,7 @@ func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration, late
 		case <-t.mayWait:
 			g.waitForPermit(ctx, t)
 		case <-notice.C:
-			if late != nil {
+			if late != nil && !g.isDone(t) {
 				late()
 			}
 		case <-ctx.Done():
@@ -94,6 +94,12 @@ func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration, late
 			return ctx.Err()
 		}
 	}
+}
+
+func (g *Gate) isDone(t *Ticket) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.waiting[t]
 }
 
 // Leave reports the outcome of the request of t, with the Retry-After of its
