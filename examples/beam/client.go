@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
 // clients holds the clients of this process. A worker reads several windows at once, each with a readRaces of its
@@ -23,7 +24,7 @@ func workerClient(perSecond float64) (*horseracing.Client, error) {
 	if client, ok := clients.Load(key); ok {
 		return client.(*horseracing.Client), nil
 	}
-	var opts []horseracing.Option
+	opts := []horseracing.Option{program.Waits(os.Stderr)}
 	if perSecond > 0 {
 		opts = append(opts, horseracing.WithRateLimit(perSecond, max(1, int(perSecond))))
 	}

@@ -10,7 +10,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -37,7 +36,7 @@ lines, one a month. Reads an embedded fake unless HORSERACING_BASE_URL and
 HORSERACING_API_KEY are set.
 
 Examples:
-  beam -out history                    this month and the one before, of tier Omega
+  beam -out history                    a month of tier Omega
   beam -out history -tier 4 -since 2026-01-01 -before 2026-04-01 -rate 20
   beam -out history --runner=flink ... on a runner of its own: see README.md
 
@@ -54,10 +53,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c crawl
 	own := flag.NewFlagSet("beam", flag.ContinueOnError)
 	own.IntVar(&c.tier, "tier", int(horseracing.TierOmega), "tier `ID`")
-	own.Func("since", "only races that start at this `TIME` (UTC, 2026-01-31 or 2026-01-31T15:04:05Z) or later (default: the first of the month before that of -before)", parseTime(&c.since))
+	own.Func("since", "only races that start at this `TIME` (UTC, 2026-01-31 or 2026-01-31T15:04:05Z) or later (default: a month before -before)", parseTime(&c.since))
 	own.Func("before", "only races that start before this `TIME` (default: now)", parseTime(&c.before))
-	own.StringVar(&c.out, "out", "history", "`FOLDER` for the files, a path or gs://bucket/folder; a month's file is replaced only by a run that covers what it holds")
-	own.StringVar(&c.source, "source", "", "the service's `NAME` in the folder, which refuses another's races (default: its address)")
+	own.StringVar(&c.out, "out", "history", "new `FOLDER` for the files, a path or gs://bucket/folder")
 	own.DurationVar(&c.window, "window", 24*time.Hour, "length of a window at first; the runner may cut it further")
 	own.IntVar(&c.concurrency, "concurrency", 2, "pages that each window has in flight")
 	own.Float64Var(&c.perSecond, "rate", 0, "requests per second of each worker process; 0: no limit")
@@ -73,47 +71,52 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if !*verbose {
 		slog.SetDefault(slog.New(slog.DiscardHandler))
 	}
-	return program.Exit(ctx, "beam", read(ctx, c, stdout), stderr)
+	return program.Exit(ctx, "beam", read(ctx, c, stdout, stderr), stderr)
 }
 
 // read completes c, starts the fake if one is needed, and runs the pipeline.
-func read(ctx context.Context, c crawl, stdout io.Writer) error {
-	name, address, now := os.Getenv("HORSERACING_BASE_URL"), os.Getenv("HORSERACING_BASE_URL"), time.Now()
-	if !program.Configured() && inProcess() {
-		service, err := program.ConnectOrStart(func() (*horseracingtest.Server, error) { return horseracingtest.Start() })
+func read(ctx context.Context, c crawl, stdout, stderr io.Writer) error {
+	var client *horseracing.Client // nil: only the workers know the service
+	if c.before.IsZero() {
+		c.before = time.Now()
+	}
+	if program.Configured() || inProcess() {
+		service, err := program.ConnectOrStart(func() (*horseracingtest.Server, error) {
+			return horseracingtest.Start(horseracingtest.WithClock(time.Now))
+		})
 		if err != nil {
 			return err
 		}
 		defer service.Close()
-		name, address, now = service.Name, "the embedded fake", service.Fake.Now()
-		// Prism's workers are this process, so its environment is theirs.
-		if err := errors.Join(os.Setenv("HORSERACING_BASE_URL", service.Fake.URL), os.Setenv("HORSERACING_API_KEY", service.Fake.APIKey)); err != nil {
-			return err
+		service.Announce(stderr)
+		client = service.Client
+		if service.Fake != nil { // Prism's workers are this process, so its environment is theirs
+			if err := errors.Join(os.Setenv("HORSERACING_BASE_URL", service.Fake.URL), os.Setenv("HORSERACING_API_KEY", service.Fake.APIKey)); err != nil {
+				return err
+			}
 		}
 	}
-	if c.source == "" {
-		c.source = strings.TrimRight(address, "/")
-	}
-	if c.before.IsZero() {
-		c.before = now
-	}
 	if c.since.IsZero() {
-		c.since = defaultSince(c.before)
+		c.since = c.before.AddDate(0, -1, 0)
 	}
 	if err := c.check(); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "Service: %s\n", cmp.Or(name, c.source))
-	release, err := c.claim(ctx)
-	if err != nil {
+	if client != nil { // a wrong key or tier is a plainer error here than behind a runner
+		_, err := client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierID(c.tier)}).Take(ctx, 1)
+		if err != nil && !errors.Is(err, horseracing.ErrHole) {
+			return err
+		}
+	}
+	if err := c.prepare(ctx); err != nil {
 		return err
 	}
-
 	pipeline, scope := beam.NewPipelineWithRoot()
 	build(scope, c)
 	result, err := beamx.RunWithMetrics(ctx, pipeline)
 	if err = errors.Join(err, ctx.Err()); err != nil {
-		return errors.Join(release(context.WithoutCancel(ctx)), errors.New(cause(err)))
+		c.discard()
+		return errors.New(cause(err))
 	}
 	if *jobopts.Async {
 		fmt.Fprintln(stdout, "submitted; the runner shows the counts as metrics of namespace", metricsNamespace)

@@ -20,7 +20,6 @@ type crawl struct {
 	concurrency   int
 	perSecond     float64
 	out           string // a folder: a path, or gs://bucket/folder
-	source        string // the service's name in it
 }
 
 func (c crawl) check() error {
@@ -33,8 +32,6 @@ func (c crawl) check() error {
 		return program.UsageError("-tier and -concurrency are at least 1, and -rate cannot be negative")
 	case c.out == "":
 		return program.UsageError("-out is empty")
-	case c.source == "":
-		return program.UsageError("nothing here shows which service the workers read: set HORSERACING_BASE_URL, or name it with -source")
 	}
 	return nil
 }

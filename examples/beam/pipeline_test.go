@@ -64,7 +64,7 @@ var day = time.Date(2026, 4, 30, 12, 0, 0, 0, time.UTC)
 
 func runCrawl(t *testing.T, c crawl) (map[string]int64, error) {
 	t.Helper()
-	c.tier, c.source = int(horseracing.TierOmega), "here"
+	c.tier = int(horseracing.TierOmega)
 	if err := c.check(); err != nil {
 		t.Fatal(err)
 	}

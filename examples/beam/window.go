@@ -47,13 +47,13 @@ func readWindow(ctx context.Context, tracker *sdf.LockRTracker, before int64, pa
 		switch {
 		case overflow:
 			found.overflows++
-		case err != nil && entry.JSON == nil:
-			return found, err
-		case err != nil:
+		case errors.Is(err, horseracing.ErrHole): // a race that cannot be read
 			if start, ok := startOf(entry.JSON); ok && !claim(start) {
 				return found, nil
 			}
 			found.unreadable++
+		case err != nil:
+			return found, err
 		case !claim(entry.Value.StartTime.Time):
 			return found, nil
 		default:

@@ -40,7 +40,7 @@ func (m *memory) Entries(context.Context) iter.Seq2[horseracing.Entry[horseracin
 			}
 			var err error
 			if m.unreadable[i] {
-				entry.Value, err = nil, &horseracing.DecodeError{}
+				entry.Value, err = nil, horseracing.ErrHole
 			}
 			if !yield(entry, err) {
 				return

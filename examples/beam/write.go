@@ -52,7 +52,7 @@ func (w *writeMonth) ProcessElement(ctx context.Context, month string, lines fun
 // under another name first. An object store stores nothing before Close.
 func writeFile(ctx context.Context, fs filesystem.Interface, path string, write func(io.Writer) error) error {
 	name := path
-	local := !strings.Contains(path, "://")
+	local := !isRemote(path)
 	if local {
 		name = fmt.Sprintf("%s.%016x.tmp", path, rand.Uint64())
 	}

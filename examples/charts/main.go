@@ -99,7 +99,7 @@ func listOf(list *[]string, known ...string) func(string) error {
 
 func drawAll(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	// The fake's clock stands still: the same races, the same pictures.
-	service, err := program.ConnectOrStart(func() (*horseracingtest.Server, error) { return horseracingtest.Start() })
+	service, err := program.ConnectOrStart(func() (*horseracingtest.Server, error) { return horseracingtest.Start() }, program.Waits(stderr))
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func (o *options) check() error {
 }
 
 func export(ctx context.Context, o options, stderr io.Writer) error {
-	service, source, err := connect()
+	service, source, err := connect(stderr)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func export(ctx context.Context, o options, stderr io.Writer) error {
 }
 
 // connect returns the service, and its name in the database.
-func connect() (service *program.Service, source string, err error) {
+func connect(stderr io.Writer) (service *program.Service, source string, err error) {
 	// The fake begins at midnight and is put forward to now, so that every run
 	// of a day reads the same races and can continue another.
 	midnight := time.Now().UTC().Truncate(24 * time.Hour)
@@ -172,7 +172,7 @@ func connect() (service *program.Service, source string, err error) {
 			fake.Advance(since)
 		}
 		return fake, err
-	})
+	}, program.Waits(stderr))
 	switch {
 	case err != nil:
 		return nil, "", err

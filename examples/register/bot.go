@@ -55,8 +55,10 @@ func (b *bot) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	open, err := program.Open(ctx, b.client, b.out)
-	if err != nil {
+	open, err := b.client.Races.Open(ctx)
+	if errors.Is(err, horseracing.ErrHole) {
+		b.print("", "left out: %v", err)
+	} else if err != nil {
 		return err
 	}
 	slices.SortFunc(open, compare)

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
+)
+
+// prepare makes the folder. One that holds something is refused: a month's file replaces another, so that a second run
+// could leave less there, or races of two tiers.
+func (c crawl) prepare(ctx context.Context) error {
+	fs, err := filesystem.New(ctx, c.out)
+	if err != nil {
+		return err
+	}
+	defer fs.Close()
+	names, err := fs.List(ctx, strings.TrimRight(c.out, "/")+"/*")
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		return program.UsageError(fmt.Sprintf("%s is not empty: choose another -out", c.out))
+	}
+	if isRemote(c.out) {
+		return nil
+	}
+	return os.MkdirAll(c.out, 0o755)
+}
+
+// discard removes the folders that a failed run left empty.
+func (c crawl) discard() {
+	if !isRemote(c.out) {
+		for _, name := range []string{"races", "participants", ""} {
+			_ = os.Remove(filepath.Join(c.out, name)) // unless it holds something
+		}
+	}
+}
+
+// isRemote reports whether a path is of an object store.
+func isRemote(path string) bool { return strings.Contains(path, "://") }
