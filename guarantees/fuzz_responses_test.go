@@ -1,9 +1,8 @@
-package horseracing_test
+package guarantees_test
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,14 +18,14 @@ import (
 // error. A paged listing is read beyond a page.
 func reads() map[string]func(context.Context, *horseracing.Client) (any, error) {
 	all := map[string]func(context.Context, *horseracing.Client) (any, error){}
-	for _, op := range horseracing.Operations() {
+	for _, op := range operations() {
 		switch {
 		case op.Method != http.MethodGet || op.Variant:
 		case op.Further != nil:
 			all[op.Name] = func(ctx context.Context, c *horseracing.Client) (any, error) { return op.Further(ctx, c, 20) }
 		default:
 			all[op.Name] = func(ctx context.Context, c *horseracing.Client) (any, error) {
-				return op.Call(ctx, c, horseracing.TestdataIDs)
+				return op.Call(ctx, c, testdataIDs)
 			}
 		}
 	}
@@ -44,7 +43,7 @@ func FuzzResponses(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	files, _ := filepath.Glob("testdata/*.json")
+	files, _ := filepath.Glob("../testdata/*.json")
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err == nil {
 			f.Add(text)
@@ -52,7 +51,7 @@ func FuzzResponses(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		requests := 0
-		c := sameResponse(string(body)).client(t, horseracing.WithTransportWrapper(counting(&requests)), horseracing.WithRetry(horseracing.Retry{Max: -1}), horseracing.WithMaxResponseBytes(1<<20),
+		c := responding(t, string(body), horseracing.WithTransportWrapper(counting(&requests)), horseracing.WithRetry(horseracing.Retry{Max: -1}), horseracing.WithMaxResponseBytes(1<<20),
 			horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
 		for name, read := range reads() {
 			requests = 0
@@ -65,7 +64,7 @@ func FuzzResponses(f *testing.F) {
 				t.Errorf("%s: %d requests", name, requests)
 			}
 			if err != nil {
-				mustBeFit(t, name, err)
+				checkError(t, name, err)
 				if reflect.ValueOf(value).Kind() != reflect.Slice { // of a list, what could be read stands beside
 					continue
 				}
@@ -84,25 +83,11 @@ func FuzzResponses(f *testing.F) {
 		}
 		receipt, err := c.Races.Register(t.Context(), horseracing.Registration{Horse: 1, Race: 2, UserKey: "user key"})
 		if err != nil {
-			mustBeFit(t, "register", err)
+			checkError(t, "register", err)
 		} else if len(receipt.Body) > 0 && !json.Valid(receipt.Body) {
 			t.Errorf("register: took %q", receipt.Body)
 		}
 	})
-}
-
-// mustBeFit fails unless an error is of the documented kinds and fit to read.
-func mustBeFit(t *testing.T, name string, err error) {
-	t.Helper()
-	var decode *horseracing.DecodeError
-	var api *horseracing.APIError
-	var tie *horseracing.TieOverflowError
-	if !errors.As(err, &decode) && !errors.As(err, &api) && !errors.As(err, &tie) && !errors.Is(err, horseracing.ErrNotFound) && !errors.Is(err, horseracing.ErrBodyIgnored) {
-		t.Errorf("%s: an error of type %T: %v", name, err, err)
-	}
-	if text := err.Error(); len(text) >= 2048 || !strings.Contains(text, "/api/v") || strings.ContainsAny(text, "\n\x1b\x00") {
-		t.Errorf("%s: not fit to read: %q", name, text)
-	}
 }
 
 // counting counts the requests that pass.
@@ -114,7 +99,3 @@ func counting(requests *int) func(http.RoundTripper) http.RoundTripper {
 		})
 	}
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

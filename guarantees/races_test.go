@@ -1,4 +1,4 @@
-package horseracing
+package guarantees_test
 
 import (
 	"context"
@@ -8,37 +8,39 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
 )
 
-var raceOperations = []OperationTest{
+var raceOperations = []operationTest{
 	{
 		Name: "Races.Results",
-		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
-			return c.Races.Results(ResultsQuery{Tier: TierOmega, Before: time.UnixMilli(1767225600251)}).Take(ctx, 2)
+		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
+			return c.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega, Before: time.UnixMilli(1767225600251)}).Take(ctx, 2)
 		},
-		Further: func(ctx context.Context, c *Client, n int) (any, error) {
-			return c.Races.Results(ResultsQuery{}).Take(ctx, n)
+		Further: func(ctx context.Context, c *horseracing.Client, n int) (any, error) {
+			return c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, n)
 		},
 		Method:   http.MethodGet,
 		Path:     "/api/v2/races/results",
 		Body:     `{"tier":5,"start_time_from":1767225600251}`,
 		Response: "races_results_v2.json",
-		Want: []Race{
+		Want: []horseracing.Race{
 			{
 				MainRaceID:           880123,
 				StartTime:            at(1767225600250),
 				RegistrationDeadline: at(1767225300000),
-				Type:                 RaceTypeBestTime,
+				Type:                 horseracing.RaceTypeBestTime,
 				Length:               8,
 				V2:                   true,
 				EntryFee:             bigInt("1234500000000000000"),
-				Prizes:               []Number{number("6000000000000000000"), number("3000000000000000000"), number("1500000000000000000")},
-				Tier:                 TierNameOmega,
-				Info:                 RaceInfo{Name: "Harbour Stakes", HippodromeType: "coastal", HippodromeName: "Gull Point", Turf: "grass"},
+				Prizes:               []horseracing.Number{number("6000000000000000000"), number("3000000000000000000"), number("1500000000000000000")},
+				Tier:                 horseracing.TierNameOmega,
+				Info:                 horseracing.RaceInfo{Name: "Harbour Stakes", HippodromeType: "coastal", HippodromeName: "Gull Point", Turf: "grass"},
 				Places:               4,
 				MinLevel:             10,
 				MaxLevel:             40,
-				Participants: []RaceParticipant{
+				Participants: []horseracing.RaceParticipant{
 					{Number: 1042, Total: 98.125, Lane: 2},
 					{Number: 7, Total: 97.5, Lane: 1},
 					{Number: 311, Total: 101.75, Lane: 4},
@@ -51,16 +53,16 @@ var raceOperations = []OperationTest{
 				MainRaceID:           880122,
 				StartTime:            at(1767225600250),
 				RegistrationDeadline: at(1767225300000),
-				Type:                 RaceTypeWorstTime,
+				Type:                 horseracing.RaceTypeWorstTime,
 				Length:               15,
 				NoEquipment:          true,
-				Prizes:               []Number{},
-				Tier:                 TierNameOmega,
-				Info:                 RaceInfo{Name: "Slow Sunday", HippodromeType: "desert", HippodromeName: "Dry Basin", Turf: "sand"},
+				Prizes:               []horseracing.Number{},
+				Tier:                 horseracing.TierNameOmega,
+				Info:                 horseracing.RaceInfo{Name: "Slow Sunday", HippodromeType: "desert", HippodromeName: "Dry Basin", Turf: "sand"},
 				Places:               2,
 				MinLevel:             1,
 				MaxLevel:             100,
-				Participants:         []RaceParticipant{{Number: 312, Total: 180.5, Lane: 1}},
+				Participants:         []horseracing.RaceParticipant{{Number: 312, Total: 180.5, Lane: 1}},
 				FinalOrder:           []int{0},
 				Winners:              []int{},
 			},
@@ -68,80 +70,82 @@ var raceOperations = []OperationTest{
 	},
 	{
 		Name: "Races.ResultsV1",
-		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
-			return c.Races.ResultsV1(OffsetQuery{Tier: TierOmega, Offset: 20}).Take(ctx, 1)
+		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
+			return c.Races.ResultsV1(horseracing.OffsetQuery{Tier: horseracing.TierOmega, Offset: 20}).Take(ctx, 1)
 		},
-		Further: func(ctx context.Context, c *Client, n int) (any, error) {
-			return c.Races.ResultsV1(OffsetQuery{}).Take(ctx, n)
+		Further: func(ctx context.Context, c *horseracing.Client, n int) (any, error) {
+			return c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, n)
 		},
 		Method:   http.MethodGet,
 		Path:     "/api/v1/races/results",
 		Body:     `{"tier":5,"offset":20}`,
 		Response: "races_results_v1.json",
-		Want: []Race{{
+		Want: []horseracing.Race{{
 			MainRaceID:           55001,
 			StartTime:            at(1640995200000),
 			RegistrationDeadline: at(1640994900000),
 			Length:               5,
 			NoEquipment:          true,
 			EntryFee:             bigInt("500000000000000000"),
-			Prizes:               []Number{number("1000000000000000000")},
-			Tier:                 TierNameOmega,
-			Info:                 RaceInfo{Name: "Old Mile", HippodromeType: "city", HippodromeName: "Clock Square", Turf: "dirt"},
+			Prizes:               []horseracing.Number{number("1000000000000000000")},
+			Tier:                 horseracing.TierNameOmega,
+			Info:                 horseracing.RaceInfo{Name: "Old Mile", HippodromeType: "city", HippodromeName: "Clock Square", Turf: "dirt"},
 			Places:               2,
-			Participants:         []RaceParticipant{{Number: 3, Total: 61.25, Lane: 2}, {Number: 4, Total: 60.75, Lane: 1}},
+			Participants:         []horseracing.RaceParticipant{{Number: 3, Total: 61.25, Lane: 2}, {Number: 4, Total: 60.75, Lane: 1}},
 			FinalOrder:           []int{1, 0},
 			Winners:              []int{1},
 		}},
 	},
 	{
 		Name:     "Races.Open",
-		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Races.Open(ctx) },
+		Call:     func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) { return c.Races.Open(ctx) },
 		Method:   http.MethodGet,
 		Path:     "/api/v1/races/open",
 		Response: "races_open.json",
-		Want: []Race{
-			morningDash(RaceParticipant{Number: 1042, Total: 12.5}, RaceParticipant{Number: 311, Total: 13.25}),
+		Want: []horseracing.Race{
+			morningDash(horseracing.RaceParticipant{Number: 1042, Total: 12.5}, horseracing.RaceParticipant{Number: 311, Total: 13.25}),
 			{
 				ID:                   "65f0c2a1d4e3b2a190817264",
 				MainRaceID:           880201,
 				StartTime:            at(1767315600000),
 				RegistrationDeadline: at(1767315300000),
-				Type:                 RaceTypeWorstTime,
+				Type:                 horseracing.RaceTypeWorstTime,
 				Length:               2,
 				V2:                   true,
 				NoEquipment:          true,
 				EntryFee:             bigInt("1000000000000000000"),
-				Prizes:               []Number{number("2000000000000000000")},
-				Tier:                 TierNameOmega,
-				Info:                 RaceInfo{Name: "Crawl", HippodromeType: "city", HippodromeName: "Clock Square", Turf: "dirt"},
+				Prizes:               []horseracing.Number{number("2000000000000000000")},
+				Tier:                 horseracing.TierNameOmega,
+				Info:                 horseracing.RaceInfo{Name: "Crawl", HippodromeType: "city", HippodromeName: "Clock Square", Turf: "dirt"},
 				Places:               8,
 				MinLevel:             1,
 				MaxLevel:             15,
-				Participants:         []RaceParticipant{},
-				Status:               RaceStatusInProgress,
+				Participants:         []horseracing.RaceParticipant{},
+				Status:               horseracing.RaceStatusInProgress,
 			},
 		},
 	},
 	{
-		Name:     "Races.Get",
-		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Races.Get(ctx, of.Race) },
+		Name: "Races.Get",
+		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
+			return c.Races.Get(ctx, of.Race)
+		},
 		Method:   http.MethodGet,
 		Path:     "/api/v1/races/880200",
 		Response: "race.json",
 		Want: new(morningDash(
-			RaceParticipant{Number: 1042, Total: 12.5}, RaceParticipant{Number: 311, Total: 13.25}, RaceParticipant{Number: 7})),
+			horseracing.RaceParticipant{Number: 1042, Total: 12.5}, horseracing.RaceParticipant{Number: 311, Total: 13.25}, horseracing.RaceParticipant{Number: 7})),
 	},
 	{
 		Name: "Races.Register",
-		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
-			return c.Races.Register(ctx, Registration{Horse: of.Horse, Race: of.Race, UserKey: of.UserKey})
+		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
+			return c.Races.Register(ctx, horseracing.Registration{Horse: of.Horse, Race: of.Race, UserKey: of.UserKey})
 		},
 		Method:   http.MethodPost,
 		Path:     "/api/v1/races/register",
 		Body:     `{"horse_number":1042,"user_key":"user \"key\" <1>","main_race_id":880200}`,
 		Response: "register.json",
-		Want: &RegistrationReceipt{
+		Want: &horseracing.RegistrationReceipt{
 			StatusCode: http.StatusOK,
 			Body:       []byte(`{"ok": true, "race": {"main_race_id": 880200, "fee": 2000000000000000001}}`),
 		},
@@ -149,24 +153,24 @@ var raceOperations = []OperationTest{
 }
 
 // morningDash is the open race that several payloads hold.
-func morningDash(participants ...RaceParticipant) Race {
-	return Race{
+func morningDash(participants ...horseracing.RaceParticipant) horseracing.Race {
+	return horseracing.Race{
 		ID:                   "65f0c2a1d4e3b2a190817263",
 		MainRaceID:           880200,
 		StartTime:            at(1767312000000),
 		RegistrationDeadline: at(1767311700000),
-		Type:                 RaceTypeBestTime,
+		Type:                 horseracing.RaceTypeBestTime,
 		Length:               6,
 		V2:                   true,
 		EntryFee:             bigInt("2000000000000000001"),
-		Prizes:               []Number{number("10000000000000000000"), number("5000000000000000000")},
-		Tier:                 TierNameOmega,
-		Info:                 RaceInfo{Name: "Morning Dash", HippodromeType: "coastal", HippodromeName: "Gull Point", Turf: "grass"},
+		Prizes:               []horseracing.Number{number("10000000000000000000"), number("5000000000000000000")},
+		Tier:                 horseracing.TierNameOmega,
+		Info:                 horseracing.RaceInfo{Name: "Morning Dash", HippodromeType: "coastal", HippodromeName: "Gull Point", Turf: "grass"},
 		Places:               12,
 		MinLevel:             20,
 		MaxLevel:             60,
 		Participants:         participants,
-		Status:               RaceStatusInProgress,
+		Status:               horseracing.RaceStatusInProgress,
 	}
 }
 
@@ -220,7 +224,7 @@ func TestValuesNotSeenInTheInterfacePassThrough(t *testing.T) {
 func TestRacesGetPicksTheRaceThatWasRequested(t *testing.T) {
 	for _, test := range []struct {
 		name, body string
-		want       RaceID // zero: ErrNotFound
+		want       horseracing.RaceID // zero: ErrNotFound
 	}{
 		{"a single entry is taken, whatever its id", `[{"main_race_id":6}]`, 6},
 		{"of several, the one with the id", `[{"main_race_id":4},{"main_race_id":5},{"main_race_id":6}]`, 5},
@@ -231,7 +235,7 @@ func TestRacesGetPicksTheRaceThatWasRequested(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			race, err := responding(t, test.body).Races.Get(t.Context(), 5)
 			if test.want == 0 {
-				if !errors.Is(err, ErrNotFound) {
+				if !errors.Is(err, horseracing.ErrNotFound) {
 					t.Errorf("%v, %v; want ErrNotFound", race, err)
 				}
 				return
@@ -245,7 +249,7 @@ func TestRacesGetPicksTheRaceThatWasRequested(t *testing.T) {
 
 func TestARegistrationThatIsIncompleteMakesNoRequest(t *testing.T) {
 	c := responding(t, "{}")
-	for _, r := range []Registration{
+	for _, r := range []horseracing.Registration{
 		{},
 		{Race: 1, UserKey: "k"},
 		{Horse: 1, UserKey: "k"},
@@ -253,38 +257,38 @@ func TestARegistrationThatIsIncompleteMakesNoRequest(t *testing.T) {
 		{Horse: -1, Race: 1, UserKey: "k"},
 		{Horse: 1, Race: -1, UserKey: "k"},
 	} {
-		if _, err := c.Races.Register(t.Context(), r); !errors.Is(err, ErrInvalidArgument) {
+		if _, err := c.Races.Register(t.Context(), r); !errors.Is(err, horseracing.ErrInvalidArgument) {
 			t.Errorf("%+v: %v, want ErrInvalidArgument", r, err)
 		}
 	}
 }
 
 func TestFinishersFollowTheFinalOrder(t *testing.T) {
-	three := []RaceParticipant{{Number: 10}, {Number: 20}, {Number: 30}}
+	three := []horseracing.RaceParticipant{{Number: 10}, {Number: 20}, {Number: 30}}
 	for _, test := range []struct {
 		name    string
 		order   []int
-		want    []HorseNumber
+		want    []horseracing.HorseNumber
 		problem bool
 	}{
-		{name: "every place", order: []int{2, 0, 1}, want: []HorseNumber{30, 10, 20}},
-		{name: "the first only", order: []int{1}, want: []HorseNumber{20}},
+		{name: "every place", order: []int{2, 0, 1}, want: []horseracing.HorseNumber{30, 10, 20}},
+		{name: "the first only", order: []int{1}, want: []horseracing.HorseNumber{20}},
 		{name: "none yet", order: nil},
 		{name: "beyond the last", order: []int{0, 3}, problem: true},
 		{name: "before the first", order: []int{-1}, problem: true},
 		{name: "twice the same", order: []int{1, 1}, problem: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			race := Race{Participants: three, FinalOrder: test.order}
+			race := horseracing.Race{Participants: three, FinalOrder: test.order}
 			finishers, err := race.Finishers()
 			if (err != nil) != test.problem {
 				t.Fatalf("error %v", err)
 			}
 			winner, ok := race.Winner()
-			if wins := len(test.want) > 0; ok != wins || wins && winner.Number != test.want[0] || !wins && winner != (RaceParticipant{}) {
+			if wins := len(test.want) > 0; ok != wins || wins && winner.Number != test.want[0] || !wins && winner != (horseracing.RaceParticipant{}) {
 				t.Errorf("Winner is %+v, %t", winner, ok)
 			}
-			var got []HorseNumber
+			var got []horseracing.HorseNumber
 			for _, p := range finishers {
 				got = append(got, p.Number)
 			}
@@ -297,17 +301,17 @@ func TestFinishersFollowTheFinalOrder(t *testing.T) {
 
 func TestTheRaceHelpersReadTheRace(t *testing.T) {
 	deadline := time.UnixMilli(1767311700000)
-	open := Race{RegistrationDeadline: at(1767311700000), Places: 2, MinLevel: 10, MaxLevel: 20}
+	open := horseracing.Race{RegistrationDeadline: at(1767311700000), Places: 2, MinLevel: 10, MaxLevel: 20}
 	finished := open
 	finished.FinalOrder = []int{0}
-	crowded := Race{Places: 1, Participants: make([]RaceParticipant, 3)}
-	unbounded := Race{MinLevel: 10}
-	entered := Race{Participants: []RaceParticipant{{Number: 9}, {Number: 7}}}
+	crowded := horseracing.Race{Places: 1, Participants: make([]horseracing.RaceParticipant, 3)}
+	unbounded := horseracing.Race{MinLevel: 10}
+	entered := horseracing.Race{Participants: []horseracing.RaceParticipant{{Number: 9}, {Number: 7}}}
 	for name, ok := range map[string]bool{
 		"open just before the deadline":         open.RegistrationOpenAt(deadline.Add(-time.Millisecond)),
 		"closed at the deadline":                !open.RegistrationOpenAt(deadline),
 		"closed when it has finished":           !finished.RegistrationOpenAt(deadline.Add(-time.Hour)),
-		"closed without a deadline":             !new(Race).RegistrationOpenAt(deadline),
+		"closed without a deadline":             !new(horseracing.Race).RegistrationOpenAt(deadline),
 		"two places free":                       open.FreePlaces() == 2,
 		"never less than none free":             crowded.FreePlaces() == 0,
 		"both bounds of the level belong to it": open.AcceptsLevel(10) && open.AcceptsLevel(20),

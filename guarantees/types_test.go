@@ -1,4 +1,4 @@
-package horseracing
+package guarantees_test
 
 import (
 	"bytes"
@@ -21,77 +21,79 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jarcoal/httpmock"
 	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing"
 )
 
-const testUserKey = "secret-of-user-9"
+const plainKey = "secret-of-user-9" // without characters that an encoding escapes
 
 // Every verb that go vet lets through for a string. What no type can prevent:
 // %p, and %w outside of Errorf, print any value whose kind is string as it is,
 // behind a "%!p(" that vet reports; fmt does not look for methods there, nor
 // in unexported fields.
 func TestAUserKeyPrintsRedactedWhateverTheVerb(t *testing.T) {
-	key := UserKey(testUserKey)
+	key := horseracing.UserKey(plainKey)
 	carriers := map[string]any{
 		"the key":      key,
 		"a pointer":    &key,
-		"registration": Registration{Horse: 1, Race: 2, UserKey: key},
-		"its pointer":  &Registration{UserKey: key},
-		"a list":       []UserKey{key},
-		"a map":        map[UserKey]UserKey{key: key},
+		"registration": horseracing.Registration{Horse: 1, Race: 2, UserKey: key},
+		"its pointer":  &horseracing.Registration{UserKey: key},
+		"a list":       []horseracing.UserKey{key},
+		"a map":        map[horseracing.UserKey]horseracing.UserKey{key: key},
 		"an interface": []any{key},
 	}
 	for name, carrier := range carriers {
 		for _, verb := range "vsqxXdboOceEfFgGtUT" {
 			for _, flags := range []string{"", "+", "#", "-40", "040", ".3", " ", "#+"} {
 				format := "%" + flags + string(verb)
-				if printed := fmt.Sprintf(format, carrier); strings.Contains(printed, testUserKey) || strings.Contains(printed, fmt.Sprintf("%x", testUserKey)) {
+				if printed := fmt.Sprintf(format, carrier); strings.Contains(printed, plainKey) || strings.Contains(printed, fmt.Sprintf("%x", plainKey)) {
 					t.Errorf("%s of %s prints %s", format, name, printed)
 				}
 			}
 		}
-		if printed := fmt.Sprint(carrier) + fmt.Sprintln(carrier); strings.Contains(printed, testUserKey) {
+		if printed := fmt.Sprint(carrier) + fmt.Sprintln(carrier); strings.Contains(printed, plainKey) {
 			t.Errorf("Print of %s prints %s", name, printed)
 		}
 	}
 	if got := fmt.Sprintf("%v|%s|%q|%#v", key, key, key, key); got != `[redacted]|[redacted]|"[redacted]"|"[redacted]"` {
 		t.Errorf("printed %s", got)
 	}
-	if got := fmt.Sprintf("%v|%q", UserKey(""), UserKey("")); got != `|""` {
+	if got := fmt.Sprintf("%v|%q", horseracing.UserKey(""), horseracing.UserKey("")); got != `|""` {
 		t.Errorf("an empty key printed %s", got)
 	}
 	// A wrong number of arguments is reported by vet, but does no harm.
-	if printed := fmt.Sprintf("%[2]v", 1, key) + fmt.Errorf("no: %v", key).Error(); strings.Contains(printed, testUserKey) {
+	if printed := fmt.Sprintf("%[2]v", 1, key) + fmt.Errorf("no: %v", key).Error(); strings.Contains(printed, plainKey) {
 		t.Errorf("printed %s", printed)
 	}
 }
 
 func TestAUserKeyIsLoggedRedacted(t *testing.T) {
-	key := UserKey(testUserKey)
-	registration := Registration{Horse: 1, Race: 2, UserKey: key}
+	key := horseracing.UserKey(plainKey)
+	registration := horseracing.Registration{Horse: 1, Race: 2, UserKey: key}
 	var out bytes.Buffer
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
 		logger := slog.New(handler)
-		logger.Info("direct", "key", key, "pointer", &key, "registration", registration, "list", []UserKey{key})
+		logger.Info("direct", "key", key, "pointer", &key, "registration", registration, "list", []horseracing.UserKey{key})
 		logger.With("key", key).WithGroup("g").Info("with", slog.Any("registration", &registration))
 	}
 	log.New(&out, "", 0).Println(key, registration, &registration)
-	if strings.Contains(out.String(), testUserKey) {
+	if strings.Contains(out.String(), plainKey) {
 		t.Errorf("logged:\n%s", &out)
 	}
-	if strings.Count(out.String(), redacted) < 10 {
+	if strings.Count(out.String(), "[redacted]") < 10 {
 		t.Errorf("the redacted form is missing:\n%s", &out)
 	}
 }
 
 func TestAUserKeyReadsItsTextAndEncodesRedacted(t *testing.T) {
 	type account struct {
-		Key      UserKey  `json:"key" xml:"key"`
-		Optional *UserKey `json:"optional" xml:"optional"`
+		Key      horseracing.UserKey  `json:"key" xml:"key"`
+		Optional *horseracing.UserKey `json:"optional" xml:"optional"`
 	}
 	wire := []byte(`{"key":"secret-of-user-9","optional":"secret-of-user-9"}`)
-	for name, decode := range map[string]func([]byte, any) error{"encoding/json": json.Unmarshal, "this SDK's": unmarshal} {
+	for name, read := range map[string]func([]byte, any) error{"encoding/json": json.Unmarshal, "this SDK's": decode} {
 		var a account
-		if err := decode(wire, &a); err != nil || string(a.Key) != testUserKey || string(*a.Optional) != testUserKey {
+		if err := read(wire, &a); err != nil || string(a.Key) != plainKey || string(*a.Optional) != plainKey {
 			t.Fatalf("%s reads %q, %v", name, string(a.Key), err)
 		}
 		for name, encode := range map[string]func(any) ([]byte, error){
@@ -108,16 +110,16 @@ func TestAUserKeyReadsItsTextAndEncodesRedacted(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if bytes.Contains(encoded, []byte(testUserKey)) || bytes.Count(encoded, []byte(redacted)) < 2 {
+			if bytes.Contains(encoded, []byte(plainKey)) || bytes.Count(encoded, []byte("[redacted]")) < 2 {
 				t.Errorf("%s writes %s", name, encoded)
 			}
 		}
 	}
-	var key UserKey
-	if err := key.UnmarshalText([]byte(testUserKey)); err != nil || string(key) != testUserKey {
+	var key horseracing.UserKey
+	if err := key.UnmarshalText([]byte(plainKey)); err != nil || string(key) != plainKey {
 		t.Errorf("text is read as %q, %v", string(key), err)
 	}
-	if text, err := key.MarshalText(); err != nil || string(text) != redacted {
+	if text, err := key.MarshalText(); err != nil || string(text) != "[redacted]" {
 		t.Errorf("text is written as %s, %v", text, err)
 	}
 }
@@ -128,22 +130,22 @@ func TestTheKeyItselfIsSentAndOnlyInTheBody(t *testing.T) {
 	mock.RegisterNoResponder(func(r *http.Request) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
 		sent = append(sent, string(body))
-		if strings.Contains(fmt.Sprint(r.URL, r.Header), testUserKey) {
+		if strings.Contains(fmt.Sprint(r.URL, r.Header), plainKey) {
 			t.Errorf("the key is in the URL or the header: %s %v", r.URL, r.Header)
 		}
 		return httpmock.NewStringResponse(http.StatusOK, "[]"), err
 	})
-	client, err := NewClient("https://api.example.test", testAPIKey, WithHTTPClient(&http.Client{Transport: mock}))
+	client, err := horseracing.NewClient(service, appKey, horseracing.WithHTTPClient(&http.Client{Transport: mock}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Horses.Owned(t.Context(), testUserKey); err != nil {
+	if _, err := client.Horses.Owned(t.Context(), plainKey); err != nil {
 		t.Error(err)
 	}
-	if _, err := client.Races.Register(t.Context(), Registration{Horse: 3, Race: 4, UserKey: testUserKey}); err != nil {
+	if _, err := client.Races.Register(t.Context(), horseracing.Registration{Horse: 3, Race: 4, UserKey: plainKey}); err != nil {
 		t.Error(err)
 	}
-	body := map[string]any{"user_key": UserKey(testUserKey)}
+	body := map[string]any{"user_key": horseracing.UserKey(plainKey)}
 	if err := client.Do(t.Context(), http.MethodPost, "/api/v1/new", body, nil); err != nil {
 		t.Error(err)
 	}
@@ -157,23 +159,26 @@ func TestTheKeyItselfIsSentAndOnlyInTheBody(t *testing.T) {
 	}
 }
 
+// The instants that a Timestamp holds, from year 1 to year 9999.
+const earliestMilliseconds, latestMilliseconds = -62135596800000 + 1, 253402300799999
+
 func TestTimestampTravelsAsMilliseconds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ms := rapid.Int64Range(minMilliseconds, maxMilliseconds).Draw(t, "ms")
+		ms := rapid.Int64Range(earliestMilliseconds, latestMilliseconds).Draw(t, "ms")
 		zone := time.FixedZone("", rapid.IntRange(-14*3600, 14*3600).Draw(t, "zone"))
 		instant := time.UnixMilli(ms).Add(time.Duration(rapid.Int64Range(0, 999_999).Draw(t, "ns"))).In(zone)
 
-		stamp := NewTimestamp(instant)
+		stamp := horseracing.NewTimestamp(instant)
 		if stamp.UnixMilli() != ms || stamp.Nanosecond()%1e6 != 0 || stamp.Location() != time.UTC {
 			t.Fatalf("NewTimestamp(%v) is %v", instant, stamp)
 		}
-		for name, s := range map[string]Timestamp{"made": stamp, "made by hand": {instant}} {
+		for name, s := range map[string]horseracing.Timestamp{"made": stamp, "made by hand": {Time: instant}} {
 			encoded, err := json.Marshal(s)
 			if err != nil || string(encoded) != fmt.Sprint(ms) {
 				t.Fatalf("%s: written as %s, %v; want %d", name, encoded, err, ms)
 			}
-			var again Timestamp
-			if err := unmarshal(encoded, &again); err != nil || again != stamp {
+			var again horseracing.Timestamp
+			if err := decode(encoded, &again); err != nil || again != stamp {
 				t.Fatalf("%s: %s is read as %v, %v", name, encoded, again, err)
 			}
 		}
@@ -194,7 +199,7 @@ func TestTimestampReadsTheNotationsOfIntegers(t *testing.T) {
 		{"253402300799999", time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)},
 		{"-62135596799999", time.Date(1, 1, 1, 0, 0, 0, 1e6, time.UTC)},
 	} {
-		var got Timestamp
+		var got horseracing.Timestamp
 		if err := json.Unmarshal([]byte(test.literal), &got); err != nil || !got.Equal(test.want) || got.Location() != time.UTC {
 			t.Errorf("%s: %v, %v; want %v", test.literal, got, err, test.want)
 		}
@@ -223,7 +228,7 @@ func TestTimestampRefusesEverythingElseAndKeepsItsValue(t *testing.T) {
 
 func TestTimestampTakesNoHeapToRead(t *testing.T) {
 	data := []byte("1767225600250")
-	var s Timestamp
+	var s horseracing.Timestamp
 	if allocs := testing.AllocsPerRun(100, func() { _ = s.UnmarshalJSON(data) }); allocs != 0 {
 		t.Errorf("%v allocations", allocs)
 	}
@@ -238,12 +243,12 @@ func TestTheZeroTimestampIsNull(t *testing.T) {
 	if err := json.Unmarshal([]byte("null"), &null); err != nil {
 		t.Fatal(err)
 	}
-	for name, s := range map[string]Timestamp{"null": null, "zero value": {}, "of the zero time": NewTimestamp(time.Time{})} {
+	for name, s := range map[string]horseracing.Timestamp{"null": null, "zero value": {}, "of the zero time": horseracing.NewTimestamp(time.Time{})} {
 		if encoded, err := json.Marshal(s); !s.IsZero() || string(encoded) != "null" || err != nil {
 			t.Errorf("%s: %v is written as %s, %v", name, s, encoded, err)
 		}
 	}
-	if epoch := NewTimestamp(time.Unix(0, 0)); epoch.IsZero() {
+	if epoch := horseracing.NewTimestamp(time.Unix(0, 0)); epoch.IsZero() {
 		t.Error("the epoch is taken for nothing")
 	}
 }
@@ -259,14 +264,14 @@ func FuzzTimestamp(f *testing.F) {
 		got := at(42)
 		err := got.UnmarshalJSON(data)
 		if string(data) == "null" {
-			if err != nil || got != (Timestamp{}) {
+			if err != nil || got != (horseracing.Timestamp{}) {
 				t.Fatalf("null: %v, %v", err, got)
 			}
 			return
 		}
 		want, legal := integerWithinBounds(string(data))
 		if legal = legal && data[0] != '"'; legal {
-			legal = want.Cmp(big.NewInt(minMilliseconds)) >= 0 && want.Cmp(big.NewInt(maxMilliseconds)) <= 0
+			legal = want.Cmp(big.NewInt(earliestMilliseconds)) >= 0 && want.Cmp(big.NewInt(latestMilliseconds)) <= 0
 		}
 		if !legal {
 			if err == nil || got != at(42) {
@@ -286,40 +291,40 @@ func FuzzTimestamp(f *testing.F) {
 
 // payloadTypes is the type of each file of testdata.
 var payloadTypes = map[string]reflect.Type{
-	"breeding_open.json":             reflect.TypeFor[[]BreedingListing](),
-	"horse.json":                     reflect.TypeFor[Horse](),
-	"horse_missions.json":            reflect.TypeFor[HorseMissions](),
-	"horse_missions_optionals.json":  reflect.TypeFor[HorseMissions](),
-	"horses_unseen_values.json":      reflect.TypeFor[[]Horse](),
-	"horses_user.json":               reflect.TypeFor[[]Horse](),
-	"missions.json":                  reflect.TypeFor[MissionCatalogue](),
-	"missions_optionals.json":        reflect.TypeFor[MissionCatalogue](),
-	"race.json":                      reflect.TypeFor[[]Race](),
-	"races_amounts.json":             reflect.TypeFor[[]Race](),
-	"races_open.json":                reflect.TypeFor[[]Race](),
-	"races_results_v1.json":          reflect.TypeFor[[]Race](),
-	"races_results_v2.json":          reflect.TypeFor[[]Race](),
-	"races_unseen_values.json":       reflect.TypeFor[[]Race](),
+	"breeding_open.json":             reflect.TypeFor[[]horseracing.BreedingListing](),
+	"horse.json":                     reflect.TypeFor[horseracing.Horse](),
+	"horse_missions.json":            reflect.TypeFor[horseracing.HorseMissions](),
+	"horse_missions_optionals.json":  reflect.TypeFor[horseracing.HorseMissions](),
+	"horses_unseen_values.json":      reflect.TypeFor[[]horseracing.Horse](),
+	"horses_user.json":               reflect.TypeFor[[]horseracing.Horse](),
+	"missions.json":                  reflect.TypeFor[horseracing.MissionCatalogue](),
+	"missions_optionals.json":        reflect.TypeFor[horseracing.MissionCatalogue](),
+	"race.json":                      reflect.TypeFor[[]horseracing.Race](),
+	"races_amounts.json":             reflect.TypeFor[[]horseracing.Race](),
+	"races_open.json":                reflect.TypeFor[[]horseracing.Race](),
+	"races_results_v1.json":          reflect.TypeFor[[]horseracing.Race](),
+	"races_results_v2.json":          reflect.TypeFor[[]horseracing.Race](),
+	"races_unseen_values.json":       reflect.TypeFor[[]horseracing.Race](),
 	"register.json":                  reflect.TypeFor[json.RawMessage](),
-	"tournament.json":                reflect.TypeFor[Tournament](),
-	"tournament_array_of_one.json":   reflect.TypeFor[[]Tournament](),
-	"tournament_currency_prize.json": reflect.TypeFor[Tournament](),
-	"tournaments_open.json":          reflect.TypeFor[[]Tournament](),
-	"tournaments_results.json":       reflect.TypeFor[[]Tournament](),
+	"tournament.json":                reflect.TypeFor[horseracing.Tournament](),
+	"tournament_array_of_one.json":   reflect.TypeFor[[]horseracing.Tournament](),
+	"tournament_currency_prize.json": reflect.TypeFor[horseracing.Tournament](),
+	"tournaments_open.json":          reflect.TypeFor[[]horseracing.Tournament](),
+	"tournaments_results.json":       reflect.TypeFor[[]horseracing.Tournament](),
 }
 
 // Users store what they read, with whichever encoder they use: every pair of
 // decoder and encoder gives back what was on the wire.
 func TestEncodingADecodedPayloadGivesItBack(t *testing.T) {
 	decoders := map[string]func([]byte, any) error{
-		"this SDK's decoder": unmarshal,
+		"this SDK's decoder": decode,
 		"encoding/json":      json.Unmarshal,
 	}
 	encoders := map[string]func(any) ([]byte, error){
 		"encoding/json": json.Marshal,
 		"version 2":     func(v any) ([]byte, error) { return jsonv2.Marshal(v) },
 	}
-	files, err := os.ReadDir("testdata")
+	files, err := os.ReadDir("../testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,11 +338,11 @@ func TestEncodingADecodedPayloadGivesItBack(t *testing.T) {
 			continue
 		}
 		wire := payload(t, file.Name())
-		for decoder, decode := range decoders {
+		for decoder, read := range decoders {
 			for encoder, encode := range encoders {
 				t.Run(fmt.Sprintf("%s/%s to %s", file.Name(), decoder, encoder), func(t *testing.T) {
 					value := reflect.New(kind)
-					if err := decode(wire, value.Interface()); err != nil {
+					if err := read(wire, value.Interface()); err != nil {
 						t.Fatal(err)
 					}
 					// By value, as a user's struct holds it, not by pointer.
@@ -359,9 +364,9 @@ func TestEncodingADecodedPayloadGivesItBack(t *testing.T) {
 
 // Each notation has one spelling when it is written again.
 func TestNumbersAreWrittenAsDocumented(t *testing.T) {
-	var race Race
+	var race horseracing.Race
 	const wire = `{"main_race_id":1,"start_time":1.7672256e12,"entry_fee":1.5e21,"prizes":[1e+21,12.50]}`
-	if err := unmarshal([]byte(wire), &race); err != nil {
+	if err := decode([]byte(wire), &race); err != nil {
 		t.Fatal(err)
 	}
 	encoded, err := json.Marshal(race)
@@ -390,8 +395,8 @@ func TestAnAbsentListAndAnEmptyOneStayWhatTheyAre(t *testing.T) {
 		`{"missions":[]}`,
 		`{}`,
 	} {
-		var record HorseMissions
-		if err := unmarshal([]byte(wire), &record); err != nil {
+		var record horseracing.HorseMissions
+		if err := decode([]byte(wire), &record); err != nil {
 			t.Fatal(err)
 		}
 		encoded, err := json.Marshal(record)

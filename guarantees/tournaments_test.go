@@ -1,4 +1,4 @@
-package horseracing
+package guarantees_test
 
 import (
 	"context"
@@ -9,22 +9,24 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
 )
 
-var tournamentOperations = []OperationTest{
+var tournamentOperations = []operationTest{
 	{
 		Name: "Tournaments.Results",
-		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
-			return c.Tournaments.Results(ResultsQuery{Tier: TierOmega, Before: time.UnixMilli(1764637200501)}).Take(ctx, 1)
+		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
+			return c.Tournaments.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega, Before: time.UnixMilli(1764637200501)}).Take(ctx, 1)
 		},
-		Further: func(ctx context.Context, c *Client, n int) (any, error) {
-			return c.Tournaments.Results(ResultsQuery{}).Take(ctx, n)
+		Further: func(ctx context.Context, c *horseracing.Client, n int) (any, error) {
+			return c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, n)
 		},
 		Method:   http.MethodGet,
 		Path:     "/api/v1/tournaments/results",
 		Body:     `{"tier":5,"start_time_from":1764637200501}`,
 		Response: "tournaments_results.json",
-		Want: []Tournament{{
+		Want: []horseracing.Tournament{{
 			ID:                       "64aa10f2c3d4e5f601234567",
 			Name:                     "Spring Crown",
 			Description:              "Three rounds, the slower half drops out after each.",
@@ -38,60 +40,64 @@ var tournamentOperations = []OperationTest{
 			Places:                   64,
 			MinPlaces:                8,
 			EntryFee:                 bigInt("25000000000000000000"),
-			Prizes:                   []Number{number("500000000000000000000"), number("250000000000000000000")},
+			Prizes:                   []horseracing.Number{number("500000000000000000000"), number("250000000000000000000")},
 			NoEquipment:              true,
 			MinLevel:                 30,
 			MaxLevel:                 90,
 			MaxParticipantsPerWallet: 3,
 			MinRaceCount:             5,
 			MaxRaceCount:             new(1000),
-			Type:                     RaceTypeBestTime,
+			Type:                     horseracing.RaceTypeBestTime,
 			Status:                   2,
-			Tier:                     TierOmega,
-			Stages: []Stage{{
+			Tier:                     horseracing.TierOmega,
+			Stages: []horseracing.Stage{{
 				RaceCount:           4,
 				StartTime:           at(1764637200500),
 				MinutesBetweenRaces: 7.5,
 				Name:                "First round",
-				Results: []StageResult{
+				Results: []horseracing.StageResult{
 					{Number: 7, Total: 390.25, MainRaceID: 870001},
 					{Number: 1042, Total: 391.5, MainRaceID: 870002},
 				},
 				Status:       2,
 				CurrentRound: 4,
 			}},
-			Participants: []TournamentParticipant{
+			Participants: []horseracing.TournamentParticipant{
 				{Number: 7, DroppedAtIndex: 2, Total: 1170.75},
 				{Number: 1042, DroppedAtIndex: 1, Total: 1175.5},
 			},
-			AdditionalPrizes: []AdditionalPrize{{
+			AdditionalPrizes: []horseracing.AdditionalPrize{{
 				Token:         bigInt("18446744073709551617"),
 				TreasuryToken: number("12.75"),
 				Sugar:         number("300"),
-				Items:         []PrizeItem{{ID: "62bb77aa", Type: "saddle"}, {ID: "62bb77ab", Type: "horseshoe"}},
+				Items:         []horseracing.PrizeItem{{ID: "62bb77aa", Type: "saddle"}, {ID: "62bb77ab", Type: "horseshoe"}},
 			}},
 		}},
 	},
 	{
-		Name:     "Tournaments.Open",
-		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Tournaments.Open(ctx) },
+		Name: "Tournaments.Open",
+		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
+			return c.Tournaments.Open(ctx)
+		},
 		Method:   http.MethodGet,
 		Path:     "/api/v1/tournaments/open",
 		Response: "tournaments_open.json",
-		Want:     []Tournament{summerCrown()},
+		Want:     []horseracing.Tournament{summerCrown()},
 	},
 	{
-		Name:     "Tournaments.Open of an object",
-		Variant:  true,
-		Call:     func(ctx context.Context, c *Client, of IDs) (any, error) { return c.Tournaments.Open(ctx) },
+		Name:    "Tournaments.Open of an object",
+		Variant: true,
+		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
+			return c.Tournaments.Open(ctx)
+		},
 		Method:   http.MethodGet,
 		Path:     "/api/v1/tournaments/open",
 		Response: "tournament.json",
-		Want:     []Tournament{summerCrown()},
+		Want:     []horseracing.Tournament{summerCrown()},
 	},
 	{
 		Name: "Tournaments.Get",
-		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
+		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
 			return c.Tournaments.Get(ctx, of.Tournament)
 		},
 		Method:   http.MethodGet,
@@ -102,7 +108,7 @@ var tournamentOperations = []OperationTest{
 	{
 		Name:    "Tournaments.Get of an array of one",
 		Variant: true,
-		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
+		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
 			return c.Tournaments.Get(ctx, of.Tournament)
 		},
 		Method:   http.MethodGet,
@@ -113,7 +119,7 @@ var tournamentOperations = []OperationTest{
 	{
 		Name:    "Tournaments.Get with an id that needs escaping",
 		Variant: true,
-		Call: func(ctx context.Context, c *Client, of IDs) (any, error) {
+		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
 			return c.Tournaments.Get(ctx, "a/b?c#d e%2F")
 		},
 		Method:   http.MethodGet,
@@ -124,8 +130,8 @@ var tournamentOperations = []OperationTest{
 }
 
 // summerCrown is the open tournament that several payloads hold.
-func summerCrown() Tournament {
-	return Tournament{
+func summerCrown() horseracing.Tournament {
+	return horseracing.Tournament{
 		ID:                       "64aa10f2c3d4e5f601234999",
 		Name:                     "Summer Crown",
 		HippodromeID:             "63ff00aa11bb22cc33dd44ef",
@@ -137,24 +143,24 @@ func summerCrown() Tournament {
 		Places:                   16,
 		MinPlaces:                4,
 		EntryFee:                 bigInt("1000000000000000000"),
-		Prizes:                   []Number{number("10000000000000000000")},
+		Prizes:                   []horseracing.Number{number("10000000000000000000")},
 		MinLevel:                 1,
 		MaxLevel:                 50,
 		MaxParticipantsPerWallet: 1,
-		Type:                     RaceTypeBestTime,
-		Tier:                     TierOmega,
-		Stages: []Stage{{
-			RaceCount: 2, StartTime: at(1767315600000), MinutesBetweenRaces: 10, Name: "Final", Results: []StageResult{},
+		Type:                     horseracing.RaceTypeBestTime,
+		Tier:                     horseracing.TierOmega,
+		Stages: []horseracing.Stage{{
+			RaceCount: 2, StartTime: at(1767315600000), MinutesBetweenRaces: 10, Name: "Final", Results: []horseracing.StageResult{},
 		}},
-		Participants:     []TournamentParticipant{},
-		AdditionalPrizes: []AdditionalPrize{},
+		Participants:     []horseracing.TournamentParticipant{},
+		AdditionalPrizes: []horseracing.AdditionalPrize{},
 	}
 }
 
 func TestTournamentsGetPicksTheTournamentThatWasRequested(t *testing.T) {
 	for _, test := range []struct {
 		name, body string
-		want       TournamentID // empty: ErrNotFound
+		want       horseracing.TournamentID // empty: ErrNotFound
 	}{
 		{"an object", `{"_id":"y"}`, "y"},
 		{"an array of one", `[{"_id":"y"}]`, "y"},
@@ -166,7 +172,7 @@ func TestTournamentsGetPicksTheTournamentThatWasRequested(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			tournament, err := responding(t, test.body).Tournaments.Get(t.Context(), "x")
 			if test.want == "" {
-				if !errors.Is(err, ErrNotFound) {
+				if !errors.Is(err, horseracing.ErrNotFound) {
 					t.Errorf("%v, %v; want ErrNotFound", tournament, err)
 				}
 				return
@@ -180,8 +186,8 @@ func TestTournamentsGetPicksTheTournamentThatWasRequested(t *testing.T) {
 
 func TestATournamentIDThatWouldLeaveItsPathSegmentIsRefused(t *testing.T) {
 	c := responding(t, "{}")
-	for _, id := range []TournamentID{"", ".", "..", "a\nb", "\x00"} {
-		if _, err := c.Tournaments.Get(t.Context(), id); !errors.Is(err, ErrInvalidArgument) {
+	for _, id := range []horseracing.TournamentID{"", ".", "..", "a\nb", "\x00"} {
+		if _, err := c.Tournaments.Get(t.Context(), id); !errors.Is(err, horseracing.ErrInvalidArgument) {
 			t.Errorf("%q: %v, want ErrInvalidArgument", id, err)
 		}
 	}
@@ -190,39 +196,39 @@ func TestATournamentIDThatWouldLeaveItsPathSegmentIsRefused(t *testing.T) {
 func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 	for _, test := range []struct {
 		name, json string
-		want       AdditionalPrize
+		want       horseracing.AdditionalPrize
 	}{
 		{
 			"the documented names",
 			`{"additional_token":1,"additional_treasury_token":2,"additional_sugar":3,"additional_items":[]}`,
-			AdditionalPrize{Token: bigInt("1"), TreasuryToken: NewNumber(2), Sugar: NewNumber(3)},
+			horseracing.AdditionalPrize{Token: bigInt("1"), TreasuryToken: horseracing.NewNumber(2), Sugar: horseracing.NewNumber(3)},
 		},
 		{
 			"another currency",
 			`{"additional_coin":1e+21,"additional_treasury_coin":0.5}`,
-			AdditionalPrize{Token: bigInt("1000000000000000000000"), TreasuryToken: number("0.5")},
+			horseracing.AdditionalPrize{Token: bigInt("1000000000000000000000"), TreasuryToken: number("0.5")},
 		},
 		{
 			"the documented name before another",
 			`{"additional_coin":7,"additional_token":1,"additional_apple":8,"additional_treasury_coin":9,"additional_treasury_token":2}`,
-			AdditionalPrize{Token: bigInt("1"), TreasuryToken: NewNumber(2)},
+			horseracing.AdditionalPrize{Token: bigInt("1"), TreasuryToken: horseracing.NewNumber(2)},
 		},
 		{
 			"of several unknown ones none",
 			`{"additional_pear":7,"additional_apple":8,"additional_treasury_pear":9}`,
-			AdditionalPrize{TreasuryToken: NewNumber(9)},
+			horseracing.AdditionalPrize{TreasuryToken: horseracing.NewNumber(9)},
 		},
 		{
 			"no member that is no number",
 			`{"additional_badges":["x"],"additional_coin":3,"additional_note":"gold","additional_treasury_key":{}}`,
-			AdditionalPrize{Token: bigInt("3")},
+			horseracing.AdditionalPrize{Token: bigInt("3")},
 		},
-		{"null members", `{"additional_token":null,"additional_treasury_token":null,"additional_sugar":null,"additional_items":null}`, AdditionalPrize{}},
-		{"nothing", `{}`, AdditionalPrize{}},
-		{"a member without a name", `{"":7}`, AdditionalPrize{}},
+		{"null members", `{"additional_token":null,"additional_treasury_token":null,"additional_sugar":null,"additional_items":null}`, horseracing.AdditionalPrize{}},
+		{"nothing", `{}`, horseracing.AdditionalPrize{}},
+		{"a member without a name", `{"":7}`, horseracing.AdditionalPrize{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var got AdditionalPrize
+			var got horseracing.AdditionalPrize
 			if err := json.Unmarshal([]byte(test.json), &got); err != nil {
 				t.Fatal(err)
 			}
@@ -234,7 +240,7 @@ func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 }
 
 func TestAnAdditionalPrizeMadeByHandIsWrittenWithTheDocumentedNames(t *testing.T) {
-	got, err := json.Marshal(AdditionalPrize{Token: bigInt("5"), Sugar: number("0.5"), Items: []PrizeItem{{"i", "saddle"}}})
+	got, err := json.Marshal(horseracing.AdditionalPrize{Token: bigInt("5"), Sugar: number("0.5"), Items: []horseracing.PrizeItem{{ID: "i", Type: "saddle"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +252,7 @@ func TestAnAdditionalPrizeMadeByHandIsWrittenWithTheDocumentedNames(t *testing.T
 
 func TestABrokenAdditionalPrizeNamesItsMember(t *testing.T) {
 	_, err := responding(t, `[{"_id":"x","additional_prizes":[{"additional_coin":1.5}]}]`).Tournaments.Open(t.Context())
-	broken, ok := errors.AsType[*DecodeError](err)
+	broken, ok := errors.AsType[*horseracing.DecodeError](err)
 	if !ok {
 		t.Fatalf("%v, want a *DecodeError", err)
 	}
@@ -257,11 +263,11 @@ func TestABrokenAdditionalPrizeNamesItsMember(t *testing.T) {
 
 // What a program sets is written, also in a prize that was read without it.
 func TestAPrizeWritesWhatWasSetAfterItWasRead(t *testing.T) {
-	var p AdditionalPrize
+	var p horseracing.AdditionalPrize
 	if err := json.Unmarshal([]byte(`{"additional_coin":5}`), &p); err != nil {
 		t.Fatal(err)
 	}
-	p.Sugar, p.TreasuryToken = NewNumber(7), NewNumber(8)
+	p.Sugar, p.TreasuryToken = horseracing.NewNumber(7), horseracing.NewNumber(8)
 	text, err := json.Marshal(p)
 	if want := `{"additional_coin":5,"additional_sugar":7,"additional_treasury_token":8}`; err != nil || string(text) != want {
 		t.Errorf("written as %s (%v), want %s", text, err, want)
