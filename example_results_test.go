@@ -398,8 +398,9 @@ func ExampleRacesService_Watcher() {
 				for _, change := range horseracing.Changes(before, snapshot.Races) {
 					fmt.Println(change.Kind, change.Race.Info.Name)
 				}
-				before = snapshot.Races
-				return // a browser that leaves
+				if before = snapshot.Races; len(before) > 0 {
+					return // a browser that leaves
+				}
 			}
 		})
 	}

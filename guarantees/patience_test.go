@@ -31,9 +31,9 @@ func listing(pages int, failures ...step) *script {
 	})
 }
 
-// walkBesidePolls walks until it fails, and returns the error and how long it took. Beside it
+// walkBesidePolls walks until it fails, and returns how long it took and the error. Beside it
 // the open races are polled.
-func walkBesidePolls(t *testing.T, c *horseracing.Client, patience time.Duration) (error, time.Duration) {
+func walkBesidePolls(t *testing.T, c *horseracing.Client, patience time.Duration) (time.Duration, error) {
 	t.Helper()
 	if err := openRaces(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func walkBesidePolls(t *testing.T, c *horseracing.Client, patience time.Duration
 	defer cancel()
 	started := time.Now()
 	_, err := c.Races.Results(horseracing.ResultsQuery{Patience: patience}).Take(t.Context(), 10)
-	return err, time.Since(started)
+	return time.Since(started), err
 }
 
 // TestPatienceIsThatOfTheListingItself: it counts from the last page that was
@@ -75,7 +75,7 @@ func TestPatienceIsThatOfTheListingItself(t *testing.T) {
 				s := listing(test.pages, test.failures...)
 				var log bytes.Buffer
 				c := s.client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-				err, took := walkBesidePolls(t, c, test.patience)
+				took, err := walkBesidePolls(t, c, test.patience)
 				if err == nil || took < test.least || took > test.least+test.more {
 					t.Errorf("after %v: %v", took, err)
 				}

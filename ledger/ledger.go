@@ -312,7 +312,7 @@ func (l *Ledger) errorf(format string, args ...any) error {
 // which names methods that users of a Ledger do not call.
 func cause(err error) error {
 	if marked, ok := err.(interface{ Unwrap() []error }); ok {
-		return errors.Join(slices.DeleteFunc(slices.Clone(marked.Unwrap()), func(e error) bool { return e == horseracing.ErrOutcomeUnknown })...)
+		return errors.Join(slices.DeleteFunc(slices.Clone(marked.Unwrap()), func(e error) bool { return errors.Is(e, horseracing.ErrOutcomeUnknown) })...)
 	}
 	return err
 }

@@ -163,13 +163,16 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	unit := time.Duration(1)
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		text, unit = days+"h", 24
+	days, isDays := strings.CutSuffix(text, "d")
+	if isDays {
+		text = days + "h"
 	}
 	ago, err := time.ParseDuration(text)
-	if err != nil || ago < 0 || ago > 1e6*time.Hour/unit {
+	if err != nil || ago < 0 || ago > 1e5*time.Hour {
 		return time.Time{}, errors.New("want 30d, 12h, a date like 2025-06-01, or an instant like 2025-06-01T12:00:00Z (UTC)")
 	}
-	return now.Add(-ago * unit), nil
+	if isDays {
+		ago *= 24
+	}
+	return now.Add(-ago), nil
 }

@@ -122,7 +122,7 @@ func (w *Time[V]) Take() {
 	s.ready = s.ready[1:]
 	w.dropEmpty()
 	w.reached = e.Start
-	_, isTie := e.Err.(*TieError)
+	_, isTie := e.Err.(*TieError) //nolint:errorlint // a walk wraps none
 	switch {
 	case isTie:
 		w.position = Position{At: e.Start - 1}
