@@ -28,9 +28,6 @@ func unmarshal(data []byte, out any) error { return json.Unmarshal(data, out, le
 // encodeBody encodes a request body, with each UserKey in the clear, and returns the
 // user keys in it.
 func encodeBody(body any) (encoded []byte, keys []string, err error) {
-	if q, ok := body.(pageBody); ok {
-		return q, nil, nil
-	}
 	reveal := json.MarshalFunc(func(k UserKey) ([]byte, error) {
 		keys = append(keys, string(k))
 		return json.Marshal(string(k))
@@ -78,12 +75,6 @@ func (op operation) decodeCustom(body []byte, value reflect.Value) error {
 	if err := checkSyntax(body); err != nil {
 		return op.explain(err, body)
 	}
-	switch value.Kind() {
-	case reflect.Struct, reflect.Slice, reflect.Map:
-		if string(body) == "null" {
-			return op.undecodable("", 0, errors.New("expected a value, got null"))
-		}
-	}
 	if err := unmarshal(body, value.Addr().Interface()); err != nil {
 		return op.explain(err, body)
 	}
@@ -115,9 +106,11 @@ func (op operation) decodeList(body []byte, values reflect.Value) error {
 	case body[0] != '[':
 		return op.wrongShape('[', body)
 	default:
-		if breeding, ok := values.Addr().Interface().(*[]BreedingListing); ok { // thousands of objects without objects in them
-			*breeding = make([]BreedingListing, 0, bytes.Count(body, []byte("{")))
+		length := pageSize
+		if values.Type() == reflect.TypeFor[[]BreedingListing]() { // thousands of objects without objects in them
+			length = bytes.Count(body, []byte("{"))
 		}
+		values.Set(reflect.MakeSlice(values.Type(), 0, length))
 		if unmarshal(body, values.Addr().Interface()) == nil && !hasZero(values) {
 			return nil
 		}
@@ -358,7 +351,7 @@ func doesNotFit(value jsontext.Value, err error) error {
 }
 
 // partOf reads what it can of some members of an entry that cannot be read as a
-// whole. A member that is absent, comes twice or does not fit stays zero.
+// whole. A member that is absent or does not fit stays zero.
 func partOf[T any](entry []byte, members ...string) *T {
 	part := new(T)
 	readPart(entry, part, members...)
@@ -373,21 +366,16 @@ func readPart(entry []byte, part any, members ...string) any {
 	if start, err := d.ReadToken(); err != nil || start.Kind() != '{' {
 		return part
 	}
-	found := map[string][]byte{} // nil if it comes twice
 	for d.PeekKind() == '"' {
 		token, _ := d.ReadToken()
 		name := token.String()
 		text, _ := d.ReadValue()
-		if _, again := found[name]; again {
-			found[name] = nil
-		} else if slices.Contains(members, name) {
-			found[name] = []byte(`{"` + name + `":` + string(text) + `}`)
+		if !slices.Contains(members, name) {
+			continue
 		}
-	}
-	for _, alone := range found {
 		before := reflect.New(value.Type()).Elem()
 		before.Set(value)
-		if json.Unmarshal(alone, part, tolerant) != nil {
+		if json.Unmarshal([]byte(`{"`+name+`":`+string(text)+`}`), part, tolerant) != nil {
 			value.Set(before)
 		}
 	}

@@ -174,22 +174,19 @@ type DecodeError struct {
 func (e *DecodeError) Error() string {
 	operation := operationText(e.Method, e.Route, e.ID)
 	if e.ID != "" && !strings.Contains(e.Route, "{") {
-		return errorText(fmt.Sprintf("%s: cannot read %s", operation, e.problem()))
+		operation += ": cannot read entry " + clip(e.ID, 200)
+	} else {
+		operation += ": cannot read the response"
 	}
-	at := ""
-	if e.Field != "" {
-		at = " at " + clip(e.Field, 200)
-	}
-	return errorText(fmt.Sprintf("%s: cannot read the response%s: %v", operation, at, e.Err))
+	return errorText(operation + e.problem())
 }
 
-// problem describes an entry of a list.
+// problem returns where the problem is, and what it is.
 func (e *DecodeError) problem() string {
-	text := "at " + clip(e.Field, 200) + ": " + e.Err.Error()
-	if e.ID != "" {
-		text = "entry " + clip(e.ID, 200) + " " + text
+	if e.Field == "" {
+		return ": " + e.Err.Error()
 	}
-	return text
+	return " at " + clip(e.Field, 200) + ": " + e.Err.Error()
 }
 
 // Format prints Error, whatever the verb.

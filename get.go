@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
@@ -64,6 +66,7 @@ type listEntry[T any] struct {
 type list[T any] struct {
 	withJSON bool // before get: whether every entry is wanted with its JSON
 	entries  []listEntry[T]
+	header   http.Header
 	body     []byte
 }
 
@@ -76,7 +79,7 @@ func (l *list[T]) get(ctx context.Context, c *Client, op operation, opts []CallO
 	if err != nil && (!isPart || unreadable.count > len(unreadable.errs)) {
 		return nil, err
 	}
-	l.body = trimSpace(response.Body)
+	l.header, l.body = response.Header, trimSpace(response.Body)
 	var errs []*DecodeError
 	if isPart {
 		errs = unreadable.errs
@@ -140,7 +143,8 @@ func (u *unreadableEntries) Error() string {
 	if u.count == 1 {
 		return u.errs[0].Error()
 	}
-	return errorText(fmt.Sprintf("%s: cannot read %d of %d entries, the first of them %s", u.operation, u.count, u.total, u.errs[0].problem()))
+	first := strings.TrimSpace(u.errs[0].ID + u.errs[0].problem())
+	return errorText(fmt.Sprintf("%s: cannot read %d of %d entries, the first of them %s", u.operation, u.count, u.total, first))
 }
 
 // Unwrap makes errors.As find the first *DecodeError.

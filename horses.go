@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -155,19 +154,17 @@ func (s *HorsesService) OpenForBreeding(ctx context.Context, opts ...CallOption)
 	return getList[BreedingListing](ctx, s.client, op, opts)
 }
 
-const (
-	manyAtOnce   = 4  // requests in flight
-	manyFailures = 10 // server errors after which GetMany ends
-)
+// manyAtOnce is how many requests of a GetMany are in flight.
+const manyAtOnce = 4
 
 // GetMany returns the horses with these numbers, with up to four requests in
 // flight. It requests each number once; one without a horse is missing from the
 // map.
 //
 // With an error, the map holds the horses that were read. A horse that cannot be
-// read does not end the call, nor do the first nine server errors. The tenth does,
-// and so does any other error: a refused key, a rate limit, a broken connection, the
-// end of the context. At most 100 errors are joined.
+// read does not end the call; any other error does: a refused key, a failing
+// service, a broken connection, the end of the context. At most 100 errors are
+// joined.
 //
 // The options apply to each of its calls. A number that is not positive is
 // ErrInvalidArgument before any request, and so is [CaptureResponse], which stores a
@@ -184,79 +181,56 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 	case configOf(opts).capture != nil:
 		return nil, op.invalid("CaptureResponse stores one response, and GetMany reads many")
 	}
+	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
+	queue := make(chan HorseNumber, len(numbers))
 	for _, number := range numbers {
 		if problem := number.problem(); problem != "" {
 			return nil, s.client.secrets.Error(horseOperation(number).invalid(problem))
 		}
+		queue <- number
 	}
-	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
-	horses, errs := make([]*Horse, len(numbers)), make([]error, len(numbers))
+	close(queue)
+
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var next, failures atomic.Int64
-	var workers sync.WaitGroup
+	var (
+		workers    sync.WaitGroup
+		mu         sync.Mutex // guards what follows
+		responses  int
+		found      = make(map[HorseNumber]*Horse, len(numbers))
+		unreadable = &unreadableEntries{operation: op.String(), total: len(numbers)}
+	)
 	for range min(manyAtOnce, len(numbers)) {
 		workers.Go(func() {
-			for reading.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(numbers) {
-					return
-				}
-				errs[i] = fmt.Errorf("%v: %w", op, errAborted) // stays if the caller's code ends this goroutine
-				each := horseOperation(numbers[i])
+			for number := range queue {
+				each := horseOperation(number)
 				each.order = pace.Walk
-				horses[i], errs[i] = getOne[Horse](reading, s.client, each, opts)
-				if err := errs[i]; isServerError(err) && failures.Add(1) == manyFailures || err != nil && !concernsOneHorse(err) {
+				horse, err := getOne[Horse](reading, s.client, each, opts)
+				problem, isUnreadable := errors.AsType[*DecodeError](err)
+				mu.Lock()
+				responses++
+				switch {
+				case err == nil:
+					found[number] = horse
+				case isUnreadable:
+					unreadable.add(problem)
+				case !errors.Is(err, ErrNotFound):
 					stop(err)
 				}
+				mu.Unlock()
 			}
 		})
 	}
 	workers.Wait()
-
-	found := make(map[HorseNumber]*Horse, len(numbers))
-	var joined []error
-	if err := ctx.Err(); err != nil {
-		joined = append(joined, fmt.Errorf("%v: %w", op, err))
-	} else if err := context.Cause(reading); err != nil {
-		joined = append(joined, err)
+	switch err := context.Cause(reading); {
+	case ctx.Err() != nil:
+		return found, fmt.Errorf("%v: %w", op, ctx.Err())
+	case err != nil:
+		return found, err
+	case responses < len(numbers): // the caller's code ended a goroutine
+		return found, fmt.Errorf("%v: %w", op, errAborted)
+	case unreadable.count > 0:
+		return found, unreadable
 	}
-	for i, err := range errs {
-		switch {
-		case horses[i] != nil:
-			found[numbers[i]] = horses[i]
-		case err == nil, errors.Is(err, ErrNotFound):
-		case len(joined) > 0 && (errors.Is(joined[0], err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)): // joined[0] covers it
-		default:
-			joined = append(joined, err)
-		}
-	}
-	switch len(joined) {
-	case 0:
-		return found, nil
-	case 1:
-		return found, joined[0]
-	}
-	return found, &manyErrors{fmt.Sprintf("%d horses failed, the first: %v", len(joined), joined[0]), joined[:min(len(joined), maxJoined)]}
+	return found, nil
 }
-
-// concernsOneHorse reports whether an error concerns one horse alone.
-func concernsOneHorse(err error) bool {
-	_, unreadable := errors.AsType[*DecodeError](err)
-	return unreadable || errors.Is(err, ErrNotFound) || isServerError(err)
-}
-
-// isServerError reports whether the service failed, and named no time to wait.
-func isServerError(err error) bool {
-	api, ok := errors.AsType[*APIError](err)
-	return ok && api.StatusCode >= 500 && api.RetryAfter == 0
-}
-
-// manyErrors are errors with a short text.
-type manyErrors struct {
-	text string
-	errs []error
-}
-
-func (m *manyErrors) Error() string   { return errorText(m.text) }
-func (m *manyErrors) Unwrap() []error { return m.errs }

@@ -63,7 +63,7 @@ type pageEntry[T any] struct {
 }
 
 func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
-	l.paging, l.first = "start_time_from", walk.Latest
+	l.first = walk.Latest
 	p, positions := newPager(l, q.Tier, q.Tiers, q.Resume, q.Patience)
 	p.concurrency = min(max(1, q.Concurrency), maxConcurrency)
 	before := int64(walk.Latest)
@@ -89,7 +89,6 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 }
 
 func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
-	l.paging = "offset"
 	p, positions := newPager(l, q.Tier, nil, q.Resume, q.Patience)
 	p.concurrency = 1
 	if q.Resume.IsZero() {
@@ -399,16 +398,11 @@ func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entr
 	op := l.op()
 	op.body = l.pageBody(r)
 	op.order, op.patience = cmp.Or(l.order, pace.Walk), p.patience
-	var opts []CallOption
-	var captured Response
-	if l.responded != nil {
-		opts = []CallOption{CaptureResponse(&captured)}
-	}
 	requested := time.Now()
 	response := list[T]{withJSON: p.withJSON}
-	entries, err := response.get(ctx, l.client, op, opts)
+	entries, err := response.get(ctx, l.client, op, nil)
 	if l.responded != nil && err == nil {
-		l.responded(responseTime(captured.Header, requested))
+		l.responded(responseTime(response.header, requested))
 	}
 	if err != nil {
 		return nil, err

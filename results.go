@@ -3,7 +3,6 @@ package horseracing
 import (
 	"cmp"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -91,8 +90,7 @@ type listing[T any] struct {
 	kind   cursorKind
 	route  string
 	key    func(*T) entryKey
-	paging string // the member that selects a page: start_time_from or offset
-	first  int64  // the value of that member for the first page, which is not sent
+	first  int64 // where the first page begins, which is not sent
 
 	order     pace.Rank       // priority of its requests; zero for that of walks
 	responded func(time.Time) // called with the service's time of each response, unless nil
@@ -129,25 +127,24 @@ func (l *listing[T]) op() operation { return operation{method: http.MethodGet, r
 // tier returns the tier of the listing at an index.
 func (l *listing[T]) tier(source int) TierID { return cmp.Or(l.tiers[source], TierOmega) }
 
-// pageBody is the body of a page request, encoded already.
-type pageBody []byte
+// pageBody is the body of a page request. What is left out is left to the service.
+type pageBody struct {
+	Tier          TierID `json:"tier,omitzero"`
+	StartTimeFrom *int64 `json:"start_time_from,omitzero"`
+	Offset        *int64 `json:"offset,omitzero"`
+}
 
-// pageBody encodes the request for a page: the tier and where the page begins,
-// unless they are left to the service.
+// pageBody returns the request for a page: the tier and where the page begins.
 func (l *listing[T]) pageBody(r walk.Request) pageBody {
-	body := append(make([]byte, 0, 64), '{')
-	if tier := l.tiers[r.Source]; tier != 0 {
-		body = append(body, `"tier":`...)
-		body = strconv.AppendInt(body, int64(tier), 10)
+	body := pageBody{Tier: l.tiers[r.Source]}
+	switch {
+	case r.At == l.first:
+	case l.byTime():
+		body.StartTimeFrom = &r.At
+	default:
+		body.Offset = &r.At
 	}
-	if r.At != l.first {
-		if len(body) > 1 {
-			body = append(body, ',')
-		}
-		body = append(append(append(body, '"'), l.paging...), `":`...)
-		body = strconv.AppendInt(body, r.At, 10)
-	}
-	return append(body, '}')
+	return body
 }
 
 // ceilMilli rounds up to the millisecond, for both ends of a range: an entry

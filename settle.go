@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -49,20 +48,11 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 	if problem := horse.problem(); problem != "" {
 		return false, unsettled(s.client.secrets.Error(op.invalid(problem)))
 	}
-	var response Response
-	capture := configOf(opts).capture
-	opts = append(slices.Clone(opts), CaptureResponse(&response))
-	defer func() {
-		if capture != nil {
-			*capture = response
-		}
-	}()
 	name := operationText(op.method, op.route, s.client.secrets.Text(op.idText()))
 	unreadable := 0
 	var logged time.Time
 	for interval := settleFirst; ; interval = min(2*interval, settleSlowest) {
-		requested := time.Now()
-		in, certain, err := s.entrants(ctx, op, race, horse, opts)
+		in, certain, now, err := s.entrants(ctx, op, race, horse, opts)
 		if in {
 			return true, nil
 		}
@@ -71,7 +61,6 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 			unreadable = 0
 		}
 		if err == nil && !certain.IsZero() {
-			now := responseTime(response.Header, requested)
 			if now.After(certain) {
 				return false, nil
 			}
@@ -104,13 +93,16 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 }
 
 // entrants reads a race once. It reports whether the horse is in it, and if not from
-// when on that is certain: the zero time if the race shows no plausible deadline.
-func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (in bool, certain time.Time, err error) {
+// when on that is certain, which is zero if the race shows no plausible deadline, and
+// when the service made the response.
+func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (in bool, certain, now time.Time, err error) {
+	requested := time.Now()
 	var response list[Race]
 	entries, err := response.get(ctx, s.client, op, opts)
 	if err != nil {
-		return false, time.Time{}, err
+		return false, time.Time{}, time.Time{}, err
 	}
+	now = responseTime(response.header, requested)
 	var problem *DecodeError
 	var listed []*Race
 	for i, e := range entries {
@@ -121,7 +113,7 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 		isRequested := r.MainRaceID == race || r.MainRaceID == 0 && len(entries) == 1
 		switch {
 		case isRequested && r.Has(horse):
-			return true, time.Time{}, nil
+			return true, time.Time{}, now, nil
 		case r.MainRaceID != race && r.MainRaceID != 0: // another race's participants prove nothing
 		case e.err != nil:
 			problem = e.err
@@ -139,18 +131,18 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 	}
 	if problem != nil {
 		redactDecodeErrors(problem, s.client.secrets)
-		return false, time.Time{}, problem
+		return false, time.Time{}, now, problem
 	}
 	for _, r := range listed {
 		deadline := r.RegistrationDeadline.Time
 		if deadline.Year() < 2000 || !r.StartTime.IsZero() && deadline.After(r.StartTime.Add(24*time.Hour)) {
-			return false, time.Time{}, nil
+			return false, time.Time{}, now, nil
 		}
 		if at := deadline.Add(settleMargin); at.After(certain) {
 			certain = at
 		}
 	}
-	return false, certain, nil
+	return false, certain, now, nil
 }
 
 // responseTime returns when the service made a response: Date minus Age. Without a

