@@ -12,9 +12,9 @@ import (
 // BigInt is an immutable integer of any size, for fees of 10^18 and more. The zero
 // value is 0. Compare with Cmp or Equal, not with ==. The unit of fees is undocumented.
 //
-// It reads the integers that services write: plain literals, exponents, which
-// JavaScript writes from 10^21 on (1e+21), integral decimals (5.0), and quoted base-10 integers;
-// null is zero. Fractions, other notations and more than 100 digits are errors.
+// It decodes plain integers (12), integral decimals (5.0), exponents (1e+21, as
+// JavaScript writes integers from 10^21 on), and quoted base-10 integers; null is zero.
+// Fractions, other notations and more than 100 digits are errors.
 type BigInt struct {
 	small int64
 	big   *big.Int // set only if the value does not fit in small; never changed
@@ -43,7 +43,7 @@ func (b BigInt) Big() *big.Int {
 	return big.NewInt(b.small)
 }
 
-// String returns the integer in base 10, every digit of it.
+// String returns the integer in base 10, with all its digits.
 func (b BigInt) String() string {
 	if b.big != nil {
 		return b.big.String()
@@ -51,26 +51,24 @@ func (b BigInt) String() string {
 	return strconv.FormatInt(b.small, 10)
 }
 
-// Decimal returns the value divided by 10^places, exactly and without trailing
-// zeros: 1234500000000000000 at 18 places is "1.2345". Fewer than 0 places count as
-// 0, more than 1,000 as 1,000.
+// Decimal returns the value divided by 10^places, exactly and without trailing zeros:
+// 1234500000000000000 at 18 places is "1.2345". places is limited to 0 through 1,000.
 func (b BigInt) Decimal(places int) string {
 	digits, negative := strings.CutPrefix(b.String(), "-")
 	return decimal{negative: negative, digits: digits}.shift(places).String()
 }
 
-// ParseDecimal returns the value that text stands for, in units of which
-// 10^places make one: "2.5" at 18 places is 2500000000000000000. It is the
-// inverse of [BigInt.Decimal]. The text is a number as in JSON ("2", "-0.5",
-// "1e3"). More decimal places than that, places below zero, and more than 100
-// digits are errors.
+// ParseDecimal parses a decimal number and multiplies it by 10^places: "2.5" at 18
+// places is 2500000000000000000. It is the inverse of [BigInt.Decimal]. The text must
+// be a number in JSON notation ("2", "-0.5", "1e3") and the product an integer of at
+// most 100 digits; places must not be negative.
 func ParseDecimal(text string, places int) (BigInt, error) {
 	d, err := parseDecimal([]byte(text))
 	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q: %w", clip(text, 50), err)
 	}
 	if places < 0 {
-		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %d places, below zero", places)
+		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: places is negative: %d", places)
 	}
 	d.exponent += min(places, 10*maxDigits)
 	b, ok := d.bigInt()
@@ -115,7 +113,7 @@ func (b *BigInt) UnmarshalJSON(data []byte) error {
 		return nil
 	case len(data) > 1 && data[0] == '"' && data[len(data)-1] == '"':
 		if data = data[1 : len(data)-1]; !isInteger(data) {
-			return errors.New("a quoted integer is written in plain base 10")
+			return errors.New("a quoted integer must be in plain base 10")
 		}
 	}
 	return b.UnmarshalText(data)
@@ -143,7 +141,7 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 }
 
 // Scan implements [database/sql.Scanner] for text, integers, and NULL, which is zero. A
-// floating-point column is an error: it has lost digits already.
+// floating-point column is an error, because it may have lost digits.
 func (b *BigInt) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:

@@ -15,8 +15,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// call is one call of an operation. internal/transport makes its attempts, and
-// writes into the record what came of them.
+// call is one call of an operation. internal/transport makes its attempts and
+// describes them in the record.
 type call struct {
 	client  *Client
 	op      operation
@@ -86,7 +86,7 @@ func (c *call) request(ctx context.Context) (*url.URL, []byte, error) {
 	return &u, body, nil
 }
 
-// result decodes the last response into out, or returns why there is none.
+// result decodes the last response into out, or returns the error of the call.
 func (c *call) result(out any) error {
 	held, isHeld := errors.AsType[*pace.HeldError](c.record.Stopped)
 	var err error
@@ -153,7 +153,7 @@ func (c *call) transportError() *TransportError {
 }
 
 // heldError returns the error of a call that was not sent, because the service
-// refuses requests for longer than the call waits.
+// refuses requests for longer than the call may wait.
 func (c *call) heldError(held *pace.HeldError) *APIError {
 	return &APIError{
 		StatusCode: http.StatusTooManyRequests, Method: c.op.method, Route: c.op.route, ID: c.id(),
@@ -161,7 +161,7 @@ func (c *call) heldError(held *pace.HeldError) *APIError {
 	}
 }
 
-// apiError returns the error that the last response is.
+// apiError returns the last response as an error.
 func (c *call) apiError() *APIError {
 	r := &c.record
 	text := c.secrets.Beginning(string(r.Body), maxErrorBody, r.Truncated)
@@ -187,8 +187,8 @@ func (c *call) apiError() *APIError {
 	return e
 }
 
-// origin returns the scheme and host that a Location names, and no more: its path
-// and query may hold anything.
+// origin returns the scheme and host of a Location. Its path and query are left out,
+// because they may hold keys.
 func origin(base *url.URL, location string) string {
 	target, err := base.Parse(location)
 	if err != nil || location == "" {
@@ -197,8 +197,8 @@ func origin(base *url.URL, location string) string {
 	return redact.Visible(target.Scheme + "://" + target.Host)
 }
 
-// markOutcome marks the error of a write whose outcome is unknown: every one
-// except a refusal, and except what certainly was not sent.
+// markOutcome marks the error of a write whose outcome is unknown: every error except
+// that of a refusal, and of a request that certainly was not sent.
 func (c *call) markOutcome(err error) error {
 	r := &c.record
 	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout
@@ -209,7 +209,7 @@ func (c *call) markOutcome(err error) error {
 	return &outcomeUnknown{err, c.op.hint}
 }
 
-// captured returns the last response as the caller may see it.
+// captured returns the last response for CaptureResponse.
 func (c *call) captured(err error) Response {
 	r := &c.record
 	captured := Response{StatusCode: r.Status, Attempts: r.Attempts()}

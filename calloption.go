@@ -9,8 +9,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// CallOption changes one call. Methods with such a parameter take any number of
-// options. A nil option changes nothing.
+// A CallOption configures one call. A nil option is ignored.
 type CallOption func(*callConfig)
 
 type callConfig struct {
@@ -39,16 +38,15 @@ func CaptureResponse(r *Response) CallOption {
 	return func(c *callConfig) { c.capture = r }
 }
 
-// AsBackground gives a read the priority of a walk: when requests must wait, it
-// is sent after all others. On a call that changes something it is
-// ErrInvalidArgument.
+// AsBackground gives a read the lowest priority, that of a walk, when requests must
+// wait. On a call that changes something it is ErrInvalidArgument.
 func AsBackground() CallOption {
 	return func(c *callConfig) { c.background = true }
 }
 
-// CallRetry sets how this one call is retried. Fields that are zero have the
-// client's values. For a call that changes something only Max applies, to
-// attempts that certainly did not arrive.
+// CallRetry sets how this one call is retried. Zero fields have the client's values.
+// For a call that changes something, only Max applies, and only to attempts that
+// certainly did not arrive.
 func CallRetry(r Retry) CallOption {
 	return func(c *callConfig) {
 		if problem := r.problem(); problem != nil && c.problem == nil {
@@ -66,9 +64,9 @@ type CallInfo struct {
 	Attempt int    // counts from 1
 }
 
-// CallFromContext returns the call that a request belongs to, given the
-// request's context. It is meant for [WithTransportWrapper], where a span or a
-// metric named by Route does not grow with the number of horses.
+// CallFromContext returns the call that a request belongs to, given the request's
+// context. Use it in a wrapper of [WithTransportWrapper]: a span or metric named by
+// Route has one name for all horses.
 func CallFromContext(ctx context.Context) (CallInfo, bool) {
 	c, ok := transport.FromContext(ctx)
 	if !ok {
@@ -77,9 +75,9 @@ func CallFromContext(ctx context.Context) (CallInfo, bool) {
 	return CallInfo{Method: c.Method, Route: c.Route, ID: c.ID, Attempt: c.Attempts()}, true
 }
 
-// Response is a response as it was received, decompressed. Keys are redacted in
-// the header and, if the call failed, in the body. Printing or logging a Response
-// omits header and body.
+// Response is a response as received, after decompression. Keys are redacted in the
+// header and, if the call failed, in the body. Printing or logging a Response omits
+// header and body.
 type Response struct {
 	StatusCode int // zero if there was no response
 	Header     http.Header

@@ -18,18 +18,18 @@ const (
 // RaceChange is a change of an open race.
 type RaceChange struct {
 	Kind     RaceChangeKind
-	Race     *Race // the current state; of a closed race the last one
+	Race     *Race // the current state, or the last one of a closed race
 	Previous *Race // the state before; nil for an opened race
 }
 
-// Changes returns what differs between two lists of open races: the closed races,
-// then the opened and then the updated ones, each sorted by start time. The
-// changes point into the lists.
+// Changes returns the differences between two lists of open races: closed races, then
+// opened ones, then updated ones, each sorted by start time. The changes point into the
+// lists.
 //
-// RaceUpdated reports that the participants, the status, the registration deadline
-// or the start time changed. Reordered participants are not reported, and neither
-// are races that opened and closed between the two lists. A race without an id is
-// ignored; of several with the same id the first counts.
+// RaceUpdated reports that the participants, the status, the registration deadline or
+// the start time changed. Reordered participants are not reported, and neither are
+// races that opened and closed between the two lists. A race without an id is ignored;
+// of several with the same id the first is used.
 func Changes(before, after []Race) []RaceChange {
 	was, is := racesByID(before), racesByID(after)
 	var changes []RaceChange

@@ -40,38 +40,36 @@ type Client struct {
 	drift     *driftWatch // nil: there is no handler
 }
 
-// Close closes the client's idle connections, except those of a Transport
-// given with [WithHTTPClient], which is its owner's to close. It is optional:
-// idle connections end by themselves after 90 seconds. Requests in flight are
-// not interrupted, and calls after Close work, on new connections. Close may be
-// called more than once.
+// Close closes the client's idle connections, except those of a Transport given with
+// [WithHTTPClient]. It is optional: idle connections are closed after 90 seconds
+// anyway. Requests in flight are not interrupted, and later calls open new connections.
+// Close may be called more than once.
 func (c *Client) Close() { c.wire.CloseIdle() }
 
 // String returns horseracing.Client(https://host).
 func (c *Client) String() string { return "horseracing.Client(" + c.secrets.Text(c.BaseURL()) + ")" }
 
-// BaseURL returns the URL that the client sends requests to, without a slash at
-// its end.
+// BaseURL returns the base URL, without a trailing slash.
 func (c *Client) BaseURL() string { return c.base.String() }
 
-// Pace returns what the client has learned so far.
+// Pace returns what the client has learned about the service's rate limit.
 func (c *Client) Pace() Pace {
 	s := c.gate.State()
 	return Pace{PerSecond: s.PerSecond, Waiting: s.Waiting, Until: s.Until}
 }
 
-// Do calls an operation that the SDK has no method for yet. The path is relative
-// to the base URL and may carry a query. A body that is not nil is sent as JSON,
-// a [UserKey] in it as the key itself. The response is decoded into out unless
-// out is nil. If the response is not JSON, *out is unchanged and the error is a
-// *[DecodeError]; an empty response to a GET is a *DecodeError too.
+// Do calls an operation that the SDK has no method for yet. The path is relative to the
+// base URL and may carry a query. A body that is not nil is sent as JSON; a [UserKey]
+// in it is not redacted. The response is decoded into out unless out is nil. If the
+// response is not JSON, *out is unchanged and the error is a *[DecodeError]; an empty
+// response to a GET is a *DecodeError too.
 //
 // Any method except GET is assumed to change something and follows the rules of
-// [RacesService.Register]: it is sent once, and ErrOutcomeUnknown means that it
-// may have taken effect. A nil body is sent as {}, since net/http may replay
-// requests without a body.
+// [RacesService.Register]: it is retried only if the request certainly did not arrive,
+// and ErrOutcomeUnknown means that it may have taken effect. A nil body is sent as {},
+// since net/http may replay requests without a body.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any, opts ...CallOption) error {
-	op := operation{method: method, body: body, custom: true, hint: "read what it changes before sending it again"}
+	op := operation{method: method, body: body, custom: true, hint: "check whether it took effect before sending it again"}
 	u, err := url.Parse(path)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Fragment != "" || u.Path == "" || hasControl(path) {
 		op.route = "(path)"
@@ -121,11 +119,10 @@ func (c *Client) notFound(op operation) *APIError {
 // NewClient returns a client for the service at baseURL that authenticates with
 // apiKey.
 //
-// The base URL is https://host, with the path that comes before the operations'
-// paths, if there is one. http:// is refused unless the host is loopback or
-// [WithPlainHTTP] is given. User info, a query and a fragment are refused.
-// NewClient sends nothing: the first call shows whether the service is there
-// and accepts the key. Every error is ErrInvalidArgument.
+// The base URL has the form https://host or https://host/prefix. http:// is refused
+// unless the host is loopback or [WithPlainHTTP] is given. User info, a query and a
+// fragment are refused. NewClient sends no request: the first call shows whether the
+// URL and the key are right. Every error is ErrInvalidArgument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	cfg := config{
 		timeout:   30 * time.Second,

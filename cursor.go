@@ -12,11 +12,11 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Cursor is a position in a listing, after an entry that was yielded, together
-// with the tiers of the query and its Since. Pass it as a query's Resume to
-// continue there, in any process and at any Concurrency. It does not expire. A
-// query of another listing, or of other tiers, refuses it with ErrInvalidArgument.
-// The zero Cursor is the beginning of a listing.
+// Cursor is a position in a listing, after an entry that was yielded, together with the
+// tiers of the query and its Since. Pass it as a query's Resume to continue there, in
+// any process and at any Concurrency. It does not expire. In a query of another listing
+// or of other tiers it is ErrInvalidArgument. The zero Cursor is the beginning of a
+// listing.
 //
 // Store its text together with the entries that were read. The text of a [Pager]'s
 // cursor is short (tens of bytes for each tier); it contains no key, and is checked
@@ -56,8 +56,8 @@ const (
 	cursorFollow      cursorKind = "f2" // Races.Follow
 )
 
-// isPayload reports whether fields are a payload of the kind, in the one
-// spelling that the SDK writes.
+// isPayload reports whether fields are a payload of the kind, exactly as the SDK writes
+// it.
 func (k cursorKind) isPayload(tiers int, fields []string) bool {
 	switch k {
 	case cursorRaces, cursorRacesV1, cursorTournaments:
@@ -70,7 +70,7 @@ func (k cursorKind) isPayload(tiers int, fields []string) bool {
 	return false
 }
 
-// cursorVersion begins every cursor's text; another form would have another one.
+// cursorVersion is the prefix of every cursor's text. It changes with the format.
 const cursorVersion = "hr2"
 
 // newCursor returns the cursor of a kind and of tiers, as resolveTiers returns
@@ -107,10 +107,10 @@ func readTiers(text string) (tiers []TierID, ok bool) {
 	return tiers, true
 }
 
-// resolveTiers returns the tiers that a query selects, sorted and each once, and
-// the payload of its Resume, if that is set. A query that names no tier has those
-// of the cursor; without either it is the tier zero, which no request names. The
-// problem is empty if the query is valid.
+// resolveTiers returns the tiers that a query selects, sorted and each once, and the
+// payload of its Resume, if that is set. A query that names no tier has those of the
+// cursor; without either it selects tier zero, which stands for the service's default.
+// The problem is empty if the query is valid.
 func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (selected []TierID, payload []string, problem string) {
 	isNamed := tier != 0 || len(tiers) > 0
 	switch {
@@ -165,7 +165,7 @@ func ParseCursor(text string) (Cursor, error) {
 		return Cursor{}, invalid("the cursor begins or ends with white space: was it read from a file together with the newline?")
 	}
 	if !strings.HasPrefix(text, cursorVersion+".") {
-		return Cursor{}, invalid("the text is not a cursor, or one of another version of the SDK")
+		return Cursor{}, invalid("the text is not a cursor, or is from another version of the SDK")
 	}
 	fields := strings.Split(text[:min(len(text), maxCursorText)], ".")
 	last := len(fields) - 1
@@ -174,14 +174,14 @@ func ParseCursor(text string) (Cursor, error) {
 	}
 	tiers, ok := readTiers(fields[2])
 	if !ok || !cursorKind(fields[1]).isPayload(len(tiers), fields[3:last]) {
-		return Cursor{}, invalid("the cursor is damaged, or of a later version of the SDK")
+		return Cursor{}, invalid("the cursor is damaged, or from a later version of the SDK")
 	}
 	return Cursor{text: text}, nil
 }
 
-// writePositions writes the Since of a query, in milliseconds, and the position in
-// each of its listings as the payload of a pager's cursor: an empty field parts
-// one position from the next.
+// writePositions writes the Since of a query, in milliseconds, and the position in each
+// of its listings as the payload of a pager's cursor: an empty field precedes each
+// position.
 func writePositions(since int64, positions []walk.Position) []string {
 	fields := []string{strconv.FormatInt(since, 36)}
 	for _, p := range positions {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// maxDigits bounds what a number may cost: digits written, and exponent.
+// maxDigits limits the digits of a number, and its exponent.
 const maxDigits = 100
 
-// decimal is a number taken apart: digits * 10^exponent.
+// decimal is the number digits * 10^exponent.
 type decimal struct {
 	negative bool
 	digits   string
@@ -27,8 +27,8 @@ var (
 // notation is that of JSON numbers: sign, whole part, fraction, exponent.
 var notation = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$`)
 
-// parseDecimal takes a JSON number apart. Its cost does not grow with a
-// hostile literal: too long a one is refused before it is read.
+// parseDecimal parses a JSON number. A literal that is too long is refused before it is
+// read.
 func parseDecimal(text []byte) (decimal, error) {
 	if len(text) > 3*maxDigits { // sign, point, e, sign and leading zeros of the exponent included
 		return decimal{}, errTooLong

@@ -57,7 +57,7 @@ func (op operation) decode(body []byte, out any) error {
 	case op.custom:
 		return op.decodeCustom(body, value)
 	case hasTooManyObjects(body):
-		return op.undecodable("", 0, fmt.Errorf("so many objects in %d bytes are not what is documented", len(body)))
+		return op.undecodable("", 0, fmt.Errorf("too many objects for a documented response of %d bytes", len(body)))
 	case value.Kind() == reflect.Struct:
 		return op.decodeObject(body, value)
 	case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
@@ -172,8 +172,7 @@ func isUndocumented(body []byte, value reflect.Value) bool {
 	return rest.IsZero()
 }
 
-// Objects that hold almost nothing ({},{},{}), and nulls in their place, would fill
-// a hundred times their own size in memory.
+// Tiny objects ({},{},{}) and nulls would take a hundred times their size in memory.
 const (
 	minObject   = 16 // bytes; documented objects are larger, on average
 	manyObjects = 10_000
@@ -195,8 +194,8 @@ func isNothing(body []byte) bool {
 	return string(body) == "null" || isArray && string(trimSpace(inside)) == "]"
 }
 
-// checkSyntax returns what keeps a body from being one JSON value. A name that comes
-// twice in an object does not.
+// checkSyntax returns an error if a body is not one JSON value. It allows duplicate
+// names in an object.
 func checkSyntax(body []byte) error {
 	return json.Unmarshal(body, new(jsontext.Value), lenientUTF8, jsontext.AllowDuplicateNames(true))
 }
@@ -241,7 +240,8 @@ func shapeOf(body []byte) string {
 	return "a number"
 }
 
-// explain turns an error of the decoder into one that names the place.
+// explain converts an error of the decoder into one that names the operation and the
+// position.
 func (op operation) explain(err error, body []byte) *DecodeError {
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if transport.IsHTML(body) {
@@ -286,16 +286,16 @@ func inMember(name string, err error) error {
 	return &json.SemanticError{JSONPointer: jsontext.Pointer("").AppendToken(name), Err: err}
 }
 
-// tolerant are the options of the second reading, which accepts what has one
-// obvious meaning: 12.0 for an integer, and a cooldown that is "" or a number of
-// milliseconds.
+// tolerant are the options for decoding again after a failure. They accept values with
+// one obvious meaning: 12.0 for an integer, and "" or a number of milliseconds for a
+// cooldown.
 var tolerant = json.JoinOptions(lenientUTF8, json.WithUnmarshalers(json.JoinUnmarshalers(
 	json.UnmarshalFromFunc(readInteger[int]), json.UnmarshalFromFunc(readInteger[TierID]),
 	json.UnmarshalFromFunc(readInteger[HorseNumber]), json.UnmarshalFromFunc(readInteger[RaceID]),
 	json.UnmarshalFromFunc(readOptionalTime),
 )))
 
-// reread reads tolerantly what could not be read at first.
+// reread decodes data with the tolerant options.
 func (op operation) reread(data []byte, out any) *DecodeError {
 	if err := json.Unmarshal(data, out, tolerant); err != nil {
 		return op.explain(err, data)
@@ -350,8 +350,8 @@ func doesNotFit(value jsontext.Value, err error) error {
 	return &json.SemanticError{JSONKind: value.Kind(), JSONValue: value.Clone(), Err: err}
 }
 
-// partOf reads what it can of some members of an entry that cannot be read as a
-// whole. A member that is absent or does not fit stays zero.
+// partOf reads some members of an entry that cannot be read as a whole. A member that
+// is absent or of another type stays zero.
 func partOf[T any](entry []byte, members ...string) *T {
 	part := new(T)
 	readPart(entry, part, members...)

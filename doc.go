@@ -81,10 +81,10 @@
 //
 // # Errors
 //
-// An error response is an [*APIError], a response that cannot be read a
-// [*DecodeError], and a call without a complete response a [*TransportError].
-// errors.Is finds what they mean: [ErrUnauthorized], [ErrNotFound],
-// [ErrRateLimited], [ErrServer] and the others, and the context's own error.
+// The types of errors are [*APIError] (an error response), [*DecodeError] (a response
+// that cannot be read) and [*TransportError] (no complete response). errors.Is matches
+// them to [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer] and the other
+// sentinels, and to the context's error.
 //
 //	race, err := client.Races.Get(ctx, id)
 //	if errors.Is(err, horseracing.ErrNotFound) {
@@ -98,9 +98,9 @@
 //	}
 //	fmt.Println(race.Info.Name)
 //
-// A method that returns a list returns the entries that could be read beside the
-// error about the others, which is [ErrHole]. No error, log line or printed value
-// of this package contains a key.
+// If some entries of a list cannot be read, a method returns the other entries together
+// with an error that is [ErrHole]. No error, log line or printed value of this package
+// contains a key.
 //
 // # Timeouts and retries
 //
@@ -115,44 +115,43 @@
 //
 // # Limits and pace
 //
-// The service's rate limits are undocumented, so the client learns them. It
-// sends as fast as its callers do until the service refuses a request (429, or
-// 503 with Retry-After). From then on all calls of the client share what the
-// service allows, by priority: first calls that change something, then single
-// reads, then polls (of a [Follower] or a [Watcher]), then walks (of a [Pager], of
-// [HorsesService.GetMany] or with [AsBackground]). A route that alone is refused
-// does not stop the others. A walk waits while the service refuses it, for as long
-// as its Patience; other calls as long as [Retry] allows. [Client.Pace] reports
-// what was learned. [WithRateLimit] and [WithLimiter] set an upper bound.
+// The service's rate limits are undocumented, so the client learns them. It sends as
+// fast as its callers do until the service refuses a request (429, or 503 with
+// Retry-After). From then on all calls of the client share what the service allows, by
+// priority: first calls that change something, then single reads, then polls (of a
+// [Follower] or a [Watcher]), then walks (of a [Pager], of [HorsesService.GetMany] or
+// with [AsBackground]). If the service refuses only one route, the other routes are not
+// slowed down. While the service refuses requests, a walk waits as long as its Patience
+// allows, and any other call as long as [Retry] allows. [Client.Pace] reports what was
+// learned. [WithRateLimit] and [WithLimiter] set an upper bound.
 //
 // # Observing
 //
-// [WithLogger] logs attempts and retries to a slog.Logger.
-// [WithTransportWrapper] puts tracing or metrics around every request, and
-// [CallFromContext] names the call there.
-// [CaptureResponse] keeps the whole response of one call. [WithDriftHandler]
-// reports members that the service sends and the types lack, and documented
-// members that it does not send.
+// [WithLogger] logs attempts and retries to a slog.Logger. [WithTransportWrapper] adds
+// tracing or metrics to every request; in a wrapper, [CallFromContext] returns the call
+// that the request belongs to. [CaptureResponse] keeps the whole response of one call.
+// [WithDriftHandler] reports members that the service sends but the types do not
+// declare, and documented members that the service does not send.
 //
 // # Values
 //
-// Fees are [BigInt], amounts of unknown unit [Number], both exact; instants are
-// [Timestamp]. A member that may be absent or null is a pointer, or its comment
-// documents its zero value. Undocumented values of a string pass through.
+// Fees are of type [BigInt], and amounts of unknown unit of type [Number]; both are
+// exact. Instants are of type [Timestamp]. A field that may be absent or null is a
+// pointer, or its comment documents its zero value. Undocumented values of string types
+// are kept.
 //
 // # Testing
 //
-// The package [github.com/horseracing-go/horseracing/horseracingtest] is a fake
-// of the whole service with races that open, fill, run and appear in the
-// results, with faults and rate limits on demand, for tests that need neither
-// network nor key.
+// The package [github.com/horseracing-go/horseracing/horseracingtest] is a fake of the
+// whole service, for tests without network or key. Its races open, fill, run and appear
+// in the results, and it can inject faults and limit requests.
 //
 //	fake := horseracingtest.NewServer()
 //	defer fake.Close()
 //	run(ctx, fake.Client()) // the code under test
 //
 // The API reference is
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md, what
-// it leaves open is listed in
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md, and the
+// questions that it leaves open are in
 // https://github.com/horseracing-go/horseracing/blob/main/docs/unknowns.md.
 package horseracing

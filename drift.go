@@ -17,30 +17,29 @@ const (
 	DriftMissingField DriftKind = "missing_field" // the service does not send a member that is documented
 )
 
-// Drift is a difference between the members that the service sends and those
-// that the types of this package declare: the service has changed, or the API
-// reference is incomplete. The call that shows it succeeds regardless.
+// Drift is a difference between the members that the service sends and those that the
+// types of this package declare: the service has changed, or the API reference is
+// incomplete. It does not make the call fail.
 type Drift struct {
 	Route string // the path with its placeholders: /api/v1/races/open
-	Path  string // of the member: "[].info.weather" in an array of races, "info.weather" in a single one
+	Path  string // the member's path: "[].info.weather" in an array of races, "info.weather" in a single race
 	Kind  DriftKind
 }
 
-// WithDriftHandler compares every decoded response with the types and calls
-// handler for each difference: once per route and path in the life of the
-// client, however many entries show it. A handler may log, or in a test call
-// t.Error (not t.Fatal, which would end the goroutine that made the call).
-// Without a handler nothing is compared.
+// WithDriftHandler compares every decoded response with the types and calls handler for
+// each difference: once per route and path for the life of the client. A handler may
+// log, or in a test call t.Error (not t.Fatal, which would end the goroutine that made
+// the call). Without a handler nothing is compared.
 //
-// The handler is called by the goroutine that made the call, before the call
-// returns. It must be safe for concurrent use if calls are made concurrently,
-// as they are by a [Pager] with a Concurrency above one.
+// The handler is called by the goroutine that made the call, before the call returns.
+// It must be safe for concurrent use if calls are made concurrently, for example by a
+// [Pager] with a Concurrency above one.
 //
 // These are not reported: members that are documented as optional or for other
-// operations only, values outside the documented sets (which are incomplete),
-// and responses to [Client.Do]. Nothing counts as missing from a response that
-// is undocumented (open tournaments, one tournament, a registration). At most
-// 100 unknown members of one object are reported.
+// operations only, values outside the documented sets (which are incomplete), and
+// responses to [Client.Do]. Missing members of undocumented responses (open
+// tournaments, one tournament, a registration) are not reported either. At most 100
+// unknown members of one object are reported.
 func WithDriftHandler(handler func(context.Context, Drift)) Option {
 	return func(c *config) { c.drift = handler }
 }
@@ -79,7 +78,7 @@ var documented = drift.Rules{
 	},
 }
 
-// driftWatch hands the differences of a client's responses to its handler.
+// driftWatch passes the differences of a client's responses to its handler.
 type driftWatch struct {
 	handler func(context.Context, Drift)
 	check   *drift.Check

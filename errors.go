@@ -13,8 +13,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// Sentinels for errors.Is. The service's error codes are undocumented, so those of
-// a status have HTTP's meaning.
+// Sentinels for errors.Is. The service's error codes are undocumented, so a sentinel
+// for a status has the status's meaning in HTTP.
 //
 // API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#7-errors
 var (
@@ -27,12 +27,12 @@ var (
 	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
 	ErrResponseTooLarge = errors.New("response too large")           // beyond WithMaxResponseBytes
 	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have taken effect; see RacesService.Settle
-	ErrBodyIgnored      = errors.New("the request body was ignored") // a page does not fit its request: something on the network path drops or caches bodies
-	// ErrHole marks an error that does not end a listing: something was passed over,
-	// and the rest follows. It is the [*DecodeError] of one entry (not of a page or a
-	// whole response), a [*TieOverflowError] or a [*GapError]. It also marks the error
-	// beside a list of which the rest could be read.
-	ErrHole = errors.New("part of the listing was passed over")
+	ErrBodyIgnored      = errors.New("the request body was ignored") // a page does not fit its request: a proxy or cache ignores request bodies
+	// ErrHole marks an error that does not end a listing: a part of it was skipped, and
+	// the rest follows. These are the [*DecodeError] of one entry (not of a page or a
+	// whole response), the [*TieOverflowError] and the [*GapError]. ErrHole also marks an
+	// error that is returned together with the readable entries of a list.
+	ErrHole = errors.New("part of the listing was skipped")
 )
 
 const (
@@ -45,22 +45,21 @@ const (
 // APIError reports an error response from the service, or from a proxy in front
 // of it, after all retries. errors.Is finds the sentinel of its status.
 //
-// A successful response that does not contain the entry requested by id (null, or
-// an array without it) is an APIError too: its StatusCode is the response's own,
-// 200, and errors.Is finds ErrNotFound. So is a request that was not sent because
-// the service refuses requests for longer than [Retry].MaxWait: its StatusCode is
-// 429.
+// A successful response that does not contain the entry requested by id (null, or an
+// array without it) is an APIError too: its StatusCode is the response's own, 200, and
+// errors.Is finds ErrNotFound. So is a call that was not sent because the service
+// refuses requests for longer than [Retry].MaxWait: its StatusCode is 429.
 //
-// The shape of errors is undocumented: Message is taken from the members that
-// services commonly use.
+// The shape of error responses is undocumented. Message is taken from the members in
+// which services commonly put it.
 //
 // API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#7-errors
 type APIError struct {
-	StatusCode int           // 2xx if the response carried an error object, or lacked the requested entry
+	StatusCode int           // 2xx if the response held an error object, or did not contain the requested entry
 	Method     string        // GET, POST, or what Do was called with
 	Route      string        // the path with its placeholders, /api/v1/races/{raceId}, or for Do the path itself
 	ID         string        // the horse, race or tournament requested, redacted; empty if the route has no placeholder
-	Message    string        // the service's words, redacted; empty if none were found
+	Message    string        // the service's error message, redacted; empty if none was found
 	Header     http.Header   // redacted
 	Body       []byte        // at most 64 KiB, redacted
 	RetryAfter time.Duration // how long to wait, from the header Retry-After; zero if there was none
@@ -72,7 +71,7 @@ type APIError struct {
 	withheld bool // the retry budget withheld a retry
 }
 
-// Error names the operation, the status, the service's words and, if that is known,
+// Error names the operation, the status, the service's message and, if that is known,
 // what to do.
 func (e *APIError) Error() string {
 	var b strings.Builder
@@ -105,9 +104,9 @@ func (e *APIError) Error() string {
 func (e *APIError) advice() string {
 	switch {
 	case isRedirect(e.StatusCode):
-		return "redirects are not followed, because they would take the API key along: set the base URL to where the service is"
+		return "redirects are not followed, because that could send the API key to another host: change the base URL"
 	case e.proxied:
-		return "a proxy on the network path may refuse GET requests that carry a body: bypass it"
+		return "a proxy may refuse GET requests with a body: bypass it"
 	case e.StatusCode == http.StatusUnauthorized:
 		return "check the API key"
 	case e.StatusCode == http.StatusForbidden && e.userKey:
@@ -115,7 +114,7 @@ func (e *APIError) advice() string {
 	case e.StatusCode == http.StatusForbidden:
 		return "the API key does not allow this"
 	case e.StatusCode == http.StatusNotFound && e.Method == http.MethodGet && !strings.Contains(e.Route, "{"):
-		return "is the base URL right?"
+		return "check the base URL"
 	case e.RetryAfter > 0:
 		return fmt.Sprintf("wait %v before the next request", e.RetryAfter.Round(time.Millisecond))
 	case e.StatusCode == http.StatusTooManyRequests:
@@ -160,10 +159,10 @@ func isRedirect(status int) bool {
 type DecodeError struct {
 	Method string          // GET, POST, or what Do was called with
 	Route  string          // the path with its placeholders, or for Do the path itself
-	ID     string          // of what was requested, or of the unreadable entry; empty if neither is known
+	ID     string          // the id requested, or that of the unreadable entry; empty if neither is known
 	Field  string          // a JSON pointer to the problem, /3/entry_fee; empty for the response as a whole
-	Offset int64           // of the problem in the response, about; in bytes
-	Raw    json.RawMessage // the unreadable entry, redacted; nil if there is no single entry, it exceeds 64 KiB, or it is not JSON once redacted
+	Offset int64           // approximate position of the problem in the response, in bytes
+	Raw    json.RawMessage // the unreadable entry, redacted; nil if the error is not about one entry, or the entry exceeds 64 KiB, or is not JSON after redaction
 	Err    error           // the problem
 
 	entry bool // of one entry of a list, whose other entries are unaffected
@@ -204,16 +203,15 @@ func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// Is reports whether target is ErrHole and the error is that of one entry.
+// Is reports whether target is ErrHole and the error is about one entry of a list.
 func (e *DecodeError) Is(target error) bool { return target == ErrHole && e.entry }
 
-// TransportError is returned when a call got no complete response, after all
-// retries: because of a connection that could not be made or broke, a response
-// that was cut short or is too large, a timeout, or the end of the context.
-// errors.Is finds the cause: context.Canceled, ErrResponseTooLarge, or
-// context.DeadlineExceeded, both for the call's context and for an attempt that
-// took longer than [WithAttemptTimeout] allows. If the context ended while the
-// call waited to be retried, the text names the last failure as well.
+// TransportError is returned when a call got no complete response, after all retries.
+// The cause is a failed connection, a response that was cut short or is too large, a
+// timeout, or the end of the context. errors.Is finds context.Canceled,
+// ErrResponseTooLarge and context.DeadlineExceeded; the last one also if an attempt
+// exceeded [WithAttemptTimeout]. If the context ended while the call waited for a
+// retry, the text also names the last failure.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself
@@ -235,7 +233,7 @@ func (e *TransportError) Error() string {
 func (e *TransportError) advice() string {
 	switch {
 	case transport.IsPlainServer(e.Err):
-		return "; the server does not speak TLS: should the base URL begin with http://?"
+		return "; the server does not speak TLS: should the base URL begin with http:// instead?"
 	case errors.Is(e.Err, transport.ErrAttemptTimeout):
 		return "; WithAttemptTimeout sets how long an attempt may take"
 	}
@@ -245,10 +243,9 @@ func (e *TransportError) advice() string {
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// TieOverflowError reports that a listing paged by start time returned a whole
-// page of entries with one start time, so that there may be more of them than the
-// listing can return. Those that it returned were yielded. Ranging over the pager
-// again continues with entries that start earlier.
+// TieOverflowError reports that all entries of a page have the same start time, so that
+// there may be more of them than the listing can return. Those that were returned have
+// been yielded. The listing continues with entries that start earlier.
 type TieOverflowError struct {
 	StartTime Timestamp
 	Seen      int // entries with that start time that were yielded
@@ -258,16 +255,16 @@ type TieOverflowError struct {
 
 // Error names the operation and the start time.
 func (e *TieOverflowError) Error() string {
-	return fmt.Sprintf("%v: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; range again to read the entries that start earlier",
+	return fmt.Sprintf("%v: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; the entries that start earlier follow",
 		e.op, e.Seen, e.StartTime.Format("2006-01-02T15:04:05.000Z07:00"))
 }
 
 // Is reports whether target is ErrHole.
 func (e *TieOverflowError) Is(target error) bool { return target == ErrHole }
 
-// GapError reports a part of the history that a [Follower] passed over, because a
-// page of it could not be read for a long time. [RacesService.Results] with From as
-// Since and To as Before reads what is left of it.
+// GapError reports a time range that a [Follower] skipped, because a page in it
+// remained unreadable. [RacesService.Results] with From as Since and To as Before
+// returns the races that can be read.
 type GapError struct {
 	From, To Timestamp // races that start at From or later and before To may be missing
 	Err      error     // why the page could not be read
@@ -278,7 +275,7 @@ type GapError struct {
 // Error names the operation, the time range and the cause.
 func (e *GapError) Error() string {
 	const layout = "2006-01-02T15:04:05.000Z07:00"
-	return errorText(fmt.Sprintf("%v: races that start from %s until before %s are missing, because a page could not be read: %v; Races.Results with Since and Before reads the rest of them",
+	return errorText(fmt.Sprintf("%v: races that start at %s or later and before %s may be missing, because a page could not be read: %v; Races.Results with Since and Before returns those that can be read",
 		e.op, e.From.Format(layout), e.To.Format(layout), e.Err))
 }
 
@@ -295,7 +292,7 @@ type outcomeUnknown struct {
 }
 
 func (e *outcomeUnknown) Error() string {
-	return clip(e.err.Error(), maxErrorText) + "; it may have taken effect: " + e.hint
+	return clip(e.err.Error(), maxErrorText) + "; the outcome is unknown: " + e.hint
 }
 
 func (e *outcomeUnknown) Unwrap() []error { return []error{ErrOutcomeUnknown, e.err} }

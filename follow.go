@@ -15,13 +15,13 @@ import (
 
 // FollowQuery configures a [Follower].
 type FollowQuery struct {
-	Tier        TierID        // default TierOmega, and no other
+	Tier        TierID        // default TierOmega alone
 	Tiers       []TierID      // several tiers followed as one; not together with Tier
 	Since       time.Time     // only races that start at this time or later; default those that finish from now on; ignored with Resume
-	Resume      Cursor        // continue from a saved cursor, with its tiers; default begin at Since
+	Resume      Cursor        // continue from a saved cursor, with its tiers; default start at Since
 	Interval    time.Duration // time between polls; default 30s
-	Lookback    time.Duration // how long after a newer race an older one may still finish; default 1h
-	Concurrency int           // pages of the past that are fetched at once; default one
+	Lookback    time.Duration // how long after a newer race an older one may still appear; default 1h
+	Concurrency int           // pages of past races fetched at once; default 1
 }
 
 const (
@@ -32,11 +32,11 @@ const (
 // Follower yields each newly finished race exactly once, by polling. No request is
 // made until it is ranged over.
 //
-// It keeps its position as a [Pager] does: break out of a loop, then range again
-// to continue, or store [Follower.Cursor] and resume in another process. Store the
-// cursor in the transaction that handles the race, and each race is handled
-// exactly once, whatever finished late, could not be read, or was missed while no
-// process ran. A Follower belongs to one goroutine, and to one loop at a time.
+// It keeps its position as a [Pager] does: break out of a loop, then range again to
+// continue, or store [Follower.Cursor] and resume in another process. Store the cursor
+// in the transaction that handles the race, and each race is handled exactly once, even
+// if it finishes late, cannot be read at first, or finishes while no process runs. A
+// Follower belongs to one goroutine, and to one loop at a time.
 type Follower struct {
 	races    *RacesService
 	query    FollowQuery
@@ -51,9 +51,9 @@ type Follower struct {
 
 // Follow returns a Follower of the finished races.
 //
-// With Since it yields the races that start at Since or later, those of the past
-// first. Without Since it yields the races that finish after its first successful
-// poll. With Resume it continues after a saved cursor.
+// With Since it yields the races that start at Since or later, past races first.
+// Without Since it yields the races that finish after its first successful poll. With
+// Resume it continues after a saved cursor.
 //
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
@@ -90,8 +90,8 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 // Cursor returns the position after everything yielded so far. If the query has
 // neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
 //
-// Its text takes about ten bytes for each race within Lookback, and for each above
-// an entry or a page that could not be read. It never exceeds 64 KiB.
+// Its text takes about ten bytes for each race within Lookback, and for each race after
+// an entry or page that could not be read. It never exceeds 64 KiB.
 func (f *Follower) Cursor() Cursor {
 	if f.invalid != nil || !f.state.begun() {
 		return f.query.Resume
@@ -99,29 +99,30 @@ func (f *Follower) Cursor() Cursor {
 	return newCursor(cursorFollow, f.tiers, f.state.payload())
 }
 
-// All yields the finished races from the follower's position on, and polls for new
-// ones. It ends when ctx does or the caller leaves the loop, without an error.
-// Nothing runs while the body of the loop does. The races belong to the caller.
+// All yields the finished races after the follower's position, and polls for new ones.
+// It ends without an error when ctx ends or the caller leaves the loop. No request is
+// made while the loop body runs. The races belong to the caller.
 //
-// The past is read in parts, the oldest first: a small one, then parts of about a
-// thousand races, which are held in memory. After that each poll reads back over
-// Lookback, counted from the start of the newest race: a race that takes no longer
-// from its start to its result is never missed. Each poll yields the oldest race
-// first; a race that finishes late comes after ones that started later. If more
-// than 1,250 races lie within Lookback, it is shortened to the newest 1,000. A race
-// that starts later than the poll plus Lookback does not count as the newest.
+// Past races are read in parts, oldest first: a small part, then parts of up to about a
+// thousand races, which are held in memory. After that, each poll reads back from now
+// to Lookback before the start of the newest race, so a race is never missed if its
+// result appears within Lookback of its start. Each poll yields its new races oldest
+// first, so a race that finishes late comes after races that started later. If more
+// than 1,250 races start within Lookback, only the newest 1,000 of them are covered. A
+// race whose start is more than Lookback after the poll does not count as the newest.
 //
 // An error is yielded with a nil race, and polling continues:
 //
-//   - A failed poll is repeated with a backoff of up to five minutes (or Interval,
-//     if that is longer), after a Retry-After of up to an hour. While the service
+//   - A failed poll is repeated after a backoff of up to five minutes (or Interval, if
+//     that is longer), and after a Retry-After of up to an hour. While the service
 //     refuses everything, an error is yielded every ten minutes.
-//   - A race that cannot be read is a [*DecodeError], once. It is read again at each
-//     poll for an hour (or Lookback, if that is longer), or until a thousand races
-//     lie above it. If it is still unreadable, a second and final error follows.
-//   - A page that cannot be read does not hold up the races above it. It is read
-//     again as long as a race is, then passed over with a [*GapError].
-//   - A [*TieOverflowError] is yielded once for its instant.
+//   - A race that cannot be read is reported once, as a [*DecodeError]. It is requested
+//     again at each poll for an hour (or Lookback, if that is longer), or until a
+//     thousand later races were found. If it is still unreadable then, a second and
+//     final error follows.
+//   - A page that cannot be read does not delay later races. It is requested again as
+//     long as an unreadable race is, then skipped with a [*GapError].
+//   - A [*TieOverflowError] is yielded once per instant.
 //
 // ErrInvalidArgument ends the loop.
 func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] {
@@ -152,12 +153,12 @@ func (f *Follower) mayRange(ctx context.Context) error {
 	case ctx == nil:
 		return f.op().invalid("the context is nil")
 	case f.ranging:
-		return f.op().invalid("the follower is being ranged over already")
+		return f.op().invalid("the follower is already being ranged over")
 	}
 	return nil
 }
 
-// pager reads what starts at low or later, and before high.
+// pager returns a pager of the races that start at low or later, and before high.
 func (f *Follower) pager(low, high int64) *Pager[Race] {
 	var q ResultsQuery
 	if f.tiers[0] != 0 {

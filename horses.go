@@ -94,7 +94,7 @@ type HorseMission struct {
 	Type        MissionPeriod     `json:"type"`
 	Mission     MissionKind       `json:"mission"`
 	Name        string            `json:"name"`  // a title to show
-	Count       int               `json:"count"` // how often it is to be done
+	Count       int               `json:"count"` // required repetitions
 	RewardXP    int               `json:"reward_xp"`
 	RewardSugar int               `json:"reward_sugar"`
 	Progress    []json.RawMessage `json:"progress,omitzero"` // the shape of an element is undocumented
@@ -157,14 +157,12 @@ func (s *HorsesService) OpenForBreeding(ctx context.Context, opts ...CallOption)
 // manyAtOnce is how many requests of a GetMany are in flight.
 const manyAtOnce = 4
 
-// GetMany returns the horses with these numbers, with up to four requests in
-// flight. It requests each number once; one without a horse is missing from the
-// map.
+// GetMany returns the horses with these numbers, with up to four requests in flight. It
+// requests each number once. A number without a horse is missing from the map.
 //
-// With an error, the map holds the horses that were read. A horse that cannot be
-// read does not end the call; any other error does: a refused key, a failing
-// service, a broken connection, the end of the context. At most 100 errors are
-// joined.
+// With an error, the map holds the horses that were read. GetMany continues after a
+// horse that cannot be read. Any other error ends it: a refused key, a failing service,
+// a broken connection, the end of the context. At most 100 errors are joined.
 //
 // The options apply to each of its calls. A number that is not positive is
 // ErrInvalidArgument before any request, and so is [CaptureResponse], which stores a

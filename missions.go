@@ -10,7 +10,7 @@ import (
 // [Client.Missions]. The missions of a horse are [HorsesService.Missions].
 type MissionsService struct{ client *Client }
 
-// MissionPeriod is how often a mission is given out. Undocumented values pass through.
+// MissionPeriod is how often a mission is assigned. Undocumented values pass through.
 type MissionPeriod string
 
 // The documented mission periods.
@@ -40,8 +40,8 @@ const (
 	MissionKindTakePrizePlaceInXRaces  MissionKind = "take_prize_place_in_x_races"
 )
 
-// MissionTemplate describes a mission that may be given out. How base, modifier and
-// count make a reward is undocumented; a [HorseMission] carries its final reward.
+// MissionTemplate describes a mission that a horse may get. The formula for the reward
+// is undocumented; a [HorseMission] has its final reward.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#26-mission-template
 type MissionTemplate struct {

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Number is an exact JSON number, an integer or not: prizes and prices, whose units
-// are undocumented. String and the encoded form are the literal as it was read. The zero
-// value is 0; null reads as 0. Digits and exponents are bounded as for [BigInt].
+// Number is an exact JSON number, an integer or not. It is used for prizes and prices,
+// whose units are undocumented. String returns the literal as it was read, and encoding
+// writes it. The zero value is 0; null reads as 0. Digits and exponents are bounded as
+// for [BigInt].
 type Number struct {
 	small int64
 	text  string // the literal, unless it is small in base 10
@@ -60,15 +61,15 @@ func (n Number) BigInt() (BigInt, bool) {
 
 // Decimal returns the value divided by 10^places, exactly, without an exponent and
 // without trailing zeros: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
-// Fewer than 0 places count as 0, more than 1,000 as 1,000.
+// places is limited to 0 through 1,000.
 func (n Number) Decimal(places int) string {
 	d, _ := parseDecimal([]byte(n.String())) // every Number was checked when it was read
 	return d.shift(places).String()
 }
 
-// Format prints the literal with %v, %s and %q, an integer with the integer
-// verbs (%d, %x), and the nearest float64 with the floating-point verbs (%.2f).
-// %d of 12.5 is an error in fmt's way: %!d(horseracing.Number=12.5).
+// Format prints the literal with %v, %s and %q, an integer with the integer verbs (%d,
+// %x), and the nearest float64 with the floating-point verbs (%.2f). %d of 12.5 prints
+// %!d(horseracing.Number=12.5), as fmt does for a wrong verb.
 func (n Number) Format(s fmt.State, verb rune) {
 	b, isInteger := n.BigInt()
 	switch {

@@ -23,7 +23,7 @@ type operation struct {
 	query           string
 	emptyIsNotFound bool                // null or an empty array means that there is no such entry
 	objectOrArray   bool                // an object may stand for an array of one
-	noCache         bool                // a cached response will not do
+	noCache         bool                // a cached response must not be used
 	order           pace.Rank           // of a read; zero for a single read
 	patience        *transport.Patience // of a walk; nil for a single call
 	hint            string              // what to do if the outcome of a write is unknown
@@ -38,8 +38,7 @@ func (op operation) invalid(problem string) error {
 	return fmt.Errorf("%s: %w: %s", operationText(op.method, op.route, op.idText()), ErrInvalidArgument, problem)
 }
 
-// path returns the operation's path, decoded and escaped, or what is wrong with
-// its id.
+// path returns the operation's path, decoded and escaped, or the problem with its id.
 func (op operation) path() (path, escaped, problem string) {
 	if op.custom {
 		path, _ = url.PathUnescape(op.raw) // Do has parsed it

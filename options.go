@@ -48,37 +48,35 @@ func (c *config) check(ok bool, problem string, args ...any) {
 // [WithAttemptTimeout]'s. CheckRedirect is ignored: redirects are never
 // followed. A nil client changes nothing.
 //
-// The Transport is the place for a proxy and for mocks. To observe or change
-// requests, use [WithTransportWrapper] instead.
+// Set a proxy or a mock in the Transport. To observe or change requests, use
+// [WithTransportWrapper] instead.
 //
-// If the Transport is an *http.Transport, registrations and other calls that
-// change something are sent through a clone of it without keep-alives, because on
-// a stale connection their outcome can stay unknown.
+// If the Transport is an *http.Transport, registrations and other calls that change
+// something are sent through a clone of it without keep-alives, because their outcome
+// may remain unknown if a reused connection fails.
 //
-// WARNING: the clone lacks what was registered with RegisterProtocol, so that a
-// read would go to a registered mock and a registration to the service itself.
-// Wrap such a Transport in a RoundTripper of your own. Any RoundTripper other than
-// an *http.Transport is used as it is, for reads and writes; it must not repeat
-// requests.
+// WARNING: the clone lacks protocols added with RegisterProtocol. If such a protocol is
+// a mock, reads would go to the mock and registrations to the real service: wrap the
+// Transport in a RoundTripper of your own. Any RoundTripper other than an
+// *http.Transport is used unchanged for all calls; it must not repeat requests.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) { c.httpClient = client }
 }
 
 // WithTransportWrapper wraps the transport, for tracing, metrics or recording;
-// [CallFromContext] returns the call of a request. wrap is called once, by
-// [NewClient]; every attempt of every call passes through what it returns. The
-// RoundTripper that it is given sends registrations on connections of their own,
-// as without a wrapper, and refuses to send one attempt of a registration twice. A
-// wrapper must pass on the request's context, or a context made from it.
+// [CallFromContext] returns the call of a request. wrap is called once, by [NewClient],
+// and every attempt of every call goes through the RoundTripper that it returns. That
+// RoundTripper must pass on the request's context, or one derived from it. The
+// RoundTripper given to wrap sends registrations on connections of their own, and
+// refuses to send one attempt of a registration twice.
 //
-// A wrapper that makes calls of its own with the same Client can wait for ever: if
-// the service limits the requests in flight, its call waits for the request that
-// it is part of. A cache must not identify requests by the URL alone: the pages of
-// a listing differ in the body of the request, and such a cache returns page 1 for
-// page 2.
+// A wrapper that makes calls with the same Client can deadlock: if the service limits
+// requests in flight, its call may wait for the request that the wrapper is part of. A
+// cache must not identify requests by URL alone, because the pages of a listing differ
+// only in the request body.
 //
-// Wrappers nest: each wraps those given before it. A nil wrap, or one that
-// returns nil, is ErrInvalidArgument.
+// If the option is given several times, each wrapper wraps those given before it. A nil
+// wrap, or one that returns nil, is ErrInvalidArgument.
 func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) {
 		c.check(wrap != nil, "WithTransportWrapper: the wrapper is nil")
@@ -122,20 +120,20 @@ func WithRateLimit(perSecond float64, burst int) Option {
 	}
 }
 
-// WithLimiter sets the limiter that every attempt waits for, such as one that
-// several clients or several processes share. At most four attempts are in Wait at
-// a time; each Wait that returns lets the attempt with the highest priority go, in
-// the order of [WithRateLimit].
+// WithLimiter sets the limiter that every attempt waits for, such as one that several
+// clients or several processes share. At most four calls of Wait are in progress at a
+// time. Each that returns nil lets one attempt be sent: the waiting one with the
+// highest priority, as with [WithRateLimit].
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }
 }
 
-// WithLogger logs every attempt at level Debug and every retry at level Warn,
-// with operation, status and duration, and never with a header, a body or a
-// key. Also logged at level Warn are a retry that the retry budget withheld, a
-// route whose refusals no longer slow down the others, and a [Pager] or [Follower]
-// that starts to wait for a service that refuses its requests; at level Info, that
-// it continues. The default is to log nothing.
+// WithLogger logs every attempt at level Debug and every retry at level Warn, with
+// operation, status and duration, and never with a header, a body or a key. Level Warn
+// also reports retries that the retry budget withheld, long waits for a service that
+// refuses requests, and routes whose refusals no longer slow down the others. Level
+// Info reports that a [Pager] or [Follower] continues after a wait, and until when
+// [RacesService.Settle] may block. The default is to log nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.logger = l }
 }

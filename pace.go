@@ -7,14 +7,13 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// Pace is what a client learned about how fast the service lets it send. The
-// service's limits are undocumented. Without a refusal (429, or 503 with
-// Retry-After) the client never slows down; after one, all its calls slow down
-// together.
+// Pace is what a client has learned about the service's rate limit, which is
+// undocumented. The client slows down only after a refusal (429, or 503 with
+// Retry-After), and then for all its calls together.
 type Pace struct {
 	PerSecond float64   // requests per second at present; zero if no limit was seen
 	Waiting   int       // requests that wait to be sent
-	Until     time.Time // no request is sent before; the zero time if requests are sent now
+	Until     time.Time // no request is sent before this time; zero if requests may be sent now
 }
 
 // defaultPatience is the Patience of a query that sets none.

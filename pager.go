@@ -21,13 +21,12 @@ import (
 // again to continue after the last entry yielded, or save its [Cursor] and resume
 // in another process.
 //
-// An error that is [ErrHole] does not end the loop; every other error does. A hole
-// is the [*DecodeError] of one entry, yielded in the position of the entry with its
-// JSON, or a [*TieOverflowError] after the entries of its instant. The pager's
-// position is after the hole then, as it is after an entry. An entry whose start or
-// id cannot be read is reported after the others of its page, and again if a page
-// shows it again; a full page of nothing else ends the loop. [ErrBodyIgnored]
-// reports a response that does not fit its request.
+// An error that is [ErrHole] does not end the loop; every other error does. Such an
+// error is the [*DecodeError] of one entry, yielded in the entry's position, or a
+// [*TieOverflowError], yielded after the entries of its instant. The pager's position
+// is then after it. An entry whose start or id cannot be read is reported after the
+// others of its page, perhaps more than once; a full page of such entries ends the
+// loop. [ErrBodyIgnored] is returned for a page that does not fit its request.
 //
 // A Pager belongs to one goroutine, and to one loop at a time.
 type Pager[T any] struct {
@@ -47,11 +46,11 @@ const (
 	maxConcurrency = 1000
 )
 
-// Entry is an entry of a listing with the JSON it was read from.
+// Entry is an entry of a listing, with its JSON.
 type Entry[T any] struct {
 	Value *T              // nil with an error
-	Tier  TierID          // the tier of the listing that it is from
-	JSON  json.RawMessage // as it came, undocumented members included, and not redacted; nil with an error that does not concern one entry
+	Tier  TierID          // the tier whose listing contains it
+	JSON  json.RawMessage // as received, undocumented members included, not redacted; nil if an error is not about one entry
 }
 
 // pageEntry is an entry that a pager yields, or an error in its position.
@@ -160,9 +159,9 @@ func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	}
 }
 
-// Pages ranges over the entries in slices of a page; the last one, and one before
-// an error, are shorter. A slice belongs to the caller. An error comes without
-// entries; an unreadable entry is such an error, and in no slice.
+// Pages ranges over the entries in slices of ten; the last slice, and one before an
+// error, may be shorter. A slice belongs to the caller. An error comes with a nil
+// slice. An unreadable entry is yielded as such an error.
 func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		var page []T
@@ -186,11 +185,10 @@ func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 	}
 }
 
-// Take returns up to n more entries: fewer only at the end of the listing, or
-// with an error and the entries before it; none if n <= 0. An [ErrHole] ends a
-// Take as every other error does; the next Take continues after the hole. With a
-// Concurrency above one each call discards the pages that it has fetched ahead:
-// take large pieces, or range over All.
+// Take returns up to n more entries, and none if n <= 0. It returns fewer only at the
+// end of the listing, or together with an error. An [ErrHole] ends a Take like any
+// other error; the next Take continues after it. With a Concurrency above one, each
+// Take discards the pages that it has fetched ahead: use a large n, or range over All.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
 		return nil, p.invalid
@@ -208,7 +206,7 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 }
 
 // Cursor returns the position after the last entry yielded, with the tiers and the
-// Since of the query. That of an invalid query is its Resume.
+// Since of the query. For an invalid query it is the query's Resume.
 func (p *Pager[T]) Cursor() Cursor {
 	if p.invalid != nil {
 		return p.resume
@@ -270,7 +268,7 @@ func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) ite
 	}
 }
 
-// pageEntry turns what the walk yields into what a caller meets.
+// pageEntry converts an entry of the walk, and its error into the public one.
 func (p *Pager[T]) pageEntry(e walk.Entry[Entry[T]]) pageEntry[T] {
 	out := pageEntry[T]{Entry: e.Value, Start: e.Start, ID: e.ID}
 	if out.Tier = p.listing.tier(e.Source); e.Err != nil {
@@ -279,7 +277,7 @@ func (p *Pager[T]) pageEntry(e walk.Entry[Entry[T]]) pageEntry[T] {
 	return out
 }
 
-// mayRange returns why no loop may begin.
+// mayRange returns an error if no loop may start.
 func (p *Pager[T]) mayRange(ctx context.Context) error {
 	switch {
 	case p.invalid != nil:
@@ -287,12 +285,12 @@ func (p *Pager[T]) mayRange(ctx context.Context) error {
 	case ctx == nil:
 		return p.listing.op().invalid("the context is nil")
 	case p.ranging:
-		return p.listing.op().invalid("the pager is being ranged over already")
+		return p.listing.op().invalid("the pager is already being ranged over")
 	}
 	return nil
 }
 
-// publicError turns an error of the walk into the one that a caller meets.
+// publicError converts an error of the walk into the public one.
 func (p *Pager[T]) publicError(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the walk wraps none of them
 	case *walk.TieError:
@@ -303,14 +301,14 @@ func (p *Pager[T]) publicError(err error) error {
 		cause.Err = fmt.Errorf("no entry of the page can be placed in the listing: %w", cause.Err)
 		return &cause
 	case walk.IgnoredError:
-		return fmt.Errorf("%v: %w: %w; a proxy or cache on the way drops the bodies of GET requests, or serves them another request's response",
+		return fmt.Errorf("%v: %w: %w; a proxy or cache drops the bodies of GET requests, or responds with another request's response",
 			p.listing.op(), ErrBodyIgnored, e)
 	}
 	return err
 }
 
-// fetcher requests the pages that a pager's walk wants, as many at once as the
-// pager may, and hands them to the walk.
+// fetcher requests the pages that a pager's walk needs, up to the pager's concurrency
+// at once, and passes them to the walk.
 type fetcher[T any] struct {
 	pager    *Pager[T]
 	ctx      context.Context
@@ -334,7 +332,7 @@ func newFetcher[T any](ctx context.Context, p *Pager[T]) *fetcher[T] {
 	return f
 }
 
-// fill requests what the walk wants now.
+// fill requests the pages that the walk needs now.
 func (f *fetcher[T]) fill() {
 	for f.inFlight < f.pager.concurrency {
 		r, ok := f.pager.walk.Next()
@@ -350,9 +348,9 @@ func (f *fetcher[T]) fill() {
 	}
 }
 
-// errAborted is the outcome of a request whose goroutine the caller's own code
-// (a RoundTripper, a handler, a t.Fatal in one) has ended.
-var errAborted = errors.New("the request was aborted by what it called")
+// errAborted is the outcome of a request whose goroutine was ended by the caller's code
+// (a RoundTripper, a handler, a t.Fatal in one).
+var errAborted = errors.New("the request's goroutine was ended by code that it called")
 
 func (f *fetcher[T]) fetch(r walk.Request) {
 	result := pageResult[T]{request: r, err: fmt.Errorf("%v: %w", f.pager.listing.op(), errAborted)}
@@ -360,7 +358,7 @@ func (f *fetcher[T]) fetch(r walk.Request) {
 	result.page, result.err = f.pager.fetch(f.ctx, r)
 }
 
-// poll hands a page to the walk if one has come.
+// poll passes a page to the walk if one has arrived.
 func (f *fetcher[T]) poll() {
 	select {
 	case result := <-f.results:
@@ -369,7 +367,7 @@ func (f *fetcher[T]) poll() {
 	}
 }
 
-// wait hands the next page that comes to the walk.
+// wait passes the next page that arrives to the walk.
 func (f *fetcher[T]) wait() { f.learn(<-f.results) }
 
 func (f *fetcher[T]) learn(result pageResult[T]) {
@@ -384,7 +382,7 @@ func (f *fetcher[T]) learn(result pageResult[T]) {
 	}
 }
 
-// close cancels what is in flight and waits for it.
+// close cancels the requests in flight and waits for them.
 func (f *fetcher[T]) close() {
 	f.cancel()
 	for f.inFlight > 0 {

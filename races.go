@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// RacesService reads races, follows what changes in them, and registers horses.
-// It is [Client.Races].
+// RacesService reads races, polls for changes, and registers horses. It is
+// [Client.Races].
 type RacesService struct{ client *Client }
 
 // Race is a race, open or finished. Which fields are set depends on the listing:
@@ -30,7 +30,7 @@ type Race struct {
 	Length               int               `json:"length"`        // furlongs
 	V2                   bool              `json:"v2"`
 	NoEquipment          bool              `json:"no_equipment"`
-	EntryFee             BigInt            `json:"entry_fee"`       // unit undocumented; beyond 10^18
+	EntryFee             BigInt            `json:"entry_fee"`       // unit undocumented; may exceed 10^18
 	Prizes               []Number          `json:"prizes,omitzero"` // one for each prize place, in order; unit undocumented
 	Tier                 TierName          `json:"tier"`
 	Info                 RaceInfo          `json:"info"`
@@ -63,12 +63,11 @@ type RaceParticipant struct {
 	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
-// Finishers returns the participants in the order in which they finished, the
-// winner first; nil if the race has no FinalOrder.
+// Finishers returns the participants in the order in which they finished, the winner
+// first. It returns nil if the race has no FinalOrder.
 //
-// FinalOrder is documented as indexes, but not of what. They are read as positions
-// in Participants, counted from zero; an index that is out of range or repeated is an
-// error.
+// FinalOrder is taken as zero-based indexes of Participants, which is undocumented. An
+// index that is out of range or repeated is an error.
 func (r *Race) Finishers() ([]RaceParticipant, error) {
 	if !r.Finished() {
 		return nil, nil
@@ -113,8 +112,8 @@ func (r *Race) RegistrationOpenAt(t time.Time) bool {
 // FreePlaces returns how many more horses the race can take, never less than zero.
 func (r *Race) FreePlaces() int { return max(0, r.Places-len(r.Participants)) }
 
-// AcceptsLevel reports whether a horse of that level may run. A bound of zero is
-// absent and does not apply.
+// AcceptsLevel reports whether a horse of that level may run. A MinLevel or MaxLevel of
+// zero does not apply.
 func (r *Race) AcceptsLevel(level int) bool {
 	return level >= r.MinLevel && (r.MaxLevel == 0 || level <= r.MaxLevel)
 }

@@ -9,29 +9,28 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// ResultsQuery selects entries of a listing that is paged by start time, newest
-// first. The zero value selects all of TierOmega, and nothing of any other tier.
+// ResultsQuery selects entries of a listing that is paged by start time, newest first.
+// The zero value selects TierOmega alone, with its whole history.
 //
 // An invalid query (a negative number, Tier and Tiers together, a Since after
 // Before, a cursor of another listing or of other tiers) is an ErrInvalidArgument,
 // yielded when the pager is ranged over.
 type ResultsQuery struct {
-	Tier   TierID    // default the service's own (TierOmega), and no other
+	Tier   TierID    // default TierOmega alone, as the service does
 	Tiers  []TierID  // several tiers merged into one listing; not together with Tier
-	Before time.Time // only entries that start before this; default now, by the service's clock
-	Since  time.Time // only entries that start at this or later; default the whole history
+	Before time.Time // only entries that start before this time; default now, by the service's clock
+	Since  time.Time // only entries that start at this time or later; default the whole history
 
-	// Resume continues after the position of a saved cursor, with its tiers and down
-	// to its Since. A Since that is set replaces the cursor's; Tier and Tiers may be
-	// left out.
+	// Resume continues after the position of a saved cursor, with its tiers and its Since.
+	// Tier and Tiers may be left out. A Since in the query replaces the cursor's.
 	Resume Cursor
 
-	Concurrency int // requests in flight at once, at most 1,000; default one
+	Concurrency int // requests in flight at once, at most 1,000; default 1
 
-	// Patience is how long this listing may be refused (429, or 503 with
-	// Retry-After) or, once a page of it was accepted, fail with a transient error,
-	// before that is an error. It counts from the last page that was accepted; a
-	// Retry-After of up to an hour is not counted, once. Default 10 minutes.
+	// Patience is how long page requests are repeated while none is accepted: after
+	// refusals (429, or 503 with Retry-After) and, once a page was accepted, after
+	// transient errors. It counts from the last accepted page, without the first
+	// Retry-After since then, if that is an hour at most. Default 10 minutes.
 	Patience time.Duration
 }
 
@@ -39,14 +38,14 @@ type ResultsQuery struct {
 // first. The zero value selects all of TierOmega. An invalid query is an
 // ErrInvalidArgument, as with [ResultsQuery].
 type OffsetQuery struct {
-	Tier   TierID // default the service's own (TierOmega), and no other
+	Tier   TierID // default TierOmega alone, as the service does
 	Offset int    // how many of the newest entries to skip; ignored with Resume
 	Resume Cursor // continue after the position of a saved cursor, with its tier
 
-	// Patience is how long this listing may be refused (429, or 503 with
-	// Retry-After) or, once a page of it was accepted, fail with a transient error,
-	// before that is an error. It counts from the last page that was accepted; a
-	// Retry-After of up to an hour is not counted, once. Default 10 minutes.
+	// Patience is how long page requests are repeated while none is accepted: after
+	// refusals (429, or 503 with Retry-After) and, once a page was accepted, after
+	// transient errors. It counts from the last accepted page, without the first
+	// Retry-After since then, if that is an hour at most. Default 10 minutes.
 	Patience time.Duration
 }
 
@@ -62,10 +61,10 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 	return newTimePager(q, listing[Race]{client: s.client, kind: cursorRaces, route: "/api/v2/races/results", key: raceKey})
 }
 
-// ResultsV1 walks over finished races in version 1 of the listing, which is
-// paged by offset, one page at a time. Its races have no Type. The listing shifts
-// while it is read: no race that stays in it is missed, but a race can be repeated
-// if dozens of races with one start time arrive between two pages. Prefer
+// ResultsV1 walks over finished races in version 1 of the listing, which is paged by
+// offset, one page at a time. Its races have no Type. New races shift the listing while
+// it is read: no race that stays in it is missed, but a race can be repeated if dozens
+// of races with the same start time arrive between two pages. Prefer
 // [RacesService.Results].
 //
 // GET /api/v1/races/results:
@@ -84,7 +83,7 @@ func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
 	return newTimePager(q, listing[Tournament]{client: s.client, kind: cursorTournaments, route: "/api/v1/tournaments/results", key: tournamentKey})
 }
 
-// listing is what a pager needs of a listing.
+// listing describes a paged listing to its pager.
 type listing[T any] struct {
 	client *Client
 	kind   cursorKind
@@ -97,7 +96,7 @@ type listing[T any] struct {
 	tiers     []TierID        // sorted; zero is the service's default, which no request names
 }
 
-// entryKey is what places an entry in a listing.
+// entryKey determines the position of an entry in a listing.
 type entryKey struct {
 	start Timestamp
 	id    string // empty if the entry has none
@@ -112,7 +111,7 @@ func tournamentKey(t *Tournament) entryKey {
 	return entryKey{t.StartTime, idOf(t), t.Tier == TierOmega}
 }
 
-// keyOf returns what places an entry, also one that can be read only in part.
+// keyOf returns the key of an entry, even if only a part of the entry can be read.
 func (l *listing[T]) keyOf(e *listEntry[T]) entryKey {
 	if e.err != nil {
 		return l.key(partOf[T](e.json, "start_time", "main_race_id", "_id", "tier"))
@@ -127,14 +126,14 @@ func (l *listing[T]) op() operation { return operation{method: http.MethodGet, r
 // tier returns the tier of the listing at an index.
 func (l *listing[T]) tier(source int) TierID { return cmp.Or(l.tiers[source], TierOmega) }
 
-// pageBody is the body of a page request. What is left out is left to the service.
+// pageBody is the body of a page request. The service has defaults for what is left out.
 type pageBody struct {
 	Tier          TierID `json:"tier,omitzero"`
 	StartTimeFrom *int64 `json:"start_time_from,omitzero"`
 	Offset        *int64 `json:"offset,omitzero"`
 }
 
-// pageBody returns the request for a page: the tier and where the page begins.
+// pageBody returns the body of a page request: the tier and the start of the page.
 func (l *listing[T]) pageBody(r walk.Request) pageBody {
 	body := pageBody{Tier: l.tiers[r.Source]}
 	switch {

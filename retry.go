@@ -10,12 +10,13 @@ import (
 // statuses 408, 429, 500, 502, 503 and 504, and once after a response with
 // status 2xx that is an HTML page or cut short. Waits between attempts are random.
 //
-// A Retry-After is honored up to MaxWait. If the service demands a longer wait,
-// the call returns at once, with [APIError].RetryAfter set. A budget that all
-// calls of a client share keeps retries from multiplying the load of an outage,
-// and a wait ends at once when the context does. While the service accepts no
-// request of the client, a call waits in line for MaxWait at most. Rate-limit
-// responses (429, or 503 with Retry-After) do not consume the budget; see
+// A Retry-After is honored up to MaxWait. If the service demands a longer wait, the
+// call returns at once, with [APIError].RetryAfter set. While the service accepts no
+// request of the client, a call waits for MaxWait at most before it is sent. Every wait
+// ends at once when the context does.
+//
+// A budget shared by all calls of a client keeps retries from multiplying the load of
+// an outage. Rate-limit responses (429, or 503 with Retry-After) do not consume it; see
 // [Client.Pace].
 //
 // These are not retried, because a retry cannot help: a response that is too
@@ -57,4 +58,4 @@ func (r Retry) problem() error {
 }
 
 // withheldAdvice explains that the retry budget withheld a retry.
-const withheldAdvice = "not retried: too many calls of this client fail, and its retry budget is spent"
+const withheldAdvice = "not retried, because many calls of this client failed and its retry budget is spent"

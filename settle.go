@@ -17,28 +17,31 @@ import (
 const (
 	settleFirst      = time.Second // interval before the second reading; each one after it is twice as long, up to
 	settleSlowest    = time.Minute
-	settleMargin     = time.Minute // after the deadline, in which a request on its way arrives or is refused
-	settleRefusal    = time.Hour   // the longest Retry-After that is heeded
+	settleMargin     = time.Minute // after the deadline, in which a request still under way arrives or is refused
+	settleRefusal    = time.Hour   // longest Retry-After that is honored
 	settleUnreadable = 5           // readings in a row that do not list the participants
 )
 
 // Settle reports whether a registration that ended in [ErrOutcomeUnknown] has
-// taken effect. It reads the race, at growing intervals of up to a minute, until
-// one of these is the case:
+// taken effect. It reads the race, at growing intervals of up to a minute, and
+// returns
 //
-//   - The horse is in the race: true.
-//   - A reading made more than a minute after the race's registration deadline
-//     shows the race without the horse: false. That is certain if the service keeps
-//     to its deadline. The time of a reading is the response's Date header, or
-//     without one this computer's clock when the request was made, minus its Age.
-//   - The context ends, the race is gone, the key is refused, or several responses
-//     in a row do not list the participants: an error.
+//   - true as soon as the race lists the horse;
+//   - false once a reading made more than a minute after the race's registration
+//     deadline does not list it, which is certain if the service keeps to its
+//     deadline;
+//   - an error if the context ends, the race is gone, the key is refused, or
+//     several responses in a row do not list the participants.
 //
-// Every error is also ErrOutcomeUnknown: only false without an error means that the
-// horse can be registered again. Settle may block until a minute after the deadline,
-// which it logs, so give the context a deadline of its own. A registration deadline
-// before the year 2000, or more than a day after the race's start, is not believed:
-// the context alone limits Settle then. [CaptureResponse] stores the last response.
+// Every error is also ErrOutcomeUnknown: register the horse again only after false
+// without an error. Settle may block until a minute after the deadline, and logs
+// until when, so give the context a deadline of its own. A registration deadline
+// before the year 2000, or more than a day after the race's start, is ignored: only
+// the context limits Settle then.
+//
+// The time of a reading is the response's Date minus its Age. Without a Date it is
+// the local time of the request, minus the Age. [CaptureResponse] stores the last
+// response.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -56,7 +59,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		if in {
 			return true, nil
 		}
-		wait := interval + rand.N(interval/4) // clients that lost the same connection come back apart
+		wait := interval + rand.N(interval/4) // so that clients that lost the same connection do not retry together
 		if err == nil {
 			unreadable = 0
 		}
@@ -92,9 +95,9 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 	}
 }
 
-// entrants reads a race once. It reports whether the horse is in it, and if not from
-// when on that is certain, which is zero if the race shows no plausible deadline, and
-// when the service made the response.
+// entrants reads a race once and reports whether the horse is in it. If not, certain is
+// the time from which on this is final, or zero if the race has no plausible deadline,
+// and now is the time at which the service made the response.
 func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (in bool, certain, now time.Time, err error) {
 	requested := time.Now()
 	var response list[Race]
@@ -107,7 +110,7 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 	var listed []*Race
 	for i, e := range entries {
 		r := e.value
-		if e.err != nil { // what was read in part can show the horse, but not its absence
+		if e.err != nil { // an entry that was read in part can show the horse, but not its absence
 			r = partOf[Race](e.json, "main_race_id", "participants")
 		}
 		isRequested := r.MainRaceID == race || r.MainRaceID == 0 && len(entries) == 1
@@ -160,12 +163,12 @@ func responseTime(header http.Header, requested time.Time) time.Time {
 func unsettled(err error) error {
 	hint := "call Races.Settle again before registering again"
 	if errors.Is(err, ErrNotFound) {
-		hint = "the race is gone: look for it in Races.Results"
+		hint = "the race is gone; look for it in Races.Results"
 	}
 	return &outcomeUnknown{err, hint}
 }
 
-// listsNoParticipants reports whether a response came that does not list the
+// listsNoParticipants reports whether err is that of a response that does not list the
 // participants.
 func listsNoParticipants(err error) bool {
 	_, undecodable := errors.AsType[*DecodeError](err)

@@ -86,11 +86,10 @@ type PrizeItem struct {
 	Type string `json:"type"`
 }
 
-// AdditionalPrize is a prize in addition to the money. In the names
-// additional_token and additional_treasury_token, "token" stands for the game's
-// currency: whatever it is called in a response is read into Token and
-// TreasuryToken, and written back under the same name. A prize that was not read is
-// written with the documented names.
+// AdditionalPrize is a prize in addition to the money. In the member names
+// additional_token and additional_treasury_token, "token" stands for the name of the
+// game's currency. Any name is accepted, and encoding writes the name that was read, or
+// else the documented one.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type AdditionalPrize struct {
@@ -113,13 +112,14 @@ const (
 
 var documentedNames = prizeNames{"additional_token", "additional_treasury_token", "additional_sugar"}
 
-// Equal reports whether both prizes hold the same values, under whatever names.
+// Equal reports whether both prizes hold the same values. Names of the currency may
+// differ.
 func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 	return p.Token.Equal(other.Token) && p.TreasuryToken.Equal(other.TreasuryToken) &&
 		p.Sugar.Equal(other.Sugar) && slices.Equal(p.Items, other.Items)
 }
 
-// UnmarshalJSON reads a prize, whatever the currency is called.
+// UnmarshalJSON reads a prize with any name of the currency.
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	var members map[string]json.RawMessage
 	if err := unmarshal(data, &members); err != nil {
@@ -185,7 +185,7 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 
 // Open returns the open tournaments. An empty list is not an error. With a
 // [*DecodeError] it returns those that could be read. The shape of the response is
-// undocumented: an array or a single tournament is read.
+// undocumented: Open accepts an array or a single tournament.
 //
 // GET /api/v1/tournaments/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments
@@ -195,8 +195,8 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 }
 
 // Get returns the tournament with the given id. If there is none, the error is
-// ErrNotFound. The shape of the response is undocumented: a tournament or an array is
-// read, and of several the one with that id.
+// ErrNotFound. The shape of the response is undocumented: Get accepts a tournament or
+// an array, and of several tournaments returns the one with that id.
 //
 // GET /api/v1/tournaments/{tournamentId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament

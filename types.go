@@ -11,17 +11,16 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
-// HorseNumber identifies a horse: its number. Methods refuse one that is not positive
-// with ErrInvalidArgument before any request.
+// HorseNumber identifies a horse. If it is not positive, methods return
+// ErrInvalidArgument without a request.
 type HorseNumber int64
 
-// RaceID identifies a race: its main_race_id. Methods refuse one that is not positive
-// with ErrInvalidArgument before any request.
+// RaceID is the main_race_id that identifies a race. If it is not positive, methods
+// return ErrInvalidArgument without a request.
 type RaceID int64
 
-// TournamentID identifies a tournament: its _id. Methods refuse one that is empty,
-// "." or "..", or contains a control character, with ErrInvalidArgument before any
-// request.
+// TournamentID is the _id that identifies a tournament. If it is empty, "." or "..", or
+// contains a control character, methods return ErrInvalidArgument without a request.
 type TournamentID string
 
 // entryID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
@@ -48,7 +47,7 @@ func (id TournamentID) problem() string {
 	case id == "":
 		return "the tournament id is empty"
 	case id == "." || id == "..":
-		return "the tournament id is a dot segment, which leads to another path"
+		return "the tournament id is a dot segment, which would change the path"
 	case hasControl(string(id)):
 		return "the tournament id contains a control character"
 	}
@@ -56,7 +55,7 @@ func (id TournamentID) problem() string {
 }
 
 // TierID is a tier as a number, as in queries and tournaments. In a query the zero
-// value stands for the service's default, which is TierOmega, and no other tier.
+// value stands for TierOmega, the service's default.
 type TierID int
 
 // TierOmega is the only documented tier id, and the service's default.
@@ -77,18 +76,18 @@ type Gender string
 // GenderStallion is the only documented gender.
 const GenderStallion Gender = "Stallion"
 
-// RaceType is which time wins a race or a tournament: the best or the worst, as the
-// names of its values suggest. Undocumented values pass through.
+// RaceType determines which time wins a race or a tournament: the best or the worst, as
+// its values suggest. Undocumented values pass through.
 type RaceType string
 
-// The documented race types. Tournaments are documented with the first only.
+// The documented race types. For tournaments only the first is documented.
 const (
 	RaceTypeBestTime  RaceType = "best_time"
 	RaceTypeWorstTime RaceType = "worst_time"
 )
 
-// RaceStatus is the state of a race. Undocumented values pass through; which states
-// follow which is undocumented too.
+// RaceStatus is the state of a race. Undocumented values pass through. The order of the
+// states is undocumented.
 type RaceStatus string
 
 // RaceStatusInProgress is the documented status of open races. That of finished
@@ -100,8 +99,8 @@ const RaceStatusInProgress RaceStatus = "In progress"
 // null and for an absent member.
 type Timestamp struct{ time.Time }
 
-// NewTimestamp returns t as a Timestamp: in UTC, truncated to the millisecond. The
-// zero time is the zero Timestamp.
+// NewTimestamp returns t in UTC, truncated to the millisecond. The zero time is the
+// zero Timestamp.
 func NewTimestamp(t time.Time) Timestamp {
 	if t.IsZero() {
 		return Timestamp{}
@@ -113,9 +112,8 @@ func timestampOf(milliseconds int64) Timestamp {
 	return Timestamp{time.UnixMilli(milliseconds).UTC()}
 }
 
-// UnmarshalJSON reads an integer number of milliseconds, in any notation that
-// [BigInt] reads except a quoted one; null is the zero value. A year outside 1 to
-// 9999 is an error.
+// UnmarshalJSON reads an integer number of milliseconds, in any unquoted notation that
+// [BigInt] reads. null is the zero value; a year outside 1 to 9999 is an error.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*t = Timestamp{}
@@ -156,9 +154,9 @@ const redacted = redact.Placeholder
 // UserKey is the key of a user, which some operations require. Convert a string:
 // UserKey("...").
 //
-// A UserKey reads from JSON and text like a string, but prints, logs and encodes
-// as "[redacted]"; string(key) returns its text. Only a request body, one given to
-// [Client.Do] too, contains the key itself.
+// A UserKey is decoded like a string, but prints, logs and encodes as "[redacted]".
+// Only request bodies, those of [Client.Do] included, contain the key itself, and
+// string(key) returns it.
 //
 // Some parts of Go bypass its methods and reveal the key: fmt in unexported fields
 // and with the verbs %p and %w, encoding/json in map keys, and encoding/gob.

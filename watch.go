@@ -50,7 +50,7 @@ type watchRun struct {
 // watchPoll is the snapshot after a poll.
 type watchPoll struct {
 	Snapshot
-	first bool          // no poll of the run has ended: the snapshot is of the run before
+	first bool          // no poll of this run has ended: the snapshot is that of the previous run
 	done  chan struct{} // closed when newest has changed, or the run has ended
 }
 
@@ -80,7 +80,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		return err
 	}
 	if !w.running.CompareAndSwap(false, true) {
-		return openRaces.invalid("the watcher is running already")
+		return openRaces.invalid("the watcher is already running")
 	}
 	defer w.running.Store(false)
 	run := w.run.Load()
@@ -104,12 +104,13 @@ func (w *Watcher) Snapshot() Snapshot {
 	return w.run.Load().newest.Load().Snapshot
 }
 
-// Snapshots returns the newest snapshot, then the one after each poll, failed
-// polls included. A slow reader skips to the newest. [Changes] reports what differs
+// Snapshots yields the newest snapshot, then the one after each poll, failed polls
+// included. A slow reader skips to the newest. [Changes] reports the differences
 // between two of them.
 //
-// It waits for [Watcher.Run], and ends after the last snapshot of that Run, or when
-// ctx ends. An invalid query or a nil ctx is the Err of its only snapshot.
+// It waits for [Watcher.Run], and ends after the last snapshot of that Run, or when ctx
+// ends. If the query is invalid or ctx is nil, it yields a single snapshot with that
+// Err.
 func (w *Watcher) Snapshots(ctx context.Context) iter.Seq[Snapshot] {
 	return func(yield func(Snapshot) bool) {
 		if err := w.query.check(ctx); err != nil {
@@ -131,13 +132,15 @@ func (w *Watcher) Snapshots(ctx context.Context) iter.Seq[Snapshot] {
 	}
 }
 
-// WatchOpen polls the open races and returns what [Changes] reports after each
-// poll, at first each open race as RaceOpened. The races are copies that belong to
-// the caller. No goroutine runs, and no poll while the body of the loop does.
+// WatchOpen polls the open races and yields the changes since the poll before, as
+// [Changes] reports them. The first poll yields each open race as RaceOpened. The races
+// are copies that belong to the caller. WatchOpen starts no goroutine, and does not
+// poll while the loop body runs.
 //
-// An error comes with an empty change, after the changes of its poll: the poll has
-// failed, or entries of it could not be read, as [Watcher] describes. The loop
-// continues, as [Watcher.Run] does. It ends with ctx, or with ErrInvalidArgument.
+// An error is yielded with an empty change, after the changes of its poll: the poll
+// failed, or some entries could not be read (see [Watcher]). The loop then continues
+// with a backoff, as [Watcher.Run] does. It ends when ctx ends, or after
+// ErrInvalidArgument.
 //
 // Use a [Watcher] for several readers.
 //
@@ -199,8 +202,8 @@ func (s *RacesService) pollOpen(ctx context.Context, q WatchQuery, last Snapshot
 	}
 }
 
-// readOpen returns the races of a response, each once, and of the list before
-// those that may be among the unreadable entries.
+// readOpen returns the races of a response, each once, and those of the previous list
+// that may be among the unreadable entries.
 func readOpen(before []Race, entries []listEntry[Race]) (races []Race, err error) {
 	unreadable := &unreadableEntries{operation: openRaces.String(), total: len(entries)}
 	hidden := map[string]bool{} // ids of unreadable entries; "" if an id is unreadable too

@@ -68,16 +68,16 @@ func TestErrorTexts(t *testing.T) {
 		{openRaces, respond(599, ""), "GET /api/v1/races/open: status 599"},
 		{openRaces, respond(304, ""), "GET /api/v1/races/open: status 304 Not Modified"},
 		{openRaces, respond(400, "\x1b[31mred\x1b[0m \u202eevil"), "GET /api/v1/races/open: status 400 Bad Request: [31mred[0m evil"},
-		{openRaces, respond(301, "", "Location: https://new.test/x"), "GET /api/v1/races/open: status 301 Moved Permanently: to https://new.test; redirects are not followed, because they would take the API key along: set the base URL to where the service is"},
+		{openRaces, respond(301, "", "Location: https://new.test/x"), "GET /api/v1/races/open: status 301 Moved Permanently: to https://new.test; redirects are not followed, because that could send the API key to another host: change the base URL"},
 
 		// proxies that dislike a GET with a body
-		{owned, respond(400, page), "GET /api/v1/horses/user: status 400 Bad Request: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, respond(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, respond(411, page), "GET /api/v1/horses/user: status 411 Length Required: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, respond(403, "<h1>403 Forbidden</h1>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, respond(403, "\n<head><title>no</title></head>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, respond(403, "<?xml version='1.0'?><html>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
-		{owned, respond(403, "\n<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy on the network path may refuse GET requests that carry a body: bypass it"},
+		{owned, respond(400, page), "GET /api/v1/horses/user: status 400 Bad Request: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
+		{owned, respond(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
+		{owned, respond(411, page), "GET /api/v1/horses/user: status 411 Length Required: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
+		{owned, respond(403, "<h1>403 Forbidden</h1>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
+		{owned, respond(403, "\n<head><title>no</title></head>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
+		{owned, respond(403, "<?xml version='1.0'?><html>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
+		{owned, respond(403, "\n<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
 		{owned, respond(403, "<Error>no</Error>", "Content-Type: text/xml"), "GET /api/v1/horses/user: status 403 Forbidden: <Error>no</Error>; the API key or the user key does not allow this"},
 		{owned, respond(403, `{"message":"no"}`), "GET /api/v1/horses/user: status 403 Forbidden: no; the API key or the user key does not allow this"},
 		{openRaces, respond(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page; the API key does not allow this"},
@@ -136,7 +136,7 @@ func TestErrorTexts(t *testing.T) {
 		{openRaces, respond(200, "["+strings.Repeat("{},", 999)+"{}]"), "GET /api/v1/races/open: cannot read 1000 of 1000 entries, the first of them at /0: the entry is null or has none of the documented members"},
 
 		// a member of another type
-		{openRaces, respond(200, `[{"v2":true},{"v2":true},{"v2":true},{"entry_fee":"0x10"}]`), "GET /api/v1/races/open: cannot read the response at /3/entry_fee: a string does not fit BigInt: a quoted integer is written in plain base 10"},
+		{openRaces, respond(200, `[{"v2":true},{"v2":true},{"v2":true},{"entry_fee":"0x10"}]`), "GET /api/v1/races/open: cannot read the response at /3/entry_fee: a string does not fit BigInt: a quoted integer must be in plain base 10"},
 		{openRaces, respond(200, `[{"entry_fee":1e101}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
 		{openRaces, respond(200, `[{"entry_fee":1e99999999999}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
 		{openRaces, respond(200, `[{"entry_fee":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: not an integer of at most 100 digits"},
@@ -150,7 +150,7 @@ func TestErrorTexts(t *testing.T) {
 		{openRaces, respond(200, `[{"start_time":1e30}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a number does not fit Timestamp: timestamp out of range"},
 		{oneHorse, respond(200, `{"breeding_cooldown":"tomorrow"}`), `GET /api/v1/horses/7: cannot read the response at /breeding_cooldown: a string does not fit time.Time: parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006"`},
 		{oneCup, respond(200, `{"_id":"x","description":"A nice cup","turf":"grass"}`), "GET /api/v1/tournaments/5f: cannot read the response at /turf: a string does not fit int"},
-		{openCups, respond(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1/additional_token: a string does not fit BigInt: a quoted integer is written in plain base 10"},
+		{openCups, respond(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1/additional_token: a string does not fit BigInt: a quoted integer must be in plain base 10"},
 		{oneCup, respond(200, `{"additional_prizes":[{"additional_items":[{"_id":7}]}]}`), "GET /api/v1/tournaments/5f: cannot read the response at /additional_prizes/0/additional_items/0/_id: a number does not fit string"},
 		{oneHorse, respond(200, `{"height":"tall"}`), "GET /api/v1/horses/7: cannot read the response at /height: a string does not fit float64"},
 
@@ -161,9 +161,9 @@ func TestErrorTexts(t *testing.T) {
 
 		// money
 		{register, respond(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},
-		{register, respond(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error; it may have taken effect: call Races.Settle before registering again"},
-		{register, broken(errReset), "POST /api/v1/races/register: connection reset by peer; it may have taken effect: call Races.Settle before registering again"},
-		{register, respond(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send; it may have taken effect: call Races.Settle before registering again"},
+		{register, respond(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error; the outcome is unknown: call Races.Settle before registering again"},
+		{register, broken(errReset), "POST /api/v1/races/register: connection reset by peer; the outcome is unknown: call Races.Settle before registering again"},
+		{register, respond(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send; the outcome is unknown: call Races.Settle before registering again"},
 	} {
 		t.Run(test.want[:min(len(test.want), 90)], func(t *testing.T) {
 			s := play(test.response)

@@ -410,7 +410,7 @@ func TestAServerWithoutTLSIsNamedAndNotRetried(t *testing.T) {
 	defer server.Close()
 	c := connect(t, strings.Replace(server.URL, "http://", "https://", 1), nil, briefly)
 	_, err := c.Races.Open(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "should the base URL begin with http://?") || connections.Load() != 1 {
+	if err == nil || !strings.Contains(err.Error(), "should the base URL begin with http:// instead?") || connections.Load() != 1 {
 		t.Errorf("Open, after %d connections: %v", connections.Load(), err)
 	}
 	if _, err = c.Races.Register(t.Context(), entry); err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || connections.Load() != 2 {
@@ -422,7 +422,7 @@ func TestAServerWithoutTLSIsNamedAndNotRetried(t *testing.T) {
 func TestAMissingListNamesTheBaseURLAsACause(t *testing.T) {
 	c := play(respond(404, "")).client(t)
 	_, err := c.Races.Open(t.Context())
-	if err == nil || !strings.HasSuffix(err.Error(), "status 404 Not Found; is the base URL right?") {
+	if err == nil || !strings.HasSuffix(err.Error(), "status 404 Not Found; check the base URL") {
 		t.Errorf("Open: %v", err)
 	}
 	for name, call := range map[string]func() error{
