@@ -295,7 +295,7 @@ func TestBigIntTakesNoHeapBelowTheMachineWord(t *testing.T) {
 	}
 }
 
-func TestBigIntDoesNotChangeWithWhatItWasMadeFromOrGaveAway(t *testing.T) {
+func TestABigIntIsImmutable(t *testing.T) {
 	for _, text := range []string{"5", "18446744073709551617"} {
 		source, _ := new(big.Int).SetString(text, 10)
 		b := horseracing.BigIntFrom(source)

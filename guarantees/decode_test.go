@@ -70,7 +70,7 @@ func idOf(entry any) string {
 	return ""
 }
 
-func TestAnUnreadableEntryCostsItselfAlone(t *testing.T) {
+func TestAnUnreadableEntryOfAListAffectsNoOther(t *testing.T) {
 	for _, l := range listCalls {
 		one, two := fmt.Sprintf(l.good, 1), fmt.Sprintf(l.good, 2)
 		for _, test := range []struct {
@@ -233,7 +233,7 @@ var oddValues = []string{
 	`{}`, `[]`, `[null]`, `[[]]`, `{"a":{"a":1,"a":2}}`, `[{"number":1,"number":2}]`, `"` + strings.Repeat("x", 10_000) + `"`,
 }
 
-func TestNoOddValueCostsMoreThanItsEntry(t *testing.T) {
+func TestNoOddValueAffectsAnotherEntry(t *testing.T) {
 	odd := map[string]int{}
 	for _, l := range listCalls {
 		one, two := fmt.Sprintf(l.good, 1), fmt.Sprintf(l.good, 2)

@@ -107,7 +107,7 @@ func calling(name string) func(context.Context, *horseracing.Client) error {
 	}
 }
 
-func TestDriftIsWhatTheTypesDoNotKnowAndWhatTheDocumentShowsButTheServiceDoesNot(t *testing.T) {
+func TestDriftIsEveryDifferenceOfTypesAndResponse(t *testing.T) {
 	const unknown, missing = horseracing.DriftUnknownField, horseracing.DriftMissingField
 	tests := map[string]struct {
 		call func(context.Context, *horseracing.Client) error

@@ -174,7 +174,7 @@ func TestMissionProgressOfAnyShapeIsKeptAsItCame(t *testing.T) {
 	}
 }
 
-func TestAnOptionalThatIsNullReadsLikeAnAbsentOneAndNotLikeZero(t *testing.T) {
+func TestANullOptionalIsAbsentAndNotZero(t *testing.T) {
 	var record horseracing.HorseMissions
 	if err := decode(payload(t, "horse_missions_optionals.json"), &record); err != nil {
 		t.Fatal(err)

@@ -139,7 +139,7 @@ func TestGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
 	}
 }
 
-func TestGetManyEndsWithItsContextAndLeavesNothingBehind(t *testing.T) {
+func TestGetManyEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // fails if a goroutine outlives it
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer cancel()

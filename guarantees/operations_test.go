@@ -53,7 +53,7 @@ func operations() []operationTest {
 	return slices.Concat(horseOperations, raceOperations, tournamentOperations, missionOperations)
 }
 
-func TestEveryOperationSendsWhatTheInterfaceDocumentsAndReturnsEveryField(t *testing.T) {
+func TestEveryOperationSendsAndReadsWhatIsDocumented(t *testing.T) {
 	for _, base := range []string{service, "https://gateway.example.test/racing/v9", "https://gateway.example.test/a%2Fb/"} {
 		for _, test := range operations() {
 			t.Run(test.Name+" at "+base, func(t *testing.T) {

@@ -299,7 +299,7 @@ func TestFinishersFollowTheFinalOrder(t *testing.T) {
 	}
 }
 
-func TestTheRaceHelpersReadTheRace(t *testing.T) {
+func TestRaceHelpers(t *testing.T) {
 	deadline := time.UnixMilli(1767311700000)
 	open := horseracing.Race{RegistrationDeadline: at(1767311700000), Places: 2, MinLevel: 10, MaxLevel: 20}
 	finished := open

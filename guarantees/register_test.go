@@ -488,7 +488,7 @@ func TestTheContextEndsARegistrationWhereverItIs(t *testing.T) {
 }
 
 // A refusal stays a refusal where the wait for the next attempt is broken off.
-func TestAWaitThatIsBrokenOffDoesNotMakeTheOutcomeUnknown(t *testing.T) {
+func TestAnInterruptedWaitLeavesTheOutcomeKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

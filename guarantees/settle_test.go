@@ -58,7 +58,7 @@ func TestSettleFindsARegistrationThatTookEffect(t *testing.T) {
 }
 
 // What comes too late is refused, and only then a second registration is safe.
-func TestSettleIsFalseFromAMinuteBehindTheDeadlineOn(t *testing.T) {
+func TestSettleIsFalseFromAMinuteAfterTheDeadline(t *testing.T) {
 	for name, fault := range map[string]horseracingtest.Fault{
 		"never arrived":  {ResetBefore: true},
 		"arrives behind": {TakesEffectAfter: 10*time.Minute + time.Second},

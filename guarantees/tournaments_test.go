@@ -239,7 +239,7 @@ func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 	}
 }
 
-func TestAnAdditionalPrizeMadeByHandIsWrittenWithTheDocumentedNames(t *testing.T) {
+func TestANewPrizeIsWrittenWithTheDocumentedNames(t *testing.T) {
 	got, err := json.Marshal(horseracing.AdditionalPrize{Token: bigInt("5"), Sugar: number("0.5"), Items: []horseracing.PrizeItem{{ID: "i", Type: "saddle"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package horseracing
+package guarantees_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -15,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/horseracing-go/horseracing/internal/walk"
+	"github.com/horseracing-go/horseracing"
 )
 
 // world is a listing in memory and the oracle of the paging tests: it holds
@@ -68,7 +69,7 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, req.Context().Err()
 		}
 	}
-	from := int64(walk.Latest)
+	from := int64(math.MaxInt64)
 	if query.From != nil {
 		from = *query.From
 	}
@@ -92,14 +93,14 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 		})
 	}
 	var page []string
-	for i := first; i < min(first+pageSize, len(w.starts)); i++ {
+	for i := first; i < min(first+10, len(w.starts)); i++ {
 		if text, ok := w.damaged[w.ids[i]]; ok {
 			page = append(page, text)
 			continue
 		}
-		tier := TierNameOmega
+		tier := horseracing.TierNameOmega
 		if w.foreign {
-			tier = TierNameBeta
+			tier = horseracing.TierNameBeta
 		}
 		if w.tournaments {
 			page = append(page, fmt.Sprintf(`{"_id":"t%d","start_time":%d}`, w.ids[i], w.starts[i]))
@@ -138,10 +139,10 @@ type failer interface {
 	Fatalf(string, ...any)
 }
 
-func (w *world) client(t failer, opts ...Option) *Client {
+func (w *world) client(t failer, opts ...horseracing.Option) *horseracing.Client {
 	t.Helper()
-	c, err := NewClient("https://races.example", "key", append([]Option{
-		WithHTTPClient(&http.Client{Transport: w}), WithRetry(Retry{Max: -1}),
+	c, err := horseracing.NewClient("https://races.example", "key", append([]horseracing.Option{
+		horseracing.WithHTTPClient(&http.Client{Transport: w}), horseracing.WithRetry(horseracing.Retry{Max: -1}),
 	}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +186,7 @@ func (w *world) between(since, before int64) []int64 {
 var errBroken = errors.New("broken on purpose")
 
 // collect walks to the end, going on after errors as a program would.
-func collect(t failer, p *Pager[Race], tolerate func(error) bool) (ids []int64) {
+func collect(t failer, p *horseracing.Pager[horseracing.Race], tolerate func(error) bool) (ids []int64) {
 	t.Helper()
 	last := int64(1 << 62)
 	for range 100_000 {
@@ -214,3 +215,21 @@ func collect(t failer, p *Pager[Race], tolerate func(error) bool) (ids []int64) 
 }
 
 func never(error) bool { return false }
+
+func dense(n int, pace int64) *world {
+	w := &world{starts: make([]int64, n), ids: make([]int64, n)}
+	rng := rand.New(rand.NewPCG(7, 7))
+	at := int64(1_700_000_000_000)
+	for i := range n {
+		w.starts[i], w.ids[i] = at, int64(n-i)
+		at -= 1 + rng.Int64N(2*pace)
+	}
+	return w
+}
+
+func (w *world) numbered() *world {
+	for i := range w.starts {
+		w.ids = append(w.ids, int64(len(w.starts)-i))
+	}
+	return w
+}

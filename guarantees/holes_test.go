@@ -1,17 +1,18 @@
-package horseracing
+package guarantees_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing"
 )
 
 // damage makes an entry unreadable, and reports whether it can still be placed.
@@ -44,14 +45,14 @@ func (w *world) damage(i int, kind string) (placed bool) {
 
 // crawlHoles walks to the end, breaking after a readable entry and resuming, and
 // returns what came: ids of races, and texts of unreadable entries.
-func crawlHoles(t *rapid.T, begin func(Cursor, int) *Pager[Race]) (ids []int64, holes []string) {
-	var resume Cursor
+func crawlHoles(t *rapid.T, begin func(horseracing.Cursor, int) *horseracing.Pager[horseracing.Race]) (ids []int64, holes []string) {
+	var resume horseracing.Cursor
 	for range 1_000 {
 		p := begin(resume, rapid.IntRange(1, 8).Draw(t, "concurrency"))
 		stop := rapid.IntRange(1, 60).Draw(t, "stop after")
 		finished := true
 		for e, err := range p.Entries(context.Background()) {
-			if bad, ok := errors.AsType[*DecodeError](err); ok {
+			if bad, ok := errors.AsType[*horseracing.DecodeError](err); ok {
 				if e.Value != nil || string(e.JSON) != string(bad.Raw) {
 					t.Fatalf("value %v, JSON %s with %v", e.Value, e.JSON, err)
 				}
@@ -76,7 +77,7 @@ func crawlHoles(t *rapid.T, begin func(Cursor, int) *Pager[Race]) (ids []int64, 
 	return nil, nil
 }
 
-func TestAnUnreadableEntryOfAPageCostsItselfAlone(t *testing.T) {
+func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 	kinds := []string{"member", "id", "no id", "start", "no start", "start 0", "seconds", "null"}
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{}
@@ -102,12 +103,12 @@ func TestAnUnreadableEntryOfAPageCostsItselfAlone(t *testing.T) {
 			}
 		}
 		readable := slices.DeleteFunc(slices.Clone(w.ids), func(id int64) bool { return w.damaged[id] != "" })
-		pagers := map[string]func(Cursor, int) *Pager[Race]{
-			"by time": func(c Cursor, n int) *Pager[Race] {
-				return w.client(t).Races.Results(ResultsQuery{Resume: c, Concurrency: n})
+		pagers := map[string]func(horseracing.Cursor, int) *horseracing.Pager[horseracing.Race]{
+			"by time": func(c horseracing.Cursor, n int) *horseracing.Pager[horseracing.Race] {
+				return w.client(t).Races.Results(horseracing.ResultsQuery{Resume: c, Concurrency: n})
 			},
-			"by offset": func(c Cursor, _ int) *Pager[Race] {
-				return w.client(t).Races.ResultsV1(OffsetQuery{Resume: c})
+			"by offset": func(c horseracing.Cursor, _ int) *horseracing.Pager[horseracing.Race] {
+				return w.client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: c})
 			},
 		}
 		for name, begin := range pagers {
@@ -134,16 +135,16 @@ func TestAnUnreadableEntryOfAPageCostsItselfAlone(t *testing.T) {
 	})
 }
 
-func TestAnUnreadableEntryStandsAtItsPlaceAndTheCursorPassesIt(t *testing.T) {
+func TestAnUnreadableEntryComesInOrderAndCursorsPassIt(t *testing.T) {
 	for _, concurrency := range []int{1, 4} {
 		w := dense(60, 60_000)
 		w.damage(25, "member")
 		c := w.client(t)
 		var got []string
-		var behind Cursor
-		p := c.Races.Results(ResultsQuery{Concurrency: concurrency})
+		var behind horseracing.Cursor
+		p := c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency})
 		for r, err := range p.All(t.Context()) {
-			if bad, ok := errors.AsType[*DecodeError](err); ok {
+			if bad, ok := errors.AsType[*horseracing.DecodeError](err); ok {
 				got = append(got, "unreadable "+bad.ID)
 				behind = p.Cursor()
 				continue
@@ -161,7 +162,7 @@ func TestAnUnreadableEntryStandsAtItsPlaceAndTheCursorPassesIt(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("at %d (-want +got):\n%s", concurrency, d)
 		}
-		rest, err := c.Races.Results(ResultsQuery{Resume: behind, Concurrency: concurrency}).Take(t.Context(), 100)
+		rest, err := c.Races.Results(horseracing.ResultsQuery{Resume: behind, Concurrency: concurrency}).Take(t.Context(), 100)
 		if err != nil || len(rest) != 34 || int64(rest[0].MainRaceID) != w.ids[26] {
 			t.Errorf("behind it: %d entries, %v", len(rest), err)
 		}
@@ -169,13 +170,13 @@ func TestAnUnreadableEntryStandsAtItsPlaceAndTheCursorPassesIt(t *testing.T) {
 }
 
 // Behind the readable entries of its page, and no further.
-func TestAnEntryWithoutAPlaceComesBehindItsPage(t *testing.T) {
+func TestAnEntryWithoutAStartComesAfterItsPage(t *testing.T) {
 	for _, kind := range []string{"no id", "no start", "start 0", "seconds", "null"} {
 		w := dense(60, 60_000)
 		w.damage(3, kind)
 		n := 0
-		for _, err := range w.client(t).Races.Results(ResultsQuery{}).All(t.Context()) {
-			if _, ok := errors.AsType[*DecodeError](err); ok && n != 9 {
+		for _, err := range w.client(t).Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
+			if _, ok := errors.AsType[*horseracing.DecodeError](err); ok && n != 9 {
 				t.Errorf("%s: behind %d entries", kind, n)
 			} else if err == nil {
 				n++
@@ -188,12 +189,12 @@ func TestAnEntryWithoutAPlaceComesBehindItsPage(t *testing.T) {
 }
 
 // It cannot be passed: nothing shows where the listing goes on.
-func TestAPageWithoutAnyPlaceEndsTheLoopAndCanBeReadLater(t *testing.T) {
+func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 	w := dense(60, 60_000)
 	for i := 15; i < 40; i++ {
 		w.damage(i, "no start")
 	}
-	p := w.client(t).Races.Results(ResultsQuery{})
+	p := w.client(t).Races.Results(horseracing.ResultsQuery{})
 	n, holes := 0, 0
 	var last error
 	for _, err := range p.All(t.Context()) {
@@ -217,7 +218,7 @@ func TestAPageWithoutAnyPlaceEndsTheLoopAndCanBeReadLater(t *testing.T) {
 }
 
 // Pages requested ahead can hold nothing but such entries, at the listing's end.
-func TestAWalkThatIsResumedAmongEntriesWithoutAPlaceGoesOn(t *testing.T) {
+func TestAWalkResumesAmongEntriesWithoutAStart(t *testing.T) {
 	for stop := range 14 {
 		w := &world{}
 		for i := range int64(13) {
@@ -227,10 +228,10 @@ func TestAWalkThatIsResumedAmongEntriesWithoutAPlaceGoesOn(t *testing.T) {
 		w.damage(5, "null")
 		w.damage(11, "no start")
 		w.damage(12, "id")
-		n, ids, holes := 0, map[RaceID]int{}, map[string]bool{}
-		var behind Cursor
+		n, ids, holes := 0, map[horseracing.RaceID]int{}, map[string]bool{}
+		var behind horseracing.Cursor
 		for range 2 {
-			p := w.client(t).Races.Results(ResultsQuery{Resume: behind, Concurrency: 5})
+			p := w.client(t).Races.Results(horseracing.ResultsQuery{Resume: behind, Concurrency: 5})
 			for e, err := range p.Entries(t.Context()) {
 				if n++; err != nil && len(e.JSON) == 0 {
 					t.Fatalf("stopped after %d entries: %v", stop, err)
@@ -256,38 +257,12 @@ func TestAWalkThatIsResumedAmongEntriesWithoutAPlaceGoesOn(t *testing.T) {
 	}
 }
 
-func TestATieOverflowDoesNotEndTheLoop(t *testing.T) {
-	w := &world{}
-	for i := range int64(20) {
-		w.add(2_000_000 - i*1000)
-	}
-	for range 12 {
-		w.add(1_000_000)
-	}
-	for i := range int64(20) {
-		w.add(900_000 - i*1000)
-	}
-	entries, ties := 0, 0
-	for _, err := range w.client(t).Races.Results(ResultsQuery{Concurrency: 2}).All(t.Context()) {
-		if _, ok := errors.AsType[*TieOverflowError](err); ok {
-			ties++
-		} else if err != nil {
-			t.Fatal(err)
-		} else {
-			entries++
-		}
-	}
-	if entries != 50 || ties != 1 {
-		t.Errorf("%d entries and %d ties in one loop", entries, ties)
-	}
-}
-
-func TestPagesAndTakeGoOnBehindAHole(t *testing.T) {
+func TestPagesAndTakeContinueAfterAHole(t *testing.T) {
 	w := dense(30, 60_000)
 	w.damage(13, "member")
 	c := w.client(t)
 	var sizes []int
-	for page, err := range c.Races.Results(ResultsQuery{}).Pages(t.Context()) {
+	for page, err := range c.Races.Results(horseracing.ResultsQuery{}).Pages(t.Context()) {
 		if sizes = append(sizes, len(page)); (err != nil) != (len(page) == 0) {
 			t.Errorf("%d entries with %v", len(page), err)
 		}
@@ -295,9 +270,9 @@ func TestPagesAndTakeGoOnBehindAHole(t *testing.T) {
 	if d := cmp.Diff([]int{10, 3, 0, 10, 6}, sizes); d != "" {
 		t.Errorf("pages (-want +got):\n%s", d)
 	}
-	p := c.Races.Results(ResultsQuery{})
+	p := c.Races.Results(horseracing.ResultsQuery{})
 	first, err := p.Take(t.Context(), 20)
-	if _, ok := errors.AsType[*DecodeError](err); !ok || len(first) != 13 {
+	if _, ok := errors.AsType[*horseracing.DecodeError](err); !ok || len(first) != 13 {
 		t.Errorf("%d entries, %v", len(first), err)
 	}
 	if rest, err := p.Take(t.Context(), 20); err != nil || len(rest) != 16 {
@@ -307,7 +282,7 @@ func TestPagesAndTakeGoOnBehindAHole(t *testing.T) {
 
 // What was read ahead without JSON is read again for it.
 func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
-	s := tiers{TierOmega: dense(40, 60_000), 3: dense(40, 60_000)}
+	s := tiers{horseracing.TierOmega: dense(40, 60_000), 3: dense(40, 60_000)}
 	s[3].foreign = true
 	for id, w := range s {
 		for i := range w.ids {
@@ -318,7 +293,7 @@ func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
 	odd := s[3].ids[20]
 	s[3].damaged = map[int64]string{odd: fmt.Sprintf(`{ "main_race_id": %d, "start_time": %d, "new_member": [1e3] }`, odd, s[3].starts[20])}
 	for _, concurrency := range []int{1, 4} {
-		p := s.client(t).Races.Results(ResultsQuery{Tiers: []TierID{3, TierOmega}, Concurrency: concurrency})
+		p := s.client(t).Races.Results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{3, horseracing.TierOmega}, Concurrency: concurrency})
 		before, err := p.Take(t.Context(), 5)
 		if err != nil {
 			t.Fatal(err)
@@ -329,31 +304,21 @@ func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
 				t.Fatal(err)
 			}
 			n++
+			if cap(e.JSON) != len(e.JSON) {
+				t.Errorf("appending to the JSON of race %d overwrites the next", e.Value.MainRaceID)
+			}
 			if id := int64(e.Value.MainRaceID); id == odd && string(e.JSON) != s[3].damaged[odd] {
 				t.Errorf("JSON %s", e.JSON)
 			} else if id/1000 != int64(e.Tier) {
 				t.Errorf("race %d of tier %d", id, e.Tier)
 			}
-			var back Race
+			var back horseracing.Race
 			if err := json.Unmarshal(e.JSON, &back); err != nil || back.MainRaceID != e.Value.MainRaceID {
 				t.Errorf("JSON %s of race %d: %v", e.JSON, e.Value.MainRaceID, err)
 			}
 		}
 		if n != 80 {
 			t.Errorf("at %d: %d of 80 entries", concurrency, n)
-		}
-	}
-}
-
-func TestAnEntryThatCannotBePlacedIsAnError(t *testing.T) {
-	for _, page := range []string{`[{"main_race_id":1}]`, `[{"start_time":1700000000000}]`, `[{"main_race_id":1,"start_time":null}]`} {
-		c, err := NewClient("https://races.example", "key", WithHTTPClient(&http.Client{Transport: respond200(page)}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = c.Races.Results(ResultsQuery{}).Take(t.Context(), 1)
-		if _, ok := errors.AsType[*DecodeError](err); !ok {
-			t.Errorf("%s: %v", page, err)
 		}
 	}
 }
@@ -373,16 +338,19 @@ func TestAFullPageOnOneInstantIsReportedAndPassed(t *testing.T) {
 					w.add(int64(800_000 - i*1000))
 				}
 				overflows := 0
-				got := collect(t, w.client(t).Races.Results(ResultsQuery{Concurrency: concurrency}), func(err error) bool {
-					overflow, ok := errors.AsType[*TieOverflowError](err)
-					if ok {
+				var got []int64
+				for r, err := range w.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(t.Context()) {
+					if overflow, ok := errors.AsType[*horseracing.TieOverflowError](err); ok {
 						overflows++
 						if overflow.StartTime.UnixMilli() != 900_000 || overflow.Seen < 10 {
 							t.Errorf("unexpected %+v", overflow)
 						}
+					} else if err != nil {
+						t.Fatal(err)
+					} else {
+						got = append(got, int64(r.MainRaceID))
 					}
-					return ok
-				})
+				}
 				if overflows != 1 {
 					t.Errorf("reported %d times", overflows)
 				}
