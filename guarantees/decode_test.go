@@ -214,7 +214,7 @@ func TestDriftIsReportedAlsoWhereAnEntryIsUnreadable(t *testing.T) {
 	if len(races) != 1 || err == nil {
 		t.Errorf("%d races, %v", len(races), err)
 	}
-	if diff := cmp.Diff([]string{"[].weather", "[].odd", "[].a"}, paths); diff != "" {
+	if diff := cmp.Diff([]string{"[].a", "[].odd", "[].weather"}, paths); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

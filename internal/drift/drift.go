@@ -5,6 +5,7 @@ package drift
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,7 +41,7 @@ type Difference struct {
 // Check compares responses with types. It is safe for concurrent use.
 type Check struct {
 	rules Rules
-	mu    sync.Mutex
+	mu    sync.Mutex // guards tops, and the objects below them
 	tops  map[top]*object
 }
 
@@ -57,44 +58,42 @@ func New(rules Rules) *Check { return &Check{rules: rules, tops: map[top]*object
 // Compare calls report for each difference that it has not reported before for the
 // same route. Of the unknown members of one object it reports at most 100.
 func (c *Check) Compare(r Response, report func(Difference)) {
-	d := jsontext.NewDecoder(bytes.NewReader(r.Body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	walk := comparison{d, report}
-	_ = walk.value(c.object(r, d.PeekKind() == jsontext.KindBeginArray)) // the body was decoded before: nothing fails
+	for _, d := range c.differences(r) {
+		report(d)
+	}
 }
 
-// object returns what the type declares for the objects at the top of a response;
-// nil if they have no members.
-func (c *Check) object(r Response, array bool) *object {
+func (c *Check) differences(r Response) []Difference {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := top{r.Route, r.Type, array}
+	walk := comparison{in: jsontext.NewDecoder(bytes.NewReader(r.Body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+	at := top{r.Route, r.Type, walk.in.PeekKind() == jsontext.KindBeginArray}
 	o, ok := c.tops[at]
 	if !ok {
 		path := ""
-		if array {
+		if at.array {
 			path = "[]"
 		}
 		o = c.rules.objectOf(r, r.Type, path)
 		c.tops[at] = o
 	}
-	return o
+	walk.value(o)
+	slices.SortFunc(walk.found, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
+	return walk.found
 }
 
 // object is what a type declares for the objects at one path of a response.
 type object struct {
-	path    string // empty for the response itself
-	members []member
-	index   map[string]int // of members, by name
-
-	mu       sync.Mutex
-	reported map[Difference]bool // with the member's name as the path
+	path     string // empty for the response itself
+	members  map[string]*member
+	reported map[Difference]bool
 }
 
 type member struct {
-	name     string
 	rule     Rule
 	required bool
 	object   *object // nil if it has no members
+	seen     bool    // in the object that is being compared
 }
 
 const maxReported = 100 // of one object: if names are data, there is no end of them
@@ -108,7 +107,7 @@ func (rules Rules) objectOf(r Response, t reflect.Type, path string) *object {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	o := &object{path: path, index: map[string]int{}, reported: map[Difference]bool{}}
+	o := &object{path: path, members: map[string]*member{}, reported: map[Difference]bool{}}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || name == "-" {
@@ -119,8 +118,7 @@ func (rules Rules) objectOf(r Response, t reflect.Type, path string) *object {
 			below += "[]"
 		}
 		rule := rules[t][name]
-		o.index[name] = len(o.members)
-		o.members = append(o.members, member{name, rule, rule.requires(r), rules.objectOf(r, f.Type, below)})
+		o.members[name] = &member{rule: rule, required: rule.requires(r), object: rules.objectOf(r, f.Type, below)}
 	}
 	if len(o.members) == 0 {
 		return nil
@@ -133,111 +131,79 @@ func (rule Rule) requires(r Response) bool {
 	if r.Undocumented || rule.Optional {
 		return false
 	}
-	for _, part := range rule.Routes {
-		if strings.Contains(r.Route, part) {
-			return true
-		}
-	}
-	return len(rule.Routes) == 0
+	isPart := func(part string) bool { return strings.Contains(r.Route, part) }
+	return len(rule.Routes) == 0 || slices.ContainsFunc(rule.Routes, isPart)
 }
 
-func (o *object) pathOf(name string) string {
-	if o.path == "" {
-		return name
-	}
-	return o.path + "." + name
-}
+func (o *object) pathOf(name string) string { return strings.TrimPrefix(o.path+"."+name, ".") }
 
-// find returns the index of the member that a name stands for, or -1.
-func (o *object) find(name []byte) int {
-	if i, ok := o.index[string(name)]; ok {
-		return i
+// find returns the member that a name stands for, or nil.
+func (o *object) find(name []byte) (found *member) {
+	if m, ok := o.members[string(name)]; ok {
+		return m
 	}
-	found, longest := -1, 0
-	for i := range o.members {
-		if p := o.members[i].rule.Prefix; len(p) > longest && strings.HasPrefix(string(name), p) {
-			found, longest = i, len(p)
+	longest := 0
+	for _, m := range o.members {
+		if p := m.rule.Prefix; len(p) > longest && strings.HasPrefix(string(name), p) {
+			found, longest = m, len(p)
 		}
 	}
 	return found
 }
 
-// isNew reports whether a difference, with the member's name as its path, is to be
-// reported.
-func (o *object) isNew(d Difference) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.reported[d] || len(o.reported) >= maxReported && !d.Missing {
-		return false
-	}
-	o.reported[d] = true
-	return true
-}
-
-// comparison goes through one body.
+// comparison goes through one body, which was decoded before: nothing fails.
 type comparison struct {
-	in     *jsontext.Decoder
-	report func(Difference)
+	in    *jsontext.Decoder
+	name  []byte // of the member, until the next one is read
+	found []Difference
 }
 
 // value compares the objects in the next value; o is nil if that has no members.
-func (c comparison) value(o *object) error {
-	kind := c.in.PeekKind()
-	switch {
-	case o == nil, kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray:
-		return c.in.SkipValue()
-	case kind == jsontext.KindBeginObject:
-		return c.members(o)
-	}
-	if _, err := c.in.ReadToken(); err != nil {
-		return err
-	}
-	for c.in.PeekKind() != jsontext.KindEndArray {
-		if err := c.value(o); err != nil {
-			return err
+func (c *comparison) value(o *object) {
+	switch kind := c.in.PeekKind(); {
+	case o != nil && kind == jsontext.KindBeginObject:
+		c.members(o)
+	case o != nil && kind == jsontext.KindBeginArray:
+		_, _ = c.in.ReadToken()
+		for kind := c.in.PeekKind(); kind != jsontext.KindEndArray && kind != jsontext.KindInvalid; kind = c.in.PeekKind() {
+			c.value(o)
 		}
+		_, _ = c.in.ReadToken()
+	default:
+		_ = c.in.SkipValue()
 	}
-	_, err := c.in.ReadToken()
-	return err
 }
 
 // members compares the members of the next value, which is an object.
-func (c comparison) members(o *object) error {
-	if _, err := c.in.ReadToken(); err != nil {
-		return err
+func (c *comparison) members(o *object) {
+	_, _ = c.in.ReadToken()
+	for c.in.PeekKind() == jsontext.KindString {
+		quoted, _ := c.in.ReadValue()
+		c.name, _ = jsontext.AppendUnquote(c.name[:0], quoted)
+		m := o.find(c.name)
+		if m == nil || m.seen { // unknown, or a second name for the same member: only one was read
+			c.differ(o, Difference{Path: string(c.name)})
+			_ = c.in.SkipValue()
+			continue
+		}
+		m.seen = true
+		c.value(m.object)
 	}
-	seen := make([]bool, len(o.members))
-	for c.in.PeekKind() != jsontext.KindEndObject {
-		quoted, err := c.in.ReadValue()
-		if err != nil {
-			return err
+	_, _ = c.in.ReadToken()
+	for name, m := range o.members {
+		if m.required && !m.seen {
+			c.differ(o, Difference{Path: name, Missing: true})
 		}
-		name := quoted[1 : len(quoted)-1]
-		if bytes.IndexByte(name, '\\') >= 0 {
-			name, _ = jsontext.AppendUnquote(nil, quoted)
-		}
-		var below *object
-		if i := o.find(name); i >= 0 && !seen[i] {
-			seen[i] = true
-			below = o.members[i].object
-		} else { // unknown, or a second name for the same member: only one was read
-			c.difference(o, string(name), false)
-		}
-		if err := c.value(below); err != nil {
-			return err
-		}
+		m.seen = false
 	}
-	for i, m := range o.members {
-		if m.required && !seen[i] {
-			c.difference(o, m.name, true)
-		}
-	}
-	_, err := c.in.ReadToken()
-	return err
 }
 
-func (c comparison) difference(o *object, name string, missing bool) {
-	if o.isNew(Difference{name, missing}) {
-		c.report(Difference{o.pathOf(name), missing})
+// differ notes a difference, with the member's name as its path, unless it was
+// reported before.
+func (c *comparison) differ(o *object, d Difference) {
+	if o.reported[d] || len(o.reported) >= maxReported && !d.Missing {
+		return
 	}
+	o.reported[d] = true
+	c.found = append(c.found, Difference{o.pathOf(d.Path), d.Missing})
 }

@@ -90,7 +90,7 @@ func TestADifferenceIsAMemberThatOneSideHasNot(t *testing.T) {
 		"an empty object":              {body: `{}`, route: "/x", want: []Difference{missing("additional_sugar_token"), missing("additional_token"), missing("info"), missing("name"), missing("stages")}},
 		"nothing of an undocumented":   {body: `{}`, route: "/cups/open", undocumented: true},
 		"a member of an undocumented":  {body: `{"w":1}`, route: "/cups/open", undocumented: true, want: []Difference{unknown("w")}},
-		"a name that is invalid UTF-8": {body: "{\"\xff\":1}", route: "/x", undocumented: true, want: []Difference{unknown("\xff")}},
+		"a name that is invalid UTF-8": {body: "{\"\xff\":1}", route: "/x", undocumented: true, want: []Difference{unknown("\ufffd")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Response{Route: test.route, Undocumented: test.undocumented, Body: []byte(test.body)}
