@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"text/tabwriter"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -24,7 +25,9 @@ func report(ctx context.Context, client *horseracing.Client, l *ledger.Ledger, t
 			query.Since = e.Time
 		}
 	}
-	table := program.NewTable(w, "Finished races", "RACE", "HORSE", "FEE (TOKENS)", "PLACE", "PRIZE (TOKENS)")
+	fmt.Fprintln(w, "\nFinished races")
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "RACE\tHORSE\tFEE (TOKENS)\tPLACE\tPRIZE (TOKENS)")
 	for race, err := range client.Races.Results(query).All(ctx) {
 		if err != nil {
 			return err
@@ -40,12 +43,12 @@ func report(ctx context.Context, client *horseracing.Client, l *ledger.Ledger, t
 				if i < len(race.Prizes) {
 					prize = race.Prizes[i]
 				}
-				table.Row(e.Race, e.Horse, program.Tokens(e.Fee), i+1, prize.Decimal(18))
+				fmt.Fprintf(table, "%d\t%d\t%s\t%d\t%s\n", e.Race, e.Horse, program.Tokens(e.Fee), i+1, prize.Decimal(18))
 				delete(entered, p)
 			}
 		}
 	}
-	if err := table.End(); err != nil {
+	if err := table.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s entered and not in these results. Paid in all: %s.\n", count(len(entered), "race"), program.Price(l.Paid(time.Time{})))

@@ -2,28 +2,11 @@ package program
 
 import (
 	"fmt"
-	"io"
-	"math/big"
-	"regexp"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 
 	"github.com/horseracing-go/horseracing"
 )
-
-// Table prints rows in aligned columns, with an empty line before and a title.
-type Table struct{ w *tabwriter.Writer }
-
-// NewTable begins a table.
-func NewTable(w io.Writer, title string, columns ...string) Table {
-	fmt.Fprintf(w, "\n%s\n", title)
-	t := Table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
-	if len(columns) > 0 {
-		fmt.Fprintln(t.w, strings.Join(columns, "\t"))
-	}
-	return t
-}
 
 // Printable returns a text without what could steer a terminal: names are chosen
 // by players.
@@ -35,21 +18,6 @@ func Printable(text string) string {
 		return -1
 	}, text)
 }
-
-// Row adds a row of Printable texts.
-func (t Table) Row(cells ...any) {
-	for i, cell := range cells {
-		text := Printable(fmt.Sprint(cell))
-		if i > 0 {
-			text = "\t" + text
-		}
-		fmt.Fprint(t.w, text)
-	}
-	fmt.Fprintln(t.w)
-}
-
-// End prints the table.
-func (t Table) End() error { return t.w.Flush() }
 
 // tokenPlaces is the number of decimal places of a token. It is undocumented;
 // 18 is usual where amounts are as large as these.
@@ -82,16 +50,13 @@ func Fee(amount horseracing.BigInt) string {
 	return whole
 }
 
-var tokensForm = regexp.MustCompile(`^[0-9]{1,60}(\.[0-9]{1,18})?$`)
-
 // ParseTokens is the inverse of Tokens, for amounts that are not negative.
 func ParseTokens(text string) (horseracing.BigInt, error) {
-	if !tokensForm.MatchString(text) {
+	amount, err := horseracing.ParseDecimal(text, tokenPlaces)
+	if err != nil || strings.ContainsAny(text, "-eE") {
 		return horseracing.BigInt{}, fmt.Errorf("%q is not an amount of tokens such as 5 or 0.25", text)
 	}
-	whole, fraction, _ := strings.Cut(text, ".")
-	n, _ := new(big.Int).SetString(whole+fraction+strings.Repeat("0", tokenPlaces-len(fraction)), 10)
-	return horseracing.BigIntFrom(n), nil
+	return amount, nil
 }
 
 // Wins returns which horse wins a race, the fastest or the slowest.

@@ -19,7 +19,6 @@ func TestParseTokensReadsWhatTokensWrites(t *testing.T) {
 		{"5", "5000000000000000000", "5"},
 		{"0.25", "250000000000000000", "0.25"},
 		{"1.500", "1500000000000000000", "1.5"},
-		{"007", "7000000000000000000", "7"},
 		{"5.000000000000000001", "5000000000000000001", "5.000000000000000001"},
 		{"123456789012345678901234567890", "123456789012345678901234567890000000000000000000", "123456789012345678901234567890"},
 	} {
@@ -28,7 +27,7 @@ func TestParseTokensReadsWhatTokensWrites(t *testing.T) {
 			t.Errorf("%s: %s, %s, %v; want %s, %s", test.text, amount, Tokens(amount), err, test.units, test.written)
 		}
 	}
-	for _, text := range []string{"", "-1", "+1", "1e3", "0x10", "1,5", "1.", ".5", " 1", "1_000", "NaN", "0.0000000000000000001"} {
+	for _, text := range []string{"", "-1", "+1", "1e3", "0x10", "1,5", "1.", ".5", " 1", "1_000", "007", "NaN", "0.0000000000000000001"} {
 		if amount, err := ParseTokens(text); err == nil {
 			t.Errorf("%q was read as %s", text, amount)
 		}
@@ -62,17 +61,9 @@ func TestFeeIsExactAndGrouped(t *testing.T) {
 	}
 }
 
-func TestATableKeepsTerminalTricksOfPlayersOut(t *testing.T) {
-	var out bytes.Buffer
-	table := NewTable(&out, "Title", "A", "B")
-	table.Row("long\x1b[31m\tname\r\n", 1)
-	table.Row("é", 2)
-	if err := table.End(); err != nil {
-		t.Fatal(err)
-	}
-	const want = "\nTitle\nA             B\nlong[31mname  1\né             2\n"
-	if out.String() != want {
-		t.Errorf("got\n%q\nwant\n%q", out.String(), want)
+func TestPrintableKeepsTerminalTricksOfPlayersOut(t *testing.T) {
+	if got := Printable("long\x1b[31m\tname é\r\n"); got != "long[31mname é" {
+		t.Errorf("got %q", got)
 	}
 }
 
