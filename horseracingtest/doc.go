@@ -1,15 +1,15 @@
-// Package horseracingtest is a fake of the game data service, for the tests of
-// programs that use it, in the manner of net/http/httptest:
+// Package horseracingtest is a fake of the game data service, for tests of programs
+// that use it. It is modelled on net/http/httptest:
 //
 //	server := horseracingtest.NewServer()
 //	defer server.Close()
 //	client := server.Client()
 //
-// It has every documented operation and keeps state: races open, take
-// registrations, run and appear in the results, some of them late; tournaments
-// go through their stages. The state depends only on a seed and on a clock that stands
-// still until the test advances it, so every run of a test sees the same. The
-// history before the start may have millions of races.
+// It has every documented operation and keeps state: races open, take registrations,
+// run and appear in the results, some of them late; tournaments go through their
+// stages. The state depends only on a seed and on a clock that stands still until the
+// test advances it, so every run of a test sees the same data. The history may have
+// millions of races.
 //
 // It is strict. A request that differs from the API reference (a missing header,
 // a misspelled member, a string for a number, a body where none is documented)
@@ -21,8 +21,8 @@
 // ([WithRecording]), and recorded races played as a live service
 // ([WithHistoryOf]).
 //
-// https://github.com/horseracing-go/horseracing/blob/main/docs/fake.md shows
-// examples, and the program horseracing fake.
+// https://github.com/horseracing-go/horseracing/blob/main/docs/fake.md has examples,
+// and describes the command horseracing fake.
 //
 // # Choices of the fake
 //

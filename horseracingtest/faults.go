@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// Fault is something that goes wrong with a request. Its effects can be combined,
-// such as a Delay with a Status and a Drip.
+// Fault describes how a request fails. Its effects can be combined, such as a Delay
+// with a Status and a Drip.
 type Fault struct {
-	// Method and Path select requests: with this method, and with a path that has
-	// this prefix. Empty ones select all.
+	// Method and Path select requests with this method and with a path that has this
+	// prefix. If empty, they select all.
 	Method, Path string
 
 	Skip        int     // let this many selected requests through first
 	Probability float64 // then hit each with this probability, drawn from the seed; default 1
 	Times       int     // hit this many, or all if negative; default one, and all if Probability is set
 
-	// Status is that of the response, and the request does not reach the service. If
-	// it is 0, the service responds.
+	// Status is the status of the response, and the request has no effect. If it is 0, the
+	// fake responds as usual.
 	Status int
 	Header http.Header // added to the response; default Content-Type application/json
-	Body   string      // of a response with Status
+	Body   string      // body of the response, if Status is set
 
 	Delay       time.Duration // wait first
 	ResetBefore bool          // drop the connection before the request body is read: the request has no effect
@@ -37,9 +37,9 @@ type Fault struct {
 	Drip        time.Duration // wait this long before each byte of the response body
 	IgnoreBody  bool          // respond as if the request had no body
 
-	// TakesEffectAfter drops the connection. The request has its effect when the
-	// fake's clock has advanced by this much, even if the client is gone: a read
-	// before that does not show it.
+	// TakesEffectAfter drops the connection. The request has its effect when the fake's
+	// clock has advanced by this much, even if the client has disconnected. Earlier reads
+	// do not show it.
 	TakesEffectAfter time.Duration
 }
 
@@ -124,9 +124,8 @@ func (f *faults) reset() {
 	f.rules, f.injected = nil, nil
 }
 
-// RequireFaults fails the test at its end if an injected fault has hit no request,
-// even if the fault was cleared since: a test should not pass because what it tests
-// did not happen.
+// RequireFaults fails the test at its end if an injected fault has hit no request, even
+// if the fault was cleared since.
 func (s *Server) RequireFaults(t testing.TB) {
 	t.Cleanup(func() {
 		t.Helper()

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Response is what a handler of [Server.Handle] responds with.
+// Response is the response of a handler; see [Server.Handle].
 type Response struct {
 	Status int // default 200
 	Header http.Header
@@ -20,11 +20,11 @@ type Response struct {
 //		return horseracingtest.Response{Body: `{"number":311}`}, true
 //	})
 //
-// If h returns false, an older handler responds, or the fake's state. The fake
-// need not have an operation at the path. A handler gets only requests with a valid
-// API key and content type, and none with the fault TakesEffectAfter. It is called
-// from several goroutines, and can call the methods of the server. Handle panics if
-// the pattern has no path.
+// If h returns false, an earlier handler responds, or else the fake itself. The fake
+// need not have an operation at the path. A handler gets only requests with a valid API
+// key and content type, and none with the fault TakesEffectAfter. It is called from
+// several goroutines, and can call the methods of the server. Handle panics if the
+// pattern has no path.
 func (s *Server) Handle(pattern string, h func(Request) (Response, bool)) {
 	method, path, found := strings.Cut(pattern, " ")
 	if !found {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// RequestLimit limits how many requests the fake accepts from one application
-// key. It is a bucket (PerSecond), a window (PerWindow) or a cap on requests in
-// flight (InFlight): exactly one of the three is set. Time is the fake's: while its
-// clock stands still, only [Server.Advance] makes room.
+// RequestLimit limits how many requests the fake accepts from one API key. It is a
+// bucket (PerSecond), a window (PerWindow) or a cap on requests in flight (InFlight):
+// exactly one of the three is set. It uses the fake's clock: while that stands still,
+// only [Server.Advance] makes room.
 type RequestLimit struct {
 	Path string // for requests whose path has this prefix; default all
 
@@ -23,7 +23,7 @@ type RequestLimit struct {
 
 	PerWindow int           // this many requests in every Window
 	Window    time.Duration // windows start at multiples of it
-	Sliding   bool          // in any interval as long as Window
+	Sliding   bool          // this many in any interval of length Window, not in fixed windows
 
 	InFlight int // this many requests at a time; a request ends before the last byte of its response is sent
 

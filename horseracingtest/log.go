@@ -10,7 +10,7 @@ import (
 type Request struct {
 	Time   time.Time // by the fake's clock
 	Method string
-	Path   string // as it was escaped, with the query if there was one
+	Path   string // escaped as in the request, with the query if there was one
 	Header http.Header
 	Body   []byte // nil if there was none, or it was not read
 	Status int    // of the response; 0 if none was sent so far
@@ -96,7 +96,7 @@ func (s *Server) Requests() []Request {
 	return requests
 }
 
-// RequestCount returns how many requests came since the start or the last
+// RequestCount returns the number of requests since the start or the last
 // [Server.ResetLog], those without a response included.
 func (s *Server) RequestCount() int {
 	s.log.mu.Lock()
@@ -112,7 +112,7 @@ func (s *Server) MaxInFlight() int {
 	return s.log.highest
 }
 
-// ResetLog forgets the requests and starts counting anew.
+// ResetLog clears the request log and the counts.
 func (s *Server) ResetLog() {
 	l := &s.log
 	l.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Option changes what [NewServer] and [Start] start.
+// An Option configures a [Server].
 type Option func(*settings)
 
 type settings struct {
@@ -95,8 +95,8 @@ func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 // included. The default is 2,000.
 func WithHistory(races int) Option { return func(s *settings) { s.history = races } }
 
-// WithClock makes the fake follow a clock such as time.Now, which inside a bubble of
-// testing/synctest is the bubble's. By default the fake's clock stands still until
+// WithClock makes the fake follow a clock such as time.Now, which is fake time in a
+// testing/synctest bubble. By default the fake's clock stands still until
 // [Server.Advance].
 func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
 
@@ -109,12 +109,12 @@ func WithSchedule(perHour int) Option { return func(s *settings) { s.perHour = p
 // handled. The wait ends when the request is canceled.
 func WithLatency(d time.Duration) Option { return func(s *settings) { s.latency = d } }
 
-// WithTLS makes the fake serve HTTPS, and with it HTTP/2. Only the clients
-// that come from the server trust its certificate.
+// WithTLS makes the fake serve HTTPS, and with it HTTP/2. Only [Server.Client] and
+// [Server.HTTPClient] trust its certificate.
 func WithTLS() Option { return func(s *settings) { s.tls = true } }
 
-// WithInMemory makes the fake do without sockets, so that it can run inside a
-// bubble of testing/synctest. Only the clients that come from the server reach it.
+// WithInMemory makes the fake work without sockets, so that it can run in a
+// testing/synctest bubble. Only [Server.Client] and [Server.HTTPClient] reach it.
 func WithInMemory() Option { return func(s *settings) { s.inMemory = true } }
 
 // WithAddr sets the TCP address to listen at. The default is a free port of

@@ -11,14 +11,14 @@ import (
 // Registration is a registration that the fake accepted.
 type Registration struct {
 	Time  time.Time // by the fake's clock
-	User  int       // whose key it was
+	User  int       // the user whose key was sent
 	Horse horseracing.HorseNumber
 	Race  horseracing.RaceID
-	Fee   horseracing.BigInt // what the race costs
+	Fee   horseracing.BigInt // the entry fee of the race
 }
 
 // Registrations returns the accepted registrations, in the order in which they
-// came.
+// arrived.
 func (s *Server) Registrations() []Registration {
 	s.catchUp()
 	s.world.mu.RLock()

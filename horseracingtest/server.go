@@ -18,8 +18,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Server is a running fake of the service. Its methods can be called from
-// several goroutines.
+// Server is a running fake of the service. Its methods are safe for concurrent use.
 type Server struct {
 	URL    string // the base URL, without a trailing slash
 	APIKey string // the API key that it accepts; of several the first
@@ -163,7 +162,7 @@ func (s *Server) Close() {
 	})
 }
 
-// Reset returns the fake to its start: the state is made up anew, the clock loses
+// Reset returns the fake to its start: the state is generated again, the clock loses
 // its advances, the limits are those of [WithRequestLimit], and handlers, faults,
 // registrations and the request log are removed. Address and keys stay the same.
 func (s *Server) Reset() {

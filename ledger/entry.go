@@ -7,17 +7,17 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Entry is the registration of a horse for a race.
+// Entry is the registration of a horse in a race.
 type Entry struct {
 	Time  time.Time               `json:"time"` // when it was sent
 	Horse horseracing.HorseNumber `json:"horse"`
 	Race  horseracing.RaceID      `json:"race"`
 	Fee   horseracing.BigInt      `json:"fee"`
 	State State                   `json:"state"`
-	Note  string                  `json:"note,omitzero"` // why it is in this state; often empty
+	Note  string                  `json:"note,omitzero"` // reason for the state; often empty
 }
 
-// State is how far an entry has come.
+// State is the state of an entry.
 type State string
 
 // The states of an entry.

@@ -14,7 +14,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// version is that of the lines that this package writes, and the latest that it reads.
+// version is the format version of the lines that this package writes, and the latest
+// that it reads.
 const version = 1
 
 // line is a line of the file. Its Time is when it was written.
@@ -24,7 +25,7 @@ type line struct {
 	Service string `json:"service,omitzero"` // of a Sending line: the base URL
 }
 
-// firstBytes are those of every line.
+// firstBytes is the prefix of every line.
 const firstBytes = `{"v":1,"time":"`
 
 var errNotLine = errors.New("not a line of a ledger")
@@ -41,8 +42,8 @@ func parseLine(text []byte) (line, error) {
 	return n, nil
 }
 
-// parseLines calls each for every line and returns the size of all of them. What
-// follows is a line that was not completely written.
+// parseLines calls each for every complete line and returns the total size of these
+// lines.
 func parseLines(data []byte, each func(line) error) (size int64, err error) {
 	number := 0
 	for text := range bytes.Lines(data) {

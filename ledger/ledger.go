@@ -7,7 +7,7 @@
 // to register the pair of horse and race again, and its fee counts against the
 // budgets.
 //
-// The fee is what the caller says it is: the ledger does not read the race.
+// The ledger takes the fee from its caller. It does not read the race.
 package ledger
 
 import (
@@ -25,20 +25,19 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Sentinels for errors.Is. Nothing was sent with any of them.
+// Sentinels for errors.Is. If an error is one of them, nothing was sent.
 var (
-	ErrInUse     = errors.New("the ledger is already open")      // in this process or another
-	ErrFee       = errors.New("fee not allowed")                 // over WithMaxFee, or not positive
-	ErrEntered   = errors.New("the horse is already entered")    // and its fee is paid
-	ErrUnsettled = errors.New("its outcome is not known yet")    // it is being sent, or Unknown
-	ErrBudget    = errors.New("the fee would exceed the budget") // of WithBudget or WithDailyBudget
+	ErrInUse     = errors.New("the ledger is already open")                        // in this process or another
+	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, or not positive
+	ErrEntered   = errors.New("the horse is already entered")                      // and its fee is paid
+	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // it is Sending or Unknown
+	ErrBudget    = errors.New("the fee would exceed the budget")                   // of WithBudget or WithDailyBudget
 )
 
 // maxSettling is how many races Settle reads at the same time.
 const maxSettling = 16
 
-// Ledger records registrations in a file. Its methods can be called from several
-// goroutines.
+// Ledger records registrations in a file. Its methods are safe for concurrent use.
 type Ledger struct {
 	client *horseracing.Client
 	limits limits
@@ -49,21 +48,21 @@ type Ledger struct {
 	last    time.Time // of the last line
 }
 
-// Open opens the ledger at path, or creates an empty one that only the user can
-// read. The client sends its registrations. A file path.lock beside it keeps other
-// processes from opening the same ledger; it stays when the ledger is closed.
+// Open opens the ledger at path, or creates an empty one that only the user can read.
+// The client sends its registrations. A lock file, path.lock, keeps other processes
+// from opening the same ledger; Close does not remove it.
 //
-// A ledger that is already open is ErrInUse. One that has sent registrations to
-// another base URL is ErrInvalidArgument. Open reads the whole file and does not change
-// it, except that a last line that was not completely written is cut off. Entries that
-// were being sent when the program ended are Unknown.
+// The error is ErrInUse if the ledger is already open, and ErrInvalidArgument if it has
+// sent registrations to another base URL. Open reads the whole file and does not change
+// it, except that it removes an incomplete last line. Entries that were Sending when
+// the program ended become Unknown.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
 	l := &Ledger{client: client, limits: limits{location: time.UTC}, entries: map[pair]Entry{}}
 	for _, opt := range opts {
 		opt(&l.limits)
 	}
 	if client == nil || l.limits.location == nil {
-		return nil, fmt.Errorf("ledger: %s: %w: the client or the location is nil", path, horseracing.ErrInvalidArgument)
+		return nil, fmt.Errorf("ledger: %s: %w: the client or the location of WithDailyBudget is nil", path, horseracing.ErrInvalidArgument)
 	}
 	file, err := openFile(path, l.replay)
 	if err != nil {
@@ -104,7 +103,7 @@ func (l *Ledger) replay(n line) error {
 }
 
 // Close closes the ledger, so that it can be opened again. Call it after all calls of
-// Register and Settle have returned: an outcome that comes later cannot be recorded.
+// Register and Settle have returned: a later outcome cannot be recorded.
 func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,14 +121,14 @@ func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error
 	return nil
 }
 
-// check returns why the registration must not be sent at that time, with the entry of
-// its pair if that is the reason.
+// check returns an error if the registration must not be sent at the time now, together
+// with the entry of its pair if that is the reason.
 func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt, now time.Time) (Entry, error) {
 	if l.file.broken != nil {
 		return Entry{}, l.file.broken
 	}
 	if r.Horse < 1 || r.Race < 1 || r.UserKey == "" {
-		return Entry{}, fmt.Errorf("%w: a registration has a horse, a race and a user key", horseracing.ErrInvalidArgument)
+		return Entry{}, fmt.Errorf("%w: a registration needs a horse, a race and a user key", horseracing.ErrInvalidArgument)
 	}
 	if err := l.limits.checkFee(fee); err != nil {
 		return Entry{}, err
@@ -138,7 +137,7 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt, now t
 	case Entered:
 		return e, ErrEntered
 	case Sending, Unknown:
-		return e, fmt.Errorf("it is %s: %w; call Settle, or Decide if you know it", e.State, ErrUnsettled)
+		return e, fmt.Errorf("%w (it is %s); call Settle, or Decide if you know the outcome", ErrUnsettled, e.State)
 	}
 	return Entry{}, l.limits.checkBudgets(fee, now, maps.Values(l.entries))
 }
@@ -152,18 +151,18 @@ func (l *Ledger) now() time.Time {
 	return now
 }
 
-// Register checks the registration against the fees, entries and budgets in this
-// order, sends it, and records its outcome. The fee is that of the race. A negative
-// one counts as zero.
+// Register checks the fee, then the entries, then the budgets; it sends the
+// registration and records its outcome. The fee is that of the race; a negative one
+// counts as zero.
 //
 // Without an error the entry is Entered. With ErrOutcomeUnknown it is Unknown: call
-// [Ledger.Settle]. With ErrEntered and ErrUnsettled the entry is the one that exists.
+// [Ledger.Settle]. With ErrEntered and ErrUnsettled the entry is the existing one.
 // After any other error of [horseracing.RacesService.Register] it is Refused, the fee
 // is not paid, and the pair can be registered again.
 //
-// If the outcome cannot be written to the file, the error says so and the entry holds
-// the outcome; it is Unknown when the ledger is opened again. After a failed write
-// Register sends nothing more until then.
+// If the outcome cannot be written to the file, the error reports it and the returned
+// entry has the outcome; the entry is Unknown when the ledger is opened again. After a
+// failed write, Register sends nothing until the ledger is opened again.
 func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt, opts ...horseracing.CallOption) (Entry, error) {
 	e, err := l.begin(r, fee)
 	if err != nil {
@@ -203,7 +202,7 @@ func (l *Ledger) begin(r horseracing.Registration, fee horseracing.BigInt) (Entr
 }
 
 // conclude records the outcome of e, unless another one was recorded in the meantime,
-// and returns what it is now.
+// and returns the entry as it is now.
 func (l *Ledger) conclude(e Entry, state State, note string) (Entry, error) {
 	if now := l.entries[e.pair()]; now != e {
 		return now, nil
@@ -219,10 +218,10 @@ func (l *Ledger) conclude(e Entry, state State, note string) (Entry, error) {
 	return e, nil
 }
 
-// Settle finds out the outcome of all Unknown entries, several at the same time, by
-// [horseracing.RacesService.Settle]. It can take until a minute after the registration
-// deadlines of their races, so give the context a deadline if that is too long. Entries
-// that become Unknown meanwhile are left to the next Settle.
+// Settle determines the outcome of all Unknown entries with
+// [horseracing.RacesService.Settle], several at a time. It may block until a minute
+// after the registration deadlines of their races; give the context a deadline if that
+// is too long. Entries that become Unknown meanwhile are left to the next Settle.
 //
 // The error joins those of the entries that stay Unknown.
 func (l *Ledger) Settle(ctx context.Context) error {
@@ -262,15 +261,15 @@ func (l *Ledger) settle(ctx context.Context, e Entry) error {
 	return err
 }
 
-// Decide records what a person found out about an Unknown entry: state is Entered or
-// Absent. Any other state, and a pair that is not Unknown, are ErrInvalidArgument.
+// Decide records the outcome of an Unknown entry that a person has found out: Entered
+// or Absent. Any other state, and a pair that is not Unknown, are ErrInvalidArgument.
 func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, state State, note string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := pair{horse, race}
 	e := l.entries[p]
 	if e.State != Unknown || state != Entered && state != Absent {
-		return l.errorf("%w: %s cannot be decided: it is %q, and only an unknown outcome becomes entered or absent", horseracing.ErrInvalidArgument, p, e.State)
+		return l.errorf("%w: cannot decide %s, which is %q: only an unknown entry can become entered or absent", horseracing.ErrInvalidArgument, p, e.State)
 	}
 	_, err := l.conclude(e, state, note)
 	return err
@@ -298,9 +297,9 @@ func (l *Ledger) Paid(since time.Time) horseracing.BigInt {
 	return horseracing.BigIntFrom(sum)
 }
 
-// unsettled returns the error of an entry whose outcome the client could not find out.
+// unsettled returns the error of an entry whose outcome remains unknown.
 func (l *Ledger) unsettled(e Entry, err error) error {
-	return l.errorf("%s: %w: %w; call Settle, or Decide if you know it", e.pair(), horseracing.ErrOutcomeUnknown, cause(err))
+	return l.errorf("%s: %w: %w; call Settle, or Decide if you know the outcome", e.pair(), horseracing.ErrOutcomeUnknown, cause(err))
 }
 
 // errorf returns an error that names the file.
@@ -308,8 +307,8 @@ func (l *Ledger) errorf(format string, args ...any) error {
 	return fmt.Errorf("ledger: %s: %w", l.file.path, fmt.Errorf(format, args...))
 }
 
-// cause returns what made an outcome unknown, without the advice of the client's error,
-// which names methods that users of a Ledger do not call.
+// cause returns the reason for an unknown outcome, without the advice in the client's
+// error, which names methods that users of a Ledger do not call.
 func cause(err error) error {
 	if marked, ok := err.(interface{ Unwrap() []error }); ok {
 		return errors.Join(slices.DeleteFunc(slices.Clone(marked.Unwrap()), func(e error) bool { return errors.Is(e, horseracing.ErrOutcomeUnknown) })...)

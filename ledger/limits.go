@@ -8,7 +8,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// maxFeeDigits is the most digits that a BigInt can be read with.
+// maxFeeDigits is the maximum number of digits of a BigInt that can be decoded.
 const maxFeeDigits = 100
 
 // Option limits what a Ledger registers.
@@ -20,9 +20,9 @@ type limits struct {
 	freeRaces             bool
 }
 
-// WithBudget limits the sum of all fees in the ledger. Those of entries that are
-// Sending or Unknown count like those of entries that are Entered. The default is no
-// limit; a budget of zero allows free races only.
+// WithBudget limits the sum of all fees in the ledger. Entries that are Sending or
+// Unknown count like Entered ones. The default is no limit; a budget of zero allows
+// free races only.
 func WithBudget(total horseracing.BigInt) Option {
 	return func(l *limits) { l.total = &total }
 }
@@ -48,11 +48,11 @@ func WithFreeRaces() Option {
 func (l *limits) checkFee(fee horseracing.BigInt) error {
 	switch {
 	case !l.freeRaces && (isNegative(fee) || fee.IsZero()):
-		return fmt.Errorf("%w: %s is not positive; the service may have left the fee out", ErrFee, fee)
+		return fmt.Errorf("%w: %s is not positive, so the service may have left the fee out; WithFreeRaces allows it", ErrFee, fee)
 	case l.maxFee != nil && fee.Cmp(*l.maxFee) > 0:
 		return fmt.Errorf("%w: %s is above the limit of %s", ErrFee, fee, l.maxFee)
 	case len(fee.String()) > maxFeeDigits:
-		return fmt.Errorf("%w: it has more than %d digits", ErrFee, maxFeeDigits)
+		return fmt.Errorf("%w: more than %d digits", ErrFee, maxFeeDigits)
 	}
 	return nil
 }
