@@ -26,8 +26,8 @@ type ledger struct {
 }
 
 // process is one process: it resumes from the ledger, handles up to n races and
-// stores the cursor with each, or for the last one not if it crashes before.
-func (l *ledger) process(t *testing.T, ctx context.Context, c *horseracing.Client, q horseracing.FollowQuery, n int, crash bool) (last horseracing.RaceID) {
+// stores the cursor with each.
+func (l *ledger) process(t *testing.T, ctx context.Context, c *horseracing.Client, q horseracing.FollowQuery, n int) {
 	t.Helper()
 	var err error
 	if q.Resume, err = horseracing.ParseCursor(l.cursor); err != nil {
@@ -42,23 +42,18 @@ func (l *ledger) process(t *testing.T, ctx context.Context, c *horseracing.Clien
 			l.errors++
 			continue
 		}
-		last = race.MainRaceID
-		l.handled[last]++
+		l.handled[race.MainRaceID]++
 		if race.StartTime.Before(l.newest) {
 			l.late++
 		} else {
 			l.newest = race.StartTime.Time
 		}
-		if n--; n == 0 && crash {
-			return last
-		}
 		l.cursor = f.Cursor().String()
 		l.longest = max(l.longest, len(l.cursor))
-		if n == 0 {
-			return last
+		if n--; n == 0 {
+			return
 		}
 	}
-	return last
 }
 
 // check compares what was handled with what has finished.
@@ -102,7 +97,7 @@ func TestAFollowThatIsStoppedAnywhereHandlesEachRaceOnce(t *testing.T) {
 				for end := time.Now().Add(18 * time.Hour); time.Now().Before(end); processes++ {
 					races, within := stop(random)
 					ctx, cancel := context.WithTimeout(t.Context(), min(within, time.Until(end)))
-					l.process(t, ctx, client, query, races, false)
+					l.process(t, ctx, client, query, races)
 					cancel()
 					if time.Now().After(down) { // nobody follows
 						time.Sleep(time.Duration(random.Int64N(int64(4 * time.Hour))))
@@ -113,7 +108,7 @@ func TestAFollowThatIsStoppedAnywhereHandlesEachRaceOnce(t *testing.T) {
 				fake.ClearFaults()
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 				defer cancel()
-				l.process(t, ctx, client, query, 1<<30, false)
+				l.process(t, ctx, client, query, 1<<30)
 				l.check(t, since, time.Hour, results(t, fake))
 				t.Logf("%d races, %d late ones, %d processes, %d errors, cursors of up to %d bytes", len(l.handled), l.late, processes, l.errors, l.longest)
 				if len(l.handled) < 300 || l.late < 20 || processes < 20 || l.errors < 20 || l.longest > 2500 {
@@ -122,34 +117,6 @@ func TestAFollowThatIsStoppedAnywhereHandlesEachRaceOnce(t *testing.T) {
 			}, horseracingtest.WithSchedule(30), horseracingtest.WithHistory(200))
 		})
 	}
-}
-
-// A crash between handling a race and storing the cursor.
-func TestACursorThatIsStoredOneStepLateRepeatsExactlyThatRace(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		since := time.Now().Add(-time.Hour)
-		query := horseracing.FollowQuery{Since: since, Interval: time.Minute}
-		l := ledger{handled: map[horseracing.RaceID]int{}}
-		want := map[horseracing.RaceID]int{}
-		for n := range 100 {
-			crashed := l.process(t, aDay(t), fake.Client(), query, 1+n%7, true)
-			want[crashed]++
-			if again := l.process(t, aDay(t), fake.Client(), query, 1, false); again != crashed && fake.RequestCount() < 100 {
-				t.Fatalf("after a crash at race %d came race %d", crashed, again)
-			}
-		}
-		for id, n := range l.handled {
-			if n != 1+want[id] {
-				t.Errorf("race %d was handled %d times, with %d crashes at it", id, n, want[id])
-			}
-		}
-		for id, start := range results(t, fake) {
-			if !start.Before(since) && l.handled[id] == 0 && start.Before(l.newest.Add(-time.Hour)) {
-				t.Errorf("race %d was never handled", id)
-			}
-		}
-	}, horseracingtest.WithSchedule(30), horseracingtest.WithHistory(200))
 }
 
 func TestFollowGoesOnInTheSameProcessWhereALoopWasLeft(t *testing.T) {
@@ -248,7 +215,7 @@ func TestFollowReadsSeveralTiersAsOne(t *testing.T) {
 		since := time.Now().Add(-time.Hour)
 		l := ledger{handled: map[horseracing.RaceID]int{}}
 		for n := 1; ctx.Err() == nil; n++ {
-			l.process(t, ctx, fake.Client(), horseracing.FollowQuery{Tiers: tiers, Since: since}, n%5, false)
+			l.process(t, ctx, fake.Client(), horseracing.FollowQuery{Tiers: tiers, Since: since}, n%5)
 		}
 		all := map[horseracing.RaceID]time.Time{}
 		byTier := map[string]int{}

@@ -317,6 +317,7 @@ func TestLeavingAWalkEndsItsRequestsAndGoroutines(t *testing.T) {
 					}
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
+					var left time.Time
 					func() {
 						defer func() { _ = recover() }()
 						n := 0
@@ -331,12 +332,16 @@ func TestLeavingAWalkEndsItsRequestsAndGoroutines(t *testing.T) {
 							case leave == "cancel" && n > 52:
 								t.Error("the walk went on after its context had ended")
 							case leave == "break" && n == 50:
+								left = time.Now()
 								return
 							case leave == "panic" && n == 50:
 								panic("in the loop's body")
 							}
 						}
 					}()
+					if leave == "break" && time.Since(left) != 0 {
+						t.Errorf("the loop waited %v for requests in flight", time.Since(left))
+					}
 					if w.inFlight != 0 || w.open != 0 {
 						t.Errorf("%d requests in flight and %d bodies open after the loop", w.inFlight, w.open)
 					}

@@ -262,33 +262,6 @@ func TestAWalkKeepsToItsConcurrencyAndItsBound(t *testing.T) {
 	}
 }
 
-// What is in flight when the loop ends is not waited for.
-func TestLeavingAWalkEndsWhatIsInFlight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var requests atomic.Int64
-		c := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
-			if requests.Add(1) > 2 {
-				<-req.Context().Done()
-				return nil, req.Context().Err()
-			}
-			return longListing(req)
-		})})
-		started, n := time.Now(), 0
-		for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n++; n == 10 {
-				break
-			}
-			synctest.Wait() // until all requests are in flight
-		}
-		if took := time.Since(started); took != 0 || requests.Load() < 3 {
-			t.Errorf("the loop took %v to end, with %d requests", took, requests.Load())
-		}
-	})
-}
-
 // Follow hands out a past of any length oldest first, but holds a small part of it.
 func TestFollowHoldsLittleOfALongPast(t *testing.T) {
 	c := connect(t, service, &http.Client{Transport: tripFunc(longListing)})
