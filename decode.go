@@ -106,12 +106,7 @@ func (op operation) decodeList(body []byte, values reflect.Value) error {
 	case body[0] != '[':
 		return op.wrongShape('[', body)
 	default:
-		length := pageSize
-		if values.Type() == reflect.TypeFor[[]BreedingListing]() { // thousands of objects without objects in them
-			length = bytes.Count(body, []byte("{"))
-		}
-		values.Set(reflect.MakeSlice(values.Type(), 0, length))
-		if unmarshal(body, values.Addr().Interface()) == nil && !hasZero(values) {
+		if unmarshalList(body, values.Addr().Interface()) == nil && !hasZero(values) {
 			return nil
 		}
 		values.SetZero()
