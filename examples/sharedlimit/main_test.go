@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -200,6 +201,29 @@ func TestAWrongKeyIsOneSentence(t *testing.T) {
 }
 
 func TestCtrlCEndsIt(t *testing.T) { programtest.ExpectInterruptible(t, "-for", "1h") }
+
+func TestAClosedPipeEndsItQuietly(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no SIGPIPE there")
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-for", "1s")
+	cmd.Env = append(os.Environ(), "EXAMPLE_RUNS_AS_PROGRAM=1", "REDIS_ADDR=")
+	cmd.Stdout, cmd.Stderr = writer, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	writer.Close()
+	reader.Read(make([]byte, 10)) // the first line is there, and head has seen enough
+	reader.Close()
+	if err := cmd.Wait(); err == nil || strings.Count(stderr.String(), "\n") != 1 {
+		t.Errorf("%v; it printed:\n%s", err, stderr.String())
+	}
+}
 
 func TestItExplainsItself(t *testing.T) {
 	programtest.ExpectUsage(t, "-burst", "-for", "HORSERACING_API_KEY")

@@ -59,7 +59,7 @@ func workers(ctx context.Context, n int, args, env []string, out io.Writer) erro
 		var stderr strings.Builder
 		cmd := exec.CommandContext(killed, program, args...)
 		cmd.Env = append(append(os.Environ(), env...), workerVariable+"="+strconv.Itoa(i+1))
-		cmd.Stdout, cmd.Stderr = out, &stderr
+		cmd.Stdout, cmd.Stderr = struct{ io.Writer }{out}, &stderr // not the file itself: a closed pipe ends this process
 		group.Go(func() error {
 			if err := cmd.Run(); err != nil {
 				return cmp.Or(ctx.Err(), fmt.Errorf("%s", cmp.Or(strings.TrimSpace(stderr.String()), err.Error())))
