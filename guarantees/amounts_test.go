@@ -161,28 +161,6 @@ func TestDecimalIsTheExactQuotientWithoutTrailingZeros(t *testing.T) {
 	})
 }
 
-func TestDecimalExamples(t *testing.T) {
-	for _, test := range []struct {
-		n      string
-		places int
-		want   string
-	}{
-		{"1234500000000000000", 18, "1.2345"},
-		{"1000000000000000000", 18, "1"},
-		{"1", 18, "0.000000000000000001"},
-		{"-1", 1, "-0.1"},
-		{"0", 18, "0"},
-		{"120", 0, "120"},
-		{"120", 1, "12"},
-		{"0", math.MaxInt, "0"},
-		{"18446744073709551617", 18, "18.446744073709551617"},
-	} {
-		if got := bigInt(test.n).Decimal(test.places); got != test.want {
-			t.Errorf("%s at %d places: %s, want %s", test.n, test.places, got, test.want)
-		}
-	}
-}
-
 // notBigInts are spellings that BigInt refuses, each for one reason.
 var notBigInts = []string{
 	"", " ", `""`, "-", "+1", "1 ", " 1", "\t1", "1\n", "- 1", "--1",
@@ -230,18 +208,6 @@ func TestParseDecimalExamples(t *testing.T) {
 		}
 		if err != nil && (len(err.Error()) > 200 || !got.IsZero()) {
 			t.Errorf("%.50s: %v, %v", test.text, got, err)
-		}
-	}
-}
-
-func TestBigIntRefusesEverythingElseAndKeepsItsValue(t *testing.T) {
-	for _, text := range notBigInts {
-		b := bigInt("42")
-		if err := b.UnmarshalJSON([]byte(text)); err == nil {
-			t.Errorf("%s was read as %s", text, b)
-		}
-		if b.String() != "42" {
-			t.Errorf("%s: refused, but the value became %s", text, b)
 		}
 	}
 }
@@ -353,7 +319,7 @@ func TestTheZeroBigIntIsZero(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, b := range map[string]horseracing.BigInt{"zero value": zero, "null": null, "nil *big.Int": nothing, "-0": bigInt("-0")} {
-		if !b.IsZero() || b.String() != "0" || b.Big().Sign() != 0 || !b.Equal(zero) {
+		if !b.IsZero() || b.String() != "0" || b.Decimal(math.MaxInt) != "0" || b.Big().Sign() != 0 || !b.Equal(zero) {
 			t.Errorf("%s: %s", name, b)
 		}
 	}
@@ -497,18 +463,6 @@ var notNumbers = []string{
 	"NaN", "Infinity", "-Inf", "inf", "true", `"1"`, `"null"`, "[]", "{}", "Null",
 	"1e101", "1e-101", "1e1000000", "1e-1000000", "1e9999999999999999999", "0e101",
 	strings.Repeat("9", 101), "0." + strings.Repeat("0", 100), "1e" + strings.Repeat("0", 299) + "1",
-}
-
-func TestNumberRefusesEverythingElseAndKeepsItsValue(t *testing.T) {
-	for _, text := range notNumbers {
-		n := number("4.2")
-		if err := n.UnmarshalJSON([]byte(text)); err == nil {
-			t.Errorf("%s was read as %s", text, n)
-		}
-		if n.String() != "4.2" {
-			t.Errorf("%s: refused, but the value became %s", text, n)
-		}
-	}
 }
 
 func TestNumberRefusesAtOnceHoweverLargeTheLiteral(t *testing.T) {

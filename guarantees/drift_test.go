@@ -209,27 +209,6 @@ func TestDriftIsReportedForEachRouteAndToEachClient(t *testing.T) {
 	}
 }
 
-func TestDriftIsReportedOnceToManyGoroutines(t *testing.T) {
-	var log driftLog
-	c := responding(t, list(without(with(openRace, "{", `"weather":1`), `"_id":"a",`)), horseracing.WithDriftHandler(log.handle))
-	var group sync.WaitGroup
-	for range 16 {
-		group.Go(func() {
-			if err := callOpen(t.Context(), c); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-	want := []horseracing.Drift{
-		{Route: "/api/v1/races/open", Path: "[]._id", Kind: horseracing.DriftMissingField},
-		{Route: "/api/v1/races/open", Path: "[].weather", Kind: horseracing.DriftUnknownField},
-	}
-	if diff := gocmp.Diff(want, log.sorted()); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestDriftIsBoundedWhereNamesAreData(t *testing.T) {
 	var members strings.Builder
 	for i := range 1000 {

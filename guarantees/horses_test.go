@@ -236,21 +236,6 @@ func TestAHorseThatIsNotThereIsErrNotFound(t *testing.T) {
 	}
 }
 
-func TestAHorseCallWithoutAnIDOrKeyMakesNoRequest(t *testing.T) {
-	c := responding(t, "{}")
-	calls := map[string]func() error{
-		"Get(0)":       func() error { _, err := c.Horses.Get(t.Context(), 0); return err },
-		"Get(-1)":      func() error { _, err := c.Horses.Get(t.Context(), -1); return err },
-		"Missions(0)":  func() error { _, err := c.Horses.Missions(t.Context(), 0); return err },
-		"Owned(empty)": func() error { _, err := c.Horses.Owned(t.Context(), ""); return err },
-	}
-	for name, call := range calls {
-		if err := call(); !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Errorf("%s: %v, want ErrInvalidArgument", name, err)
-		}
-	}
-}
-
 var missionOperations = []operationTest{{
 	Name: "Missions.Catalogue",
 	Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {

@@ -248,57 +248,6 @@ func TestNothingIsRequestedBeforeThePagerIsRangedOver(t *testing.T) {
 	}
 }
 
-func TestAQueryThatMakesNoSenseIsRefusedBeforeAnyRequest(t *testing.T) {
-	w := dense(30, 1000)
-	c := w.client(t)
-	p := c.Races.Results(horseracing.ResultsQuery{})
-	if _, err := p.Take(t.Context(), 3); err != nil {
-		t.Fatal(err)
-	}
-	w.requests = 0
-	now := time.Now()
-	for name, take := range map[string]func() error{
-		"another listing": func() error {
-			_, err := c.Races.ResultsV1(horseracing.OffsetQuery{Resume: p.Cursor()}).Take(t.Context(), 1)
-			return err
-		},
-		"tournaments": func() error {
-			_, err := c.Tournaments.Results(horseracing.ResultsQuery{Resume: p.Cursor()}).Take(t.Context(), 1)
-			return err
-		},
-		"another tier": func() error {
-			_, err := c.Races.Results(horseracing.ResultsQuery{Tier: 4, Resume: p.Cursor()}).Take(t.Context(), 1)
-			return err
-		},
-		"negative tier": func() error {
-			_, err := c.Races.Results(horseracing.ResultsQuery{Tier: -1}).Take(t.Context(), 1)
-			return err
-		},
-		"negative slots": func() error {
-			_, err := c.Races.Results(horseracing.ResultsQuery{Concurrency: -1}).Take(t.Context(), 1)
-			return err
-		},
-		"negative offset": func() error {
-			_, err := c.Races.ResultsV1(horseracing.OffsetQuery{Offset: -1}).Take(t.Context(), 1)
-			return err
-		},
-		"turned around": func() error {
-			_, err := c.Races.Results(horseracing.ResultsQuery{Since: now, Before: now.Add(-time.Hour)}).Take(t.Context(), 1)
-			return err
-		},
-	} {
-		if err := take(); !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if w.requests != 0 {
-		t.Errorf("%d requests", w.requests)
-	}
-	if _, err := c.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega, Resume: p.Cursor()}).Take(t.Context(), 1); err != nil {
-		t.Errorf("the default tier is Omega: %v", err)
-	}
-}
-
 func TestLeavingAWalkEndsItsRequestsAndGoroutines(t *testing.T) {
 	for _, leave := range []string{"break", "cancel", "panic", "error"} {
 		for _, concurrency := range []int{1, 16} {

@@ -264,6 +264,11 @@ func TestACursorKeepsAQueryWithoutATier(t *testing.T) {
 	if _, err := s.client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: byOffset}).Take(t.Context(), 1); err != nil || s.requests()[0].body != `{"tier":3,"offset":40}` {
 		t.Errorf("by offset: requested %s, %v", s.requests()[0].body, err)
 	}
+	_, ofRaces := s.client(t).Tournaments.Results(horseracing.ResultsQuery{Resume: cursor}).Take(t.Context(), 1)
+	_, ofTime := s.client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: cursor}).Take(t.Context(), 1)
+	if !errors.Is(ofRaces, horseracing.ErrInvalidArgument) || !errors.Is(ofTime, horseracing.ErrInvalidArgument) {
+		t.Errorf("a cursor of another listing: %v, %v", ofRaces, ofTime)
+	}
 	for name, q := range map[string]horseracing.ResultsQuery{
 		"another tier":    {Resume: cursor, Tier: 3},
 		"more tiers":      {Resume: cursor, Tiers: []horseracing.TierID{3, 5}},

@@ -184,15 +184,6 @@ func TestTournamentsGetPicksTheTournamentThatWasRequested(t *testing.T) {
 	}
 }
 
-func TestATournamentIDThatWouldLeaveItsPathSegmentIsRefused(t *testing.T) {
-	c := responding(t, "{}")
-	for _, id := range []horseracing.TournamentID{"", ".", "..", "a\nb", "\x00"} {
-		if _, err := c.Tournaments.Get(t.Context(), id); !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Errorf("%q: %v, want ErrInvalidArgument", id, err)
-		}
-	}
-}
-
 func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 	for _, test := range []struct {
 		name, json string
