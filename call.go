@@ -22,7 +22,6 @@ type call struct {
 	op      operation
 	config  callConfig
 	secrets redact.Keys // those of the client, and those in the request's body
-	userKey bool        // the request's body has a user key
 	record  transport.Call
 }
 
@@ -66,7 +65,7 @@ func (c *call) request(ctx context.Context) (*url.URL, []byte, error) {
 	switch {
 	case c.op.body != nil:
 		encoded, keys, err := encodeBody(c.op.body)
-		c.secrets, c.userKey = c.secrets.And(keys...), len(keys) > 0
+		c.secrets = c.secrets.And(keys...)
 		if c.op.custom { // the caller may have written a key of the body into the path
 			c.op.route = clip(c.secrets.Text(c.op.raw), 200)
 		}
@@ -168,7 +167,7 @@ func (c *call) apiError() *APIError {
 	e := &APIError{
 		StatusCode: r.Status, Method: c.op.method, Route: c.op.route, ID: c.id(),
 		Header: c.secrets.Header(r.Header), Body: []byte(text), RetryAfter: r.RetryAfter, Attempts: r.Attempts(),
-		userKey: c.userKey, withheld: r.Withheld,
+		withheld: r.Withheld,
 	}
 	words, _ := errorWords(r.Body, true)
 	switch {

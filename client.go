@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/horseracing-go/horseracing/internal/drift"
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
@@ -30,14 +31,15 @@ type Client struct {
 	Tournaments *TournamentsService // open and finished tournaments
 	Missions    *MissionsService    // the catalogue of missions
 
-	base      *url.URL
-	secrets   redact.Keys
-	wire      *transport.Wire
-	transport *transport.Client
-	gate      *pace.Gate // decides when a request may be sent
-	retry     Retry      // all fields are set
-	logger    *slog.Logger
-	drift     *driftWatch // nil: there is no handler
+	base       *url.URL
+	secrets    redact.Keys
+	wire       *transport.Wire
+	transport  *transport.Client
+	gate       *pace.Gate // decides when a request may be sent
+	retry      Retry      // all fields are set
+	logger     *slog.Logger
+	drift      func(context.Context, Drift) // may be nil
+	driftCheck *drift.Check
 }
 
 // Close closes the client's idle connections, except those of a Transport given with
@@ -104,8 +106,8 @@ func (c *Client) call(ctx context.Context, op operation, out any, opts []CallOpt
 	if _, partly := errors.AsType[*unreadableEntries](err); err != nil && !partly {
 		return nil, err
 	}
-	if c.drift != nil && out != nil {
-		c.drift.compare(ctx, op, call.secrets, call.record.Body, reflect.TypeOf(out))
+	if c.drift != nil && out != nil && !op.custom {
+		c.reportDrift(ctx, op, call.secrets, call.record.Body, reflect.TypeOf(out))
 	}
 	return &call.record, err
 }
@@ -146,11 +148,12 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	}
 
 	c := &Client{
-		base:    base,
-		secrets: redact.New(apiKey),
-		retry:   cfg.retry.withDefaults(defaultRetry),
-		logger:  cfg.logger,
-		drift:   newDriftWatch(cfg.drift),
+		base:       base,
+		secrets:    redact.New(apiKey),
+		retry:      cfg.retry.withDefaults(defaultRetry),
+		logger:     cfg.logger,
+		drift:      cfg.drift,
+		driftCheck: drift.New(documented),
 	}
 	c.gate = pace.NewGate(cfg.limiter, c.retry.MinWait, c.retry.MaxWait)
 	var own http.Client
@@ -206,10 +209,8 @@ func parseBaseURL(text string, plainHTTP bool) (*url.URL, error) {
 		return nil, errors.New("the base URL is empty")
 	case err != nil: // its text repeats the URL, a password in it included
 		return nil, errors.New("the base URL is not a URL of the form https://host")
-	case u.User != nil:
-		return nil, errors.New("the base URL must not contain a user or password")
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(text, "#"):
-		return nil, errors.New("the base URL must not contain a query or fragment")
+	case u.User != nil || strings.ContainsAny(text, "?#"):
+		return nil, errors.New("the base URL must not contain a user, password, query or fragment")
 	case u.Hostname() == "" || u.Opaque != "":
 		return nil, errors.New("the base URL must be of the form https://host")
 	case u.Scheme != "https" && u.Scheme != "http":

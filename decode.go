@@ -257,11 +257,8 @@ func (op operation) explain(err error, body []byte) *DecodeError {
 	if semantic.JSONKind != 0 {
 		what = shapeOf([]byte{byte(semantic.JSONKind)})
 	}
-	if semantic.JSONKind == '0' && len(semantic.JSONValue) > 0 {
+	if n := len(semantic.JSONValue); semantic.JSONKind == '0' && 0 < n && n <= 50 { // whole or not at all: a part of it could be a part of a key
 		what = "the number " + string(semantic.JSONValue)
-		if digits := len(semantic.JSONValue); digits > 50 { // whole or not at all: a part of it could be a part of a key
-			what = fmt.Sprintf("a number of %d digits", digits)
-		}
 	}
 	if t := semantic.GoType; t != nil {
 		for t.Kind() == reflect.Pointer {

@@ -78,31 +78,15 @@ var documented = drift.Rules{
 	},
 }
 
-// driftWatch passes the differences of a client's responses to its handler.
-type driftWatch struct {
-	handler func(context.Context, Drift)
-	check   *drift.Check
-}
-
-func newDriftWatch(handler func(context.Context, Drift)) *driftWatch {
-	if handler == nil {
-		return nil
-	}
-	return &driftWatch{handler, drift.New(documented)}
-}
-
-// compare compares a response body with the type that it was decoded into.
-func (d *driftWatch) compare(ctx context.Context, op operation, keys redact.Keys, body []byte, t reflect.Type) {
-	if op.custom {
-		return
-	}
+// reportDrift compares a response body with the type that it was decoded into.
+func (c *Client) reportDrift(ctx context.Context, op operation, keys redact.Keys, body []byte, t reflect.Type) {
 	r := drift.Response{Route: op.route, Undocumented: op.objectOrArray, Type: t, Body: body}
-	d.check.Compare(r, func(found drift.Difference) {
+	c.driftCheck.Compare(r, func(found drift.Difference) {
 		kind := DriftUnknownField
 		if found.Missing {
 			kind = DriftMissingField
 		}
 		path := clip(keys.Text(redact.Visible(found.Path)), 200)
-		d.handler(ctx, Drift{Route: op.route, Path: path, Kind: kind})
+		c.drift(ctx, Drift{Route: op.route, Path: path, Kind: kind})
 	})
 }

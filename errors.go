@@ -67,7 +67,6 @@ type APIError struct {
 
 	absent   bool // a successful response that does not contain the entry
 	proxied  bool // an HTML response to a GET with a body
-	userKey  bool // the request had a user key
 	withheld bool // the retry budget withheld a retry
 }
 
@@ -109,10 +108,8 @@ func (e *APIError) advice() string {
 		return "a proxy may refuse GET requests with a body: bypass it"
 	case e.StatusCode == http.StatusUnauthorized:
 		return "check the API key"
-	case e.StatusCode == http.StatusForbidden && e.userKey:
-		return "the API key or the user key does not allow this"
 	case e.StatusCode == http.StatusForbidden:
-		return "the API key does not allow this"
+		return "the API key or the user key does not allow this"
 	case e.StatusCode == http.StatusNotFound && e.Method == http.MethodGet && !strings.Contains(e.Route, "{"):
 		return "check the base URL"
 	case e.RetryAfter > 0:

@@ -60,7 +60,7 @@ func TestErrorTexts(t *testing.T) {
 		{openRaces, respond(400, `{"statusCode":400,"message":["tier is not a number"],"error":"Bad Request"}`), "GET /api/v1/races/open: status 400 Bad Request: Bad Request: tier is not a number"},
 		{openRaces, respond(400, `{"error":{"error":{"message":"deep"}}}`), `GET /api/v1/races/open: status 400 Bad Request: {"error":{"error":{"message":"deep"}}}`},
 		{openRaces, respond(401, `{"message":"unknown key"}`), "GET /api/v1/races/open: status 401 Unauthorized: unknown key; check the API key"},
-		{openRaces, respond(403, ""), "GET /api/v1/races/open: status 403 Forbidden; the API key does not allow this"},
+		{openRaces, respond(403, ""), "GET /api/v1/races/open: status 403 Forbidden; the API key or the user key does not allow this"},
 		{oneHorse, respond(404, "no such horse\nsecond line"), "GET /api/v1/horses/7: status 404 Not Found: no such horse"},
 		{openRaces, respond(429, "", "Retry-After: 60"), "GET /api/v1/races/open: status 429 Too Many Requests; wait 1m0s before the next request"},
 		{openRaces, respond(503, "", "Retry-After: 3600"), "GET /api/v1/races/open: status 503 Service Unavailable; wait 1h0m0s before the next request"},
@@ -80,7 +80,7 @@ func TestErrorTexts(t *testing.T) {
 		{owned, respond(403, "\n<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
 		{owned, respond(403, "<Error>no</Error>", "Content-Type: text/xml"), "GET /api/v1/horses/user: status 403 Forbidden: <Error>no</Error>; the API key or the user key does not allow this"},
 		{owned, respond(403, `{"message":"no"}`), "GET /api/v1/horses/user: status 403 Forbidden: no; the API key or the user key does not allow this"},
-		{openRaces, respond(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page; the API key does not allow this"},
+		{openRaces, respond(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page; the API key or the user key does not allow this"},
 
 		// a success that is none
 		{openRaces, respond(200, `{"error":"maintenance"}`), "GET /api/v1/races/open: status 200 OK: maintenance"},
@@ -155,7 +155,7 @@ func TestErrorTexts(t *testing.T) {
 		{oneHorse, respond(200, `{"height":"tall"}`), "GET /api/v1/horses/7: cannot read the response at /height: a string does not fit float64"},
 
 		// too much
-		{openRaces, respond(200, strings.Repeat(" ", 5000)), "GET /api/v1/races/open: response too large: 5000 bytes, and the limit is 4096 (WithMaxResponseBytes)"},
+		{openRaces, respond(200, strings.Repeat(" ", 5000)), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},
 		{openRaces, stream(200, -1, func() reader { return endless("[") }), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},
 		{openRaces, stream(400, -1, func() reader { return endless("[") }), "GET /api/v1/races/open: status 400 Bad Request: " + strings.Repeat("[", 200) + " …"},
 

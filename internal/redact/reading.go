@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -87,13 +88,9 @@ func number(char byte, rest []byte, start, end, base int) (unescaped byte, width
 	if end > len(rest) {
 		return char, 0
 	}
-	value := 0
-	for _, digit := range rest[start:end] {
-		n := strings.IndexByte("0123456789abcdef"[:base], digit)
-		if n < 0 {
-			return char, 0
-		}
-		value = value*base + n
+	value, err := strconv.ParseUint(string(rest[start:end]), base, 32)
+	if err != nil {
+		return char, 0
 	}
 	return byte(unicode.ToLower(rune(min(value, utf8.RuneSelf)))), end
 }

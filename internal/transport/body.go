@@ -18,17 +18,9 @@ var (
 )
 
 // TooLargeError is the error of a response body beyond the limit.
-type TooLargeError struct {
-	Size  int64 // 0 if unknown
-	Limit int64
-}
+type TooLargeError struct{ Limit int64 }
 
-func (e *TooLargeError) Error() string {
-	if e.Size > 0 {
-		return fmt.Sprintf("%d bytes, and the limit is %d", e.Size, e.Limit)
-	}
-	return fmt.Sprintf("more than %d bytes", e.Limit)
-}
+func (e *TooLargeError) Error() string { return fmt.Sprintf("more than %d bytes", e.Limit) }
 
 // maxFailureBody limits the body of an error status.
 const maxFailureBody = 1 << 20
@@ -76,7 +68,7 @@ func (l bodyLink) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func readWhole(resp *http.Response, limit int64) ([]byte, error) {
 	if resp.ContentLength > limit {
-		return nil, &TooLargeError{resp.ContentLength, limit}
+		return nil, &TooLargeError{limit}
 	}
 	body, err := readUpTo(resp.Body, limit+1, resp.ContentLength)
 	switch {
@@ -85,7 +77,7 @@ func readWhole(resp *http.Response, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case int64(len(body)) > limit:
-		return nil, &TooLargeError{0, limit}
+		return nil, &TooLargeError{limit}
 	}
 	return body, nil
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"math"
 	"net/http"
 	"strconv"
@@ -14,16 +15,9 @@ import (
 // may be wrong.
 func retryAfter(header http.Header) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
-	if text == "" {
-		return 0
-	}
-	if strings.Trim(text, "0123456789") == "" {
-		const most = int64(math.MaxInt64 / time.Second)
-		seconds, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || seconds > most {
-			seconds = most // too large for the type is too long for anyone
-		}
-		return time.Duration(seconds) * time.Second
+	seconds, err := strconv.ParseUint(text, 10, 63)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // too large for the type is too long for anyone
+		return time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second
 	}
 	until, err := http.ParseTime(text)
 	if err != nil {
