@@ -53,8 +53,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c crawl
 	own := flag.NewFlagSet("beam", flag.ContinueOnError)
 	own.IntVar(&c.tier, "tier", int(horseracing.TierOmega), "tier `ID`")
-	own.Func("since", "only races that start at this `TIME` (UTC, 2026-01-31 or 2026-01-31T15:04:05Z) or later (default: a month before -before)", parseTime(&c.since))
-	own.Func("before", "only races that start before this `TIME` (default: now)", parseTime(&c.before))
+	own.Func("since", "only races that start at this `TIME` (UTC, 2026-01-31 or 2026-01-31T15:04:05Z) or later (default: a month before -before)", program.Time(&c.since))
+	own.Func("before", "only races that start before this `TIME` (default: now)", program.Time(&c.before))
 	own.StringVar(&c.out, "out", "history", "new `FOLDER` for the files, a path or gs://bucket/folder")
 	own.DurationVar(&c.window, "window", 24*time.Hour, "length of a window at first; the runner may cut it further")
 	own.IntVar(&c.concurrency, "concurrency", 2, "pages that each window has in flight")
@@ -134,16 +134,4 @@ func cause(err error) string {
 // inProcess reports whether the workers will be this process.
 func inProcess() bool {
 	return (*runners.Runner == "" || *runners.Runner == "prism") && *jobopts.Endpoint == ""
-}
-
-func parseTime(out *time.Time) func(string) error {
-	return func(text string) error {
-		for _, layout := range []string{time.DateOnly, time.RFC3339} {
-			if t, err := time.Parse(layout, text); err == nil {
-				*out = t
-				return nil
-			}
-		}
-		return errors.New("want a time such as 2026-01-31 or 2026-01-31T15:04:05Z")
-	}
 }

@@ -82,15 +82,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 		return nil
 	})
 	flags.IntVar((*int)(&o.tier), "tier", int(horseracing.TierOmega), "tier `ID`")
-	flags.Func("since", "only races that start at this `TIME` (UTC, 2026-01-31 or 2026-01-31T15:04:05Z) or later", func(s string) (err error) {
-		if o.since, err = time.Parse(time.DateOnly, s); err != nil {
-			o.since, err = time.Parse(time.RFC3339, s)
-		}
-		if err != nil {
-			return errors.New("want a time such as 2026-01-31 or 2026-01-31T15:04:05Z")
-		}
-		return nil
-	})
+	flags.Func("since", "only races that start at this `TIME` (UTC, 2026-01-31 or 2026-01-31T15:04:05Z) or later", program.Time(&o.since))
 	flags.IntVar(&o.concurrency, "concurrency", 4, "pages to fetch at the same time")
 	flags.BoolVar(&o.horses, "horses", false, "store the horses that ran, a request for each")
 	flags.BoolVar(&o.tournaments, "tournaments", false, "store the finished tournaments")

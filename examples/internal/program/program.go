@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -57,6 +58,20 @@ func ParseShowing(shown, flags *flag.FlagSet, usage string, args []string, stder
 		return Exit(context.Background(), flags.Name(), UsageError(err.Error()), stderr), false
 	}
 	return 0, true
+}
+
+// Time is the value of a flag that is a time, as a function for
+// [flag.FlagSet.Func].
+func Time(out *time.Time) func(string) error {
+	return func(text string) (err error) {
+		if *out, err = time.Parse(time.DateOnly, text); err != nil {
+			*out, err = time.Parse(time.RFC3339, text)
+		}
+		if err != nil {
+			return errors.New("want a time such as 2026-01-31 or 2026-01-31T15:04:05Z")
+		}
+		return nil
+	}
 }
 
 // UsageError is a mistake on the command line.
