@@ -104,12 +104,12 @@ func (f *Follower) Cursor() Cursor {
 // made while the loop body runs. The races belong to the caller.
 //
 // Past races are read in parts, oldest first: a small part, then parts of up to about a
-// thousand races, which are held in memory. After that, each poll reads back from now
-// to Lookback before the start of the newest race, so a race is never missed if its
+// thousand races, which are held in memory. After that, each poll reads the races back
+// to Lookback before the start of the newest one, so a race is never missed if its
 // result appears within Lookback of its start. Each poll yields its new races oldest
 // first, so a race that finishes late comes after races that started later. If more
 // than 1,250 races start within Lookback, only the newest 1,000 of them are covered. A
-// race whose start is more than Lookback after the poll does not count as the newest.
+// race that starts more than Lookback in the future does not count as the newest.
 //
 // An error is yielded with a nil race, and polling continues:
 //

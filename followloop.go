@@ -22,8 +22,8 @@ const (
 	maxRaces   = 1000 // in a part, held in memory to be sorted
 )
 
-// givenUpAfter is for how long what cannot be read is read again, unless Lookback
-// is longer.
+// givenUpAfter is how long unreadable entries and pages are requested again, unless
+// Lookback is longer.
 const givenUpAfter = time.Hour
 
 // halvings is how often a time range is halved around a page that cannot be read.
@@ -39,7 +39,7 @@ type followLoop struct {
 	limit int   // entries that the next part may have
 
 	unread   []gap // of this poll
-	unreadTo int64 // what could not be read in the last poll starts before this
+	unreadTo int64 // everything unreadable in the last poll starts before this
 	recent   int64 // start of the newest race, less Lookback: what may be new starts here or later
 }
 
@@ -55,7 +55,7 @@ type gap struct {
 	err       error
 }
 
-// poll reads again what could not be read, then what may be new.
+// poll requests again what was unreadable, then what may be new.
 func (l *followLoop) poll() bool {
 	s, low, known := l.state, l.state.floor, l.unreadTo
 	l.unread, l.unreadTo = nil, walk.Earliest
@@ -111,7 +111,7 @@ func (l *followLoop) readRange(low, until, known int64) bool {
 	return true
 }
 
-// giveUp yields the gaps of this poll, and does not read them again.
+// giveUp yields the gaps of this poll, which are not requested again.
 func (l *followLoop) giveUp() bool {
 	if len(l.unread) == 0 { // it could be read after all
 		return true
@@ -136,8 +136,8 @@ func (l *followLoop) partEnd(low int64) int64 {
 	return walk.Latest
 }
 
-// readAround reads a time range with a page that cannot be read by halves, so that
-// little is held up or passed over with the page.
+// readAround halves a time range around an unreadable page, so that few races are
+// delayed or skipped with the page.
 func (l *followLoop) readAround(low, high int64, depth int) bool {
 	middle := max(low, 0) + (high-max(low, 0))/2
 	for _, half := range [][2]int64{{low, middle}, {middle, high}} {
@@ -173,7 +173,7 @@ type collected struct {
 	low      int64             // everything from here on was read
 	newest   int64             // start of the newest entry, unless that is in the future
 	overflow bool              // there are more entries than the part may have
-	err      error             // why what lies below low could not be read
+	err      error             // why the entries before low could not be read
 }
 
 // read reads what starts at low or later, and before high, newest first. A page

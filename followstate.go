@@ -11,45 +11,44 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// followState is what a follower has settled: the content of its cursor. It does
-// no input or output, and reads no clock.
+// followState records which entries a follower has settled. It is the content of the
+// cursor. It does no I/O and reads no clock.
 //
-// An entry is settled once it was yielded, or never will be. All entries that
-// start before the floor are settled; of those above it, the ones with a mark.
-// The floor is Lookback below the newest race yielded, because within Lookback
-// races may still finish late. It stays where it is while something above it could
-// not be read.
+// An entry is settled once it was yielded or given up for good. All entries that start
+// before the floor are settled; later ones are settled if they have a mark. The floor
+// is the start of the newest race yielded less Lookback, because within Lookback races
+// may still finish late. It does not rise past anything that could not be read.
 //
 //	          floor               newest
 //	─────────────┼──x──xx──x───────x──────► start
 //	   settled     settled: x
 type followState struct {
 	floor int64 // epoch milliseconds, like every instant here
-	old   int64 // entries without a mark that start before this finished before the follower began
+	old   int64 // entries without a mark that start before this are old: they finished before the follower started
 	marks map[string]mark
 }
 
-// mark is what is known of an entry at or above the floor. Its key is the entry's
-// id, or begins with a sign that no id has.
+// mark is the state of an entry at or after the floor. Its key is the entry's id, or
+// has a prefix that no id has.
 type mark struct {
 	start int64
 	since int64 // when it could not be read for the first time; zero if it is settled
 }
 
 const (
-	tieSign  = "~" // and the instant: a tie that was reported
-	hashSign = "?" // and the hash of an entry whose id cannot be read
-	gapKey   = "!" // a page that cannot be read, and with it what lies from start up to the page
+	tieSign  = "~" // prefix of an instant: a tie that was reported
+	hashSign = "?" // prefix of a hash: an entry whose id cannot be read
+	gapKey   = "!" // an unreadable page, with everything from start up to the page
 )
 
 // The bounds of a cursor's text, and of memory.
 const (
 	maxMarks  = 1250 // while everything can be read
 	keptMarks = 1000 // of the newest, if there are more than maxMarks
-	maxAbove  = 1000 // entries above what cannot be read, before it is given up
+	maxAbove  = 1000 // entries after an unreadable one, before that is given up
 )
 
-// begun reports whether the follower knows what had finished before it began.
+// begun reports whether the first poll has determined which races are old.
 func (s *followState) begun() bool { return s.old < walk.Latest }
 
 func (s *followState) isSettled(key string) bool {
@@ -60,7 +59,8 @@ func (s *followState) isSettled(key string) bool {
 // settle marks an entry as settled.
 func (s *followState) settle(key string, start int64) { s.marks[key] = mark{start: start} }
 
-// postpone marks what could not be read. It reports whether that is new.
+// postpone marks an entry or a page that could not be read. It reports whether it had
+// no mark before.
 func (s *followState) postpone(key string, start int64, now time.Time) bool {
 	if _, marked := s.marks[key]; marked {
 		return false
@@ -69,8 +69,8 @@ func (s *followState) postpone(key string, start int64, now time.Time) bool {
 	return true
 }
 
-// drop forgets what could not be read between two instants, except the entries that
-// were met again.
+// drop removes the marks of unreadable entries between two instants, except those that
+// were found again.
 func (s *followState) drop(low, high int64, met []pageEntry[Race]) {
 	maps.DeleteFunc(s.marks, func(key string, m mark) bool {
 		return m.since != 0 && key != gapKey && low <= m.start && m.start < high &&
@@ -78,8 +78,8 @@ func (s *followState) drop(low, high int64, met []pageEntry[Race]) {
 	})
 }
 
-// advance raises the floor, at most to what could not be read, and forgets what
-// lies below it.
+// advance raises the floor, but not past anything unreadable, and removes the marks
+// before it.
 func (s *followState) advance(floor int64) {
 	for _, m := range s.marks {
 		if m.since != 0 {
@@ -105,8 +105,8 @@ func (s *followState) trim() {
 	}
 }
 
-// isOverdue reports whether what could not be read is given up if it still cannot
-// be read: it was tried for a time, or too many entries lie above it.
+// isOverdue reports whether an unreadable entry or page is given up if it fails once
+// more: it has failed for a time, or too many later entries were found.
 func (s *followState) isOverdue(m mark, now time.Time, after time.Duration) bool {
 	return m.since != 0 && now.Sub(time.UnixMilli(m.since)) >= after || s.isCrowded(m)
 }
@@ -121,7 +121,7 @@ func (s *followState) isCrowded(m mark) bool {
 	return m.since != 0 && above >= maxAbove
 }
 
-// hasCrowded reports whether something is to be given up at once, or read.
+// hasCrowded reports whether too many entries were found after an unreadable one.
 func (s *followState) hasCrowded() bool {
 	return len(s.marks) > maxAbove && slices.ContainsFunc(slices.Collect(maps.Values(s.marks)), s.isCrowded)
 }
@@ -146,7 +146,7 @@ func (s *followState) payload() []string {
 	return fields
 }
 
-// parseFollowState is the reverse of payload.
+// parseFollowState is the inverse of payload.
 func parseFollowState(fields []string) (*followState, bool) {
 	if len(fields) < 2 {
 		return nil, false

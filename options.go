@@ -104,12 +104,11 @@ func WithAttemptTimeout(d time.Duration) Option {
 	}
 }
 
-// WithRateLimit limits the client to perSecond requests per second, with bursts
-// of up to burst. Every attempt counts, retries included. The default is no
-// limit: the service's own limits are undocumented, and the client learns them.
-// When calls wait, the one with the highest priority goes first: calls that change
-// something, then single reads, then polls, then walks, as the package comment
-// describes. WithRateLimit and [WithLimiter] conflict.
+// WithRateLimit limits the client to perSecond requests per second, with bursts of up
+// to burst. Every attempt counts, retries included. The default is no limit: the
+// service's own limits are undocumented, and the client learns them. When calls wait,
+// the one with the highest priority goes first: calls that change something, then
+// single reads, then polls, then walks. WithRateLimit and [WithLimiter] conflict.
 //
 // API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
 func WithRateLimit(perSecond float64, burst int) Option {
@@ -122,7 +121,7 @@ func WithRateLimit(perSecond float64, burst int) Option {
 
 // WithLimiter sets the limiter that every attempt waits for, such as one that several
 // clients or several processes share. At most four calls of Wait are in progress at a
-// time. Each that returns nil lets one attempt be sent: the waiting one with the
+// time. Each call that returns nil lets one attempt be sent: the waiting one with the
 // highest priority, as with [WithRateLimit].
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }

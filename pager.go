@@ -21,8 +21,8 @@ import (
 // again to continue after the last entry yielded, or save its [Cursor] and resume
 // in another process.
 //
-// An error that is [ErrHole] does not end the loop; every other error does. Such an
-// error is the [*DecodeError] of one entry, yielded in the entry's position, or a
+// An error that is [ErrHole] does not end the loop; every other error does. An ErrHole
+// is the [*DecodeError] of one entry, yielded in the entry's position, or a
 // [*TieOverflowError], yielded after the entries of its instant. The pager's position
 // is then after it. An entry whose start or id cannot be read is reported after the
 // others of its page, perhaps more than once; a full page of such entries ends the

@@ -29,8 +29,8 @@ type ResultsQuery struct {
 
 	// Patience is how long page requests are repeated while none is accepted: after
 	// refusals (429, or 503 with Retry-After) and, once a page was accepted, after
-	// transient errors. It counts from the last accepted page, without the first
-	// Retry-After since then, if that is an hour at most. Default 10 minutes.
+	// transient errors. It counts from the last accepted page; the first Retry-After
+	// since then, if it is an hour at most, is not counted. Default 10 minutes.
 	Patience time.Duration
 }
 
@@ -44,8 +44,8 @@ type OffsetQuery struct {
 
 	// Patience is how long page requests are repeated while none is accepted: after
 	// refusals (429, or 503 with Retry-After) and, once a page was accepted, after
-	// transient errors. It counts from the last accepted page, without the first
-	// Retry-After since then, if that is an hour at most. Default 10 minutes.
+	// transient errors. It counts from the last accepted page; the first Retry-After
+	// since then, if it is an hour at most, is not counted. Default 10 minutes.
 	Patience time.Duration
 }
 
