@@ -119,7 +119,7 @@ func once(ranges ...horseracing.RaceID) map[horseracing.RaceID]int {
 	return want
 }
 
-func TestFollowHandsOutWhatLiesRoundAPageThatCannotBeRead(t *testing.T) {
+func TestFollowYieldsWhatLiesAroundABrokenPage(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		for i := range horseracing.RaceID(60) {
 			fake.AddRaces(finished(100+i, -time.Duration(i+1)*time.Minute)...)
@@ -187,7 +187,7 @@ func TestAPageThatStaysUnreadableCostsLittle(t *testing.T) {
 
 // What had finished before a Follow from now on began is not handed out, nor
 // is what hides behind a page that the first poll could not read.
-func TestFollowFromNowHandsOutNothingOldBehindAPageThatCannotBeRead(t *testing.T) {
+func TestFollowFromNowYieldsNothingOldBelowABrokenPage(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		for i := range horseracing.RaceID(60) {
 			fake.AddRaces(finished(100+i, -time.Duration(i+1)*time.Minute)...)

@@ -119,7 +119,7 @@ func TestAFollowThatIsStoppedAnywhereHandlesEachRaceOnce(t *testing.T) {
 	}
 }
 
-func TestFollowGoesOnInTheSameProcessWhereALoopWasLeft(t *testing.T) {
+func TestFollowContinuesWhereALoopWasLeft(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		fake.AddRaces(finished(1, -9*time.Minute, -7*time.Minute, -5*time.Minute, -3*time.Minute)...)
 		f := fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)})

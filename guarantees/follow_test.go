@@ -100,7 +100,7 @@ func causeTrouble(ctx context.Context, fake *horseracingtest.Server) {
 	}
 }
 
-func TestFollowHandsOutWhatAPollBringsOldestFirst(t *testing.T) {
+func TestFollowYieldsWhatAPollBringsOldestFirst(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		fake.AddRaces(finished(1, -3*time.Minute, -9*time.Minute, -time.Minute, -5*time.Minute)...)
 		got := take(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-5 * time.Minute)}, 3)
@@ -180,7 +180,7 @@ func TestFollowReadsALongPastOldestFirstAndOnce(t *testing.T) {
 	}, horseracingtest.WithHistory(3000), horseracingtest.WithSchedule(0))
 }
 
-func TestFollowYieldsAFailedPollAndGoesOnMoreSlowly(t *testing.T) {
+func TestFollowYieldsAFailedPollAndBacksOff(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		fake.Inject(horseracingtest.Fault{Path: resultsPath, Status: http.StatusInternalServerError, Times: 8})
 		since := time.Now()
@@ -236,7 +236,7 @@ func TestFollowWaitsOutARetryAfterOfUpToAnHour(t *testing.T) {
 	}
 }
 
-func TestFollowGoesOnWhereAPollBroke(t *testing.T) {
+func TestFollowContinuesWhereAPollBroke(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		for i := range horseracing.RaceID(55) {
 			fake.AddRaces(finished(i+1, -time.Duration(i+1)*time.Minute)...)
@@ -283,7 +283,7 @@ func TestFollowKeepsItsOrderThroughAResponseThatIsGarbledOnce(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-func TestFollowReportsATieOnceAndGoesOnBehindIt(t *testing.T) {
+func TestFollowReportsATieOnceAndContinues(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		for i := range horseracing.RaceID(14) {
 			fake.AddRaces(finished(100+i, -10*time.Minute)...)

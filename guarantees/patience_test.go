@@ -153,8 +153,8 @@ func TestTheEndOfAContextKeepsTheLastFailure(t *testing.T) {
 	}
 }
 
-// TestReadsBehindAServiceThatRefusesEverythingReturn: each of a hundred within about MaxWait.
-func TestReadsBehindAServiceThatRefusesEverythingReturn(t *testing.T) {
+// TestReadsReturnIfTheServiceRefusesEverything: each of a hundred within about MaxWait.
+func TestReadsReturnIfTheServiceRefusesEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const maxWait = 15 * time.Second
 		c := play(respond(429, "")).client(t, horseracing.WithRetry(horseracing.Retry{MaxWait: maxWait}))

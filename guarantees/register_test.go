@@ -146,7 +146,7 @@ func TestHTTP2DoesNotReplayARegistration(t *testing.T) {
 
 // A RoundTripper that is not Go's own cannot be made to use a fresh connection: a
 // request that cannot be repeated is then the only defense.
-func TestARegistrationIsNotReplayedBehindTheCallersOwnRoundTripper(t *testing.T) {
+func TestTheCallersRoundTripperReplaysNoRegistration(t *testing.T) {
 	for name, refuse := range map[string]func(net.Conn, uint32){
 		"REFUSED_STREAM": resetStream(refusedStream),
 		"PROTOCOL_ERROR": resetStream(protocolError),

@@ -77,7 +77,7 @@ func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
 
 // Either clock may be wrong, the service's or this machine's: the shorter of the
 // two readings counts, and never less than nothing.
-func TestARetryAfterDateCountsFromTheClockThatGivesTheShorterWait(t *testing.T) {
+func TestARetryAfterDateMeansTheShorterWaitOfTwoClocks(t *testing.T) {
 	inBubble := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when synctest's clock begins
 	at := func(name string, off time.Duration) string {
 		return name + ": " + inBubble.Add(off).Format(http.TimeFormat)

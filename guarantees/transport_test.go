@@ -148,7 +148,7 @@ func TestAWrapperThatIsNilIsRefused(t *testing.T) {
 
 // A wrapper around the caller's own transport would be all that the client
 // sees of it; a wrapper given as an option leaves it in sight.
-func TestBehindAWrapperRegistrationsKeepTheirFreshConnections(t *testing.T) {
+func TestWithAWrapperRegistrationsKeepFreshConnections(t *testing.T) {
 	var registrations atomic.Int64
 	url := h1script(t, func(c net.Conn, r *http.Request, before int) {
 		if r.Method == http.MethodPost {

@@ -494,7 +494,7 @@ func TestAThousandReadersTakeLittleMemory(t *testing.T) {
 	})
 }
 
-func TestAWatcherLeavesNoGoroutineBehind(t *testing.T) {
+func TestAWatcherLeavesNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	client := play(respond(200, list(listed(1, "a"), listed(2, "b")))).client(t)
 	w := client.Races.Watcher(horseracing.WatchQuery{Interval: time.Millisecond})

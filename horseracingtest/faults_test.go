@@ -349,7 +349,7 @@ func TestALateEffectShowsInReadsFromItsInstantOn(t *testing.T) {
 	}
 }
 
-func TestAFaultWithAProbabilityStrikesThatShareAndTheSameOnesOnEveryRun(t *testing.T) {
+func TestAProbableFaultStrikesItsShareAlikeOnEveryRun(t *testing.T) {
 	run := func(seed uint64) (struck string) {
 		s := start(t, horseracingtest.WithSeed(seed))
 		s.Inject(horseracingtest.Fault{Probability: 0.2, Status: 503}, horseracingtest.Fault{Probability: 0.5, Times: 3, Status: 500})

@@ -78,7 +78,7 @@ func TestPagesByTimeAreTheNewestTenBeforeTheInstant(t *testing.T) {
 	})
 }
 
-func TestPagesByOffsetAreTheNextTenBehindIt(t *testing.T) {
+func TestPagesByOffsetAreTheNextTenAfterIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, all := drawListing(t)
 		offset := rapid.IntRange(0, len(all)+20).Draw(t, "offset")
@@ -90,7 +90,7 @@ func TestPagesByOffsetAreTheNextTenBehindIt(t *testing.T) {
 	})
 }
 
-func TestOffsetFarBehindTheEndIsAnEmptyPage(t *testing.T) {
+func TestAnOffsetBeyondTheEndIsAnEmptyPage(t *testing.T) {
 	l := &listing[int64, int64]{past: newTimeline(1, 30, standstill.UnixMilli()), id: func(i int) int64 { return int64(i) }}
 	l.add(order[int64]{1, 1}, 1)
 	if page := l.skip(math.MaxInt); len(page) != 0 {

@@ -28,7 +28,7 @@ func lineOf(race int, state ledger.State, service string) string {
 	return fmt.Sprintf(`{"v":1,"time":"2000-01-01T00:00:00Z","horse":1,"race":%d,"fee":10,"state":%q%s}`+"\n", race, state, service)
 }
 
-func TestWhatCannotBeOpenedIsAnErrorThatNamesTheFileAndChangesNothing(t *testing.T) {
+func TestAFileThatCannotBeOpenedIsNamedAndUnchanged(t *testing.T) {
 	fake := newFake(t, 1)
 	client := fake.Client()
 	whole := lineOf(1, ledger.Sending, fake.URL) + lineOf(1, ledger.Entered, "")
@@ -254,7 +254,7 @@ func TestAClosedLedgerRefuses(t *testing.T) {
 	}
 }
 
-func TestAfterAFailedWriteNothingIsSentUntilTheLedgerIsOpenedAgain(t *testing.T) {
+func TestAfterAFailedWriteNothingIsSentUntilOpenedAnew(t *testing.T) {
 	fake := newFake(t, 2)
 	path := filepath.Join(t.TempDir(), "l")
 	l := open(t, path, fake.Client())
@@ -295,7 +295,7 @@ func TestNothingIsSentBeforeItsLineIsOnDisk(t *testing.T) {
 	}
 }
 
-func TestAnOutcomeThatCannotBeWrittenIsInTheErrorAndUnknownAtTheNextStart(t *testing.T) {
+func TestAnOutcomeThatCannotBeWrittenIsUnknownAtTheNextStart(t *testing.T) {
 	for name, test := range map[string]struct {
 		response horseracingtest.Response
 		state    ledger.State

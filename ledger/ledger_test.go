@@ -88,7 +88,7 @@ func read(t testing.TB, path string) string {
 	return string(data)
 }
 
-func TestTheOutcomeOfARegistrationIsItsStateAndDecidesWhatMayFollow(t *testing.T) {
+func TestAnOutcomeIsAStateThatDecidesWhatMayFollow(t *testing.T) {
 	for name, test := range map[string]struct {
 		fault  horseracingtest.Fault
 		state  ledger.State

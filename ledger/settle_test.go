@@ -78,7 +78,7 @@ func TestSettleLeavesManyAtOnceToTheirTurn(t *testing.T) {
 	})
 }
 
-func TestRegisterGoesOnBesideSettle(t *testing.T) {
+func TestRegisterWorksBesideSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := newFake(t, 2)
 		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client())
@@ -130,7 +130,7 @@ func TestWhatIsDecidedWhileItIsSettledStays(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeSettledStaysUnknownAndTheErrorsAreForUsersOfTheLedger(t *testing.T) {
+func TestWhatCannotBeSettledStaysUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := newFake(t, 3)
 		path := filepath.Join(t.TempDir(), "l")

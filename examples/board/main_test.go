@@ -376,7 +376,7 @@ func TestOnADumbTerminalItPrintsAPlainTable(t *testing.T) {
 	}
 }
 
-func TestOnATerminalAKeyThatIsNotAcceptedEndsItWithTheWholeSentence(t *testing.T) {
+func TestARefusedKeyEndsItOnATerminalWithTheWholeSentence(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no such terminals there")
 	}

@@ -29,7 +29,7 @@ func (c *crawl) waiting() (n int) {
 	return n
 }
 
-func TestSeveralListingsAreWalkedAsOneThroughBreaksErrorsAndResumes(t *testing.T) {
+func TestListingsAreOneThroughBreaksErrorsAndResumes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		worlds := make([]*world, rapid.IntRange(1, 4).Draw(t, "listings"))
 		got := make([][]uint64, len(worlds))
