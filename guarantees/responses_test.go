@@ -95,9 +95,9 @@ func TestErrorTexts(t *testing.T) {
 		{oneCup, respond(200, `{"name":"Cup","places":3,"message":"hello"}`), "<nil>"},
 		{missions, respond(200, `{"error":true,"message":"asleep"}`), "GET /api/v1/missions: status 200 OK: asleep"},
 		{openCups, respond(200, `{"error":"asleep"}`), "GET /api/v1/tournaments/open: status 200 OK: asleep"},
-		{openRaces, respond(200, page), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
-		{oneHorse, respond(200, "\n <html>"), "GET /api/v1/horses/7: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
-		{openRaces, respond(200, "<h1>Sign in</h1>"), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send"},
+		{openRaces, respond(200, page), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
+		{oneHorse, respond(200, "\n <html>"), "GET /api/v1/horses/7: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
+		{openRaces, respond(200, "<h1>Sign in</h1>"), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
 		{openRaces, respond(204, ""), "GET /api/v1/races/open: cannot read the response: it is empty"},
 		{oneHorse, respond(200, " \n"), "GET /api/v1/horses/7: cannot read the response: it is empty"},
 
@@ -163,7 +163,7 @@ func TestErrorTexts(t *testing.T) {
 		{register, respond(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},
 		{register, respond(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error; the outcome is unknown: call Races.Settle before registering again"},
 		{register, broken(errReset), "POST /api/v1/races/register: connection reset by peer; the outcome is unknown: call Races.Settle before registering again"},
-		{register, respond(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as gateways and login pages send; the outcome is unknown: call Races.Settle before registering again"},
+		{register, respond(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page; the outcome is unknown: call Races.Settle before registering again"},
 	} {
 		t.Run(test.want[:min(len(test.want), 90)], func(t *testing.T) {
 			s := play(test.response)

@@ -47,7 +47,7 @@ func commands() []command {
 		{"watch", "", 0, 0, "changes in the open races", watchHelp, watchOpen},
 		{"register", "", 0, 0, "enter a horse into a race, through a ledger", registerHelp, registerHorse},
 		{"call", "METHOD PATH [BODY]", 2, 3, "the response body of any operation, as it was received", callHelp, callOperation},
-		{"doctor", "", 0, 0, "find out what the service really does", doctorHelp, examineService},
+		{"doctor", "", 0, 0, "test how the service behaves, with reads only", doctorHelp, examineService},
 		{"fake", "", 0, 0, "serve a fake of the service, for programs in any language", fakeHelp, serveFake},
 	}
 }
@@ -81,7 +81,7 @@ fake of the service that lasts as long as the program: no key, no network.
 Examples:
   horseracing -demo open
   horseracing results -since 30d | jq -r .info.name | sort | uniq -c
-  horseracing results -follow -cursor place.txt >>races.jsonl
+  horseracing results -follow -cursor position.txt >>races.jsonl
 
 %s`
 

@@ -57,7 +57,7 @@ func registerHorse(flags *flag.FlagSet) action {
 		}
 		entry, err := l.Register(ctx, r, race.EntryFee)
 		if errors.Is(err, horseracing.ErrOutcomeUnknown) || errors.Is(err, ledger.ErrUnsettled) {
-			p.complain("the outcome is not known yet: reading the race until it is certain")
+			p.complain("the outcome is unknown: reading the race until it is certain")
 			err = l.Settle(ctx)
 			for e := range l.Entries() {
 				if e.Horse == r.Horse && e.Race == r.Race {
@@ -66,7 +66,7 @@ func registerHorse(flags *flag.FlagSet) action {
 			}
 		}
 		if err == nil && entry.State != ledger.Entered {
-			err = errors.New("the horse is not in the race, and its fee is not paid")
+			err = errors.New("the horse is not in the race, so its fee is not paid")
 		}
 		if entry.State == "" { // nothing is in the ledger
 			return err

@@ -38,7 +38,7 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 		{args: "-race 7 -budget 2 -yes", status: 1, stderr: "budget"},
 		{args: "-race 7 -budget 5 -yes", state: ledger.Entered, paid: 1},
 		{args: "-race 7 -budget 5 -yes", status: 1, state: ledger.Entered, stderr: "already entered", paid: 1},
-		{args: "-race 8 -budget 5 -yes", fault: horseracingtest.Fault{Method: "POST", ResetAfter: true}, state: ledger.Entered, stderr: "the outcome is not known yet", paid: 2},
+		{args: "-race 8 -budget 5 -yes", fault: horseracingtest.Fault{Method: "POST", ResetAfter: true}, state: ledger.Entered, stderr: "the outcome is unknown", paid: 2},
 		{args: "-race 9 -budget 5", status: 1, state: "dry run", stderr: "budget", paid: 2},
 		{args: "-race 9 -yes", fault: horseracingtest.Fault{Method: "POST", Status: 400}, status: 1, state: ledger.Refused, stderr: "status 400", paid: 2},
 		{args: "-race 9 -budget x -yes", status: 2, stderr: "-budget", paid: 2},

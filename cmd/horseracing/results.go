@@ -25,8 +25,8 @@ writes the last one it has to FILE before it starts the program again.
 
 Examples:
   horseracing results -n 20
-  horseracing results -tier 3,4,5 -since 2025-01-01 -concurrency 8 -cursor place.txt >>races.jsonl
-  horseracing results -follow -with-cursor -cursor place.txt | your-program
+  horseracing results -tier 3,4,5 -since 2025-01-01 -concurrency 8 -cursor position.txt >>races.jsonl
+  horseracing results -follow -with-cursor -cursor position.txt | your-program
 `
 
 func finishedRaces(flags *flag.FlagSet) action {
@@ -72,13 +72,13 @@ type listingOptions struct {
 func listingFlags(flags *flag.FlagSet) *listingOptions {
 	l := &listingOptions{
 		tiers:  tierFlag(flags),
-		since:  timeFlag(flags, "since", "none that start before this `TIME`: 30d, 12h, or a date or instant in UTC; default the whole history"),
+		since:  timeFlag(flags, "since", "only those that start at this `TIME` or later: 30d, 12h, or a date or instant in UTC; default the whole history"),
 		before: timeFlag(flags, "before", "only those that start before this `TIME`; default now"),
 	}
-	flags.IntVar(&l.most, "n", 0, "print at most this `NUMBER`; default all")
+	flags.IntVar(&l.most, "n", 0, "print at most this `NUMBER` of entries; default all")
 	flags.IntVar(&l.concurrency, "concurrency", 4, "how many `REQUESTS` may be in flight")
 	flags.StringVar(&l.cursor, "cursor", "", "keep the position in this `FILE`, and continue there if it exists")
-	flags.BoolVar(&l.withCursor, "with-cursor", false, "in JSON, add the position after each line to it")
+	flags.BoolVar(&l.withCursor, "with-cursor", false, "add to each JSON line the position after it")
 	return l
 }
 

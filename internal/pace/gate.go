@@ -48,7 +48,7 @@ func (e *HeldError) Error() string {
 	if e.For == 0 {
 		return "the service accepts no request"
 	}
-	return fmt.Sprintf("the service wants no request for another %v (Retry-After)", e.For.Round(time.Second))
+	return fmt.Sprintf("the service accepts no requests for another %v (Retry-After)", e.For.Round(time.Second))
 }
 
 // Enter waits until the request of t may be sent; [Gate.Leave] follows. A non-nil

@@ -15,7 +15,7 @@ import (
 // is not.
 var (
 	ErrCut  = errors.New("the response was cut short")
-	ErrHTML = errors.New("expected JSON, got an HTML page, as gateways and login pages send")
+	ErrHTML = errors.New("expected JSON, got an HTML page, as from a gateway or a login page")
 )
 
 // TooLargeError is the error of a response body beyond the limit.

@@ -8,7 +8,7 @@ import (
 )
 
 // errBrowser is the error of a read with a body in a browser.
-var errBrowser = errors.New("a browser sends no GET request with a body, which this operation needs: call it from a server")
+var errBrowser = errors.New("browsers cannot send the GET request with a body that this operation needs: call it from a server")
 
 // Wire sends requests, reads and writes through a RoundTripper of each. It is the
 // RoundTripper that the caller's wrappers wrap.
