@@ -30,7 +30,7 @@ type Fault struct {
 	Header http.Header // added to the response; default Content-Type application/json
 	Body   string      // body of the response, if Status is set
 
-	Delay       time.Duration // wait first
+	Delay       time.Duration // wait this long first
 	ResetBefore bool          // drop the connection before the request body is read: the request has no effect
 	ResetAfter  bool          // drop the connection instead of responding: the request has its effect
 	CutBody     int           // drop the connection after this many bytes of the response body
