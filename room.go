@@ -15,15 +15,21 @@ func unmarshalList(body []byte, out any) error {
 		*list = make([]BreedingListing, 0, bytes.Count(body, []byte("{")))
 	case *[]Race:
 		const leastRace = 256 // bytes
-		roomy := make([]roomyRace, 0, min(pageSize, len(body)/leastRace))
-		err := unmarshal(body, &roomy)
-		*list = make([]Race, len(roomy))
-		for i := range roomy {
-			(*list)[i] = Race(roomy[i])
+		if len(body) > leastRace {
+			return unmarshalRaces(body, list)
 		}
-		return err
 	}
 	return unmarshal(body, out)
+}
+
+func unmarshalRaces(body []byte, races *[]Race) error {
+	roomy := make([]roomyRace, 0, pageSize)
+	err := unmarshal(body, &roomy)
+	*races = make([]Race, len(roomy))
+	for i := range roomy {
+		(*races)[i] = Race(roomy[i])
+	}
+	return err
 }
 
 // roomyRace is a Race that is decoded into slices with room.

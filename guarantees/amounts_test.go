@@ -234,7 +234,7 @@ func TestBigIntRefusesAtOnceHoweverLargeTheLiteral(t *testing.T) {
 				t.Fatalf("%s was accepted", name)
 			}
 		})
-		if allocated > 100 {
+		if allocated > 1000 {
 			t.Errorf("%s: %d bytes were allocated", name, allocated)
 		}
 	}
