@@ -128,6 +128,7 @@ func failure(t *testing.T, s *script, opts ...horseracing.Option) map[string]str
 
 // Whatever is decoded or dropped on the way to a text, the key is not what is left.
 func TestAnEchoInDisguiseIsRedacted(t *testing.T) {
+	unlessShort(t)
 	t.Parallel()
 	for i, shape := range shapes {
 		for j, encode := range encodings {

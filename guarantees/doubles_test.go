@@ -30,6 +30,15 @@ const (
 // full reports whether tests run at full size, as .ci/deep runs them.
 var full = os.Getenv("HORSERACING_DEEP") != ""
 
+// unlessShort skips a test of memory or speed under -short: the race detector makes
+// it slow and finds nothing in it.
+func unlessShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it measures memory or speed")
+	}
+}
+
 // step is the response of a script to one request.
 type step func(*http.Request) (*http.Response, error)
 

@@ -146,6 +146,7 @@ func TestAnUnreadableRaceWithoutAnIDOrAStartIsReportedOnce(t *testing.T) {
 
 // The service changes a member's type: for hours nothing can be read.
 func TestADayOfUnreadableRacesCostsThemAloneAndNoMemory(t *testing.T) {
+	unlessShort(t)
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		length := regexp.MustCompile(`"length":\d+`)
 		d, client := damaged(fake, nil)

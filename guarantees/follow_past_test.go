@@ -16,6 +16,7 @@ import (
 )
 
 func TestFollowReadsAYearFromItsBeginningAlmostAsFastAsAPager(t *testing.T) {
+	unlessShort(t)
 	t.Parallel()
 	const races = 20_000
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {

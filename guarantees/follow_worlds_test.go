@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +19,11 @@ import (
 func TestFollowHandlesEachRaceOnceInRandomWorlds(t *testing.T) {
 	t.Parallel()
 	worlds := 10
-	if os.Getenv("HORSERACING_DEEP") != "" {
+	switch {
+	case full:
 		worlds = 250
+	case testing.Short():
+		worlds = 3
 	}
 	stops := 0
 	for seed := range uint64(worlds) {
@@ -48,7 +51,9 @@ func followInAWorld(t *testing.T, fake *horseracingtest.Server, seed uint64) (st
 	trouble, calm := context.WithTimeout(t.Context(), 6*time.Hour)
 	defer calm()
 	d, client := damaged(fake, nil)
-	go func() { // races that finish up to an hour late, and damage for less than half an hour
+	var damage sync.WaitGroup
+	damage.Go(func() { // races that finish up to an hour late, and damage for less than half an hour
+		random := rand.New(rand.NewPCG(seed, 8))
 		for i := 0; trouble.Err() == nil; i++ {
 			time.Sleep(time.Duration(random.Int64N(int64(10 * time.Minute))))
 			if i%3 == 0 {
@@ -67,7 +72,7 @@ func followInAWorld(t *testing.T, fake *horseracingtest.Server, seed uint64) (st
 		}
 		d.repair()
 		fake.ClearFaults()
-	}()
+	})
 	l := ledger{handled: map[horseracing.RaceID]int{}}
 	query := horseracing.FollowQuery{Since: since, Interval: time.Minute, Concurrency: 1 + random.IntN(4)}
 	for trouble.Err() == nil {
@@ -76,6 +81,7 @@ func followInAWorld(t *testing.T, fake *horseracingtest.Server, seed uint64) (st
 		cancel()
 		stops++
 	}
+	damage.Wait()
 	time.Sleep(time.Hour)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 	defer cancel()

@@ -421,6 +421,7 @@ func busyHours() *world {
 
 // Under a virtual clock the figures do not depend on the machine.
 func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
+	unlessShort(t)
 	for _, test := range []struct {
 		name        string
 		w           *world

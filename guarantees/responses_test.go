@@ -194,6 +194,7 @@ func (e endless) Read(p []byte) (int, error) {
 }
 
 func TestAnErrorsTextIsBounded(t *testing.T) {
+	unlessShort(t)
 	t.Parallel()
 	long := strings.Repeat("word ", 1<<20)
 	for name, s := range map[string]step{
@@ -357,6 +358,7 @@ func grown(f func()) (bytes uint64, took time.Duration) {
 }
 
 func TestAGzipBombIsCappedAfterDecompression(t *testing.T) {
+	unlessShort(t)
 	var bomb bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
 	z.Write([]byte("["))
@@ -459,6 +461,7 @@ func TestWithMaxResponseBytesTakesAnyNumber(t *testing.T) {
 
 // What a hostile response may cost. Everything is refused, or read, in a moment.
 func TestHostileResponsesAreReadInBoundedTimeAndMemory(t *testing.T) {
+	unlessShort(t)
 	nested := strings.Repeat("[", 2<<20)
 	for name, body := range map[string]string{
 		"nested arrays":        nested,

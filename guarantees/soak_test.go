@@ -147,6 +147,7 @@ func TestSoak(t *testing.T) {
 // A history has no end, memory has: what a walk keeps of the races it handed
 // out does not grow with them.
 func TestALongWalkKeepsNothingOfWhatItYielded(t *testing.T) {
+	unlessShort(t)
 	const races, early = longHistory, longHistory / 10
 	for name, walk := range map[string]func(*horseracing.Client) *horseracing.Pager[horseracing.Race]{
 		"by time, one at a time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {

@@ -427,6 +427,7 @@ func TestTheChangesOfReadersOfEverySpeedAddUp(t *testing.T) {
 // A thousand readers of 800 races, of which one changes with each poll, and each
 // reader holds the snapshot before: the races are those of two lists.
 func TestAThousandReadersTakeLittleMemory(t *testing.T) {
+	unlessShort(t)
 	const readers, races, polls, most = 1000, 800, 8, 3 << 20
 	var n atomic.Int64
 	others := make([]string, races-1)
