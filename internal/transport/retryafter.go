@@ -15,6 +15,9 @@ import (
 // may be wrong.
 func retryAfter(header http.Header) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
+	if text == "" {
+		return 0
+	}
 	seconds, err := strconv.ParseUint(text, 10, 63)
 	if err == nil || errors.Is(err, strconv.ErrRange) { // too large for the type is too long for anyone
 		return time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second
