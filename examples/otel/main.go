@@ -107,7 +107,6 @@ func instrument(tracing trace.TracerProvider, metering *metric.MeterProvider) ho
 	return horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return otelhttp.NewTransport(withRoute{next},
 			otelhttp.WithTracerProvider(tracing), otelhttp.WithMeterProvider(metering),
-			otelhttp.WithMetricAttributesFn(func(r *http.Request) []attribute.KeyValue { return []attribute.KeyValue{template(r)} }),
 			otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method + " " + template(r).Value.AsString() }))
 	})
 }
@@ -117,11 +116,13 @@ func template(r *http.Request) attribute.KeyValue {
 	return attribute.String("url.template", call.Route)
 }
 
-// withRoute adds the route to the span of its attempt.
+// withRoute adds the route to the span and the metrics of an attempt.
 type withRoute struct{ next http.RoundTripper }
 
 func (t withRoute) RoundTrip(r *http.Request) (*http.Response, error) {
 	trace.SpanFromContext(r.Context()).SetAttributes(template(r))
+	labels, _ := otelhttp.ClientLabelerFromContext(r.Context())
+	labels.Add(template(r))
 	return t.next.RoundTrip(r)
 }
 
