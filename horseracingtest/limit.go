@@ -118,7 +118,7 @@ func (l *limiter) set(limits []RequestLimit) {
 
 // admission is the limiter's decision on a request.
 type admission struct {
-	refusal *refusal    // nil: accepted
+	refusal *refusal    // nil if it was accepted
 	header  http.Header // for the response
 	release func()      // gives places in flight back; can be called again
 }

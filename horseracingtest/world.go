@@ -33,7 +33,7 @@ type worldState struct {
 	lastHorse     int64
 	registrations []Registration
 	horses        map[int64]*horse // those that a test added
-	breeding      []byte           // JSON that a test set; nil: made up
+	breeding      []byte           // JSON that a test set; made up if nil
 	missions      map[int64][]byte // by horse
 	catalogue     []byte
 }
@@ -47,7 +47,7 @@ type raceListing struct {
 
 type tournamentListing struct{ listing[string, *tournament] }
 
-// reset makes up what lies before the start: as many races as were set in the
+// reset makes up the history before the start: as many races as were set in the
 // default tier, a tenth of them in each of the others, and a tournament for
 // every forty races.
 func (w *world) reset(set *settings, begin int64) {

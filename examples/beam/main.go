@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // read completes c, starts the fake if one is needed, and runs the pipeline.
 func read(ctx context.Context, c crawl, stdout, stderr io.Writer) error {
-	var client *horseracing.Client // nil: only the workers know the service
+	var client *horseracing.Client // nil if only the workers know the service
 	if c.before.IsZero() {
 		c.before = time.Now()
 	}

@@ -70,7 +70,7 @@ func walkThrough[T any](ctx context.Context, pager *horseracing.Pager[T], client
 		case errors.Is(err, horseracing.ErrHole):
 			fmt.Fprintf(stderr, "export: %v\n", err)
 		case err != nil && ctx.Err() == nil:
-			return errors.Join(err, save(pager.Cursor())) // what came before it is kept
+			return errors.Join(err, save(pager.Cursor())) // the entries before it are kept
 		case err != nil:
 			return err
 		default:

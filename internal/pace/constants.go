@@ -22,7 +22,7 @@ const (
 	// Who goes first.
 	maxPassed  = 9               // requests of other ranks before one that waits: a rank that waits gets a tenth
 	maxWaits   = 4               // of a Limiter at once: few, since a permit goes to whoever is first when it comes, and enough for one that is 10 ms away
-	noticeable = 5 * time.Second // a wait of which the caller is told
+	noticeable = 5 * time.Second // the shortest wait that is reported to the caller
 
 	// A route set apart.
 	recent         = 50               // requests of which a route's share is taken: some seconds of a usual client

@@ -15,7 +15,7 @@ import (
 type Service struct {
 	Client  *horseracing.Client
 	Name    string                  // for the reader: which of the two it is
-	Fake    *horseracingtest.Server // nil: it is the real one
+	Fake    *horseracingtest.Server // nil if it is the real one
 	UserKey horseracing.UserKey     // the user's key; empty: none is known
 	Horse   horseracing.HorseNumber // a horse of that user; zero: none is known
 	Close   func()
