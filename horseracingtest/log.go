@@ -29,9 +29,10 @@ type requestLog struct {
 	ring     []Request // of at most limit; request n is at n % limit
 	count    int
 	epoch    int // how often the log was reset
-	inFlight int
+	inFlight int // requests of which the response is not about to leave yet
 	highest  int
-	ended    sync.Cond // a request ended
+	serving  int       // calls of serve
+	ended    sync.Cond // one of them ended
 }
 
 func (l *requestLog) init(limit int) {
@@ -46,6 +47,7 @@ type ticket struct{ epoch, number int }
 func (l *requestLog) begin(r Request) ticket {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.serving++
 	l.inFlight++
 	l.highest = max(l.highest, l.inFlight)
 	t := ticket{l.epoch, l.count}
@@ -67,18 +69,25 @@ func (l *requestLog) update(t ticket, change func(*Request)) {
 	}
 }
 
-func (l *requestLog) end() {
+// leave notes that the last byte of a response is about to leave.
+func (l *requestLog) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
+}
+
+func (l *requestLog) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.serving--
 	l.ended.Signal()
 }
 
-// awaitEnd waits until no request is in flight.
+// awaitEnd waits until no call of serve is left.
 func (l *requestLog) awaitEnd() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.inFlight > 0 {
+	for l.serving > 0 {
 		l.ended.Wait()
 	}
 }
@@ -105,7 +114,8 @@ func (s *Server) RequestCount() int {
 }
 
 // MaxInFlight returns the highest number of requests that the fake handled at
-// the same time, since the start or the last [Server.ResetLog].
+// the same time, since the start or the last [Server.ResetLog]. A request ends
+// before the last byte of its response is sent.
 func (s *Server) MaxInFlight() int {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()

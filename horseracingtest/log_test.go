@@ -147,6 +147,29 @@ func TestMaxInFlightIsHowManyRequestsWereThereAtOnce(t *testing.T) {
 	})
 }
 
+// The fake's own work on the first response goes on here until the second request is
+// through, as it may on a busy machine.
+func TestARequestWhoseResponseWasReadIsNotInFlight(t *testing.T) {
+	second := make(chan struct{})
+	s := start(t, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(writer(func([]byte) { <-second }), nil))))
+	for range 2 {
+		r := newRequest(t, s, "GET", resultsPath, "")
+		r.Close = true // the second comes by a connection of its own
+		do(t, s, r)
+	}
+	close(second)
+	if got := s.MaxInFlight(); got != 1 {
+		t.Errorf("MaxInFlight is %d for two requests, one after the other", got)
+	}
+}
+
+type writer func([]byte)
+
+func (w writer) Write(p []byte) (int, error) {
+	w(p)
+	return len(p), nil
+}
+
 func TestEverythingCanBeDoneAtTheSameTime(t *testing.T) {
 	s := start(t, horseracingtest.WithRequestLog(5))
 	var group sync.WaitGroup

@@ -198,6 +198,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	arrived := Request{Time: s.clock.Now(), Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header}
 	ticket := s.log.begin(arrived)
 	defer s.log.end()
+	leave := sync.OnceFunc(s.log.leave)
+	defer leave()
 	status := 0
 	if logger := s.settings.logger; logger != nil {
 		began := time.Now()
@@ -229,10 +231,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		drop(w)
 	}
 	out := response{status: fault.Status, body: []byte(fault.Body)}
-	release := func() {}
+	release := leave
 	if fault.Status == 0 {
 		admitted := s.limiter.admit(r.Header.Get("X-Api-Key"), r.URL.Path, s.clock.Now())
-		release = admitted.release
+		release = func() { admitted.release(); leave() }
 		defer release()
 		if admitted.refusal != nil {
 			out = admitted.refusal.response()
