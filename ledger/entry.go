@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -36,5 +35,3 @@ type pair struct {
 }
 
 func (e Entry) pair() pair { return pair{e.Horse, e.Race} }
-
-func (p pair) String() string { return fmt.Sprintf("horse %d in race %d", p.horse, p.race) }

@@ -9,24 +9,27 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"github.com/horseracing-go/horseracing"
 )
 
 // version is the format version of the lines that this package writes, and the latest
 // that it reads.
 const version = 1
 
-// line is a line of the file. Its Time is when it was written.
+// line is a line of the file.
 type line struct {
-	Version int `json:"v"`
+	Version int    `json:"v"`
+	Service string `json:"service"` // base URL
 	Entry
-	Service string `json:"service,omitzero"` // of a Sending line: the base URL
 }
 
 // firstBytes is the prefix of every line.
-const firstBytes = `{"v":1,"time":"`
+const firstBytes = `{"v":1,"service":"`
 
 var errNotLine = errors.New("not a line of a ledger")
 
@@ -36,117 +39,93 @@ func parseLine(text []byte) (line, error) {
 	switch {
 	case n.Version > version:
 		return line{}, errors.New("written by a later version of this package")
-	case err != nil, n.Version < version, n.Time.IsZero(), n.Horse < 1, n.Race < 1, isNegative(n.Fee), (n.State == Sending) != (n.Service != ""):
+	case err != nil, n.Version < version, n.Service == "", n.Time.IsZero(), n.Horse < 1, n.Race < 1, n.Fee.Cmp(horseracing.BigInt{}) < 0,
+		!slices.Contains([]State{Sending, Entered, Refused, Unknown, Absent}, n.State):
 		return line{}, errNotLine
 	}
 	return n, nil
 }
 
-// parseLines calls each for every complete line and returns the total size of these
-// lines.
-func parseLines(data []byte, each func(line) error) (size int64, err error) {
+// openFile opens or creates the file and locks it. It locks another file beside it,
+// because on Windows a locked file cannot be read.
+func (l *Ledger) openFile() error {
+	var err error
+	if l.file, err = os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return err
+	}
+	target, err := filepath.EvalSymlinks(l.path)
+	if err != nil {
+		return err
+	}
+	l.lock = flock.New(target + ".lock")
+	locked, err := l.lock.TryLock()
+	if err != nil {
+		return err
+	}
+	if !locked {
+		return ErrInUse
+	}
+	return syncFolder(filepath.Dir(target))
+}
+
+// readFile reads the entries from the file and cuts off an incomplete last line.
+func (l *Ledger) readFile() error {
+	data, err := io.ReadAll(l.file)
+	if err != nil {
+		return err
+	}
+	size, err := l.replay(data)
+	if err != nil {
+		return err
+	}
+	if err := l.file.Truncate(size); err != nil {
+		return err
+	}
+	_, err = l.file.Seek(size, io.SeekStart)
+	return err
+}
+
+// replay sets the entries to the last state in the complete lines of data, and returns
+// the size of these lines. An entry that was being sent is Unknown.
+func (l *Ledger) replay(data []byte) (size int64, err error) {
+	complete := bytes.LastIndexByte(data, '\n') + 1
+	torn := string(data[complete:])
+	if complete == 0 && !strings.HasPrefix(torn, firstBytes) && !strings.HasPrefix(firstBytes, torn) {
+		return 0, errNotLine
+	}
 	number := 0
-	for text := range bytes.Lines(data) {
+	for text := range bytes.Lines(data[:complete]) {
 		number++
-		if !bytes.HasSuffix(text, []byte("\n")) {
-			if number == 1 && !strings.HasPrefix(firstBytes, string(text[:min(len(text), len(firstBytes))])) {
-				return 0, fmt.Errorf("line 1: %w", errNotLine)
-			}
-			break
-		}
 		n, err := parseLine(text)
-		if err == nil {
-			err = each(n)
-		}
 		if err != nil {
 			return 0, fmt.Errorf("line %d: %w", number, err)
 		}
-		size += int64(len(text))
-	}
-	return size, nil
-}
-
-// file is the file of an open ledger.
-type file struct {
-	path   string
-	file   *os.File
-	size   int64 // where the next line goes
-	lock   *flock.Flock
-	broken error // why nothing can be appended: a line could not be written, or the file is closed
-}
-
-// openFile opens or creates a file, locks it, and calls each for its lines. It locks
-// another file beside it, because on Windows a locked file cannot be read.
-func openFile(path string, each func(line) error) (_ *file, err error) {
-	f := &file{path: path}
-	if f.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			f.close()
+		if n.Service != l.client.BaseURL() {
+			return 0, fmt.Errorf("%w: the ledger is for %s, not for %s", horseracing.ErrInvalidArgument, n.Service, l.client.BaseURL())
 		}
-	}()
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil, err
+		if n.State == Sending {
+			n.State = Unknown
+		}
+		l.entries[n.pair()] = n.Entry
 	}
-	f.lock = flock.New(target + ".lock")
-	locked, err := f.lock.TryLock()
-	if err == nil && !locked {
-		err = ErrInUse
-	}
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(f.file)
-	if err != nil {
-		return nil, err
-	}
-	size, err := parseLines(data, each)
-	if err != nil {
-		return nil, err
-	}
-	if size < int64(len(data)) {
-		err = f.file.Truncate(size)
-	}
-	if size == 0 && err == nil {
-		err = syncFolder(filepath.Dir(target))
-	}
-	f.size = size
-	return f, err
+	return int64(complete), nil
 }
 
 // append writes a line and syncs it to disk. If that fails, part of the line may be in
 // the file, so nothing can be appended any more.
-func (f *file) append(n line) error {
-	if f.broken != nil {
-		return f.broken
+func (l *Ledger) append(e Entry) error {
+	if l.broken != nil {
+		return l.broken
 	}
-	text, err := json.Marshal(n)
+	text, err := json.Marshal(line{version, l.client.BaseURL(), e})
 	if err != nil {
 		return err
 	}
-	text = append(text, '\n')
-	if _, err = f.file.WriteAt(text, f.size); err == nil {
-		err = f.file.Sync()
+	if _, err = l.file.Write(append(text, '\n')); err == nil {
+		err = l.file.Sync()
 	}
 	if err != nil {
-		f.broken = fmt.Errorf("a line could not be written; open the ledger again: %w", err)
-	}
-	f.size += int64(len(text))
-	return err
-}
-
-// close closes the file and then unlocks it. It can be called more than once.
-func (f *file) close() error {
-	f.broken = errors.New("the ledger is closed")
-	err := f.file.Close()
-	if errors.Is(err, os.ErrClosed) {
-		err = nil
-	}
-	if f.lock != nil {
-		err = errors.Join(err, f.lock.Close())
+		l.broken = fmt.Errorf("a line could not be written; open the ledger again: %w", err)
 	}
 	return err
 }

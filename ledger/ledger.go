@@ -11,16 +11,17 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
-	"math/big"
+	"os"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -34,18 +35,20 @@ var (
 	ErrBudget    = errors.New("the fee would exceed the budget")                   // of WithBudget or WithDailyBudget
 )
 
-// maxSettling is how many races Settle reads at the same time.
-const maxSettling = 16
-
 // Ledger records registrations in a file. Its methods are safe for concurrent use.
 type Ledger struct {
+	path   string
 	client *horseracing.Client
-	limits limits
+
+	total, perDay, maxFee *horseracing.BigInt // nil if not set
+	location              *time.Location      // of the days
+	freeRaces             bool
 
 	mu      sync.Mutex // not held while sending
-	file    *file
+	file    *os.File
+	lock    *flock.Flock
+	broken  error // why nothing can be appended: a line could not be written, or the ledger is closed
 	entries map[pair]Entry
-	last    time.Time // of the last line
 }
 
 // Open opens the ledger at path, or creates an empty one that only the user can read.
@@ -57,49 +60,22 @@ type Ledger struct {
 // it, except that it removes an incomplete last line. Entries that were Sending when
 // the program ended become Unknown.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
-	l := &Ledger{client: client, limits: limits{location: time.UTC}, entries: map[pair]Entry{}}
+	l := &Ledger{path: path, client: client, location: time.UTC, entries: map[pair]Entry{}}
 	for _, opt := range opts {
-		opt(&l.limits)
+		opt(l)
 	}
-	if client == nil || l.limits.location == nil {
-		return nil, fmt.Errorf("ledger: %s: %w: the client or the location of WithDailyBudget is nil", path, horseracing.ErrInvalidArgument)
+	if l.location == nil {
+		return nil, fmt.Errorf("ledger: %s: %w: the location of WithDailyBudget is nil", path, horseracing.ErrInvalidArgument)
 	}
-	file, err := openFile(path, l.replay)
+	err := l.openFile()
+	if err == nil {
+		err = l.readFile()
+	}
 	if err != nil {
+		l.Close()
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
 	}
-	l.file = file
 	return l, nil
-}
-
-// replay updates the entries by a line of the file. A Sending entry is Unknown unless
-// a later line records its outcome.
-func (l *Ledger) replay(n line) error {
-	if n.Service != "" && n.Service != l.client.BaseURL() {
-		return fmt.Errorf("%w: the ledger is for %s, not for %s", horseracing.ErrInvalidArgument, n.Service, l.client.BaseURL())
-	}
-	e := l.entries[n.pair()]
-	maySend := e.State == "" || e.State == Refused || e.State == Absent
-	switch n.State {
-	case Sending:
-		if !maySend {
-			return errNotLine
-		}
-		e = n.Entry
-		e.State = Unknown
-	case Entered, Refused, Unknown, Absent:
-		if maySend || e.State == Entered {
-			return errNotLine
-		}
-		e.State, e.Note = n.State, n.Note
-	default:
-		return errNotLine
-	}
-	l.entries[n.pair()] = e
-	if n.Time.After(l.last) {
-		l.last = n.Time
-	}
-	return nil
 }
 
 // Close closes the ledger, so that it can be opened again. Call it after all calls of
@@ -107,7 +83,12 @@ func (l *Ledger) replay(n line) error {
 func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.file.close()
+	l.broken = errors.New("the ledger is closed")
+	err := l.file.Close()
+	if l.lock != nil {
+		err = errors.Join(err, l.lock.Close())
+	}
+	return err
 }
 
 // Check returns the error that Register would return without sending, or nil. It
@@ -115,38 +96,45 @@ func (l *Ledger) Close() error {
 func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, err := l.check(r, fee, l.now()); err != nil {
-		return l.errorf("%s: %w", pair{r.Horse, r.Race}, err)
-	}
-	return nil
+	_, err := l.check(r, fee)
+	return err
 }
 
-// check returns an error if the registration must not be sent at the time now, together
-// with the entry of its pair if that is the reason.
-func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt, now time.Time) (Entry, error) {
-	if l.file.broken != nil {
-		return Entry{}, l.file.broken
+// check returns the entry of a registration that may be sent now. With ErrEntered and
+// ErrUnsettled it returns the existing entry.
+func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
+	p, zero := pair{r.Horse, r.Race}, horseracing.BigInt{}
+	switch e := l.entries[p]; {
+	case l.broken != nil:
+		return Entry{}, l.errorf(p, "%w", l.broken)
+	case r.Horse < 1 || r.Race < 1 || r.UserKey == "":
+		return Entry{}, l.errorf(p, "%w: a registration needs a horse, a race and a user key", horseracing.ErrInvalidArgument)
+	case !l.freeRaces && fee.Cmp(zero) <= 0:
+		return Entry{}, l.errorf(p, "%w: %s is not positive, so the service may have left the fee out; WithFreeRaces allows it", ErrFee, fee)
+	case l.maxFee != nil && fee.Cmp(*l.maxFee) > 0:
+		return Entry{}, l.errorf(p, "%w: %s is above the limit of %s", ErrFee, fee, l.maxFee)
+	case e.State == Entered:
+		return e, l.errorf(p, "%w", ErrEntered)
+	case e.State == Sending || e.State == Unknown:
+		return e, l.errorf(p, "%w (it is %s); call Settle, or Decide if you know the outcome", ErrUnsettled, e.State)
 	}
-	if r.Horse < 1 || r.Race < 1 || r.UserKey == "" {
-		return Entry{}, fmt.Errorf("%w: a registration needs a horse, a race and a user key", horseracing.ErrInvalidArgument)
+	if fee.Cmp(zero) < 0 {
+		fee = zero
 	}
-	if err := l.limits.checkFee(fee); err != nil {
-		return Entry{}, err
+	e := Entry{Time: l.now(), Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
+	if err := l.checkBudgets(e); err != nil {
+		return Entry{}, l.errorf(p, "%w", err)
 	}
-	switch e := l.entries[pair{r.Horse, r.Race}]; e.State {
-	case Entered:
-		return e, ErrEntered
-	case Sending, Unknown:
-		return e, fmt.Errorf("%w (it is %s); call Settle, or Decide if you know the outcome", ErrUnsettled, e.State)
-	}
-	return Entry{}, l.limits.checkBudgets(fee, now, maps.Values(l.entries))
+	return e, nil
 }
 
-// now returns the time of the next line, which is after that of the last one.
+// now returns the time of the next entry, which is after that of every other.
 func (l *Ledger) now() time.Time {
 	now := time.Now().UTC().Round(0)
-	if !now.After(l.last) {
-		now = l.last.Add(1)
+	for _, e := range l.entries {
+		if !now.After(e.Time) {
+			now = e.Time.Add(1)
+		}
 	}
 	return now
 }
@@ -186,18 +174,14 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 func (l *Ledger) begin(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.now()
-	if e, err := l.check(r, fee, now); err != nil {
-		return e, l.errorf("%s: %w", pair{r.Horse, r.Race}, err)
+	e, err := l.check(r, fee)
+	if err != nil {
+		return e, err
 	}
-	if isNegative(fee) {
-		fee = horseracing.BigInt{}
+	if err := l.append(e); err != nil {
+		return Entry{}, l.errorf(e.pair(), "not sent: %w", err)
 	}
-	e := Entry{Time: now, Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
-	if err := l.file.append(line{version, e, l.client.BaseURL()}); err != nil {
-		return Entry{}, l.errorf("%s was not sent: %w", e.pair(), err)
-	}
-	l.entries[e.pair()], l.last = e, now
+	l.entries[e.pair()] = e
 	return e, nil
 }
 
@@ -209,38 +193,24 @@ func (l *Ledger) conclude(e Entry, state State, note string) (Entry, error) {
 	}
 	e.State, e.Note = state, note
 	l.entries[e.pair()] = e
-	written := e
-	written.Time = l.now()
-	l.last = written.Time
-	if err := l.file.append(line{version, written, ""}); err != nil {
-		return e, l.errorf("%s is %s, but this could not be recorded: %w", e.pair(), state, err)
+	if err := l.append(e); err != nil {
+		return e, l.errorf(e.pair(), "it is %s, but this could not be recorded: %w", state, err)
 	}
 	return e, nil
 }
 
 // Settle determines the outcome of all Unknown entries with
-// [horseracing.RacesService.Settle], several at a time. It may block until a minute
+// [horseracing.RacesService.Settle], all at the same time. It may block until a minute
 // after the registration deadlines of their races; give the context a deadline if that
 // is too long. Entries that become Unknown meanwhile are left to the next Settle.
 //
 // The error joins those of the entries that stay Unknown.
 func (l *Ledger) Settle(ctx context.Context) error {
-	l.mu.Lock()
-	broken := l.file.broken
-	l.mu.Unlock()
-	if broken != nil {
-		return l.errorf("%w", broken)
-	}
 	unknown := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return e.State != Unknown })
 	errs := make([]error, len(unknown))
-	slots := make(chan struct{}, maxSettling)
 	var settling sync.WaitGroup
 	for i, e := range unknown {
-		slots <- struct{}{}
-		settling.Go(func() {
-			errs[i] = l.settle(ctx, e)
-			<-slots
-		})
+		settling.Go(func() { errs[i] = l.settle(ctx, e) })
 	}
 	settling.Wait()
 	return errors.Join(errs...)
@@ -269,7 +239,7 @@ func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, 
 	p := pair{horse, race}
 	e := l.entries[p]
 	if e.State != Unknown || state != Entered && state != Absent {
-		return l.errorf("%w: cannot decide %s, which is %q: only an unknown entry can become entered or absent", horseracing.ErrInvalidArgument, p, e.State)
+		return l.errorf(p, "%w: it is %q and cannot become %q: only an unknown entry can become entered or absent", horseracing.ErrInvalidArgument, e.State, state)
 	}
 	_, err := l.conclude(e, state, note)
 	return err
@@ -280,38 +250,32 @@ func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, 
 func (l *Ledger) Entries() iter.Seq[Entry] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Values(slices.SortedFunc(maps.Values(l.entries), func(a, b Entry) int {
-		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Race, b.Race), cmp.Compare(a.Horse, b.Horse))
-	}))
+	return slices.Values(slices.SortedFunc(maps.Values(l.entries), func(a, b Entry) int { return a.Time.Compare(b.Time) }))
 }
 
 // Paid returns the sum of the fees of Entered and Unknown entries that were sent at
 // since or later. With a zero since it is the sum of all.
 func (l *Ledger) Paid(since time.Time) horseracing.BigInt {
-	sum := new(big.Int)
-	for e := range l.Entries() {
-		if (e.State == Entered || e.State == Unknown) && !e.Time.Before(since) {
-			sum.Add(sum, e.Fee.Big())
-		}
-	}
-	return horseracing.BigIntFrom(sum)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return horseracing.BigIntFrom(l.sum(func(e Entry) bool { return e.State != Sending && !e.Time.Before(since) }))
 }
 
 // unsettled returns the error of an entry whose outcome remains unknown.
 func (l *Ledger) unsettled(e Entry, err error) error {
-	return l.errorf("%s: %w: %w; call Settle, or Decide if you know the outcome", e.pair(), horseracing.ErrOutcomeUnknown, cause(err))
+	return l.errorf(e.pair(), "%w: %w; call Settle, or Decide if you know the outcome", horseracing.ErrOutcomeUnknown, cause(err))
 }
 
-// errorf returns an error that names the file.
-func (l *Ledger) errorf(format string, args ...any) error {
-	return fmt.Errorf("ledger: %s: %w", l.file.path, fmt.Errorf(format, args...))
+// errorf returns an error that names the file and the pair.
+func (l *Ledger) errorf(p pair, format string, args ...any) error {
+	return fmt.Errorf("ledger: %s: horse %d in race %d: %w", l.path, p.horse, p.race, fmt.Errorf(format, args...))
 }
 
 // cause returns the reason for an unknown outcome, without the advice in the client's
 // error, which names methods that users of a Ledger do not call.
 func cause(err error) error {
 	if marked, ok := err.(interface{ Unwrap() []error }); ok {
-		return errors.Join(slices.DeleteFunc(slices.Clone(marked.Unwrap()), func(e error) bool { return errors.Is(e, horseracing.ErrOutcomeUnknown) })...)
+		return errors.Join(slices.DeleteFunc(marked.Unwrap(), func(e error) bool { return errors.Is(e, horseracing.ErrOutcomeUnknown) })...)
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func TestAfterSettleWhatIsEnteredIsWhatWasPaid(t *testing.T) {
 					rt.Fatalf("Check: %v, Register: %v", checked, err)
 				}
 			}
-			torn := rapid.SampledFrom([]string{"", `{"v":1,"ti`, `{"v":1,"time":"2000-01-01T00:00:00Z","horse":1,`})
+			torn := rapid.SampledFrom([]string{"", `{"v":1,"se`, `{"v":1,"service":"http://localhost","time":"2000-01-01T00:00:00Z","horse":1,`})
 			rt.Repeat(map[string]func(*rapid.T){
 				"": func(rt *rapid.T) {
 					if paid := int64(10 * len(fake.Registrations())); paid > budget {
