@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// BigInt is an immutable integer of any size, for fees of 10^18 and more. The zero
-// value is 0. Compare with Cmp or Equal, not with ==. The unit of fees is undocumented.
+// BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more. The
+// zero value is 0. Compare with Cmp or Equal, not with ==. The unit of fees is
+// undocumented.
 //
 // It decodes plain integers (12), integral decimals (5.0), exponents (1e+21, as
 // JavaScript writes integers from 10^21 on), and quoted base-10 integers; null is zero.
-// Fractions, other notations and more than 100 digits are errors.
+// Decoding fails for fractions, other notations, and more than 100 digits.
 type BigInt struct {
 	small int64
 	big   *big.Int // set only if the value does not fit in small; never changed

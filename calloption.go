@@ -39,14 +39,14 @@ func CaptureResponse(r *Response) CallOption {
 }
 
 // AsBackground gives a read the lowest priority, that of a walk, when requests must
-// wait. On a call that changes something it is ErrInvalidArgument.
+// wait. A call that changes something fails with ErrInvalidArgument.
 func AsBackground() CallOption {
 	return func(c *callConfig) { c.background = true }
 }
 
-// CallRetry sets how this one call is retried. Zero fields have the client's values.
-// For a call that changes something, only Max applies, and only to attempts that
-// certainly did not arrive.
+// CallRetry sets how this one call is retried. Zero fields default to the client's
+// settings. A call that changes something is retried only after attempts that certainly
+// had no effect.
 func CallRetry(r Retry) CallOption {
 	return func(c *callConfig) {
 		if problem := r.problem(); problem != nil && c.problem == nil {
@@ -65,8 +65,8 @@ type CallInfo struct {
 }
 
 // CallFromContext returns the call that a request belongs to, given the request's
-// context. Use it in a wrapper of [WithTransportWrapper]: a span or metric named by
-// Route has one name for all horses.
+// context. Use it in a wrapper of [WithTransportWrapper]: naming spans and metrics by
+// Route keeps ids out of their names.
 func CallFromContext(ctx context.Context) (CallInfo, bool) {
 	c, ok := transport.FromContext(ctx)
 	if !ok {
@@ -85,10 +85,10 @@ type Response struct {
 	Attempts   int    // requests that were sent
 }
 
-// Format prints a summary: a body may echo keys.
+// Format prints a summary without header and body, which may contain keys.
 func (r Response) Format(s fmt.State, _ rune) {
 	fmt.Fprintf(s, "{StatusCode:%d Attempts:%d Body:%d bytes}", r.StatusCode, r.Attempts, len(r.Body))
 }
 
-// LogValue logs a summary: a body may echo keys.
+// LogValue returns a summary without header and body, which may contain keys.
 func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }

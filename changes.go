@@ -18,7 +18,7 @@ const (
 // RaceChange is a change of an open race.
 type RaceChange struct {
 	Kind     RaceChangeKind
-	Race     *Race // the current state, or the last one of a closed race
+	Race     *Race // the current state, or the last known state if the race closed
 	Previous *Race // the state before; nil for an opened race
 }
 

@@ -12,11 +12,10 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Cursor is a position in a listing, after an entry that was yielded, together with the
-// tiers of the query and its Since. Pass it as a query's Resume to continue there, in
-// any process and at any Concurrency. It does not expire. In a query of another listing
-// or of other tiers it is ErrInvalidArgument. The zero Cursor is the beginning of a
-// listing.
+// A Cursor is the position after an entry of a listing. It includes the tiers and the
+// Since of the query. Pass it as a query's Resume to continue there, in any process and
+// at any Concurrency. It does not expire. A query of another listing or of other tiers
+// fails with ErrInvalidArgument. The zero Cursor is the beginning of a listing.
 //
 // Store its text together with the entries that were read. The text of a [Pager]'s
 // cursor is short (tens of bytes for each tier); it contains no key, and is checked

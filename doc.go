@@ -27,8 +27,8 @@
 //	Races.Open      the open races, once                            1
 //	Races.WatchOpen changes in the open races, for one reader       1 per Interval (15 s)
 //	Races.Watcher   the open races, for many readers                1 per Interval (15 s)
-//	Races.Results   finished races, newest first, back in time      about 1.13 per 10 races
-//	Races.Follow    finished races as they appear, oldest first     1 per Interval (30 s), and 1 per 9 races within Lookback
+//	Races.Results   finished races, newest first                    about 1.13 per 10 races
+//	Races.Follow    finished races as they appear, oldest first     each Interval (30 s): 1, and 1 per 9 races within Lookback
 //
 // # Results
 //
@@ -99,31 +99,32 @@
 //	fmt.Println(race.Info.Name)
 //
 // If some entries of a list cannot be read, a method returns the other entries together
-// with an error that is [ErrHole]. No error, log line or printed value of this package
-// contains a key.
+// with an error that matches [ErrHole]. No error, log line or printed value of this
+// package contains a key, with the exceptions listed at [UserKey].
 //
 // # Timeouts and retries
 //
 // The context bounds a call. [WithAttemptTimeout] bounds one attempt, from
 // connecting to the last byte of the body: 30 seconds by default.
 //
-// Reads are retried on connection failures and on the statuses 408, 429, 500,
-// 502, 503 and 504, three times by default, with jitter; see [Retry] and, for one
-// call, [CallRetry]. A budget shared by all calls keeps retries from multiplying
-// the load of an outage. Calls that change something are sent again only if they
-// certainly did not arrive.
+// Reads are retried on connection failures and on the statuses 408, 429, 500, 502, 503
+// and 504, three times by default, with jitter; see [Retry] and, for one call,
+// [CallRetry]. A budget shared by all calls keeps retries from multiplying the load of
+// an outage. Calls that change something are sent again only if the request certainly
+// had no effect.
 //
 // # Limits and pace
 //
-// The service's rate limits are undocumented, so the client learns them. It sends as
-// fast as its callers do until the service refuses a request (429, or 503 with
-// Retry-After). From then on all calls of the client share what the service allows, by
-// priority: first calls that change something, then single reads, then polls (of a
-// [Follower] or a [Watcher]), then walks (of a [Pager], of [HorsesService.GetMany] or
-// with [AsBackground]). If the service refuses only one route, the other routes are not
-// slowed down. While the service refuses requests, a walk waits as long as its Patience
-// allows, and any other call as long as [Retry] allows. [Client.Pace] reports what was
-// learned. [WithRateLimit] and [WithLimiter] set an upper bound.
+// The service's rate limits are undocumented, so the client learns them. It does not
+// limit requests until the service refuses one (429, or 503 with Retry-After). From
+// then on all calls of the client share what the service allows, by priority: first
+// calls that change something, then single reads, then polls (of a [Follower] or a
+// [Watcher]), then walks (of a [Pager], of [HorsesService.GetMany] or with
+// [AsBackground]). If the service refuses only one route, the other routes are not
+// slowed down. While the service refuses requests, a Pager waits for up to its
+// Patience, a Follower keeps polling, and any other call waits for up to [Retry]'s
+// MaxWait. [Client.Pace] reports what was learned. [WithRateLimit] and [WithLimiter]
+// set an upper bound.
 //
 // # Observing
 //
@@ -135,10 +136,10 @@
 //
 // # Values
 //
-// Fees are of type [BigInt], and amounts of unknown unit of type [Number]; both are
-// exact. Instants are of type [Timestamp]. A field that may be absent or null is a
-// pointer, or its comment documents its zero value. Undocumented values of string types
-// are kept.
+// Fees are of type [BigInt], prizes and prices of type [Number]; both are exact.
+// Instants are of type [Timestamp], except Horse.BreedingCooldown, a *time.Time. A
+// field that may be absent or null is a pointer, or its comment documents its zero
+// value. Undocumented values of string types such as [RaceType] are preserved.
 //
 // # Testing
 //

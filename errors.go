@@ -21,17 +21,17 @@ var (
 	ErrInvalidArgument  = errors.New("invalid argument")             // found before any request was made
 	ErrUnauthorized     = errors.New("unauthorized")                 // status 401
 	ErrForbidden        = errors.New("forbidden")                    // status 403
-	ErrNotFound         = errors.New("not found")                    // status 404, or an empty response where one entry was requested
+	ErrNotFound         = errors.New("not found")                    // status 404, or null or [] in response to a request for one entry
 	ErrRateLimited      = errors.New("rate limited")                 // status 429
 	ErrServer           = errors.New("server error")                 // status 500 and above
 	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
 	ErrResponseTooLarge = errors.New("response too large")           // beyond WithMaxResponseBytes
 	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have taken effect; see RacesService.Settle
-	ErrBodyIgnored      = errors.New("the request body was ignored") // a page does not fit its request: a proxy or cache ignores request bodies
-	// ErrHole marks an error that does not end a listing: a part of it was skipped, and
-	// the rest follows. These are the [*DecodeError] of one entry (not of a page or a
-	// whole response), the [*TieOverflowError] and the [*GapError]. ErrHole also marks an
-	// error that is returned together with the readable entries of a list.
+	ErrBodyIgnored      = errors.New("the request body was ignored") // a response does not match the page requested, usually because a proxy or cache ignores request bodies
+	// ErrHole matches errors that report a skipped part of a listing; the rest of the
+	// listing follows. These are the [*DecodeError] of one entry (not of a page or a
+	// whole response), the [*TieOverflowError] and the [*GapError]. ErrHole also
+	// matches an error that is returned together with the readable entries of a list.
 	ErrHole = errors.New("part of the listing was skipped")
 )
 
@@ -46,9 +46,9 @@ const (
 // of it, after all retries. errors.Is finds the sentinel of its status.
 //
 // A successful response that does not contain the entry requested by id (null, or an
-// array without it) is an APIError too: its StatusCode is the response's own, 200, and
-// errors.Is finds ErrNotFound. So is a call that was not sent because the service
-// refuses requests for longer than [Retry].MaxWait: its StatusCode is 429.
+// array without it) is an APIError too: its StatusCode is that of the response, and
+// errors.Is finds ErrNotFound. A call that is not sent, because the service would not
+// accept it within [Retry].MaxWait, returns an APIError with StatusCode 429.
 //
 // The shape of error responses is undocumented. Message is taken from the members in
 // which services commonly put it.
@@ -148,9 +148,9 @@ func isRedirect(status int) bool {
 }
 
 // DecodeError is returned when a successful response, or one entry of it, cannot be
-// read: it is not JSON or cut short, has another shape, or a member has another
-// type than documented. A read is retried once if the response is an HTML page or
-// cut short, and not otherwise. [CaptureResponse] keeps the whole response.
+// read: it is not JSON, ends within its JSON value, or does not have the documented
+// shape and types. A read is retried only if the response is an HTML page or ends
+// early, and then once. [CaptureResponse] keeps the whole response.
 //
 // Printing or logging a DecodeError omits Raw.
 type DecodeError struct {
@@ -194,7 +194,7 @@ func (e DecodeError) Format(s fmt.State, verb rune) {
 	io.WriteString(s, e.Error())
 }
 
-// LogValue logs Error.
+// LogValue returns the text of Error.
 func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) }
 
 // Unwrap returns the cause.
@@ -204,11 +204,11 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 func (e *DecodeError) Is(target error) bool { return target == ErrHole && e.entry }
 
 // TransportError is returned when a call got no complete response, after all retries.
-// The cause is a failed connection, a response that was cut short or is too large, a
-// timeout, or the end of the context. errors.Is finds context.Canceled,
-// ErrResponseTooLarge and context.DeadlineExceeded; the last one also if an attempt
-// exceeded [WithAttemptTimeout]. If the context ended while the call waited for a
-// retry, the text also names the last failure.
+// The cause is a failed connection, a connection that broke before the end of the
+// response, a response that is too large, a timeout, or a context that is done.
+// errors.Is finds context.Canceled, ErrResponseTooLarge and context.DeadlineExceeded;
+// the last one also if an attempt exceeded [WithAttemptTimeout]. If the context was
+// done while the call waited for a retry, the text also names the last failure.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself

@@ -146,8 +146,7 @@ func ExampleAPIError() {
 	client := fake.Client()
 
 	_, err := client.Races.Open(context.Background())
-	var failed *horseracing.APIError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*horseracing.APIError](err); ok {
 		fmt.Println("status:", failed.StatusCode)
 		fmt.Println("message:", failed.Message)
 		fmt.Println("wait:", failed.RetryAfter)

@@ -15,12 +15,12 @@ import (
 
 // FollowQuery configures a [Follower].
 type FollowQuery struct {
-	Tier        TierID        // default TierOmega alone
-	Tiers       []TierID      // several tiers followed as one; not together with Tier
-	Since       time.Time     // only races that start at this time or later; default those that finish from now on; ignored with Resume
+	Tier        TierID        // default TierOmega only
+	Tiers       []TierID      // several tiers followed as one listing; not together with Tier
+	Since       time.Time     // only races that start at this time or later; by default, races that finish from now on; ignored with Resume
 	Resume      Cursor        // continue from a saved cursor, with its tiers; default start at Since
 	Interval    time.Duration // time between polls; default 30s
-	Lookback    time.Duration // how long after a newer race an older one may still appear; default 1h
+	Lookback    time.Duration // how far before the newest race's start each poll looks for late races; default 1h
 	Concurrency int           // pages of past races fetched at once; default 1
 }
 
@@ -36,7 +36,8 @@ const (
 // continue, or store [Follower.Cursor] and resume in another process. Store the cursor
 // in the transaction that handles the race, and each race is handled exactly once, even
 // if it finishes late, cannot be read at first, or finishes while no process runs. A
-// Follower belongs to one goroutine, and to one loop at a time.
+// Follower is not safe for concurrent use, and only one loop may range over it at a
+// time.
 type Follower struct {
 	races    *RacesService
 	query    FollowQuery
@@ -90,8 +91,8 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 // Cursor returns the position after everything yielded so far. If the query has
 // neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
 //
-// Its text takes about ten bytes for each race within Lookback, and for each race after
-// an entry or page that could not be read. It never exceeds 64 KiB.
+// Its text takes about ten bytes for each race within Lookback, and for each race
+// yielded after an entry or page that is still unreadable. It never exceeds 64 KiB.
 func (f *Follower) Cursor() Cursor {
 	if f.invalid != nil || !f.state.begun() {
 		return f.query.Resume
@@ -100,28 +101,28 @@ func (f *Follower) Cursor() Cursor {
 }
 
 // All yields the finished races after the follower's position, and polls for new ones.
-// It ends without an error when ctx ends or the caller leaves the loop. No request is
-// made while the loop body runs. The races belong to the caller.
+// It ends without an error when ctx is done or the caller leaves the loop. No request
+// is made while the loop body runs. The races belong to the caller.
 //
-// Past races are read in parts, oldest first: a small part, then parts of up to about a
-// thousand races, which are held in memory. After that, each poll reads the races back
-// to Lookback before the start of the newest one, so a race is never missed if its
-// result appears within Lookback of its start. Each poll yields its new races oldest
-// first, so a race that finishes late comes after races that started later. If more
-// than 1,250 races start within Lookback, only the newest 1,000 of them are covered. A
-// race that starts more than Lookback in the future does not count as the newest.
+// Past races are read oldest first, in batches of up to about a thousand, each held in
+// memory; the first batch is small. After that, each poll reads all races that started
+// up to Lookback before the newest one, so a race is not missed if its result appears
+// within Lookback of its start. Each poll yields its new races oldest first, so a race
+// that finishes late comes after races that started later. If more than 1,250 races
+// start within Lookback, only the newest 1,000 are checked for late results. Races that
+// start more than Lookback in the future are ignored when determining the newest one.
 //
 // An error is yielded with a nil race, and polling continues:
 //
 //   - A failed poll is repeated after a backoff of up to five minutes (or Interval, if
-//     that is longer), and after a Retry-After of up to an hour. While the service
-//     refuses everything, an error is yielded every ten minutes.
-//   - A race that cannot be read is reported once, as a [*DecodeError]. It is requested
-//     again at each poll for an hour (or Lookback, if that is longer), or until a
-//     thousand later races were found. If it is still unreadable then, a second and
-//     final error follows.
-//   - A page that cannot be read does not delay later races. It is requested again as
-//     long as an unreadable race is, then skipped with a [*GapError].
+//     that is longer); a Retry-After of up to an hour is honored. While the service
+//     refuses all requests, an error is yielded every ten minutes.
+//   - A race that cannot be read is reported as a [*DecodeError] when it is first
+//     seen. It is requested again at each poll for an hour (or Lookback, if that is
+//     longer), or until a thousand later races were found. If it is still unreadable
+//     then, it is reported a second and last time.
+//   - A page that cannot be read does not delay later races. It is requested again for
+//     the same time as an unreadable race, then skipped and reported as a [*GapError].
 //   - A [*TieOverflowError] is yielded once per instant.
 //
 // ErrInvalidArgument ends the loop.

@@ -55,8 +55,9 @@ func (h *Horse) Trait(name string) (string, bool) {
 	return "", false
 }
 
-// CanBreedAt reports whether BreedingCooldown is nil or not after t. The service
-// may have further conditions; they are undocumented.
+// CanBreedAt reports whether the horse's breeding cooldown is over at t:
+// BreedingCooldown is nil, or t or earlier. The service may have further conditions;
+// they are undocumented.
 func (h *Horse) CanBreedAt(t time.Time) bool {
 	return h.BreedingCooldown == nil || !t.Before(*h.BreedingCooldown)
 }
@@ -82,7 +83,7 @@ type BreedingListing struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#23-missions-of-a-horse
 type HorseMissions struct {
 	Number   HorseNumber    `json:"number"`
-	Missions []HorseMission `json:"missions,omitzero"` // monthly, then weekly, then daily; in no further order
+	Missions []HorseMission `json:"missions,omitzero"` // monthly, then weekly, then daily; otherwise unordered
 }
 
 // HorseMission is one mission of a horse, with its progress and its final reward.
@@ -100,9 +101,9 @@ type HorseMission struct {
 	Progress    []json.RawMessage `json:"progress,omitzero"` // the shape of an element is undocumented
 	Processed   bool              `json:"processed"`
 	Completed   bool              `json:"completed"`
-	Place       *int              `json:"place,omitzero"`      // of take_prize_place_in_x_races; nil if absent
-	Hippodrome  *int              `json:"hippodrome,omitzero"` // of run_all_on_z_hippodrome; nil if absent
-	Furlongs    *int              `json:"furlongs,omitzero"`   // of run_x_furlong_race and run_x_races_y_furlong; nil if absent
+	Place       *int              `json:"place,omitzero"`      // set for take_prize_place_in_x_races, else nil
+	Hippodrome  *int              `json:"hippodrome,omitzero"` // set for run_all_on_z_hippodrome, else nil
+	Furlongs    *int              `json:"furlongs,omitzero"`   // set for run_x_furlong_race and run_x_races_y_furlong, else nil
 }
 
 // Get returns the horse with the given number. If there is no such horse, the error
@@ -118,8 +119,9 @@ func horseOperation(number HorseNumber) operation {
 	return operation{method: http.MethodGet, route: "/api/v1/horses/{horse_number}", id: number}
 }
 
-// Owned returns the horses of the user with the given key. A user may have no
-// horses. With a [*DecodeError] it returns the horses that could be read.
+// Owned returns the horses of the user with the given key. A user may have no horses.
+// If some horses cannot be decoded, it returns the others together with a
+// [*DecodeError].
 //
 // GET /api/v1/horses/user:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#42-a-users-horses
@@ -144,8 +146,8 @@ func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts .
 	return getOne[HorseMissions](ctx, s.client, op, opts)
 }
 
-// OpenForBreeding returns all horses that are offered for breeding. With a
-// [*DecodeError] it returns those that could be read.
+// OpenForBreeding returns all horses that are offered for breeding. If some entries
+// cannot be decoded, it returns the others together with a [*DecodeError].
 //
 // GET /api/v1/horses/breeding/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#44-horses-offered-for-breeding
@@ -160,12 +162,12 @@ const manyAtOnce = 4
 // GetMany returns the horses with these numbers, with up to four requests in flight. It
 // requests each number once. A number without a horse is missing from the map.
 //
-// With an error, the map holds the horses that were read. GetMany continues after a
-// horse that cannot be read. Any other error ends it: a refused key, a failing service,
-// a broken connection, the end of the context. At most 100 errors are joined.
+// If the error is not nil, the map holds the horses that were read. GetMany continues
+// after a horse that cannot be read. Any other error ends it: a refused key, a failing
+// service, a broken connection, a context that is done. At most 100 errors are joined.
 //
-// The options apply to each of its calls. A number that is not positive is
-// ErrInvalidArgument before any request, and so is [CaptureResponse], which stores a
+// The options apply to each of its calls. GetMany returns ErrInvalidArgument without a
+// request if a number is not positive, or if [CaptureResponse] is given, which stores a
 // single response.
 //
 // GET /api/v1/horses/{horse_number}, for each number:

@@ -7,9 +7,9 @@ import (
 )
 
 // Number is an exact JSON number, an integer or not. It is used for prizes and prices,
-// whose units are undocumented. String returns the literal as it was read, and encoding
-// writes it. The zero value is 0; null reads as 0. Digits and exponents are bounded as
-// for [BigInt].
+// whose units are undocumented. String returns the literal as it was decoded, and
+// encoding writes it. The zero value is 0; null decodes as 0. Decoding fails if the
+// value has more than 100 digits, before or after the decimal point.
 type Number struct {
 	small int64
 	text  string // the literal, unless it is small in base 10
@@ -18,7 +18,7 @@ type Number struct {
 // NewNumber returns the integer n as a Number.
 func NewNumber(n int64) Number { return Number{small: n} }
 
-// String returns the literal as it was written.
+// String returns the literal as it was decoded.
 func (n Number) String() string {
 	if n.text != "" {
 		return n.text
@@ -89,7 +89,7 @@ func (n Number) Format(s fmt.State, verb rune) {
 // Equal reports whether both are the same literal: 5 and 5.0 are not equal.
 func (n Number) Equal(other Number) bool { return n == other }
 
-// MarshalJSON writes the literal as it was read.
+// MarshalJSON writes the literal as it was decoded.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(n.String()), nil }
 
 // UnmarshalJSON reads any JSON number within the bounds.
@@ -101,7 +101,7 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	return n.UnmarshalText(data)
 }
 
-// MarshalText writes the literal as it was read.
+// MarshalText writes the literal as it was decoded.
 func (n Number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
 // UnmarshalText reads a number in JSON's notation.

@@ -43,10 +43,9 @@ func (c *config) check(ok bool, problem string, args ...any) {
 	}
 }
 
-// WithHTTPClient uses client's Transport, Jar and Timeout; client is not
-// modified. The Timeout limits one attempt, if it is shorter than
-// [WithAttemptTimeout]'s. CheckRedirect is ignored: redirects are never
-// followed. A nil client changes nothing.
+// WithHTTPClient uses client's Transport, Jar and Timeout; client is not modified. The
+// Timeout limits one attempt, if it is shorter than [WithAttemptTimeout]'s.
+// CheckRedirect is ignored: redirects are never followed. A nil client is ignored.
 //
 // Set a proxy or a mock in the Transport. To observe or change requests, use
 // [WithTransportWrapper] instead.
@@ -67,16 +66,17 @@ func WithHTTPClient(client *http.Client) Option {
 // [CallFromContext] returns the call of a request. wrap is called once, by [NewClient],
 // and every attempt of every call goes through the RoundTripper that it returns. That
 // RoundTripper must pass on the request's context, or one derived from it. The
-// RoundTripper given to wrap sends registrations on connections of their own, and
-// refuses to send one attempt of a registration twice.
+// RoundTripper given to wrap refuses to send one attempt of a registration twice, and
+// sends registrations on connections of their own unless [WithHTTPClient] has a
+// Transport that is not an *http.Transport.
 //
 // A wrapper that makes calls with the same Client can deadlock: if the service limits
-// requests in flight, its call may wait for the request that the wrapper is part of. A
-// cache must not identify requests by URL alone, because the pages of a listing differ
-// only in the request body.
+// requests in flight, its call may wait for the very request that the wrapper is
+// handling. A cache must not identify requests by URL alone, because the pages of a
+// listing differ only in the request body.
 //
-// If the option is given several times, each wrapper wraps those given before it. A nil
-// wrap, or one that returns nil, is ErrInvalidArgument.
+// If the option is given several times, each wrapper wraps those given before it. If
+// wrap is nil or returns nil, NewClient fails with ErrInvalidArgument.
 func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) {
 		c.check(wrap != nil, "WithTransportWrapper: the wrapper is nil")
@@ -84,8 +84,8 @@ func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option
 	}
 }
 
-// WithRetry sets how reads are retried; see [Retry]. A field that is zero has
-// its default; Retry{Max: -1} turns retries off. [CallRetry] sets it for one call.
+// WithRetry sets how reads are retried; see [Retry]. Zero fields use their defaults;
+// Retry{Max: -1} turns retries off. [CallRetry] sets it for one call.
 func WithRetry(r Retry) Option {
 	return func(c *config) {
 		problem := r.problem()
@@ -121,17 +121,17 @@ func WithRateLimit(perSecond float64, burst int) Option {
 
 // WithLimiter sets the limiter that every attempt waits for, such as one that several
 // clients or several processes share. At most four calls of Wait are in progress at a
-// time. Each call that returns nil lets one attempt be sent: the waiting one with the
-// highest priority, as with [WithRateLimit].
+// time. When a call of Wait returns nil, the waiting attempt with the highest priority
+// is sent; see [WithRateLimit].
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }
 }
 
 // WithLogger logs every attempt at level Debug and every retry at level Warn, with
 // operation, status and duration, and never with a header, a body or a key. Level Warn
-// also reports retries that the retry budget withheld, long waits for a service that
-// refuses requests, and routes whose refusals no longer slow down the others. Level
-// Info reports that a [Pager] or [Follower] continues after a wait, and until when
+// also reports retries prevented by the retry budget, long waits while the service
+// refuses requests, and routes that are limited separately from then on. Level Info
+// reports when a [Pager] or [Follower] continues after a wait, and the time until which
 // [RacesService.Settle] may block. The default is to log nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.logger = l }
@@ -146,8 +146,8 @@ func WithUserAgent(agent string) Option {
 	}
 }
 
-// WithMaxResponseBytes limits the size of a response body after decompression.
-// The default is 32 MiB. A larger response is ErrResponseTooLarge and is not
+// WithMaxResponseBytes limits the size of a response body after decompression. The
+// default is 32 MiB. A larger response fails with ErrResponseTooLarge and is not
 // retried.
 func WithMaxResponseBytes(n int64) Option {
 	return func(c *config) {

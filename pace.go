@@ -9,7 +9,8 @@ import (
 
 // Pace is what a client has learned about the service's rate limit, which is
 // undocumented. The client slows down only after a refusal (429, or 503 with
-// Retry-After), and then for all its calls together.
+// Retry-After). A Pace describes all routes except those that the client has found to
+// be limited separately.
 type Pace struct {
 	PerSecond float64   // requests per second at present; zero if no limit was seen
 	Waiting   int       // requests that wait to be sent

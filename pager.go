@@ -21,14 +21,16 @@ import (
 // again to continue after the last entry yielded, or save its [Cursor] and resume
 // in another process.
 //
-// An error that is [ErrHole] does not end the loop; every other error does. An ErrHole
-// is the [*DecodeError] of one entry, yielded in the entry's position, or a
-// [*TieOverflowError], yielded after the entries of its instant. The pager's position
-// is then after it. An entry whose start or id cannot be read is reported after the
-// others of its page, perhaps more than once; a full page of such entries ends the
-// loop. [ErrBodyIgnored] is returned for a page that does not fit its request.
+// An error that matches [ErrHole] does not end the loop; every other error does. It is
+// the [*DecodeError] of one entry, yielded in place of the entry, or a
+// [*TieOverflowError], yielded after the entries of its instant. The pager then
+// continues with the next entry. An entry whose start or id cannot be read is instead
+// reported after the others of its page, perhaps more than once; a full page of such
+// entries ends the loop. The loop ends with [ErrBodyIgnored] if a response does not
+// match the page that was requested.
 //
-// A Pager belongs to one goroutine, and to one loop at a time.
+// A Pager is not safe for concurrent use, and only one loop may range over it at a
+// time.
 type Pager[T any] struct {
 	listing     listing[T]
 	since       int64 // of the query
@@ -131,8 +133,8 @@ func (p *Pager[T]) begin(positions []walk.Position) {
 	}
 }
 
-// All ranges over the entries after the pager's position. An error comes with a
-// nil entry, after everything before it. The entries belong to the caller.
+// All ranges over the entries after the pager's position. An error is yielded with a
+// nil entry, after all entries that precede it. The entries belong to the caller.
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for e := range p.entries(ctx) {
@@ -143,8 +145,8 @@ func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	}
 }
 
-// Entries is All with the JSON of each entry. With the [*DecodeError] of an entry
-// the Value is nil and the JSON is set.
+// Entries is like All, but yields the JSON of each entry too. If an entry cannot be
+// decoded, Value is nil and JSON is set.
 func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
 		if !p.withJSON && !p.ranging { // pages that were fetched ahead have no JSON

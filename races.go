@@ -139,8 +139,8 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 	return getList[Race](ctx, s.client, op, opts)
 }
 
-// Get returns the race with the given MainRaceID, open or finished. If there is
-// none, the error is ErrNotFound. If the response holds several races, it is the one
+// Get returns the race with the given MainRaceID, open or finished. If there is none,
+// the error is ErrNotFound. If the response contains several races, Get returns the one
 // with that id.
 //
 // GET /api/v1/races/{raceId}:
@@ -155,12 +155,12 @@ func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (
 type Registration struct {
 	Horse   HorseNumber
 	Race    RaceID  // the race's MainRaceID
-	UserKey UserKey // of the horse's owner
+	UserKey UserKey // the key of the horse's owner
 }
 
-// RegistrationReceipt is the response to a registration. Its shape is
-// undocumented, so the body is kept as received. Printing or logging a receipt omits
-// the body, which may echo keys.
+// RegistrationReceipt is the response to a registration. Its shape is undocumented, so
+// the body is kept as received. Printing or logging a receipt omits the body, which may
+// contain keys.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 type RegistrationReceipt struct {
@@ -168,26 +168,26 @@ type RegistrationReceipt struct {
 	Body       json.RawMessage // nil if the response was empty
 }
 
-// Format prints a summary: a body may echo keys.
+// Format prints a summary without the body, which may contain keys.
 func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
 	fmt.Fprintf(s, "{StatusCode:%d Body:%d bytes}", r.StatusCode, len(r.Body))
 }
 
-// LogValue logs a summary: a body may echo keys.
+// LogValue returns a summary without the body, which may contain keys.
 func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
 func raceOperation(id RaceID) operation {
 	return operation{method: http.MethodGet, route: "/api/v1/races/{raceId}", id: id}
 }
 
-// Register enters a horse into a race and spends the entry fee. The service has
-// no idempotency key, so Register retries only if the request certainly did not
-// arrive: no connection was made, or the status was 429.
+// Register enters a horse into a race and spends the entry fee. The service has no
+// idempotency key, so Register retries only if the request certainly had no effect: no
+// connection was made, or the status was 429.
 //
-// A refusal (4xx) is an [*APIError]. If the outcome is unknown (a broken connection, a
-// timeout, a 408, a redirect, a 5xx or an unreadable response), errors.Is finds
-// [ErrOutcomeUnknown] and the cause: call [RacesService.Settle] before registering
-// again. After any other error the horse is not registered.
+// A refusal (a 4xx status other than 408) is an [*APIError]. If the outcome is unknown
+// (a broken connection, a timeout, a 408, a redirect, a 5xx or an unreadable response),
+// errors.Is finds [ErrOutcomeUnknown] and the cause: call [RacesService.Settle] before
+// registering again. After any other error the horse is not registered.
 //
 // POST /api/v1/races/register:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse

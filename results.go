@@ -12,11 +12,11 @@ import (
 // ResultsQuery selects entries of a listing that is paged by start time, newest first.
 // The zero value selects TierOmega alone, with its whole history.
 //
-// An invalid query (a negative number, Tier and Tiers together, a Since after
-// Before, a cursor of another listing or of other tiers) is an ErrInvalidArgument,
-// yielded when the pager is ranged over.
+// An invalid query (a negative field, Tier and Tiers together, a Since after Before, a
+// cursor of another listing or of other tiers) fails with ErrInvalidArgument when the
+// pager is ranged over.
 type ResultsQuery struct {
-	Tier   TierID    // default TierOmega alone, as the service does
+	Tier   TierID    // default TierOmega only
 	Tiers  []TierID  // several tiers merged into one listing; not together with Tier
 	Before time.Time // only entries that start before this time; default now, by the service's clock
 	Since  time.Time // only entries that start at this time or later; default the whole history
@@ -27,25 +27,27 @@ type ResultsQuery struct {
 
 	Concurrency int // requests in flight at once, at most 1,000; default 1
 
-	// Patience is how long page requests are repeated while none is accepted: after
-	// refusals (429, or 503 with Retry-After) and, once a page was accepted, after
-	// transient errors. It counts from the last accepted page; the first Retry-After
-	// since then, if it is an hour at most, is not counted. Default 10 minutes.
+	// Patience is the longest time without an accepted page before the loop ends with an
+	// error; default 10 minutes. Until it expires, refused requests (429, or 503 with
+	// Retry-After) are retried, and so, after the first accepted page, are transient
+	// errors. The first Retry-After after an accepted page extends it, if it is no longer
+	// than an hour.
 	Patience time.Duration
 }
 
-// OffsetQuery selects entries of the listing that is paged by offset, newest
-// first. The zero value selects all of TierOmega. An invalid query is an
-// ErrInvalidArgument, as with [ResultsQuery].
+// OffsetQuery selects entries of the listing that is paged by offset, newest first. The
+// zero value selects all of TierOmega. An invalid query fails with ErrInvalidArgument,
+// as with [ResultsQuery].
 type OffsetQuery struct {
-	Tier   TierID // default TierOmega alone, as the service does
+	Tier   TierID // default TierOmega only
 	Offset int    // how many of the newest entries to skip; ignored with Resume
 	Resume Cursor // continue after the position of a saved cursor, with its tier
 
-	// Patience is how long page requests are repeated while none is accepted: after
-	// refusals (429, or 503 with Retry-After) and, once a page was accepted, after
-	// transient errors. It counts from the last accepted page; the first Retry-After
-	// since then, if it is an hour at most, is not counted. Default 10 minutes.
+	// Patience is the longest time without an accepted page before the loop ends with an
+	// error; default 10 minutes. Until it expires, refused requests (429, or 503 with
+	// Retry-After) are retried, and so, after the first accepted page, are transient
+	// errors. The first Retry-After after an accepted page extends it, if it is no longer
+	// than an hour.
 	Patience time.Duration
 }
 
@@ -63,8 +65,8 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is paged by
 // offset, one page at a time. Its races have no Type. New races shift the listing while
-// it is read: no race that stays in it is missed, but a race can be repeated if dozens
-// of races with the same start time arrive between two pages. Prefer
+// it is read. No race that stays in it is missed, but one can be repeated if dozens of
+// races with the same start time arrive between two pages. Prefer
 // [RacesService.Results].
 //
 // GET /api/v1/races/results:

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Retry sets how reads are retried: after connection failures, after the
-// statuses 408, 429, 500, 502, 503 and 504, and once after a response with
-// status 2xx that is an HTML page or cut short. Waits between attempts are random.
+// Retry sets how reads are retried: after connection failures, after the statuses 408,
+// 429, 500, 502, 503 and 504, and once after a response with status 2xx that is an HTML
+// page or ends early.
 //
 // A Retry-After is honored up to MaxWait. If the service demands a longer wait, the
-// call returns at once, with [APIError].RetryAfter set. While the service accepts no
-// request of the client, a call waits for MaxWait at most before it is sent. Every wait
-// ends at once when the context does.
+// call returns at once, with [APIError].RetryAfter set. While the service refuses all
+// requests of the client, a call waits for at most MaxWait, then fails without being
+// sent. Every wait ends at once when ctx is done.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of
 // an outage. Rate-limit responses (429, or 503 with Retry-After) do not consume it; see

@@ -27,21 +27,20 @@ const (
 // returns
 //
 //   - true as soon as the race lists the horse;
-//   - false once a reading made more than a minute after the race's registration
-//     deadline does not list it, which is certain if the service keeps to its
+//   - false if a response from more than a minute after the race's registration
+//     deadline does not list the horse, provided that the service enforces the
 //     deadline;
-//   - an error if the context ends, the race is gone, the key is refused, or
+//   - an error if the context is done, the race is gone, the key is refused, or
 //     several responses in a row do not list the participants.
 //
-// Every error is also ErrOutcomeUnknown: register the horse again only after false
-// without an error. Settle may block until a minute after the deadline, and logs
-// until when, so give the context a deadline of its own. A registration deadline
-// before the year 2000, or more than a day after the race's start, is ignored: only
-// the context limits Settle then.
+// Every error also matches ErrOutcomeUnknown: register the horse again only after false
+// without an error. Settle may block until a minute after the registration deadline;
+// give ctx a deadline if that is too long. [WithLogger] logs that time. A registration
+// deadline before the year 2000, or more than a day after the race's start, is ignored,
+// and only ctx limits Settle.
 //
-// The time of a reading is the response's Date minus its Age. Without a Date it is
-// the local time of the request, minus the Age. [CaptureResponse] stores the last
-// response.
+// A response is dated by its Date header minus its Age header, or without a Date by the
+// local time of the request minus the Age. [CaptureResponse] stores the last response.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race

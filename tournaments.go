@@ -14,8 +14,8 @@ import (
 // horse in a tournament is undocumented.
 type TournamentsService struct{ client *Client }
 
-// Tournament is a tournament, open or finished. What the numbers in Turf and Status
-// mean is undocumented.
+// Tournament is a tournament, open or finished. The meaning of Turf, and of a Status
+// other than 2, is undocumented.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type Tournament struct {
@@ -40,14 +40,14 @@ type Tournament struct {
 	MinRaceCount             int                     `json:"min_race_count"`
 	MaxRaceCount             *int                    `json:"max_race_count"` // nil if there is no maximum
 	Type                     RaceType                `json:"type"`
-	Status                   int                     `json:"status"` // 2 on finished ones; others are undocumented
+	Status                   int                     `json:"status"` // 2 if the tournament is finished; others are undocumented
 	Tier                     TierID                  `json:"tier"`
 	Stages                   []Stage                 `json:"stages,omitzero"`
-	Participants             []TournamentParticipant `json:"participants,omitzero"` // seen in ascending order of Total
+	Participants             []TournamentParticipant `json:"participants,omitzero"` // order undocumented; ascending by Total so far
 	AdditionalPrizes         []AdditionalPrize       `json:"additional_prizes,omitzero"`
 }
 
-// Stage is a round of a tournament.
+// Stage is a stage of a tournament.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type Stage struct {
@@ -55,7 +55,7 @@ type Stage struct {
 	StartTime           Timestamp     `json:"start_time,omitzero"`
 	MinutesBetweenRaces float64       `json:"minutes_between_races"`
 	Name                string        `json:"name"`
-	Results             []StageResult `json:"results,omitzero"` // seen in ascending order of Total
+	Results             []StageResult `json:"results,omitzero"` // order undocumented; ascending by Total so far
 	Status              int           `json:"status"`           // meaning undocumented; 2 in a finished tournament
 	CurrentRound        int           `json:"current_round"`
 }
@@ -86,10 +86,10 @@ type PrizeItem struct {
 	Type string `json:"type"`
 }
 
-// AdditionalPrize is a prize in addition to the money. In the member names
-// additional_token and additional_treasury_token, "token" stands for the name of the
-// game's currency. Any name is accepted, and encoding writes the name that was read, or
-// else the documented one.
+// AdditionalPrize is a prize in addition to the money. In the members additional_token
+// and additional_treasury_token the service may replace "token" by the name of its
+// currency. Decoding accepts any name. Encoding uses the decoded name, or "token" if
+// there is none.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type AdditionalPrize struct {
@@ -112,14 +112,14 @@ const (
 
 var documentedNames = prizeNames{"additional_token", "additional_treasury_token", "additional_sugar"}
 
-// Equal reports whether both prizes hold the same values. Names of the currency may
-// differ.
+// Equal reports whether both prizes hold the same values. The currency's name is not
+// compared.
 func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 	return p.Token.Equal(other.Token) && p.TreasuryToken.Equal(other.TreasuryToken) &&
 		p.Sugar.Equal(other.Sugar) && slices.Equal(p.Items, other.Items)
 }
 
-// UnmarshalJSON reads a prize with any name of the currency.
+// UnmarshalJSON accepts any name of the currency.
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	var members map[string]json.RawMessage
 	if err := unmarshal(data, &members); err != nil {

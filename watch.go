@@ -105,8 +105,8 @@ func (w *Watcher) Snapshot() Snapshot {
 }
 
 // Snapshots yields the newest snapshot, then the one after each poll, failed polls
-// included. A slow reader skips to the newest. [Changes] reports the differences
-// between two of them.
+// included. A slow reader misses snapshots and gets the newest one. [Changes] reports
+// the differences between two of them.
 //
 // It waits for [Watcher.Run], and ends after the last snapshot of that Run, or when ctx
 // ends. If the query is invalid or ctx is nil, it yields a single snapshot with that
@@ -132,14 +132,14 @@ func (w *Watcher) Snapshots(ctx context.Context) iter.Seq[Snapshot] {
 	}
 }
 
-// WatchOpen polls the open races and yields the changes since the poll before, as
+// WatchOpen polls the open races and yields the changes since the previous poll, as
 // [Changes] reports them. The first poll yields each open race as RaceOpened. The races
 // are copies that belong to the caller. WatchOpen starts no goroutine, and does not
 // poll while the loop body runs.
 //
-// An error is yielded with an empty change, after the changes of its poll: the poll
-// failed, or some entries could not be read (see [Watcher]). The loop then continues
-// with a backoff, as [Watcher.Run] does. It ends when ctx ends, or after
+// If a poll fails, or some entries cannot be read (see [Watcher]), an error is yielded
+// with a zero RaceChange, after the changes found by that poll. The loop then continues
+// with a backoff, as [Watcher.Run] does. It ends when ctx is done, or after
 // ErrInvalidArgument.
 //
 // Use a [Watcher] for several readers.

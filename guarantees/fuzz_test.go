@@ -68,8 +68,7 @@ func FuzzErrorBodies(f *testing.F) {
 				continue
 			}
 			checkError(t, "call", err)
-			var api *horseracing.APIError
-			if errors.As(err, &api) {
+			if api, ok := errors.AsType[*horseracing.APIError](err); ok {
 				mustNotShowKeys(t, "Body", string(api.Body))
 				mustNotShowKeys(t, "Message", api.Message)
 				for name, values := range api.Header {

@@ -116,7 +116,8 @@ func TestNoValueShowsAKey(t *testing.T) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 // echo is a JSON object that repeats both keys.
 func echo() string {

@@ -21,14 +21,14 @@ func (c *clock) Now() time.Time {
 // millis is the time in epoch milliseconds.
 func (c *clock) millis() int64 { return c.Now().UnixMilli() }
 
-// Now returns the fake's time, in UTC. A clock that stands still shows
-// 2025-06-01 12:00 until [Server.Advance].
+// Now returns the fake's time, in UTC. Without [WithClock] and [WithHistoryOf] it
+// starts at 2025-06-01 12:00.
 func (s *Server) Now() time.Time { return s.clock.Now() }
 
 // Advance moves the fake's clock forward. Whatever happens in that time (races open,
-// fill up, run and are published) has happened by the next request. With
-// [WithClock] the fake is ahead of that clock by all advances. A year of races
-// takes about 140 MB. It panics if d is negative.
+// fill up, run and are published) has happened by the next request. With [WithClock],
+// the fake's time is that clock's time plus all advances. A year of races takes about
+// 140 MB. It panics if d is negative.
 func (s *Server) Advance(d time.Duration) {
 	if d < 0 {
 		panic("horseracingtest: the clock cannot be put back")

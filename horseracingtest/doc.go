@@ -7,8 +7,8 @@
 //
 // It has every documented operation and keeps state: races open, take registrations,
 // run and appear in the results, some of them late; tournaments go through their
-// stages. The state depends only on a seed and on a clock that stands still until the
-// test advances it, so every run of a test sees the same data. The history may have
+// stages. The state depends only on a seed and on a clock that does not advance until
+// the test advances it, so every run of a test sees the same data. The history may have
 // millions of races.
 //
 // It is strict. A request that differs from the API reference (a missing header,
@@ -29,18 +29,18 @@
 // Much of the service is undocumented. Programs should not rely on these choices
 // of the fake:
 //
-//   - errors: the statuses, and the body {"error":{"code":"...","message":"..."}};
-//   - the response to a registration: {"registered":true,"main_race_id":1,"horse_number":2,"entry_fee":3};
+//   - the statuses of errors, and their body {"error":{"code":"...","message":"..."}};
+//   - the response to a registration is {"registered":true,"main_race_id":1,"horse_number":2,"entry_fee":3};
 //   - an open race is listed until it starts; between its start and the
 //     publication of its result only the race operation shows it; for a
 //     race that does not exist that operation returns an empty array;
 //   - open tournaments are an array, one tournament is an object;
-//   - tiers other than 5, Omega, and the statuses 0 (open) and 1 (running) of
-//     tournaments and stages;
+//   - there are tiers other than 5 (Omega), and tournaments and stages have the
+//     statuses 0 (open) and 1 (running) too;
 //   - version 1 of the results has neither type nor levels;
-//   - the order of entries that share an instant: by descending id;
-//   - dropped_at_index: the stage a horse ran last, counted from 0;
-//   - final_order: by ascending total, or descending in a worst_time race;
-//     winners: the first three of it;
-//   - the shapes of mission progress, and what missions are worth.
+//   - entries with the same start are sorted by descending id;
+//   - dropped_at_index is the index of the last stage that the horse ran in;
+//   - final_order is sorted by ascending total, or by descending total in a
+//     worst_time race, and winners are the first three of it;
+//   - the shapes of mission progress, and the rewards of missions.
 package horseracingtest

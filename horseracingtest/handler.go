@@ -22,9 +22,9 @@ type Response struct {
 //
 // If h returns false, an earlier handler responds, or else the fake itself. The fake
 // need not have an operation at the path. A handler gets only requests with a valid API
-// key and content type, and none with the fault TakesEffectAfter. It is called from
-// several goroutines, and can call the methods of the server. Handle panics if the
-// pattern has no path.
+// key and content type, and no requests hit by a fault with TakesEffectAfter. It is
+// called from several goroutines, and can call the methods of the server. Handle panics
+// if the pattern has no path.
 func (s *Server) Handle(pattern string, h func(Request) (Response, bool)) {
 	method, path, found := strings.Cut(pattern, " ")
 	if !found {

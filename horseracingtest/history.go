@@ -23,16 +23,16 @@ const (
 // A race opens an hour before its registration deadline, without its result. The
 // recorded horses, except those of the fake's users, enter until the deadline. The race
 // takes any number of registrations. It is listed as open until its start, and is in
-// the results, as recorded, five minutes later. Horses that did not run in the recorded
-// race are accepted and charged, and follow its participants without a rank. A user's
-// horse that did run is in the result even if it was not registered;
-// [Server.Registrations] has what was paid.
+// the results five minutes later, with its recorded outcome. A registered horse that
+// did not run in the recorded race pays the fee, and is listed after the recorded
+// participants without a rank. A user's horse that did run is in the result even if it
+// was not registered; [Server.Registrations] returns the registrations that were paid.
 //
-// Call [Server.AddHorses] before the first request to give a user horses to register. A
-// horse exists for every number. Without [WithClock] the clock starts when the first
-// race opens, and races that were over by then are in the results. There are no other
-// races and no tournaments, unless [WithSchedule] or [WithHistory] follow this option.
-// Races of a tier whose id is unknown are not in the results.
+// Call [Server.AddHorses] before the first request to give a user horses to register.
+// Every positive number is a valid horse. Without [WithClock] the clock starts when the
+// first race opens, and races that were over by then are in the results. There are no
+// other races and no tournaments, unless [WithSchedule] or [WithHistory] follow this
+// option. Races of a tier whose id is unknown are not in the results.
 func WithHistoryOf(races iter.Seq[horseracing.Race]) Option {
 	return func(s *settings) { s.historyOf, s.history, s.perHour = races, 0, 0 }
 }

@@ -13,8 +13,8 @@ import (
 
 // RequestLimit limits how many requests the fake accepts from one API key. It is a
 // bucket (PerSecond), a window (PerWindow) or a cap on requests in flight (InFlight):
-// exactly one of the three is set. It uses the fake's clock: while that stands still,
-// only [Server.Advance] makes room.
+// exactly one of the three is set. It uses the fake's clock: without WithClock it
+// refills only with [Server.Advance].
 type RequestLimit struct {
 	Path string // for requests whose path has this prefix; default all
 
@@ -23,9 +23,9 @@ type RequestLimit struct {
 
 	PerWindow int           // this many requests in every Window
 	Window    time.Duration // windows start at multiples of it
-	Sliding   bool          // this many in any interval of length Window, not in fixed windows
+	Sliding   bool          // PerWindow applies to any interval of length Window, not to fixed windows
 
-	InFlight int // this many requests at a time; a request ends before the last byte of its response is sent
+	InFlight int // this many requests at a time; a request counts until just before the last byte of its response is sent
 
 	RetryAfter   string // form of the Retry-After header: "seconds", "date", or "" for none
 	Headers      bool   // send X-RateLimit-Limit, -Remaining and, in epoch seconds, -Reset with every response
@@ -33,16 +33,15 @@ type RequestLimit struct {
 }
 
 // WithRequestLimit limits the requests of each API key. A request beyond one of the
-// limits is refused with status 429, and counts against the others only if they
-// have CountRefused. A fault's Delay comes before the limits, and a request with a
-// fault's Status does not count. The option can be repeated. By default there is no
-// limit.
+// limits is refused with status 429, and counts against the others only if they have
+// CountRefused. Limits are checked after a fault's Delay. Requests that get a fault's
+// Status are not counted. The option can be repeated. By default there is no limit.
 func WithRequestLimit(limits ...RequestLimit) Option {
 	return func(s *settings) { s.limits = append(s.limits, limits...) }
 }
 
-// SetRequestLimit replaces the limits of [WithRequestLimit]. The new ones start
-// unused. It panics if a limit is invalid.
+// SetRequestLimit replaces the limits of [WithRequestLimit]. Counting starts anew. It
+// panics if a limit is invalid.
 func (s *Server) SetRequestLimit(limits ...RequestLimit) {
 	for i := range limits {
 		if err := limits[i].check(); err != nil {
@@ -87,7 +86,7 @@ func (l *RequestLimit) check() error {
 // size is how many requests the limit accepts from a client that was silent.
 func (l *RequestLimit) size() int { return max(1, l.Burst, l.PerWindow, l.InFlight) }
 
-// String names the limit as its refusals do.
+// String returns the limit's description, as used in 429 responses.
 func (l RequestLimit) String() string {
 	requests := "requests"
 	if l.Path != "" {

@@ -113,8 +113,8 @@ func (s *Server) RequestCount() int {
 	return s.log.count
 }
 
-// MaxInFlight returns the highest number of requests that the fake handled at
-// the same time, since the start or the last [Server.ResetLog]. A request ends
+// MaxInFlight returns the highest number of requests that the fake handled at the same
+// time, since the start or the last [Server.ResetLog]. A request counts until just
 // before the last byte of its response is sent.
 func (s *Server) MaxInFlight() int {
 	s.log.mu.Lock()

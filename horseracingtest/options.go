@@ -89,20 +89,19 @@ const (
 // same horses, races and keys. The default is 1.
 func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 
-// WithHistory sets how many races of the default tier finished before the start;
-// each other tier has a tenth as many, and there is a tournament for every forty
-// races. They are computed when requested and take almost no memory, a million
-// included. The default is 2,000.
+// WithHistory sets how many races of the default tier finished before the fake starts;
+// each other tier has a tenth as many, and there is a tournament for every forty races.
+// They are computed when requested and take almost no memory, even for a million. The
+// default is 2,000.
 func WithHistory(races int) Option { return func(s *settings) { s.history = races } }
 
-// WithClock makes the fake follow a clock such as time.Now, which is fake time in a
-// testing/synctest bubble. By default the fake's clock stands still until
+// WithClock makes the fake follow a clock such as time.Now, which returns fake time in
+// a testing/synctest bubble. By default the fake's clock changes only with
 // [Server.Advance].
 func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
 
-// WithSchedule sets how many races open in an hour of the fake's clock, at
-// most 3,600. With 0 nothing opens on its own, no tournaments either. The
-// default is 12.
+// WithSchedule sets how many races open in an hour of the fake's clock, at most 3,600.
+// If it is 0, no races or tournaments open by themselves. The default is 12.
 func WithSchedule(perHour int) Option { return func(s *settings) { s.perHour = perHour } }
 
 // WithLatency makes every response wait this long after the request was

@@ -26,11 +26,12 @@ import (
 //
 //	client, err := horseracing.NewClient(url, key, horseracing.WithTransportWrapper(horseracingtest.Record("recorded")))
 //
-// A file is named after its request, has mode 0600 and is never replaced: recordings of
-// the same requests in two empty directories can be compared with diff -r. The API key,
-// user_key in bodies and queries, echoes of both, and cookies are redacted; a body that
-// contains a key in another spelling is left out. Of a request's headers only
-// Content-Type is kept. A response is written after its body was read or closed.
+// A file is named after its request, has mode 0600 and is never overwritten. File names
+// depend only on the requests, so that two recordings made into empty directories can
+// be compared with diff -r. The API key, user_key in bodies and queries, echoes of
+// both, and cookies are redacted; a body that contains a key in another encoding is
+// omitted. Of a request's headers only Content-Type is kept. A response is written
+// after its body was read or closed.
 //
 // If dir cannot be written to, later requests fail before they are sent.
 func Record(dir string) func(http.RoundTripper) http.RoundTripper {

@@ -161,11 +161,11 @@ func (rec recording) read(files fs.FS, name string) error {
 // connectionHeaders are about how a response was sent, not what it was.
 var connectionHeaders = []string{"Connection", "Content-Length", "Keep-Alive", "Trailer", "Transfer-Encoding", "Upgrade", "Alt-Svc"}
 
-// WithRecording makes the fake respond with what [Record] wrote, byte for byte,
-// instead of from a state of its own. A request that was not recorded with the same
-// body gets status 501 and a message that names the recorded ones. The order of
-// JSON members does not matter, and any keys are accepted. Repeated requests get
-// the recorded responses in order, and then the last one again.
+// WithRecording makes the fake replay the responses that [Record] wrote, byte for byte,
+// instead of simulating the service. A request that was not recorded with the same body
+// gets status 501 and a message that names the recorded ones. The order of JSON members
+// does not matter, and any keys are accepted. Repeated requests get the recorded
+// responses in order, and then the last one again.
 //
 // Faults, limits, latency and handlers work as without a recording.
 func WithRecording(files fs.FS) Option { return func(s *settings) { s.recorded = files } }

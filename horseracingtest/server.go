@@ -21,7 +21,7 @@ import (
 // Server is a running fake of the service. Its methods are safe for concurrent use.
 type Server struct {
 	URL    string // the base URL, without a trailing slash
-	APIKey string // the API key that it accepts; of several the first
+	APIKey string // the API key that it accepts, or the first of several
 
 	clock    clock
 	world    world
@@ -52,8 +52,8 @@ func NewServer(opts ...Option) *Server {
 	return s
 }
 
-// Start is NewServer for programs: it returns an error if an option is invalid or
-// it cannot listen at the address.
+// Start is like NewServer, but returns an error if an option is invalid or it cannot
+// listen at the address.
 func Start(opts ...Option) (*Server, error) {
 	set, err := newSettings(opts)
 	if err != nil {
@@ -162,8 +162,8 @@ func (s *Server) Close() {
 	})
 }
 
-// Reset returns the fake to its start: the state is generated again, the clock loses
-// its advances, the limits are those of [WithRequestLimit], and handlers, faults,
+// Reset returns the fake to its start: the state is generated again, advances of the
+// clock are undone, the limits are those of [WithRequestLimit], and handlers, faults,
 // registrations and the request log are removed. Address and keys stay the same.
 func (s *Server) Reset() {
 	s.effects.mu.Lock()

@@ -11,9 +11,9 @@ import (
 
 // AddRaces adds races to the service, or replaces those with the same MainRaceID. A
 // race with a FinalOrder, or with a StartTime that has passed, is in the results
-// unchanged. The others are open: they take registrations until their deadline,
-// run, and appear in the results one to thirty-five minutes after their start, like
-// races of the schedule. Only given and registered horses take part.
+// unchanged. The others are open: they take registrations until their deadline, run,
+// and appear in the results one to thirty-five minutes after their start, like races of
+// the schedule. Only the race's Participants and horses registered later take part.
 //
 // MainRaceID and StartTime are required. Other empty fields get a default: the
 // deadline is the start, Tier is Omega, Type is best_time, Places is 12, or the

@@ -2,7 +2,7 @@ package horseracingtest
 
 import "slices"
 
-// omega is the tier that is meant where a request names none.
+// omega is the tier of a request that names none.
 const omega = 5
 
 // tierNames are the tiers of the fake, by id. Documented are 5 as
@@ -11,7 +11,7 @@ var tierNames = []string{1: "Alpha", 2: "Beta", 3: "Gamma", 4: "Delta", omega: "
 
 func knownTier(id int64) bool { return id >= 1 && id < int64(len(tierNames)) }
 
-// tierOf is the id of the tier of that name; 0: there is none.
+// tierOf returns the id of the tier with that name, or 0 if there is none.
 func tierOf(name string) int {
 	if name == "" {
 		return 0

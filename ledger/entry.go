@@ -25,7 +25,7 @@ const (
 	Entered State = "entered" // the horse is in the race and the fee is paid
 	Refused State = "refused" // refused by the service, or certainly not sent
 	Unknown State = "unknown" // the fee may be paid
-	Absent  State = "absent"  // settled: the horse is not in the race
+	Absent  State = "absent"  // the horse is certainly not in the race
 )
 
 // pair is the key of an entry.

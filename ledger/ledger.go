@@ -1,13 +1,12 @@
 // Package ledger registers horses so that no fee is paid twice and no budget is
 // exceeded, even if the program is killed or responses are lost.
 //
-// A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line before it
-// sends a registration and another one after its outcome, and syncs both to disk. If
-// the outcome is unknown, [Ledger.Settle] finds it out; until then the ledger refuses
-// to register the pair of horse and race again, and its fee counts against the
-// budgets.
+// A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line before it sends
+// a registration and another one when its outcome is known, and syncs both to disk. If
+// the outcome is unknown, [Ledger.Settle] determines it; until then the ledger refuses
+// to register the pair of horse and race again, and its fee counts against the budgets.
 //
-// The ledger takes the fee from its caller. It does not read the race.
+// The caller passes the fee; the ledger does not read the race.
 package ledger
 
 import (
@@ -30,9 +29,9 @@ import (
 var (
 	ErrInUse     = errors.New("the ledger is already open")                        // in this process or another
 	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, or not positive
-	ErrEntered   = errors.New("the horse is already entered")                      // and its fee is paid
-	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // it is Sending or Unknown
-	ErrBudget    = errors.New("the fee would exceed the budget")                   // of WithBudget or WithDailyBudget
+	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered: its fee is paid
+	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // the entry is Sending or Unknown
+	ErrBudget    = errors.New("the fee would exceed the budget")                   // set with WithBudget or WithDailyBudget
 )
 
 // Ledger records registrations in a file. Its methods are safe for concurrent use.
@@ -52,7 +51,7 @@ type Ledger struct {
 }
 
 // Open opens the ledger at path, or creates an empty one that only the user can read.
-// The client sends its registrations. A lock file, path.lock, keeps other processes
+// Registrations are sent with client. A lock file, path.lock, keeps other processes
 // from opening the same ledger; Close does not remove it.
 //
 // The error is ErrInUse if the ledger is already open, and ErrInvalidArgument if it has
@@ -140,13 +139,15 @@ func (l *Ledger) now() time.Time {
 }
 
 // Register checks the fee, then the entries, then the budgets; it sends the
-// registration and records its outcome. The fee is that of the race; a negative one
+// registration and records its outcome. fee is the race's entry fee; a negative fee
 // counts as zero.
 //
-// Without an error the entry is Entered. With ErrOutcomeUnknown it is Unknown: call
-// [Ledger.Settle]. With ErrEntered and ErrUnsettled the entry is the existing one.
-// After any other error of [horseracing.RacesService.Register] it is Refused, the fee
-// is not paid, and the pair can be registered again.
+// If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown,
+// the entry is Unknown: call [Ledger.Settle]. If it matches [ErrEntered] or
+// [ErrUnsettled], the entry is the existing one. After any other error of
+// [horseracing.RacesService.Register] the entry is Refused, the fee is not paid, and
+// the pair can be registered again. If nothing was sent for another reason, the entry
+// is zero.
 //
 // If the outcome cannot be written to the file, the error reports it and the returned
 // entry has the outcome; the entry is Unknown when the ledger is opened again. After a
@@ -204,7 +205,7 @@ func (l *Ledger) conclude(e Entry, state State, note string) (Entry, error) {
 // after the registration deadlines of their races; give the context a deadline if that
 // is too long. Entries that become Unknown meanwhile are left to the next Settle.
 //
-// The error joins those of the entries that stay Unknown.
+// The returned error joins one error for each entry that remains Unknown.
 func (l *Ledger) Settle(ctx context.Context) error {
 	unknown := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return e.State != Unknown })
 	errs := make([]error, len(unknown))
@@ -231,8 +232,9 @@ func (l *Ledger) settle(ctx context.Context, e Entry) error {
 	return err
 }
 
-// Decide records the outcome of an Unknown entry that a person has found out: Entered
-// or Absent. Any other state, and a pair that is not Unknown, are ErrInvalidArgument.
+// Decide sets the state of an Unknown entry to Entered or Absent, for an outcome that
+// was determined by hand. It returns ErrInvalidArgument for any other state, or if the
+// entry is not Unknown.
 func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, state State, note string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -254,7 +256,8 @@ func (l *Ledger) Entries() iter.Seq[Entry] {
 }
 
 // Paid returns the sum of the fees of Entered and Unknown entries that were sent at
-// since or later. With a zero since it is the sum of all.
+// since or later. If since is zero, all such entries count. Registrations that are
+// still being sent are not included, but the budgets include them.
 func (l *Ledger) Paid(since time.Time) horseracing.BigInt {
 	l.mu.Lock()
 	defer l.mu.Unlock()

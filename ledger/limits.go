@@ -30,8 +30,8 @@ func WithMaxFee(fee horseracing.BigInt) Option {
 	return func(l *Ledger) { l.maxFee = &fee }
 }
 
-// WithFreeRaces allows fees that are not positive. Without it they are ErrFee, because
-// the service may have left out the fee of a race that costs something.
+// WithFreeRaces allows fees that are not positive. Without it they fail with ErrFee,
+// because the service may have left out the fee of a race that costs something.
 func WithFreeRaces() Option {
 	return func(l *Ledger) { l.freeRaces = true }
 }

@@ -110,11 +110,11 @@ func (t *table[T]) flush() error {
 	}
 	var text strings.Builder
 	for _, row := range t.rows {
-		line := ""
+		var line strings.Builder
 		for i, cell := range row {
-			line += fmt.Sprintf("%-*s  ", t.widths[i], cell)
+			fmt.Fprintf(&line, "%-*s  ", t.widths[i], cell)
 		}
-		text.WriteString(strings.TrimRight(line, " ") + "\n")
+		text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	t.rows = nil
 	_, err := io.WriteString(t.p.stdout, text.String())

@@ -73,7 +73,7 @@ var (
 		}},
 		{"stripe-go", `{"object":"list","url":"/v1/customers","has_more":false,"data":[]}`, func(c *http.Client) lister {
 			client := stripe.NewClient(key, stripe.WithBackends(stripe.NewBackendsWithConfig(&stripe.BackendConfig{
-				HTTPClient: c, URL: stripe.String(base), EnableTelemetry: stripe.Bool(false),
+				HTTPClient: c, URL: stripe.String(base), EnableTelemetry: new(false),
 				LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
 			})))
 			return func() (n int, err error) {
