@@ -1,18 +1,24 @@
 package redact
 
 import (
-	"bytes"
-	"strconv"
+	"encoding/hex"
+	"html"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
+
+// nested is how many escapes within each other are undone, such as JSON in a query.
+const nested = 2
 
 // readings returns the letters and digits of a text as it is, and without its
 // escapes.
 func readings(text string) []string {
 	text = strings.ToLower(strings.ReplaceAll(text, "\x00", "")) // UTF-16 and UTF-32 have NULs
-	return []string{letters(text), letters(unescape(text))}
+	plain := letters(text)
+	for range nested {
+		text = unescape(html.UnescapeString(text))
+	}
+	return []string{plain, letters(text)}
 }
 
 // letters returns the ASCII letters and digits of a text in lower case.
@@ -26,71 +32,43 @@ func letters(text string) string {
 	return string(out)
 }
 
-// unescape undoes the escapes of JSON, Go, JSON pointers, URLs and HTML in a text
-// in lower case, and those within them: it starts at the end, so that the text
-// after an escape has none.
+// unescape undoes the escapes of JSON, Go, JSON pointers and URLs in a text in lower
+// case. White space and what is not ASCII becomes a space.
 func unescape(text string) string {
-	out := make([]byte, len(text))
-	start := len(text)
-	for i := len(text) - 1; i >= 0; i-- {
-		if text[i] == '\\' && i > 0 && text[i-1] == '\\' {
-			continue // JSON within JSON has several
+	out := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		char, width := text[0], 1
+		switch escape := text[:min(2, len(text))]; escape {
+		case `\x`:
+			char, width = hexCharacter(text, 2, 4)
+		case `\u`:
+			char, width = hexCharacter(text, 2, 6)
+		case `\a`, `\b`, `\f`, `\n`, `\r`, `\t`, `\v`, "~0", "~1":
+			char, width = ' ', 2
+		default:
+			if char == '%' {
+				char, width = hexCharacter(text, 1, 3)
+			}
 		}
-		char, width := unescapeOne(text[i], out[start:])
-		for width > 0 {
-			start += width
-			char, width = unescapeOne(char, out[start:])
-		}
-		start--
-		out[start] = char
+		out = append(out, char)
+		text = text[width:]
 	}
-	return string(out[start:])
+	return string(out)
 }
 
-// unescapeOne returns the character that char and rest are an escape of, and how
-// much of rest belongs to it: 0 if there is no escape.
-func unescapeOne(char byte, rest []byte) (unescaped byte, width int) {
-	next := byte(0)
-	if len(rest) > 0 {
-		next = rest[0]
+// hexCharacter returns the character whose number is text[start:end], and end. If
+// there is none it returns the first character of the text and 1.
+func hexCharacter(text string, start, end int) (char byte, width int) {
+	if len(text) < end {
+		return text[0], 1
 	}
+	var number [2]byte
+	n, err := hex.Decode(number[:], []byte(text[start:end]))
 	switch {
-	case char == '%':
-		return number(char, rest, 0, 2, 16)
-	case char == '\\' && next == 'x':
-		return number(char, rest, 1, 3, 16)
-	case char == '\\' && next == 'u':
-		return number(char, rest, 1, 5, 16)
-	case char == '\\' && strings.IndexByte("abfnrtv", next) >= 0:
-		return ' ', 1
-	case char == '~' && (next == '0' || next == '1'):
-		return "~/"[next-'0'], 1
-	case char != '&':
-		return char, 0
+	case err != nil:
+		return text[0], 1
+	case n == 2 && number[0] != 0 || number[n-1] >= utf8.RuneSelf:
+		return ' ', end
 	}
-	end := bytes.IndexByte(rest[:min(len(rest), len("#x10ffff;"))], ';')
-	switch {
-	case end < 0:
-		return char, 0
-	case string(rest[:end]) == "amp":
-		return '&', end + 1
-	case next == '#' && rest[1] == 'x':
-		unescaped, _ = number(' ', rest, 2, end, 16)
-	case next == '#':
-		unescaped, _ = number(' ', rest, 1, end, 10)
-	}
-	return unescaped, end + 1
-}
-
-// number returns the ASCII character whose number is rest[start:end], and end. If
-// there is none it returns char and 0.
-func number(char byte, rest []byte, start, end, base int) (unescaped byte, width int) {
-	if end > len(rest) {
-		return char, 0
-	}
-	value, err := strconv.ParseUint(string(rest[start:end]), base, 32)
-	if err != nil {
-		return char, 0
-	}
-	return byte(unicode.ToLower(rune(min(value, utf8.RuneSelf)))), end
+	return number[n-1], end
 }
