@@ -138,23 +138,6 @@ func TestOnlyHorsesThatReallyRanHaveAPlace(t *testing.T) {
 	}
 }
 
-func TestAWholeHistoryComesOutAsItWentIn(t *testing.T) {
-	original := start(t, horseracingtest.WithHistory(300), horseracingtest.WithSchedule(0))
-	races, err := original.Client().Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1000)
-	if err != nil || len(races) != 300 {
-		t.Fatalf("%d races: %v", len(races), err)
-	}
-	s := play(t, races, horseracingtest.WithClock(original.Now)) // all are over
-	for i := range 2 {
-		played, err := s.Client().Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1000)
-		if diff := cmp.Diff(races, played); diff != "" || err != nil {
-			t.Errorf("run %d: %v (-recorded +played):\n%.2000s", i, err, diff)
-		}
-		s = play(t, races) // from its beginning
-		s.Advance(original.Now().Sub(s.Now()))
-	}
-}
-
 func TestARaceOfAnUnknownTierIsOpenAndFoundByItsID(t *testing.T) {
 	race := ranAt(7, noon, 9001, 9002)
 	race.Tier = "Zeta"

@@ -166,35 +166,6 @@ func TestACapInFlightCountsWhatIsBeingHandled(t *testing.T) {
 	})
 }
 
-func TestALimitFollowsTheClockOfABubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now),
-			horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 10}))
-		defer s.Close()
-		accepted := 0
-		for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(30 * time.Millisecond) {
-			if response, _ := do(t, s, newRequest(t, s, "GET", openPath, "")); response.StatusCode == http.StatusOK {
-				accepted++
-			}
-		}
-		if accepted != 84 { // every 120 ms, the first multiple of 30 ms at which it has refilled
-			t.Errorf("%d requests in ten seconds", accepted)
-		}
-	})
-}
-
-func TestLimitsCanBeReplaced(t *testing.T) {
-	s := start(t, horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 1}))
-	got := statuses(t, s, 0, 0)
-	s.SetRequestLimit(horseracingtest.RequestLimit{PerSecond: 1, Burst: 2})
-	got += statuses(t, s, 0, 0, 0)
-	s.SetRequestLimit()
-	got += statuses(t, s, 0, 0, 0)
-	if got != ".x..x..." {
-		t.Error(got)
-	}
-}
-
 func TestALimitOfAPathLimitsThatPathAlone(t *testing.T) {
 	s := start(t, horseracingtest.WithRequestLimit(
 		horseracingtest.RequestLimit{Path: "/api/v1/races", PerSecond: 1, Headers: true}, horseracingtest.RequestLimit{PerSecond: 1, Burst: 4}))

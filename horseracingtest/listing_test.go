@@ -1,7 +1,6 @@
 package horseracingtest
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -88,12 +87,4 @@ func TestPagesByOffsetAreTheNextTenAfterIt(t *testing.T) {
 			t.Fatalf("page at %d (-want +got):\n%s", offset, diff)
 		}
 	})
-}
-
-func TestAnOffsetBeyondTheEndIsAnEmptyPage(t *testing.T) {
-	l := &listing[int64, int64]{past: newTimeline(1, 30, standstill.UnixMilli()), id: func(i int) int64 { return int64(i) }}
-	l.add(order[int64]{1, 1}, 1)
-	if page := l.skip(math.MaxInt); len(page) != 0 {
-		t.Errorf("%d entries", len(page))
-	}
 }

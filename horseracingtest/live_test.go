@@ -3,7 +3,6 @@ package horseracingtest_test
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,19 +23,6 @@ func race(t *testing.T, s *horseracingtest.Server, id horseracing.RaceID) horser
 func openRaces(t *testing.T, s *horseracingtest.Server) []horseracing.Race {
 	t.Helper()
 	return get[[]horseracing.Race](t, s, openPath, "")
-}
-
-func TestNothingMovesWhileTheClockStandsStill(t *testing.T) {
-	s := start(t)
-	_, first := do(t, s, newRequest(t, s, "GET", openPath, ""))
-	time.Sleep(5 * time.Millisecond)
-	_, second := do(t, s, newRequest(t, s, "GET", openPath, ""))
-	if diff := cmp.Diff(first, second); diff != "" {
-		t.Errorf("open races moved:\n%s", diff)
-	}
-	if first == "[]" {
-		t.Error("no race is open at the start")
-	}
 }
 
 func TestARaceOpensFillsUpRunsAndIsPublished(t *testing.T) {
@@ -153,53 +139,6 @@ func TestALongAdvanceEndsWhereManySmallOnesDo(t *testing.T) {
 	}
 }
 
-func TestTheScheduleCanBeTurnedOff(t *testing.T) {
-	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(30))
-	s.Advance(48 * time.Hour)
-	if open := openRaces(t, s); len(open) != 0 {
-		t.Errorf("%d races are open", len(open))
-	}
-	if got := len(allRaces(t, s)); got != 30 {
-		t.Errorf("%d results", got)
-	}
-}
-
-func TestTheClockCanBeThatOfABubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithLatency(20*time.Millisecond))
-		defer s.Close()
-		before, opened := time.Now(), idsOf(openRaces(t, s))
-		if took := time.Since(before); took != 20*time.Millisecond {
-			t.Errorf("the response took %v of the bubble's time", took)
-		}
-		time.Sleep(3 * time.Hour)
-		for _, id := range opened {
-			if r := race(t, s, id); len(r.FinalOrder) == 0 {
-				t.Errorf("race %d has not run in three hours", id)
-			}
-		}
-		if !s.Now().Equal(time.Now()) {
-			t.Errorf("the fake's time is %v, the bubble's %v", s.Now(), time.Now())
-		}
-	})
-}
-
-func TestAnAddedRaceIsOpenAndRunsWithWhomItHas(t *testing.T) {
-	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
-	added := raceAt(s, 7, time.Hour)
-	added.Participants = []horseracing.RaceParticipant{{Number: 100}, {Number: 200}, {Number: 300}}
-	added.Status = horseracing.RaceStatusInProgress
-	s.AddRaces(added)
-	if open := openRaces(t, s); len(open) != 1 || len(open[0].Participants) != 3 || open[0].Places != 12 || open[0].Type != horseracing.RaceTypeBestTime {
-		t.Fatalf("open: %+v", open)
-	}
-	s.Advance(2 * time.Hour)
-	results := get[[]horseracing.Race](t, s, resultsPath, "")
-	if len(results) != 1 || len(results[0].FinalOrder) != 3 || results[0].Status != "" {
-		t.Errorf("results: %+v", results)
-	}
-}
-
 func TestAnAddedRaceTakesThePlaceOfTheOneWithItsID(t *testing.T) {
 	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(20))
 	s.AddRaces(raceAt(s, 7, time.Hour), raceAt(s, 8, time.Hour))
@@ -284,20 +223,6 @@ func TestRemovedRacesAreGone(t *testing.T) {
 		if races := get[[]horseracing.Race](t, s, "/api/v1/races/"+itoa(id), ""); len(races) != 0 {
 			t.Errorf("race %d is still there", id)
 		}
-	}
-}
-
-func TestTheOffsetShiftsWhileRacesFinish(t *testing.T) {
-	s := start(t)
-	before := get[[]horseracing.Race](t, s, resultsV1Path, "")
-	s.Advance(6 * time.Hour)
-	finished := slices.Index(allRaces(t, s), before[0].MainRaceID)
-	if finished < 10 {
-		t.Fatalf("%d races finished in six hours", finished)
-	}
-	after := get[[]horseracing.Race](t, s, resultsV1Path, `{"offset":`+itoa(finished)+`}`)
-	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("-before +after:\n%s", diff)
 	}
 }
 

@@ -121,32 +121,6 @@ func TestARequestFromBeforeAResetLeavesTheNewLogAlone(t *testing.T) {
 	})
 }
 
-func TestMaxInFlightIsHowManyRequestsWereThereAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithLatency(time.Second))
-		defer s.Close()
-		for _, n := range []int{3, 7, 2} {
-			var group sync.WaitGroup
-			for range n {
-				group.Go(func() {
-					if _, _, err := attempt(t, s, "GET", openPath, ""); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			group.Wait()
-		}
-		if got := s.MaxInFlight(); got != 7 {
-			t.Errorf("MaxInFlight is %d, want 7", got)
-		}
-		s.ResetLog()
-		do(t, s, newRequest(t, s, "GET", openPath, ""))
-		if got := s.MaxInFlight(); got != 1 {
-			t.Errorf("MaxInFlight is %d after a reset and one request", got)
-		}
-	})
-}
-
 // The fake's own work on the first response goes on here until the second request is
 // through, as it may on a busy machine.
 func TestARequestWhoseResponseWasReadIsNotInFlight(t *testing.T) {

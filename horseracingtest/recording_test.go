@@ -3,7 +3,9 @@ package horseracingtest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"reflect"
 	"testing"
 	"testing/fstest"
 
@@ -11,8 +13,9 @@ import (
 )
 
 func TestAnyBodyComesBackByteForByte(t *testing.T) {
+	header := http.Header{"Content-Type": {"text/odd"}, "X-Two": {"1", "2"}}
 	check := func(body []byte) string {
-		e := exchange{Request: recordedRequest{Method: "GET", Path: "/x"}, Response: recordedResponse{Status: 200, Header: http.Header{}, content: newContent(body)}}
+		e := exchange{Request: recordedRequest{Method: "GET", Path: "/x"}, Response: recordedResponse{Status: 203, Header: header, content: newContent(body)}}
 		text, err := e.marshal()
 		if err != nil {
 			return err.Error()
@@ -21,8 +24,8 @@ func TestAnyBodyComesBackByteForByte(t *testing.T) {
 		if err != nil {
 			return err.Error()
 		}
-		if got := rec["GET /x "][0].body; !bytes.Equal(got, body) {
-			return "came back as " + string(got)
+		if got := rec["GET /x "][0]; !bytes.Equal(got.body, body) || got.status != 203 || !reflect.DeepEqual(got.header, header) {
+			return fmt.Sprintf("came back as %d %v %s", got.status, got.header, got.body)
 		}
 		return ""
 	}

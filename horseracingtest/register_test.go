@@ -2,12 +2,9 @@ package horseracingtest_test
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -18,34 +15,6 @@ func register(t *testing.T, s *horseracingtest.Server, horse horseracing.HorseNu
 	body := `{"horse_number":` + itoa(horse) + `,"user_key":"` + string(key) + `","main_race_id":` + itoa(id) + `}`
 	response, text := do(t, s, newRequest(t, s, http.MethodPost, registerPath, body))
 	return response.StatusCode, text
-}
-
-func TestARegistrationPutsTheHorseIntoTheRace(t *testing.T) {
-	s := start(t, horseracingtest.WithSchedule(0))
-	race7 := raceAt(s, 7, time.Hour)
-	if err := race7.EntryFee.UnmarshalText([]byte("25000000000000000000")); err != nil {
-		t.Fatal(err)
-	}
-	s.AddRaces(race7)
-	s.Advance(time.Minute)
-	horse := s.Horses(1)[2]
-	status, body := register(t, s, horse, s.UserKey(1), 7)
-	if want := `{"registered":true,"main_race_id":7,"horse_number":9,"entry_fee":25000000000000000000}`; status != http.StatusOK || body != want {
-		t.Errorf("status %d: %s, want %s", status, body, want)
-	}
-	for _, r := range []horseracing.Race{openRaces(t, s)[0], race(t, s, 7)} {
-		if diff := cmp.Diff([]horseracing.RaceParticipant{{Number: horse}}, r.Participants); diff != "" {
-			t.Errorf("participants (-want +got):\n%s", diff)
-		}
-	}
-	want := []horseracingtest.Registration{{Time: s.Now(), User: 1, Horse: horse, Race: 7, Fee: race7.EntryFee}}
-	if diff := cmp.Diff(want, s.Registrations()); diff != "" {
-		t.Errorf("registrations (-want +got):\n%s", diff)
-	}
-	s.Advance(2 * time.Hour)
-	if finished := race(t, s, 7); len(finished.FinalOrder) != 1 || finished.Participants[0].Number != horse {
-		t.Errorf("the horse did not run: %+v", finished)
-	}
 }
 
 func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
@@ -95,40 +64,5 @@ func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
 	}
 	if got := len(s.Registrations()); got != 2 {
 		t.Errorf("%d registrations were accepted, want 2", got)
-	}
-}
-
-func TestEveryUserHasAHorseForSomeOpenRaceAtTheStart(t *testing.T) {
-	for seed := range uint64(20) {
-		s := start(t, horseracingtest.WithSeed(seed+1))
-		for user := range s.NumUsers() {
-			accepted := slices.ContainsFunc(openRaces(t, s), func(r horseracing.Race) bool {
-				return slices.ContainsFunc(s.Horses(user), func(h horseracing.HorseNumber) bool {
-					status, _ := register(t, s, h, s.UserKey(user), r.MainRaceID)
-					return status == http.StatusOK
-				})
-			})
-			if !accepted {
-				t.Errorf("seed %d: user %d can register nowhere", seed+1, user)
-			}
-		}
-	}
-}
-
-func TestHorsesCarryTheLevelsThatRegistrationChecks(t *testing.T) {
-	s := start(t)
-	for user := range s.NumUsers() {
-		owned := get[[]horseracing.Horse](t, s, "/api/v1/horses/user", `{"user_key":"`+string(s.UserKey(user))+`"}`)
-		var numbers []horseracing.HorseNumber
-		var levels []int
-		for _, h := range owned {
-			numbers, levels = append(numbers, h.Number), append(levels, h.Level)
-		}
-		if diff := cmp.Diff(s.Horses(user), numbers); diff != "" {
-			t.Errorf("user %d's horses (-want +got):\n%s", user, diff)
-		}
-		if diff := cmp.Diff([]int{15, 35, 50, 5, 75, 100}, levels); diff != "" {
-			t.Errorf("user %d's levels (-want +got):\n%s", user, diff)
-		}
 	}
 }

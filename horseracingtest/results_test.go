@@ -2,46 +2,13 @@ package horseracingtest_test
 
 import (
 	"encoding/json"
-	"math/big"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
-
-func TestResultsArePagedByAnExclusiveInstantNewestFirst(t *testing.T) {
-	s := start(t, horseracingtest.WithHistory(500))
-	walked, err := s.Client().Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1000)
-	if err != nil || len(walked) != 500 {
-		t.Errorf("%d races, want 500: %v", len(walked), err)
-	}
-	if diff := cmp.Diff(allRaces(t, s), idsOf(walked)); diff != "" {
-		t.Errorf("by offset and by time (-offset +time):\n%s", diff)
-	}
-	edge := walked[20].StartTime.UnixMilli()
-	for _, r := range get[[]horseracing.Race](t, s, resultsPath, `{"start_time_from":`+itoa(edge)+`}`) {
-		if r.StartTime.UnixMilli() >= edge {
-			t.Errorf("race %d starts at %d, not before %d", r.MainRaceID, r.StartTime.UnixMilli(), edge)
-		}
-	}
-}
-
-func TestResultsStartAtTheTimeOfTheRequestAndAtOffsetZero(t *testing.T) {
-	s := start(t)
-	for _, body := range []string{"", "{}", `{"tier":5}`} {
-		byTime, byOffset := get[[]horseracing.Race](t, s, resultsPath, body), get[[]horseracing.Race](t, s, resultsV1Path, body)
-		if len(byTime) != 10 {
-			t.Errorf("%d races", len(byTime))
-		}
-		if diff := cmp.Diff(idsOf(byTime), idsOf(byOffset)); diff != "" {
-			t.Errorf("body %s (-time +offset):\n%s", body, diff)
-		}
-	}
-}
 
 // members returns the names of an object's members.
 func members(object map[string]json.RawMessage) []string {
@@ -147,105 +114,5 @@ func TestFinalOrderFollowsTheTotalsAndLanesAreAPermutation(t *testing.T) {
 	}
 	if len(kinds) != 2 {
 		t.Errorf("race types %v, want both", kinds)
-	}
-}
-
-func TestFeesGoBeyond64BitsAndAreSometimesWrittenWithAnExponent(t *testing.T) {
-	s := start(t)
-	var big64, exponent int
-	for offset := 0; offset < 100; offset += 10 {
-		for _, race := range get[[]map[string]json.RawMessage](t, s, resultsV1Path, `{"offset":`+itoa(offset)+`}`) {
-			literal := string(race["entry_fee"])
-			fee, _, err := big.ParseFloat(literal, 10, 200, big.ToNearestEven)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if fee.Cmp(big.NewFloat(1<<63*2)) > 0 {
-				big64++
-			}
-			if slices.Contains([]byte(literal), 'e') {
-				exponent++
-			}
-		}
-	}
-	if big64 == 0 || exponent == 0 {
-		t.Errorf("of 100 fees, %d are above 2^64, %d have an exponent", big64, exponent)
-	}
-}
-
-func TestTheSameSeedIsTheSameServiceAndAnotherIsNot(t *testing.T) {
-	read := func(seed uint64) []string {
-		s := start(t, horseracingtest.WithSeed(seed))
-		s.Advance(3 * time.Hour)
-		var all []string
-		for _, path := range []string{resultsPath, resultsV1Path, openPath, "/api/v1/tournaments/results", "/api/v1/tournaments/open", "/api/v1/horses/7", "/api/v1/horses/missions/7", "/api/v1/horses/breeding/open"} {
-			_, body := do(t, s, newRequest(t, s, "GET", path, ""))
-			all = append(all, body)
-		}
-		return append(all, s.APIKey, string(s.UserKey(0)))
-	}
-	one, again, two := read(1), read(1), read(2)
-	for i := range one {
-		if one[i] != again[i] {
-			t.Errorf("response %d differs for the same seed", i)
-		}
-		if one[i] == two[i] {
-			t.Errorf("response %d is the same for another seed", i)
-		}
-	}
-}
-
-func TestAMillionRacesCanBePagedAtAnyDepth(t *testing.T) {
-	const n = 1_000_000
-	s := start(t, horseracingtest.WithHistory(n))
-	for _, offset := range []int{0, 1, 123_456, n - 10, n - 3} {
-		byOffset := get[[]horseracing.Race](t, s, resultsV1Path, `{"offset":`+itoa(offset)+`}`)
-		if want := min(10, n-offset); len(byOffset) != want {
-			t.Fatalf("offset %d: %d races, want %d", offset, len(byOffset), want)
-		}
-		first := byOffset[0]
-		byTime := get[[]horseracing.Race](t, s, resultsPath, `{"start_time_from":`+itoa(first.StartTime.UnixMilli()+1)+`}`)
-		if !slices.Contains(idsOf(byTime), first.MainRaceID) {
-			t.Errorf("offset %d: race %d is not on the page of its start: %v", offset, first.MainRaceID, idsOf(byTime))
-		}
-	}
-	if rest := get[[]horseracing.Race](t, s, resultsV1Path, `{"offset":1000000}`); len(rest) != 0 {
-		t.Errorf("%d races behind the last", len(rest))
-	}
-}
-
-func TestEachTierHasAHistoryOfItsOwn(t *testing.T) {
-	s := start(t)
-	seen := map[horseracing.RaceID]int{}
-	for tier := 1; tier <= 5; tier++ {
-		names := map[horseracing.TierName]bool{}
-		for _, r := range get[[]horseracing.Race](t, s, resultsPath, `{"tier":`+itoa(tier)+`}`) {
-			names[r.Tier] = true
-			seen[r.MainRaceID]++
-		}
-		if len(names) != 1 || names[horseracing.TierNameOmega] != (tier == 5) {
-			t.Errorf("tier %d holds %v", tier, names)
-		}
-	}
-	if len(seen) != 50 {
-		t.Errorf("five pages hold %d races", len(seen))
-	}
-}
-
-func TestAFinishedRaceIsFoundByIDAndAnUnknownOneIsAnEmptyArray(t *testing.T) {
-	s := start(t)
-	for _, tier := range []string{"5", "1"} {
-		want := get[[]horseracing.Race](t, s, resultsPath, `{"tier":`+tier+`}`)[3]
-		got := get[[]horseracing.Race](t, s, "/api/v1/races/"+itoa(want.MainRaceID), "")
-		if len(got) != 1 || got[0].ID == "" {
-			t.Fatalf("tier %s: %+v", tier, got)
-		}
-		got[0].ID = ""
-		if diff := cmp.Diff(want, got[0]); diff != "" {
-			t.Errorf("tier %s: listed and by id (-listed +by id):\n%s", tier, diff)
-		}
-	}
-	if _, body := do(t, s, newRequest(t, s, "GET", "/api/v1/races/999999999", "")); body != "[]" {
-		t.Errorf("an unknown race is %s", body)
 	}
 }

@@ -3,11 +3,8 @@ package horseracingtest_test
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,22 +12,6 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
-
-func TestTheClientsOfTheFakeReachItOnEveryTransport(t *testing.T) {
-	eachTransport(t, func(t *testing.T, s *horseracingtest.Server, proto int) {
-		response, _ := do(t, s, newRequest(t, s, "GET", openPath, ""))
-		if response.StatusCode != http.StatusOK || response.ProtoMajor != proto {
-			t.Errorf("status %d by HTTP/%d", response.StatusCode, response.ProtoMajor)
-		}
-		if strings.HasSuffix(s.URL, "/") || strings.HasPrefix(s.URL, "https:") != (proto == 2) {
-			t.Errorf("URL %s", s.URL)
-		}
-		horse, err := s.Client().Horses.Get(t.Context(), 5)
-		if err != nil || horse.Number != 5 {
-			t.Errorf("horse %v: %v", horse, err)
-		}
-	})
-}
 
 func TestEveryOperationRespondsToTheSDK(t *testing.T) {
 	s := start(t)
@@ -68,56 +49,6 @@ func TestEveryOperationRespondsToTheSDK(t *testing.T) {
 	}
 }
 
-func TestCloseLeavesNoGoroutine(t *testing.T) {
-	for _, transport := range transports {
-		t.Run(transport.name, func(t *testing.T) {
-			before := runtime.NumGoroutine()
-			s := horseracingtest.NewServer(transport.opts...)
-			for range 3 {
-				do(t, s, newRequest(t, s, "GET", resultsPath, ""))
-			}
-			s.Inject(horseracingtest.Fault{ResetAfter: true})
-			attempt(t, s, "POST", openPath, "{}")
-			s.Close()
-			s.Close()
-			// The client's own goroutines notice the end of their connections by
-			// themselves.
-			for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
-				time.Sleep(time.Millisecond)
-			}
-			if after := runtime.NumGoroutine(); after > before {
-				t.Errorf("%d goroutines before, %d after", before, after)
-			}
-			if _, err := s.HTTPClient().Get(s.URL); err == nil {
-				t.Error("a closed fake responds")
-			}
-		})
-	}
-}
-
-func TestABubbleEndsWhenTheFakeIsClosed(t *testing.T) {
-	for _, transport := range transports[2:] {
-		t.Run(transport.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := horseracingtest.NewServer(append(transport.opts, horseracingtest.WithClock(time.Now))...)
-				if _, err := s.Client().Races.Open(t.Context()); err != nil {
-					t.Error(err)
-				}
-				s.AddRaces(raceAt(s, 7, time.Hour))
-				if _, err := s.Client().Races.Register(t.Context(), horseracing.Registration{Horse: 1, Race: 7, UserKey: s.UserKey(0)}); err != nil {
-					t.Error(err)
-				}
-				s.Inject(horseracingtest.Fault{ResetBefore: true, Times: 1})
-				if _, err := s.Client().Races.Open(t.Context()); err != nil {
-					t.Errorf("the client did not retry: %v", err)
-				}
-				s.Close()
-				s.Close()
-			})
-		})
-	}
-}
-
 func TestStartReportsWhyItCannot(t *testing.T) {
 	taken := start(t)
 	for words, opt := range map[string]horseracingtest.Option{
@@ -146,14 +77,6 @@ func TestAServerThatListensEverywhereIsReachedOnThisMachine(t *testing.T) {
 	}
 	if _, err := s.Client().Races.Open(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestAStrangerDoesNotTrustTheCertificate(t *testing.T) {
-	s := start(t, horseracingtest.WithTLS())
-	stranger := &http.Client{Transport: &http.Transport{}}
-	if _, err := stranger.Get(s.URL); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("%v", err)
 	}
 }
 
@@ -192,30 +115,5 @@ func TestAFakeThatIsResetIsAsNew(t *testing.T) {
 	s.Reset()
 	if diff := cmp.Diff(want, look(s)); diff != "" || s.URL != url {
 		t.Errorf("-new +reset:\n%s", diff)
-	}
-}
-
-func TestAFakeCanBeResetWhileItResponds(t *testing.T) {
-	s := start(t)
-	done := make(chan error)
-	for range 4 {
-		go func() {
-			var err error
-			for range 20 {
-				if _, e := s.Client().Races.Open(t.Context()); e != nil {
-					err = e
-				}
-			}
-			done <- err
-		}()
-	}
-	for range 20 {
-		s.Advance(time.Hour)
-		s.Reset()
-	}
-	for range 4 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	}
 }

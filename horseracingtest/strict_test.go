@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 func itoa[N ~int | ~int64](n N) string { return strconv.FormatInt(int64(n), 10) }
@@ -131,17 +129,5 @@ func TestWhatTheDocumentAllowsIsTaken(t *testing.T) {
 		} else if kind := response.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
 			t.Errorf("body %s: content type %s", body, kind)
 		}
-	}
-}
-
-func TestTheApplicationKeyIsTheOneThatWasChosen(t *testing.T) {
-	s := start(t, horseracingtest.WithAPIKey("mine"))
-	if s.APIKey != "mine" {
-		t.Errorf("APIKey is %q", s.APIKey)
-	}
-	r := newRequest(t, s, "GET", openPath, "")
-	r.Header.Set("x-api-key", "mine")
-	if response, body := do(t, s, r); response.StatusCode != http.StatusOK {
-		t.Errorf("status %d: %s", response.StatusCode, body)
 	}
 }
