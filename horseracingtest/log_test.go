@@ -168,6 +168,7 @@ func TestEverythingCanBeDoneAtTheSameTime(t *testing.T) {
 					s.Inject(horseracingtest.Fault{Path: "/api/v1/horses", Status: 500})
 					s.ClearFaults()
 					s.ResetLog()
+					s.Reset()
 				case 3:
 					s.Requests()
 					s.Registrations()

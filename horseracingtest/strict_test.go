@@ -32,61 +32,39 @@ func TestEveryMistakeIsRefusedWithAMessageThatNamesIt(t *testing.T) {
 	}{
 		{"unknown path", "GET", "/api/v1/race/open", "", nil, 404, "no operation at the path /api/v1/race/open"},
 		{"trailing slash", "GET", openPath + "/", "", nil, 404, "no operation at the path"},
-		{"doubled slash", "GET", "/api//v1/races/open", "", nil, 404, "no operation"},
-		{"version 2 of what has none", "GET", "/api/v2/races/open", "", nil, 404, "no operation"},
-		{"id beyond its segment", "GET", "/api/v1/horses/1/2", "", nil, 404, "no operation"},
 		{"GET to register", "GET", registerPath, "", nil, 405, "takes POST, not GET"},
 		{"POST to a listing", "POST", openPath, "", nil, 405, "takes GET, not POST"},
-		{"HEAD", "HEAD", openPath, "", nil, 405, ""},
 		{"no API key", "GET", openPath, "", header("x-api-key"), 401, "x-api-key is missing"},
-		{"empty API key", "GET", openPath, "", header("x-api-key", ""), 401, "x-api-key is empty"},
 		{"unknown API key", "GET", openPath, "", header("x-api-key", "secret-x"), 401, "no API key of this service"},
 		{"two API keys", "GET", openPath, "", header("x-api-key", "a", "b"), 400, "came 2 times"},
 		{"no content type", "GET", openPath, "", header("content-type"), 415, "content-type is missing"},
 		{"other content type", "GET", openPath, "", header("content-type", "text/plain"), 415, `not "text/plain"`},
-		{"other charset", "GET", openPath, "", header("content-type", "application/json; charset=latin1"), 415, "must be application/json"},
-		{"two content types", "GET", openPath, "", header("content-type", "application/json", "application/json"), 400, "content-type came 2 times"},
 		{"query on a listing with a body", "GET", resultsPath + "?tier=5", "", nil, 400, "they go into the JSON body"},
-		{"query elsewhere", "GET", openPath + "?tier=5", "", nil, 400, "takes no query parameters"},
 		{"body where none is documented", "GET", breedingPath, "{}", nil, 400, "takes no request body, but 2 bytes came"},
-		{"body on a horse", "GET", "/api/v1/horses/1", `{"a":1}`, nil, 400, "takes no request body"},
 		{"chunked body", "GET", resultsPath, "", func(r *http.Request) {
 			r.Body, r.ContentLength, r.GetBody = io.NopCloser(strings.NewReader("{}")), -1, nil
 		}, 411, "without a Content-Length"},
 		{"huge body", "GET", resultsPath, strings.Repeat(" ", 65<<10), nil, 413, "larger than"},
 		{"no JSON", "GET", resultsPath, "tier=5", nil, 400, "is no JSON"},
 		{"cut JSON", "GET", resultsPath, `{"tier":5`, nil, 400, "cut short"},
-		{"comma at the end", "GET", resultsPath, `{"tier":5,}`, nil, 400, "is no JSON"},
 		{"something behind", "GET", resultsPath, `{"tier":5}{}`, nil, 400, "goes on behind"},
-		{"garbage behind", "GET", resultsPath, `{"tier":5}x`, nil, 400, "goes on behind"},
 		{"array", "GET", resultsPath, `[]`, nil, 400, "must be a JSON object, not an array"},
-		{"null", "GET", resultsPath, `null`, nil, 400, "must be a JSON object, not null"},
 		{"bad UTF-8", "GET", userPath, "{\"user_key\":\"\xff\"}", nil, 400, "not valid UTF-8"},
 		{"unknown member", "GET", resultsPath, `{"start_time":1}`, nil, 400, `unknown member "start_time"; this operation takes tier, start_time_from`},
-		{"other case", "GET", resultsPath, `{"Tier":5}`, nil, 400, `unknown member "Tier"`},
-		{"offset in version 2", "GET", resultsPath, `{"offset":5}`, nil, 400, `unknown member "offset"`},
 		{"start_time_from in version 1", "GET", resultsV1Path, `{"start_time_from":5}`, nil, 400, `takes tier, offset`},
 		{"duplicate member", "GET", resultsPath, `{"tier":5,"tier":5}`, nil, 400, `member "tier" twice`},
 		{"string for a number", "GET", resultsPath, `{"tier":"5"}`, nil, 400, "tier must be a number, not a string"},
-		{"null for a number", "GET", resultsPath, `{"start_time_from":null}`, nil, 400, "start_time_from must be a number, not null"},
-		{"array for a number", "GET", resultsPath, `{"tier":[5]}`, nil, 400, "tier must be a number, not an array"},
 		{"fraction", "GET", resultsPath, `{"start_time_from":1.5}`, nil, 400, "must be a plain integer, got 1.5"},
-		{"exponent", "GET", resultsPath, `{"start_time_from":1e12}`, nil, 400, "must be a plain integer, got 1e12"},
 		{"out of range", "GET", resultsPath, `{"start_time_from":99999999999999999999}`, nil, 400, "out of range"},
 		{"unknown tier", "GET", resultsPath, `{"tier":6}`, nil, 400, "no tier 6; this fake has 1 to 5"},
-		{"tier zero", "GET", "/api/v1/tournaments/results", `{"tier":0}`, nil, 400, "no tier 0"},
 		{"negative offset", "GET", resultsV1Path, `{"offset":-1}`, nil, 400, "must not be negative"},
 		{"race id that is a word", "GET", "/api/v1/races/first", "", nil, 400, `raceId in the path must be an integer, got "first"`},
-		{"horse number with a sign", "GET", "/api/v1/horses/+1", "", nil, 400, "must be an integer"},
 		{"horse number with a zero", "GET", "/api/v1/horses/missions/01", "", nil, 400, `got "01"`},
 		{"unknown horse", "GET", "/api/v1/horses/5000", "", nil, 404, "no horse 5000"},
-		{"unknown tournament", "GET", "/api/v1/tournaments/nope", "", nil, 404, `no tournament "nope"`},
 		{"no user key", "GET", userPath, "", nil, 400, `lacks the required member "user_key"`},
-		{"empty object for a user key", "GET", userPath, "{}", nil, 400, `lacks the required member "user_key"`},
 		{"number for a user key", "GET", userPath, `{"user_key":1}`, nil, 400, "user_key must be a string, not a number"},
 		{"unknown user key", "GET", userPath, `{"user_key":"secret-y"}`, nil, 403, "belongs to no user"},
 		{"registration without a race", "POST", registerPath, `{"horse_number":1,"user_key":"x"}`, nil, 400, `lacks the required member "main_race_id"`},
-		{"registration with _id", "POST", registerPath, `{"horse_number":1,"user_key":"x","race_id":1}`, nil, 400, `unknown member "race_id"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRequest(t, s, test.method, test.path, test.body)
@@ -96,9 +74,6 @@ func TestEveryMistakeIsRefusedWithAMessageThatNamesIt(t *testing.T) {
 			response, body := do(t, s, r)
 			if response.StatusCode != test.status {
 				t.Errorf("status %d, want %d: %s", response.StatusCode, test.status, body)
-			}
-			if test.method == http.MethodHead {
-				return
 			}
 			var refusal struct {
 				Error struct{ Code, Message string }
