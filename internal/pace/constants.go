@@ -20,7 +20,6 @@ const (
 	silence       = 5.0  // requests at the known rate: no bucket refuses probes for as long
 
 	// Who goes first.
-	maxPassed  = 9               // requests of other ranks before one that waits: a rank that waits gets a tenth
 	maxWaits   = 4               // of a Limiter at once: few, since a permit goes to whoever is first when it comes, and enough for one that is 10 ms away
 	noticeable = 5 * time.Second // the shortest wait that is reported to the caller
 
@@ -28,6 +27,6 @@ const (
 	recent         = 50               // requests of which a route's share is taken: some seconds of a usual client
 	unlikely       = 0.001            // the odds that a common limit refused one route alone
 	manyInRow      = 5                // refusals of a route, each with another accepted in between
-	longRetryAfter = 5 * time.Second  // another route is tried meanwhile: a shorter one is waited out
+	longRetryAfter = 5 * time.Second  // the other routes are tried meanwhile: a shorter one is waited out by all
 	rejoinAfter    = 10 * time.Minute // without a refusal: longer than a usual window
 )

@@ -4,10 +4,10 @@
 //
 // # The parts
 //
-// An [Engine] learns one limit. [Routes] has one engine for all routes, and one
-// more before it for each route that is set apart. Both are handed the time, and
-// do nothing by themselves, so that hours can be simulated in milliseconds. A
-// [Gate] has callers wait until Routes, and the caller's own [Limiter], let them go.
+// An [Engine] learns one limit. [Routes] has one engine for all routes, except those
+// that are set apart, each of which has its own. Both are handed the time, and do
+// nothing by themselves, so that hours can be simulated in milliseconds. A [Gate] has
+// callers wait until Routes, and the caller's own [Limiter], let them go.
 //
 // # A refusal
 //
@@ -55,16 +55,16 @@
 // A service may refuse one route alone. A route is set apart if chance does not
 // explain that only it is refused: five times in a row, each with another route
 // accepted in between, or so often in relation to its share of the requests that
-// the odds are a thousand to one. After a long Retry-After the next request of
-// another route is sent at once: if it is accepted, the refused route is set apart,
-// otherwise all wait. Probes take turns between routes, so that this shows soon.
-// Refusals of a route set apart teach its own engine alone. After ten minutes
-// without one it rejoins the others.
+// the odds are a thousand to one. Probes take turns between routes, so that this
+// shows soon. A long Retry-After binds its route alone at first: the others are tried
+// at once. If one is accepted, the refused route is set apart, otherwise all wait. A
+// route set apart waits for its own engine alone. After ten minutes without a refusal
+// it rejoins the others.
 //
 // # Who goes first
 //
-// What changes something, then single reads, then polls, then walks. A rank that
-// waits gets a tenth. A request that a [Limiter] delays keeps its place. A wait in
-// line ends with an error when a Retry-After of its route is longer than the caller
-// waits, or when nothing was accepted for as long.
+// What changes something, then single reads, then polls, then walks. A request that
+// a [Limiter] delays keeps its place. A wait in line ends with an error when a
+// Retry-After of its route is longer than the caller waits, or when nothing was
+// accepted for as long.
 package pace

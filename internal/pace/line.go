@@ -18,7 +18,6 @@ const (
 // line holds the requests that wait: first in, first out within a rank.
 type line struct {
 	waiting [ranks][]*Ticket
-	passed  [ranks]int // requests of other ranks sent while this one waited
 }
 
 func (l *line) len() int {
@@ -33,46 +32,18 @@ func (l *line) join(t *Ticket) { l.waiting[t.rank] = append(l.waiting[t.rank], t
 
 // first returns the ticket to be sent next of those that may be, nil if there is none.
 func (l *line) first(may func(*Ticket) bool) *Ticket {
-	var next, overdue *Ticket
-	for r, w := range l.waiting {
-		i := slices.IndexFunc(w, may)
-		if i < 0 {
-			continue
-		}
-		if next == nil {
-			next = w[i]
-		}
-		if l.passed[r] >= maxPassed && (overdue == nil || l.passed[r] > l.passed[overdue.rank]) {
-			overdue = w[i]
+	for _, w := range l.waiting {
+		if i := slices.IndexFunc(w, may); i >= 0 {
+			return w[i]
 		}
 	}
-	if overdue != nil {
-		return overdue
-	}
-	return next
+	return nil
 }
 
-// grant removes t, whose turn it is.
-func (l *line) grant(t *Ticket) {
-	for r := range l.passed {
-		l.passed[r]++
-	}
-	l.passed[t.rank] = 0
-	l.leave(t)
-}
-
-// leave removes t and reports whether it waited.
-func (l *line) leave(t *Ticket) bool {
+// leave removes t.
+func (l *line) leave(t *Ticket) {
 	w := l.waiting[t.rank]
-	i := slices.Index(w, t)
-	if i < 0 {
-		return false
+	if i := slices.Index(w, t); i >= 0 {
+		l.waiting[t.rank] = slices.Delete(w, i, i+1)
 	}
-	l.waiting[t.rank] = slices.Delete(w, i, i+1)
-	for r, w := range l.waiting {
-		if len(w) == 0 {
-			l.passed[r] = 0
-		}
-	}
-	return true
 }

@@ -275,7 +275,7 @@ func TestARouteRejoins(t *testing.T) {
 		t.Fatalf("set apart %d times", c.apart["bad"])
 	}
 	c.run(simStart.Add(12 * time.Minute))
-	if c.pace.route("bad").own != nil {
+	if c.pace.apart["bad"] != nil {
 		t.Error("it is still set apart")
 	}
 }
