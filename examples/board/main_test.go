@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"math/big"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,16 +18,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// TestMain lets a test start the program itself: this binary, if an environment variable is set.
-func TestMain(m *testing.M) {
-	if os.Getenv("BE_BOARD") != "" {
-		main()
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { programtest.Main(m, main) }
 
 var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
@@ -126,41 +119,29 @@ func TestTheScreenFollowsTheWatcher(t *testing.T) {
 	}
 }
 
-func TestBeforeTheFirstPollTheScreenWaits(t *testing.T) {
-	latest := horseracing.Snapshot{}
-	s := after(screen{snapshot: func() horseracing.Snapshot { return latest }, width: 80, height: 20}, tick(noon))
-	if got := strings.Join(lines(s), "\n"); !strings.Contains(got, "waiting for the service") || strings.Contains(got, "closes in") {
-		t.Errorf("the screen:\n%s", got)
-	}
-}
-
 func TestTheScreenFitsItsWindow(t *testing.T) {
 	s, latest := sample(t)
+	latest.Err = errors.New(strings.Repeat("a long sentence about what is wrong ", 5))
 	for width := 12; width < 130; width++ {
-		for _, trouble := range []error{nil, errors.New(strings.Repeat("a long sentence about what is wrong ", 5))} {
-			latest.Err = trouble
-			s = after(s, tick(noon), tea.WindowSizeMsg{Width: width, Height: 40})
-			all := lines(s)
-			for _, line := range all {
-				if ansi.StringWidth(line) > width {
-					t.Fatalf("at width %d a line of %d: %q", width, ansi.StringWidth(line), line)
+		s = after(s, tick(noon), tea.WindowSizeMsg{Width: width, Height: 40})
+		all := lines(s)
+		columns := 0
+		for _, line := range all {
+			if ansi.StringWidth(line) > width {
+				t.Fatalf("at width %d a line of %d: %q", width, ansi.StringWidth(line), line)
+			}
+			if strings.Contains(line, "closes in") {
+				columns = len(strings.Fields(line)) - 1
+				if !strings.HasSuffix(line, headers[columns-1]) {
+					t.Errorf("at width %d half a column: %q", width, line)
 				}
 			}
-			columns := 0
-			for _, line := range all {
-				if strings.Contains(line, "closes in") {
-					columns = len(strings.Fields(strings.Replace(line, "closes in", "closes-in", 1)))
-					if !strings.HasSuffix(strings.TrimSpace(line), headers[columns-1]) {
-						t.Errorf("at width %d half a column: %q", width, line)
-					}
-				}
-			}
-			if width >= 100 && columns != len(headers) || width >= 60 && columns < 5 || width < 40 && columns > 5 {
-				t.Errorf("at width %d there are %d columns", width, columns)
-			}
-			if text := strings.Join(strings.Fields(strings.Join(all, " ")), " "); trouble != nil && width > 30 && !strings.Contains(text, strings.TrimSpace(trouble.Error())) {
-				t.Errorf("at width %d the sentence is cut:\n%s", width, strings.Join(all, "\n"))
-			}
+		}
+		if width >= 100 && columns != len(headers) || width >= 60 && columns < 5 {
+			t.Errorf("at width %d there are %d columns", width, columns)
+		}
+		if text := strings.Join(strings.Fields(strings.Join(all, " ")), " "); width > 30 && !strings.Contains(text, strings.TrimSpace(latest.Err.Error())) {
+			t.Errorf("at width %d the sentence is cut:\n%s", width, strings.Join(all, "\n"))
 		}
 	}
 }
@@ -174,63 +155,16 @@ func TestTheScreenScrolls(t *testing.T) {
 	s = after(s, tick(noon), tea.WindowSizeMsg{Width: 80, Height: 14})
 	first := func() string { return strings.Fields(lines(s)[2])[2] }
 	for _, step := range []struct {
-		key  tea.KeyPressMsg
+		key  rune
 		want string
-	}{
-		{tea.KeyPressMsg{Code: tea.KeyUp}, "100"},
-		{tea.KeyPressMsg{Code: tea.KeyDown}, "101"},
-		{tea.KeyPressMsg{Code: 'j', Text: "j"}, "102"},
-		{tea.KeyPressMsg{Code: tea.KeyPgDown}, "113"},
-		{tea.KeyPressMsg{Code: tea.KeyEnd}, "119"},
-		{tea.KeyPressMsg{Code: tea.KeyDown}, "119"},
-		{tea.KeyPressMsg{Code: tea.KeyPgUp}, "108"},
-		{tea.KeyPressMsg{Code: tea.KeyHome}, "100"},
-	} {
-		s = after(s, step.key)
+	}{{tea.KeyUp, "100"}, {tea.KeyDown, "101"}, {tea.KeyPgDown, "112"}, {tea.KeyEnd, "119"}, {tea.KeyDown, "119"}, {tea.KeyPgUp, "108"}, {tea.KeyHome, "100"}} {
+		s = after(s, tea.KeyPressMsg{Code: step.key})
 		if got := first(); got != step.want || len(lines(s)) != 14 {
-			t.Fatalf("after %s race %s is on top of %d lines, want %s of 14:\n%s", step.key, got, len(lines(s)), step.want, strings.Join(lines(s), "\n"))
+			t.Fatalf("after key %d race %s is on top of %d lines, want %s of 14", step.key, got, len(lines(s)), step.want)
 		}
 	}
 	if last := lines(s)[13]; last != " lines 1 to 11 of 30; arrow keys scroll" {
 		t.Errorf("the last line is %q", last)
-	}
-	latest.Races = latest.Races[:5]
-	if s = after(s, tea.KeyPressMsg{Code: tea.KeyEnd}, tick(noon)); first() != "100" {
-		t.Errorf("when races go, the first is %s", first())
-	}
-}
-
-// environment makes run use the fake.
-func environment(t *testing.T, fake *horseracingtest.Server) {
-	t.Setenv("HORSERACING_BASE_URL", fake.URL)
-	t.Setenv("HORSERACING_API_KEY", fake.APIKey)
-}
-
-func TestWithoutATerminalItPrintsAPlainTable(t *testing.T) {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	environment(t, fake)
-	var stdout, stderr strings.Builder
-	if status := run(t.Context(), nil, &stdout, &stderr); status != 0 {
-		t.Fatalf("exit status %d: %s", status, stderr.String())
-	}
-	races, err := fake.Client().Races.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(races) == 0 {
-		t.Fatal("the fake has no open race: the test shows nothing")
-	}
-	if got := strings.Count(strings.TrimSpace(stdout.String()), "\n"); got != len(races) {
-		t.Errorf("%d lines under the header, want %d:\n%s", got, len(races), stdout.String())
-	}
-	if strings.Contains(stdout.String(), "\x1b") {
-		t.Error("the plain table has escape sequences")
-	}
-	for _, r := range races {
-		if whole := strings.ReplaceAll(stdout.String(), ",", ""); !strings.Contains(whole, " "+r.EntryFee.Decimal(18)+" ") {
-			t.Errorf("the plain table lacks the fee of %s units:\n%s", r.EntryFee, stdout.String())
-		}
 	}
 }
 
@@ -261,23 +195,14 @@ func waitFor(t *testing.T, output *lockedBuffer, text string) {
 	}
 }
 
-func command(fake *horseracingtest.Server, args ...string) *exec.Cmd {
-	c := exec.Command(os.Args[0], args...)
-	c.Env = append(os.Environ(), "BE_BOARD=1", "TERM=xterm-256color", "HORSERACING_BASE_URL="+fake.URL, "HORSERACING_API_KEY="+fake.APIKey)
-	return c
-}
-
 func TestOnATerminalItLivesUntilTheUserEndsIt(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a process cannot be interrupted from outside there")
+		t.Skip("there are no such terminals there")
 	}
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithClock(time.Now))
 	defer fake.Close()
-	for _, test := range []struct {
-		key    string
-		status int
-	}{{"q", 0}, {"\x03", 130}} {
-		child := command(fake, "-interval", "50ms")
+	for key, status := range map[string]int{"q": 0, "\x03": 130} {
+		child := programtest.Command(t, append(programtest.Environment(fake), "TERM=xterm-256color"), "-interval", "50ms")
 		terminal, err := pty.StartWithSize(child, &pty.Winsize{Rows: 60, Cols: 120})
 		if err != nil {
 			t.Fatal(err)
@@ -286,22 +211,12 @@ func TestOnATerminalItLivesUntilTheUserEndsIt(t *testing.T) {
 		output := new(lockedBuffer)
 		read := make(chan struct{})
 		go func() { io.Copy(output, terminal); close(read) }()
-
 		waitFor(t, output, "closes in")
-		late := openRace(t, 900_001, 0, 1, 12)
-		late.Info.Name = "Pressed " + map[string]string{"q": "Q", "\x03": "C"}[test.key]
-		late.StartTime = horseracing.NewTimestamp(time.Now().Add(time.Hour))
-		late.RegistrationDeadline = horseracing.NewTimestamp(time.Now().Add(50 * time.Minute))
-		late.Tier = horseracing.TierNameOmega
-		fake.AddRaces(late)
-		waitFor(t, output, late.Info.Name)
-		fake.RemoveRaces(late.MainRaceID)
-
-		io.WriteString(terminal, test.key)
+		io.WriteString(terminal, key)
 		child.Wait()
 		<-read
-		if got := child.ProcessState.ExitCode(); got != test.status || strings.Contains(output.String(), "goroutine") {
-			t.Errorf("key %q: exit status %d, want %d:\n%s", test.key, got, test.status, ansi.Strip(output.String()))
+		if got := child.ProcessState.ExitCode(); got != status || strings.Contains(output.String(), "goroutine") {
+			t.Errorf("key %q: exit status %d, want %d:\n%s", key, got, status, ansi.Strip(output.String()))
 		}
 	}
 }
@@ -312,20 +227,18 @@ func TestWatchPrintsAgainAfterAChangeUntilCtrlC(t *testing.T) {
 	}
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	child := command(fake, "-watch", "-interval", "20ms")
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 400})
+	child := programtest.Command(t, programtest.Environment(fake), "-watch", "-interval", "20ms")
 	output := new(lockedBuffer)
 	child.Stdout, child.Stderr = output, output
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer child.Process.Kill()
+	waitFor(t, output, "polling goes on") // and no table without races
 	waitFor(t, output, "CLOSES IN")
 	late := openRace(t, 900_001, 0, 1, 12)
 	late.StartTime = horseracing.NewTimestamp(fake.Now().Add(time.Hour))
-	late.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(50 * time.Minute))
-	late.Tier = horseracing.TierNameOmega
-	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 400})
-	waitFor(t, output, "polling goes on")
+	late.RegistrationDeadline, late.Tier = late.StartTime, horseracing.TierNameOmega
 	fake.AddRaces(late)
 	waitFor(t, output, "900001")
 	child.Process.Signal(os.Interrupt)
@@ -337,90 +250,12 @@ func TestWatchPrintsAgainAfterAChangeUntilCtrlC(t *testing.T) {
 	}
 }
 
-func TestWatchPrintsNothingBeforeTheFirstPoll(t *testing.T) {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	environment(t, fake)
-	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 400, Times: 3})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	stdout, stderr := new(lockedBuffer), new(lockedBuffer)
-	ended := make(chan int)
-	go func() { ended <- run(ctx, []string{"-watch", "-interval", "20ms"}, stdout, stderr) }()
-	waitFor(t, stderr, "polling goes on")
-	waitFor(t, stdout, "CLOSES IN")
-	cancel()
-	<-ended
-	if tables := strings.Count(stdout.String(), "CLOSES IN"); tables != 1 || !strings.Contains(stdout.String(), " fur ") {
-		t.Errorf("%d tables, the first of them without a race:\n%s", tables, stdout)
-	}
-}
-
-func TestOnADumbTerminalItPrintsAPlainTable(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no such terminals there")
-	}
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	child := command(fake)
-	child.Env = append(child.Env, "TERM=dumb")
-	terminal, err := pty.StartWithSize(child, &pty.Winsize{Rows: 20, Cols: 60})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer terminal.Close()
-	text, _ := io.ReadAll(terminal) // which ends with an error when the program does
-	child.Wait()
-	if got := string(text); !strings.Contains(got, "CLOSES IN") || strings.Contains(got, "\x1b") {
-		t.Errorf("it printed %q", got)
-	}
-}
-
-func TestARefusedKeyEndsItOnATerminalWithTheWholeSentence(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no such terminals there")
-	}
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	child := command(fake)
-	child.Env = append(child.Env, "HORSERACING_API_KEY=wrong")
-	errors := new(lockedBuffer)
-	child.Stderr = errors
-	terminal, err := pty.StartWithSize(child, &pty.Winsize{Rows: 20, Cols: 40})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer terminal.Close()
-	read := make(chan struct{})
-	go func() { io.Copy(io.Discard, terminal); close(read) }()
-	child.Wait()
-	<-read
-	if got := child.ProcessState.ExitCode(); got != 1 || !strings.HasSuffix(errors.String(), "check HORSERACING_API_KEY\n") {
-		t.Errorf("exit status %d, it printed %q", got, errors)
-	}
-}
-
-func TestFlagsAndErrors(t *testing.T) {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	environment(t, fake)
-	t.Setenv("HORSERACING_API_KEY", "wrong")
-	for _, test := range []struct {
-		args    string
-		status  int
-		message string
-	}{
-		{"-h", 0, "Usage: board"},
-		{"-level high", 2, "-level"},
-		{"-level -3", 2, "-level cannot be negative"},
-		{"now", 2, "unexpected argument"},
-		{"", 1, "Service: " + fake.URL + "\nboard: "},
-		{"-watch", 1, "Service: " + fake.URL + "\nboard: "},
-	} {
-		var stderr strings.Builder
-		status := run(t.Context(), strings.Fields(test.args), io.Discard, &stderr)
-		if status != test.status || !strings.Contains(stderr.String(), test.message) || status == 1 && strings.Count(stderr.String(), "\n") != 2 {
-			t.Errorf("board %s: exit status %d, want %d; it printed:\n%s", test.args, status, test.status, stderr.String())
-		}
+func TestItStartsAndEndsAsEveryExample(t *testing.T) {
+	programtest.ExpectUsage(t)
+	programtest.ExpectErrors(t)
+	programtest.Run(t, nil, "-level", "-3").ExpectSentence(t, 2, "-level")
+	r := programtest.Run(t, nil)
+	if r.Status != 0 || strings.Count(r.Stdout, "\n") < 5 || strings.Contains(r.Stdout, "\x1b") {
+		t.Errorf("without a terminal: exit status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 	}
 }

@@ -14,8 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
@@ -107,44 +105,6 @@ func svgTexts(path string) (texts []string, err error) {
 	}
 }
 
-func TestOneDayHasALabel(t *testing.T) {
-	start := time.Date(2026, time.January, 5, 21, 30, 0, 0, time.UTC)
-	race := func(start time.Time, fee int64) horseracing.Race {
-		return horseracing.Race{StartTime: horseracing.NewTimestamp(start), EntryFee: horseracing.NewBigInt(fee)}
-	}
-	races := []horseracing.Race{race(start, 1e18), race(start.Add(-time.Hour), 1e17)}
-	for _, c := range charts {
-		if c.name != "days" && c.name != "fees" {
-			continue
-		}
-		path := filepath.Join(t.TempDir(), "chart.svg")
-		if err := c.save(path, "svg", races, ""); err != nil {
-			t.Fatal(err)
-		}
-		if texts, err := svgTexts(path); err != nil || !slices.Contains(texts, "5 Jan") {
-			t.Errorf("%s has no day on its axis, only %q (%v)", c.name, texts, err)
-		}
-	}
-}
-
-func TestFlagsAndErrors(t *testing.T) {
-	fake := environment(t)
-	for _, test := range []struct {
-		args    string
-		status  int
-		message string
-	}{
-		{"-format gif", 2, `unknown "gif"`},
-		{"-only pies", 2, `unknown "pies"`},
-		{"-newest 0", 2, "at least 1"},
-		{"-tier 0", 2, "must be at least 1"},
-		{"", 1, "HORSERACING_API_KEY"},
-	} {
-		environment := []string{"HORSERACING_BASE_URL=" + fake.URL, "HORSERACING_API_KEY=wrong"}
-		programtest.Run(t, environment, strings.Fields(test.args)...).ExpectSentence(t, test.status, test.message)
-	}
-}
-
 func TestARaceThatCannotBeReadIsLeftOut(t *testing.T) {
 	fake := environment(t)
 	newest, err := fake.Client().Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 9)
@@ -166,32 +126,10 @@ func TestARaceThatCannotBeReadIsLeftOut(t *testing.T) {
 		t.Errorf("%q is not on one line of\n%s", line, stderr.String())
 	}
 }
-
-func TestTheProgressShowsThePaceThatTheServiceSets(t *testing.T) {
-	for _, limit := range []struct {
-		horseracingtest.RequestLimit
-		says string
-	}{
-		{horseracingtest.RequestLimit{PerSecond: 1.5, Burst: 4}, ", service allows about 1."},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithHistory(300),
-				horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(limit.RequestLimit))
-			defer fake.Close()
-			var stderr strings.Builder
-			races, err := read(t.Context(), fake.Client(), options{newest: 1000}, &stderr)
-			if len(races) != 300 || err != nil {
-				t.Errorf("%d races, error %v; want 300", len(races), err)
-			}
-			if !strings.Contains(stderr.String(), limit.says) {
-				t.Errorf("%q is not in\n%s", limit.says, stderr.String())
-			}
-		})
+func TestItStartsAndEndsAsEveryExample(t *testing.T) {
+	programtest.ExpectUsage(t)
+	programtest.ExpectErrors(t, "-out", t.TempDir())
+	for _, args := range [][]string{{"-format", "gif"}, {"-only", "pies"}, {"-newest", "0"}} {
+		programtest.Run(t, nil, args...).ExpectSentence(t, 2, args[0])
 	}
-}
-
-func TestCtrlCEndsIt(t *testing.T) { programtest.ExpectInterruptible(t, "-out", t.TempDir()) }
-
-func TestItExplainsItself(t *testing.T) {
-	programtest.ExpectUsage(t, "-out", "-newest", "-only", "HORSERACING_API_KEY")
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -132,68 +131,6 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	}
 }
 
-func TestCtrlCDuringTheCrawlKeepsWhatWasStored(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("a process cannot be interrupted from outside there")
-	}
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(2000), horseracingtest.WithLatency(20*time.Millisecond))
-	defer fake.Close()
-	name := filepath.Join(t.TempDir(), "races")
-	child := programtest.Start(t, programtest.Environment(fake), "-out", name, "-concurrency", "1")
-	waitFor(t, "the crawl's start", func() bool { return fake.RequestCount() > 30 })
-	child.Interrupt()
-	if r := child.Wait(); r.Status != 130 {
-		t.Errorf("exit status %d, want 130: %s", r.Status, r.Stderr)
-	}
-	if n := count(t, open(t, name), `SELECT count(*) FROM races`); n == 0 {
-		t.Error("nothing is stored")
-	}
-}
-
-func TestAnotherServicesRacesAreNotMixedIn(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "races")
-	for i := range 2 {
-		fake := horseracingtest.NewServer(horseracingtest.WithHistory(10))
-		defer fake.Close()
-		status, stderr := runHere(t, t.Context(), fake, "-out", name)
-		if status != i || i == 1 && !strings.Contains(stderr, "choose another -out") {
-			t.Errorf("service %d: exit status %d: %s", i, status, stderr)
-		}
-	}
-}
-
-func TestAFailedRunIsOneSentenceAndLeavesNothing(t *testing.T) {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	for _, test := range []struct {
-		name, url, key string
-		args           []string
-		message        string
-	}{
-		{"a wrong key", fake.URL, "not-this-one", nil, "HORSERACING_API_KEY"},
-		{"a host that is down", "http://127.0.0.1:1", "key", nil, "HORSERACING_BASE_URL"}, // nothing listens there
-		{"a wrong address", fake.URL + "/wrong", fake.APIKey, nil, "404"},
-		{"a tier that the service refuses", fake.URL, fake.APIKey, []string{"-tier", "77"}, "400"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			dir := t.TempDir()
-			environment := []string{"HORSERACING_BASE_URL=" + test.url, "HORSERACING_API_KEY=" + test.key}
-			r := programtest.Run(t, environment, append(test.args, "-out", filepath.Join(dir, "new", "races"))...)
-			r.ExpectSentence(t, 1, test.message)
-			if strings.Contains(r.Stderr, "not-this-one") {
-				t.Errorf("the key is printed: %s", r.Stderr)
-			}
-			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-				t.Errorf("it left %v (%v)", left, err)
-			}
-		})
-	}
-}
-
-func TestItExplainsItself(t *testing.T) {
-	programtest.ExpectUsage(t, "-out", "-source", "-format", "-horses", "-tournaments", "-follow", "HORSERACING_API_KEY")
-}
-
 func TestOneServiceUnderTwoAddresses(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
 	defer fake.Close()
@@ -214,35 +151,33 @@ func TestOneServiceUnderTwoAddresses(t *testing.T) {
 func TestAForeignFileIsRefusedAndNotChanged(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	for what, write := range map[string]func(path string) error{
-		"text": func(path string) error {
-			return os.WriteFile(path, []byte(strings.Repeat("race,horse\n", 1000)), 0o644)
-		},
-		"another program's database": func(path string) error {
-			db, err := sql.Open("sqlite", path)
-			if err != nil {
-				return err
-			}
-			_, err = db.Exec(`CREATE TABLE races (id INTEGER, name TEXT)`)
-			return errors.Join(err, db.Close())
-		},
-	} {
-		dir := t.TempDir()
-		name := filepath.Join(dir, "races")
-		if err := write(name + ".sqlite"); err != nil {
-			t.Fatal(err)
-		}
-		before, err := os.ReadFile(name + ".sqlite")
-		if err != nil {
-			t.Fatal(err)
-		}
-		programtest.Run(t, programtest.Environment(fake), "-out", name).ExpectSentence(t, 1, name+".sqlite is not a database of export")
-		if after, err := os.ReadFile(name + ".sqlite"); err != nil || !bytes.Equal(before, after) {
-			t.Errorf("%s was changed (%v)", what, err)
-		}
-		if left, _ := os.ReadDir(dir); len(left) != 1 {
-			t.Errorf("%s: it left %v", what, left)
-		}
+	dir := t.TempDir()
+	name := filepath.Join(dir, "races")
+	if _, err := open(t, name).Exec(`CREATE TABLE races (id INTEGER, name TEXT)`); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(name + ".sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	programtest.Run(t, programtest.Environment(fake), "-out", name).ExpectSentence(t, 1, name+".sqlite is not a database of export")
+	if after, err := os.ReadFile(name + ".sqlite"); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("it was changed (%v)", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("it left %v", left)
+	}
+}
+
+func TestItStartsAndEndsAsEveryExampleAndLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	programtest.ExpectUsage(t)
+	programtest.ExpectErrors(t, "-out", filepath.Join(dir, "new", "races"))
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("it left %v (%v)", left, err)
+	}
+	for _, args := range [][]string{{"-format", "xml"}, {"-since", "yesterday"}, {"-tier", "0"}, {"-out", "races/"}} {
+		programtest.Run(t, nil, args...).ExpectSentence(t, 2, args[0])
 	}
 }
 
@@ -254,97 +189,18 @@ func TestASecondExportOnAFileIsRefused(t *testing.T) {
 	waitFor(t, "the first one's start", func() bool { return fake.RequestCount() > 30 })
 	programtest.Run(t, programtest.Environment(fake), "-out", name).ExpectSentence(t, 1, "another export is writing to "+name+".sqlite")
 	first.Kill()
-	second := programtest.Start(t, programtest.Environment(fake), "-out", name, "-concurrency", "1")
-	stored := count(t, open(t, name), `SELECT count(*) FROM races`)
-	waitFor(t, "the next one's races", func() bool { return count(t, open(t, name), `SELECT count(*) FROM races`) > stored })
-	second.Interrupt()
-	if r := second.Wait(); r.Status != 130 {
-		t.Errorf("after the first was killed: exit status %d: %s", r.Status, r.Stderr)
-	}
-	if _, err := os.Stat(name + ".sqlite-lock"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the lock is left behind (%v)", err)
-	}
-}
-
-func TestFlags(t *testing.T) {
-	for _, test := range []struct {
-		args    string
-		status  int
-		message string
-	}{
-		{"-h", 0, "Usage: export"},
-		{"-format xml", 2, "unknown format"},
-		{"-since yesterday", 2, "yesterday"},
-		{"races.sqlite", 2, "unexpected argument"},
-		{"-tier 0", 2, "-tier must be at least 1"},
-		{"-tier -5", 2, "-tier must be at least 1"},
-		{"-out=", 2, "-out"},
-		{"-out=races/", 2, "-out"},
-	} {
-		var stderr strings.Builder
-		if status := run(t.Context(), strings.Fields(test.args), &stderr); status != test.status || !strings.Contains(stderr.String(), test.message) {
-			t.Errorf("export %s: exit status %d, want %d; it printed:\n%s", test.args, status, test.status, stderr.String())
-		}
-	}
-}
-
-func TestAnAttemptThatReadNothingLeavesTheNameFree(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	name := filepath.Join(t.TempDir(), "races")
-	for _, test := range []struct {
-		url    string
-		status int
-	}{{fake.URL + "/wrong", 1}, {fake.URL + "/", 0}, {fake.URL, 0}, {fake.URL + "/wrong", 1}} {
-		var stderr strings.Builder
-		t.Setenv("HORSERACING_BASE_URL", test.url)
-		t.Setenv("HORSERACING_API_KEY", fake.APIKey)
-		if status := run(t.Context(), []string{"-out", name}, &stderr); status != test.status {
-			t.Errorf("%s: exit status %d, want %d: %s", test.url, status, test.status, stderr.String())
-		}
-	}
-	if n := count(t, open(t, name), `SELECT count(*) FROM races`); n != 10 {
-		t.Errorf("%d races stored, want 10", n)
-	}
 }
 
 func TestANameIsTakenAsItStands(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	names := []string{"a#b", "a%41b", "a&b=c d"}
-	if runtime.GOOS != "windows" {
-		names = append(names, "q?b", "file:x?mode=memory")
-	}
 	t.Chdir(t.TempDir())
-	for _, name := range names {
+	for _, name := range []string{"a#b", "a%41b", "a&b=c d"} {
 		if status, stderr := runHere(t, t.Context(), fake, "-out", name); status != 0 {
 			t.Errorf("%s: exit status %d: %s", name, status, stderr)
 		}
 		if err := os.Remove(name + ".sqlite"); err != nil {
 			t.Error(err)
-		}
-	}
-	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
-		t.Errorf("it left %v (%v)", left, err)
-	}
-}
-
-func TestWithoutARaceThereIsNoSummaryAboveAnError(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(100), horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	for _, test := range []struct {
-		name    string
-		fault   horseracingtest.Fault
-		summary bool
-	}{
-		{"at once", horseracingtest.Fault{Path: "/api/v2/races/results", Status: 404, Times: 1000}, false},
-		{"midway", horseracingtest.Fault{Path: "/api/v2/races/results", Status: 404, Skip: 3, Times: 1000}, true},
-	} {
-		fake.Inject(test.fault)
-		status, stderr := runHere(t, t.Context(), fake, "-out", filepath.Join(t.TempDir(), "races"), "-concurrency", "1")
-		fake.ClearFaults()
-		if status != 1 || strings.Contains(stderr, " races in ") != test.summary {
-			t.Errorf("%s: exit status %d; it printed:\n%s", test.name, status, stderr)
 		}
 	}
 }

@@ -111,29 +111,8 @@ func TestNoKeyIsPrintedEvenWhenTheServiceRefusesIt(t *testing.T) {
 		t.Errorf("the key was printed:\n%s", printed)
 	}
 }
-
-func TestTheProgramIsNamed(t *testing.T) {
-	for want, environment := range map[string][]string{
-		"horseracing-example-otel": nil,
-		"mine":                     {"OTEL_SERVICE_NAME=mine"},
-	} {
-		r := programtest.Run(t, environment)
-		if r.Status != 0 || !strings.HasPrefix(r.Stderr, "Service: an embedded fake ") {
-			t.Errorf("exit status %d: %s", r.Status, r.Stderr)
-		}
-		var s span
-		if err := json.NewDecoder(strings.NewReader(r.Stdout)).Decode(&s); err != nil {
-			t.Fatal(err)
-		}
-		if got := find(s.Resource, "service.name"); got != want {
-			t.Errorf("service.name is %v, want %s", got, want)
-		}
-	}
-}
-
-func TestCtrlCEndsIt(t *testing.T) { programtest.ExpectInterruptible(t) }
-
-func TestItExplainsItself(t *testing.T) {
-	programtest.ExpectUsage(t, "-failures", "HORSERACING_API_KEY")
+func TestItStartsAndEndsAsEveryExample(t *testing.T) {
+	programtest.ExpectUsage(t)
+	programtest.ExpectErrors(t)
 	programtest.Run(t, nil, "-failures", "-1").ExpectSentence(t, 2, "-failures")
 }

@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -134,41 +132,4 @@ func playKilled(t *testing.T, random *rand.Rand) (kills int64) {
 		}
 	}
 	return kills
-}
-
-func TestOfTwoStartsAtOnceOneFindsTheLedgerInUse(t *testing.T) {
-	t.Parallel()
-	starts := 6
-	if deep {
-		starts = 60
-	}
-	for range starts {
-		fake := newFake(t)
-		path := filepath.Join(t.TempDir(), "l")
-		ended := make(chan struct{}, 2)
-		var wait sync.Once
-		fake.Handle("/api/v1/horses/{number}", func(horseracingtest.Request) (horseracingtest.Response, bool) {
-			wait.Do(func() { <-ended }) // the one that has the ledger waits for the other one to end
-			return horseracingtest.Response{}, false
-		})
-		var both sync.WaitGroup
-		results := make([]programtest.Result, 2)
-		for i := range results {
-			both.Go(func() {
-				results[i] = runBot(t, fake, path, "-horse", "1", "-yes")
-				ended <- struct{}{}
-			})
-		}
-		both.Wait()
-		if results[0].Status != 0 {
-			results[0], results[1] = results[1], results[0]
-		}
-		if results[0].Status != 0 || results[1].Status != 1 || !strings.Contains(results[1].Stderr, "the ledger is already open") {
-			t.Errorf("status %d and %d\n%s%s", results[0].Status, results[1].Status, results[0].Stderr, results[1].Stderr)
-		}
-		if paid := fake.Registrations(); len(paid) != 1 {
-			t.Errorf("registrations: %v", paid)
-		}
-		expectHonest(t, fake, path)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -117,24 +116,6 @@ func TestItPaysNothingWithoutYes(t *testing.T) {
 	if found := entries(t, fake, path); len(found) != 0 {
 		t.Errorf("the ledger holds %v", found)
 	}
-}
-
-func TestADryRunDoesNotBindTheLedger(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t)
-	path := filepath.Join(t.TempDir(), "l")
-	dead := programtest.Environment(fake)
-	dead[0] = "HORSERACING_BASE_URL=http://127.0.0.1:1"
-	programtest.Run(t, dead, "-ledger", path, "-horse", "1").ExpectSentence(t, 1, "HORSERACING_BASE_URL")
-	slash := programtest.Environment(fake)
-	slash[0] += "/"
-	for _, environment := range [][]string{slash, programtest.Environment(fake)} {
-		if r := programtest.Run(t, environment, "-ledger", path, "-horse", "1", "-yes"); r.Status != 0 {
-			t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
-		}
-	}
-	programtest.Run(t, dead, "-ledger", path, "-horse", "1").ExpectSentence(t, 1, path, fake.URL)
-	expectHonest(t, fake, path)
 }
 
 func TestItEntersEachHorseOnceAndReportsWhy(t *testing.T) {
@@ -257,48 +238,6 @@ func TestNothingIsBegunAfterCtrlC(t *testing.T) {
 	})
 }
 
-func TestAKeyThatIsRefusedEndsIt(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t)
-	environment := programtest.Environment(fake)
-	environment[1] = "HORSERACING_API_KEY=wrong"
-	for _, forever := range []string{"-forever", "-forever=false"} {
-		r := programtest.Run(t, environment, forever, "-ledger", filepath.Join(t.TempDir(), "l"), "-horse", "1", "-yes")
-		r.ExpectSentence(t, 1, "HORSERACING_API_KEY")
-	}
-}
-
-func TestALedgerThatCannotBeWrittenEndsIt(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t)
-	dir := t.TempDir()
-	path := filepath.Join(dir, "l")
-	if err := os.WriteFile(path, []byte("hello\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	runBot(t, fake, path, "-horse", "1", "-yes", "-forever").ExpectSentence(t, 1, path, "not a line of a ledger")
-	runBot(t, fake, filepath.Join(dir, "no", "l"), "-horse", "1", "-yes", "-forever").ExpectSentence(t, 1, filepath.Join(dir, "no", "l"))
-	if n := fake.RequestCount(); n != 0 {
-		t.Errorf("%d requests", n)
-	}
-}
-
-func TestWhatIsMissingIsOneSentence(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t)
-	environment := programtest.Environment(fake)
-	path := filepath.Join(t.TempDir(), "l")
-	programtest.Run(t, environment, "-ledger", path).ExpectSentence(t, 2, "-horse")
-	programtest.Run(t, environment[:2], "-ledger", path, "-horse", "1", "-yes").ExpectSentence(t, 1, "HORSERACING_USER_KEY")
-	programtest.Run(t, environment, "-ledger", path, "-horse", "999999").ExpectSentence(t, 1, "no horse #999999")
-	if r := programtest.Run(t, environment[:2], "-ledger", path, "-horse", "1"); r.Status != 0 {
-		t.Errorf("a dry run without the owner's key: status %d\n%s", r.Status, r.Stderr)
-	}
-	if n := sent(fake, http.MethodPost, "/"); n != 0 {
-		t.Errorf("%d registrations were sent", n)
-	}
-}
-
 func TestTheReportHasFeesPlacesAndPrizes(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
@@ -324,26 +263,21 @@ func TestTheReportHasFeesPlacesAndPrizes(t *testing.T) {
 		t.Errorf("places and prizes differ (-want +got):\n%s\n%s", diff, r.Stdout)
 	}
 }
-
-func TestItRunsOnTheEmbeddedFake(t *testing.T) {
+func TestItStartsAndEndsAsEveryExample(t *testing.T) {
 	t.Parallel()
-	if r := programtest.Run(t, nil, "-max-fee", "2500", "-budget", "2500", "-budget-total", "2500", "-yes"); r.Status != 0 || !strings.Contains(r.Stdout, ": entered") {
-		t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
-	}
-}
-
-func TestCtrlCEndsIt(t *testing.T) {
-	t.Parallel()
-	programtest.ExpectInterruptible(t, "-horse", "1", "-ledger", filepath.Join(t.TempDir(), "l"))
-}
-
-func TestItExplainsItself(t *testing.T) {
-	t.Parallel()
-	programtest.ExpectUsage(t, "-horse", "-yes", "-forever", "-interval", "-budget", "-budget-total", "-free", "-at-once", "-min-length", "-max-length", "-max-fee", "-ledger", "-report", "-tier", "HORSERACING_USER_KEY")
-	for _, args := range [][]string{
-		{"-max-fee", "1e3"}, {"-budget", "-1"}, {"-min-length", "x"}, {"-horse", "0"}, {"-horse", "-3"}, {"-horse", "1,x"}, {"-horse", ""},
-		{"-free", "0"}, {"-at-once", "0"}, {"-interval", "1ms"}, {"-tier", "0"},
-	} {
+	fake := newFake(t)
+	path := filepath.Join(t.TempDir(), "l")
+	programtest.ExpectUsage(t, "HORSERACING_USER_KEY")
+	programtest.ExpectErrors(t, "-horse", "1", "-ledger", path, "-yes")
+	wrong := append(programtest.Environment(fake), "HORSERACING_API_KEY=wrong")
+	programtest.Run(t, wrong, "-horse", "1", "-ledger", path, "-yes", "-forever").ExpectSentence(t, 1, "HORSERACING_API_KEY")
+	for _, args := range [][]string{{"-max-fee", "1e3"}, {"-budget", "-1"}, {"-horse", "0"}, {"-horse", ""}, {"-free", "0"}, {"-at-once", "0"}, {"-interval", "1ms"}, {"-tier", "0"}} {
 		programtest.Run(t, nil, args...).ExpectSentence(t, 2, "-h")
+	}
+	runBot(t, fake, path).ExpectSentence(t, 2, "-horse")
+	runBot(t, fake, path, "-horse", "999999").ExpectSentence(t, 1, "no horse #999999")
+	programtest.Run(t, programtest.Environment(fake)[:2], "-ledger", path, "-horse", "1", "-yes").ExpectSentence(t, 1, "HORSERACING_USER_KEY")
+	if r := programtest.Run(t, nil, "-max-fee", "2500", "-budget", "2500", "-budget-total", "2500", "-yes"); r.Status != 0 || !strings.Contains(r.Stdout, ": entered") {
+		t.Errorf("on the embedded fake: status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 	}
 }

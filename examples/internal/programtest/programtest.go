@@ -6,7 +6,9 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ import (
 // asProgram makes the test binary be the program that it tests.
 const asProgram = "EXAMPLE_RUNS_AS_PROGRAM"
 
-// IsProgram reports whether this process was started by Start.
+// IsProgram reports whether this process is the program that a test started.
 func IsProgram() bool { return os.Getenv(asProgram) != "" }
 
 // Main is called by TestMain. It runs the tests, or main if this process was
@@ -52,17 +54,25 @@ type Result struct {
 	Status         int
 }
 
-// Start starts the program. Of this process's environment it gets everything
-// but the variables that name a service. It is killed when the test takes too long.
-func Start(t *testing.T, environment []string, args ...string) *Process {
+// Command returns the program as a command that has not started. Of this process's
+// environment it gets everything but the variables that name a service. It is killed
+// when the test ends.
+func Command(t *testing.T, environment []string, args ...string) *exec.Cmd {
 	t.Helper()
-	p := &Process{t: t, cmd: exec.CommandContext(t.Context(), os.Args[0], args...)}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "HORSERACING_") {
-			p.cmd.Env = append(p.cmd.Env, variable)
+			cmd.Env = append(cmd.Env, variable)
 		}
 	}
-	p.cmd.Env = append(append(p.cmd.Env, asProgram+"=1"), environment...)
+	cmd.Env = append(append(cmd.Env, asProgram+"=1"), environment...)
+	return cmd
+}
+
+// Start starts the program.
+func Start(t *testing.T, environment []string, args ...string) *Process {
+	t.Helper()
+	p := &Process{t: t, cmd: Command(t, environment, args...)}
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -127,35 +137,57 @@ func (r Result) ExpectSentence(t *testing.T, status int, parts ...string) {
 	}
 }
 
-// ExpectInterruptible starts the program on a service that never responds,
-// interrupts it in the middle of a call, and fails the test unless it ends at
-// once with the status of Ctrl-C.
-func ExpectInterruptible(t *testing.T, args ...string) {
+// ExpectErrors fails the test unless the program ends in one sentence, which does not
+// show the key, with a wrong key, if no service responds, with half a configuration,
+// and at once if it is interrupted in the middle of a call.
+func ExpectErrors(t *testing.T, args ...string) {
 	t.Helper()
-	fake := horseracingtest.NewServer(horseracingtest.WithLatency(time.Hour))
+	fake := horseracingtest.NewServer()
 	defer fake.Close()
-	p := Start(t, Environment(fake), args...)
-	for fake.RequestCount() == 0 {
-		time.Sleep(time.Millisecond)
+	const key = "key-of-nobody"
+	for _, test := range []struct{ url, key, word string }{
+		{fake.URL, key, "API"},
+		{"http://127.0.0.1:1", key, "refused"}, // nothing listens there
+		{"", key, "HORSERACING_BASE_URL"},
+		{fake.URL, "", "HORSERACING_API_KEY"},
+	} {
+		r := Run(t, []string{"HORSERACING_BASE_URL=" + test.url, "HORSERACING_API_KEY=" + test.key, "HORSERACING_USER_KEY=user"}, args...)
+		r.ExpectSentence(t, 1, test.word)
+		if strings.Contains(r.Stdout+r.Stderr, key) {
+			t.Errorf("the key is printed: %s%s", r.Stdout, r.Stderr)
+		}
 	}
-	interrupted := time.Now()
-	p.Interrupt()
-	p.Wait().ExpectSentence(t, 130, "stopped")
-	if took := time.Since(interrupted); took > 10*time.Second {
-		t.Errorf("ending took %v", took)
+	if runtime.GOOS == "windows" {
+		return // a process cannot be interrupted from outside there
+	}
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		slow := horseracingtest.NewServer(horseracingtest.WithLatency(time.Hour))
+		defer slow.Close()
+		p := Start(t, Environment(slow), args...)
+		for slow.RequestCount() == 0 && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		interrupted := time.Now()
+		if err := p.cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		p.Wait().ExpectSentence(t, 130, "stopped")
+		if took := time.Since(interrupted); took > 10*time.Second {
+			t.Errorf("%v: ending took %v", signal, took)
+		}
 	}
 }
 
-// ExpectUsage fails the test unless -h explains the program, with the flags,
-// two examples and the exit statuses, and mistakes on the command line are one
-// sentence each.
-func ExpectUsage(t *testing.T, flags ...string) {
+// ExpectUsage fails the test unless -h explains the program, with these parts, the
+// environment, two examples and the exit statuses, and mistakes on the command line
+// are one sentence each.
+func ExpectUsage(t *testing.T, parts ...string) {
 	t.Helper()
 	help := Run(t, nil, "-h")
 	if help.Status != 0 {
 		t.Errorf("-h ends with status %d", help.Status)
 	}
-	for _, part := range append(flags, "Usage: ", program.ExitStatuses) {
+	for _, part := range append(parts, "Usage: ", "HORSERACING_API_KEY", program.ExitStatuses) {
 		if !strings.Contains(help.Stderr, part) {
 			t.Errorf("-h does not mention %s:\n%s", part, help.Stderr)
 		}
