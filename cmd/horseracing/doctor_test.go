@@ -49,8 +49,11 @@ func diagnose(t *testing.T, status int, environment []string, args ...string) di
 
 func TestTheDoctorFindsNothingBrokenInTheFake(t *testing.T) {
 	t.Parallel()
-	fake := newFake(t, horseracingtest.WithHistory(400))
+	fake := newFake(t, horseracingtest.WithHistory(400), horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerWindow: 1000, Window: 1e9, Headers: true}))
 	d := diagnose(t, 0, environment(fake))
+	if got := d.text("headers that announce limits"); !strings.Contains(got, "X-Ratelimit-Limit on ") {
+		t.Errorf("limits: %s", got)
+	}
 	for _, f := range d.Findings {
 		if f.Mark == "broken" || f.Mark == "skipped" && f.Topic != "how late results appear" {
 			t.Errorf("%+v", f)
@@ -103,8 +106,6 @@ func TestTheDoctorExaminesEveryOpenPointThatReadingCanSettle(t *testing.T) {
 
 func TestTheDoctorEndsAtOnceIfThereIsNoServiceToExamine(t *testing.T) {
 	t.Parallel()
-	files := httptest.NewServer(http.FileServer(http.Dir(t.TempDir())))
-	t.Cleanup(files.Close)
 	everything := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "<html><body>Welcome</body></html>")
 	}))
@@ -114,7 +115,6 @@ func TestTheDoctorEndsAtOnceIfThereIsNoServiceToExamine(t *testing.T) {
 	for _, test := range []struct{ environment, words string }{
 		{"HORSERACING_API_KEY=wrong-key-000", "the service does not accept the API key: check HORSERACING_API_KEY"},
 		{"HORSERACING_BASE_URL=" + down.URL, "the service does not respond: check HORSERACING_BASE_URL"},
-		{"HORSERACING_BASE_URL=" + files.URL, files.URL + " does not respond as the service"},
 		{"HORSERACING_BASE_URL=" + everything.URL, everything.URL + " does not respond as the service"},
 	} {
 		got := run(t, append(environment(fake), test.environment), "doctor")
@@ -149,30 +149,11 @@ func TestTheDoctorCountsWhatFailedAndHow(t *testing.T) {
 			t.Errorf("%s: %s, want %s", topic, got, want)
 		}
 	}
-	table := run(t, environment(fake), "doctor", "-rate", "1000", "-requests", "20")
-	if first, _, _ := strings.Cut(table.stdout, "\n"); table.status != 0 || first != "20 requests, none failed." {
-		t.Errorf("status %d, first line %s", table.status, first)
-	}
-}
-
-func TestTheDoctorReportsLimits(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t, horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerWindow: 1000, Window: 1e9, Headers: true}))
-	fake.Inject(horseracingtest.Fault{Path: "/api/v1/missions", Skip: 1, Status: 429, Header: http.Header{"Retry-After": {"0"}}})
-	d := diagnose(t, 0, environment(fake))
-	if got := d.text("rate limits"); !strings.HasPrefix(got, "note: 1 of ") {
-		t.Errorf("%s", got)
-	}
-	for _, header := range []string{"Retry-After on 1 responses", "X-Ratelimit-Limit on "} {
-		if got := d.text("headers that announce limits"); !strings.Contains(got, header) {
-			t.Errorf("%s, want %s", got, header)
-		}
-	}
 }
 
 func TestTheDoctorSendsNoMoreRequestsThanItMay(t *testing.T) {
 	t.Parallel()
-	for _, most := range []int{1, 2, 25} {
+	for _, most := range []int{1, 25} {
 		fake := newFake(t)
 		d := diagnose(t, 0, environment(fake), "-requests", fmt.Sprint(most))
 		if d.Requests != most || fake.RequestCount() != most || !strings.Contains(d.text("how far back results go"), "no requests left") {
@@ -234,12 +215,9 @@ func TestTheDoctorNoticesWhatIsUnlikeTheDocumentation(t *testing.T) {
 		{"a dropped body", func([]byte) []byte { return nil }, sameResponse, 1, "bodies of GET requests", "broken: they do not arrive"},
 		{"whole seconds", wholeSeconds, sameResponse, 1, "start_time_from", "broken: a request from one millisecond"},
 		{"a new status", sameRequest, replace(`"In progress"`, `"Paused"`), 0, "Race.status", `note: undocumented: "Paused"`},
-		{"a tier with a constant", sameRequest, replace(`"Delta"`, `"Beta"`), 0, "Race.tier", "ok: as expected"},
 		{"a new field", sameRequest, replace(`"v2":`, `"weather":1,"v2":`), 0, "undocumented and missing fields", "note: /api/v1/races/open: unknown_field [].weather"},
 		{"an entry that cannot be read", sameRequest, replace(`"main_race_id":2990,`, `"main_race_id":2990,"length":[],`), 1, "Races.Results", "broken: "},
-		{"another order", sameRequest, replace(`"final_order":[`, `"final_order":[99,`), 0, "Race.final_order", "note: undocumented: "},
 		{"headers for caches", sameRequest, func(h http.Header, body []byte) []byte {
-			h.Set("Etag", `"abc"`)
 			h.Set("Cache-Control", "max-age=60")
 			return body
 		}, 0, "headers for caches", `ok: Cache-Control on `},
@@ -300,39 +278,6 @@ func TestNoKeyAndNoCookieIsInAnyOutputOfTheDoctor(t *testing.T) {
 	})
 	if err != nil || files == 0 {
 		t.Errorf("%d files were recorded, %v", files, err)
-	}
-}
-
-func TestAnInterruptedDoctorReportsWhatItFound(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("a process cannot be interrupted from outside there")
-	}
-	t.Parallel()
-	fake := newFake(t)
-	fake.Inject(horseracingtest.Fault{Path: "/api/v1/horses/breeding", Delay: 3600e9})
-	cmd := prepare(t, environment(fake), "doctor", "-json", "-rate", "1000")
-	var stdout bytes.Buffer
-	cmd.Stdout = &stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, func() bool {
-		requests := fake.Requests()
-		return len(requests) > 0 && strings.HasPrefix(requests[len(requests)-1].Path, "/api/v1/horses/breeding")
-	})
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	var d diagnosis
-	if err := json.Unmarshal(stdout.Bytes(), &d); err != nil || cmd.ProcessState.ExitCode() != 130 || !d.Interrupted {
-		t.Fatalf("status %d, %v: %s", cmd.ProcessState.ExitCode(), err, &stdout)
-	}
-	if got := d.text("Races.Open"); !strings.HasPrefix(got, "ok: ") {
-		t.Errorf("what was found before: %s", got)
-	}
-	if got := d.text("how far back results go"); got != "skipped: not examined: interrupted" {
-		t.Errorf("what was not examined: %s", got)
 	}
 }
 

@@ -90,23 +90,6 @@ func TestTheFakeRefusesAndFailsAsItIsTold(t *testing.T) {
 	}
 }
 
-func TestFailingIsAShare(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]float64{"5%": 0.05, "0.05": 0.05, "100%": 1, "12.5%": 0.125} {
-		faults, err := failing(text)
-		if err != nil || len(faults) != 2 {
-			t.Fatalf("%s: %v, %v", text, faults, err)
-		}
-		first := faults[0].Probability
-		if both := first + (1-first)*faults[1].Probability; both < want-1e-9 || both > want+1e-9 {
-			t.Errorf("%s: %v of the requests fail", text, both)
-		}
-	}
-	if faults, err := failing("0"); err != nil || faults != nil {
-		t.Errorf("0: %v, %v", faults, err)
-	}
-}
-
 func TestMistakesOfTheFakeAreOneSentence(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -121,12 +104,10 @@ func TestMistakesOfTheFakeAreOneSentence(t *testing.T) {
 	}{
 		{"-races many", 2, `invalid value "many"`},
 		{"-fail 120%", 2, "between 0% and 100%"},
-		{"-fail often", 2, "between 0% and 100%"},
 		{"-limit often", 2, "50/s"},
 		{"-control :8081", 2, "-control takes a loopback address"},
 		{"-control 127.0.0.1:99999", 1, "-control: "},
 		{"-replay nowhere", 1, "nowhere"},
-		{"-races -1", 1, "a history of -1 races"},
 		{"-addr " + taken.Addr().String(), 1, "take another address with -addr"},
 	} {
 		got := run(t, nil, append([]string{"fake", "-addr", "127.0.0.1:0"}, strings.Fields(test.args)...)...)

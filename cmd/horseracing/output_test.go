@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
 )
@@ -32,13 +31,5 @@ func TestATableIsPrintedToATerminalAndTheProgressBelowIt(t *testing.T) {
 		"horseracing: a page is missing\nhorseracing: and another\n"
 	if got := screen.String(); got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
-	}
-}
-
-func TestEndedOutputIsSuccess(t *testing.T) {
-	var stderr strings.Builder
-	p := &program{name: "horseracing", stderr: &stderr}
-	if status := p.exit(context.Background(), errOutputClosed); status != 0 || stderr.Len() > 0 {
-		t.Errorf("status %d, %s", status, &stderr)
 	}
 }

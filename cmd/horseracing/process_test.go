@@ -116,8 +116,8 @@ func TestWatchPrintsEachChangeOnALine(t *testing.T) {
 
 // killedRuns runs the program again and again, and kills it every so many lines,
 // until it has been killed ten times. The last run is killed once a line is the
-// last of all. Before a new run it calls restart with all lines so far.
-func killedRuns(t *testing.T, lines int, environment, args []string, isLast func(line string) bool, restart func(all []string)) (all []string) {
+// last of all. Before a new run it calls restart with the last line.
+func killedRuns(t *testing.T, lines int, environment, args []string, isLast func(line string) bool, restart func(line string)) (all []string) {
 	t.Helper()
 	for kills := 0; ; kills++ {
 		cmd := prepare(t, environment, args...)
@@ -150,48 +150,69 @@ func killedRuns(t *testing.T, lines int, environment, args []string, isLast func
 			}
 			return all
 		}
-		restart(all)
+		restart(all[len(all)-1])
 	}
 }
 
-// history returns how many races the tests that kill the program read, how many
-// lines it is left between two kills, and a time before the first race. With
-// HORSERACING_DEEP they read as many races as a year can have.
-func history() (races, lines int, since string) {
-	if os.Getenv("HORSERACING_DEEP") != "" {
-		return 365 * 24 * 12, 8000, "1970-01-01"
-	}
-	return 1500, 50, "2024-01-01"
-}
-
-func TestAKilledProgramContinuesAtItsCursorWithoutALoss(t *testing.T) {
+// Killed at any line, the program loses none if it keeps the cursor; if its reader
+// stores the cursor of each line, it repeats none either. With HORSERACING_DEEP there
+// are as many races as a year can have.
+func TestAKilledProgramContinuesWithoutALoss(t *testing.T) {
 	t.Parallel()
-	races, lines, since := history()
+	races, lines, since := 1500, 50, "2024-01-01"
+	if os.Getenv("HORSERACING_DEEP") != "" {
+		races, lines, since = 365*24*12, 8000, "1970-01-01"
+	}
+	fake := newFake(t, horseracingtest.WithHistory(races), horseracingtest.WithLatency(time.Millisecond/2))
 	for name, args := range map[string][]string{
 		"results": {"results", "-concurrency", "1"},
 		"follow":  {"results", "-follow", "-since", since},
 	} {
+		want := slices.Collect(strings.Lines(run(t, environment(fake), append(args, "-n", fmt.Sprint(races))...).stdout))
+		if len(want) != races {
+			t.Fatalf("%d lines", len(want))
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fake := newFake(t, horseracingtest.WithHistory(races), horseracingtest.WithLatency(time.Millisecond/2))
-			want := slices.Collect(strings.Lines(run(t, environment(fake), append(args, "-n", fmt.Sprint(races))...).stdout))
-			if len(want) != races {
-				t.Fatalf("%d lines", len(want))
-			}
 			got := killedRuns(t, lines, environment(fake), append(args, "-cursor", filepath.Join(t.TempDir(), "place")),
-				func(line string) bool { return line == want[races-1] }, func([]string) {})
-			t.Logf("%d lines in 11 runs, %d in one", len(got), races)
+				func(line string) bool { return line == want[races-1] }, func(string) {})
 			if lines > 1000 && len(got) > races*5/4 { // shorter runs may end before the cursor is saved
 				t.Errorf("%d lines in 11 runs, %d in one: the cursor saves nothing", len(got), races)
 			}
-
-			// Without the lines that were printed again it is the whole, in order.
 			seen := map[string]bool{}
 			got = slices.DeleteFunc(got, func(line string) bool {
 				again := seen[line]
 				seen[line] = true
 				return again
 			})
+			if diff := cmp.Diff(want, got[:min(len(got), races)]); diff != "" {
+				t.Errorf("%d different lines, want %d: %.2000s", len(got), races, diff)
+			}
+		})
+		t.Run(name+" with the cursor of each line", func(t *testing.T) {
+			t.Parallel()
+			parse := func(text string) (race, cursor string) {
+				var l struct {
+					Race   json.RawMessage
+					Cursor string
+				}
+				if err := json.Unmarshal([]byte(text), &l); err != nil {
+					t.Fatal(err)
+				}
+				return string(l.Race) + "\n", l.Cursor
+			}
+			file := filepath.Join(t.TempDir(), "place")
+			got := killedRuns(t, lines, environment(fake), append(args, "-with-cursor", "-cursor", file),
+				func(line string) bool { race, _ := parse(line); return race == want[races-1] },
+				func(line string) {
+					_, cursor := parse(line)
+					if err := os.WriteFile(file, []byte(cursor), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				})
+			for i := range got {
+				got[i], _ = parse(got[i])
+			}
 			if diff := cmp.Diff(want, got[:min(len(got), races)]); diff != "" {
 				t.Errorf("%d lines, want %d: %.2000s", len(got), races, diff)
 			}
@@ -217,46 +238,6 @@ func TestTheCursorKeepsTiersAndSinceOfTheFirstRun(t *testing.T) {
 	other := run(t, environment(fake), "results", "-cursor", file, "-tier", "3")
 	if other.status != 1 || other.stdout != "" || !strings.Contains(other.stderr, "tiers") {
 		t.Errorf("with another tier: %+v", other)
-	}
-}
-
-func TestAReaderThatStoresTheCursorOfEachLineGetsEachLineOnce(t *testing.T) {
-	t.Parallel()
-	races, lines, since := history()
-	fake := newFake(t, horseracingtest.WithHistory(races))
-	for name, args := range map[string][]string{
-		"results": {"results"},
-		"follow":  {"results", "-follow", "-since", since},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			want := slices.Collect(strings.Lines(run(t, environment(fake), append(args, "-n", fmt.Sprint(races))...).stdout))
-			type line struct {
-				Race   json.RawMessage
-				Cursor string
-			}
-			parse := func(text string) (l line) {
-				if err := json.Unmarshal([]byte(text), &l); err != nil {
-					t.Fatal(err)
-				}
-				return l
-			}
-			race := func(text string) string { return string(parse(text).Race) + "\n" }
-			file := filepath.Join(t.TempDir(), "place")
-			got := killedRuns(t, lines, environment(fake), append(args, "-with-cursor", "-cursor", file),
-				func(line string) bool { return race(line) == want[len(want)-1] },
-				func(all []string) {
-					if err := os.WriteFile(file, []byte(parse(all[len(all)-1]).Cursor), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				})
-			for i := range got {
-				got[i] = race(got[i])
-			}
-			if diff := cmp.Diff(want, got[:min(len(want), len(got))]); diff != "" || len(want) != races {
-				t.Errorf("%d lines, want %d of %d: %.2000s", len(got), len(want), races, diff)
-			}
-		})
 	}
 }
 

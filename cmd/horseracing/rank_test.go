@@ -82,24 +82,3 @@ func TestRankLeavesOutWhatTheHorseCannotEnter(t *testing.T) {
 		t.Errorf("without missions: %v", ranked)
 	}
 }
-
-func TestAMissionThatDoesNotShowWhatCountsIsNotGuessed(t *testing.T) {
-	race := openRace(1, 9, "Grass", 1)
-	for _, m := range []horseracing.HorseMission{
-		{Mission: horseracing.MissionKindRunXFurlongRace},
-		{Mission: horseracing.MissionKindRunAllOnZHippodrome},
-		{Mission: horseracing.MissionKindRunAllOnZHippodrome, Hippodrome: new(-1)},
-		{Mission: horseracing.MissionKindRunAllOnZHippodrome, Hippodrome: new(1)}, // not named
-		{Mission: horseracing.MissionKindRunAllOnZHippodrome, Hippodrome: new(2)}, // beyond the names given
-		{Mission: "unseen"},
-	} {
-		if d := demandOf(&m, []string{"Grass", ""}); d.metBy(&race) || d.String() != "unknown" {
-			t.Errorf("%s: %v", m.Mission, d)
-		}
-	}
-	for _, kind := range []horseracing.MissionKind{horseracing.MissionKindAllDaily, horseracing.MissionKindAllWeekly} {
-		if d := demandOf(&horseracing.HorseMission{Mission: kind}, nil); d.metBy(&race) || d.String() != "the other missions" {
-			t.Errorf("%s: %v", kind, d)
-		}
-	}
-}

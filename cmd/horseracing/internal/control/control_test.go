@@ -98,11 +98,6 @@ func TestAProgramInAnyLanguageCanControlTheFake(t *testing.T) {
 		!strings.Contains(requests[1].Body, `"main_race_id":7`) || requests[1].Header.Get("X-Api-Key") != fake.APIKey {
 		t.Errorf("%v: %s", err, text)
 	}
-	expect("DELETE", "/requests", "", "{}")
-	expect("GET", "/requests", "", "[]")
-
-	expect("POST", "/faults", `[{"status":500,"times":-1}]`, `{"count":1}`)
-	expect("DELETE", "/faults", "", "{}")
 	expect("POST", "/limits", `["1/h","inflight=4"]`, `{"count":2}`)
 	if _, err := client().Races.Get(t.Context(), 7); err != nil {
 		t.Error(err)
@@ -112,8 +107,9 @@ func TestAProgramInAnyLanguageCanControlTheFake(t *testing.T) {
 	}
 	expect("POST", "/limits", `[]`, `{"count":0}`)
 	expect("DELETE", "/races/7", "", "{}")
-	if races, err := client().Races.Open(t.Context()); err != nil || len(races) != 0 {
-		t.Errorf("%v: %v", races, err)
+	expect("DELETE", "/requests", "", "{}")
+	if races, err := client().Races.Open(t.Context()); err != nil || len(races) != 0 || fake.RequestCount() != 1 {
+		t.Errorf("%v: %v; %d requests", races, err, fake.RequestCount())
 	}
 }
 
@@ -176,36 +172,24 @@ func TestTheControlReportsWhatIsWrongInWordsForUsers(t *testing.T) {
 		status             int
 		words              string
 	}{
-		{"POST", "/advance", `{"by":"-1h"}`, nil, 400, "cannot be put back"},
 		{"POST", "/advance", `{"by":"9000h"}`, nil, 400, "at most 366 days ahead of the start, 2025-06-01T12:00:00Z"},
 		{"POST", "/advance", `{"by":"soon"}`, nil, 400, `"soon" is not a duration like 250ms or 1h30m`},
 		{"POST", "/advance", `{"for":"1h"}`, nil, 400, `there is no member "for"`},
-		{"POST", "/advance", `{"by":"1h"}{}`, nil, 400, "more follows its JSON value"},
 		{"POST", "/advance", ``, nil, 400, `the request body is empty: it must be like {"by":"1h30m"}`},
 		{"POST", "/clock", `{"now":"2025-06-01T11:59:59Z"}`, nil, 400, "cannot be put back"},
-		{"POST", "/clock", `{"now":"noon"}`, nil, 400, `"noon" is not a time like 2025-06-01T12:00:00Z`},
 		{"POST", "/reset", `{"now":"0001-01-01T00:00:00Z"}`, nil, 400, "the years 2000 to 2100, not 1"},
 		{"POST", "/faults", `[{"status":503},{"status":42}]`, nil, 400, "fault 2 of 2: status 42 is not the status of a response"},
-		{"POST", "/faults", `{"status":503}`, nil, 400, "must be an array of faults, not an object"},
 		{"POST", "/faults", `[{"status":"503"}]`, nil, 400, "status cannot be a string"},
-		{"POST", "/faults", `[{"times":1.5}]`, nil, 400, "times cannot be 1.5"},
 		{"POST", "/races", `[{"main_race_id":8,"start_time":1748786400000},{"main_race_id":7}]`, nil, 400, "race 7 has no start_time"},
-		{"POST", "/races", `[{"start_time":1748786400000}]`, nil, 400, "a race to add has no main_race_id"},
-		{"POST", "/races", `[{"main_race_id":7,"start_time":"soon"}]`, nil, 400, "a timestamp is a number of milliseconds, not a string"},
 		{"DELETE", "/races/first", "", nil, 400, `"first" is not a main_race_id`},
 		{"POST", "/tournaments", `[{"_id":"cup","start_time":1748786400000},{"name":"Cup"}]`, nil, 400, "a tournament to add has no _id"},
 		{"POST", "/horses", `[{"number":1,"name":"Changed"},{"name":"Comet"}]`, nil, 400, "a horse to add has the number 0"},
 		{"POST", "/users/9/horses", `[{"number":5000}]`, nil, 400, "there is no user 9, only 0 to 3"},
-		{"POST", "/users/me/horses", `[]`, nil, 400, `"me" is not a user`},
 		{"POST", "/missions", `[{"number":1,"missions":[]},{"number":5000}]`, nil, 400, "missions of horse 5000, which does not exist"},
-		{"POST", "/breeding", `{}`, nil, 400, "must be an array of breeding listings, not an object"},
 		{"POST", "/catalogue", `[]`, nil, 400, "must be a mission catalogue, not an array"},
 		{"POST", "/limits", `["10/x"]`, nil, 400, `limit "10/x": after the slash goes s, m, h or a duration such as 10s, not "x"`},
-		{"POST", "/limits", `["often"]`, nil, 400, "50/s"},
 		{"GET", "/advance", "", nil, 405, "/advance takes POST, not GET"},
-		{"PUT", "/faults", "", nil, 405, "/faults takes DELETE and POST, not PUT"},
 		{"GET", "/nothing", "", nil, 404, "there is no /nothing"},
-		{"POST", "/", "", nil, 405, "/ takes GET, not POST"},
 		{"POST", "/advance", `{"by":"1h"}`, []func(*http.Request){origin}, 403, "not for web pages"},
 		{"GET", "/", "", []func(*http.Request){host}, 403, "not for web pages"},
 	} {
@@ -240,41 +224,28 @@ func TestTheControlReportsWhatIsWrongInWordsForUsers(t *testing.T) {
 
 func TestTheStateOfTheFakeIsSetAsInGo(t *testing.T) {
 	fake, url := controlled(t)
-	ctx, client := t.Context(), fake.Client()
-	for _, request := range [][2]string{
-		{"/races", `[{"main_race_id":7,"start_time":1748786400000,"max_level":20}]`},
-		{"/tournaments", `[{"_id":"cup","start_time":1748786400000,"name":"Cup"}]`},
-		{"/users/0/horses", `[{"number":5000,"name":"Comet"}]`},
-		{"/horses", `[{"number":5001,"name":"Nobody's"}]`},
-		{"/breeding", `[{"number":5001,"price":3}]`},
-		{"/missions", `[{"number":5000,"missions":[{"type":"daily"}]}]`},
-		{"/catalogue", `{"daily":[],"weekly":[],"monthly":[]}`},
+	for _, test := range []struct{ set, body, path, want string }{
+		{"/races", `[{"main_race_id":7,"start_time":1748786400000,"max_level":20}]`, "races/7", `"max_level":20`},
+		{"/tournaments", `[{"_id":"cup","start_time":1748786400000,"name":"Cup"}]`, "tournaments/cup", `"name":"Cup"`},
+		{"/users/0/horses", `[{"number":5000,"name":"Comet"}]`, "horses/5000", `"name":"Comet"`},
+		{"/horses", `[{"number":5001,"name":"Nobody's"}]`, "horses/5001", `"name":"Nobody's"`},
+		{"/breeding", `[{"number":5001,"price":3}]`, "horses/breeding/open", `"number":5001`},
+		{"/missions", `[{"number":5000,"missions":[{"type":"rare"}]}]`, "horses/missions/5000", `"type":"rare"`},
+		{"/catalogue", `{"daily":[],"weekly":[],"monthly":[]}`, "missions", `"daily":[]`},
 	} {
-		if status, text := send(t, url, "POST", request[0], request[1]); status != http.StatusOK {
-			t.Errorf("%s: %d %s", request[0], status, text)
+		if status, text := send(t, url, "POST", test.set, test.body); status != http.StatusOK {
+			t.Errorf("%s: %d %s", test.set, status, text)
+		}
+		key := func(r *http.Request) {
+			r.Header.Set("x-api-key", fake.APIKey)
+			r.Header.Set("content-type", "application/json")
+		}
+		if _, text := send(t, fake.URL, "GET", "/api/v1/"+test.path, "", key); !strings.Contains(text, test.want) {
+			t.Errorf("after %s: %s, want %s", test.set, text, test.want)
 		}
 	}
-	race, err := client.Races.Get(ctx, 7)
-	if err != nil || race.MaxLevel != 20 {
-		t.Errorf("race %v: %v", race, err)
-	}
-	if cups, err := client.Tournaments.Open(ctx); err != nil || len(cups) != 1 || cups[0].Name != "Cup" {
-		t.Errorf("tournaments %v: %v", cups, err)
-	}
-	if owned, err := client.Horses.Owned(ctx, fake.UserKey(0)); err != nil || len(owned) != 7 || owned[6].Name != "Comet" {
-		t.Errorf("horses %v: %v", owned, err)
-	}
-	if horse, err := client.Horses.Get(ctx, 5001); err != nil || horse.Name != "Nobody's" {
-		t.Errorf("horse %v: %v", horse, err)
-	}
-	if listings, err := client.Horses.OpenForBreeding(ctx); err != nil || len(listings) != 1 || listings[0].Number != 5001 {
-		t.Errorf("breeding %v: %v", listings, err)
-	}
-	if missions, err := client.Horses.Missions(ctx, 5000); err != nil || len(missions.Missions) != 1 {
-		t.Errorf("missions %v: %v", missions, err)
-	}
-	if catalogue, err := client.Missions.Catalogue(ctx); err != nil || len(catalogue.Daily)+len(catalogue.Weekly)+len(catalogue.Monthly) != 0 {
-		t.Errorf("catalogue %v: %v", catalogue, err)
+	if owned := fake.Horses(0); owned[len(owned)-1] != 5000 {
+		t.Errorf("user 0 owns %v", owned)
 	}
 }
 
@@ -300,13 +271,6 @@ func TestTheClockStandsStillRunsAndIsSet(t *testing.T) {
 				t.Errorf("the clock shows %v, want %v", now, want)
 			}
 		}
-		at := func(text string) time.Time {
-			parsed, err := time.Parse(time.RFC3339, text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return parsed
-		}
 		expect(time.Now())
 		post("/clock", `{"still":true}`)
 		stopped := time.Now()
@@ -318,12 +282,10 @@ func TestTheClockStandsStillRunsAndIsSet(t *testing.T) {
 		time.Sleep(time.Hour)
 		expect(stopped.Add(90 * time.Minute))
 		post("/reset", `{"now":"`+noon+`","still":true}`)
-		time.Sleep(time.Hour)
-		expect(at(noon))
 		post("/clock", `{"now":"2025-06-02T00:00:00Z"}`)
-		expect(at("2025-06-02T00:00:00Z"))
-		post("/reset", "")
 		time.Sleep(time.Hour)
+		expect(time.Date(2025, time.June, 2, 0, 0, 0, 0, time.UTC))
+		post("/reset", "")
 		expect(time.Now())
 	})
 }

