@@ -168,7 +168,7 @@ func ParseCursor(text string) (Cursor, error) {
 	}
 	fields := strings.Split(text[:min(len(text), maxCursorText)], ".")
 	last := len(fields) - 1
-	if last < 3 || len(text) > maxCursorText || checksum(text[:len(text)-len(fields[last])-1]) != fields[last] {
+	if last < 4 || len(text) > maxCursorText || checksum(text[:len(text)-len(fields[last])-1]) != fields[last] {
 		return Cursor{}, invalid("the cursor is damaged")
 	}
 	tiers, ok := readTiers(fields[2])

@@ -29,7 +29,7 @@ type Response struct {
 	Route        string // of the operation, with its placeholders
 	Undocumented bool   // the response of this operation is undocumented: no member is missing
 	Type         reflect.Type
-	Body         []byte // JSON; a name may come twice in an object
+	Body         []byte // a name may come twice in an object; nothing is reported of a body that is not JSON
 }
 
 // Difference is a member that only the body or only the type has.
@@ -64,9 +64,13 @@ func (c *Check) Compare(r Response, report func(Difference)) {
 }
 
 func (c *Check) differences(r Response) []Difference {
+	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+	if !jsontext.Value(r.Body).IsValid(lenient...) {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	walk := comparison{in: jsontext.NewDecoder(bytes.NewReader(r.Body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+	walk := comparison{in: jsontext.NewDecoder(bytes.NewReader(r.Body), lenient...)}
 	at := top{r.Route, r.Type, walk.in.PeekKind() == jsontext.KindBeginArray}
 	o, ok := c.tops[at]
 	if !ok {
@@ -151,7 +155,7 @@ func (o *object) find(name []byte) (found *member) {
 	return found
 }
 
-// comparison goes through one body, which was decoded before: nothing fails.
+// comparison goes through one body, which is valid JSON: nothing fails.
 type comparison struct {
 	in    *jsontext.Decoder
 	name  []byte // of the member, until the next one is read

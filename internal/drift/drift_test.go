@@ -171,7 +171,7 @@ func TestMembersWhoseNamesAreDataAreBounded(t *testing.T) {
 // FuzzCompare holds any body against the type: the differences are those that a
 // comparison of the decoded maps finds, and on what is no JSON it ends.
 func FuzzCompare(f *testing.F) {
-	for _, body := range []string{whole, "[" + whole + "]", `{"name":1,"name":2}`, `[[{"w":1}],null,{}]`, `{"stages":[{"info":[{"x":1}]}]}`, `{"additional_a":1,"n\u0061me":2}`, "[", `{"a"`, "\xff", `{"a":1]`} {
+	for _, body := range []string{whole, "[" + whole + "]", `{"name":1,"name":2}`, `[[{"w":1}],null,{}]`, `{"stages":[{"info":[{"x":1}]}]}`, `{"additional_a":1,"n\u0061me":2}`, "[", `{"a"`, "\xff", `{"a":1]`, "{\"a\x02\":2}", "[\"a\x02\"]"} {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
