@@ -35,18 +35,20 @@ func TestSettleFindsOutSeveralOutcomesAtTheSameTime(t *testing.T) {
 				t.Fatalf("%v, %v", e, err)
 			}
 		}
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Delay: time.Second, Times: 6})
+		fake.ResetLog()
 		began := time.Now()
 		if err := l.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took > time.Hour+3*time.Minute {
-			t.Errorf("it took %v, longer than any of them alone", took)
+		if took, n := time.Since(began), fake.MaxInFlight(); took > time.Hour+3*time.Minute || n != 6 {
+			t.Errorf("it took %v, and read %d races at the same time", took, n)
 		}
 		if diff := cmp.Diff(want, states(l)); diff != "" {
 			t.Errorf("states differ (-want +got):\n%s", diff)
 		}
-		if paid := len(fake.Registrations()); paid != 3 || posts(fake) != 6 {
-			t.Errorf("%d paid, %d sent", paid, posts(fake))
+		if paid := len(fake.Registrations()); paid != 3 || posts(fake) != 0 {
+			t.Errorf("%d paid, %d sent again", paid, posts(fake))
 		}
 		l.Close()
 		if diff := cmp.Diff(want, states(open(t, path, fake.Client()))); diff != "" {
@@ -55,77 +57,30 @@ func TestSettleFindsOutSeveralOutcomesAtTheSameTime(t *testing.T) {
 	})
 }
 
-func TestSettleReadsAllRacesAtTheSameTime(t *testing.T) {
+func TestRegisterAndDecideWorkBesideSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const races = 40
-		fake := newFake(t, races)
+		fake := newFake(t, 3)
 		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client())
-		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetAfter: true, Times: races})
-		for race := 1; race <= races; race++ {
-			l.Register(t.Context(), registration(fake, race), tokens(10))
-		}
-		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Delay: time.Second, Times: races})
-		fake.ResetLog()
-		if err := l.Settle(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if n := fake.MaxInFlight(); n != races {
-			t.Errorf("%d of %d races were read at the same time", n, races)
-		}
-		if paid := l.Paid(time.Time{}); !paid.Equal(tokens(10 * races)) {
-			t.Errorf("paid %s", paid)
-		}
-	})
-}
-
-func TestRegisterWorksBesideSettle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, 2)
-		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client())
-		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true})
+		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 2})
 		l.Register(t.Context(), registration(fake, 1), tokens(10))
+		l.Register(t.Context(), registration(fake, 2), tokens(10))
 		settled := make(chan error)
-		go func() { settled <- l.Settle(t.Context()) }()
+		go func() { settled <- l.Settle(t.Context()) }() // both are absent, after the deadline
 		synctest.Wait()
-		if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); err != nil {
+		if e, err := l.Register(t.Context(), registration(fake, 3), tokens(10)); err != nil {
 			t.Errorf("%v, %v", e, err)
 		}
 		if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); !errors.Is(err, ledger.ErrUnsettled) {
 			t.Errorf("the pair that is being settled: %v", err)
 		}
+		if err := l.Decide(fake.Horses(0)[0], 2, ledger.Entered, "the game shows it"); err != nil {
+			t.Error(err)
+		}
 		if err := <-settled; err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff([]string{"1 absent", "2 entered"}, states(l)); diff != "" {
+		if diff := cmp.Diff([]string{"1 absent", "2 entered", "3 entered"}, states(l)); diff != "" {
 			t.Errorf("states differ (-want +got):\n%s", diff)
-		}
-	})
-}
-
-func TestWhatIsDecidedWhileItIsSettledStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, 1)
-		path := filepath.Join(t.TempDir(), "l")
-		l := open(t, path, fake.Client())
-		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true})
-		r := registration(fake, 1)
-		l.Register(t.Context(), r, tokens(10))
-		settled := make(chan error)
-		go func() { settled <- l.Settle(t.Context()) }() // absent, after the deadline
-		synctest.Wait()
-		if err := l.Decide(r.Horse, r.Race, ledger.Entered, "the game shows it"); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-settled; err != nil {
-			t.Error(err)
-		}
-		for e := range l.Entries() {
-			if e.State != ledger.Entered || e.Note != "the game shows it" {
-				t.Errorf("it is %v", e)
-			}
-		}
-		if n := strings.Count(read(t, path), "\n"); n != 3 {
-			t.Errorf("%d lines", n)
 		}
 	})
 }
@@ -228,6 +183,9 @@ func TestOnlyAnUnknownOutcomeCanBeDecided(t *testing.T) {
 	l = open(t, path, fake.Client())
 	if diff := cmp.Diff(want, states(l)); diff != "" {
 		t.Errorf("opened again they differ (-want +got):\n%s", diff)
+	}
+	if paid := l.Paid(time.Time{}); !paid.Equal(tokens(30)) {
+		t.Errorf("paid %s", paid)
 	}
 	if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); err != nil {
 		t.Errorf("what is absent cannot be registered again: %v, %v", e, err)
