@@ -1,13 +1,11 @@
 package horseracingtest_test
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -99,26 +97,6 @@ func TestTheLogKeepsTheNewestAndCountsAll(t *testing.T) {
 			t.Errorf("limit %d, count %d (-want +got):\n%s", limit, s.RequestCount(), diff)
 		}
 	}
-}
-
-func TestARequestFromBeforeAResetLeavesTheNewLogAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := horseracingtest.NewServer(horseracingtest.WithInMemory())
-		defer s.Close()
-		s.Inject(horseracingtest.Fault{Delay: time.Second, Status: 500}, horseracingtest.Fault{Delay: time.Hour, Status: 501})
-		go attempt(t, s, "GET", openPath, "")
-		synctest.Wait()
-		s.ResetLog()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if _, err := s.HTTPClient().Do(newRequest(t, s, "GET", resultsPath, "").WithContext(ctx)); err == nil {
-			t.Error("a response after a minute")
-		}
-		synctest.Wait()
-		if log := s.Requests(); len(log) != 1 || log[0].Path != resultsPath || log[0].Status != 0 {
-			t.Errorf("%+v", log)
-		}
-	})
 }
 
 // The fake's own work on the first response goes on here until the second request is

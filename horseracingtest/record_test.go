@@ -52,7 +52,9 @@ func everything(t *testing.T, s *horseracingtest.Server, key horseracing.UserKey
 	add(client.Tournaments.Results(horseracing.ResultsQuery{Before: before}).Take(ctx, 5))
 	cups, err := client.Tournaments.Open(ctx)
 	add(cups, err)
-	add(client.Tournaments.Get(ctx, cups[0].ID))
+	for _, cup := range cups {
+		add(client.Tournaments.Get(ctx, cup.ID))
+	}
 	add(client.Missions.Catalogue(ctx))
 	add(client.Races.Register(ctx, horseracing.Registration{Horse: 13, Race: 7, UserKey: key}))
 	add(client.Races.Get(ctx, 7))
@@ -78,25 +80,21 @@ func TestNoKeyAndNoCookieIsInARecording(t *testing.T) {
 		http.SetCookie(w, &http.Cookie{Name: "session", Value: "set-" + cookie, MaxAge: 31536000})
 		w.Header().Set("X-Debug-Request", "key="+r.Header.Get("X-Api-Key"))
 		w.Header().Set("X-Auth-Token", "something else")
-		body, _ := json.Marshal(map[string]any{"you sent": []string{r.Header.Get("X-Api-Key"), userKey, r.Header.Get("Cookie")}, "session": "set-" + cookie, "user_key": "another user's key", "age": 31536000})
 		if r.URL.Path == "/late" {
-			body = []byte("<p>" + userKey + " &#97;pi/KEY+0123456789 api%2FKEY%2B0123456789</p>")
+			io.WriteString(w, "<p>"+userKey+" &#97;pi/KEY+0123456789 api%2FKEY%2B0123456789</p>")
+			return
 		}
-		w.Write(body)
+		json.NewEncoder(w).Encode(map[string]any{"you sent": []string{r.Header.Get("X-Api-Key"), userKey, r.Header.Get("Cookie")}, "session": "set-" + cookie, "user_key": "another user's key", "age": 31536000})
 	}))
 	defer echo.Close()
 	dir := t.TempDir()
 	client := &http.Client{Transport: horseracingtest.Record(dir)(http.DefaultTransport)}
-	for _, path := range []string{"/api", "/api?x=api%2FKEY%2B0123456789", "/late"} {
-		sent, _ := json.Marshal(map[string]string{"user_key": userKey})
-		if path == "/late" {
-			sent = nil // a key of an earlier request
-		}
-		r, err := http.NewRequestWithContext(t.Context(), "POST", echo.URL+path, strings.NewReader(string(sent)))
+	sent, _ := json.Marshal(map[string]string{"user_key": userKey})
+	for _, test := range [][2]string{{"/api?x=api%2FKEY%2B0123456789", string(sent)}, {"/late", ""}} { // the second shows a key of the first
+		r, err := http.NewRequestWithContext(t.Context(), "POST", echo.URL+test[0], strings.NewReader(test[1]))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.GetBody = nil
 		r.Header.Set("x-api-key", apiKey)
 		r.Header.Set("Cookie", "session="+cookie)
 		r.Header.Set("Authorization", "Bearer "+apiKey)
@@ -109,7 +107,7 @@ func TestNoKeyAndNoCookieIsInARecording(t *testing.T) {
 		}
 	}
 	files := recordedFiles(t, dir)
-	if len(files) != 3 {
+	if len(files) != 2 {
 		t.Fatalf("%d files", len(files))
 	}
 	for name, text := range files {
@@ -118,11 +116,8 @@ func TestNoKeyAndNoCookieIsInARecording(t *testing.T) {
 				t.Errorf("%s shows %s:\n%s", name, secret, text)
 			}
 		}
-		if strings.Contains(name, "api-") && strings.Contains(text, `"body": {`) && !strings.Contains(text, `"age": 31536000`) {
-			t.Errorf("%s lacks what is no secret:\n%s", name, text)
-		}
-		if !strings.Contains(text, "[redacted]") || !strings.Contains(text, `"Set-Cookie"`) {
-			t.Errorf("%s does not show what was redacted:\n%s", name, text)
+		if !strings.Contains(text, "[redacted]") || !strings.Contains(text, `"Set-Cookie"`) || !strings.Contains(text, `"age": 31536000`) && strings.Contains(name, "-api-") {
+			t.Errorf("%s does not show what was redacted, and what is no secret:\n%s", name, text)
 		}
 	}
 }

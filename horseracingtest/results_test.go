@@ -53,29 +53,3 @@ func TestEachListingShowsTheMembersThatTheDocumentGivesIt(t *testing.T) {
 		}
 	}
 }
-
-func TestFinalOrderFollowsTheTotals(t *testing.T) {
-	s := start(t)
-	kinds := map[horseracing.RaceType]int{}
-	for offset := range 5 {
-		for _, race := range get[[]horseracing.Race](t, s, resultsV1Path, `{"offset":`+itoa(offset*10)+`}`) {
-			race = get[[]horseracing.Race](t, s, "/api/v1/races/"+itoa(race.MainRaceID), "")[0] // with its type
-			kinds[race.Type]++
-			finishers, err := race.Finishers()
-			if err != nil || len(finishers) != len(race.Participants) || len(finishers) == 0 {
-				t.Errorf("race %d: %d of %d finished: %v", race.MainRaceID, len(finishers), len(race.Participants), err)
-			}
-			if !slices.IsSortedFunc(finishers, func(a, b horseracing.RaceParticipant) int {
-				if race.Type == horseracing.RaceTypeWorstTime {
-					a, b = b, a
-				}
-				return int(1000*a.Total) - int(1000*b.Total)
-			}) {
-				t.Errorf("race %d, %s: finishers %v", race.MainRaceID, race.Type, finishers)
-			}
-		}
-	}
-	if len(kinds) != 2 {
-		t.Errorf("race types %v, want both", kinds)
-	}
-}

@@ -13,40 +13,11 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-func TestEveryOperationRespondsToTheSDK(t *testing.T) {
+func TestEveryOperationRespondsAsTheAPIReferenceSays(t *testing.T) {
 	s := start(t)
 	s.AddRaces(raceAt(s, 7, time.Hour))
-	drift := func(_ context.Context, d horseracing.Drift) {
-		t.Errorf("the fake differs from the API reference: %+v", d)
-	}
-	ctx, c, user := t.Context(), s.Client(horseracing.WithDriftHandler(drift)), s.UserKey(0)
-	tournaments := get[[]horseracing.Tournament](t, s, "/api/v1/tournaments/results", "")
-	for name, call := range map[string]func() (any, error){
-		"horse":       func() (any, error) { return c.Horses.Get(ctx, 3) },
-		"user horses": func() (any, error) { return c.Horses.Owned(ctx, user) },
-		"missions":    func() (any, error) { return c.Horses.Missions(ctx, 3) },
-		"breeding":    func() (any, error) { return c.Horses.OpenForBreeding(ctx) },
-		"open races":  func() (any, error) { return c.Races.Open(ctx) },
-		"race":        func() (any, error) { return c.Races.Get(ctx, 7) },
-		"register": func() (any, error) {
-			return c.Races.Register(ctx, horseracing.Registration{Horse: 2, Race: 7, UserKey: user})
-		},
-		"results":            func() (any, error) { return c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 200) },
-		"results by offset":  func() (any, error) { return c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, 200) },
-		"tournament results": func() (any, error) { return c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, 50) },
-		"open tournaments":   func() (any, error) { return c.Tournaments.Open(ctx) },
-		"open tournament": func() (any, error) {
-			return c.Tournaments.Get(ctx, get[[]horseracing.Tournament](t, s, "/api/v1/tournaments/open", "")[0].ID)
-		},
-		"finished tournament": func() (any, error) { return c.Tournaments.Get(ctx, tournaments[2].ID) },
-		"catalogue":           func() (any, error) { return c.Missions.Catalogue(ctx) },
-	} {
-		if got, err := call(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		} else if text := fmt.Sprintf("%+v", got); len(text) < 20 {
-			t.Errorf("%s: %s", name, text)
-		}
-	}
+	drift := func(_ context.Context, d horseracing.Drift) { t.Errorf("%+v", d) }
+	everything(t, s, s.UserKey(2), s.Client(horseracing.WithDriftHandler(drift)))
 }
 
 func TestStartReportsWhyItCannot(t *testing.T) {

@@ -73,20 +73,3 @@ func TestTimelineHasTiesUpToNineBusyDaysAndQuietMonths(t *testing.T) {
 		}
 	}
 }
-
-func TestTimelineOfMillionsIsSmallAndFitsInDecades(t *testing.T) {
-	for _, n := range []int{1_000_000, 10_000_000, maxHistory} {
-		line := newTimeline(7, n, standstill.UnixMilli())
-		if len(line.days) > 5000 {
-			t.Errorf("%d events: %d days are stored", n, len(line.days))
-		}
-		if first := time.UnixMilli(line.start(0)).Year(); first < 1990 {
-			t.Errorf("%d events: the first lies in %d", n, first)
-		}
-		for _, i := range []int{0, 1, n / 3, n - 1} {
-			if at := line.start(i); line.before(at) > i || line.before(at+1) <= i {
-				t.Errorf("%d events: event %d starts at %d, but before returns %d to %d", n, i, at, line.before(at), line.before(at+1))
-			}
-		}
-	}
-}
