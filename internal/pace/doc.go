@@ -4,10 +4,10 @@
 //
 // # The parts
 //
-// An [Engine] learns one limit. [Routes] has one engine for all routes, except those
-// that are set apart, each of which has its own. Both are handed the time, and do
-// nothing by themselves, so that hours can be simulated in milliseconds. A [Gate] has
-// callers wait until Routes, and the caller's own [Limiter], let them go.
+// An [Engine] learns one limit. [Routes] has one engine for all routes, and one more
+// before it for each route that is set apart. Both are handed the time, and do nothing
+// by themselves, so that hours can be simulated in milliseconds. A [Gate] has callers
+// wait until Routes, and the caller's own [Limiter], let them go.
 //
 // # A refusal
 //
@@ -57,9 +57,10 @@
 // accepted in between, or so often in relation to its share of the requests that
 // the odds are a thousand to one. Probes take turns between routes, so that this
 // shows soon. A long Retry-After binds its route alone at first: the others are tried
-// at once. If one is accepted, the refused route is set apart, otherwise all wait. A
-// route set apart waits for its own engine alone. After ten minutes without a refusal
-// it rejoins the others.
+// at once. If one is accepted, the refused route is set apart, otherwise all wait.
+// Requests of a route set apart wait for its own engine, and then in the common line;
+// their refusals teach its own engine alone. After ten minutes without one the route
+// rejoins the others.
 //
 // # Who goes first
 //

@@ -44,10 +44,7 @@ const (
 )
 
 // Join puts a request in line.
-func (e *Engine) Join(t *Ticket) {
-	t.engine = e
-	e.line.join(t)
-}
+func (e *Engine) Join(t *Ticket) { e.line.join(t) }
 
 // Next returns the ticket of the request that may be sent now; Send follows. If
 // it returns nil, at is when to call it again unless something happens before; a

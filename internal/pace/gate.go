@@ -135,7 +135,7 @@ func (g *Gate) cancel(t *Ticket, err error) {
 // reject ends the wait of t with an error.
 func (g *Gate) reject(now time.Time, t *Ticket, err error) {
 	t.err = err
-	t.engine.line.leave(t)
+	g.routes.Abandon(now, t)
 	g.release(now, t)
 }
 
@@ -153,7 +153,7 @@ func (g *Gate) release(now time.Time, t *Ticket) {
 // and arranges for the next time. The caller holds mu.
 func (g *Gate) advance(now time.Time) {
 	for t := range g.waiting {
-		if named := t.engine.until(t.route).Sub(now); named > t.longest {
+		if named := g.routes.engine(t.route).until(t.route).Sub(now); named > t.longest {
 			g.reject(now, t, &HeldError{named})
 		}
 	}
@@ -170,14 +170,14 @@ func (g *Gate) advance(now time.Time) {
 		g.freed = now
 	}
 	if g.blocked = t != nil; g.blocked {
-		g.start(&t.engine.line)
+		g.start(&g.routes.common.line)
 		return
 	}
 	for t := range g.waiting {
 		if deadline := g.deadline(t); now.Before(deadline) {
 			at = earlier(at, deadline)
 		} else {
-			g.reject(now, t, &HeldError{max(0, t.engine.until(t.route).Sub(now))})
+			g.reject(now, t, &HeldError{max(0, g.routes.engine(t.route).until(t.route).Sub(now))})
 		}
 	}
 	g.wake(now, at)
@@ -186,7 +186,7 @@ func (g *Gate) advance(now time.Time) {
 // deadline returns until when t waits if nothing is accepted before.
 func (g *Gate) deadline(t *Ticket) time.Time {
 	since := t.since
-	for _, other := range []time.Time{t.engine.accepted, g.freed} {
+	for _, other := range []time.Time{g.routes.engine(t.route).accepted, g.freed} {
 		if other.After(since) {
 			since = other
 		}

@@ -40,10 +40,12 @@ func (l *line) first(may func(*Ticket) bool) *Ticket {
 	return nil
 }
 
-// leave removes t.
-func (l *line) leave(t *Ticket) {
+// leave removes t, and reports whether it was in line.
+func (l *line) leave(t *Ticket) bool {
 	w := l.waiting[t.rank]
-	if i := slices.Index(w, t); i >= 0 {
+	i := slices.Index(w, t)
+	if i >= 0 {
 		l.waiting[t.rank] = slices.Delete(w, i, i+1)
 	}
+	return i >= 0
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Routes is the pace of a client: a common engine for all routes, except those that
-// are set apart, each of which has its own. Like an Engine it does no I/O, reads no
-// clock, and is not safe for concurrent use.
+// Routes is the pace of a client: a common engine for all routes, and one more before
+// it for each route that is set apart. Like an Engine it does no I/O, reads no clock,
+// and is not safe for concurrent use.
 type Routes struct {
 	newEngine func() *Engine
 	common    *Engine
@@ -31,7 +31,8 @@ type refusals struct {
 type Ticket struct {
 	rank     Rank
 	route    string
-	engine   *Engine // that it waits for, or was sent by
+	own      *Ticket // the same request for the engine of its route, if that is set apart
+	of       *Ticket // of such a ticket: the request
 	inFlight int     // with it, when it was sent
 	episode  int     // when it was sent
 	sent     time.Time
@@ -47,7 +48,7 @@ func NewRoutes(newEngine func() *Engine) *Routes {
 	return &Routes{newEngine: newEngine, common: newEngine(), apart: map[string]*Engine{}, refusals: map[string]refusals{}, chance: 1}
 }
 
-// engine returns the engine of a route.
+// engine returns the engine that a request of the route waits for first.
 func (p *Routes) engine(route string) *Engine {
 	if own := p.apart[route]; own != nil {
 		return own
@@ -56,24 +57,44 @@ func (p *Routes) engine(route string) *Engine {
 }
 
 // Join puts a request in line.
-func (p *Routes) Join(t *Ticket) { p.engine(t.route).Join(t) }
+func (p *Routes) Join(t *Ticket) {
+	t.own = nil
+	own := p.apart[t.route]
+	if own == nil {
+		p.common.Join(t)
+		return
+	}
+	t.own = &Ticket{rank: t.rank, route: t.route, of: t}
+	own.Join(t.own)
+}
+
+// Abandon takes a request out of line that is not to be sent any more.
+func (p *Routes) Abandon(now time.Time, t *Ticket) {
+	p.common.line.leave(t)
+	if own := p.apart[t.route]; own != nil && t.own != nil && !own.line.leave(t.own) {
+		own.Report(now, t.own, Unclear, 0)
+	}
+}
 
 // Next returns the ticket of the request that may be sent now, as [Engine.Next] does.
+// A request that the engine of its route lets go joins the common line.
 func (p *Routes) Next(now time.Time) (*Ticket, time.Time) {
-	t, soonest := p.common.Next(now)
+	var soonest time.Time
 	for _, own := range p.apart {
 		next, at := own.Next(now)
-		soonest = earlier(soonest, at)
-		if next != nil && (t == nil || next.rank < t.rank) {
-			t = next
+		for ; next != nil; next, at = own.Next(now) {
+			own.Send(now, next)
+			p.common.Join(next.of)
 		}
+		soonest = earlier(soonest, at)
 	}
-	return t, soonest
+	t, at := p.common.Next(now)
+	return t, earlier(at, soonest)
 }
 
 // Send takes t out of line: its request is sent now.
 func (p *Routes) Send(now time.Time, t *Ticket) {
-	t.engine.Send(now, t)
+	p.common.Send(now, t)
 	p.lately = append(p.lately, t.route)
 	if len(p.lately) > recent {
 		p.lately = p.lately[1:]
@@ -92,17 +113,17 @@ func earlier(a, b time.Time) time.Time {
 // returns the name of a route that it sets apart because of it.
 func (p *Routes) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter time.Duration) (apart string) {
 	r := p.refusals[t.route]
-	switch own := p.apart[t.route]; outcome {
+	own := p.apart[t.route]
+	switch outcome {
 	case Accepted:
 		p.accepted++
 		r.inRow, r.seen = 0, p.accepted
-		if t.engine == p.common && p.common.isOfAnother(t) {
+		if own == nil && p.common.isOfAnother(t) {
 			apart = p.common.suspect
 			p.setApart(apart)
 		}
 		if own != nil && now.Sub(r.last) > rejoinAfter {
-			delete(p.apart, t.route)
-			p.move(own, t.route)
+			p.rejoin(t.route)
 		}
 	case Refused:
 		r.last = now
@@ -116,12 +137,17 @@ func (p *Routes) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter ti
 		}
 	}
 	p.refusals[t.route] = r
-	if e := p.engine(t.route); e != t.engine { // it was sent before its route was set apart, or rejoined
-		t.engine.Report(now, t, Unclear, 0)
-		e.Join(t)
-		e.Send(now, t)
+	if own := p.apart[t.route]; own != nil {
+		if t.own == nil { // sent before its route was set apart
+			t.own = &Ticket{rank: t.rank, route: t.route}
+			own.Send(now, t.own)
+		}
+		own.Report(now, t.own, outcome, retryAfter)
+		if outcome == Refused {
+			outcome, retryAfter = Unclear, 0
+		}
 	}
-	t.engine.Report(now, t, outcome, retryAfter)
+	p.common.Report(now, t, outcome, retryAfter)
 	return apart
 }
 
@@ -143,21 +169,25 @@ func (p *Routes) isUnlikely(t *Ticket) bool {
 	return p.chance < unlikely
 }
 
-// setApart gives a route an engine of its own.
+// setApart gives a route an engine of its own, which its waiting requests join.
 func (p *Routes) setApart(route string) {
 	own := p.newEngine()
 	own.named[route] = p.common.named[route]
 	p.apart[route] = own
-	p.move(p.common, route)
-}
-
-// move moves the requests of a route that wait for an engine to the route's own.
-func (p *Routes) move(from *Engine, route string) {
-	for _, t := range slices.Concat(from.line.waiting[:]...) {
+	for _, t := range slices.Concat(p.common.line.waiting[:]...) {
 		if t.route == route {
-			from.line.leave(t)
+			p.common.line.leave(t)
 			p.Join(t)
 		}
+	}
+}
+
+// rejoin lets the common engine alone pace a route again.
+func (p *Routes) rejoin(route string) {
+	own := p.apart[route]
+	delete(p.apart, route)
+	for _, t := range slices.Concat(own.line.waiting[:]...) {
+		p.Join(t.of)
 	}
 }
 

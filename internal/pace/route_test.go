@@ -240,6 +240,40 @@ func TestSharedLimits(t *testing.T) {
 	}
 }
 
+// TestARouteLimitBehindACommonOneStarvesNobody: a walk of a route with a limit of its
+// own and a walk of another one leave single reads and registrations their turn.
+func TestARouteLimitBehindACommonOneStarvesNobody(t *testing.T) {
+	for _, retryAfter := range []bool{false, true} {
+		registrations, reads := 0, 0
+		for seed := range uint64(8) {
+			common, own := newBucket(5, 1), newBucket(2, 1)
+			c := newCaller(seed, func(w *world, route string) (bool, time.Duration) {
+				ok, left := true, time.Duration(0)
+				if route == "limited walk" {
+					ok, left = own.admit(w.now)
+				}
+				if ok {
+					ok, left = common.admit(w.now)
+				}
+				if ok || !retryAfter {
+					return ok, 0
+				}
+				return false, seconds(left)
+			})
+			c.walk("limited walk")
+			c.walk("another walk")
+			c.every(3*time.Second, Read, "horse")
+			c.every(20*time.Second, Write, "register")
+			c.run(simStart.Add(20 * time.Minute))
+			registrations, reads = registrations+c.accepted["register"], reads+c.accepted["horse"]
+		}
+		t.Logf("Retry-After %v: %d of 480 attempts to register accepted, %d of 3,200 reads", retryAfter, registrations, reads)
+		if registrations < 340 || reads < 2000 {
+			t.Errorf("Retry-After %v: %d of 480 attempts to register accepted, %d of 3,200 reads", retryAfter, registrations, reads)
+		}
+	}
+}
+
 // TestNoRequestOfARouteIsSentBeforeItsRetryAfter, whoever else is refused.
 func TestNoRequestOfARouteIsSentBeforeItsRetryAfter(t *testing.T) {
 	for seed := range uint64(20) {
