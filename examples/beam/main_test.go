@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -67,23 +66,6 @@ func TestAFailedPipelineIsOneSentenceAndLeavesNothing(t *testing.T) {
 	programtest.Run(t, programtest.Environment(fake), args...).ExpectSentence(t, 1, "400")
 	if _, err := os.Stat(out); !os.IsNotExist(err) {
 		t.Errorf("it left the folder (%v)", err)
-	}
-}
-
-func TestAFailedRunKeepsTheMonthsThatItWrote(t *testing.T) {
-	c := crawl{tier: 5, since: day, before: day.Add(time.Hour), out: filepath.Join(t.TempDir(), "history")}
-	if err := c.prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := (&writeMonth{Folder: c.out + "/races"}).ProcessElement(t.Context(), "2025-05", func(*string) bool { return false }); err != nil {
-		t.Fatal(err)
-	}
-	c.discard()
-	if left, err := filepath.Glob(filepath.Join(c.out, "*", "*")); err != nil || len(left) != 1 {
-		t.Errorf("it left %v (%v)", left, err)
-	}
-	if err := c.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "choose another -out") {
-		t.Errorf("a run into the same folder: %v", err)
 	}
 }
 

@@ -17,41 +17,29 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// rewriter edits the body of each response.
-type rewriter struct {
-	http.RoundTripper
-	edit func([]byte) []byte
-}
-
-func (r rewriter) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := r.RoundTripper.RoundTrip(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	body = r.edit(body)
-	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return response, nil
-}
-
 // garbler makes the entry fee of one race unreadable until it is mended.
 type garbler struct {
+	http.RoundTripper
 	race   horseracing.RaceID
 	mended atomic.Bool
 	struck atomic.Int32
 }
 
-func (g *garbler) edit(body []byte) []byte {
-	before, after, found := bytes.Cut(body, fmt.Appendf(nil, `"main_race_id":%d,`, g.race))
-	if g.mended.Load() || !found {
-		return body
+func (g *garbler) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := g.RoundTripper.RoundTrip(request)
+	if err != nil || g.mended.Load() {
+		return response, err
 	}
-	g.struck.Add(1)
-	return fmt.Appendf(nil, `%s"main_race_id":%d,%s`, before, g.race, bytes.Replace(after, []byte(`"entry_fee":`), []byte(`"entry_fee":[],"was":`), 1))
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	id := fmt.Appendf(nil, `"main_race_id":%d,`, g.race)
+	if before, after, found := bytes.Cut(body, id); found {
+		g.struck.Add(1)
+		after = bytes.Replace(after, []byte(`"entry_fee":`), []byte(`"entry_fee":[],"was":`), 1)
+		body = bytes.Join([][]byte{before, after}, id)
+	}
+	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return response, err
 }
 
 // bench is an export that a test stops and starts again, under a virtual clock.
@@ -62,13 +50,13 @@ type bench struct {
 	store  *store
 }
 
-func newBench(t *testing.T, edit func([]byte) []byte, opts ...horseracingtest.Option) *bench {
+func newBench(t *testing.T, g *garbler, opts ...horseracingtest.Option) *bench {
 	fake := horseracingtest.NewServer(append(opts, horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))...)
 	t.Cleanup(fake.Close)
-	client, err := horseracing.NewClient(fake.URL, fake.APIKey, horseracing.WithHTTPClient(&http.Client{Transport: rewriter{fake.HTTPClient().Transport, edit}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := fake.Client(horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		g.RoundTripper = next
+		return g
+	}))
 	return &bench{t, fake, client, newStore(t, filepath.Join(t.TempDir(), "races.sqlite"))}
 }
 
@@ -94,7 +82,7 @@ func (b *bench) has(race horseracing.RaceID) bool {
 
 func TestFollowStartedAgainStoresEachRaceOnceAndCrawlsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, bytes.Clone, horseracingtest.WithHistory(200), horseracingtest.WithSchedule(20))
+		b := newBench(t, &garbler{}, horseracingtest.WithHistory(200), horseracingtest.WithSchedule(20))
 		b.run(3*time.Hour, options{})
 		for range 5 {
 			time.Sleep(50 * time.Minute) // nobody follows
@@ -130,7 +118,7 @@ func TestARaceThatCannotBeReadForAWhileIsNotLost(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := &garbler{race: late}
-				b := newBench(t, g.edit, horseracingtest.WithHistory(50), horseracingtest.WithSchedule(20))
+				b := newBench(t, g, horseracingtest.WithHistory(50), horseracingtest.WithSchedule(20))
 				b.run(2*time.Hour, options{})
 				b.fake.AddRaces(finished(b.fake, late, 0))
 				time.AfterFunc(test.mend, func() { g.mended.Store(true) })

@@ -220,24 +220,6 @@ func TestAnOutageIsSurvivedAndARefusalIsNotRetried(t *testing.T) {
 	})
 }
 
-func TestNothingIsBegunAfterCtrlC(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
-		defer fake.Close()
-		addRaces(t, fake)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, Delay: time.Second})
-		b := newBot(t, fake, io.Discard)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
-		defer cancel()
-		if err := b.run(ctx, 0); err != context.DeadlineExceeded {
-			t.Errorf("it ended with %v", err)
-		}
-		if found := slices.Collect(b.ledger.Entries()); len(found) != 1 || found[0].State != ledger.Unknown {
-			t.Errorf("the ledger holds %v", found)
-		}
-	})
-}
-
 func TestTheReportHasFeesPlacesAndPrizes(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)

@@ -151,19 +151,13 @@ func TestEveryBrowserGetsTheChangesFromOnePoll(t *testing.T) {
 			t.Fatalf("%s %v", name, data)
 		}
 	}
-	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 503, Times: -1})
-	for _, stream := range streams {
-		for {
-			if _, data := event(t, stream, "state"); data["down"] == true {
-				break
-			}
-		}
-	}
-	fake.ClearFaults()
-	for _, stream := range streams {
-		for {
-			if _, data := event(t, stream, "state"); data["down"] == false {
-				break
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 503, Times: 3})
+	for _, isDown := range []bool{true, false} {
+		for _, stream := range streams {
+			for {
+				if _, data := event(t, stream, "state"); data["down"] == isDown {
+					break
+				}
 			}
 		}
 	}
