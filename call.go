@@ -110,13 +110,16 @@ func (c *call) result(out any) error {
 func (c *call) decode(out any) error {
 	body := c.record.Body
 	var err error
-	if out != nil && (len(body) > 0 || c.op.isRead()) {
+	switch {
+	case c.record.Err != nil: // an HTML page or cut
+		err = c.op.undecodable("", 0, c.record.Err)
+	case out != nil && (len(body) > 0 || c.op.isRead()):
 		err = c.op.decode(body, out)
 	}
 	if err == nil && !mayDeclareError(body) {
 		return nil
 	}
-	if words, declared := errorWords(c.record.Body, false); declared || err != nil && words != "" {
+	if words, declared := errorWords(body, false); declared || err != nil && words != "" {
 		return c.apiError()
 	}
 	if errors.Is(err, ErrNotFound) {

@@ -170,13 +170,11 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 			return nil, fmt.Errorf("horseracing: NewClient: %w: WithTransportWrapper: the wrapper returned nil", ErrInvalidArgument)
 		}
 	}
+	header := http.Header{
+		"X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {cfg.userAgent},
+	}
 	c.transport = transport.New(transport.Config{
-		Send: send, Jar: own.Jar, Gate: c.gate, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: cfg.logger,
-		Header: func() http.Header {
-			return http.Header{
-				"X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {cfg.userAgent},
-			}
-		},
+		Send: send, Jar: own.Jar, Gate: c.gate, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: cfg.logger, Header: header.Clone,
 	})
 	c.Horses = &HorsesService{c}
 	c.Races = &RacesService{c}

@@ -2,19 +2,17 @@ package horseracing
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // This is the only file that imports the decoder. It is the code of the standard
@@ -22,6 +20,9 @@ import (
 // follows a value. Invalid UTF-8, in a name that a player chose, is let through as
 // U+FFFD.
 var lenientUTF8 = jsontext.AllowInvalidUTF8(true)
+
+// anySyntax are the options for JSON of any shape.
+var anySyntax = json.JoinOptions(lenientUTF8, jsontext.AllowDuplicateNames(true))
 
 func unmarshal(data []byte, out any) error { return json.Unmarshal(data, out, lenientUTF8) }
 
@@ -54,8 +55,10 @@ func (op operation) decode(body []byte, out any) error {
 		return op.undecodable("", 0, errors.New("it is empty"))
 	case op.emptyIsNotFound && isNothing(body):
 		return ErrNotFound
-	case op.custom:
-		return op.decodeCustom(body, value)
+	case op.custom: // the value is the caller's: a body that is not JSON leaves it unchanged
+		if err := op.read(body, new(jsontext.Value), anySyntax); err != nil {
+			return err
+		}
 	case hasTooManyObjects(body):
 		return op.undecodable("", 0, fmt.Errorf("too many objects for a documented response of %d bytes", len(body)))
 	case value.Kind() == reflect.Struct:
@@ -63,33 +66,15 @@ func (op operation) decode(body []byte, out any) error {
 	case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
 		return op.decodeList(body, value)
 	}
-	if err := unmarshal(body, out); err != nil {
-		return op.explain(err, body)
-	}
-	return nil
-}
-
-// decodeCustom reads a response to Do. The value is the caller's: a body that is
-// not JSON leaves it unchanged.
-func (op operation) decodeCustom(body []byte, value reflect.Value) error {
-	if err := checkSyntax(body); err != nil {
-		return op.explain(err, body)
-	}
-	if err := unmarshal(body, value.Addr().Interface()); err != nil {
-		return op.explain(err, body)
+	if err := op.read(body, out, lenientUTF8); err != nil {
+		return err
 	}
 	return nil
 }
 
 func (op operation) decodeObject(body []byte, value reflect.Value) error {
-	if body[0] != '{' {
-		return op.wrongShape('{', body)
-	}
-	if unmarshal(body, value.Addr().Interface()) != nil {
-		value.SetZero()
-		if err := op.reread(body, value.Addr().Interface()); err != nil {
-			return err
-		}
+	if err := op.read(body, value.Addr().Interface(), tolerant); err != nil {
+		return err
 	}
 	if isUndocumented(body, value) {
 		return op.undecodable("", 0, errors.New("the object has none of the documented members"))
@@ -100,24 +85,27 @@ func (op operation) decodeObject(body []byte, value reflect.Value) error {
 // decodeList reads a list as a whole, which is fast. If that fails it reads entry by
 // entry, so that an unreadable entry does not affect the others.
 func (op operation) decodeList(body []byte, values reflect.Value) error {
-	isObject := op.objectOrArray && body[0] == '{'
-	switch {
-	case isObject: // the only entry
-	case body[0] != '[':
-		return op.wrongShape('[', body)
-	default:
-		if unmarshalList(body, values.Addr().Interface()) == nil && !hasZero(values) {
+	isObject := op.objectOrArray && body[0] == '{' // the only entry
+	if !isObject {
+		if string(body) == "null" {
+			return op.undecodable("", 0, errors.New("expected an array, got null"))
+		}
+		err := unmarshalList(body, values.Addr().Interface())
+		if err == nil && !hasZero(values) {
 			return nil
+		}
+		if body[0] != '[' {
+			return op.explain(err)
 		}
 		values.SetZero()
 	}
-	if err := checkSyntax(body); err != nil {
-		return op.explain(err, body)
+	if err := op.read(body, new(jsontext.Value), anySyntax); err != nil {
+		return err
 	}
 	unreadable := &unreadableEntries{operation: op.String()}
 	for offset, element := range elementsOf(body) {
 		value := reflect.New(values.Type().Elem())
-		err := op.reread(element, value.Interface())
+		err := op.read(element, value.Interface(), tolerant)
 		if err == nil && (value.Elem().IsZero() || isObject && isUndocumented(element, value.Elem())) {
 			err = op.undecodable("", 0, errors.New("the entry is null or has none of the documented members"))
 		}
@@ -129,7 +117,9 @@ func (op operation) decodeList(body []byte, values reflect.Value) error {
 			if !isObject {
 				err.Field = "/" + strconv.Itoa(err.index) + err.Field
 			}
-			err.ID = idOf(readPart(element, value.Interface(), "main_race_id", "_id", "number"))
+			value.Elem().SetZero()
+			readPart(element, value.Interface(), "main_race_id", "_id", "number")
+			err.ID = idOf(value.Interface())
 			err.Raw = element
 			unreadable.add(err)
 		}
@@ -189,17 +179,11 @@ func isNothing(body []byte) bool {
 	return string(body) == "null" || isArray && string(trimSpace(inside)) == "]"
 }
 
-// checkSyntax returns an error if a body is not one JSON value. It allows duplicate
-// names in an object.
-func checkSyntax(body []byte) error {
-	return json.Unmarshal(body, new(jsontext.Value), lenientUTF8, jsontext.AllowDuplicateNames(true))
-}
-
 // elementsOf ranges over the elements of an array, each with its offset. An
 // object is its own only element. The body is valid, and the elements share its memory.
 func elementsOf(body []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
-		d := jsontext.NewDecoder(bytes.NewReader(body), lenientUTF8, jsontext.AllowDuplicateNames(true))
+		d := jsontext.NewDecoder(bytes.NewReader(body), anySyntax)
 		if d.PeekKind() == '[' {
 			_, _ = d.ReadToken()
 		}
@@ -218,64 +202,39 @@ func (op operation) undecodable(field string, offset int64, err error) *DecodeEr
 	return &DecodeError{Method: op.method, Route: op.route, ID: op.idText(), Field: field, Offset: offset, Err: err}
 }
 
-// wrongShape is the error of a body that begins like another kind of value.
-func (op operation) wrongShape(want byte, body []byte) *DecodeError {
-	if err := checkSyntax(body); err != nil { // not JSON at all is the clearer error
-		return op.explain(err, body)
+// read decodes data.
+func (op operation) read(data []byte, out any, how json.Options) *DecodeError {
+	if err := json.Unmarshal(data, out, how); err != nil {
+		return op.explain(err)
 	}
-	return op.undecodable("", 0, fmt.Errorf("expected %s, got %s", shapes[want], shapeOf(body)))
+	return nil
 }
 
-var shapes = map[byte]string{'[': "an array", '{': "an object", '"': "a string", 'n': "null", 't': "a boolean", 'f': "a boolean"}
-
-func shapeOf(body []byte) string {
-	if name, ok := shapes[body[0]]; ok {
-		return name
-	}
-	return "a number"
-}
+// shapes names the kinds of JSON values by the characters that they begin with.
+var shapes = map[jsontext.Kind]string{'[': "an array", '{': "an object", '"': "a string", '0': "a number", 'n': "null", 't': "a boolean", 'f': "a boolean"}
 
 // explain converts an error of the decoder into one that names the operation and the
 // position.
-func (op operation) explain(err error, body []byte) *DecodeError {
+func (op operation) explain(err error) *DecodeError {
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		if transport.IsHTML(body) {
-			return op.undecodable("", 0, transport.ErrHTML)
-		}
 		return op.undecodable(string(syntactic.JSONPointer), syntactic.ByteOffset, fmt.Errorf("not valid JSON: %w", syntactic.Err))
 	}
 	semantic, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
 		return op.undecodable("", 0, err)
 	}
-	place, offset := semantic.JSONPointer, semantic.ByteOffset
-	for inner, ok := errors.AsType[*json.SemanticError](semantic.Err); ok; inner, ok = errors.AsType[*json.SemanticError](semantic.Err) {
-		semantic = inner // see inMember
-		place += inner.JSONPointer
-	}
-	what, fits := "the value", "what is documented here"
-	if semantic.JSONKind != 0 {
-		what = shapeOf([]byte{byte(semantic.JSONKind)})
-	}
+	what, fits := cmp.Or(shapes[semantic.JSONKind], "the value"), "what is documented here"
 	if n := len(semantic.JSONValue); semantic.JSONKind == '0' && 0 < n && n <= 50 { // whole or not at all: a part of it could be a part of a key
 		what = "the number " + string(semantic.JSONValue)
 	}
 	if t := semantic.GoType; t != nil {
-		for t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		fits = strings.ReplaceAll(t.String(), "horseracing.", "")
+		fits = strings.ReplaceAll(strings.TrimLeft(t.String(), "*"), "horseracing.", "")
 	}
 	cause := fmt.Errorf("%s does not fit %s", what, fits)
 	if err := semantic.Err; err != nil && !errors.Is(err, strconv.ErrSyntax) && !errors.Is(err, strconv.ErrRange) {
 		cause = fmt.Errorf("%w: %w", cause, err)
 	}
-	return op.undecodable(string(place), offset, cause)
-}
-
-// inMember is the error of a member that a type reads by itself.
-func inMember(name string, err error) error {
-	return &json.SemanticError{JSONPointer: jsontext.Pointer("").AppendToken(name), Err: err}
+	return op.undecodable(string(semantic.JSONPointer), semantic.ByteOffset, cause)
 }
 
 // tolerant are the options for decoding again after a failure. They accept values with
@@ -286,14 +245,6 @@ var tolerant = json.JoinOptions(lenientUTF8, json.WithUnmarshalers(json.JoinUnma
 	json.UnmarshalFromFunc(readInteger[HorseNumber]), json.UnmarshalFromFunc(readInteger[RaceID]),
 	json.UnmarshalFromFunc(readOptionalTime),
 )))
-
-// reread decodes data with the tolerant options.
-func (op operation) reread(data []byte, out any) *DecodeError {
-	if err := json.Unmarshal(data, out, tolerant); err != nil {
-		return op.explain(err, data)
-	}
-	return nil
-}
 
 // readInteger reads an integer in any notation of a number, and null as zero.
 func readInteger[T ~int | ~int64](d *jsontext.Decoder, n *T) error {
@@ -317,20 +268,16 @@ func readOptionalTime(d *jsontext.Decoder, t **time.Time) error {
 		return err
 	}
 	var read Timestamp
-	switch string(value) {
-	case "null", `""`:
+	switch {
+	case string(value) == "null", string(value) == `""`:
 		*t = nil
 		return nil
-	}
-	if value[0] == '"' {
-		err = unmarshal(value, &read.Time)
-	} else {
+	case value[0] == '"':
+		err = read.Time.UnmarshalJSON(value)
+	default:
 		err = read.UnmarshalJSON(value)
 	}
 	if err != nil {
-		if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-			err = semantic.Err
-		}
 		return doesNotFit(value, err)
 	}
 	*t = &read.Time
@@ -350,26 +297,15 @@ func partOf[T any](entry []byte, members ...string) *T {
 	return part
 }
 
-// readPart is partOf for a pointer to any type. It returns the pointer.
-func readPart(entry []byte, part any, members ...string) any {
-	value := reflect.ValueOf(part).Elem()
-	value.SetZero()
-	d := jsontext.NewDecoder(bytes.NewReader(entry), lenientUTF8, jsontext.AllowDuplicateNames(true))
-	if start, err := d.ReadToken(); err != nil || start.Kind() != '{' {
-		return part
-	}
-	for d.PeekKind() == '"' {
-		token, _ := d.ReadToken()
-		name := token.String()
-		text, _ := d.ReadValue()
-		if !slices.Contains(members, name) {
-			continue
-		}
-		before := reflect.New(value.Type()).Elem()
-		before.Set(value)
-		if json.Unmarshal([]byte(`{"`+name+`":`+string(text)+`}`), part, tolerant) != nil {
-			value.Set(before)
+// readPart is partOf for a pointer to any type.
+func readPart(entry []byte, part any, members ...string) {
+	var all map[string]jsontext.Value
+	_ = json.Unmarshal(entry, &all, anySyntax)
+	for _, name := range members {
+		alone := fmt.Appendf(nil, `{"%s":%s}`, name, cmp.Or(string(all[name]), "null"))
+		trial := reflect.New(reflect.TypeOf(part).Elem()).Interface()
+		if json.Unmarshal(alone, trial, tolerant) == nil { // a failure would leave a half of it
+			_ = json.Unmarshal(alone, part, tolerant)
 		}
 	}
-	return part
 }

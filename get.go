@@ -76,7 +76,11 @@ func (l *list[T]) get(ctx context.Context, c *Client, op operation, opts []CallO
 	var values []T
 	response, err := c.call(ctx, op, &values, opts)
 	unreadable, isPart := errors.AsType[*unreadableEntries](err)
-	if err != nil && (!isPart || unreadable.count > len(unreadable.errs)) {
+	switch {
+	case isPart && unreadable.count > maxJoined: // there is no error for each of them
+		first := unreadable.errs[0]
+		return nil, op.undecodable(first.Field, first.Offset, fmt.Errorf("%d of %d entries: %w", unreadable.count, unreadable.total, first.Err))
+	case err != nil && !isPart:
 		return nil, err
 	}
 	l.header, l.body = response.Header, trimSpace(response.Body)

@@ -61,13 +61,13 @@ func (op operation) rank() pace.Rank {
 	return max(pace.Read, op.order)
 }
 
-// paceRoute returns the route that the service may limit on its own: for Do, whose
-// paths may hold ids, the method alone.
+// paceRoute returns the route that the service may limit on its own: the path, which
+// has one documented method, or for Do, whose paths may hold ids, the method.
 func (op operation) paceRoute() string {
 	if op.custom {
 		return op.method
 	}
-	return op.method + " " + op.route
+	return op.route
 }
 
 // idText returns the requested id as text, or the empty string.

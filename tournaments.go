@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -133,7 +134,7 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	for name, out := range map[string]any{names.token: &p.Token, names.treasury: &p.TreasuryToken, names.sugar: &p.Sugar, prizeItems: &p.Items} {
 		if value, ok := members[name]; ok && name != "" {
 			if err := unmarshal(value, out); err != nil {
-				return inMember(name, err)
+				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package guarantees_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/horseracing-go/horseracing"
@@ -37,6 +38,16 @@ func TestErrHoleMarksWhatDoesNotEndAListing(t *testing.T) {
 				return err
 			}
 			return nil
+		}, false},
+		{"a page of unreadable entries", "[{}" + strings.Repeat(",{}", 100) + "]", func(c *horseracing.Client) error {
+			var errs []error
+			for _, err := range c.Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
+				errs = append(errs, err)
+			}
+			if len(errs) != 1 {
+				t.Errorf("%d errors, want the one that ends the loop", len(errs))
+			}
+			return errs[0]
 		}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
