@@ -87,7 +87,7 @@ func newCursor(kind cursorKind, tiers []TierID, payload []string) Cursor {
 // payload returns what newCursor was given, if the cursor is of that kind.
 func (c Cursor) payload(kind cursorKind) (tiers []TierID, fields []string, ok bool) {
 	fields = strings.Split(c.text, ".")
-	if len(fields) < 4 || fields[1] != string(kind) {
+	if len(fields) < 5 || fields[1] != string(kind) {
 		return nil, nil, false
 	}
 	tiers, ok = readTiers(fields[2])

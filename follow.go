@@ -46,6 +46,7 @@ type Follower struct {
 	clock    *atomic.Int64 // when the last response was sent
 	invalid  error         // of the query; yielded instead of races
 	ranging  bool          // a loop is running
+	begun    bool          // the past is settled, or is to be read
 	schedule pollSchedule
 	state    *followState
 }
@@ -64,7 +65,8 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 		lookback: int64((cmp.Or(q.Lookback, followLookback) + time.Millisecond - 1) / time.Millisecond),
 		clock:    new(atomic.Int64),
 		schedule: pollSchedule{interval: cmp.Or(q.Interval, followInterval)},
-		state:    &followState{floor: walk.Earliest, old: walk.Latest, marks: map[string]mark{}},
+		state:    &followState{marks: map[string]mark{}},
+		begun:    !q.Resume.IsZero() || !q.Since.IsZero(),
 	}
 	f.clock.Store(time.Now().UnixMilli())
 	var fields []string
@@ -83,7 +85,7 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 	case !q.Resume.IsZero():
 		f.state, _ = parseFollowState(fields)
 	case !q.Since.IsZero():
-		f.state.floor, f.state.old = ceilMilli(q.Since), walk.Earliest
+		f.state.floor = ceilMilli(q.Since)
 	}
 	return f
 }
@@ -94,7 +96,7 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 // Its text takes about ten bytes for each race within Lookback, and for each race
 // yielded after an entry or page that is still unreadable. It never exceeds 64 KiB.
 func (f *Follower) Cursor() Cursor {
-	if f.invalid != nil || !f.state.begun() {
+	if f.invalid != nil || !f.begun {
 		return f.query.Resume
 	}
 	return newCursor(cursorFollow, f.tiers, f.state.payload())
@@ -108,7 +110,7 @@ func (f *Follower) Cursor() Cursor {
 // memory; the first batch is small. After that, each poll reads all races that started
 // up to Lookback before the newest one, so a race is not missed if its result appears
 // within Lookback of its start. Each poll yields its new races oldest first, so a race
-// that finishes late comes after races that started later. If more than 1,250 races
+// that finishes late comes after races that started later. If more than 1,000 races
 // start within Lookback, only the newest 1,000 are checked for late results. Races that
 // start more than Lookback in the future are ignored when determining the newest one.
 //
@@ -122,7 +124,8 @@ func (f *Follower) Cursor() Cursor {
 //     longer), or until a thousand later races were found. If it is still unreadable
 //     then, it is reported a second and last time.
 //   - A page that cannot be read does not delay later races. It is requested again for
-//     the same time as an unreadable race, then skipped and reported as a [*GapError].
+//     the same time as an unreadable race, then skipped and reported as a [*GapError],
+//     which without Since and Resume the first poll reports at once.
 //   - A [*TieOverflowError] is yielded once per instant.
 //
 // ErrInvalidArgument ends the loop.
@@ -135,10 +138,13 @@ func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] {
 		f.ranging = true
 		defer func() { f.ranging = false }()
 		l := &followLoop{Follower: f, ctx: ctx, yield: yield, span: 2 * f.lookback, limit: firstRaces, unreadTo: walk.Latest, recent: walk.Earliest}
-		if !f.state.begun() { // the past is not read
-			l.span, l.limit = walk.Latest/8, maxRaces
+		poll := func() bool {
+			if !f.begun {
+				return l.begin()
+			}
+			return l.poll()
 		}
-		for ctx.Err() == nil && l.poll() && l.wait(nil) {
+		for ctx.Err() == nil && poll() && l.wait(nil) {
 		}
 	}
 }

@@ -24,7 +24,6 @@ import (
 //	   settled     settled: x
 type followState struct {
 	floor int64 // epoch milliseconds, like every instant here
-	old   int64 // entries without a mark that start before this are old: they finished before the follower started
 	marks map[string]mark
 }
 
@@ -41,15 +40,9 @@ const (
 	gapKey   = "!" // an unreadable page, with everything from start up to the page
 )
 
-// The bounds of a cursor's text, and of memory.
-const (
-	maxMarks  = 1250 // while everything can be read
-	keptMarks = 1000 // of the newest, if there are more than maxMarks
-	maxAbove  = 1000 // entries after an unreadable one, before that is given up
-)
-
-// begun reports whether the first poll has determined which races are old.
-func (s *followState) begun() bool { return s.old < walk.Latest }
+// maxMarks bounds a cursor's text, and memory: if there are more, the floor rises, and
+// what could not be read before them is given up.
+const maxMarks = 1000
 
 func (s *followState) isSettled(key string) bool {
 	m, marked := s.marks[key]
@@ -94,45 +87,45 @@ func (s *followState) advance(floor int64) {
 
 // trim raises the floor if there are too many marks above it. Everything below the
 // newest mark must have been read, or have a mark.
-func (s *followState) trim() {
-	if len(s.marks) > maxMarks {
-		starts := make([]int64, 0, len(s.marks))
-		for _, m := range s.marks {
-			starts = append(starts, m.start)
-		}
-		slices.Sort(starts)
-		s.advance(starts[len(starts)-keptMarks])
+func (s *followState) trim() { s.advance(s.bound()) }
+
+// bound returns the start of the oldest of the maxMarks newest marks.
+func (s *followState) bound() int64 {
+	if len(s.marks) <= maxMarks {
+		return walk.Earliest
 	}
+	starts := make([]int64, 0, len(s.marks))
+	for _, m := range s.marks {
+		starts = append(starts, m.start)
+	}
+	slices.Sort(starts)
+	return starts[len(starts)-maxMarks]
+}
+
+// isCrowded reports whether too many entries were found after an unreadable one.
+func (s *followState) isCrowded() bool {
+	bound := s.bound()
+	for _, m := range s.marks {
+		if m.since != 0 && m.start < bound {
+			return true
+		}
+	}
+	return false
 }
 
 // isOverdue reports whether an unreadable entry or page is given up if it fails once
 // more: it has failed for a time, or too many later entries were found.
 func (s *followState) isOverdue(m mark, now time.Time, after time.Duration) bool {
-	return m.since != 0 && now.Sub(time.UnixMilli(m.since)) >= after || s.isCrowded(m)
+	return m.since != 0 && (now.Sub(time.UnixMilli(m.since)) >= after || m.start < s.bound())
 }
 
-func (s *followState) isCrowded(m mark) bool {
-	above := 0
-	for _, other := range s.marks {
-		if other.start > m.start {
-			above++
-		}
-	}
-	return m.since != 0 && above >= maxAbove
-}
-
-// hasCrowded reports whether too many entries were found after an unreadable one.
-func (s *followState) hasCrowded() bool {
-	return len(s.marks) > maxAbove && slices.ContainsFunc(slices.Collect(maps.Values(s.marks)), s.isCrowded)
-}
-
-// payload returns the state as fields of a cursor: floor, old, and the marks in
+// payload returns the state as fields of a cursor: floor, and the marks in
 // order of their starts, each with the distance to the start before it.
 func (s *followState) payload() []string {
 	keys := slices.SortedFunc(maps.Keys(s.marks), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.marks[a].start, s.marks[b].start), cmp.Compare(a, b))
 	})
-	fields := []string{strconv.FormatInt(s.floor, 36), strconv.FormatInt(s.old, 36)}
+	fields := []string{strconv.FormatInt(s.floor, 36)}
 	last := int64(0)
 	for _, key := range keys {
 		m := s.marks[key]
@@ -148,30 +141,21 @@ func (s *followState) payload() []string {
 
 // parseFollowState is the inverse of payload.
 func parseFollowState(fields []string) (*followState, bool) {
-	if len(fields) < 2 {
-		return nil, false
-	}
-	s := &followState{marks: map[string]mark{}}
-	var err1, err2, err3 error
-	s.floor, err1 = strconv.ParseInt(fields[0], 36, 64)
-	s.old, err2 = strconv.ParseInt(fields[1], 36, 64)
-	if err1 != nil || err2 != nil || s.floor < walk.Earliest || !s.begun() {
-		return nil, false
-	}
+	floor, err := strconv.ParseInt(fields[0], 36, 64)
+	s := &followState{floor: floor, marks: map[string]mark{}}
 	start := int64(0)
-	for _, field := range fields[2:] {
+	for _, field := range fields[1:] {
 		distance, rest, _ := strings.Cut(field, "_")
-		key, since, pending := strings.Cut(rest, "_")
-		var m mark
-		m.start, err1 = strconv.ParseInt(distance, 36, 64)
-		m.start += start
-		if pending {
-			m.since, err3 = strconv.ParseInt(since, 36, 64)
+		key, since, unreadable := strings.Cut(rest, "_")
+		above, err1 := strconv.ParseInt(distance, 36, 64)
+		start += above
+		m := mark{start: start}
+		var err2 error
+		if unreadable {
+			m.since, err2 = strconv.ParseInt(since, 36, 64)
 		}
-		if err1 != nil || err3 != nil || key == "" {
-			return nil, false
-		}
-		s.marks[key], start = m, m.start
+		err = cmp.Or(err, err1, err2)
+		s.marks[key] = m
 	}
-	return s, slices.Equal(s.payload(), fields)
+	return s, err == nil
 }

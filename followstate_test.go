@@ -13,14 +13,13 @@ import (
 )
 
 func newFollowState(floor int64) *followState {
-	return &followState{floor: floor, old: walk.Earliest, marks: map[string]mark{}}
+	return &followState{floor: floor, marks: map[string]mark{}}
 }
 
 // drawFollowState draws what a follower may have settled.
 func drawFollowState(t *rapid.T) *followState {
 	s := newFollowState(rapid.OneOf(rapid.Just(int64(walk.Earliest)), rapid.Int64Range(-1000, 1<<42)).Draw(t, "floor"))
 	instants := rapid.Int64Range(-1000, 1<<42)
-	s.old = rapid.OneOf(rapid.Just(int64(walk.Earliest)), instants).Draw(t, "old")
 	keys := rapid.OneOf(rapid.StringMatching(`-?[1-9][0-9]{0,18}`), rapid.StringMatching(`[~?][0-9a-z]{1,13}`), rapid.Just(gapKey))
 	for range rapid.IntRange(0, 30).Draw(t, "marks") {
 		key, start := keys.Draw(t, "key"), instants.Draw(t, "start")
@@ -53,10 +52,8 @@ func TestAFollowersCursorIsItsText(t *testing.T) {
 }
 
 func TestADamagedFollowersCursorIsRefused(t *testing.T) {
-	latest := strconv.FormatInt(walk.Latest, 36)
 	for _, payload := range [][]string{
-		{}, {""}, {"0"}, {"zz", "x y"}, {"0", latest}, {"-1y2p0ij32e8e8", "0"}, {"00", "0"}, {"0", "0", ""}, {"0", "0", "1_"}, {"0", "0", "_1"},
-		{"0", "0", "2_7", "-1_8"}, {"0", "0", "1_7", "0_7"}, {"0", "0", "01_7"}, {"0", "0", "1_7_"}, {"0", "0", "1_7_0"}, {"0", "0", "1_7_1_1"},
+		{}, {""}, {"x y"}, {"0", ""}, {"0", "_1"}, {"0", "1_7_"}, {"0", "1_7_1_1"},
 	} {
 		if _, err := ParseCursor(newCursor(cursorFollow, []TierID{TierOmega}, payload).String()); !errors.Is(err, ErrInvalidArgument) {
 			t.Errorf("%q is read: %v", payload, err)
@@ -90,12 +87,9 @@ func TestAFollowerRemembersNoMoreThanLookbackAndItsBounds(t *testing.T) {
 			if _, err := ParseCursor(cursor.String()); err != nil {
 				t.Errorf("a cursor of %d bytes: %v", len(cursor.String()), err)
 			}
-			if s.trim(); len(s.marks) > maxMarks {
+			if s.trim(); len(s.marks) != maxMarks {
 				t.Fatalf("%d races are remembered", len(s.marks))
 			}
-		}
-		if len(s.marks) < keptMarks {
-			t.Errorf("only %d races are remembered", len(s.marks))
 		}
 	})
 }
@@ -103,7 +97,7 @@ func TestAFollowerRemembersNoMoreThanLookbackAndItsBounds(t *testing.T) {
 func TestTheFloorStaysBelowWhatCouldNotBeRead(t *testing.T) {
 	s := newFollowState(0)
 	s.postpone("7", 500, time.UnixMilli(1))
-	for i := range int64(maxAbove - 1) {
+	for i := range int64(maxMarks - 1) {
 		s.settle(strconv.FormatInt(1000+i, 10), 1000+i)
 		if s.advance(900 + i); s.floor != 500 || s.isOverdue(s.marks["7"], time.UnixMilli(60), time.Minute) {
 			t.Fatalf("with %d races above it: floor %d", i, s.floor)
@@ -112,10 +106,10 @@ func TestTheFloorStaysBelowWhatCouldNotBeRead(t *testing.T) {
 	if !s.isOverdue(s.marks["7"], time.UnixMilli(60_001), time.Minute) {
 		t.Error("after a minute it is not overdue")
 	}
-	if s.settle("9999", 9999); !s.hasCrowded() {
+	if s.settle("9999", 9999); !s.isCrowded() {
 		t.Error("below a thousand races it is not overdue")
 	}
-	if s.settle("7", 500); s.hasCrowded() || s.isOverdue(s.marks["7"], time.UnixMilli(60_001), time.Minute) {
+	if s.settle("7", 500); s.isCrowded() || s.isOverdue(s.marks["7"], time.UnixMilli(60_001), time.Minute) {
 		t.Error("what is settled is overdue")
 	}
 	if s.advance(2000); s.floor != 2000 || len(s.marks) != 1 {
