@@ -243,29 +243,6 @@ func ExampleRacesService_ResultsV1() {
 	// 2898 Amber Handicap in Saltmarsh Mile
 }
 
-// Several pages at once: the same races in the same order, sooner.
-func ExampleResultsQuery_concurrency() {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(500), horseracingtest.WithLatency(time.Millisecond))
-	defer fake.Close()
-	client := fake.Client()
-
-	results := client.Races.Results(horseracing.ResultsQuery{Concurrency: 8})
-	count, ordered, last := 0, true, fake.Now()
-	for race, err := range results.All(context.Background()) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		count++
-		ordered = ordered && !race.StartTime.After(last)
-		last = race.StartTime.Time
-	}
-	fmt.Println(count, "races; newest first:", ordered)
-	fmt.Println("several requests at a time:", fake.MaxInFlight() > 1)
-	// Output:
-	// 500 races; newest first: true
-	// several requests at a time: true
-}
-
 // After a full page that starts on one instant the listing cannot show whether
 // there is more. The error does not end the loop.
 func ExampleTieOverflowError() {
@@ -466,23 +443,6 @@ func ExampleWithDriftHandler() {
 	// 2 <nil>
 }
 
-// In a test against the real service, drift is a failure.
-func ExampleWithDriftHandler_test() {
-	fake := changedService()
-	defer fake.Close()
-	var t printingT // the test's *testing.T, whose Errorf is safe for concurrent use
-
-	client := fake.Client(horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) {
-		t.Errorf("%s: %s %s", d.Route, d.Kind, d.Path)
-	}))
-	if _, err := client.Races.Open(context.Background()); err != nil {
-		t.Errorf("%v", err)
-	}
-	// Output:
-	// FAIL: /api/v1/races/open: unknown_field [].info.weather
-	// FAIL: /api/v1/races/open: missing_field [].registration_deadline
-}
-
 // changedService responds with a member that is new, and without one that is documented.
 func changedService() *horseracingtest.Server {
 	const race = `{"_id":"a","main_race_id":7,"start_time":1,"type":"best_time","length":8,"v2":true,"no_equipment":false,` +
@@ -499,10 +459,6 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 	}
 	return a
 }
-
-type printingT struct{}
-
-func (printingT) Errorf(format string, args ...any) { fmt.Printf("FAIL: "+format+"\n", args...) }
 
 // inMinutes returns an instant by the fake's clock, before now where n is negative.
 func inMinutes(fake *horseracingtest.Server, n int) horseracing.Timestamp {

@@ -397,48 +397,6 @@ func ExampleRacesService_Register() {
 	// not registered, and no fee is spent
 }
 
-// The service registers the horse, and the response is lost. Settle finds the
-// horse in the race at once; where it does not, it goes on until a minute after
-// the race's deadline, or until the context ends.
-func ExampleRacesService_Settle() {
-	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10)})
-	fake.Inject(horseracingtest.Fault{Method: http.MethodPost, ResetAfter: true})
-	client := fake.Client()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-
-	entry := horseracing.Registration{Horse: fake.Horses(0)[0], Race: 7, UserKey: fake.UserKey(0)}
-	_, err := client.Races.Register(ctx, entry)
-	fmt.Println("outcome unknown:", errors.Is(err, horseracing.ErrOutcomeUnknown))
-
-	registered, err := client.Races.Settle(ctx, entry.Race, entry.Horse)
-	fmt.Println("registered:", registered, err)
-	// Output:
-	// outcome unknown: true
-	// registered: true <nil>
-}
-
-// Whether a horse is in a race at this moment. After a registration whose outcome is
-// unknown, use Settle instead: the registration may still take effect.
-func ExampleRace_Has() {
-	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10), Participants: []horseracing.RaceParticipant{{Number: 12}}})
-
-	race, err := fake.Client().Races.Get(context.Background(), 7)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, horse := range []horseracing.HorseNumber{12, 13} {
-		fmt.Println("horse", horse, "is in the race:", race.Has(horse))
-	}
-	// Output:
-	// horse 12 is in the race: true
-	// horse 13 is in the race: false
-}
-
 // Amounts are exact at any size. That this one counts in units of 10^-18 is
 // the caller's knowledge; the unit is undocumented.
 func ExampleBigInt_Decimal() {

@@ -8,9 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"runtime"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -103,34 +101,6 @@ func plainLoop(ctx context.Context, client *http.Client, url, key string, most i
 	return nil
 }
 
-// Most programs page from the last start time they saw. The service leaves out
-// races that start at exactly that time, so those that share it are lost.
-func TestThePlainLoopLosesRacesThatThePagerDoesNot(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(3_000), horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	plain := map[int64]bool{}
-	if err := plainLoop(t.Context(), fake.HTTPClient(), fake.URL, fake.APIKey, 1<<30, func(r *plainRace) { plain[r.MainRaceID] = true }); err != nil {
-		t.Fatal(err)
-	}
-	all, lost := 0, []horseracing.RaceID{}
-	for race, err := range fake.Client().Races.Results(horseracing.ResultsQuery{Concurrency: 4}).All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all++
-		if !plain[int64(race.MainRaceID)] {
-			lost = append(lost, race.MainRaceID)
-		}
-	}
-	if all != 3_000 {
-		t.Errorf("the pager read %d of 3,000 races", all)
-	}
-	if len(lost) == 0 || len(plain)+len(lost) != all {
-		t.Errorf("the plain loop read %d races and lost %d of %d", len(plain), len(lost), all)
-	}
-	t.Logf("the plain loop lost %d of %d races: %v", len(lost), all, lost)
-}
-
 // BenchmarkWalk compares walks over 5,000 races behind 20 ms of latency: one
 // page at a time, sixteen at once, and a plain loop that loses races. An even
 // history has a race every few minutes; the fake's own has busy days and quiet
@@ -193,131 +163,5 @@ func benchmarkWalk(b *testing.B, fake *horseracingtest.Server, races int) {
 		b.ReportMetric(plain.Seconds()/fast.Seconds(), "plain-loop/at-16")
 		b.ReportMetric(float64(10*one)/float64(races), "requests/page")
 		b.ReportMetric(float64(several)/float64(one), "requests-at-16/one")
-	}
-}
-
-// BenchmarkCrawl walks as fast as it can, by turns with a plain loop. The fake
-// shares the processor, and its time is counted with either's.
-func BenchmarkCrawl(b *testing.B) {
-	const races = 20_000
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(races), horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	type cost struct{ wall, cpu time.Duration }
-	measure := func(total *cost, crawl func()) {
-		started, used := time.Now(), cpuTime()
-		crawl()
-		total.wall += time.Since(started)
-		total.cpu += cpuTime() - used
-	}
-	for _, concurrency := range []int{1, 4, 16, 64} {
-		b.Run(fmt.Sprintf("concurrency-%d", concurrency), func(b *testing.B) {
-			client := fake.Client()
-			var sdk, plain cost
-			for b.Loop() {
-				measure(&sdk, func() {
-					for _, err := range client.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(b.Context()) {
-						if err != nil {
-							b.Fatal(err)
-						}
-					}
-				})
-				measure(&plain, func() {
-					if err := plainLoop(b.Context(), fake.HTTPClient(), fake.URL, fake.APIKey, 1<<30, func(*plainRace) {}); err != nil {
-						b.Fatal(err)
-					}
-				})
-			}
-			n := float64(races * b.N)
-			b.ReportMetric(n/sdk.wall.Seconds(), "races/s")
-			b.ReportMetric(sdk.cpu.Seconds()/n*1e6, "cpu-s/million-races")
-			b.ReportMetric(plain.wall.Seconds()/sdk.wall.Seconds(), "times-as-fast-as-plain")
-			b.ReportMetric(sdk.cpu.Seconds()/max(plain.cpu, 1).Seconds(), "cpu/plain")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
-}
-
-// BenchmarkFake compares what the fake can serve with what one client takes
-// from it: sixteen readers that throw the pages away, by turns with one walk.
-func BenchmarkFake(b *testing.B) {
-	const races, readers, pages, walk = 1_000_000, 16, 8_000, 1_000
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(races), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLog(1))
-	defer fake.Close()
-	ctx, client, plain := b.Context(), fake.Client(), fake.HTTPClient()
-	newest, err := client.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	discard := func([]byte, any) error { return nil }
-	var served, walked time.Duration
-	requests := 0
-	for b.Loop() {
-		started := time.Now()
-		var group sync.WaitGroup
-		for r := range readers {
-			group.Go(func() {
-				for n := range pages / readers {
-					from := newest[0].StartTime.UnixMilli() - int64(n*readers+r)*3_600_000
-					err := plainCall(ctx, plain, fake.URL+"/api/v2/races/results", fake.APIKey, map[string]int64{"start_time_from": from}, nil, discard)
-					if err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		}
-		group.Wait()
-		served += time.Since(started)
-
-		fake.ResetLog()
-		started = time.Now()
-		if _, err := client.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 10*walk); err != nil {
-			b.Fatal(err)
-		}
-		walked += time.Since(started)
-		requests += fake.RequestCount()
-	}
-	serves, takes := float64(pages*b.N)/served.Seconds(), float64(requests)/walked.Seconds()
-	b.ReportMetric(serves, "pages/s-served")
-	b.ReportMetric(takes, "pages/s-taken")
-	b.ReportMetric(serves/takes, "served/taken")
-	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkLiveHeap walks over a million races and prints how the live heap
-// grows from the 10,000th to the last.
-func BenchmarkLiveHeap(b *testing.B) {
-	const races = 1_000_000
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(races), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLog(1))
-	defer fake.Close()
-	live := func() float64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return float64(m.HeapAlloc) / (1 << 20)
-	}
-	for b.Loop() {
-		client := fake.Client()
-		var early float64
-		n, grown := 0, -1e9
-		for _, err := range client.Races.Results(horseracing.ResultsQuery{Concurrency: 2}).All(b.Context()) {
-			if err != nil {
-				b.Fatal(err)
-			}
-			switch n++; {
-			case n == 10_000:
-				early = live()
-			case n%100_000 == 0:
-				grown = max(grown, live()-early)
-			}
-		}
-		if n != races {
-			b.Fatalf("%d of %d races", n, races)
-		}
-		b.ReportMetric(early, "MB-at-10k-races")
-		b.ReportMetric(grown, "MB-more-up-to-1M-races")
-		if grown > 2 {
-			b.Errorf("the live heap grew by %.1f MB", grown)
-		}
 	}
 }

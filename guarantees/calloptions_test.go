@@ -91,25 +91,6 @@ func TestAReadInTheBackgroundWaitsForAllOthers(t *testing.T) {
 	})
 }
 
-func TestOptionsOfACallAreChecked(t *testing.T) {
-	s := play(respond(200, "{}"))
-	c := s.client(t)
-	background, backwards := horseracing.AsBackground(), horseracing.CallRetry(horseracing.Retry{MinWait: 2, MaxWait: 1})
-	_, err1 := c.Races.Register(t.Context(), entry, background)
-	err2 := c.Do(t.Context(), http.MethodDelete, "/api/v1/x", nil, nil, background)
-	_, err3 := c.Races.Open(t.Context(), backwards)
-	_, err4 := c.Races.Register(t.Context(), entry, horseracing.CallRetry(horseracing.Retry{MaxWait: -1}))
-	_, err5 := c.Horses.GetMany(t.Context(), []horseracing.HorseNumber{7}, backwards)
-	for i, err := range []error{err1, err2, err3, err4, err5} {
-		if !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Errorf("%d: %v", i+1, err)
-		}
-	}
-	if n := len(s.requests()); n != 0 {
-		t.Errorf("%d requests", n)
-	}
-}
-
 func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {

@@ -2,8 +2,6 @@ package guarantees_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -146,72 +144,4 @@ func TestAnEchoInDisguiseIsRedacted(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestATransportsErrorInDisguiseIsRedacted(t *testing.T) {
-	for _, separator := range invisible {
-		cause := fmt.Errorf("malformed %q, %s: %w", between(appKey, separator), between(userKey, separator), errReset)
-		for where, text := range failure(t, play(broken(cause))) {
-			mustNotRead(t, fmt.Sprintf("separator %q: %s", separator, where), text)
-		}
-		if _, err := play(broken(cause)).client(t, briefly).Races.Open(t.Context()); !errors.Is(err, errReset) {
-			t.Errorf("got %v", err)
-		}
-	}
-}
-
-// quiet is an error whose text is not all that it holds.
-type quiet struct{ detail string }
-
-func (quiet) Error() string { return "refused" }
-
-// A limiter or a transport of the caller's own may hold the key in a field.
-func TestAKeyInTheFieldsOfAnErrorIsRedacted(t *testing.T) {
-	for name, seen := range map[string]map[string]string{
-		"transport": failure(t, play(broken(quiet{appKey}))),
-		"wrapped":   failure(t, play(broken(fmt.Errorf("dialing: %w", quiet{"key " + userKey})))),
-		"limiter":   failure(t, play(respond(200, "[]")), horseracing.WithLimiter(refusing{quiet{appKey}})),
-		"the body":  failure(t, play(stream(401, 1000, func() reader { return readers("x", quiet{appKey}) }))),
-	} {
-		for where, text := range seen {
-			mustNotRead(t, name+": "+where, text)
-		}
-	}
-}
-
-type refusing struct{ err error }
-
-func (r refusing) Wait(context.Context) error { return r.err }
-
-// FuzzEchoes writes both keys into a response, in any shape, encoding and
-// disguise, and cuts it: nobody can read a key, or most of one, in what is seen.
-func FuzzEchoes(f *testing.F) {
-	for i := range shapes {
-		f.Add("keys ", 401, uint8(i), uint8(i), uint8(i), uint16(40))
-		f.Add("", 200, uint8(i), uint8(0), uint8(i+1), uint16(0))
-	}
-	f.Add("", 200, uint8(0), uint8(0), uint8(2), uint16(0))      // looks like UTF-16
-	f.Add("\xce", 200, uint8(0), uint8(4), uint8(12), uint16(0)) // does not look like UTF-32
-	f.Fuzz(func(t *testing.T, before string, status int, shape, encoding, separator uint8, cut uint16) {
-		if status < 200 || status > 599 || len(before) > 100 {
-			return
-		}
-		hidden, encode := invisible[int(separator)%len(invisible)], encodings[int(encoding)%len(encodings)]
-		if strings.ContainsFunc(encode(hidden), func(r rune) bool { return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) }) {
-			return // its code in UTF-16 is read as letters
-		}
-		words := before + between(appKey, hidden) + " " + between(userKey, hidden)
-		body := encode(shapes[int(shape)%len(shapes)](words))
-		down := respond(status, body, "X-Echo: "+words)
-		opts := []horseracing.Option{}
-		switch n := int(cut) % (len(body) + 1); {
-		case cut%2 == 1:
-			down = stream(status, -1, func() reader { return readers(body[:n], errReset) })
-		case n > 0:
-			opts = append(opts, horseracing.WithMaxResponseBytes(int64(n)))
-		}
-		for where, text := range failure(t, play(down), opts...) {
-			mustNotRead(t, where, text)
-		}
-	})
 }

@@ -211,39 +211,6 @@ func TestFollowFromNowYieldsNothingOldBelowABrokenPage(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-func TestFollowReadsALongPastRoundAPageThatCannotBeRead(t *testing.T) {
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		all := results(t, fake)
-		var broken horseracing.RaceID
-		n := 0
-		for race, err := range fake.Client().Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n++; n == 600 {
-				broken = race.MainRaceID
-			}
-		}
-		d, client := damaged(fake, withPage(horseracing.NewNumber(int64(broken)).String()))
-		var f followed
-		fake.ResetLog()
-		f.run(t, client, horseracing.FollowQuery{Since: time.Unix(0, 0)}, 30*time.Minute)
-		if got := len(f.times); got < len(all)-20 || got == len(all) || len(f.errors) > 2 || fake.RequestCount() > 2*len(all)/9+1000 {
-			t.Errorf("%d races of %d, %d requests, errors %q", got, len(all), fake.RequestCount(), f.errors)
-		}
-		if f.longest > 20_000 { // with the races above the page
-			t.Errorf("a cursor of %d bytes", f.longest)
-		}
-		d.repair()
-		f.run(t, client, horseracing.FollowQuery{}, 10*time.Minute)
-		for id := range all {
-			if f.times[id] != 1 {
-				t.Errorf("race %d came %d times", id, f.times[id])
-			}
-		}
-	}, horseracingtest.WithHistory(3000), horseracingtest.WithSchedule(0))
-}
-
 // Whatever can be read, and whenever: each race comes once, or a gap names its
 // time. Nothing is lost in silence.
 func TestARaceThatDoesNotComeIsInAGap(t *testing.T) {

@@ -80,37 +80,6 @@ func TestAnUnreadableRaceIsReportedOnceAndOnceMoreAtTheEnd(t *testing.T) {
 	}
 }
 
-// A race that cannot be read is read again, however long ago it started.
-func TestARaceOfThePastThatIsGarbledOnceIsNotLost(t *testing.T) {
-	for name, forGood := range map[string]bool{"once": false, "for good": true} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-				for i := range horseracing.RaceID(600) {
-					fake.AddRaces(finished(100+i, -time.Duration(600-i)*time.Minute)...)
-				}
-				d, client := damaged(fake, nil)
-				garble := unreadable(300)
-				d.change = func(body []byte) []byte {
-					if d.struck == 0 || forGood {
-						return garble(body)
-					}
-					return body
-				}
-				var f followed
-				f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-20 * time.Hour)}, 2*time.Hour)
-				want, all := once(100, 699), 1
-				if forGood {
-					delete(want, 300)
-					all = 2
-				}
-				if diff := gocmp.Diff(want, f.times); diff != "" || len(f.errors) != all || d.struck == 0 {
-					t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
-				}
-			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-		})
-	}
-}
-
 func TestAnUnreadableRaceWithoutAnIDOrAStartIsReportedOnce(t *testing.T) {
 	for name, change := range map[string]func([]byte) []byte{
 		"no id": func(b []byte) []byte {
@@ -142,37 +111,4 @@ func TestAnUnreadableRaceWithoutAnIDOrAStartIsReportedOnce(t *testing.T) {
 			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 		})
 	}
-}
-
-// The service changes a member's type: for hours nothing can be read.
-func TestADayOfUnreadableRacesCostsThemAloneAndNoMemory(t *testing.T) {
-	unlessShort(t)
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		length := regexp.MustCompile(`"length":\d+`)
-		d, client := damaged(fake, nil)
-		query := horseracing.FollowQuery{Since: time.Now(), Interval: 2 * time.Minute}
-		var f followed
-		f.run(t, client, query, 3*time.Hour)
-		before := len(f.times)
-		d.change = func(body []byte) []byte { return length.ReplaceAll(body, []byte(`"length":"long"`)) }
-		longest := 0
-		for range 8 {
-			f.run(t, client, query, time.Hour)
-			longest = max(longest, len(f.cursor.String()))
-		}
-		fake.ResetLog()
-		f.run(t, client, query, time.Hour)
-		requests := fake.RequestCount()
-		d.repair()
-		f.run(t, client, query, 3*time.Hour)
-		for id, n := range f.times {
-			if n != 1 {
-				t.Errorf("race %d came %d times", id, n)
-			}
-		}
-		t.Logf("%d races before, %d in all, %d errors, cursors of up to %d bytes, %d requests an hour", before, len(f.times), len(f.errors), longest, requests)
-		if before < 30 || len(f.times) < 2*before*4/5 || len(f.errors) < 100 || longest > 1000 || requests > 250 {
-			t.Error("that is not what it should cost")
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(20))
 }

@@ -111,26 +111,6 @@ func TestARaceInTheFutureHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// Killed every half second, a follower of a long past yields from the first life on.
-func TestAFollowerThatIsKilledEveryHalfSecondReadsItsPast(t *testing.T) {
-	const races = 500
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		since := time.Now().AddDate(-1, 0, 0)
-		every := time.Since(since) / races
-		for i := range horseracing.RaceID(races) {
-			fake.AddRaces(finished(races-i, -time.Duration(i+1)*every)...)
-		}
-		var f followed
-		lives := 0
-		for ; len(f.times) < races && lives < races; lives++ {
-			f.run(t, fake.Client(), horseracing.FollowQuery{Since: since}, 500*time.Millisecond)
-		}
-		if diff := gocmp.Diff(once(1, races), f.times); diff != "" || lives > 100 {
-			t.Errorf("after %d lives (-want +got):\n%s", lives, diff)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(50*time.Millisecond))
-}
-
 // What the first poll lists is old, also what it cannot read.
 func TestAFollowerFromNowOnYieldsNoErrorOfWhatIsOld(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -71,51 +70,6 @@ func (l *ledger) check(t *testing.T, since time.Time, grace time.Duration, finis
 		if _, exists := finished[id]; n != 1 || !exists {
 			t.Errorf("race %d was handled %d times", id, n)
 		}
-	}
-}
-
-func TestAFollowThatIsStoppedAnywhereHandlesEachRaceOnce(t *testing.T) {
-	t.Parallel()
-	for name, stop := range map[string]func(*rand.Rand) (races int, within time.Duration){
-		"at every single race": func(*rand.Rand) (int, time.Duration) { return 1, 24 * time.Hour },
-		"at random races":      func(r *rand.Rand) (int, time.Duration) { return 1 + r.IntN(20), 24 * time.Hour },
-		"at random instants": func(r *rand.Rand) (int, time.Duration) {
-			return 1 << 30, time.Duration(r.Int64N(int64(20 * time.Minute)))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-				random := rand.New(rand.NewPCG(1, 2))
-				trouble, calm := context.WithCancel(t.Context())
-				defer calm()
-				go causeTrouble(trouble, fake)
-				client := fake.Client(noRetries())
-				since := time.Now().Add(-2 * time.Hour)
-				query := horseracing.FollowQuery{Since: since, Interval: time.Minute}
-				l := ledger{handled: map[horseracing.RaceID]int{}}
-				processes, down := 0, time.Now().Add(3*time.Hour)
-				for end := time.Now().Add(18 * time.Hour); time.Now().Before(end); processes++ {
-					races, within := stop(random)
-					ctx, cancel := context.WithTimeout(t.Context(), min(within, time.Until(end)))
-					l.process(t, ctx, client, query, races)
-					cancel()
-					if time.Now().After(down) { // nobody follows
-						time.Sleep(time.Duration(random.Int64N(int64(4 * time.Hour))))
-						down = time.Now().Add(3 * time.Hour)
-					}
-				}
-				calm()
-				fake.ClearFaults()
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
-				defer cancel()
-				l.process(t, ctx, client, query, 1<<30)
-				l.check(t, since, time.Hour, results(t, fake))
-				t.Logf("%d races, %d late ones, %d processes, %d errors, cursors of up to %d bytes", len(l.handled), l.late, processes, l.errors, l.longest)
-				if len(l.handled) < 300 || l.late < 20 || processes < 20 || l.errors < 20 || l.longest > 2500 {
-					t.Error("the day was too quiet to prove anything, or a cursor too long")
-				}
-			}, horseracingtest.WithSchedule(30), horseracingtest.WithHistory(200))
-		})
 	}
 }
 

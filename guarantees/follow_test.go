@@ -3,7 +3,6 @@ package guarantees_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -31,19 +30,6 @@ func bubble(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server),
 
 // noRetries makes every failure of the service one of the poll.
 func noRetries() horseracing.Option { return horseracing.WithRetry(horseracing.Retry{Max: -1}) }
-
-// results returns the start of every finished race by id.
-func results(t *testing.T, fake *horseracingtest.Server) map[horseracing.RaceID]time.Time {
-	t.Helper()
-	all := map[horseracing.RaceID]time.Time{}
-	for r, err := range fake.Client().Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[r.MainRaceID] = r.StartTime.Time
-	}
-	return all
-}
 
 // finished makes up races that start at these distances from now.
 func finished(first horseracing.RaceID, starts ...time.Duration) []horseracing.Race {
@@ -138,48 +124,6 @@ func TestFollowFromNowBeginsWithAnEmptyListing(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-func TestFollowReadsALongPastOldestFirstAndOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		all := results(t, fake)
-		var starts []time.Time
-		for _, start := range all {
-			starts = append(starts, start)
-		}
-		slices.SortFunc(starts, time.Time.Compare)
-		// Three years later there are a few more, in one dense cluster.
-		fake.Advance(3 * 365 * 24 * time.Hour)
-		for i := range 1500 {
-			start := fake.Now().Add(-time.Hour + time.Duration(i)*time.Second).Truncate(time.Millisecond)
-			race := finished(horseracing.RaceID(10_000_000+i), 0)[0]
-			race.StartTime = horseracing.NewTimestamp(start)
-			fake.AddRaces(race)
-			starts = append(starts, start)
-		}
-		fake.ResetLog()
-		c := fake.Client()
-		var got []time.Time
-		seen := map[horseracing.RaceID]bool{}
-		for r, err := range c.Races.Follow(horseracing.FollowQuery{Since: time.Unix(0, 0)}).All(aDay(t)) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if seen[r.MainRaceID] {
-				t.Fatalf("race %d came twice", r.MainRaceID)
-			}
-			seen[r.MainRaceID] = true
-			if got = append(got, r.StartTime.Time); len(got) == len(starts) {
-				break
-			}
-		}
-		if diff := gocmp.Diff(starts, got); diff != "" {
-			t.Error(diff)
-		}
-		if n := fake.RequestCount(); n > 2*len(starts)/9+50 {
-			t.Errorf("%d requests for %d races", n, len(starts))
-		}
-	}, horseracingtest.WithHistory(3000), horseracingtest.WithSchedule(0))
-}
-
 func TestFollowYieldsAFailedPollAndBacksOff(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		fake.Inject(horseracingtest.Fault{Path: resultsPath, Status: http.StatusInternalServerError, Times: 8})
@@ -259,30 +203,6 @@ func TestFollowContinuesWhereAPollBroke(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-// A response that is garbled once is a failed poll like any other: the order stays.
-func TestFollowKeepsItsOrderThroughAResponseThatIsGarbledOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for i := range horseracing.RaceID(30) {
-			fake.AddRaces(finished(100-i, -time.Duration(i+1)*time.Minute)...)
-		}
-		fake.Inject(horseracingtest.Fault{Path: resultsPath, Skip: 2, Status: http.StatusOK, Body: "<html>"})
-		var got []horseracing.RaceID
-		failures := 0
-		for r, err := range fake.Client(noRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(aDay(t)) {
-			if err != nil {
-				failures++
-				continue
-			}
-			if got = append(got, r.MainRaceID); len(got) == 30 {
-				break
-			}
-		}
-		if failures != 1 || len(got) != 30 || !slices.IsSorted(got) {
-			t.Errorf("%d failures, races %v", failures, got)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
 func TestFollowReportsATieOnceAndContinues(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		for i := range horseracing.RaceID(14) {
@@ -353,75 +273,6 @@ func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
 			t.Errorf("race %v, error %v", r, err)
 		}
 	})
-}
-
-func TestFollowRefusesInvalidArgumentsOnceAndEnds(t *testing.T) {
-	for name, q := range map[string]horseracing.FollowQuery{
-		"interval":       {Interval: -1},
-		"lookback":       {Lookback: -1},
-		"tier":           {Tier: -1},
-		"tier and since": {Tier: -1, Since: time.Unix(0, 0)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			yields := 0
-			for r, err := range play(respond(200, "[]")).client(t).Races.Follow(q).All(t.Context()) {
-				if yields++; r != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
-					t.Errorf("race %v, error %v", r, err)
-				}
-			}
-			if yields != 1 {
-				t.Errorf("%d yields", yields)
-			}
-		})
-	}
-}
-
-func TestFollowRequestsItsTier(t *testing.T) {
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		races := finished(1, -time.Minute, -2*time.Minute)
-		races[0].Tier = horseracing.TierNameBeta
-		fake.AddRaces(races...)
-		if got := take(t, fake.Client(), horseracing.FollowQuery{Tier: horseracing.TierOmega, Since: time.Now().Add(-time.Hour)}, 1); got[0] != 2 {
-			t.Error(got)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
-// What polling costs the service: requests in an hour of following, where that
-// many races open in an hour. Each first request of a poll puts the fake's
-// clock forward by the interval; an iteration is an hour.
-func BenchmarkFollow(b *testing.B) {
-	const interval = 30 * time.Second
-	for _, perHour := range []int{12, 60} {
-		for _, lookback := range []time.Duration{30 * time.Minute, time.Hour} {
-			b.Run(fmt.Sprintf("races=%d/lookback=%v", perHour, lookback), func(b *testing.B) {
-				fake := horseracingtest.NewServer(horseracingtest.WithSchedule(perHour), horseracingtest.WithInMemory())
-				defer fake.Close()
-				ctx, cancel := context.WithCancel(b.Context())
-				defer cancel()
-				polls := 0
-				transport := fake.HTTPClient().Transport
-				c := fake.Client(horseracing.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
-					if req.ContentLength == int64(len("{}")) {
-						if polls++; polls > b.N*int(time.Hour/interval) {
-							cancel()
-						}
-						fake.Advance(interval)
-					}
-					return transport.RoundTrip(req)
-				})}))
-				races := 0
-				for _, err := range c.Races.Follow(horseracing.FollowQuery{Interval: 1, Lookback: lookback}).All(ctx) {
-					if err != nil {
-						b.Fatal(err)
-					}
-					races++
-				}
-				b.ReportMetric(float64(fake.RequestCount())/float64(b.N), "requests/hour")
-				b.ReportMetric(float64(races)/float64(b.N), "races/hour")
-			})
-		}
-	}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -20,7 +20,7 @@ func reads() map[string]func(context.Context, *horseracing.Client) (any, error) 
 	all := map[string]func(context.Context, *horseracing.Client) (any, error){}
 	for _, op := range operations() {
 		switch {
-		case op.Method != http.MethodGet || op.Variant:
+		case op.Method != http.MethodGet:
 		case op.Further != nil:
 			all[op.Name] = func(ctx context.Context, c *horseracing.Client) (any, error) { return op.Further(ctx, c, 20) }
 		default:

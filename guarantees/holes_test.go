@@ -135,40 +135,6 @@ func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 	})
 }
 
-func TestAnUnreadableEntryComesInOrderAndCursorsPassIt(t *testing.T) {
-	for _, concurrency := range []int{1, 4} {
-		w := dense(60, 60_000)
-		w.damage(25, "member")
-		c := w.client(t)
-		var got []string
-		var behind horseracing.Cursor
-		p := c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency})
-		for r, err := range p.All(t.Context()) {
-			if bad, ok := errors.AsType[*horseracing.DecodeError](err); ok {
-				got = append(got, "unreadable "+bad.ID)
-				behind = p.Cursor()
-				continue
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, fmt.Sprint(r.MainRaceID))
-		}
-		want := make([]string, len(w.ids))
-		for i, id := range w.ids {
-			want[i] = fmt.Sprint(id)
-		}
-		want[25] = "unreadable " + want[25]
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("at %d (-want +got):\n%s", concurrency, d)
-		}
-		rest, err := c.Races.Results(horseracing.ResultsQuery{Resume: behind, Concurrency: concurrency}).Take(t.Context(), 100)
-		if err != nil || len(rest) != 34 || int64(rest[0].MainRaceID) != w.ids[26] {
-			t.Errorf("behind it: %d entries, %v", len(rest), err)
-		}
-	}
-}
-
 // Behind the readable entries of its page, and no further.
 func TestAnEntryWithoutAStartComesAfterItsPage(t *testing.T) {
 	for _, kind := range []string{"no id", "no start", "start 0", "seconds", "null"} {
@@ -214,46 +180,6 @@ func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 	rest, err := p.Take(t.Context(), 100)
 	if err != nil || len(rest) < 20 {
 		t.Errorf("once it can be read: %d entries, %v", len(rest), err)
-	}
-}
-
-// Pages requested ahead can hold nothing but such entries, at the listing's end.
-func TestAWalkResumesAmongEntriesWithoutAStart(t *testing.T) {
-	for stop := range 14 {
-		w := &world{}
-		for i := range int64(13) {
-			w.add(1_700_000_000_000 - i/6*60_000 - i/11*60*24*3_600_000)
-		}
-		w.damage(1, "seconds")
-		w.damage(5, "null")
-		w.damage(11, "no start")
-		w.damage(12, "id")
-		n, ids, holes := 0, map[horseracing.RaceID]int{}, map[string]bool{}
-		var behind horseracing.Cursor
-		for range 2 {
-			p := w.client(t).Races.Results(horseracing.ResultsQuery{Resume: behind, Concurrency: 5})
-			for e, err := range p.Entries(t.Context()) {
-				if n++; err != nil && len(e.JSON) == 0 {
-					t.Fatalf("stopped after %d entries: %v", stop, err)
-				} else if err != nil {
-					holes[string(e.JSON)] = true
-				} else {
-					ids[e.Value.MainRaceID]++
-				}
-				if n == stop {
-					break
-				}
-			}
-			behind = p.Cursor()
-		}
-		for id, times := range ids {
-			if times > 1 {
-				t.Errorf("stopped after %d entries: race %d came %d times", stop, id, times)
-			}
-		}
-		if len(ids) != 9 || len(holes) != 4 {
-			t.Errorf("stopped after %d entries: %d races, %d unreadable", stop, len(ids), len(holes))
-		}
 	}
 }
 

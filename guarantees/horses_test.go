@@ -163,31 +163,6 @@ func rawValues(values ...string) []json.RawMessage {
 	return raw
 }
 
-func TestMissionProgressOfAnyShapeIsKeptAsItCame(t *testing.T) {
-	var record horseracing.HorseMissions
-	if err := decode(payload(t, "horse_missions_optionals.json"), &record); err != nil {
-		t.Fatal(err)
-	}
-	want := rawValues("null", "true", `"three"`, "4", "1e+21", "0.1", `{"race": {"id": 5, "at": null}}`, "[]", "[[6]]", "{}")
-	if diff := cmp.Diff(want, record.Missions[3].Progress); diff != "" {
-		t.Errorf("progress (-want +got):\n%s", diff)
-	}
-}
-
-func TestANullOptionalIsAbsentAndNotZero(t *testing.T) {
-	var record horseracing.HorseMissions
-	if err := decode(payload(t, "horse_missions_optionals.json"), &record); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []*int{nil, nil, new(0)} {
-		m := record.Missions[i]
-		got := []*int{m.Place, m.Hippodrome, m.Furlongs}
-		if diff := cmp.Diff([]*int{want, want, want}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", m.Name, diff)
-		}
-	}
-}
-
 func TestTraitFindsTheFirstOfItsType(t *testing.T) {
 	h := horseracing.Horse{Appearance: []horseracing.Trait{{Type: "mane_color", Value: "Black"}, {Type: "tail_color", Value: ""}, {Type: "mane_color", Value: "White"}}}
 	for _, test := range []struct {

@@ -14,8 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing"
 )
 
@@ -157,23 +155,6 @@ func TestGetManyEndsWithItsContext(t *testing.T) {
 			t.Errorf("afterwards: %v, %v", horses, err)
 		}
 	})
-}
-
-func TestGetManyRefusesWhatMakesNoSense(t *testing.T) {
-	s := &stable{horse: sound}
-	c := s.client(t)
-	_, captured := c.Horses.GetMany(t.Context(), numbers(1, 2), horseracing.CaptureResponse(new(horseracing.Response)))
-	_, zero := c.Horses.GetMany(t.Context(), numbers(0, 2))
-	var noContext context.Context
-	_, none := c.Horses.GetMany(noContext, numbers(1, 2))
-	for _, err := range []error{captured, zero, none} {
-		if !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Error(err)
-		}
-	}
-	if diff := cmp.Diff(map[string]int(nil), s.requested); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // A RoundTripper may end its goroutine, by t.Fatal for example.

@@ -186,32 +186,6 @@ func TestEntriesBeforeAFailedPageComeFirst(t *testing.T) {
 	}
 }
 
-func TestTournamentsAreWalkedLikeRaces(t *testing.T) {
-	w := dense(95, 1)
-	w.tournaments = true
-	for _, concurrency := range []int{1, 8} {
-		p := w.client(t).Tournaments.Results(horseracing.ResultsQuery{Concurrency: concurrency})
-		first, err := p.Take(t.Context(), 33)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resumed := w.client(t).Tournaments.Results(horseracing.ResultsQuery{Resume: p.Cursor()})
-		seen := map[horseracing.TournamentID]bool{}
-		for _, tournament := range first {
-			seen[tournament.ID] = true
-		}
-		for tournament, err := range resumed.All(t.Context()) {
-			if err != nil || seen[tournament.ID] {
-				t.Fatalf("%v, seen before: %v", err, seen[tournament.ID])
-			}
-			seen[tournament.ID] = true
-		}
-		if len(seen) != 95 {
-			t.Errorf("%d tournaments", len(seen))
-		}
-	}
-}
-
 func TestPagesAndTakeYieldTheSameEntries(t *testing.T) {
 	w := dense(47, 1000)
 	var sizes []int
@@ -298,17 +272,6 @@ func TestLeavingAWalkEndsItsRequestsAndGoroutines(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestTheWalkTakesATokenForEveryRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := dense(1_000, 60_000)
-		started := time.Now()
-		collect(t, w.client(t, horseracing.WithRateLimit(10, 1)).Races.Results(horseracing.ResultsQuery{Concurrency: 16}), never)
-		if least := time.Duration(w.requests-1) * 100 * time.Millisecond; time.Since(started) < least {
-			t.Errorf("%d requests in %v", w.requests, time.Since(started))
-		}
-	})
 }
 
 func TestOffsetWalkSurvivesBreaksErrorsAndResumes(t *testing.T) {
@@ -482,25 +445,6 @@ func TestAPagerIsRangedOverByOneLoopAtATime(t *testing.T) {
 		if n != 200 {
 			t.Errorf("at %d: %d entries", concurrency, n)
 		}
-	}
-}
-
-func TestAPagerRefusesANilContext(t *testing.T) {
-	var forgotten context.Context
-	if _, err := dense(20, 60_000).client(t).Races.Results(horseracing.ResultsQuery{}).Take(forgotten, 5); !errors.Is(err, horseracing.ErrInvalidArgument) {
-		t.Error(err)
-	}
-}
-
-func TestConcurrencyHasItsBounds(t *testing.T) {
-	c := dense(20, 60_000).client(t)
-	for _, concurrency := range []int{-1, 1001, math.MaxInt} {
-		if _, err := c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).Take(t.Context(), 0); !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Errorf("by time, %d: %v", concurrency, err)
-		}
-	}
-	if got, err := c.Races.Results(horseracing.ResultsQuery{Concurrency: 1000}).Take(t.Context(), 30); err != nil || len(got) != 20 {
-		t.Errorf("%d entries, %v", len(got), err)
 	}
 }
 

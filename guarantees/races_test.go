@@ -2,7 +2,6 @@ package guarantees_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -171,32 +170,6 @@ func morningDash(participants ...horseracing.RaceParticipant) horseracing.Race {
 		MaxLevel:             60,
 		Participants:         participants,
 		Status:               horseracing.RaceStatusInProgress,
-	}
-}
-
-func TestRacesGetPicksTheRaceThatWasRequested(t *testing.T) {
-	for _, test := range []struct {
-		name, body string
-		want       horseracing.RaceID // zero: ErrNotFound
-	}{
-		{"a single entry is taken, whatever its id", `[{"main_race_id":6}]`, 6},
-		{"of several, the one with the id", `[{"main_race_id":4},{"main_race_id":5},{"main_race_id":6}]`, 5},
-		{"of several, none with the id", `[{"main_race_id":4},{"main_race_id":6}]`, 0},
-		{"an empty array", `[]`, 0},
-		{"null", `null`, 0},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			race, err := responding(t, test.body).Races.Get(t.Context(), 5)
-			if test.want == 0 {
-				if !errors.Is(err, horseracing.ErrNotFound) {
-					t.Errorf("%v, %v; want ErrNotFound", race, err)
-				}
-				return
-			}
-			if err != nil || race.MainRaceID != test.want {
-				t.Errorf("%v, %v; want race %d", race, err, test.want)
-			}
-		})
 	}
 }
 

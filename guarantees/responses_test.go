@@ -65,71 +65,43 @@ func TestErrorTexts(t *testing.T) {
 		{openRaces, respond(429, "", "Retry-After: 60"), "GET /api/v1/races/open: status 429 Too Many Requests; wait 1m0s before the next request"},
 		{openRaces, respond(503, "", "Retry-After: 3600"), "GET /api/v1/races/open: status 503 Service Unavailable; wait 1h0m0s before the next request"},
 		{openRaces, respond(501, `"sorry"`), `GET /api/v1/races/open: status 501 Not Implemented: "sorry"`},
-		{openRaces, respond(599, ""), "GET /api/v1/races/open: status 599"},
-		{openRaces, respond(304, ""), "GET /api/v1/races/open: status 304 Not Modified"},
 		{openRaces, respond(400, "\x1b[31mred\x1b[0m \u202eevil"), "GET /api/v1/races/open: status 400 Bad Request: [31mred[0m evil"},
 		{openRaces, respond(301, "", "Location: https://new.test/x"), "GET /api/v1/races/open: status 301 Moved Permanently: to https://new.test; redirects are not followed, because that could send the API key to another host: change the base URL"},
 
 		// proxies that dislike a GET with a body
-		{owned, respond(400, page), "GET /api/v1/horses/user: status 400 Bad Request: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
 		{owned, respond(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
-		{owned, respond(411, page), "GET /api/v1/horses/user: status 411 Length Required: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
-		{owned, respond(403, "<h1>403 Forbidden</h1>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
-		{owned, respond(403, "\n<head><title>no</title></head>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
-		{owned, respond(403, "<?xml version='1.0'?><html>"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
 		{owned, respond(403, "\n<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
 		{owned, respond(403, "<Error>no</Error>", "Content-Type: text/xml"), "GET /api/v1/horses/user: status 403 Forbidden: <Error>no</Error>; the API key or the user key does not allow this"},
-		{owned, respond(403, `{"message":"no"}`), "GET /api/v1/horses/user: status 403 Forbidden: no; the API key or the user key does not allow this"},
 		{openRaces, respond(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page; the API key or the user key does not allow this"},
 
 		// a success that is none
 		{openRaces, respond(200, `{"error":"maintenance"}`), "GET /api/v1/races/open: status 200 OK: maintenance"},
-		{oneHorse, respond(200, `{"error":{"message":"bad key"}}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
 		{oneHorse, respond(200, `{"errors":[{"detail":"bad key"}]}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
 		{oneHorse, respond(200, `{"message":"bad key","code":7}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
 		{oneHorse, respond(200, `{"name":"NotFoundError","message":"no such horse"}`), "GET /api/v1/horses/7: status 200 OK: no such horse"},
-		{oneCup, respond(200, `{"name":"NotFoundError","message":"no such cup"}`), "GET /api/v1/tournaments/5f: status 200 OK: no such cup"},
 		{openCups, respond(200, `{"message":["try later","or not"],"name":"Busy","code":7}`), "GET /api/v1/tournaments/open: status 200 OK: try later"},
-		{oneHorse, respond(200, `{"name":"Comet"}`), "<nil>"},
 		{oneHorse, respond(200, `{"name":"Comet","number":7,"message":"hello"}`), "<nil>"},
-		{oneCup, respond(200, `{"name":"Cup","places":3,"message":"hello"}`), "<nil>"},
 		{missions, respond(200, `{"error":true,"message":"asleep"}`), "GET /api/v1/missions: status 200 OK: asleep"},
-		{openCups, respond(200, `{"error":"asleep"}`), "GET /api/v1/tournaments/open: status 200 OK: asleep"},
 		{openRaces, respond(200, page), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
-		{oneHorse, respond(200, "\n <html>"), "GET /api/v1/horses/7: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
 		{openRaces, respond(200, "<h1>Sign in</h1>"), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
 		{openRaces, respond(204, ""), "GET /api/v1/races/open: cannot read the response: it is empty"},
-		{oneHorse, respond(200, " \n"), "GET /api/v1/horses/7: cannot read the response: it is empty"},
 
 		// another shape
 		{openRaces, respond(200, "null"), "GET /api/v1/races/open: cannot read the response: expected an array, got null"},
 		{openRaces, respond(200, `{"races":[]}`), "GET /api/v1/races/open: cannot read the response: an object does not fit []Race"},
 		{cups, respond(200, `{"name":"Cup","description":"A nice cup"}`), "GET /api/v1/tournaments/results: cannot read the response: an object does not fit []Tournament"},
-		{openRaces, respond(200, `"soon"`), "GET /api/v1/races/open: cannot read the response: a string does not fit []Race"},
-		{openRaces, respond(200, "17"), "GET /api/v1/races/open: cannot read the response: a number does not fit []Race"},
-		{openRaces, respond(200, "true"), "GET /api/v1/races/open: cannot read the response: a boolean does not fit []Race"},
 		{oneHorse, respond(200, `[{"name":"x"}]`), "GET /api/v1/horses/7: cannot read the response: an array does not fit Horse"},
-		{openRaces, respond(200, "[null]"), "GET /api/v1/races/open: cannot read the response at /0: the entry is null or has none of the documented members"},
 		{openRaces, respond(200, `[{"v2":true},{}]`), "GET /api/v1/races/open: cannot read the response at /1: the entry is null or has none of the documented members"},
 		{openRaces, respond(200, "[[]]"), "GET /api/v1/races/open: cannot read the response at /0: an array does not fit Race"},
 		{oneHorse, respond(200, "{}"), "GET /api/v1/horses/7: cannot read the response: the object has none of the documented members"},
-		{missions, respond(200, `{"Daily":[]}`), "GET /api/v1/missions: cannot read the response: the object has none of the documented members"},
 
 		// nothing there
-		{oneRace, respond(200, "[]"), "GET /api/v1/races/11: not found: status 200 OK, but the response does not contain it"},
 		{oneRace, respond(200, "null"), "GET /api/v1/races/11: not found: status 200 OK, but the response does not contain it"},
-		{oneHorse, respond(200, "null"), "GET /api/v1/horses/7: not found: status 200 OK, but the response does not contain it"},
-		{oneCup, respond(200, "[]"), "GET /api/v1/tournaments/5f: not found: status 200 OK, but the response does not contain it"},
 
 		// not JSON
 		{openRaces, respond(200, `[{"level":1}`), "GET /api/v1/races/open: cannot read the response: the response was cut short"},
 		{openRaces, respond(200, `[] []`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '[' after top-level value"},
-		{openCups, respond(200, `{"name":"a"},{"name":"b"}`), "GET /api/v1/tournaments/open: cannot read the response: not valid JSON: invalid character ',' after top-level value"},
-		{oneCup, respond(200, `{"name":"a"`), "GET /api/v1/tournaments/5f: cannot read the response: the response was cut short"},
-		{openRaces, respond(200, `[]x`), "GET /api/v1/races/open: cannot read the response: the response was cut short"},
 		{openRaces, respond(200, `[01]`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '1' after array element (expecting ',' or ']')"},
-		{openRaces, respond(200, "\f[]"), `GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\f' at start of value`},
-		{openRaces, respond(200, "[]\u00a0"), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\\u00a0' after top-level value"},
 		{oneRace, respond(200, "[\f]"), `GET /api/v1/races/11: cannot read the response at /0: not valid JSON: invalid character '\f' at start of value`},
 		{openRaces, respond(200, "\x1f\x8b\x08\x00"), `GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\x1f' at start of value`},
 		{openRaces, respond(200, `[{"tier":"a","tier":"b"}]`), `GET /api/v1/races/open: cannot read the response at /0/tier: not valid JSON: duplicate object member name`},
@@ -138,21 +110,16 @@ func TestErrorTexts(t *testing.T) {
 		// a member of another type
 		{openRaces, respond(200, `[{"v2":true},{"v2":true},{"v2":true},{"entry_fee":"0x10"}]`), "GET /api/v1/races/open: cannot read the response at /3/entry_fee: a string does not fit BigInt: not a number in JSON notation"},
 		{openRaces, respond(200, `[{"entry_fee":1e101}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
-		{openRaces, respond(200, `[{"entry_fee":1e99999999999}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
 		{openRaces, respond(200, `[{"entry_fee":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: not an integer of at most 100 digits"},
 		{openRaces, respond(200, `[{"prizes":[1,"x"]}]`), "GET /api/v1/races/open: cannot read the response at /0/prizes/1: a string does not fit Number: not a number in JSON notation"},
 		{openRaces, respond(200, `[{"length":"12"}]`), "GET /api/v1/races/open: cannot read the response at /0/length: a string does not fit int"},
 		{openRaces, respond(200, `[{"length":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/length: the number 1.5 does not fit int"},
-		{openRaces, respond(200, `[{"length":99999999999999999999}]`), "GET /api/v1/races/open: cannot read the response at /0/length: the number 99999999999999999999 does not fit int"},
 		{openRaces, respond(200, `[{"info":[]}]`), "GET /api/v1/races/open: cannot read the response at /0/info: an array does not fit RaceInfo"},
-		{openRaces, respond(200, `[{"participants":{}}]`), "GET /api/v1/races/open: cannot read the response at /0/participants: an object does not fit []RaceParticipant"},
 		{openRaces, respond(200, `[{"start_time":"2026"}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a string does not fit Timestamp: a timestamp is a number of milliseconds, not a string"},
 		{openRaces, respond(200, `[{"start_time":1e30}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a number does not fit Timestamp: timestamp out of range"},
 		{oneHorse, respond(200, `{"breeding_cooldown":"tomorrow"}`), `GET /api/v1/horses/7: cannot read the response at /breeding_cooldown: a string does not fit time.Time: parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006"`},
-		{oneCup, respond(200, `{"_id":"x","description":"A nice cup","turf":"grass"}`), "GET /api/v1/tournaments/5f: cannot read the response at /turf: a string does not fit int"},
 		{openCups, respond(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1: an object does not fit AdditionalPrize: additional_token: json: cannot unmarshal JSON string into Go horseracing.BigInt: not a number in JSON notation"},
 		{oneCup, respond(200, `{"additional_prizes":[{"additional_items":[{"_id":7}]}]}`), `GET /api/v1/tournaments/5f: cannot read the response at /additional_prizes/0: an object does not fit AdditionalPrize: additional_items: json: cannot unmarshal JSON number into Go string within "/0/_id"`},
-		{oneHorse, respond(200, `{"height":"tall"}`), "GET /api/v1/horses/7: cannot read the response at /height: a string does not fit float64"},
 
 		// too much
 		{openRaces, respond(200, strings.Repeat(" ", 5000)), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},
@@ -272,27 +239,6 @@ func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
 	var api *horseracing.APIError
 	if !errors.Is(err, horseracing.ErrNotFound) || !errors.As(err, &api) || api.ID != "99" {
 		t.Errorf("of several races none with the id: %v", err)
-	}
-}
-
-func TestAnIDThatHoldsAKeyIsRedacted(t *testing.T) {
-	for name, failure := range map[string]step{
-		"status": respond(404, ""), "nothing": respond(200, "null"), "others": respond(200, `[{"_id":"a"},{"_id":"b"}]`),
-		"broken": broken(errReset), "undecodable": respond(200, "17"),
-	} {
-		for _, id := range []horseracing.TournamentID{appKey, "before " + appKey + " behind"} {
-			var log strings.Builder
-			logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-			_, err := play(failure).client(t, briefly, horseracing.WithLogger(logger)).Tournaments.Get(t.Context(), id)
-			if err == nil {
-				t.Fatalf("%s: no error", name)
-			}
-			mustPrintWithoutKeys(t, name, err)
-			mustNotShowKeys(t, name+", log", log.String())
-			if text := err.Error(); !strings.Contains(text, "[redacted]") {
-				t.Errorf("%s: %s", name, text)
-			}
-		}
 	}
 }
 
@@ -465,16 +411,12 @@ func TestHostileResponsesAreReadInBoundedTimeAndMemory(t *testing.T) {
 	nested := strings.Repeat("[", 2<<20)
 	for name, body := range map[string]string{
 		"nested arrays":        nested,
-		"closed nested arrays": nested[:100_000] + strings.Repeat("]", 100_000),
 		"nested objects":       strings.Repeat(`{"a":`, 400_000),
 		"nested in an unknown": `[{"unknown":` + nested + `}]`,
 		"nested errors":        strings.Repeat(`{"error":`, 200_000) + "1" + strings.Repeat("}", 200_000),
-		"errors in errors":     strings.Repeat(`{"error":`, 9_000) + "1" + strings.Repeat("}", 9_000),
 		"a list of errors":     `{"error":[` + strings.Repeat("0,", 1<<20) + `0]}`,
 		"a long number":        `[{"entry_fee":` + strings.Repeat("9", 2<<20) + `}]`,
-		"a long fraction":      `[{"entry_fee":0.` + strings.Repeat("0", 2<<20) + `1}]`,
 		"a huge exponent":      `[{"entry_fee":1e1000000000}]`,
-		"a long exponent":      `[{"prizes":[1e` + strings.Repeat("9", 2<<20) + `]}]`,
 		"a long string":        `[{"tier":"` + strings.Repeat("x", 2<<20) + `"}]`,
 		"many members":         `[{` + manyMembers(200_000) + `}]`,
 		"spaces":               strings.Repeat(" ", 20<<20) + "[]",

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -32,7 +31,6 @@ func TestReadsAreRetriedWhereItCanHelp(t *testing.T) {
 	cutBody := stream(200, 100, func() io.Reader {
 		return io.MultiReader(strings.NewReader(`[{"le`), failingReader{io.ErrUnexpectedEOF})
 	})
-	brokenBody := stream(200, -1, func() io.Reader { return io.MultiReader(strings.NewReader(`[`), failingReader{errReset}) })
 	for name, test := range map[string]struct {
 		steps []step
 		want  outcome
@@ -40,20 +38,14 @@ func TestReadsAreRetriedWhereItCanHelp(t *testing.T) {
 		"at once":                      {[]step{ok}, outcome{1, nil}},
 		"after a reset":                {[]step{broken(errReset), ok}, outcome{2, nil}},
 		"after a cut body":             {[]step{cutBody, ok}, outcome{2, nil}},
-		"after a broken body":          {[]step{brokenBody, ok}, outcome{2, nil}},
 		"after 408":                    {[]step{respond(408, ""), ok}, outcome{2, nil}},
 		"after 429":                    {[]step{respond(429, ""), ok}, outcome{2, nil}},
 		"after 500, 502, 503":          {[]step{respond(500, ""), respond(502, ""), respond(503, ""), ok}, outcome{4, nil}},
-		"after 504":                    {[]step{respond(504, ""), ok}, outcome{2, nil}},
 		"resets without end":           {[]step{broken(errReset)}, outcome{4, errReset}},
 		"cut bodies without end":       {[]step{cutBody}, outcome{2, io.ErrUnexpectedEOF}},
 		"500 without end":              {[]step{respond(500, "")}, outcome{4, horseracing.ErrServer}},
-		"429 without end":              {[]step{respond(429, "")}, outcome{4, horseracing.ErrRateLimited}},
-		"500, then 404":                {[]step{respond(500, ""), respond(404, "")}, outcome{2, horseracing.ErrNotFound}},
 		"a reset, then 401":            {[]step{broken(errReset), respond(401, "")}, outcome{2, horseracing.ErrUnauthorized}},
 		"401":                          {[]step{respond(401, "")}, outcome{1, horseracing.ErrUnauthorized}},
-		"403":                          {[]step{respond(403, "")}, outcome{1, horseracing.ErrForbidden}},
-		"404":                          {[]step{respond(404, "")}, outcome{1, horseracing.ErrNotFound}},
 		"501":                          {[]step{respond(501, "")}, outcome{1, horseracing.ErrServer}},
 		"a redirect":                   {[]step{respond(302, "", "Location: /elsewhere")}, outcome{1, horseracing.ErrRedirect}},
 		"a response that is too large": {[]step{respond(200, strings.Repeat(" ", 2<<20)+"[]")}, outcome{1, horseracing.ErrResponseTooLarge}},
@@ -96,20 +88,14 @@ func TestADamagedReadIsRetriedOnce(t *testing.T) {
 		steps []step
 		want  outcome
 	}{
-		"a page":                   {[]step{respond(200, page), horse}, outcome{2, nil}},
-		"cut JSON":                 {[]step{respond(200, `{"breed":"Gone","lev`), horse}, outcome{2, nil}},
-		"cut in the first member":  {[]step{respond(200, `{`), horse}, outcome{2, nil}},
-		"a page, then a 503":       {[]step{respond(200, page), respond(503, ""), horse}, outcome{3, nil}},
-		"a 503, then a page":       {[]step{respond(503, ""), respond(200, page), horse}, outcome{3, nil}},
-		"a page, then a 404":       {[]step{respond(200, page), respond(404, "")}, outcome{2, horseracing.ErrNotFound}},
-		"pages without end":        {[]step{respond(200, page)}, outcome{2, decode}},
-		"a page, then cut JSON":    {[]step{respond(200, page), respond(200, "{"), horse}, outcome{2, decode}},
-		"a page, a 503, a page":    {[]step{respond(200, page), respond(503, ""), respond(200, page), horse}, outcome{3, decode}},
-		"another shape":            {[]step{respond(200, `[1]`), horse}, outcome{1, decode}},
-		"not JSON":                 {[]step{respond(200, `{name}`), horse}, outcome{1, decode}},
-		"more than one JSON value": {[]step{respond(200, `{"name":"a"} {}`), horse}, outcome{1, decode}},
-		"an empty body":            {[]step{respond(200, ``), horse}, outcome{1, decode}},
-		"an error object":          {[]step{respond(200, `{"error":"asleep"}`), horse}, outcome{1, nil}},
+		"a page":                {[]step{respond(200, page), horse}, outcome{2, nil}},
+		"cut JSON":              {[]step{respond(200, `{"breed":"Gone","lev`), horse}, outcome{2, nil}},
+		"a page, then a 503":    {[]step{respond(200, page), respond(503, ""), horse}, outcome{3, nil}},
+		"pages without end":     {[]step{respond(200, page)}, outcome{2, decode}},
+		"a page, a 503, a page": {[]step{respond(200, page), respond(503, ""), respond(200, page), horse}, outcome{3, decode}},
+		"another shape":         {[]step{respond(200, `[1]`), horse}, outcome{1, decode}},
+		"an empty body":         {[]step{respond(200, ``), horse}, outcome{1, decode}},
+		"an error object":       {[]step{respond(200, `{"error":"asleep"}`), horse}, outcome{1, nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -205,38 +191,6 @@ func TestTheLastResponseReachesTheCaller(t *testing.T) {
 	})
 }
 
-func TestWaitsAreRandomAndGrow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		policy := horseracing.Retry{Max: 7, MinWait: time.Second, MaxWait: 20 * time.Second}
-		var longest [7]time.Duration
-		distinct := map[time.Duration]bool{}
-		const calls = 60
-		for range calls {
-			s := play(broken(errReset))
-			s.client(t, horseracing.WithRetry(policy)).Races.Open(t.Context())
-			waits := s.waits()
-			if len(waits) != 7 {
-				t.Fatalf("%d waits", len(waits))
-			}
-			for i, w := range waits {
-				if ceiling := min(policy.MinWait<<i, policy.MaxWait); w < 0 || w > ceiling {
-					t.Errorf("wait %d is %v, beyond %v", i, w, ceiling)
-				}
-				longest[i] = max(longest[i], w)
-				distinct[w] = true
-			}
-		}
-		if len(distinct) < 6*calls {
-			t.Errorf("only %d different waits in %d", len(distinct), 7*calls)
-		}
-		for i, w := range longest { // 60 draws below half the range: one in 10^18
-			if w < min(policy.MinWait<<i, policy.MaxWait)/2 {
-				t.Errorf("wait %d never exceeded %v: the waits do not grow", i, w)
-			}
-		}
-	})
-}
-
 func TestWaitsDoNotOverflow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, policy := range []horseracing.Retry{
@@ -313,27 +267,6 @@ func TestASuccessRefundsWhatItsRetriesCost(t *testing.T) {
 			t.Errorf("200 calls into an outage made %d requests, want 100 retries", requests)
 		}
 	})
-}
-
-// Faults that come at random, and go with the next attempt, use nothing up.
-func TestRandomFaultsCostNoCalls(t *testing.T) {
-	for _, rate := range []float64{0.1, 0.2, 0.3} {
-		synctest.Test(t, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(1, 2))
-			s := play(func(req *http.Request) (*http.Response, error) {
-				if rng.Float64() < rate {
-					return respond(503, "")(req)
-				}
-				return respond(200, "[]")(req)
-			})
-			c := s.client(t, horseracing.WithRetry(horseracing.Retry{Max: 10}))
-			for i := range 5000 {
-				if _, err := c.Races.Open(t.Context()); err != nil {
-					t.Fatalf("call %d with %.0f %% faults: %v", i, 100*rate, err)
-				}
-			}
-		})
-	}
 }
 
 func TestEveryAttemptSendsTheSameRequest(t *testing.T) {

@@ -399,25 +399,6 @@ func TestABodyThatCannotBeEncodedShowsNoKey(t *testing.T) {
 	mustPrintWithoutKeys(t, "the error", err)
 }
 
-func TestNoDriftShowsAKey(t *testing.T) {
-	var drifts []horseracing.Drift
-	body := `{"name":"Comet","` + jsonText(appKey) + `":1,"x-` + jsonText(userKey) + `":2,"` + url.QueryEscape(userKey) + `":3}`
-	c := play(respond(200, "["+body+"]")).client(t, horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) { drifts = append(drifts, d) }))
-	if _, err := c.Horses.Owned(t.Context(), userKey); err != nil {
-		t.Fatal(err)
-	}
-	unknown := 0
-	for _, d := range drifts {
-		if d.Kind == horseracing.DriftUnknownField {
-			unknown++
-		}
-		mustPrintWithoutKeys(t, "Drift", d)
-	}
-	if unknown != 3 {
-		t.Errorf("%d unknown members were reported: %v", unknown, drifts)
-	}
-}
-
 // Of a body that was cut, the first part of a key may be the end.
 func TestHalfAKeyIsRedacted(t *testing.T) {
 	t.Parallel()

@@ -119,18 +119,16 @@ func TestSettleReadsTheTimeFromDateMinusAge(t *testing.T) {
 		deadline  time.Duration // from now on, by this computer's clock
 		responses []header
 	}{
-		"after the deadline, though our clock is early":   {time.Hour, []header{{date: time.Hour + 62*time.Second}}},
-		"before the deadline, though our clock is late":   {-time.Hour, []header{{date: -time.Hour}, {}}},
-		"a minute after is not more than a minute":        {-time.Minute, []header{{}, {date: time.Second}}},
-		"a response that was cached before the deadline":  {-time.Hour, []header{{more: "Age: 3600"}, {}}},
-		"a response that was cached after the deadline":   {-time.Hour, []header{{more: "Age: 3539"}}},
-		"an age beyond all bounds":                        {-time.Hour, []header{{more: "Age: 99999999999999999999"}, {more: "Age: 0"}}},
-		"an age that cannot be read":                      {-time.Hour, []header{{more: "Age: old"}}},
-		"no date, and our clock is after the deadline":    {-61 * time.Second, []header{{more: "Date: today"}}},
-		"no date, and our clock is before the deadline":   {-59 * time.Second, []header{{more: "Date: today"}, {more: "Date: today"}}},
-		"no date, and an age that reaches before it":      {-61 * time.Second, []header{{more: "Date: today\nAge: 2"}, {more: "Date: today\nAge: 0"}}},
-		"no date is the time of the request, not of now":  {-time.Hour, []header{{more: "Date: "}}},
-		"a date long after the deadline, and a small age": {-time.Hour, []header{{date: time.Hour, more: "Age: 1"}}},
+		"after the deadline, though our clock is early":  {time.Hour, []header{{date: time.Hour + 62*time.Second}}},
+		"before the deadline, though our clock is late":  {-time.Hour, []header{{date: -time.Hour}, {}}},
+		"a minute after is not more than a minute":       {-time.Minute, []header{{}, {date: time.Second}}},
+		"a response that was cached before the deadline": {-time.Hour, []header{{more: "Age: 3600"}, {}}},
+		"a response that was cached after the deadline":  {-time.Hour, []header{{more: "Age: 3539"}}},
+		"an age beyond all bounds":                       {-time.Hour, []header{{more: "Age: 99999999999999999999"}, {more: "Age: 0"}}},
+		"no date, and our clock is after the deadline":   {-61 * time.Second, []header{{more: "Date: today"}}},
+		"no date, and our clock is before the deadline":  {-59 * time.Second, []header{{more: "Date: today"}, {more: "Date: today"}}},
+		"no date, and an age that reaches before it":     {-61 * time.Second, []header{{more: "Date: today\nAge: 2"}, {more: "Date: today\nAge: 0"}}},
+		"no date is the time of the request, not of now": {-time.Hour, []header{{more: "Date: "}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -190,35 +188,26 @@ func TestSettleTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 	for _, test := range []struct{ body, want string }{
 		{race + `,"participants":[{"number":8},{"number":7}]}`, in},
 		{race + `,"participants":[{"number":8}]}`, absent},
-		{race + `,"participants":[]}`, absent},
 		{`{"main_race_id":6,` + deadline + `,"participants":[{"number":7}]}`, no},
 		{`{` + deadline + `,"participants":[{"number":7}]}`, in},
 		{`{` + deadline + `,"participants":[{"number":8}]}`, no},
 		// several entries
 		{`{"main_race_id":6,"v2":1},` + race + `,"participants":[]}`, absent},
-		{`{"main_race_id":6,"participants":[{"number":7}]},` + race + `,"participants":[]}`, absent},
 		{race + `,"participants":[]},` + race + `,"participants":[{"number":7}]}`, in},
-		{race + `,"participants":[{"number":7}]},` + race + `,"participants":[]}`, in},
 		{race + `,"participants":[]},` + race + `}`, no},
 		{race + `,"participants":[]},` + race + `,"v2":1,"participants":[]}`, no},
 		{race + `,"participants":[]},{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}`, open},
-		{race + `,"participants":[]},{"participants":[{"number":7}]}`, no},
 		{race + `,"participants":[]},null`, no},
 		{`{"main_race_id":6},null`, no},
-		{`{"main_race_id":6},{"main_race_id":12}`, no},
 		// the response does not list the participants
 		{race + `}`, no},
-		{race + `,"participants":null}`, no},
 		{race + `,"participants":[null,null]}`, no},
-		{race + `,"participants":[{"lane":1}]}`, no},
 		{race + `,"participants":[{"number":8},{}]}`, no},
 		{race + `,"participants":[{},{"number":7}]}`, in},
 		// it was read in part
 		{race + `,"participants":[{"number":8}],"length":"x"}`, no},
 		{race + `,"participants":[{"number":7}],"length":"x"}`, in},
-		{`{"main_race_id":6,"participants":[{"number":7}],"length":"x"}`, no},
 		{race + `,"participants":[{"number":7},{"number":"x"}]}`, no},
-		{race + `,"participants":[{"number":8}],"participants":[]}`, no},
 		{`{"participants":[{"number":7}],"main_race_id":"x"}`, in},
 		// the deadline is not one
 		{`{"main_race_id":11,"participants":[]}`, open},
@@ -283,12 +272,9 @@ func TestEveryErrorOfSettleIsAnUnknownOutcome(t *testing.T) {
 		requests int // zero: many
 	}{
 		"a race that is gone":             {[]step{without, respond(200, `[]`)}, horseracing.ErrNotFound, 2 * time.Second, 2},
-		"a race that is gone, by status":  {[]step{respond(404, ``)}, horseracing.ErrNotFound, 0, 1},
 		"a refused key":                   {[]step{respond(401, ``)}, horseracing.ErrUnauthorized, 0, 1},
 		"another race":                    {[]step{respond(200, `[{"main_race_id":12,"participants":[{"number":7}]}]`)}, nil, 30 * time.Second, 5},
-		"no participants":                 {[]step{respond(200, `[{"main_race_id":11}]`)}, nil, 30 * time.Second, 5},
 		"an error object":                 {[]step{respond(200, `{"error":"asleep"}`)}, nil, 30 * time.Second, 5},
-		"an outage to the end":            {[]step{respond(503, ``)}, context.DeadlineExceeded, time.Hour, 0},
 		"a broken connection to the end":  {[]step{broken(errReset)}, context.DeadlineExceeded, time.Hour, 0},
 		"a race that is open to the end":  {[]step{without}, context.DeadlineExceeded, time.Hour, 0},
 		"a Retry-After beyond the end":    {[]step{respond(429, ``, "Retry-After: 7200")}, horseracing.ErrRateLimited, time.Hour, 1},
@@ -316,16 +302,6 @@ func TestEveryErrorOfSettleIsAnUnknownOutcome(t *testing.T) {
 	broke := play(without).client(t, horseracing.WithLimiter(brokenLimiter{}))
 	if in, err := broke.Races.Settle(t.Context(), 11, 7); in || !errors.Is(err, horseracing.ErrOutcomeUnknown) || !errors.Is(err, errReset) {
 		t.Errorf("with a limiter that fails: %t, %v", in, err)
-	}
-	c := play(without).client(t)
-	_, noHorse := c.Races.Settle(t.Context(), 11, 0)
-	_, noRace := c.Races.Settle(t.Context(), 0, 7)
-	var missing context.Context
-	_, noContext := c.Races.Settle(missing, 11, 7)
-	for _, err := range []error{noHorse, noRace, noContext} {
-		if !errors.Is(err, horseracing.ErrInvalidArgument) || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-			t.Errorf("%v", err)
-		}
 	}
 }
 

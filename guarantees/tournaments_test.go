@@ -85,45 +85,12 @@ var tournamentOperations = []operationTest{
 		Want:     []horseracing.Tournament{summerCrown()},
 	},
 	{
-		Name:    "Tournaments.Open of an object",
-		Variant: true,
-		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
-			return c.Tournaments.Open(ctx)
-		},
-		Method:   http.MethodGet,
-		Path:     "/api/v1/tournaments/open",
-		Response: "tournament.json",
-		Want:     []horseracing.Tournament{summerCrown()},
-	},
-	{
 		Name: "Tournaments.Get",
 		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
 			return c.Tournaments.Get(ctx, of.Tournament)
 		},
 		Method:   http.MethodGet,
 		Path:     "/api/v1/tournaments/64aa10f2c3d4e5f601234999",
-		Response: "tournament.json",
-		Want:     new(summerCrown()),
-	},
-	{
-		Name:    "Tournaments.Get of an array of one",
-		Variant: true,
-		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
-			return c.Tournaments.Get(ctx, of.Tournament)
-		},
-		Method:   http.MethodGet,
-		Path:     "/api/v1/tournaments/64aa10f2c3d4e5f601234999",
-		Response: "tournament_array_of_one.json",
-		Want:     new(summerCrown()),
-	},
-	{
-		Name:    "Tournaments.Get with an id that needs escaping",
-		Variant: true,
-		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
-			return c.Tournaments.Get(ctx, "a/b?c#d e%2F")
-		},
-		Method:   http.MethodGet,
-		Path:     "/api/v1/tournaments/a%2Fb%3Fc%23d%20e%252F",
 		Response: "tournament.json",
 		Want:     new(summerCrown()),
 	},
@@ -154,33 +121,6 @@ func summerCrown() horseracing.Tournament {
 		}},
 		Participants:     []horseracing.TournamentParticipant{},
 		AdditionalPrizes: []horseracing.AdditionalPrize{},
-	}
-}
-
-func TestTournamentsGetPicksTheTournamentThatWasRequested(t *testing.T) {
-	for _, test := range []struct {
-		name, body string
-		want       horseracing.TournamentID // empty: ErrNotFound
-	}{
-		{"an object", `{"_id":"y"}`, "y"},
-		{"an array of one", `[{"_id":"y"}]`, "y"},
-		{"of several, the one with the id", `[{"_id":"y"},{"_id":"x"}]`, "x"},
-		{"of several, none with the id", `[{"_id":"y"},{"_id":"z"}]`, ""},
-		{"an empty array", `[]`, ""},
-		{"null", `null`, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			tournament, err := responding(t, test.body).Tournaments.Get(t.Context(), "x")
-			if test.want == "" {
-				if !errors.Is(err, horseracing.ErrNotFound) {
-					t.Errorf("%v, %v; want ErrNotFound", tournament, err)
-				}
-				return
-			}
-			if err != nil || tournament.ID != test.want {
-				t.Errorf("%v, %v; want tournament %s", tournament, err, test.want)
-			}
-		})
 	}
 }
 

@@ -21,28 +21,6 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// A clone of an http.Transport lacks the protocols that were registered with it,
-// so such a Transport is wrapped: any other RoundTripper gets reads and writes alike.
-func TestARegistrationGoesWhereTheReadsGo(t *testing.T) {
-	mock := play(respond(200, "[]"))
-	transport := &http.Transport{}
-	transport.RegisterProtocol("https", mock)
-	c := connect(t, "https://127.0.0.1:1", &http.Client{Transport: tripFunc(transport.RoundTrip)}, briefly)
-	if _, err := c.Races.Open(t.Context()); err != nil {
-		t.Errorf("a read: %v", err)
-	}
-	if _, err := c.Races.Register(t.Context(), entry); err != nil {
-		t.Errorf("a registration: %v", err)
-	}
-	var methods []string
-	for _, r := range mock.requests() {
-		methods = append(methods, r.request.Method)
-	}
-	if diff := cmp.Diff([]string{"GET", "POST"}, methods); diff != "" {
-		t.Errorf("requests to the protocol (-want +got):\n%s", diff)
-	}
-}
-
 // Close returns what a client holds: 50 clients that were thrown away held 150
 // goroutines.
 func TestCloseEndsTheClientsIdleConnections(t *testing.T) {
@@ -143,38 +121,6 @@ func TestAWrapperThatIsNilIsRefused(t *testing.T) {
 		if c, err := horseracing.NewClient(service, appKey, opt); c != nil || !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), "WithTransportWrapper") {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// A wrapper around the caller's own transport would be all that the client
-// sees of it; a wrapper given as an option leaves it in sight.
-func TestWithAWrapperRegistrationsKeepFreshConnections(t *testing.T) {
-	var registrations atomic.Int64
-	url := h1script(t, func(c net.Conn, r *http.Request, before int) {
-		if r.Method == http.MethodPost {
-			registrations.Add(1)
-		}
-		if before > 0 { // a stale connection
-			c.Close()
-			return
-		}
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
-	})
-	transport := new(http.Transport)
-	defer transport.CloseIdleConnections()
-	c := connect(t, url, &http.Client{Transport: transport}, briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-		return tripFunc(next.RoundTrip)
-	}))
-	for range 10 {
-		if _, err := c.Races.Open(t.Context()); err != nil {
-			t.Fatalf("a read on a stale connection: %v", err)
-		}
-		if _, err := c.Races.Register(t.Context(), entry); err != nil {
-			t.Fatalf("a registration on a stale connection: %v", err)
-		}
-	}
-	if n := registrations.Load(); n != 10 {
-		t.Errorf("10 registrations were sent %d times", n)
 	}
 }
 

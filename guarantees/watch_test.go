@@ -1,11 +1,8 @@
 package guarantees_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -117,70 +114,6 @@ func TestWatchOpenReportsWhatChanged(t *testing.T) {
 	}
 }
 
-func TestWatchOpenReportsTheWholeStoryOfADay(t *testing.T) {
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		trouble, calm := context.WithCancel(t.Context())
-		defer calm()
-		go causeTrouble(trouble, fake)
-		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-		defer cancel()
-		open := map[horseracing.RaceID]*horseracing.Race{}
-		counts := map[horseracing.RaceChangeKind]int{}
-		failures := 0
-		var last []byte // response that came whole
-		client := fake.Client(noRetries(), horseracing.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
-			resp, err := fake.HTTPClient().Transport.RoundTrip(req)
-			if err != nil {
-				return nil, err
-			}
-			defer resp.Body.Close()
-			body, err := io.ReadAll(resp.Body)
-			if err != nil {
-				return nil, err
-			}
-			if resp.StatusCode == http.StatusOK && json.Valid(body) {
-				last = body
-			}
-			resp.Body = io.NopCloser(bytes.NewReader(body))
-			return resp, nil
-		})}))
-		for change, err := range client.Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: time.Minute}) {
-			if err != nil {
-				failures++
-				continue
-			}
-			counts[change.Kind]++
-			id := change.Race.MainRaceID
-			before := open[id]
-			if diff := gocmp.Diff(before, change.Previous); diff != "" {
-				t.Fatalf("%s %d: what is reported as before differs from what was reported then:\n%s", change.Kind, id, diff)
-			}
-			open[id] = change.Race
-			if change.Kind == horseracing.RaceClosed {
-				if diff := gocmp.Diff(before, change.Race); diff != "" {
-					t.Fatal(diff)
-				}
-				delete(open, id)
-			}
-		}
-		var listed []horseracing.Race
-		if err := json.Unmarshal(last, &listed); err != nil {
-			t.Fatal(err)
-		}
-		want := map[horseracing.RaceID]*horseracing.Race{}
-		for i := range listed {
-			want[listed[i].MainRaceID] = &listed[i]
-		}
-		if diff := gocmp.Diff(want, open); diff != "" {
-			t.Errorf("what was reported does not add up to what is open:\n%s", diff)
-		}
-		t.Log(counts, failures, "failures")
-		if counts[horseracing.RaceOpened] < 200 || counts[horseracing.RaceUpdated] < 1000 || counts[horseracing.RaceClosed] < 200 || failures < 20 {
-			t.Error("the day was too quiet to prove anything")
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(12))
-}
-
 func TestWatchOpenPollsAtItsInterval(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -202,16 +135,4 @@ func TestWatchOpenPollsAtItsInterval(t *testing.T) {
 			t.Errorf("waits %v", waits)
 		}
 	}, horseracingtest.WithSchedule(0))
-}
-
-func TestWatchOpenRefusesInvalidArgumentsOnceAndEnds(t *testing.T) {
-	yields := 0
-	for change, err := range play(respond(200, "[]")).client(t).Races.WatchOpen(t.Context(), horseracing.WatchQuery{Interval: -1}) {
-		if yields++; change.Race != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Errorf("change %v, error %v", change, err)
-		}
-	}
-	if yields != 1 {
-		t.Errorf("%d yields", yields)
-	}
 }

@@ -111,30 +111,6 @@ func without(all []*Ticket, t *Ticket) []*Ticket {
 	return all
 }
 
-// TestNothingWaitsWithoutARefusal: whatever else fails, a service that refuses
-// nothing gets every request at once.
-func TestNothingWaitsWithoutARefusal(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		e, now := NewEngine(func() float64 { return 0 }, time.Second, time.Minute), simStart
-		var flying []*Ticket
-		for range rapid.IntRange(1, 300).Draw(t, "steps") {
-			if len(flying) > 0 && rapid.Bool().Draw(t, "response") {
-				ticket := rapid.SampledFrom(flying).Draw(t, "to")
-				e.Report(now, ticket, rapid.SampledFrom([]Outcome{Accepted, Unclear}).Draw(t, "outcome"), 0)
-				flying = without(flying, ticket)
-				continue
-			}
-			joined := join(e, Rank(rapid.IntRange(0, ranks-1).Draw(t, "rank")))
-			if next, _ := e.Next(now); next != joined {
-				t.Fatal("a request waits")
-			}
-			e.Send(now, joined)
-			flying = append(flying, joined)
-			now = now.Add(time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "time")))
-		}
-	})
-}
-
 // TestWhoGoesFirst: by rank, and within one in order.
 func TestWhoGoesFirst(t *testing.T) {
 	var l line

@@ -62,45 +62,6 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestALimiterGrantsTheHighestInLine: a write that comes while walks wait
-// for the limiter gets what it grants next.
-func TestALimiterGrantsTheHighestInLine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := NewGate(xrate.NewLimiter(2, 1), time.Second, time.Minute) // one every half second
-		ctx, cancel := context.WithCancel(t.Context())
-		var group sync.WaitGroup
-		for range 32 {
-			group.Go(func() {
-				for {
-					ticket, err := enter(ctx, g, Walk, 0)
-					if err != nil {
-						return
-					}
-					time.Sleep(20 * time.Millisecond)
-					g.Leave(ticket, Accepted, 0)
-				}
-			})
-		}
-		time.Sleep(10*time.Second + 100*time.Millisecond)
-		for _, rank := range []Rank{Write, Read} {
-			start := time.Now()
-			ticket, err := enter(ctx, g, rank, 0)
-			if took := time.Since(start); err != nil || took > 500*time.Millisecond {
-				t.Errorf("rank %d waited %v behind a walk (%v)", rank, took, err)
-			}
-			g.Leave(ticket, Accepted, 0)
-			time.Sleep(3*time.Second + 50*time.Millisecond)
-		}
-		g.mu.Lock()
-		if g.waits > maxWaits {
-			t.Errorf("%d Waits at once", g.waits)
-		}
-		g.mu.Unlock()
-		cancel()
-		group.Wait()
-	})
-}
-
 func enter(ctx context.Context, g *Gate, rank Rank, most time.Duration) (*Ticket, error) {
 	t := NewTicket(rank, "GET /")
 	return &t, g.Enter(ctx, &t, most, nil)
@@ -152,50 +113,9 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 	}
 }
 
-// TestAnErrorOfTheLimiterFailsOnlyWhoMetIt.
-func TestAnErrorOfTheLimiterFailsOnlyWhoMetIt(t *testing.T) {
-	broken := errors.New("no such host")
-	calls := 0
-	g := NewGate(limiterFunc(func(context.Context) error {
-		if calls++; calls == 1 {
-			return broken
-		}
-		return nil
-	}), time.Second, time.Minute)
-	_, err := enter(t.Context(), g, Read, 0)
-	if ofLimiter, ok := errors.AsType[*LimiterError](err); !ok || !errors.Is(ofLimiter, broken) {
-		t.Fatalf("got %v", err)
-	}
-	ticket, err := enter(t.Context(), g, Read, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.Leave(ticket, Accepted, 0)
-}
-
 type limiterFunc func(context.Context) error
 
 func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
-
-// TestALongRetryAfterIsNotWaitedFor: a call that would not wait that long
-// returns at once.
-func TestALongRetryAfterIsNotWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := NewGate(nil, time.Second, time.Minute)
-		ticket, _ := enter(t.Context(), g, Read, 0)
-		g.Leave(ticket, Refused, time.Minute)
-		_, err := enter(t.Context(), g, Read, 15*time.Second)
-		if held, ok := errors.AsType[*HeldError](err); !ok || held.For != time.Minute {
-			t.Fatalf("got %v", err)
-		}
-		start := time.Now()
-		ticket, err = enter(t.Context(), g, Walk, time.Hour)
-		if took := time.Since(start); err != nil || took < time.Minute || took > time.Minute+time.Second {
-			t.Fatalf("waited %v (%v)", took, err)
-		}
-		g.Leave(ticket, Accepted, 0)
-	})
-}
 
 // A permit that comes when its request was sent with another's is for whoever
 // is first in line then. The ticket may be another's by now.
@@ -247,18 +167,4 @@ func TestAPermitThatComesTooLateIsNotForTheSameTicket(t *testing.T) {
 			t.Errorf("%d in flight", g.routes.common.inFlight)
 		}
 	})
-}
-
-// What every request costs while the service refuses nothing.
-func BenchmarkAGateWithoutALimit(b *testing.B) {
-	g := NewGate(nil, time.Second, time.Minute)
-	b.ReportAllocs()
-	var ticket Ticket
-	for b.Loop() {
-		ticket = NewTicket(Read, "GET /")
-		if err := g.Enter(b.Context(), &ticket, 0, nil); err != nil {
-			b.Fatal(err)
-		}
-		g.Leave(&ticket, Accepted, 0)
-	}
 }

@@ -76,19 +76,6 @@ func TestARaisedLimitIsFound(t *testing.T) {
 	}
 }
 
-// TestALimitThatFellFarIsFoundSoon: even where responses take so long that no
-// second request is sent before the next refusal, each of which costs a second.
-func TestALimitThatFellFarIsFoundSoon(t *testing.T) {
-	fallen := 2 * time.Minute
-	s := scenario{workers: 16, length: 5 * time.Minute, ra: seconds, work: exactly(200 * time.Millisecond), limit: func() limit {
-		return &changing{bucket: *newBucket(50, 1), steps: []step{{0, 50}, {fallen, 2}}}
-	}}
-	all := s.run(1, func(w *world) sender { return newPace(w.random.Float64) })
-	if share := all[0].perSecond(fallen+30*time.Second, s.length) / 2; share < 0.8 {
-		t.Errorf("half a minute later %.0f %% are used", 100*share)
-	}
-}
-
 // slowing is a service that becomes slower the more it has to do, and refuses nothing.
 type slowing struct {
 	none

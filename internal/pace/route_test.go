@@ -138,48 +138,6 @@ func TestABadRouteStopsNobody(t *testing.T) {
 	}
 }
 
-// TestALimitOfOneRouteStopsNobody: the route that has it is called with three
-// retries, and again after a pause of half its interval.
-func TestALimitOfOneRouteStopsNobody(t *testing.T) {
-	for _, interval := range []time.Duration{time.Second, 10 * time.Second, time.Minute} {
-		for retryAfter, header := range map[string]func(left time.Duration) time.Duration{
-			"none": func(time.Duration) time.Duration { return 0 }, "1": always(time.Second), "exact": seconds,
-		} {
-			t.Run(fmt.Sprintf("one in %v, Retry-After %s", interval, retryAfter), func(t *testing.T) {
-				limit := newBucket(1/interval.Seconds(), 1)
-				c := newCaller(1, func(w *world, route string) (bool, time.Duration) {
-					if route != "bad" {
-						return true, 0
-					}
-					ok, left := limit.admit(w.now)
-					if ok {
-						return true, 0
-					}
-					return false, header(left)
-				})
-				var call func(attempt int)
-				call = func(attempt int) {
-					c.call(Read, "bad", func(_ time.Time, ok bool) {
-						if ok || attempt == 3 {
-							c.after(interval/2, func() { call(0) })
-						} else {
-							c.after(time.Duration(rand.Int64N(int64(200*time.Millisecond<<attempt))), func() { call(attempt + 1) })
-						}
-					})
-				}
-				call(0)
-				reads, _ := c.every(time.Second, Read, "good")
-				others, _ := c.every(time.Second, Read, "also good")
-				c.run(simStart.Add(time.Hour))
-				t.Logf("%d and %d reads; %d of %d requests of the other route accepted", *reads, *others, c.accepted["bad"], c.sent["bad"])
-				if min(*reads, *others) < 3600*95/100 {
-					t.Errorf("%d and %d reads in an hour", *reads, *others)
-				}
-			})
-		}
-	}
-}
-
 // TestSharedLimits: routes behind one common limit use it together.
 func TestSharedLimits(t *testing.T) {
 	for _, test := range []struct {

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	json "github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -286,40 +285,6 @@ func TestRedactingTakesTimeByTheLengthAlone(t *testing.T) {
 		if ratio := float64(took(long[name])) / float64(took(text)); ratio > factor*factor/4 {
 			t.Errorf("%s: %d times the length takes %.0f times as long", name, factor, ratio)
 		}
-	}
-}
-
-// BenchmarkHostileTexts compares redacting with decoding.
-func BenchmarkHostileTexts(b *testing.B) {
-	const n = 1 << 20
-	run := func(name string, once func()) {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(n)
-			for b.Loop() {
-				once()
-			}
-		})
-	}
-	const entry = `{"number":7,"name":"Comet","level":3,"traits":[{"type":"gait","value":"trot"}],"owned":true},`
-	page := []byte("[" + strings.Repeat(entry, n/len(entry)) + `{"number":8}]`)
-	run("decoding", func() {
-		var into []struct {
-			Number int    `json:"number"`
-			Name   string `json:"name"`
-			Level  int    `json:"level"`
-			Owned  bool   `json:"owned"`
-			Traits []struct {
-				Type  string `json:"type"`
-				Value string `json:"value"`
-			} `json:"traits"`
-		}
-		if err := json.Unmarshal(page, &into); err != nil {
-			b.Fatal(err)
-		}
-	})
-	run("page", func() { New(key).Text(string(page)) })
-	for name, text := range hostileTexts(n) {
-		run(name, func() { New(key).Beginning(text, n, true) })
 	}
 }
 

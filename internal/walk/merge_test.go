@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // mergeOf is a crawl of several worlds, from their tops if resume is nil.
@@ -27,28 +25,6 @@ func (c *crawl) waiting() (n int) {
 		n += w.waiting()
 	}
 	return n
-}
-
-func TestListingsAreOneThroughBreaksErrorsAndResumes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		worlds := make([]*world, rapid.IntRange(1, 4).Draw(t, "listings"))
-		got := make([][]uint64, len(worlds))
-		for i := range worlds {
-			worlds[i] = drawWorld(t)
-		}
-		last := int64(math.MaxInt64)
-		begin := func(resume []Position, slots int) Walker[uint64] { return mergeOf(worlds, resume, slots).walk }
-		crawlWithBreaks(t, 16, begin, func(r Request) []Entry[uint64] { return worlds[r.Source].before(r.At) }, func(e Entry[uint64]) {
-			if e.Err != nil || e.Start > last {
-				t.Fatalf("%v, %d after %d", e.Err, e.Start, last)
-			}
-			last = e.Start
-			got[e.Source] = append(got[e.Source], e.Value)
-		})
-		for i, w := range worlds {
-			sameIDs(t, w.ids(), got[i])
-		}
-	})
 }
 
 // A listing of which nothing was handed out is resumed from where the others
@@ -121,36 +97,6 @@ func TestTiesInSeveralListingsStandAtTheirPlaces(t *testing.T) {
 		if entries != 2*(5+10+1) || ties != 2 {
 			t.Errorf("with %d slots: %d entries and %d ties", slots, entries, ties)
 		}
-	}
-}
-
-// Three listings, of which one is as long as history and the others end early,
-// or lie behind it.
-func TestReadingAheadInSeveralListingsIsBounded(t *testing.T) {
-	const slots = 4
-	worlds := []*world{{pageSize: 10}, {pageSize: 10}, {pageSize: 10}}
-	for i := range 20_000 {
-		for k, w := range worlds {
-			w.add(1_700_000_000_000-60_000*int64(i)-int64(k)*6_000_000_000, uint64(i+1))
-		}
-	}
-	m, waited := mergeOf(worlds, nil, slots), 0
-	for range 4_000 {
-		for range 2 * slots {
-			if len(m.inFlight) < slots {
-				if r, ok := m.walk.Next(); ok {
-					m.inFlight = append(m.inFlight, r)
-				}
-			}
-			if len(m.inFlight) > 0 {
-				m.receive()
-			}
-			waited = max(waited, m.waiting())
-		}
-		m.walk.Take()
-	}
-	if bound := 2 * 2 * lookAhead * 10 * slots; waited > bound {
-		t.Errorf("%d entries waited, want at most %d", waited, bound)
 	}
 }
 

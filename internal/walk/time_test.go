@@ -2,78 +2,9 @@ package walk
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 )
-
-func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
-		slots := rapid.IntRange(1, 16).Draw(t, "slots")
-		since, before := int64(Earliest), int64(Latest)
-		if len(w.entries) > 0 && rapid.Bool().Draw(t, "bounds") {
-			bound := func(name string) int64 {
-				return rapid.SampledFrom(w.entries).Draw(t, name).Start + rapid.Int64Range(-1, 1).Draw(t, name+" offset")
-			}
-			a, b := bound("since"), bound("before")
-			since, before = min(a, b), max(a, b)
-		}
-		requested := map[int64]bool{}
-		c := newCrawl(within(since, before, slots, w.pageSize), slots, func(at int64) []Entry[uint64] {
-			if requested[at] {
-				t.Fatalf("the page from %d was requested twice", at)
-			}
-			requested[at] = true
-			return w.before(at)
-		})
-		c.pick = drawPick(t)
-		var got []uint64
-		last := int64(math.MaxInt64)
-		for {
-			e, ok := c.take()
-			if !ok {
-				break
-			}
-			if e.Err != nil || e.Start > last {
-				t.Fatalf("%v, %d after %d", e.Err, e.Start, last)
-			}
-			last = e.Start
-			got = append(got, e.Value)
-		}
-		var want []uint64
-		for _, e := range w.entries {
-			if since <= e.Start && e.Start < before {
-				want = append(want, e.Value)
-			}
-		}
-		sameIDs(t, want, got)
-	})
-}
-
-func TestAWalkByTimeSurvivesBreaksErrorsAndResumes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
-		var got []uint64
-		last := int64(math.MaxInt64)
-		begin := func(resume []Position, slots int) Walker[uint64] {
-			if resume == nil {
-				return byTime(slots, w.pageSize)
-			}
-			return NewMerge[uint64](Earliest, resume, slots, w.pageSize)
-		}
-		crawlWithBreaks(t, 16, begin, func(r Request) []Entry[uint64] { return w.before(r.At) }, func(e Entry[uint64]) {
-			if e.Err != nil || e.Start > last {
-				t.Fatalf("%v, %d after %d", e.Err, e.Start, last)
-			}
-			last = e.Start
-			got = append(got, e.Value)
-		})
-		sameIDs(t, w.ids(), got)
-	})
-}
 
 // Which of two responses comes first must not decide what is handed out before
 // an error.
@@ -122,27 +53,6 @@ func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 	}
 }
 
-func TestReadingAheadIsBounded(t *testing.T) {
-	const slots = 4
-	w := &world{pageSize: 10}
-	for i := range 20_000 {
-		w.add(1_700_000_000_000-60_000*int64(i), uint64(i+1))
-	}
-	walk, most := NewTime[uint64](Earliest, Position{At: Latest - 1}, slots, w.pageSize), 0
-	for range 5_000 { // a reader that takes one entry where twenty come
-		for range 2 * slots {
-			if at, ok := walk.Next(); ok {
-				walk.Learn(at, w.before(at))
-			}
-		}
-		walk.Take()
-		most = max(most, walk.waiting())
-	}
-	if bound := 2*lookAhead*w.pageSize*slots + slots*w.pageSize; most > bound || most < bound/4 {
-		t.Errorf("%d entries waited, want at most %d", most, bound)
-	}
-}
-
 func TestAShortPageIsNotTheEnd(t *testing.T) {
 	w := &world{pageSize: 10, keep: func(id uint64) bool { return id%3 == 0 }}
 	for i := range 400 {
@@ -152,66 +62,6 @@ func TestAShortPageIsNotTheEnd(t *testing.T) {
 	for _, slots := range []int{1, 8} {
 		got, _ := walkAll(t, byTime(slots, w.pageSize), slots, w.before)
 		sameIDs(t, want, got)
-	}
-}
-
-// A page may be shorter than documented, or hold an entry several times: an
-// instant that fills one may hide more entries either way.
-func TestAnInstantThatFillsAPageIsReportedWhateverThePageHolds(t *testing.T) {
-	for _, size := range []int{2, 3, 5, 9, 10} {
-		for _, twice := range []bool{false, true} {
-			for _, first := range []bool{false, true} {
-				for _, slots := range []int{1, 4} {
-					fit := size
-					if twice {
-						fit = (size + 1) / 2
-					}
-					if fit < 2 {
-						continue // a listing of single entries is no tie
-					}
-					w := &world{pageSize: size}
-					id := uint64(1000)
-					add := func(start int64) {
-						if w.add(start, id); twice {
-							w.add(start, id)
-						}
-						id--
-					}
-					for i := range int64(30) {
-						if !first {
-							add(2_000_000 - 1000*i)
-						}
-					}
-					for range fit + 1 { // one more than fit
-						add(1_000_000)
-					}
-					for i := range int64(30) {
-						add(900_000 - 1000*i)
-					}
-					c := newCrawl(byTime(slots, 10), slots, w.before)
-					ties, came := 0, map[uint64]bool{}
-					for {
-						e, ok := c.take()
-						if !ok {
-							break
-						}
-						if tie, ok := errors.AsType[*TieError](e.Err); ok {
-							if ties++; tie.Start != 1_000_000 || tie.Seen != fit {
-								t.Errorf("%+v", tie)
-							}
-							continue
-						}
-						if came[e.Value] || e.Err != nil {
-							t.Fatalf("%d again, or %v", e.Value, e.Err)
-						}
-						came[e.Value] = true
-					}
-					if missed := int(1000-id) - len(came); missed != 1 || ties != 1 {
-						t.Errorf("pages of %d, twice %v, first %v, %d slots: %d missed, %d ties", size, twice, first, slots, missed, ties)
-					}
-				}
-			}
-		}
 	}
 }
 

@@ -145,24 +145,6 @@ func (c *crawl) stop() {
 	c.walk.Restart()
 }
 
-// drawPick draws the order in which responses arrive.
-func drawPick(t *rapid.T) func(int) int {
-	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order of responses"), 0))
-	return rng.IntN
-}
-
-// drawFailures lets a part of the requests fail.
-func drawFailures(t *rapid.T) func() error {
-	part := rapid.IntRange(2, 6).Draw(t, "one request fails of")
-	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "failures"), 0))
-	return func() error {
-		if rng.IntN(part) == 0 {
-			return errBroken
-		}
-		return nil
-	}
-}
-
 func sameIDs(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -174,39 +156,6 @@ func sameIDs(t interface {
 	if d := cmp.Diff(want, got, cmp.Transformer("nil", func(ids []uint64) []uint64 { return append([]uint64{}, ids...) })); d != "" {
 		t.Fatalf("entries (-want +got):\n%s", d)
 	}
-}
-
-// crawlWithBreaks walks to the end through failures, breaks and resumes, with up
-// to a number of slots. Resume is nil at first.
-func crawlWithBreaks(t *rapid.T, slots int, begin func(resume []Position, slots int) Walker[uint64], fetch func(Request) []Entry[uint64], each func(Entry[uint64])) {
-	failure := drawFailures(t)
-	var resume []Position
-	for range 10_000 {
-		slots := rapid.IntRange(1, slots).Draw(t, "slots")
-		c := &crawl{walk: begin(resume, slots), slots: slots, pick: drawPick(t), fetch: func(r Request) ([]Entry[uint64], error) {
-			if err := failure(); err != nil {
-				return nil, err
-			}
-			return fetch(r), nil
-		}}
-		for range rapid.IntRange(1, 3).Draw(t, "ranges") {
-			for stop := rapid.IntRange(1, 40).Draw(t, "stop after"); stop > 0; {
-				e, ok := c.take()
-				if !ok {
-					return
-				}
-				if errors.Is(e.Err, errBroken) {
-					break
-				}
-				if each(e); e.ID != "" { // others may come again as long as they are stopped at
-					stop--
-				}
-			}
-			c.stop()
-		}
-		resume = c.walk.Positions()
-	}
-	t.Fatal("the walk does not end")
 }
 
 // walkAll walks to the end and returns the ids that came.
