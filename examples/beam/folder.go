@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
@@ -32,12 +31,10 @@ func (c crawl) prepare(ctx context.Context) error {
 	return os.MkdirAll(c.out, 0o755)
 }
 
-// discard removes the folders that a failed run left empty.
+// discard removes the folder if a failed run left it empty.
 func (c crawl) discard() {
 	if !isRemote(c.out) {
-		for _, name := range []string{"races", "participants", ""} {
-			_ = os.Remove(filepath.Join(c.out, name)) // unless it holds something
-		}
+		_ = os.Remove(c.out)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Beam reads a tier's finished races as an Apache Beam pipeline: windows of time go to as many workers as the runner has,
-// and races and participants come out as JSON lines, a file per month.
+// and races come out as JSON lines, a file per month.
 //
 //	go -C examples/beam run . -out /tmp/history
 //	go -C examples/beam run . -out /tmp/history -tier 4 -since 2026-01-01 -before 2026-04-01 -rate 20
@@ -17,6 +17,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,10 +47,9 @@ documentation.
 Flags:
 `
 
-func main() { program.Main(run) }
+func main() { program.Main("beam", run) }
 
-// run is the whole program; it returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var c crawl
 	own := flag.NewFlagSet("beam", flag.ContinueOnError)
 	own.IntVar(&c.tier, "tier", int(horseracing.TierOmega), "tier `ID`")
@@ -59,19 +59,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	own.DurationVar(&c.window, "window", 24*time.Hour, "length of a window at first; the runner may cut it further")
 	own.IntVar(&c.concurrency, "concurrency", 2, "pages that each window has in flight")
 	own.Float64Var(&c.perSecond, "rate", 0, "requests per second of each worker process; 0: no limit")
-	verbose := own.Bool("v", false, "show the runner's own messages")
-	// Beam and its runners bring about a hundred more.
-	all := flag.CommandLine
-	all.Init("beam", flag.ContinueOnError)
-	own.VisitAll(func(f *flag.Flag) { all.Var(f.Value, f.Name, f.Usage) })
-	if status, ok := program.ParseShowing(own, all, usage, args, stderr); !ok {
-		return status
+	if slices.ContainsFunc(args, func(a string) bool { return strings.TrimLeft(a, "-") == "h" }) {
+		return program.Parse(own, usage, args, stderr) // Beam and its runners bring about a hundred flags more
+	}
+	own.VisitAll(func(f *flag.Flag) { flag.CommandLine.Var(f.Value, f.Name, f.Usage) })
+	flag.CommandLine.Init("beam", flag.ContinueOnError)
+	if err := program.Parse(flag.CommandLine, usage, args, stderr); err != nil {
+		return err
 	}
 	beam.Init() // on a worker of another machine this does the work and does not return
-	if !*verbose {
-		slog.SetDefault(slog.New(slog.DiscardHandler))
-	}
-	return program.Exit(ctx, "beam", read(ctx, c, stdout, stderr), stderr)
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	return read(ctx, c, stdout, stderr)
 }
 
 // read completes c, starts the fake if one is needed, and runs the pipeline.
@@ -80,15 +78,12 @@ func read(ctx context.Context, c crawl, stdout, stderr io.Writer) error {
 	if c.before.IsZero() {
 		c.before = time.Now()
 	}
-	if program.Configured() || inProcess() {
-		service, err := program.ConnectOrStart(func() (*horseracingtest.Server, error) {
-			return horseracingtest.Start(horseracingtest.WithClock(time.Now))
-		})
+	if os.Getenv("HORSERACING_BASE_URL") != "" || inProcess() {
+		service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now)})
 		if err != nil {
 			return err
 		}
 		defer service.Close()
-		service.Announce(stderr)
 		client = service.Client
 		if service.Fake != nil { // Prism's workers are this process, so its environment is theirs
 			if err := errors.Join(os.Setenv("HORSERACING_BASE_URL", service.Fake.URL), os.Setenv("HORSERACING_API_KEY", service.Fake.APIKey)); err != nil {

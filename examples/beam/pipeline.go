@@ -36,13 +36,12 @@ func (c crawl) check() error {
 	return nil
 }
 
-// build lays out the pipeline: one span, read in windows, and two sets of files.
+// build lays out the pipeline: one span, read in windows, and a file for each month.
 func build(s beam.Scope, c crawl) {
 	span := Span{Tier: c.tier, Since: c.since.UnixMilli(), Before: c.before.UnixMilli()}
 	read := &readRaces{Window: c.window.Milliseconds(), Concurrency: c.concurrency, PerSecond: c.perSecond}
-	races, participants := beam.ParDo2(s.Scope("read"), read, beam.Create(s, span))
-	writeMonths(s.Scope("races"), c.out+"/races", races)
-	writeMonths(s.Scope("participants"), c.out+"/participants", participants)
+	races := beam.ParDo(s.Scope("read"), read, beam.Create(s, span))
+	writeMonths(s.Scope("write"), c.out, races)
 }
 
 // totals are the counters' values by name.
@@ -58,8 +57,7 @@ func totals(results metrics.Results) map[string]int64 {
 
 // report prints what came out. It returns an error if that is not every race.
 func report(out io.Writer, sums map[string]int64, c crawl) error {
-	fmt.Fprintf(out, "Wrote %d races with %d participants, read in %d windows, to %s/races and %s/participants, a file per month.\n",
-		sums["races"], sums["participants"], sums["windows"], c.out, c.out)
+	fmt.Fprintf(out, "Wrote %d races, read in %d windows, to %s, a file per month.\n", sums["races"], sums["windows"], c.out)
 	var missing []string
 	if n := sums["overflows"]; n > 0 {
 		missing = append(missing, fmt.Sprintf("at %d instants a whole page of races starts together, and the listing cannot show whether there are more", n))

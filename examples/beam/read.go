@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	register.DoFn5x1[context.Context, *sdf.LockRTracker, Span, func(string, string), func(string, string), error](&readRaces{})
+	register.DoFn4x1[context.Context, *sdf.LockRTracker, Span, func(string, string), error](&readRaces{})
 	register.Emitter2[string, string]()
 	beam.RegisterType(reflect.TypeFor[Span]())
 }
@@ -63,15 +63,20 @@ func (r *readRaces) CreateTracker(window offsetrange.Restriction) *sdf.LockRTrac
 	return sdf.NewLockRTracker(offsetrange.NewTracker(window))
 }
 
-// ProcessElement reads one window and emits a line for each race and for each participant, by month.
-func (r *readRaces) ProcessElement(ctx context.Context, tracker *sdf.LockRTracker, span Span, race, participant func(month, line string)) error {
+// ProcessElement reads one window and emits a line for each race, by month.
+func (r *readRaces) ProcessElement(ctx context.Context, tracker *sdf.LockRTracker, span Span, emit func(month, line string)) error {
 	window := tracker.GetRestriction().(offsetrange.Restriction)
 	since, before := bounds(window, span.Before)
 	pager := r.client.Races.Results(horseracing.ResultsQuery{
 		Tier: horseracing.TierID(span.Tier), Since: since, Before: before, Concurrency: r.Concurrency,
 	})
-	found, err := readWindow(ctx, tracker, span.Before, pager, func(finished *horseracing.Race) error {
-		return r.emit(ctx, finished, race, participant)
+	found, err := readWindow(ctx, tracker, span.Before, pager, func(race *horseracing.Race) error {
+		line, err := json.Marshal(race) // in the service's own form
+		if err == nil {
+			emit(race.StartTime.UTC().Format("2006-01"), string(line))
+			r.counters.races.Inc(ctx, 1)
+		}
+		return err
 	})
 	r.counters.overflows.Inc(ctx, int64(found.overflows))
 	r.counters.unreadable.Inc(ctx, int64(found.unreadable))
@@ -82,56 +87,13 @@ func (r *readRaces) ProcessElement(ctx context.Context, tracker *sdf.LockRTracke
 	return err
 }
 
-// emit writes the race's line in the service's own form, and a line for each horse in it.
-func (r *readRaces) emit(ctx context.Context, race *horseracing.Race, emitRace, emitParticipant func(month, line string)) error {
-	month := race.StartTime.UTC().Format("2006-01")
-	line, err := json.Marshal(race)
-	if err != nil {
-		return err
-	}
-	emitRace(month, string(line))
-	r.counters.races.Inc(ctx, 1)
-	for _, row := range starters(race) {
-		line, err := json.Marshal(row)
-		if err != nil {
-			return err
-		}
-		emitParticipant(month, string(line))
-		r.counters.participants.Inc(ctx, 1)
-	}
-	return nil
-}
-
-// A starter is a horse in a finished race: one line of the participants' files.
-type starter struct {
-	Race      horseracing.RaceID      `json:"main_race_id"`
-	StartTime horseracing.Timestamp   `json:"start_time"`
-	Horse     horseracing.HorseNumber `json:"number"`
-	Lane      int                     `json:"lane,omitzero"`
-	Total     float64                 `json:"total,omitzero"`
-	Finish    int                     `json:"finish,omitzero"` // 1 is the winner; absent where the race's final order cannot be read
-}
-
-func starters(race *horseracing.Race) []starter {
-	rows := make([]starter, len(race.Participants))
-	for i, p := range race.Participants {
-		rows[i] = starter{Race: race.MainRaceID, StartTime: race.StartTime, Horse: p.Number, Lane: p.Lane, Total: p.Total}
-	}
-	if _, err := race.Finishers(); err == nil { // all indexes of the order are good
-		for place, index := range race.FinalOrder {
-			rows[index].Finish = place + 1
-		}
-	}
-	return rows
-}
-
 // counters are the pipeline's Beam metrics. A runner adds them up over all its workers.
 type counters struct {
-	races, participants beam.Counter
-	windows             beam.Counter // windows read to their end
-	cut                 beam.Counter // of those, the ones of which the runner gave the rest away while they were read
-	overflows           beam.Counter // instants of which the listing cannot show every race
-	unreadable          beam.Counter // races that cannot be read, which are in no file
+	races      beam.Counter
+	windows    beam.Counter // windows read to their end
+	cut        beam.Counter // of those, the ones of which the runner gave the rest away while they were read
+	overflows  beam.Counter // instants of which the listing cannot show every race
+	unreadable beam.Counter // races that cannot be read, which are in no file
 }
 
 // metricsNamespace is where the runner's own pages list the counters.
@@ -139,11 +101,10 @@ const metricsNamespace = "horseracing"
 
 func newCounters() counters {
 	return counters{
-		races:        beam.NewCounter(metricsNamespace, "races"),
-		participants: beam.NewCounter(metricsNamespace, "participants"),
-		windows:      beam.NewCounter(metricsNamespace, "windows"),
-		cut:          beam.NewCounter(metricsNamespace, "windows_cut"),
-		overflows:    beam.NewCounter(metricsNamespace, "overflows"),
-		unreadable:   beam.NewCounter(metricsNamespace, "unreadable"),
+		races:      beam.NewCounter(metricsNamespace, "races"),
+		windows:    beam.NewCounter(metricsNamespace, "windows"),
+		cut:        beam.NewCounter(metricsNamespace, "windows_cut"),
+		overflows:  beam.NewCounter(metricsNamespace, "overflows"),
+		unreadable: beam.NewCounter(metricsNamespace, "unreadable"),
 	}
 }

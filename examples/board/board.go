@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -51,14 +52,24 @@ func cells(r horseracing.Race, now time.Time) []string {
 	return []string{
 		left(r.RegistrationDeadline.Sub(now)),
 		strconv.FormatInt(int64(r.MainRaceID), 10),
-		program.Printable(r.Info.Name),
-		program.Fee(r.EntryFee),
+		printable(r.Info.Name),
+		program.Tokens(r.EntryFee),
 		places(r),
 		program.Levels(&r),
 		fmt.Sprintf("%d fur", r.Length),
-		program.Wins(&r),
-		program.Printable(r.Info.HippodromeName),
+		printable(program.Wins(&r)),
+		printable(r.Info.HippodromeName),
 	}
+}
+
+// printable removes what could steer a terminal: players choose the names.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, text)
 }
 
 // table returns a line with the headers and one for each race, in as many

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math/big"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -221,39 +220,16 @@ func TestOnATerminalItLivesUntilTheUserEndsIt(t *testing.T) {
 	}
 }
 
-func TestWatchPrintsAgainAfterAChangeUntilCtrlC(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("a process cannot be interrupted from outside there")
-	}
-	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 400})
-	child := programtest.Command(t, programtest.Environment(fake), "-watch", "-interval", "20ms")
-	output := new(lockedBuffer)
-	child.Stdout, child.Stderr = output, output
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, output, "polling goes on") // and no table without races
-	waitFor(t, output, "CLOSES IN")
-	late := openRace(t, 900_001, 0, 1, 12)
-	late.StartTime = horseracing.NewTimestamp(fake.Now().Add(time.Hour))
-	late.RegistrationDeadline, late.Tier = late.StartTime, horseracing.TierNameOmega
-	fake.AddRaces(late)
-	waitFor(t, output, "900001")
-	child.Process.Signal(os.Interrupt)
-	if child.Wait(); child.ProcessState.ExitCode() != 130 {
-		t.Errorf("after Ctrl-C: %v, want exit status 130", child.ProcessState)
-	}
-	if tables := strings.Count(output.String(), "CLOSES IN"); tables != 2 || !strings.HasSuffix(output.String(), "board: stopped\n") {
-		t.Errorf("%d tables, want 2:\n%s", tables, output)
+func TestPrintableKeepsTerminalTricksOfPlayersOut(t *testing.T) {
+	if got := printable("long\x1b[31m\tname é\r\n"); got != "long[31mname é" {
+		t.Errorf("got %q", got)
 	}
 }
 
 func TestItStartsAndEndsAsEveryExample(t *testing.T) {
 	programtest.ExpectUsage(t)
 	programtest.ExpectErrors(t)
-	programtest.Run(t, nil, "-level", "-3").ExpectSentence(t, 2, "-level")
+	programtest.Run(t, nil, "-level", "high").ExpectSentence(t, 2, "-level")
 	r := programtest.Run(t, nil)
 	if r.Status != 0 || strings.Count(r.Stdout, "\n") < 5 || strings.Contains(r.Stdout, "\x1b") {
 		t.Errorf("without a terminal: exit status %d\n%s%s", r.Status, r.Stdout, r.Stderr)

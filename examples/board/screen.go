@@ -168,7 +168,7 @@ func (s screen) status(shown, all int) string {
 // sentence is the trouble, of several the first.
 func (s screen) sentence() string {
 	first, _, _ := strings.Cut(program.Explain(s.trouble), "\n")
-	return program.Printable(first)
+	return printable(first)
 }
 
 // fit wraps a text at the width of the window.

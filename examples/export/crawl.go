@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
 const (
@@ -28,7 +28,7 @@ func crawl(ctx context.Context, client *horseracing.Client, s *store, o options,
 		return err
 	}
 	pager := client.Races.Results(w.query(o))
-	return walkThrough(ctx, pager, client, s, w, stderr, func(r *horseracing.Race) row { return raceRow(r, o.tier) })
+	return walkThrough(ctx, pager, s, w, stderr, func(r *horseracing.Race) row { return raceRow(r, o.tier) })
 }
 
 func crawlTournaments(ctx context.Context, client *horseracing.Client, s *store, o options, stderr io.Writer) error {
@@ -37,16 +37,17 @@ func crawlTournaments(ctx context.Context, client *horseracing.Client, s *store,
 		return err
 	}
 	pager := client.Tournaments.Results(w.query(o))
-	return walkThrough(ctx, pager, client, s, w, stderr, tournamentRow)
+	return walkThrough(ctx, pager, s, w, stderr, tournamentRow)
 }
 
 // walkThrough stores what a pager returns, each batch with the cursor after it.
-func walkThrough[T any](ctx context.Context, pager *horseracing.Pager[T], client *horseracing.Client, s *store, w *walk, stderr io.Writer, rowOf func(*T) row) (err error) {
-	p := program.NewProgress(stderr, w.table)
-	added, unreadable := 0, 0
+func walkThrough[T any](ctx context.Context, pager *horseracing.Pager[T], s *store, w *walk, stderr io.Writer, rowOf func(*T) row) (err error) {
+	done, added, unreadable := 0, 0, 0
+	began := time.Now()
+	printed := began
 	defer func() {
-		if err == nil || p.Done() > 0 {
-			fmt.Fprintf(stderr, "export: %d %s in %v, %d of them new, in %s\n", p.Done(), w.table, p.Took(), added, s.path)
+		if err == nil || done > 0 {
+			fmt.Fprintf(stderr, "export: %d %s in %v, %d of them new, in %s\n", done, w.table, time.Since(began).Round(time.Millisecond), added, s.path)
 		}
 		if unreadable > 0 {
 			fmt.Fprintf(stderr, "export: %d %s could not be read; their JSON is in the table unreadable\n", unreadable, w.table)
@@ -56,8 +57,11 @@ func walkThrough[T any](ctx context.Context, pager *horseracing.Pager[T], client
 	save := func(cursor horseracing.Cursor) error {
 		isNew, err := s.save(ctx, w, rows, cursor)
 		if err == nil && len(rows) > 0 {
-			p.Add(len(rows), "back to "+instant(rows[len(rows)-1].start).Format(time.DateOnly), program.Pace(client))
-			added += isNew
+			done, added = done+len(rows), added+isNew
+		}
+		if err == nil && time.Since(printed) > 5*time.Second {
+			fmt.Fprintf(stderr, "%d %s, back to %s\n", done, w.table, instant(rows[len(rows)-1].start).Format(time.DateOnly))
+			printed = time.Now()
 		}
 		rows = rows[:0]
 		return err
@@ -125,10 +129,8 @@ func fetchHorses(ctx context.Context, client *horseracing.Client, s *store, stde
 	if err != nil {
 		return err
 	}
-	p := program.NewProgress(stderr, "horses")
-	for len(missing) > 0 {
-		part := missing[:min(batch, len(missing))]
-		missing = missing[len(part):]
+	stored := 0
+	for part := range slices.Chunk(missing, batch) {
 		found, fetchErr := client.Horses.GetMany(ctx, part, horseracing.AsBackground())
 		var rows []row
 		for _, horse := range found {
@@ -141,8 +143,8 @@ func fetchHorses(ctx context.Context, client *horseracing.Client, s *store, stde
 		if err := errors.Join(fetchErr, err); err != nil {
 			return err
 		}
-		p.Add(len(rows), program.Pace(client))
+		stored += len(rows)
+		fmt.Fprintf(stderr, "export: %d of %d horses, in %s\n", stored, len(missing), s.path)
 	}
-	fmt.Fprintf(stderr, "export: %d horses in %v, in %s\n", p.Done(), p.Took(), s.path)
 	return nil
 }

@@ -19,6 +19,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -63,11 +64,10 @@ type options struct {
 }
 
 func main() {
-	program.Main(func(ctx context.Context, args []string, _, stderr io.Writer) int { return run(ctx, args, stderr) })
+	program.Main("export", func(ctx context.Context, args []string, _, stderr io.Writer) error { return run(ctx, args, stderr) })
 }
 
-// run is the whole program; it returns the exit status.
-func run(ctx context.Context, args []string, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stderr io.Writer) error {
 	o := options{formats: []string{"sqlite"}}
 	flags := flag.NewFlagSet("export", flag.ContinueOnError)
 	flags.StringVar(&o.out, "out", "races", "write to files whose names begin with `NAME`")
@@ -88,45 +88,39 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	flags.BoolVar(&o.tournaments, "tournaments", false, "store the finished tournaments")
 	flags.BoolVar(&o.follow, "follow", false, "then continue with new results until Ctrl-C")
 	flags.DurationVar(&o.interval, "interval", 30*time.Second, "with -follow: how often to look for new results")
-	if status, ok := program.Parse(flags, usage, args, stderr, o.check); !ok {
-		return status
+	if err := program.Parse(flags, usage, args, stderr); err != nil {
+		return err
 	}
-	err := export(ctx, o, stderr)
-	if err != nil && ctx.Err() != nil {
-		fmt.Fprintln(stderr, "export: stopped; the same command continues from here")
-		return 130
+	if o.out == "" || os.IsPathSeparator(o.out[len(o.out)-1]) {
+		return program.UsageError("-out must name files, not a directory")
 	}
-	return program.Exit(ctx, "export", err, stderr)
-}
-
-func (o *options) check() error {
-	switch {
-	case o.out == "" || os.IsPathSeparator(o.out[len(o.out)-1]):
-		return errors.New("-out must name files, not a directory")
-	case o.tier < 1:
-		return errors.New("-tier must be at least 1")
-	case o.concurrency < 1:
-		return errors.New("-concurrency must be at least 1")
-	case o.interval <= 0:
-		return errors.New("-interval must be positive")
+	if o.tier < 1 {
+		return program.UsageError("-tier must be at least 1")
 	}
-	return nil
+	return export(ctx, o, stderr)
 }
 
 func export(ctx context.Context, o options, stderr io.Writer) error {
-	service, source, err := connect(stderr)
+	// The fake begins at midnight and is put forward to now, so that every run
+	// of a day reads the same races and can continue another.
+	midnight := time.Now().UTC().Truncate(24 * time.Hour)
+	since := time.Since(midnight)
+	service, err := program.Connect(stderr, []horseracingtest.Option{
+		horseracingtest.WithClock(func() time.Time { return time.Now().Add(-since) }),
+	}, program.Waits(stderr))
 	if err != nil {
 		return err
 	}
 	defer service.Close()
-	service.Announce(stderr)
-	if o.source != "" {
-		source = o.source
+	source := service.Client.BaseURL()
+	if service.Fake != nil {
+		service.Fake.Advance(since)
+		source = "the embedded fake of " + midnight.Format(time.DateOnly)
 	}
 	if err := prepare(ctx, service.Client, o); err != nil {
 		return err
 	}
-	s, err := openStore(ctx, o.out+".sqlite", source)
+	s, err := openStore(ctx, o.out+".sqlite", cmp.Or(o.source, source))
 	if err != nil {
 		return err
 	}
@@ -150,28 +144,6 @@ func export(ctx context.Context, o options, stderr io.Writer) error {
 	}
 	err = follow(ctx, service.Client, s, o, stderr)
 	return errors.Join(err, s.writeFiles(context.WithoutCancel(ctx), o, stderr))
-}
-
-// connect returns the service, and its name in the database.
-func connect(stderr io.Writer) (service *program.Service, source string, err error) {
-	// The fake begins at midnight and is put forward to now, so that every run
-	// of a day reads the same races and can continue another.
-	midnight := time.Now().UTC().Truncate(24 * time.Hour)
-	service, err = program.ConnectOrStart(func() (*horseracingtest.Server, error) {
-		since := time.Since(midnight)
-		fake, err := horseracingtest.Start(horseracingtest.WithClock(func() time.Time { return time.Now().Add(-since) }))
-		if err == nil {
-			fake.Advance(since)
-		}
-		return fake, err
-	}, program.Waits(stderr))
-	switch {
-	case err != nil:
-		return nil, "", err
-	case service.Fake != nil:
-		return service, "the embedded fake of " + midnight.Format(time.DateOnly), nil
-	}
-	return service, service.Client.BaseURL(), nil
 }
 
 // prepare makes the folder of a new database, but not before the service has

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
@@ -24,7 +25,7 @@ func runHere(t *testing.T, ctx context.Context, fake *horseracingtest.Server, ar
 	t.Setenv("HORSERACING_BASE_URL", fake.URL)
 	t.Setenv("HORSERACING_API_KEY", fake.APIKey)
 	var b strings.Builder
-	status = run(ctx, args, &b)
+	status = program.Exit("export", run(ctx, args, &b), &b)
 	return status, b.String()
 }
 
@@ -113,7 +114,7 @@ func TestFollowStoresNewResultsUntilCtrlC(t *testing.T) {
 	if r.Status != 130 {
 		t.Errorf("after Ctrl-C: exit status %d, want 130", r.Status)
 	}
-	if s := r.Stderr; !strings.HasSuffix(s, "export: stopped; the same command continues from here\n") || strings.Contains(s, "goroutine") {
+	if s := r.Stderr; !strings.HasSuffix(s, "export: stopped\n") || strings.Contains(s, "goroutine") {
 		t.Errorf("after Ctrl-C it printed:\n%s", s)
 	}
 	written, err := os.ReadFile(name + "-races.csv")

@@ -51,16 +51,15 @@ Examples:
 Flags:
 `
 
-func main() { program.Main(run) }
+func main() { program.Main("otel", run) }
 
-// run is the whole program; it returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("otel", flag.ContinueOnError)
 	failures := flags.Uint("failures", 1, "how many `TIMES` the fake responds 503 first")
-	if status, ok := program.Parse(flags, usage, args, stderr); !ok {
-		return status
+	if err := program.Parse(flags, usage, args, stderr); err != nil {
+		return err
 	}
-	return program.Exit(ctx, "otel", observe(ctx, int(*failures), stdout, stderr), stderr)
+	return observe(ctx, int(*failures), stdout, stderr)
 }
 
 // observe sets up both exporters and makes the calls. What was recorded is
@@ -87,18 +86,14 @@ func observe(ctx context.Context, failures int, stdout, stderr io.Writer) (err e
 		err = errors.Join(err, tracing.Shutdown(flush), metering.Shutdown(flush))
 	}()
 
-	service, err := program.ConnectOrStart(func() (*horseracingtest.Server, error) {
-		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now))
-		if err == nil && failures > 0 {
-			fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Times: failures, Status: http.StatusServiceUnavailable})
-		}
-		return fake, err
-	}, instrument(tracing, metering))
+	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now)}, instrument(tracing, metering))
 	if err != nil {
 		return err
 	}
 	defer service.Close()
-	service.Announce(stderr)
+	if service.Fake != nil && failures > 0 {
+		service.Fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Times: failures, Status: http.StatusServiceUnavailable})
+	}
 	return calls(ctx, service.Client, tracing)
 }
 

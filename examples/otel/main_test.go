@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 )
 
@@ -42,8 +43,8 @@ func find(attributes []keyValue, key string) any {
 func output(t *testing.T, wantStatus int, args ...string) (map[string][]span, string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
-	if status := run(context.Background(), args, &stdout, &stderr); status != wantStatus {
-		t.Fatalf("exit status %d, want %d; stderr: %s", status, wantStatus, stderr.String())
+	if err := run(context.Background(), args, &stdout, &stderr); program.Exit("otel", err, &stderr) != wantStatus {
+		t.Fatalf("%v; want exit status %d", err, wantStatus)
 	}
 	spans := map[string][]span{}
 	for decoder := json.NewDecoder(strings.NewReader(stdout.String())); ; {

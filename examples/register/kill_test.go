@@ -87,7 +87,7 @@ func playKilled(t *testing.T, random *rand.Rand) (kills int64) {
 	fake.Handle("/api/v1/races/{id}", kill)
 	fake.Handle("/api/v1/horses/{number}", kill)
 
-	args := []string{"-ledger", path, "-horse", "1,2", "-at-once", "3", "-budget-total", "4", "-yes"}
+	args := []string{"-ledger", path, "-horse", "1", "-horse", "2", "-at-once", "3", "-budget", "4", "-yes"}
 	for range 3 {
 		if random.IntN(2) == 0 {
 			faults := []horseracingtest.Fault{{ResetBefore: true}, {ResetAfter: true}, {TakesEffectAfter: 10 * time.Minute}, {CutBody: 3}, {Status: http.StatusBadGateway}}

@@ -123,7 +123,7 @@ func TestItEntersEachHorseOnceAndReportsWhy(t *testing.T) {
 	fake := newFake(t)
 	path := filepath.Join(t.TempDir(), "l")
 	for range 2 { // run twice by mistake
-		r := runBot(t, fake, path, "-horse", "1,2", "-yes")
+		r := runBot(t, fake, path, "-horse", "1", "-horse", "2", "-yes")
 		if r.Status != 0 {
 			t.Fatalf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 		}
@@ -143,14 +143,20 @@ func TestItEntersEachHorseOnceAndReportsWhy(t *testing.T) {
 	expectHonest(t, fake, path)
 }
 
-func TestItStaysWithinItsBudgets(t *testing.T) {
+func TestItStaysWithinItsLimits(t *testing.T) {
 	t.Parallel()
-	for _, flag := range []string{"-budget", "-budget-total"} {
+	for _, test := range []struct {
+		flag, amount, reason string
+		paid                 int
+	}{
+		{"-budget", "4.5", "skip: the fee would exceed the budget (1)", 4},
+		{"-max-fee", "0.5", "skip: fee not allowed (1)", 0},
+	} {
 		fake := newFake(t)
 		path := filepath.Join(t.TempDir(), "l")
-		r := runBot(t, fake, path, "-horse", "1,2", "-at-once", "3", flag, "4.5", "-yes")
-		if r.Status != 0 || !strings.Contains(r.Stdout, "the fee would exceed the budget") || len(fake.Registrations()) != 4 {
-			t.Errorf("%s: status %d, %d paid\n%s%s", flag, r.Status, len(fake.Registrations()), r.Stdout, r.Stderr)
+		r := runBot(t, fake, path, "-horse", "1", "-horse", "2", "-at-once", "3", test.flag, test.amount, "-yes")
+		if r.Status != 0 || !strings.Contains(r.Stdout, test.reason) || len(fake.Registrations()) != test.paid {
+			t.Errorf("%s: status %d, %d paid\n%s%s", test.flag, r.Status, len(fake.Registrations()), r.Stdout, r.Stderr)
 		}
 		expectHonest(t, fake, path)
 	}
@@ -165,8 +171,7 @@ func newBot(t *testing.T, fake *horseracingtest.Server, out io.Writer) *bot {
 	t.Cleanup(func() { l.Close() })
 	return &bot{
 		client: fake.Client(), ledger: l, userKey: fake.UserKey(0), horses: []horseracing.HorseNumber{1},
-		rules: rules{maxFee: amount(t, "5"), maxLength: 99, freePlaces: 1, atOnce: 3},
-		out:   out, refused: map[string]bool{}, printed: map[string]string{},
+		atOnce: 3, out: out, refused: map[string]bool{}, printed: map[string]string{},
 	}
 }
 
@@ -186,7 +191,7 @@ func TestItSettlesBeforeItPaysAgainAndPrintsUntilWhen(t *testing.T) {
 		if paid, sent := len(fake.Registrations()), sent(fake, http.MethodPost, "/"); paid != 3 || sent != 3 {
 			t.Errorf("paid %d times, sent %d times", paid, sent)
 		}
-		for _, part := range []string{"race 1: unknown ", "race 1: settling until 01:02 UTC at the latest", "race 1: entered ", "race 3: entered "} {
+		for _, part := range []string{"race 1: unknown: ", "race 1: settling until 01:02 UTC at the latest", "race 1: entered ", "race 3: entered "} {
 			if !strings.Contains(out.String(), part) {
 				t.Errorf("it does not print %q:\n%s", part, out.String())
 			}
@@ -214,7 +219,7 @@ func TestAnOutageIsSurvivedAndARefusalIsNotRetried(t *testing.T) {
 		if paid, sent := len(fake.Registrations()), sent(fake, http.MethodPost, "/"); paid != 2 || sent != 4 {
 			t.Errorf("paid %d times, sent %d times; want the limited one again and the refused one not\n%s", paid, sent, out.String())
 		}
-		if !strings.Contains(out.String(), "race 1: refused ") || !strings.Contains(out.String(), "too tired") || !strings.Contains(out.String(), "502") {
+		if !strings.Contains(out.String(), "race 1: refused: ") || !strings.Contains(out.String(), "too tired") || !strings.Contains(out.String(), "502") {
 			t.Errorf("it prints\n%s", out.String())
 		}
 	})
@@ -224,15 +229,15 @@ func TestTheReportHasFeesPlacesAndPrizes(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	path := filepath.Join(t.TempDir(), "l")
-	if r := runBot(t, fake, path, "-horse", "1,2", "-at-once", "3", "-yes"); r.Status != 0 {
+	if r := runBot(t, fake, path, "-horse", "1", "-horse", "2", "-at-once", "3", "-yes"); r.Status != 0 {
 		t.Fatalf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 	}
-	if r := runBot(t, fake, path, "-report"); r.Status != 0 || !strings.Contains(r.Stdout, "6 races entered and not in these results. Paid in all: 6 tokens.") {
+	if r := runBot(t, fake, path, "-report"); r.Status != 0 || !strings.Contains(r.Stdout, "6 races entered and not in these results. Tokens paid in all: 6") {
 		t.Errorf("before the races, status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 	}
 	fake.Advance(3 * time.Hour)
 	r := runBot(t, fake, path, "-report")
-	if r.Status != 0 || !strings.Contains(r.Stdout, "0 races entered and not in these results. Paid in all: 6 tokens.") {
+	if r.Status != 0 || !strings.Contains(r.Stdout, "0 races entered and not in these results. Tokens paid in all: 6") {
 		t.Errorf("after the races, status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 	}
 	places := map[string]int{}
@@ -252,14 +257,14 @@ func TestItStartsAndEndsAsEveryExample(t *testing.T) {
 	programtest.ExpectUsage(t, "HORSERACING_USER_KEY")
 	programtest.ExpectErrors(t, "-horse", "1", "-ledger", path, "-yes")
 	wrong := append(programtest.Environment(fake), "HORSERACING_API_KEY=wrong")
-	programtest.Run(t, wrong, "-horse", "1", "-ledger", path, "-yes", "-forever").ExpectSentence(t, 1, "HORSERACING_API_KEY")
-	for _, args := range [][]string{{"-max-fee", "1e3"}, {"-budget", "-1"}, {"-horse", "0"}, {"-horse", ""}, {"-free", "0"}, {"-at-once", "0"}, {"-interval", "1ms"}, {"-tier", "0"}} {
+	programtest.Run(t, wrong, "-horse", "1", "-ledger", path, "-yes", "-interval", "30s").ExpectSentence(t, 1, "HORSERACING_API_KEY")
+	for _, args := range [][]string{{"-max-fee", "1,5"}, {"-budget", "x"}, {"-horse", "1,x"}, {"-horse", ""}, {"-interval", "1"}} {
 		programtest.Run(t, nil, args...).ExpectSentence(t, 2, "-h")
 	}
 	runBot(t, fake, path).ExpectSentence(t, 2, "-horse")
-	runBot(t, fake, path, "-horse", "999999").ExpectSentence(t, 1, "no horse #999999")
+	runBot(t, fake, path, "-horse", "999999").ExpectSentence(t, 1, "999999")
 	programtest.Run(t, programtest.Environment(fake)[:2], "-ledger", path, "-horse", "1", "-yes").ExpectSentence(t, 1, "HORSERACING_USER_KEY")
-	if r := programtest.Run(t, nil, "-max-fee", "2500", "-budget", "2500", "-budget-total", "2500", "-yes"); r.Status != 0 || !strings.Contains(r.Stdout, ": entered") {
+	if r := programtest.Run(t, nil, "-max-fee", "2500", "-budget", "2500", "-yes"); r.Status != 0 || !strings.Contains(r.Stdout, ": entered") {
 		t.Errorf("on the embedded fake: status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 	}
 }

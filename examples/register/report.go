@@ -51,6 +51,6 @@ func report(ctx context.Context, client *horseracing.Client, l *ledger.Ledger, t
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s entered and not in these results. Paid in all: %s.\n", count(len(entered), "race"), program.Price(l.Paid(time.Time{})))
+	_, err := fmt.Fprintf(w, "\n%s entered and not in these results. Tokens paid in all: %s\n", count(len(entered), "race"), program.Tokens(l.Paid(time.Time{})))
 	return err
 }

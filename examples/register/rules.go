@@ -9,31 +9,20 @@ import (
 	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
-// rules select the races that a horse is entered into.
-type rules struct {
-	maxFee               horseracing.BigInt
-	minLength, maxLength int // furlongs
-	freePlaces           int
-	atOnce               int // races that a horse is in at the same time
-}
-
-// against returns why the horse must not be entered into the race, or "".
-func (r *rules) against(race *horseracing.Race, horse *horseracing.Horse, otherRaces int, now time.Time) string {
+// against returns why a horse that is in other open races must not be entered into the
+// race, or "". The ledger checks the fee.
+func (b *bot) against(race *horseracing.Race, horse *horseracing.Horse, others int, now time.Time) string {
 	switch {
 	case race.Has(horse.Number):
 		return "the horse is in it already"
 	case !race.RegistrationOpenAt(now):
 		return "registration is closed"
-	case race.FreePlaces() < r.freePlaces:
-		return fmt.Sprintf("%s free, fewer than %d", count(race.FreePlaces(), "place"), r.freePlaces)
+	case race.FreePlaces() == 0:
+		return "it is full"
 	case !race.AcceptsLevel(horse.Level):
 		return fmt.Sprintf("it takes levels %s, and the horse has level %d", program.Levels(race), horse.Level)
-	case race.Length < r.minLength || race.Length > r.maxLength:
-		return fmt.Sprintf("%s, not %d to %d", count(race.Length, "furlong"), r.minLength, r.maxLength)
-	case race.EntryFee.Cmp(r.maxFee) > 0:
-		return fmt.Sprintf("the fee of %s is above %s", program.Price(race.EntryFee), program.Price(r.maxFee))
-	case otherRaces >= r.atOnce:
-		return fmt.Sprintf("the horse is in %s (-at-once %d)", count(otherRaces, "other race"), r.atOnce)
+	case others >= b.atOnce:
+		return fmt.Sprintf("the horse is in %s (-at-once %d)", count(others, "other race"), b.atOnce)
 	}
 	return ""
 }

@@ -150,7 +150,7 @@ func TestItStartsAndEndsAsEveryExample(t *testing.T) {
 	t.Setenv("REDIS_ADDR", "")
 	programtest.ExpectUsage(t)
 	programtest.ExpectErrors(t, "-for", "1h")
-	for _, args := range [][]string{{"-n", "0"}, {"-rate", "-1"}, {"-burst", "0"}, {"-for", "-1s"}} {
+	for _, args := range [][]string{{"-n", "-1"}, {"-rate", "-1"}, {"-burst", "0"}, {"-for", "x"}} {
 		programtest.Run(t, nil, args...).ExpectSentence(t, 2, args[0])
 	}
 }

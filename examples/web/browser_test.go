@@ -222,11 +222,11 @@ func TestScreenshot(t *testing.T) {
 	if file == "" {
 		t.Skip("SCREENSHOT names no file")
 	}
-	fake, err := startFake(18)
-	if err != nil {
-		t.Fatal(err)
-	}
+	const before = 2 * time.Hour
+	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(18), horseracingtest.WithHistory(100),
+		horseracingtest.WithClock(func() time.Time { return time.Now().Add(-before) }))
 	defer fake.Close()
+	fake.Advance(before)
 	server := site(t, fake)
 	b := open(t, server.URL)
 	b.until(`document.querySelectorAll("#races tbody tr").length > 5 && document.querySelectorAll("#results li").length > 5`)

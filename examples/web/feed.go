@@ -20,11 +20,11 @@ type feed struct {
 	results  *results
 }
 
-func newFeed(client *horseracing.Client, o options) *feed {
+func newFeed(client *horseracing.Client, interval time.Duration, tier horseracing.TierID) *feed {
 	return &feed{
-		watcher: client.Races.Watcher(horseracing.WatchQuery{Interval: o.interval}),
+		watcher: client.Races.Watcher(horseracing.WatchQuery{Interval: interval}),
 		follower: client.Races.Follow(horseracing.FollowQuery{
-			Tiers: o.tiers, Since: time.Now().Add(-2 * time.Hour), Interval: max(o.interval, time.Second),
+			Tier: tier, Since: time.Now().Add(-2 * time.Hour), Interval: interval,
 		}),
 		results: &results{last: []result{}, changed: make(chan struct{})},
 	}
@@ -34,6 +34,7 @@ func newFeed(client *horseracing.Client, o options) *feed {
 // is back.
 func (f *feed) run(ctx context.Context, out io.Writer) {
 	var polls sync.WaitGroup
+	defer polls.Wait()
 	polls.Go(func() { _ = f.watcher.Run(ctx) })
 	polls.Go(func() {
 		for race, err := range f.follower.All(ctx) {
@@ -45,11 +46,21 @@ func (f *feed) run(ctx context.Context, out io.Writer) {
 			} // any other failure is the watcher's too
 		}
 	})
-	report := program.NewPolls("web", out)
+	failed := ""
 	for snapshot := range f.watcher.Snapshots(ctx) {
-		report.Report(snapshot.Err)
+		failure := ""
+		if snapshot.Err != nil {
+			failure = program.Explain(snapshot.Err)
+		}
+		switch {
+		case failure == failed:
+		case failure == "":
+			fmt.Fprintln(out, "web: the service responds again")
+		default:
+			fmt.Fprintln(out, "web:", failure)
+		}
+		failed = failure
 	}
-	polls.Wait()
 }
 
 const lastResults = 20
@@ -102,7 +113,7 @@ func openRaceOf(r *horseracing.Race) openRace {
 	}
 	return openRace{
 		ID: r.MainRaceID, Name: r.Info.Name, Hippodrome: r.Info.HippodromeName, Type: program.Wins(r), Length: r.Length,
-		Fee: program.Fee(r.EntryFee), Units: r.EntryFee.String(), Free: r.FreePlaces(), Places: places,
+		Fee: program.Tokens(r.EntryFee), Units: r.EntryFee.String(), Free: r.FreePlaces(), Places: places,
 		Levels: program.Levels(r), MinLevel: r.MinLevel, MaxLevel: r.MaxLevel, Deadline: r.RegistrationDeadline.UnixMilli(),
 	}
 }
