@@ -55,22 +55,8 @@ const (
 	cursorFollow      cursorKind = "f2" // Races.Follow
 )
 
-// isPayload reports whether fields are a payload of the kind, exactly as the SDK writes
-// it.
-func (k cursorKind) isPayload(tiers int, fields []string) bool {
-	switch k {
-	case cursorRaces, cursorRacesV1, cursorTournaments:
-		since, positions, ok := readPositions(fields)
-		return ok && len(positions) == tiers && slices.Equal(writePositions(since, positions), fields)
-	case cursorFollow:
-		_, ok := parseFollowState(fields)
-		return ok
-	}
-	return false
-}
-
 // cursorVersion is the prefix of every cursor's text. It changes with the format.
-const cursorVersion = "hr2"
+const cursorVersion = "hr3"
 
 // newCursor returns the cursor of a kind and of tiers, as resolveTiers returns
 // them, with a payload that the kind understands. Fields hold no dot.
@@ -94,11 +80,11 @@ func (c Cursor) payload(kind cursorKind) (tiers []TierID, fields []string, ok bo
 	return tiers, fields[3 : len(fields)-1], ok
 }
 
-// readTiers reads the tiers of a cursor's text: sorted, each once.
+// readTiers reads the tiers of a cursor's text.
 func readTiers(text string) (tiers []TierID, ok bool) {
 	for field := range strings.SplitSeq(text, "-") {
 		tier, err := strconv.ParseUint(field, 36, 31)
-		if err != nil || len(tiers) > 0 && TierID(tier) <= tiers[len(tiers)-1] || strconv.FormatUint(tier, 36) != field {
+		if err != nil {
 			return nil, false
 		}
 		tiers = append(tiers, TierID(tier))
@@ -148,7 +134,7 @@ func checksum(text string) string {
 
 const (
 	maxCursorText = 64 << 10 // of a text that is parsed
-	maxSeen       = 1000     // ids in one position
+	damagedCursor = "the cursor is damaged, or from a later version of the SDK"
 )
 
 // ParseCursor parses the text of a cursor. The empty text is the zero Cursor. If the
@@ -166,60 +152,51 @@ func ParseCursor(text string) (Cursor, error) {
 	if !strings.HasPrefix(text, cursorVersion+".") {
 		return Cursor{}, invalid("the text is not a cursor, or is from another version of the SDK")
 	}
-	fields := strings.Split(text[:min(len(text), maxCursorText)], ".")
-	last := len(fields) - 1
-	if last < 4 || len(text) > maxCursorText || checksum(text[:len(text)-len(fields[last])-1]) != fields[last] {
-		return Cursor{}, invalid("the cursor is damaged")
-	}
-	tiers, ok := readTiers(fields[2])
-	if !ok || !cursorKind(fields[1]).isPayload(len(tiers), fields[3:last]) {
-		return Cursor{}, invalid("the cursor is damaged, or from a later version of the SDK")
+	end := strings.LastIndexByte(text, '.')
+	if len(text) > maxCursorText || checksum(text[:end]) != text[end+1:] {
+		return Cursor{}, invalid(damagedCursor)
 	}
 	return Cursor{text: text}, nil
 }
 
 // writePositions writes the Since of a query, in milliseconds, and the position in each
-// of its listings as the payload of a pager's cursor: an empty field precedes each
-// position.
+// of its listings as the payload of a pager's cursor.
 func writePositions(since int64, positions []walk.Position) []string {
 	fields := []string{strconv.FormatInt(since, 36)}
+	escape := strings.NewReplacer(".", "%2E", "_", "%5F")
 	for _, p := range positions {
-		fields = append(fields, "", strconv.FormatInt(p.At, 36), strconv.FormatInt(p.Newest, 36))
+		field := strconv.FormatInt(p.At, 36) + "_" + strconv.FormatInt(p.Newest, 36)
 		for _, id := range p.Seen {
-			fields = append(fields, strings.ReplaceAll(url.QueryEscape(id), ".", "%2E"))
+			field += "_" + escape.Replace(url.QueryEscape(id))
 		}
+		fields = append(fields, field)
 	}
 	return fields
 }
 
-// readPositions is the reverse of writePositions.
-func readPositions(fields []string) (since int64, positions []walk.Position, ok bool) {
+// readPositions is the inverse of writePositions. The problem is empty if the fields
+// are valid.
+func readPositions(fields []string, positions []walk.Position) (since int64, problem string) {
+	if len(fields) != 1+len(positions) {
+		return 0, damagedCursor
+	}
 	since, err := strconv.ParseInt(fields[0], 36, 64)
+	for i, field := range fields[1:] {
+		parts := strings.Split(field, "_")
+		if len(parts) < 2 {
+			return 0, damagedCursor
+		}
+		at, errAt := strconv.ParseInt(parts[0], 36, 64)
+		newest, errNewest := strconv.ParseInt(parts[1], 36, 64)
+		err = cmp.Or(err, errAt, errNewest)
+		positions[i] = walk.Position{At: at, Newest: newest}
+		for _, part := range parts[2:] {
+			id, errID := url.QueryUnescape(part)
+			positions[i].Seen, err = append(positions[i].Seen, id), cmp.Or(err, errID)
+		}
+	}
 	if err != nil || since < walk.Earliest {
-		return 0, nil, false
+		problem = damagedCursor
 	}
-	for fields = fields[1:]; len(fields) > 0; {
-		end := len(fields)
-		if next := slices.Index(fields[1:], ""); next >= 0 {
-			end = 1 + next
-		}
-		if fields[0] != "" || end < 3 || end > 3+maxSeen {
-			return 0, nil, false
-		}
-		at, err := strconv.ParseInt(fields[1], 36, 64)
-		newest, err2 := strconv.ParseInt(fields[2], 36, 64)
-		p := walk.Position{At: at, Newest: newest}
-		for _, field := range fields[3:end] {
-			id, err := url.QueryUnescape(field)
-			if err != nil {
-				return 0, nil, false
-			}
-			p.Seen = append(p.Seen, id)
-		}
-		if err != nil || err2 != nil || at < walk.Earliest {
-			return 0, nil, false
-		}
-		positions, fields = append(positions, p), fields[end:]
-	}
-	return since, positions, true
+	return since, problem
 }

@@ -83,9 +83,9 @@ func ExamplePager_Pages() {
 		fmt.Println("insert races", races[0].MainRaceID, "to", races[len(races)-1].MainRaceID, "and the cursor", results.Cursor())
 	}
 	// Output:
-	// insert races 3000 to 2991 and the cursor hr2.r2.0.mbc6jk00..mbczy5xt.0.2994.2993.2992.2991.b39adaa3
-	// insert races 2990 to 2981 and the cursor hr2.r2.0.mbc6jk00..mbcm1ba3.0.2981.fa7b11e4
-	// insert races 2980 to 2972 and the cursor hr2.r2.0.mbc6jk00..mbc75b41.0.2972.f89f9e3a
+	// insert races 3000 to 2991 and the cursor hr3.r2.0.mbc6jk00.mbczy5xt_0_2994_2993_2992_2991.234523fe
+	// insert races 2990 to 2981 and the cursor hr3.r2.0.mbc6jk00.mbcm1ba3_0_2981.dae821a2
+	// insert races 2980 to 2972 and the cursor hr3.r2.0.mbc6jk00.mbc75b41_0_2972.d80cae7c
 }
 
 // Entries has the JSON of each race, for members that the types do not have. A

@@ -69,10 +69,15 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 		begun:    !q.Resume.IsZero() || !q.Since.IsZero(),
 	}
 	f.clock.Store(time.Now().UnixMilli())
-	var fields []string
-	var problem string
 	op := f.op()
-	f.tiers, fields, problem = resolveTiers(cursorFollow, q.Tier, q.Tiers, q.Resume)
+	tiers, fields, problem := resolveTiers(cursorFollow, q.Tier, q.Tiers, q.Resume)
+	f.tiers = tiers
+	if !q.Since.IsZero() {
+		f.state.floor = ceilMilli(q.Since)
+	}
+	if fields != nil {
+		f.state, problem = parseFollowState(fields)
+	}
 	switch {
 	case problem != "":
 		f.invalid = op.invalid(problem)
@@ -82,10 +87,6 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 		f.invalid = op.invalid(fmt.Sprintf("Lookback %v is negative", q.Lookback))
 	case q.Concurrency < 0:
 		f.invalid = op.invalid(fmt.Sprintf("Concurrency %d is negative", q.Concurrency))
-	case !q.Resume.IsZero():
-		f.state, _ = parseFollowState(fields)
-	case !q.Since.IsZero():
-		f.state.floor = ceilMilli(q.Since)
 	}
 	return f
 }

@@ -139,10 +139,11 @@ func (s *followState) payload() []string {
 	return fields
 }
 
-// parseFollowState is the inverse of payload.
-func parseFollowState(fields []string) (*followState, bool) {
+// parseFollowState is the inverse of payload. The problem is empty if the fields are
+// valid.
+func parseFollowState(fields []string) (s *followState, problem string) {
 	floor, err := strconv.ParseInt(fields[0], 36, 64)
-	s := &followState{floor: floor, marks: map[string]mark{}}
+	s = &followState{floor: floor, marks: map[string]mark{}}
 	start := int64(0)
 	for _, field := range fields[1:] {
 		distance, rest, _ := strings.Cut(field, "_")
@@ -157,5 +158,8 @@ func parseFollowState(fields []string) (*followState, bool) {
 		err = cmp.Or(err, err1, err2)
 		s.marks[key] = m
 	}
-	return s, err == nil
+	if err != nil {
+		problem = damagedCursor
+	}
+	return s, problem
 }

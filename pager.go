@@ -113,7 +113,7 @@ func newPager[T any](l listing[T], tier TierID, tiers []TierID, resume Cursor, w
 		positions[i].At = walk.Latest
 	}
 	if payload != nil {
-		p.since, positions, _ = readPositions(payload)
+		p.since, problem = readPositions(payload, positions)
 	}
 	if wait < 0 {
 		problem = fmt.Sprintf("Patience %v is negative", wait)
