@@ -65,8 +65,7 @@ func (r *readRaces) CreateTracker(window offsetrange.Restriction) *sdf.LockRTrac
 
 // ProcessElement reads one window and emits a line for each race, by month.
 func (r *readRaces) ProcessElement(ctx context.Context, tracker *sdf.LockRTracker, span Span, emit func(month, line string)) error {
-	window := tracker.GetRestriction().(offsetrange.Restriction)
-	since, before := bounds(window, span.Before)
+	since, before := bounds(tracker.GetRestriction().(offsetrange.Restriction), span.Before)
 	pager := r.client.Races.Results(horseracing.ResultsQuery{
 		Tier: horseracing.TierID(span.Tier), Since: since, Before: before, Concurrency: r.Concurrency,
 	})
@@ -81,9 +80,6 @@ func (r *readRaces) ProcessElement(ctx context.Context, tracker *sdf.LockRTracke
 	r.counters.overflows.Inc(ctx, int64(found.overflows))
 	r.counters.unreadable.Inc(ctx, int64(found.unreadable))
 	r.counters.windows.Inc(ctx, 1)
-	if tracker.GetRestriction().(offsetrange.Restriction).End < window.End {
-		r.counters.cut.Inc(ctx, 1)
-	}
 	return err
 }
 
@@ -91,7 +87,6 @@ func (r *readRaces) ProcessElement(ctx context.Context, tracker *sdf.LockRTracke
 type counters struct {
 	races      beam.Counter
 	windows    beam.Counter // windows read to their end
-	cut        beam.Counter // of those, the ones of which the runner gave the rest away while they were read
 	overflows  beam.Counter // instants of which the listing cannot show every race
 	unreadable beam.Counter // races that cannot be read, which are in no file
 }
@@ -103,7 +98,6 @@ func newCounters() counters {
 	return counters{
 		races:      beam.NewCounter(metricsNamespace, "races"),
 		windows:    beam.NewCounter(metricsNamespace, "windows"),
-		cut:        beam.NewCounter(metricsNamespace, "windows_cut"),
 		overflows:  beam.NewCounter(metricsNamespace, "overflows"),
 		unreadable: beam.NewCounter(metricsNamespace, "unreadable"),
 	}
