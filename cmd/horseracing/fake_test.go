@@ -105,7 +105,6 @@ func TestMistakesOfTheFakeAreOneSentence(t *testing.T) {
 		{"-races many", 2, `invalid value "many"`},
 		{"-fail 120%", 2, "between 0% and 100%"},
 		{"-limit often", 2, "50/s"},
-		{"-control :8081", 2, "-control takes a loopback address"},
 		{"-control 127.0.0.1:99999", 1, "-control: "},
 		{"-replay nowhere", 1, "nowhere"},
 		{"-addr " + taken.Addr().String(), 1, "take another address with -addr"},

@@ -34,45 +34,29 @@ var errVersion = errors.New("-version")
 // parse reads the command line. With an error there is a commandLine if the
 // command is known.
 func parse(args []string, common func(*flag.FlagSet)) (*commandLine, error) {
-	var first error // the mistake before the first word that is a command
-	var broken *commandLine
-	all := commands()
 	for i, word := range args {
-		at := slices.IndexFunc(all, func(c command) bool { return c.name == word })
-		if at < 0 {
-			continue
-		}
-		// What is before the command are its flags, or the word is a flag's value.
-		line := newCommandLine(all[at], common)
-		err := line.parse(args[:i])
-		if err == nil && len(line.args) == 0 {
-			if err := line.parse(args[i+1:]); err != nil {
-				return line, err
+		for _, c := range commands() {
+			if c.name == word {
+				line := newCommandLine(c, common)
+				if err := line.parse(slices.Concat(args[:i], args[i+1:])); err != nil {
+					return line, err
+				}
+				return line, line.checkCount()
 			}
-			return line, line.checkCount()
 		}
-		if broken == nil {
-			broken, first = line, err
-		}
-	}
-	switch {
-	case first != nil:
-		return broken, first
-	case len(args) == 0:
-		return nil, errors.New("a command is missing")
 	}
 	line := newCommandLine(command{setup: func(*flag.FlagSet) action { return nil }}, common)
 	version := line.flags.Bool("version", false, "")
 	err := line.parse(args)
 	switch {
-	case err == nil && *version:
+	case err != nil:
+		return nil, err
+	case *version:
 		return nil, errVersion
-	case err == nil && len(line.args) > 0:
+	case len(line.args) > 0:
 		return nil, fmt.Errorf("there is no command %q", line.args[0])
-	case err == nil:
-		return nil, errors.New("a command is missing")
 	}
-	return nil, err
+	return nil, errors.New("a command is missing")
 }
 
 func newCommandLine(c command, common func(*flag.FlagSet)) *commandLine {
@@ -83,22 +67,15 @@ func newCommandLine(c command, common func(*flag.FlagSet)) *commandLine {
 	return &commandLine{command: c, flags: flags, do: c.setup(flags)}
 }
 
-// parse reads flags and arguments in any order. What follows -- is an argument.
+// parse reads flags and arguments in any order.
 func (l *commandLine) parse(args []string) error {
 	for len(args) > 0 {
 		if err := l.flags.Parse(args); err != nil {
 			return err
 		}
-		rest := l.flags.Args()
-		if parsed := args[:len(args)-len(rest)]; len(parsed) > 0 && parsed[len(parsed)-1] == "--" {
-			l.args = append(l.args, rest...)
-			return nil
+		if args = l.flags.Args(); len(args) > 0 {
+			l.args, args = append(l.args, args[0]), args[1:]
 		}
-		if len(rest) > 0 {
-			l.args = append(l.args, rest[0])
-			rest = rest[1:]
-		}
-		args = rest
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func printListing[T any](ctx context.Context, p *program, l *listingOptions, nam
 		return err
 	}
 	defer func() {
-		if err := position.close(); failed == nil {
+		if err := position.save(); failed == nil {
 			failed = err
 		}
 	}()
@@ -111,7 +111,7 @@ func printListing[T any](ctx context.Context, p *program, l *listingOptions, nam
 		return err
 	}
 	entries, t, printed, holes := open(query), newTable(p, view), 0, 0
-	if err := position.set(entries.Cursor()); err != nil {
+	if err := position.set(entries.Cursor()); err != nil { // now rather than after the first lines
 		return err
 	}
 	for entry, err := range entries.All(ctx) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -60,26 +59,7 @@ func New(fake *horseracingtest.Server, clock *Clock, faults ...horseracingtest.F
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		respond(w, http.StatusNotFound, fail("there is no %s; docs/fake.md lists what there is", r.URL.Path))
 	})
-	return onlyPrograms(mux)
-}
-
-// onlyPrograms refuses the requests of web pages, which a browser on this machine
-// may show: they have an Origin, or a Host that is not this machine.
-func onlyPrograms(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Origin") != "" || !isThisMachine(r.Host) {
-			respond(w, http.StatusForbidden, fail("the control address is for programs on this machine, not for web pages"))
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-func isThisMachine(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return host == "localhost" || net.ParseIP(strings.Trim(host, "[]")).IsLoopback()
+	return mux
 }
 
 // serve calls the operation of the request's method.
@@ -139,31 +119,17 @@ func read(r *http.Request, value any, want string) error {
 	if err == nil {
 		return nil
 	}
-	var mistyped *json.UnmarshalTypeError
+	mistyped, isMistyped := errors.AsType[*json.UnmarshalTypeError](err)
 	switch text := err.Error(); {
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("the request body is empty: it must be %s", want)
-	case errors.As(err, &mistyped) && mistyped.Field == "":
-		return fmt.Errorf("the request body must be %s, not %s", want, withArticle(mistyped.Value))
-	case errors.As(err, &mistyped):
-		return fmt.Errorf("the request body must be %s: %s cannot be %s", want, mistyped.Field, withArticle(mistyped.Value))
+	case isMistyped && mistyped.Field != "":
+		return fmt.Errorf("the request body must be %s: %s cannot be of type %s", want, mistyped.Field, mistyped.Value)
+	case isMistyped:
+		return fmt.Errorf("the request body must be %s, not of type %s", want, mistyped.Value)
 	case strings.HasPrefix(text, "json: unknown field "):
 		return fmt.Errorf("the request body must be %s: there is no member %s", want, strings.TrimPrefix(text, "json: unknown field "))
 	default:
 		return fmt.Errorf("the request body must be %s: %s", want, text)
 	}
-}
-
-// withArticle names a kind of JSON value, or a number.
-func withArticle(kind string) string {
-	if number, ok := strings.CutPrefix(kind, "number "); ok {
-		return number
-	}
-	switch kind {
-	case "array", "object":
-		return "an " + kind
-	case "bool":
-		return "true or false"
-	}
-	return "a " + kind
 }
