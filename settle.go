@@ -22,6 +22,9 @@ const (
 	settleUnreadable = 5           // readings in a row that do not list the participants
 )
 
+// never is when the outcome of a race without a plausible deadline is certain.
+var never = time.UnixMilli(maxMilliseconds)
+
 // Settle reports whether a registration that ended in [ErrOutcomeUnknown] has
 // taken effect. It reads the race, at growing intervals of up to a minute, and
 // returns
@@ -51,32 +54,26 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		return false, unsettled(s.client.secrets.Error(op.invalid(problem)))
 	}
 	name := operationText(op.method, op.route, s.client.secrets.Text(op.idText()))
-	unreadable := 0
-	var logged time.Time
+	logged, unreadable := never, 0
 	for interval := settleFirst; ; interval = min(2*interval, settleSlowest) {
 		in, certain, now, err := s.entrants(ctx, op, race, horse, opts)
-		if in {
-			return true, nil
-		}
 		wait := interval + rand.N(interval/4) // so that clients that lost the same connection do not retry together
-		if err == nil {
+		switch {
+		case in:
+			return true, nil
+		case err == nil && now.After(certain):
+			return false, nil
+		case err == nil:
 			unreadable = 0
-		}
-		if err == nil && !certain.IsZero() {
-			if now.After(certain) {
-				return false, nil
-			}
-			wait = min(wait, certain.Sub(now)+time.Second)
+			wait = min(wait, certain.Add(time.Second).Sub(now))
 			if log := s.client.logger; log != nil && !certain.Equal(logged) {
 				logged = certain
 				log.LogAttrs(ctx, slog.LevelInfo, "horseracing: reading the race until the outcome of a registration is certain",
 					slog.String("operation", name), slog.Time("until", certain))
 			}
-		}
-		if listsNoParticipants(err) {
+		case listsNoParticipants(err) && unreadable < settleUnreadable-1:
 			unreadable++
-		}
-		if err != nil && (unreadable == settleUnreadable || !maySettleLater(err)) {
+		case !maySettleLater(err):
 			return false, unsettled(err)
 		}
 		if refusal, ok := errors.AsType[*APIError](err); ok {
@@ -95,18 +92,16 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 }
 
 // entrants reads a race once and reports whether the horse is in it. If not, certain is
-// the time from which on this is final, or zero if the race has no plausible deadline,
-// and now is the time at which the service made the response.
+// the time from which on this is final, and now is the time at which the service made
+// the response.
 func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (in bool, certain, now time.Time, err error) {
 	requested := time.Now()
 	var response list[Race]
 	entries, err := response.get(ctx, s.client, op, opts)
 	if err != nil {
-		return false, time.Time{}, time.Time{}, err
+		return false, certain, now, err
 	}
-	now = responseTime(response.header, requested)
-	var problem *DecodeError
-	var listed []*Race
+	problem := op.undecodable("", 0, errors.New("the response does not contain the race that was requested"))
 	for i, e := range entries {
 		r := e.value
 		if e.err != nil { // an entry that was read in part can show the horse, but not its absence
@@ -115,36 +110,33 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 		isRequested := r.MainRaceID == race || r.MainRaceID == 0 && len(entries) == 1
 		switch {
 		case isRequested && r.Has(horse):
-			return true, time.Time{}, now, nil
+			return true, certain, now, nil
 		case r.MainRaceID != race && r.MainRaceID != 0: // another race's participants prove nothing
 		case e.err != nil:
-			problem = e.err
-			problem.ID, problem.entry = op.idText(), false
+			err = e.err
+			e.err.ID, e.err.entry = problem.ID, false
 		case r.MainRaceID == 0:
-			problem = op.undecodable(fmt.Sprintf("/%d/main_race_id", i), 0, errors.New("absent or zero: it may be another race"))
+			err = op.undecodable(fmt.Sprintf("/%d/main_race_id", i), 0, errors.New("absent or zero: it may be another race"))
 		case r.Participants == nil || r.Has(0):
-			problem = op.undecodable(fmt.Sprintf("/%d/participants", i), 0, errors.New("absent, null, or without the numbers of horses"))
-		default:
-			listed = append(listed, r)
+			err = op.undecodable(fmt.Sprintf("/%d/participants", i), 0, errors.New("absent, null, or without the numbers of horses"))
+		case certain.Before(certainAfter(r)):
+			certain = certainAfter(r)
 		}
 	}
-	if problem == nil && len(listed) == 0 {
-		problem = op.undecodable("", 0, errors.New("the response does not contain the race that was requested"))
+	if err == nil && certain.IsZero() {
+		err = problem
 	}
-	if problem != nil {
-		redactDecodeErrors(problem, s.client.secrets)
-		return false, time.Time{}, now, problem
+	redactDecodeErrors(err, s.client.secrets)
+	return false, certain, responseTime(response.header, requested), err
+}
+
+// certainAfter returns from when on the participants of a race are final.
+func certainAfter(r *Race) time.Time {
+	deadline := r.RegistrationDeadline.Time
+	if deadline.Year() < 2000 || !r.StartTime.IsZero() && deadline.After(r.StartTime.Add(24*time.Hour)) {
+		return never
 	}
-	for _, r := range listed {
-		deadline := r.RegistrationDeadline.Time
-		if deadline.Year() < 2000 || !r.StartTime.IsZero() && deadline.After(r.StartTime.Add(24*time.Hour)) {
-			return false, time.Time{}, now, nil
-		}
-		if at := deadline.Add(settleMargin); at.After(certain) {
-			certain = at
-		}
-	}
-	return false, certain, now, nil
+	return deadline.Add(settleMargin)
 }
 
 // responseTime returns when the service made a response: Date minus Age. Without a
@@ -168,23 +160,20 @@ func unsettled(err error) error {
 }
 
 // listsNoParticipants reports whether err is that of a response that does not list the
-// participants.
+// participants of a race.
 func listsNoParticipants(err error) bool {
 	_, undecodable := errors.AsType[*DecodeError](err)
-	api, refused := errors.AsType[*APIError](err)
-	return undecodable || refused && api.StatusCode < 300
+	api, ok := errors.AsType[*APIError](err)
+	return undecodable || ok && api.StatusCode < 300 && !api.absent
 }
 
-// maySettleLater reports whether reading again can help.
+// maySettleLater reports whether reading again can help: after a failure of the service
+// or of the connection.
 func maySettleLater(err error) bool {
-	for _, final := range []error{ErrInvalidArgument, ErrNotFound, ErrRedirect, ErrResponseTooLarge} {
-		if errors.Is(err, final) {
-			return false
-		}
+	if api, ok := errors.AsType[*APIError](err); ok {
+		return api.StatusCode >= 500 || transport.IsTransient(api.StatusCode)
 	}
-	if _, limited := errors.AsType[*pace.LimiterError](err); limited {
-		return false
-	}
-	api, ok := errors.AsType[*APIError](err)
-	return !ok || api.StatusCode < 300 || transport.IsTransient(api.StatusCode) || api.StatusCode >= 500
+	_, failed := errors.AsType[*TransportError](err)
+	_, limited := errors.AsType[*pace.LimiterError](err)
+	return failed && !limited && !errors.Is(err, ErrResponseTooLarge)
 }
