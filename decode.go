@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -90,7 +91,10 @@ func (op operation) decodeList(body []byte, values reflect.Value) error {
 		if string(body) == "null" {
 			return op.undecodable("", 0, errors.New("expected an array, got null"))
 		}
-		err := unmarshalList(body, values.Addr().Interface())
+		if op.flat {
+			values.Grow(bytes.Count(body, []byte("{")))
+		}
+		err := unmarshal(body, values.Addr().Interface())
 		if err == nil && !hasZero(values) {
 			return nil
 		}
@@ -299,10 +303,18 @@ func partOf[T any](entry []byte, members ...string) *T {
 
 // readPart is partOf for a pointer to any type.
 func readPart(entry []byte, part any, members ...string) {
-	var all map[string]jsontext.Value
-	_ = json.Unmarshal(entry, &all, anySyntax)
-	for _, name := range members {
-		alone := fmt.Appendf(nil, `{"%s":%s}`, name, cmp.Or(string(all[name]), "null"))
+	d := jsontext.NewDecoder(bytes.NewReader(entry), anySyntax)
+	if start, err := d.ReadToken(); err != nil || start.Kind() != '{' {
+		return
+	}
+	for d.PeekKind() == '"' {
+		token, _ := d.ReadToken()
+		name := token.String()
+		value, _ := d.ReadValue()
+		if !slices.Contains(members, name) {
+			continue
+		}
+		alone := fmt.Appendf(nil, `{"%s":%s}`, name, value)
 		trial := reflect.New(reflect.TypeOf(part).Elem()).Interface()
 		if json.Unmarshal(alone, trial, tolerant) == nil { // a failure would leave a half of it
 			_ = json.Unmarshal(alone, part, tolerant)

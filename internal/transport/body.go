@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -96,21 +95,10 @@ func readBeginning(resp *http.Response, limit int64) (body []byte, truncated boo
 // readUpTo reads to the end, but no more than limit bytes. Beyond 1 MiB the
 // announced length allocates nothing before the bytes arrive.
 func readUpTo(r io.Reader, limit, announced int64) ([]byte, error) {
-	body := make([]byte, 0, min(max(announced, 0), 1<<20)+1) // room for one more, to read the end of file
-	for int64(len(body)) < limit {
-		if len(body) == cap(body) {
-			body = slices.Grow(body, max(bytes.MinRead, len(body)))
-		}
-		n, err := r.Read(body[len(body):min(int64(cap(body)), limit)])
-		body = body[:len(body)+n]
-		if err == io.EOF {
-			return body, nil
-		}
-		if err != nil {
-			return body, err
-		}
-	}
-	return body, nil
+	var body bytes.Buffer
+	body.Grow(int(min(max(announced, 0), 1<<20)) + bytes.MinRead) // which ReadFrom wants to read the end of file
+	_, err := body.ReadFrom(io.LimitReader(r, limit))
+	return body.Bytes(), err
 }
 
 // isCut reports whether a body begins like a JSON object or array and does not
