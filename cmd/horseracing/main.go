@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
@@ -216,7 +217,8 @@ func explain(err error) string {
 	if errors.Is(err, horseracing.ErrUnauthorized) {
 		return "the service does not accept the API key: check HORSERACING_API_KEY"
 	}
-	if broken, ok := errors.AsType[*horseracing.TransportError](err); ok && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+	_, isFile := errors.AsType[*fs.PathError](err) // of doctor -record, say
+	if broken, ok := errors.AsType[*horseracing.TransportError](err); ok && !isFile && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 		return fmt.Sprintf("the service does not respond: check HORSERACING_BASE_URL (%v)", broken.Err)
 	}
 	return err.Error()

@@ -217,6 +217,8 @@ func TestErrorsAreOneSentenceWithStatus1(t *testing.T) {
 		{environment(fake), "horse 5000", "horse 5000: not found\n"},
 		{environment(fake), "race 99999", "99999"},
 		{environment(fake), "results -cursor /nowhere/at/all", "/nowhere/at/all"},
+		{environment(fake), "register -horse 1 -race 99999 -ledger /nowhere/l", "/nowhere/l"}, // before the race is read
+		{environment(fake), "doctor -record " + os.Args[0] + "/x", "Record: mkdir " + os.Args[0]},
 	} {
 		got := run(t, test.environment, strings.Fields(test.args)...)
 		if got.status != 1 || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.stderr) {

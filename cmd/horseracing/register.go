@@ -41,15 +41,15 @@ func registerHorse(flags *flag.FlagSet) action {
 		if r.UserKey, err = s.owner(); err != nil {
 			return err
 		}
-		race, err := s.Races.Get(ctx, r.Race)
-		if err != nil {
-			return err
-		}
 		l, err := ledger.Open(*path, s.Client, options...)
 		if err != nil {
 			return err
 		}
 		defer l.Close()
+		race, err := s.Races.Get(ctx, r.Race)
+		if err != nil {
+			return err
+		}
 		if !*yes {
 			return errors.Join(l.Check(r, race.EntryFee), printEntry(p, ledger.Entry{
 				Horse: r.Horse, Race: r.Race, Fee: race.EntryFee, State: "dry run", Note: "nothing was sent: add -yes to register",

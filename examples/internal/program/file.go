@@ -13,7 +13,7 @@ import (
 func WriteFile(path string, write func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
-		return err
+		return fmt.Errorf("%s was not written: %w", path, err)
 	}
 	defer os.Remove(file.Name()) // gone already if all went well
 	err = errors.Join(write(file), file.Chmod(0o644), file.Sync(), file.Close())
