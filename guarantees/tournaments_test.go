@@ -1,128 +1,14 @@
 package guarantees_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
 )
-
-var tournamentOperations = []operationTest{
-	{
-		Name: "Tournaments.Results",
-		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
-			return c.Tournaments.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega, Before: time.UnixMilli(1764637200501)}).Take(ctx, 1)
-		},
-		Further: func(ctx context.Context, c *horseracing.Client, n int) (any, error) {
-			return c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, n)
-		},
-		Method:   http.MethodGet,
-		Path:     "/api/v1/tournaments/results",
-		Body:     `{"tier":5,"start_time_from":1764637200501}`,
-		Response: "tournaments_results.json",
-		Want: []horseracing.Tournament{{
-			ID:                       "64aa10f2c3d4e5f601234567",
-			Name:                     "Spring Crown",
-			Description:              "Three rounds, the slower half drops out after each.",
-			HippodromeID:             "63ff00aa11bb22cc33dd44ee",
-			HippodromeName:           "Gull Point",
-			Turf:                     1,
-			RegistrationOpen:         at(1764547200000),
-			RegistrationDeadline:     at(1764633600000),
-			StartTime:                at(1764637200500),
-			Length:                   10,
-			Places:                   64,
-			MinPlaces:                8,
-			EntryFee:                 bigInt("25000000000000000000"),
-			Prizes:                   []horseracing.Number{number("500000000000000000000"), number("250000000000000000000")},
-			NoEquipment:              true,
-			MinLevel:                 30,
-			MaxLevel:                 90,
-			MaxParticipantsPerWallet: 3,
-			MinRaceCount:             5,
-			MaxRaceCount:             new(1000),
-			Type:                     horseracing.RaceTypeBestTime,
-			Status:                   2,
-			Tier:                     horseracing.TierOmega,
-			Stages: []horseracing.Stage{{
-				RaceCount:           4,
-				StartTime:           at(1764637200500),
-				MinutesBetweenRaces: 7.5,
-				Name:                "First round",
-				Results: []horseracing.StageResult{
-					{Number: 7, Total: 390.25, MainRaceID: 870001},
-					{Number: 1042, Total: 391.5, MainRaceID: 870002},
-				},
-				Status:       2,
-				CurrentRound: 4,
-			}},
-			Participants: []horseracing.TournamentParticipant{
-				{Number: 7, DroppedAtIndex: 2, Total: 1170.75},
-				{Number: 1042, DroppedAtIndex: 1, Total: 1175.5},
-			},
-			AdditionalPrizes: []horseracing.AdditionalPrize{{
-				Token:         bigInt("18446744073709551617"),
-				TreasuryToken: number("12.75"),
-				Sugar:         number("300"),
-				Items:         []horseracing.PrizeItem{{ID: "62bb77aa", Type: "saddle"}, {ID: "62bb77ab", Type: "horseshoe"}},
-			}},
-		}},
-	},
-	{
-		Name: "Tournaments.Open",
-		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
-			return c.Tournaments.Open(ctx)
-		},
-		Method:   http.MethodGet,
-		Path:     "/api/v1/tournaments/open",
-		Response: "tournaments_open.json",
-		Want:     []horseracing.Tournament{summerCrown()},
-	},
-	{
-		Name: "Tournaments.Get",
-		Call: func(ctx context.Context, c *horseracing.Client, of callIDs) (any, error) {
-			return c.Tournaments.Get(ctx, of.Tournament)
-		},
-		Method:   http.MethodGet,
-		Path:     "/api/v1/tournaments/64aa10f2c3d4e5f601234999",
-		Response: "tournament.json",
-		Want:     new(summerCrown()),
-	},
-}
-
-// summerCrown is the open tournament that several payloads hold.
-func summerCrown() horseracing.Tournament {
-	return horseracing.Tournament{
-		ID:                       "64aa10f2c3d4e5f601234999",
-		Name:                     "Summer Crown",
-		HippodromeID:             "63ff00aa11bb22cc33dd44ef",
-		HippodromeName:           "Dry Basin",
-		RegistrationOpen:         at(1767225600000),
-		RegistrationDeadline:     at(1767312000000),
-		StartTime:                at(1767315600000),
-		Length:                   4,
-		Places:                   16,
-		MinPlaces:                4,
-		EntryFee:                 bigInt("1000000000000000000"),
-		Prizes:                   []horseracing.Number{number("10000000000000000000")},
-		MinLevel:                 1,
-		MaxLevel:                 50,
-		MaxParticipantsPerWallet: 1,
-		Type:                     horseracing.RaceTypeBestTime,
-		Tier:                     horseracing.TierOmega,
-		Stages: []horseracing.Stage{{
-			RaceCount: 2, StartTime: at(1767315600000), MinutesBetweenRaces: 10, Name: "Final", Results: []horseracing.StageResult{},
-		}},
-		Participants:     []horseracing.TournamentParticipant{},
-		AdditionalPrizes: []horseracing.AdditionalPrize{},
-	}
-}
 
 func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 	for _, test := range []struct {
