@@ -123,34 +123,6 @@ func ExamplePager_Entries() {
 	// Dawn with sun
 }
 
-// The three latest finished tournaments, then the next three.
-func ExamplePager_Take() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	client := fake.Client()
-
-	results := client.Tournaments.Results(horseracing.ResultsQuery{})
-	for range 2 {
-		tournaments, err := results.Take(context.Background(), 3)
-		if err != nil {
-			log.Fatal(err)
-		}
-		for _, tournament := range tournaments {
-			fmt.Println(tournament.StartTime.Format(time.DateTime), tournament.Name)
-		}
-		fmt.Println("--")
-	}
-	// Output:
-	// 2025-05-31 10:03:03 Midnight Gallop Tournament
-	// 2025-05-30 21:20:45 Amber Handicap Tournament
-	// 2025-05-30 15:51:45 Midnight Gallop Tournament
-	// --
-	// 2025-05-30 01:22:47 Midnight Gallop Tournament
-	// 2025-05-29 11:25:57 Northern Mile Tournament
-	// 2025-05-28 11:10:46 Midnight Gallop Tournament
-	// --
-}
-
 // A program that stops after a few races and goes on there when it is started
 // again: its place is a short text in a file.
 func ExampleCursor() {
@@ -221,26 +193,6 @@ func ExampleResultsQuery_tiers() {
 	// race 3 of Omega
 	// race 2 of Delta
 	// race 1 of Omega
-}
-
-// The older listing counts entries from the newest one on: here it skips a
-// hundred. It shifts while races finish; Results does not.
-func ExampleRacesService_ResultsV1() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	client := fake.Client()
-
-	races, err := client.Races.ResultsV1(horseracing.OffsetQuery{Offset: 100}).Take(context.Background(), 3)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, race := range races {
-		fmt.Println(race.MainRaceID, race.Info.Name, "in", race.Info.HippodromeName)
-	}
-	// Output:
-	// 2900 Two Rivers in Larkspur Downs
-	// 2899 Founders Dash in Three Elms Park
-	// 2898 Amber Handicap in Saltmarsh Mile
 }
 
 // After a full page that starts on one instant the listing cannot show whether

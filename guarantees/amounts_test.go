@@ -374,18 +374,6 @@ func TestANumberPrintsByTheVerb(t *testing.T) {
 	}
 }
 
-func TestTheZeroNumberIsZero(t *testing.T) {
-	null := number("4.2")
-	if err := json.Unmarshal([]byte("null"), &null); err != nil {
-		t.Fatal(err)
-	}
-	for name, n := range map[string]horseracing.Number{"zero value": {}, "null": null, "NewNumber(0)": horseracing.NewNumber(0)} {
-		if i, ok := n.Int64(); n.String() != "0" || n.Float64() != 0 || i != 0 || !ok || n != number("0") {
-			t.Errorf("%s: %s", name, n)
-		}
-	}
-}
-
 var (
 	integerForm = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,99})$`)
 	numberForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)

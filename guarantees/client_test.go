@@ -3,7 +3,6 @@ package guarantees_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -16,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 func TestTheBaseURLIsChecked(t *testing.T) {
@@ -352,45 +350,4 @@ func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
 	if diff := cmp.Diff(horseracing.Response{}, r); diff != "" {
 		t.Errorf("no request (-want +got):\n%s", diff)
 	}
-}
-
-func TestAClientIsSafeForConcurrentUse(t *testing.T) {
-	server := horseracingtest.NewServer(horseracingtest.WithHistory(100))
-	defer server.Close()
-	server.Inject(horseracingtest.Fault{Skip: 3, Times: 40, Status: 503, Method: http.MethodGet})
-	patient := horseracing.WithRetry(horseracing.Retry{Max: 40, MinWait: time.Millisecond, MaxWait: 2 * time.Millisecond})
-	c := server.Client(patient, horseracing.WithRateLimit(1e6, 1000), horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) { t.Error(d) }))
-	var work sync.WaitGroup
-	for worker := range 16 {
-		work.Go(func() {
-			for i := range 20 {
-				var r horseracing.Response
-				capture := horseracing.CaptureResponse(&r)
-				user := (worker + i) % server.NumUsers()
-				horses, err := c.Horses.Owned(t.Context(), server.UserKey(user), capture)
-				var got []horseracing.HorseNumber
-				for _, horse := range horses {
-					got = append(got, horse.Number)
-				}
-				if diff := cmp.Diff(server.Horses(user), got); diff != "" || r.StatusCode != 200 {
-					t.Errorf("the horses of user %d: %v, status %d (-want +got):\n%s", user, err, r.StatusCode, diff)
-				}
-				if _, err := c.Races.Open(t.Context(), capture); err != nil || r.StatusCode != 200 {
-					t.Errorf("open races: %v, status %d", err, r.StatusCode)
-				}
-				if _, err := c.Missions.Catalogue(t.Context()); err != nil {
-					t.Errorf("missions: %v", err)
-				}
-				_, err = c.Races.Register(t.Context(), horseracing.Registration{Horse: server.Horses(user)[0], Race: 1, UserKey: server.UserKey(user)}, capture)
-				if err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || r.StatusCode < 400 {
-					t.Errorf("registering for a race that does not exist: %v, status %d", err, r.StatusCode)
-				}
-				if races, err := c.Races.Results(horseracing.ResultsQuery{Concurrency: 2}).Take(t.Context(), 3); err != nil || len(races) != 3 {
-					t.Errorf("%d results, %v", len(races), err)
-				}
-				_ = fmt.Sprintf("%+v", c)
-			}
-		})
-	}
-	work.Wait()
 }

@@ -60,7 +60,7 @@ func TestFollowReadsAYearFromItsBeginningAlmostAsFastAsAPager(t *testing.T) {
 
 // withRaceAhead lists a race in the future on top of the newest page.
 func withRaceAhead(fake *horseracingtest.Server, id horseracing.RaceID, start time.Time) horseracing.Option {
-	return horseracing.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+	return horseracing.WithHTTPClient(&http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
 		body, _ := io.ReadAll(req.Body)
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		resp, err := fake.HTTPClient().Transport.RoundTrip(req)

@@ -93,7 +93,7 @@ func FuzzResponses(f *testing.F) {
 // counting counts the requests that pass.
 func counting(requests *int) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(req *http.Request) (*http.Response, error) {
+		return tripFunc(func(req *http.Request) (*http.Response, error) {
 			*requests++
 			return next.RoundTrip(req)
 		})

@@ -1,7 +1,6 @@
 package guarantees_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,40 +42,6 @@ func (w *world) damage(i int, kind string) (placed bool) {
 	return placed
 }
 
-// crawlHoles walks to the end, breaking after a readable entry and resuming, and
-// returns what came: ids of races, and texts of unreadable entries.
-func crawlHoles(t *rapid.T, begin func(horseracing.Cursor, int) *horseracing.Pager[horseracing.Race]) (ids []int64, holes []string) {
-	var resume horseracing.Cursor
-	for range 1_000 {
-		p := begin(resume, rapid.IntRange(1, 8).Draw(t, "concurrency"))
-		stop := rapid.IntRange(1, 60).Draw(t, "stop after")
-		finished := true
-		for e, err := range p.Entries(context.Background()) {
-			if bad, ok := errors.AsType[*horseracing.DecodeError](err); ok {
-				if e.Value != nil || string(e.JSON) != string(bad.Raw) {
-					t.Fatalf("value %v, JSON %s with %v", e.Value, e.JSON, err)
-				}
-				holes = append(holes, string(bad.Raw))
-			} else if err != nil {
-				t.Fatal(err)
-			} else {
-				ids = append(ids, int64(e.Value.MainRaceID))
-				stop--
-			}
-			if stop == 0 {
-				finished = false
-				break
-			}
-		}
-		if finished {
-			return ids, holes
-		}
-		resume = p.Cursor()
-	}
-	t.Fatal("the walk does not end")
-	return nil, nil
-}
-
 func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 	kinds := []string{"member", "id", "no id", "start", "no start", "start 0", "seconds", "null"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -112,8 +77,8 @@ func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 			},
 		}
 		for name, begin := range pagers {
-			ids, holes := crawlHoles(t, begin)
-			sameEntries(t, ids, readable)
+			races, holes := crawl(t, begin)
+			sameEntries(t, idsIn(races), readable)
 			count := map[string]int{}
 			for _, text := range holes {
 				count[text]++
@@ -133,25 +98,6 @@ func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Behind the readable entries of its page, and no further.
-func TestAnEntryWithoutAStartComesAfterItsPage(t *testing.T) {
-	for _, kind := range []string{"no id", "no start", "start 0", "seconds", "null"} {
-		w := dense(60, 60_000)
-		w.damage(3, kind)
-		n := 0
-		for _, err := range w.client(t).Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
-			if _, ok := errors.AsType[*horseracing.DecodeError](err); ok && n != 9 {
-				t.Errorf("%s: behind %d entries", kind, n)
-			} else if err == nil {
-				n++
-			}
-		}
-		if n != 59 {
-			t.Errorf("%s: %d of 59 entries", kind, n)
-		}
-	}
 }
 
 // It cannot be passed: nothing shows where the listing goes on.

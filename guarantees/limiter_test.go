@@ -14,27 +14,12 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// counter is a limiter that counts, and fails from the n-th token on.
-type counter struct {
-	tokens atomic.Int64
-	fail   int64
-}
-
-var errNoTokens = errors.New("no tokens left")
-
-func (c *counter) Wait(context.Context) error {
-	if n := c.tokens.Add(1); c.fail > 0 && n >= c.fail {
-		return errNoTokens
-	}
-	return nil
-}
-
 func TestEveryAttemptTakesAToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limiter := new(counter)
+		got := 0
 		s := play(respond(503, ""))
-		s.client(t, horseracing.WithLimiter(limiter)).Races.Open(t.Context())
-		if got := limiter.tokens.Load(); got != 4 || len(s.requests()) != 4 {
+		s.client(t, horseracing.WithLimiter(waitFunc(func(context.Context) error { got++; return nil }))).Races.Open(t.Context())
+		if got != 4 || len(s.requests()) != 4 {
 			t.Errorf("%d tokens for %d requests", got, len(s.requests()))
 		}
 	})
@@ -43,14 +28,11 @@ func TestEveryAttemptTakesAToken(t *testing.T) {
 func TestAnErrorOfTheLimiterEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": openRaces, "a registration": register} {
-			limiter := &counter{fail: 2}
 			s := play(respond(429, ""))
-			err := call(t.Context(), s.client(t, horseracing.WithLimiter(limiter)))
-			if !errors.Is(err, errNoTokens) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
-				t.Errorf("%s: %v", name, err)
-			}
-			if waits := limiter.tokens.Load(); waits != 2 || len(s.requests()) != 1 {
-				t.Errorf("%s: the limiter was waited for %d times for %d requests", name, waits, len(s.requests()))
+			failing := waitFunc(failAfter(1, func(context.Context) error { return errReset }))
+			err := call(t.Context(), s.client(t, horseracing.WithLimiter(failing)))
+			if !errors.Is(err, errReset) || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.requests()) != 1 {
+				t.Errorf("%s: %d requests, %v", name, len(s.requests()), err)
 			}
 		}
 	})
@@ -89,11 +71,6 @@ func TestTheRateLimitSpacesRequests(t *testing.T) {
 	})
 }
 
-// limiterFunc is a limiter.
-type limiterFunc func(context.Context) error
-
-func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
-
 // TestALimiterThatEndsItsCallCostsNoOther: it panics, or ends the goroutine.
 func TestALimiterThatEndsItsCallCostsNoOther(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("limiter") }, "Goexit": runtime.Goexit} {
@@ -101,7 +78,7 @@ func TestALimiterThatEndsItsCallCostsNoOther(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var waits atomic.Int64
 				s := play(respond(200, "[]"))
-				c := s.client(t, horseracing.WithLimiter(limiterFunc(func(context.Context) error {
+				c := s.client(t, horseracing.WithLimiter(waitFunc(func(context.Context) error {
 					if waits.Add(1) <= 10 {
 						end()
 					}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -283,32 +282,4 @@ func TestCtrlCEndsEveryWait(t *testing.T) {
 			t.Errorf("the walks ended %v later", took)
 		}
 	})
-}
-
-// TestFailuresAtRandomEndNoCrawl: a fifth of all responses is a 503.
-func TestFailuresAtRandomEndNoCrawl(t *testing.T) {
-	t.Parallel()
-	races, seeds := 3_000, uint64(4)
-	if full {
-		races, seeds = 20_000, 10
-	}
-	for seed := range seeds {
-		concurrency := []int{1, 2, 8, 16}[seed%4]
-		t.Run(fmt.Sprintf("seed %d, %d in flight", seed, concurrency), func(t *testing.T) {
-			bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-				fake.Inject(horseracingtest.Fault{Path: resultsPath, Status: http.StatusServiceUnavailable, Probability: 0.2})
-				c := fake.Client()
-				n := 0
-				for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(t.Context()) {
-					if err != nil {
-						t.Fatalf("after %d races: %v", n, err)
-					}
-					n++
-				}
-				if n < races {
-					t.Errorf("%d races", n)
-				}
-			}, horseracingtest.WithHistory(races), horseracingtest.WithSchedule(0), horseracingtest.WithSeed(seed))
-		})
-	}
 }

@@ -98,21 +98,6 @@ func TestPatienceIsThatOfTheListingItself(t *testing.T) {
 	}
 }
 
-// TestAWalkThatFailedContinues when it is ranged over again.
-func TestAWalkThatFailedContinues(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := play(respond(429, ""))
-		pager := s.client(t).Races.Results(horseracing.ResultsQuery{Patience: time.Minute})
-		if _, err := pager.Take(t.Context(), 1); !errors.Is(err, horseracing.ErrRateLimited) {
-			t.Error(err)
-		}
-		s.steps = []step{respond(200, "[]")}
-		if _, err := pager.Take(t.Context(), 1); err != nil {
-			t.Errorf("ranged over again: %v", err)
-		}
-	})
-}
-
 // TestAPageThatFailsOftenEndsNoWalk: 16 failures in a row, of any transient kind.
 func TestAPageThatFailsOftenEndsNoWalk(t *testing.T) {
 	for name, failure := range map[string]step{"503": respond(503, ""), "a broken connection": broken(errReset), "an HTML page": respond(200, "<!doctype html>")} {
@@ -125,28 +110,6 @@ func TestAPageThatFailsOftenEndsNoWalk(t *testing.T) {
 				c := listing(1, append(failures, respond(200, "[]"))...).client(t)
 				if races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10); err != nil || len(races) != 1 {
 					t.Errorf("%d races, %v", len(races), err)
-				}
-			})
-		})
-	}
-}
-
-// TestTheEndOfAContextKeepsTheLastFailure: the error of a walk that waited holds it,
-// and all requests.
-func TestTheEndOfAContextKeepsTheLastFailure(t *testing.T) {
-	for name, test := range map[string]struct {
-		failure step
-		want    string
-	}{"503": {respond(503, ""), "status 503"}, "429": {respond(429, ""), "status 429"}, "a broken connection": {broken(errReset), errReset.Error()}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := listing(1, test.failure)
-				ctx, cancel := context.WithTimeout(t.Context(), 37*time.Second)
-				defer cancel()
-				_, err := s.client(t).Races.Results(horseracing.ResultsQuery{}).Take(ctx, 10)
-				broken, ok := errors.AsType[*horseracing.TransportError](err)
-				if !ok || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), test.want) || broken.Attempts != len(s.requests())-1 {
-					t.Errorf("%d requests: %v", len(s.requests())-1, err)
 				}
 			})
 		})

@@ -299,7 +299,7 @@ func TestEveryErrorOfSettleIsAnUnknownOutcome(t *testing.T) {
 			})
 		})
 	}
-	broke := play(without).client(t, horseracing.WithLimiter(brokenLimiter{}))
+	broke := play(without).client(t, horseracing.WithLimiter(waitFunc(func(context.Context) error { return errReset })))
 	if in, err := broke.Races.Settle(t.Context(), 11, 7); in || !errors.Is(err, horseracing.ErrOutcomeUnknown) || !errors.Is(err, errReset) {
 		t.Errorf("with a limiter that fails: %t, %v", in, err)
 	}
@@ -317,8 +317,3 @@ func TestSettleSurvivesFailuresAndGarbledResponses(t *testing.T) {
 		}
 	})
 }
-
-// brokenLimiter is a Limiter that fails.
-type brokenLimiter struct{}
-
-func (brokenLimiter) Wait(context.Context) error { return errReset }

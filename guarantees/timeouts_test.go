@@ -3,6 +3,7 @@ package guarantees_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -15,49 +16,35 @@ import (
 )
 
 func TestWaitingEndsWithTheContext(t *testing.T) {
-	cause := errors.New("the user left")
-	for name, test := range map[string]struct {
-		down step
-		end  func(context.Context) (context.Context, context.CancelFunc)
-		want error
-	}{
-		"cancelled after a status": {respond(503, "", "Retry-After: 3600"), func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancelCause(ctx)
-			time.AfterFunc(time.Minute, func() { cancel(cause) })
-			return ctx, func() { cancel(nil) }
-		}, context.Canceled},
-		"cancelled after a reset": {broken(errReset), func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(time.Minute, cancel)
-			return ctx, cancel
-		}, context.Canceled},
-		"out of time after a status": {respond(503, "", "Retry-After: 3600"), func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Minute)
-		}, context.DeadlineExceeded},
-		"out of time after a reset": {broken(errReset), func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Minute)
-		}, context.DeadlineExceeded},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				policy := horseracing.Retry{Max: 1000, MinWait: 2 * time.Hour, MaxWait: 1000 * time.Hour}
-				ctx, cancel := test.end(t.Context())
-				defer cancel()
-				started := time.Now()
-				s := play(test.down)
-				_, err := s.client(t, horseracing.WithRetry(policy)).Races.Open(ctx)
-				if took := time.Since(started); took != time.Minute {
-					t.Errorf("returned after %v", took)
-				}
-				if !errors.Is(err, test.want) {
-					t.Errorf("got %v", err)
-				}
-				if text := err.Error(); !strings.Contains(text, test.want.Error()+" after") {
-					t.Errorf("the text does not name the last failure: %s", text)
-				}
+	for name, down := range map[string]step{"a status": respond(503, "", "Retry-After: 3600"), "a reset": broken(errReset)} {
+		for want, end := range ends {
+			t.Run(fmt.Sprint(want, " after ", name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					policy := horseracing.Retry{Max: 1000, MinWait: 2 * time.Hour, MaxWait: 1000 * time.Hour}
+					ctx, cancel := end(t.Context(), time.Minute)
+					defer cancel()
+					started := time.Now()
+					_, err := play(down).client(t, horseracing.WithRetry(policy)).Races.Open(ctx)
+					if took := time.Since(started); took != time.Minute || !errors.Is(err, want) {
+						t.Errorf("%v after %v", err, took)
+					}
+					if text := err.Error(); !strings.Contains(text, want.Error()+" after") {
+						t.Errorf("the text does not name the last failure: %s", text)
+					}
+				})
 			})
-		})
+		}
 	}
+}
+
+// ends are the ways in which a context ends after some time.
+var ends = map[error]func(context.Context, time.Duration) (context.Context, context.CancelFunc){
+	context.DeadlineExceeded: context.WithTimeout,
+	context.Canceled: func(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
+		time.AfterFunc(after, cancel)
+		return ctx, cancel
+	},
 }
 
 func TestTheContextEndsAReadWhereverItIs(t *testing.T) {
@@ -76,26 +63,14 @@ func TestTheContextEndsAReadWhereverItIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				for _, test := range []struct {
-					want error
-					end  func(context.Context) (context.Context, context.CancelFunc)
-				}{
-					{context.DeadlineExceeded, func(ctx context.Context) (context.Context, context.CancelFunc) {
-						return context.WithTimeout(ctx, time.Second)
-					}},
-					{context.Canceled, func(ctx context.Context) (context.Context, context.CancelFunc) {
-						ctx, cancel := context.WithCancel(ctx)
-						time.AfterFunc(time.Second, cancel)
-						return ctx, cancel
-					}},
-				} {
-					ctx, cancel := test.end(t.Context())
+				for want, end := range ends {
+					ctx, cancel := end(t.Context(), time.Second)
 					defer cancel()
 					s := play(hang)
 					started := time.Now()
 					_, err := s.client(t).Races.Open(ctx)
-					if !errors.Is(err, test.want) {
-						t.Errorf("got %v, want %v", err, test.want)
+					if !errors.Is(err, want) {
+						t.Errorf("got %v, want %v", err, want)
 					}
 					if took := time.Since(started); took != time.Second || len(s.requests()) != 1 {
 						t.Errorf("%d requests in %v", len(s.requests()), took)

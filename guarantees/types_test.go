@@ -86,27 +86,6 @@ func TestTimestampTravelsAsMilliseconds(t *testing.T) {
 	})
 }
 
-func TestTimestampReadsTheNotationsOfIntegers(t *testing.T) {
-	for _, test := range []struct {
-		literal string
-		want    time.Time
-	}{
-		{"0", time.Unix(0, 0)},
-		{"-1", time.UnixMilli(-1)},
-		{"-0", time.Unix(0, 0)},
-		{"1767225600250", time.Date(2026, 1, 1, 0, 0, 0, 250e6, time.UTC)},
-		{"1767225600250.0", time.UnixMilli(1767225600250)},
-		{"1.76722560025e12", time.UnixMilli(1767225600250)},
-		{"253402300799999", time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)},
-		{"-62135596799999", time.Date(1, 1, 1, 0, 0, 0, 1e6, time.UTC)},
-	} {
-		var got horseracing.Timestamp
-		if err := json.Unmarshal([]byte(test.literal), &got); err != nil || !got.Equal(test.want) || got.Location() != time.UTC {
-			t.Errorf("%s: %v, %v; want %v", test.literal, got, err, test.want)
-		}
-	}
-}
-
 // notTimestamps are spellings that Timestamp refuses.
 var notTimestamps = []string{
 	"", "-", "+1", "01", " 1", "1.5", "1e-1", "0x10", "1_0", "true", "[]", "{}", "NaN",

@@ -3,8 +3,6 @@ package guarantees_test
 import (
 	"cmp"
 	"context"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -17,23 +15,18 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// responsesInTurn is a service that gives one response after the other, and the
-// last one for ever. An empty response is a status 500.
-type responsesInTurn struct{ responses []string }
-
-func (a *responsesInTurn) RoundTrip(req *http.Request) (*http.Response, error) {
-	body := a.responses[0]
-	if len(a.responses) > 1 {
-		a.responses = a.responses[1:]
+// inTurn is a service that returns one list after the other, and then the last
+// one; an empty text is a failure.
+func inTurn(lists ...string) *script {
+	var steps []step
+	for _, text := range lists {
+		if text == "" {
+			steps = append(steps, respond(500, ""))
+		} else {
+			steps = append(steps, respond(200, text))
+		}
 	}
-	resp := &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{}, Request: req,
-		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
-	}
-	if body == "" {
-		resp.StatusCode = http.StatusInternalServerError
-	}
-	return resp, nil
+	return play(steps...)
 }
 
 // lineOf returns a change, or an error, as a line.
@@ -87,11 +80,7 @@ func TestWatchOpenReportsWhatChanged(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				service := &responsesInTurn{append(test.polls, list(d))}
-				client, err := horseracing.NewClient("https://service.example", "key", noRetries(), horseracing.WithHTTPClient(&http.Client{Transport: service}))
-				if err != nil {
-					t.Fatal(err)
-				}
+				client := inTurn(append(test.polls, list(d))...).client(t, noRetries())
 				var got []string
 				for change, err := range client.Races.WatchOpen(t.Context(), horseracing.WatchQuery{}) {
 					if err == nil && change.Race.ID == "end" {

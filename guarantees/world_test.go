@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"pgregory.net/rapid"
 	"slices"
 	"strings"
 	"sync"
@@ -185,36 +186,69 @@ func (w *world) between(since, before int64) []int64 {
 
 var errBroken = errors.New("broken on purpose")
 
-// collect walks to the end, going on after errors as a program would.
-func collect(t failer, p *horseracing.Pager[horseracing.Race], tolerate func(error) bool) (ids []int64) {
+// collect reads a listing to its end, without a break, newest first.
+func collect(t failer, p *horseracing.Pager[horseracing.Race]) (ids []int64) {
 	t.Helper()
-	last := int64(1 << 62)
-	for range 100_000 {
-		failed := false
-		for r, err := range p.All(context.Background()) {
-			if err != nil {
-				if !tolerate(err) {
-					t.Fatalf("after %d entries: %v", len(ids), err)
+	last := int64(math.MaxInt64)
+	for r, err := range p.All(context.Background()) {
+		if err != nil {
+			t.Fatalf("after %d entries: %v", len(ids), err)
+		}
+		if start := r.StartTime.UnixMilli(); start > last {
+			t.Fatalf("entry %d starts at %d, after the one before it at %d", r.MainRaceID, start, last)
+		} else {
+			last = start
+		}
+		ids = append(ids, int64(r.MainRaceID))
+	}
+	return ids
+}
+
+// crawl reads a listing to its end by many pagers: each is left after some races,
+// or where a request fails, and the next one resumes at its cursor. It returns the
+// unreadable entries apart.
+func crawl(t *rapid.T, begin func(resume horseracing.Cursor, concurrency int) *horseracing.Pager[horseracing.Race]) (races []*horseracing.Race, holes []string) {
+	var resume horseracing.Cursor
+	for range 10_000 {
+		p := begin(resume, rapid.IntRange(1, 16).Draw(t, "concurrency"))
+		left, stopped := rapid.IntRange(1, 80).Draw(t, "stop after"), false
+		for e, err := range p.Entries(context.Background()) {
+			if bad, ok := errors.AsType[*horseracing.DecodeError](err); ok {
+				if e.Value != nil || string(e.JSON) != string(bad.Raw) {
+					t.Fatalf("value %v, JSON %s with %v", e.Value, e.JSON, err)
 				}
-				failed = true
+				holes = append(holes, string(bad.Raw))
 				continue
 			}
-			if start := r.StartTime.UnixMilli(); start > last {
-				t.Fatalf("entry %d starts at %d, after the one before it at %d", r.MainRaceID, start, last)
-			} else {
-				last = start
+			if err != nil && !errors.Is(err, errBroken) {
+				t.Fatal(err)
 			}
-			ids = append(ids, int64(r.MainRaceID))
+			if err == nil {
+				races = append(races, e.Value)
+				left--
+			}
+			if stopped = err != nil || left == 0; stopped {
+				break
+			}
 		}
-		if !failed {
-			return ids
+		if !stopped {
+			return races, holes
+		}
+		var err error
+		if resume, err = horseracing.ParseCursor(p.Cursor().String()); err != nil {
+			t.Fatal(err)
 		}
 	}
 	t.Fatal("the walk does not end")
-	return nil
+	return nil, nil
 }
 
-func never(error) bool { return false }
+func idsIn(races []*horseracing.Race) (ids []int64) {
+	for _, race := range races {
+		ids = append(ids, int64(race.MainRaceID))
+	}
+	return ids
+}
 
 func dense(n int, pace int64) *world {
 	w := &world{starts: make([]int64, n), ids: make([]int64, n)}
