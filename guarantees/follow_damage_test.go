@@ -84,18 +84,33 @@ func (f *followed) isInGap(start time.Time) bool {
 	})
 }
 
+// run is one process that ends by itself: it resumes at the cursor, and keeps the
+// one that its follower ends with.
 func (f *followed) run(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery, within time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	f.cursor = f.process(t, ctx, c, q, 1<<30).Cursor()
+}
+
+// process is one process that is killed after n races: the cursor is stored with
+// each race that is handled.
+func (f *followed) process(t *testing.T, ctx context.Context, c *horseracing.Client, q horseracing.FollowQuery, n int) *horseracing.Follower {
 	t.Helper()
 	if f.times == nil {
 		f.times = map[horseracing.RaceID]int{}
 	}
 	if !f.cursor.IsZero() {
-		q.Resume = f.cursor
+		var err error
+		if q.Resume, err = horseracing.ParseCursor(f.cursor.String()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), within)
-	defer cancel()
 	follower := c.Races.Follow(q)
 	for race, err := range follower.All(ctx) {
+		if errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Fatal(err)
+		}
 		if err != nil {
 			f.errors = append(f.errors, err.Error())
 			if gap, ok := errors.AsType[*horseracing.GapError](err); ok {
@@ -104,9 +119,13 @@ func (f *followed) run(t *testing.T, c *horseracing.Client, q horseracing.Follow
 			continue
 		}
 		f.times[race.MainRaceID]++
-		f.longest = max(f.longest, len(follower.Cursor().String()))
+		f.cursor = follower.Cursor()
+		f.longest = max(f.longest, len(f.cursor.String()))
+		if n--; n == 0 {
+			break
+		}
 	}
-	f.cursor = follower.Cursor()
+	return follower
 }
 
 func once(ranges ...horseracing.RaceID) map[horseracing.RaceID]int {

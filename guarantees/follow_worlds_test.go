@@ -73,11 +73,11 @@ func followInAWorld(t *testing.T, fake *horseracingtest.Server, seed uint64) (st
 		d.repair()
 		fake.ClearFaults()
 	})
-	l := ledger{handled: map[horseracing.RaceID]int{}}
+	var f followed
 	query := horseracing.FollowQuery{Since: since, Interval: time.Minute, Concurrency: 1 + random.IntN(4)}
 	for trouble.Err() == nil {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.Int64N(int64(40*time.Minute))))
-		l.process(t, ctx, client, query, 1+random.IntN(100))
+		f.process(t, ctx, client, query, 1+random.IntN(100))
 		cancel()
 		stops++
 	}
@@ -85,10 +85,10 @@ func followInAWorld(t *testing.T, fake *horseracingtest.Server, seed uint64) (st
 	time.Sleep(time.Hour)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 	defer cancel()
-	l.process(t, ctx, client, query, 1<<30)
+	f.process(t, ctx, client, query, 1<<30)
 	for id := range starts {
-		if l.handled[id] != 1 {
-			t.Errorf("race %d at %v was handled %d times", id, starts[id], l.handled[id])
+		if f.times[id] != 1 {
+			t.Errorf("race %d at %v was handled %d times", id, starts[id], f.times[id])
 		}
 	}
 	return stops

@@ -121,32 +121,15 @@ func TestHTTP2DoesNotReplayARegistration(t *testing.T) {
 		"the connection closes": func(c net.Conn, _ uint32) { c.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := playH2(t, refuse)
-			_, err := connect(t, s.url, s.client, briefly).Races.Register(t.Context(), entry)
-			if !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-				t.Errorf("got %v", err)
-			}
-			if n := s.requests.Load(); n != 1 {
-				t.Errorf("the service read the registration %d times", n)
-			}
-		})
-	}
-}
-
-// A RoundTripper that is not Go's own cannot be made to use a fresh connection: a
-// request that cannot be repeated is then the only defense.
-func TestTheCallersRoundTripperReplaysNoRegistration(t *testing.T) {
-	for name, refuse := range map[string]func(net.Conn, uint32){
-		"REFUSED_STREAM": resetStream(refusedStream),
-		"PROTOCOL_ERROR": resetStream(protocolError),
-		"GOAWAY":         goAway(noError),
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := playH2(t, refuse)
-			transport := s.client.Transport
-			_, err := connect(t, s.url, &http.Client{Transport: tripFunc(transport.RoundTrip)}, briefly).Races.Register(t.Context(), entry)
-			if n := s.requests.Load(); !errors.Is(err, horseracing.ErrOutcomeUnknown) || n != 1 {
-				t.Errorf("the service read the registration %d times: %v", n, err)
+			for _, wrapped := range []bool{false, true} { // in a RoundTripper of the caller's
+				s := playH2(t, refuse)
+				if via := s.client.Transport; wrapped {
+					s.client.Transport = tripFunc(via.RoundTrip)
+				}
+				_, err := connect(t, s.url, s.client, briefly).Races.Register(t.Context(), entry)
+				if n := s.requests.Load(); !errors.Is(err, horseracing.ErrOutcomeUnknown) || n != 1 {
+					t.Errorf("wrapped %v: the service read the registration %d times: %v", wrapped, n, err)
+				}
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
@@ -318,30 +319,12 @@ func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 		for i, shape := range shapes {
 			body := shape(between(appKey, "\u00ad"))
 			c := play(respond(status, body)).client(t, horseracing.WithRetry(horseracing.Retry{Max: -1}))
-			first := func(errs func(func(error) bool)) (found error) {
-				for err := range errs {
-					return err
-				}
-				return nil
-			}
 			failures := map[string]error{
 				"GetMany":   errorOf(c.Horses.GetMany(t.Context(), []horseracing.HorseNumber{1, 2, 3})),
 				"Results":   errorOf(c.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), 1)),
 				"version 1": errorOf(c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(t.Context(), 1)),
-				"Follow": first(func(yield func(error) bool) {
-					for _, err := range c.Races.Follow(horseracing.FollowQuery{Since: time.Unix(1, 0)}).All(t.Context()) {
-						if !yield(err) {
-							return
-						}
-					}
-				}),
-				"WatchOpen": first(func(yield func(error) bool) {
-					for _, err := range c.Races.WatchOpen(t.Context(), horseracing.WatchQuery{}) {
-						if !yield(err) {
-							return
-						}
-					}
-				}),
+				"Follow":    firstError(c.Races.Follow(horseracing.FollowQuery{Since: time.Unix(1, 0)}).All(t.Context())),
+				"WatchOpen": firstError(c.Races.WatchOpen(t.Context(), horseracing.WatchQuery{})),
 			}
 			for name, err := range failures {
 				for where, text := range surfaces(err, horseracing.Response{}, "") {
@@ -353,6 +336,13 @@ func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 }
 
 // What the caller writes into a path or an id is repeated in no error either.
+func firstError[T any](all iter.Seq2[T, error]) error {
+	for _, err := range all {
+		return err
+	}
+	return nil
+}
+
 func TestAKeyInWhatTheCallerGivesIsRedacted(t *testing.T) {
 	c := play(respond(404, "")).client(t)
 	for name, err := range map[string]error{
