@@ -92,26 +92,3 @@ func TestAFollowerRemembersNoMoreThanLookbackAndItsBounds(t *testing.T) {
 		}
 	})
 }
-
-func TestTheFloorStaysBelowWhatCouldNotBeRead(t *testing.T) {
-	s := newFollowState(0)
-	s.postpone("7", 500, time.UnixMilli(1))
-	for i := range int64(maxMarks - 1) {
-		s.settle(strconv.FormatInt(1000+i, 10), 1000+i)
-		if s.advance(900 + i); s.floor != 500 || s.isOverdue(s.marks["7"], time.UnixMilli(60), time.Minute) {
-			t.Fatalf("with %d races above it: floor %d", i, s.floor)
-		}
-	}
-	if !s.isOverdue(s.marks["7"], time.UnixMilli(60_001), time.Minute) {
-		t.Error("after a minute it is not overdue")
-	}
-	if s.settle("9999", 9999); !s.isCrowded() {
-		t.Error("below a thousand races it is not overdue")
-	}
-	if s.settle("7", 500); s.isCrowded() || s.isOverdue(s.marks["7"], time.UnixMilli(60_001), time.Minute) {
-		t.Error("what is settled is overdue")
-	}
-	if s.advance(2000); s.floor != 2000 || len(s.marks) != 1 {
-		t.Errorf("floor %d with %d marks", s.floor, len(s.marks))
-	}
-}

@@ -3,8 +3,6 @@ package guarantees_test
 import (
 	"context"
 	"errors"
-	"runtime"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,34 +69,26 @@ func TestTheRateLimitSpacesRequests(t *testing.T) {
 	})
 }
 
-// TestALimiterThatEndsItsCallCostsNoOther: it panics, or ends the goroutine.
-func TestALimiterThatEndsItsCallCostsNoOther(t *testing.T) {
-	for name, end := range map[string]func(){"panic": func() { panic("limiter") }, "Goexit": runtime.Goexit} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var waits atomic.Int64
-				s := play(respond(200, "[]"))
-				c := s.client(t, horseracing.WithLimiter(waitFunc(func(context.Context) error {
-					if waits.Add(1) <= 10 {
-						end()
-					}
-					return nil
-				})))
-				for range 10 {
-					done := make(chan bool)
-					go func() {
-						defer close(done)
-						defer func() { recover() }()
-						openRaces(t.Context(), c)
-					}()
-					<-done
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				if err := openRaces(ctx, c); err != nil || len(s.requests()) != 1 || c.Pace().Waiting != 0 {
-					t.Errorf("%v after %d requests, %+v", err, len(s.requests()), c.Pace())
-				}
-			})
-		})
-	}
+func TestALimiterThatPanicsCostsNoOtherCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := 0
+		s := play(respond(200, "[]"))
+		c := s.client(t, horseracing.WithLimiter(waitFunc(func(context.Context) error {
+			if waits++; waits <= 10 {
+				panic("limiter")
+			}
+			return nil
+		})))
+		for range 10 {
+			func() {
+				defer func() { recover() }()
+				openRaces(t.Context(), c)
+			}()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := openRaces(ctx, c); err != nil || len(s.requests()) != 1 || c.Pace().Waiting != 0 {
+			t.Errorf("%v after %d requests, %+v", err, len(s.requests()), c.Pace())
+		}
+	})
 }

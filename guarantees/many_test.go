@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -155,19 +154,4 @@ func TestGetManyEndsWithItsContext(t *testing.T) {
 			t.Errorf("afterwards: %v, %v", horses, err)
 		}
 	})
-}
-
-// A RoundTripper may end its goroutine, by t.Fatal for example.
-func TestGetManyReportsARequestThatNeverReturned(t *testing.T) {
-	horses, err := (&stable{horse: func(number string) step {
-		return func(req *http.Request) (*http.Response, error) {
-			if number == "3" {
-				runtime.Goexit()
-			}
-			return sound(number)(req)
-		}
-	}}).client(t).Horses.GetMany(t.Context(), numbers(1, 10))
-	if len(horses) != 9 || err == nil {
-		t.Errorf("%d horses, %v", len(horses), err)
-	}
 }

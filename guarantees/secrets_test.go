@@ -335,7 +335,6 @@ func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 	}
 }
 
-// What the caller writes into a path or an id is repeated in no error either.
 func firstError[T any](all iter.Seq2[T, error]) error {
 	for _, err := range all {
 		return err
@@ -343,6 +342,7 @@ func firstError[T any](all iter.Seq2[T, error]) error {
 	return nil
 }
 
+// What the caller writes into a path or an id is repeated in no error either.
 func TestAKeyInWhatTheCallerGivesIsRedacted(t *testing.T) {
 	c := play(respond(404, "")).client(t)
 	for name, err := range map[string]error{

@@ -41,8 +41,6 @@ func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 			horseracing.AdditionalPrize{Token: bigInt("3")},
 		},
 		{"null members", `{"additional_token":null,"additional_treasury_token":null,"additional_sugar":null,"additional_items":null}`, horseracing.AdditionalPrize{}},
-		{"nothing", `{}`, horseracing.AdditionalPrize{}},
-		{"a member without a name", `{"":7}`, horseracing.AdditionalPrize{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got horseracing.AdditionalPrize

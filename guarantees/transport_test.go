@@ -59,11 +59,6 @@ func TestCloseEndsTheClientsIdleConnections(t *testing.T) {
 }
 
 func TestCloseLeavesTheCallersTransportAlone(t *testing.T) {
-	shared := &closeCounter{RoundTripper: play(respond(200, "[]"))}
-	connect(t, service, &http.Client{Transport: shared}).Close()
-	if n := shared.closed.Load(); n != 0 {
-		t.Errorf("closed %d times", n)
-	}
 	var conns atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -134,12 +129,6 @@ func TestNoWrapperSendsARegistrationTwice(t *testing.T) {
 		return again
 	}
 	for name, wrapper := range map[string]func(next http.RoundTripper, req *http.Request) (*http.Response, error){
-		"after a response": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-			if resp, err := next.RoundTrip(again(req, req.Context())); err == nil {
-				resp.Body.Close()
-			}
-			return next.RoundTrip(req)
-		},
 		"after a 503, as a retrying transport does": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(again(req, req.Context()))
 			for n := 0; n < 3 && err == nil && resp.StatusCode == 503; n++ {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"reflect"
 	"testing"
-	"text/template"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -29,34 +28,18 @@ func TestAUserKeyReadsItsTextAndEncodesRedacted(t *testing.T) {
 	wire := []byte(`{"key":"secret-of-user-9","optional":"secret-of-user-9"}`)
 	for name, read := range map[string]func([]byte, any) error{"encoding/json": json.Unmarshal, "this SDK's": decode} {
 		var a account
-		if err := read(wire, &a); err != nil || string(a.Key) != plainKey || string(*a.Optional) != plainKey {
+		if err := read(wire, &a); err != nil || a.Key != plainKey || *a.Optional != plainKey {
 			t.Fatalf("%s reads %q, %v", name, string(a.Key), err)
 		}
 		for name, encode := range map[string]func(any) ([]byte, error){
 			"encoding/json": json.Marshal,
 			"version 2":     func(v any) ([]byte, error) { return jsonv2.Marshal(v) },
 			"encoding/xml":  xml.Marshal,
-			"text/template": func(v any) ([]byte, error) {
-				var out bytes.Buffer
-				err := template.Must(template.New("").Parse("{{.Key}} {{.Optional}} {{.}}")).Execute(&out, v)
-				return out.Bytes(), err
-			},
 		} {
-			encoded, err := encode(a)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if bytes.Contains(encoded, []byte(plainKey)) || bytes.Count(encoded, []byte("[redacted]")) < 2 {
-				t.Errorf("%s writes %s", name, encoded)
+			if encoded, err := encode(a); err != nil || bytes.Contains(encoded, []byte(plainKey)) || bytes.Count(encoded, []byte("[redacted]")) != 2 {
+				t.Errorf("%s writes %s, %v", name, encoded, err)
 			}
 		}
-	}
-	var key horseracing.UserKey
-	if err := key.UnmarshalText([]byte(plainKey)); err != nil || string(key) != plainKey {
-		t.Errorf("text is read as %q, %v", string(key), err)
-	}
-	if text, err := key.MarshalText(); err != nil || string(text) != "[redacted]" {
-		t.Errorf("text is written as %s, %v", text, err)
 	}
 }
 
