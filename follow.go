@@ -132,7 +132,7 @@ func (f *Follower) Cursor() Cursor {
 // ErrInvalidArgument ends the loop.
 func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] {
 	return func(yield func(*Race, error) bool) {
-		if err := f.mayRange(ctx); err != nil {
+		if err := mayRange(ctx, f.op(), f.invalid, f.ranging); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -152,18 +152,6 @@ func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] {
 
 func (f *Follower) op() operation {
 	return operation{method: http.MethodGet, route: "/api/v2/races/results"}
-}
-
-func (f *Follower) mayRange(ctx context.Context) error {
-	switch {
-	case f.invalid != nil:
-		return f.invalid
-	case ctx == nil:
-		return f.op().invalid("the context is nil")
-	case f.ranging:
-		return f.op().invalid("the follower is already being ranged over")
-	}
-	return nil
 }
 
 // pager returns a pager of the races that start at low or later, and before high.

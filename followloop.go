@@ -161,11 +161,11 @@ func (l *followLoop) adapt(n int) {
 
 // collected is the result of a read.
 type collected struct {
-	entries  []pageEntry[Race] // that are not settled, with ties and unreadable ones
-	gaps     []gap             // newest first
-	low      int64             // everything from here on was read, except the gaps
-	newest   int64             // start of the newest entry, unless that is in the future
-	overflow bool              // there are more entries than the part may have
+	entries  []walk.Entry[Entry[Race]] // that are not settled, with ties and unreadable ones
+	gaps     []gap                     // newest first
+	low      int64                     // everything from here on was read, except the gaps
+	newest   int64                     // start of the newest entry, unless that is in the future
+	overflow bool                      // there are more entries than the part may have
 }
 
 // gap is a time range with a page that cannot be read.
@@ -255,7 +255,7 @@ func (l *followLoop) isFuture(start int64) bool { return start > l.clock.Load()+
 
 // deliver yields the entries of a part, the oldest first, and raises the floor.
 func (l *followLoop) deliver(c collected) bool {
-	slices.SortFunc(c.entries, func(a, b pageEntry[Race]) int {
+	slices.SortFunc(c.entries, func(a, b walk.Entry[Entry[Race]]) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
 	for _, e := range c.entries {
@@ -270,13 +270,13 @@ func (l *followLoop) deliver(c collected) bool {
 	return true
 }
 
-func (l *followLoop) deliverEntry(e pageEntry[Race]) bool {
+func (l *followLoop) deliverEntry(e walk.Entry[Entry[Race]]) bool {
 	s := l.state
 	_, unreadable := errors.AsType[*DecodeError](e.Err)
 	switch {
 	case !unreadable: // a race, or a tie
 		s.settle(e.ID, e.Start)
-		return l.emit(e.Value, e.Err)
+		return l.emit(e.Value.Value, e.Err)
 	case l.isOverdue(s.marks[e.ID]):
 		s.settle(e.ID, e.Start)
 		return l.emit(nil, fmt.Errorf("%w; it is not read again", e.Err))
@@ -286,12 +286,12 @@ func (l *followLoop) deliverEntry(e pageEntry[Race]) bool {
 }
 
 // keyOf returns the key of an entry's mark.
-func keyOf(e pageEntry[Race]) string {
+func keyOf(e walk.Entry[Entry[Race]]) string {
 	switch {
 	case e.ID != "":
 		return e.ID
-	case e.JSON == nil:
+	case e.Value.JSON == nil:
 		return tieSign + strconv.FormatInt(e.Start, 10)
 	}
-	return hashSign + checksum(string(e.JSON))
+	return hashSign + checksum(string(e.Value.JSON))
 }

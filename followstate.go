@@ -64,10 +64,10 @@ func (s *followState) postpone(key string, start int64, now time.Time) bool {
 
 // drop removes the marks of unreadable entries between two instants, except those that
 // were found again.
-func (s *followState) drop(low, high int64, met []pageEntry[Race]) {
+func (s *followState) drop(low, high int64, met []walk.Entry[Entry[Race]]) {
 	maps.DeleteFunc(s.marks, func(key string, m mark) bool {
 		return m.since != 0 && key != gapKey && low <= m.start && m.start < high &&
-			!slices.ContainsFunc(met, func(e pageEntry[Race]) bool { return e.ID == key })
+			!slices.ContainsFunc(met, func(e walk.Entry[Entry[Race]]) bool { return e.ID == key })
 	})
 }
 

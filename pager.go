@@ -55,14 +55,6 @@ type Entry[T any] struct {
 	JSON  json.RawMessage // as received, undocumented members included, not redacted; nil if an error is not about one entry
 }
 
-// pageEntry is an entry that a pager yields, or an error in its position.
-type pageEntry[T any] struct {
-	Entry[T]
-	Start int64  // epoch milliseconds; of an entry that cannot be placed, the lowest start of its page
-	ID    string // within the listing; empty if the entry cannot be placed
-	Err   error
-}
-
 func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 	l.first = walk.Latest
 	p, positions := newPager(l, q.Tier, q.Tiers, q.Resume, q.Patience)
@@ -138,7 +130,7 @@ func (p *Pager[T]) begin(positions []walk.Position) {
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for e := range p.entries(ctx) {
-			if !yield(e.Value, e.Err) {
+			if !yield(e.Value.Value, e.Err) {
 				return
 			}
 		}
@@ -154,7 +146,7 @@ func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 			p.begin(p.walk.Positions())
 		}
 		for e := range p.entries(ctx) {
-			if !yield(e.Entry, e.Err) {
+			if !yield(e.Value, e.Err) {
 				return
 			}
 		}
@@ -179,7 +171,7 @@ func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 				}
 				continue
 			}
-			if page = append(page, *e.Value); len(page) == pageSize && !flush() {
+			if page = append(page, *e.Value.Value); len(page) == pageSize && !flush() {
 				return
 			}
 		}
@@ -200,7 +192,7 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 		if e.Err != nil {
 			return taken, e.Err
 		}
-		if taken = append(taken, *e.Value); len(taken) == n {
+		if taken = append(taken, *e.Value.Value); len(taken) == n {
 			break
 		}
 	}
@@ -216,17 +208,19 @@ func (p *Pager[T]) Cursor() Cursor {
 	return newCursor(p.listing.kind, p.listing.tiers, writePositions(p.since, p.walk.Positions()))
 }
 
-func (p *Pager[T]) entries(ctx context.Context) iter.Seq[pageEntry[T]] {
+// entries ranges over the entries and the errors in their positions. An entry that
+// cannot be placed in the listing has no ID, and the lowest start of its page.
+func (p *Pager[T]) entries(ctx context.Context) iter.Seq[walk.Entry[Entry[T]]] {
 	return p.walkEntries(ctx, func() bool { return true })
 }
 
 // walkEntries runs the walk. This goroutine owns it; others only fetch, and the
 // end of the loop, whatever ends it, cancels them and waits for them. It calls
 // beforeError before the walk moves past an error, and ends if that returns false.
-func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) iter.Seq[pageEntry[T]] {
-	return func(yield func(pageEntry[T]) bool) {
-		if err := p.mayRange(ctx); err != nil {
-			yield(pageEntry[T]{Err: err})
+func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) iter.Seq[walk.Entry[Entry[T]]] {
+	return func(yield func(walk.Entry[Entry[T]]) bool) {
+		if err := mayRange(ctx, p.listing.op(), p.invalid, p.ranging); err != nil {
+			yield(walk.Entry[Entry[T]]{Err: err})
 			return
 		}
 		p.ranging = true
@@ -244,16 +238,18 @@ func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) ite
 				} else {
 					err = fmt.Errorf("%v: %w", p.listing.op(), err)
 				}
-				yield(pageEntry[T]{Err: err})
+				yield(walk.Entry[Entry[T]]{Err: err})
 				return
 			}
 			if p.concurrency > 1 { // fetch ahead, also while the caller is at work
-				f.poll()
+				if len(f.results) > 0 {
+					f.wait()
+				}
 				f.fill()
 			}
 			e, ok := p.walk.Peek()
 			if !ok {
-				if f.fill(); f.inFlight > 0 { // else the page polled for was the last
+				if f.fill(); f.inFlight > 0 { // else the last page has arrived
 					f.wait()
 				}
 				continue
@@ -262,32 +258,23 @@ func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) ite
 				return
 			}
 			p.walk.Take()
-			out := p.pageEntry(e)
-			if !yield(out) || out.Err != nil && !errors.Is(out.Err, ErrHole) {
+			e.Value.Tier, e.Err = p.listing.tier(e.Source), p.publicError(e.Err)
+			if !yield(e) || e.Err != nil && !errors.Is(e.Err, ErrHole) {
 				return
 			}
 		}
 	}
 }
 
-// pageEntry converts an entry of the walk, and its error into the public one.
-func (p *Pager[T]) pageEntry(e walk.Entry[Entry[T]]) pageEntry[T] {
-	out := pageEntry[T]{Entry: e.Value, Start: e.Start, ID: e.ID}
-	if out.Tier = p.listing.tier(e.Source); e.Err != nil {
-		out.Err = p.publicError(e.Err)
-	}
-	return out
-}
-
-// mayRange returns an error if no loop may start.
-func (p *Pager[T]) mayRange(ctx context.Context) error {
+// mayRange returns an error if no loop may start over the results of an operation.
+func mayRange(ctx context.Context, op operation, invalid error, ranging bool) error {
 	switch {
-	case p.invalid != nil:
-		return p.invalid
+	case invalid != nil:
+		return invalid
 	case ctx == nil:
-		return p.listing.op().invalid("the context is nil")
-	case p.ranging:
-		return p.listing.op().invalid("the pager is already being ranged over")
+		return op.invalid("the context is nil")
+	case ranging:
+		return op.invalid("another loop is ranging over it")
 	}
 	return nil
 }
@@ -358,15 +345,6 @@ func (f *fetcher[T]) fetch(r walk.Request) {
 	result := pageResult[T]{request: r, err: fmt.Errorf("%v: %w", f.pager.listing.op(), errAborted)}
 	defer func() { f.results <- result }()
 	result.page, result.err = f.pager.fetch(f.ctx, r)
-}
-
-// poll passes a page to the walk if one has arrived.
-func (f *fetcher[T]) poll() {
-	select {
-	case result := <-f.results:
-		f.learn(result)
-	default:
-	}
 }
 
 // wait passes the next page that arrives to the walk.
