@@ -126,10 +126,10 @@ func (w *Time[V]) Take() {
 	switch {
 	case isTie:
 		w.position = Position{At: e.Start - 1}
-	case e.after != nil:
-		w.position = *e.after
+	case e.ID == "" && e.held:
 	case e.ID == "":
-	case e.Start == w.position.At:
+		w.position.At = e.Start
+	case e.held || e.Start == w.position.At:
 		w.position.Seen = append(w.position.Seen, e.ID)
 	default:
 		w.position = Position{At: e.Start, Seen: append(w.position.Seen[:0], e.ID)}
@@ -226,41 +226,27 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	}
 	fresh := s.fresh(placed)
 	w.measure(s, placed, len(fresh), isGuess)
-	s.hold(placed, fresh, unplaced)
+	edge := s.high
+	if len(placed) > 0 {
+		edge = max(bottom, s.low)
+	}
+	if len(unplaced) > 0 {
+		hold(fresh, unplaced, edge)
+	}
 	s.ready = append(append(s.ready, fresh...), unplaced...)
 	w.readEdge(s, at, placed, len(page))
 	w.dropEmpty()
 }
 
-// hold prepares the fresh entries of a page to be followed by those that cannot be
-// placed: until the last of these is taken a walk resumes above the page, or it
-// would not read them again.
-func (s *segment[V]) hold(placed, fresh, unplaced []Entry[V]) {
-	for i := range unplaced {
-		unplaced[i].Start = s.high
-	}
-	if len(placed) == 0 || len(unplaced) == 0 {
-		return
-	}
-	above := slices.Clone(s.seen)
+// hold has the position stay above a page until the last of the entries that cannot be
+// placed was taken: a walk that resumes below would not read them again.
+func hold[V any](fresh, unplaced []Entry[V], edge int64) {
 	for i := range fresh {
-		above = append(above, fresh[i].ID)
-		fresh[i].after = &Position{At: s.high, Seen: slices.Clone(above)}
-	}
-	end := &Position{At: max(s.low, placed[len(placed)-1].Start)}
-	if end.At == s.high {
-		end.Seen = above
-	} else {
-		for _, e := range placed {
-			if e.Start == end.At {
-				end.Seen = append(end.Seen, e.ID)
-			}
-		}
+		fresh[i].held = true
 	}
 	for i := range unplaced {
-		unplaced[i].Start = end.At
+		unplaced[i].Start, unplaced[i].held = edge, i < len(unplaced)-1
 	}
-	unplaced[len(unplaced)-1].after = end
 }
 
 // fresh returns the entries of a page that are new: inside the gap, and not seen.

@@ -49,7 +49,7 @@ type Entry[V any] struct {
 	Source int    // the index of the listing
 	Err    error  // why the entry cannot be read, or an error of the walk
 
-	after *Position // by time the position after the entry, if the entry alone does not show it
+	held bool // by time: the position after it excludes it, but is above its page
 }
 
 // Position is a position in a listing, after the entry that was taken last.
