@@ -336,17 +336,12 @@ func (s state) key() string {
 		number(g.high)
 		number(int64(math.Float64bits(g.span)))
 		flag(g.failed != nil)
-		if g.tie != nil {
-			number(g.tie.Start)
-			number(int64(g.tie.length))
-		}
 	}
 	for _, at := range slices.Sorted(maps.Keys(w.inFlight)) {
 		number(at)
 		flag(w.inFlight[at])
 	}
 	number(w.newest)
-	number(int64(w.longest))
 	number(int64(w.guesses))
 	flag(w.proven)
 	number(int64(min(w.unproven, unprovenLimit)))

@@ -41,7 +41,6 @@ type Time[V any] struct {
 	segments []*segment[V]  // newest first; never empty
 	inFlight map[int64]bool // requests without a response; true for a guess
 	newest   int64          // the latest start seen
-	longest  int            // entries of the longest page with two instants or more
 	proven   bool           // a page has proved that the service heeds start_time_from
 	unproven int            // requests made before that
 	guesses  int            // how many guesses may be in flight: fewer if they bring little
@@ -59,15 +58,8 @@ type segment[V any] struct {
 	seen   []string   // ids that were read at the instant high
 	low    int64      // the gap is the instants low to high, none if low > high
 	high   int64
-	tie    *tie    // the page above the gap was one instant; the next page shows whether it was cut
 	span   float64 // milliseconds that a page spans around here; 0 if not measured
 	failed error   // of the request for the gap
-}
-
-// tie is an instant that filled a whole page, of length entries.
-type tie struct {
-	TieError
-	length int
 }
 
 func (s *segment[V]) open() bool { return s.low <= s.high }
@@ -207,10 +199,7 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	case len(placed) > 0:
 		bottom = placed[len(placed)-1].Start
 		w.newest = max(w.newest, placed[0].Start)
-		if placed[0].Start != bottom {
-			w.longest = max(w.longest, len(page))
-		}
-	case len(unplaced) >= w.full():
+	case len(unplaced) >= w.pageSize:
 		w.Fail(at, &UnplacedError{unplaced[0].Err})
 		return
 	}
@@ -220,9 +209,6 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	s := w.gapFrom(at)
 	if s == nil || bottom > s.high {
 		return // other pages have shown all of it
-	}
-	if t := s.tie; t != nil && at <= t.Start && len(placed) > 0 && max(len(page), w.longest) <= t.length {
-		s.ready = append(s.ready, Entry[V]{Start: t.Start, Err: &t.TieError})
 	}
 	fresh := s.fresh(placed)
 	w.measure(s, placed, len(fresh), isGuess)
@@ -263,7 +249,6 @@ func (s *segment[V]) fresh(page []Entry[V]) []Entry[V] {
 // readEdge lowers the upper end of the gap of s to the last instant of a page of
 // length entries, requested from at.
 func (w *Time[V]) readEdge(s *segment[V], at int64, page []Entry[V], length int) {
-	s.tie = nil
 	if len(page) == 0 || page[len(page)-1].Start < s.low {
 		s.high = s.low - 1
 		return
@@ -278,25 +263,11 @@ func (w *Time[V]) readEdge(s *segment[V], at int64, page []Entry[V], length int)
 			s.seen = append(s.seen, e.ID)
 		}
 	}
-	if page[0].Start == bottom && length > 1 {
-		s.tie = &tie{TieError{Start: bottom, Seen: len(s.seen)}, length}
-	}
-	isFull := s.tie != nil && length >= w.full()
+	isFull := page[0].Start == bottom && length >= w.pageSize
 	if isFull {
-		s.ready = append(s.ready, Entry[V]{Start: bottom, Err: &s.tie.TieError})
-		s.tie = nil
+		s.ready = append(s.ready, Entry[V]{Start: bottom, Err: &TieError{Start: bottom, Seen: len(s.seen)}})
 	}
 	if isFull || bottom == at-1 { // nothing older came: the next request excludes the instant
 		s.high, s.seen = bottom-1, nil
 	}
-}
-
-// full returns the length from which on a page of one instant may have been cut.
-// Pages may be shorter than documented: the longest one with two instants shows
-// how long.
-func (w *Time[V]) full() int {
-	if w.longest > 0 {
-		return min(w.longest, w.pageSize)
-	}
-	return w.pageSize
 }
