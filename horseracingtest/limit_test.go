@@ -57,7 +57,7 @@ func TestEachKindOfLimitAcceptsWhatItAllowsAndRefusesTheRest(t *testing.T) {
 		{"two windows", []limit{{PerWindow: 2, Window: time.Second}, {PerWindow: 3, Window: 10 * time.Second}}, millis(0, 0, 0, 1000, 1000, 9999, 10000), "..x.xx."},
 		{"a refusal takes nothing from the other limit", []limit{{PerSecond: 1}, {PerWindow: 3, Window: time.Minute}}, millis(0, 0, 0, 0, 1000, 2000, 3000), ".xxx..x"},
 		{"a refusal counts in a sliding window", []limit{{PerWindow: 2, Window: time.Second, Sliding: true, CountRefused: true}}, millis(0, 0, 600, 700, 1100, 1600, 2600), "..xxxx."},
-		{"a refusal counts in a bucket, up to what it holds", []limit{{PerSecond: 1, Burst: 2, CountRefused: true}}, millis(0, 0, 0, 0, 0, 0, 2999, 6000), "..xxxxx."},
+		{"a refusal counts in a bucket, up to what it holds", []limit{{PerSecond: 1, Burst: 2, CountRefused: true}}, millis(0, 0, 0, 0, 0, 0, 3000, 6000), "..xxxx.."},
 		{"a refusal of one limit counts in the other", []limit{{PerSecond: 1}, {PerWindow: 3, Window: time.Minute, CountRefused: true}}, millis(0, 0, 0, 1000, 60000), ".xxx."},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -220,6 +220,25 @@ func TestAKilledProgramContinuesWithoutALoss(t *testing.T) {
 	}
 }
 
+func TestTheCursorCoversNoLineThatCouldNotBeWritten(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no device that is always full")
+	}
+	defer full.Close()
+	fake := newFake(t, horseracingtest.WithHistory(15))
+	file := filepath.Join(t.TempDir(), "place")
+	cmd := prepare(t, environment(fake), "results", "-json", "-cursor", file)
+	cmd.Stdout = full
+	if err := cmd.Run(); err == nil {
+		t.Error("it wrote to a device that is full")
+	}
+	if got := run(t, environment(fake), "results", "-cursor", file); strings.Count(got.stdout, "\n") != 15 {
+		t.Errorf("then it printed %+v", got)
+	}
+}
+
 func TestTheCursorKeepsTiersAndSinceOfTheFirstRun(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
