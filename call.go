@@ -215,23 +215,18 @@ func (c *call) markOutcome(err error) error {
 func (c *call) captured(err error) Response {
 	r := &c.record
 	captured := Response{StatusCode: r.Status, Attempts: r.Attempts()}
-	switch {
-	case r.Status == 0:
-	case err != nil:
-		captured.Header, captured.Body = c.secrets.Header(r.Header), []byte(c.secrets.Beginning(string(r.Body), math.MaxInt, r.Truncated))
-	default:
-		captured.Header, captured.Body = c.secrets.Header(r.Header), slices.Clone(r.Body)
+	if r.Status == 0 {
+		return captured
+	}
+	captured.Header, captured.Body = c.secrets.Header(r.Header), slices.Clone(r.Body)
+	if err != nil {
+		captured.Body = []byte(c.secrets.Beginning(string(r.Body), math.MaxInt, r.Truncated))
 	}
 	return captured
 }
 
 // id returns the id that was requested, redacted.
-func (c *call) id() string {
-	if c.op.id == nil {
-		return ""
-	}
-	return c.secrets.Text(c.op.idText())
-}
+func (c *call) id() string { return c.secrets.Text(c.op.idText()) }
 
 // operation returns the operation with the id that was requested, redacted.
 func (c *call) operation() string { return operationText(c.op.method, c.op.route, c.id()) }

@@ -2,14 +2,12 @@ package horseracing
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
-	"strings"
 )
 
 // messageMembers are the members in which services commonly put the message of an
-// error object. The shape of errors is undocumented.
-var messageMembers = []string{"message", "detail", "error_description", "title", "description"}
+// error object, the best one first. The shape of errors is undocumented.
+var messageMembers = []string{"message", "detail", "error_description", "error", "errors", "title", "description"}
 
 // errorWords returns the message of an error object, and whether the object declares
 // itself an error, by a member of that name. In a successful response a title or a
@@ -20,26 +18,21 @@ func errorWords(body []byte, failure bool) (message string, declared bool) {
 		return "", false
 	}
 	for _, name := range []string{"error", "errors"} {
-		switch value := object[name]; string(value) {
+		switch string(object[name]) {
 		case "", "null", "false", `""`, "[]", "{}", "0":
 		default:
 			declared = true
-			message = cmp.Or(message, wordsOf(value))
 		}
 	}
-	names := messageMembers
-	if !failure && !declared {
-		names = names[:3]
-	}
-	for _, name := range names {
-		if words := wordsOf(object[name]); words != "" && !strings.Contains(message, words) {
-			if message != "" {
-				message += ": "
-			}
-			return message + words, declared
+	for _, name := range messageMembers {
+		if !failure && !declared && name == "title" {
+			break
+		}
+		if words := wordsOf(object[name]); words != "" {
+			return words, declared
 		}
 	}
-	return message, declared
+	return "", declared
 }
 
 // mayDeclareError reports whether a look for an error object is worth its time.

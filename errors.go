@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
@@ -199,6 +200,19 @@ func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) 
 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
+
+// redact takes the keys out of an error that is about to be returned.
+func (e *DecodeError) redact(keys redact.Keys) {
+	e.Err, e.Field, e.ID = keys.Error(e.Err), keys.Text(e.Field), keys.Text(e.ID)
+	text := ""
+	if len(e.Raw) <= maxErrorBody {
+		text = keys.Text(string(e.Raw))
+	}
+	e.Raw = nil
+	if raw := []byte(text); len(raw) <= maxErrorBody && json.Valid(raw) {
+		e.Raw = raw
+	}
+}
 
 // Is reports whether target is ErrHole and the error is about one entry of a list.
 func (e *DecodeError) Is(target error) bool { return target == ErrHole && e.entry }

@@ -162,40 +162,31 @@ func (u *unreadableEntries) Unwrap() []error {
 
 // idOf returns the id of an entry as text; empty if it has none.
 func idOf(entry any) string {
-	var number int64
+	var id entryID
 	switch e := entry.(type) {
 	case *Race:
-		number = int64(e.MainRaceID)
+		id = e.MainRaceID
 	case *Horse:
-		number = int64(e.Number)
+		id = e.Number
 	case *BreedingListing:
-		number = int64(e.Number)
+		id = e.Number
 	case *Tournament:
-		return string(e.ID)
+		id = e.ID
 	}
-	if number == 0 {
+	if id == nil || id.text() == "0" {
 		return ""
 	}
-	return strconv.FormatInt(number, 10)
+	return id.text()
 }
 
 // redactDecodeErrors redacts the errors of decoding.
 func redactDecodeErrors(err error, keys redact.Keys) {
-	var errs []*DecodeError
-	if u, ok := errors.AsType[*unreadableEntries](err); ok {
-		errs = u.errs
-	} else if d, ok := errors.AsType[*DecodeError](err); ok {
-		errs = []*DecodeError{d}
-	}
-	for _, d := range errs {
-		d.Err, d.Field, d.ID = keys.Error(d.Err), keys.Text(d.Field), keys.Text(d.ID)
-		raw := []byte(nil)
-		if len(d.Raw) > 0 && len(d.Raw) <= maxErrorBody {
-			raw = []byte(keys.Text(string(d.Raw)))
+	switch e := err.(type) { //nolint:errorlint // as decoding made it
+	case *unreadableEntries:
+		for _, each := range e.errs {
+			each.redact(keys)
 		}
-		if len(raw) > maxErrorBody || !json.Valid(raw) {
-			raw = nil
-		}
-		d.Raw = raw
+	case *DecodeError:
+		e.redact(keys)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -73,15 +72,10 @@ func (op operation) paceRoute() string {
 
 // idText returns the requested id as text, or the empty string.
 func (op operation) idText() string {
-	switch id := op.id.(type) {
-	case HorseNumber:
-		return strconv.FormatInt(int64(id), 10)
-	case RaceID:
-		return strconv.FormatInt(int64(id), 10)
-	case TournamentID:
-		return string(id)
+	if op.id == nil {
+		return ""
 	}
-	return ""
+	return op.id.text()
 }
 
 // operationText names an operation, with the id in place of its placeholder:

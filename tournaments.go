@@ -2,11 +2,11 @@ package horseracing
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -99,19 +99,18 @@ type AdditionalPrize struct {
 	Sugar         Number      `json:"additional_sugar"`          // unit undocumented
 	Items         []PrizeItem `json:"additional_items,omitzero"`
 
-	read *prizeNames // nil if made by hand
+	names map[string]string // of the members that were read, by their documented names; nil if made by hand
 }
 
-// prizeNames are the members that a prize was read from, empty if absent.
-type prizeNames struct{ token, treasury, sugar string }
+const treasuryPrefix = "additional_treasury_"
 
-const (
-	prizePrefix    = "additional_"
-	treasuryPrefix = "additional_treasury_"
-	prizeItems     = "additional_items"
-)
-
-var documentedNames = prizeNames{"additional_token", "additional_treasury_token", "additional_sugar"}
+// members returns pointers to the values, by their documented names.
+func (p *AdditionalPrize) members() map[string]any {
+	return map[string]any{
+		"additional_token": &p.Token, treasuryPrefix + "token": &p.TreasuryToken,
+		"additional_sugar": &p.Sugar, "additional_items": &p.Items,
+	}
+}
 
 // Equal reports whether both prizes hold the same values. The currency's name is not
 // compared.
@@ -126,32 +125,32 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	if err := unmarshal(data, &members); err != nil {
 		return err
 	}
-	names := prizeNames{token: currencyMember(members, prizePrefix), treasury: currencyMember(members, treasuryPrefix)}
-	if members[documentedNames.sugar] != nil {
-		names.sugar = documentedNames.sugar
-	}
-	*p = AdditionalPrize{read: &names}
-	for name, out := range map[string]any{names.token: &p.Token, names.treasury: &p.TreasuryToken, names.sugar: &p.Sugar, prizeItems: &p.Items} {
-		if value, ok := members[name]; ok && name != "" {
-			if err := unmarshal(value, out); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
+	*p = AdditionalPrize{names: map[string]string{}}
+	for documented, out := range p.members() {
+		name := prizeMember(documented, members)
+		if name == "" {
+			continue
+		}
+		p.names[documented] = name
+		if err := unmarshal(members[name], out); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// currencyMember returns the member for the game's currency: the documented one,
-// else the only other number whose name has the prefix; empty if there is none, or
-// more than one.
-func currencyMember(members map[string]json.RawMessage, prefix string) string {
-	if documented := prefix + "token"; members[documented] != nil {
+// prizeMember returns the member that stands for a documented one: itself, or for the
+// game's currency the only number with its prefix; empty if there is none, or more
+// than one.
+func prizeMember(documented string, members map[string]json.RawMessage) string {
+	if members[documented] != nil {
 		return documented
 	}
+	prefix, isCurrency := strings.CutSuffix(documented, "token")
 	found := ""
 	for name, value := range members {
-		isOther := name == documentedNames.sugar || prefix == prizePrefix && strings.HasPrefix(name, treasuryPrefix)
-		if !strings.HasPrefix(name, prefix) || isOther || new(Number).UnmarshalJSON(bytes.Trim(value, `"`)) != nil {
+		isOther := name == "additional_sugar" || strings.HasPrefix(name, treasuryPrefix) && prefix != treasuryPrefix
+		if !isCurrency || !strings.HasPrefix(name, prefix) || isOther || new(Number).UnmarshalJSON(bytes.Trim(value, `"`)) != nil {
 			continue
 		}
 		if found != "" {
@@ -164,22 +163,16 @@ func currencyMember(members map[string]json.RawMessage, prefix string) string {
 
 // MarshalJSON writes the members under the names they were read with.
 func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
-	names := documentedNames
-	if p.read != nil {
-		names = *p.read
-	}
-	members := make(map[string]any, 4)
-	if names.token != "" || !p.Token.IsZero() {
-		members[cmp.Or(names.token, documentedNames.token)] = p.Token
-	}
-	if names.treasury != "" || p.TreasuryToken != (Number{}) {
-		members[cmp.Or(names.treasury, documentedNames.treasury)] = p.TreasuryToken
-	}
-	if names.sugar != "" || p.Sugar != (Number{}) {
-		members[documentedNames.sugar] = p.Sugar
-	}
-	if p.Items != nil {
-		members[prizeItems] = p.Items
+	members := p.members()
+	for documented, value := range members {
+		name, read := p.names[documented]
+		switch isZero := reflect.ValueOf(value).Elem().IsZero(); {
+		case isZero && !read && (p.names != nil || documented == "additional_items"):
+			delete(members, documented)
+		case read && name != documented:
+			delete(members, documented)
+			members[name] = value
+		}
 	}
 	return json.Marshal(members)
 }

@@ -25,8 +25,13 @@ type TournamentID string
 
 // entryID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
 type entryID interface {
+	text() string
 	problem() string // why it is invalid; empty if it is valid
 }
+
+func (n HorseNumber) text() string   { return strconv.FormatInt(int64(n), 10) }
+func (id RaceID) text() string       { return strconv.FormatInt(int64(id), 10) }
+func (id TournamentID) text() string { return string(id) }
 
 func (n HorseNumber) problem() string {
 	if n > 0 {
