@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -26,6 +25,14 @@ var lenientUTF8 = jsontext.AllowInvalidUTF8(true)
 var anySyntax = json.JoinOptions(lenientUTF8, jsontext.AllowDuplicateNames(true))
 
 func unmarshal(data []byte, out any) error { return json.Unmarshal(data, out, lenientUTF8) }
+
+// unmarshalMember decodes a member for a type that decodes itself.
+func unmarshalMember(name string, data []byte, out any) error {
+	if err := (operation{}).read(data, out, lenientUTF8); err != nil {
+		return fmt.Errorf("%s%s: %w", name, err.Field, err.Err)
+	}
+	return nil
+}
 
 // encodeBody encodes a request body, with each UserKey in the clear, and returns the
 // user keys in it.
@@ -103,11 +110,14 @@ func (op operation) decodeList(body []byte, values reflect.Value) error {
 		}
 		values.SetZero()
 	}
-	if err := op.read(body, new(jsontext.Value), anySyntax); err != nil {
-		return err
+	elements, err := elementsOf(body)
+	if err != nil {
+		return op.explain(err)
 	}
-	unreadable := &unreadableEntries{operation: op.String()}
-	for offset, element := range elementsOf(body) {
+	unreadable := &unreadableEntries{operation: op.String(), total: len(elements)}
+	offset := 0
+	for i, element := range elements {
+		offset += bytes.Index(body[offset:], element)
 		value := reflect.New(values.Type().Elem())
 		err := op.read(element, value.Interface(), tolerant)
 		if err == nil && (value.Elem().IsZero() || isObject && isUndocumented(element, value.Elem())) {
@@ -116,7 +126,7 @@ func (op operation) decodeList(body []byte, values reflect.Value) error {
 		if err == nil {
 			values.Set(reflect.Append(values, value.Elem()))
 		} else {
-			err.index, err.entry = unreadable.total, true
+			err.index, err.entry = i, true
 			err.Offset += int64(offset)
 			if !isObject {
 				err.Field = "/" + strconv.Itoa(err.index) + err.Field
@@ -124,10 +134,10 @@ func (op operation) decodeList(body []byte, values reflect.Value) error {
 			value.Elem().SetZero()
 			readPart(element, value.Interface(), "main_race_id", "_id", "number")
 			err.ID = idOf(value.Interface())
-			err.Raw = element
+			err.Raw = []byte(element)
 			unreadable.add(err)
 		}
-		unreadable.total++
+		offset += len(element)
 	}
 	if unreadable.count > 0 {
 		return unreadable
@@ -183,23 +193,12 @@ func isNothing(body []byte) bool {
 	return string(body) == "null" || isArray && string(trimSpace(inside)) == "]"
 }
 
-// elementsOf ranges over the elements of an array, each with its offset. An
-// object is its own only element. The body is valid, and the elements share its memory.
-func elementsOf(body []byte) iter.Seq2[int, []byte] {
-	return func(yield func(int, []byte) bool) {
-		d := jsontext.NewDecoder(bytes.NewReader(body), anySyntax)
-		if d.PeekKind() == '[' {
-			_, _ = d.ReadToken()
-		}
-		for d.PeekKind() != ']' {
-			element, err := d.ReadValue()
-			end := int(d.InputOffset())
-			start := end - len(element)
-			if err != nil || !yield(start, body[start:end:end]) {
-				return
-			}
-		}
+// elementsOf returns the elements of an array. An object is its own only element.
+func elementsOf(body []byte) (elements []jsontext.Value, err error) {
+	if body[0] == '{' {
+		body = slices.Concat([]byte("["), body, []byte("]"))
 	}
+	return elements, json.Unmarshal(body, &elements, anySyntax)
 }
 
 func (op operation) undecodable(field string, offset int64, err error) *DecodeError {

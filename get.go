@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,12 +99,11 @@ func (l *list[T]) get(ctx context.Context, c *Client, op operation, opts []CallO
 		}
 	}
 	if isPart || l.withJSON {
-		i := 0
-		for _, element := range elementsOf(l.body) {
+		elements, _ := elementsOf(l.body)
+		for i, element := range elements {
 			if e := &l.entries[i]; l.withJSON || e.err != nil {
-				e.json = element
+				e.json = json.RawMessage(element)
 			}
-			i++
 		}
 	}
 	return l.entries, nil
@@ -113,14 +113,9 @@ func (l *list[T]) get(ctx context.Context, c *Client, op operation, opts []CallO
 func (l *list[T]) fail(c *Client, op operation, i int, member string, problem error) {
 	e := &l.entries[i]
 	e.err = op.undecodable("/"+strconv.Itoa(i)+member, 0, problem)
-	n := 0
-	for offset, element := range elementsOf(l.body) {
-		if n == i {
-			e.json, e.err.Raw, e.err.Offset = element, element, int64(offset)
-			break
-		}
-		n++
-	}
+	elements, _ := elementsOf(l.body)
+	e.json = json.RawMessage(elements[i])
+	e.err.Raw, e.err.Offset = e.json, int64(bytes.Index(l.body, e.json))
 	e.err.ID, e.err.index, e.err.entry = idOf(e.value), i, true
 	e.value = nil
 	redactDecodeErrors(e.err, c.secrets)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -132,8 +131,8 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 			continue
 		}
 		p.names[documented] = name
-		if err := unmarshal(members[name], out); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if err := unmarshalMember(name, members[name], out); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -118,8 +118,8 @@ func TestErrorTexts(t *testing.T) {
 		{openRaces, respond(200, `[{"start_time":"2026"}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a string does not fit Timestamp: a timestamp is a number of milliseconds, not a string"},
 		{openRaces, respond(200, `[{"start_time":1e30}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a number does not fit Timestamp: timestamp out of range"},
 		{oneHorse, respond(200, `{"breeding_cooldown":"tomorrow"}`), `GET /api/v1/horses/7: cannot read the response at /breeding_cooldown: a string does not fit time.Time: parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006"`},
-		{openCups, respond(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1: an object does not fit AdditionalPrize: additional_token: json: cannot unmarshal JSON string into Go horseracing.BigInt: not a number in JSON notation"},
-		{oneCup, respond(200, `{"additional_prizes":[{"additional_items":[{"_id":7}]}]}`), `GET /api/v1/tournaments/5f: cannot read the response at /additional_prizes/0: an object does not fit AdditionalPrize: additional_items: json: cannot unmarshal JSON number into Go string within "/0/_id"`},
+		{openCups, respond(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1: an object does not fit AdditionalPrize: additional_token: a string does not fit BigInt: not a number in JSON notation"},
+		{oneCup, respond(200, `{"additional_prizes":[{"additional_items":[{"_id":7}]}]}`), `GET /api/v1/tournaments/5f: cannot read the response at /additional_prizes/0: an object does not fit AdditionalPrize: additional_items/0/_id: a number does not fit string`},
 
 		// too much
 		{openRaces, respond(200, strings.Repeat(" ", 5000)), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},
