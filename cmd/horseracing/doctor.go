@@ -39,7 +39,7 @@ func examineService(flags *flag.FlagSet) action {
 		}
 		var s *service
 		began := time.Now()
-		config.Progress = func(topic string) { p.progress.set("%v  %s", time.Since(began).Round(time.Second), topic) }
+		config.Progress = func(topic string) { p.reportProgress("%v  %s", time.Since(began).Round(time.Second), topic) }
 		d, err := doctor.New(&config, func(opts ...horseracing.Option) (client *horseracing.Client, err error) {
 			if s, err = p.connect(opts...); err != nil {
 				return nil, err

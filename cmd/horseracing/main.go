@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"text/tabwriter"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -95,7 +96,8 @@ type program struct {
 	stdout      io.Writer
 	stderr      io.Writer
 	interactive bool // standard output is a terminal
-	progress    *progress
+	attended    bool // standard error is a terminal
+	reported    time.Time
 
 	asJSON, asTable bool
 	demo, verbose   bool
@@ -107,13 +109,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	signal.Ignore(sigpipe)       // a write to a closed pipe is an error instead, which exit handles
-	p := &program{name: "horseracing", stdin: os.Stdin, stdout: output{os.Stdout}, stderr: os.Stderr, interactive: isTerminal(os.Stdout)}
-	if isTerminal(os.Stderr) {
-		p.progress = &progress{w: os.Stderr}
-		p.stderr = above{p.progress, os.Stderr}
-		if p.interactive {
-			p.stdout = above{p.progress, p.stdout}
-		}
+	p := &program{
+		name: "horseracing", stdin: os.Stdin, stdout: output{os.Stdout}, stderr: os.Stderr,
+		interactive: isTerminal(os.Stdout), attended: isTerminal(os.Stderr), reported: time.Now(),
 	}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
@@ -127,9 +125,7 @@ func isTerminal(f *os.File) bool {
 
 // run does what the command line says, and returns the exit status.
 func (p *program) run(ctx context.Context, args []string) int {
-	err := p.runCommand(ctx, args)
-	p.progress.end()
-	return p.exit(ctx, err)
+	return p.exit(ctx, p.runCommand(ctx, args))
 }
 
 func (p *program) runCommand(ctx context.Context, args []string) error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -141,6 +142,15 @@ func (p *program) printTitle(format string, args ...any) error {
 	}
 	_, err := fmt.Fprintf(p.stdout, format+"\n", args...)
 	return err
+}
+
+// reportProgress prints how far a command is, every five seconds, if somebody may
+// read it.
+func (p *program) reportProgress(format string, args ...any) {
+	if p.attended && time.Since(p.reported) >= 5*time.Second {
+		fmt.Fprintf(p.stderr, format+"\n", args...)
+		p.reported = time.Now()
+	}
 }
 
 // printable removes what could control a terminal: names are chosen by players.

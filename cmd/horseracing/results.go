@@ -126,7 +126,7 @@ func printListing[T any](ctx context.Context, p *program, l *listingOptions, nam
 				return err
 			}
 			if !p.interactive {
-				p.progress.set("%ss: %d", name, printed)
+				p.reportProgress("%ss: %d", name, printed)
 			}
 		case errors.Is(err, horseracing.ErrHole):
 			holes++

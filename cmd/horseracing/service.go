@@ -24,7 +24,7 @@ type service struct {
 // client waits.
 func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	opts = append(opts, horseracing.WithUserAgent("horseracing-cli/"+horseracing.Version))
-	if p.verbose || p.progress != nil {
+	if p.verbose || p.attended {
 		level := slog.LevelWarn
 		if p.verbose {
 			level = slog.LevelDebug
