@@ -38,7 +38,7 @@ type Offset[V any] struct {
 }
 
 const (
-	recentEntries = 20
+	recentEntries = 40
 	maxDoubts     = 4 // steps back from a bare page until it is accepted: a service that filters pages shows no links
 	maxRepeats    = 8
 )
@@ -90,24 +90,8 @@ func (w *Offset[V]) Take() {
 	w.ready[0] = Entry[V]{}
 	w.ready = w.ready[1:]
 	if e.ID != "" {
-		w.remember(Entry[V]{ID: e.ID, Start: e.Start})
-	}
-}
-
-// remember keeps the entries taken last, and those that share the start of the
-// first of them, so that every forgotten entry is newer than every remembered
-// one; but at most four times as many.
-func (w *Offset[V]) remember(e Entry[V]) {
-	w.recent = append(w.recent, e)
-	first := 1 // how many share the start of the first
-	for first < len(w.recent) && w.recent[first].Start == w.recent[0].Start {
-		first++
-	}
-	switch {
-	case len(w.recent)-first >= recentEntries:
-		w.recent = slices.Delete(w.recent, 0, first)
-	case len(w.recent) > 4*recentEntries:
-		w.recent = slices.Delete(w.recent, 0, 1)
+		w.recent = append(w.recent, Entry[V]{ID: e.ID, Start: e.Start})
+		w.recent = w.recent[max(0, len(w.recent)-recentEntries):]
 	}
 }
 
