@@ -74,20 +74,22 @@ func (s *followState) drop(low, high int64, met []walk.Entry[Entry[Race]]) {
 // advance raises the floor, but not past anything unreadable, and removes the marks
 // before it.
 func (s *followState) advance(floor int64) {
-	for _, m := range s.marks {
-		if m.since != 0 {
-			floor = min(floor, m.start)
-		}
-	}
-	if floor > s.floor {
+	if floor = min(floor, s.unreadable()); floor > s.floor {
 		s.floor = floor
 		maps.DeleteFunc(s.marks, func(_ string, m mark) bool { return m.start < floor })
 	}
 }
 
-// trim raises the floor if there are too many marks above it. Everything below the
-// newest mark must have been read, or have a mark.
-func (s *followState) trim() { s.advance(s.bound()) }
+// unreadable returns the start of the oldest entry or page that could not be read.
+func (s *followState) unreadable() int64 {
+	oldest := int64(walk.Latest)
+	for _, m := range s.marks {
+		if m.since != 0 {
+			oldest = min(oldest, m.start)
+		}
+	}
+	return oldest
+}
 
 // bound returns the start of the oldest of the maxMarks newest marks.
 func (s *followState) bound() int64 {
@@ -102,16 +104,12 @@ func (s *followState) bound() int64 {
 	return starts[len(starts)-maxMarks]
 }
 
+// trim raises the floor if there are too many marks above it. Everything below the
+// newest mark must have been read, or have a mark.
+func (s *followState) trim() { s.advance(s.bound()) }
+
 // isCrowded reports whether too many entries were found after an unreadable one.
-func (s *followState) isCrowded() bool {
-	bound := s.bound()
-	for _, m := range s.marks {
-		if m.since != 0 && m.start < bound {
-			return true
-		}
-	}
-	return false
-}
+func (s *followState) isCrowded() bool { return s.unreadable() < s.bound() }
 
 // isOverdue reports whether an unreadable entry or page is given up if it fails once
 // more: it has failed for a time, or too many later entries were found.
