@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	own.DurationVar(&c.window, "window", 24*time.Hour, "length of a window at first; the runner may cut it further")
 	own.IntVar(&c.concurrency, "concurrency", 2, "pages that each window has in flight")
 	own.Float64Var(&c.perSecond, "rate", 0, "requests per second of each worker process; 0: no limit")
-	if slices.ContainsFunc(args, func(a string) bool { return strings.TrimLeft(a, "-") == "h" }) {
+	if slices.Contains(args, "-h") {
 		return program.Parse(own, usage, args, stderr) // Beam and its runners bring about a hundred flags more
 	}
 	own.VisitAll(func(f *flag.Flag) { flag.CommandLine.Var(f.Value, f.Name, f.Usage) })
@@ -97,7 +97,7 @@ func read(ctx context.Context, c crawl, stdout, stderr io.Writer) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if client != nil { // a wrong key or tier is a plainer error here than behind a runner
+	if client != nil { // a wrong key or tier is a plainer error here than from a runner
 		_, err := client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierID(c.tier)}).Take(ctx, 1)
 		if err != nil && !errors.Is(err, horseracing.ErrHole) {
 			return err
@@ -120,7 +120,7 @@ func read(ctx context.Context, c crawl, stdout, stderr io.Writer) error {
 	return report(stdout, totals(result.Metrics()), c)
 }
 
-// cause is the last line of an error: Beam puts what failed on lines of its own, behind plans and bundles that only -v shows.
+// cause returns the last line of an error: Beam writes the reason there, after plans and bundles.
 func cause(err error) string {
 	text := strings.TrimSpace(err.Error())
 	return text[strings.LastIndexByte(text, '\n')+1:]

@@ -29,7 +29,7 @@ type Span struct {
 type readRaces struct {
 	Window      int64   // how many milliseconds a window spans at first
 	Concurrency int     // pages that each window has in flight
-	PerSecond   float64 // requests of one worker process; zero: no limit
+	PerSecond   float64 // requests of one worker process; unlimited if zero
 
 	client   *horseracing.Client
 	counters counters
@@ -58,7 +58,7 @@ func (r *readRaces) RestrictionSize(_ Span, window offsetrange.Restriction) floa
 	return window.Size()
 }
 
-// CreateTracker returns what hands out a window's positions, and cuts it for the runner.
+// CreateTracker returns the tracker of a window, through which the runner may cut it.
 func (r *readRaces) CreateTracker(window offsetrange.Restriction) *sdf.LockRTracker {
 	return sdf.NewLockRTracker(offsetrange.NewTracker(window))
 }

@@ -23,14 +23,14 @@ type holes struct {
 	unreadable int // races that cannot be read
 }
 
-// readWindow hands out the races of the tracker's window, of a span that ends at before, in milliseconds.
+// readWindow emits the races of the tracker's window, of a span that ends at before, in milliseconds.
 //
 // A runner takes work off the end of a restriction while its beginning is being read, and the listing comes newest
 // first. So positions count milliseconds backwards: position 0 is the last millisecond of the span. The races
 // that start in one millisecond share a position, which is claimed once, so a cut never parts them; and since the listing
 // includes Since and excludes Before, windows that touch neither share a race nor leave one out.
 //
-// A hole in the listing is counted, and the window goes on behind it.
+// A hole in the listing is counted, and reading continues after it.
 func readWindow(ctx context.Context, tracker *sdf.LockRTracker, before int64, pager races, emit func(*horseracing.Race) error) (found holes, err error) {
 	window := tracker.GetRestriction().(offsetrange.Restriction)
 	claimed := window.Start - 1

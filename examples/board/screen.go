@@ -17,7 +17,7 @@ type screen struct {
 	board
 	service       string // its name
 	snapshot      func() horseracing.Snapshot
-	at            time.Time // of the last successful poll; zero: none yet
+	at            time.Time // of the last successful poll, zero before it
 	trouble       error     // of the last poll
 	now           time.Time
 	width, height int

@@ -147,7 +147,7 @@ func export(ctx context.Context, o options, stderr io.Writer) error {
 }
 
 // prepare makes the folder of a new database, but not before the service has
-// responded: a wrong key, host or tier leaves nothing behind.
+// responded: a wrong key, host or tier leaves no file.
 func prepare(ctx context.Context, client *horseracing.Client, o options) error {
 	if _, err := os.Stat(o.out + ".sqlite"); !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -124,7 +124,7 @@ type result struct {
 	Name   string                  `json:"name"`
 	Start  int64                   `json:"start"`
 	Length int                     `json:"length"`
-	Winner horseracing.HorseNumber `json:"winner"` // zero: not known
+	Winner horseracing.HorseNumber `json:"winner"` // zero if unknown
 	Total  float64                 `json:"total"`  // of the winner; its unit is undocumented
 	Horses int                     `json:"horses"`
 }
@@ -140,7 +140,7 @@ func resultOf(r *horseracing.Race) result {
 // state is how the service does, as visitors see it: what failed is for the
 // terminal alone.
 type state struct {
-	At   int64 `json:"at"`   // the last successful poll, in milliseconds since the epoch; zero: none yet
+	At   int64 `json:"at"`   // the last successful poll, in milliseconds since the epoch, or zero
 	Down bool  `json:"down"` // the last poll failed
 }
 

@@ -44,7 +44,7 @@ type Process struct {
 	stdout, stderr strings.Builder
 }
 
-// Result is what a program left behind.
+// Result is the output and exit status of a program.
 type Result struct {
 	Stdout, Stderr string
 	Status         int
