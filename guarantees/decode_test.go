@@ -233,16 +233,6 @@ func TestWhatHasOneObviousMeaningIsRead(t *testing.T) {
 			},
 			[]horseracing.Race{{MainRaceID: 11, Length: 12, Places: 10, Prizes: []horseracing.Number{number("5.0")}, EntryFee: bigInt("5"), Participants: []horseracing.RaceParticipant{{Number: 7, Lane: 2, Total: 9.5}}, FinalOrder: []int{0}}},
 		},
-		"likewise of one horse": {
-			func(ctx context.Context) (any, error) { return c(`{"number":7.0,"level":30.0}`).Horses.Get(ctx, 7) },
-			&horseracing.Horse{Number: 7, Level: 30},
-		},
-		"likewise in an optional member": {
-			func(ctx context.Context) (any, error) {
-				return c(`{"number":7,"missions":[{"place":2.0}]}`).Horses.Missions(ctx, 7)
-			},
-			&horseracing.HorseMissions{Number: 7, Missions: []horseracing.HorseMission{{Place: new(2)}}},
-		},
 		"likewise in a tournament": {
 			func(ctx context.Context) (any, error) {
 				return c(`{"_id":"x","tier":5.0,"max_race_count":7.0}`).Tournaments.Open(ctx)

@@ -5,17 +5,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 // driftLog collects drift from any goroutine.
@@ -248,29 +245,5 @@ func TestDoIsNotComparedWithTheTypes(t *testing.T) {
 	}
 	if log.all != nil {
 		t.Error(log.all)
-	}
-}
-
-func TestTheFakeServesEveryOperationWithoutDrift(t *testing.T) {
-	var log driftLog
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	c := fake.Client(horseracing.WithDriftHandler(log.handle))
-	cups, err := c.Tournaments.Open(t.Context())
-	if err != nil || len(cups) == 0 {
-		t.Fatal(cups, err)
-	}
-	ids := callIDs{Horse: fake.Horses(0)[0], Race: 7, Tournament: cups[0].ID, UserKey: fake.UserKey(0)}
-	fake.AddRaces(horseracing.Race{
-		MainRaceID: ids.Race, Places: 12, MaxLevel: 1000,
-		StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), RegistrationDeadline: horseracing.NewTimestamp(fake.Now().Add(time.Hour)),
-	})
-	for _, op := range operations() {
-		if got, err := op.Call(t.Context(), c, ids); err != nil || reflect.ValueOf(got).IsZero() {
-			t.Errorf("%s: %v, %v", op.Name, got, err)
-		}
-	}
-	if log.all != nil {
-		t.Errorf("%+v", log.sorted())
 	}
 }

@@ -376,18 +376,6 @@ func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
 	}
 }
 
-func TestGapsOfMonthsCostFewRequests(t *testing.T) {
-	w := &world{}
-	for i := range 30 {
-		w.add(1_700_000_000_000-int64(i)*60_000, 1_700_000_000_000-200*86_400_000-int64(i)*60_000)
-	}
-	for _, concurrency := range []int{1, 4, 16} {
-		if requests, _ := simulate(t, w, concurrency); requests > 40 {
-			t.Errorf("%d requests at concurrency %d for 60 races with 200 empty days between them", requests, concurrency)
-		}
-	}
-}
-
 // What callers do by mistake with a pager ends in an error, never in a hang.
 
 func TestAPagerIsRangedOverByOneLoopAtATime(t *testing.T) {

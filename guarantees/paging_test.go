@@ -255,15 +255,6 @@ func TestACursorKeepsAQueryWithoutATier(t *testing.T) {
 	if !errors.Is(ofRaces, horseracing.ErrInvalidArgument) || !errors.Is(ofTime, horseracing.ErrInvalidArgument) {
 		t.Errorf("a cursor of another listing: %v, %v", ofRaces, ofTime)
 	}
-	for name, q := range map[string]horseracing.ResultsQuery{
-		"another tier":    {Resume: cursor, Tier: 3},
-		"more tiers":      {Resume: cursor, Tiers: []horseracing.TierID{3, 5}},
-		"another listing": {Resume: byOffset},
-	} {
-		if _, err := s.client(t).Races.Results(q).Take(t.Context(), 1); !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 }
 
 // Who leaves at the page before a hole, or stores the cursor with it, meets the

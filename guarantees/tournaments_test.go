@@ -2,7 +2,6 @@ package guarantees_test
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,17 +61,6 @@ func TestANewPrizeIsWrittenWithTheDocumentedNames(t *testing.T) {
 	const want = `{"additional_items":[{"_id":"i","type":"saddle"}],"additional_sugar":0.5,"additional_token":5,"additional_treasury_token":0}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-func TestABrokenAdditionalPrizeNamesItsMember(t *testing.T) {
-	_, err := responding(t, `[{"_id":"x","additional_prizes":[{"additional_coin":1.5}]}]`).Tournaments.Open(t.Context())
-	broken, ok := errors.AsType[*horseracing.DecodeError](err)
-	if !ok {
-		t.Fatalf("%v, want a *DecodeError", err)
-	}
-	if text := broken.Error(); !containsAll(text, "/0/additional_prizes/0", "additional_coin") {
-		t.Errorf("%s: does not name the member", text)
 	}
 }
 
