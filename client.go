@@ -186,18 +186,11 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 // NewClientFromEnv calls [NewClient] with the base URL and the API key from the
 // environment variables HORSERACING_BASE_URL and HORSERACING_API_KEY.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	const urlVariable, keyVariable = "HORSERACING_BASE_URL", "HORSERACING_API_KEY"
-	var missing []string
-	if os.Getenv(urlVariable) == "" {
-		missing = append(missing, urlVariable+" to the service's URL, of the form https://host")
+	baseURL, apiKey := os.Getenv("HORSERACING_BASE_URL"), os.Getenv("HORSERACING_API_KEY")
+	if baseURL == "" || apiKey == "" {
+		return nil, fmt.Errorf("horseracing: NewClientFromEnv: %w: set HORSERACING_BASE_URL to the service's URL, of the form https://host and HORSERACING_API_KEY to your API key", ErrInvalidArgument)
 	}
-	if os.Getenv(keyVariable) == "" {
-		missing = append(missing, keyVariable+" to your API key")
-	}
-	if missing != nil {
-		return nil, fmt.Errorf("horseracing: NewClientFromEnv: %w: set %s", ErrInvalidArgument, strings.Join(missing, " and "))
-	}
-	return NewClient(os.Getenv(urlVariable), os.Getenv(keyVariable), opts...)
+	return NewClient(baseURL, apiKey, opts...)
 }
 
 func parseBaseURL(text string, plainHTTP bool) (*url.URL, error) {
@@ -205,19 +198,12 @@ func parseBaseURL(text string, plainHTTP bool) (*url.URL, error) {
 	switch {
 	case text == "":
 		return nil, errors.New("the base URL is empty")
-	case err != nil: // its text repeats the URL, a password in it included
-		return nil, errors.New("the base URL is not a URL of the form https://host")
+	case err != nil || u.Hostname() == "" || u.Opaque != "" || u.Scheme != "https" && u.Scheme != "http": // its text may hold a password
+		return nil, errors.New("the base URL must be of the form https://host")
 	case u.User != nil || strings.ContainsAny(text, "?#"):
 		return nil, errors.New("the base URL must not contain a user, password, query or fragment")
-	case u.Hostname() == "" || u.Opaque != "":
-		return nil, errors.New("the base URL must be of the form https://host")
-	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, errors.New("the base URL must begin with https://")
 	case u.Scheme == "http" && !plainHTTP && !isLoopback(u.Hostname()):
 		return nil, fmt.Errorf("http:// to %s would send the API key in the clear: use https://, or allow it with WithPlainHTTP", clip(u.Hostname(), 100))
-	}
-	if hasDotSegment(u.Path) {
-		return nil, errors.New("the path of the base URL must not contain . or .. segments")
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/"), RawPath: strings.TrimRight(u.RawPath, "/")}, nil
 }

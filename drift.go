@@ -81,12 +81,12 @@ var documented = drift.Rules{
 // reportDrift compares a response body with the type that it was decoded into.
 func (c *Client) reportDrift(ctx context.Context, op operation, keys redact.Keys, body []byte, t reflect.Type) {
 	r := drift.Response{Route: op.route, Undocumented: op.objectOrArray, Type: t, Body: body}
-	c.driftCheck.Compare(r, func(found drift.Difference) {
+	for _, found := range c.driftCheck.Compare(r) {
 		kind := DriftUnknownField
 		if found.Missing {
 			kind = DriftMissingField
 		}
 		path := clip(keys.Text(redact.Visible(found.Path)), 200)
 		c.drift(ctx, Drift{Route: op.route, Path: path, Kind: kind})
-	})
+	}
 }

@@ -47,8 +47,6 @@ func TestTheBaseURLIsChecked(t *testing.T) {
 		{"https://user:secret-word@game.test", plain, ""},
 		{"https://game.test?a=secret-word", plain, ""},
 		{"https://game.test/#secret-word", plain, ""},
-		{"https://game.test/a/../b", plain, ""},
-		{"https://game.test/a/%2e%2e/b", plain, ""},
 		{"https://user:secret-word@game.test:port", plain, ""},
 		{"https://game.test\n", plain, ""},
 		{"https://ga me.test", plain, ""},

@@ -55,15 +55,9 @@ type top struct {
 // New returns a Check that has reported nothing yet.
 func New(rules Rules) *Check { return &Check{rules: rules, tops: map[top]*object{}} }
 
-// Compare calls report for each difference that it has not reported before for the
-// same route. Of the unknown members of one object it reports at most 100.
-func (c *Check) Compare(r Response, report func(Difference)) {
-	for _, d := range c.differences(r) {
-		report(d)
-	}
-}
-
-func (c *Check) differences(r Response) []Difference {
+// Compare returns the differences that it has not returned before for the same
+// route. Of the unknown members of one object it returns at most 100.
+func (c *Check) Compare(r Response) []Difference {
 	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 	if !jsontext.Value(r.Body).IsValid(lenient...) {
 		return nil

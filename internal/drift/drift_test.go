@@ -3,7 +3,6 @@ package drift
 import (
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -47,10 +46,7 @@ const whole = `{"_id":"a","name":"n","additional_gold":1,"additional_sugar_gold"
 // differences compares a body with the type of out, by a check that has reported nothing.
 func differences(r Response, out any) []Difference {
 	r.Type = reflect.TypeOf(out)
-	var found []Difference
-	New(rules).Compare(r, func(d Difference) { found = append(found, d) })
-	slices.SortFunc(found, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
-	return found
+	return New(rules).Compare(r)
 }
 
 // FuzzCompare holds any body against the type: the differences are those that a

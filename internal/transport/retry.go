@@ -19,15 +19,10 @@ type Retry struct {
 	MinWait, MaxWait time.Duration
 }
 
-// Backoff returns a random wait up to MinWait * 2^retries, at most MaxWait.
-func (r Retry) Backoff(retries int) time.Duration {
-	return rand.N(max(r.ceiling(retries), 1))
-}
-
-// backoffAfter returns how long to wait if the service demands a wait: no less
-// than that, and a random time more, so that clients which were refused together
-// do not come back together.
-func (r Retry) backoffAfter(demanded time.Duration, retries int) time.Duration {
+// backoff returns a random wait up to MinWait * 2^retries, at most MaxWait. If the
+// service demands a wait it is no less than that, and random beyond it, so that
+// clients which were refused together do not come back together.
+func (r Retry) backoff(demanded time.Duration, retries int) time.Duration {
 	jitter := rand.N(max(r.ceiling(retries), demanded/10, 1))
 	return demanded + min(jitter, math.MaxInt64-demanded)
 }
@@ -85,14 +80,12 @@ func (p *policy) shouldRetry(ctx context.Context) bool {
 		}
 	}
 	switch {
-	case !mayRetry && persists:
-		call.wait = call.Retry.backoffAfter(call.Retry.MaxWait, 0)
-	case !mayRetry:
-		return false
-	case call.RetryAfter > 0:
-		call.wait = call.Retry.backoffAfter(call.RetryAfter, retries)
+	case mayRetry:
+		call.wait = call.Retry.backoff(call.RetryAfter, retries)
+	case persists:
+		call.wait = call.Retry.backoff(call.Retry.MaxWait, 0)
 	default:
-		call.wait = call.Retry.Backoff(retries)
+		return false
 	}
 	p.warn(ctx, call, "horseracing: retry", slog.Duration("wait", call.wait))
 	call.retrying = true
