@@ -117,35 +117,6 @@ func TestItRunsOnTheEmbeddedServices(t *testing.T) {
 	}
 }
 
-func TestAPassDiffersFromAFailure(t *testing.T) {
-	limit := redis_rate.Limit{Rate: 10, Period: time.Second, Burst: 5}
-	at := func(interval time.Duration) (times []time.Time) {
-		for i := range 100 {
-			times = append(times, time.Unix(0, 0).Add(time.Duration(i)*interval))
-		}
-		return times
-	}
-	for _, test := range []struct {
-		name    string
-		arrived []time.Time
-		out     string
-		err     string
-	}{
-		{"kept except for delays", at(95 * time.Millisecond), "The limit held: 100 requests in 9.4s.\n", ""},
-		{"exceeded", at(50 * time.Millisecond), "", "the limit was exceeded: 100 requests in 5.0s; requests arrived up to 4.55s early"},
-		{"nothing", nil, "", "no request arrived, so nothing shows whether the limit holds"},
-	} {
-		var out strings.Builder
-		text := ""
-		if err := report(&out, test.arrived, limit); err != nil {
-			text = err.Error()
-		}
-		if out.String() != test.out || text != test.err {
-			t.Errorf("%s: %q and %q, want %q and %q", test.name, out.String(), text, test.out, test.err)
-		}
-	}
-}
-
 func TestItStartsAndEndsAsEveryExample(t *testing.T) {
 	t.Setenv("REDIS_ADDR", "")
 	programtest.ExpectUsage(t)
