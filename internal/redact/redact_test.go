@@ -63,6 +63,10 @@ func TestAKeyInAnotherSpellingWithholdsTheText(t *testing.T) {
 	if got := New(key).Text("/3/" + pointer); got != Withheld {
 		t.Errorf("%s became %q", pointer, got)
 	}
+	const shortest = "0a-9z-zz" // six letters and digits, most at the ends of their ranges
+	if got := New(shortest).Text("0A9ZZZ"); got != Withheld {
+		t.Errorf("the shortest key became %q", got)
+	}
 }
 
 func TestAKeyAsItIsIsReplacedHoweverOddOrShort(t *testing.T) {
