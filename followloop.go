@@ -82,12 +82,7 @@ func (l *followLoop) poll() bool {
 			low = l.recent
 			continue
 		}
-		c, ok := l.read(low, high)
-		for ok && c.overflow {
-			l.span, l.limit = max(1, (c.low-max(low, 0))/2), firstRaces
-			high = max(low, 0) + l.span
-			c, ok = l.read(low, high)
-		}
+		c, high, ok := l.readPart(low, high)
 		if !ok {
 			return false
 		}
@@ -127,6 +122,17 @@ func (l *followLoop) poll() bool {
 	}
 	s.advance(l.recent)
 	return true
+}
+
+// readPart reads a part, or a smaller one, up to end, if there are too many races.
+func (l *followLoop) readPart(low, high int64) (c collected, end int64, ok bool) {
+	for {
+		if c, ok = l.read(low, high); !ok || !c.overflow {
+			return c, high, ok
+		}
+		l.span, l.limit = max(1, (c.low-max(low, 0))/2), firstRaces
+		high = max(low, 0) + l.span
+	}
 }
 
 // giveUp yields gaps, which are not requested again.
