@@ -226,7 +226,12 @@ func (c *call) captured(err error) Response {
 }
 
 // id returns the id that was requested, redacted.
-func (c *call) id() string { return c.secrets.Text(c.op.idText()) }
+func (c *call) id() string {
+	if c.op.id == nil {
+		return ""
+	}
+	return c.secrets.Text(c.op.id.text())
+}
 
 // operation returns the operation with the id that was requested, redacted.
 func (c *call) operation() string { return operationText(c.op.method, c.op.route, c.id()) }
