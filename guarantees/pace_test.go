@@ -197,11 +197,8 @@ func behind(t *testing.T, limits []horseracingtest.RequestLimit, history int, te
 func TestWalksFinishBehindLimits(t *testing.T) {
 	for name, limit := range map[string]horseracingtest.RequestLimit{
 		"20 a second":                     {PerSecond: 20, Burst: 5},
-		"20 a second, with Retry-After":   {PerSecond: 20, Burst: 5, RetryAfter: "seconds"},
 		"60 in 10 s":                      {PerWindow: 60, Window: 10 * time.Second},
-		"60 in 10 s, with Retry-After":    {PerWindow: 60, Window: 10 * time.Second, RetryAfter: "seconds"},
 		"60 in 10 s, sliding, with dates": {PerWindow: 60, Window: 10 * time.Second, Sliding: true, RetryAfter: "date"},
-		"30 a minute, with Retry-After":   {PerWindow: 30, Window: time.Minute, RetryAfter: "seconds"},
 		"4 in flight":                     {InFlight: 4},
 		"refusals count":                  {PerWindow: 60, Window: 10 * time.Second, CountRefused: true},
 	} {

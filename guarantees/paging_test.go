@@ -287,23 +287,20 @@ func TestPagesLoseNoHole(t *testing.T) {
 
 func TestInstantsFarOutsideAreClamped(t *testing.T) {
 	const page = `[{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
-	past := []time.Time{time.UnixMilli(math.MinInt64), time.Unix(math.MinInt64, 0), time.Date(-300_000_000, 1, 1, 0, 0, 0, 0, time.UTC)}
-	future := []time.Time{time.UnixMilli(math.MaxInt64), time.Unix(1<<62, 0), time.Date(300_000_000, 1, 1, 0, 0, 0, 0, time.UTC)}
-	for i := range past {
-		for name, test := range map[string]struct {
-			query horseracing.ResultsQuery
-			want  int
-		}{
-			"since long ago":      {horseracing.ResultsQuery{Since: past[i]}, 2},
-			"before the far end":  {horseracing.ResultsQuery{Before: future[i]}, 2},
-			"the whole of time":   {horseracing.ResultsQuery{Since: past[i], Before: future[i], Concurrency: 4}, 2},
-			"since the far end":   {horseracing.ResultsQuery{Since: future[i]}, 0},
-			"before the far past": {horseracing.ResultsQuery{Before: past[i]}, 0},
-		} {
-			races, err := play(respond(200, page), respond(200, "[]")).client(t).Races.Results(test.query).Take(t.Context(), 10)
-			if err != nil && !errors.Is(err, horseracing.ErrBodyIgnored) || len(races) != test.want {
-				t.Errorf("%s %d: %d races, want %d, %v", name, i, len(races), test.want, err)
-			}
+	past, future := time.Unix(math.MinInt64, 0), time.Unix(1<<62, 0)
+	for name, test := range map[string]struct {
+		query horseracing.ResultsQuery
+		want  int
+	}{
+		"since long ago":      {horseracing.ResultsQuery{Since: past}, 2},
+		"before the far end":  {horseracing.ResultsQuery{Before: future}, 2},
+		"the whole of time":   {horseracing.ResultsQuery{Since: past, Before: future, Concurrency: 4}, 2},
+		"since the far end":   {horseracing.ResultsQuery{Since: future}, 0},
+		"before the far past": {horseracing.ResultsQuery{Before: past}, 0},
+	} {
+		races, err := play(respond(200, page), respond(200, "[]")).client(t).Races.Results(test.query).Take(t.Context(), 10)
+		if err != nil && !errors.Is(err, horseracing.ErrBodyIgnored) || len(races) != test.want {
+			t.Errorf("%s: %d races, want %d, %v", name, len(races), test.want, err)
 		}
 	}
 }

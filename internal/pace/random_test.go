@@ -75,24 +75,3 @@ func TestARaisedLimitIsFound(t *testing.T) {
 		}
 	}
 }
-
-// slowing is a service that becomes slower the more it has to do, and refuses nothing.
-type slowing struct {
-	none
-	busy *int
-}
-
-func (s slowing) admit(time.Time) (bool, time.Duration) { *s.busy++; return true, 0 }
-func (s slowing) done(time.Time)                        { *s.busy-- }
-
-// TestAServiceThatOnlySlowsDownGetsEverything: no refusal, no limit.
-func TestAServiceThatOnlySlowsDownGetsEverything(t *testing.T) {
-	busy := 0
-	s := scenario{workers: 16, length: time.Minute, limit: func() limit { return slowing{busy: &busy} },
-		work: func(*rand.Rand) time.Duration { return time.Duration(busy) * 5 * time.Millisecond }}
-	var e *Routes
-	all := s.run(1, func(w *world) sender { e = newPace(w.random.Float64); return e })
-	if got := e.State(simStart); got.PerSecond != 0 || e.common.flights.known != 0 || all[0].accepted < 11_000 {
-		t.Errorf("%d accepted, and a limit was learned: %+v", all[0].accepted, got)
-	}
-}
