@@ -26,14 +26,13 @@ type world struct {
 	starts []int64 // of the entries, newest first; the id of entry i is ids[i]
 	ids    []int64
 
-	shuffle     *rand.Rand       // shuffles the entries of each page
-	foreign     bool             // of another tier than Omega
-	damaged     map[int64]string // the text of entries that cannot be read
-	ignoreBody  bool
-	delay       time.Duration
-	before      func(from int64) error // runs before a request is handled; an error is its outcome
-	open        int                    // bodies that were not closed
-	tournaments bool
+	shuffle    *rand.Rand       // shuffles the entries of each page
+	foreign    bool             // of another tier than Omega
+	damaged    map[int64]string // the text of entries that cannot be read
+	ignoreBody bool
+	delay      time.Duration
+	before     func(from int64) error // runs before a request is handled; an error is its outcome
+	open       int                    // bodies that were not closed
 
 	mu       sync.Mutex
 	requests int
@@ -103,11 +102,7 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 		if w.foreign {
 			tier = horseracing.TierNameBeta
 		}
-		if w.tournaments {
-			page = append(page, fmt.Sprintf(`{"_id":"t%d","start_time":%d}`, w.ids[i], w.starts[i]))
-		} else {
-			page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"tier":"%s"}`, w.ids[i], w.starts[i], tier))
-		}
+		page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"tier":"%s"}`, w.ids[i], w.starts[i], tier))
 	}
 	if w.shuffle != nil {
 		w.shuffle.Shuffle(len(page), func(i, j int) { page[i], page[j] = page[j], page[i] })

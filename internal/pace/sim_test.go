@@ -2,7 +2,6 @@ package pace
 
 import (
 	"container/heap"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -340,12 +339,4 @@ func (w *world) send(client sender, svc *service, ticket *Ticket, t *tally, pump
 			pump()
 		})
 	})
-}
-
-func (t *tally) String() string {
-	return fmt.Sprintf("accepted %d refused %d (%.1f%% late)", t.accepted, t.refused, t.refusedShare()*100)
-}
-
-func (t *tally) refusedShare() float64 {
-	return float64(t.lateRefused) / max(1, float64(t.lateAccepted+t.lateRefused))
 }
