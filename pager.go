@@ -119,7 +119,7 @@ func newPager[T any](l listing[T], tier TierID, tiers []TierID, resume Cursor, w
 // begin starts a walk from a position in the listing of each tier.
 func (p *Pager[T]) begin(positions []walk.Position) {
 	if p.listing.byTime() {
-		p.walk = walk.NewMerge[Entry[T]](p.since, positions, p.concurrency, pageSize)
+		p.walk = walk.NewTiers[Entry[T]](p.since, positions, p.concurrency, pageSize)
 	} else {
 		p.walk = walk.NewOffset[Entry[T]](positions[0], pageSize)
 	}

@@ -1,7 +1,6 @@
 package horseracing
 
 import (
-	"cmp"
 	"net/http"
 	"time"
 
@@ -126,7 +125,7 @@ func (l *listing[T]) byTime() bool { return l.first == walk.Latest }
 func (l *listing[T]) op() operation { return operation{method: http.MethodGet, route: l.route} }
 
 // tier returns the tier of the listing at an index.
-func (l *listing[T]) tier(source int) TierID { return cmp.Or(l.tiers[source], TierOmega) }
+func (l *listing[T]) tier(source int) TierID { return l.tiers[source].orDefault() }
 
 // pageBody is the body of a page request. The service has defaults for what is left out.
 type pageBody struct {

@@ -59,22 +59,6 @@ func (id TournamentID) problem() string {
 	return ""
 }
 
-// TierID is a tier as a number, as in queries and tournaments. In a query the zero
-// value stands for TierOmega, the service's default.
-type TierID int
-
-// TierOmega is the only documented tier id, and the service's default.
-const TierOmega TierID = 5
-
-// TierName is a tier as a word, as in horses and races. Undocumented values pass through.
-type TierName string
-
-// The documented tier names.
-const (
-	TierNameOmega TierName = "Omega"
-	TierNameBeta  TierName = "Beta"
-)
-
 // Gender is the gender of a horse. Undocumented values pass through.
 type Gender string
 

@@ -3,17 +3,13 @@
 // no goroutine and reads no clock: its caller sends the requests and passes in
 // the pages.
 //
-// There are two walks: [Merge], over listings that are paged by start time, each
+// There are two walks: [Tiers], over listings that are paged by start time, each
 // of which is read by a [Time], and [Offset], over one that is paged by offset.
 package walk
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-)
+import "fmt"
 
-// Walker is a [Merge] or an [Offset]. It is not safe for concurrent use.
+// Walker is a [Tiers] or an [Offset]. It is not safe for concurrent use.
 type Walker[V any] interface {
 	// Next returns the request to make next. It reports false if no page is worth
 	// requesting now.
@@ -89,22 +85,3 @@ type UnplacedError struct {
 }
 
 func (e *UnplacedError) Error() string { return "no entry of the page can be placed" }
-
-// sortPage returns the entries of a page that can be placed, newest first and
-// each once, and the others. On one instant they keep their order.
-func sortPage[V any](page []Entry[V]) (placed, unplaced []Entry[V]) {
-	seen := make(map[string]bool, len(page))
-	for _, e := range page {
-		switch {
-		case e.ID == "":
-			unplaced = append(unplaced, e)
-		case !seen[e.ID]:
-			seen[e.ID] = true
-			placed = append(placed, e)
-		}
-	}
-	slices.SortStableFunc(placed, func(a, b Entry[V]) int { return cmp.Compare(b.Start, a.Start) })
-	return placed, unplaced
-}
-
-func hasSameID[V any](a, b Entry[V]) bool { return a.ID == b.ID }

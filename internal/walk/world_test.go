@@ -99,11 +99,11 @@ func newCrawl(walk Walker[uint64], slots int, page func(int64) []Entry[uint64]) 
 }
 
 // byTime is a walk over one listing, from its top.
-func byTime(slots, pageSize int) *Merge[uint64] { return within(Earliest, Latest, slots, pageSize) }
+func byTime(slots, pageSize int) *Tiers[uint64] { return within(Earliest, Latest, slots, pageSize) }
 
 // within is a walk over what starts in [since, before).
-func within(since, before int64, slots, pageSize int) *Merge[uint64] {
-	return NewMerge[uint64](since, []Position{{At: before - 1}}, slots, pageSize)
+func within(since, before int64, slots, pageSize int) *Tiers[uint64] {
+	return NewTiers[uint64](since, []Position{{At: before - 1}}, slots, pageSize)
 }
 
 // take returns the next entry as a pager would yield it.

@@ -14,14 +14,14 @@ func mergeOf(worlds []*world, resume []Position, slots int) *crawl {
 			resume = append(resume, Position{At: Latest - 1})
 		}
 	}
-	return &crawl{walk: NewMerge[uint64](Earliest, resume, slots, 10), slots: slots, pick: rand.IntN, fetch: func(r Request) ([]Entry[uint64], error) {
+	return &crawl{walk: NewTiers[uint64](Earliest, resume, slots, 10), slots: slots, pick: rand.IntN, fetch: func(r Request) ([]Entry[uint64], error) {
 		return worlds[r.Source].before(r.At), nil
 	}}
 }
 
 // waiting returns how many entries of all listings were read and not taken yet.
 func (c *crawl) waiting() (n int) {
-	for _, w := range c.walk.(*Merge[uint64]).walks {
+	for _, w := range c.walk.(*Tiers[uint64]).walks {
 		n += w.waiting()
 	}
 	return n

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Merge walks over one listing that is paged by start time, or over several as if
+// Tiers walks over one listing that is paged by start time, or over several as if
 // they were one, newest first. An entry is held back until every other listing
 // has been read down to its start.
-type Merge[V any] struct {
+type Tiers[V any] struct {
 	walks  []*Time[V]
 	enough int   // entries waiting in all walks from which on only the walk with the latest frontier reads
 	lowest int64 // the start of the entry taken last
 }
 
-// NewMerge returns a walk over the listings from a position in each down to the
+// NewTiers returns a walk over the listings from a position in each down to the
 // entries that start at since, with up to slots requests in flight. A page holds
 // up to pageSize entries.
-func NewMerge[V any](since int64, positions []Position, slots, pageSize int) *Merge[V] {
-	m := &Merge[V]{enough: 2 * lookAhead * pageSize * slots, lowest: math.MinInt64}
+func NewTiers[V any](since int64, positions []Position, slots, pageSize int) *Tiers[V] {
+	m := &Tiers[V]{enough: 2 * lookAhead * pageSize * slots, lowest: math.MinInt64}
 	for _, p := range positions {
 		m.walks = append(m.walks, NewTime[V](since, p, slots, pageSize))
 		m.lowest = max(m.lowest, p.At)
@@ -29,7 +29,7 @@ func NewMerge[V any](since int64, positions []Position, slots, pageSize int) *Me
 
 // Next returns the request to make next; see [Walker]. The walk with the latest
 // frontier goes first, because the others wait for it.
-func (m *Merge[V]) Next() (Request, bool) {
+func (m *Tiers[V]) Next() (Request, bool) {
 	waiting := 0
 	order := make([]int, len(m.walks))
 	for i, w := range m.walks {
@@ -53,14 +53,14 @@ func (m *Merge[V]) Next() (Request, bool) {
 }
 
 // Learn processes the page that r requested.
-func (m *Merge[V]) Learn(r Request, page []Entry[V]) { m.walks[r.Source].Learn(r.At, page) }
+func (m *Tiers[V]) Learn(r Request, page []Entry[V]) { m.walks[r.Source].Learn(r.At, page) }
 
 // Fail records the error of r, which Peek returns in its position.
-func (m *Merge[V]) Fail(r Request, err error) { m.walks[r.Source].Fail(r.At, err) }
+func (m *Tiers[V]) Fail(r Request, err error) { m.walks[r.Source].Fail(r.At, err) }
 
 // Peek returns the next entry in order, or the error in its position; see
 // [Walker].
-func (m *Merge[V]) Peek() (best Entry[V], ok bool) {
+func (m *Tiers[V]) Peek() (best Entry[V], ok bool) {
 	unread := int64(math.MinInt64) // the latest start that a listing was not read down to
 	for i, w := range m.walks {
 		e, ready := w.Peek()
@@ -76,7 +76,7 @@ func (m *Merge[V]) Peek() (best Entry[V], ok bool) {
 }
 
 // Take moves past the entry that Peek returns.
-func (m *Merge[V]) Take() {
+func (m *Tiers[V]) Take() {
 	if e, ok := m.Peek(); ok {
 		m.walks[e.Source].Take()
 		m.lowest = min(m.lowest, m.walks[e.Source].reached)
@@ -84,12 +84,12 @@ func (m *Merge[V]) Take() {
 }
 
 // Done reports whether everything was taken.
-func (m *Merge[V]) Done() bool {
+func (m *Tiers[V]) Done() bool {
 	return !slices.ContainsFunc(m.walks, func(w *Time[V]) bool { return !w.Done() })
 }
 
 // Restart forgets the errors of requests, so that Next returns them again.
-func (m *Merge[V]) Restart() {
+func (m *Tiers[V]) Restart() {
 	for _, w := range m.walks {
 		w.Restart()
 	}
@@ -98,7 +98,7 @@ func (m *Merge[V]) Restart() {
 // Positions returns the position after the entries taken, in each listing. If no
 // entry of one was taken down to the start of the entry taken last, then it has
 // none above that start.
-func (m *Merge[V]) Positions() []Position {
+func (m *Tiers[V]) Positions() []Position {
 	positions := make([]Position, len(m.walks))
 	for i, w := range m.walks {
 		positions[i] = Position{At: w.position.At, Seen: slices.Clone(w.position.Seen)}

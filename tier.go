@@ -1,0 +1,62 @@
+package horseracing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// TierID is a tier as a number, as in queries and tournaments. In a query the zero
+// value stands for TierOmega, the service's default.
+type TierID int
+
+// TierOmega is the only documented tier id, and the service's default.
+const TierOmega TierID = 5
+
+// orDefault returns the tier that a query for t reads.
+func (t TierID) orDefault() TierID { return cmp.Or(t, TierOmega) }
+
+// TierName is a tier as a word, as in horses and races. Undocumented values pass through.
+type TierName string
+
+// The documented tier names.
+const (
+	TierNameOmega TierName = "Omega"
+	TierNameBeta  TierName = "Beta"
+)
+
+// resolveTiers returns the tiers that a query selects, sorted and each once, and the
+// payload of its Resume, if that is set. A query that names no tier has those of the
+// cursor; without either it selects tier zero, which stands for the service's default.
+// The problem is empty if the query is valid.
+func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (selected []TierID, payload []string, problem string) {
+	isNamed := tier != 0 || len(tiers) > 0
+	switch {
+	case tier != 0 && len(tiers) > 0:
+		problem = "Tier and Tiers are both set"
+	case slices.Contains(tiers, 0):
+		problem = "a tier in Tiers is zero"
+	case len(tiers) == 0:
+		tiers = []TierID{tier}
+	}
+	selected = slices.Compact(slices.Sorted(slices.Values(tiers)))
+	switch {
+	case problem != "":
+	case selected[0] < 0:
+		problem = fmt.Sprintf("tier %d is negative", selected[0])
+	case len(selected) > maxTiers:
+		problem = fmt.Sprintf("Tiers has %d tiers, more than %d", len(selected), maxTiers)
+	case !resume.IsZero():
+		saved, fields, ok := resume.payload(kind)
+		same := func(a, b TierID) bool { return a.orDefault() == b.orDefault() }
+		if !ok || isNamed && !slices.EqualFunc(saved, selected, same) {
+			return selected, nil, "the cursor in Resume is of another listing or of other tiers"
+		}
+		if payload = fields; !isNamed {
+			selected = saved
+		}
+	}
+	return selected, payload, problem
+}
+
+const maxTiers = 100
