@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
@@ -52,6 +54,29 @@ func TestACursorIsItsText(t *testing.T) {
 			t.Fatalf("%s is read as %v (%v)", stored, back, err)
 		}
 	})
+}
+
+// Tournaments have any text for an id.
+func TestACursorKeepsEveryIDAsItIs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := rapid.StringOfN(rapid.SampledFrom([]rune("._-~%+ aé")), 1, 5, -1)
+		want := []walk.Position{{At: 7, Newest: 9, Seen: rapid.SliceOfN(id, 1, 5).Draw(t, "seen")}, {At: 8}}
+		c := newCursor(cursorTournaments, []TierID{3, 5}, writePositions(6, want))
+		_, fields, ok := c.payload(cursorTournaments)
+		got := make([]walk.Position, 2)
+		since, problem := readPositions(fields, got)
+		if diff := cmp.Diff(want, got); !ok || since != 6 || problem != "" || diff != "" {
+			t.Fatalf("%v is read as since %d %s (-want +got):\n%s", c, since, problem, diff)
+		}
+	})
+}
+
+func TestASinceThatWouldOverflowIsDamage(t *testing.T) {
+	for since, ok := range map[int64]bool{walk.Earliest: true, walk.Earliest - 1: false} {
+		if _, problem := readPositions([]string{strconv.FormatInt(since, 36), "1_0"}, make([]walk.Position, 1)); (problem == "") != ok {
+			t.Errorf("%d: %q", since, problem)
+		}
+	}
 }
 
 func TestADamagedCursorIsRefused(t *testing.T) {

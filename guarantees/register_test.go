@@ -367,6 +367,21 @@ func TestATransportThatTracesNothingProvesNothing(t *testing.T) {
 	}
 }
 
+// That the first attempt found no connection says nothing about the second.
+func TestEachAttemptOfARegistrationProvesItsOwnOutcome(t *testing.T) {
+	unconnected := func(req *http.Request) (*http.Response, error) {
+		httptrace.ContextClientTrace(req.Context()).GetConn("game.test:443")
+		return nil, errReset
+	}
+	for _, end := range []error{io.ErrUnexpectedEOF, errReset} {
+		s := play(unconnected, stream(200, 50, func() reader { return readers(`{"registered":`, end) }))
+		_, err := s.client(t, briefly).Races.Register(t.Context(), entry)
+		if n := len(s.requests()); n != 2 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("a response that ends in %v, after %d requests: %v", end, n, err)
+		}
+	}
+}
+
 // The caller's own trace goes on working.
 func TestTheCallersTraceIsKept(t *testing.T) {
 	var wrote atomic.Int64

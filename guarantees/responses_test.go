@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -317,6 +318,28 @@ func TestGzipIsReadAndACutOneIsNoticed(t *testing.T) {
 		horses, err := c.Horses.Owned(t.Context(), "u")
 		if cut == 0 && (err != nil || len(horses) != 1002) || cut > 0 && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("cut by %d: %d horses, %v", cut, len(horses), err)
+		}
+	}
+}
+
+func TestADamagedGzipIsRetriedOnce(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, `[{"level":3}]`)
+	z.Close()
+	for _, damaged := range []int{0, packed.Len() - 8} { // the header, the checksum
+		var requests atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			requests.Add(1)
+			body := bytes.Clone(packed.Bytes())
+			body[damaged] ^= 1
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(body)
+		}))
+		t.Cleanup(server.Close)
+		horses, err := connect(t, server.URL, server.Client(), briefly).Horses.Owned(t.Context(), "u")
+		if n := requests.Load(); n != 2 || err == nil || len(horses) != 0 {
+			t.Errorf("byte %d damaged: %d requests, %d horses, %v", damaged, n, len(horses), err)
 		}
 	}
 }

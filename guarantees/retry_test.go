@@ -197,6 +197,13 @@ func TestWaitsDoNotOverflow(t *testing.T) {
 			}
 			cancel()
 		}
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		s := play(respond(500, "", "Retry-After: 9223372036"))
+		s.client(t, horseracing.WithRetry(horseracing.Retry{MaxWait: math.MaxInt64})).Races.Open(ctx)
+		if n := len(s.requests()); n != 1 {
+			t.Errorf("%d requests within a Retry-After of 292 years", n)
+		}
 	})
 }
 

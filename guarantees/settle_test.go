@@ -125,6 +125,7 @@ func TestSettleReadsTheTimeFromDateMinusAge(t *testing.T) {
 		"a response that was cached before the deadline": {-time.Hour, []header{{more: "Age: 3600"}, {}}},
 		"a response that was cached after the deadline":  {-time.Hour, []header{{more: "Age: 3539"}}},
 		"an age beyond all bounds":                       {-time.Hour, []header{{more: "Age: 99999999999999999999"}, {more: "Age: 0"}}},
+		"an age below zero makes no response later":      {-59 * time.Second, []header{{more: "Age: -3600"}, {date: 2 * time.Second}}},
 		"no date, and our clock is after the deadline":   {-61 * time.Second, []header{{more: "Date: today"}}},
 		"no date, and our clock is before the deadline":  {-59 * time.Second, []header{{more: "Date: today"}, {more: "Date: today"}}},
 		"no date, and an age that reaches before it":     {-61 * time.Second, []header{{more: "Date: today\nAge: 2"}, {more: "Date: today\nAge: 0"}}},
@@ -197,6 +198,7 @@ func TestSettleTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 		{race + `,"participants":[]},` + race + `}`, no},
 		{race + `,"participants":[]},` + race + `,"v2":1,"participants":[]}`, no},
 		{race + `,"participants":[]},{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}`, open},
+		{`{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]},` + race + `,"participants":[]}`, open},
 		{race + `,"participants":[]},null`, no},
 		{`{"main_race_id":6},null`, no},
 		// the response does not list the participants

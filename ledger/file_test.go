@@ -146,6 +146,21 @@ func TestOnlyTheUserCanReadTheFile(t *testing.T) {
 	}
 }
 
+// A line that was synced is lost with its file, if power fails before the folder is.
+func TestALedgerWhoseFolderCannotBeSyncedIsNotOpened(t *testing.T) {
+	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
+		t.Skip("a folder that can be written and not opened: not on Windows, nor for root")
+	}
+	folder := t.TempDir()
+	if err := os.Chmod(folder, 0o300); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(folder, 0o700)
+	if _, err := ledger.Open(filepath.Join(folder, "l"), newFake(t, 0).Client()); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestTheFirstRegistrationSentBindsTheLedgerToItsService(t *testing.T) {
 	fake := newFake(t, 1)
 	clientOf := func(url string) *horseracing.Client {

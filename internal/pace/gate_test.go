@@ -62,6 +62,35 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// lateContext ends while a request that waits for it is let go.
+type lateContext struct {
+	context.Context
+	end func()
+}
+
+func (c lateContext) Done() <-chan struct{} {
+	time.Sleep(2 * time.Second)
+	c.end()
+	return c.Context.Done()
+}
+
+func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 50 { // either end of the wait may come first
+			g := NewGate(nil, time.Second, time.Minute)
+			first, _ := enter(t.Context(), g, Read, time.Hour)
+			g.Leave(first, Refused, time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
+			if ticket, err := enter(lateContext{ctx, cancel}, g, Read, time.Hour); err == nil {
+				g.Leave(ticket, Accepted, 0)
+			}
+			if n := g.routes.common.inFlight; n != 0 {
+				t.Fatalf("%d in flight", n)
+			}
+		}
+	})
+}
+
 func enter(ctx context.Context, g *Gate, rank Rank, most time.Duration) (*Ticket, error) {
 	t := NewTicket(rank, "GET /")
 	return &t, g.Enter(ctx, &t, most, nil)
