@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -67,6 +68,13 @@ func open(t *testing.T, url string) *tab {
 
 func enableLog(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
 	_, err := cdp.Call(ctx, target, log.Enable, cdp.Empty{})
+	return chromedp.Void{}, err
+}
+
+func dark(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+	_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+	})
 	return chromedp.Void{}, err
 }
 
@@ -143,6 +151,10 @@ func TestThePageInABrowser(t *testing.T) {
 	b.until(`document.querySelectorAll("#chart rect").length === 2`)
 	value[bool](b, `window.notReloaded = true`)
 
+	// The time left goes on by itself.
+	was := value[string](b, `document.querySelector("[data-id='900001'] td").textContent`)
+	b.until(`document.querySelector("[data-id='900001'] td").textContent !== %q`, was)
+
 	// A race that opens appears; HTML in a name is text.
 	fake.AddRaces(race(fake, 900_003, hostile))
 	b.until(`document.querySelector("[data-id='900003'] td:nth-child(2)").textContent === %q`, hostile)
@@ -165,8 +177,15 @@ func TestThePageInABrowser(t *testing.T) {
 	b.set("fee", "")
 	b.set("hippodrome", "Fenwick")
 	b.until(`%s === "900002"`, shown)
+	b.do(chromedp.Reload()) // the filters survive
+	b.until(`%s === "900002" && document.getElementById("sort").value === "fee"`, shown)
 	b.set("hippodrome", "")
 	b.set("sort", "deadline")
+	value[bool](b, `window.notReloaded = true`)
+
+	// What the status says changes only if the state does: a screen reader speaks it each time.
+	value[bool](b, `window.spoken = [], new MutationObserver(() => spoken.push(document.getElementById("state").textContent))
+		.observe(document.getElementById("state"), {childList: true, characterData: true, subtree: true}) === undefined`)
 
 	// The service fails, and comes back.
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusServiceUnavailable, Times: -1})
@@ -174,6 +193,14 @@ func TestThePageInABrowser(t *testing.T) {
 	b.until(`%s === "900002 900001 900003"`, shown) // what was known stays
 	fake.ClearFaults()
 	b.until(`document.getElementById("state").className === "" && document.getElementById("state").textContent === "Up to date"`)
+	if spoken := value[[]string](b, `window.spoken`); len(spoken) != 2 {
+		t.Errorf("the status was set to %q", spoken)
+	}
+
+	// A race that no longer takes registrations goes to the end.
+	dawn.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(-time.Second))
+	fake.AddRaces(dawn)
+	b.until(`%s === "900002 900003 900001" && document.querySelector("#races caption").textContent === "2 open races, and 1 closed"`, shown)
 
 	// It closes; a result appears.
 	fake.RemoveRaces(dawn.MainRaceID)
@@ -202,18 +229,61 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 }
 
-func TestThePageFitsAPhone(t *testing.T) {
+// contrasts lists the texts whose contrast with their background is less than
+// 4.5, by the formula of WCAG 2.
+const contrasts = `(() => {
+  const channels = (color) => color.match(/[\d.]+/g).map(Number);
+  const luminance = (color) => {
+    const [r, g, b] = channels(color).map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const low = [];
+  for (const e of document.querySelectorAll("body *")) {
+    if (![...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim()) || !e.checkVisibility()) continue;
+    let behind = e;
+    while (channels(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;
+    const [dark, light] = [e, behind].map((x, i) => luminance(getComputedStyle(x)[i ? "backgroundColor" : "color"])).sort((x, y) => x - y);
+    if ((light + 0.05) / (dark + 0.05) < 4.5) low.push(e.tagName + ": " + e.textContent.trim().slice(0, 40));
+  }
+  return low;
+})()`
+
+func TestThePageFitsAPhoneAndTheDark(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(60))
 	defer fake.Close()
 	long := race(fake, 900_001, strings.Repeat("Wordwithoutanyspaces", 12))
 	long.EntryFee = tokens("1" + strings.Repeat("0", 40) + ".000000000000000001")
-	fake.AddRaces(long)
+	exact := race(fake, 900_002, "Exact")
+	exact.EntryFee = tokens("5.000000000000000001")
+	closed := race(fake, 900_003, "Over")
+	closed.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(-time.Second))
+	fake.AddRaces(long, exact, closed)
 	b := open(t, site(t, fake).URL)
-	b.until(`document.querySelectorAll("#races tbody tr").length > 5 && document.querySelector("[data-id='900001']")`)
-	for _, width := range []int64{320, 390, 768, 1200} {
-		b.do(chromedp.EmulateViewport(width, 800))
-		b.until(`document.documentElement.scrollWidth <= %d`, width)
+	b.until(`document.querySelectorAll("#races tbody tr").length > 5 && document.querySelector("[data-id='900002']")`)
+	const feeLines = `document.querySelector("[data-id='900002'] td:nth-child(3)").getBoundingClientRect().height / document.querySelector("[data-id='900002'] td:nth-child(5)").getBoundingClientRect().height`
+	light := value[string](b, `getComputedStyle(document.body).backgroundColor`)
+	look := func(theme string) {
+		t.Helper()
+		for _, width := range []int64{320, 390, 768, 1200} {
+			b.do(chromedp.EmulateViewport(width, 800))
+			b.until(`document.documentElement.scrollWidth <= %d`, width)
+			if lines := value[float64](b, feeLines); lines > 1.5 {
+				t.Errorf("%s, %d pixels: the fee of 5.000000000000000001 is broken into lines", theme, width)
+			}
+			if low := value[[]string](b, contrasts); len(low) > 0 {
+				t.Errorf("%s, %d pixels: the contrast is too low of %q", theme, width, low)
+			}
+		}
 	}
+	look("light")
+	b.do(chromedp.EmulateViewport(390, 800))
+	b.until(`getComputedStyle(document.querySelector("#races thead")).display === "none"`)
+	b.do(dark)
+	b.until(`getComputedStyle(document.body).backgroundColor !== %q`, light)
+	look("dark")
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusServiceUnavailable, Times: -1})
+	b.until(`document.getElementById("state").className === "trouble"`)
+	look("dark, without the service")
 }
 
 // With SCREENSHOT naming a file a picture of the page is written there.
