@@ -7,8 +7,10 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -352,4 +354,69 @@ func TestTheChangesOfReadersOfEverySpeedAddUp(t *testing.T) {
 			t.Error("the day was too quiet to prove anything")
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(12))
+}
+
+// Each of a thousand readers holds the snapshot before, and one of 800 races
+// changes with each poll: what they hold is the races of two lists.
+func TestAThousandReadersTakeLittleMemory(t *testing.T) {
+	unlessShort(t)
+	const readers, races, minutes, most = 1000, 800, 8, 3 << 20
+	others := make([]string, races-1)
+	for i := range others {
+		others[i] = listed(i+2, "other", 1, 2, 3, 4, 5, 6)
+	}
+	var polls atomic.Int64
+	client := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
+		return respond(200, list(append(others, listed(1, "a", int(polls.Add(1))))...))(req)
+	})})
+	open := func() []horseracing.Race {
+		list, err := client.Races.Open(t.Context())
+		if err != nil || len(list) != races {
+			t.Fatal(len(list), err)
+		}
+		return list
+	}
+	first := open() // with what a client allocates once
+	before := liveHeap()
+	second := open()
+	lists := 2 * (liveHeap() - before)
+	runtime.KeepAlive(first)
+	runtime.KeepAlive(second)
+
+	before = liveHeap()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), minutes*time.Minute)
+		defer cancel()
+		w := client.Races.Watcher(horseracing.WatchQuery{Interval: time.Minute})
+		var all sync.WaitGroup
+		var updates atomic.Int64
+		for range readers {
+			all.Go(func() {
+				var held []horseracing.Race
+				for s := range w.Snapshots(ctx) {
+					for _, change := range horseracing.Changes(held, s.Races) {
+						if change.Kind == horseracing.RaceUpdated {
+							updates.Add(1)
+						}
+					}
+					held = s.Races
+				}
+			})
+		}
+		all.Go(func() {
+			if err := w.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep((minutes - 1) * time.Minute)
+		synctest.Wait()
+		beyond := int64(liveHeap() - before - lists)
+		if t.Logf("two lists take %d KiB; beyond them %d KiB", lists>>10, beyond>>10); beyond > most {
+			t.Errorf("%d bytes beyond two lists, want at most %d", beyond, most)
+		}
+		all.Wait()
+		if updates.Load() < readers*(minutes-2) {
+			t.Errorf("%d updates in %d minutes for %d readers", updates.Load(), minutes, readers)
+		}
+	})
 }
