@@ -49,11 +49,8 @@ func diagnose(t *testing.T, status int, environment []string, args ...string) di
 
 func TestTheDoctorFindsNothingBrokenInTheFake(t *testing.T) {
 	t.Parallel()
-	fake := newFake(t, horseracingtest.WithHistory(400), horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerWindow: 1000, Window: 1e9, Headers: true}))
+	fake := newFake(t, horseracingtest.WithHistory(400))
 	d := diagnose(t, 0, environment(fake))
-	if got := d.text("headers that announce limits"); !strings.Contains(got, "X-Ratelimit-Limit on ") {
-		t.Errorf("limits: %s", got)
-	}
 	for _, f := range d.Findings {
 		if f.Mark == "broken" || f.Mark == "skipped" && f.Topic != "how late results appear" {
 			t.Errorf("%+v", f)
@@ -144,6 +141,58 @@ func TestTheDoctorCountsWhatFailedAndHow(t *testing.T) {
 		"Races.Open":             "broken: GET /api/v1/races/open",
 		"Horses.Missions":        "broken: GET /api/v1/horses/missions/",
 		"Horses.OpenForBreeding": "ok: it decodes",
+	} {
+		if got := d.text(topic); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", topic, got, want)
+		}
+	}
+}
+
+func TestTheDoctorReportsLimits(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t, horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerWindow: 1000, Window: 1e9, Headers: true}))
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/missions", Skip: 1, Status: 429, Header: http.Header{"Retry-After": {"0"}}})
+	d := diagnose(t, 0, environment(fake))
+	for topic, want := range map[string][]string{
+		"rate limits":                  {"note: 1 of "},
+		"headers that announce limits": {"Retry-After on 1 responses", "X-Ratelimit-Limit on "},
+	} {
+		for _, part := range want {
+			if got := d.text(topic); !strings.Contains(got, part) {
+				t.Errorf("%s: %s, want %s", topic, got, part)
+			}
+		}
+	}
+}
+
+func TestAnInterruptedDoctorReportsWhatItFound(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside there")
+	}
+	t.Parallel()
+	fake := newFake(t)
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/horses/breeding", Delay: 3600e9})
+	cmd := prepare(t, environment(fake), "doctor", "-json", "-rate", "1000")
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool {
+		requests := fake.Requests()
+		return len(requests) > 0 && strings.HasPrefix(requests[len(requests)-1].Path, "/api/v1/horses/breeding")
+	})
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	var d diagnosis
+	if err := json.Unmarshal(stdout.Bytes(), &d); err != nil || cmd.ProcessState.ExitCode() != 130 || !d.Interrupted {
+		t.Fatalf("status %d, %v: %s", cmd.ProcessState.ExitCode(), err, &stdout)
+	}
+	for topic, want := range map[string]string{
+		"Races.Open":              "ok: ",
+		"how far back results go": "skipped: not examined: interrupted",
 	} {
 		if got := d.text(topic); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", topic, got, want)
