@@ -96,6 +96,16 @@ func TestADamagedCursorIsRefused(t *testing.T) {
 	})
 }
 
+func TestACursorOfMoreThanItsBoundIsRefused(t *testing.T) {
+	for bytes, ok := range map[int]bool{maxCursorText: true, maxCursorText + 1: false} {
+		empty := newCursor(cursorFollow, []TierID{5}, []string{""}).String()
+		text := newCursor(cursorFollow, []TierID{5}, []string{strings.Repeat("1", bytes-len(empty))}).String()
+		if _, err := ParseCursor(text); len(text) != bytes || (err == nil) != ok {
+			t.Errorf("%d bytes: %v", len(text), err)
+		}
+	}
+}
+
 func TestACursorWithANewlineIsRefusedWithTheReason(t *testing.T) {
 	text := raceCursor(cursorRaces, walk.Position{At: 1}).String()
 	_, err := ParseCursor(text + "\n")

@@ -230,6 +230,31 @@ func TestFollowFromNowYieldsNothingOldBelowABrokenPage(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
+// The last instant of a page may go on in the next one, which cannot be read.
+func TestAGapCoversTheInstantItsPageBeginsWith(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for i := range horseracing.RaceID(9) {
+			fake.AddRaces(finished(100+i, -time.Duration(i+1)*time.Minute)...)
+		}
+		tied := finished(110, -10*time.Minute, -10*time.Minute, -10*time.Minute, -10*time.Minute-time.Second)
+		fake.AddRaces(tied...)
+		_, client := damaged(fake, withPage("113"))
+		var f followed
+		f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}, 3*time.Hour)
+		missing := 0
+		for _, race := range tied {
+			if f.times[race.MainRaceID] == 0 {
+				if missing++; !f.isInGap(race.StartTime.Time) {
+					t.Errorf("race %d did not come, and no gap names it: %q", race.MainRaceID, f.errors)
+				}
+			}
+		}
+		if missing != 3 {
+			t.Errorf("%d of the races did not come, want those on the page", missing)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
 // Whatever can be read, and whenever: each race comes once, or a gap names its
 // time. Nothing is lost in silence.
 func TestARaceThatDoesNotComeIsInAGap(t *testing.T) {

@@ -120,6 +120,23 @@ func TestAnHourOfARegistrationStopsNoBoard(t *testing.T) {
 	})
 }
 
+// A year is a mistake of the service: an hour later it is asked again.
+func TestARetryAfterOfAYearIsHeededForAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(respond(429, "", "Retry-After: 31536000"), respond(200, "[]"))
+		c := s.client(t)
+		openRaces(t.Context(), c)
+		time.Sleep(time.Hour - time.Minute)
+		if err := openRaces(t.Context(), c); !errors.Is(err, horseracing.ErrRateLimited) || len(s.requests()) != 1 {
+			t.Errorf("within the hour: %d requests, %v", len(s.requests()), err)
+		}
+		time.Sleep(2 * time.Minute)
+		if err := openRaces(t.Context(), c); err != nil {
+			t.Errorf("after the hour: %v", err)
+		}
+	})
+}
+
 // TestA503OfARegistrationInformsThePaceAndStaysUnknown.
 func TestA503OfARegistrationInformsThePaceAndStaysUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -232,6 +232,13 @@ func TestAnOutageDoesNotMultiplyLoad(t *testing.T) {
 			if n := load(10); n != 40 {
 				t.Errorf("10 calls after the service was back made %d requests, want 4 each", n)
 			}
+			// However long all was well, no more is saved up.
+			s.steps = []step{respond(200, "[]")}
+			load(3000)
+			s.steps = []step{down}
+			if n := load(1000); n > 1100 {
+				t.Errorf("1000 calls into the next outage made %d requests", n)
+			}
 		})
 	}
 }

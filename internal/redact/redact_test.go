@@ -52,6 +52,7 @@ func TestAKeyInAnotherSpellingWithholdsTheText(t *testing.T) {
 		"in Latin-1":                    "us\"er\\key%41 <\xe9>",
 		"in UTF-16":                     wide(hard, 2, false),
 		"in UTF-16, big end first":      wide(hard, 2, true),
+		"in a query in UTF-16":          wide(url.QueryEscape(hard), 2, false),
 		"in UTF-32, big end first":      wide(hard, 4, true),
 		"in a JSON pointer, other case": `US"ER\KEY%41~1`,
 	} {
@@ -215,6 +216,7 @@ func TestAnErrorIsReplacedOnlyWhereItShowsAKey(t *testing.T) {
 		"in a joined one":        errors.Join(context.Canceled, errors.New(key)),
 		"in one it wraps":        &outer{fmt.Errorf("%w: %s", context.Canceled, key)},
 		"in a field":             errors.Join(context.Canceled, quiet{key}),
+		"in one a joined wraps":  errors.Join(context.Canceled, &outer{errors.New(key)}),
 		"with soft hyphens":      fmt.Errorf("%w %s", context.Canceled, between(key, "\u00ad")),
 		"quoted, with a control": fmt.Errorf("%w %q", context.Canceled, between(key, "\x00")),
 	} {
@@ -222,7 +224,9 @@ func TestAnErrorIsReplacedOnlyWhereItShowsAKey(t *testing.T) {
 		if !errors.Is(got, context.Canceled) {
 			t.Errorf("%s: %v is no longer what it was", name, got)
 		}
-		if _, ok := errors.AsType[quiet](got); ok || errors.Unwrap(got) != nil {
+		_, isQuiet := errors.AsType[quiet](got)
+		_, isOuter := errors.AsType[*outer](got)
+		if isQuiet || isOuter || errors.Unwrap(got) != nil {
 			t.Errorf("%s: the error with the key can be had", name)
 		}
 		if text := fmt.Sprintf("%v %+v %#v", got, got, got); strings.Contains(text, key) || keys.Text(text) != text {
