@@ -319,3 +319,14 @@ func TestSettleSurvivesFailuresAndGarbledResponses(t *testing.T) {
 		}
 	})
 }
+
+// A longer one is a mistake of the service.
+func TestSettleWaitsForARetryAfterOfAnHourAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, started := play(respond(429, "", "Retry-After: 31536000"), respond(200, `[{"main_race_id":11,"participants":[{"number":7}]}]`)), time.Now()
+		in, err := s.client(t).Races.Settle(aDay(t), 11, 7)
+		if took := time.Since(started); !in || err != nil || took < time.Hour || took > time.Hour+time.Minute {
+			t.Errorf("%t, %v after %v", in, err, took)
+		}
+	})
+}

@@ -164,3 +164,28 @@ func TestOneProbeAtATime(t *testing.T) {
 		t.Fatalf("a probe that hangs holds the others for %v", again.Sub(at))
 	}
 }
+
+func TestAProbeThatHungDoesNotEndALaterHold(t *testing.T) {
+	e, start := NewEngine(func() float64 { return 0 }, time.Second, time.Minute), time.Now()
+	send := func(route string, after time.Duration) *Ticket {
+		ticket := NewTicket(Read, route)
+		e.Join(&ticket)
+		if next, _ := e.Next(start.Add(after)); next != &ticket {
+			t.Fatalf("%s is not sent after %v", route, after)
+		}
+		e.Send(start.Add(after), &ticket)
+		return &ticket
+	}
+	e.Report(start, send("A", 0), Refused, 0)
+	hung := send("A", time.Second)
+	e.Report(start.Add(7*time.Second), send("B", 7*time.Second), Refused, 3*time.Second)
+	e.Report(start.Add(8*time.Second), hung, Accepted, 0)
+	early := NewTicket(Read, "C")
+	e.Join(&early)
+	if next, _ := e.Next(start.Add(9 * time.Second)); next != nil {
+		t.Error("a request is sent before the Retry-After of the last probe")
+	}
+	if next, _ := e.Next(start.Add(11 * time.Second)); next != &early {
+		t.Error("no request is sent after it")
+	}
+}
