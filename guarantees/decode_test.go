@@ -302,3 +302,11 @@ func TestManyNullsAreReadWhereNoObjectStands(t *testing.T) {
 		}
 	}
 }
+
+// An int has 32 bits on some machines.
+func TestAnIntegerIsReadWholeOrNotAtAll(t *testing.T) {
+	races, err := play(respond(200, `[{"main_race_id":1,"length":4294967297}]`)).client(t).Races.Open(t.Context())
+	if err == nil && int64(races[0].Length) != 4294967297 {
+		t.Errorf("it is read as %d", races[0].Length)
+	}
+}
