@@ -122,6 +122,11 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 		*b = BigInt{small: small}
 		return nil
 	}
+	if isPlain(text) && len(text) <= maxDigits {
+		n, _ := new(big.Int).SetString(string(text), 10)
+		*b = BigIntFrom(n)
+		return nil
+	}
 	r, err := parseRat(text)
 	if err != nil {
 		return err

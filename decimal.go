@@ -1,12 +1,14 @@
 package horseracing
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxDigits bounds what a number may cost: digits written, and exponent.
@@ -17,21 +19,20 @@ var (
 	errTooLong   = errors.New("a number of more than 100 digits")
 )
 
-// jsonNumber matches a number in JSON notation: the integer, the fraction and the exponent.
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$`)
-
 // checkNumber returns an error unless text is a number in JSON notation within the
 // bounds.
 func checkNumber(text []byte) error {
 	if len(text) > 3*maxDigits { // sign, point, e, sign and leading zeros of the exponent included
 		return errTooLong
 	}
-	parts := jsonNumber.FindStringSubmatch(string(text))
-	if parts == nil {
+	literal := jsontext.Value(text)
+	if literal.Kind() != jsontext.KindNumber || !literal.IsValid() || bytes.ContainsAny(text, " \t\r\n") {
 		return errNotNumber
 	}
-	exponent, err := strconv.Atoi(cmp.Or(parts[3], "0"))
-	if err != nil || max(exponent, -exponent) > maxDigits || len(parts[1])+len(parts[2]) > maxDigits {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(string(text)), "e")
+	shift, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	digits := len(mantissa) - strings.Count(mantissa, "-") - strings.Count(mantissa, ".")
+	if err != nil || max(shift, -shift) > maxDigits || digits > maxDigits {
 		return errTooLong
 	}
 	return nil
@@ -40,12 +41,22 @@ func checkNumber(text []byte) error {
 // parseSmall reads a plain JSON integer literal that fits in 64 bits, as most do,
 // without allocating.
 func parseSmall(text []byte) (n int64, ok bool) {
-	var plain [len("-9223372036854775808")]byte
-	if len(text) > len(plain) {
+	digits := bytes.TrimPrefix(text, []byte("-"))
+	if !isPlain(digits) || len(digits) > len("9223372036854775807") || string(text) == "-0" {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(string(text), 10, 64) // accepts +5, 05 and -0 too
-	return n, err == nil && string(strconv.AppendInt(plain[:0], n, 10)) == string(text)
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	return n, err == nil
+}
+
+// isPlain reports whether text is a sequence of digits without a leading zero.
+func isPlain(text []byte) bool {
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(text) == 1 || len(text) > 1 && text[0] != '0'
 }
 
 // parseRat reads a number in JSON notation within the bounds.

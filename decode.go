@@ -98,10 +98,7 @@ func (op operation) decodeList(body []byte, values reflect.Value) error {
 		if string(body) == "null" {
 			return op.undecodable("", 0, errors.New("expected an array, got null"))
 		}
-		if op.flat {
-			values.Grow(bytes.Count(body, []byte("{")))
-		}
-		err := unmarshal(body, values.Addr().Interface())
+		err := unmarshalList(body, values.Addr().Interface())
 		if err == nil && !hasZero(values) {
 			return nil
 		}

@@ -152,7 +152,7 @@ func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts .
 // GET /api/v1/horses/breeding/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#44-horses-offered-for-breeding
 func (s *HorsesService) OpenForBreeding(ctx context.Context, opts ...CallOption) ([]BreedingListing, error) {
-	op := operation{method: http.MethodGet, route: "/api/v1/horses/breeding/open", flat: true}
+	op := operation{method: http.MethodGet, route: "/api/v1/horses/breeding/open"}
 	return getList[BreedingListing](ctx, s.client, op, opts)
 }
 

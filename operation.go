@@ -22,7 +22,6 @@ type operation struct {
 	query           string
 	emptyIsNotFound bool                // null or an empty array means that there is no such entry
 	objectOrArray   bool                // an object may stand for an array of one
-	flat            bool                // the entries of a long list have no objects within
 	noCache         bool                // a cached response must not be used
 	order           pace.Rank           // of a read; zero for a single read
 	patience        *transport.Patience // of a walk; nil for a single call
