@@ -1,13 +1,12 @@
 package horseracing
 
 import (
-	"bytes"
-	"cmp"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/big"
 	"strconv"
+	"strings"
 )
 
 // BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more. The
@@ -56,7 +55,8 @@ func (b BigInt) String() string {
 // Decimal returns the value divided by 10^places, exactly and without trailing zeros:
 // 1234500000000000000 at 18 places is "1.2345". places is limited to 0 through 1,000.
 func (b BigInt) Decimal(places int) string {
-	return decimalText(new(big.Rat).SetInt(b.Big()), places)
+	digits, negative := strings.CutPrefix(b.String(), "-")
+	return decimal{negative: negative, digits: digits}.shift(places).String()
 }
 
 // ParseDecimal parses a decimal number and multiplies it by 10^places: "2.5" at 18
@@ -64,14 +64,15 @@ func (b BigInt) Decimal(places int) string {
 // be a number in JSON notation ("2", "-0.5", "1e3") and the product an integer of at
 // most 100 digits; places must not be negative.
 func ParseDecimal(text string, places int) (BigInt, error) {
-	r, err := parseRat([]byte(text))
+	d, err := parseDecimal([]byte(text))
 	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q: %w", clip(text, 50), err)
 	}
 	if places < 0 {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: places is negative: %d", places)
 	}
-	b, ok := bigIntOf(r.Mul(r, powerOfTen(places)))
+	d.exponent += min(places, 10*maxDigits)
+	b, ok := d.bigInt()
 	if !ok {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
 	}
@@ -81,7 +82,13 @@ func ParseDecimal(text string, places int) (BigInt, error) {
 // Cmp compares two values: -1 if b is less than other, 0 if equal, 1 if greater.
 func (b BigInt) Cmp(other BigInt) int {
 	if b.big == nil && other.big == nil {
-		return cmp.Compare(b.small, other.small)
+		switch {
+		case b.small < other.small:
+			return -1
+		case b.small > other.small:
+			return 1
+		}
+		return 0
 	}
 	return b.Big().Cmp(other.Big())
 }
@@ -106,7 +113,7 @@ func (b *BigInt) UnmarshalJSON(data []byte) error {
 		*b = BigInt{}
 		return nil
 	case len(data) > 1 && data[0] == '"' && data[len(data)-1] == '"':
-		if data = data[1 : len(data)-1]; bytes.ContainsAny(data, ".eE") {
+		if data = data[1 : len(data)-1]; !isInteger(data) {
 			return errors.New("a quoted integer must be in plain base 10")
 		}
 	}
@@ -122,16 +129,11 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 		*b = BigInt{small: small}
 		return nil
 	}
-	if isPlain(text) && len(text) <= maxDigits {
-		n, _ := new(big.Int).SetString(string(text), 10)
-		*b = BigIntFrom(n)
-		return nil
-	}
-	r, err := parseRat(text)
+	d, err := parseDecimal(text)
 	if err != nil {
 		return err
 	}
-	n, ok := bigIntOf(r)
+	n, ok := d.bigInt()
 	if !ok {
 		return errors.New("not an integer of at most 100 digits")
 	}

@@ -175,7 +175,7 @@ func (c *call) apiError() *APIError {
 	words, _ := errorWords(r.Body, true)
 	switch {
 	case isRedirect(r.Status):
-		e.Message = "to " + clip(c.secrets.Text(origin(c.client.base, r.Header.Get("Location"))), 200)
+		e.Message = "to " + clip(c.secrets.Text(redact.Visible(transport.RedirectOrigin(c.client.base, r.Header))), 200)
 	case words != "":
 		e.Message = c.secrets.Beginning(redact.Visible(words), maxErrorBody, false)
 	case transport.IsHTML(r.Body), strings.HasPrefix(strings.TrimSpace(text), "<") && strings.HasPrefix(r.Header.Get("Content-Type"), "text/html"):
@@ -187,16 +187,6 @@ func (c *call) apiError() *APIError {
 		e.Message = clip(redact.Visible(line), 200)
 	}
 	return e
-}
-
-// origin returns the scheme and host of a Location. Its path and query are left out,
-// because they may hold keys.
-func origin(base *url.URL, location string) string {
-	target, err := base.Parse(location)
-	if err != nil || location == "" {
-		return "an unreadable location"
-	}
-	return redact.Visible(target.Scheme + "://" + target.Host)
 }
 
 // markOutcome marks the error of a write whose outcome is unknown: every error except

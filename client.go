@@ -11,7 +11,6 @@ import (
 	"os"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/horseracing-go/horseracing/internal/drift"
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -127,9 +126,9 @@ func (c *Client) notFound(op operation) *APIError {
 // URL and the key are right. Every error is ErrInvalidArgument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	cfg := config{
-		timeout:   30 * time.Second,
+		timeout:   transport.DefaultTimeout,
 		userAgent: "horseracing-go/" + Version,
-		maxBytes:  32 << 20,
+		maxBytes:  transport.DefaultMaxBytes,
 	}
 	for _, opt := range opts {
 		if opt != nil {
@@ -170,11 +169,9 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 			return nil, fmt.Errorf("horseracing: NewClient: %w: WithTransportWrapper: the wrapper returned nil", ErrInvalidArgument)
 		}
 	}
-	header := http.Header{
-		"X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {cfg.userAgent},
-	}
 	c.transport = transport.New(transport.Config{
-		Send: send, Jar: own.Jar, Gate: c.gate, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: cfg.logger, Header: header.Clone,
+		Send: send, Jar: own.Jar, Gate: c.gate, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: cfg.logger,
+		Header: transport.Header(apiKey, cfg.userAgent),
 	})
 	c.Horses = &HorsesService{c}
 	c.Races = &RacesService{c}

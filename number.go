@@ -63,20 +63,27 @@ func (n Number) BigInt() (BigInt, bool) {
 // without trailing zeros: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
 // places is limited to 0 through 1,000.
 func (n Number) Decimal(places int) string {
-	r, _ := parseRat([]byte(n.String())) // every Number was checked when it was read
-	return decimalText(r, places)
+	d, _ := parseDecimal([]byte(n.String())) // every Number was checked when it was read
+	return d.shift(places).String()
 }
 
-// Format prints an integer with the integer verbs (%d, %x), the nearest float64 with the
-// floating-point verbs (%.2f), and the literal like a string with every other verb.
+// Format prints the literal with %v, %s and %q, an integer with the integer verbs (%d,
+// %x), and the nearest float64 with the floating-point verbs (%.2f). %d of 12.5 prints
+// %!d(horseracing.Number=12.5), as fmt does for a wrong verb.
 func (n Number) Format(s fmt.State, verb rune) {
-	var value any = n.String()
-	if b, isInteger := n.BigInt(); isInteger && strings.ContainsRune("bdoOxX", verb) {
-		value = b
-	} else if strings.ContainsRune("eEfFgG", verb) {
-		value = n.Float64()
+	b, isInteger := n.BigInt()
+	switch {
+	case verb == 'v':
+		fmt.Fprintf(s, fmt.FormatString(s, 's'), n.String())
+	case verb == 's' || verb == 'q':
+		fmt.Fprintf(s, fmt.FormatString(s, verb), n.String())
+	case isInteger && strings.ContainsRune("bdoOxX", verb):
+		b.Format(s, verb)
+	case strings.ContainsRune("eEfFgG", verb):
+		fmt.Fprintf(s, fmt.FormatString(s, verb), n.Float64())
+	default:
+		fmt.Fprintf(s, "%%!%c(horseracing.Number=%s)", verb, n.String())
 	}
-	fmt.Fprintf(s, fmt.FormatString(s, verb), value)
 }
 
 // Equal reports whether both are the same literal: 5 and 5.0 are not equal.
@@ -99,12 +106,14 @@ func (n Number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
 // UnmarshalText reads a number in JSON's notation.
 func (n *Number) UnmarshalText(text []byte) error {
-	if small, ok := parseSmall(text); ok {
+	if small, ok := parseSmall(text); ok && string(text) != "-0" {
 		*n = Number{small: small}
 		return nil
 	}
-	if err := checkNumber(text); err != nil {
-		return err
+	if !isInteger(text) {
+		if _, err := parseDecimal(text); err != nil {
+			return err
+		}
 	}
 	*n = Number{text: string(text)}
 	return nil

@@ -363,10 +363,10 @@ var notNumbers = []string{
 
 func TestANumberPrintsByTheVerb(t *testing.T) {
 	for _, test := range []struct{ format, literal, want string }{
-		{"%v", "12.50", "12.50"}, {"%+v", "5.0", "5.0"}, {"%#v", "7", `"7"`}, {"%s", "1e+21", "1e+21"}, {"%q", "5", `"5"`}, {"%6v|", "7", "     7|"},
+		{"%v", "12.50", "12.50"}, {"%+v", "5.0", "5.0"}, {"%#v", "7", "7"}, {"%s", "1e+21", "1e+21"}, {"%q", "5", `"5"`}, {"%6v|", "7", "     7|"},
 		{"%d", "7", "7"}, {"%d", "-7", "-7"}, {"%d", "5.0", "5"}, {"%d", "1e+21", "1000000000000000000000"}, {"%08d", "42", "00000042"}, {"%x", "255", "ff"}, {"%+d", "7", "+7"},
 		{"%.2f", "12.5", "12.50"}, {"%.1f", "7", "7.0"}, {"%g", "1e3", "1000"},
-		{"%d", "12.5", "%!d(string=12.5)"}, {"%t", "7", "%!t(string=7)"}, {"%c", "7", "%!c(string=7)"},
+		{"%d", "12.5", "%!d(horseracing.Number=12.5)"}, {"%t", "7", "%!t(horseracing.Number=7)"}, {"%c", "7", "%!c(horseracing.Number=7)"},
 	} {
 		if got := fmt.Sprintf(test.format, number(test.literal)); got != test.want {
 			t.Errorf("%s of %s prints %s, want %s", test.format, test.literal, got, test.want)

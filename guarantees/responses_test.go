@@ -109,7 +109,7 @@ func TestErrorTexts(t *testing.T) {
 		{openRaces, respond(200, "["+strings.Repeat("{},", 999)+"{}]"), "GET /api/v1/races/open: cannot read 1000 of 1000 entries, the first of them at /0: the entry is null or has none of the documented members"},
 
 		// a member of another type
-		{openRaces, respond(200, `[{"v2":true},{"v2":true},{"v2":true},{"entry_fee":"0x10"}]`), "GET /api/v1/races/open: cannot read the response at /3/entry_fee: a string does not fit BigInt: not a number in JSON notation"},
+		{openRaces, respond(200, `[{"v2":true},{"v2":true},{"v2":true},{"entry_fee":"0x10"}]`), "GET /api/v1/races/open: cannot read the response at /3/entry_fee: a string does not fit BigInt: a quoted integer must be in plain base 10"},
 		{openRaces, respond(200, `[{"entry_fee":1e101}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
 		{openRaces, respond(200, `[{"entry_fee":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: not an integer of at most 100 digits"},
 		{openRaces, respond(200, `[{"prizes":[1,"x"]}]`), "GET /api/v1/races/open: cannot read the response at /0/prizes/1: a string does not fit Number: not a number in JSON notation"},
@@ -119,7 +119,7 @@ func TestErrorTexts(t *testing.T) {
 		{openRaces, respond(200, `[{"start_time":"2026"}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a string does not fit Timestamp: a timestamp is a number of milliseconds, not a string"},
 		{openRaces, respond(200, `[{"start_time":1e30}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a number does not fit Timestamp: timestamp out of range"},
 		{oneHorse, respond(200, `{"breeding_cooldown":"tomorrow"}`), `GET /api/v1/horses/7: cannot read the response at /breeding_cooldown: a string does not fit time.Time: parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006"`},
-		{openCups, respond(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1: an object does not fit AdditionalPrize: additional_token: a string does not fit BigInt: not a number in JSON notation"},
+		{openCups, respond(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1: an object does not fit AdditionalPrize: additional_token: a string does not fit BigInt: a quoted integer must be in plain base 10"},
 		{oneCup, respond(200, `{"additional_prizes":[{"additional_items":[{"_id":7}]}]}`), `GET /api/v1/tournaments/5f: cannot read the response at /additional_prizes/0: an object does not fit AdditionalPrize: additional_items/0/_id: a number does not fit string`},
 
 		// too much

@@ -22,6 +22,9 @@ type TooLargeError struct{ Limit int64 }
 
 func (e *TooLargeError) Error() string { return fmt.Sprintf("more than %d bytes", e.Limit) }
 
+// DefaultMaxBytes limits the body of a response unless the caller sets another limit.
+const DefaultMaxBytes = 32 << 20
+
 // maxFailureBody limits the body of an error status.
 const maxFailureBody = 1 << 20
 

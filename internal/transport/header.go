@@ -2,6 +2,15 @@ package transport
 
 import "net/http"
 
+// Header returns a function that returns the headers of a request. It keeps the key in
+// its closure, where fmt does not print it.
+func Header(apiKey, userAgent string) func() http.Header {
+	header := http.Header{
+		"X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {userAgent},
+	}
+	return header.Clone
+}
+
 // headerLink sets the headers. It keeps no other than the jar's cookies. The
 // request is the attempt's own, which timeoutLink made.
 type headerLink struct {

@@ -63,7 +63,7 @@ func New(c Config) *Client {
 			HTTPClient: &http.Client{
 				Transport:     chain,
 				Jar:           c.Jar,
-				CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+				CheckRedirect: refuseRedirect,
 			},
 			RetryMax: math.MaxInt, // the policy counts
 			CheckRetry: func(ctx context.Context, _ *http.Response, _ error) (bool, error) {
