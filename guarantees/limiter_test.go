@@ -3,6 +3,8 @@ package guarantees_test
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 func TestEveryAttemptTakesAToken(t *testing.T) {
@@ -91,4 +94,33 @@ func TestALimiterThatPanicsCostsNoOtherCall(t *testing.T) {
 			t.Errorf("%v after %d requests, %+v", err, len(s.requests()), c.Pace())
 		}
 	})
+}
+
+// quitter is a limiter whose third Wait ends the goroutine that calls it.
+type quitter struct{ calls atomic.Int32 }
+
+func (q *quitter) Wait(context.Context) error {
+	if q.calls.Add(1) == 3 {
+		runtime.Goexit()
+	}
+	return nil
+}
+
+func TestALimiterThatEndsItsGoroutineCostsOneCall(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithInMemory())
+	defer fake.Close()
+	client := fake.Client(horseracing.WithLimiter(new(quitter)))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	results, failures := client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}), 0
+	for range 2 {
+		for _, err := range results.All(ctx) {
+			if err != nil {
+				failures++
+			}
+		}
+	}
+	if failures != 1 || ctx.Err() != nil {
+		t.Errorf("%d failures, %v", failures, ctx.Err())
+	}
 }
