@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -367,7 +368,7 @@ func TestAThousandReadersTakeLittleMemory(t *testing.T) {
 	}
 	var polls atomic.Int64
 	client := connect(t, service, &http.Client{Transport: tripFunc(func(req *http.Request) (*http.Response, error) {
-		return respond(200, list(append(others, listed(1, "a", int(polls.Add(1))))...))(req)
+		return respond(200, list(slices.Concat(others, []string{listed(1, "a", int(polls.Add(1)))})...))(req)
 	})})
 	open := func() []horseracing.Race {
 		list, err := client.Races.Open(t.Context())

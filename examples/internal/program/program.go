@@ -31,7 +31,8 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 // Exit prints an error in one sentence and returns the status to exit with: 0
 // without an error and after -h, 130 after Ctrl-C, 2 for a UsageError, else 1.
 func Exit(name string, err error, stderr io.Writer) int {
-	status, sentence := 1, ""
+	status := 1
+	var sentence string
 	mistake, isMistake := errors.AsType[UsageError](err)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
