@@ -53,7 +53,8 @@ func (b BigInt) String() string {
 }
 
 // Decimal returns the value divided by 10^places, exactly and without trailing zeros:
-// 1234500000000000000 at 18 places is "1.2345". places is limited to 0 through 1,000.
+// 1234500000000000000 at 18 places is "1.2345". A negative places counts as 0,
+// one above 1,000 as 1,000.
 func (b BigInt) Decimal(places int) string {
 	digits, negative := strings.CutPrefix(b.String(), "-")
 	return decimal{negative: negative, digits: digits}.shift(places).String()

@@ -28,7 +28,7 @@
 //	Races.WatchOpen changes in the open races, for one reader       1 per Interval (15 s)
 //	Races.Watcher   the open races, for many readers                1 per Interval (15 s)
 //	Races.Results   finished races, newest first                    about 1.13 per 10 races
-//	Races.Follow    finished races as they appear, oldest first     each Interval (30 s): 1, and 1 per 9 races within Lookback
+//	Races.Follow    finished races as they appear, oldest first     1 per Interval (30 s), and each time 1 more per 9 races within Lookback
 //
 // # Results
 //
@@ -64,11 +64,11 @@
 // key. The package [github.com/horseracing-go/horseracing/ledger] registers each
 // horse at most once in a race, under a budget and across crashes.
 //
-// Without it, [RacesService.Register] sends the request once. If the response is
-// lost the error is [ErrOutcomeUnknown], and the horse may or may not be in the
-// race. A race that does not show the horse now proves nothing, because the
-// request may still arrive: [RacesService.Settle] waits until the outcome is
-// certain.
+// Without it, [RacesService.Register] sends the request again only if it certainly had
+// no effect. If the response is lost the error is [ErrOutcomeUnknown], and the horse
+// may or may not be in the race. A race that does not show the horse now proves
+// nothing, because the request may still arrive: [RacesService.Settle] waits until the
+// outcome is certain.
 //
 //	_, err := client.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: id, UserKey: userKey})
 //	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
@@ -99,8 +99,8 @@
 //	fmt.Println(race.Info.Name)
 //
 // If some entries of a list cannot be read, a method returns the other entries together
-// with an error that matches [ErrHole]. No error, log line or printed value of this
-// package contains a key, with the exceptions listed at [UserKey].
+// with a [*DecodeError]. No error, log line or printed value of this package contains a
+// key, with the exceptions listed at [UserKey].
 //
 // # Timeouts and retries
 //
@@ -122,9 +122,9 @@
 // [Watcher]), then walks (of a [Pager], of [HorsesService.GetMany] or with
 // [AsBackground]). If the service refuses only one route, the other routes are not
 // slowed down. While the service refuses requests, a Pager waits for up to its
-// Patience, a Follower keeps polling, and any other call waits for up to [Retry]'s
-// MaxWait. [Client.Pace] reports what was learned. [WithRateLimit] and [WithLimiter]
-// set an upper bound.
+// Patience, a Follower, a Watcher and WatchOpen keep polling, and any other call waits
+// for up to [Retry]'s MaxWait. [Client.Pace] reports what was learned. [WithRateLimit]
+// and [WithLimiter] set an upper bound.
 //
 // # Observing
 //
@@ -136,10 +136,11 @@
 //
 // # Values
 //
-// Fees are of type [BigInt], prizes and prices of type [Number]; both are exact.
-// Instants are of type [Timestamp], except Horse.BreedingCooldown, a *time.Time. A
-// field that may be absent or null is a pointer, or its comment documents its zero
-// value. Undocumented values of string types such as [RaceType] are preserved.
+// Fees are of type [BigInt], prizes and prices of type [Number], except
+// AdditionalPrize.Token, a BigInt; both types are exact. Instants are of type
+// [Timestamp], except Horse.BreedingCooldown, a *time.Time. A field that may be absent
+// or null is a pointer, or its comment documents its zero value. Undocumented values of
+// string types such as [RaceType] are preserved.
 //
 // # Testing
 //

@@ -31,8 +31,9 @@ var (
 	ErrBodyIgnored      = errors.New("the request body was ignored") // a response does not match the page requested, usually because a proxy or cache ignores request bodies
 	// ErrHole matches errors that report a skipped part of a listing; the rest of the
 	// listing follows. These are the [*DecodeError] of one entry (not of a page or a
-	// whole response), the [*TieOverflowError] and the [*GapError]. ErrHole also
-	// matches an error that is returned together with the readable entries of a list.
+	// whole response), the [*TieOverflowError] and the [*GapError]. A method that
+	// returns a list, except [HorsesService.GetMany], reports unreadable entries with
+	// an error that matches ErrHole too.
 	ErrHole = errors.New("part of the listing was skipped")
 )
 
@@ -151,7 +152,8 @@ func isRedirect(status int) bool {
 // DecodeError is returned when a successful response, or one entry of it, cannot be
 // read: it is not JSON, ends within its JSON value, or does not have the documented
 // shape and types. A read is retried only if the response is an HTML page or ends
-// early, and then once. [CaptureResponse] keeps the whole response.
+// early: once, or in a Pager for up to its Patience. [CaptureResponse] keeps the whole
+// response.
 //
 // Printing or logging a DecodeError omits Raw.
 type DecodeError struct {

@@ -34,10 +34,10 @@ const (
 //
 // It keeps its position as a [Pager] does: break out of a loop, then range again to
 // continue, or store [Follower.Cursor] and resume in another process. Store the cursor
-// in the transaction that handles the race, and each race is handled exactly once, even
-// if it finishes late, cannot be read at first, or finishes while no process runs. A
-// Follower is not safe for concurrent use, and only one loop may range over it at a
-// time.
+// in the transaction that handles the race, and no race is handled twice. None is
+// missed either, across restarts too, if its result appears within Lookback and can be
+// read within the time documented at [Follower.All]. A Follower is not safe for
+// concurrent use, and only one loop may range over it at a time.
 type Follower struct {
 	races    *RacesService
 	query    FollowQuery
@@ -94,8 +94,9 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 // Cursor returns the position after everything yielded so far. If the query has
 // neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
 //
-// Its text takes about ten bytes for each race within Lookback, and for each race
-// yielded after an entry or page that is still unreadable. It never exceeds 64 KiB.
+// Its text takes about ten bytes for each race within Lookback. While an entry or a
+// page is unreadable, each race yielded since then adds as much. It never exceeds 64
+// KiB.
 func (f *Follower) Cursor() Cursor {
 	if f.invalid != nil || !f.begun {
 		return f.query.Resume
@@ -125,8 +126,8 @@ func (f *Follower) Cursor() Cursor {
 //     longer), or until a thousand later races were found. If it is still unreadable
 //     then, it is reported a second and last time.
 //   - A page that cannot be read does not delay later races. It is requested again for
-//     the same time as an unreadable race, then skipped and reported as a [*GapError],
-//     which without Since and Resume the first poll reports at once.
+//     the same time as an unreadable race, then skipped and reported as a [*GapError].
+//     Without Since and Resume the first poll reports it at once.
 //   - A [*TieOverflowError] is yielded once per instant.
 //
 // ErrInvalidArgument ends the loop.

@@ -8,8 +8,9 @@ import (
 
 // Number is an exact JSON number, an integer or not. It is used for prizes and prices,
 // whose units are undocumented. String returns the literal as it was decoded, and
-// encoding writes it. The zero value is 0; null decodes as 0. Decoding fails if the
-// value has more than 100 digits, before or after the decimal point.
+// encoding writes it. The zero value is 0; null decodes as 0. Decoding fails for more
+// than 100 digits, before and after the decimal point together, and for an exponent
+// beyond ±100.
 type Number struct {
 	small int64
 	text  string // the literal, unless it is small in base 10
@@ -61,7 +62,7 @@ func (n Number) BigInt() (BigInt, bool) {
 
 // Decimal returns the value divided by 10^places, exactly, without an exponent and
 // without trailing zeros: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
-// places is limited to 0 through 1,000.
+// A negative places counts as 0, one above 1,000 as 1,000.
 func (n Number) Decimal(places int) string {
 	d, _ := parseDecimal([]byte(n.String())) // every Number was checked when it was read
 	return d.shift(places).String()

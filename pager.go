@@ -14,20 +14,20 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Pager walks over a paged listing, newest entry first, each entry exactly
-// once. No request is made until it is ranged over.
+// Pager walks over a paged listing, newest entry first. It yields each entry that the
+// listing can return exactly once, except as documented at [RacesService.ResultsV1]. No
+// request is made until it is ranged over.
 //
 // A pager keeps its position: break out of a loop or meet an error, then range
 // again to continue after the last entry yielded, or save its [Cursor] and resume
 // in another process.
 //
-// An error that matches [ErrHole] does not end the loop; every other error does. It is
-// the [*DecodeError] of one entry, yielded in place of the entry, or a
-// [*TieOverflowError], yielded after the entries of its instant. The pager then
-// continues with the next entry. An entry whose start or id cannot be read is instead
-// reported after the others of its page, perhaps more than once; a full page of such
-// entries ends the loop. The loop ends with [ErrBodyIgnored] if a response does not
-// match the page that was requested.
+// An error that matches [ErrHole] is the [*DecodeError] of one entry, yielded in its
+// place, or a [*TieOverflowError], yielded after the entries of its instant. It does
+// not end the loop; every other error does. An entry whose start or id cannot be read
+// is instead reported after the others of its page, perhaps more than once; a full page
+// of such entries ends the loop. The loop ends with [ErrBodyIgnored] if a response does
+// not match the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.

@@ -29,8 +29,8 @@ type ResultsQuery struct {
 	// Patience is the longest time without an accepted page before the loop ends with an
 	// error; default 10 minutes. Until it expires, refused requests (429, or 503 with
 	// Retry-After) are retried, and so, after the first accepted page, are transient
-	// errors. The first Retry-After after an accepted page extends it, if it is no longer
-	// than an hour.
+	// errors. A Retry-After of up to an hour is added to it, once until the next accepted
+	// page.
 	Patience time.Duration
 }
 
@@ -45,8 +45,8 @@ type OffsetQuery struct {
 	// Patience is the longest time without an accepted page before the loop ends with an
 	// error; default 10 minutes. Until it expires, refused requests (429, or 503 with
 	// Retry-After) are retried, and so, after the first accepted page, are transient
-	// errors. The first Retry-After after an accepted page extends it, if it is no longer
-	// than an hour.
+	// errors. A Retry-After of up to an hour is added to it, once until the next accepted
+	// page.
 	Patience time.Duration
 }
 

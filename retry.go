@@ -19,9 +19,9 @@ import (
 // an outage. Rate-limit responses (429, or 503 with Retry-After) do not consume it; see
 // [Client.Pace].
 //
-// These are not retried, because a retry cannot help: a response that is too
-// large or that cannot be decoded, a server without TLS or with an untrusted
-// certificate, and an error of the [Limiter].
+// These are not retried, because a retry cannot help: a response that is too large, or
+// that is JSON of another shape or other types than documented, a server without TLS or
+// with an untrusted certificate, and an error of the [Limiter].
 type Retry struct {
 	Max     int           // retries after the first attempt; default 3, and none if negative
 	MinWait time.Duration // base of the exponential backoff with full jitter; default 200ms, or MaxWait if that is shorter

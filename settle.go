@@ -31,19 +31,20 @@ var never = time.UnixMilli(maxMilliseconds)
 //
 //   - true as soon as the race lists the horse;
 //   - false if a response from more than a minute after the race's registration
-//     deadline does not list the horse, provided that the service enforces the
-//     deadline;
+//     deadline does not list the horse; this assumes that the service enforces the
+//     deadline, which Settle cannot check;
 //   - an error if the context is done, the race is gone, the key is refused, or
 //     several responses in a row do not list the participants.
 //
 // Every error also matches ErrOutcomeUnknown: register the horse again only after false
-// without an error. Settle may block until a minute after the registration deadline;
-// give ctx a deadline if that is too long. [WithLogger] logs that time. A registration
-// deadline before the year 2000, or more than a day after the race's start, is ignored,
-// and only ctx limits Settle.
+// without an error. If the horse is not in the race, Settle blocks until a minute after
+// the registration deadline, which [WithLogger] logs, and longer if the race cannot be
+// read. Only ctx limits it. A registration deadline before the year 2000, or more than
+// a day after the race's start, is ignored, and only ctx limits Settle.
 //
-// A response is dated by its Date header minus its Age header, or without a Date by the
-// local time of the request minus the Age. [CaptureResponse] stores the last response.
+// The time of a response is its Date header, or without one the local time of the
+// request, less its Age header: for a cached response this is rather too early, so that
+// false is never returned too soon. [CaptureResponse] stores the last response.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race

@@ -43,7 +43,7 @@ type Tournament struct {
 	Status                   int                     `json:"status"` // 2 if the tournament is finished; others are undocumented
 	Tier                     TierID                  `json:"tier"`
 	Stages                   []Stage                 `json:"stages,omitzero"`
-	Participants             []TournamentParticipant `json:"participants,omitzero"` // order undocumented; ascending by Total so far
+	Participants             []TournamentParticipant `json:"participants,omitzero"` // order undocumented; in the responses seen so far ascending by Total
 	AdditionalPrizes         []AdditionalPrize       `json:"additional_prizes,omitzero"`
 }
 
@@ -55,7 +55,7 @@ type Stage struct {
 	StartTime           Timestamp     `json:"start_time,omitzero"`
 	MinutesBetweenRaces float64       `json:"minutes_between_races"`
 	Name                string        `json:"name"`
-	Results             []StageResult `json:"results,omitzero"` // order undocumented; ascending by Total so far
+	Results             []StageResult `json:"results,omitzero"` // order undocumented; in the responses seen so far ascending by Total
 	Status              int           `json:"status"`           // meaning undocumented; 2 in a finished tournament
 	CurrentRound        int           `json:"current_round"`
 }

@@ -104,9 +104,9 @@ func (w *Watcher) Snapshot() Snapshot {
 	return w.run.Load().newest.Load().Snapshot
 }
 
-// Snapshots yields the newest snapshot, then the one after each poll, failed polls
-// included. A slow reader misses snapshots and gets the newest one. [Changes] reports
-// the differences between two of them.
+// Snapshots yields the newest snapshot of the current Run, then the one after each
+// poll, failed polls included. A slow reader misses snapshots and gets the newest one.
+// [Changes] reports the differences between two of them.
 //
 // It waits for [Watcher.Run], and ends after the last snapshot of that Run, or when ctx
 // ends. If the query is invalid or ctx is nil, it yields a single snapshot with that
@@ -138,9 +138,9 @@ func (w *Watcher) Snapshots(ctx context.Context) iter.Seq[Snapshot] {
 // poll while the loop body runs.
 //
 // If a poll fails, or some entries cannot be read (see [Watcher]), an error is yielded
-// with a zero RaceChange, after the changes found by that poll. The loop then continues
-// with a backoff, as [Watcher.Run] does. It ends when ctx is done, or after
-// ErrInvalidArgument.
+// with a zero RaceChange, after the changes found by that poll. The loop then
+// continues: after Interval, or if the poll failed with a backoff, as [Watcher.Run]
+// does. It ends when ctx is done, or after ErrInvalidArgument.
 //
 // Use a [Watcher] for several readers.
 //

@@ -26,13 +26,14 @@ const (
 // the results five minutes later, with its recorded outcome. A registered horse that
 // did not run in the recorded race pays the fee, and is listed after the recorded
 // participants without a rank. A user's horse that did run is in the result even if it
-// was not registered; [Server.Registrations] returns the registrations that were paid.
+// was not registered: use [Server.Registrations] to see what was registered and paid.
 //
 // Call [Server.AddHorses] before the first request to give a user horses to register.
 // Every positive number is a valid horse. Without [WithClock] the clock starts when the
-// first race opens, and races that were over by then are in the results. There are no
-// other races and no tournaments, unless [WithSchedule] or [WithHistory] follow this
-// option. Races of a tier whose id is unknown are not in the results.
+// first race opens. With it, races that are over when the fake starts are in the
+// results. There are no other races and no tournaments, unless [WithSchedule] or
+// [WithHistory] follow this option. Races of a tier whose id is unknown are not in the
+// results.
 func WithHistoryOf(races iter.Seq[horseracing.Race]) Option {
 	return func(s *settings) { s.historyOf, s.history, s.perHour = races, 0, 0 }
 }

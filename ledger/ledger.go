@@ -90,8 +90,8 @@ func (l *Ledger) Close() error {
 	return err
 }
 
-// Check returns the error that Register would return without sending, or nil. It
-// writes nothing.
+// Check reports whether Register would send the registration now: it returns nil, or
+// the error with which Register would refuse it. It writes nothing.
 func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,8 +146,8 @@ func (l *Ledger) now() time.Time {
 // the entry is Unknown: call [Ledger.Settle]. If it matches [ErrEntered] or
 // [ErrUnsettled], the entry is the existing one. After any other error of
 // [horseracing.RacesService.Register] the entry is Refused, the fee is not paid, and
-// the pair can be registered again. If nothing was sent for another reason, the entry
-// is zero.
+// the pair can be registered again. If the ledger itself refuses for another reason,
+// such as ErrFee or ErrBudget, the entry is zero.
 //
 // If the outcome cannot be written to the file, the error reports it and the returned
 // entry has the outcome; the entry is Unknown when the ledger is opened again. After a
@@ -202,8 +202,9 @@ func (l *Ledger) conclude(e Entry, state State, note string) (Entry, error) {
 
 // Settle determines the outcome of all Unknown entries with
 // [horseracing.RacesService.Settle], all at the same time. It may block until a minute
-// after the registration deadlines of their races; give the context a deadline if that
-// is too long. Entries that become Unknown meanwhile are left to the next Settle.
+// after the registration deadlines of their races, and longer if a race cannot be read;
+// only the context limits it. Entries that become Unknown meanwhile are left to the
+// next Settle.
 //
 // The returned error joins one error for each entry that remains Unknown.
 func (l *Ledger) Settle(ctx context.Context) error {

@@ -11,9 +11,9 @@ import (
 // Option limits what a Ledger registers.
 type Option func(*Ledger)
 
-// WithBudget limits the sum of all fees in the ledger. Entries that are Sending or
-// Unknown count like Entered ones. The default is no limit; a budget of zero allows
-// free races only.
+// WithBudget limits the sum of the fees that are or may be paid: those of Entered,
+// Sending and Unknown entries. The default is no limit; a budget of zero allows free
+// races only.
 func WithBudget(total horseracing.BigInt) Option {
 	return func(l *Ledger) { l.total = &total }
 }
