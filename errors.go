@@ -60,8 +60,8 @@ type APIError struct {
 	StatusCode int           // 2xx if the response held an error object, or did not contain the requested entry
 	Method     string        // GET, POST, or what Do was called with
 	Route      string        // the path with its placeholders, /api/v1/races/{raceId}, or for Do the path itself
-	ID         string        // the horse, race or tournament requested, redacted; empty if the route has no placeholder
-	Message    string        // the service's error message, redacted; empty if none was found
+	ID         string        // the horse, race or tournament requested, redacted, or empty if the route has no placeholder
+	Message    string        // the service's error message, redacted, or empty if none was found
 	Header     http.Header   // redacted
 	Body       []byte        // at most 64 KiB, redacted
 	RetryAfter time.Duration // how long to wait, from the header Retry-After; zero if there was none
@@ -159,10 +159,10 @@ func isRedirect(status int) bool {
 type DecodeError struct {
 	Method string          // GET, POST, or what Do was called with
 	Route  string          // the path with its placeholders, or for Do the path itself
-	ID     string          // the id requested, or that of the unreadable entry; empty if neither is known
+	ID     string          // the id requested, or that of the unreadable entry, or empty if neither is known
 	Field  string          // a JSON pointer to the problem, /3/entry_fee; empty for the response as a whole
 	Offset int64           // approximate position of the problem in the response, in bytes
-	Raw    json.RawMessage // the unreadable entry, redacted; nil if the error is not about one entry, or the entry exceeds 64 KiB, or is not JSON after redaction
+	Raw    json.RawMessage // the unreadable entry, redacted, or nil if the error is not about one entry, or the entry exceeds 64 KiB, or is not JSON after redaction
 	Err    error           // the problem
 
 	entry bool // of one entry of a list, whose other entries are unaffected
@@ -228,7 +228,7 @@ func (e *DecodeError) Is(target error) bool { return target == ErrHole && e.entr
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself
-	ID       string // the horse, race or tournament requested, redacted; empty if the route has no placeholder
+	ID       string // the horse, race or tournament requested, redacted, or empty if the route has no placeholder
 	Attempts int    // requests that were sent; 0 if none was
 	Err      error  // the cause
 

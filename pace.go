@@ -14,7 +14,7 @@ import (
 type Pace struct {
 	PerSecond float64   // requests per second at present; zero if no limit was seen
 	Waiting   int       // requests that wait to be sent
-	Until     time.Time // no request is sent before this time; zero if requests may be sent now
+	Until     time.Time // no request is sent before this time, which is zero if requests may be sent now
 }
 
 // defaultPatience is the Patience of a query that sets none.

@@ -52,7 +52,7 @@ const (
 type Entry[T any] struct {
 	Value *T              // nil with an error
 	Tier  TierID          // the tier whose listing contains it
-	JSON  json.RawMessage // as received, undocumented members included, not redacted; nil if an error is not about one entry
+	JSON  json.RawMessage // as received, undocumented members included, not redacted, or nil if an error is not about one entry
 }
 
 func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {

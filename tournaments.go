@@ -98,7 +98,7 @@ type AdditionalPrize struct {
 	Sugar         Number      `json:"additional_sugar"`          // unit undocumented
 	Items         []PrizeItem `json:"additional_items,omitzero"`
 
-	names map[string]string // of the members that were read, by their documented names; nil if made by hand
+	names map[string]string // of the members that were read, by their documented names, or nil if made by hand
 }
 
 const treasuryPrefix = "additional_treasury_"
@@ -139,7 +139,7 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 }
 
 // prizeMember returns the member that stands for a documented one: itself, or for the
-// game's currency the only number with its prefix; empty if there is none, or more
+// game's currency the only number with its prefix, or empty if there is none, or more than one
 // than one.
 func prizeMember(documented string, members map[string]json.RawMessage) string {
 	if members[documented] != nil {

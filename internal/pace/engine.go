@@ -20,7 +20,7 @@ type Engine struct {
 	certain   time.Duration        // from heldAt until the last refused probe
 	blameRate bool                 // for this episode
 	probed    string               // the route of the last probe
-	suspect   string               // the only route refused in this hold, with a long Retry-After; empty if none is
+	suspect   string               // the only route refused in this hold, with a long Retry-After, or empty
 	named     map[string]time.Time // until when each wants no request, by its Retry-After
 
 	accepted        time.Time // the last one
