@@ -139,7 +139,7 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 }
 
 // prizeMember returns the member that stands for a documented one: itself, or for the
-// game's currency the only number with its prefix, or empty if there is none, or more than one
+// game's currency the only number with its prefix. It is empty if there is none, or more
 // than one.
 func prizeMember(documented string, members map[string]json.RawMessage) string {
 	if members[documented] != nil {
