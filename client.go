@@ -54,10 +54,7 @@ func (c *Client) String() string { return "horseracing.Client(" + c.secrets.Text
 func (c *Client) BaseURL() string { return c.base.String() }
 
 // Pace returns what the client has learned about the service's rate limit.
-func (c *Client) Pace() Pace {
-	s := c.gate.State()
-	return Pace{PerSecond: s.PerSecond, Waiting: s.Waiting, Until: s.Until}
-}
+func (c *Client) Pace() Pace { return Pace(c.gate.State()) }
 
 // Do calls an operation that the SDK has no method for yet. The path is relative to the
 // base URL and may carry a query. A body that is not nil is sent as JSON; a [UserKey]

@@ -50,7 +50,7 @@ func (e *Engine) Join(t *Ticket) { e.line.join(t) }
 // it returns nil, at is when to call it again unless something happens before; a
 // zero at means not before.
 func (e *Engine) Next(now time.Time) (t *Ticket, at time.Time) {
-	if e.line.len() == 0 {
+	if len(e.line) == 0 {
 		return nil, time.Time{}
 	}
 	if open, at := e.hold.open(now); !open {
@@ -168,6 +168,9 @@ func (e *Engine) refuse(now time.Time, t *Ticket, retryAfter time.Duration) {
 		e.hold.until = now
 	}
 }
+
+// lastRefusal returns when the service refused a request, or a probe, most lately.
+func (e *Engine) lastRefusal() time.Time { return e.heldAt.Add(e.certain) }
 
 // until returns before which time the service wants no request of a route.
 func (e *Engine) until(route string) time.Time {

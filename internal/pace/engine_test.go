@@ -56,7 +56,7 @@ func TestAnySequenceOfResponses(t *testing.T) {
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0, 1, 2:
 				for range rapid.IntRange(1, 5).Draw(t, "requests") {
-					waiting = append(waiting, join(e, Rank(rapid.IntRange(0, ranks-1).Draw(t, "rank"))))
+					waiting = append(waiting, join(e, Rank(rapid.IntRange(int(Write), int(Walk)).Draw(t, "rank"))))
 				}
 			case 3, 4, 5, 6:
 				if len(flying) > 0 {
@@ -75,8 +75,8 @@ func TestAnySequenceOfResponses(t *testing.T) {
 				now = now.Add(time.Duration(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "time")))
 			}
 			pump()
-			if e.line.len() != len(waiting) || e.inFlight != len(flying) {
-				t.Fatalf("%d wait and %d fly, and the engine has %d and %d", len(waiting), len(flying), e.line.len(), e.inFlight)
+			if len(e.line) != len(waiting) || e.inFlight != len(flying) {
+				t.Fatalf("%d wait and %d fly, and the engine has %d and %d", len(waiting), len(flying), len(e.line), e.inFlight)
 			}
 		}
 		// From here on everything is accepted.

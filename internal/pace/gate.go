@@ -12,10 +12,9 @@ import (
 // go. It is safe for concurrent use. Requests wait in the goroutines of their
 // callers; the gate has none.
 type Gate struct {
-	mu      sync.Mutex
-	routes  *Routes
-	waiting map[*Ticket]bool
-	timer   *time.Timer
+	mu     sync.Mutex
+	routes *Routes
+	timer  *time.Timer
 	permits
 }
 
@@ -24,12 +23,13 @@ type Gate struct {
 func NewGate(limiter Limiter, first, longest time.Duration) *Gate {
 	return &Gate{
 		routes:  NewRoutes(func() *Engine { return NewEngine(rand.Float64, first, longest) }),
-		waiting: map[*Ticket]bool{}, permits: permits{limiter: limiter},
+		permits: permits{limiter: limiter},
 	}
 }
 
 // waiting is what a gate keeps of a ticket.
 type waiting struct {
+	waits   bool          // it is in line
 	waited  time.Duration // of its call, in all
 	since   time.Time     // it waits, less what its call waited before
 	longest time.Duration // that its call waits in vain
@@ -62,14 +62,13 @@ func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration, late
 	}
 	g.mu.Lock()
 	now := time.Now()
-	t.waiting = waiting{waited: t.waited, since: now.Add(-t.waited), longest: longest}
+	t.waiting = waiting{waits: true, waited: t.waited, since: now.Add(-t.waited), longest: longest}
 	if g.limiter != nil {
 		t.mayWait = make(chan struct{}, 1)
 	}
-	g.waiting[t] = true
 	g.routes.Join(t)
 	g.advance(now)
-	if !g.waiting[t] {
+	if !t.waits {
 		g.mu.Unlock()
 		return t.err
 	}
@@ -84,7 +83,7 @@ func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration, late
 		case <-t.mayWait:
 			g.waitForPermit(ctx, t)
 		case <-notice.C:
-			if late != nil && !g.isDone(t) {
+			if late != nil {
 				late()
 			}
 		case <-ctx.Done():
@@ -94,12 +93,6 @@ func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration, late
 			return ctx.Err()
 		}
 	}
-}
-
-func (g *Gate) isDone(t *Ticket) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return !g.waiting[t]
 }
 
 // Leave reports the outcome of the request of t, with the Retry-After of its
@@ -124,7 +117,7 @@ func (g *Gate) State() State {
 func (g *Gate) cancel(t *Ticket, err error) {
 	now := time.Now()
 	switch {
-	case g.waiting[t]:
+	case t.waits:
 		g.reject(now, t, err)
 	case t.err == nil:
 		g.routes.Report(now, t, Unclear, 0)
@@ -141,7 +134,7 @@ func (g *Gate) reject(now time.Time, t *Ticket, err error) {
 
 // release wakes the caller of t.
 func (g *Gate) release(now time.Time, t *Ticket) {
-	delete(g.waiting, t)
+	t.waits = false
 	t.waited = now.Sub(t.since)
 	if t.done != nil {
 		close(t.done)
@@ -152,33 +145,29 @@ func (g *Gate) release(now time.Time, t *Ticket) {
 // advance lets requests go that may be sent now, ends waits that are too long,
 // and arranges for the next time. The caller holds mu.
 func (g *Gate) advance(now time.Time) {
-	for t := range g.waiting {
-		if named := g.routes.engine(t.route).until(t.route).Sub(now); named > t.longest {
-			g.reject(now, t, &HeldError{named})
+	next, at := g.routes.Next(now)
+	for next != nil && g.take() {
+		if last := g.last; last != nil && last.waits && last.rank == next.rank && last.route == next.route {
+			next = last // the Wait of another would be for nothing
 		}
+		g.routes.Send(now, next)
+		g.release(now, next)
+		next, at = g.routes.Next(now)
 	}
-	t, at := g.routes.Next(now)
-	for t != nil && g.take() {
-		if last := g.last; g.waiting[last] && last.rank == t.rank && last.route == t.route {
-			t = last // the Wait of another would be for nothing
-		}
-		g.routes.Send(now, t)
-		g.release(now, t)
-		t, at = g.routes.Next(now)
-	}
-	if g.blocked || t != nil {
+	wasBlocked := g.blocked
+	if g.blocked = next != nil; g.blocked || wasBlocked {
 		g.freed = now
 	}
-	if g.blocked = t != nil; g.blocked {
-		g.start(&g.routes.common.line)
-		return
-	}
-	for t := range g.waiting {
-		if deadline := g.deadline(t); now.Before(deadline) {
-			at = earlier(at, deadline)
+	for _, t := range g.routes.waiting() {
+		named, deadline := g.routes.engine(t.route).until(t.route).Sub(now), g.deadline(t)
+		if named > t.longest || !g.blocked && !now.Before(deadline) {
+			g.reject(now, t, &HeldError{max(0, named)})
 		} else {
-			g.reject(now, t, &HeldError{max(0, g.routes.engine(t.route).until(t.route).Sub(now))})
+			at = earlier(at, deadline)
 		}
+	}
+	if g.blocked {
+		g.start(g.routes.common.line)
 	}
 	g.wake(now, at)
 }

@@ -30,7 +30,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 			var group sync.WaitGroup
 			for range 40 {
 				deadline := time.Duration(random.Int64N(int64(20 * time.Second)))
-				rank := Rank(random.IntN(ranks))
+				rank := Rank(random.IntN(int(Walk) + 1))
 				service := rand.New(rand.NewPCG(random.Uint64(), 2))
 				group.Go(func() {
 					start := time.Now()

@@ -49,17 +49,12 @@ func (p *permits) take() bool {
 }
 
 // start has the first in line wait for the limiter.
-func (p *permits) start(line *line) {
-	for _, waiting := range line.waiting {
-		for _, t := range waiting {
-			if p.waits == maxWaits {
-				return
-			}
-			if !t.inWait {
-				t.inWait = true
-				p.waits++
-				t.mayWait <- struct{}{}
-			}
+func (p *permits) start(line line) {
+	for _, t := range line {
+		if p.waits < maxWaits && !t.inWait {
+			t.inWait = true
+			p.waits++
+			t.mayWait <- struct{}{}
 		}
 	}
 }
@@ -99,7 +94,7 @@ func (g *Gate) waitForPermit(ctx context.Context, t *Ticket) {
 		case err == nil:
 			g.granted++
 			g.last = t
-		case g.waiting[t]:
+		case t.waits:
 			g.reject(time.Now(), t, &LimiterError{err})
 		}
 		g.advance(time.Now())

@@ -1,6 +1,9 @@
 package pace
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Rank is the priority of a request: a lower one goes first.
 type Rank uint8
@@ -11,41 +14,29 @@ const (
 	Read              // a single read
 	Poll              // a read that is repeated
 	Walk              // one page of many
-
-	ranks = iota
 )
 
-// line holds the requests that wait: first in, first out within a rank.
-type line struct {
-	waiting [ranks][]*Ticket
-}
+// line holds the requests that wait: by rank, and first in, first out within one.
+type line []*Ticket
 
-func (l *line) len() int {
-	n := 0
-	for _, w := range l.waiting {
-		n += len(w)
-	}
-	return n
+func (l *line) join(t *Ticket) {
+	behind, _ := slices.BinarySearchFunc(*l, t.rank+1, func(other *Ticket, rank Rank) int { return cmp.Compare(other.rank, rank) })
+	*l = slices.Insert(*l, behind, t)
 }
-
-func (l *line) join(t *Ticket) { l.waiting[t.rank] = append(l.waiting[t.rank], t) }
 
 // first returns the ticket to be sent next of those that may be, nil if there is none.
-func (l *line) first(may func(*Ticket) bool) *Ticket {
-	for _, w := range l.waiting {
-		if i := slices.IndexFunc(w, may); i >= 0 {
-			return w[i]
-		}
+func (l line) first(may func(*Ticket) bool) *Ticket {
+	if i := slices.IndexFunc(l, may); i >= 0 {
+		return l[i]
 	}
 	return nil
 }
 
 // leave removes t, and reports whether it was in line.
 func (l *line) leave(t *Ticket) bool {
-	w := l.waiting[t.rank]
-	i := slices.Index(w, t)
+	i := slices.Index(*l, t)
 	if i >= 0 {
-		l.waiting[t.rank] = slices.Delete(w, i, i+1)
+		*l = slices.Delete(*l, i, i+1)
 	}
 	return i >= 0
 }

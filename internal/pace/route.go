@@ -12,19 +12,19 @@ type Routes struct {
 	newEngine func() *Engine
 	common    *Engine
 	apart     map[string]*Engine // by route
-	refusals  map[string]refusals
-	accepted  int // requests, of all routes
+	streaks   map[string]streak  // by route, since its last accepted request
+	accepted  int                // requests, of all routes
 
 	lately []string // the routes of the last requests that were sent
 	blamed string   // the route of the last refusal
 	chance float64  // that only its requests met those since another route's was refused
 }
 
-// refusals are those of a route.
-type refusals struct {
-	last  time.Time
-	inRow int // each with another route accepted in between
-	seen  int // Routes.accepted at the last of them
+// streak is how often a route was refused in a row, each time with another route
+// accepted in between.
+type streak struct {
+	refusals int
+	accepted int // of Routes, at the last of them
 }
 
 // Ticket is a request. One ticket serves all attempts of a call.
@@ -45,7 +45,7 @@ func NewTicket(rank Rank, route string) Ticket { return Ticket{rank: rank, route
 
 // NewRoutes returns a pace without a limit.
 func NewRoutes(newEngine func() *Engine) *Routes {
-	return &Routes{newEngine: newEngine, common: newEngine(), apart: map[string]*Engine{}, refusals: map[string]refusals{}, chance: 1}
+	return &Routes{newEngine: newEngine, common: newEngine(), apart: map[string]*Engine{}, streaks: map[string]streak{}, chance: 1}
 }
 
 // engine returns the engine that a request of the route waits for first.
@@ -112,31 +112,25 @@ func earlier(a, b time.Time) time.Time {
 // Report records the outcome of the request of t, as [Engine.Report] does. It
 // returns the name of a route that it sets apart because of it.
 func (p *Routes) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter time.Duration) (apart string) {
-	r := p.refusals[t.route]
 	own := p.apart[t.route]
 	switch outcome {
 	case Accepted:
 		p.accepted++
-		r.inRow, r.seen = 0, p.accepted
+		delete(p.streaks, t.route)
 		if own == nil && p.common.isOfAnother(t) {
 			apart = p.common.suspect
-			p.setApart(apart)
+			p.setApart(now, apart)
 		}
-		if own != nil && now.Sub(r.last) > rejoinAfter {
+		if own != nil && now.Sub(own.lastRefusal()) > rejoinAfter {
 			p.rejoin(t.route)
 		}
 	case Refused:
-		r.last = now
-		if r.inRow == 0 || p.accepted > r.seen {
-			r.inRow, r.seen = r.inRow+1, p.accepted
-		}
-		if own == nil && (r.inRow >= manyInRow || p.isUnlikely(t)) {
+		if own == nil && (p.inRow(t.route) >= manyInRow || p.isUnlikely(t)) {
 			apart = t.route
-			p.setApart(apart)
+			p.setApart(now, apart)
 			p.common.forget() // what it learned from the refusals of this route
 		}
 	}
-	p.refusals[t.route] = r
 	if own := p.apart[t.route]; own != nil {
 		if t.own == nil { // sent before its route was set apart
 			t.own = &Ticket{rank: t.rank, route: t.route}
@@ -149,6 +143,16 @@ func (p *Routes) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter ti
 	}
 	p.common.Report(now, t, outcome, retryAfter)
 	return apart
+}
+
+// inRow counts a refusal of the route, and returns how many came in a row.
+func (p *Routes) inRow(route string) int {
+	s := p.streaks[route]
+	if s.refusals == 0 || p.accepted > s.accepted {
+		s = streak{s.refusals + 1, p.accepted}
+		p.streaks[route] = s
+	}
+	return s.refusals
 }
 
 // isUnlikely reports whether chance does not explain that only the route of t, which
@@ -170,11 +174,11 @@ func (p *Routes) isUnlikely(t *Ticket) bool {
 }
 
 // setApart gives a route an engine of its own, which its waiting requests join.
-func (p *Routes) setApart(route string) {
+func (p *Routes) setApart(now time.Time, route string) {
 	own := p.newEngine()
-	own.named[route] = p.common.named[route]
+	own.heldAt, own.named[route] = now, p.common.named[route]
 	p.apart[route] = own
-	for _, t := range slices.Concat(p.common.line.waiting[:]...) {
+	for _, t := range slices.Clone(p.common.line) {
 		if t.route == route {
 			p.common.line.leave(t)
 			p.Join(t)
@@ -186,9 +190,20 @@ func (p *Routes) setApart(route string) {
 func (p *Routes) rejoin(route string) {
 	own := p.apart[route]
 	delete(p.apart, route)
-	for _, t := range slices.Concat(own.line.waiting[:]...) {
+	for _, t := range own.line {
 		p.Join(t.of)
 	}
+}
+
+// waiting returns the requests in line, of all routes.
+func (p *Routes) waiting() []*Ticket {
+	tickets := slices.Clone(p.common.line)
+	for _, own := range p.apart {
+		for _, t := range own.line {
+			tickets = append(tickets, t.of)
+		}
+	}
+	return tickets
 }
 
 // State is what was learned of the common limit.
@@ -200,10 +215,7 @@ type State struct {
 
 // State returns what was learned so far.
 func (p *Routes) State(now time.Time) State {
-	s := State{PerSecond: p.common.perSecond(), Waiting: p.common.line.len()}
-	for _, own := range p.apart {
-		s.Waiting += own.line.len()
-	}
+	s := State{PerSecond: p.common.perSecond(), Waiting: len(p.waiting())}
 	until := p.common.hold.until
 	if named := p.common.named[p.common.suspect]; named.After(until) {
 		until = named

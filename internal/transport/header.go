@@ -5,10 +5,11 @@ import "net/http"
 // Header returns a function that returns the headers of a request. It keeps the key in
 // its closure, where fmt does not print it.
 func Header(apiKey, userAgent string) func() http.Header {
-	header := http.Header{
-		"X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {userAgent},
+	return func() http.Header {
+		return http.Header{
+			"X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {userAgent},
+		}
 	}
-	return header.Clone
 }
 
 // headerLink sets the headers. It keeps no other than the jar's cookies. The
