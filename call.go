@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/url"
@@ -33,7 +34,7 @@ func (c *call) send(ctx context.Context, out any) error {
 	}
 	r := &c.record
 	r.Method, r.Route, r.ID, r.Keys = c.op.method, c.op.route, c.id(), c.secrets
-	if c.client.logger != nil {
+	if c.client.logger.Enabled(ctx, slog.LevelError) {
 		r.Name = c.operation()
 	}
 	r.PaceRoute = c.op.paceRoute()

@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,7 +148,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		base:       base,
 		secrets:    redact.New(apiKey),
 		retry:      cfg.retry.withDefaults(defaultRetry),
-		logger:     cfg.logger,
+		logger:     cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
 		drift:      cfg.drift,
 		driftCheck: drift.New(documented),
 	}
@@ -167,7 +168,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		}
 	}
 	c.transport = transport.New(transport.Config{
-		Send: send, Jar: own.Jar, Gate: c.gate, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: cfg.logger,
+		Send: send, Jar: own.Jar, Gate: c.gate, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: c.logger,
 		Header: transport.Header(apiKey, cfg.userAgent),
 	})
 	c.Horses = &HorsesService{c}

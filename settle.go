@@ -67,9 +67,9 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		case err == nil:
 			unreadable = 0
 			wait = min(wait, certain.Add(time.Second).Sub(now))
-			if log := s.client.logger; log != nil && !certain.Equal(logged) {
+			if !certain.Equal(logged) {
 				logged = certain
-				log.LogAttrs(ctx, slog.LevelInfo, "horseracing: reading the race until the outcome of a registration is certain",
+				s.client.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: reading the race until the outcome of a registration is certain",
 					slog.String("operation", name), slog.Time("until", certain))
 			}
 		case listsNoParticipants(err) && unreadable < settleUnreadable-1:

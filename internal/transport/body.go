@@ -48,12 +48,7 @@ func (l bodyLink) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
-	if isSuccess(resp.StatusCode) {
-		call.Body, err = readWhole(resp, l.limit)
-	} else {
-		call.Body, call.Truncated = readBeginning(resp, min(l.limit, maxFailureBody))
-	}
-	if err != nil {
+	if err := l.read(call, resp); err != nil {
 		return nil, err
 	}
 	call.Status, call.Header, call.RetryAfter = resp.StatusCode, resp.Header, retryAfter(resp.Header)
@@ -69,30 +64,30 @@ func (l bodyLink) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func readWhole(resp *http.Response, limit int64) ([]byte, error) {
-	if resp.ContentLength > limit {
-		return nil, &TooLargeError{limit}
-	}
-	body, err := readUpTo(resp.Body, limit+1, resp.ContentLength)
+// read reads the body of a response. That of an error status is cut at the limit, or
+// where it breaks: the status matters more.
+func (l bodyLink) read(call *Call, resp *http.Response) error {
+	limit, success := l.limit, isSuccess(resp.StatusCode)
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
-		return nil, fmt.Errorf("%w: %w", ErrCut, err)
-	case err != nil:
-		return nil, err
-	case int64(len(body)) > limit:
-		return nil, &TooLargeError{limit}
+	case !success:
+		limit = min(limit, maxFailureBody)
+	case resp.ContentLength > limit:
+		return &TooLargeError{limit}
 	}
-	return body, nil
-}
-
-// readBeginning reads up to limit bytes, and reports whether there were more. An
-// error status matters even if its body cannot be read.
-func readBeginning(resp *http.Response, limit int64) (body []byte, truncated bool) {
 	body, err := readUpTo(resp.Body, limit+1, resp.ContentLength)
-	if int64(len(body)) > limit {
-		return body[:limit], true
+	beyond := int64(len(body)) > limit
+	switch {
+	case !success:
+		call.Truncated = beyond || err != nil
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+		return fmt.Errorf("%w: %w", ErrCut, err)
+	case err != nil:
+		return err
+	case beyond:
+		return &TooLargeError{limit}
 	}
-	return body, err != nil
+	call.Body = body[:min(int64(len(body)), limit)]
+	return nil
 }
 
 // readUpTo reads to the end, but no more than limit bytes. Beyond 1 MiB the

@@ -27,15 +27,7 @@ type Call struct {
 	WantJSON  bool        // a body that is an HTML page or cut JSON is a failure
 	Keys      redact.Keys // kept out of the log
 
-	// The last attempt. Status is 0 unless the whole response was read, or for an
-	// error status the beginning of its body.
-	Status     int
-	Header     http.Header
-	Body       []byte
-	Truncated  bool // the body of an error status was longer
-	RetryAfter time.Duration
-	Err        error // nil if there is a response, and it is neither an HTML page nor cut JSON
-	Unsent     bool  // the attempt certainly sent nothing
+	Attempt // the last one
 
 	// The end of the call.
 	Stopped  error // why the next attempt was not made: the context's error, a *pace.LimiterError or a *pace.HeldError
@@ -48,6 +40,19 @@ type Call struct {
 	retrying bool // another attempt follows, after wait
 	wait     time.Duration
 	ticket   pace.Ticket
+}
+
+// Attempt is the outcome of an attempt.
+type Attempt struct {
+	// Status is 0 unless the whole response was read, or for an error status the
+	// beginning of its body.
+	Status     int
+	Header     http.Header
+	Body       []byte
+	Truncated  bool // the body of an error status was longer
+	RetryAfter time.Duration
+	Err        error // nil if there is a response, and it is neither an HTML page nor cut JSON
+	Unsent     bool  // the attempt certainly sent nothing
 }
 
 type callKey struct{}
@@ -70,8 +75,7 @@ func (c *Call) Attempts() int { return int(c.attempts.Load()) }
 // begin clears the record for another attempt.
 func (c *Call) begin() {
 	c.attempts.Add(1)
-	c.Status, c.Header, c.Body, c.Truncated, c.RetryAfter, c.Err = 0, nil, nil, false, 0, nil
-	c.Unsent, c.retrying, c.wait = false, false, 0
+	c.Attempt, c.retrying, c.wait = Attempt{}, false, 0
 }
 
 // IsSuccess reports whether the last attempt has a response with a 2xx status.

@@ -55,18 +55,18 @@ func (l paceLink) enter(ctx context.Context, call *Call) error {
 
 // late logs a wait in line that takes long.
 func (l paceLink) late(ctx context.Context, call *Call) {
-	if l.logger != nil && (call.Patience == nil || call.Patience.warn()) {
+	if call.Patience == nil || call.Patience.warn() {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting until the service accepts requests", call.attrs()...)
 	}
 }
 
 func (l paceLink) leave(ctx context.Context, call *Call) {
 	outcome := call.paceOutcome()
-	if call.Patience != nil && outcome == pace.Accepted && call.Patience.accept() && l.logger != nil {
+	if call.Patience != nil && outcome == pace.Accepted && call.Patience.accept() {
 		l.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", call.Name))
 	}
 	apart := l.gate.Leave(&call.ticket, outcome, min(call.RetryAfter, maxHeeded))
-	if apart != "" && l.logger != nil {
+	if apart != "" {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: refusals of this route no longer slow down the others", slog.String("route", apart))
 	}
 }

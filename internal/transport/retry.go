@@ -23,20 +23,13 @@ type Retry struct {
 // service demands a wait it is no less than that, and random beyond it, so that
 // clients which were refused together do not come back together.
 func (r Retry) backoff(demanded time.Duration, retries int) time.Duration {
-	jitter := rand.N(max(r.ceiling(retries), demanded/10, 1))
+	longest := min(float64(r.MinWait)*math.Exp2(float64(retries)), float64(r.MaxWait))
+	jitter := rand.N(max(time.Duration(longest), demanded/10, 1))
 	return demanded + min(jitter, math.MaxInt64-demanded)
-}
-
-func (r Retry) ceiling(retries int) time.Duration {
-	if retries < 62 && r.MinWait <= r.MaxWait>>retries {
-		return r.MinWait << retries
-	}
-	return r.MaxWait
 }
 
 // policy decides whether another attempt follows.
 type policy struct {
-	gate   *pace.Gate
 	budget *budget
 	logger *slog.Logger
 }
@@ -100,9 +93,7 @@ func (c *Call) persists() bool {
 }
 
 func (p *policy) warn(ctx context.Context, call *Call, message string, more ...slog.Attr) {
-	if p.logger != nil {
-		p.logger.LogAttrs(ctx, slog.LevelWarn, message, append(call.attrs(), more...)...)
-	}
+	p.logger.LogAttrs(ctx, slog.LevelWarn, message, append(call.attrs(), more...)...)
 }
 
 // isRetryable reports whether a retry can help, and is safe.

@@ -4,6 +4,7 @@
 //	retryablehttp.Client      attempt after attempt, as long as the policy says so (retry.go)
 //	http.Client               the caller's cookie jar
 //	paceLink                  waits before a retry, and for the pace
+//	logLink                   logs the attempt
 //	timeoutLink               limits the time of the attempt
 //	bodyLink                  reads the body whole
 //	headerLink                sets the headers, the API key among them
@@ -37,7 +38,7 @@ type Config struct {
 	Gate     *pace.Gate
 	Timeout  time.Duration // of one attempt
 	MaxBytes int64         // of a response body, less than the largest int64
-	Logger   *slog.Logger  // may be nil
+	Logger   *slog.Logger
 }
 
 // Client sends calls. It is safe for concurrent use.
@@ -52,11 +53,9 @@ func New(c Config) *Client {
 	chain = headerLink{chain, c.Header}
 	chain = bodyLink{chain, c.MaxBytes}
 	chain = timeoutLink{chain, c.Timeout}
-	if c.Logger != nil {
-		chain = logLink{chain, c.Logger}
-	}
+	chain = logLink{chain, c.Logger}
 	chain = paceLink{chain, c.Gate, c.Logger}
-	policy := &policy{gate: c.Gate, budget: newBudget(), logger: c.Logger}
+	policy := &policy{budget: newBudget(), logger: c.Logger}
 	return &Client{
 		policy: policy,
 		loop: &retryablehttp.Client{
@@ -92,10 +91,7 @@ func (c *Client) Do(ctx context.Context, call *Call, u *url.URL, body []byte) {
 	plain := http.Request{Method: call.Method, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	req := &retryablehttp.Request{Request: plain.WithContext(ctx)}
 	if body != nil {
-		if err := req.SetBody(body); err != nil {
-			call.Err = err
-			return
-		}
+		_ = req.SetBody(body) // fails for other types alone
 	}
 	_, err := c.loop.Do(req)
 	switch {
