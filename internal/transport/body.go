@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -90,13 +91,21 @@ func (l bodyLink) read(call *Call, resp *http.Response) error {
 	return nil
 }
 
-// readUpTo reads to the end, but no more than limit bytes. Beyond 1 MiB the
+// readUpTo reads to the end, or until it has at least limit bytes. Beyond 1 MiB the
 // announced length allocates nothing before the bytes arrive.
 func readUpTo(r io.Reader, limit, announced int64) ([]byte, error) {
-	var body bytes.Buffer
-	body.Grow(int(min(max(announced, 0), 1<<20)) + bytes.MinRead) // which ReadFrom wants to read the end of file
-	_, err := body.ReadFrom(io.LimitReader(r, limit))
-	return body.Bytes(), err
+	body := make([]byte, 0, min(max(announced+1, 0), 1<<20))
+	for {
+		body = slices.Grow(body, 1)
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case err == io.EOF, int64(len(body)) >= limit: //nolint:errorlint // a reader returns it as it is
+			return body, nil
+		case err != nil:
+			return body, err
+		}
+	}
 }
 
 // isCut reports whether a body begins like a JSON object or array and does not
