@@ -23,7 +23,7 @@ type call struct {
 	op      operation
 	config  callConfig
 	secrets redact.Keys // those of the client, and those in the request's body
-	record  transport.Call
+	record  *transport.Call
 }
 
 // send sends the request, and returns once an attempt was final.
@@ -32,7 +32,7 @@ func (c *call) send(ctx context.Context, out any) error {
 	if err != nil {
 		return err
 	}
-	r := &c.record
+	r := c.record
 	r.Method, r.Route, r.ID, r.Keys = c.op.method, c.op.route, c.id(), c.secrets
 	if c.client.logger.Enabled(ctx, slog.LevelError) {
 		r.Name = c.operation()
@@ -134,7 +134,7 @@ func (c *call) decode(out any) error {
 
 // transportError returns the error of a call without a complete response.
 func (c *call) transportError() *TransportError {
-	r := &c.record
+	r := c.record
 	cause := r.Err
 	tooLarge, isTooLarge := errors.AsType[*transport.TooLargeError](r.Err)
 	switch {
@@ -166,7 +166,7 @@ func (c *call) heldError(held *pace.HeldError) *APIError {
 
 // apiError returns the last response as an error.
 func (c *call) apiError() *APIError {
-	r := &c.record
+	r := c.record
 	text := c.secrets.Beginning(string(r.Body), maxErrorBody, r.Truncated)
 	e := &APIError{
 		StatusCode: r.Status, Method: c.op.method, Route: c.op.route, ID: c.id(),
@@ -193,7 +193,7 @@ func (c *call) apiError() *APIError {
 // markOutcome marks the error of a write whose outcome is unknown: every error except
 // that of a refusal, and of a request that certainly was not sent.
 func (c *call) markOutcome(err error) error {
-	r := &c.record
+	r := c.record
 	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout
 	unsent := r.Attempts() == 0 || r.Status == 0 && r.Unsent
 	if err == nil || c.op.isRead() || refused || unsent {
@@ -204,7 +204,7 @@ func (c *call) markOutcome(err error) error {
 
 // captured returns the last response for CaptureResponse.
 func (c *call) captured(err error) Response {
-	r := &c.record
+	r := c.record
 	captured := Response{StatusCode: r.Status, Attempts: r.Attempts()}
 	if r.Status == 0 {
 		return captured

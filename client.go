@@ -92,7 +92,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 // call is the one way a request is made: it sends the request of an operation,
 // decodes the response into out, and returns its record.
 func (c *Client) call(ctx context.Context, op operation, out any, opts []CallOption) (*transport.Call, error) {
-	call := call{client: c, op: op, secrets: c.secrets, config: configOf(opts)}
+	call := call{client: c, op: op, secrets: c.secrets, config: configOf(opts), record: new(transport.Call)}
 	err := call.send(ctx, out)
 	if err == nil {
 		err = call.result(out)
@@ -106,7 +106,7 @@ func (c *Client) call(ctx context.Context, op operation, out any, opts []CallOpt
 	if c.drift != nil && out != nil && !op.custom {
 		c.reportDrift(ctx, op, call.secrets, call.record.Body, reflect.TypeOf(out))
 	}
-	return &call.record, err
+	return call.record, err
 }
 
 // notFound returns the error of a successful response without the entry that was
