@@ -1,30 +1,22 @@
 package redact
 
 import (
-	"encoding/hex"
 	"html"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
-// nested is how many escapes within each other are undone, such as JSON in a query.
-const nested = 2
-
-// readings returns the letters and digits of a text as it is, and without its
-// escapes.
+// readings returns the letters and digits of a text as it is, and without escapes,
+// also those within others, such as JSON in a query.
 func readings(text string) []string {
-	text = strings.ToLower(strings.ReplaceAll(text, "\x00", "")) // UTF-16 and UTF-32 have NULs
-	plain := letters(text)
-	for range nested {
-		text = unescape(html.UnescapeString(text))
-	}
-	return []string{plain, letters(text)}
+	text = strings.ReplaceAll(text, "\x00", "") // UTF-16 and UTF-32 have NULs
+	return []string{letters(text), letters(unescape(unescape(text)))}
 }
 
 // letters returns the ASCII letters and digits of a text in lower case.
 func letters(text string) string {
 	out := make([]byte, 0, len(text))
-	for _, char := range []byte(text) {
+	for _, char := range []byte(strings.ToLower(text)) {
 		if 'a' <= char && char <= 'z' || '0' <= char && char <= '9' {
 			out = append(out, char)
 		}
@@ -32,43 +24,29 @@ func letters(text string) string {
 	return string(out)
 }
 
-// unescape undoes the escapes of JSON, Go, JSON pointers and URLs in a text in lower
-// case. White space and what is not ASCII becomes a space.
+// unescape undoes the escapes of HTML, JSON, Go and URLs in a text. Those of JSON
+// pointers and of surrogates, which are not escapes of letters, are dropped.
 func unescape(text string) string {
+	text = html.UnescapeString(text)
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {
-		char, width := text[0], 1
-		switch escape := text[:min(2, len(text))]; escape {
-		case `\x`:
-			char, width = hexCharacter(text, 2, 4)
-		case `\u`:
-			char, width = hexCharacter(text, 2, 6)
-		case `\a`, `\b`, `\f`, `\n`, `\r`, `\t`, `\v`, "~0", "~1":
-			char, width = ' ', 2
-		default:
-			if char == '%' {
-				char, width = hexCharacter(text, 1, 3)
+		char, rest := text[:1], text[1:]
+		switch {
+		case strings.HasPrefix(text, "~0"), strings.HasPrefix(text, "~1"):
+			rest = text[2:]
+		case strings.HasPrefix(text, `\ud`), strings.HasPrefix(text, `\uD`):
+			rest = text[min(6, len(text)):]
+		case char == `\`:
+			if unquoted, _, tail, err := strconv.UnquoteChar(text, 0); err == nil {
+				char, rest = string(unquoted), tail
+			}
+		case char == "%" && len(rest) >= 2:
+			if unquoted, _, _, err := strconv.UnquoteChar(`\x`+rest[:2], 0); err == nil {
+				char, rest = string(unquoted), rest[2:]
 			}
 		}
-		out = append(out, char)
-		text = text[width:]
+		out = append(out, char...)
+		text = rest
 	}
 	return string(out)
-}
-
-// hexCharacter returns the character whose number is text[start:end], and end. If
-// there is none it returns the first character of the text and 1.
-func hexCharacter(text string, start, end int) (char byte, width int) {
-	if len(text) < end {
-		return text[0], 1
-	}
-	var number [2]byte
-	n, err := hex.Decode(number[:], []byte(text[start:end]))
-	switch {
-	case err != nil:
-		return text[0], 1
-	case n == 2 && number[0] != 0 || number[n-1] >= utf8.RuneSelf:
-		return ' ', end
-	}
-	return number[n-1], end
 }

@@ -10,6 +10,7 @@ package redact
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,16 +39,11 @@ func (k Keys) And(more ...string) Keys {
 }
 
 // Text returns text with the keys replaced, or [Withheld].
-func (k Keys) Text(text string) string { return k.text(text, false) }
+func (k Keys) Text(text string) string { return k.Beginning(text, math.MaxInt, false) }
 
 // Beginning returns Text, cut to limit bytes. If the text was truncated before,
 // it is withheld as well if it ends within a key.
 func (k Keys) Beginning(text string, limit int, truncated bool) string {
-	text = k.text(text, truncated)
-	return text[:min(len(text), limit)]
-}
-
-func (k Keys) text(text string, truncated bool) string {
 	for _, key := range k() {
 		text = strings.ReplaceAll(text, key, Placeholder)
 	}
@@ -59,11 +55,11 @@ func (k Keys) text(text string, truncated bool) string {
 	for _, key := range k() {
 		for _, key := range readings(key) {
 			if len(key) >= minLetters && slices.ContainsFunc(shown, func(text string) bool { return shows(text, key, truncated) }) {
-				return Withheld
+				text = Withheld
 			}
 		}
 	}
-	return text
+	return text[:min(len(text), limit)]
 }
 
 // shows reports whether text contains key or, if it is truncated, ends within it.

@@ -64,6 +64,12 @@ func TestAKeyInAnotherSpellingWithholdsTheText(t *testing.T) {
 	if got := New(key).Text("/3/" + pointer); got != Withheld {
 		t.Errorf("%s became %q", pointer, got)
 	}
+	const capitals = "KEYabc"
+	for _, text := range []string{"%4B%45%59abc", `\u004b\u0045\u0059abc`, `\x4b\x45\x59abc`, `\U0000004bEYabc`, "&#x4B;&#69;&#x59;abc", `\ud83c\udfc7KEY\u200babc`, `KEY\ud83c\udfc7abc`} {
+		if got := New(capitals).Text(text); got != Withheld {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
 	const shortest = "0a-9z-zz" // six letters and digits, most at the ends of their ranges
 	if got := New(shortest).Text("0A9ZZZ"); got != Withheld {
 		t.Errorf("the shortest key became %q", got)
