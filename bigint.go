@@ -1,12 +1,13 @@
 package horseracing
 
 import (
+	"bytes"
+	"cmp"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/big"
 	"strconv"
-	"strings"
 )
 
 // BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more. The
@@ -56,8 +57,7 @@ func (b BigInt) String() string {
 // 1234500000000000000 at 18 places is "1.2345". A negative places counts as 0,
 // one above 1,000 as 1,000.
 func (b BigInt) Decimal(places int) string {
-	digits, negative := strings.CutPrefix(b.String(), "-")
-	return decimal{negative: negative, digits: digits}.shift(places).String()
+	return decimalText(new(big.Rat).SetInt(b.Big()), places)
 }
 
 // ParseDecimal parses a decimal number and multiplies it by 10^places: "2.5" at 18
@@ -65,31 +65,36 @@ func (b BigInt) Decimal(places int) string {
 // be a number in JSON notation ("2", "-0.5", "1e3") and the product an integer of at
 // most 100 digits; places must not be negative.
 func ParseDecimal(text string, places int) (BigInt, error) {
-	d, err := parseDecimal([]byte(text))
+	value, err := parseNumber([]byte(text))
 	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q: %w", clip(text, 50), err)
 	}
 	if places < 0 {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: places is negative: %d", places)
 	}
-	d.exponent += min(places, 10*maxDigits)
-	b, ok := d.bigInt()
-	if !ok {
+	b, err := integerOf(value.Mul(value, new(big.Rat).SetInt(tenTo(places))))
+	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
 	}
 	return b, nil
 }
 
+// tooLarge is the smallest positive integer of more than 100 digits.
+var tooLarge = tenTo(maxDigits)
+
+// integerOf returns the value as a BigInt, or an error if it has a fraction or more than
+// 100 digits.
+func integerOf(value *big.Rat) (BigInt, error) {
+	if !value.IsInt() || value.Num().CmpAbs(tooLarge) >= 0 {
+		return BigInt{}, errors.New("not an integer of at most 100 digits")
+	}
+	return BigIntFrom(value.Num()), nil
+}
+
 // Cmp compares two values: -1 if b is less than other, 0 if equal, 1 if greater.
 func (b BigInt) Cmp(other BigInt) int {
 	if b.big == nil && other.big == nil {
-		switch {
-		case b.small < other.small:
-			return -1
-		case b.small > other.small:
-			return 1
-		}
-		return 0
+		return cmp.Compare(b.small, other.small)
 	}
 	return b.Big().Cmp(other.Big())
 }
@@ -114,7 +119,7 @@ func (b *BigInt) UnmarshalJSON(data []byte) error {
 		*b = BigInt{}
 		return nil
 	case len(data) > 1 && data[0] == '"' && data[len(data)-1] == '"':
-		if data = data[1 : len(data)-1]; !isInteger(data) {
+		if data = data[1 : len(data)-1]; len(bytes.Trim(data, "-0123456789")) > 0 {
 			return errors.New("a quoted integer must be in plain base 10")
 		}
 	}
@@ -130,16 +135,15 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 		*b = BigInt{small: small}
 		return nil
 	}
-	d, err := parseDecimal(text)
+	value, err := parseNumber(text)
 	if err != nil {
 		return err
 	}
-	n, ok := d.bigInt()
-	if !ok {
-		return errors.New("not an integer of at most 100 digits")
+	n, err := integerOf(value)
+	if err == nil {
+		*b = n
 	}
-	*b = n
-	return nil
+	return err
 }
 
 // Scan implements [database/sql.Scanner] for text, integers, and NULL, which is zero. A
@@ -148,10 +152,8 @@ func (b *BigInt) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
 		*b = BigInt{}
-		return nil
 	case int64:
 		*b = BigInt{small: v}
-		return nil
 	case string:
 		return b.UnmarshalText([]byte(v))
 	case []byte:
@@ -159,6 +161,7 @@ func (b *BigInt) Scan(src any) error {
 	default:
 		return fmt.Errorf("horseracing: cannot scan %T into a BigInt: store it as text or as an exact number", src)
 	}
+	return nil
 }
 
 // Value implements [database/sql/driver.Valuer] with base-10 text, which every database keeps exactly.

@@ -8,145 +8,65 @@ import (
 	"strings"
 )
 
-// maxDigits bounds what a number may cost: digits written, and exponent.
+// maxDigits bounds the digits of a number, and its exponent, so that a literal of a few
+// bytes, such as 1e999999999, cannot fill the memory.
 const maxDigits = 100
-
-// decimal is a number taken apart: digits * 10^exponent.
-type decimal struct {
-	negative bool
-	digits   string
-	exponent int
-}
 
 var (
 	errNotNumber = errors.New("not a number in JSON notation")
 	errTooLong   = errors.New("a number of more than 100 digits")
 )
 
-// parseDecimal takes a JSON number apart. Its cost does not grow with a
-// hostile literal: too long a one is refused before it is read.
-func parseDecimal(text []byte) (decimal, error) {
-	if len(text) > 3*maxDigits { // sign, point, e, sign and leading zeros of the exponent included
-		return decimal{}, errTooLong
+// checkNumber returns an error unless text is a JSON number within the bounds.
+func checkNumber(text []byte) error {
+	if len(text) > 3*maxDigits { // leading zeros of the exponent included
+		return errTooLong
 	}
-	var d decimal
-	rest := string(text)
-	rest, d.negative = strings.CutPrefix(rest, "-")
-	whole, rest := leadingDigits(rest)
-	if whole == "" || len(whole) > 1 && whole[0] == '0' {
-		return decimal{}, errNotNumber
+	mantissa, power := strings.TrimPrefix(string(text), "-"), "0"
+	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
+		mantissa, power = mantissa[:i], mantissa[i+1:]
 	}
-	d.digits = whole
-	if after, ok := strings.CutPrefix(rest, "."); ok {
-		var fraction string
-		if fraction, rest = leadingDigits(after); fraction == "" {
-			return decimal{}, errNotNumber
-		}
-		d.digits += fraction
-		d.exponent = -len(fraction)
+	exponent, err := strconv.Atoi(power)
+	whole, fraction, hasPoint := strings.Cut(mantissa, ".")
+	switch {
+	case !isDigits(whole), len(whole) > 1 && whole[0] == '0', hasPoint && !isDigits(fraction), errors.Is(err, strconv.ErrSyntax):
+		return errNotNumber
+	case err != nil, max(exponent, -exponent) > maxDigits, len(whole)+len(fraction) > maxDigits:
+		return errTooLong
 	}
-	if rest != "" {
-		if rest[0] != 'e' && rest[0] != 'E' {
-			return decimal{}, errNotNumber
-		}
-		sign := 1
-		rest = rest[1:]
-		if rest != "" && (rest[0] == '+' || rest[0] == '-') {
-			if rest[0] == '-' {
-				sign = -1
-			}
-			rest = rest[1:]
-		}
-		exponent, tail := leadingDigits(rest)
-		if exponent == "" || tail != "" {
-			return decimal{}, errNotNumber
-		}
-		e, err := strconv.Atoi(exponent)
-		if err != nil || e > maxDigits {
-			return decimal{}, errTooLong
-		}
-		d.exponent += sign * e
-	}
-	if len(d.digits) > maxDigits {
-		return decimal{}, errTooLong
-	}
-	return d, nil
+	return nil
 }
 
-// shift divides the number by 10^places, with places limited to 0 to 1,000.
-func (d decimal) shift(places int) decimal {
-	d.exponent -= min(max(places, 0), 1000)
-	return d
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// parseNumber returns the value of a JSON number within the bounds.
+func parseNumber(text []byte) (*big.Rat, error) {
+	if err := checkNumber(text); err != nil {
+		return nil, err
+	}
+	value, _ := new(big.Rat).SetString(string(text))
+	return value, nil
 }
 
-// String returns the number without an exponent and without needless zeros.
-func (d decimal) String() string {
-	digits := strings.TrimLeft(d.digits, "0")
-	if digits == "" {
-		return "0"
-	}
-	digits = strings.Repeat("0", max(0, 1-d.exponent-len(digits))) + digits + strings.Repeat("0", max(0, d.exponent))
-	text := digits
-	if d.exponent < 0 {
-		point := len(digits) + d.exponent
-		text = strings.TrimRight(digits[:point]+"."+digits[point:], "0")
-		text = strings.TrimSuffix(text, ".")
-	}
-	if d.negative {
-		text = "-" + text
-	}
-	return text
-}
-
-func leadingDigits(s string) (digits, rest string) {
-	i := 0
-	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
-		i++
-	}
-	return s[:i], s[i:]
-}
-
-// bigInt returns the value, or false if it has a fraction or more digits than the
-// bound.
-func (d decimal) bigInt() (BigInt, bool) {
-	text := d.String()
-	if strings.Contains(text, ".") || len(strings.TrimPrefix(text, "-")) > maxDigits {
-		return BigInt{}, false
-	}
-	n, _ := new(big.Int).SetString(text, 10) // digits only, by construction
-	return BigIntFrom(n), true
-}
-
-// parseSmall reads a plain JSON integer literal that fits in 64 bits, as most do.
-// It allocates nothing, not even for an error, and half the time of strconv.
+// parseSmall parses an integer that fits in 64 bits, as most do. It allocates nothing.
 func parseSmall(text []byte) (n int64, ok bool) {
-	digits, negative := bytes.CutPrefix(text, []byte("-"))
-	if len(digits) > len("9223372036854775807") || !isInteger(text) {
+	digits := bytes.TrimPrefix(text, []byte("-"))
+	if len(digits) > 19 || !isDigits(string(digits)) || digits[0] == '0' && len(text) > 1 {
 		return 0, false
 	}
-	var magnitude uint64 // so few digits do not overflow it
-	for _, c := range digits {
-		magnitude = 10*magnitude + uint64(c-'0')
-	}
-	if n = int64(magnitude); negative {
-		n = -n
-	}
-	return n, magnitude < 1<<63 || negative && magnitude == 1<<63
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	return n, err == nil
 }
 
-// isInteger reports whether text is a plain JSON integer literal. strconv
-// alone would accept a sign and zeros in front.
-func isInteger(text []byte) bool {
-	if len(text) > 0 && text[0] == '-' {
-		text = text[1:]
-	}
-	if len(text) == 0 || len(text) > maxDigits || len(text) > 1 && text[0] == '0' {
-		return false
-	}
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
+// tenTo returns 10^places, with places limited to 0 to 1,000.
+func tenTo(places int) *big.Int {
+	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(min(max(0, places), 1000))), nil)
+}
+
+// decimalText returns value/10^places without an exponent and without trailing zeros.
+// The value must have a finite decimal notation.
+func decimalText(value *big.Rat, places int) string {
+	quotient := new(big.Rat).Quo(value, new(big.Rat).SetInt(tenTo(places)))
+	digits, _ := quotient.FloatPrec()
+	return quotient.FloatString(digits)
 }

@@ -1,10 +1,6 @@
 package horseracing
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Number is an exact JSON number, an integer or not. It is used for prizes and prices,
 // whose units are undocumented. String returns the literal as it was decoded, and
@@ -64,27 +60,8 @@ func (n Number) BigInt() (BigInt, bool) {
 // without trailing zeros: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
 // A negative places counts as 0, one above 1,000 as 1,000.
 func (n Number) Decimal(places int) string {
-	d, _ := parseDecimal([]byte(n.String())) // every Number was checked when it was read
-	return d.shift(places).String()
-}
-
-// Format prints the literal with %v, %s and %q, an integer with the integer verbs (%d,
-// %x), and the nearest float64 with the floating-point verbs (%.2f). %d of 12.5 prints
-// %!d(horseracing.Number=12.5), as fmt does for a wrong verb.
-func (n Number) Format(s fmt.State, verb rune) {
-	b, isInteger := n.BigInt()
-	switch {
-	case verb == 'v':
-		fmt.Fprintf(s, fmt.FormatString(s, 's'), n.String())
-	case verb == 's' || verb == 'q':
-		fmt.Fprintf(s, fmt.FormatString(s, verb), n.String())
-	case isInteger && strings.ContainsRune("bdoOxX", verb):
-		b.Format(s, verb)
-	case strings.ContainsRune("eEfFgG", verb):
-		fmt.Fprintf(s, fmt.FormatString(s, verb), n.Float64())
-	default:
-		fmt.Fprintf(s, "%%!%c(horseracing.Number=%s)", verb, n.String())
-	}
+	value, _ := parseNumber([]byte(n.String())) // every Number was checked when it was read
+	return decimalText(value, places)
 }
 
 // Equal reports whether both are the same literal: 5 and 5.0 are not equal.
@@ -107,15 +84,13 @@ func (n Number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
 // UnmarshalText reads a number in JSON's notation.
 func (n *Number) UnmarshalText(text []byte) error {
-	if small, ok := parseSmall(text); ok && string(text) != "-0" {
+	if small, ok := parseSmall(text); ok {
 		*n = Number{small: small}
 		return nil
 	}
-	if !isInteger(text) {
-		if _, err := parseDecimal(text); err != nil {
-			return err
-		}
+	err := checkNumber(text)
+	if err == nil {
+		*n = Number{text: string(text)}
 	}
-	*n = Number{text: string(text)}
-	return nil
+	return err
 }
