@@ -47,35 +47,17 @@ func WithDriftHandler(handler func(context.Context, Drift)) Option {
 // documented holds what the API reference documents of members beyond their names.
 // Only races differ from listing to listing.
 var documented = drift.Rules{
-	reflect.TypeFor[Race](): {
-		"_id":         {Routes: []string{"/open", "/{raceId}"}},
-		"type":        {Routes: []string{"/open", "/{raceId}", "/v2/"}},
-		"min_level":   {Routes: []string{"/open", "/{raceId}", "/v2/"}},
-		"max_level":   {Routes: []string{"/open", "/{raceId}", "/v2/"}},
-		"final_order": {Routes: []string{"/results"}},
-		"winners":     {Routes: []string{"/results"}},
+	Routes: map[string][]string{
+		"Race._id":              {"/open", "/{raceId}"},
+		"Race.type":             {"/open", "/{raceId}", "/v2/"},
+		"Race.min_level":        {"/open", "/{raceId}", "/v2/"},
+		"Race.max_level":        {"/open", "/{raceId}", "/v2/"},
+		"Race.final_order":      {"/results"},
+		"Race.winners":          {"/results"},
+		"RaceParticipant.total": {"/results"},
+		"RaceParticipant.lane":  {"/results"},
 	},
-	reflect.TypeFor[RaceParticipant](): {
-		"total": {Routes: []string{"/results"}},
-		"lane":  {Routes: []string{"/results"}},
-	},
-	reflect.TypeFor[HorseMission](): {
-		"place":      {Optional: true},
-		"hippodrome": {Optional: true},
-		"furlongs":   {Optional: true},
-	},
-	reflect.TypeFor[MissionTemplate](): {
-		"furlong_min":         {Optional: true},
-		"furlong_max":         {Optional: true},
-		"hippodrome_type_min": {Optional: true},
-		"hippodrome_type_max": {Optional: true},
-		"place_min":           {Optional: true},
-		"place_max":           {Optional: true},
-	},
-	reflect.TypeFor[AdditionalPrize](): {
-		"additional_token":          {Prefix: "additional_"},
-		"additional_treasury_token": {Prefix: "additional_treasury_"},
-	},
+	Rename: documentedPrize,
 }
 
 // reportDrift compares a response body with the type that it was decoded into.

@@ -2,12 +2,13 @@ package horseracing
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
-	"strings"
 )
 
 // TournamentsService reads tournaments. It is [Client.Tournaments]. Registering a
@@ -101,12 +102,16 @@ type AdditionalPrize struct {
 	names map[string]string // of the members that were read, by their documented names, or nil if made by hand
 }
 
-const treasuryPrefix = "additional_treasury_"
+// documentedPrize returns the documented name of a member that may be named for the
+// game's currency.
+func documentedPrize(name string) string { return prizePrefix.FindString(name) + "token" }
+
+var prizePrefix = regexp.MustCompile(`^additional_(treasury_)?`)
 
 // members returns pointers to the values, by their documented names.
 func (p *AdditionalPrize) members() map[string]any {
 	return map[string]any{
-		"additional_token": &p.Token, treasuryPrefix + "token": &p.TreasuryToken,
+		"additional_token": &p.Token, "additional_treasury_token": &p.TreasuryToken,
 		"additional_sugar": &p.Sugar, "additional_items": &p.Items,
 	}
 }
@@ -118,59 +123,45 @@ func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 		p.Sugar.Equal(other.Sugar) && slices.Equal(p.Items, other.Items)
 }
 
-// UnmarshalJSON accepts any name of the currency.
+// UnmarshalJSON accepts any name of the currency: the documented one, or else the only
+// other number.
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
-	var members map[string]json.RawMessage
-	if err := unmarshal(data, &members); err != nil {
+	var read map[string]json.RawMessage
+	if err := unmarshal(data, &read); err != nil {
 		return err
 	}
 	*p = AdditionalPrize{names: map[string]string{}}
-	for documented, out := range p.members() {
-		name := prizeMember(documented, members)
-		if name == "" {
-			continue
+	members := p.members()
+	others := map[string][]string{} // names of numbers, by the documented name
+	for name, value := range read {
+		if members[name] == nil && new(Number).UnmarshalJSON(bytes.Trim(value, `"`)) == nil {
+			documented := documentedPrize(name)
+			others[documented] = append(others[documented], name)
 		}
-		p.names[documented] = name
-		if err := unmarshalMember(name, members[name], out); err != nil {
-			return err
+	}
+	for documented, out := range members {
+		name := documented
+		if read[name] == nil && len(others[name]) == 1 {
+			name = others[name][0]
+		}
+		if value, ok := read[name]; ok {
+			p.names[documented] = name
+			if err := unmarshalMember(name, value, out); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// prizeMember returns the member that stands for a documented one: itself, or for the
-// game's currency the only number with its prefix. It is empty if there is none, or more
-// than one.
-func prizeMember(documented string, members map[string]json.RawMessage) string {
-	if members[documented] != nil {
-		return documented
-	}
-	prefix, isCurrency := strings.CutSuffix(documented, "token")
-	found := ""
-	for name, value := range members {
-		isOther := name == "additional_sugar" || strings.HasPrefix(name, treasuryPrefix) && prefix != treasuryPrefix
-		if !isCurrency || !strings.HasPrefix(name, prefix) || isOther || new(Number).UnmarshalJSON(bytes.Trim(value, `"`)) != nil {
-			continue
-		}
-		if found != "" {
-			return ""
-		}
-		found = name
-	}
-	return found
-}
-
 // MarshalJSON writes the members under the names they were read with.
 func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
-	members := p.members()
-	for documented, value := range members {
-		name, read := p.names[documented]
-		switch isZero := reflect.ValueOf(value).Elem().IsZero(); {
-		case isZero && !read && (p.names != nil || documented == "additional_items"):
-			delete(members, documented)
-		case read && name != documented:
-			delete(members, documented)
-			members[name] = value
+	members := map[string]any{}
+	for documented, value := range p.members() {
+		name, wasRead := p.names[documented]
+		madeByHand := p.names == nil && documented != "additional_items"
+		if wasRead || madeByHand || !reflect.ValueOf(value).Elem().IsZero() {
+			members[cmp.Or(name, documented)] = value
 		}
 	}
 	return json.Marshal(members)

@@ -33,11 +33,14 @@ type info struct {
 }
 
 var rules = Rules{
-	reflect.TypeFor[cup](): {
-		"_id":                    {Routes: []string{"/open", "/{id}"}},
-		"lane":                   {Optional: true},
-		"additional_token":       {Prefix: "additional_"},
-		"additional_sugar_token": {Prefix: "additional_sugar_"},
+	Routes: map[string][]string{"cup._id": {"/open", "/{id}"}},
+	Rename: func(name string) string {
+		for _, prefix := range []string{"additional_sugar_", "additional_"} {
+			if strings.HasPrefix(name, prefix) {
+				return prefix + "token"
+			}
+		}
+		return ""
 	},
 }
 
