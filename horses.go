@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -182,53 +181,52 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 		return nil, op.invalid("CaptureResponse stores one response, and GetMany reads many")
 	}
 	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
-	queue := make(chan HorseNumber, len(numbers))
 	for _, number := range numbers {
 		if problem := number.problem(); problem != "" {
 			return nil, s.client.secrets.Error(horseOperation(number).invalid(problem))
 		}
-		queue <- number
 	}
-	close(queue)
 
-	reading, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var (
-		workers    sync.WaitGroup
-		mu         sync.Mutex // guards what follows
-		responses  int
-		found      = make(map[HorseNumber]*Horse, len(numbers))
-		unreadable = &unreadableEntries{operation: op.String(), total: len(numbers)}
-	)
-	for range min(manyAtOnce, len(numbers)) {
-		workers.Go(func() {
-			for number := range queue {
-				each := horseOperation(number)
-				each.order = pace.Walk
-				horse, err := getOne[Horse](reading, s.client, each, opts)
-				problem, isUnreadable := errors.AsType[*DecodeError](err)
-				mu.Lock()
-				responses++
-				switch {
-				case err == nil:
-					found[number] = horse
-				case isUnreadable:
-					unreadable.add(problem)
-				case !errors.Is(err, ErrNotFound):
-					stop(err)
-				}
-				mu.Unlock()
-			}
-		})
+	type result struct {
+		number HorseNumber
+		horse  *Horse
+		err    error
 	}
-	workers.Wait()
-	switch err := context.Cause(reading); {
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	results := make(chan result)
+	read := func(number HorseNumber) {
+		r := result{number: number, err: fmt.Errorf("%v: %w", op, errAborted)}
+		defer func() { results <- r }()
+		each := horseOperation(number)
+		each.order = pace.Walk
+		r.horse, r.err = getOne[Horse](reading, s.client, each, opts)
+	}
+	found := make(map[HorseNumber]*Horse, len(numbers))
+	unreadable := &unreadableEntries{operation: op.String(), total: len(numbers)}
+	var failed error
+	for inFlight := 0; inFlight > 0 || len(numbers) > 0; inFlight-- {
+		for ; inFlight < manyAtOnce && len(numbers) > 0; inFlight++ {
+			go read(numbers[0])
+			numbers = numbers[1:]
+		}
+		r := <-results
+		problem, isUnreadable := errors.AsType[*DecodeError](r.err)
+		switch {
+		case r.err == nil:
+			found[r.number] = r.horse
+		case isUnreadable:
+			unreadable.add(problem)
+		case failed == nil && !errors.Is(r.err, ErrNotFound):
+			failed, numbers = r.err, nil
+			stop()
+		}
+	}
+	switch {
 	case ctx.Err() != nil:
 		return found, fmt.Errorf("%v: %w", op, ctx.Err())
-	case err != nil:
-		return found, err
-	case responses < len(numbers): // the caller's code ended a goroutine
-		return found, fmt.Errorf("%v: %w", op, errAborted)
+	case failed != nil:
+		return found, failed
 	case unreadable.count > 0:
 		return found, unreadable
 	}

@@ -33,16 +33,13 @@ var defaultRetry = Retry{Max: 3, MinWait: 200 * time.Millisecond, MaxWait: 15 * 
 // withDefaults returns r with its zero fields taken from d, and a Max that is
 // not negative.
 func (r Retry) withDefaults(d Retry) Retry {
-	maxRetries := max(0, cmp.Or(r.Max, d.Max))
-	switch {
-	case r.MinWait == 0 && r.MaxWait == 0:
-		r.MinWait, r.MaxWait = d.MinWait, d.MaxWait
-	case r.MinWait == 0:
-		r.MinWait = min(d.MinWait, r.MaxWait)
-	case r.MaxWait == 0:
+	r.Max = max(0, cmp.Or(r.Max, d.Max))
+	if r.MaxWait == 0 {
 		r.MaxWait = max(d.MaxWait, r.MinWait)
 	}
-	r.Max = maxRetries
+	if r.MinWait == 0 {
+		r.MinWait = min(d.MinWait, r.MaxWait)
+	}
 	return r
 }
 
