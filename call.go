@@ -114,8 +114,10 @@ func (c *call) decode(out any) error {
 	switch {
 	case c.record.Err != nil: // an HTML page or cut
 		err = c.op.undecodable("", 0, c.record.Err)
+	case c.op.emptyIsNotFound && isNothing(body):
+		return notFound(c.record)
 	case out != nil && (len(body) > 0 || c.op.isRead()):
-		err = c.op.decode(body, out)
+		err = c.op.decode(c.record, out)
 	}
 	if err == nil && !mayDeclareError(body) {
 		return nil
@@ -123,12 +125,9 @@ func (c *call) decode(out any) error {
 	if words, declared := errorWords(body, false); declared || err != nil && words != "" {
 		return c.apiError()
 	}
-	if errors.Is(err, ErrNotFound) {
-		absent := c.client.notFound(c.op)
-		absent.StatusCode, absent.Header, absent.Attempts = c.record.Status, c.secrets.Header(c.record.Header), c.record.Attempts()
-		return absent
+	if undecodable, ok := errors.AsType[*DecodeError](err); ok {
+		undecodable.redact(c.secrets)
 	}
-	redactDecodeErrors(err, c.secrets)
 	return err
 }
 

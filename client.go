@@ -100,19 +100,7 @@ func (c *Client) call(ctx context.Context, op operation, out any, opts []CallOpt
 	if call.config.capture != nil {
 		*call.config.capture = call.captured(err)
 	}
-	if _, partly := errors.AsType[*unreadableEntries](err); err != nil && !partly {
-		return nil, err
-	}
-	if c.drift != nil && out != nil && !op.custom {
-		c.reportDrift(ctx, op, call.secrets, call.record.Body, reflect.TypeOf(out))
-	}
 	return call.record, err
-}
-
-// notFound returns the error of a successful response without the entry that was
-// requested.
-func (c *Client) notFound(op operation) *APIError {
-	return &APIError{StatusCode: http.StatusOK, Method: op.method, Route: op.route, ID: c.secrets.Text(op.idText()), absent: true}
 }
 
 // NewClient returns a client for the service at baseURL that authenticates with

@@ -6,6 +6,7 @@ import (
 
 	"github.com/horseracing-go/horseracing/internal/drift"
 	"github.com/horseracing-go/horseracing/internal/redact"
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // DriftKind is the kind of a [Drift].
@@ -60,15 +61,19 @@ var documented = drift.Rules{
 	Rename: documentedPrize,
 }
 
-// reportDrift compares a response body with the type that it was decoded into.
-func (c *Client) reportDrift(ctx context.Context, op operation, keys redact.Keys, body []byte, t reflect.Type) {
-	r := drift.Response{Route: op.route, Undocumented: op.objectOrArray, Type: t, Body: body}
+// reportDrift compares a response with the type of the object or the entries that were
+// decoded.
+func (c *Client) reportDrift(ctx context.Context, op operation, response *transport.Call, t reflect.Type) {
+	if c.drift == nil {
+		return
+	}
+	r := drift.Response{Route: op.route, Undocumented: op.objectOrArray, Type: t, Body: response.Body}
 	for _, found := range c.driftCheck.Compare(r) {
 		kind := DriftUnknownField
 		if found.Missing {
 			kind = DriftMissingField
 		}
-		path := clip(keys.Text(redact.Visible(found.Path)), 200)
+		path := clip(response.Keys.Text(redact.Visible(found.Path)), 200)
 		c.drift(ctx, Drift{Route: op.route, Path: path, Kind: kind})
 	}
 }

@@ -3,6 +3,8 @@ package horseracing
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // messageMembers are the members in which services commonly put the message of an
@@ -37,8 +39,7 @@ func errorWords(body []byte, failure bool) (message string, declared bool) {
 
 // mayDeclareError reports whether a look for an error object is worth its time.
 func mayDeclareError(body []byte) bool {
-	body = trimSpace(body)
-	return len(body) > 0 && body[0] == '{' && bytes.Contains(body, []byte(`"error`))
+	return jsontext.Value(body).Kind() == '{' && bytes.Contains(body, []byte(`"error`))
 }
 
 // wordsOf returns the words of a member: a string, the message of an object, or those

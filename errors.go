@@ -166,7 +166,6 @@ type DecodeError struct {
 	Err    error           // the problem
 
 	entry bool // of one entry of a list, whose other entries are unaffected
-	index int  // of that entry
 }
 
 // Error names the operation, the JSON pointer and the problem.

@@ -203,7 +203,8 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 		r.horse, r.err = getOne[Horse](reading, s.client, each, opts)
 	}
 	found := make(map[HorseNumber]*Horse, len(numbers))
-	unreadable := &unreadableEntries{operation: op.String(), total: len(numbers)}
+	total := len(numbers)
+	var unreadable []*DecodeError
 	var failed error
 	for inFlight := 0; inFlight > 0 || len(numbers) > 0; inFlight-- {
 		for ; inFlight < manyAtOnce && len(numbers) > 0; inFlight++ {
@@ -216,7 +217,7 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 		case r.err == nil:
 			found[r.number] = r.horse
 		case isUnreadable:
-			unreadable.add(problem)
+			unreadable = append(unreadable, problem)
 		case failed == nil && !errors.Is(r.err, ErrNotFound):
 			failed, numbers = r.err, nil
 			stop()
@@ -227,8 +228,6 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 		return found, fmt.Errorf("%v: %w", op, ctx.Err())
 	case failed != nil:
 		return found, failed
-	case unreadable.count > 0:
-		return found, unreadable
 	}
-	return found, nil
+	return found, unreadableError(op, unreadable, 0, total)
 }

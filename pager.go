@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -377,21 +378,20 @@ func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entr
 	op.body = l.pageBody(r)
 	op.order, op.patience = cmp.Or(l.order, pace.Walk), p.patience
 	requested := time.Now()
-	response := list[T]{withJSON: p.withJSON}
-	entries, err := response.get(ctx, l.client, op, nil)
-	if l.responded != nil && err == nil {
-		l.responded(responseTime(response.header, requested))
-	}
+	response, err := getEntries[T](ctx, l.client, op, nil)
 	if err != nil {
 		return nil, err
 	}
-	page := make([]walk.Entry[Entry[T]], len(entries))
+	if l.responded != nil {
+		l.responded(responseTime(response.response.Header, requested))
+	}
+	page := make([]walk.Entry[Entry[T]], len(response.entries))
 	newest := int64(0)
 	if l.byTime() && r.At != l.first {
 		newest = r.At
 	}
-	for i := range entries {
-		key := l.keyOf(&entries[i])
+	for i := range page {
+		key := l.key(&response.entries[i].value)
 		if key.omega && l.tier(r.Source) != TierOmega {
 			return nil, walk.IgnoredError(fmt.Sprintf("requested tier %d, got tier %d (Omega)", l.tier(r.Source), TierOmega))
 		}
@@ -401,14 +401,19 @@ func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entr
 		newest = max(newest, page[i].Start)
 	}
 	for i := range page {
-		e, from := &page[i], &entries[i]
+		e, from := &page[i], &response.entries[i]
 		if problem, member := unplaced(e.ID, e.Start, newest); problem != "" {
 			if e.ID = ""; from.err == nil {
-				response.fail(l.client, op, i, member, errors.New(problem))
+				response.fail(i, op.undecodable(member, 0, errors.New(problem)))
 			}
 		}
-		if e.Value = (Entry[T]{Value: from.value, JSON: from.json}); from.err != nil {
+		if from.err == nil {
+			e.Value.Value = &from.value
+		} else {
 			e.Err = from.err
+		}
+		if from.err != nil || p.withJSON {
+			e.Value.JSON = bytes.Clone(response.json(i))
 		}
 	}
 	return page, nil

@@ -112,14 +112,6 @@ func tournamentKey(t *Tournament) entryKey {
 	return entryKey{t.StartTime, idOf(t), t.Tier == TierOmega}
 }
 
-// keyOf returns the key of an entry, even if only a part of the entry can be read.
-func (l *listing[T]) keyOf(e *listEntry[T]) entryKey {
-	if e.err != nil {
-		return l.key(partOf[T](e.json, "start_time", "main_race_id", "_id", "tier"))
-	}
-	return l.key(e.value)
-}
-
 func (l *listing[T]) byTime() bool { return l.first == walk.Latest }
 
 func (l *listing[T]) op() operation { return operation{method: http.MethodGet, route: l.route} }

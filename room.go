@@ -1,44 +1,16 @@
 package horseracing
 
 import (
-	"bytes"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// unmarshalList decodes a list. A page of races and the long list of breeding
-// offers get room for their slices at once, which halves the allocations of a page.
-func unmarshalList(body []byte, out any) error {
-	switch list := out.(type) {
-	case *[]BreedingListing: // thousands of objects without objects in them
-		*list = make([]BreedingListing, 0, bytes.Count(body, []byte("{")))
-	case *[]Race:
-		const leastRace = 256 // bytes
-		if len(body) > leastRace {
-			return unmarshalRaces(body, list)
-		}
-	}
-	return unmarshal(body, out)
-}
-
-func unmarshalRaces(body []byte, races *[]Race) error {
-	roomy := make([]roomyRace, 0, pageSize)
-	err := unmarshal(body, &roomy)
-	*races = make([]Race, len(roomy))
-	for i := range roomy {
-		(*races)[i] = Race(roomy[i])
-	}
-	return err
-}
-
-// roomyRace is a Race that is decoded into slices with room.
-type roomyRace Race
-
-func (r *roomyRace) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+// decodeWithRoom decodes a race into slices with room, which halves the allocations of
+// a page.
+func (r *Race) decodeWithRoom(d *jsontext.Decoder) error {
 	r.Participants, r.FinalOrder = make([]RaceParticipant, 0, 12), make([]int, 0, 12)
 	r.Prizes, r.Winners = make([]Number, 0, 4), make([]int, 0, 4)
-	err := json.UnmarshalDecode(d, (*Race)(r))
+	err := json.UnmarshalDecode(d, r)
 	r.Participants, r.FinalOrder = nilIfAbsent(r.Participants), nilIfAbsent(r.FinalOrder)
 	r.Prizes, r.Winners = nilIfAbsent(r.Prizes), nilIfAbsent(r.Winners)
 	return err

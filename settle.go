@@ -97,38 +97,38 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 // the response.
 func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (in bool, certain, now time.Time, err error) {
 	requested := time.Now()
-	var response list[Race]
-	entries, err := response.get(ctx, s.client, op, opts)
+	l, err := getEntries[Race](ctx, s.client, op, opts)
 	if err != nil {
 		return false, certain, now, err
 	}
-	problem := op.undecodable("", 0, errors.New("the response does not contain the race that was requested"))
-	for i, e := range entries {
-		r := e.value
-		if e.err != nil { // an entry that was read in part can show the horse, but not its absence
-			r = partOf[Race](e.json, "main_race_id", "participants")
-		}
-		isRequested := r.MainRaceID == race || r.MainRaceID == 0 && len(entries) == 1
+	var problem *DecodeError
+	for i := range l.entries {
+		e := &l.entries[i]
+		r := &e.value
+		isRequested := r.MainRaceID == race || r.MainRaceID == 0 && len(l.entries) == 1
 		switch {
 		case isRequested && r.Has(horse):
 			return true, certain, now, nil
 		case r.MainRaceID != race && r.MainRaceID != 0: // another race's participants prove nothing
-		case e.err != nil:
-			err = e.err
-			e.err.ID, e.err.entry = problem.ID, false
+		case e.err != nil: // an entry that was read in part can show the horse, but not its absence
+			problem = e.err
 		case r.MainRaceID == 0:
-			err = op.undecodable(fmt.Sprintf("/%d/main_race_id", i), 0, errors.New("absent or zero: it may be another race"))
+			problem = op.undecodable(fmt.Sprintf("/%d/main_race_id", i), 0, errors.New("absent or zero: it may be another race"))
 		case r.Participants == nil || r.Has(0):
-			err = op.undecodable(fmt.Sprintf("/%d/participants", i), 0, errors.New("absent, null, or without the numbers of horses"))
+			problem = op.undecodable(fmt.Sprintf("/%d/participants", i), 0, errors.New("absent, null, or without the numbers of horses"))
 		case certain.Before(certainAfter(r)):
 			certain = certainAfter(r)
 		}
 	}
-	if err == nil && certain.IsZero() {
+	if problem == nil && certain.IsZero() {
+		problem = op.undecodable("", 0, errors.New("the response does not contain the race that was requested"))
+	}
+	if problem != nil {
+		problem.ID, problem.entry = op.idText(), false
+		problem.redact(s.client.secrets)
 		err = problem
 	}
-	redactDecodeErrors(err, s.client.secrets)
-	return false, certain, responseTime(response.header, requested), err
+	return false, certain, responseTime(l.response.Header, requested), err
 }
 
 // certainAfter returns from when on the participants of a race are final.

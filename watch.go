@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -185,15 +184,14 @@ func (s *RacesService) pollOpen(ctx context.Context, q WatchQuery, last Snapshot
 	return func(yield func(Snapshot) bool) {
 		schedule := pollSchedule{interval: cmp.Or(q.Interval, watchInterval)}
 		for ctx.Err() == nil {
-			var response list[Race]
-			entries, err := response.get(ctx, s.client, openRaces, nil)
+			l, err := getEntries[Race](ctx, s.client, openRaces, nil)
 			if ctx.Err() != nil {
 				return
 			}
 			last.Err = err
 			if err == nil {
 				last.At = time.Now()
-				last.Races, last.Err = readOpen(last.Races, entries)
+				last.Races, last.Err = readOpen(last.Races, l)
 			}
 			if !yield(last) || !schedule.wait(ctx, err) {
 				return
@@ -204,8 +202,7 @@ func (s *RacesService) pollOpen(ctx context.Context, q WatchQuery, last Snapshot
 
 // readOpen returns the races of a response, each once, and those of the previous list
 // that may be among the unreadable entries.
-func readOpen(before []Race, entries []listEntry[Race]) (races []Race, err error) {
-	unreadable := &unreadableEntries{operation: openRaces.String(), total: len(entries)}
+func readOpen(before []Race, l *list[Race]) (races []Race, err error) {
 	hidden := map[string]bool{} // ids of unreadable entries; "" if an id is unreadable too
 	listed := map[RaceID]bool{}
 	add := func(race *Race) {
@@ -214,24 +211,21 @@ func readOpen(before []Race, entries []listEntry[Race]) (races []Race, err error
 			races = append(races, *race)
 		}
 	}
-	for i, e := range entries {
+	for i := range l.entries {
+		e := &l.entries[i]
 		if e.err == nil && e.value.MainRaceID == 0 {
-			e.err = openRaces.undecodable("/"+strconv.Itoa(i)+"/main_race_id", 0, errors.New("a race without an id cannot be distinguished from others"))
+			l.fail(i, openRaces.undecodable("/main_race_id", 0, errors.New("a race without an id cannot be distinguished from others")))
 		}
 		if e.err != nil {
-			unreadable.add(e.err)
 			hidden[e.err.ID] = true
 			continue
 		}
-		add(e.value)
+		add(&e.value)
 	}
 	for i := range before {
 		if race := &before[i]; hidden[""] || hidden[idOf(race)] {
 			add(race)
 		}
 	}
-	if unreadable.count > 0 {
-		return races, unreadable
-	}
-	return races, nil
+	return races, l.problem()
 }

@@ -1,0 +1,167 @@
+package horseracing
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/horseracing-go/horseracing/internal/transport"
+)
+
+// list is the response of an operation that returns an array. An entry that cannot be
+// read does not affect the others.
+type list[T any] struct {
+	op       operation
+	response *transport.Call
+	entries  []listEntry[T] // nil unless the response is an array
+	dropped  int            // unreadable entries that are not in entries
+}
+
+// listEntry is one entry of a list.
+type listEntry[T any] struct {
+	value      T            // with an error, what can be read of it
+	err        *DecodeError // why the entry is unreadable
+	start, end int64        // of its JSON in the body, after a comma and white space
+}
+
+const (
+	maxUnreadable = 100 // entries with an error in a list, and errors that are joined
+	typicalEntry  = 640 // bytes
+)
+
+// decode reads the list as a whole, which is fast, or else entry by entry. The error of
+// a list that can be read in part is that of problem.
+func (l *list[T]) decode(op operation, response *transport.Call) error {
+	l.op, l.response = op, response
+	body := response.Body
+	switch kind := jsontext.Value(body).Kind(); {
+	case kind == '{' && op.objectOrArray:
+		var only listEntry[T]
+		if err := op.decodeObject(body, &only.value); err != nil {
+			return err
+		}
+		l.entries = []listEntry[T]{only}
+		return nil
+	case kind != '[':
+		if err := op.read(body, new([]T), lenientUTF8); err != nil {
+			return err
+		}
+		return op.undecodable("", 0, errors.New("expected an array, got null"))
+	}
+	l.entries = make([]listEntry[T], 0, len(body)/typicalEntry)
+	if unmarshal(body, &l.entries) != nil {
+		l.entries = nil
+		return l.decodeEach()
+	}
+	return nil
+}
+
+// UnmarshalJSONFrom decodes the value.
+func (e *listEntry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	e.start = d.InputOffset()
+	var err error
+	if race, ok := any(&e.value).(*Race); ok {
+		err = race.decodeWithRoom(d)
+	} else {
+		err = json.UnmarshalDecode(d, &e.value)
+	}
+	e.end = d.InputOffset()
+	if err == nil && e.isEmpty() {
+		return errEmptyEntry
+	}
+	return err
+}
+
+func (e *listEntry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().IsZero() }
+
+var errEmptyEntry = errors.New("the entry is null or has none of the documented members")
+
+func (l *list[T]) decodeEach() error {
+	if err := l.op.read(l.response.Body, new(jsontext.Value), anySyntax); err != nil {
+		return err
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(l.response.Body), anySyntax)
+	_, _ = d.ReadToken() // the opening bracket
+	for unreadable := 0; d.PeekKind() != ']'; {
+		e := listEntry[T]{start: d.InputOffset()}
+		element, _ := d.ReadValue()
+		e.end = d.InputOffset()
+		err := l.op.read(element, &e.value, tolerant)
+		if err == nil && e.isEmpty() {
+			err = l.op.undecodable("", 0, errEmptyEntry)
+		}
+		if err != nil && unreadable == maxUnreadable {
+			l.dropped++
+			continue
+		}
+		l.entries = append(l.entries, e)
+		if err != nil {
+			unreadable++
+			l.entries[len(l.entries)-1].value = partOf[T](element)
+			l.fail(len(l.entries)-1, err)
+		}
+	}
+	return l.problem()
+}
+
+// fail makes an entry unreadable. The position in err is that in the entry.
+func (l *list[T]) fail(i int, err *DecodeError) {
+	e := &l.entries[i]
+	e.err, err.entry = err, true
+	err.ID, err.Raw = idOf(&e.value), l.json(i)
+	err.Field = "/" + strconv.Itoa(i) + err.Field
+	err.Offset += e.end - int64(len(err.Raw))
+	err.redact(l.response.Keys)
+}
+
+// json returns the JSON of an entry as received: a part of the body.
+func (l *list[T]) json(i int) []byte {
+	e := &l.entries[i]
+	return bytes.TrimLeft(l.response.Body[e.start:e.end], ", \t\r\n")
+}
+
+// problem returns the error of the unreadable entries, or nil if there are none.
+func (l *list[T]) problem() error {
+	var errs []*DecodeError
+	for i := range l.entries {
+		if err := l.entries[i].err; err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return unreadableError(l.op, errs, l.dropped, len(l.entries)+l.dropped)
+}
+
+// unreadableEntries is the error of some entries of a response. The others could be
+// read.
+type unreadableEntries struct {
+	text string
+	errs []error
+}
+
+// unreadableError returns the errors of entries as one error, or nil if there are none.
+// Errors beyond errs were dropped.
+func unreadableError(op operation, errs []*DecodeError, dropped, total int) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	joined := &unreadableEntries{text: errs[0].Error()}
+	if n := len(errs) + dropped; n > 1 {
+		first := strings.TrimSpace(errs[0].ID + errs[0].problem())
+		joined.text = errorText(fmt.Sprintf("%v: cannot read %d of %d entries, the first of them %s", op, n, total, first))
+	}
+	for _, err := range errs[:min(len(errs), maxUnreadable)] {
+		joined.errs = append(joined.errs, err)
+	}
+	return joined
+}
+
+func (u *unreadableEntries) Error() string { return u.text }
+
+// Unwrap makes errors.As find the first *DecodeError.
+func (u *unreadableEntries) Unwrap() []error { return u.errs }
