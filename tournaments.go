@@ -102,11 +102,11 @@ type AdditionalPrize struct {
 	names map[string]string // of the members that were read, by their documented names, or nil if made by hand
 }
 
-// documentedPrize returns the documented name of a member that may be named for the
-// game's currency.
-func documentedPrize(name string) string { return prizePrefix.FindString(name) + "token" }
+// documentedPrize returns the documented name of a member that is named for the game's
+// currency, or any other name itself.
+func documentedPrize(name string) string { return prizeName.ReplaceAllString(name, "${1}token") }
 
-var prizePrefix = regexp.MustCompile(`^additional_(treasury_)?`)
+var prizeName = regexp.MustCompile(`^(additional_(?:treasury_)?).*`)
 
 // members returns pointers to the values, by their documented names.
 func (p *AdditionalPrize) members() map[string]any {
