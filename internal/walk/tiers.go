@@ -11,18 +11,16 @@ import (
 // has been read down to its start.
 type Tiers[V any] struct {
 	walks  []*Time[V]
-	enough int   // entries waiting in all walks from which on only the walk with the latest frontier reads
-	lowest int64 // the start of the entry taken last
+	enough int // entries waiting in all walks from which on only the walk with the latest frontier reads
 }
 
 // NewTiers returns a walk over the listings from a position in each down to the
 // entries that start at since, with up to slots requests in flight. A page holds
 // up to pageSize entries.
 func NewTiers[V any](since int64, positions []Position, slots, pageSize int) *Tiers[V] {
-	m := &Tiers[V]{enough: 2 * lookAhead * pageSize * slots, lowest: math.MinInt64}
+	m := &Tiers[V]{enough: 2 * lookAhead * pageSize * slots}
 	for _, p := range positions {
 		m.walks = append(m.walks, NewTime[V](since, p, slots, pageSize))
-		m.lowest = max(m.lowest, p.At)
 	}
 	return m
 }
@@ -75,11 +73,13 @@ func (m *Tiers[V]) Peek() (best Entry[V], ok bool) {
 	return best, ok && unread <= best.Start
 }
 
-// Take moves past the entry that Peek returns.
+// Take moves past the entry that Peek returns. No listing has more above its start.
 func (m *Tiers[V]) Take() {
 	if e, ok := m.Peek(); ok {
 		m.walks[e.Source].Take()
-		m.lowest = min(m.lowest, m.walks[e.Source].reached)
+		for _, w := range m.walks {
+			w.lower(e.Start)
+		}
 	}
 }
 
@@ -95,16 +95,11 @@ func (m *Tiers[V]) Restart() {
 	}
 }
 
-// Positions returns the position after the entries taken, in each listing. If no
-// entry of one was taken down to the start of the entry taken last, then it has
-// none above that start.
+// Positions returns the position after the entries taken, in each listing.
 func (m *Tiers[V]) Positions() []Position {
 	positions := make([]Position, len(m.walks))
 	for i, w := range m.walks {
-		positions[i] = Position{At: w.position.At, Seen: slices.Clone(w.position.Seen)}
-		if w.reached > m.lowest {
-			positions[i] = Position{At: m.lowest}
-		}
+		positions[i] = w.position
 	}
 	return positions
 }

@@ -45,7 +45,6 @@ type Time[V any] struct {
 	unproven int            // requests made before that
 	guesses  int            // how many guesses may be in flight: fewer if they bring little
 	position Position       // after the entries taken
-	reached  int64          // the start of the entry taken last
 }
 
 const (
@@ -71,7 +70,7 @@ func NewTime[V any](since int64, from Position, slots, pageSize int) *Time[V] {
 	top := &segment[V]{low: since, high: from.At, seen: slices.Clone(from.Seen)}
 	return &Time[V]{
 		pageSize: pageSize, slots: slots, segments: []*segment[V]{top}, inFlight: map[int64]bool{},
-		newest: math.MinInt64, guesses: slots, position: Position{At: from.At, Seen: slices.Clone(from.Seen)}, reached: from.At,
+		newest: math.MinInt64, guesses: slots, position: from,
 	}
 }
 
@@ -109,22 +108,16 @@ func (w *Time[V]) Take() {
 	if len(s.ready) == 0 {
 		return
 	}
-	e := s.ready[0]
+	w.position = s.ready[0].after
 	s.ready[0] = Entry[V]{}
 	s.ready = s.ready[1:]
 	w.dropEmpty()
-	w.reached = e.Start
-	_, isTie := e.Err.(*TieError) //nolint:errorlint // a walk wraps none
-	switch {
-	case isTie:
-		w.position = Position{At: e.Start - 1}
-	case e.ID == "" && e.held:
-	case e.ID == "":
-		w.position.At = e.Start
-	case e.held || e.Start == w.position.At:
-		w.position.Seen = append(w.position.Seen, e.ID)
-	default:
-		w.position = Position{At: e.Start, Seen: append(w.position.Seen[:0], e.ID)}
+}
+
+// lower lowers the position to a start above which no entry waits.
+func (w *Time[V]) lower(start int64) {
+	if e, ok := w.Peek(); w.position.At > start && !(ok && e.held) {
+		w.position = Position{At: start}
 	}
 }
 
@@ -216,22 +209,29 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	if len(placed) > 0 {
 		edge = max(bottom, s.low)
 	}
-	if len(unplaced) > 0 {
-		hold(fresh, unplaced, edge)
-	}
+	setPositions(Position{At: s.high, Seen: slices.Clone(s.seen)}, fresh, unplaced, edge)
 	s.ready = append(append(s.ready, fresh...), unplaced...)
 	w.readEdge(s, at, placed, len(page))
 	w.dropEmpty()
 }
 
-// hold has the position stay above a page until the last of the entries that cannot be
-// placed was taken: a walk that resumes below would not read them again.
-func hold[V any](fresh, unplaced []Entry[V], edge int64) {
-	for i := range fresh {
-		fresh[i].held = true
+// setPositions sets the positions after the entries of a page, given the one above
+// it. If the page has entries that cannot be placed, the position stays above it
+// until the last of these is taken: a walk that resumes below would not read them.
+func setPositions[V any](p Position, fresh, unplaced []Entry[V], edge int64) {
+	held := len(unplaced) > 0
+	for i, e := range fresh {
+		if !held && e.Start != p.At {
+			p = Position{At: e.Start}
+		}
+		p.Seen = append(p.Seen, e.ID)
+		fresh[i].after, fresh[i].held = p, held
 	}
 	for i := range unplaced {
-		unplaced[i].Start, unplaced[i].held = edge, i < len(unplaced)-1
+		if i == len(unplaced)-1 {
+			p.At = edge
+		}
+		unplaced[i].Start, unplaced[i].after, unplaced[i].held = edge, p, true
 	}
 }
 
@@ -265,7 +265,7 @@ func (w *Time[V]) readEdge(s *segment[V], at int64, page []Entry[V], length int)
 	}
 	isFull := page[0].Start == bottom && length >= w.pageSize
 	if isFull {
-		s.ready = append(s.ready, Entry[V]{Start: bottom, Err: &TieError{Start: bottom, Seen: len(s.seen)}})
+		s.ready = append(s.ready, Entry[V]{Start: bottom, after: Position{At: bottom - 1}, Err: &TieError{Start: bottom, Seen: len(s.seen)}})
 	}
 	if isFull || bottom == at-1 { // nothing older came: the next request excludes the instant
 		s.high, s.seen = bottom-1, nil

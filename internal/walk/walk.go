@@ -45,7 +45,8 @@ type Entry[V any] struct {
 	Source int    // the index of the listing
 	Err    error  // why the entry cannot be read, or an error of the walk
 
-	held bool // by time: the position after it excludes it, but is above its page
+	after Position // by time the position after the entry is taken
+	held  bool     // by time whether its page has entries that cannot be placed
 }
 
 // Position is a position in a listing, after the entry that was taken last.
