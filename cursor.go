@@ -1,11 +1,10 @@
 package horseracing
 
 import (
-	"cmp"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
@@ -17,8 +16,7 @@ import (
 // fails with ErrInvalidArgument. The zero Cursor is the beginning of a listing.
 //
 // Store its text together with the entries that were read. The text of a [Pager]'s
-// cursor is short (tens of bytes for each tier); it contains no key, and is checked
-// when parsed.
+// cursor takes about a hundred bytes; it contains no key, and is checked when parsed.
 type Cursor struct {
 	text string // version, kind, tiers, payload and checksum; see newCursor
 }
@@ -60,11 +58,7 @@ const cursorVersion = "hr3"
 // newCursor returns the cursor of a kind and of tiers, as resolveTiers returns
 // them, with a payload that the kind understands. Fields hold no dot.
 func newCursor(kind cursorKind, tiers []TierID, payload []string) Cursor {
-	texts := make([]string, len(tiers))
-	for i, tier := range tiers {
-		texts[i] = strconv.FormatInt(int64(tier), 36)
-	}
-	fields := append([]string{cursorVersion, string(kind), strings.Join(texts, "-")}, payload...)
+	fields := append([]string{cursorVersion, string(kind), encodeField(tiers)}, payload...)
 	text := strings.Join(fields, ".")
 	return Cursor{text: text + "." + checksum(text)}
 }
@@ -75,20 +69,23 @@ func (c Cursor) payload(kind cursorKind) (tiers []TierID, fields []string, ok bo
 	if len(fields) < 5 || fields[1] != string(kind) {
 		return nil, nil, false
 	}
-	tiers, ok = readTiers(fields[2])
-	return tiers, fields[3 : len(fields)-1], ok
+	err := decodeField(fields[2], &tiers)
+	return tiers, fields[3 : len(fields)-1], err == nil && len(tiers) > 0
 }
 
-// readTiers reads the tiers of a cursor's text.
-func readTiers(text string) (tiers []TierID, ok bool) {
-	for field := range strings.SplitSeq(text, "-") {
-		tier, err := strconv.ParseUint(field, 36, 31)
-		if err != nil {
-			return nil, false
-		}
-		tiers = append(tiers, TierID(tier))
+// encodeField returns a value as a field of a cursor's text: JSON in base64.
+func encodeField(value any) string {
+	text, _ := json.Marshal(value) // integers and strings, for which it does not fail
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// decodeField is the inverse of encodeField.
+func decodeField(field string, out any) error {
+	text, err := base64.RawURLEncoding.DecodeString(field)
+	if err != nil {
+		return err
 	}
-	return tiers, true
+	return json.Unmarshal(text, out)
 }
 
 func checksum(text string) string {
@@ -122,44 +119,24 @@ func ParseCursor(text string) (Cursor, error) {
 	return Cursor{text: text}, nil
 }
 
-// writePositions writes the Since of a query, in milliseconds, and the position in each
-// of its listings as the payload of a pager's cursor.
+// pagerState is the payload of a pager's cursor.
+type pagerState struct {
+	Since     int64           `json:"since"` // of the query, in milliseconds
+	Positions []walk.Position `json:"positions"`
+}
+
 func writePositions(since int64, positions []walk.Position) []string {
-	fields := []string{strconv.FormatInt(since, 36)}
-	escape := strings.NewReplacer(".", "%2E", "_", "%5F")
-	for _, p := range positions {
-		field := strconv.FormatInt(p.At, 36) + "_" + strconv.FormatInt(p.Newest, 36)
-		for _, id := range p.Seen {
-			field += "_" + escape.Replace(url.QueryEscape(id))
-		}
-		fields = append(fields, field)
-	}
-	return fields
+	return []string{encodeField(pagerState{since, positions})}
 }
 
 // readPositions is the inverse of writePositions. The problem is empty if the fields
 // are valid.
 func readPositions(fields []string, positions []walk.Position) (since int64, problem string) {
-	if len(fields) != 1+len(positions) {
+	var state pagerState
+	err := decodeField(fields[0], &state)
+	if err != nil || len(fields) != 1 || len(state.Positions) != len(positions) || state.Since < walk.Earliest {
 		return 0, damagedCursor
 	}
-	since, err := strconv.ParseInt(fields[0], 36, 64)
-	for i, field := range fields[1:] {
-		parts := strings.Split(field, "_")
-		if len(parts) < 2 {
-			return 0, damagedCursor
-		}
-		at, errAt := strconv.ParseInt(parts[0], 36, 64)
-		newest, errNewest := strconv.ParseInt(parts[1], 36, 64)
-		err = cmp.Or(err, errAt, errNewest)
-		positions[i] = walk.Position{At: at, Newest: newest}
-		for _, part := range parts[2:] {
-			id, errID := url.QueryUnescape(part)
-			positions[i].Seen, err = append(positions[i].Seen, id), cmp.Or(err, errID)
-		}
-	}
-	if err != nil || since < walk.Earliest {
-		problem = damagedCursor
-	}
-	return since, problem
+	copy(positions, state.Positions)
+	return state.Since, ""
 }

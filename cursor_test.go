@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -73,7 +72,7 @@ func TestACursorKeepsEveryIDAsItIs(t *testing.T) {
 
 func TestASinceThatWouldOverflowIsDamage(t *testing.T) {
 	for since, ok := range map[int64]bool{walk.Earliest: true, walk.Earliest - 1: false} {
-		if _, problem := readPositions([]string{strconv.FormatInt(since, 36), "1_0"}, make([]walk.Position, 1)); (problem == "") != ok {
+		if _, problem := readPositions(writePositions(since, make([]walk.Position, 1)), make([]walk.Position, 1)); (problem == "") != ok {
 			t.Errorf("%d: %q", since, problem)
 		}
 	}

@@ -83,9 +83,9 @@ func ExamplePager_Pages() {
 		fmt.Println("insert races", races[0].MainRaceID, "to", races[len(races)-1].MainRaceID, "and the cursor", results.Cursor())
 	}
 	// Output:
-	// insert races 3000 to 2991 and the cursor hr3.r2.0.mbc6jk00.mbczy5xt_0_2994_2993_2992_2991.234523fe
-	// insert races 2990 to 2981 and the cursor hr3.r2.0.mbc6jk00.mbcm1ba3_0_2981.dae821a2
-	// insert races 2980 to 2972 and the cursor hr3.r2.0.mbc6jk00.mbc75b41_0_2972.d80cae7c
+	// insert races 3000 to 2991 and the cursor hr3.r2.WzBd.eyJzaW5jZSI6MTc0ODY5MjgwMDAwMCwicG9zaXRpb25zIjpbeyJhdCI6MTc0ODc0MjE5MDQ4MSwic2VlbiI6WyIyOTk0IiwiMjk5MyIsIjI5OTIiLCIyOTkxIl19XX0.73cbb188
+	// insert races 2990 to 2981 and the cursor hr3.r2.WzBd.eyJzaW5jZSI6MTc0ODY5MjgwMDAwMCwicG9zaXRpb25zIjpbeyJhdCI6MTc0ODcxODgyMjc0Nywic2VlbiI6WyIyOTgxIl19XX0.e265f60d
+	// insert races 2980 to 2972 and the cursor hr3.r2.WzBd.eyJzaW5jZSI6MTc0ODY5MjgwMDAwMCwicG9zaXRpb25zIjpbeyJhdCI6MTc0ODY5MzgxNDkxMywic2VlbiI6WyIyOTcyIl19XX0.fc4842d3
 }
 
 // Entries has the JSON of each race, for members that the types do not have. A

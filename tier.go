@@ -30,33 +30,33 @@ const (
 // cursor; without either it selects tier zero, which stands for the service's default.
 // The problem is empty if the query is valid.
 func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (selected []TierID, payload []string, problem string) {
+	selected = []TierID{tier}
+	if len(tiers) > 0 {
+		selected = slices.Compact(slices.Sorted(slices.Values(tiers)))
+	}
+	saved, isValid := selected, true
+	if !resume.IsZero() {
+		saved, payload, isValid = resume.payload(kind)
+	}
 	isNamed := tier != 0 || len(tiers) > 0
+	same := func(a, b TierID) bool { return a.orDefault() == b.orDefault() }
 	switch {
 	case tier != 0 && len(tiers) > 0:
 		problem = "Tier and Tiers are both set"
 	case slices.Contains(tiers, 0):
 		problem = "a tier in Tiers is zero"
-	case len(tiers) == 0:
-		tiers = []TierID{tier}
-	}
-	selected = slices.Compact(slices.Sorted(slices.Values(tiers)))
-	switch {
-	case problem != "":
 	case selected[0] < 0:
 		problem = fmt.Sprintf("tier %d is negative", selected[0])
 	case len(selected) > maxTiers:
 		problem = fmt.Sprintf("Tiers has %d tiers, more than %d", len(selected), maxTiers)
-	case !resume.IsZero():
-		saved, fields, ok := resume.payload(kind)
-		same := func(a, b TierID) bool { return a.orDefault() == b.orDefault() }
-		if !ok || isNamed && !slices.EqualFunc(saved, selected, same) {
-			return selected, nil, "the cursor in Resume is of another listing or of other tiers"
-		}
-		if payload = fields; !isNamed {
-			selected = saved
-		}
+	case !isValid, isNamed && !slices.EqualFunc(saved, selected, same):
+		problem = "the cursor in Resume is of another listing or of other tiers"
+	case isNamed:
+		return selected, payload, ""
+	default:
+		return saved, payload, ""
 	}
-	return selected, payload, problem
+	return selected, nil, problem
 }
 
 const maxTiers = 100

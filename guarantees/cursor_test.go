@@ -27,8 +27,8 @@ func TestAForeignTextIsNoCursor(t *testing.T) {
 
 func FuzzCursor(f *testing.F) {
 	f.Add("")
-	f.Add("hr3.r2.5.0.zz_0_1") // without its checksum
-	f.Add("hr3.r1.0")
+	f.Add("hr3.r2.WzVd.eyJzaW5jZSI6MCwicG9zaXRpb25zIjpbeyJhdCI6NDY2NTUsInNlZW4iOlsiMSJdfV19") // without its checksum
+	f.Add("hr3.r1.WzBd")
 	w := dense(30, 60_000)
 	for _, p := range []*horseracing.Pager[horseracing.Race]{w.client(f).Races.Results(horseracing.ResultsQuery{}), w.client(f).Races.ResultsV1(horseracing.OffsetQuery{})} {
 		for range 3 {

@@ -51,9 +51,9 @@ type Entry[V any] struct {
 
 // Position is a position in a listing, after the entry that was taken last.
 type Position struct {
-	At     int64    // by time the start of that entry, by offset that of the page to request next
-	Newest int64    // by offset the latest start among Seen
-	Seen   []string // ids that a walk resumed there may read again
+	At     int64    `json:"at"`              // by time the start of that entry, by offset that of the page to request next
+	Newest int64    `json:"newest,omitzero"` // by offset the latest start among Seen
+	Seen   []string `json:"seen,omitempty"`  // ids that a walk resumed there may read again
 }
 
 // Latest as an instant stands for the service's own now, which it uses if a
