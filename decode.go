@@ -199,13 +199,13 @@ func doesNotFit(value jsontext.Value, err error) error {
 	return &json.SemanticError{JSONKind: value.Kind(), JSONValue: value.Clone(), Err: err}
 }
 
-// partOf returns what can be read of an entry: members that are absent or of another
-// type stay zero.
+// partOf returns what can be read of the members that identify an entry and determine
+// its position, and of a race's participants. The others stay zero.
 func partOf[T any](entry []byte) (part T) {
 	var members map[string]jsontext.Value
 	_ = json.Unmarshal(entry, &members, anySyntax) // none unless it is an object
-	for name, value := range members {
-		alone, _ := json.Marshal(map[string]jsontext.Value{name: value}, anySyntax)
+	for _, name := range []string{"main_race_id", "_id", "number", "start_time", "tier", "participants"} {
+		alone := fmt.Appendf(nil, `{"%s":%s}`, name, members[name])
 		if json.Unmarshal(alone, new(T), tolerant) == nil { // a failure would leave a half of it
 			_ = json.Unmarshal(alone, &part, tolerant)
 		}

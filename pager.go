@@ -2,7 +2,6 @@ package horseracing
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/transport"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
@@ -37,7 +35,6 @@ type Pager[T any] struct {
 	since       int64 // of the query
 	walk        walk.Walker[Entry[T]]
 	concurrency int
-	withJSON    bool   // Entries was called: pages are read with the JSON of each entry
 	resume      Cursor // the query's
 	patience    *transport.Patience
 	invalid     error // of the query; yielded instead of anything else
@@ -57,7 +54,6 @@ type Entry[T any] struct {
 }
 
 func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
-	l.first = walk.Latest
 	p, positions := newPager(l, q.Tier, q.Tiers, q.Resume, q.Patience)
 	p.concurrency = min(max(1, q.Concurrency), maxConcurrency)
 	before := int64(walk.Latest)
@@ -78,7 +74,7 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 	case !q.Since.IsZero() && p.since > before:
 		p.invalid = p.listing.op().invalid(fmt.Sprintf("Since %s is after Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
 	}
-	p.begin(positions)
+	p.walk = walk.NewTiers[Entry[T]](p.since, positions, p.concurrency, pageSize)
 	return p
 }
 
@@ -91,7 +87,7 @@ func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 	if q.Offset < 0 {
 		p.invalid = p.listing.op().invalid(fmt.Sprintf("Offset %d is negative", q.Offset))
 	}
-	p.begin(positions)
+	p.walk = walk.NewOffset[Entry[T]](positions[0], pageSize)
 	return p
 }
 
@@ -117,15 +113,6 @@ func newPager[T any](l listing[T], tier TierID, tiers []TierID, resume Cursor, w
 	return p, positions
 }
 
-// begin starts a walk from a position in the listing of each tier.
-func (p *Pager[T]) begin(positions []walk.Position) {
-	if p.listing.byTime() {
-		p.walk = walk.NewTiers[Entry[T]](p.since, positions, p.concurrency, pageSize)
-	} else {
-		p.walk = walk.NewOffset[Entry[T]](positions[0], pageSize)
-	}
-}
-
 // All ranges over the entries after the pager's position. An error is yielded with a
 // nil entry, after all entries that precede it. The entries belong to the caller.
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
@@ -142,11 +129,8 @@ func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 // decoded, Value is nil and JSON is set.
 func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
-		if !p.withJSON && !p.ranging { // pages that were fetched ahead have no JSON
-			p.withJSON = true
-			p.begin(p.walk.Positions())
-		}
 		for e := range p.entries(ctx) {
+			e.Value.JSON = bytes.Clone(e.Value.JSON) // a part of the response
 			if !yield(e.Value, e.Err) {
 				return
 			}
@@ -295,141 +279,4 @@ func (p *Pager[T]) publicError(err error) error {
 			p.listing.op(), ErrBodyIgnored, e)
 	}
 	return err
-}
-
-// fetcher requests the pages that a pager's walk needs, up to the pager's concurrency
-// at once, and passes them to the walk.
-type fetcher[T any] struct {
-	pager    *Pager[T]
-	ctx      context.Context
-	cancel   context.CancelFunc
-	results  chan pageResult[T]
-	inFlight int
-
-	interrupted *TransportError // of those that ctx ended, the one with most requests
-}
-
-// pageResult is the outcome of one page request.
-type pageResult[T any] struct {
-	request walk.Request
-	page    []walk.Entry[Entry[T]]
-	err     error
-}
-
-func newFetcher[T any](ctx context.Context, p *Pager[T]) *fetcher[T] {
-	f := &fetcher[T]{pager: p, results: make(chan pageResult[T], p.concurrency)}
-	f.ctx, f.cancel = context.WithCancel(ctx)
-	return f
-}
-
-// fill requests the pages that the walk needs now.
-func (f *fetcher[T]) fill() {
-	for f.inFlight < f.pager.concurrency {
-		r, ok := f.pager.walk.Next()
-		if !ok {
-			return
-		}
-		f.inFlight++
-		if f.pager.concurrency == 1 {
-			f.fetch(r)
-		} else {
-			go f.fetch(r)
-		}
-	}
-}
-
-// errAborted is the outcome of a request whose goroutine was ended by the caller's code
-// (a RoundTripper, a handler, a t.Fatal in one).
-var errAborted = errors.New("the request's goroutine was ended by code that it called")
-
-func (f *fetcher[T]) fetch(r walk.Request) {
-	result := pageResult[T]{request: r, err: fmt.Errorf("%v: %w", f.pager.listing.op(), errAborted)}
-	defer func() { f.results <- result }()
-	result.page, result.err = f.pager.fetch(f.ctx, r)
-}
-
-// wait passes the next page that arrives to the walk.
-func (f *fetcher[T]) wait() { f.learn(<-f.results) }
-
-func (f *fetcher[T]) learn(result pageResult[T]) {
-	f.inFlight--
-	if result.err != nil {
-		if e, ok := errors.AsType[*TransportError](result.err); ok && f.ctx.Err() != nil && (f.interrupted == nil || e.Attempts > f.interrupted.Attempts) {
-			f.interrupted = e
-		}
-		f.pager.walk.Fail(result.request, result.err)
-	} else {
-		f.pager.walk.Learn(result.request, result.page)
-	}
-}
-
-// close cancels the requests in flight and waits for them.
-func (f *fetcher[T]) close() {
-	f.cancel()
-	for f.inFlight > 0 {
-		f.wait()
-	}
-}
-
-// fetch requests one page. An entry that does not fit the request is an error.
-func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entry[T]], error) {
-	l := &p.listing
-	op := l.op()
-	op.body = l.pageBody(r)
-	op.order, op.patience = cmp.Or(l.order, pace.Walk), p.patience
-	requested := time.Now()
-	response, err := getEntries[T](ctx, l.client, op, nil)
-	if err != nil {
-		return nil, err
-	}
-	if l.responded != nil {
-		l.responded(responseTime(response.response.Header, requested))
-	}
-	page := make([]walk.Entry[Entry[T]], len(response.entries))
-	newest := int64(0)
-	if l.byTime() && r.At != l.first {
-		newest = r.At
-	}
-	for i := range page {
-		key := l.key(&response.entries[i].value)
-		if key.omega && l.tier(r.Source) != TierOmega {
-			return nil, walk.IgnoredError(fmt.Sprintf("requested tier %d, got tier %d (Omega)", l.tier(r.Source), TierOmega))
-		}
-		if page[i].ID = key.id; !key.start.IsZero() {
-			page[i].Start = key.start.UnixMilli()
-		}
-		newest = max(newest, page[i].Start)
-	}
-	for i := range page {
-		e, from := &page[i], &response.entries[i]
-		if problem, member := unplaced(e.ID, e.Start, newest); problem != "" {
-			if e.ID = ""; from.err == nil {
-				response.fail(i, op.undecodable(member, 0, errors.New(problem)))
-			}
-		}
-		if from.err == nil {
-			e.Value.Value = &from.value
-		} else {
-			e.Err = from.err
-		}
-		if from.err != nil || p.withJSON {
-			e.Value.JSON = bytes.Clone(response.json(i))
-		}
-	}
-	return page, nil
-}
-
-// unplaced returns why an entry cannot be placed among others, of which newest is
-// the latest start, and the member that is wrong. The problem is empty if it can.
-func unplaced(id string, start, newest int64) (problem, member string) {
-	const modern = 1e11 // a start in milliseconds since 1973, which is at most 1/1000 of it in seconds
-	switch {
-	case id == "":
-		return "an entry without an id cannot be distinguished from others", ""
-	case start <= 0:
-		return "an entry without a start time cannot be placed", "/start_time"
-	case newest >= modern && newest/2000 <= start && start <= newest/500:
-		return fmt.Sprintf("the start time %d, in seconds, cannot be placed among others in milliseconds", start), "/start_time"
-	}
-	return "", ""
 }

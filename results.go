@@ -90,7 +90,6 @@ type listing[T any] struct {
 	kind   cursorKind
 	route  string
 	key    func(*T) entryKey
-	first  int64 // where the first page begins, which is not sent
 
 	order     pace.Rank       // priority of its requests; zero for that of walks
 	responded func(time.Time) // called with the service's time of each response, unless nil
@@ -112,8 +111,6 @@ func tournamentKey(t *Tournament) entryKey {
 	return entryKey{t.StartTime, idOf(t), t.Tier == TierOmega}
 }
 
-func (l *listing[T]) byTime() bool { return l.first == walk.Latest }
-
 func (l *listing[T]) op() operation { return operation{method: http.MethodGet, route: l.route} }
 
 // tier returns the tier of the listing at an index.
@@ -129,12 +126,11 @@ type pageBody struct {
 // pageBody returns the body of a page request: the tier and the start of the page.
 func (l *listing[T]) pageBody(r walk.Request) pageBody {
 	body := pageBody{Tier: l.tiers[r.Source]}
-	switch {
-	case r.At == l.first:
-	case l.byTime():
-		body.StartTimeFrom = &r.At
-	default:
+	switch isOffset := l.kind == cursorRacesV1; {
+	case isOffset && r.At > 0:
 		body.Offset = &r.At
+	case !isOffset && r.At < walk.Latest:
+		body.StartTimeFrom = &r.At
 	}
 	return body
 }
