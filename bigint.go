@@ -88,7 +88,11 @@ func integerOf(value *big.Rat) (BigInt, error) {
 	if !value.IsInt() || value.Num().CmpAbs(tooLarge) >= 0 {
 		return BigInt{}, errors.New("not an integer of at most 100 digits")
 	}
-	return BigIntFrom(value.Num()), nil
+	n := value.Num()
+	if n.IsInt64() {
+		return BigInt{small: n.Int64()}, nil
+	}
+	return BigInt{big: n}, nil // no one else has it
 }
 
 // Cmp compares two values: -1 if b is less than other, 0 if equal, 1 if greater.

@@ -37,7 +37,14 @@ func checkNumber(text []byte) error {
 	return nil
 }
 
-func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isDigits(s string) bool {
+	for _, char := range []byte(s) {
+		if char < '0' || char > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
 
 // parseNumber returns the value of a JSON number within the bounds.
 func parseNumber(text []byte) (*big.Rat, error) {
