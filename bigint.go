@@ -2,7 +2,6 @@ package horseracing
 
 import (
 	"bytes"
-	"cmp"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -96,12 +95,7 @@ func integerOf(value *big.Rat) (BigInt, error) {
 }
 
 // Cmp compares two values: -1 if b is less than other, 0 if equal, 1 if greater.
-func (b BigInt) Cmp(other BigInt) int {
-	if b.big == nil && other.big == nil {
-		return cmp.Compare(b.small, other.small)
-	}
-	return b.Big().Cmp(other.Big())
-}
+func (b BigInt) Cmp(other BigInt) int { return b.Big().Cmp(other.Big()) }
 
 // Equal reports whether both values are the same integer.
 func (b BigInt) Equal(other BigInt) bool { return b.Cmp(other) == 0 }

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +42,8 @@ const (
 	maxErrorObject  = 1 << 20  // of a body that is searched for an error's message
 	maxErrorMessage = 500      // of the service's words in an error's text
 	maxErrorText    = 1800     // of any error's text
+
+	instantLayout = "2006-01-02T15:04:05.000Z07:00" // of the instants in texts, which are milliseconds
 )
 
 // APIError reports an error response from the service, or from a proxy in front
@@ -75,49 +77,45 @@ type APIError struct {
 // Error names the operation, the status, the service's message and, if that is known,
 // what to do.
 func (e *APIError) Error() string {
-	var b strings.Builder
-	b.WriteString(operationText(e.Method, e.Route, e.ID))
+	status := strings.TrimSpace(fmt.Sprintf("status %d %s", e.StatusCode, http.StatusText(e.StatusCode)))
 	if e.absent {
-		b.WriteString(": not found")
+		status = "not found: " + status + ", but the response does not contain it"
 	}
-	fmt.Fprintf(&b, ": status %d", e.StatusCode)
-	if text := http.StatusText(e.StatusCode); text != "" {
-		b.WriteString(" " + text)
-	}
-	if e.absent {
-		b.WriteString(", but the response does not contain it")
-	}
+	text := operationText(e.Method, e.Route, e.ID) + ": " + status
 	if e.Message != "" {
-		b.WriteString(": " + clip(e.Message, maxErrorMessage))
+		text += ": " + clip(e.Message, maxErrorMessage)
 	}
-	if e.Attempts > 1 {
-		fmt.Fprintf(&b, " (after %d attempts)", e.Attempts)
-	}
-	if advice := e.advice(); advice != "" {
-		b.WriteString("; " + advice)
-	}
+	text += attemptsText(e.Attempts) + e.advice()
 	if e.withheld {
-		b.WriteString("; " + withheldAdvice)
+		text += "; " + withheldAdvice
 	}
-	return errorText(b.String())
+	return errorText(text)
+}
+
+// attemptsText says after how many attempts a call failed, if there were several.
+func attemptsText(attempts int) string {
+	if attempts <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (after %d attempts)", attempts)
 }
 
 func (e *APIError) advice() string {
 	switch {
 	case isRedirect(e.StatusCode):
-		return "redirects are not followed, because that could send the API key to another host: change the base URL"
+		return "; redirects are not followed, because that could send the API key to another host: change the base URL"
 	case e.proxied:
-		return "a proxy may refuse GET requests with a body: bypass it"
+		return "; a proxy may refuse GET requests with a body: bypass it"
 	case e.StatusCode == http.StatusUnauthorized:
-		return "check the API key"
+		return "; check the API key"
 	case e.StatusCode == http.StatusForbidden:
-		return "the API key or the user key does not allow this"
+		return "; the API key or the user key does not allow this"
 	case e.StatusCode == http.StatusNotFound && e.Method == http.MethodGet && !strings.Contains(e.Route, "{"):
-		return "check the base URL"
+		return "; check the base URL"
 	case e.RetryAfter > 0:
-		return fmt.Sprintf("wait %v before the next request", e.RetryAfter.Round(time.Millisecond))
+		return fmt.Sprintf("; wait %v before the next request", e.RetryAfter.Round(time.Millisecond))
 	case e.StatusCode == http.StatusTooManyRequests:
-		return "send fewer requests: WithRateLimit sets a limit"
+		return "; send fewer requests: WithRateLimit sets a limit"
 	}
 	return ""
 }
@@ -142,11 +140,7 @@ func (e *APIError) Is(target error) bool {
 }
 
 func isRedirect(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return true
-	}
-	return false
+	return slices.Contains([]int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}, status)
 }
 
 // DecodeError is returned when a successful response, or one entry of it, cannot be
@@ -187,13 +181,9 @@ func (e *DecodeError) problem() string {
 	return " at " + clip(e.Field, 200) + ": " + e.Err.Error()
 }
 
-// Format prints Error, whatever the verb.
+// Format prints the text of Error as a string.
 func (e DecodeError) Format(s fmt.State, verb rune) {
-	if verb == 'q' {
-		fmt.Fprintf(s, "%q", e.Error())
-		return
-	}
-	io.WriteString(s, e.Error())
+	fmt.Fprintf(s, fmt.FormatString(s, verb), e.Error())
 }
 
 // LogValue returns the text of Error.
@@ -205,13 +195,9 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // redact takes the keys out of an error that is about to be returned.
 func (e *DecodeError) redact(keys redact.Keys) {
 	e.Err, e.Field, e.ID = keys.Error(e.Err), keys.Text(e.Field), keys.Text(e.ID)
-	text := ""
-	if len(e.Raw) <= maxErrorBody {
-		text = keys.Text(string(e.Raw))
-	}
-	e.Raw = nil
-	if raw := []byte(text); len(raw) <= maxErrorBody && json.Valid(raw) {
-		e.Raw = raw
+	e.Raw = json.RawMessage(keys.Text(string(e.Raw)))
+	if len(e.Raw) > maxErrorBody || !json.Valid(e.Raw) {
+		e.Raw = nil
 	}
 }
 
@@ -230,16 +216,11 @@ type TransportError struct {
 	ID       string // the horse, race or tournament requested, redacted, or empty if the route has no placeholder
 	Attempts int    // requests that were sent; 0 if none was
 	Err      error  // the cause
-
 }
 
 // Error names the operation and the cause.
 func (e *TransportError) Error() string {
-	after := ""
-	if e.Attempts > 1 {
-		after = fmt.Sprintf(" (after %d attempts)", e.Attempts)
-	}
-	return errorText(fmt.Sprintf("%s: %v%s%s", operationText(e.Method, e.Route, e.ID), e.Err, after, e.advice()))
+	return errorText(operationText(e.Method, e.Route, e.ID) + ": " + e.Err.Error() + attemptsText(e.Attempts) + e.advice())
 }
 
 func (e *TransportError) advice() string {
@@ -268,7 +249,7 @@ type TieOverflowError struct {
 // Error names the operation and the start time.
 func (e *TieOverflowError) Error() string {
 	return fmt.Sprintf("%v: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; the entries that start earlier follow",
-		e.op, e.Seen, e.StartTime.Format("2006-01-02T15:04:05.000Z07:00"))
+		e.op, e.Seen, e.StartTime.Format(instantLayout))
 }
 
 // Is reports whether target is ErrHole.
@@ -286,9 +267,8 @@ type GapError struct {
 
 // Error names the operation, the time range and the cause.
 func (e *GapError) Error() string {
-	const layout = "2006-01-02T15:04:05.000Z07:00"
 	return errorText(fmt.Sprintf("%v: races that start at %s or later and before %s may be missing, because a page could not be read: %v; Races.Results with Since and Before returns those that can be read",
-		e.op, e.From.Format(layout), e.To.Format(layout), e.Err))
+		e.op, e.From.Format(instantLayout), e.To.Format(instantLayout), e.Err))
 }
 
 // Is reports whether target is ErrHole.

@@ -10,36 +10,6 @@ import (
 // [Client.Missions]. The missions of a horse are [HorsesService.Missions].
 type MissionsService struct{ client *Client }
 
-// MissionPeriod is how often a mission is assigned. Undocumented values pass through.
-type MissionPeriod string
-
-// The documented mission periods.
-const (
-	MissionPeriodDaily   MissionPeriod = "daily"
-	MissionPeriodWeekly  MissionPeriod = "weekly"
-	MissionPeriodMonthly MissionPeriod = "monthly"
-)
-
-// MissionKind is what a mission requires. Undocumented values pass through.
-type MissionKind string
-
-// The documented mission kinds, of horses and of the catalogue.
-const (
-	MissionKindAllDaily                MissionKind = "all_daily"
-	MissionKindAllWeekly               MissionKind = "all_weekly"
-	MissionKindRunAll                  MissionKind = "run_all"
-	MissionKindRunAllOnZHippodrome     MissionKind = "run_all_on_z_hippodrome"
-	MissionKindRunOnXHippodrome        MissionKind = "run_on_x_hippodrome"
-	MissionKindRunXFurlongRace         MissionKind = "run_x_furlong_race"
-	MissionKindRunXRaces               MissionKind = "run_x_races"
-	MissionKindRunXRacesOfYFurlongsOnZ MissionKind = "run_x_races_of_y_furlongs_on_z"
-	MissionKindRunXRacesOnZ            MissionKind = "run_x_races_on_z"
-	MissionKindRunXRacesOnZHippodrome  MissionKind = "run_x_races_on_z_hippodrome"
-	MissionKindRunXRacesYFurlong       MissionKind = "run_x_races_y_furlong"
-	MissionKindTakeIPlaceXRaces        MissionKind = "take_i_place_x_races"
-	MissionKindTakePrizePlaceInXRaces  MissionKind = "take_prize_place_in_x_races"
-)
-
 // MissionTemplate describes a mission that a horse may get. The formula for the reward
 // is undocumented; a [HorseMission] has its final reward.
 //

@@ -25,24 +25,15 @@ func (n Number) String() string {
 
 // Float64 returns the nearest float64. Beyond 2^53 it may lose digits.
 func (n Number) Float64() float64 {
-	if n.text == "" {
-		return float64(n.small)
-	}
-	f, _ := strconv.ParseFloat(n.text, 64) // the bounds keep it in range
+	f, _ := strconv.ParseFloat(n.String(), 64) // the bounds keep it in range
 	return f
 }
 
 // Int64 returns the value and true if it is an integer that fits, however written
 // (5.0, 5e3), and 0 and false otherwise.
 func (n Number) Int64() (int64, bool) {
-	if n.text == "" {
-		return n.small, true
-	}
 	b, ok := n.BigInt()
-	if !ok || b.big != nil {
-		return 0, false
-	}
-	return b.small, true
+	return b.small, ok && b.big == nil
 }
 
 // BigInt returns the value and true if it is an integer, however written (5.0,

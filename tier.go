@@ -16,15 +16,6 @@ const TierOmega TierID = 5
 // orDefault returns the tier that a query for t reads.
 func (t TierID) orDefault() TierID { return cmp.Or(t, TierOmega) }
 
-// TierName is a tier as a word, as in horses and races. Undocumented values pass through.
-type TierName string
-
-// The documented tier names.
-const (
-	TierNameOmega TierName = "Omega"
-	TierNameBeta  TierName = "Beta"
-)
-
 // resolveTiers returns the tiers that a query selects, sorted and each once, and the
 // payload of its Resume, if that is set. A query that names no tier has those of the
 // cursor; without either it selects tier zero, which stands for the service's default.

@@ -3,7 +3,6 @@ package horseracing
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strconv"
 	"time"
@@ -33,18 +32,14 @@ func (n HorseNumber) text() string   { return strconv.FormatInt(int64(n), 10) }
 func (id RaceID) text() string       { return strconv.FormatInt(int64(id), 10) }
 func (id TournamentID) text() string { return string(id) }
 
-func (n HorseNumber) problem() string {
+func (n HorseNumber) problem() string { return notPositive("horse number", int64(n)) }
+func (id RaceID) problem() string     { return notPositive("race id", int64(id)) }
+
+func notPositive(what string, n int64) string {
 	if n > 0 {
 		return ""
 	}
-	return fmt.Sprintf("horse number %d is not positive", n)
-}
-
-func (id RaceID) problem() string {
-	if id > 0 {
-		return ""
-	}
-	return fmt.Sprintf("race id %d is not positive", id)
+	return fmt.Sprintf("%s %d is not positive", what, n)
 }
 
 func (id TournamentID) problem() string {
@@ -58,30 +53,6 @@ func (id TournamentID) problem() string {
 	}
 	return ""
 }
-
-// Gender is the gender of a horse. Undocumented values pass through.
-type Gender string
-
-// GenderStallion is the only documented gender.
-const GenderStallion Gender = "Stallion"
-
-// RaceType determines which time wins a race or a tournament: the best or the worst, as
-// its values suggest. Undocumented values pass through.
-type RaceType string
-
-// The documented race types. For tournaments only the first is documented.
-const (
-	RaceTypeBestTime  RaceType = "best_time"
-	RaceTypeWorstTime RaceType = "worst_time"
-)
-
-// RaceStatus is the state of a race. Undocumented values pass through. The order of the
-// states is undocumented.
-type RaceStatus string
-
-// RaceStatusInProgress is the documented status of open races. That of finished
-// races is empty; see [Race.Finished].
-const RaceStatusInProgress RaceStatus = "In progress"
 
 // Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It
 // embeds a [time.Time]; one decoded from JSON is in UTC. The zero value stands for
@@ -101,24 +72,22 @@ func timestampOf(milliseconds int64) Timestamp {
 	return Timestamp{time.UnixMilli(milliseconds).UTC()}
 }
 
-// UnmarshalJSON reads an integer number of milliseconds, in any unquoted notation that
-// [BigInt] reads. null is the zero value; a year outside 1 to 9999 is an error.
+// UnmarshalJSON reads a whole number of milliseconds, however written (5.0, 5e3). null
+// is the zero value; a year outside 1 to 9999 is an error.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*t = Timestamp{}
 		return nil
 	}
-	if len(data) > 0 && data[0] == '"' {
-		return errors.New("a timestamp is a number of milliseconds, not a string")
-	}
-	var n BigInt
+	var n Number
 	if err := n.UnmarshalJSON(data); err != nil {
 		return err
 	}
-	if n.big != nil || n.small < minMilliseconds || n.small > maxMilliseconds {
-		return errors.New("timestamp out of range")
+	milliseconds, ok := n.Int64()
+	if !ok || milliseconds < minMilliseconds || milliseconds > maxMilliseconds {
+		return errors.New("not a whole number of milliseconds in the years 1 to 9999")
 	}
-	*t = timestampOf(n.small)
+	*t = timestampOf(milliseconds)
 	return nil
 }
 
@@ -166,13 +135,9 @@ func (k UserKey) String() string {
 	return redacted
 }
 
-// Format prints the redacted form whatever the verb.
+// Format prints the redacted form as a string.
 func (k UserKey) Format(s fmt.State, verb rune) {
-	if verb == 'q' || s.Flag('#') {
-		fmt.Fprintf(s, "%q", k.String())
-		return
-	}
-	io.WriteString(s, k.String())
+	fmt.Fprintf(s, fmt.FormatString(s, verb), k.String())
 }
 
 // LogValue makes slog log the redacted form.
