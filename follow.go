@@ -24,6 +24,8 @@ type FollowQuery struct {
 	Concurrency int           // pages of past races fetched at once; default 1
 }
 
+var finishedRaces = operation{method: http.MethodGet, route: "/api/v2/races/results"}
+
 const (
 	followInterval = 30 * time.Second
 	followLookback = time.Hour
@@ -42,11 +44,10 @@ type Follower struct {
 	races    *RacesService
 	query    FollowQuery
 	tiers    []TierID
-	lookback int64         // milliseconds
-	clock    *atomic.Int64 // when the last response was sent
-	invalid  error         // of the query; yielded instead of races
-	ranging  bool          // a loop is running
-	begun    bool          // the past is settled, or is to be read
+	lookback int64        // milliseconds
+	clock    atomic.Int64 // when the last response was sent
+	invalid  error        // of the query; yielded instead of races
+	ranging  bool         // a loop is running
 	schedule pollSchedule
 	state    *followState
 }
@@ -60,33 +61,29 @@ type Follower struct {
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
 func (s *RacesService) Follow(q FollowQuery) *Follower {
+	tiers, fields, problem := resolveTiers(cursorFollow, q.Tier, q.Tiers, q.Resume)
 	f := &Follower{
-		races: s, query: q,
+		races: s, query: q, tiers: tiers,
 		lookback: int64((cmp.Or(q.Lookback, followLookback) + time.Millisecond - 1) / time.Millisecond),
-		clock:    new(atomic.Int64),
 		schedule: pollSchedule{interval: cmp.Or(q.Interval, followInterval)},
 		state:    &followState{marks: map[string]mark{}},
-		begun:    !q.Resume.IsZero() || !q.Since.IsZero(),
 	}
 	f.clock.Store(time.Now().UnixMilli())
-	op := f.op()
-	tiers, fields, problem := resolveTiers(cursorFollow, q.Tier, q.Tiers, q.Resume)
-	f.tiers = tiers
 	if !q.Since.IsZero() {
-		f.state.floor = ceilMilli(q.Since)
+		f.state.recent = max(1, ceilMilli(q.Since))
 	}
 	if fields != nil {
 		f.state, problem = parseFollowState(fields)
 	}
 	switch {
 	case problem != "":
-		f.invalid = op.invalid(problem)
+		f.invalid = finishedRaces.invalid(problem)
 	case q.Interval < 0:
-		f.invalid = op.invalid(fmt.Sprintf("Interval %v is negative", q.Interval))
+		f.invalid = finishedRaces.invalid(fmt.Sprintf("Interval %v is negative", q.Interval))
 	case q.Lookback < 0:
-		f.invalid = op.invalid(fmt.Sprintf("Lookback %v is negative", q.Lookback))
+		f.invalid = finishedRaces.invalid(fmt.Sprintf("Lookback %v is negative", q.Lookback))
 	case q.Concurrency < 0:
-		f.invalid = op.invalid(fmt.Sprintf("Concurrency %d is negative", q.Concurrency))
+		f.invalid = finishedRaces.invalid(fmt.Sprintf("Concurrency %d is negative", q.Concurrency))
 	}
 	return f
 }
@@ -94,11 +91,11 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 // Cursor returns the position after everything yielded so far. If the query has
 // neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
 //
-// Its text takes about ten bytes for each race within Lookback. While an entry or a
+// Its text takes about fifteen bytes for each race within Lookback. While an entry or a
 // page is unreadable, each race yielded since then adds as much. It never exceeds 64
 // KiB.
 func (f *Follower) Cursor() Cursor {
-	if f.invalid != nil || !f.begun {
+	if f.invalid != nil || f.state.recent == 0 {
 		return f.query.Resume
 	}
 	return newCursor(cursorFollow, f.tiers, f.state.payload())
@@ -125,44 +122,34 @@ func (f *Follower) Cursor() Cursor {
 //     seen. It is requested again at each poll for an hour (or Lookback, if that is
 //     longer), or until a thousand later races were found. If it is still unreadable
 //     then, it is reported a second and last time.
-//   - A page that cannot be read does not delay later races. It is requested again for
-//     the same time as an unreadable race, then skipped and reported as a [*GapError].
-//     Without Since and Resume the first poll reports it at once.
+//   - A page that cannot be read is reported when it is first seen, and does not delay
+//     later races. It is requested again for the same time as an unreadable race, then
+//     skipped and reported as a [*GapError]; without Since and Resume the first poll
+//     does that at once.
 //   - A [*TieOverflowError] is yielded once per instant.
 //
 // ErrInvalidArgument ends the loop.
 func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] {
 	return func(yield func(*Race, error) bool) {
-		if err := mayRange(ctx, f.op(), f.invalid, f.ranging); err != nil {
+		if err := mayRange(ctx, finishedRaces, f.invalid, f.ranging); err != nil {
 			yield(nil, err)
 			return
 		}
 		f.ranging = true
 		defer func() { f.ranging = false }()
-		l := &followLoop{Follower: f, ctx: ctx, yield: yield, span: 2 * f.lookback, limit: firstRaces, unreadTo: walk.Latest, recent: walk.Earliest}
-		poll := func() bool {
-			if !f.begun {
-				return l.begin()
+		l := &followLoop{Follower: f, ctx: ctx, yield: yield, span: 2 * f.lookback, limit: firstRaces}
+		if f.state.recent != 0 || l.begin() {
+			for l.poll() && f.schedule.wait(ctx, nil) {
 			}
-			return l.poll()
-		}
-		for ctx.Err() == nil && poll() && l.wait(nil) {
 		}
 	}
-}
-
-func (f *Follower) op() operation {
-	return operation{method: http.MethodGet, route: "/api/v2/races/results"}
 }
 
 // pager returns a pager of the races that start at low or later, and before high.
 func (f *Follower) pager(low, high int64) *Pager[Race] {
-	var q ResultsQuery
+	q := ResultsQuery{Since: time.UnixMilli(low)}
 	if f.tiers[0] != 0 {
 		q.Tiers = f.tiers
-	}
-	if low > walk.Earliest {
-		q.Since = time.UnixMilli(low)
 	}
 	if high < walk.Latest {
 		q.Before, q.Concurrency = time.UnixMilli(high), f.query.Concurrency

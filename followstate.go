@@ -6,39 +6,42 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
 // followState records which entries a follower has settled. It is the content of the
-// cursor. It does no I/O and reads no clock.
+// cursor. It does no I/O and reads no clock. Instants are epoch milliseconds.
 //
 // An entry is settled once it was yielded or given up for good. All entries that start
 // before the floor are settled; later ones are settled if they have a mark. The floor
-// is the start of the newest race yielded less Lookback, because within Lookback races
-// may still finish late. It does not rise past anything that could not be read.
+// is at recent, because within Lookback of the newest race others may still finish, or
+// at the oldest entry or page that could not be read.
 //
-//	          floor               newest
-//	─────────────┼──x──xx──x───────x──────► start
-//	   settled     settled: x
+//	     floor                recent           newest
+//	───────┼───?──x──x───x──x────┼──x──xx──x─────x────► start
+//	settled    unreadable: ?        settled: x
 type followState struct {
-	floor int64 // epoch milliseconds, like every instant here
-	marks map[string]mark
+	recent int64           // start of the newest race yielded less Lookback; zero before the first poll
+	marks  map[string]mark // of the entries that start at or after the floor
+	gap    mark            // of the pages that could not be read, which hold races from its start up to gapEnd; zero if there are none
+	gapEnd int64
 }
 
-// mark is the state of an entry at or after the floor. Its key is the entry's id, or
-// has a prefix that no id has.
+// mark is the state of an entry, or of pages that could not be read.
 type mark struct {
 	start int64
 	since int64 // when it could not be read for the first time; zero if it is settled
 }
 
-const (
-	tieSign  = "~" // prefix of an instant: a tie that was reported
-	hashSign = "?" // prefix of a hash: an entry whose id cannot be read
-	gapKey   = "!" // an unreadable page, with everything from start up to the page
-)
+// keyOf returns the key of an entry's mark: its id, or else a hash of its JSON or, of a
+// tie, of its start.
+func keyOf(e walk.Entry[Entry[Race]]) string {
+	if e.ID != "" {
+		return e.ID
+	}
+	return "?" + checksum(cmp.Or(string(e.Value.JSON), strconv.FormatInt(e.Start, 10)))
+}
 
 // maxMarks bounds a cursor's text, and memory: if there are more, the floor rises, and
 // what could not be read before them is given up.
@@ -52,43 +55,66 @@ func (s *followState) isSettled(key string) bool {
 // settle marks an entry as settled.
 func (s *followState) settle(key string, start int64) { s.marks[key] = mark{start: start} }
 
-// postpone marks an entry or a page that could not be read. It reports whether it had
-// no mark before.
-func (s *followState) postpone(key string, start int64, now time.Time) bool {
+// postpone marks an entry that could not be read. It reports whether the entry had no
+// mark before.
+func (s *followState) postpone(key string, start, now int64) bool {
 	if _, marked := s.marks[key]; marked {
 		return false
 	}
-	s.marks[key] = mark{start: start, since: now.UnixMilli()}
+	s.marks[key] = mark{start, now}
 	return true
 }
 
-// drop removes the marks of unreadable entries between two instants, except those that
-// were found again.
-func (s *followState) drop(low, high int64, met []walk.Entry[Entry[Race]]) {
-	maps.DeleteFunc(s.marks, func(key string, m mark) bool {
-		return m.since != 0 && key != gapKey && low <= m.start && m.start < high &&
-			!slices.ContainsFunc(met, func(e walk.Entry[Entry[Race]]) bool { return e.ID == key })
-	})
+// postponeGap marks a time range in which pages could not be read. It reports whether
+// there was none before.
+func (s *followState) postponeGap(from, to, now int64) bool {
+	if s.gap.since == 0 {
+		s.gap, s.gapEnd = mark{from, now}, to
+		return true
+	}
+	s.gap.start, s.gapEnd = min(s.gap.start, from), max(s.gapEnd, to)
+	return false
 }
 
-// advance raises the floor, but not past anything unreadable, and removes the marks
-// before it.
-func (s *followState) advance(floor int64) {
-	if floor = min(floor, s.unreadable()); floor > s.floor {
-		s.floor = floor
-		maps.DeleteFunc(s.marks, func(_ string, m mark) bool { return m.start < floor })
+// resolve removes the marks of what was unreadable from low up to high, except of the
+// entries that were found again.
+func (s *followState) resolve(low, high int64, found []walk.Entry[Entry[Race]]) {
+	maps.DeleteFunc(s.marks, func(key string, m mark) bool {
+		return m.since != 0 && low <= m.start && m.start < high &&
+			!slices.ContainsFunc(found, func(e walk.Entry[Entry[Race]]) bool { return e.ID == key })
+	})
+	if low <= s.gap.start {
+		s.gap.start = max(s.gap.start, high)
+	}
+	if s.gapEnd <= high {
+		s.gapEnd = min(s.gapEnd, low)
+	}
+	if s.gap.start >= s.gapEnd {
+		s.gap, s.gapEnd = mark{}, 0
 	}
 }
 
-// unreadable returns the start of the oldest entry or page that could not be read.
-func (s *followState) unreadable() int64 {
-	oldest := int64(walk.Latest)
+// advance raises recent, and removes the marks before the floor, which it returns.
+func (s *followState) advance(recent int64) (floor int64) {
+	s.recent = max(s.recent, recent)
+	floor, _ = s.unsettled()
+	maps.DeleteFunc(s.marks, func(_ string, m mark) bool { return m.start < floor })
+	return floor
+}
+
+// unsettled returns the floor, and the end of what could not be read. Between that and
+// recent everything is settled.
+func (s *followState) unsettled() (floor, end int64) {
+	floor, end = s.recent, walk.Earliest
+	if s.gap.since != 0 {
+		floor, end = min(floor, s.gap.start), s.gapEnd
+	}
 	for _, m := range s.marks {
 		if m.since != 0 {
-			oldest = min(oldest, m.start)
+			floor, end = min(floor, m.start), max(end, m.start+1)
 		}
 	}
-	return oldest
+	return floor, end
 }
 
 // bound returns the start of the oldest of the maxMarks newest marks.
@@ -96,43 +122,25 @@ func (s *followState) bound() int64 {
 	if len(s.marks) <= maxMarks {
 		return walk.Earliest
 	}
-	starts := make([]int64, 0, len(s.marks))
-	for _, m := range s.marks {
-		starts = append(starts, m.start)
-	}
-	slices.Sort(starts)
-	return starts[len(starts)-maxMarks]
+	newestFirst := slices.SortedFunc(maps.Values(s.marks), func(a, b mark) int { return cmp.Compare(b.start, a.start) })
+	return newestFirst[maxMarks-1].start
 }
 
-// trim raises the floor if there are too many marks above it. Everything below the
-// newest mark must have been read, or have a mark.
-func (s *followState) trim() { s.advance(s.bound()) }
-
-// isCrowded reports whether too many entries were found after an unreadable one.
-func (s *followState) isCrowded() bool { return s.unreadable() < s.bound() }
-
-// isOverdue reports whether an unreadable entry or page is given up if it fails once
-// more: it has failed for a time, or too many later entries were found.
-func (s *followState) isOverdue(m mark, now time.Time, after time.Duration) bool {
-	return m.since != 0 && (now.Sub(time.UnixMilli(m.since)) >= after || m.start < s.bound())
+// trim raises the floor if there are too many marks after it. It reports whether
+// something unreadable before high prevents that. Everything between recent and the
+// newest mark must have been read.
+func (s *followState) trim(high int64) (isCrowded bool) {
+	bound := s.bound()
+	return s.advance(bound) < min(bound, high)
 }
 
-// payload returns the state as fields of a cursor: floor, and the marks in
-// order of their starts, each with the distance to the start before it.
+// payload returns the state as fields of a cursor. Starts are relative to recent.
 func (s *followState) payload() []string {
-	keys := slices.SortedFunc(maps.Keys(s.marks), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.marks[a].start, s.marks[b].start), cmp.Compare(a, b))
-	})
-	fields := []string{strconv.FormatInt(s.floor, 36)}
-	last := int64(0)
-	for _, key := range keys {
+	text := func(n int64) string { return strconv.FormatInt(n, 36) }
+	fields := []string{text(s.recent), text(s.gap.start), text(s.gap.since), text(s.gapEnd)}
+	for _, key := range slices.Sorted(maps.Keys(s.marks)) {
 		m := s.marks[key]
-		field := strconv.FormatInt(m.start-last, 36) + "_" + key
-		if m.since != 0 {
-			field += "_" + strconv.FormatInt(m.since, 36)
-		}
-		fields = append(fields, field)
-		last = m.start
+		fields = append(fields, key+"_"+text(m.start-s.recent)+"_"+text(m.since))
 	}
 	return fields
 }
@@ -140,23 +148,24 @@ func (s *followState) payload() []string {
 // parseFollowState is the inverse of payload. The problem is empty if the fields are
 // valid.
 func parseFollowState(fields []string) (s *followState, problem string) {
-	floor, err := strconv.ParseInt(fields[0], 36, 64)
-	s = &followState{floor: floor, marks: map[string]mark{}}
-	start := int64(0)
-	for _, field := range fields[1:] {
-		distance, rest, _ := strings.Cut(field, "_")
-		key, since, unreadable := strings.Cut(rest, "_")
-		above, err1 := strconv.ParseInt(distance, 36, 64)
-		start += above
-		m := mark{start: start}
-		var err2 error
-		if unreadable {
-			m.since, err2 = strconv.ParseInt(since, 36, 64)
-		}
-		err = cmp.Or(err, err1, err2)
-		s.marks[key] = m
+	s = &followState{marks: map[string]mark{}}
+	if len(fields) < 4 {
+		return s, damagedCursor
 	}
-	if err != nil {
+	var invalid error
+	number := func(text string) int64 {
+		n, err := strconv.ParseInt(text, 36, 64)
+		invalid = cmp.Or(invalid, err)
+		return n
+	}
+	s.recent = number(fields[0])
+	s.gap, s.gapEnd = mark{number(fields[1]), number(fields[2])}, number(fields[3])
+	for _, field := range fields[4:] {
+		key, times, _ := strings.Cut(field, "_")
+		start, since, _ := strings.Cut(times, "_")
+		s.marks[key] = mark{s.recent + number(start), number(since)}
+	}
+	if invalid != nil {
 		problem = damagedCursor
 	}
 	return s, problem

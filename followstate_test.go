@@ -11,22 +11,27 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-func newFollowState(floor int64) *followState {
-	return &followState{floor: floor, marks: map[string]mark{}}
+func newFollowState(recent int64) *followState {
+	return &followState{recent: recent, marks: map[string]mark{}}
 }
 
 // drawFollowState draws what a follower may have settled.
 func drawFollowState(t *rapid.T) *followState {
-	s := newFollowState(rapid.OneOf(rapid.Just(int64(walk.Earliest)), rapid.Int64Range(-1000, 1<<42)).Draw(t, "floor"))
+	s := newFollowState(rapid.OneOf(rapid.Just(int64(walk.Earliest)), rapid.Int64Range(-1000, 1<<42)).Draw(t, "recent"))
 	instants := rapid.Int64Range(-1000, 1<<42)
-	keys := rapid.OneOf(rapid.StringMatching(`-?[1-9][0-9]{0,18}`), rapid.StringMatching(`[~?][0-9a-z]{1,13}`), rapid.Just(gapKey))
+	keys := rapid.OneOf(rapid.StringMatching(`-?[1-9][0-9]{0,18}`), rapid.StringMatching(`\?[0-9a-f]{8}`))
+	now := rapid.Int64Range(1, 1<<42)
 	for range rapid.IntRange(0, 30).Draw(t, "marks") {
 		key, start := keys.Draw(t, "key"), instants.Draw(t, "start")
-		if key == gapKey || rapid.Bool().Draw(t, "unreadable") {
-			s.postpone(key, start, time.UnixMilli(rapid.Int64Range(1, 1<<42).Draw(t, "since")))
+		if rapid.Bool().Draw(t, "unreadable") {
+			s.postpone(key, start, now.Draw(t, "since"))
 		} else {
 			s.settle(key, start)
 		}
+	}
+	if rapid.Bool().Draw(t, "gap") {
+		from := instants.Draw(t, "from")
+		s.postponeGap(from, from+now.Draw(t, "length"), now.Draw(t, "since"))
 	}
 	return s
 }
@@ -52,7 +57,8 @@ func TestAFollowersCursorIsItsText(t *testing.T) {
 
 func TestADamagedFollowersCursorIsRefused(t *testing.T) {
 	for _, payload := range [][]string{
-		{""}, {"x y"}, {"0", ""}, {"0", "_1"}, {"0", "1_7_"}, {"0", "1_7_1_1"},
+		{""}, {"0", "0", "0"}, {"0", "x y", "0", "0"}, {"0", "0", "0", "0", ""}, {"0", "0", "0", "0", "7"},
+		{"0", "0", "0", "0", "7_1"}, {"0", "0", "0", "0", "7__1"}, {"0", "0", "0", "0", "7_1_1_1"},
 	} {
 		if state, problem := parseFollowState(payload); problem == "" {
 			t.Errorf("%q is read as %+v", payload, state)
@@ -67,7 +73,7 @@ func TestAFollowerRemembersNoMoreThanLookbackAndItsBounds(t *testing.T) {
 			start := minute * time.Minute.Milliseconds()
 			s.advance(start - time.Hour.Milliseconds())
 			s.settle(strconv.FormatInt(minute, 10), start)
-			if s.trim(); len(s.marks) > 61 {
+			if s.trim(walk.Latest); len(s.marks) > 61 {
 				t.Fatalf("after %d minutes %d races are remembered", minute, len(s.marks))
 			}
 		}
@@ -86,7 +92,7 @@ func TestAFollowerRemembersNoMoreThanLookbackAndItsBounds(t *testing.T) {
 			if _, err := ParseCursor(cursor.String()); err != nil {
 				t.Errorf("a cursor of %d bytes: %v", len(cursor.String()), err)
 			}
-			if s.trim(); len(s.marks) != maxMarks {
+			if s.trim(walk.Latest); len(s.marks) != maxMarks {
 				t.Fatalf("%d races are remembered", len(s.marks))
 			}
 		}
