@@ -13,12 +13,12 @@ const (
 // months cost few requests. If there is nothing to probe, it splits the widest
 // gap. Probes and splits are guesses: the fewer entries they bring, the fewer are
 // in flight at once. Nothing is requested below a point above which many entries
-// wait.
-func (w *Time[V]) Next() (int64, bool) {
+// wait, and if onlyTop is true nothing but the topmost gap.
+func (w *Time[V]) Next(onlyTop bool) (int64, bool) {
 	if !w.proven && w.unproven >= unprovenLimit && len(w.inFlight) > 0 {
 		return 0, false
 	}
-	open := w.workable()
+	open := w.workable(onlyTop)
 	for _, s := range open {
 		if at := s.high + 1; !w.isInFlight(at) {
 			return w.request(at, false), true
@@ -38,12 +38,12 @@ func (w *Time[V]) Next() (int64, bool) {
 }
 
 // workable returns the segments whose gaps may be requested from now.
-func (w *Time[V]) workable() []*segment[V] {
+func (w *Time[V]) workable(onlyTop bool) []*segment[V] {
 	open := w.segments[:0:0]
-	above, waiting, enough := 0, w.waiting(), lookAhead*w.pageSize*w.slots
+	above, enough := 0, lookAhead*w.pageSize*w.slots
 	for i, s := range w.segments {
 		above += len(s.ready)
-		if s.failed != nil || above >= enough || i > 0 && waiting >= 2*enough {
+		if s.failed != nil || above >= enough || onlyTop && i > 0 {
 			break
 		}
 		if s.open() {

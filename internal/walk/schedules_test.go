@@ -174,8 +174,8 @@ func (x *explorer) run(s state, happened [events]bool) tally {
 	w := s.walk
 	fill := func() {
 		for len(w.inFlight) < x.slots {
-			_, isProbe := w.probe(w.workable())
-			at, ok := w.Next()
+			_, isProbe := w.probe(w.workable(false))
+			at, ok := w.Next(false)
 			if !ok {
 				return
 			}

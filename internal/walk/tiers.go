@@ -11,7 +11,7 @@ import (
 // has been read down to its start.
 type Tiers[V any] struct {
 	walks  []*Time[V]
-	enough int // entries waiting in all walks from which on only the walk with the latest frontier reads
+	enough int // entries waiting from which on only the gap is read that everything waits for
 }
 
 // NewTiers returns a walk over the listings from a position in each down to the
@@ -34,16 +34,15 @@ func (m *Tiers[V]) Next() (Request, bool) {
 		order[i] = i
 		waiting += w.waiting()
 	}
-	if len(m.walks) > 1 {
-		slices.SortStableFunc(order, func(a, b int) int {
-			return cmp.Compare(m.walks[b].frontier(), m.walks[a].frontier())
-		})
-		if waiting >= m.enough {
-			order = order[:1]
-		}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(m.walks[b].frontier(), m.walks[a].frontier())
+	})
+	isEnough := waiting >= m.enough
+	if isEnough {
+		order = order[:1]
 	}
 	for _, i := range order {
-		if at, ok := m.walks[i].Next(); ok {
+		if at, ok := m.walks[i].Next(isEnough); ok {
 			return Request{Source: i, At: at}, true
 		}
 	}

@@ -28,7 +28,7 @@ func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 		}
 	}
 	next := func() int64 {
-		at, ok := w.Next()
+		at, ok := w.Next(false)
 		if !ok {
 			t.Fatal("the walk requests nothing")
 		}
