@@ -12,12 +12,9 @@ const (
 // requested so far, in steps that grow with the distance covered, so that empty
 // months cost few requests. If there is nothing to probe, it splits the widest
 // gap. Probes and splits are guesses: the fewer entries they bring, the fewer are
-// in flight at once. Nothing is requested below a point above which many entries
+// in flight at once, and none after an error. Nothing is requested below a point above which many entries
 // wait, and if onlyTop is true nothing but the topmost gap.
 func (w *Time[V]) Next(onlyTop bool) (int64, bool) {
-	if !w.proven && w.unproven >= unprovenLimit && len(w.inFlight) > 0 {
-		return 0, false
-	}
 	open := w.workable(onlyTop)
 	for _, s := range open {
 		if at := s.high + 1; !w.isInFlight(at) {
@@ -58,7 +55,6 @@ func (w *Time[V]) workable(onlyTop bool) []*segment[V] {
 
 func (w *Time[V]) request(at int64, guess bool) int64 {
 	w.inFlight[at] = guess
-	w.unproven++
 	return at
 }
 

@@ -342,10 +342,7 @@ func (s state) key() string {
 		number(at)
 		flag(w.inFlight[at])
 	}
-	number(w.newest)
 	number(int64(w.guesses))
-	flag(w.proven)
-	number(int64(min(w.unproven, unprovenLimit)))
 	number(w.position.At)
 	set(w.position.Seen)
 	return string(b)

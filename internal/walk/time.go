@@ -40,16 +40,13 @@ type Time[V any] struct {
 	slots    int
 	segments []*segment[V]  // newest first; never empty
 	inFlight map[int64]bool // requests without a response; true for a guess
-	newest   int64          // the latest start seen
-	proven   bool           // a page has proved that the service heeds start_time_from
-	unproven int            // requests made before that
 	guesses  int            // how many guesses may be in flight: fewer if they bring little
 	position Position       // after the entries taken
 }
 
 const (
-	lookAhead     = 32 // pages per slot that may wait to be taken before reading ahead pauses
-	unprovenLimit = 10 // requests made until a page proves that the service heeds them
+	lookAhead    = 32 // pages per slot that may wait to be taken before reading ahead pauses
+	firstGuesses = 9  // in flight at first: the service may ignore start_time_from
 )
 
 type segment[V any] struct {
@@ -70,7 +67,7 @@ func NewTime[V any](since int64, from Position, slots, pageSize int) *Time[V] {
 	top := &segment[V]{low: since, high: from.At, seen: slices.Clone(from.Seen)}
 	return &Time[V]{
 		pageSize: pageSize, slots: slots, segments: []*segment[V]{top}, inFlight: map[int64]bool{},
-		newest: math.MinInt64, guesses: slots, position: from,
+		guesses: min(slots, firstGuesses), position: from,
 	}
 }
 
@@ -135,7 +132,7 @@ func (w *Time[V]) Restart() {
 	for _, s := range w.segments {
 		s.failed = nil
 	}
-	w.unproven = 0
+	w.guesses = min(w.slots, firstGuesses)
 }
 
 // frontier returns the start down to which everything was read.
@@ -159,6 +156,7 @@ func (w *Time[V]) waiting() (n int) {
 // Fail records the error of the request from at.
 func (w *Time[V]) Fail(at int64, err error) {
 	delete(w.inFlight, at)
+	w.guesses = 0
 	if s := w.gapFrom(at); s != nil { // else another page has closed the gap in the meantime
 		s.failed = err
 	}
@@ -191,14 +189,12 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 		return
 	case len(placed) > 0:
 		bottom = placed[len(placed)-1].Start
-		w.newest = max(w.newest, placed[0].Start)
 	case len(unplaced) >= w.pageSize:
 		w.Fail(at, &UnplacedError{unplaced[0].Err})
 		return
 	}
 	isGuess := w.inFlight[at]
 	delete(w.inFlight, at)
-	w.proven = w.proven || at <= w.newest
 	s := w.gapFrom(at)
 	if s == nil || bottom > s.high {
 		return // other pages have shown all of it
