@@ -5,38 +5,34 @@ import "slices"
 const (
 	stride = 12   // pages for which the density of the entries read is a fair estimate
 	narrow = 0.25 // pages that a run must be wide to be split; little, for a busy hour may hide in it
+	growth = 0.15 // of the distance from the topmost gap, if that is more than a stride
 )
 
 // Next returns the instant of the page that is needed soonest. Every gap is read
-// from its upper end, the topmost gap first. A spare slot probes below everything
-// requested so far, in steps that grow with the distance covered, so that empty
-// months cost few requests. If there is nothing to probe, it splits the widest
-// gap. Probes and splits are guesses: the fewer entries they bring, the fewer are
-// in flight at once, and none after an error. Nothing is requested below a point above which many entries
-// wait, and if onlyTop is true nothing but the topmost gap.
+// from its upper end, the topmost gap first. A spare slot guesses where a page may be
+// needed. The fewer entries guesses bring, the fewer are in flight at once, and none
+// after an error. Nothing is requested below a point above which many entries wait,
+// and if onlyTop is true nothing but the topmost gap.
 func (w *Time[V]) Next(onlyTop bool) (int64, bool) {
 	open := w.workable(onlyTop)
 	for _, s := range open {
-		if at := s.high + 1; !w.isInFlight(at) {
-			return w.request(at, false), true
+		at := s.high + 1
+		if _, isInFlight := w.inFlight[at]; !isInFlight {
+			w.inFlight[at] = false
+			return at, true
 		}
 	}
-	if w.guessing() >= w.guesses || w.slots == 1 {
-		return 0, false
+	if w.guessing() < w.guesses {
+		if at, ok := w.guess(open); ok {
+			w.inFlight[at] = true
+			return at, true
+		}
 	}
-	at, ok := w.probe(open)
-	if !ok {
-		at, ok = w.split(open)
-	}
-	if !ok {
-		return 0, false
-	}
-	return w.request(at, true), true
+	return 0, false
 }
 
 // workable returns the segments whose gaps may be requested from now.
-func (w *Time[V]) workable(onlyTop bool) []*segment[V] {
-	open := w.segments[:0:0]
+func (w *Time[V]) workable(onlyTop bool) (open []*segment[V]) {
 	above, enough := 0, lookAhead*w.pageSize*w.slots
 	for i, s := range w.segments {
 		above += len(s.ready)
@@ -53,13 +49,6 @@ func (w *Time[V]) workable(onlyTop bool) []*segment[V] {
 	return open
 }
 
-func (w *Time[V]) request(at int64, guess bool) int64 {
-	w.inFlight[at] = guess
-	return at
-}
-
-func (w *Time[V]) isInFlight(at int64) bool { _, ok := w.inFlight[at]; return ok }
-
 // guessing returns how many guesses are in flight.
 func (w *Time[V]) guessing() (n int) {
 	for _, guess := range w.inFlight {
@@ -70,48 +59,28 @@ func (w *Time[V]) guessing() (n int) {
 	return n
 }
 
-// probe returns an instant below everything read or requested.
-func (w *Time[V]) probe(open []*segment[V]) (int64, bool) {
-	last := w.segments[len(w.segments)-1]
-	if len(open) == 0 || open[len(open)-1] != last || last.span == 0 {
-		return 0, false
-	}
-	point := last.high
-	for at := range w.inFlight {
-		if last.low < at && at < point {
-			point = at
-		}
-	}
-	step := max(stride*last.span, 0.15*float64(w.segments[0].high-point))
-	if room := float64(point - max(last.low, 0)); room < step+2*last.span {
-		return 0, false
-	}
-	return point - int64(step), true
-}
-
-// split returns an instant in the widest run of instants without a request,
-// measured in pages: its middle, but at most a stride below its upper end, where
-// the density was measured. Further down a busy day may precede an empty week.
-func (w *Time[V]) split(open []*segment[V]) (point int64, ok bool) {
+// guess returns an instant in the widest run of instants without a request, measured
+// in pages: its middle, but at most a stride below its upper end, where the density
+// was measured. Further down a busy day may precede an empty week. Far below the top
+// a stride grows with the distance, so that empty months cost few requests.
+func (w *Time[V]) guess(open []*segment[V]) (point int64, ok bool) {
 	widest := narrow
 	for _, s := range open {
 		if s.span == 0 {
 			continue
 		}
-		points := []int64{s.high + 1}
+		points := []int64{max(s.low, 0), s.high + 1}
 		for at := range w.inFlight {
 			if s.low < at && at <= s.high {
 				points = append(points, at)
 			}
 		}
-		if s.low > Earliest {
-			points = append(points, s.low)
-		}
 		slices.Sort(points)
 		for i := 1; i < len(points); i++ {
 			run := points[i] - points[i-1]
 			if width := float64(run) / s.span; run > 1 && width > widest {
-				widest, point, ok = width, points[i]-min(run/2, int64(stride*s.span)), true
+				step := max(stride*s.span, growth*float64(w.segments[0].high-points[i]))
+				widest, point, ok = width, points[i]-min(run/2, int64(step)), true
 			}
 		}
 	}

@@ -174,12 +174,12 @@ func (x *explorer) run(s state, happened [events]bool) tally {
 	w := s.walk
 	fill := func() {
 		for len(w.inFlight) < x.slots {
-			_, isProbe := w.probe(w.workable(false))
 			at, ok := w.Next(false)
 			if !ok {
 				return
 			}
-			if w.inFlight[at] && isProbe {
+			lowest := slices.Min(slices.Collect(maps.Keys(w.inFlight)))
+			if w.inFlight[at] && at == lowest {
 				happened[probed] = true
 			} else if w.inFlight[at] {
 				happened[split] = true

@@ -38,7 +38,7 @@ import (
 type Time[V any] struct {
 	pageSize int
 	slots    int
-	segments []*segment[V]  // newest first; never empty
+	segments []*segment[V]  // newest first
 	inFlight map[int64]bool // requests without a response; true for a guess
 	guesses  int            // how many guesses may be in flight: fewer if they bring little
 	position Position       // after the entries taken
@@ -64,21 +64,21 @@ func (s *segment[V]) open() bool { return s.low <= s.high }
 // start at since, with up to slots requests in flight. A page holds up to
 // pageSize entries.
 func NewTime[V any](since int64, from Position, slots, pageSize int) *Time[V] {
-	top := &segment[V]{low: since, high: from.At, seen: slices.Clone(from.Seen)}
-	return &Time[V]{
-		pageSize: pageSize, slots: slots, segments: []*segment[V]{top}, inFlight: map[int64]bool{},
-		guesses: min(slots, firstGuesses), position: from,
-	}
+	w := &Time[V]{pageSize: pageSize, slots: slots, inFlight: map[int64]bool{}, position: from}
+	w.segments = []*segment[V]{{low: since, high: from.At, seen: slices.Clone(from.Seen)}}
+	w.dropEmpty()
+	w.Restart()
+	return w
 }
 
 // Done reports whether everything was taken.
-func (w *Time[V]) Done() bool {
-	s := w.segments[0]
-	return len(w.segments) == 1 && len(s.ready) == 0 && !s.open()
-}
+func (w *Time[V]) Done() bool { return len(w.segments) == 0 }
 
 // Peek returns the next entry, or the error in its position; see [Walker].
 func (w *Time[V]) Peek() (Entry[V], bool) {
+	if w.Done() {
+		return Entry[V]{}, false
+	}
 	switch s := w.segments[0]; {
 	case len(s.ready) > 0:
 		return s.ready[0], true
@@ -118,21 +118,17 @@ func (w *Time[V]) lower(start int64) {
 	}
 }
 
-// dropEmpty drops segments that hold nothing any more.
+// dropEmpty drops the segments that hold nothing any more.
 func (w *Time[V]) dropEmpty() {
-	last := w.segments[len(w.segments)-1]
 	w.segments = slices.DeleteFunc(w.segments, func(s *segment[V]) bool { return len(s.ready) == 0 && !s.open() })
-	if len(w.segments) == 0 {
-		w.segments = append(w.segments, last)
-	}
 }
 
-// Restart forgets the errors of requests.
+// Restart forgets the errors of requests; see [Walker].
 func (w *Time[V]) Restart() {
 	for _, s := range w.segments {
 		s.failed = nil
 	}
-	w.guesses = min(w.slots, firstGuesses)
+	w.guesses = min(w.slots-1, firstGuesses)
 }
 
 // frontier returns the start down to which everything was read.
@@ -207,7 +203,7 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	}
 	setPositions(Position{At: s.high, Seen: slices.Clone(s.seen)}, fresh, unplaced, edge)
 	s.ready = append(append(s.ready, fresh...), unplaced...)
-	w.readEdge(s, at, placed, len(page))
+	w.readEdge(s, at, bottom, placed, len(page))
 	w.dropEmpty()
 }
 
@@ -242,14 +238,13 @@ func (s *segment[V]) fresh(page []Entry[V]) []Entry[V] {
 	return fresh
 }
 
-// readEdge lowers the upper end of the gap of s to the last instant of a page of
+// readEdge lowers the upper end of the gap of s to bottom, the last instant of a page of
 // length entries, requested from at.
-func (w *Time[V]) readEdge(s *segment[V], at int64, page []Entry[V], length int) {
-	if len(page) == 0 || page[len(page)-1].Start < s.low {
+func (w *Time[V]) readEdge(s *segment[V], at, bottom int64, page []Entry[V], length int) {
+	if bottom < s.low {
 		s.high = s.low - 1
 		return
 	}
-	bottom := page[len(page)-1].Start
 	if bottom < s.high {
 		s.seen = nil
 	}
