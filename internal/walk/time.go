@@ -195,7 +195,7 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	if s == nil || bottom > s.high {
 		return // other pages have shown all of it
 	}
-	fresh := s.fresh(placed)
+	fresh := slices.DeleteFunc(slices.Clone(placed), s.wasRead)
 	w.measure(s, placed, len(fresh), isGuess)
 	edge := s.high
 	if len(placed) > 0 {
@@ -227,15 +227,9 @@ func setPositions[V any](p Position, fresh, unplaced []Entry[V], edge int64) {
 	}
 }
 
-// fresh returns the entries of a page that are new: inside the gap, and not seen.
-func (s *segment[V]) fresh(page []Entry[V]) []Entry[V] {
-	fresh := make([]Entry[V], 0, len(page)+1)
-	for _, e := range page {
-		if s.low <= e.Start && e.Start <= s.high && !slices.Contains(s.seen, e.ID) {
-			fresh = append(fresh, e)
-		}
-	}
-	return fresh
+// wasRead reports whether an entry is outside the gap, or was seen at its upper end.
+func (s *segment[V]) wasRead(e Entry[V]) bool {
+	return e.Start < s.low || e.Start > s.high || slices.Contains(s.seen, e.ID)
 }
 
 // readEdge lowers the upper end of the gap of s to bottom, the last instant of a page of
