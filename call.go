@@ -33,9 +33,9 @@ func (c *call) send(ctx context.Context, out any) error {
 		return err
 	}
 	r := c.record
-	r.Method, r.Route, r.ID, r.Keys = c.op.method, c.op.route, c.id(), c.secrets
+	r.Method, r.Route, r.ID, r.Keys = c.op.method, c.op.route, c.secrets.Text(c.op.idText()), c.secrets
 	if c.client.logger.Enabled(ctx, slog.LevelError) {
-		r.Name = c.operation()
+		r.Name = operationText(r.Method, r.Route, r.ID)
 	}
 	r.PaceRoute = c.op.paceRoute()
 	r.Rank, r.Patience, r.NoCache, r.WantJSON = c.op.rank(), c.op.patience, c.op.noCache, out != nil
@@ -60,7 +60,8 @@ func (c *call) request(ctx context.Context) (*url.URL, []byte, error) {
 		problem = "AsBackground is for reads"
 	}
 	if problem != "" {
-		return nil, nil, fmt.Errorf("%s: %w: %s", c.operation(), ErrInvalidArgument, problem)
+		name := operationText(c.op.method, c.op.route, c.secrets.Text(c.op.idText()))
+		return nil, nil, fmt.Errorf("%s: %w: %s", name, ErrInvalidArgument, problem)
 	}
 	var body []byte
 	switch {
@@ -149,29 +150,38 @@ func (c *call) transportError() *TransportError {
 	if r.Withheld {
 		cause = fmt.Errorf("%w; %s", cause, withheldAdvice)
 	}
-	return &TransportError{
-		Method: c.op.method, Route: c.op.route, ID: c.id(), Attempts: r.Attempts(), Err: c.secrets.Error(cause),
+	return &TransportError{Method: r.Method, Route: r.Route, ID: r.ID, Attempts: r.Attempts(), Err: c.secrets.Error(cause)}
+}
+
+// newAPIError returns an error with what the last attempt shows.
+func newAPIError(r *transport.Call, status int) *APIError {
+	return &APIError{
+		StatusCode: status, Method: r.Method, Route: r.Route, ID: r.ID, Header: r.Keys.Header(r.Header),
+		RetryAfter: r.RetryAfter, Attempts: r.Attempts(), withheld: r.Withheld,
 	}
 }
 
 // heldError returns the error of a call that was not sent, because the service
 // refuses requests for longer than the call may wait.
 func (c *call) heldError(held *pace.HeldError) *APIError {
-	return &APIError{
-		StatusCode: http.StatusTooManyRequests, Method: c.op.method, Route: c.op.route, ID: c.id(),
-		Message: "not sent, because an earlier request was refused", RetryAfter: held.For,
-	}
+	e := newAPIError(c.record, http.StatusTooManyRequests)
+	e.Message, e.RetryAfter = "not sent, because an earlier request was refused", held.For
+	return e
+}
+
+// notFound returns the error of a successful response without the entry that was
+// requested.
+func notFound(r *transport.Call) *APIError {
+	e := newAPIError(r, r.Status)
+	e.absent = true
+	return e
 }
 
 // apiError returns the last response as an error.
 func (c *call) apiError() *APIError {
-	r := c.record
+	r, e := c.record, newAPIError(c.record, c.record.Status)
 	text := c.secrets.Beginning(string(r.Body), maxErrorBody, r.Truncated)
-	e := &APIError{
-		StatusCode: r.Status, Method: c.op.method, Route: c.op.route, ID: c.id(),
-		Header: c.secrets.Header(r.Header), Body: []byte(text), RetryAfter: r.RetryAfter, Attempts: r.Attempts(),
-		withheld: r.Withheld,
-	}
+	e.Body = []byte(text)
 	words, _ := errorWords(r.Body, true)
 	switch {
 	case isRedirect(r.Status):
@@ -214,14 +224,3 @@ func (c *call) captured(err error) Response {
 	}
 	return captured
 }
-
-// id returns the id that was requested, redacted.
-func (c *call) id() string {
-	if c.op.id == nil {
-		return ""
-	}
-	return c.secrets.Text(c.op.id.text())
-}
-
-// operation returns the operation with the id that was requested, redacted.
-func (c *call) operation() string { return operationText(c.op.method, c.op.route, c.id()) }

@@ -79,7 +79,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 	if hasDotSegment(u.Path) {
 		return op.invalid("the path must not contain . or .. segments")
 	}
-	if strings.ToUpper(method) != method || method == "" || strings.ContainsFunc(method, func(r rune) bool { return r < 'A' || r > 'Z' }) {
+	if method == "" || strings.ContainsFunc(method, func(r rune) bool { return r < 'A' || r > 'Z' }) {
 		return operation{method: "Do", route: op.route}.invalid("the method must be an HTTP method in capitals, like GET")
 	}
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-
-	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // getOne calls an operation whose response is an object.
@@ -60,15 +58,6 @@ func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOp
 		return nil, unreadable
 	}
 	return nil, notFound(l.response)
-}
-
-// notFound returns the error of a successful response without the entry that was
-// requested.
-func notFound(response *transport.Call) *APIError {
-	return &APIError{
-		StatusCode: response.Status, Method: response.Method, Route: response.Route, ID: response.ID,
-		Header: response.Keys.Header(response.Header), Attempts: response.Attempts(), absent: true,
-	}
 }
 
 // getEntries calls an operation whose response is an array, and returns its entries,
