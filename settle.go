@@ -18,7 +18,6 @@ const (
 	settleFirst      = time.Second // interval before the second reading; each one after it is twice as long, up to
 	settleSlowest    = time.Minute
 	settleMargin     = time.Minute // after the deadline, in which a request still under way arrives or is refused
-	settleRefusal    = time.Hour   // longest Retry-After that is honored
 	settleUnreadable = 5           // readings in a row that do not list the participants
 )
 
@@ -77,10 +76,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		case !maySettleLater(err):
 			return false, unsettled(err)
 		}
-		if refusal, ok := errors.AsType[*APIError](err); ok {
-			wait = max(wait, min(refusal.RetryAfter, settleRefusal))
-		}
-		if ended := sleep(ctx, wait); ended != nil {
+		if ended := sleep(ctx, max(wait, refusal(err))); ended != nil {
 			switch {
 			case err == nil:
 				err = s.client.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far", name, ended, horse))

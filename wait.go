@@ -15,11 +15,8 @@ type pollSchedule struct {
 
 const (
 	longestBackoff = 5 * time.Minute // between failures, unless the interval is longer
-	maxPollRefusal = time.Hour       // a longer Retry-After is cut to this
+	maxRefusal     = time.Hour       // a longer Retry-After is cut to this
 )
-
-// succeeded resets the backoff.
-func (s *pollSchedule) succeeded() { s.failures = 0 }
 
 // wait waits until the next poll is due: an interval after a success, a growing
 // backoff after failures, and at least the Retry-After of err. It reports whether
@@ -29,30 +26,25 @@ func (s *pollSchedule) wait(ctx context.Context, err error) bool {
 }
 
 func (s *pollSchedule) delay(err error) time.Duration {
+	delay := s.interval
 	if err == nil {
 		s.failures = 0
-	}
-	delay := backoff(s.interval, s.failures)
-	if err != nil {
+	} else {
+		for range s.failures {
+			delay += max(0, min(delay, longestBackoff-delay))
+		}
 		s.failures++
 	}
 	delay -= rand.N(delay/10 + 1) // clients that started together drift apart
-	if refusal, ok := errors.AsType[*APIError](err); ok {
-		delay = max(delay, min(refusal.RetryAfter, maxPollRefusal))
-	}
-	return delay
+	return max(delay, refusal(err))
 }
 
-// backoff returns the interval, doubled for each failure up to longestBackoff.
-func backoff(interval time.Duration, failures int) time.Duration {
-	longest := max(longestBackoff, interval)
-	for ; failures > 0; failures-- {
-		if interval > longest/2 { // twice that may overflow
-			return longest
-		}
-		interval *= 2
+// refusal returns the Retry-After of err, zero if there is none.
+func refusal(err error) time.Duration {
+	if refused, ok := errors.AsType[*APIError](err); ok {
+		return min(refused.RetryAfter, maxRefusal)
 	}
-	return interval
+	return 0
 }
 
 // sleep waits, and returns the context's error as soon as that ends.
