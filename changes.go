@@ -80,12 +80,8 @@ func isUpdate(a, b *Race) bool {
 		!a.StartTime.Equal(b.StartTime.Time) || !haveSameParticipants(a, b)
 }
 
-// haveSameParticipants compares the participants without their order.
+// haveSameParticipants compares the participants as sets.
 func haveSameParticipants(a, b *Race) bool {
-	sorted := func(participants []RaceParticipant) []RaceParticipant {
-		return slices.SortedFunc(slices.Values(participants), func(x, y RaceParticipant) int {
-			return cmp.Or(cmp.Compare(x.Number, y.Number), cmp.Compare(x.Lane, y.Lane), cmp.Compare(x.Total, y.Total))
-		})
-	}
-	return slices.Equal(a.Participants, b.Participants) || slices.Equal(sorted(a.Participants), sorted(b.Participants))
+	isMissing := func(p RaceParticipant) bool { return !slices.Contains(b.Participants, p) }
+	return len(a.Participants) == len(b.Participants) && !slices.ContainsFunc(a.Participants, isMissing)
 }

@@ -83,15 +83,13 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	defer w.running.Store(false)
 	run := w.run.Load()
-	newest := run.newest.Load()
 	defer func() {
-		w.run.Store(newWatchRun(newest.Snapshot))
-		close(newest.done)
+		last := run.newest.Load()
+		w.run.Store(newWatchRun(last.Snapshot))
+		close(last.done)
 	}()
-	for s := range w.races.pollOpen(ctx, w.query, newest.Snapshot) {
-		last := newest
-		newest = &watchPoll{Snapshot: s, done: make(chan struct{})}
-		run.newest.Store(newest)
+	for s := range w.races.pollOpen(ctx, w.query, w.Snapshot()) {
+		last := run.newest.Swap(&watchPoll{Snapshot: s, done: make(chan struct{})})
 		close(last.done)
 	}
 	return nil
@@ -117,15 +115,17 @@ func (w *Watcher) Snapshots(ctx context.Context) iter.Seq[Snapshot] {
 			return
 		}
 		run := w.run.Load()
-		var last *watchPoll
-		for poll := run.newest.Load(); poll != last && ctx.Err() == nil; poll = run.newest.Load() {
+		for ctx.Err() == nil {
+			poll := run.newest.Load()
 			if !poll.first && !yield(poll.Snapshot) {
 				return
 			}
 			select {
 			case <-ctx.Done():
 			case <-poll.done:
-				last = poll // and the newest one still, once the run has ended
+			}
+			if run.newest.Load() == poll { // no other follows
+				return
 			}
 		}
 	}
@@ -169,13 +169,11 @@ func (s *RacesService) WatchOpen(ctx context.Context, q WatchQuery) iter.Seq2[Ra
 var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open", order: pace.Poll}
 
 func (q WatchQuery) check(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return openRaces.invalid("the context is nil")
-	case q.Interval < 0:
-		return openRaces.invalid(fmt.Sprintf("Interval %v is negative", q.Interval))
+	var invalid error
+	if q.Interval < 0 {
+		invalid = openRaces.invalid(fmt.Sprintf("Interval %v is negative", q.Interval))
 	}
-	return nil
+	return mayRange(ctx, openRaces, invalid, false)
 }
 
 // pollOpen polls until ctx ends and returns the snapshot after each poll. A poll
