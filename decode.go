@@ -151,20 +151,17 @@ func (op operation) explain(err error) *DecodeError {
 // one obvious meaning: 12.0 for an integer, and "" or a number of milliseconds for a
 // cooldown.
 var tolerant = json.JoinOptions(lenientUTF8, json.WithUnmarshalers(json.JoinUnmarshalers(
-	json.UnmarshalFromFunc(readInteger[int]), json.UnmarshalFromFunc(readInteger[TierID]),
-	json.UnmarshalFromFunc(readInteger[HorseNumber]), json.UnmarshalFromFunc(readInteger[RaceID]),
-	json.UnmarshalFromFunc(readOptionalTime),
+	json.UnmarshalFunc(readInteger[int]), json.UnmarshalFunc(readInteger[TierID]),
+	json.UnmarshalFunc(readInteger[HorseNumber]), json.UnmarshalFunc(readInteger[RaceID]),
+	json.UnmarshalFunc(readOptionalTime),
 )))
 
 // readInteger reads an integer in any notation of a number, and null as zero.
-func readInteger[T ~int | ~int64](d *jsontext.Decoder, n *T) error {
-	value, err := d.ReadValue()
-	if err != nil {
-		return err
-	}
+func readInteger[T ~int | ~int64](value []byte, n *T) error {
 	var b BigInt
 	if value[0] == '"' || b.UnmarshalJSON(value) != nil || b.big != nil || int64(T(b.small)) != b.small {
-		return doesNotFit(value, strconv.ErrRange)
+		text := jsontext.Value(value)
+		return &json.SemanticError{GoType: reflect.TypeFor[T](), JSONKind: text.Kind(), JSONValue: text.Clone(), Err: strconv.ErrRange}
 	}
 	*n = T(b.small)
 	return nil
@@ -172,31 +169,20 @@ func readInteger[T ~int | ~int64](d *jsontext.Decoder, n *T) error {
 
 // readOptionalTime reads null and "" as none, and a number as milliseconds since
 // the epoch.
-func readOptionalTime(d *jsontext.Decoder, t **time.Time) error {
-	value, err := d.ReadValue()
-	if err != nil {
-		return err
-	}
+func readOptionalTime(value []byte, t **time.Time) error {
 	var read Timestamp
+	var err error
 	switch {
-	case string(value) == "null", string(value) == `""`:
-		*t = nil
-		return nil
+	case string(value) == `""`:
 	case value[0] == '"':
 		err = read.Time.UnmarshalJSON(value)
 	default:
 		err = read.UnmarshalJSON(value)
 	}
-	if err != nil {
-		return doesNotFit(value, err)
+	if *t = nil; !read.IsZero() {
+		*t = &read.Time
 	}
-	*t = &read.Time
-	return nil
-}
-
-// doesNotFit is the error of a value that a type cannot hold.
-func doesNotFit(value jsontext.Value, err error) error {
-	return &json.SemanticError{JSONKind: value.Kind(), JSONValue: value.Clone(), Err: err}
+	return err
 }
 
 // partOf returns what can be read of the members that identify an entry and determine

@@ -54,7 +54,7 @@ func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOp
 		}
 	}
 	if unreadable != nil {
-		unreadable.ID, unreadable.entry = c.secrets.Text(op.idText()), false
+		unreadable.ID, unreadable.entry = l.response.ID, false
 		return nil, unreadable
 	}
 	return nil, notFound(l.response)

@@ -54,58 +54,56 @@ type Entry[T any] struct {
 }
 
 func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
-	p, positions := newPager(l, q.Tier, q.Tiers, q.Resume, q.Patience)
-	p.concurrency = min(max(1, q.Concurrency), maxConcurrency)
+	p, positions := newPager(q, l)
 	before := int64(walk.Latest)
-	if !q.Since.IsZero() {
-		p.since = ceilMilli(q.Since)
-	}
 	if !q.Before.IsZero() {
 		before = ceilMilli(q.Before)
 	}
+	if !q.Since.IsZero() {
+		p.since = ceilMilli(q.Since)
+	}
+	if !q.Since.IsZero() && p.since > before {
+		p.invalid = p.listing.op().invalid(fmt.Sprintf("Since %s is after Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
+	}
 	for i := range positions {
-		if positions[i].At >= before {
+		if q.Resume.IsZero() || positions[i].At >= before {
 			positions[i] = walk.Position{At: before - 1}
 		}
-	}
-	switch {
-	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
-		p.invalid = p.listing.op().invalid(fmt.Sprintf("Concurrency %d is not between 0 and %d", q.Concurrency, maxConcurrency))
-	case !q.Since.IsZero() && p.since > before:
-		p.invalid = p.listing.op().invalid(fmt.Sprintf("Since %s is after Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
 	}
 	p.walk = walk.NewTiers[Entry[T]](p.since, positions, p.concurrency, pageSize)
 	return p
 }
 
 func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
-	p, positions := newPager(l, q.Tier, nil, q.Resume, q.Patience)
-	p.concurrency = 1
-	if q.Resume.IsZero() {
-		positions[0].At = int64(q.Offset)
-	}
+	p, positions := newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume, Patience: q.Patience}, l)
 	if q.Offset < 0 {
 		p.invalid = p.listing.op().invalid(fmt.Sprintf("Offset %d is negative", q.Offset))
+	}
+	if q.Resume.IsZero() {
+		positions[0].At = int64(q.Offset)
 	}
 	p.walk = walk.NewOffset[Entry[T]](positions[0], pageSize)
 	return p
 }
 
-// newPager returns a pager without a walk, and the position in the listing of each
-// tier from which to walk: that of resume, or else the end of time.
-func newPager[T any](l listing[T], tier TierID, tiers []TierID, resume Cursor, wait time.Duration) (*Pager[T], []walk.Position) {
-	selected, payload, problem := resolveTiers(l.kind, tier, tiers, resume)
-	l.tiers = selected
-	p := &Pager[T]{listing: l, since: walk.Earliest, resume: resume, patience: newPatience(wait)}
-	positions := make([]walk.Position, len(selected))
-	for i := range positions {
-		positions[i].At = walk.Latest
+// newPager returns a pager without a walk, and the positions of the query's Resume, or
+// as many zero ones.
+func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) {
+	tiers, payload, problem := resolveTiers(l.kind, q.Tier, q.Tiers, q.Resume)
+	l.tiers = tiers
+	p := &Pager[T]{
+		listing: l, since: walk.Earliest, resume: q.Resume,
+		concurrency: min(max(1, q.Concurrency), maxConcurrency), patience: newPatience(q.Patience),
 	}
+	positions := make([]walk.Position, len(tiers))
 	if payload != nil {
 		p.since, problem = readPositions(payload, positions)
 	}
-	if wait < 0 {
-		problem = fmt.Sprintf("Patience %v is negative", wait)
+	switch {
+	case q.Patience < 0:
+		problem = fmt.Sprintf("Patience %v is negative", q.Patience)
+	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
+		problem = fmt.Sprintf("Concurrency %d is not between 0 and %d", q.Concurrency, maxConcurrency)
 	}
 	if problem != "" {
 		p.invalid = l.op().invalid(problem)

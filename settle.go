@@ -120,8 +120,7 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 		problem = op.undecodable("", 0, errors.New("the response does not contain the race that was requested"))
 	}
 	if problem != nil {
-		problem.ID, problem.entry = op.idText(), false
-		problem.redact(s.client.secrets)
+		problem.ID, problem.entry = l.response.ID, false
 		err = problem
 	}
 	return false, certain, responseTime(l.response.Header, requested), err
