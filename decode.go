@@ -68,21 +68,16 @@ func (op operation) decodeObject(body []byte, out any) error {
 	if err := op.read(body, out, tolerant); err != nil {
 		return err
 	}
-	if isUndocumented(body, reflect.ValueOf(out).Elem()) {
-		return op.undecodable("", 0, errors.New("the object has none of the documented members"))
-	}
-	return nil
-}
-
-// isUndocumented reports whether an object has none of the documented members. A
-// name beside a message does not count: error objects have both.
-func isUndocumented(body []byte, value reflect.Value) bool {
+	value := reflect.ValueOf(out).Elem()
 	rest := reflect.New(value.Type()).Elem()
 	rest.Set(value)
 	if name := rest.FieldByName("Name"); name.IsValid() && bytes.Contains(body, []byte(`"message"`)) {
-		name.SetZero()
+		name.SetZero() // error objects have a name and a message
 	}
-	return rest.IsZero()
+	if rest.IsZero() {
+		return op.undecodable("", 0, errors.New("the object has none of the documented members"))
+	}
+	return nil
 }
 
 // Tiny objects ({},{},{}) and nulls would take a hundred times their size in memory.
@@ -112,20 +107,15 @@ func (op operation) undecodable(field string, offset int64, err error) *DecodeEr
 	return &DecodeError{Method: op.method, Route: op.route, ID: op.idText(), Field: field, Offset: offset, Err: err}
 }
 
-// read decodes data.
-func (op operation) read(data []byte, out any, how json.Options) *DecodeError {
-	if err := json.Unmarshal(data, out, how); err != nil {
-		return op.explain(err)
-	}
-	return nil
-}
-
 // shapes names the kinds of JSON values by the characters that they begin with.
 var shapes = map[jsontext.Kind]string{'[': "an array", '{': "an object", '"': "a string", '0': "a number", 'n': "null", 't': "a boolean", 'f': "a boolean"}
 
-// explain converts an error of the decoder into one that names the operation and the
-// position.
-func (op operation) explain(err error) *DecodeError {
+// read decodes data. Its errors name the operation and the position.
+func (op operation) read(data []byte, out any, how json.Options) *DecodeError {
+	err := json.Unmarshal(data, out, how)
+	if err == nil {
+		return nil
+	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return op.undecodable(string(syntactic.JSONPointer), syntactic.ByteOffset, fmt.Errorf("not valid JSON: %w", syntactic.Err))
 	}
@@ -133,13 +123,11 @@ func (op operation) explain(err error) *DecodeError {
 	if !ok {
 		return op.undecodable("", 0, err)
 	}
-	what, fits := cmp.Or(shapes[semantic.JSONKind], "the value"), "what is documented here"
+	what := cmp.Or(shapes[semantic.JSONKind], "the value")
 	if n := len(semantic.JSONValue); semantic.JSONKind == '0' && 0 < n && n <= 50 { // whole or not at all: a part of it could be a part of a key
 		what = "the number " + string(semantic.JSONValue)
 	}
-	if t := semantic.GoType; t != nil {
-		fits = strings.ReplaceAll(strings.TrimLeft(t.String(), "*"), "horseracing.", "")
-	}
+	fits := strings.ReplaceAll(strings.TrimLeft(fmt.Sprint(semantic.GoType), "*"), "horseracing.", "")
 	cause := fmt.Errorf("%s does not fit %s", what, fits)
 	if err := semantic.Err; err != nil && !errors.Is(err, strconv.ErrSyntax) && !errors.Is(err, strconv.ErrRange) {
 		cause = fmt.Errorf("%w: %w", cause, err)

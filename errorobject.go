@@ -3,6 +3,7 @@ package horseracing
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -10,6 +11,10 @@ import (
 // messageMembers are the members in which services commonly put the message of an
 // error object, the best one first. The shape of errors is undocumented.
 var messageMembers = []string{"message", "detail", "error_description", "error", "errors", "title", "description"}
+
+// noErrors are values of a member error of an object that is not an error. The first is
+// that of an absent member.
+var noErrors = []string{"", "null", "false", `""`, "[]", "{}", "0"}
 
 // errorWords returns the message of an error object, and whether the object declares
 // itself an error, by a member of that name. In a successful response a title or a
@@ -20,11 +25,7 @@ func errorWords(body []byte, failure bool) (message string, declared bool) {
 		return "", false
 	}
 	for _, name := range []string{"error", "errors"} {
-		switch string(object[name]) {
-		case "", "null", "false", `""`, "[]", "{}", "0":
-		default:
-			declared = true
-		}
+		declared = declared || !slices.Contains(noErrors, string(object[name]))
 	}
 	for _, name := range messageMembers {
 		if !failure && !declared && name == "title" {

@@ -96,14 +96,15 @@ func (l *list[T]) decodeEach() error {
 		if err == nil && e.isEmpty() {
 			err = l.op.undecodable("", 0, errEmptyEntry)
 		}
-		if err != nil && unreadable == maxUnreadable {
+		switch {
+		case err == nil:
+			l.entries = append(l.entries, e)
+		case unreadable == maxUnreadable:
 			l.dropped++
-			continue
-		}
-		l.entries = append(l.entries, e)
-		if err != nil {
+		default:
 			unreadable++
-			l.entries[len(l.entries)-1].value = partOf[T](element)
+			e.value = partOf[T](element)
+			l.entries = append(l.entries, e)
 			l.fail(len(l.entries)-1, err)
 		}
 	}
@@ -123,7 +124,7 @@ func (l *list[T]) fail(i int, err *DecodeError) {
 // json returns the JSON of an entry as received: a part of the body.
 func (l *list[T]) json(i int) []byte {
 	e := &l.entries[i]
-	return bytes.TrimLeft(l.response.Body[e.start:e.end], ", \t\r\n")
+	return bytes.TrimLeft(l.response.Body[e.start:e.end:e.end], ", \t\r\n")
 }
 
 // problem returns the error of the unreadable entries, or nil if there are none.

@@ -1,7 +1,6 @@
 package horseracing
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -128,7 +127,6 @@ func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
 		for e := range p.entries(ctx) {
-			e.Value.JSON = bytes.Clone(e.Value.JSON) // a part of the response
 			if !yield(e.Value, e.Err) {
 				return
 			}
