@@ -29,7 +29,6 @@ type Offset[V any] struct {
 
 	longest  int        // entries of the longest page
 	bare     bool       // the next page does not overlap the one before
-	short    bool       // the page before was short, as at the end of the listing
 	doubts   int        // bare pages that were not linked, since there was a new entry
 	stepBack int64      // how far the last step back went; 0 if the last page was linked
 	newest   int64      // the latest start seen
@@ -122,21 +121,21 @@ func (w *Offset[V]) Fail(_ Request, err error) { w.failed = err }
 func (w *Offset[V]) Learn(r Request, page []Entry[V]) {
 	placed, unplaced := sortPage(page)
 	fresh := slices.DeleteFunc(slices.Clone(placed), w.wasRead)
-	if !w.repeatsOrNewer(placed) || len(fresh) > 0 || len(page) == 0 || r.At == 0 {
+	isEnd := len(page) == 0 && w.bare && len(w.previous) < w.pageSize
+	isLinked := r.At == 0 || len(w.recent) == 0 || len(fresh) < len(placed)
+	if !w.repeatsOrNewer(slices.Concat(placed, unplaced)) || len(fresh) > 0 || len(page) == 0 || r.At == 0 {
 		w.repeats = 0
 	} else if w.repeats++; w.repeats == maxRepeats {
 		w.failed = IgnoredError("the same page or newer ones come whatever the offset")
 		return
 	}
-	if !w.isLinked(r.At, placed, len(fresh)) && !(len(page) == 0 && w.bare && w.short) {
-		if w.bare {
-			w.doubts++
-		}
-		if !w.bare || w.doubts <= maxDoubts {
-			w.stepBack = max(int64(w.longest)-1, 2*w.stepBack, 1)
-			w.next, w.bare = max(0, r.At-w.stepBack), false
-			return
-		}
+	if w.bare && !isLinked && !isEnd {
+		w.doubts++
+	}
+	if !isLinked && !isEnd && (!w.bare || w.doubts <= maxDoubts) {
+		w.stepBack = max(int64(w.longest)-1, 2*w.stepBack, 1)
+		w.next, w.bare = max(0, r.At-w.stepBack), false
+		return
 	}
 	if len(placed) == 0 && len(unplaced) >= w.pageSize {
 		w.failed = &UnplacedError{unplaced[0].Err}
@@ -144,7 +143,6 @@ func (w *Offset[V]) Learn(r Request, page []Entry[V]) {
 	}
 	w.ready, w.at, w.ended = append(fresh, unplaced...), r.At, len(page) == 0
 	w.longest = max(w.longest, len(page))
-	w.short = len(page) < w.pageSize
 	w.advance(page, len(fresh) > 0)
 }
 
@@ -157,11 +155,6 @@ func (w *Offset[V]) repeatsOrNewer(page []Entry[V]) bool {
 		w.newest = page[0].Start
 	}
 	return repeats || newer
-}
-
-// isLinked reports whether nothing unread lies above a page.
-func (w *Offset[V]) isLinked(at int64, page []Entry[V], fresh int) bool {
-	return at == 0 || len(w.recent) == 0 || fresh < len(page)
 }
 
 // advance chooses the page to request after one. It overlaps that by one entry,
