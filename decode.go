@@ -176,12 +176,20 @@ func readOptionalTime(value []byte, t **time.Time) error {
 // partOf returns what can be read of the members that identify an entry and determine
 // its position, and of a race's participants. The others stay zero.
 func partOf[T any](entry []byte) (part T) {
-	var members map[string]jsontext.Value
-	_ = json.Unmarshal(entry, &members, anySyntax) // none unless it is an object
-	for _, name := range []string{"main_race_id", "_id", "number", "start_time", "tier", "participants"} {
-		alone := fmt.Appendf(nil, `{"%s":%s}`, name, members[name])
-		if json.Unmarshal(alone, new(T), tolerant) == nil { // a failure would leave a half of it
-			_ = json.Unmarshal(alone, &part, tolerant)
+	d := jsontext.NewDecoder(bytes.NewBuffer(entry), anySyntax)
+	if start, _ := d.ReadToken(); start.Kind() != '{' {
+		return part
+	}
+	for d.PeekKind() == '"' {
+		token, _ := d.ReadToken()
+		name := token.String()
+		value, _ := d.ReadValue()
+		switch name {
+		case "main_race_id", "_id", "number", "start_time", "tier", "participants":
+			alone := fmt.Appendf(nil, `{"%s":%s}`, name, value)
+			if json.Unmarshal(alone, new(T), tolerant) == nil { // a failure would leave a half of it
+				_ = json.Unmarshal(alone, &part, tolerant)
+			}
 		}
 	}
 	return part

@@ -23,7 +23,7 @@ func getOne[T any](ctx context.Context, c *Client, op operation, opts []CallOpti
 // the entries that could be read.
 func getList[T any](ctx context.Context, c *Client, op operation, opts []CallOption) ([]T, error) {
 	l, err := callList[T](ctx, c, op, opts)
-	if l.entries == nil {
+	if l == nil {
 		return nil, err
 	}
 	values := make([]T, 0, len(l.entries))
@@ -65,7 +65,7 @@ func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOp
 func getEntries[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*list[T], error) {
 	l, err := callList[T](ctx, c, op, opts)
 	switch {
-	case l.entries == nil:
+	case l == nil:
 		return nil, err
 	case l.dropped > 0:
 		first, _ := errors.AsType[*DecodeError](err)
@@ -75,12 +75,15 @@ func getEntries[T any](ctx context.Context, c *Client, op operation, opts []Call
 	return l, nil
 }
 
+// callList calls an operation whose response is an array. An error beside a list is
+// that of its unreadable entries.
 func callList[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*list[T], error) {
 	l := new(list[T])
-	_, err := c.call(ctx, op, l, opts)
-	if l.entries != nil {
-		c.reportDrift(ctx, op, l.response, reflect.TypeFor[T]())
+	record, err := c.call(ctx, op, l, opts)
+	if _, isInPart := errors.AsType[*unreadableEntries](err); err != nil && !isInPart {
+		return nil, err
 	}
+	c.reportDrift(ctx, op, record, reflect.TypeFor[T]())
 	return l, err
 }
 

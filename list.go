@@ -19,8 +19,8 @@ import (
 type list[T any] struct {
 	op       operation
 	response *transport.Call
-	entries  []listEntry[T] // nil unless the response is an array
-	dropped  int            // unreadable entries that are not in entries
+	entries  []listEntry[T]
+	dropped  int // unreadable entries that are not in entries
 }
 
 // listEntry is one entry of a list.
@@ -42,12 +42,8 @@ func (l *list[T]) decode(op operation, response *transport.Call) error {
 	body := response.Body
 	switch kind := jsontext.Value(body).Kind(); {
 	case kind == '{' && op.objectOrArray:
-		var only listEntry[T]
-		if err := op.decodeObject(body, &only.value); err != nil {
-			return err
-		}
-		l.entries = []listEntry[T]{only}
-		return nil
+		l.entries = make([]listEntry[T], 1)
+		return op.decodeObject(body, &l.entries[0].value)
 	case kind != '[':
 		if err := op.read(body, new([]T), lenientUTF8); err != nil {
 			return err
@@ -56,7 +52,6 @@ func (l *list[T]) decode(op operation, response *transport.Call) error {
 	}
 	l.entries = make([]listEntry[T], 0, len(body)/typicalEntry)
 	if unmarshal(body, &l.entries) != nil {
-		l.entries = nil
 		return l.decodeEach()
 	}
 	return nil
@@ -82,11 +77,13 @@ func (e *listEntry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().
 
 var errEmptyEntry = errors.New("the entry is null or has none of the documented members")
 
+// decodeEach decodes entry by entry.
 func (l *list[T]) decodeEach() error {
+	l.entries = nil
 	if err := l.op.read(l.response.Body, new(jsontext.Value), anySyntax); err != nil {
 		return err
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(l.response.Body), anySyntax)
+	d := jsontext.NewDecoder(bytes.NewBuffer(l.response.Body), anySyntax)
 	_, _ = d.ReadToken() // the opening bracket
 	for unreadable := 0; d.PeekKind() != ']'; {
 		e := listEntry[T]{start: d.InputOffset()}

@@ -83,6 +83,7 @@ func TestErrorTexts(t *testing.T) {
 		{openCups, respond(200, `{"message":["try later","or not"],"name":"Busy","code":7}`), "GET /api/v1/tournaments/open: status 200 OK: try later"},
 		{oneHorse, respond(200, `{"name":"Comet","number":7,"message":"hello"}`), "<nil>"},
 		{missions, respond(200, `{"error":true,"message":"asleep"}`), "GET /api/v1/missions: status 200 OK: asleep"},
+		{oneCup, respond(200, `{"_id":"5f","error":"asleep"}`), "GET /api/v1/tournaments/5f: status 200 OK: asleep"},
 		{openRaces, respond(200, page), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
 		{openRaces, respond(200, "<h1>Sign in</h1>"), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
 		{openRaces, respond(204, ""), "GET /api/v1/races/open: cannot read the response: it is empty"},
