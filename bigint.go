@@ -56,7 +56,7 @@ func (b BigInt) String() string {
 // 1234500000000000000 at 18 places is "1.2345". A negative places counts as 0,
 // one above 1,000 as 1,000.
 func (b BigInt) Decimal(places int) string {
-	return decimalText(new(big.Rat).SetInt(b.Big()), places)
+	return decimal{digits: []byte(b.String())}.text(places)
 }
 
 // ParseDecimal parses a decimal number and multiplies it by 10^places: "2.5" at 18
@@ -64,34 +64,19 @@ func (b BigInt) Decimal(places int) string {
 // be a number in JSON notation ("2", "-0.5", "1e3") and the product an integer of at
 // most 100 digits; places must not be negative.
 func ParseDecimal(text string, places int) (BigInt, error) {
-	value, err := parseNumber([]byte(text))
+	d, err := parseDecimal([]byte(text))
 	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q: %w", clip(text, 50), err)
 	}
 	if places < 0 {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: places is negative: %d", places)
 	}
-	b, err := integerOf(value.Mul(value, new(big.Rat).SetInt(tenTo(places))))
+	d.exponent += min(places, 1000)
+	b, err := d.integer()
 	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
 	}
 	return b, nil
-}
-
-// tooLarge is the smallest positive integer of more than 100 digits.
-var tooLarge = tenTo(maxDigits)
-
-// integerOf returns the value as a BigInt, or an error if it has a fraction or more than
-// 100 digits.
-func integerOf(value *big.Rat) (BigInt, error) {
-	if !value.IsInt() || value.Num().CmpAbs(tooLarge) >= 0 {
-		return BigInt{}, errors.New("not an integer of at most 100 digits")
-	}
-	n := value.Num()
-	if n.IsInt64() {
-		return BigInt{small: n.Int64()}, nil
-	}
-	return BigInt{big: n}, nil // no one else has it
 }
 
 // Cmp compares two values: -1 if b is less than other, 0 if equal, 1 if greater.
@@ -133,11 +118,11 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 		*b = BigInt{small: small}
 		return nil
 	}
-	value, err := parseNumber(text)
+	d, err := parseDecimal(text)
 	if err != nil {
 		return err
 	}
-	n, err := integerOf(value)
+	n, err := d.integer()
 	if err == nil {
 		*b = n
 	}

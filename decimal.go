@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,63 +18,81 @@ var (
 	errTooLong   = errors.New("a number of more than 100 digits")
 )
 
-// checkNumber returns an error unless text is a JSON number within the bounds.
-func checkNumber(text []byte) error {
+// decimal is the number digits * 10^exponent.
+type decimal struct {
+	digits   []byte // perhaps with a minus sign
+	exponent int
+}
+
+// parseDecimal parses a JSON number within the bounds.
+func parseDecimal(text []byte) (decimal, error) {
 	if len(text) > 3*maxDigits { // leading zeros of the exponent included
-		return errTooLong
+		return decimal{}, errTooLong
 	}
-	mantissa, power := strings.TrimPrefix(string(text), "-"), "0"
-	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
-		mantissa, power = mantissa[:i], mantissa[i+1:]
+	mantissa, power := text, []byte("0")
+	if i := bytes.IndexAny(text, "eE"); i >= 0 {
+		mantissa, power = text[:i], text[i+1:]
 	}
-	exponent, err := strconv.Atoi(power)
-	whole, fraction, hasPoint := strings.Cut(mantissa, ".")
+	exponent, err := strconv.Atoi(string(power))
+	signed, fraction, hasPoint := bytes.Cut(mantissa, []byte("."))
+	whole := bytes.TrimPrefix(signed, []byte("-"))
 	switch {
 	case !isDigits(whole), len(whole) > 1 && whole[0] == '0', hasPoint && !isDigits(fraction), errors.Is(err, strconv.ErrSyntax):
-		return errNotNumber
+		return decimal{}, errNotNumber
 	case err != nil, max(exponent, -exponent) > maxDigits, len(whole)+len(fraction) > maxDigits:
-		return errTooLong
+		return decimal{}, errTooLong
 	}
-	return nil
+	return decimal{append(slices.Clip(signed), fraction...), exponent - len(fraction)}, nil
 }
 
-func isDigits(s string) bool {
-	for _, char := range []byte(s) {
-		if char < '0' || char > '9' {
-			return false
-		}
+func isDigits(s []byte) bool { return len(s) > 0 && len(bytes.Trim(s, "0123456789")) == 0 }
+
+// integer returns the value as a BigInt, or an error if it has a fraction or more than
+// 100 digits.
+func (d decimal) integer() (BigInt, error) {
+	n, _ := new(big.Int).SetString(string(d.digits)+strings.Repeat("0", max(0, d.exponent)), 10)
+	fraction := new(big.Int)
+	if d.exponent < 0 {
+		n.QuoRem(n, tenTo(-d.exponent), fraction)
 	}
-	return s != ""
+	if fraction.Sign() != 0 || n.CmpAbs(tooLarge) >= 0 {
+		return BigInt{}, errors.New("not an integer of at most 100 digits")
+	}
+	return BigIntFrom(n), nil
 }
 
-// parseNumber returns the value of a JSON number within the bounds.
-func parseNumber(text []byte) (*big.Rat, error) {
-	if err := checkNumber(text); err != nil {
-		return nil, err
-	}
-	value, _ := new(big.Rat).SetString(string(text))
-	return value, nil
+// tooLarge is the smallest positive integer of more than 100 digits.
+var tooLarge = tenTo(maxDigits)
+
+func tenTo(exponent int) *big.Int {
+	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(exponent)), nil)
 }
 
-// parseSmall parses an integer that fits in 64 bits, as most do. It allocates nothing.
+// text returns the value divided by 10^places, without an exponent and without trailing
+// zeros. Places are limited to 0 to 1,000.
+func (d decimal) text(places int) string {
+	d.exponent -= min(max(0, places), 1000)
+	value, _ := new(big.Rat).SetString(string(d.digits) + "e" + strconv.Itoa(d.exponent))
+	decimals, _ := value.FloatPrec()
+	return value.FloatString(decimals)
+}
+
+// parseSmall parses an integer that fits in 64 bits, as most do. It allocates nothing,
+// not even for an error, and takes half the time of strconv.
 func parseSmall(text []byte) (n int64, ok bool) {
-	digits := bytes.TrimPrefix(text, []byte("-"))
-	if len(digits) > 19 || !isDigits(string(digits)) || digits[0] == '0' && len(text) > 1 {
+	digits, negative := bytes.CutPrefix(text, []byte("-"))
+	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && len(text) > 1 {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(string(text), 10, 64)
-	return n, err == nil
-}
-
-// tenTo returns 10^places, with places limited to 0 to 1,000.
-func tenTo(places int) *big.Int {
-	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(min(max(0, places), 1000))), nil)
-}
-
-// decimalText returns value/10^places without an exponent and without trailing zeros.
-// The value must have a finite decimal notation.
-func decimalText(value *big.Rat, places int) string {
-	quotient := new(big.Rat).Quo(value, new(big.Rat).SetInt(tenTo(places)))
-	digits, _ := quotient.FloatPrec()
-	return quotient.FloatString(digits)
+	var magnitude uint64 // 19 digits do not overflow it
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		magnitude = 10*magnitude + uint64(c-'0')
+	}
+	if n = int64(magnitude); negative {
+		n = -n
+	}
+	return n, magnitude < 1<<63 || negative && magnitude == 1<<63
 }

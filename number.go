@@ -51,8 +51,8 @@ func (n Number) BigInt() (BigInt, bool) {
 // without trailing zeros: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
 // A negative places counts as 0, one above 1,000 as 1,000.
 func (n Number) Decimal(places int) string {
-	value, _ := parseNumber([]byte(n.String())) // every Number was checked when it was read
-	return decimalText(value, places)
+	d, _ := parseDecimal([]byte(n.String())) // every Number was checked when it was read
+	return d.text(places)
 }
 
 // Equal reports whether both are the same literal: 5 and 5.0 are not equal.
@@ -79,7 +79,7 @@ func (n *Number) UnmarshalText(text []byte) error {
 		*n = Number{small: small}
 		return nil
 	}
-	err := checkNumber(text)
+	_, err := parseDecimal(text)
 	if err == nil {
 		*n = Number{text: string(text)}
 	}
