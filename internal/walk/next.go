@@ -1,6 +1,9 @@
 package walk
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 const (
 	stride = 12   // pages for which the density of the entries read is a fair estimate
@@ -99,12 +102,6 @@ func (w *Time[V]) measure(s *segment[V], page []Entry[V], fresh int, isGuess boo
 	if isGuess {
 		w.guesses = min(w.slots, w.guesses+2)
 	}
-	if len(page) < 2 {
-		return
-	}
 	span := float64(page[0].Start-page[len(page)-1].Start) * float64(w.pageSize) / float64(len(page))
-	if s.span == 0 {
-		s.span = span
-	}
-	s.span = max(1, 0.7*s.span+0.3*span)
+	s.span = max(1, 0.7*cmp.Or(s.span, span)+0.3*span)
 }
