@@ -51,8 +51,8 @@ func TestEveryScheduleOfEverySmallWorld(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%.3g schedules, of which %.3g with a probe, %.3g with a split, %.3g with a merge; %d states",
-				total.all, total.with[probed], total.with[split], total.with[merges], total.states)
+			t.Logf("%.3g schedules, of which %.3g with a guess below all requests, %.3g with a split, %.3g with a merge; %d states",
+				total.all, total.with[below], total.with[split], total.with[merges], total.states)
 			for event, n := range total.with {
 				if n == 0 {
 					t.Errorf("no schedule has event %d", event)
@@ -83,7 +83,7 @@ func smallWorlds(entries, instants int) (worlds [][]int) {
 
 // Events of a schedule.
 const (
-	probed = iota
+	below = iota
 	split
 	merges
 	events
@@ -180,7 +180,7 @@ func (x *explorer) run(s state, happened [events]bool) tally {
 			}
 			lowest := slices.Min(slices.Collect(maps.Keys(w.inFlight)))
 			if w.inFlight[at] && at == lowest {
-				happened[probed] = true
+				happened[below] = true
 			} else if w.inFlight[at] {
 				happened[split] = true
 			}

@@ -30,7 +30,7 @@ import (
 // page. A page of such entries alone is an [UnplacedError], because nothing shows
 // where the listing continues; a short one is the end of the listing.
 //
-// With one slot, only the top gap is read. With several (see Next), probes open
+// With one slot, only the top gap is read. With several (see Next), guesses open
 // gaps further down, which are read from their own upper ends. The error of a
 // request stays in the gap that the request was for. It is yielded after
 // everything above it, and after every page in flight that may hold entries
