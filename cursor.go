@@ -94,29 +94,23 @@ func checksum(text string) string {
 
 const (
 	maxCursorText = 64 << 10 // of a text that is parsed
-	damagedCursor = "the cursor is damaged, or from a later version of the SDK"
+	damagedCursor = "the text is not a cursor, or is damaged, or is from another version of the SDK"
 )
 
 // ParseCursor parses the text of a cursor. The empty text is the zero Cursor. If the
 // text is damaged, or not that of a cursor, the error is ErrInvalidArgument.
 func ParseCursor(text string) (Cursor, error) {
-	if text == "" {
-		return Cursor{}, nil
-	}
-	invalid := func(problem string) error {
-		return fmt.Errorf("horseracing: ParseCursor: %w: %s", ErrInvalidArgument, problem)
-	}
-	if strings.TrimSpace(text) != text {
-		return Cursor{}, invalid("the cursor begins or ends with white space: was it read from a file together with the newline?")
-	}
-	if !strings.HasPrefix(text, cursorVersion+".") {
-		return Cursor{}, invalid("the text is not a cursor, or is from another version of the SDK")
-	}
+	problem := damagedCursor
 	end := strings.LastIndexByte(text, '.')
-	if len(text) > maxCursorText || checksum(text[:end]) != text[end+1:] {
-		return Cursor{}, invalid(damagedCursor)
+	switch {
+	case text == "":
+		return Cursor{}, nil
+	case strings.TrimSpace(text) != text:
+		problem = "the cursor begins or ends with white space: was it read from a file together with the newline?"
+	case strings.HasPrefix(text, cursorVersion+".") && len(text) <= maxCursorText && checksum(text[:end]) == text[end+1:]:
+		return Cursor{text: text}, nil
 	}
-	return Cursor{text: text}, nil
+	return Cursor{}, fmt.Errorf("horseracing: ParseCursor: %w: %s", ErrInvalidArgument, problem)
 }
 
 // pagerState is the payload of a pager's cursor.

@@ -130,10 +130,13 @@ type comparison struct {
 
 // value compares the objects in the next value; o is nil if that has no members.
 func (c *comparison) value(o *object) error {
-	switch kind := c.in.PeekKind(); {
-	case o != nil && kind == jsontext.KindBeginObject:
+	if o == nil {
+		return c.in.SkipValue()
+	}
+	switch c.in.PeekKind() {
+	case jsontext.KindBeginObject:
 		return c.members(o)
-	case o != nil && kind == jsontext.KindBeginArray:
+	case jsontext.KindBeginArray:
 		_, _ = c.in.ReadToken()
 		for c.in.PeekKind() != jsontext.KindEndArray {
 			if err := c.value(o); err != nil {
