@@ -220,7 +220,7 @@ type TransportError struct {
 
 // Error names the operation and the cause.
 func (e *TransportError) Error() string {
-	return errorText(operationText(e.Method, e.Route, e.ID) + ": " + e.Err.Error() + attemptsText(e.Attempts) + e.advice())
+	return errorText(fmt.Sprintf("%s: %v%s%s", operationText(e.Method, e.Route, e.ID), e.Err, attemptsText(e.Attempts), e.advice()))
 }
 
 func (e *TransportError) advice() string {
