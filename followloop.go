@@ -59,8 +59,8 @@ func (l *followLoop) emit(race *Race, err error) bool {
 	return l.ctx.Err() == nil && l.yield(race, err)
 }
 
-// begin settles the races that finished before the follower began. It reads a few
-// races, then all that start up to Lookback before them.
+// begin settles the races that finished before the follower began. It reads the newest
+// ones, then all that start up to Lookback before these.
 func (l *followLoop) begin() bool {
 	p, ok := l.read(walk.Earliest, walk.Latest)
 	l.limit = maxRaces
@@ -70,7 +70,7 @@ func (l *followLoop) begin() bool {
 	if !ok {
 		return false
 	}
-	l.state.recent = max(1, p.low)
+	l.state.recent = max(1, p.low) // no race starts before that
 	for _, e := range p.entries {
 		l.advance(e.Start)
 		l.state.settle(e.ID, e.Start)
@@ -82,15 +82,15 @@ func (l *followLoop) begin() bool {
 // finds too many entries after an unreadable one.
 func (l *followLoop) poll() bool {
 	s := l.state
-	low, known := s.unsettled()
+	low, unreadTo := s.unsettled()
 	overdue := l.isOverdue(s.gap)
 	for low < walk.Latest {
 		end := int64(walk.Latest)
 		switch {
-		case low >= known: // all between them is settled
+		case low >= unreadTo: // everything from there to recent is settled
 			low, overdue = max(low, s.recent), false
-		case known < s.recent:
-			end = known
+		case unreadTo < s.recent:
+			end = unreadTo
 		}
 		p, ok := l.readPart(low, end)
 		if !ok || !l.deliver(p, overdue) {
@@ -137,9 +137,6 @@ func (l *followLoop) read(low, high int64) (p part, ok bool) {
 				break
 			}
 			l.schedule.failures = 0
-			if e.Start < low {
-				break
-			}
 			p.low = e.Start + 1 // others may share the start
 			if e.ID = keyOf(e); !l.state.isSettled(e.ID) {
 				p.entries = append(p.entries, e)
@@ -198,11 +195,11 @@ func (l *followLoop) advance(start int64) {
 	}
 }
 
-// deliver yields the entries of a part, the oldest first. Its gaps are given up if they
-// are overdue.
+// deliver yields the entries of a part, the oldest first. Overdue gaps are given up, the
+// others are to be requested again.
 func (l *followLoop) deliver(p part, overdue bool) bool {
 	s := l.state
-	from, to := p.high, p.high // of what is read again
+	from, to := p.high, p.high // what is requested again lies between them
 	if n := len(p.gaps); n > 0 && !overdue {
 		from, to = p.gaps[n-1].from, p.gaps[0].to
 		if s.postponeGap(from, to, time.Now().UnixMilli()) && !l.emit(nil, p.gaps[0].err) {

@@ -15,14 +15,14 @@ import (
 //
 // An entry is settled once it was yielded or given up for good. All entries that start
 // before the floor are settled; later ones are settled if they have a mark. The floor
-// is at recent, because within Lookback of the newest race others may still finish, or
-// at the oldest entry or page that could not be read.
+// is at recent, which is Lookback before the newest race, because others may still
+// finish since then, or at the oldest entry or page that could not be read.
 //
 //	     floor                recent           newest
 //	───────┼───?──x──x───x──x────┼──x──xx──x─────x────► start
 //	settled    unreadable: ?        settled: x
 type followState struct {
-	recent int64           // start of the newest race yielded less Lookback; zero before the first poll
+	recent int64           // what may be new starts at this or later; zero before the first poll
 	marks  map[string]mark // of the entries that start at or after the floor
 	gap    mark            // of the pages that could not be read, which hold races from its start up to gapEnd; zero if there are none
 	gapEnd int64
@@ -76,8 +76,8 @@ func (s *followState) postponeGap(from, to, now int64) bool {
 	return false
 }
 
-// resolve removes the marks of what was unreadable from low up to high, except of the
-// entries that were found again.
+// resolve removes the marks of what was unreadable from low up to high, after that was
+// read or given up. The entries that were found again keep theirs.
 func (s *followState) resolve(low, high int64, found []walk.Entry[Entry[Race]]) {
 	maps.DeleteFunc(s.marks, func(key string, m mark) bool {
 		return m.since != 0 && low <= m.start && m.start < high &&
@@ -102,19 +102,19 @@ func (s *followState) advance(recent int64) (floor int64) {
 	return floor
 }
 
-// unsettled returns the floor, and the end of what could not be read. Between that and
-// recent everything is settled.
-func (s *followState) unsettled() (floor, end int64) {
-	floor, end = s.recent, walk.Earliest
+// unsettled returns the floor, and the instant before which everything unreadable
+// starts. From there to recent everything is settled.
+func (s *followState) unsettled() (floor, unreadTo int64) {
+	floor, unreadTo = s.recent, walk.Earliest
 	if s.gap.since != 0 {
-		floor, end = min(floor, s.gap.start), s.gapEnd
+		floor, unreadTo = min(floor, s.gap.start), s.gapEnd
 	}
 	for _, m := range s.marks {
 		if m.since != 0 {
-			floor, end = min(floor, m.start), max(end, m.start+1)
+			floor, unreadTo = min(floor, m.start), max(unreadTo, m.start+1)
 		}
 	}
-	return floor, end
+	return floor, unreadTo
 }
 
 // bound returns the start of the oldest of the maxMarks newest marks.
