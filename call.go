@@ -33,7 +33,10 @@ func (c *call) send(ctx context.Context, out any) error {
 		return err
 	}
 	r := c.record
-	r.Method, r.Route, r.ID, r.Keys = c.op.method, c.op.route, c.secrets.Text(c.op.idText()), c.secrets
+	r.Method, r.Route, r.Keys = c.op.method, c.op.route, c.secrets
+	if c.op.id != nil {
+		r.ID = c.secrets.Text(c.op.id.text())
+	}
 	if c.client.logger.Enabled(ctx, slog.LevelError) {
 		r.Name = operationText(r.Method, r.Route, r.ID)
 	}

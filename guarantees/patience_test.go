@@ -43,6 +43,7 @@ func walkBesidePolls(t *testing.T, c *horseracing.Client, patience time.Duration
 	polls.Go(func() { c.Races.Watcher(horseracing.WatchQuery{Interval: 10 * time.Second}).Run(ctx) })
 	defer polls.Wait()
 	defer cancel()
+	synctest.Wait() // the first poll is over, so none is accepted at the moment of the first refusal
 	started := time.Now()
 	_, err := c.Races.Results(horseracing.ResultsQuery{Patience: patience}).Take(t.Context(), 10)
 	return time.Since(started), err
