@@ -29,7 +29,9 @@ func letters(text string) string {
 func unescape(text string) string {
 	text = html.UnescapeString(text)
 	out := make([]byte, 0, len(text))
-	for len(text) > 0 {
+	for i := strings.IndexAny(text, `~\%`); i >= 0; i = strings.IndexAny(text, `~\%`) {
+		out = append(out, text[:i]...)
+		text = text[i:]
 		char, rest := text[:1], text[1:]
 		switch {
 		case strings.HasPrefix(text, "~0"), strings.HasPrefix(text, "~1"):
@@ -48,5 +50,5 @@ func unescape(text string) string {
 		out = append(out, char...)
 		text = rest
 	}
-	return string(out)
+	return string(out) + text
 }
