@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // messageMembers are the members in which services commonly put the message of an
@@ -40,7 +38,7 @@ func errorWords(body []byte, failure bool) (message string, declared bool) {
 
 // mayDeclareError reports whether a look for an error object is worth its time.
 func mayDeclareError(body []byte) bool {
-	return jsontext.Value(body).Kind() == '{' && bytes.Contains(body, []byte(`"error`))
+	return bytes.HasPrefix(trimSpace(body), []byte("{")) && bytes.Contains(body, []byte(`"error`))
 }
 
 // wordsOf returns the words of a member: a string, the message of an object, or those

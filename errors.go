@@ -41,10 +41,13 @@ const (
 	maxErrorBody    = 64 << 10 // of APIError.Body
 	maxErrorObject  = 1 << 20  // of a body that is searched for an error's message
 	maxErrorMessage = 500      // of the service's words in an error's text
-	maxErrorText    = 1800     // of any error's text
 
 	instantLayout = "2006-01-02T15:04:05.000Z07:00" // of the instants in texts, which are milliseconds
 )
+
+// errAborted is the outcome of a request whose goroutine was ended by the caller's code
+// (a RoundTripper, a handler, a t.Fatal in one).
+var errAborted = errors.New("the request's goroutine was ended by code that it called")
 
 // APIError reports an error response from the service, or from a proxy in front
 // of it, after all retries. errors.Is finds the sentinel of its status.

@@ -14,11 +14,13 @@ import (
 // fetcher requests the pages that a pager's walk needs, up to the pager's concurrency
 // at once, and passes them to the walk.
 type fetcher[T any] struct {
-	pager    *Pager[T]
-	ctx      context.Context
-	cancel   context.CancelFunc
-	results  chan pageResult[T]
-	inFlight int
+	listing     *listing[T]
+	walk        walk.Walker[Entry[T]]
+	concurrency int
+	ctx         context.Context
+	cancel      context.CancelFunc
+	results     chan pageResult[T]
+	inFlight    int
 
 	interrupted *TransportError // of those that ctx ended, the one with most requests
 }
@@ -30,21 +32,21 @@ type pageResult[T any] struct {
 	err     error
 }
 
-func newFetcher[T any](ctx context.Context, p *Pager[T]) *fetcher[T] {
-	f := &fetcher[T]{pager: p, results: make(chan pageResult[T], p.concurrency)}
+func newFetcher[T any](ctx context.Context, l *listing[T], w walk.Walker[Entry[T]], concurrency int) *fetcher[T] {
+	f := &fetcher[T]{listing: l, walk: w, concurrency: concurrency, results: make(chan pageResult[T], concurrency)}
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	return f
 }
 
 // fill requests the pages that the walk needs now.
 func (f *fetcher[T]) fill() {
-	for f.inFlight < f.pager.concurrency {
-		r, ok := f.pager.walk.Next()
+	for f.inFlight < f.concurrency {
+		r, ok := f.walk.Next()
 		if !ok {
 			return
 		}
 		f.inFlight++
-		if f.pager.concurrency == 1 {
+		if f.concurrency == 1 {
 			f.fetch(r)
 		} else {
 			go f.fetch(r)
@@ -52,14 +54,10 @@ func (f *fetcher[T]) fill() {
 	}
 }
 
-// errAborted is the outcome of a request whose goroutine was ended by the caller's code
-// (a RoundTripper, a handler, a t.Fatal in one).
-var errAborted = errors.New("the request's goroutine was ended by code that it called")
-
 func (f *fetcher[T]) fetch(r walk.Request) {
-	result := pageResult[T]{request: r, err: fmt.Errorf("%v: %w", f.pager.listing.op(), errAborted)}
+	result := pageResult[T]{request: r, err: fmt.Errorf("%v: %w", f.listing.op(), errAborted)}
 	defer func() { f.results <- result }()
-	result.page, result.err = f.pager.fetch(f.ctx, r)
+	result.page, result.err = f.listing.fetch(f.ctx, r)
 }
 
 // wait passes the next page that arrives to the walk.
@@ -70,9 +68,9 @@ func (f *fetcher[T]) wait() {
 		if e, ok := errors.AsType[*TransportError](result.err); ok && f.ctx.Err() != nil && (f.interrupted == nil || e.Attempts > f.interrupted.Attempts) {
 			f.interrupted = e
 		}
-		f.pager.walk.Fail(result.request, result.err)
+		f.walk.Fail(result.request, result.err)
 	} else {
-		f.pager.walk.Learn(result.request, result.page)
+		f.walk.Learn(result.request, result.page)
 	}
 }
 
@@ -85,45 +83,45 @@ func (f *fetcher[T]) close() {
 }
 
 // fetch requests one page. An entry that does not fit the request is an error.
-func (p *Pager[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entry[T]], error) {
-	op, body := p.listing.op(), p.listing.pageBody(r)
-	op.body, op.order, op.patience = body, cmp.Or(p.listing.order, pace.Walk), p.patience
+func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entry[T]], error) {
+	op, body := l.op(), l.pageBody(r)
+	op.body, op.order, op.patience = body, cmp.Or(l.order, pace.Walk), l.patience
 	requested := time.Now()
-	l, err := getEntries[T](ctx, p.listing.client, op, nil)
+	page, err := getEntries[T](ctx, l.client, op, nil)
 	if err != nil {
 		return nil, err
 	}
-	if p.listing.responded != nil {
-		p.listing.responded(responseTime(l.response.Header, requested))
+	if l.responded != nil {
+		l.responded(responseTime(page.response.Header, requested))
 	}
 	newest := int64(0)
 	if body.StartTimeFrom != nil {
 		newest = *body.StartTimeFrom
 	}
-	page := make([]walk.Entry[Entry[T]], len(l.entries))
-	for i := range page {
-		key := p.listing.key(&l.entries[i].value)
-		if tier := p.listing.tier(r.Source); key.omega && tier != TierOmega {
+	entries := make([]walk.Entry[Entry[T]], len(page.entries))
+	for i := range entries {
+		key := l.key(&page.entries[i].value)
+		if tier := l.tier(r.Source); key.omega && tier != TierOmega {
 			return nil, walk.IgnoredError(fmt.Sprintf("requested tier %d, got tier %d (Omega)", tier, TierOmega))
 		}
-		page[i].ID, page[i].Start = key.id, key.start.UnixMilli()
-		newest = max(newest, page[i].Start)
+		entries[i].ID, entries[i].Start = key.id, key.start.UnixMilli()
+		newest = max(newest, entries[i].Start)
 	}
-	for i := range page {
-		e, from := &page[i], &l.entries[i]
+	for i := range entries {
+		e, from := &entries[i], &page.entries[i]
 		if problem, member := unplaced(e.ID, e.Start, newest); problem != "" {
 			if e.ID = ""; from.err == nil {
-				l.fail(i, op.undecodable(member, 0, errors.New(problem)))
+				page.fail(i, op.undecodable(member, 0, errors.New(problem)))
 			}
 		}
-		e.Value.JSON = l.json(i)
+		e.Value.JSON = page.json(i)
 		if from.err == nil {
 			e.Value.Value = &from.value
 		} else {
 			e.Err = from.err
 		}
 	}
-	return page, nil
+	return entries, nil
 }
 
 // unplaced returns why an entry cannot be placed among others, of which newest is

@@ -86,22 +86,3 @@ func callList[T any](ctx context.Context, c *Client, op operation, opts []CallOp
 	c.reportDrift(ctx, op, record, reflect.TypeFor[T]())
 	return l, err
 }
-
-// idOf returns the id of an entry as text; empty if it has none.
-func idOf(entry any) string {
-	var id entryID
-	switch e := entry.(type) {
-	case *Race:
-		id = e.MainRaceID
-	case *Horse:
-		id = e.Number
-	case *BreedingListing:
-		id = e.Number
-	case *Tournament:
-		id = e.ID
-	}
-	if id == nil || id.text() == "0" {
-		return ""
-	}
-	return id.text()
-}

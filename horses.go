@@ -35,6 +35,8 @@ type Horse struct {
 	Tier             TierName    `json:"tier"`
 }
 
+func (h *Horse) entryID() entryID { return h.Number }
+
 // Trait is one feature of a horse's appearance, such as mane_color and Black.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
@@ -76,6 +78,8 @@ type BreedingListing struct {
 	Generation      int         `json:"generation"`
 	Tier            TierName    `json:"tier"`
 }
+
+func (b *BreedingListing) entryID() entryID { return b.Number }
 
 // HorseMissions are the missions of one horse.
 //

@@ -57,12 +57,17 @@ func (l *list[T]) decode(op operation, response *transport.Call) error {
 	return nil
 }
 
+// roomy is an entry that is decoded into slices with room.
+type roomy interface {
+	decodeWithRoom(d *jsontext.Decoder) error
+}
+
 // UnmarshalJSONFrom decodes the value.
 func (e *listEntry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	e.start = d.InputOffset()
 	var err error
-	if race, ok := any(&e.value).(*Race); ok {
-		err = race.decodeWithRoom(d)
+	if value, ok := any(&e.value).(roomy); ok {
+		err = value.decodeWithRoom(d)
 	} else {
 		err = json.UnmarshalDecode(d, &e.value)
 	}

@@ -2,13 +2,11 @@ package horseracing
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"time"
 
-	"github.com/horseracing-go/horseracing/internal/transport"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
@@ -35,22 +33,14 @@ type Pager[T any] struct {
 	walk        walk.Walker[Entry[T]]
 	concurrency int
 	resume      Cursor // the query's
-	patience    *transport.Patience
-	invalid     error // of the query; yielded instead of anything else
-	ranging     bool  // a loop is under way
+	invalid     error  // of the query; yielded instead of anything else
+	ranging     bool   // a loop is under way
 }
 
 const (
 	pageSize       = 10 // entries that a page holds at most: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
 	maxConcurrency = 1000
 )
-
-// Entry is an entry of a listing, with its JSON.
-type Entry[T any] struct {
-	Value *T              // nil with an error
-	Tier  TierID          // the tier whose listing contains it
-	JSON  json.RawMessage // as received, undocumented members included, not redacted, or nil if an error is not about one entry
-}
 
 func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 	p, positions := newPager(q, l)
@@ -89,10 +79,10 @@ func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 // as many zero ones.
 func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) {
 	tiers, payload, problem := resolveTiers(l.kind, q.Tier, q.Tiers, q.Resume)
-	l.tiers = tiers
+	l.tiers, l.patience = tiers, newPatience(q.Patience)
 	p := &Pager[T]{
 		listing: l, since: walk.Earliest, resume: q.Resume,
-		concurrency: min(max(1, q.Concurrency), maxConcurrency), patience: newPatience(q.Patience),
+		concurrency: min(max(1, q.Concurrency), maxConcurrency),
 	}
 	positions := make([]walk.Position, len(tiers))
 	if payload != nil {
@@ -205,7 +195,7 @@ func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) ite
 			return
 		}
 		p.ranging = true
-		f := newFetcher(ctx, p)
+		f := newFetcher(ctx, &p.listing, p.walk, p.concurrency)
 		defer func() {
 			f.close()
 			p.walk.Restart()

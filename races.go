@@ -63,6 +63,8 @@ type RaceParticipant struct {
 	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
+func (r *Race) entryID() entryID { return r.MainRaceID }
+
 // Finishers returns the participants in the order in which they finished, the winner
 // first. It returns nil if the race has no FinalOrder.
 //

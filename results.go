@@ -1,10 +1,12 @@
 package horseracing
 
 import (
+	"encoding/json"
 	"net/http"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/transport"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
@@ -84,6 +86,13 @@ func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
 	return newTimePager(q, listing[Tournament]{client: s.client, kind: cursorTournaments, route: "/api/v1/tournaments/results", key: tournamentKey})
 }
 
+// Entry is an entry of a listing, with its JSON.
+type Entry[T any] struct {
+	Value *T              // nil with an error
+	Tier  TierID          // the tier whose listing contains it
+	JSON  json.RawMessage // as received, undocumented members included, not redacted, or nil if an error is not about one entry
+}
+
 // listing describes a paged listing to its pager.
 type listing[T any] struct {
 	client *Client
@@ -94,6 +103,7 @@ type listing[T any] struct {
 	order     pace.Rank       // priority of its requests; zero for that of walks
 	responded func(time.Time) // called with the service's time of each response, unless nil
 	tiers     []TierID        // sorted; zero is the service's default, which no request names
+	patience  *transport.Patience
 }
 
 // entryKey determines the position of an entry in a listing.

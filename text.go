@@ -8,6 +8,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
+const maxErrorText = 1800 // bytes of any error's text
+
 // errorText bounds a text that may hold foreign words.
 func errorText(text string) string { return clip(redact.Visible(text), maxErrorText) }
 

@@ -48,6 +48,8 @@ type Tournament struct {
 	AdditionalPrizes         []AdditionalPrize       `json:"additional_prizes,omitzero"`
 }
 
+func (t *Tournament) entryID() entryID { return t.ID }
+
 // Stage is a stage of a tournament.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament

@@ -54,6 +54,18 @@ func (id TournamentID) problem() string {
 	return ""
 }
 
+// identified is an entry with an id.
+type identified interface{ entryID() entryID }
+
+// idOf returns the id of an entry as text; empty if it has none.
+func idOf(entry any) string {
+	e, ok := entry.(identified)
+	if !ok || e.entryID().text() == "0" {
+		return ""
+	}
+	return e.entryID().text()
+}
+
 // Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It
 // embeds a [time.Time]; one decoded from JSON is in UTC. The zero value stands for
 // null and for an absent member.
