@@ -26,6 +26,20 @@ type call struct {
 	record  *transport.Call
 }
 
+// do is the one way a call is made: it sends the request of an operation,
+// decodes the response into out, and returns its record.
+func do(ctx context.Context, c *Client, op operation, out any, opts []CallOption) (*transport.Call, error) {
+	call := call{client: c, op: op, secrets: c.secrets, config: configOf(opts), record: new(transport.Call)}
+	err := call.send(ctx, out)
+	if err == nil {
+		err = call.result(out)
+	}
+	if call.config.capture != nil {
+		*call.config.capture = call.captured(err)
+	}
+	return call.record, err
+}
+
 // send sends the request, and returns once an attempt was final.
 func (c *call) send(ctx context.Context, out any) error {
 	u, body, err := c.request(ctx)

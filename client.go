@@ -85,22 +85,8 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
 		return op.invalid("out must be a pointer that is not nil")
 	}
-	_, err = c.call(ctx, op, out, opts)
+	_, err = do(ctx, c, op, out, opts)
 	return err
-}
-
-// call is the one way a request is made: it sends the request of an operation,
-// decodes the response into out, and returns its record.
-func (c *Client) call(ctx context.Context, op operation, out any, opts []CallOption) (*transport.Call, error) {
-	call := call{client: c, op: op, secrets: c.secrets, config: configOf(opts), record: new(transport.Call)}
-	err := call.send(ctx, out)
-	if err == nil {
-		err = call.result(out)
-	}
-	if call.config.capture != nil {
-		*call.config.capture = call.captured(err)
-	}
-	return call.record, err
 }
 
 // NewClient returns a client for the service at baseURL that authenticates with

@@ -11,7 +11,7 @@ import (
 func getOne[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
 	var value T
-	record, err := c.call(ctx, op, &value, opts)
+	record, err := do(ctx, c, op, &value, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func getEntries[T any](ctx context.Context, c *Client, op operation, opts []Call
 // that of its unreadable entries.
 func callList[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*list[T], error) {
 	l := new(list[T])
-	record, err := c.call(ctx, op, l, opts)
+	record, err := do(ctx, c, op, l, opts)
 	if _, isInPart := errors.AsType[*unreadableEntries](err); err != nil && !isInPart {
 		return nil, err
 	}

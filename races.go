@@ -204,7 +204,7 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 		Race    RaceID      `json:"main_race_id"`
 	}{r.Horse, r.UserKey, r.Race}
 	var receipt RegistrationReceipt
-	response, err := s.client.call(ctx, op, &receipt.Body, opts)
+	response, err := do(ctx, s.client, op, &receipt.Body, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/transport"
-	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
 // ResultsQuery selects entries of a listing that is paged by start time, newest first.
@@ -125,25 +124,6 @@ func (l *listing[T]) op() operation { return operation{method: http.MethodGet, r
 
 // tier returns the tier of the listing at an index.
 func (l *listing[T]) tier(source int) TierID { return l.tiers[source].orDefault() }
-
-// pageBody is the body of a page request. The service has defaults for what is left out.
-type pageBody struct {
-	Tier          TierID `json:"tier,omitzero"`
-	StartTimeFrom *int64 `json:"start_time_from,omitzero"`
-	Offset        *int64 `json:"offset,omitzero"`
-}
-
-// pageBody returns the body of a page request: the tier and the start of the page.
-func (l *listing[T]) pageBody(r walk.Request) pageBody {
-	body := pageBody{Tier: l.tiers[r.Source]}
-	switch isOffset := l.kind == cursorRacesV1; {
-	case isOffset && r.At > 0:
-		body.Offset = &r.At
-	case !isOffset && r.At < walk.Latest:
-		body.StartTimeFrom = &r.At
-	}
-	return body
-}
 
 // ceilMilli rounds up to the millisecond, for both ends of a range: an entry
 // starts on a whole one. Instants outside those of a [Timestamp] are clamped.
