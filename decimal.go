@@ -39,7 +39,7 @@ func parseDecimal(text []byte) (decimal, error) {
 	switch {
 	case !isDigits(whole), len(whole) > 1 && whole[0] == '0', hasPoint && !isDigits(fraction), errors.Is(err, strconv.ErrSyntax):
 		return decimal{}, errNotNumber
-	case err != nil, max(exponent, -exponent) > maxDigits, len(whole)+len(fraction) > maxDigits:
+	case err != nil, exponent > maxDigits, exponent < -maxDigits, len(whole)+len(fraction) > maxDigits:
 		return decimal{}, errTooLong
 	}
 	return decimal{append(slices.Clip(signed), fraction...), exponent - len(fraction)}, nil
