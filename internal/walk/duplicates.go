@@ -22,4 +22,8 @@ func sortPage[V any](page []Entry[V]) (placed, unplaced []Entry[V]) {
 	return placed, unplaced
 }
 
-func hasSameID[V any](a, b Entry[V]) bool { return a.ID == b.ID }
+// dropRead returns the entries of a page that the walk has not read before: pages
+// overlap.
+func dropRead[V any](page []Entry[V], wasRead func(Entry[V]) bool) []Entry[V] {
+	return slices.DeleteFunc(slices.Clone(page), wasRead)
+}

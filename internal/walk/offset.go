@@ -120,7 +120,7 @@ func (w *Offset[V]) Fail(_ Request, err error) { w.failed = err }
 // Learn processes the page that was requested.
 func (w *Offset[V]) Learn(r Request, page []Entry[V]) {
 	placed, unplaced := sortPage(page)
-	fresh := slices.DeleteFunc(slices.Clone(placed), w.wasRead)
+	fresh := dropRead(placed, w.wasRead)
 	isEnd := len(page) == 0 && w.bare && len(w.previous) < w.pageSize
 	isLinked := r.At == 0 || len(w.recent) == 0 || len(fresh) < len(placed)
 	if !w.repeatsOrNewer(slices.Concat(placed, unplaced)) || len(fresh) > 0 || len(page) == 0 || r.At == 0 {
@@ -149,7 +149,7 @@ func (w *Offset[V]) Learn(r Request, page []Entry[V]) {
 // repeatsOrNewer reports whether a page is what an ignored offset returns: the page
 // before again, or one of newer entries.
 func (w *Offset[V]) repeatsOrNewer(page []Entry[V]) bool {
-	repeats := slices.EqualFunc(page, w.previous, hasSameID)
+	repeats := slices.EqualFunc(page, w.previous, func(a, b Entry[V]) bool { return a.ID == b.ID })
 	newer := len(page) > 0 && page[0].Start > w.newest
 	if w.previous = page; newer {
 		w.newest = page[0].Start

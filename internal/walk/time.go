@@ -195,7 +195,7 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	if s == nil || bottom > s.high {
 		return // other pages have shown all of it
 	}
-	fresh := slices.DeleteFunc(slices.Clone(placed), s.wasRead)
+	fresh := dropRead(placed, s.wasRead)
 	w.measure(s, placed, len(fresh), isGuess)
 	edge := s.high
 	if len(placed) > 0 {
