@@ -35,10 +35,10 @@ func unescape(text string) string {
 		char, rest := text[:1], text[1:]
 		switch {
 		case strings.HasPrefix(text, "~0"), strings.HasPrefix(text, "~1"):
-			rest = text[2:]
+			char, rest = " ", text[2:]
 		case strings.HasPrefix(text, `\ud`), strings.HasPrefix(text, `\uD`):
-			rest = text[min(6, len(text)):]
-		case char == `\`:
+			char, rest = " ", text[min(6, len(text)):]
+		case char == `\` && !strings.HasPrefix(rest, `\`): // of two, the second may begin an escape
 			if unquoted, _, tail, err := strconv.UnquoteChar(text, 0); err == nil {
 				char, rest = string(unquoted), tail
 			}

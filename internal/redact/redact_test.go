@@ -60,12 +60,14 @@ func TestAKeyInAnotherSpellingWithholdsTheText(t *testing.T) {
 			t.Errorf("%s: %q became %q", name, text, got)
 		}
 	}
-	pointer := strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-	if got := New(key).Text("/3/" + pointer); got != Withheld {
-		t.Errorf("%s became %q", pointer, got)
+	for _, key := range []string{key, "app-Key/10~1d7=e4"} {
+		pointer := strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+		if got := New(key).Text("/3/" + pointer); got != Withheld {
+			t.Errorf("%s became %q", pointer, got)
+		}
 	}
 	const capitals = "KEYabc"
-	for _, text := range []string{"%4B%45%59abc", `\u004b\u0045\u0059abc`, `\x4b\x45\x59abc`, `\U0000004bEYabc`, "&#x4B;&#69;&#x59;abc", `\ud83c\udfc7KEY\u200babc`, `KEY\ud83c\udfc7abc`} {
+	for _, text := range []string{"%4B%45%59abc", `\u004b\u0045\u0059abc`, `\x4b\x45\x59abc`, `\U0000004bEYabc`, "&#x4B;&#69;&#x59;abc", `\ud83c\udfc7KEY\u200babc`, `KEY\ud83c\udfc7abc`, `K\\\\u0045Y\\\\u200babc`} {
 		if got := New(capitals).Text(text); got != Withheld {
 			t.Errorf("%q became %q", text, got)
 		}
