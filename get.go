@@ -69,8 +69,9 @@ func getEntries[T any](ctx context.Context, c *Client, op operation, opts []Call
 		return nil, err
 	case l.dropped > 0:
 		first, _ := errors.AsType[*DecodeError](err)
-		cause := fmt.Errorf("%d of %d entries: %w", maxUnreadable+l.dropped, len(l.entries)+l.dropped, first.Err)
-		return nil, op.undecodable(first.Field, first.Offset, cause)
+		first.ID, first.Raw, first.entry = l.response.ID, nil, false // it is about the response
+		first.Err = fmt.Errorf("%d of %d entries: %w", maxUnreadable+l.dropped, len(l.entries)+l.dropped, first.Err)
+		return nil, first
 	}
 	return l, nil
 }

@@ -355,6 +355,7 @@ func TestAKeyInWhatTheCallerGivesIsRedacted(t *testing.T) {
 		"an id":                         errorOf(c.Tournaments.Get(t.Context(), appKey)),
 		"an id that the response lacks": errorOf(play(respond(200, "null")).client(t).Tournaments.Get(t.Context(), appKey)),
 		"an id that cannot be read":     errorOf(play(respond(200, `{"_id":7}`)).client(t).Tournaments.Get(t.Context(), appKey)),
+		"an id of many such entries":    errorOf(play(respond(200, "["+strings.Repeat(`{"_id":7},`, 200)+"7]")).client(t).Tournaments.Get(t.Context(), appKey)),
 		"an id without a connection":    errorOf(play(broken(errReset)).client(t, briefly).Tournaments.Get(t.Context(), appKey)),
 	} {
 		if err == nil {
