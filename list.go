@@ -27,7 +27,7 @@ type list[T any] struct {
 type listEntry[T any] struct {
 	value      T            // with an error, what can be read of it
 	err        *DecodeError // why the entry is unreadable
-	start, end int64        // of its JSON in the body, after a comma and white space
+	start, end int64        // of its JSON in the body, with the comma and the white space before it
 }
 
 const (
@@ -57,16 +57,16 @@ func (l *list[T]) decode(op operation, response *transport.Call) error {
 	return nil
 }
 
-// roomy is an entry that is decoded into slices with room.
-type roomy interface {
+// preallocator is an entry that allocates its slices before they are decoded.
+type preallocator interface {
 	decodeWithRoom(d *jsontext.Decoder) error
 }
 
-// UnmarshalJSONFrom decodes the value.
+// UnmarshalJSONFrom decodes the value and notes where its JSON is.
 func (e *listEntry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	e.start = d.InputOffset()
 	var err error
-	if value, ok := any(&e.value).(roomy); ok {
+	if value, ok := any(&e.value).(preallocator); ok {
 		err = value.decodeWithRoom(d)
 	} else {
 		err = json.UnmarshalDecode(d, &e.value)

@@ -96,7 +96,9 @@ func (l bodyLink) read(call *Call, resp *http.Response) error {
 func readUpTo(r io.Reader, limit, announced int64) ([]byte, error) {
 	body := make([]byte, 0, min(max(announced+1, 0), 1<<20))
 	for {
-		body = slices.Grow(body, 1)
+		if len(body) == cap(body) {
+			body = slices.Grow(body, bytes.MinRead)
+		}
 		n, err := r.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		switch {

@@ -16,7 +16,7 @@ type Call struct {
 	Method string
 	Route  string // the path with its placeholders
 	ID     string
-	Name   string // of the operation, for the log; needed if there is a logger
+	Name   string // of the operation, for the log; empty if nothing is logged
 
 	// How it is sent.
 	PaceRoute string // what the service may limit on its own

@@ -91,7 +91,7 @@ func (c *Client) Do(ctx context.Context, call *Call, u *url.URL, body []byte) {
 	plain := http.Request{Method: call.Method, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	req := &retryablehttp.Request{Request: plain.WithContext(ctx)}
 	if body != nil {
-		_ = req.SetBody(body) // fails for other types alone
+		_ = req.SetBody(body) // fails only for other types
 	}
 	_, err := c.loop.Do(req)
 	switch {
