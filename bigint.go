@@ -53,8 +53,8 @@ func (b BigInt) String() string {
 }
 
 // Decimal returns the value divided by 10^places, exactly and without trailing zeros:
-// 1234500000000000000 at 18 places is "1.2345". A negative places counts as 0,
-// one above 1,000 as 1,000.
+// 1234500000000000000 at 18 places is "1.2345". places is clamped to the range 0 to
+// 1,000.
 func (b BigInt) Decimal(places int) string {
 	return decimal{digits: []byte(b.String())}.text(places)
 }
@@ -147,5 +147,6 @@ func (b *BigInt) Scan(src any) error {
 	return nil
 }
 
-// Value implements [database/sql/driver.Valuer] with base-10 text, which every database keeps exactly.
+// Value implements [database/sql/driver.Valuer] with base-10 text, which every database
+// stores exactly.
 func (b BigInt) Value() (driver.Value, error) { return b.String(), nil }

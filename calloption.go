@@ -44,9 +44,9 @@ func AsBackground() CallOption {
 	return func(c *callConfig) { c.background = true }
 }
 
-// CallRetry sets how this one call is retried. Zero fields default to the client's
-// settings. A call that changes something is retried only after attempts that certainly
-// had no effect.
+// CallRetry sets how one call is retried. Zero fields default to the client's settings.
+// A call that changes something is retried only after attempts that certainly had no
+// effect.
 func CallRetry(r Retry) CallOption {
 	return func(c *callConfig) {
 		if problem := r.problem(); problem != nil && c.problem == nil {

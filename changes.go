@@ -12,7 +12,7 @@ type RaceChangeKind string
 const (
 	RaceOpened  RaceChangeKind = "opened"  // it is open and was not before
 	RaceUpdated RaceChangeKind = "updated" // its participants, status, deadline or start changed
-	RaceClosed  RaceChangeKind = "closed"  // it is no longer open: started, finished, or called off
+	RaceClosed  RaceChangeKind = "closed"  // it is no longer open: started, finished, or canceled
 )
 
 // RaceChange is a change of an open race.

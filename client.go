@@ -60,8 +60,8 @@ func (c *Client) Pace() Pace { return Pace(c.gate.State()) }
 // Do calls an operation that the SDK has no method for yet. The path is relative to the
 // base URL and may carry a query. A body that is not nil is sent as JSON; a [UserKey]
 // in it is sent in full. The response is decoded into out unless out is nil. If the
-// response is not JSON, *out is unchanged and the error is a *[DecodeError]; an empty
-// response to a GET is a *DecodeError too.
+// response is not JSON, *out is unchanged and the error is a [*DecodeError]. So is an
+// empty response to a GET, if out is not nil.
 //
 // Any method except GET is assumed to change something and follows the rules of
 // [RacesService.Register]: it is retried only if the request certainly had no effect,
@@ -95,7 +95,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 // The base URL has the form https://host or https://host/prefix. http:// is refused
 // unless the host is loopback or [WithPlainHTTP] is given. User info, a query and a
 // fragment are refused. NewClient sends no request: the first call shows whether the
-// URL and the key are right. Every error is ErrInvalidArgument.
+// URL and the key are right. Every error matches ErrInvalidArgument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	cfg := config{
 		timeout:   transport.DefaultTimeout,

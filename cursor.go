@@ -16,7 +16,8 @@ import (
 // fails with ErrInvalidArgument. The zero Cursor is the beginning of a listing.
 //
 // Store its text together with the entries that were read. The text of a [Pager]'s
-// cursor takes about a hundred bytes; it contains no key, and is checked when parsed.
+// cursor usually takes 100 to 600 bytes; it contains no key, and is checked when
+// parsed.
 type Cursor struct {
 	text string // version, kind, tiers, payload and checksum; see newCursor
 }
@@ -98,7 +99,7 @@ const (
 )
 
 // ParseCursor parses the text of a cursor. The empty text is the zero Cursor. If the
-// text is damaged, or not that of a cursor, the error is ErrInvalidArgument.
+// text is not a cursor, or is damaged, the error matches ErrInvalidArgument.
 func ParseCursor(text string) (Cursor, error) {
 	problem := damagedCursor
 	end := strings.LastIndexByte(text, '.')

@@ -21,7 +21,7 @@
 //
 // # Reading races
 //
-// Several methods read races. The last column is what they cost in requests:
+// Several methods read races. The last column is their cost in requests:
 //
 //	Races.Get       one race                                        1
 //	Races.Open      the open races, once                            1
@@ -32,9 +32,9 @@
 //
 // # Results
 //
-// Finished races and tournaments are listed in pages of ten. A [Pager] hides that:
-// it returns each entry exactly once, newest first, even if several start at the
-// same instant. Concurrency is the number of requests that it keeps in flight.
+// Finished races and tournaments are listed in pages of ten. A [Pager] hides that: it
+// returns each entry exactly once, newest first, even if several start at the same
+// instant. Concurrency is the maximum number of requests in flight.
 //
 //	results := client.Races.Results(horseracing.ResultsQuery{
 //		Tier:        horseracing.TierOmega, // also the zero value: Omega alone, not every tier
@@ -52,11 +52,11 @@
 //		fmt.Println(race.StartTime, race.Info.Name)
 //	}
 //
-// A query reads one tier, and a query without a tier reads Omega: set Tiers to
-// read several as one listing. [Pager.Entries] also returns each entry's JSON.
+// A query reads one tier, by default Omega; set Tiers to read several as one listing.
+// [Pager.Entries] also returns each entry's JSON.
 //
-// A [Cursor] is the position of a walk as a short text. Store it with what was
-// read, and another process can continue: it carries the query's tiers and Since.
+// A [Cursor] is the position of a walk as a short text. Store it with the entries, and
+// another process can continue. It includes the query's tiers and Since.
 //
 // # Registering a horse
 //
@@ -98,9 +98,9 @@
 //	}
 //	fmt.Println(race.Info.Name)
 //
-// If some entries of a list cannot be read, a method returns the other entries together
-// with a [*DecodeError]. No error, log line or printed value of this package contains a
-// key, with the exceptions listed at [UserKey].
+// If some entries of a list cannot be read, a method returns the others and an error
+// that wraps a [*DecodeError]. No error, log line or printed value of this package
+// contains a key, with the exceptions listed at [UserKey].
 //
 // # Timeouts and retries
 //
@@ -145,8 +145,8 @@
 // # Testing
 //
 // The package [github.com/horseracing-go/horseracing/horseracingtest] is a fake of the
-// whole service, for tests without network or key. Its races open, fill, run and appear
-// in the results, and it can inject faults and limit requests.
+// whole service, for tests without a network or a key. Its races open, fill, run and
+// appear in the results, and it can inject faults and limit requests.
 //
 //	fake := horseracingtest.NewServer()
 //	defer fake.Close()

@@ -36,11 +36,11 @@ type Drift struct {
 // It must be safe for concurrent use if calls are made concurrently, for example by a
 // [Pager] with a Concurrency above one.
 //
-// These are not reported: members that are documented as optional or for other
-// operations only, values outside the documented sets (which are incomplete), and
-// responses to [Client.Do]. Missing members of undocumented responses (open
-// tournaments, one tournament, a registration) are not reported either. At most 100
-// unknown members of one object are reported.
+// These are not reported: members that are documented as optional or only for other
+// operations, values outside the documented sets (which are incomplete), and responses
+// to [Client.Do]. Missing members of undocumented responses (open tournaments, one
+// tournament, a registration) are not reported either. At most 100 unknown members of
+// one object are reported.
 func WithDriftHandler(handler func(context.Context, Drift)) Option {
 	return func(c *config) { c.drift = handler }
 }

@@ -20,11 +20,12 @@ const (
 // states is undocumented.
 type RaceStatus string
 
-// RaceStatusInProgress is the documented status of open races. That of finished
+// RaceStatusInProgress is the documented status of open races. The status of finished
 // races is empty; see [Race.Finished].
 const RaceStatusInProgress RaceStatus = "In progress"
 
-// TierName is a tier as a word, as in horses and races. Undocumented values pass through.
+// TierName is the name of a tier, as in horses and races. Undocumented values pass
+// through.
 type TierName string
 
 // The documented tier names.

@@ -22,7 +22,7 @@ var (
 	ErrInvalidArgument  = errors.New("invalid argument")             // found before any request was made
 	ErrUnauthorized     = errors.New("unauthorized")                 // status 401
 	ErrForbidden        = errors.New("forbidden")                    // status 403
-	ErrNotFound         = errors.New("not found")                    // status 404, or null or [] in response to a request for one entry
+	ErrNotFound         = errors.New("not found")                    // status 404, or a 2xx response without the entry requested
 	ErrRateLimited      = errors.New("rate limited")                 // status 429
 	ErrServer           = errors.New("server error")                 // status 500 and above
 	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
@@ -58,7 +58,8 @@ var errAborted = errors.New("the request's goroutine was ended by code that it c
 // accept it within [Retry].MaxWait, returns an APIError with StatusCode 429.
 //
 // The shape of error responses is undocumented. Message is taken from the members in
-// which services commonly put it.
+// which services commonly put it, or else is the first line of the body or a short
+// description.
 //
 // API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#7-errors
 type APIError struct {
@@ -66,10 +67,10 @@ type APIError struct {
 	Method     string        // GET, POST, or what Do was called with
 	Route      string        // the path with its placeholders, /api/v1/races/{raceId}, or for Do the path itself
 	ID         string        // the horse, race or tournament requested, redacted, or empty if the route has no placeholder
-	Message    string        // the service's error message, redacted, or empty if none was found
+	Message    string        // the service's error message or a description of the response, redacted; may be empty
 	Header     http.Header   // redacted
 	Body       []byte        // at most 64 KiB, redacted
-	RetryAfter time.Duration // how long to wait, from the header Retry-After; zero if there was none
+	RetryAfter time.Duration // how long to wait, by the Retry-After header; zero if there was none
 	Attempts   int           // requests that were sent; 0 if none was
 
 	absent   bool // a successful response that does not contain the entry
@@ -147,10 +148,9 @@ func isRedirect(status int) bool {
 }
 
 // DecodeError is returned when a successful response, or one entry of it, cannot be
-// read: it is not JSON, ends within its JSON value, or does not have the documented
-// shape and types. A read is retried only if the response is an HTML page or ends
-// early: once, or in a Pager for up to its Patience. [CaptureResponse] keeps the whole
-// response.
+// read: it is not JSON, is truncated, or does not have the documented shape and types.
+// A read is retried only if the response is an HTML page or ends early: once, or in a
+// Pager for up to its Patience. [CaptureResponse] keeps the whole response.
 //
 // Printing or logging a DecodeError omits Raw.
 type DecodeError struct {
@@ -159,7 +159,7 @@ type DecodeError struct {
 	ID     string          // the id requested, or that of the unreadable entry, or empty if neither is known
 	Field  string          // a JSON pointer to the problem, /3/entry_fee; empty for the response as a whole
 	Offset int64           // approximate position of the problem in the response, in bytes
-	Raw    json.RawMessage // the unreadable entry, redacted, or nil if the error is not about one entry, or the entry exceeds 64 KiB, or is not JSON after redaction
+	Raw    json.RawMessage // the unreadable entry of a list, redacted; nil if there is none, it exceeds 64 KiB, or redaction made it invalid JSON
 	Err    error           // the problem
 
 	entry bool // of one entry of a list, whose other entries are unaffected
@@ -209,10 +209,11 @@ func (e *DecodeError) Is(target error) bool { return target == ErrHole && e.entr
 
 // TransportError is returned when a call got no complete response, after all retries.
 // The cause is a failed connection, a connection that broke before the end of the
-// response, a response that is too large, a timeout, or a context that is done.
-// errors.Is finds context.Canceled, ErrResponseTooLarge and context.DeadlineExceeded;
-// the last one also if an attempt exceeded [WithAttemptTimeout]. If the context was
-// done while the call waited for a retry, the text also names the last failure.
+// response, a response that is too large, a timeout, an error of the [Limiter], or a
+// context that is done. errors.Is finds ErrResponseTooLarge, context.Canceled, and
+// context.DeadlineExceeded, also if an attempt exceeded [WithAttemptTimeout]. If the
+// context was done while the call waited for a retry, the text also names the last
+// failure.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself
@@ -239,9 +240,9 @@ func (e *TransportError) advice() string {
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// TieOverflowError reports that all entries of a page have the same start time, so that
-// there may be more of them than the listing can return. Those that were returned have
-// been yielded. The listing continues with entries that start earlier.
+// TieOverflowError reports that all entries of a page have the same start time, so
+// there may be more of them than the listing can return. All that it returned have been
+// yielded. The listing continues with entries that start earlier.
 type TieOverflowError struct {
 	StartTime Timestamp
 	Seen      int // entries with that start time that were yielded

@@ -36,10 +36,10 @@ const (
 //
 // It keeps its position as a [Pager] does: break out of a loop, then range again to
 // continue, or store [Follower.Cursor] and resume in another process. Store the cursor
-// in the transaction that handles the race, and no race is handled twice. None is
-// missed either, across restarts too, if its result appears within Lookback and can be
-// read within the time documented at [Follower.All]. A Follower is not safe for
-// concurrent use, and only one loop may range over it at a time.
+// in the transaction that handles the race, and no race is handled twice. Nor is one
+// missed, even across restarts, if its result appears within Lookback and can be read
+// within the time documented at [Follower.All]. A Follower is not safe for concurrent
+// use, and only one loop may range over it at a time.
 type Follower struct {
 	races    *RacesService
 	query    FollowQuery
@@ -92,8 +92,7 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 // neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
 //
 // Its text takes about fifteen bytes for each race within Lookback. While an entry or a
-// page is unreadable, each race yielded since then adds as much. It never exceeds 64
-// KiB.
+// page is unreadable, each race after it takes as much. It never exceeds 64 KiB.
 func (f *Follower) Cursor() Cursor {
 	if f.invalid != nil || f.state.recent == 0 {
 		return f.query.Resume
@@ -117,15 +116,15 @@ func (f *Follower) Cursor() Cursor {
 //
 //   - A failed poll is repeated after a backoff of up to five minutes (or Interval, if
 //     that is longer); a Retry-After of up to an hour is honored. While the service
-//     refuses all requests, an error is yielded every ten minutes.
+//     refuses all requests, an error is yielded about every 10 to 15 minutes.
 //   - A race that cannot be read is reported as a [*DecodeError] when it is first
 //     seen. It is requested again at each poll for an hour (or Lookback, if that is
 //     longer), or until a thousand later races were found. If it is still unreadable
 //     then, it is reported a second and last time.
-//   - A page that cannot be read is reported when it is first seen, and does not delay
-//     later races. It is requested again for the same time as an unreadable race, then
-//     skipped and reported as a [*GapError]; without Since and Resume the first poll
-//     does that at once.
+//   - A page that cannot be read, or fails six times in a row after other pages of its
+//     poll were read, is reported, and does not delay later races. It is requested
+//     again for the same time as an unreadable race, then skipped and reported as a
+//     [*GapError]; without Since and Resume, the first poll skips it at once.
 //   - A [*TieOverflowError] is yielded once per instant.
 //
 // ErrInvalidArgument ends the loop.

@@ -12,8 +12,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
-// HorsesService reads horses: single ones, those of a user, and those open for
-// breeding. It is [Client.Horses].
+// HorsesService reads horses, their missions, and the horses offered for breeding. It
+// is [Client.Horses].
 type HorsesService struct{ client *Client }
 
 // Horse is a horse as the service describes it.
@@ -57,8 +57,8 @@ func (h *Horse) Trait(name string) (string, bool) {
 }
 
 // CanBreedAt reports whether the horse's breeding cooldown is over at t:
-// BreedingCooldown is nil, or t or earlier. The service may have further conditions;
-// they are undocumented.
+// BreedingCooldown is nil or not after t. The service may have further conditions; they
+// are undocumented.
 func (h *Horse) CanBreedAt(t time.Time) bool {
 	return h.BreedingCooldown == nil || !t.Before(*h.BreedingCooldown)
 }
@@ -97,7 +97,7 @@ type HorseMissions struct {
 type HorseMission struct {
 	Type        MissionPeriod     `json:"type"`
 	Mission     MissionKind       `json:"mission"`
-	Name        string            `json:"name"`  // a title to show
+	Name        string            `json:"name"`  // for display
 	Count       int               `json:"count"` // required repetitions
 	RewardXP    int               `json:"reward_xp"`
 	RewardSugar int               `json:"reward_sugar"`
@@ -110,7 +110,7 @@ type HorseMission struct {
 }
 
 // Get returns the horse with the given number. If there is no such horse, the error
-// is ErrNotFound.
+// matches ErrNotFound.
 //
 // GET /api/v1/horses/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
@@ -123,7 +123,7 @@ func horseOperation(number HorseNumber) operation {
 }
 
 // Owned returns the horses of the user with the given key. A user may have no horses.
-// If some horses cannot be decoded, it returns the others together with a
+// If some cannot be read, it returns the others and an error that wraps a
 // [*DecodeError].
 //
 // GET /api/v1/horses/user:
@@ -139,8 +139,8 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 	return getList[Horse](ctx, s.client, op, opts)
 }
 
-// Missions returns the missions of the horse with the given number. If there is no
-// such horse, the error is ErrNotFound.
+// Missions returns the missions of the horse with the given number. If there is no such
+// horse, the error matches ErrNotFound.
 //
 // GET /api/v1/horses/missions/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#43-missions-of-a-horse
@@ -149,8 +149,8 @@ func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts .
 	return getOne[HorseMissions](ctx, s.client, op, opts)
 }
 
-// OpenForBreeding returns all horses that are offered for breeding. If some entries
-// cannot be decoded, it returns the others together with a [*DecodeError].
+// OpenForBreeding returns all horses that are offered for breeding. If some cannot be
+// read, it returns the others and an error that wraps a [*DecodeError].
 //
 // GET /api/v1/horses/breeding/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#44-horses-offered-for-breeding

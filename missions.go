@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// MissionsService reads the catalogue of mission templates. It is
-// [Client.Missions]. The missions of a horse are [HorsesService.Missions].
+// MissionsService reads the catalogue of mission templates. It is [Client.Missions].
+// [HorsesService.Missions] returns the missions of a horse.
 type MissionsService struct{ client *Client }
 
 // MissionTemplate describes a mission that a horse may get. The formula for the reward

@@ -3,10 +3,9 @@ package horseracing
 import "strconv"
 
 // Number is an exact JSON number, an integer or not. It is used for prizes and prices,
-// whose units are undocumented. String returns the literal as it was decoded, and
-// encoding writes it. The zero value is 0; null decodes as 0. Decoding fails for more
-// than 100 digits, before and after the decimal point together, and for an exponent
-// beyond ±100.
+// whose units are undocumented. String and encoding return the literal as it was
+// decoded. The zero value is 0; null decodes as 0. Decoding fails for more than 100
+// digits in all, and for an exponent beyond ±100.
 type Number struct {
 	small int64
 	text  string // the literal, unless it is small in base 10
@@ -49,19 +48,19 @@ func (n Number) BigInt() (BigInt, bool) {
 
 // Decimal returns the value divided by 10^places, exactly, without an exponent and
 // without trailing zeros: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
-// A negative places counts as 0, one above 1,000 as 1,000.
+// places is clamped to the range 0 to 1,000.
 func (n Number) Decimal(places int) string {
 	d, _ := parseDecimal([]byte(n.String())) // every Number was checked when it was read
 	return d.text(places)
 }
 
-// Equal reports whether both are the same literal: 5 and 5.0 are not equal.
+// Equal reports whether both have the same literal: 5 and 5.0 are not equal.
 func (n Number) Equal(other Number) bool { return n == other }
 
 // MarshalJSON writes the literal as it was decoded.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(n.String()), nil }
 
-// UnmarshalJSON reads any JSON number within the bounds.
+// UnmarshalJSON reads any JSON number within the bounds of [Number].
 func (n *Number) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*n = Number{}

@@ -67,8 +67,8 @@ func WithHTTPClient(client *http.Client) Option {
 // and every attempt of every call goes through the RoundTripper that it returns. That
 // RoundTripper must pass on the request's context, or one derived from it. The
 // RoundTripper given to wrap refuses to send one attempt of a registration twice, and
-// sends registrations on connections of their own unless [WithHTTPClient] has a
-// Transport that is not an *http.Transport.
+// sends each registration on a new connection, unless [WithHTTPClient] has a Transport
+// that is not an *http.Transport.
 //
 // A wrapper that makes calls with the same Client can deadlock: if the service limits
 // requests in flight, its call may wait for the very request that the wrapper is

@@ -14,12 +14,11 @@ import (
 // listing can return exactly once, except as documented at [RacesService.ResultsV1]. No
 // request is made until it is ranged over.
 //
-// A pager keeps its position: break out of a loop or meet an error, then range
-// again to continue after the last entry yielded, or save its [Cursor] and resume
-// in another process.
+// A pager keeps its position: after a break or an error, range again to continue after
+// the last entry yielded, or save its [Cursor] and resume in another process.
 //
 // An error that matches [ErrHole] is the [*DecodeError] of one entry, yielded in its
-// place, or a [*TieOverflowError], yielded after the entries of its instant. It does
+// position, or a [*TieOverflowError], yielded after the entries of its instant. It does
 // not end the loop; every other error does. An entry whose start or id cannot be read
 // is instead reported after the others of its page, perhaps more than once; a full page
 // of such entries ends the loop. The loop ends with [ErrBodyIgnored] if a response does
@@ -153,7 +152,8 @@ func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 // Take returns up to n more entries, and none if n <= 0. It returns fewer only at the
 // end of the listing, or together with an error. An [ErrHole] ends a Take like any
 // other error; the next Take continues after it. With a Concurrency above one, each
-// Take discards the pages that it has fetched ahead: use a large n, or range over All.
+// Take cancels the requests that are in flight when it returns: use a large n, or range
+// over All.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
 		return nil, p.invalid
@@ -171,7 +171,7 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 }
 
 // Cursor returns the position after the last entry yielded, with the tiers and the
-// Since of the query. For an invalid query it is the query's Resume.
+// Since of the query. If the query is invalid, it returns the query's Resume.
 func (p *Pager[T]) Cursor() Cursor {
 	if p.invalid != nil {
 		return p.resume

@@ -23,7 +23,7 @@ type RacesService struct{ client *Client }
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type Race struct {
 	ID                   string            `json:"_id,omitzero"` // empty on finished races; no method takes it
-	MainRaceID           RaceID            `json:"main_race_id"` // what Get and Register take
+	MainRaceID           RaceID            `json:"main_race_id"` // the id for Get and Register
 	StartTime            Timestamp         `json:"start_time,omitzero"`
 	RegistrationDeadline Timestamp         `json:"registration_deadline,omitzero"`
 	Type                 RaceType          `json:"type,omitzero"` // empty in version 1 results
@@ -68,8 +68,8 @@ func (r *Race) entryID() entryID { return r.MainRaceID }
 // Finishers returns the participants in the order in which they finished, the winner
 // first. It returns nil if the race has no FinalOrder.
 //
-// FinalOrder is taken as zero-based indexes of Participants, which is undocumented. An
-// index that is out of range or repeated is an error.
+// FinalOrder is assumed to hold zero-based indexes of Participants, which is
+// undocumented. An index that is out of range or repeated is an error.
 func (r *Race) Finishers() ([]RaceParticipant, error) {
 	if !r.Finished() {
 		return nil, nil
@@ -130,9 +130,9 @@ func (r *Race) clone() *Race {
 	return &c
 }
 
-// Open returns all open races. An empty list is not an error. With a [*DecodeError]
-// it returns the races that could be read. [RacesService.WatchOpen] reports how they
-// change.
+// Open returns all open races. The list may be empty. If some races cannot be read, it
+// returns the others and an error that wraps a [*DecodeError]. [RacesService.WatchOpen]
+// reports how they change.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
@@ -142,8 +142,8 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 }
 
 // Get returns the race with the given MainRaceID, open or finished. If there is none,
-// the error is ErrNotFound. If the response contains several races, Get returns the one
-// with that id.
+// the error matches ErrNotFound. If the response contains several races, Get returns
+// the one with that id.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -151,7 +151,8 @@ func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (
 	return getEntry[Race](ctx, s.client, raceOperation(id), opts)
 }
 
-// Registration is what [RacesService.Register] sends. All fields are required.
+// Registration holds the parameters of [RacesService.Register]. All fields are
+// required.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 type Registration struct {

@@ -29,9 +29,8 @@ type ResultsQuery struct {
 
 	// Patience is the longest time without an accepted page before the loop ends with an
 	// error; default 10 minutes. Until it expires, refused requests (429, or 503 with
-	// Retry-After) are retried, and so, after the first accepted page, are transient
-	// errors. A Retry-After of up to an hour is added to it, once until the next accepted
-	// page.
+	// Retry-After) are retried; after the first accepted page, transient errors are too. A
+	// Retry-After of up to an hour extends it, once between accepted pages.
 	Patience time.Duration
 }
 
@@ -45,9 +44,8 @@ type OffsetQuery struct {
 
 	// Patience is the longest time without an accepted page before the loop ends with an
 	// error; default 10 minutes. Until it expires, refused requests (429, or 503 with
-	// Retry-After) are retried, and so, after the first accepted page, are transient
-	// errors. A Retry-After of up to an hour is added to it, once until the next accepted
-	// page.
+	// Retry-After) are retried; after the first accepted page, transient errors are too. A
+	// Retry-After of up to an hour extends it, once between accepted pages.
 	Patience time.Duration
 }
 
@@ -87,9 +85,9 @@ func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
 
 // Entry is an entry of a listing, with its JSON.
 type Entry[T any] struct {
-	Value *T              // nil with an error
+	Value *T              // nil if there is an error
 	Tier  TierID          // the tier whose listing contains it
-	JSON  json.RawMessage // as received, undocumented members included, not redacted, or nil if an error is not about one entry
+	JSON  json.RawMessage // as received, with undocumented members, not redacted; nil if the error is not about one entry
 }
 
 // listing describes a paged listing to its pager.

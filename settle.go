@@ -38,12 +38,12 @@ var never = time.UnixMilli(maxMilliseconds)
 // Every error also matches ErrOutcomeUnknown: register the horse again only after false
 // without an error. If the horse is not in the race, Settle blocks until a minute after
 // the registration deadline, which [WithLogger] logs, and longer if the race cannot be
-// read. Only ctx limits it. A registration deadline before the year 2000, or more than
-// a day after the race's start, is ignored, and only ctx limits Settle.
+// read. Only ctx limits it. A deadline before the year 2000, or more than a day after
+// the race's start, is ignored, and false is not returned.
 //
-// The time of a response is its Date header, or without one the local time of the
-// request, less its Age header: for a cached response this is rather too early, so that
-// false is never returned too soon. [CaptureResponse] stores the last response.
+// The time of a response is its Date header (without one, the local time of the
+// request) minus its Age header. For a cached response this may be too early, which
+// only delays false. [CaptureResponse] stores the last response.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// TierID is a tier as a number, as in queries and tournaments. In a query the zero
-// value stands for TierOmega, the service's default.
+// TierID is the number of a tier, as in queries and tournaments. In a query the zero
+// value means TierOmega, the service's default.
 type TierID int
 
 // TierOmega is the only documented tier id, and the service's default.

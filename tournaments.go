@@ -81,7 +81,7 @@ type TournamentParticipant struct {
 	Total          float64     `json:"total,omitzero"`   // meaning and unit undocumented; zero if there is none
 }
 
-// PrizeItem is an item among the additional prizes of a tournament.
+// PrizeItem is an item of an [AdditionalPrize].
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type PrizeItem struct {
@@ -125,8 +125,8 @@ func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 		p.Sugar.Equal(other.Sugar) && slices.Equal(p.Items, other.Items)
 }
 
-// UnmarshalJSON accepts any name of the currency: the documented one, or else the only
-// other number.
+// UnmarshalJSON accepts any name of the currency. If a documented member is absent, it
+// reads the only number whose name differs in the currency alone.
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	var read map[string]json.RawMessage
 	if err := unmarshal(data, &read); err != nil {
@@ -169,9 +169,9 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// Open returns the open tournaments. An empty list is not an error. With a
-// [*DecodeError] it returns those that could be read. The shape of the response is
-// undocumented: Open accepts an array or a single tournament.
+// Open returns the open tournaments. The list may be empty. If some cannot be read, it
+// returns the others and an error that wraps a [*DecodeError]. The shape of the
+// response is undocumented: Open accepts an array or a single tournament.
 //
 // GET /api/v1/tournaments/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments
@@ -180,9 +180,9 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 	return getList[Tournament](ctx, s.client, op, opts)
 }
 
-// Get returns the tournament with the given id. If there is none, the error is
+// Get returns the tournament with the given id. If there is none, the error matches
 // ErrNotFound. The shape of the response is undocumented: Get accepts a tournament or
-// an array, and of several tournaments returns the one with that id.
+// an array, and returns the one with that id if there are several.
 //
 // GET /api/v1/tournaments/{tournamentId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament

@@ -70,10 +70,10 @@ func (s *RacesService) Watcher(q WatchQuery) *Watcher {
 	return w
 }
 
-// Run polls until ctx ends, then returns nil. After a failed poll it continues
-// with a backoff of up to five minutes (or Interval, if that is longer), and waits
-// for a Retry-After of up to an hour. Run returns ErrInvalidArgument if the query
-// is invalid or another Run has not returned.
+// Run polls until ctx is done, then returns nil. After a failed poll it continues with
+// a backoff of up to five minutes (or Interval, if that is longer), and waits for a
+// Retry-After of up to an hour. Run returns ErrInvalidArgument if the query is invalid
+// or another Run has not returned.
 func (w *Watcher) Run(ctx context.Context) error {
 	if err := w.query.check(ctx); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (w *Watcher) Snapshot() Snapshot {
 // [Changes] reports the differences between two of them.
 //
 // It waits for [Watcher.Run], and ends after the last snapshot of that Run, or when ctx
-// ends. If the query is invalid or ctx is nil, it yields a single snapshot with that
+// is done. If the query is invalid or ctx is nil, it yields a single snapshot with that
 // Err.
 func (w *Watcher) Snapshots(ctx context.Context) iter.Seq[Snapshot] {
 	return func(yield func(Snapshot) bool) {
@@ -138,8 +138,8 @@ func (w *Watcher) Snapshots(ctx context.Context) iter.Seq[Snapshot] {
 //
 // If a poll fails, or some entries cannot be read (see [Watcher]), an error is yielded
 // with a zero RaceChange, after the changes found by that poll. The loop then
-// continues: after Interval, or if the poll failed with a backoff, as [Watcher.Run]
-// does. It ends when ctx is done, or after ErrInvalidArgument.
+// continues: after Interval or, if the poll failed, after a backoff, as in
+// [Watcher.Run]. It ends when ctx is done, or after ErrInvalidArgument.
 //
 // Use a [Watcher] for several readers.
 //

@@ -21,8 +21,8 @@ type Fault struct {
 	Method, Path string
 
 	Skip        int     // let this many selected requests through first
-	Probability float64 // then hit each with this probability, drawn from the seed; default 1
-	Times       int     // hit number of requests to hit; all if negative; default 1, or all if Probability is set
+	Probability float64 // hit each of the others with this probability, drawn from the seed; default 1
+	Times       int     // how many requests to hit; all if negative; default 1, or all if Probability is set
 
 	// Status is the status of the response, and the request has no effect. If it is 0, the
 	// fake responds as usual.

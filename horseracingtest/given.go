@@ -9,10 +9,10 @@ import (
 )
 
 // AddHorses adds horses of a user to the service, or replaces those with the same
-// Number. User -1 stands for an owner without a key. Number is required; horses with a
-// Number above 4096 are not in the fake's own races. Other empty fields are made up,
-// except Generation and BreedingCooldown. It panics if the user does not exist, or if a
-// horse has no Number.
+// Number. User -1 is an owner without a key. Number is required; horses with a Number
+// above 4096 are not in the fake's own races. Other empty fields are generated, except
+// Generation and BreedingCooldown. It panics if the user does not exist, or if a horse
+// has no Number.
 func (s *Server) AddHorses(user int, horses ...horseracing.Horse) {
 	if user != -1 {
 		s.mustHaveUser(user)

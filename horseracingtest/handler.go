@@ -13,8 +13,8 @@ type Response struct {
 	Body   string // JSON, unless Header has another Content-Type
 }
 
-// Handle makes h respond to the requests that match pattern: an optional method,
-// and a path in which a segment in braces matches any:
+// Handle makes h respond to the requests that match pattern: an optional method, and a
+// path in which a segment in braces matches any one segment:
 //
 //	server.Handle("GET /api/v1/horses/{n}", func(horseracingtest.Request) (horseracingtest.Response, bool) {
 //		return horseracingtest.Response{Body: `{"number":311}`}, true

@@ -40,8 +40,8 @@ func WithRequestLimit(limits ...RequestLimit) Option {
 	return func(s *settings) { s.limits = append(s.limits, limits...) }
 }
 
-// SetRequestLimit replaces the limits of [WithRequestLimit]. Counting starts anew. It
-// panics if a limit is invalid.
+// SetRequestLimit replaces the limits of [WithRequestLimit]. All counts start from
+// zero. It panics if a limit is invalid.
 func (s *Server) SetRequestLimit(limits ...RequestLimit) {
 	for i := range limits {
 		if err := limits[i].check(); err != nil {

@@ -92,8 +92,8 @@ func (l *requestLog) awaitEnd() {
 	}
 }
 
-// Requests returns the newest requests in the order in which they arrived, as
-// many as [WithRequestLog] keeps.
+// Requests returns the newest requests in the order in which they arrived, up to the
+// number that [WithRequestLog] sets.
 func (s *Server) Requests() []Request {
 	l := &s.log
 	l.mu.Lock()

@@ -135,6 +135,6 @@ func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logge
 // horses. The default is 4.
 func WithUsers(n int) Option { return func(s *settings) { s.users = n } }
 
-// WithRequestLog sets how many requests [Server.Requests] returns at most, the
-// newest ones. [Server.RequestCount] counts all. The default is 10,000.
+// WithRequestLog sets how many of the newest requests [Server.Requests] returns.
+// [Server.RequestCount] counts all. The default is 10,000.
 func WithRequestLog(n int) Option { return func(s *settings) { s.logged = n } }

@@ -178,8 +178,8 @@ func (s *Server) Reset() {
 	s.ResetLog()
 }
 
-// HTTPClient returns an HTTP client that trusts the fake's certificate, and reaches
-// it with [WithInMemory] too.
+// HTTPClient returns an HTTP client that trusts the fake's certificate, and reaches the
+// fake with [WithInMemory] too.
 func (s *Server) HTTPClient() *http.Client { return s.client }
 
 // Client returns a client of the fake with these options. It panics if one of them

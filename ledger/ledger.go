@@ -54,10 +54,10 @@ type Ledger struct {
 // Registrations are sent with client. A lock file, path.lock, keeps other processes
 // from opening the same ledger; Close does not remove it.
 //
-// The error is ErrInUse if the ledger is already open, and ErrInvalidArgument if it has
-// sent registrations to another base URL. Open reads the whole file and does not change
-// it, except that it removes an incomplete last line. Entries that were Sending when
-// the program ended become Unknown.
+// The error matches ErrInUse if the ledger is already open, and ErrInvalidArgument if
+// it has sent registrations to another base URL. Open reads the whole file and does not
+// change it, except that it removes an incomplete last line. Entries that were Sending
+// when the program ended become Unknown.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
 	l := &Ledger{path: path, client: client, location: time.UTC, entries: map[pair]Entry{}}
 	for _, opt := range opts {
@@ -90,8 +90,8 @@ func (l *Ledger) Close() error {
 	return err
 }
 
-// Check reports whether Register would send the registration now: it returns nil, or
-// the error with which Register would refuse it. It writes nothing.
+// Check returns nil if Register would send the registration now, or else the error with
+// which Register would refuse it. It writes nothing.
 func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,8 +203,8 @@ func (l *Ledger) conclude(e Entry, state State, note string) (Entry, error) {
 // Settle determines the outcome of all Unknown entries with
 // [horseracing.RacesService.Settle], all at the same time. It may block until a minute
 // after the registration deadlines of their races, and longer if a race cannot be read;
-// only the context limits it. Entries that become Unknown meanwhile are left to the
-// next Settle.
+// only the context limits it. Entries that become Unknown while it runs are not
+// included.
 //
 // The returned error joins one error for each entry that remains Unknown.
 func (l *Ledger) Settle(ctx context.Context) error {

@@ -31,7 +31,7 @@ func WithMaxFee(fee horseracing.BigInt) Option {
 }
 
 // WithFreeRaces allows fees that are not positive. Without it they fail with ErrFee,
-// because the service may have left out the fee of a race that costs something.
+// because the service may have omitted the fee of a race that is not free.
 func WithFreeRaces() Option {
 	return func(l *Ledger) { l.freeRaces = true }
 }
