@@ -170,7 +170,7 @@ func (c *call) transportError() *TransportError {
 	return &TransportError{Method: r.Method, Route: r.Route, ID: r.ID, Attempts: r.Attempts(), Err: c.secrets.Error(cause)}
 }
 
-// newAPIError returns an error with what the last attempt shows.
+// newAPIError returns an error for the last attempt of a call.
 func newAPIError(r *transport.Call, status int) *APIError {
 	return &APIError{
 		StatusCode: status, Method: r.Method, Route: r.Route, ID: r.ID, Header: r.Keys.Header(r.Header),

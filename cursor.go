@@ -56,8 +56,8 @@ const (
 // cursorVersion is the prefix of every cursor's text. It changes with the format.
 const cursorVersion = "hr3"
 
-// newCursor returns the cursor of a kind and of tiers, as resolveTiers returns
-// them, with a payload that the kind understands. Fields hold no dot.
+// newCursor returns the cursor of a listing with the given tiers, as resolveTiers
+// returns them, and the payload of its kind. Fields contain no dot.
 func newCursor(kind cursorKind, tiers []TierID, payload []string) Cursor {
 	fields := append([]string{cursorVersion, string(kind), encodeField(tiers)}, payload...)
 	text := strings.Join(fields, ".")

@@ -16,9 +16,9 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// The decoder is the code of the standard library's encoding/json/v2: strict about case,
-// duplicate members, depth and what follows a value. Invalid UTF-8, in a name that a
-// player chose, is let through as U+FFFD.
+// The decoder is the code of the standard library's encoding/json/v2: strict about
+// case, duplicate members, depth and what follows a value. Invalid UTF-8, in a name
+// that a player chose, is decoded as U+FFFD.
 var lenientUTF8 = jsontext.AllowInvalidUTF8(true)
 
 // anySyntax are the options for JSON of any shape.
@@ -187,7 +187,7 @@ func partOf[T any](entry []byte) (part T) {
 		switch name {
 		case "main_race_id", "_id", "number", "start_time", "tier", "participants":
 			alone := fmt.Appendf(nil, `{"%s":%s}`, name, value)
-			if json.Unmarshal(alone, new(T), tolerant) == nil { // a failure would leave a half of it
+			if json.Unmarshal(alone, new(T), tolerant) == nil { // else a part of the member would remain
 				_ = json.Unmarshal(alone, &part, tolerant)
 			}
 		}

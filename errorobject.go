@@ -16,7 +16,7 @@ var noErrors = []string{"", "null", "false", `""`, "[]", "{}", "0"}
 
 // errorWords returns the message of an error object, and whether the object declares
 // itself an error, by a member of that name. In a successful response a title or a
-// description alone is no message: tournaments have one.
+// description alone is not a message: tournaments have a description.
 func errorWords(body []byte, failure bool) (message string, declared bool) {
 	var object map[string]json.RawMessage
 	if len(body) > maxErrorObject || unmarshal(body, &object) != nil {
@@ -36,7 +36,7 @@ func errorWords(body []byte, failure bool) (message string, declared bool) {
 	return "", declared
 }
 
-// mayDeclareError reports whether a look for an error object is worth its time.
+// mayDeclareError reports whether a body may be an object with an error member.
 func mayDeclareError(body []byte) bool {
 	return bytes.HasPrefix(trimSpace(body), []byte("{")) && bytes.Contains(body, []byte(`"error`))
 }

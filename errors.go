@@ -38,11 +38,11 @@ var (
 )
 
 const (
-	maxErrorBody    = 64 << 10 // of APIError.Body
-	maxErrorObject  = 1 << 20  // of a body that is searched for an error's message
-	maxErrorMessage = 500      // of the service's words in an error's text
+	maxErrorBody    = 64 << 10 // length of APIError.Body
+	maxErrorObject  = 1 << 20  // length of a body that is searched for an error message
+	maxErrorMessage = 500      // length of the service's message in an error's text
 
-	instantLayout = "2006-01-02T15:04:05.000Z07:00" // of the instants in texts, which are milliseconds
+	instantLayout = "2006-01-02T15:04:05.000Z07:00" // for start times in error texts
 )
 
 // errAborted is the outcome of a request whose goroutine was ended by the caller's code
@@ -96,7 +96,8 @@ func (e *APIError) Error() string {
 	return errorText(text)
 }
 
-// attemptsText says after how many attempts a call failed, if there were several.
+// attemptsText returns the number of attempts for an error's text, if there were
+// several.
 func attemptsText(attempts int) string {
 	if attempts <= 1 {
 		return ""
@@ -195,7 +196,7 @@ func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// redact takes the keys out of an error that is about to be returned.
+// redact redacts the keys in an error that is about to be returned.
 func (e *DecodeError) redact(keys redact.Keys) {
 	e.Err, e.Field, e.ID = keys.Error(e.Err), keys.Text(e.Field), keys.Text(e.ID)
 	e.Raw = json.RawMessage(keys.Text(string(e.Raw)))

@@ -19,7 +19,7 @@ type fetcher[T any] struct {
 	results     chan pageResult[T]
 	inFlight    int
 
-	interrupted *TransportError // of those that ctx ended, the one with most requests
+	interrupted *TransportError // the error of a canceled request; of several the one with the most attempts
 }
 
 // pageResult is the outcome of one page request.

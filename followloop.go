@@ -24,8 +24,8 @@ const (
 // cannot be read, if the page before was read.
 const firstSkip int64 = 60_000
 
-// maxFailures is how often in a row a page may fail before it is skipped, because the
-// service may be down. A page that arrives and is unreadable is skipped at once.
+// maxFailures is how many times in a row a page fails before it is skipped: the service
+// may be down. A page that arrives and is unreadable is skipped at once.
 const maxFailures = 6
 
 // givenUpAfter is how long unreadable entries and pages are requested again, unless
@@ -45,7 +45,7 @@ type followLoop struct {
 // part is the result of reading a time range.
 type part struct {
 	low, high int64                     // everything from low up to high was read, except the gaps
-	entries   []walk.Entry[Entry[Race]] // that are not settled, with ties and unreadable ones
+	entries   []walk.Entry[Entry[Race]] // that are not settled, including ties and unreadable ones
 	gaps      []gap                     // newest first
 }
 
@@ -78,8 +78,8 @@ func (l *followLoop) begin() bool {
 	return l.giveUp(p)
 }
 
-// poll requests again what was unreadable, then what may be new. It starts over if it
-// finds too many entries after an unreadable one.
+// poll requests the unreadable entries and pages again, then the new races. It starts
+// over if it finds too many entries after an unreadable one.
 func (l *followLoop) poll() bool {
 	s := l.state
 	low, unreadTo := s.unsettled()
@@ -123,9 +123,9 @@ func (l *followLoop) readPart(low, end int64) (p part, ok bool) {
 	return p, ok
 }
 
-// read reads what starts at low or later, and before high, newest first, as far as the
-// limit allows. A page that fails is requested again with backoff, and then skipped: the
-// read continues at an earlier time.
+// read reads the entries that start at low or later, and before high, newest first,
+// until there are more than l.limit. A page that fails is requested again with backoff;
+// an unreadable one, or one that failed maxFailures times, is skipped.
 func (l *followLoop) read(low, high int64) (p part, ok bool) {
 	p = part{low: high, high: high}
 	pager := l.pager(low, high)
@@ -167,8 +167,8 @@ func isUnreadable(err error) bool {
 	return undecodable || errors.Is(err, ErrResponseTooLarge) || errors.Is(err, transport.ErrCut)
 }
 
-// skip notes that some time before p.low, but not before low, nothing can be read. Right
-// after another skip that is as long as the gap so far.
+// skip adds a gap below p.low, down to low at most, and moves p.low to its lower end.
+// Directly after another skip it doubles that gap.
 func (p *part) skip(low int64, err error) {
 	last := len(p.gaps) - 1
 	if last < 0 || p.gaps[last].from > p.low {
@@ -195,11 +195,11 @@ func (l *followLoop) advance(start int64) {
 	}
 }
 
-// deliver yields the entries of a part, the oldest first. Overdue gaps are given up, the
-// others are to be requested again.
+// deliver yields the entries of a part, the oldest first. Overdue gaps are given up;
+// the others are marked, to be requested again.
 func (l *followLoop) deliver(p part, overdue bool) bool {
 	s := l.state
-	from, to := p.high, p.high // what is requested again lies between them
+	from, to := p.high, p.high // the range that is requested again
 	if n := len(p.gaps); n > 0 && !overdue {
 		from, to = p.gaps[n-1].from, p.gaps[0].to
 		if s.postponeGap(from, to, time.Now().UnixMilli()) && !l.emit(nil, p.gaps[0].err) {

@@ -15,14 +15,14 @@ import (
 //
 // An entry is settled once it was yielded or given up for good. All entries that start
 // before the floor are settled; later ones are settled if they have a mark. The floor
-// is at recent, which is Lookback before the newest race, because others may still
-// finish since then, or at the oldest entry or page that could not be read.
+// is at recent, which is Lookback before the newest race, because late results may
+// appear from there on, or at the oldest entry or page that could not be read.
 //
 //	     floor                recent           newest
 //	───────┼───?──x──x───x──x────┼──x──xx──x─────x────► start
 //	settled    unreadable: ?        settled: x
 type followState struct {
-	recent int64           // what may be new starts at this or later; zero before the first poll
+	recent int64           // new races start at this or later; zero before the first poll
 	marks  map[string]mark // of the entries that start at or after the floor
 	gap    mark            // of the pages that could not be read, which hold races from its start up to gapEnd; zero if there are none
 	gapEnd int64
@@ -44,7 +44,7 @@ func keyOf(e walk.Entry[Entry[Race]]) string {
 }
 
 // maxMarks bounds a cursor's text, and memory: if there are more, the floor rises, and
-// what could not be read before them is given up.
+// unreadable entries and pages below it are given up.
 const maxMarks = 1000
 
 func (s *followState) isSettled(key string) bool {
@@ -76,8 +76,8 @@ func (s *followState) postponeGap(from, to, now int64) bool {
 	return false
 }
 
-// resolve removes the marks of what was unreadable from low up to high, after that was
-// read or given up. The entries that were found again keep theirs.
+// resolve removes the marks of unreadable entries and pages from low up to high, after
+// that range was read or given up. Entries in found keep theirs.
 func (s *followState) resolve(low, high int64, found []walk.Entry[Entry[Race]]) {
 	maps.DeleteFunc(s.marks, func(key string, m mark) bool {
 		return m.since != 0 && low <= m.start && m.start < high &&

@@ -35,8 +35,8 @@ func getList[T any](ctx context.Context, c *Client, op operation, opts []CallOpt
 	return values, err
 }
 
-// getEntry calls an operation whose response is an array, for the entry with the
-// operation's id: the only one, or of several the one with it.
+// getEntry calls an operation whose response is an array, and returns its only entry,
+// or of several the one with the operation's id.
 func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
 	l, err := getEntries[T](ctx, c, op, opts)
@@ -76,8 +76,8 @@ func getEntries[T any](ctx context.Context, c *Client, op operation, opts []Call
 	return l, nil
 }
 
-// callList calls an operation whose response is an array. An error beside a list is
-// that of its unreadable entries.
+// callList calls an operation whose response is an array. If it returns a list and an
+// error, the error is that of the unreadable entries.
 func callList[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*list[T], error) {
 	l := new(list[T])
 	record, err := do(ctx, c, op, l, opts)

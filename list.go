@@ -35,8 +35,8 @@ const (
 	typicalEntry  = 640 // bytes
 )
 
-// decode reads the list as a whole, which is fast, or else entry by entry. The error of
-// a list that can be read in part is that of problem.
+// decode reads the list as a whole, which is fast, or else entry by entry. If some
+// entries are unreadable, it returns the error of problem.
 func (l *list[T]) decode(op operation, response *transport.Call) error {
 	l.op, l.response = op, response
 	body := response.Body
@@ -113,7 +113,7 @@ func (l *list[T]) decodeEach() error {
 	return l.problem()
 }
 
-// fail makes an entry unreadable. The position in err is that in the entry.
+// fail makes an entry unreadable. The position in err is relative to the entry.
 func (l *list[T]) fail(i int, err *DecodeError) {
 	e := &l.entries[i]
 	e.err, err.entry = err, true

@@ -71,7 +71,7 @@ func (op operation) path() (path, escaped, problem string) {
 	return before + id, before + url.PathEscape(id), op.id.problem()
 }
 
-// rank returns the priority of the operation's requests: first what changes
+// rank returns the priority of the operation's requests: first those that change
 // something, then single reads, then polls, then walks.
 func (op operation) rank() pace.Rank {
 	if !op.isRead() {

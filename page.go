@@ -11,7 +11,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// pageBody is the body of a page request. The service has defaults for what is left out.
+// pageBody is the body of a page request. The service has defaults for absent members.
 type pageBody struct {
 	Tier          TierID `json:"tier,omitzero"`
 	StartTimeFrom *int64 `json:"start_time_from,omitzero"`
@@ -75,7 +75,7 @@ func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[En
 // unplaced returns why an entry cannot be placed among others, of which newest is
 // the latest start, and the member that is wrong. The problem is empty if it can.
 func unplaced(id string, start, newest int64) (problem, member string) {
-	const modern = 1e11 // a start in milliseconds since 1973, which is at most 1/1000 of it in seconds
+	const modern = 1e11 // the year 1973 in milliseconds; a start in seconds is a thousandth of it
 	switch {
 	case id == "":
 		return "an entry without an id cannot be distinguished from others", ""

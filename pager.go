@@ -74,8 +74,8 @@ func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 	return p
 }
 
-// newPager returns a pager without a walk, and the positions of the query's Resume, or
-// as many zero ones.
+// newPager returns a pager without a walk, and the position in each tier: that of the
+// query's Resume, or the zero Position.
 func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) {
 	tiers, payload, problem := resolveTiers(l.kind, q.Tier, q.Tiers, q.Resume)
 	l.tiers, l.patience = tiers, newPatience(q.Patience)
@@ -185,9 +185,9 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[walk.Entry[Entry[T]]] {
 	return p.walkEntries(ctx, func() bool { return true })
 }
 
-// walkEntries runs the walk. This goroutine owns it; others only fetch, and the
-// end of the loop, whatever ends it, cancels them and waits for them. It calls
-// beforeError before the walk moves past an error, and ends if that returns false.
+// walkEntries runs the walk. Only this goroutine uses it; others fetch pages, and are
+// canceled and waited for when the loop ends. It calls beforeError before the walk
+// moves past an error, and ends if that returns false.
 func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) iter.Seq[walk.Entry[Entry[T]]] {
 	return func(yield func(walk.Entry[Entry[T]]) bool) {
 		if err := mayRange(ctx, p.listing.op(), p.invalid, p.ranging); err != nil {
@@ -212,7 +212,7 @@ func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) ite
 				yield(walk.Entry[Entry[T]]{Err: err})
 				return
 			}
-			if p.concurrency > 1 { // fetch ahead, also while the caller is at work
+			if p.concurrency > 1 { // fetch ahead, also while the loop body runs
 				if len(f.results) > 0 {
 					f.wait()
 				}

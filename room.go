@@ -5,8 +5,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decodeWithRoom decodes a race into slices with room, which halves the allocations of
-// a page.
+// decodeWithRoom decodes a race into slices with spare capacity, which halves the
+// allocations of a page.
 func (r *Race) decodeWithRoom(d *jsontext.Decoder) error {
 	r.Participants, r.FinalOrder = make([]RaceParticipant, 0, 12), make([]int, 0, 12)
 	r.Prizes, r.Winners = make([]Number, 0, 4), make([]int, 0, 4)

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	settleFirst      = time.Second // interval before the second reading; each one after it is twice as long, up to
-	settleSlowest    = time.Minute
-	settleMargin     = time.Minute // after the deadline, in which a request still under way arrives or is refused
+	settleFirst      = time.Second // interval before the second reading; doubled after each
+	settleSlowest    = time.Minute // longest interval
+	settleMargin     = time.Minute // after the deadline, for a request that is still in flight
 	settleUnreadable = 5           // readings in a row that do not list the participants
 )
 

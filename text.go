@@ -10,10 +10,10 @@ import (
 
 const maxErrorText = 1800 // bytes of any error's text
 
-// errorText bounds a text that may hold foreign words.
+// errorText returns the text of an error without invisible characters, and cut.
 func errorText(text string) string { return clip(redact.Visible(text), maxErrorText) }
 
-// clip cuts a text that is too long, at a character's edge.
+// clip cuts a text to limit bytes, at the end of a character.
 func clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text

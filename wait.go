@@ -18,9 +18,8 @@ const (
 	maxRefusal     = time.Hour       // a longer Retry-After is cut to this
 )
 
-// wait waits until the next poll is due: an interval after a success, a growing
-// backoff after failures, and at least the Retry-After of err. It reports whether
-// the context has not ended.
+// wait waits until the next poll is due: an interval after a success, a growing backoff
+// after failures, and at least the Retry-After of err. It reports false if ctx is done.
 func (s *pollSchedule) wait(ctx context.Context, err error) bool {
 	return sleep(ctx, s.delay(err)) == nil
 }
@@ -47,7 +46,7 @@ func refusal(err error) time.Duration {
 	return 0
 }
 
-// sleep waits, and returns the context's error as soon as that ends.
+// sleep waits, and returns the context's error as soon as ctx is done.
 func sleep(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -176,7 +176,7 @@ func (q WatchQuery) check(ctx context.Context) error {
 	return mayRange(ctx, openRaces, invalid, false)
 }
 
-// pollOpen polls until ctx ends and returns the snapshot after each poll. A poll
+// pollOpen polls until ctx is done, and yields the snapshot after each poll. A poll
 // that fails, or cannot read every race, keeps those of the last snapshot.
 func (s *RacesService) pollOpen(ctx context.Context, q WatchQuery, last Snapshot) iter.Seq[Snapshot] {
 	return func(yield func(Snapshot) bool) {

@@ -79,7 +79,7 @@ type member struct {
 	seen     bool    // in the object that is being compared
 }
 
-const maxReported = 100 // of one object: if names are data, there is no end of them
+const maxReported = 100 // of one object: names that are data are unlimited
 
 // objectOf looks into pointers and slices for a struct with json tags; nil if there
 // is none.

@@ -31,8 +31,8 @@ func NewGate(limiter Limiter, first, longest time.Duration) *Gate {
 type waiting struct {
 	waits   bool          // it is in line
 	waited  time.Duration // of its call, in all
-	since   time.Time     // it waits, less what its call waited before
-	longest time.Duration // that its call waits in vain
+	since   time.Time     // when it began to wait, less the time that its call waited before
+	longest time.Duration // that its call waits while no request is accepted
 	done    chan struct{} // closed when it no longer waits; nil if it never did
 	err     error         // why it is not sent
 	permitWait

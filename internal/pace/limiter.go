@@ -22,7 +22,7 @@ func (e *LimiterError) Unwrap() error { return e.Err }
 // is first when it comes.
 type permits struct {
 	limiter Limiter // nil if there is none
-	granted int     // and not used yet
+	granted int     // permits that are not used yet
 	last    *Ticket // whose Wait was granted last
 	waits   int     // Waits in progress
 	blocked bool    // a request lacks a permit, and nothing else
@@ -32,7 +32,7 @@ type permits struct {
 // permitWait is what they keep of a ticket.
 type permitWait struct {
 	mayWait chan struct{}      // holds one when it is to wait for the limiter
-	inWait  bool               // it waits, or is to
+	inWait  bool               // it waits, or is about to
 	cancel  context.CancelFunc // of its Wait
 }
 

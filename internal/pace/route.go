@@ -17,7 +17,7 @@ type Routes struct {
 
 	lately []string // the routes of the last requests that were sent
 	blamed string   // the route of the last refusal
-	chance float64  // that only its requests met those since another route's was refused
+	chance float64  // that refusals met only its requests, since another route's was refused
 }
 
 // streak is how often a route was refused in a row, each time with another route

@@ -1,10 +1,10 @@
 // Package redact keeps keys out of what a caller, a log or a terminal sees:
 // texts, headers and errors.
 //
-// A key that a text contains as it is, is replaced. A text that shows a key in
-// another spelling is withheld as a whole: in another case, escaped, in UTF-16, or
-// with characters between its letters. Only the ASCII letters and digits of a key
-// are compared, and a key with fewer than six of them is found as it is alone.
+// A key that a text contains as it is, is replaced. A text that shows a key in another
+// spelling is withheld as a whole: in another case, escaped, in UTF-16, or with
+// characters between its letters. Only the ASCII letters and digits of a key are
+// compared, and a key with fewer than six of them is found only as it is.
 package redact
 
 import (
@@ -112,7 +112,7 @@ func (k Keys) in(err error) bool {
 	return false
 }
 
-// redactedError has the text of another error, and is what that is.
+// redactedError has the redacted text of another error, and matches what that matches.
 type redactedError struct {
 	text string
 	is   func(error) bool

@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// Errors of a response whose body is damaged. It is likely that the next response
-// is not.
+// Errors of a response whose body is damaged. A retry may help.
 var (
 	ErrCut  = errors.New("the response was cut short")
 	ErrHTML = errors.New("expected JSON, got an HTML page, as from a gateway or a login page")

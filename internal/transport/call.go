@@ -68,7 +68,7 @@ func callOf(req *http.Request) *Call {
 	return call
 }
 
-// Attempts returns how many requests were handed to the transport. It is safe for
+// Attempts returns how many requests were passed to the transport. It is safe for
 // concurrent use.
 func (c *Call) Attempts() int { return int(c.attempts.Load()) }
 

@@ -12,7 +12,7 @@ func Header(apiKey, userAgent string) func() http.Header {
 	}
 }
 
-// headerLink sets the headers. It keeps no other than the jar's cookies. The
+// headerLink sets the headers. It keeps no earlier header except the jar's cookies. The
 // request is the attempt's own, which timeoutLink made.
 type headerLink struct {
 	next   http.RoundTripper

@@ -85,9 +85,9 @@ func (p *policy) shouldRetry(ctx context.Context) bool {
 	return true
 }
 
-// persists reports whether a page that fails is requested again until the
-// patience of its walk ends. Before the first acceptance, and of a follow, whose
-// next poll comes back to the page, it fails like a single call.
+// persists reports whether a page that fails is requested again until the patience of
+// its walk ends. Before the first accepted page, and in a Follower, which polls again,
+// it fails like a single call.
 func (c *Call) persists() bool {
 	return c.Patience != nil && c.Rank == pace.Walk && c.Retry.Max > 0 && c.Patience.wasAccepted() && c.Patience.left() > 0
 }
@@ -125,7 +125,7 @@ func IsPlainServer(err error) bool {
 	return plain
 }
 
-// IsTransient reports whether a failure with that status may be over soon.
+// IsTransient reports whether a status is that of a transient failure.
 func IsTransient(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,

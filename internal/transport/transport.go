@@ -78,9 +78,9 @@ func New(c Config) *Client {
 	}
 }
 
-// Do sends the request of a call until an attempt is final. The outcome is in
-// call: what the http.Client makes of it, which fails on a Location that it cannot
-// parse, is ignored. A nil body is no body.
+// Do sends the request of a call until an attempt is final. The outcome is in call; an
+// error of the http.Client after a response, such as for a Location that it cannot
+// parse, is ignored. If body is nil, none is sent.
 func (c *Client) Do(ctx context.Context, call *Call, u *url.URL, body []byte) {
 	if call.Patience != nil {
 		call.Patience.begin()

@@ -7,15 +7,15 @@ import (
 
 const (
 	stride = 12   // pages for which the density of the entries read is a fair estimate
-	narrow = 0.25 // pages that a run must be wide to be split; little, for a busy hour may hide in it
+	narrow = 0.25 // least width in pages of a run to be split; small, since a busy hour may be in it
 	growth = 0.15 // of the distance from the topmost gap, if that is more than a stride
 )
 
-// Next returns the instant of the page that is needed soonest. Every gap is read
-// from its upper end, the topmost gap first. A spare slot guesses where a page may be
+// Next returns the instant of the page that is needed soonest. Every gap is read from
+// its upper end, the topmost gap first. A spare slot guesses where a page may be
 // needed. The fewer entries guesses bring, the fewer are in flight at once, and none
-// after an error. Nothing is requested below a point above which many entries wait,
-// and if onlyTop is true nothing but the topmost gap.
+// after an error. Gaps below many waiting entries are not requested, and with onlyTop
+// none but the topmost.
 func (w *Time[V]) Next(onlyTop bool) (int64, bool) {
 	open := w.workable(onlyTop)
 	for _, s := range open {
@@ -62,10 +62,10 @@ func (w *Time[V]) guessing() (n int) {
 	return n
 }
 
-// guess returns an instant in the widest run of instants without a request, measured
-// in pages: its middle, but at most a stride below its upper end, where the density
-// was measured. Further down a busy day may precede an empty week. Far below the top
-// a stride grows with the distance, so that empty months cost few requests.
+// guess returns an instant in the widest run of instants without a request, measured in
+// pages: its middle, but at most a stride below its upper end, where the density was
+// measured. Further down the density may differ. Far below the top a stride grows
+// with the distance, so that empty months cost few requests.
 func (w *Time[V]) guess(open []*segment[V]) (point int64, ok bool) {
 	widest := narrow
 	for _, s := range open {

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Offset walks a listing whose page is the entries from the n-th on, newest
-// first, one page at a time. Such a listing shifts while it is read: an entry that
-// arrives pushes the others back, so that some come again; one that goes pulls
-// them forward, so that some would be skipped.
+// Offset walks a listing whose page is the entries from the n-th on, newest first, one
+// page at a time. Such a listing shifts while it is read: a new entry shifts the others
+// back, so that some are read again; a removed one shifts them forward, so that some
+// would be skipped.
 //
 // So each page overlaps the one before by one entry, and what was read before is
-// dropped: the entries taken last, by their ids, and everything newer than these.
-// A page that holds such an entry is linked: nothing unread lies above it. If a
-// page is not linked, entries went, and the walk steps back, further each time,
-// until a page is. A page without a new entry was pushed back by arrivals: the
-// next one does not overlap it, so that no arrivals outrun the walk. If that page
-// was short, too, and the next one is empty, the listing ends.
+// dropped: the entries taken last, by their ids, and everything newer than these. A
+// page that holds such an entry is linked: nothing unread lies above it. If a page is
+// not linked, entries were removed, and the walk steps back, further each time, until a
+// page is. A page without an unread entry was shifted by new ones: the next page does
+// not overlap it, so that new entries cannot outrun the walk. If that page was short,
+// too, and the next one is empty, the listing ends.
 type Offset[V any] struct {
 	pageSize int
 

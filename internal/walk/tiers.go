@@ -11,7 +11,7 @@ import (
 // has been read down to its start.
 type Tiers[V any] struct {
 	walks  []*Time[V]
-	enough int // entries waiting from which on only the gap is read that everything waits for
+	enough int // if so many entries wait, only the topmost gap is read
 }
 
 // NewTiers returns a walk over the listings from a position in each down to the

@@ -252,7 +252,7 @@ func (w *Time[V]) readEdge(s *segment[V], at, bottom int64, page []Entry[V], len
 	if isFull {
 		s.ready = append(s.ready, Entry[V]{Start: bottom, after: Position{At: bottom - 1}, Err: &TieError{Start: bottom, Seen: len(s.seen)}})
 	}
-	if isFull || bottom == at-1 { // nothing older came: the next request excludes the instant
+	if isFull || bottom == at-1 { // no older entry: the next request excludes the instant
 		s.high, s.seen = bottom-1, nil
 	}
 }
