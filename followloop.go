@@ -75,6 +75,9 @@ func (l *followLoop) begin() bool {
 		l.advance(e.Start)
 		l.state.settle(e.ID, e.Start)
 	}
+	if n := len(p.gaps); n > 0 { // one gap, from recent on: a race there that finishes late is not yielded either
+		p.gaps = []gap{{min(l.state.recent, p.gaps[n-1].from), p.gaps[0].to, p.gaps[0].err}}
+	}
 	return l.giveUp(p)
 }
 
@@ -96,9 +99,11 @@ func (l *followLoop) poll() bool {
 		if !ok || !l.deliver(p, overdue) {
 			return false
 		}
-		if low = p.high; s.trim(low) {
+		floor, isCrowded := s.trim(p.high)
+		if isCrowded {
 			return l.poll()
 		}
+		low = max(p.high, floor)
 	}
 	return true
 }

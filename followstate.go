@@ -126,12 +126,13 @@ func (s *followState) bound() int64 {
 	return newestFirst[maxMarks-1].start
 }
 
-// trim raises the floor if there are too many marks after it. It reports whether
-// something unreadable before high prevents that. Everything between recent and the
-// newest mark must have been read.
-func (s *followState) trim(high int64) (isCrowded bool) {
+// trim raises the floor, which it returns, if there are too many marks after it. It
+// reports whether something unreadable before high prevents that. Everything between
+// recent and the newest mark must have been read.
+func (s *followState) trim(high int64) (floor int64, isCrowded bool) {
 	bound := s.bound()
-	return s.advance(bound) < min(bound, high)
+	floor = s.advance(bound)
+	return floor, floor < min(bound, high)
 }
 
 // payload returns the state as fields of a cursor. Starts are relative to recent.

@@ -227,6 +227,9 @@ func TestFollowFromNowYieldsNothingOldBelowABrokenPage(t *testing.T) {
 		if diff := gocmp.Diff(once(201, 201), f.times); diff != "" { // 200 was below the page
 			t.Error(diff)
 		}
+		if !f.isInGap(late.StartTime.Time) {
+			t.Errorf("no gap names the start of race 200, %v: %q", late.StartTime, f.errors)
+		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
