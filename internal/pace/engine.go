@@ -21,7 +21,7 @@ type Engine struct {
 	blameRate bool                 // for this episode
 	probed    string               // the route of the last probe
 	suspect   string               // the only route refused in this hold, with a long Retry-After, or empty
-	named     map[string]time.Time // until when each wants no request, by its Retry-After
+	named     map[string]time.Time // until when each route wants no request, by its Retry-After; all engines of Routes share it
 
 	accepted        time.Time // the last one
 	waited, crowded bool      // the rate, or the cap in flight, held back the next request

@@ -20,8 +20,8 @@ const (
 type line []*Ticket
 
 func (l *line) join(t *Ticket) {
-	behind, _ := slices.BinarySearchFunc(*l, t.rank+1, func(other *Ticket, rank Rank) int { return cmp.Compare(other.rank, rank) })
-	*l = slices.Insert(*l, behind, t)
+	end, _ := slices.BinarySearchFunc(*l, t.rank+1, func(other *Ticket, rank Rank) int { return cmp.Compare(other.rank, rank) })
+	*l = slices.Insert(*l, end, t)
 }
 
 // first returns the ticket to be sent next of those that may be, nil if there is none.

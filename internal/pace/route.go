@@ -176,7 +176,7 @@ func (p *Routes) isUnlikely(t *Ticket) bool {
 // setApart gives a route an engine of its own, which its waiting requests join.
 func (p *Routes) setApart(now time.Time, route string) {
 	own := p.newEngine()
-	own.heldAt, own.named[route] = now, p.common.named[route]
+	own.heldAt, own.named = now, p.common.named
 	p.apart[route] = own
 	for _, t := range slices.Clone(p.common.line) {
 		if t.route == route {

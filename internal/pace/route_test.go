@@ -247,6 +247,38 @@ func TestNoRequestOfARouteIsSentBeforeItsRetryAfter(t *testing.T) {
 	}
 }
 
+// Requests that their route's own pace let go wait for the common one still, while the
+// route is refused anew.
+func TestNoRequestInTheCommonLineIsSentBeforeTheRetryAfterOfItsRoute(t *testing.T) {
+	for seed := range uint64(5) {
+		common, own := newBucket(5, 1), newBucket(2, 4)
+		named, early := time.Time{}, 0
+		c := newCaller(seed, func(w *world, route string) (bool, time.Duration) {
+			if route == "walk" && w.now.Before(named) {
+				early++
+			}
+			if ok, _ := common.admit(w.now); !ok {
+				return false, 0
+			}
+			if route != "walk" {
+				return true, 0
+			}
+			ok, _ := own.admit(w.now)
+			if ok {
+				return true, 0
+			}
+			w.after(20*time.Millisecond, func() { named = w.now.Add(10 * time.Second) })
+			return false, 10 * time.Second
+		})
+		c.walk("walk")
+		c.walk("another walk")
+		c.run(simStart.Add(time.Hour))
+		if early > 0 || c.apart["walk"] == 0 {
+			t.Errorf("seed %d: %d of %d requests came before the end of a Retry-After; set apart: %v", seed, early, c.sent["walk"], c.apart)
+		}
+	}
+}
+
 // TestARouteRejoins ten minutes after its last refusal.
 func TestARouteRejoins(t *testing.T) {
 	c := newCaller(1, func(w *world, route string) (bool, time.Duration) {
