@@ -143,7 +143,7 @@ func TestTakeContinuesAfterAHole(t *testing.T) {
 	}
 }
 
-// What was read ahead without JSON is read again for it.
+// Pages that a Take fetched ahead have it too.
 func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
 	s := tiers{horseracing.TierOmega: dense(40, 60_000), 3: dense(40, 60_000)}
 	s[3].foreign = true

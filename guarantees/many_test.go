@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -105,6 +106,10 @@ func TestGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
 	for n := range 30 {
 		failing[fmt.Sprint(n+1)] = respond(500, "")
 	}
+	ends := func(*http.Request) (*http.Response, error) {
+		runtime.Goexit()
+		return nil, nil
+	}
 	decode := func(err error) bool { _, ok := errors.AsType[*horseracing.DecodeError](err); return ok }
 	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 	for name, test := range map[string]struct {
@@ -120,6 +125,7 @@ func TestGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
 		"a refused key":            {map[string]step{"50": respond(401, "")}, is(horseracing.ErrUnauthorized), 40, 60, "check the API key"},
 		"a rate limit":             {map[string]step{"50": respond(429, "")}, is(horseracing.ErrRateLimited), 40, 60, "status 429"},
 		"no connection":            {map[string]step{"50": broken(errReset)}, is(errReset), 40, 60, "reset"},
+		"an ended goroutine":       {map[string]step{"50": ends}, func(error) bool { return true }, 40, 60, "goroutine was ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
