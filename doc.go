@@ -65,8 +65,8 @@
 // horse at most once in a race, under a budget and across crashes.
 //
 // Without it, [RacesService.Register] sends the request again only if it certainly had
-// no effect. If the response is lost the error is [ErrOutcomeUnknown], and the horse
-// may or may not be in the race. A race that does not show the horse now proves
+// no effect. If the response is lost, the error matches [ErrOutcomeUnknown], and the
+// horse may or may not be in the race. A race that does not show the horse now proves
 // nothing, because the request may still arrive: [RacesService.Settle] waits until the
 // outcome is certain.
 //
