@@ -75,9 +75,6 @@ func (l *followLoop) begin() bool {
 		l.advance(e.Start)
 		l.state.settle(e.ID, e.Start)
 	}
-	if n := len(p.gaps); n > 0 { // one gap, from recent on: a race there that finishes late is not yielded either
-		p.gaps = []gap{{min(l.state.recent, p.gaps[n-1].from), p.gaps[0].to, p.gaps[0].err}}
-	}
 	return l.giveUp(p)
 }
 
@@ -216,7 +213,7 @@ func (l *followLoop) deliver(p part, overdue bool) bool {
 	})
 	for _, e := range p.entries {
 		l.advance(e.Start)
-		if !l.deliverEntry(e) {
+		if l.ctx.Err() != nil || !l.deliverEntry(e) {
 			return false
 		}
 	}
@@ -240,9 +237,15 @@ func (l *followLoop) deliverEntry(e walk.Entry[Entry[Race]]) bool {
 	return l.emit(e.Value.Value, err)
 }
 
-// giveUp yields the gaps of a part, which are not requested again.
+// giveUp yields the gaps of a part, which are not requested again. A race that starts
+// before the end of a gap is not yielded if it finishes from now on, so a gap begins
+// Lookback ago at the latest.
 func (l *followLoop) giveUp(p part) bool {
 	for _, g := range slices.Backward(p.gaps) {
+		if l.ctx.Err() != nil {
+			return false
+		}
+		g.from = min(g.from, max(l.state.recent, l.clock.Load()-l.lookback))
 		l.state.resolve(p.low, g.to, p.entries)
 		l.state.advance(g.to)
 		if !l.emit(nil, &GapError{From: timestampOf(max(1, g.from)), To: timestampOf(g.to), Err: g.err, op: finishedRaces}) {

@@ -233,6 +233,33 @@ func TestFollowFromNowYieldsNothingOldBelowABrokenPage(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
+// A page that breaks shortly before another one is given up is given up with it: a race
+// that starts before it and finishes late is in its gap.
+func TestAGapCoversWhatFinishesLateBeforeIt(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for i := range horseracing.RaceID(60) {
+			fake.AddRaces(finished(100+i, -time.Duration(i+1)*time.Minute)...)
+		}
+		d, client := damaged(fake, withPage("150"))
+		var f followed
+		query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}
+		for i := range horseracing.RaceID(90) {
+			fake.AddRaces(finished(200+i, -time.Second)...)
+			if i == 58 {
+				d.change = func(body []byte) []byte { return withPage("240")(withPage("150")(body)) }
+			}
+			if i == 70 {
+				fake.AddRaces(finished(500, -40*time.Minute)...)
+			}
+			f.run(t, client, query, time.Minute)
+		}
+		late := time.Now().Add(-60 * time.Minute)
+		if len(f.gaps) < 2 || f.times[500] == 0 && !f.isInGap(late) {
+			t.Errorf("race 500 at %v came %d times, and is in no gap: %q", late, f.times[500], f.errors)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
 // The last instant of a page may go on in the next one, which cannot be read.
 func TestAGapCoversTheInstantItsPageBeginsWith(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {

@@ -206,3 +206,22 @@ func TestFollowYieldsNothingAgainWhenItGivesUpARaceBelowABrokenPage(t *testing.T
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
+
+func TestFollowLosesNoRaceIfItsContextEndsWhileTheCallerIsAtWork(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.AddRaces(finished(1, -9*time.Minute, -7*time.Minute, -5*time.Minute)...)
+		query := horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}
+		for id := horseracing.RaceID(1); id <= 3; id++ {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			follower := fake.Client().Races.Follow(query)
+			for race, err := range follower.All(ctx) {
+				if err != nil || race.MainRaceID != id {
+					t.Errorf("race %v, error %v, want race %d", race, err, id)
+				}
+				cancel()
+			}
+			cancel()
+			query.Resume = follower.Cursor()
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
