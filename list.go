@@ -17,7 +17,6 @@ import (
 // list is the response of an operation that returns an array. An entry that cannot be
 // read does not affect the others.
 type list[T any] struct {
-	op       operation
 	response *transport.Call
 	entries  []listEntry[T]
 	dropped  int // unreadable entries that are not in entries
@@ -38,7 +37,7 @@ const (
 // decode reads the list as a whole, which is fast, or else entry by entry. If some
 // entries are unreadable, it returns the error of problem.
 func (l *list[T]) decode(op operation, response *transport.Call) error {
-	l.op, l.response = op, response
+	l.response = response
 	body := response.Body
 	switch kind := jsontext.Value(body).Kind(); {
 	case kind == '{' && op.objectOrArray:
@@ -52,7 +51,7 @@ func (l *list[T]) decode(op operation, response *transport.Call) error {
 	}
 	l.entries = make([]listEntry[T], 0, len(body)/typicalEntry)
 	if unmarshal(body, &l.entries) != nil {
-		return l.decodeEach()
+		return l.decodeEach(op)
 	}
 	return nil
 }
@@ -83,9 +82,9 @@ func (e *listEntry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().
 var errEmptyEntry = errors.New("the entry is null or has none of the documented members")
 
 // decodeEach decodes entry by entry.
-func (l *list[T]) decodeEach() error {
+func (l *list[T]) decodeEach(op operation) error {
 	l.entries = nil
-	if err := l.op.read(l.response.Body, new(jsontext.Value), anySyntax); err != nil {
+	if err := op.read(l.response.Body, new(jsontext.Value), anySyntax); err != nil {
 		return err
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(l.response.Body), anySyntax)
@@ -94,9 +93,9 @@ func (l *list[T]) decodeEach() error {
 		e := listEntry[T]{start: d.InputOffset()}
 		element, _ := d.ReadValue()
 		e.end = d.InputOffset()
-		err := l.op.read(element, &e.value, tolerant)
+		err := op.read(element, &e.value, tolerant)
 		if err == nil && e.isEmpty() {
-			err = l.op.undecodable("", 0, errEmptyEntry)
+			err = op.undecodable("", 0, errEmptyEntry)
 		}
 		switch {
 		case err == nil:
@@ -110,7 +109,7 @@ func (l *list[T]) decodeEach() error {
 			l.fail(len(l.entries)-1, err)
 		}
 	}
-	return l.problem()
+	return l.problem(op)
 }
 
 // fail makes an entry unreadable. The position in err is relative to the entry.
@@ -130,14 +129,14 @@ func (l *list[T]) json(i int) []byte {
 }
 
 // problem returns the error of the unreadable entries, or nil if there are none.
-func (l *list[T]) problem() error {
+func (l *list[T]) problem(op operation) error {
 	var errs []*DecodeError
 	for i := range l.entries {
 		if err := l.entries[i].err; err != nil {
 			errs = append(errs, err)
 		}
 	}
-	return unreadableError(l.op, errs, l.dropped, len(l.entries)+l.dropped)
+	return unreadableError(op, errs, l.dropped, len(l.entries)+l.dropped)
 }
 
 // unreadableEntries is the error of some entries of a response. The others could be

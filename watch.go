@@ -225,5 +225,5 @@ func readOpen(before []Race, l *list[Race]) (races []Race, err error) {
 			add(race)
 		}
 	}
-	return races, l.problem()
+	return races, l.problem(openRaces)
 }
