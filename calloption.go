@@ -60,7 +60,7 @@ func CallRetry(r Retry) CallOption {
 type CallInfo struct {
 	Method  string
 	Route   string // the path with its placeholders: /api/v1/races/{raceId}; for Do the path itself, redacted
-	ID      string // the horse, race or tournament requested, redacted; empty if the route has no placeholder
+	ID      string // the horse, race or tournament requested, redacted, or empty if the route has no placeholder
 	Attempt int    // counts from 1
 }
 

@@ -19,7 +19,7 @@ const (
 type RaceChange struct {
 	Kind     RaceChangeKind
 	Race     *Race // the current state, or the last known state if the race closed
-	Previous *Race // the state before; nil for an opened race
+	Previous *Race // the state before, or nil for an opened race
 }
 
 // Changes returns the differences between two lists of open races: closed races, then

@@ -70,7 +70,7 @@ type APIError struct {
 	Message    string        // the service's error message or a description of the response, redacted; may be empty
 	Header     http.Header   // redacted
 	Body       []byte        // at most 64 KiB, redacted
-	RetryAfter time.Duration // how long to wait, by the Retry-After header; zero if there was none
+	RetryAfter time.Duration // how long to wait, by the Retry-After header, or zero if there was none
 	Attempts   int           // requests that were sent; 0 if none was
 
 	absent   bool // a successful response that does not contain the entry
@@ -158,9 +158,9 @@ type DecodeError struct {
 	Method string          // GET, POST, or what Do was called with
 	Route  string          // the path with its placeholders, or for Do the path itself
 	ID     string          // the id requested, or that of the unreadable entry, or empty if neither is known
-	Field  string          // a JSON pointer to the problem, /3/entry_fee; empty for the response as a whole
+	Field  string          // a JSON pointer to the problem, /3/entry_fee, or empty for the response as a whole
 	Offset int64           // approximate position of the problem in the response, in bytes
-	Raw    json.RawMessage // the unreadable entry of a list, redacted; nil if there is none, it exceeds 64 KiB, or redaction made it invalid JSON
+	Raw    json.RawMessage // the unreadable entry of a list, redacted, or nil if there is none, it exceeds 64 KiB, or redaction made it invalid JSON
 	Err    error           // the problem
 
 	entry bool // of one entry of a list, whose other entries are unaffected

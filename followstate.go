@@ -22,16 +22,16 @@ import (
 //	───────┼───?──x──x───x──x────┼──x──xx──x─────x────► start
 //	settled    unreadable: ?        settled: x
 type followState struct {
-	recent int64           // new races start at this or later; zero before the first poll
+	recent int64           // new races start at this or later, or zero before the first poll
 	marks  map[string]mark // of the entries that start at or after the floor
-	gap    mark            // of the pages that could not be read, which hold races from its start up to gapEnd; zero if there are none
+	gap    mark            // of the pages that could not be read, which hold races from its start up to gapEnd, or zero if there are none
 	gapEnd int64
 }
 
 // mark is the state of an entry, or of pages that could not be read.
 type mark struct {
 	start int64
-	since int64 // when it could not be read for the first time; zero if it is settled
+	since int64 // when it could not be read for the first time, or zero if it is settled
 }
 
 // keyOf returns the key of an entry's mark: its id, or else a hash of its JSON or, of a

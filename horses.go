@@ -29,7 +29,7 @@ type Horse struct {
 	Weight           float64     `json:"weight"` // unit undocumented
 	Level            int         `json:"level"`
 	Appearance       []Trait     `json:"appearance,omitzero"`
-	BreedingCooldown *time.Time  `json:"breeding_cooldown"` // in UTC; nil if there is none; see CanBreedAt
+	BreedingCooldown *time.Time  `json:"breeding_cooldown"` // in UTC, or nil if there is none; see CanBreedAt
 	Breed            string      `json:"breed"`
 	Generation       int         `json:"generation"`
 	Tier             TierName    `json:"tier"`

@@ -56,17 +56,12 @@ func (l *list[T]) decode(op operation, response *transport.Call) error {
 	return nil
 }
 
-// preallocator is an entry that allocates its slices before they are decoded.
-type preallocator interface {
-	decodeWithRoom(d *jsontext.Decoder) error
-}
-
 // UnmarshalJSONFrom decodes the value and notes where its JSON is.
 func (e *listEntry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	e.start = d.InputOffset()
 	var err error
-	if value, ok := any(&e.value).(preallocator); ok {
-		err = value.decodeWithRoom(d)
+	if race, ok := any(&e.value).(*Race); ok {
+		err = decodeWithRoom(d, race)
 	} else {
 		err = json.UnmarshalDecode(d, &e.value)
 	}
@@ -75,6 +70,26 @@ func (e *listEntry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		return errEmptyEntry
 	}
 	return err
+}
+
+// decodeWithRoom decodes a race into slices with spare capacity, which halves the
+// allocations of a page.
+func decodeWithRoom(d *jsontext.Decoder, r *Race) error {
+	r.Participants, r.FinalOrder = make([]RaceParticipant, 0, 12), make([]int, 0, 12)
+	r.Prizes, r.Winners = make([]Number, 0, 4), make([]int, 0, 4)
+	err := json.UnmarshalDecode(d, r)
+	r.Participants, r.FinalOrder = nilIfAbsent(r.Participants), nilIfAbsent(r.FinalOrder)
+	r.Prizes, r.Winners = nilIfAbsent(r.Prizes), nilIfAbsent(r.Winners)
+	return err
+}
+
+// nilIfAbsent returns nil for a slice that the decoder left as it was: it replaces
+// the slice of an empty array.
+func nilIfAbsent[T any](list []T) []T {
+	if len(list) == 0 && cap(list) > 0 {
+		return nil
+	}
+	return list
 }
 
 func (e *listEntry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().IsZero() }

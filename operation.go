@@ -18,7 +18,7 @@ import (
 type operation struct {
 	method          string
 	route           string  // the path, with a {placeholder} for the id
-	id              entryID // for the placeholder; nil if there is none
+	id              entryID // for the placeholder, or nil if there is none
 	body            any
 	custom          bool   // called by Do: nothing is documented, and raw and query are used as they are
 	raw             string // the path, escaped
@@ -26,8 +26,8 @@ type operation struct {
 	emptyIsNotFound bool                // null or an empty array means that there is no such entry
 	objectOrArray   bool                // an object may stand for an array of one
 	noCache         bool                // a cached response must not be used
-	order           pace.Rank           // of a read; zero for a single read
-	patience        *transport.Patience // of a walk; nil for a single call
+	order           pace.Rank           // of a read, or zero for a single read
+	patience        *transport.Patience // of a walk, or nil for a single call
 	hint            string              // what to do if the outcome of a write is unknown
 }
 

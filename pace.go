@@ -12,7 +12,7 @@ import (
 // Retry-After). A Pace describes all routes except those that the client has found to
 // be limited separately.
 type Pace struct {
-	PerSecond float64   // requests per second at present; zero if no limit was seen
+	PerSecond float64   // requests per second at present, or zero if no limit was seen
 	Waiting   int       // requests that wait to be sent
 	Until     time.Time // no request is sent before this time, which is zero if requests may be sent now
 }

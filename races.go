@@ -59,7 +59,7 @@ type RaceInfo struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type RaceParticipant struct {
 	Number HorseNumber `json:"number"`
-	Total  float64     `json:"total,omitzero"` // race time score, unit undocumented; zero if there is none yet
+	Total  float64     `json:"total,omitzero"` // race time score, unit undocumented, or zero if there is none yet
 	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 

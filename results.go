@@ -87,7 +87,7 @@ func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
 type Entry[T any] struct {
 	Value *T              // nil if there is an error
 	Tier  TierID          // the tier whose listing contains it
-	JSON  json.RawMessage // as received, with undocumented members, not redacted; nil if the error is not about one entry
+	JSON  json.RawMessage // as received, with undocumented members, not redacted, or nil if the error is not about one entry
 }
 
 // listing describes a paged listing to its pager.
@@ -97,9 +97,9 @@ type listing[T any] struct {
 	route  string
 	key    func(*T) entryKey
 
-	order     pace.Rank       // priority of its requests; zero for that of walks
+	order     pace.Rank       // priority of its requests, or zero for that of walks
 	responded func(time.Time) // called with the service's time of each response, unless nil
-	tiers     []TierID        // sorted; zero is the service's default, which no request names
+	tiers     []TierID        // sorted, where zero is the service's default, which no request names
 	patience  *transport.Patience
 }
 

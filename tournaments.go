@@ -68,7 +68,7 @@ type Stage struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type StageResult struct {
 	Number     HorseNumber `json:"number"`
-	Total      float64     `json:"total,omitzero"` // meaning and unit undocumented; zero if there is none
+	Total      float64     `json:"total,omitzero"` // meaning and unit undocumented, or zero if there is none
 	MainRaceID RaceID      `json:"main_race_id"`   // as Race.MainRaceID
 }
 
@@ -78,7 +78,7 @@ type StageResult struct {
 type TournamentParticipant struct {
 	Number         HorseNumber `json:"number"`
 	DroppedAtIndex int         `json:"dropped_at_index"` // meaning undocumented
-	Total          float64     `json:"total,omitzero"`   // meaning and unit undocumented; zero if there is none
+	Total          float64     `json:"total,omitzero"`   // meaning and unit undocumented, or zero if there is none
 }
 
 // PrizeItem is an item of an [AdditionalPrize].

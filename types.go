@@ -25,7 +25,7 @@ type TournamentID string
 // entryID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
 type entryID interface {
 	text() string
-	problem() string // why it is invalid; empty if it is valid
+	problem() string // why it is invalid, or empty if it is valid
 }
 
 func (n HorseNumber) text() string   { return strconv.FormatInt(int64(n), 10) }
@@ -57,7 +57,7 @@ func (id TournamentID) problem() string {
 // identified is an entry with an id.
 type identified interface{ entryID() entryID }
 
-// idOf returns the id of an entry as text; empty if it has none.
+// idOf returns the id of an entry as text, or empty if it has none.
 func idOf(entry any) string {
 	e, ok := entry.(identified)
 	if !ok || e.entryID().text() == "0" {

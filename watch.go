@@ -23,7 +23,7 @@ const watchInterval = 15 * time.Second
 // Snapshot is the list of open races after a poll.
 type Snapshot struct {
 	Races []Race    // in the service's order; shared by all readers, do not modify them
-	At    time.Time // when Races was read, by the local clock; zero before the first successful poll
+	At    time.Time // when Races was read, by the local clock, or zero before the first successful poll
 	Err   error     // why the last poll failed, or which of its entries could not be read
 }
 

@@ -204,8 +204,8 @@ func TestAPageThatStaysUnreadableCostsLittle(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(20))
 }
 
-// What had finished before a Follow from now on began is not handed out, nor
-// is what hides behind a page that the first poll could not read.
+// Races that finished before a Follower without Since began are not yielded, nor are
+// those on a page that its first poll could not read.
 func TestFollowFromNowYieldsNothingOldBelowABrokenPage(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		for i := range horseracing.RaceID(60) {

@@ -81,8 +81,8 @@ type member struct {
 
 const maxReported = 100 // of one object: names that are data are unlimited
 
-// objectOf looks into pointers and slices for a struct with json tags; nil if there
-// is none.
+// objectOf returns the object of a type that is a struct with json tags, or of one that
+// pointers and slices lead to. It returns nil if there is none.
 func (rules Rules) objectOf(r Response, t reflect.Type, path string) *object {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

@@ -101,7 +101,7 @@ func (e *Engine) Send(now time.Time, t *Ticket) {
 }
 
 // Report records the outcome of the request of t. retryAfter is for how long from
-// now the service wants no request; zero if it names no time.
+// now the service wants no request, or zero if it names no time.
 func (e *Engine) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter time.Duration) {
 	e.inFlight--
 	switch outcome {

@@ -33,7 +33,7 @@ type waiting struct {
 	waited  time.Duration // of its call, in all
 	since   time.Time     // when it began to wait, less the time that its call waited before
 	longest time.Duration // that its call waits while no request is accepted
-	done    chan struct{} // closed when it no longer waits; nil if it never did
+	done    chan struct{} // closed when it no longer waits, or nil if it never did
 	err     error         // why it is not sent
 	permitWait
 }

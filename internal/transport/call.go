@@ -16,13 +16,13 @@ type Call struct {
 	Method string
 	Route  string // the path with its placeholders
 	ID     string
-	Name   string // of the operation, for the log; empty if nothing is logged
+	Name   string // of the operation, for the log, or empty if nothing is logged
 
 	// How it is sent.
 	PaceRoute string // what the service may limit on its own
 	Rank      pace.Rank
 	Retry     Retry
-	Patience  *Patience   // of a walk; nil for a single call
+	Patience  *Patience   // of a walk, or nil for a single call
 	NoCache   bool        // a cached response will not do
 	WantJSON  bool        // a body that is an HTML page or cut JSON is a failure
 	Keys      redact.Keys // kept out of the log

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// retryAfter returns the wait that a Retry-After header demands, in seconds or as
-// a date; zero if there is none that can be read. A date counts from the response's
-// own Date or from the local clock, whichever gives the shorter wait: either clock
-// may be wrong.
+// retryAfter returns the wait that a Retry-After header demands, in seconds or as a
+// date, or zero if none can be read. A date counts from the response's own Date or from
+// the local clock, whichever gives the shorter wait: either clock may be wrong.
 func retryAfter(header http.Header) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	if text == "" {
