@@ -72,11 +72,11 @@ func ParseDecimal(text string, places int) (BigInt, error) {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: places is negative: %d", places)
 	}
 	d.exponent += min(places, 1000)
-	b, err := d.integer()
+	n, err := d.integer()
 	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
 	}
-	return b, nil
+	return BigIntFrom(n), nil
 }
 
 // Cmp compares two values: -1 if b is less than other, 0 if equal, 1 if greater.
@@ -124,7 +124,7 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 	}
 	n, err := d.integer()
 	if err == nil {
-		*b = n
+		*b = BigIntFrom(n)
 	}
 	return err
 }

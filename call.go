@@ -16,10 +16,20 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
+// backend is what a call needs of its client.
+type backend struct {
+	base      *url.URL
+	secrets   redact.Keys
+	transport *transport.Client
+	retry     Retry // all fields are set
+	logger    *slog.Logger
+	drifts    drifts
+}
+
 // call is one call of an operation. internal/transport makes its attempts and
 // describes them in the record.
 type call struct {
-	client  *Client
+	backend *backend
 	op      operation
 	config  callConfig
 	secrets redact.Keys // those of the client, and those in the request's body
@@ -28,8 +38,8 @@ type call struct {
 
 // do is the one way a call is made: it sends the request of an operation,
 // decodes the response into out, and returns its record.
-func do(ctx context.Context, c *Client, op operation, out any, opts []CallOption) (*transport.Call, error) {
-	call := call{client: c, op: op, secrets: c.secrets, config: configOf(opts), record: new(transport.Call)}
+func do(ctx context.Context, b *backend, op operation, out any, opts []CallOption) (*transport.Call, error) {
+	call := call{backend: b, op: op, secrets: b.secrets, config: configOf(opts), record: new(transport.Call)}
 	err := call.send(ctx, out)
 	if err == nil {
 		err = call.result(out)
@@ -51,7 +61,7 @@ func (c *call) send(ctx context.Context, out any) error {
 	if c.op.id != nil {
 		r.ID = c.secrets.Text(c.op.id.text())
 	}
-	if c.client.logger.Enabled(ctx, slog.LevelError) {
+	if c.backend.logger.Enabled(ctx, slog.LevelError) {
 		r.Name = operationText(r.Method, r.Route, r.ID)
 	}
 	r.PaceRoute = c.op.paceRoute()
@@ -59,8 +69,8 @@ func (c *call) send(ctx context.Context, out any) error {
 	if c.config.background {
 		r.Rank = pace.Walk
 	}
-	r.Retry = transport.Retry(c.config.retry.withDefaults(c.client.retry))
-	c.client.transport.Do(ctx, r, u, body)
+	r.Retry = transport.Retry(c.config.retry.withDefaults(c.backend.retry))
+	c.backend.transport.Do(ctx, r, u, body)
 	return nil
 }
 
@@ -95,10 +105,10 @@ func (c *call) request(ctx context.Context) (*url.URL, []byte, error) {
 	case !c.op.isRead():
 		body = []byte("{}") // net/http repeats requests without a body
 	}
-	u := *c.client.base
+	u := *c.backend.base
 	u.Path += path
 	if escaped != path || u.RawPath != "" {
-		u.RawPath = c.client.base.EscapedPath() + escaped
+		u.RawPath = c.backend.base.EscapedPath() + escaped
 	}
 	u.RawQuery = c.op.query
 	return &u, body, nil
@@ -202,7 +212,7 @@ func (c *call) apiError() *APIError {
 	words, _ := errorWords(r.Body, true)
 	switch {
 	case isRedirect(r.Status):
-		e.Message = "to " + clip(c.secrets.Text(redact.Visible(transport.RedirectOrigin(c.client.base, r.Header))), 200)
+		e.Message = "to " + clip(c.secrets.Text(redact.Visible(transport.RedirectOrigin(c.backend.base, r.Header))), 200)
 	case words != "":
 		e.Message = c.secrets.Beginning(redact.Visible(words), maxErrorBody, false)
 	case transport.IsHTML(r.Body), strings.HasPrefix(strings.TrimSpace(text), "<") && strings.HasPrefix(r.Header.Get("Content-Type"), "text/html"):

@@ -31,15 +31,9 @@ type Client struct {
 	Tournaments *TournamentsService // open and finished tournaments
 	Missions    *MissionsService    // the catalogue of missions
 
-	base       *url.URL
-	secrets    redact.Keys
-	wire       *transport.Wire
-	transport  *transport.Client
-	gate       *pace.Gate // decides when a request may be sent
-	retry      Retry      // all fields are set
-	logger     *slog.Logger
-	drift      func(context.Context, Drift) // may be nil
-	driftCheck *drift.Check
+	*backend
+	wire *transport.Wire
+	gate *pace.Gate // decides when a request may be sent
 }
 
 // Close closes the client's idle connections, except those of a Transport given with
@@ -85,7 +79,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
 		return op.invalid("out must be a pointer that is not nil")
 	}
-	_, err = do(ctx, c, op, out, opts)
+	_, err = do(ctx, c.backend, op, out, opts)
 	return err
 }
 
@@ -118,14 +112,13 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, problem)
 	}
 
-	c := &Client{
-		base:       base,
-		secrets:    redact.New(apiKey),
-		retry:      cfg.retry.withDefaults(defaultRetry),
-		logger:     cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
-		drift:      cfg.drift,
-		driftCheck: drift.New(documented),
-	}
+	c := &Client{backend: &backend{
+		base:    base,
+		secrets: redact.New(apiKey),
+		retry:   cfg.retry.withDefaults(defaultRetry),
+		logger:  cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
+		drifts:  drifts{cfg.drift, drift.New(documented)},
+	}}
 	c.gate = pace.NewGate(cfg.limiter, c.retry.MinWait, c.retry.MaxWait)
 	var own http.Client
 	if cfg.httpClient != nil {
@@ -145,10 +138,10 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		Send: send, Jar: own.Jar, Gate: c.gate, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: c.logger,
 		Header: transport.Header(apiKey, cfg.userAgent),
 	})
-	c.Horses = &HorsesService{c}
-	c.Races = &RacesService{c}
-	c.Tournaments = &TournamentsService{c}
-	c.Missions = &MissionsService{c}
+	c.Horses = &HorsesService{c.backend}
+	c.Races = &RacesService{c.backend}
+	c.Tournaments = &TournamentsService{c.backend}
+	c.Missions = &MissionsService{c.backend}
 	return c, nil
 }
 

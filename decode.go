@@ -26,6 +26,23 @@ var anySyntax = json.JoinOptions(lenientUTF8, jsontext.AllowDuplicateNames(true)
 
 func unmarshal(data []byte, out any) error { return json.Unmarshal(data, out, lenientUTF8) }
 
+// encodeBody encodes a request body, with each UserKey in the clear, and returns the
+// user keys in it.
+func encodeBody(body any) (encoded []byte, keys []string, err error) {
+	reveal := json.MarshalFunc(func(k UserKey) ([]byte, error) {
+		keys = append(keys, string(k))
+		return json.Marshal(string(k))
+	})
+	encoded, err = json.Marshal(body, json.WithMarshalers(reveal))
+	var untyped struct {
+		UserKey string `json:"user_key"`
+	}
+	if bytes.Contains(encoded, []byte(`"user_key"`)) && unmarshal(encoded, &untyped) == nil {
+		keys = append(keys, untyped.UserKey) // such as from a map of strings
+	}
+	return encoded, keys, err
+}
+
 // unmarshalMember decodes a member for a type that decodes itself.
 func unmarshalMember(name string, data []byte, out any) error {
 	if err := (operation{}).read(data, out, lenientUTF8); err != nil {

@@ -3,6 +3,7 @@ package horseracing
 import (
 	"context"
 	"reflect"
+	"regexp"
 
 	"github.com/horseracing-go/horseracing/internal/drift"
 	"github.com/horseracing-go/horseracing/internal/redact"
@@ -27,24 +28,6 @@ type Drift struct {
 	Kind  DriftKind
 }
 
-// WithDriftHandler compares every decoded response with the types and calls handler for
-// each difference: once per route and path for the life of the client. A handler may
-// log, or in a test call t.Error (not t.Fatal, which would end the goroutine that made
-// the call). Without a handler nothing is compared.
-//
-// The handler is called by the goroutine that made the call, before the call returns.
-// It must be safe for concurrent use if calls are made concurrently, for example by a
-// [Pager] with a Concurrency above one.
-//
-// These are not reported: members that are documented as optional or only for other
-// operations, values outside the documented sets (which are incomplete), and responses
-// to [Client.Do]. Missing members of undocumented responses (open tournaments, one
-// tournament, a registration) are not reported either. At most 100 unknown members of
-// one object are reported.
-func WithDriftHandler(handler func(context.Context, Drift)) Option {
-	return func(c *config) { c.drift = handler }
-}
-
 // documented holds what the API reference documents of members beyond their names.
 // Only races differ from listing to listing.
 var documented = drift.Rules{
@@ -61,19 +44,31 @@ var documented = drift.Rules{
 	Rename: documentedPrize,
 }
 
-// reportDrift compares a response with the type of the object or the entries that were
+// documentedPrize returns the documented name of a member that is named for the game's
+// currency, or any other name itself.
+func documentedPrize(name string) string { return prizeName.ReplaceAllString(name, "${1}token") }
+
+var prizeName = regexp.MustCompile(`^(additional_(?:treasury_)?).*`)
+
+// drifts reports the drift of one client's responses.
+type drifts struct {
+	handler func(context.Context, Drift) // may be nil
+	check   *drift.Check
+}
+
+// report compares a response with the type of the object or the entries that were
 // decoded.
-func (c *Client) reportDrift(ctx context.Context, op operation, response *transport.Call, t reflect.Type) {
-	if c.drift == nil {
+func (d drifts) report(ctx context.Context, op operation, response *transport.Call, t reflect.Type) {
+	if d.handler == nil {
 		return
 	}
 	r := drift.Response{Route: op.route, Undocumented: op.objectOrArray, Type: t, Body: response.Body}
-	for _, found := range c.driftCheck.Compare(r) {
+	for _, found := range d.check.Compare(r) {
 		kind := DriftUnknownField
 		if found.Missing {
 			kind = DriftMissingField
 		}
 		path := clip(response.Keys.Text(redact.Visible(found.Path)), 200)
-		c.drift(ctx, Drift{Route: op.route, Path: path, Kind: kind})
+		d.handler(ctx, Drift{Route: op.route, Path: path, Kind: kind})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -94,6 +95,16 @@ func (e *APIError) Error() string {
 		text += "; " + withheldAdvice
 	}
 	return errorText(text)
+}
+
+// operationText names an operation, with the id in place of its placeholder:
+// GET /api/v1/horses/311.
+func operationText(method, route, id string) string {
+	if before, _, byID := strings.Cut(route, "{"); byID && id != "" {
+		escaped := strings.ReplaceAll(url.PathEscape(id), url.PathEscape(redact.Placeholder), redact.Placeholder)
+		route = before + clip(escaped, 200)
+	}
+	return method + " " + route
 }
 
 // attemptsText returns the number of attempts for an error's text, if there were
@@ -248,13 +259,13 @@ type TieOverflowError struct {
 	StartTime Timestamp
 	Seen      int // entries with that start time that were yielded
 
-	op operation
+	operation string
 }
 
 // Error names the operation and the start time.
 func (e *TieOverflowError) Error() string {
-	return fmt.Sprintf("%v: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; the entries that start earlier follow",
-		e.op, e.Seen, e.StartTime.Format(instantLayout))
+	return fmt.Sprintf("%s: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; the entries that start earlier follow",
+		e.operation, e.Seen, e.StartTime.Format(instantLayout))
 }
 
 // Is reports whether target is ErrHole.
@@ -267,13 +278,13 @@ type GapError struct {
 	From, To Timestamp // races that start at From or later and before To may be missing
 	Err      error     // why the page could not be read
 
-	op operation
+	operation string
 }
 
 // Error names the operation, the time range and the cause.
 func (e *GapError) Error() string {
-	return errorText(fmt.Sprintf("%v: races that start at %s or later and before %s may be missing, because a page could not be read: %v; Races.Results with Since and Before returns those that can be read",
-		e.op, e.From.Format(instantLayout), e.To.Format(instantLayout), e.Err))
+	return errorText(fmt.Sprintf("%s: races that start at %s or later and before %s may be missing, because a page could not be read: %v; Races.Results with Since and Before returns those that can be read",
+		e.operation, e.From.Format(instantLayout), e.To.Format(instantLayout), e.Err))
 }
 
 // Is reports whether target is ErrHole.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -53,6 +54,50 @@ type part struct {
 type gap struct {
 	from, to int64
 	err      error
+}
+
+// All yields the finished races after the follower's position, and polls for new ones.
+// It ends without an error when ctx is done or the caller leaves the loop. No request
+// is made while the loop body runs. The races belong to the caller.
+//
+// Past races are read oldest first, in batches of up to about a thousand, each held in
+// memory; the first batch is small. After that, each poll reads all races that started
+// up to Lookback before the newest one, so a race is not missed if its result appears
+// within Lookback of its start. Each poll yields its new races oldest first, so a race
+// that finishes late comes after races that started later. If more than 1,000 races
+// start within Lookback, only the newest 1,000 are checked for late results. Races that
+// start more than Lookback in the future are ignored when determining the newest one.
+//
+// An error is yielded with a nil race, and polling continues:
+//
+//   - A failed poll is repeated after a backoff of up to five minutes (or Interval, if
+//     that is longer); a Retry-After of up to an hour is honored. While the service
+//     refuses all requests, an error is yielded about every 10 to 15 minutes.
+//   - A race that cannot be read is reported as a [*DecodeError] when it is first
+//     seen. It is requested again at each poll for an hour (or Lookback, if that is
+//     longer), or until a thousand later races were found. If it is still unreadable
+//     then, it is reported a second and last time.
+//   - A page that cannot be read, or fails six times in a row after other pages of its
+//     poll were read, is reported, and does not delay later races. It is requested
+//     again for the same time as an unreadable race, then skipped and reported as a
+//     [*GapError]; without Since and Resume, the first poll skips it at once.
+//   - A [*TieOverflowError] is yielded once per instant.
+//
+// ErrInvalidArgument ends the loop.
+func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] {
+	return func(yield func(*Race, error) bool) {
+		if err := mayRange(ctx, finishedRaces, f.invalid, f.ranging); err != nil {
+			yield(nil, err)
+			return
+		}
+		f.ranging = true
+		defer func() { f.ranging = false }()
+		l := &followLoop{Follower: f, ctx: ctx, yield: yield, span: 2 * f.lookback, limit: firstRaces}
+		if f.state.recent != 0 || l.begin() {
+			for l.poll() && f.schedule.wait(ctx, nil) {
+			}
+		}
+	}
 }
 
 func (l *followLoop) emit(race *Race, err error) bool {
@@ -248,7 +293,7 @@ func (l *followLoop) giveUp(p part) bool {
 		g.from = min(g.from, max(l.state.recent, l.clock.Load()-l.lookback))
 		l.state.resolve(p.low, g.to, p.entries)
 		l.state.advance(g.to)
-		if !l.emit(nil, &GapError{From: timestampOf(max(1, g.from)), To: timestampOf(g.to), Err: g.err, op: finishedRaces}) {
+		if !l.emit(nil, &GapError{From: timestampOf(max(1, g.from)), To: timestampOf(g.to), Err: g.err, operation: finishedRaces.String()}) {
 			return false
 		}
 	}

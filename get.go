@@ -8,21 +8,21 @@ import (
 )
 
 // getOne calls an operation whose response is an object.
-func getOne[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*T, error) {
+func getOne[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
 	var value T
-	record, err := do(ctx, c, op, &value, opts)
+	record, err := do(ctx, b, op, &value, opts)
 	if err != nil {
 		return nil, err
 	}
-	c.reportDrift(ctx, op, record, reflect.TypeFor[T]())
+	b.drifts.report(ctx, op, record, reflect.TypeFor[T]())
 	return &value, nil
 }
 
 // getList calls an operation whose response is an array. With an error it returns
 // the entries that could be read.
-func getList[T any](ctx context.Context, c *Client, op operation, opts []CallOption) ([]T, error) {
-	l, err := callList[T](ctx, c, op, opts)
+func getList[T any](ctx context.Context, b *backend, op operation, opts []CallOption) ([]T, error) {
+	l, err := callList[T](ctx, b, op, opts)
 	if l == nil {
 		return nil, err
 	}
@@ -37,9 +37,9 @@ func getList[T any](ctx context.Context, c *Client, op operation, opts []CallOpt
 
 // getEntry calls an operation whose response is an array, and returns its only entry,
 // or of several the one with the operation's id.
-func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*T, error) {
+func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
-	l, err := getEntries[T](ctx, c, op, opts)
+	l, err := getEntries[T](ctx, b, op, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func getEntry[T any](ctx context.Context, c *Client, op operation, opts []CallOp
 
 // getEntries calls an operation whose response is an array, and returns its entries,
 // each with its value or its error.
-func getEntries[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*list[T], error) {
-	l, err := callList[T](ctx, c, op, opts)
+func getEntries[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*list[T], error) {
+	l, err := callList[T](ctx, b, op, opts)
 	switch {
 	case l == nil:
 		return nil, err
@@ -78,12 +78,12 @@ func getEntries[T any](ctx context.Context, c *Client, op operation, opts []Call
 
 // callList calls an operation whose response is an array. If it returns a list and an
 // error, the error is that of the unreadable entries.
-func callList[T any](ctx context.Context, c *Client, op operation, opts []CallOption) (*list[T], error) {
+func callList[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*list[T], error) {
 	l := new(list[T])
-	record, err := do(ctx, c, op, l, opts)
+	record, err := do(ctx, b, op, l, opts)
 	if _, isInPart := errors.AsType[*unreadableEntries](err); err != nil && !isInPart {
 		return nil, err
 	}
-	c.reportDrift(ctx, op, record, reflect.TypeFor[T]())
+	b.drifts.report(ctx, op, record, reflect.TypeFor[T]())
 	return l, err
 }

@@ -14,7 +14,7 @@ import (
 
 // HorsesService reads horses, their missions, and the horses offered for breeding. It
 // is [Client.Horses].
-type HorsesService struct{ client *Client }
+type HorsesService struct{ *backend }
 
 // Horse is a horse as the service describes it.
 //
@@ -115,7 +115,7 @@ type HorseMission struct {
 // GET /api/v1/horses/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
 func (s *HorsesService) Get(ctx context.Context, number HorseNumber, opts ...CallOption) (*Horse, error) {
-	return getOne[Horse](ctx, s.client, horseOperation(number), opts)
+	return getOne[Horse](ctx, s.backend, horseOperation(number), opts)
 }
 
 func horseOperation(number HorseNumber) operation {
@@ -136,7 +136,7 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 	op.body = struct {
 		UserKey UserKey `json:"user_key"`
 	}{key}
-	return getList[Horse](ctx, s.client, op, opts)
+	return getList[Horse](ctx, s.backend, op, opts)
 }
 
 // Missions returns the missions of the horse with the given number. If there is no such
@@ -146,7 +146,7 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#43-missions-of-a-horse
 func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts ...CallOption) (*HorseMissions, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/missions/{horse_number}", id: number}
-	return getOne[HorseMissions](ctx, s.client, op, opts)
+	return getOne[HorseMissions](ctx, s.backend, op, opts)
 }
 
 // OpenForBreeding returns all horses that are offered for breeding. If some cannot be
@@ -156,7 +156,7 @@ func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts .
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#44-horses-offered-for-breeding
 func (s *HorsesService) OpenForBreeding(ctx context.Context, opts ...CallOption) ([]BreedingListing, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/breeding/open"}
-	return getList[BreedingListing](ctx, s.client, op, opts)
+	return getList[BreedingListing](ctx, s.backend, op, opts)
 }
 
 // manyAtOnce is how many requests of a GetMany are in flight.
@@ -187,7 +187,7 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
 	for _, number := range numbers {
 		if problem := number.problem(); problem != "" {
-			return nil, s.client.secrets.Error(horseOperation(number).invalid(problem))
+			return nil, s.secrets.Error(horseOperation(number).invalid(problem))
 		}
 	}
 
@@ -204,7 +204,7 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 		defer func() { results <- r }()
 		each := horseOperation(number)
 		each.order = pace.Walk
-		r.horse, r.err = getOne[Horse](reading, s.client, each, opts)
+		r.horse, r.err = getOne[Horse](reading, s.backend, each, opts)
 	}
 	found := make(map[HorseNumber]*Horse, len(numbers))
 	total := len(numbers)

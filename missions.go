@@ -8,7 +8,7 @@ import (
 
 // MissionsService reads the catalogue of mission templates. It is [Client.Missions].
 // [HorsesService.Missions] returns the missions of a horse.
-type MissionsService struct{ client *Client }
+type MissionsService struct{ *backend }
 
 // MissionTemplate describes a mission that a horse may get. The formula for the reward
 // is undocumented; a [HorseMission] has its final reward.
@@ -64,5 +64,5 @@ func (c *MissionCatalogue) All() iter.Seq2[MissionPeriod, MissionTemplate] {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#413-mission-templates
 func (s *MissionsService) Catalogue(ctx context.Context, opts ...CallOption) (*MissionCatalogue, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/missions"}
-	return getOne[MissionCatalogue](ctx, s.client, op, opts)
+	return getOne[MissionCatalogue](ctx, s.backend, op, opts)
 }

@@ -1,16 +1,12 @@
 package horseracing
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/horseracing-go/horseracing/internal/pace"
-	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
@@ -38,23 +34,6 @@ func (op operation) isRead() bool { return op.method == http.MethodGet }
 // invalid returns the error of a call that is not made. It does not redact the id.
 func (op operation) invalid(problem string) error {
 	return fmt.Errorf("%s: %w: %s", operationText(op.method, op.route, op.idText()), ErrInvalidArgument, problem)
-}
-
-// encodeBody encodes a request body, with each UserKey in the clear, and returns the
-// user keys in it.
-func encodeBody(body any) (encoded []byte, keys []string, err error) {
-	reveal := json.MarshalFunc(func(k UserKey) ([]byte, error) {
-		keys = append(keys, string(k))
-		return json.Marshal(string(k))
-	})
-	encoded, err = json.Marshal(body, json.WithMarshalers(reveal))
-	var untyped struct {
-		UserKey string `json:"user_key"`
-	}
-	if bytes.Contains(encoded, []byte(`"user_key"`)) && unmarshal(encoded, &untyped) == nil {
-		keys = append(keys, untyped.UserKey) // such as from a map of strings
-	}
-	return encoded, keys, err
 }
 
 // path returns the operation's path, decoded and escaped, or the problem with its id.
@@ -95,14 +74,4 @@ func (op operation) idText() string {
 		return ""
 	}
 	return op.id.text()
-}
-
-// operationText names an operation, with the id in place of its placeholder:
-// GET /api/v1/horses/311.
-func operationText(method, route, id string) string {
-	if before, _, byID := strings.Cut(route, "{"); byID && id != "" {
-		escaped := strings.ReplaceAll(url.PathEscape(id), url.PathEscape(redact.Placeholder), redact.Placeholder)
-		route = before + clip(escaped, 200)
-	}
-	return method + " " + route
 }

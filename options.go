@@ -162,6 +162,24 @@ func WithPlainHTTP() Option {
 	return func(c *config) { c.plainHTTP = true }
 }
 
+// WithDriftHandler compares every decoded response with the types and calls handler for
+// each difference: once per route and path for the life of the client. A handler may
+// log, or in a test call t.Error (not t.Fatal, which would end the goroutine that made
+// the call). Without a handler nothing is compared.
+//
+// The handler is called by the goroutine that made the call, before the call returns.
+// It must be safe for concurrent use if calls are made concurrently, for example by a
+// [Pager] with a Concurrency above one.
+//
+// These are not reported: members that are documented as optional or only for other
+// operations, values outside the documented sets (which are incomplete), and responses
+// to [Client.Do]. Missing members of undocumented responses (open tournaments, one
+// tournament, a registration) are not reported either. At most 100 unknown members of
+// one object are reported.
+func WithDriftHandler(handler func(context.Context, Drift)) Option {
+	return func(c *config) { c.drift = handler }
+}
+
 // tokenBucket is a rate.Limiter that returns the context's errors. If a deadline
 // would be missed, rate.Limiter returns an error of its own at once.
 type tokenBucket struct{ *rate.Limiter }

@@ -3,13 +3,68 @@ package horseracing
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/transport"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
+
+// Entry is an entry of a listing, with its JSON.
+type Entry[T any] struct {
+	Value *T              // nil if there is an error
+	Tier  TierID          // the tier whose listing contains it
+	JSON  json.RawMessage // as received, with undocumented members, not redacted, or nil if the error is not about one entry
+}
+
+// listing describes a paged listing to its pager.
+type listing[T any] struct {
+	backend *backend
+	kind    cursorKind
+	route   string
+	key     func(*T) entryKey
+
+	order     pace.Rank       // priority of its requests, or zero for that of walks
+	responded func(time.Time) // called with the service's time of each response, unless nil
+	tiers     []TierID        // sorted, where zero is the service's default, which no request names
+	patience  *transport.Patience
+}
+
+// entryKey determines the position of an entry in a listing.
+type entryKey struct {
+	start Timestamp
+	id    string // empty if the entry has none
+	omega bool   // its tier is Omega
+}
+
+func raceKey(r *Race) entryKey {
+	return entryKey{r.StartTime, idOf(r), r.Tier == TierNameOmega}
+}
+
+func tournamentKey(t *Tournament) entryKey {
+	return entryKey{t.StartTime, idOf(t), t.Tier == TierOmega}
+}
+
+func (l *listing[T]) op() operation { return operation{method: http.MethodGet, route: l.route} }
+
+// tier returns the tier of the listing at an index.
+func (l *listing[T]) tier(source int) TierID { return l.tiers[source].orDefault() }
+
+// ceilMilli rounds up to the millisecond, for both ends of a range: an entry
+// starts on a whole one. Instants outside those of a [Timestamp] are clamped.
+func ceilMilli(t time.Time) int64 {
+	switch {
+	case t.Before(time.UnixMilli(minMilliseconds)):
+		return minMilliseconds
+	case t.After(time.UnixMilli(maxMilliseconds)):
+		return maxMilliseconds + 1
+	}
+	return t.Add(time.Millisecond - 1).UnixMilli()
+}
 
 // pageBody is the body of a page request. The service has defaults for absent members.
 type pageBody struct {
@@ -35,7 +90,7 @@ func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[En
 	op, body := l.op(), l.pageBody(r)
 	op.body, op.order, op.patience = body, cmp.Or(l.order, pace.Walk), l.patience
 	requested := time.Now()
-	page, err := getEntries[T](ctx, l.client, op, nil)
+	page, err := getEntries[T](ctx, l.backend, op, nil)
 	if err != nil {
 		return nil, err
 	}

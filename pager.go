@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
@@ -40,64 +39,6 @@ const (
 	pageSize       = 10 // entries that a page holds at most: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
 	maxConcurrency = 1000
 )
-
-func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
-	p, positions := newPager(q, l)
-	before := int64(walk.Latest)
-	if !q.Before.IsZero() {
-		before = ceilMilli(q.Before)
-	}
-	if !q.Since.IsZero() {
-		p.since = ceilMilli(q.Since)
-	}
-	if !q.Since.IsZero() && p.since > before {
-		p.invalid = p.listing.op().invalid(fmt.Sprintf("Since %s is after Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
-	}
-	for i := range positions {
-		if q.Resume.IsZero() || positions[i].At >= before {
-			positions[i] = walk.Position{At: before - 1}
-		}
-	}
-	p.walk = walk.NewTiers[Entry[T]](p.since, positions, p.concurrency, pageSize)
-	return p
-}
-
-func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
-	p, positions := newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume, Patience: q.Patience}, l)
-	if q.Offset < 0 {
-		p.invalid = p.listing.op().invalid(fmt.Sprintf("Offset %d is negative", q.Offset))
-	}
-	if q.Resume.IsZero() {
-		positions[0].At = int64(q.Offset)
-	}
-	p.walk = walk.NewOffset[Entry[T]](positions[0], pageSize)
-	return p
-}
-
-// newPager returns a pager without a walk, and the position in each tier: that of the
-// query's Resume, or the zero Position.
-func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) {
-	tiers, payload, problem := resolveTiers(l.kind, q.Tier, q.Tiers, q.Resume)
-	l.tiers, l.patience = tiers, newPatience(q.Patience)
-	p := &Pager[T]{
-		listing: l, since: walk.Earliest, resume: q.Resume,
-		concurrency: min(max(1, q.Concurrency), maxConcurrency),
-	}
-	positions := make([]walk.Position, len(tiers))
-	if payload != nil {
-		p.since, problem = readPositions(payload, positions)
-	}
-	switch {
-	case q.Patience < 0:
-		problem = fmt.Sprintf("Patience %v is negative", q.Patience)
-	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
-		problem = fmt.Sprintf("Concurrency %d is not between 0 and %d", q.Concurrency, maxConcurrency)
-	}
-	if problem != "" {
-		p.invalid = l.op().invalid(problem)
-	}
-	return p, positions
-}
 
 // All ranges over the entries after the pager's position. An error is yielded with a
 // nil entry, after all entries that precede it. The entries belong to the caller.
@@ -254,7 +195,7 @@ func mayRange(ctx context.Context, op operation, invalid error, ranging bool) er
 func (p *Pager[T]) publicError(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the walk wraps none of them
 	case *walk.TieError:
-		return &TieOverflowError{StartTime: timestampOf(e.Start), Seen: e.Seen, op: p.listing.op()}
+		return &TieOverflowError{StartTime: timestampOf(e.Start), Seen: e.Seen, operation: p.listing.op().String()}
 	case *walk.UnplacedError:
 		cause := *e.First.(*DecodeError)                  //nolint:errorlint // as fetch made it
 		cause.ID, cause.Raw, cause.entry = "", nil, false // it is about the page

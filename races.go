@@ -13,7 +13,7 @@ import (
 
 // RacesService reads races, polls for changes, and registers horses. It is
 // [Client.Races].
-type RacesService struct{ client *Client }
+type RacesService struct{ *backend }
 
 // Race is a race, open or finished. Which fields are set depends on the listing:
 // a finished race has no ID, an open one neither FinalOrder nor Winners, and one
@@ -138,7 +138,7 @@ func (r *Race) clone() *Race {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/races/open"}
-	return getList[Race](ctx, s.client, op, opts)
+	return getList[Race](ctx, s.backend, op, opts)
 }
 
 // Get returns the race with the given MainRaceID, open or finished. If there is none,
@@ -148,7 +148,7 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
 func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (*Race, error) {
-	return getEntry[Race](ctx, s.client, raceOperation(id), opts)
+	return getEntry[Race](ctx, s.backend, raceOperation(id), opts)
 }
 
 // Registration holds the parameters of [RacesService.Register]. All fields are
@@ -197,7 +197,7 @@ func raceOperation(id RaceID) operation {
 func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {
 	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "call Races.Settle before registering again"}
 	if problem := cmp.Or(r.Horse.problem(), r.Race.problem(), r.UserKey.problem()); problem != "" {
-		return nil, s.client.secrets.Error(op.invalid(problem))
+		return nil, s.secrets.Error(op.invalid(problem))
 	}
 	op.body = struct {
 		Horse   HorseNumber `json:"horse_number"`
@@ -205,7 +205,7 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 		Race    RaceID      `json:"main_race_id"`
 	}{r.Horse, r.UserKey, r.Race}
 	var receipt RegistrationReceipt
-	response, err := do(ctx, s.client, op, &receipt.Body, opts)
+	response, err := do(ctx, s.backend, op, &receipt.Body, opts)
 	if err != nil {
 		return nil, err
 	}

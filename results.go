@@ -1,12 +1,10 @@
 package horseracing
 
 import (
-	"encoding/json"
-	"net/http"
+	"fmt"
 	"time"
 
-	"github.com/horseracing-go/horseracing/internal/pace"
-	"github.com/horseracing-go/horseracing/internal/transport"
+	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
 // ResultsQuery selects entries of a listing that is paged by start time, newest first.
@@ -58,7 +56,7 @@ type OffsetQuery struct {
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
 func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
-	return newTimePager(q, listing[Race]{client: s.client, kind: cursorRaces, route: "/api/v2/races/results", key: raceKey})
+	return newTimePager(q, listing[Race]{backend: s.backend, kind: cursorRaces, route: "/api/v2/races/results", key: raceKey})
 }
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is paged by
@@ -70,7 +68,7 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 // GET /api/v1/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1
 func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
-	return newOffsetPager(q, listing[Race]{client: s.client, kind: cursorRacesV1, route: "/api/v1/races/results", key: raceKey})
+	return newOffsetPager(q, listing[Race]{backend: s.backend, kind: cursorRacesV1, route: "/api/v1/races/results", key: raceKey})
 }
 
 // Results walks over finished tournaments, newest first. A query without a tier
@@ -80,57 +78,63 @@ func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
 // GET /api/v1/tournaments/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
 func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
-	return newTimePager(q, listing[Tournament]{client: s.client, kind: cursorTournaments, route: "/api/v1/tournaments/results", key: tournamentKey})
+	return newTimePager(q, listing[Tournament]{backend: s.backend, kind: cursorTournaments, route: "/api/v1/tournaments/results", key: tournamentKey})
 }
 
-// Entry is an entry of a listing, with its JSON.
-type Entry[T any] struct {
-	Value *T              // nil if there is an error
-	Tier  TierID          // the tier whose listing contains it
-	JSON  json.RawMessage // as received, with undocumented members, not redacted, or nil if the error is not about one entry
-}
-
-// listing describes a paged listing to its pager.
-type listing[T any] struct {
-	client *Client
-	kind   cursorKind
-	route  string
-	key    func(*T) entryKey
-
-	order     pace.Rank       // priority of its requests, or zero for that of walks
-	responded func(time.Time) // called with the service's time of each response, unless nil
-	tiers     []TierID        // sorted, where zero is the service's default, which no request names
-	patience  *transport.Patience
-}
-
-// entryKey determines the position of an entry in a listing.
-type entryKey struct {
-	start Timestamp
-	id    string // empty if the entry has none
-	omega bool   // its tier is Omega
-}
-
-func raceKey(r *Race) entryKey {
-	return entryKey{r.StartTime, idOf(r), r.Tier == TierNameOmega}
-}
-
-func tournamentKey(t *Tournament) entryKey {
-	return entryKey{t.StartTime, idOf(t), t.Tier == TierOmega}
-}
-
-func (l *listing[T]) op() operation { return operation{method: http.MethodGet, route: l.route} }
-
-// tier returns the tier of the listing at an index.
-func (l *listing[T]) tier(source int) TierID { return l.tiers[source].orDefault() }
-
-// ceilMilli rounds up to the millisecond, for both ends of a range: an entry
-// starts on a whole one. Instants outside those of a [Timestamp] are clamped.
-func ceilMilli(t time.Time) int64 {
-	switch {
-	case t.Before(time.UnixMilli(minMilliseconds)):
-		return minMilliseconds
-	case t.After(time.UnixMilli(maxMilliseconds)):
-		return maxMilliseconds + 1
+func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
+	p, positions := newPager(q, l)
+	before := int64(walk.Latest)
+	if !q.Before.IsZero() {
+		before = ceilMilli(q.Before)
 	}
-	return t.Add(time.Millisecond - 1).UnixMilli()
+	if !q.Since.IsZero() {
+		p.since = ceilMilli(q.Since)
+	}
+	if !q.Since.IsZero() && p.since > before {
+		p.invalid = p.listing.op().invalid(fmt.Sprintf("Since %s is after Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
+	}
+	for i := range positions {
+		if q.Resume.IsZero() || positions[i].At >= before {
+			positions[i] = walk.Position{At: before - 1}
+		}
+	}
+	p.walk = walk.NewTiers[Entry[T]](p.since, positions, p.concurrency, pageSize)
+	return p
+}
+
+func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
+	p, positions := newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume, Patience: q.Patience}, l)
+	if q.Offset < 0 {
+		p.invalid = p.listing.op().invalid(fmt.Sprintf("Offset %d is negative", q.Offset))
+	}
+	if q.Resume.IsZero() {
+		positions[0].At = int64(q.Offset)
+	}
+	p.walk = walk.NewOffset[Entry[T]](positions[0], pageSize)
+	return p
+}
+
+// newPager returns a pager without a walk, and the position in each tier: that of the
+// query's Resume, or the zero Position.
+func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) {
+	tiers, payload, problem := resolveTiers(l.kind, q.Tier, q.Tiers, q.Resume)
+	l.tiers, l.patience = tiers, newPatience(q.Patience)
+	p := &Pager[T]{
+		listing: l, since: walk.Earliest, resume: q.Resume,
+		concurrency: min(max(1, q.Concurrency), maxConcurrency),
+	}
+	positions := make([]walk.Position, len(tiers))
+	if payload != nil {
+		p.since, problem = readPositions(payload, positions)
+	}
+	switch {
+	case q.Patience < 0:
+		problem = fmt.Sprintf("Patience %v is negative", q.Patience)
+	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
+		problem = fmt.Sprintf("Concurrency %d is not between 0 and %d", q.Concurrency, maxConcurrency)
+	}
+	if problem != "" {
+		p.invalid = l.op().invalid(problem)
+	}
+	return p, positions
 }

@@ -51,9 +51,9 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 	op := raceOperation(race)
 	op.noCache, op.emptyIsNotFound = true, true
 	if problem := horse.problem(); problem != "" {
-		return false, unsettled(s.client.secrets.Error(op.invalid(problem)))
+		return false, unsettled(s.secrets.Error(op.invalid(problem)))
 	}
-	name := operationText(op.method, op.route, s.client.secrets.Text(op.idText()))
+	name := operationText(op.method, op.route, s.secrets.Text(op.idText()))
 	logged, unreadable := never, 0
 	for interval := settleFirst; ; interval = min(2*interval, settleSlowest) {
 		in, certain, now, err := s.entrants(ctx, op, race, horse, opts)
@@ -68,7 +68,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 			wait = min(wait, certain.Add(time.Second).Sub(now))
 			if !certain.Equal(logged) {
 				logged = certain
-				s.client.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: reading the race until the outcome of a registration is certain",
+				s.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: reading the race until the outcome of a registration is certain",
 					slog.String("operation", name), slog.Time("until", certain))
 			}
 		case listsNoParticipants(err) && unreadable < settleUnreadable-1:
@@ -79,7 +79,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		if ended := sleep(ctx, max(wait, refusal(err))); ended != nil {
 			switch {
 			case err == nil:
-				err = s.client.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far", name, ended, horse))
+				err = s.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far", name, ended, horse))
 			case !errors.Is(err, ended):
 				err = fmt.Errorf("%w; %w", err, ended)
 			}
@@ -93,7 +93,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 // the response.
 func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (in bool, certain, now time.Time, err error) {
 	requested := time.Now()
-	l, err := getEntries[Race](ctx, s.client, op, opts)
+	l, err := getEntries[Race](ctx, s.backend, op, opts)
 	if err != nil {
 		return false, certain, now, err
 	}

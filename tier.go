@@ -1,20 +1,9 @@
 package horseracing
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
-
-// TierID is the number of a tier, as in queries and tournaments. In a query the zero
-// value means TierOmega, the service's default.
-type TierID int
-
-// TierOmega is the only documented tier id, and the service's default.
-const TierOmega TierID = 5
-
-// orDefault returns the tier that a query for t reads.
-func (t TierID) orDefault() TierID { return cmp.Or(t, TierOmega) }
 
 // resolveTiers returns the tiers that a query selects, sorted and each once, and the
 // payload of its Resume, if that is set. A query that names no tier has those of the

@@ -7,13 +7,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
-	"regexp"
 	"slices"
 )
 
 // TournamentsService reads tournaments. It is [Client.Tournaments]. Registering a
 // horse in a tournament is undocumented.
-type TournamentsService struct{ client *Client }
+type TournamentsService struct{ *backend }
 
 // Tournament is a tournament, open or finished. The meaning of Turf, and of a Status
 // other than 2, is undocumented.
@@ -104,12 +103,6 @@ type AdditionalPrize struct {
 	names map[string]string // of the members that were read, by their documented names, or nil if made by hand
 }
 
-// documentedPrize returns the documented name of a member that is named for the game's
-// currency, or any other name itself.
-func documentedPrize(name string) string { return prizeName.ReplaceAllString(name, "${1}token") }
-
-var prizeName = regexp.MustCompile(`^(additional_(?:treasury_)?).*`)
-
 // members returns pointers to the values, by their documented names.
 func (p *AdditionalPrize) members() map[string]any {
 	return map[string]any{
@@ -177,7 +170,7 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments
 func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/open", objectOrArray: true}
-	return getList[Tournament](ctx, s.client, op, opts)
+	return getList[Tournament](ctx, s.backend, op, opts)
 }
 
 // Get returns the tournament with the given id. If there is none, the error matches
@@ -188,5 +181,5 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, objectOrArray: true}
-	return getEntry[Tournament](ctx, s.client, op, opts)
+	return getEntry[Tournament](ctx, s.backend, op, opts)
 }

@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,6 +22,16 @@ type RaceID int64
 // TournamentID is the _id that identifies a tournament. If it is empty, "." or "..", or
 // contains a control character, methods return ErrInvalidArgument without a request.
 type TournamentID string
+
+// TierID is the number of a tier, as in queries and tournaments. In a query the zero
+// value means TierOmega, the service's default.
+type TierID int
+
+// TierOmega is the only documented tier id, and the service's default.
+const TierOmega TierID = 5
+
+// orDefault returns the tier that a query for t reads.
+func (t TierID) orDefault() TierID { return cmp.Or(t, TierOmega) }
 
 // entryID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
 type entryID interface {

@@ -182,7 +182,7 @@ func (s *RacesService) pollOpen(ctx context.Context, q WatchQuery, last Snapshot
 	return func(yield func(Snapshot) bool) {
 		schedule := pollSchedule{interval: cmp.Or(q.Interval, watchInterval)}
 		for ctx.Err() == nil {
-			l, err := getEntries[Race](ctx, s.client, openRaces, nil)
+			l, err := getEntries[Race](ctx, s.backend, openRaces, nil)
 			if ctx.Err() != nil {
 				return
 			}

@@ -27,17 +27,6 @@ func NewGate(limiter Limiter, first, longest time.Duration) *Gate {
 	}
 }
 
-// waiting is what a gate keeps of a ticket.
-type waiting struct {
-	waits   bool          // it is in line
-	waited  time.Duration // of its call, in all
-	since   time.Time     // when it began to wait, less the time that its call waited before
-	longest time.Duration // that its call waits while no request is accepted
-	done    chan struct{} // closed when it no longer waits, or nil if it never did
-	err     error         // why it is not sent
-	permitWait
-}
-
 // HeldError is returned for a request that was not sent because the service
 // refuses requests for longer than its caller would wait.
 type HeldError struct {
@@ -93,6 +82,38 @@ func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration, late
 			return ctx.Err()
 		}
 	}
+}
+
+// waitForPermit waits for a permit, for whichever request is first when it comes. If the
+// limiter panics or ends the goroutine, that fails the call of t alone.
+func (g *Gate) waitForPermit(ctx context.Context, t *Ticket) {
+	waitCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g.mu.Lock()
+	if !t.inWait { // it is sent by now
+		g.mu.Unlock()
+		return
+	}
+	t.cancel = cancel
+	g.mu.Unlock()
+	err, returned := error(nil), false
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.end(t)
+		switch {
+		case !returned:
+			g.cancel(t, nil)
+		case err == nil:
+			g.granted++
+			g.last = t
+		case t.waits:
+			g.reject(time.Now(), t, &LimiterError{err})
+		}
+		g.advance(time.Now())
+	}()
+	err = g.limiter.Wait(waitCtx)
+	returned = true
 }
 
 // Leave reports the outcome of the request of t, with the Retry-After of its

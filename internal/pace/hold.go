@@ -50,3 +50,11 @@ func (h *hold) refuse(now time.Time, retryAfter, first, longest time.Duration, p
 
 // release ends the hold: a probe was accepted.
 func (h *hold) release() { *h = hold{until: h.until, named: h.named} }
+
+// earlier returns the earlier time; a zero time is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -29,13 +29,6 @@ type permits struct {
 	freed   time.Time
 }
 
-// permitWait is what they keep of a ticket.
-type permitWait struct {
-	mayWait chan struct{}      // holds one when it is to wait for the limiter
-	inWait  bool               // it waits, or is about to
-	cancel  context.CancelFunc // of its Wait
-}
-
 // take uses a permit, if one is needed.
 func (p *permits) take() bool {
 	if p.limiter == nil {
@@ -69,36 +62,4 @@ func (p *permits) end(t *Ticket) {
 	if t.cancel != nil {
 		t.cancel()
 	}
-}
-
-// waitForPermit waits for a permit, for whichever request is first when it comes. If the
-// limiter panics or ends the goroutine, that fails the call of t alone.
-func (g *Gate) waitForPermit(ctx context.Context, t *Ticket) {
-	waitCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g.mu.Lock()
-	if !t.inWait { // it is sent by now
-		g.mu.Unlock()
-		return
-	}
-	t.cancel = cancel
-	g.mu.Unlock()
-	err, returned := error(nil), false
-	defer func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.end(t)
-		switch {
-		case !returned:
-			g.cancel(t, nil)
-		case err == nil:
-			g.granted++
-			g.last = t
-		case t.waits:
-			g.reject(time.Now(), t, &LimiterError{err})
-		}
-		g.advance(time.Now())
-	}()
-	err = g.limiter.Wait(waitCtx)
-	returned = true
 }

@@ -5,17 +5,6 @@ import (
 	"slices"
 )
 
-// Rank is the priority of a request: a lower one goes first.
-type Rank uint8
-
-// The ranks, from the first to the last.
-const (
-	Write Rank = iota // a request that changes something
-	Read              // a single read
-	Poll              // a read that is repeated
-	Walk              // one page of many
-)
-
 // line holds the requests that wait: by rank, and first in, first out within one.
 type line []*Ticket
 

@@ -27,22 +27,6 @@ type streak struct {
 	accepted int // of Routes, at the last of them
 }
 
-// Ticket is a request. One ticket serves all attempts of a call.
-type Ticket struct {
-	rank     Rank
-	route    string
-	own      *Ticket // the same request for the engine of its route, if that is set apart
-	of       *Ticket // of such a ticket: the request
-	inFlight int     // with it, when it was sent
-	episode  int     // when it was sent
-	sent     time.Time
-	probe    bool
-	waiting
-}
-
-// NewTicket returns the ticket of a call. route is its method and the documented path.
-func NewTicket(rank Rank, route string) Ticket { return Ticket{rank: rank, route: route} }
-
 // NewRoutes returns a pace without a limit.
 func NewRoutes(newEngine func() *Engine) *Routes {
 	return &Routes{newEngine: newEngine, common: newEngine(), apart: map[string]*Engine{}, streaks: map[string]streak{}, chance: 1}
@@ -99,14 +83,6 @@ func (p *Routes) Send(now time.Time, t *Ticket) {
 	if len(p.lately) > recent {
 		p.lately = p.lately[1:]
 	}
-}
-
-// earlier returns the earlier time; a zero time is none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // Report records the outcome of the request of t, as [Engine.Report] does. It

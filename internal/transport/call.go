@@ -42,6 +42,12 @@ type Call struct {
 	ticket   pace.Ticket
 }
 
+// Retry is how a call is retried. All fields are set.
+type Retry struct {
+	Max              int
+	MinWait, MaxWait time.Duration
+}
+
 // Attempt is the outcome of an attempt.
 type Attempt struct {
 	// Status is 0 unless the whole response was read, or for an error status the

@@ -13,12 +13,6 @@ import (
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
-// Retry is how a call is retried. All fields are set.
-type Retry struct {
-	Max              int
-	MinWait, MaxWait time.Duration
-}
-
 // backoff returns a random wait up to MinWait * 2^retries, at most MaxWait. If the
 // service demands a wait it is no less than that, and random beyond it, so that
 // clients which were refused together do not come back together.
