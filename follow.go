@@ -6,9 +6,6 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
-
-	"github.com/horseracing-go/horseracing/internal/pace"
-	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
 // FollowQuery configures a [Follower].
@@ -35,8 +32,8 @@ const (
 // It keeps its position as a [Pager] does: break out of a loop, then range again to
 // continue, or store [Follower.Cursor] and resume in another process. Store the cursor
 // in the transaction that handles the race, and no race is handled twice. Nor is one
-// missed, even across restarts, if its result appears within Lookback and can be read
-// within the time documented at [Follower.All]. A Follower is not safe for concurrent
+// missed, even across restarts, if its result appears and can be read within Lookback.
+// A Follower is not safe for concurrent
 // use, and only one loop may range over it at a time.
 type Follower struct {
 	races    *RacesService
@@ -46,6 +43,7 @@ type Follower struct {
 	clock    atomic.Int64 // when the last response was sent
 	invalid  error        // of the query; yielded instead of races
 	ranging  bool         // a loop is running
+	vanished int          // polls in a row that found no race
 	schedule pollSchedule
 	state    *followState
 }
@@ -64,11 +62,11 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 		races: s, query: q, tiers: tiers,
 		lookback: int64((cmp.Or(q.Lookback, followLookback) + time.Millisecond - 1) / time.Millisecond),
 		schedule: pollSchedule{interval: cmp.Or(q.Interval, followInterval)},
-		state:    &followState{marks: map[string]mark{}},
+		state:    newFollowState(0),
 	}
 	f.clock.Store(time.Now().UnixMilli())
 	if !q.Since.IsZero() {
-		f.state.recent = max(1, ceilMilli(q.Since))
+		f.state.advance(max(1, ceilMilli(q.Since)))
 	}
 	if fields != nil {
 		f.state, problem = parseFollowState(fields)
@@ -89,26 +87,11 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 // Cursor returns the position after everything yielded so far. If the query has
 // neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
 //
-// Its text takes about fifteen bytes for each race within Lookback. While an entry or a
-// page is unreadable, each race after it takes as much. It never exceeds 64 KiB.
+// Its text takes about fifteen bytes for each race within Lookback, and never exceeds
+// 64 KiB.
 func (f *Follower) Cursor() Cursor {
 	if f.invalid != nil || f.state.recent == 0 {
 		return f.query.Resume
 	}
 	return newCursor(cursorFollow, f.tiers, f.state.payload())
-}
-
-// pager returns a pager of the races that start at low or later, and before high.
-func (f *Follower) pager(low, high int64) *Pager[Race] {
-	q := ResultsQuery{Since: time.UnixMilli(low)}
-	if f.tiers[0] != 0 {
-		q.Tiers = f.tiers
-	}
-	if high < walk.Latest {
-		q.Before, q.Concurrency = time.UnixMilli(high), f.query.Concurrency
-	}
-	p := f.races.Results(q)
-	p.listing.order = pace.Poll
-	p.listing.responded = func(t time.Time) { f.clock.Store(t.UnixMilli()) }
-	return p
 }

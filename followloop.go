@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"slices"
+	"strconv"
+	"sync/atomic"
 	"time"
 
-	"github.com/horseracing-go/horseracing/internal/transport"
+	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
@@ -21,17 +24,15 @@ const (
 	maxRaces   = 1000 // in a part, held in memory to be sorted
 )
 
-// firstSkip is how much earlier, in milliseconds, the read continues after a page that
-// cannot be read, if the page before was read.
-const firstSkip int64 = 60_000
-
-// maxFailures is how many times in a row a page fails before it is skipped: the service
-// may be down. A page that arrives and is unreadable is skipped at once.
+// maxFailures is how many times in a row a page fails alone before it is skipped, and
+// how many polls in a row find nothing before that is believed.
 const maxFailures = 6
 
-// givenUpAfter is how long unreadable entries and pages are requested again, unless
-// Lookback is longer.
-const givenUpAfter = time.Hour
+// firstSkip is how much earlier, in milliseconds, the read continues after a page that
+// is skipped. Each further skip is twice as long, until a page is read.
+const firstSkip int64 = 60_000
+
+var errVanished = fmt.Errorf("%v: the listing is empty, although it was not before", finishedRaces)
 
 // followLoop is one range over a follower. Its methods report false once the
 // range has ended.
@@ -39,21 +40,42 @@ type followLoop struct {
 	*Follower
 	ctx   context.Context // of the range
 	yield func(*Race, error) bool
+	once  bool  // it ends after one poll, and after an error that is not ErrHole
 	span  int64 // of the next part
 	limit int   // entries that the next part may have
+	alone int   // times in a row that a page failed and the newest one was accepted
+
+	began atomic.Int64 // when the first response of the poll was sent
 }
 
 // part is the result of reading a time range.
 type part struct {
 	low, high int64                     // everything from low up to high was read, except the gaps
-	entries   []walk.Entry[Entry[Race]] // that are not settled, including ties and unreadable ones
+	entries   []walk.Entry[Entry[Race]] // that were not yielded yet, including ties and unreadable ones
 	gaps      []gap                     // newest first
 }
 
-// gap is a time range with a page that cannot be read.
+// gap is a time range with a page that cannot be read. Later, when other races stand
+// above it, the page may begin up to a page further up: that is where reach is.
 type gap struct {
-	from, to int64
-	err      error
+	from, to, reach int64
+	err             error
+}
+
+func (g gap) error() error {
+	return &GapError{From: timestampOf(max(1, g.from)), To: timestampOf(g.reach), Err: g.err, operation: finishedRaces.String()}
+}
+
+// keyOf returns the key of an entry: its id, after a ? if it is unreadable, or else a
+// hash of its JSON or, of a tie, of its start.
+func keyOf(e walk.Entry[Entry[Race]]) string {
+	switch {
+	case e.ID == "":
+		return "?" + checksum(cmp.Or(string(e.Value.JSON), strconv.FormatInt(e.Start, 10)))
+	case e.Err != nil:
+		return "?" + e.ID
+	}
+	return e.ID
 }
 
 // All yields the finished races after the follower's position, and polls for new ones.
@@ -72,19 +94,30 @@ type gap struct {
 //
 //   - A failed poll is repeated after a backoff of up to five minutes (or Interval, if
 //     that is longer); a Retry-After of up to an hour is honored. While the service
-//     refuses all requests, an error is yielded about every 10 to 15 minutes.
-//   - A race that cannot be read is reported as a [*DecodeError] when it is first
-//     seen. It is requested again at each poll for an hour (or Lookback, if that is
-//     longer), or until a thousand later races were found. If it is still unreadable
-//     then, it is reported a second and last time.
-//   - A page that cannot be read, or fails six times in a row after other pages of its
-//     poll were read, is reported, and does not delay later races. It is requested
-//     again for the same time as an unreadable race, then skipped and reported as a
-//     [*GapError]; without Since and Resume, the first poll skips it at once.
+//     refuses all requests, an error is yielded about every 10 to 15 minutes. An outage
+//     costs no race.
+//   - A poll that finds no race at all where it found some before is a failed one, up to
+//     six times in a row.
+//   - A race that cannot be read is reported once as a [*DecodeError]. It is yielded
+//     if it can be read later, within Lookback.
+//   - A page that fails alone is skipped and reported as a [*GapError]: six times in a
+//     row within about half a minute, while the newest page is accepted. A refusal (429
+//     or 503) is waited out instead. Its races are yielded if they can be read later,
+//     within Lookback. If the gap grows, it is reported again.
 //   - A [*TieOverflowError] is yielded once per instant.
 //
 // ErrInvalidArgument ends the loop.
-func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] {
+func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] { return f.follow(ctx, false) }
+
+// CatchUp is one poll of [Follower.All]: it yields the finished races after the
+// follower's position, oldest first, and ends. An error that matches [ErrHole] does not
+// end it; any other does. Range again, over CatchUp or All, to continue after it.
+//
+// Without Since and Resume the first CatchUp yields no race, but finds where to begin:
+// save its [Follower.Cursor].
+func (f *Follower) CatchUp(ctx context.Context) iter.Seq2[*Race, error] { return f.follow(ctx, true) }
+
+func (f *Follower) follow(ctx context.Context, once bool) iter.Seq2[*Race, error] {
 	return func(yield func(*Race, error) bool) {
 		if err := mayRange(ctx, finishedRaces, f.invalid, f.ranging); err != nil {
 			yield(nil, err)
@@ -92,9 +125,9 @@ func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] {
 		}
 		f.ranging = true
 		defer func() { f.ranging = false }()
-		l := &followLoop{Follower: f, ctx: ctx, yield: yield, span: 2 * f.lookback, limit: firstRaces}
-		if f.state.recent != 0 || l.begin() {
-			for l.poll() && f.schedule.wait(ctx, nil) {
+		l := &followLoop{Follower: f, ctx: ctx, yield: yield, once: once, span: 2 * f.lookback, limit: firstRaces}
+		if f.state.recent != 0 || l.begin() && !once {
+			for l.poll() {
 			}
 		}
 	}
@@ -104,78 +137,108 @@ func (l *followLoop) emit(race *Race, err error) bool {
 	return l.ctx.Err() == nil && l.yield(race, err)
 }
 
+// fail yields the error of a failed request or poll, and waits until the next one is due.
+func (l *followLoop) fail(err error) bool {
+	return l.emit(nil, err) && !l.once && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
+}
+
+// poll reads everything from recent on, and waits until the next poll is due.
+func (l *followLoop) poll() bool {
+	l.vanished++ // until a race is read
+	l.began.Store(0)
+	for low := l.state.recent; low < walk.Latest; {
+		p, ok := l.readPart(low)
+		if !ok || !l.deliver(p) {
+			return false
+		}
+		low = p.high
+	}
+	if l.vanished > 0 && l.vanished <= maxFailures && len(l.state.seen) > 0 {
+		return l.fail(errVanished)
+	}
+	return !l.once && l.schedule.wait(l.ctx, nil)
+}
+
 // begin settles the races that finished before the follower began. It reads the newest
 // ones, then all that start up to Lookback before these.
 func (l *followLoop) begin() bool {
-	p, ok := l.read(walk.Earliest, walk.Latest)
-	l.limit = maxRaces
+	p, ok := l.read(walk.Earliest, walk.Latest, firstRaces)
 	if ok && p.low > walk.Earliest {
-		p, ok = l.read(p.low-l.lookback, walk.Latest)
+		p, ok = l.read(p.low-l.lookback, walk.Latest, maxRaces)
 	}
 	if !ok {
 		return false
 	}
-	l.state.recent = max(1, p.low) // no race starts before that
+	l.state.advance(max(1, p.low))               // no race starts before that
+	if len(p.entries) == 0 && len(p.gaps) == 0 { // an empty listing: what is older than Lookback is not new
+		l.state.advance(l.clock.Load() - l.lookback)
+	}
 	for _, e := range p.entries {
 		l.advance(e.Start)
-		l.state.settle(e.ID, e.Start)
+		l.state.seen[cmp.Or(e.ID, keyOf(e))] = e.Start
 	}
-	return l.giveUp(p)
-}
-
-// poll requests the unreadable entries and pages again, then the new races. It starts
-// over if it finds too many entries after an unreadable one.
-func (l *followLoop) poll() bool {
-	s := l.state
-	low, unreadTo := s.unsettled()
-	overdue := l.isOverdue(s.gap)
-	for low < walk.Latest {
-		end := int64(walk.Latest)
-		switch {
-		case low >= unreadTo: // everything from there to recent is settled
-			low, overdue = max(low, s.recent), false
-		case unreadTo < s.recent:
-			end = unreadTo
-		}
-		p, ok := l.readPart(low, end)
-		if !ok || !l.deliver(p, overdue) {
+	for _, g := range slices.Backward(p.gaps) { // what is in it is old, and may be readable later
+		g.from = min(g.from, max(l.state.recent, l.clock.Load()-l.lookback))
+		l.state.advance(g.to)
+		if !l.yieldGap(g) {
 			return false
 		}
-		floor, isCrowded := s.trim(p.high)
-		if isCrowded {
-			return l.poll()
-		}
-		low = max(p.high, floor)
 	}
 	return true
 }
 
-// readPart reads a part that begins at low and ends at end at the latest.
-func (l *followLoop) readPart(low, end int64) (p part, ok bool) {
-	high := end
-	if low < min(l.clock.Load(), end)-l.span {
+// readPart reads a part that begins at low.
+func (l *followLoop) readPart(low int64) (p part, ok bool) {
+	high := int64(walk.Latest)
+	if low < l.clock.Load()-l.span {
 		high = low + l.span
 	}
-	p, ok = l.read(low, high)
-	for ok && p.low > low { // there are more
-		l.span, l.limit = max(1, (p.low-low)/2), firstRaces
-		high = low + l.span
-		p, ok = l.read(low, high)
+	p, ok = l.read(low, high, l.limit)
+	for ok && p.low > low { // there are more: it ends soon after its first race
+		l.limit = firstRaces
+		if high, ok = l.firstRace(low, p.low); ok {
+			p, ok = l.read(low, high, l.limit)
+		}
 	}
-	if high < walk.Latest {
-		n := int64(max(1, len(p.entries)))
+	switch n := int64(len(p.entries)); {
+	case high == walk.Latest:
+	case n == 0:
+		l.span = walk.Latest / 8 // the next race may be decades later
+	default:
 		l.span = min(max(1, l.span/n*min(partRaces, 3*n)), walk.Latest/8)
-		l.limit = max(l.limit, min(4*len(p.entries), maxRaces))
+		l.limit = max(l.limit, min(int(4*n), maxRaces))
 	}
 	return p, ok
 }
 
+// firstRace returns an instant soon after the first race from low on, given that high
+// is after one, and sets span to how soon. It halves the range until that is at most
+// half of it.
+func (l *followLoop) firstRace(low, high int64) (int64, bool) {
+	l.span = max(1, min(2*l.lookback, (high-low)/2))
+	for high-low > l.span {
+		middle := low + (high-low)/2
+		p, ok := l.read(low, middle, 0)
+		switch {
+		case !ok:
+			return 0, false
+		case len(p.entries) == 0 && len(p.gaps) == 0:
+			low = middle
+		default:
+			high = middle
+		}
+	}
+	return high, true
+}
+
 // read reads the entries that start at low or later, and before high, newest first,
-// until there are more than l.limit. A page that fails is requested again with backoff;
-// an unreadable one, or one that failed maxFailures times, is skipped.
-func (l *followLoop) read(low, high int64) (p part, ok bool) {
+// until there are more than limit. A page that fails is requested again with backoff,
+// or skipped if it fails alone.
+func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
 	p = part{low: high, high: high}
-	pager := l.pager(low, high)
+	skip := firstSkip
+	var starts []int64 // of the entries read
+	pager := l.pager(low, high, limit)
 	for {
 		var failed error
 		for e := range pager.entries(l.ctx) {
@@ -183,12 +246,13 @@ func (l *followLoop) read(low, high int64) (p part, ok bool) {
 				failed = e.Err
 				break
 			}
-			l.schedule.failures = 0
+			l.schedule.failures, l.alone, l.vanished, skip = 0, 0, 0, firstSkip
+			starts = append(starts, e.Start)
 			p.low = e.Start + 1 // others may share the start
-			if e.ID = keyOf(e); !l.state.isSettled(e.ID) {
+			if !l.wasYielded(e) {
 				p.entries = append(p.entries, e)
 			}
-			if len(p.entries) > l.limit && e.Start > low {
+			if len(p.entries) > limit && e.Start > low {
 				return p, true
 			}
 		}
@@ -198,58 +262,95 @@ func (l *followLoop) read(low, high int64) (p part, ok bool) {
 		case failed == nil:
 			p.low = low
 			return p, true
-		case p.low < walk.Latest && (isUnreadable(failed) || l.schedule.failures == maxFailures-1):
-			p.skip(low, failed)
-			l.schedule.failures = 0
-			pager = l.pager(low, p.low)
-		case !l.emit(nil, failed) || errors.Is(failed, ErrInvalidArgument) || !l.schedule.wait(l.ctx, failed):
+		case p.low < walk.Latest && l.failsAlone(failed):
+			from := l.state.gapAt(p.low)
+			switch {
+			case from < p.low:
+			case l.alone < maxFailures:
+				_ = sleep(l.ctx, time.Second<<(l.alone-1))
+				continue
+			default:
+				from, skip = p.low-skip, 2*skip
+			}
+			reach := p.low
+			if n := len(starts) - len(l.tiers)*pageSize; n >= 0 {
+				reach = starts[n] + 1
+			}
+			p.skip(gap{max(low, from), p.low, reach, failed})
+			pager = l.pager(low, p.low, limit)
+			l.vanished = 0
+		case !l.fail(failed):
 			return p, false
 		}
 	}
 }
 
-// isUnreadable reports whether err is about the content of a page.
-func isUnreadable(err error) bool {
-	_, undecodable := errors.AsType[*DecodeError](err)
-	return undecodable || errors.Is(err, ErrResponseTooLarge) || errors.Is(err, transport.ErrCut)
+// pager returns a pager of the races that start at low or later, and before high, to
+// read about limit of them. An empty newest page is believed at once where races were
+// yielded: a poll that finds nothing there fails.
+func (l *followLoop) pager(low, high int64, limit int) *Pager[Race] {
+	q := ResultsQuery{Since: time.UnixMilli(low)}
+	if l.tiers[0] != 0 {
+		q.Tiers = l.tiers
+	}
+	if high < walk.Latest {
+		q.Before = time.UnixMilli(high)
+		if limit > firstRaces {
+			q.Concurrency = l.query.Concurrency
+		}
+	}
+	p := l.races.Results(q)
+	p.listing.order, p.listing.trusting = pace.Poll, len(l.state.seen) > 0
+	p.listing.responded = func(t time.Time) {
+		l.clock.Store(t.UnixMilli())
+		l.began.CompareAndSwap(0, t.UnixMilli())
+	}
+	return p
 }
 
-// skip adds a gap below p.low, down to low at most, and moves p.low to its lower end.
-// Directly after another skip it doubles that gap.
-func (p *part) skip(low int64, err error) {
-	last := len(p.gaps) - 1
-	if last < 0 || p.gaps[last].from > p.low {
-		p.gaps = append(p.gaps, gap{p.low, p.low, err})
-		last++
+// failsAlone reports whether the newest page is accepted while another one fails, and
+// counts such failures in a row. A refusal is none.
+func (l *followLoop) failsAlone(err error) bool {
+	l.alone++
+	if refused, ok := errors.AsType[*APIError](err); ok && (refused.StatusCode == http.StatusTooManyRequests || refused.StatusCode == http.StatusServiceUnavailable) {
+		l.alone = 0
+	} else if _, err := l.pager(l.clock.Load(), walk.Latest, 0).Take(l.ctx, 1); err != nil && !errors.Is(err, ErrHole) {
+		l.alone = 0
 	}
-	g := &p.gaps[last]
-	g.from = max(low, g.from-max(firstSkip, g.to-g.from))
+	return l.alone > 0
+}
+
+// skip moves p.low to the lower end of a gap. Directly below another gap it extends that.
+func (p *part) skip(g gap) {
+	if last := len(p.gaps) - 1; last >= 0 && p.gaps[last].from == p.low {
+		p.gaps[last].from = g.from
+	} else {
+		p.gaps = append(p.gaps, g)
+	}
 	p.low = g.from
 }
 
-// isOverdue reports whether an unreadable entry or page is given up if it fails once
-// more: it has failed for a time, or too many later entries were found.
-func (l *followLoop) isOverdue(m mark) bool {
-	wait := max(givenUpAfter, time.Duration(l.lookback)*time.Millisecond)
-	return m.since != 0 && (time.Since(time.UnixMilli(m.since)) >= wait || m.start < l.state.bound())
+// wasYielded reports whether an entry was yielded, or the error of an unreadable one.
+func (l *followLoop) wasYielded(e walk.Entry[Entry[Race]]) bool {
+	_, whole := l.state.seen[e.ID]
+	_, same := l.state.seen[keyOf(e)]
+	return whole || same
 }
 
-// advance raises the floor to Lookback before the start of a race, unless the race is
-// more than Lookback in the future.
+// advance raises recent to Lookback before the start of a race, unless the race is
+// more than Lookback in the future, and at most to Lookback before the poll began: in
+// an outage a poll may take hours, in which races finish that its first parts lacked.
 func (l *followLoop) advance(start int64) {
 	if start-l.lookback <= l.clock.Load() {
-		l.state.advance(start - l.lookback)
+		l.state.advance(min(start, l.began.Load()) - l.lookback)
 	}
 }
 
-// deliver yields the entries of a part, the oldest first. Overdue gaps are given up;
-// the others are marked, to be requested again.
-func (l *followLoop) deliver(p part, overdue bool) bool {
-	s := l.state
-	from, to := p.high, p.high // the range that is requested again
-	if n := len(p.gaps); n > 0 && !overdue {
-		from, to = p.gaps[n-1].from, p.gaps[0].to
-		if s.postponeGap(from, to, time.Now().UnixMilli()) && !l.emit(nil, p.gaps[0].err) {
+// deliver yields the gaps of a part that were not reported, then its entries, the
+// oldest first.
+func (l *followLoop) deliver(p part) bool {
+	for _, g := range slices.Backward(p.gaps) {
+		if l.state.gapAt(g.to) > g.from && !l.yieldGap(g) {
 			return false
 		}
 	}
@@ -258,44 +359,22 @@ func (l *followLoop) deliver(p part, overdue bool) bool {
 	})
 	for _, e := range p.entries {
 		l.advance(e.Start)
-		if l.ctx.Err() != nil || !l.deliverEntry(e) {
-			return false
-		}
-	}
-	if overdue && !l.giveUp(p) {
-		return false
-	}
-	s.resolve(p.low, from, p.entries)
-	s.resolve(to, p.high, p.entries)
-	return true
-}
-
-func (l *followLoop) deliverEntry(e walk.Entry[Entry[Race]]) bool {
-	s, err := l.state, e.Err
-	if _, unreadable := errors.AsType[*DecodeError](err); unreadable {
-		if !l.isOverdue(s.marks[e.ID]) {
-			return !s.postpone(e.ID, e.Start, time.Now().UnixMilli()) || l.emit(nil, err)
-		}
-		err = fmt.Errorf("%w; it is not read again", err)
-	}
-	s.settle(e.ID, e.Start)
-	return l.emit(e.Value.Value, err)
-}
-
-// giveUp yields the gaps of a part, which are not requested again. A race that starts
-// before the end of a gap is not yielded if it finishes from now on, so a gap begins
-// Lookback ago at the latest.
-func (l *followLoop) giveUp(p part) bool {
-	for _, g := range slices.Backward(p.gaps) {
 		if l.ctx.Err() != nil {
 			return false
 		}
-		g.from = min(g.from, max(l.state.recent, l.clock.Load()-l.lookback))
-		l.state.resolve(p.low, g.to, p.entries)
-		l.state.advance(g.to)
-		if !l.emit(nil, &GapError{From: timestampOf(max(1, g.from)), To: timestampOf(g.to), Err: g.err, operation: finishedRaces.String()}) {
+		l.state.seen[keyOf(e)] = e.Start
+		if !l.emit(e.Value.Value, e.Err) {
 			return false
 		}
 	}
+	l.state.trim()
 	return true
+}
+
+func (l *followLoop) yieldGap(g gap) bool {
+	if l.ctx.Err() != nil {
+		return false
+	}
+	l.state.addGap(g.from, g.reach)
+	return l.emit(nil, g.error())
 }

@@ -6,142 +6,65 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// followState records which entries a follower has settled. It is the content of the
+// followState records which entries a follower has yielded. It is the content of the
 // cursor. It does no I/O and reads no clock. Instants are epoch milliseconds.
 //
-// An entry is settled once it was yielded or given up for good. All entries that start
-// before the floor are settled; later ones are settled if they have a mark. The floor
-// is at recent, which is Lookback before the newest race, because late results may
-// appear from there on, or at the oldest entry or page that could not be read.
-//
-//	     floor                recent           newest
-//	───────┼───?──x──x───x──x────┼──x──xx──x─────x────► start
-//	settled    unreadable: ?        settled: x
+// Everything that starts before recent was yielded. From recent on, which is Lookback
+// before the newest race, late results may appear: there, what was yielded is in seen.
 type followState struct {
-	recent int64           // new races start at this or later, or zero before the first poll
-	marks  map[string]mark // of the entries that start at or after the floor
-	gap    mark            // of the pages that could not be read, which hold races from its start up to gapEnd, or zero if there are none
-	gapEnd int64
+	recent int64            // zero before the first poll
+	seen   map[string]int64 // starts of the entries and errors that were yielded, by their keys
 }
 
-// mark is the state of an entry, or of pages that could not be read.
-type mark struct {
-	start int64
-	since int64 // when it could not be read for the first time, or zero if it is settled
+// gapMark begins the key of a gap that was reported, before its lower end. Its upper end
+// stands for its start.
+const gapMark = "!"
+
+// maxSeen bounds a cursor's text, and memory: if more was seen, recent rises.
+const maxSeen = 1000
+
+func newFollowState(recent int64) *followState {
+	return &followState{recent: recent, seen: map[string]int64{}}
 }
 
-// keyOf returns the key of an entry's mark: its id, or else a hash of its JSON or, of a
-// tie, of its start.
-func keyOf(e walk.Entry[Entry[Race]]) string {
-	if e.ID != "" {
-		return e.ID
-	}
-	return "?" + checksum(cmp.Or(string(e.Value.JSON), strconv.FormatInt(e.Start, 10)))
-}
-
-// maxMarks bounds a cursor's text, and memory: if there are more, the floor rises, and
-// unreadable entries and pages below it are given up.
-const maxMarks = 1000
-
-func (s *followState) isSettled(key string) bool {
-	m, marked := s.marks[key]
-	return marked && m.since == 0
-}
-
-// settle marks an entry as settled.
-func (s *followState) settle(key string, start int64) { s.marks[key] = mark{start: start} }
-
-// postpone marks an entry that could not be read. It reports whether the entry had no
-// mark before.
-func (s *followState) postpone(key string, start, now int64) bool {
-	if _, marked := s.marks[key]; marked {
-		return false
-	}
-	s.marks[key] = mark{start, now}
-	return true
-}
-
-// postponeGap marks a time range in which pages could not be read. It reports whether
-// there was none before.
-func (s *followState) postponeGap(from, to, now int64) bool {
-	if s.gap.since == 0 {
-		s.gap, s.gapEnd = mark{from, now}, to
-		return true
-	}
-	s.gap.start, s.gapEnd = min(s.gap.start, from), max(s.gapEnd, to)
-	return false
-}
-
-// resolve removes the marks of unreadable entries and pages from low up to high, after
-// that range was read or given up. Entries in found keep theirs.
-func (s *followState) resolve(low, high int64, found []walk.Entry[Entry[Race]]) {
-	maps.DeleteFunc(s.marks, func(key string, m mark) bool {
-		return m.since != 0 && low <= m.start && m.start < high &&
-			!slices.ContainsFunc(found, func(e walk.Entry[Entry[Race]]) bool { return e.ID == key })
-	})
-	if low <= s.gap.start {
-		s.gap.start = max(s.gap.start, high)
-	}
-	if s.gapEnd <= high {
-		s.gapEnd = min(s.gapEnd, low)
-	}
-	if s.gap.start >= s.gapEnd {
-		s.gap, s.gapEnd = mark{}, 0
+// advance raises recent, and forgets what starts before it.
+func (s *followState) advance(recent int64) {
+	if recent > s.recent {
+		s.recent = recent
+		maps.DeleteFunc(s.seen, func(_ string, start int64) bool { return start < recent })
 	}
 }
 
-// advance raises recent, and removes the marks before the floor, which it returns.
-func (s *followState) advance(recent int64) (floor int64) {
-	s.recent = max(s.recent, recent)
-	floor, _ = s.unsettled()
-	maps.DeleteFunc(s.marks, func(_ string, m mark) bool { return m.start < floor })
-	return floor
+// trim forgets all but the newest, if there are too many.
+func (s *followState) trim() {
+	if n := len(s.seen); n > maxSeen {
+		s.advance(slices.Sorted(maps.Values(s.seen))[n-maxSeen])
+	}
 }
 
-// unsettled returns the floor, and the instant before which everything unreadable
-// starts. From there to recent everything is settled.
-func (s *followState) unsettled() (floor, unreadTo int64) {
-	floor, unreadTo = s.recent, walk.Earliest
-	if s.gap.since != 0 {
-		floor, unreadTo = min(floor, s.gap.start), s.gapEnd
-	}
-	for _, m := range s.marks {
-		if m.since != 0 {
-			floor, unreadTo = min(floor, m.start), max(unreadTo, m.start+1)
+// addGap notes that a gap was reported.
+func (s *followState) addGap(from, to int64) { s.seen[gapMark+strconv.FormatInt(from, 36)] = to }
+
+// gapAt returns the lower end of the reported gap that ends at an instant or holds it,
+// of several the lowest, or the instant itself.
+func (s *followState) gapAt(at int64) int64 {
+	low := at
+	for key, to := range s.seen {
+		if text, isGap := strings.CutPrefix(key, gapMark); isGap && at <= to {
+			from, _ := strconv.ParseInt(text, 36, 64)
+			low = min(low, from)
 		}
 	}
-	return floor, unreadTo
-}
-
-// bound returns the start of the oldest of the maxMarks newest marks.
-func (s *followState) bound() int64 {
-	if len(s.marks) <= maxMarks {
-		return walk.Earliest
-	}
-	newestFirst := slices.SortedFunc(maps.Values(s.marks), func(a, b mark) int { return cmp.Compare(b.start, a.start) })
-	return newestFirst[maxMarks-1].start
-}
-
-// trim raises the floor, which it returns, if there are too many marks after it. It
-// reports whether something unreadable before high prevents that. Everything between
-// recent and the newest mark must have been read.
-func (s *followState) trim(high int64) (floor int64, isCrowded bool) {
-	bound := s.bound()
-	floor = s.advance(bound)
-	return floor, floor < min(bound, high)
+	return low
 }
 
 // payload returns the state as fields of a cursor. Starts are relative to recent.
 func (s *followState) payload() []string {
-	text := func(n int64) string { return strconv.FormatInt(n, 36) }
-	fields := []string{text(s.recent), text(s.gap.start), text(s.gap.since), text(s.gapEnd)}
-	for _, key := range slices.Sorted(maps.Keys(s.marks)) {
-		m := s.marks[key]
-		fields = append(fields, key+"_"+text(m.start-s.recent)+"_"+text(m.since))
+	fields := []string{strconv.FormatInt(s.recent, 36)}
+	for _, key := range slices.Sorted(maps.Keys(s.seen)) {
+		fields = append(fields, key+"_"+strconv.FormatInt(s.seen[key]-s.recent, 36))
 	}
 	return fields
 }
@@ -149,22 +72,12 @@ func (s *followState) payload() []string {
 // parseFollowState is the inverse of payload. The problem is empty if the fields are
 // valid.
 func parseFollowState(fields []string) (s *followState, problem string) {
-	s = &followState{marks: map[string]mark{}}
-	if len(fields) < 4 {
-		return s, damagedCursor
-	}
-	var invalid error
-	number := func(text string) int64 {
-		n, err := strconv.ParseInt(text, 36, 64)
-		invalid = cmp.Or(invalid, err)
-		return n
-	}
-	s.recent = number(fields[0])
-	s.gap, s.gapEnd = mark{number(fields[1]), number(fields[2])}, number(fields[3])
-	for _, field := range fields[4:] {
-		key, times, _ := strings.Cut(field, "_")
-		start, since, _ := strings.Cut(times, "_")
-		s.marks[key] = mark{s.recent + number(start), number(since)}
+	recent, invalid := strconv.ParseInt(fields[0], 36, 64)
+	s = newFollowState(recent)
+	for _, field := range fields[1:] {
+		key, after, _ := strings.Cut(field, "_")
+		start, err := strconv.ParseInt(after, 36, 64)
+		s.seen[key], invalid = recent+start, cmp.Or(invalid, err)
 	}
 	if invalid != nil {
 		problem = damagedCursor

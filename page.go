@@ -29,6 +29,7 @@ type listing[T any] struct {
 	key     func(*T) entryKey
 
 	order     pace.Rank       // priority of its requests, or zero for that of walks
+	trusting  bool            // an empty newest page is believed at once
 	responded func(time.Time) // called with the service's time of each response, unless nil
 	tiers     []TierID        // sorted, where zero is the service's default, which no request names
 	patience  *transport.Patience
@@ -85,12 +86,30 @@ func (l *listing[T]) pageBody(r walk.Request) pageBody {
 	return body
 }
 
-// fetch requests one page. An entry that does not fit the request is an error.
+// emptyDelay is when an empty page is requested again: a replica that lags shows none.
+const emptyDelay = 200 * time.Millisecond
+
+// doubts reports whether an empty page is requested again. By offset the walk itself
+// steps back from an empty page, but for the first.
+func (l *listing[T]) doubts(r walk.Request) bool {
+	if l.kind == cursorRacesV1 {
+		return r.At == 0
+	}
+	return r.At < walk.Latest || !l.trusting
+}
+
+// fetch requests one page, and an empty one twice. An entry that does not fit the request is an error.
 func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entry[T]], error) {
 	op, body := l.op(), l.pageBody(r)
 	op.body, op.order, op.patience = body, cmp.Or(l.order, pace.Walk), l.patience
 	requested := time.Now()
 	page, err := getEntries[T](ctx, l.backend, op, nil)
+	if err == nil && len(page.entries) == 0 && l.doubts(r) {
+		if sleep(ctx, emptyDelay) != nil {
+			return nil, fmt.Errorf("%v: %w", op, ctx.Err())
+		}
+		page, err = getEntries[T](ctx, l.backend, op, nil)
+	}
 	if err != nil {
 		return nil, err
 	}

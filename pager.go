@@ -20,7 +20,8 @@ import (
 // position, or a [*TieOverflowError], yielded after the entries of its instant. It does
 // not end the loop; every other error does. An entry whose start or id cannot be read
 // is instead reported after the others of its page, perhaps more than once; a full page
-// of such entries ends the loop. The loop ends with [ErrBodyIgnored] if a response does
+// of such entries ends the loop. Only an empty page is the end of a listing, and only if
+// a second request for it, 200 ms later, is empty too. The loop ends with [ErrBodyIgnored] if a response does
 // not match the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a

@@ -106,7 +106,7 @@ func drawTiers(t *rapid.T) (s tiers, ids []horseracing.TierID) {
 }
 
 func TestSeveralTiersAreOneListing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	checkInBubble(t, func(t *rapid.T) {
 		s, ids := drawTiers(t)
 		var want []int64
 		for _, w := range s {

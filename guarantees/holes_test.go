@@ -44,7 +44,7 @@ func (w *world) damage(i int, kind string) (placed bool) {
 
 func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 	kinds := []string{"member", "id", "no id", "start", "no start", "start 0", "seconds", "null"}
-	rapid.Check(t, func(t *rapid.T) {
+	checkInBubble(t, func(t *rapid.T) {
 		w := &world{}
 		at := int64(1_700_000_000_000)
 		for i := range rapid.IntRange(12, 80).Draw(t, "entries") {

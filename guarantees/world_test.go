@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -39,6 +41,7 @@ type world struct {
 	inFlight int
 	most     int      // requests in flight at once
 	bodies   []string // of the requests
+	empty    int      // pages without an entry
 }
 
 func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -107,12 +110,30 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	if w.shuffle != nil {
 		w.shuffle.Shuffle(len(page), func(i, j int) { page[i], page[j] = page[j], page[i] })
 	}
+	if len(page) == 0 {
+		w.empty++
+	}
 	w.open++
 	text := "[" + strings.Join(page, ",") + "]"
 	return &http.Response{
 		StatusCode: 200, Header: http.Header{}, ContentLength: int64(len(text)),
 		Body: body{bytes.NewReader([]byte(text)), w}, Request: req,
 	}, nil
+}
+
+// checkInBubble is rapid.Check in virtual time: the second request for an empty page
+// waits.
+func checkInBubble(t *testing.T, check func(*rapid.T)) {
+	rapid.Check(t, func(drawn *rapid.T) {
+		var stopped any
+		synctest.Test(t, func(*testing.T) {
+			defer func() { stopped = recover() }()
+			check(drawn)
+		})
+		if stopped != nil {
+			panic(stopped)
+		}
+	})
 }
 
 // body counts itself as long as it is open.
