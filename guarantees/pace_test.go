@@ -83,7 +83,7 @@ func TestARefusalHoldsAllCalls(t *testing.T) {
 // registration is sent: it shows whether the refusal is for all routes.
 func TestACallDoesNotWaitForALongRetryAfterOfItsRoute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(respond(503, "", "Retry-After: 60"), respond(200, "{}"))
+		s := play(respond(429, "", "Retry-After: 60"), respond(200, "{}"))
 		c := s.client(t)
 		openRaces(t.Context(), c)
 		for i, after := range []time.Duration{10 * time.Second, 20 * time.Second} {

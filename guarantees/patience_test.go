@@ -213,3 +213,46 @@ func TestABadRouteDoesNotStopTheOthers(t *testing.T) {
 		}
 	})
 }
+
+// TestAPageThatIsRefusedForEverCostsLittle: a request a second at most, and an error for
+// each ten minutes.
+func TestAPageThatIsRefusedForEverCostsLittle(t *testing.T) {
+	const length = 24 * time.Hour
+	for name, refusal := range map[string]step{"429": respond(429, ""), "429, Retry-After 1": respond(429, "", "Retry-After: 1"), "503, Retry-After 20": respond(503, "", "Retry-After: 20")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				refused := 0
+				s := play(func(r *http.Request) (*http.Response, error) {
+					if r.ContentLength < int64(len(`{"start_time_from":1700000000000}`)) { // the first page
+						return respond(200, `[{"main_race_id":1,"start_time":1700000000000}]`)(r)
+					}
+					refused++
+					return refusal(r)
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), length)
+				defer cancel()
+				c := s.client(t)
+				var polls sync.WaitGroup
+				polls.Go(func() {
+					for ctx.Err() == nil {
+						c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
+						time.Sleep(10 * time.Second)
+					}
+				})
+				results, failures := c.Races.Results(horseracing.ResultsQuery{}), 0
+				for ctx.Err() == nil {
+					for _, err := range results.All(ctx) {
+						if err != nil {
+							failures++
+						}
+					}
+				}
+				polls.Wait()
+				t.Logf("%d requests of the page, %d failures, %d requests", refused, failures, len(s.requests()))
+				if refused > int(length.Seconds()) || failures < 120 || failures > 150 {
+					t.Errorf("%d requests of the page, %d failures", refused, failures)
+				}
+			})
+		})
+	}
+}

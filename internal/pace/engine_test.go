@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func join(e *Engine, rank Rank) *Ticket {
+func join(e *Routes, rank Rank) *Ticket {
 	t := NewTicket(rank, "GET /")
 	e.Join(&t)
 	return &t
@@ -19,7 +19,7 @@ func join(e *Engine, rank Rank) *Ticket {
 func TestAnySequenceOfResponses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now, jitter := simStart, rapid.Float64Range(0, 0.999).Draw(t, "jitter")
-		e := NewEngine(func() float64 { return jitter }, time.Second, time.Minute)
+		e := NewRoutes(func() float64 { return jitter }, time.Second, time.Minute)
 		var flying, waiting []*Ticket
 		var last *Ticket
 		var lastSpeed float64
@@ -34,9 +34,9 @@ func TestAnySequenceOfResponses(t *testing.T) {
 					t.Fatalf("a request is sent at %v, before %v", now, held)
 				}
 				e.Send(now, ticket)
-				speed := e.perSecond()
-				if last != nil && lastSpeed > 0 && speed > 0 && !ticket.probe && !last.probe {
-					if gap := now.Sub(last.sent).Seconds(); gap < 0.97/max(lastSpeed, speed) {
+				speed := e.State(now).PerSecond
+				if last != nil && lastSpeed > 0 && speed > 0 && !ticket.common.probe && !last.common.probe {
+					if gap := now.Sub(last.common.at).Seconds(); gap < 0.97/max(lastSpeed, speed) {
 						t.Fatalf("%.4f s after another, at %.2f and %.2f a second", gap, lastSpeed, speed)
 					}
 				}
@@ -68,15 +68,18 @@ func TestAnySequenceOfResponses(t *testing.T) {
 			case 7:
 				if len(waiting) > 0 {
 					ticket := rapid.SampledFrom(waiting).Draw(t, "abandoned")
-					e.line.leave(ticket)
+					e.Leave(ticket)
 					waiting = without(waiting, ticket)
 				}
 			default:
 				now = now.Add(time.Duration(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "time")))
 			}
 			pump()
-			if len(e.line) != len(waiting) || e.inFlight != len(flying) {
-				t.Fatalf("%d wait and %d fly, and the engine has %d and %d", len(waiting), len(flying), len(e.line), e.inFlight)
+			if l := e.common; l.known > 0 && max(l.known, l.perSecond()) > fastest*l.highest {
+				t.Fatalf("%v a second, and at most %v were accepted", l.known, l.highest)
+			}
+			if e.State(now).Waiting != len(waiting) || e.common.inFlight != len(flying) {
+				t.Fatalf("%d wait and %d fly, and the engine has %d and %d", len(waiting), len(flying), e.State(now).Waiting, e.common.inFlight)
 			}
 		}
 		// From here on everything is accepted.
@@ -113,26 +116,21 @@ func without(all []*Ticket, t *Ticket) []*Ticket {
 
 // TestWhoGoesFirst: by rank, and within one in order.
 func TestWhoGoesFirst(t *testing.T) {
-	var l line
-	join := func(r Rank) *Ticket {
-		ticket := &Ticket{rank: r}
-		l.join(ticket)
-		return ticket
-	}
-	all := func(*Ticket) bool { return true }
+	l := newPace(nil)
+	join := func(r Rank) *Ticket { return join(l, r) }
 	walk, poll, read, write, second := join(Walk), join(Poll), join(Read), join(Write), join(Write)
 	for i, want := range []*Ticket{write, second, read, poll, walk} {
-		if got := l.first(all); got != want {
+		if got, _ := l.Next(simStart); got != want {
 			t.Fatalf("%d. is of rank %d, want %d", i, got.rank, want.rank)
 		}
-		l.leave(want)
+		l.Leave(want)
 	}
 }
 
 // TestOneProbeAtATime: after a refusal one request is sent, and the others
 // wait for what comes of it; one that hangs does not stop them for ever.
 func TestOneProbeAtATime(t *testing.T) {
-	e, now := NewEngine(func() float64 { return 0.5 }, time.Second, time.Minute), simStart
+	e, now := NewRoutes(func() float64 { return 0.5 }, time.Second, time.Minute), simStart
 	for range 3 {
 		join(e, Walk)
 	}
@@ -154,19 +152,19 @@ func TestOneProbeAtATime(t *testing.T) {
 		e.Report(now, probe, Refused, 0)
 		join(e, Walk)
 	}
-	if wait > 2*maxBackoff {
+	if wait > 2*long {
 		t.Fatalf("the backoff is %v", wait)
 	}
 	_, at := e.Next(now)
 	probe, _ := e.Next(at)
 	e.Send(at, probe)
-	if _, again := e.Next(at); again.Sub(at) != maxBackoff {
+	if _, again := e.Next(at); again.Sub(at) != long {
 		t.Fatalf("a probe that hangs holds the others for %v", again.Sub(at))
 	}
 }
 
 func TestAProbeThatHungDoesNotEndALaterHold(t *testing.T) {
-	e, start := NewEngine(func() float64 { return 0 }, time.Second, time.Minute), time.Now()
+	e, start := NewRoutes(func() float64 { return 0 }, time.Second, time.Minute), time.Now()
 	send := func(route string, after time.Duration) *Ticket {
 		ticket := NewTicket(Read, route)
 		e.Join(&ticket)
@@ -187,5 +185,52 @@ func TestAProbeThatHungDoesNotEndALaterHold(t *testing.T) {
 	}
 	if next, _ := e.Next(start.Add(11 * time.Second)); next != &early {
 		t.Error("no request is sent after it")
+	}
+}
+
+// TestNoEventGoesOverAllThatWait: of ten thousand only the first one is looked at.
+func TestNoEventGoesOverAllThatWait(t *testing.T) {
+	p, now := newPace(func() float64 { return 0 }), simStart
+	first := join(p, Walk)
+	p.Send(now, first)
+	for range 10_000 {
+		join(p, Walk).longest = time.Minute
+	}
+	l := &p.routes["GET /"].line
+	for e := l.ranks[Walk].Front().Next(); e != nil; e = e.Next() {
+		e.Value = nil // a look at it panics
+	}
+	clear(l.hasty[1:])
+	p.Report(now, first, Refused, 20*time.Second)
+	if ticket, _ := p.hopeless(now); ticket != nil {
+		t.Error("20 s are too long for one that waits a minute")
+	}
+	next, at := p.Next(now)
+	if s := p.State(now); next != nil || s.Waiting != 10_000 || at.Sub(now) != 20*time.Second {
+		t.Errorf("%d wait, until %v", s.Waiting, at.Sub(now))
+	}
+	if next, _ := p.Next(at); next == nil {
+		t.Error("none is sent after it")
+	}
+	p.routes["GET /"].until = at.Add(time.Hour)
+	if ticket, left := p.hopeless(at); ticket == nil || left != time.Hour {
+		t.Errorf("it waits for %v", left)
+	}
+}
+
+// TestABackoffIsNeverZero, however high a rate was learned.
+func TestABackoffIsNeverZero(t *testing.T) {
+	p, now := newPace(func() float64 { return 0 }), simStart
+	p.common.known, p.common.highest = 1e29, 1e29
+	for i := range 100 {
+		ticket := join(p, Walk)
+		p.Send(now, ticket)
+		p.Report(now, ticket, Refused, 0)
+		join(p, Walk)
+		next, at := p.Next(now)
+		if next != nil || at.Sub(now) < leastBackoff {
+			t.Fatalf("probe %d is sent after %v", i, at.Sub(now))
+		}
+		now = at
 	}
 }

@@ -2,6 +2,7 @@ package pace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -12,20 +13,29 @@ import (
 // go. It is safe for concurrent use. Requests wait in the goroutines of their
 // callers; the gate has none.
 type Gate struct {
-	mu     sync.Mutex
-	routes *Routes
-	timer  *time.Timer
-	permits
+	mu      sync.Mutex
+	routes  *Routes
+	timer   *time.Timer
+	limiter Limiter   // nil if there is none
+	waits   int       // for the limiter, of callers
+	ask     chan bool // a caller takes one and waits
+	granted int       // permits that are not used yet
+	lacking bool      // a request lacks a permit, and nothing else
+	freed   time.Time // a Wait ended
 }
 
-// NewGate returns a gate without a limit, with the backoff of [NewEngine]. The
-// limiter may be nil.
-func NewGate(limiter Limiter, first, longest time.Duration) *Gate {
-	return &Gate{
-		routes:  NewRoutes(func() *Engine { return NewEngine(rand.Float64, first, longest) }),
-		permits: permits{limiter: limiter},
-	}
+// Limiter is an upper bound that the caller sets. A few callers wait for it while a
+// request lacks a permit, and a permit goes to the one that is first when it comes.
+type Limiter interface {
+	Wait(context.Context) error
 }
+
+// LimiterError is an error of the Limiter.
+type LimiterError struct{ Err error }
+
+func (e *LimiterError) Error() string { return "waiting for the limiter: " + e.Err.Error() }
+
+func (e *LimiterError) Unwrap() error { return e.Err }
 
 // HeldError is returned for a request that was not sent because the service
 // refuses requests for longer than its caller would wait.
@@ -40,6 +50,12 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("the service accepts no requests for another %v (Retry-After)", e.For.Round(time.Second))
 }
 
+// NewGate returns a gate without a limit, with the backoff of [NewRoutes]. The
+// limiter may be nil.
+func NewGate(limiter Limiter, first, longest time.Duration) *Gate {
+	return &Gate{routes: NewRoutes(rand.Float64, first, longest), limiter: limiter, ask: make(chan bool, maxWaits)}
+}
+
 // Enter waits until the request of t may be sent; [Gate.Leave] follows. A non-nil
 // error means that it was not sent: a [*HeldError] when a Retry-After of its route
 // ends later than in longest, or its call waited for longest in which nothing was
@@ -52,25 +68,23 @@ func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration, late
 	g.mu.Lock()
 	now := time.Now()
 	t.waiting = waiting{waits: true, waited: t.waited, since: now.Add(-t.waited), longest: longest}
-	if g.limiter != nil {
-		t.mayWait = make(chan struct{}, 1)
-	}
 	g.routes.Join(t)
 	g.advance(now)
+	g.expire(now, t)
 	if !t.waits {
-		g.mu.Unlock()
+		defer g.mu.Unlock()
 		return t.err
 	}
 	t.done = make(chan struct{})
 	g.mu.Unlock()
-	notice := time.NewTimer(noticeable)
+	notice := time.NewTimer(long)
 	defer notice.Stop()
 	for {
 		select {
 		case <-t.done:
 			return t.err
-		case <-t.mayWait:
-			g.waitForPermit(ctx, t)
+		case <-g.ask:
+			g.wait(ctx, t)
 		case <-notice.C:
 			if late != nil {
 				late()
@@ -78,42 +92,15 @@ func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration, late
 		case <-ctx.Done():
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			g.cancel(t, ctx.Err())
+			if now = time.Now(); t.waits {
+				g.end(now, t, ctx.Err())
+			} else if t.err == nil { // it was to be sent
+				g.routes.Report(now, t, Unclear, 0)
+			}
+			g.advance(now)
 			return ctx.Err()
 		}
 	}
-}
-
-// waitForPermit waits for a permit, for whichever request is first when it comes. If the
-// limiter panics or ends the goroutine, that fails the call of t alone.
-func (g *Gate) waitForPermit(ctx context.Context, t *Ticket) {
-	waitCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g.mu.Lock()
-	if !t.inWait { // it is sent by now
-		g.mu.Unlock()
-		return
-	}
-	t.cancel = cancel
-	g.mu.Unlock()
-	err, returned := error(nil), false
-	defer func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.end(t)
-		switch {
-		case !returned:
-			g.cancel(t, nil)
-		case err == nil:
-			g.granted++
-			g.last = t
-		case t.waits:
-			g.reject(time.Now(), t, &LimiterError{err})
-		}
-		g.advance(time.Now())
-	}()
-	err = g.limiter.Wait(waitCtx)
-	returned = true
 }
 
 // Leave reports the outcome of the request of t, with the Retry-After of its
@@ -134,90 +121,96 @@ func (g *Gate) State() State {
 	return g.routes.State(time.Now())
 }
 
-// cancel ends the wait of t, or takes it back if it was to be sent.
-func (g *Gate) cancel(t *Ticket, err error) {
-	now := time.Now()
-	switch {
-	case t.waits:
-		g.reject(now, t, err)
-	case t.err == nil:
-		g.routes.Report(now, t, Unclear, 0)
+// end ends the wait of t: it is sent, or fails.
+func (g *Gate) end(now time.Time, t *Ticket, err error) {
+	if err != nil {
+		g.routes.Leave(t)
 	}
-	g.advance(now)
-}
-
-// reject ends the wait of t with an error.
-func (g *Gate) reject(now time.Time, t *Ticket, err error) {
-	t.err = err
-	g.routes.Abandon(now, t)
-	g.release(now, t)
-}
-
-// release wakes the caller of t.
-func (g *Gate) release(now time.Time, t *Ticket) {
-	t.waits = false
-	t.waited = now.Sub(t.since)
-	if t.done != nil {
+	t.waits, t.err, t.waited = false, err, now.Sub(t.since)
+	if t.done != nil { // it did wait
 		close(t.done)
+		t.timer.Stop()
 	}
-	g.end(t)
+	if t.cancel != nil {
+		t.cancel()
+	}
 }
 
-// advance lets requests go that may be sent now, ends waits that are too long,
-// and arranges for the next time. The caller holds mu.
+// expire ends the wait of t if it is too long, or arranges for when it will be.
+func (g *Gate) expire(now time.Time, t *Ticket) {
+	if !t.waits {
+		return
+	}
+	limit, named := g.routes.limitOf(t.in)
+	left := later(later(t.since, g.freed), limit.accepted).Add(t.longest).Sub(now)
+	if g.lacking { // waiting for the limiter alone does not count
+		left = max(t.longest, leastBackoff)
+	}
+	if left <= 0 {
+		g.end(now, t, &HeldError{max(0, named.Sub(now))})
+		return
+	}
+	t.timer = g.after(left, t)
+}
+
+// after advances and has t expire, unless it is nil, in so long.
+func (g *Gate) after(wait time.Duration, t *Ticket) *time.Timer {
+	return time.AfterFunc(wait, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		now := time.Now()
+		g.advance(now)
+		if t != nil {
+			g.expire(now, t)
+		}
+	})
+}
+
+// wait waits for a permit. If the limiter panics or ends the goroutine, that fails
+// the call of t alone.
+func (g *Gate) wait(ctx context.Context, t *Ticket) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g.mu.Lock()
+	if t.cancel = cancel; !t.waits {
+		cancel()
+	}
+	g.mu.Unlock()
+	err := errors.New("the limiter did not return")
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.waits--
+		if g.freed = time.Now(); err == nil {
+			g.granted++
+		} else if t.waits {
+			g.end(g.freed, t, &LimiterError{err})
+		}
+		g.advance(g.freed)
+	}()
+	err = g.limiter.Wait(ctx)
+}
+
+// advance lets requests go that may be sent now, ends waits that a Retry-After makes
+// too long, and arranges for the next time. The caller holds mu.
 func (g *Gate) advance(now time.Time) {
 	next, at := g.routes.Next(now)
-	for next != nil && g.take() {
-		if last := g.last; last != nil && last.waits && last.rank == next.rank && last.route == next.route {
-			next = last // the Wait of another would be for nothing
-		}
+	for next != nil && (g.limiter == nil || g.granted > 0) {
+		g.granted = max(0, g.granted-1)
 		g.routes.Send(now, next)
-		g.release(now, next)
+		g.end(now, next, nil)
 		next, at = g.routes.Next(now)
 	}
-	wasBlocked := g.blocked
-	if g.blocked = next != nil; g.blocked || wasBlocked {
-		g.freed = now
+	for t, left := g.routes.hopeless(now); t != nil; t, left = g.routes.hopeless(now) {
+		g.end(now, t, &HeldError{left})
 	}
-	for _, t := range g.routes.waiting() {
-		named, deadline := g.routes.engine(t.route).until(t.route).Sub(now), g.deadline(t)
-		if named > t.longest || !g.blocked && !now.Before(deadline) {
-			g.reject(now, t, &HeldError{max(0, named)})
-		} else {
-			at = earlier(at, deadline)
-		}
+	for g.lacking = next != nil; g.lacking && g.waits < min(maxWaits, g.routes.waiting); g.waits++ {
+		g.ask <- true
 	}
-	if g.blocked {
-		g.start(g.routes.common.line)
-	}
-	g.wake(now, at)
-}
-
-// deadline returns until when t waits if nothing is accepted before.
-func (g *Gate) deadline(t *Ticket) time.Time {
-	since := t.since
-	for _, other := range []time.Time{g.routes.engine(t.route).accepted, g.freed} {
-		if other.After(since) {
-			since = other
-		}
-	}
-	return since.Add(t.longest)
-}
-
-// wake has advance called at that time.
-func (g *Gate) wake(now, at time.Time) {
 	if g.timer != nil {
 		g.timer.Stop()
 	}
-	switch {
-	case !at.After(now):
-	case g.timer != nil:
-		g.timer.Reset(at.Sub(now))
-	default:
-		g.timer = time.AfterFunc(at.Sub(now), func() {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.advance(time.Now())
-		})
+	if at.After(now) {
+		g.timer = g.after(at.Sub(now), nil)
 	}
 }

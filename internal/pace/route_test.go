@@ -16,6 +16,7 @@ type caller struct {
 	calls map[*Ticket]func(sent time.Time, ok bool)
 	wake  time.Time
 
+	unavailable           bool // it refuses with 503
 	sent, accepted, apart map[string]int
 }
 
@@ -30,6 +31,7 @@ func newCaller(seed uint64, allow func(w *world, route string) (bool, time.Durat
 // call makes one attempt, and calls done with its outcome.
 func (c *caller) call(rank Rank, route string, done func(sent time.Time, ok bool)) {
 	t := NewTicket(rank, route)
+	t.Once = rank == Write
 	c.calls[&t] = done
 	c.pace.Join(&t)
 	c.pump()
@@ -55,6 +57,9 @@ func (c *caller) send(t *Ticket, sent time.Time) {
 	ok, retryAfter := c.allow(t.route)
 	c.after(20*time.Millisecond, func() {
 		outcome := Refused
+		if c.unavailable {
+			outcome = Unavailable
+		}
 		if ok {
 			outcome = Accepted
 			c.accepted[t.route]++
@@ -131,7 +136,7 @@ func TestABadRouteStopsNobody(t *testing.T) {
 			if want := int(length.Seconds() * 0.95); *reads < want {
 				t.Errorf("%d reads, want %d", *reads, want)
 			}
-			if *registrations < int(length.Minutes())-1 || *latest > time.Second {
+			if *registrations < int(length.Minutes())-1 || *latest > 2*time.Second {
 				t.Errorf("%d registrations in two hours, the latest sent after %v", *registrations, *latest)
 			}
 		})
@@ -251,7 +256,7 @@ func TestNoRequestOfARouteIsSentBeforeItsRetryAfter(t *testing.T) {
 // route is refused anew.
 func TestNoRequestInTheCommonLineIsSentBeforeTheRetryAfterOfItsRoute(t *testing.T) {
 	for seed := range uint64(5) {
-		common, own := newBucket(5, 1), newBucket(2, 4)
+		common, own := newBucket(5, 4), newBucket(0.5, 4)
 		named, early := time.Time{}, 0
 		c := newCaller(seed, func(w *world, route string) (bool, time.Duration) {
 			if route == "walk" && w.now.Before(named) {
@@ -291,7 +296,70 @@ func TestARouteRejoins(t *testing.T) {
 		t.Fatalf("set apart %d times", c.apart["bad"])
 	}
 	c.run(simStart.Add(12 * time.Minute))
-	if c.pace.apart["bad"] != nil {
+	if c.pace.routes["bad"].own != nil {
 		t.Error("it is still set apart")
+	}
+}
+
+// TestARegistrationIsNotTheTrialOfA503 of another route: refused, its outcome would be
+// unknown. It waits until that Retry-After ends or another route is accepted.
+func TestARegistrationIsNotTheTrialOfA503(t *testing.T) {
+	for name, test := range map[string]struct {
+		refusal  Outcome
+		accepted string        // a route that is requested then, if any
+		sent     time.Duration // after the refusal
+	}{
+		"until the end of the Retry-After":       {Unavailable, "", 30 * time.Second},
+		"until another route is accepted":        {Unavailable, "horse", time.Second},
+		"a route that was refused is no other":   {Unavailable, "open", 30 * time.Second},
+		"after a 429 it is a trial as any other": {Refused, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPace(func() float64 { return 0 })
+			send := func(now time.Time, route string) *Ticket {
+				ticket := NewTicket(Read, route)
+				p.Join(&ticket)
+				p.Send(now, &ticket)
+				return &ticket
+			}
+			late := send(simStart, "horse") // its response comes after the refusal, and shows nothing
+			p.Report(simStart, send(simStart, "open"), test.refusal, 30*time.Second)
+			p.Report(simStart, late, Accepted, 0)
+			registration := NewTicket(Write, "register")
+			registration.Once = true
+			p.Join(&registration)
+			for after := time.Duration(0); after <= time.Minute; after += time.Second {
+				if now := simStart.Add(after); after == time.Second && test.accepted != "" {
+					p.Report(now, send(now, test.accepted), Accepted, 0)
+				}
+				if next, _ := p.Next(simStart.Add(after)); next != nil {
+					if after != test.sent {
+						t.Errorf("sent after %v, want %v", after, test.sent)
+					}
+					return
+				}
+			}
+			t.Error("it is not sent")
+		})
+	}
+}
+
+// TestRegistrationsBehindA503 of a limit beside a crawl: few are refused.
+func TestRegistrationsBehindA503(t *testing.T) {
+	sent, accepted := 0, 0
+	for seed := range uint64(4) {
+		limit := &window{most: 60, length: time.Minute}
+		c := newCaller(seed, func(w *world, _ string) (bool, time.Duration) {
+			ok, left := limit.admit(w.now)
+			return ok, seconds(left)
+		})
+		c.unavailable = true
+		c.walk("walk")
+		c.every(20*time.Second, Write, "register")
+		c.run(simStart.Add(2 * time.Hour))
+		sent, accepted = sent+c.sent["register"], accepted+c.accepted["register"]
+	}
+	if refused := sent - accepted; sent < 1000 || refused > sent/50 {
+		t.Errorf("%d of %d registrations are refused", refused, sent)
 	}
 }

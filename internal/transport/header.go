@@ -6,8 +6,9 @@ import "net/http"
 // its closure, where fmt does not print it.
 func Header(apiKey, userAgent string) func() http.Header {
 	return func() http.Header {
+		values := []string{apiKey, "application/json", "application/json", userAgent} // one allocation, as in http.Header.Clone
 		return http.Header{
-			"X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {userAgent},
+			"X-Api-Key": values[0:1:1], "Content-Type": values[1:2:2], "Accept": values[2:3:3], "User-Agent": values[3:4:4],
 		}
 	}
 }

@@ -74,6 +74,8 @@ func (l paceLink) leave(ctx context.Context, call *Call) {
 // paceOutcome returns what the last attempt shows of the pace.
 func (c *Call) paceOutcome() pace.Outcome {
 	switch {
+	case c.isRefused() && c.Status == http.StatusServiceUnavailable:
+		return pace.Unavailable
 	case c.isRefused():
 		return pace.Refused
 	case c.Status == 0 || IsTransient(c.Status):

@@ -87,6 +87,7 @@ func (c *Client) Do(ctx context.Context, call *Call, u *url.URL, body []byte) {
 		defer call.Patience.end()
 	}
 	call.ticket = pace.NewTicket(call.Rank, call.PaceRoute)
+	call.ticket.Once = !call.isRead()
 	ctx = context.WithValue(ctx, callKey{}, call)
 	plain := http.Request{Method: call.Method, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	req := &retryablehttp.Request{Request: plain.WithContext(ctx)}
