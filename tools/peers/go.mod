@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/digitalocean/godo v1.236.0
 	github.com/go-redis/redis_rate/v10 v10.0.1
-	github.com/google/go-github/v89 v89.0.0
+	github.com/google/go-github/v92 v92.0.0
 	github.com/horseracing-go/horseracing v0.0.0
 	github.com/openai/openai-go/v3 v3.96.0
 	github.com/redis/go-redis/v9 v9.23.0

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/digitalocean/godo"
-	"github.com/google/go-github/v89/github"
+	"github.com/google/go-github/v92/github"
 	"github.com/horseracing-go/horseracing"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
