@@ -28,7 +28,7 @@
 //	Races.WatchOpen changes in the open races, for one reader       1 per Interval (15 s)
 //	Races.Watcher   the open races, for many readers                1 per Interval (15 s)
 //	Races.Results   finished races, newest first                    about 1.13 per 10 races
-//	Races.Follow    finished races as they appear, oldest first     1 per Interval (30 s), and each time 1 more per 9 races within Lookback
+//	Races.Follow    finished races as they appear, oldest first     1 per Interval (30 s), plus 1 for every 9 races within Lookback
 //
 // # Results
 //
@@ -117,8 +117,8 @@
 //
 // The service's rate limits are undocumented, so the client learns them. It does not
 // limit requests until the service refuses one (429, or 503 with Retry-After). From
-// then on all calls of the client share what the service allows, by priority: first
-// calls that change something, then single reads, then polls (of a [Follower] or a
+// then on all calls of the client share what the service allows, by priority: calls
+// that change something first, then single reads, then polls (of a [Follower] or a
 // [Watcher]), then walks (of a [Pager], of [HorsesService.GetMany] or with
 // [AsBackground]). If the service refuses only one route, the other routes are not
 // slowed down. While the service refuses requests, a Pager waits for up to its

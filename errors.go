@@ -15,8 +15,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// Sentinels for errors.Is. The service's error codes are undocumented, so a sentinel
-// for a status has the status's meaning in HTTP.
+// Sentinels for errors.Is. The service's error codes are undocumented, so each
+// status sentinel means what its status means in HTTP.
 //
 // API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#7-errors
 var (

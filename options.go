@@ -66,7 +66,7 @@ func WithHTTPClient(client *http.Client) Option {
 // [CallFromContext] returns the call of a request. wrap is called once, by [NewClient],
 // and every attempt of every call goes through the RoundTripper that it returns. That
 // RoundTripper must pass on the request's context, or one derived from it. The
-// RoundTripper given to wrap refuses to send one attempt of a registration twice, and
+// RoundTripper given to wrap refuses to send the same attempt of a registration twice, and
 // sends each registration on a new connection, unless [WithHTTPClient] has a Transport
 // that is not an *http.Transport.
 //
@@ -120,8 +120,8 @@ func WithRateLimit(perSecond float64, burst int) Option {
 }
 
 // WithLimiter sets the limiter that every attempt waits for, such as one that several
-// clients or several processes share. At most four calls of Wait are in progress at a
-// time. When a call of Wait returns nil, the waiting attempt with the highest priority
+// clients or several processes share. At most four calls to Wait are in progress at a
+// time. When a call to Wait returns nil, the waiting attempt with the highest priority
 // is sent; see [WithRateLimit].
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }
