@@ -1,0 +1,415 @@
+package simulation_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+var errKilled = errors.New("the process was killed")
+
+// process is one life of a program. It has a client of its own, and may be killed at
+// any request and any write: nothing of it reaches the service or a store from then on.
+type process struct {
+	*world
+	name   string
+	client *horseracing.Client
+	send   http.RoundTripper
+	ledger string             // its file, if it has one
+	quiet  time.Duration      // how long it may do nothing without a word
+	rounds time.Duration      // how long nothing may succeed until it says so
+	kill   context.CancelFunc // ends what is left of it
+	random *rand.Rand         // of the program
+
+	mu     sync.Mutex
+	fate   *rand.Rand
+	odds   int // of being killed at a step
+	dead   bool
+	synced int64     // size of the ledger when a registration was sent last
+	acted  time.Time // when it last sent, received or said something
+	spoke  bool      // it has said why it waits
+	moved  time.Time // when something last succeeded or was given up
+}
+
+// run runs a program again and again, each time after a pause, until the day ends.
+// setup may change a process before its program begins.
+func (w *world) run(name string, pause time.Duration, setup func(*process), program func(context.Context, *process)) {
+	hash := fnv.New64()
+	hash.Write([]byte(name))
+	random, fate := rand.New(rand.NewPCG(w.seed, hash.Sum64())), rand.New(rand.NewPCG(w.seed, hash.Sum64()+1))
+	w.programs.Go(func() {
+		for time.Now().Before(w.end) {
+			ctx, cancel := context.WithDeadline(context.Background(), w.end)
+			now := time.Now()
+			p := &process{
+				world: w, name: name, kill: cancel, random: random, fate: fate, acted: now, moved: now,
+				odds: []int{10, 100, 1000}[random.IntN(3)], quiet: 31 * time.Second, rounds: 80 * time.Minute,
+			}
+			setup(p)
+			p.live(ctx, program)
+			time.Sleep(min(pause/2+time.Duration(random.Int64N(int64(pause))), time.Until(w.end)))
+		}
+	})
+}
+
+// live runs a program until it ends or is killed.
+func (p *process) live(ctx context.Context, program func(context.Context, *process)) {
+	defer p.kill()
+	connections := p.fake.HTTPClient().Transport.(*http.Transport).Clone()
+	defer connections.CloseIdleConnections()
+	var err error
+	p.client, err = horseracing.NewClient(p.fake.URL, p.fake.APIKey, horseracing.WithHTTPClient(&http.Client{Transport: connections}),
+		horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { p.send = next; return p }),
+		horseracing.WithLogger(slog.New(slog.NewJSONHandler(p, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.synced = p.ledgerSize()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		program(ctx, p)
+	}()
+	<-first(ctx.Done(), ended)
+	select {
+	case <-ended:
+	case <-time.After(time.Second):
+		p.t.Errorf("%s does not end with its context", p.name)
+		<-ended
+	}
+	if p.dead && p.ledger != "" {
+		p.tear()
+	}
+}
+
+// first returns a channel that is closed once one of two is.
+func first(a, b <-chan struct{}) <-chan struct{} {
+	either := make(chan struct{})
+	go func() {
+		defer close(either)
+		select {
+		case <-a:
+		case <-b:
+		}
+	}()
+	return either
+}
+
+// survives reports whether the process is alive after a step at which it may be killed.
+func (p *process) survives() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.dead && time.Now().Before(p.calm) && p.fate.IntN(p.odds) == 0 {
+		p.dead = true
+		p.kill()
+		p.world.mu.Lock()
+		p.count.kills++
+		p.world.mu.Unlock()
+	}
+	return !p.dead
+}
+
+// RoundTrip sends a request, unless the process is killed before. It may be killed
+// after the response, too.
+func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !p.survives() {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, errKilled
+	}
+	p.act(false)
+	if req.Method == http.MethodPost {
+		p.mu.Lock()
+		p.synced = p.ledgerSize()
+		p.mu.Unlock()
+	}
+	resp, err := p.send.RoundTrip(req)
+	if !p.survives() {
+		if err == nil {
+			resp.Body.Close()
+		}
+		return nil, errKilled
+	}
+	failed := err != nil && context.Cause(req.Context()) != context.Canceled || err == nil && resp.Header.Get("X-Fault") != ""
+	p.world.mu.Lock()
+	p.count.requests++
+	if failed {
+		p.count.failures++
+	}
+	p.world.mu.Unlock()
+	p.act(err == nil && resp.StatusCode < 300)
+	return resp, err
+}
+
+// write makes a change to a store: all of it, or nothing.
+func (p *process) write(change func()) {
+	if p.survives() {
+		change()
+		p.survives()
+	}
+}
+
+// act notes that the process did something, after a wait that was not too long, and not
+// without a word.
+func (p *process) act(success bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.dead || !now.Before(p.end) {
+		return
+	}
+	if wait := now.Sub(p.acted); wait > p.quiet && !p.spoke {
+		p.t.Errorf("at %v %s had waited %v without a word", now, p.name, wait)
+	}
+	if wait := now.Sub(p.moved); wait > p.rounds {
+		p.t.Errorf("at %v %s had waited %v for a success or an error", now, p.name, wait)
+	}
+	p.acted = now
+	if success {
+		p.moved, p.spoke = now, false
+	}
+}
+
+// say notes what the process says, which must show no key.
+func (p *process) say(text string) {
+	p.act(false)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spoke = true
+	p.hides(p.name, text)
+}
+
+// Write takes a line of the log.
+func (p *process) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte(`"level":"WARN"`)) {
+		p.say(string(line))
+	}
+	p.hides("the log of "+p.name, string(line))
+	return len(line), nil
+}
+
+// fail notes an error that the program got.
+func (p *process) fail(err error) {
+	if err == nil {
+		return
+	}
+	if errors.Is(err, horseracing.ErrInvalidArgument) || errors.Is(err, horseracing.ErrBodyIgnored) || errors.Is(err, ledger.ErrInUse) {
+		p.t.Errorf("%s: %v", p.name, err)
+	}
+	p.say(err.Error())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moved = time.Now()
+}
+
+// rest lets a program do nothing for a while.
+func (p *process) rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.acted, p.moved = time.Now(), time.Now()
+}
+
+func (p *process) ledgerSize() int64 {
+	if info, err := os.Stat(p.ledger); err == nil {
+		return info.Size()
+	}
+	return 0
+}
+
+// tear leaves of the ledger what a killed process may: what came before the last
+// registration was sent was on disk, what came after it perhaps.
+func (p *process) tear() {
+	now := p.ledgerSize()
+	synced := min(p.synced, now) // Open may have cut it
+	if err := os.Truncate(p.ledger, synced+p.random.Int64N(now-synced+1)); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// store is what a program has of a listing: how often it read each race, what it was
+// told instead, and where it continues.
+type store struct {
+	name   string
+	tiers  []horseracing.TierID
+	since  time.Time
+	before time.Time // races that start before it had to be there
+	times  map[horseracing.RaceID]int
+	holes  []error
+	cursor string
+}
+
+func (w *world) newStore(name string, random *rand.Rand) *store {
+	s := &store{name: name, since: w.fake.Now().Add(-time.Duration(random.Int64N(int64(40 * day)))), times: map[horseracing.RaceID]int{}}
+	for tier := range horseracing.TierID(5) {
+		if random.IntN(3) == 0 {
+			s.tiers = append(s.tiers, tier+1)
+		}
+	}
+	return s
+}
+
+func (s *store) resume() horseracing.Cursor {
+	cursor, _ := horseracing.ParseCursor(s.cursor)
+	return cursor
+}
+
+// add stores a race or an error together with the cursor after it.
+func (s *store) add(race *horseracing.Race, err error, cursor horseracing.Cursor) {
+	switch {
+	case err == nil:
+		s.times[race.MainRaceID]++
+	case errors.Is(err, horseracing.ErrHole):
+		s.holes = append(s.holes, err)
+	}
+	s.cursor = ""
+	if !cursor.IsZero() {
+		s.cursor = cursor.String()
+	}
+}
+
+// crawl reads the results again and again, newest first, into a new store each time.
+func (w *world) crawl() (finished *[]*store) {
+	var s *store
+	finished = new([]*store)
+	setup := func(*process) {}
+	w.run("crawl", 5*time.Minute, setup, func(ctx context.Context, p *process) {
+		for ctx.Err() == nil {
+			if s == nil {
+				s = w.newStore(fmt.Sprintf("crawl %d", len(*finished)+1), p.random)
+				s.before = w.fake.Now().Add(-published)
+			}
+			query := horseracing.ResultsQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Concurrency: 1 + p.random.IntN(4)}
+			pager, whole := p.client.Races.Results(query), true
+			for race, err := range pager.All(ctx) {
+				whole = whole && (err == nil || errors.Is(err, horseracing.ErrHole))
+				p.fail(err)
+				p.write(func() { s.add(race, err, pager.Cursor()) })
+			}
+			if whole && ctx.Err() == nil {
+				p.write(func() { *finished, s = append(*finished, s), nil })
+			}
+			p.rest(ctx, time.Minute+time.Duration(p.random.Int64N(int64(time.Hour))))
+		}
+	})
+	return finished
+}
+
+const interval = 5 * time.Minute // between the polls
+
+// follow follows the results, or catches up with them every ten minutes.
+func (w *world) follow(name string, catchUp bool) *store {
+	random := rand.New(rand.NewPCG(w.seed, 2))
+	s := w.newStore(name, random)
+	s.before = w.fake.Now().Add(day - published - 20*time.Minute)
+	pause := interval
+	if catchUp {
+		pause = 10 * time.Minute
+	}
+	setup := func(p *process) {
+		if !catchUp {
+			p.quiet += interval
+		}
+	}
+	w.run(name, pause, setup, func(ctx context.Context, p *process) {
+		f := p.client.Races.Follow(horseracing.FollowQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Interval: interval, Concurrency: 1 + p.random.IntN(4)})
+		loop := f.All
+		if catchUp {
+			loop = f.CatchUp
+		}
+		for race, err := range loop(ctx) {
+			p.fail(err)
+			p.write(func() { s.add(race, err, f.Cursor()) })
+		}
+	})
+	return s
+}
+
+// watch watches the open races, and notes those that it saw.
+func (w *world) watch() (seen map[horseracing.RaceID]bool) {
+	seen = map[horseracing.RaceID]bool{}
+	setup := func(p *process) { p.quiet += interval }
+	w.run("watch", interval, setup, func(ctx context.Context, p *process) {
+		watcher := p.client.Races.Watcher(horseracing.WatchQuery{Interval: interval})
+		var running sync.WaitGroup
+		running.Go(func() { p.fail(watcher.Run(ctx)) })
+		for snapshot := range watcher.Snapshots(ctx) {
+			p.fail(snapshot.Err)
+			p.write(func() {
+				for _, race := range snapshot.Races {
+					seen[race.MainRaceID] = true
+				}
+			})
+		}
+		running.Wait()
+	})
+	return seen
+}
+
+// bot is a program that registers a user's horses, with a ledger.
+type bot struct {
+	user          int
+	path          string
+	total, perDay horseracing.BigInt
+}
+
+func (b *bot) open(client *horseracing.Client) (*ledger.Ledger, error) {
+	return ledger.Open(b.path, client, ledger.WithBudget(b.total), ledger.WithDailyBudget(b.perDay, time.UTC))
+}
+
+// register runs a bot. Every five minutes it registers a few of its horses, some of them
+// at the same time, and finds out what became of them.
+func (w *world) register(user int) *bot {
+	random := rand.New(rand.NewPCG(w.seed, uint64(10+user)))
+	tokens := func(least, most int) horseracing.BigInt {
+		n, _ := horseracing.ParseDecimal(fmt.Sprint(least+random.IntN(most)), 18)
+		return n
+	}
+	b := &bot{user: user, path: fmt.Sprintf("%s/%d.ledger", w.dir, user), total: tokens(1000, 30_000), perDay: tokens(500, 20_000)}
+	setup := func(p *process) { p.ledger, p.quiet, p.rounds = b.path, 80*time.Second, 5*time.Minute }
+	w.run(strings.TrimPrefix(b.path, w.dir+"/"), interval, setup, func(ctx context.Context, p *process) {
+		l, err := b.open(p.client)
+		if err != nil {
+			p.t.Errorf("%s: %v", p.name, err)
+			return
+		}
+		defer l.Close()
+		horses := w.fake.Horses(b.user)
+		for ctx.Err() == nil {
+			races, err := p.client.Races.Open(ctx)
+			p.fail(err)
+			var sending sync.WaitGroup
+			for range min(3, len(races)) {
+				race, horse := races[p.random.IntN(len(races))], horses[p.random.IntN(len(horses))]
+				sending.Go(func() {
+					_, err := l.Register(ctx, horseracing.Registration{Horse: horse, Race: race.MainRaceID, UserKey: w.fake.UserKey(b.user)}, race.EntryFee)
+					p.fail(err)
+				})
+			}
+			sending.Wait()
+			settling, stop := context.WithTimeout(ctx, 3*time.Minute)
+			p.fail(l.Settle(settling))
+			stop()
+			p.rest(ctx, interval)
+		}
+	})
+	return b
+}
