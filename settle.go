@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	settleFirst      = time.Second // interval before the second reading; doubled after each
-	settleSlowest    = time.Minute // longest interval
-	settleMargin     = time.Minute // after the deadline, for a request that is still in flight
-	settleUnreadable = 5           // readings in a row that do not list the participants
+	settleFirst      = time.Second     // interval before the second reading; doubled after each
+	settleSlowest    = time.Minute     // longest interval
+	settleMargin     = time.Minute     // after the deadline, for a request that is still in flight
+	settleLong       = 5 * time.Second // a wait after a reading that failed, which is logged
+	settleUnreadable = 5               // readings in a row that do not list the participants
 )
 
 // never is when the outcome of a race without a plausible deadline is certain.
@@ -76,7 +77,11 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		case !maySettleLater(err):
 			return false, unsettled(err)
 		}
-		if ended := sleep(ctx, max(wait, refusal(err))); ended != nil {
+		if wait = max(wait, refusal(err)); err != nil && wait >= settleLong {
+			s.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting until the race can be read",
+				slog.String("operation", name), slog.Duration("wait", wait), slog.Any("error", err))
+		}
+		if ended := sleep(ctx, wait); ended != nil {
 			switch {
 			case err == nil:
 				err = s.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far", name, ended, horse))

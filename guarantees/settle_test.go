@@ -320,13 +320,17 @@ func TestSettleSurvivesFailuresAndGarbledResponses(t *testing.T) {
 	})
 }
 
-// A longer one is a mistake of the service.
+// A longer one is a mistake of the service. The wait is logged.
 func TestSettleWaitsForARetryAfterOfAnHourAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
 		s, started := play(respond(429, "", "Retry-After: 31536000"), respond(200, `[{"main_race_id":11,"participants":[{"number":7}]}]`)), time.Now()
-		in, err := s.client(t).Races.Settle(aDay(t), 11, 7)
+		in, err := s.client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))).Races.Settle(aDay(t), 11, 7)
 		if took := time.Since(started); !in || err != nil || took < time.Hour || took > time.Hour+time.Minute {
 			t.Errorf("%t, %v after %v", in, err, took)
+		}
+		if want := `level=WARN msg="horseracing: waiting until the race can be read" operation="GET /api/v1/races/11" wait=1h0m0s error="GET /api/v1/races/11: status 429`; !strings.Contains(log.String(), want) {
+			t.Errorf("logged\n%s", log.String())
 		}
 	})
 }

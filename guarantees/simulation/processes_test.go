@@ -286,6 +286,16 @@ func (s *store) add(race *horseracing.Race, err error, cursor horseracing.Cursor
 	}
 }
 
+// concurrency returns how many pages a program reads at once. One word stands for all
+// requests that wait, though some may be accepted before others.
+func (p *process) concurrency() int {
+	n := 1 + p.random.IntN(4)
+	if n > 1 {
+		p.quiet = 10 * time.Minute
+	}
+	return n
+}
+
 // crawl reads the results again and again, newest first, into a new store each time.
 func (w *world) crawl() (finished *[]*store) {
 	var s *store
@@ -297,7 +307,7 @@ func (w *world) crawl() (finished *[]*store) {
 				s = w.newStore(fmt.Sprintf("crawl %d", len(*finished)+1), p.random)
 				s.before = w.fake.Now().Add(-published)
 			}
-			query := horseracing.ResultsQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Concurrency: 1 + p.random.IntN(4)}
+			query := horseracing.ResultsQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Concurrency: p.concurrency()}
 			pager, whole := p.client.Races.Results(query), true
 			for race, err := range pager.All(ctx) {
 				whole = whole && (err == nil || errors.Is(err, horseracing.ErrHole))
@@ -330,7 +340,7 @@ func (w *world) follow(name string, catchUp bool) *store {
 		}
 	}
 	w.run(name, pause, setup, func(ctx context.Context, p *process) {
-		f := p.client.Races.Follow(horseracing.FollowQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Interval: interval, Concurrency: 1 + p.random.IntN(4)})
+		f := p.client.Races.Follow(horseracing.FollowQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Interval: interval, Concurrency: p.concurrency()})
 		loop := f.All
 		if catchUp {
 			loop = f.CatchUp
