@@ -286,8 +286,8 @@ func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
 }
 
 // pager returns a pager of the races that start at low or later, and before high, to
-// read about limit of them. An empty newest page is believed at once where races were
-// yielded: a poll that finds nothing there fails.
+// read about limit of them. An empty newest page of a single tier is believed at once
+// where races were yielded: a poll that finds nothing there fails.
 func (l *followLoop) pager(low, high int64, limit int) *Pager[Race] {
 	q := ResultsQuery{Since: time.UnixMilli(low)}
 	if l.tiers[0] != 0 {
@@ -300,7 +300,7 @@ func (l *followLoop) pager(low, high int64, limit int) *Pager[Race] {
 		}
 	}
 	p := l.races.Results(q)
-	p.listing.order, p.listing.trusting = pace.Poll, len(l.state.seen) > 0
+	p.listing.order, p.listing.trusting = pace.Poll, len(l.tiers) == 1 && len(l.state.seen) > 0
 	p.listing.responded = func(t time.Time) {
 		l.clock.Store(t.UnixMilli())
 		l.began.CompareAndSwap(0, t.UnixMilli())

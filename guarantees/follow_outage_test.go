@@ -209,6 +209,24 @@ func TestOneEmptyListCostsNothing(t *testing.T) {
 	}
 }
 
+// The races of one tier are not passed over because those of another one are there.
+func TestAnEmptyListOfOneTierCostsAFollowerNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for skip := range 12 {
+			races := finished(1, -210*time.Minute, -110*time.Minute, -time.Minute)
+			races[1].Tier = horseracing.TierNameBeta
+			fake.Reset()
+			fake.AddRaces(races...)
+			fake.Inject(horseracingtest.Fault{Path: resultsPath, Status: http.StatusOK, Body: "[]", Skip: skip})
+			var f followed
+			f.run(t, fake.Client(), horseracing.FollowQuery{Tiers: []horseracing.TierID{2, 5}, Since: time.Now().Add(-4 * time.Hour)}, 10*time.Minute)
+			if diff := gocmp.Diff(once(1, 3), f.times); diff != "" {
+				t.Errorf("list %d is empty (-want +got):\n%s", skip+1, diff)
+			}
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
 // A poll that reads nothing at all where races were yielded is a failed one, six times
 // in a row. Nothing is lost.
 func TestAPollThatFindsNothingFails(t *testing.T) {
