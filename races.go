@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -118,6 +119,40 @@ func (r *Race) FreePlaces() int { return max(0, r.Places-len(r.Participants)) }
 // zero does not apply.
 func (r *Race) AcceptsLevel(level int) bool {
 	return level >= r.MinLevel && (r.MaxLevel == 0 || level <= r.MaxLevel)
+}
+
+// CheckEntry returns nil, or an error with everything documented that keeps a horse out
+// of the race at t: registration is closed, no place is free, the horse's level is not
+// accepted, or the horse is already in the race. If h is nil, only the first two are
+// checked. Fees and tiers are not checked; whether a horse has to be of the race's tier
+// is undocumented.
+func (r *Race) CheckEntry(h *Horse, t time.Time) error {
+	var reasons []string
+	switch {
+	case r.Finished():
+		reasons = append(reasons, "the race has finished")
+	case r.RegistrationDeadline.IsZero():
+		reasons = append(reasons, "the race has no registration deadline")
+	case !r.RegistrationOpenAt(t):
+		reasons = append(reasons, "registration closed at "+r.RegistrationDeadline.Format(instantLayout))
+	}
+	if r.FreePlaces() == 0 {
+		reasons = append(reasons, fmt.Sprintf("none of its %d places is free", r.Places))
+	}
+	if h != nil && !r.AcceptsLevel(h.Level) {
+		accepted := fmt.Sprintf("%d or above", r.MinLevel)
+		if r.MaxLevel != 0 {
+			accepted = fmt.Sprintf("%d to %d", r.MinLevel, r.MaxLevel)
+		}
+		reasons = append(reasons, fmt.Sprintf("level %d of horse %d is not accepted (%s)", h.Level, h.Number, accepted))
+	}
+	if h != nil && r.Has(h.Number) {
+		reasons = append(reasons, fmt.Sprintf("horse %d is already in it", h.Number))
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	return fmt.Errorf("horseracing: race %d: %s", r.MainRaceID, strings.Join(reasons, "; "))
 }
 
 // clone returns a deep copy.

@@ -189,6 +189,38 @@ func TestBigIntRefusesAtOnceHoweverLargeTheLiteral(t *testing.T) {
 	}
 }
 
+func TestAddAndSubAgreeWithMathBig(t *testing.T) {
+	check := func(t interface{ Errorf(string, ...any) }, a, b *big.Int) {
+		x, y := horseracing.BigIntFrom(a), horseracing.BigIntFrom(b)
+		if got, want := x.Add(y).Big(), new(big.Int).Add(a, b); got.Cmp(want) != 0 {
+			t.Errorf("%s + %s is %s, want %s", a, b, got, want)
+		}
+		if got, want := x.Sub(y).Big(), new(big.Int).Sub(a, b); got.Cmp(want) != 0 {
+			t.Errorf("%s - %s is %s, want %s", a, b, got, want)
+		}
+		if x.Big().Cmp(a) != 0 || y.Big().Cmp(b) != 0 {
+			t.Errorf("%s and %s were changed to %s and %s", a, b, x, y)
+		}
+	}
+	edges := []int64{0, 1, -1, 1 << 62, math.MaxInt64, math.MaxInt64 - 1, math.MinInt64, math.MinInt64 + 1}
+	for _, a := range edges {
+		for _, b := range edges {
+			check(t, big.NewInt(a), big.NewInt(b))
+			check(t, new(big.Int).Lsh(big.NewInt(a), 64), big.NewInt(b))
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		one := rapid.Custom(func(t *rapid.T) *big.Int {
+			return new(big.Int).Mul(big.NewInt(rapid.Int64().Draw(t, "a")), big.NewInt(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "b")))
+		})
+		check(t, one.Draw(t, "x"), one.Draw(t, "y"))
+	})
+	small := horseracing.NewBigInt(math.MaxInt64 / 2)
+	if n := testing.AllocsPerRun(10, func() { _ = small.Add(small).Sub(small) }); n != 0 {
+		t.Errorf("%v allocations below 2^63", n)
+	}
+}
+
 func TestABigIntIsImmutable(t *testing.T) {
 	for _, text := range []string{"5", "18446744073709551617"} {
 		source, _ := new(big.Int).SetString(text, 10)

@@ -1,6 +1,7 @@
 package guarantees_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,47 @@ func TestRaceHelpers(t *testing.T) {
 	} {
 		if !ok {
 			t.Errorf("does not hold: %s", name)
+		}
+	}
+}
+
+func TestCheckEntryNamesAllThatKeepsAHorseOut(t *testing.T) {
+	now := time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
+	open := horseracing.Race{
+		MainRaceID: 4711, RegistrationDeadline: horseracing.NewTimestamp(now.Add(time.Minute)), Places: 2, MinLevel: 10, MaxLevel: 20,
+		Participants: []horseracing.RaceParticipant{{Number: 8}},
+	}
+	horse := &horseracing.Horse{Number: 7, Level: 10, Tier: horseracing.TierNameOmega}
+	for name, test := range map[string]struct {
+		change func(*horseracing.Race)
+		horse  *horseracing.Horse
+		want   []string // parts of the text, or none for no error
+	}{
+		"nothing":                  {nil, horse, nil},
+		"nothing, without a horse": {nil, nil, nil},
+		"the deadline":             {func(r *horseracing.Race) { r.RegistrationDeadline = horseracing.NewTimestamp(now) }, horse, []string{"registration closed at 2026-01-02T15:00:00.000Z"}},
+		"no deadline":              {func(r *horseracing.Race) { r.RegistrationDeadline = horseracing.Timestamp{} }, horse, []string{"no registration deadline"}},
+		"finished":                 {func(r *horseracing.Race) { r.FinalOrder = []int{0} }, horse, []string{"has finished"}},
+		"full":                     {func(r *horseracing.Race) { r.Places = 1 }, nil, []string{"none of its 1 places is free"}},
+		"too low a level":          {nil, &horseracing.Horse{Number: 7, Level: 9}, []string{"level 9 of horse 7", "10 to 20"}},
+		"too high a level":         {nil, &horseracing.Horse{Number: 7, Level: 21}, []string{"level 21 of horse 7"}},
+		"no upper bound":           {func(r *horseracing.Race) { r.MaxLevel = 0 }, &horseracing.Horse{Number: 7, Level: 9}, []string{"10 or above"}},
+		"it is in":                 {nil, &horseracing.Horse{Number: 8, Level: 10}, []string{"horse 8 is already in it"}},
+		"everything": {func(r *horseracing.Race) { r.Places, r.RegistrationDeadline = 1, horseracing.NewTimestamp(now) }, &horseracing.Horse{Number: 8, Level: 9},
+			[]string{"registration closed", "places", "level 9", "already in it"}},
+	} {
+		race := open
+		if test.change != nil {
+			test.change(&race)
+		}
+		err := race.CheckEntry(test.horse, now)
+		if (err == nil) != (test.want == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, part := range append(test.want, "race 4711") {
+			if err != nil && !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %q does not contain %q", name, err, part)
+			}
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -35,3 +37,8 @@ type pair struct {
 }
 
 func (e Entry) pair() pair { return pair{e.Horse, e.Race} }
+
+// sorted returns the entries in the order in which they were sent.
+func sorted(entries map[pair]Entry) []Entry {
+	return slices.SortedFunc(maps.Values(entries), func(a, b Entry) int { return a.Time.Compare(b.Time) })
+}

@@ -1,16 +1,12 @@
 package ledger
 
-import (
-	"os"
+import "os"
 
-	"github.com/horseracing-go/horseracing"
-)
-
-// Replay reads data as the file of a ledger, and returns how much of it are lines.
-func Replay(data []byte, client *horseracing.Client) (*Ledger, int64, error) {
-	l := &Ledger{client: client, entries: map[pair]Entry{}}
-	size, err := l.replay(data)
-	return l, size, err
+// Replay reads data as the file of a ledger for service, and returns its entries in
+// their order and how much of data are lines.
+func Replay(data []byte, service string) ([]Entry, int64, error) {
+	entries, size, err := replay(data, service)
+	return sorted(entries), size, err
 }
 
 // BreakFile makes everything that is written from now on fail.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,15 +69,22 @@ func (l *Ledger) openFile() error {
 	return syncFolder(filepath.Dir(target))
 }
 
-// readFile reads the entries from the file and cuts off an incomplete last line.
+// readFile reads the entries from the file and cuts off an incomplete last line. What
+// was being sent is Unknown.
 func (l *Ledger) readFile() error {
 	data, err := io.ReadAll(l.file)
 	if err != nil {
 		return err
 	}
-	size, err := l.replay(data)
+	entries, size, err := replay(data, l.client.BaseURL())
 	if err != nil {
 		return err
+	}
+	for p, e := range entries {
+		if e.State == Sending {
+			e.State = Unknown
+		}
+		l.entries[p] = e
 	}
 	if err := l.file.Truncate(size); err != nil {
 		return err
@@ -85,30 +93,29 @@ func (l *Ledger) readFile() error {
 	return err
 }
 
-// replay sets the entries to the last state in the complete lines of data, and returns
-// the size of these lines. An entry that was being sent is Unknown.
-func (l *Ledger) replay(data []byte) (size int64, err error) {
+// replay returns the last state of each pair in the complete lines of data, and the size
+// of these lines. All of them must be of the same service, which is that of the first
+// line if service is empty.
+func replay(data []byte, service string) (entries map[pair]Entry, size int64, err error) {
 	complete := bytes.LastIndexByte(data, '\n') + 1
 	torn := string(data[complete:])
 	if complete == 0 && !strings.HasPrefix(torn, firstBytes) && !strings.HasPrefix(firstBytes, torn) {
-		return 0, errNotLine
+		return nil, 0, errNotLine
 	}
+	entries = map[pair]Entry{}
 	number := 0
 	for text := range bytes.Lines(data[:complete]) {
 		number++
 		n, err := parseLine(text)
 		if err != nil {
-			return 0, fmt.Errorf("line %d: %w", number, err)
+			return nil, 0, fmt.Errorf("line %d: %w", number, err)
 		}
-		if n.Service != l.client.BaseURL() {
-			return 0, fmt.Errorf("%w: the ledger is for %s, not for %s", horseracing.ErrInvalidArgument, n.Service, l.client.BaseURL())
+		if service = cmp.Or(service, n.Service); n.Service != service {
+			return nil, 0, fmt.Errorf("%w: the ledger is for %s, not for %s", horseracing.ErrInvalidArgument, n.Service, service)
 		}
-		if n.State == Sending {
-			n.State = Unknown
-		}
-		l.entries[n.pair()] = n.Entry
+		entries[n.pair()] = n.Entry
 	}
-	return int64(complete), nil
+	return entries, int64(complete), nil
 }
 
 // append writes a line and syncs it to disk. If that fails, part of the line may be in

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -296,39 +295,80 @@ func TestAnOutcomeThatCannotBeWrittenIsUnknownAtTheNextStart(t *testing.T) {
 	}
 }
 
+func TestReadReturnsTheEntriesWhileTheLedgerIsOpen(t *testing.T) {
+	fake := newFake(t, 2)
+	path := filepath.Join(t.TempDir(), "l")
+	if _, err := ledger.Read(path); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		t.Errorf("of a file that does not exist: %v", err)
+	}
+	l := open(t, path, fake.Client())
+	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 409})
+	l.Register(t.Context(), registration(fake, 2), tokens(10))
+	fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+		got, err := ledger.Read(path)
+		if err != nil || len(got) == 0 || got[len(got)-1].State != ledger.Sending {
+			t.Errorf("while a registration is sent: %v, %v", got, err)
+		}
+		return horseracingtest.Response{}, false
+	})
+	for _, race := range []int{1, 2} {
+		if _, err := l.Register(t.Context(), registration(fake, race), tokens(10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := slices.Collect(l.Entries())
+	for _, torn := range []string{"", `{"v":1,"servi`, "\x00\x00"} {
+		whole := read(t, path) + torn
+		if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ledger.Read(path)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil || len(got) != 2 {
+			t.Errorf("%v; the entries differ (-want +got):\n%s", err, diff)
+		}
+		if read(t, path) != whole {
+			t.Error("Read changed the file")
+		}
+	}
+	for content, want := range map[string]string{
+		"hello\n": "line 1",
+		lineOf(1, ledger.Entered, "https://a.example") + lineOf(2, ledger.Entered, "https://b.example"): "https://b.example",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ledger.Read(path); got != nil || err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("of %q: %v, %v", content, got, err)
+		}
+	}
+}
+
 func FuzzTheReaderOfTheFile(f *testing.F) {
 	const service = "https://game.example"
-	client, err := horseracing.NewClient(service, "key")
-	if err != nil {
-		f.Fatal(err)
-	}
 	whole := lineOf(1, ledger.Sending, service) + lineOf(1, ledger.Unknown, "") + lineOf(1, ledger.Absent, "") +
 		lineOf(1, ledger.Sending, service) + lineOf(1, ledger.Entered, service) + lineOf(2, ledger.Sending, service)
 	for _, seed := range []string{"", whole, whole[:len(whole)-1], whole[:200], "\n", "{}", `{"v":2}` + "\n", "\x00", `{"v":1,"service":"`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, size, err := ledger.Replay(data, client)
+		entries, size, err := ledger.Replay(data, service)
 		if err != nil {
 			return
 		}
 		if rest := string(data[size:]); strings.Contains(rest, "\n") || size > 0 && data[size-1] != '\n' {
 			t.Fatalf("of %q it keeps %d bytes", data, size)
 		}
-		again, kept, err := ledger.Replay(data[:size], client)
+		again, kept, err := ledger.Replay(data[:size], service)
 		if err != nil || kept != size {
 			t.Fatalf("of what it kept it keeps %d bytes of %d: %v", kept, size, err)
 		}
-		if diff := cmp.Diff(slices.Collect(l.Entries()), slices.Collect(again.Entries())); diff != "" {
+		if diff := cmp.Diff(entries, again); diff != "" {
 			t.Fatalf("read again the entries differ (-first +second):\n%s", diff)
 		}
-		for e := range l.Entries() {
-			if e.Horse < 1 || e.Race < 1 || e.Fee.Cmp(tokens(0)) < 0 || !slices.Contains([]ledger.State{ledger.Entered, ledger.Refused, ledger.Unknown, ledger.Absent}, e.State) {
+		for _, e := range entries {
+			if e.Horse < 1 || e.Race < 1 || e.Fee.Cmp(tokens(0)) < 0 || !slices.Contains([]ledger.State{ledger.Sending, ledger.Entered, ledger.Refused, ledger.Unknown, ledger.Absent}, e.State) {
 				t.Errorf("an entry is %v", e)
 			}
-		}
-		if l.Paid(time.Time{}).Cmp(tokens(0)) < 0 {
-			t.Errorf("paid %s", l.Paid(time.Time{}))
 		}
 	})
 }

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -77,6 +76,22 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 	return l, nil
 }
 
+// Read returns the entries in the file at path, one for each pair with its latest state,
+// in the order in which they were sent. It does not lock or change the file, so it can be
+// used while a program has the ledger open. An entry whose outcome is not in the file is
+// Sending, unlike after Open. An incomplete last line is ignored.
+func Read(path string) ([]Entry, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	entries, _, err := replay(data, "")
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %s: %w", path, err)
+	}
+	return sorted(entries), nil
+}
+
 // Close closes the ledger, so that it can be opened again. Call it after all calls of
 // Register and Settle have returned: a later outcome cannot be recorded.
 func (l *Ledger) Close() error {
@@ -111,7 +126,7 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 	case !l.freeRaces && fee.Cmp(zero) <= 0:
 		return Entry{}, l.errorf(p, "%w: %s is not positive, so the service may have left the fee out; WithFreeRaces allows it", ErrFee, fee)
 	case l.maxFee != nil && fee.Cmp(*l.maxFee) > 0:
-		return Entry{}, l.errorf(p, "%w: %s is above the limit of %s", ErrFee, fee, l.maxFee)
+		return Entry{}, l.errorf(p, "%w", &LimitError{ErrFee, fee, *l.maxFee})
 	case e.State == Entered:
 		return e, l.errorf(p, "%w", ErrEntered)
 	case e.State == Sending || e.State == Unknown:
@@ -149,8 +164,8 @@ func (l *Ledger) now() time.Time {
 // the pair can be registered again. If the ledger itself refuses for another reason,
 // such as ErrFee or ErrBudget, the entry is zero.
 //
-// If the outcome cannot be written to the file, the error reports it and the returned
-// entry has the outcome; the entry is Unknown when the ledger is opened again. After a
+// If the outcome cannot be written to the file, the error says so; the returned entry
+// still has the outcome. The entry is Unknown when the ledger is opened again. After a
 // failed write, Register sends nothing until the ledger is opened again.
 func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt, opts ...horseracing.CallOption) (Entry, error) {
 	e, err := l.begin(r, fee)
@@ -253,16 +268,16 @@ func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, 
 func (l *Ledger) Entries() iter.Seq[Entry] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Values(slices.SortedFunc(maps.Values(l.entries), func(a, b Entry) int { return a.Time.Compare(b.Time) }))
+	return slices.Values(sorted(l.entries))
 }
 
-// Paid returns the sum of the fees of Entered and Unknown entries that were sent at
-// since or later. If since is zero, all such entries count. Registrations that are
+// Paid returns the sum of the fees of Entered and Unknown entries that were sent at or
+// after since. If since is zero, all such entries count. Registrations that are
 // still being sent are not included, but the budgets include them.
 func (l *Ledger) Paid(since time.Time) horseracing.BigInt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return horseracing.BigIntFrom(l.sum(func(e Entry) bool { return e.State != Sending && !e.Time.Before(since) }))
+	return l.sum(func(e Entry) bool { return e.State != Sending && !e.Time.Before(since) })
 }
 
 // unsettled returns the error of an entry whose outcome remains unknown.

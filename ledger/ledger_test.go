@@ -283,6 +283,33 @@ func TestFeesThatAreNotAllowed(t *testing.T) {
 	}
 }
 
+func TestALimitErrorHasTheAmountAndTheLimit(t *testing.T) {
+	for name, test := range map[string]struct {
+		opt  ledger.Option
+		want ledger.LimitError
+	}{
+		"the fee":          {ledger.WithMaxFee(tokens(9)), ledger.LimitError{Err: ledger.ErrFee, Amount: tokens(10), Limit: tokens(9)}},
+		"the budget":       {ledger.WithBudget(tokens(19)), ledger.LimitError{Err: ledger.ErrBudget, Amount: tokens(20), Limit: tokens(19)}},
+		"that of the day":  {ledger.WithDailyBudget(tokens(18), time.UTC), ledger.LimitError{Err: ledger.ErrBudget, Amount: tokens(20), Limit: tokens(18)}},
+		"a budget of zero": {ledger.WithBudget(tokens(0)), ledger.LimitError{Err: ledger.ErrBudget, Amount: tokens(20), Limit: tokens(0)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := newFake(t, 2)
+			path := filepath.Join(t.TempDir(), "l")
+			l := open(t, path, fake.Client())
+			if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err != nil {
+				t.Fatal(err)
+			}
+			l.Close()
+			_, err := open(t, path, fake.Client(), test.opt).Register(t.Context(), registration(fake, 2), tokens(10))
+			limit, ok := errors.AsType[*ledger.LimitError](err)
+			if !ok || !errors.Is(err, test.want.Err) || !limit.Amount.Equal(test.want.Amount) || !limit.Limit.Equal(test.want.Limit) || posts(fake) != 1 {
+				t.Errorf("%v (%+v), want %v; %d sent", err, limit, &test.want, posts(fake))
+			}
+		})
+	}
+}
+
 func TestTheFeeIsCheckedBeforeThePairAndThePairBeforeTheBudget(t *testing.T) {
 	fake := newFake(t, 1)
 	l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client(), ledger.WithBudget(tokens(10)), ledger.WithMaxFee(tokens(20)))

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"math/big"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -36,17 +35,34 @@ func WithFreeRaces() Option {
 	return func(l *Ledger) { l.freeRaces = true }
 }
 
+// LimitError is returned when a fee is above the limit of WithMaxFee, or would exceed a
+// budget. errors.Is finds [ErrFee] or [ErrBudget]; nothing was sent.
+type LimitError struct {
+	Err    error              // which limit: wraps ErrFee or ErrBudget
+	Amount horseracing.BigInt // the fee, or what the fees would add up to
+	Limit  horseracing.BigInt
+}
+
+// Error names the limit, and both amounts in the unit of the fees.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%v: %s is above the limit of %s", e.Err, e.Amount, e.Limit)
+}
+
+// Unwrap returns Err.
+func (e *LimitError) Unwrap() error { return e.Err }
+
+// errDailyBudget is the error of WithDailyBudget.
+var errDailyBudget = fmt.Errorf("%w of the day", ErrBudget)
+
 // checkBudgets checks the sums of the fees with e, in all and on its day.
 func (l *Ledger) checkBudgets(e Entry) error {
-	total := l.sum(func(Entry) bool { return true })
-	today := l.sum(func(other Entry) bool { return l.day(other) == l.day(e) })
-	total.Add(total, e.Fee.Big())
-	today.Add(today, e.Fee.Big())
+	total := e.Fee.Add(l.sum(func(Entry) bool { return true }))
+	today := e.Fee.Add(l.sum(func(other Entry) bool { return l.day(other) == l.day(e) }))
 	switch {
-	case l.total != nil && total.Cmp(l.total.Big()) > 0:
-		return fmt.Errorf("%w: the fees would be %s, above %s", ErrBudget, total, l.total)
-	case l.perDay != nil && today.Cmp(l.perDay.Big()) > 0:
-		return fmt.Errorf("%w of the day: the fees would be %s, above %s", ErrBudget, today, l.perDay)
+	case l.total != nil && total.Cmp(*l.total) > 0:
+		return &LimitError{ErrBudget, total, *l.total}
+	case l.perDay != nil && today.Cmp(*l.perDay) > 0:
+		return &LimitError{errDailyBudget, today, *l.perDay}
 	}
 	return nil
 }
@@ -54,11 +70,10 @@ func (l *Ledger) checkBudgets(e Entry) error {
 func (l *Ledger) day(e Entry) string { return e.Time.In(l.location).Format(time.DateOnly) }
 
 // sum adds the fees of the included entries that are, or may be, paid.
-func (l *Ledger) sum(includes func(Entry) bool) *big.Int {
-	sum := new(big.Int)
+func (l *Ledger) sum(includes func(Entry) bool) (sum horseracing.BigInt) {
 	for _, e := range l.entries {
 		if e.State != Refused && e.State != Absent && includes(e) {
-			sum.Add(sum, e.Fee.Big())
+			sum = sum.Add(e.Fee)
 		}
 	}
 	return sum
