@@ -33,16 +33,17 @@ type call struct {
 	op      operation
 	config  callConfig
 	secrets redact.Keys // those of the client, and those in the request's body
-	record  *transport.Call
+	record  *transport.Record
 }
 
 // do is the one way a call is made: it sends the request of an operation,
-// decodes the response into out, and returns its record.
-func do(ctx context.Context, b *backend, op operation, out any, opts []CallOption) (*transport.Call, error) {
-	call := call{backend: b, op: op, secrets: b.secrets, config: configOf(opts), record: new(transport.Call)}
-	err := call.send(ctx, out)
+// decodes the response unless decode is nil, and returns its record.
+func do(ctx context.Context, b *backend, op operation, decode decoder, opts []CallOption) (*transport.Record, error) {
+	call := call{backend: b, op: op, secrets: b.secrets, config: configOf(opts)}
+	request, err := call.request(ctx, decode != nil)
 	if err == nil {
-		err = call.result(out)
+		call.record = b.transport.Do(ctx, request)
+		err = call.result(decode)
 	}
 	if call.config.capture != nil {
 		*call.config.capture = call.captured(err)
@@ -50,45 +51,44 @@ func do(ctx context.Context, b *backend, op operation, out any, opts []CallOptio
 	return call.record, err
 }
 
-// send sends the request, and returns once an attempt was final.
-func (c *call) send(ctx context.Context, out any) error {
-	u, body, err := c.request(ctx)
+// request returns the request, and notes the keys in it.
+func (c *call) request(ctx context.Context, wantJSON bool) (transport.Request, error) {
+	u, body, err := c.urlAndBody(ctx)
 	if err != nil {
-		return err
+		return transport.Request{}, err
 	}
-	r := c.record
-	r.Method, r.Route, r.Keys = c.op.method, c.op.route, c.secrets
+	r := transport.Request{
+		Method: c.op.method, Route: c.op.route, URL: u, Payload: body, Keys: c.secrets,
+		PaceRoute: c.op.paceRoute(), Rank: c.op.rank(), Retry: transport.Retry(c.config.retry.withDefaults(c.backend.retry)),
+		Patience: c.op.patience, NoCache: c.op.noCache, WantJSON: wantJSON,
+	}
 	if c.op.id != nil {
 		r.ID = c.secrets.Text(c.op.id.text())
 	}
 	if c.backend.logger.Enabled(ctx, slog.LevelError) {
 		r.Name = operationText(r.Method, r.Route, r.ID)
 	}
-	r.PaceRoute = c.op.paceRoute()
-	r.Rank, r.Patience, r.NoCache, r.WantJSON = c.op.rank(), c.op.patience, c.op.noCache, out != nil
 	if c.config.background {
 		r.Rank = pace.Walk
 	}
-	r.Retry = transport.Retry(c.config.retry.withDefaults(c.backend.retry))
-	c.backend.transport.Do(ctx, r, u, body)
-	return nil
+	return r, nil
 }
 
-// request returns the URL and the body of the request, and notes the keys in it.
-func (c *call) request(ctx context.Context) (*url.URL, []byte, error) {
+// urlAndBody returns the URL and the body of the request, and notes the keys in it.
+func (c *call) urlAndBody(ctx context.Context) (*url.URL, []byte, error) {
 	path, escaped, problem := c.op.path()
 	switch {
-	case problem != "":
+	case problem != nil:
 	case ctx == nil:
-		problem = "the context is nil"
+		problem = errNilContext
 	case c.config.problem != nil:
-		problem = c.config.problem.Error()
+		problem = c.config.problem
 	case c.config.background && !c.op.isRead():
-		problem = "AsBackground is for reads"
+		problem = errors.New("AsBackground is for reads")
 	}
-	if problem != "" {
+	if problem != nil {
 		name := operationText(c.op.method, c.op.route, c.secrets.Text(c.op.idText()))
-		return nil, nil, fmt.Errorf("%s: %w: %s", name, ErrInvalidArgument, problem)
+		return nil, nil, fmt.Errorf("%s: %w: %w", name, ErrInvalidArgument, problem)
 	}
 	var body []byte
 	switch {
@@ -99,7 +99,7 @@ func (c *call) request(ctx context.Context) (*url.URL, []byte, error) {
 			c.op.route = clip(c.secrets.Text(c.op.raw), 200)
 		}
 		if err != nil {
-			return nil, nil, c.op.invalid("the body cannot be encoded: " + clip(c.secrets.Text(err.Error()), maxErrorMessage))
+			return nil, nil, c.op.invalid(errors.New("the body cannot be encoded: " + clip(c.secrets.Text(err.Error()), maxErrorMessage)))
 		}
 		body = encoded
 	case !c.op.isRead():
@@ -114,47 +114,45 @@ func (c *call) request(ctx context.Context) (*url.URL, []byte, error) {
 	return &u, body, nil
 }
 
-// result decodes the last response into out, or returns the error of the call.
-func (c *call) result(out any) error {
-	held, isHeld := errors.AsType[*pace.HeldError](c.record.Stopped)
+// result decodes the last response, or returns the error of the call.
+func (c *call) result(decode decoder) error {
+	r := c.record
+	held, isHeld := errors.AsType[*pace.HeldError](r.Stopped)
 	var err error
 	switch {
-	case isHeld && c.record.Attempts() == 0:
+	case isHeld && r.Attempts() == 0:
 		err = c.heldError(held)
-	case isHeld && c.record.Status != 0 && !c.record.IsSuccess():
+	case isHeld && r.Status != 0 && !r.IsSuccess():
 		last := c.apiError()
 		last.RetryAfter = max(last.RetryAfter, held.For)
 		err = last
-	case c.record.Stopped != nil, c.record.Status == 0:
+	case r.Stopped != nil, r.Status == 0:
 		err = c.transportError()
-	case !c.record.IsSuccess():
+	case !r.IsSuccess():
 		err = c.apiError()
 	default:
-		err = c.decode(out)
+		err = c.decode(decode)
 	}
 	return c.markOutcome(err)
 }
 
-// decode decodes a successful response into out.
-func (c *call) decode(out any) error {
-	body := c.record.Body
+// decode decodes a successful response.
+func (c *call) decode(decode decoder) error {
+	r := c.record
 	var err error
 	switch {
-	case c.record.Err != nil: // an HTML page or cut
-		err = c.op.undecodable("", 0, c.record.Err)
-	case c.op.emptyIsNotFound && isNothing(body):
-		return notFound(c.record)
-	case out != nil && (len(body) > 0 || c.op.isRead()):
-		err = c.op.decode(c.record, out)
+	case r.Err != nil: // an HTML page or cut
+		err = newDecodeError(r, &readError{err: r.Err})
+	case c.op.emptyIsNotFound && isNothing(r.Body):
+		return notFound(r)
+	case decode != nil && (len(r.Body) > 0 || c.op.isRead()):
+		err = decode(r)
 	}
-	if err == nil && !mayDeclareError(body) {
+	if err == nil && !mayDeclareError(r.Body) {
 		return nil
 	}
-	if words, declared := errorWords(body, false); declared || err != nil && words != "" {
+	if words, declared := errorWords(r.Body, false); declared || err != nil && words != "" {
 		return c.apiError()
-	}
-	if undecodable, ok := errors.AsType[*DecodeError](err); ok {
-		undecodable.redact(c.secrets)
 	}
 	return err
 }
@@ -181,7 +179,7 @@ func (c *call) transportError() *TransportError {
 }
 
 // newAPIError returns an error for the last attempt of a call.
-func newAPIError(r *transport.Call, status int) *APIError {
+func newAPIError(r *transport.Record, status int) *APIError {
 	return &APIError{
 		StatusCode: status, Method: r.Method, Route: r.Route, ID: r.ID, Header: r.Keys.Header(r.Header),
 		RetryAfter: r.RetryAfter, Attempts: r.Attempts(), withheld: r.Withheld,
@@ -198,11 +196,14 @@ func (c *call) heldError(held *pace.HeldError) *APIError {
 
 // notFound returns the error of a successful response without the entry that was
 // requested.
-func notFound(r *transport.Call) *APIError {
+func notFound(r *transport.Record) *APIError {
 	e := newAPIError(r, r.Status)
 	e.absent = true
 	return e
 }
+
+// proxyRefusals are the statuses with which proxies refuse a GET with a body.
+var proxyRefusals = []int{http.StatusBadRequest, http.StatusForbidden, http.StatusLengthRequired}
 
 // apiError returns the last response as an error.
 func (c *call) apiError() *APIError {
@@ -215,10 +216,9 @@ func (c *call) apiError() *APIError {
 		e.Message = "to " + clip(c.secrets.Text(redact.Visible(transport.RedirectOrigin(c.backend.base, r.Header))), 200)
 	case words != "":
 		e.Message = c.secrets.Beginning(redact.Visible(words), maxErrorBody, false)
-	case transport.IsHTML(r.Body), strings.HasPrefix(strings.TrimSpace(text), "<") && strings.HasPrefix(r.Header.Get("Content-Type"), "text/html"):
+	case transport.IsHTML(r.Header, r.Body):
 		e.Message = "an HTML page"
-		e.proxied = c.op.isRead() && c.op.body != nil &&
-			(r.Status == http.StatusBadRequest || r.Status == http.StatusForbidden || r.Status == http.StatusLengthRequired)
+		e.proxied = c.op.isRead() && c.op.body != nil && slices.Contains(proxyRefusals, r.Status)
 	default:
 		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 		e.Message = clip(redact.Visible(line), 200)
@@ -241,6 +241,9 @@ func (c *call) markOutcome(err error) error {
 // captured returns the last response for CaptureResponse.
 func (c *call) captured(err error) Response {
 	r := c.record
+	if r == nil { // nothing was sent
+		return Response{}
+	}
 	captured := Response{StatusCode: r.Status, Attempts: r.Attempts()}
 	if r.Status == 0 {
 		return captured

@@ -66,20 +66,24 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 	u, err := url.Parse(path)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Fragment != "" || u.Path == "" || hasControl(path) {
 		op.route = "(path)"
-		return op.invalid("the path must be relative to the base URL, like /api/v1/races/open")
+		return op.invalid(errors.New("the path must be relative to the base URL, like /api/v1/races/open"))
 	}
 	op.raw, op.query = "/"+strings.TrimLeft(u.EscapedPath(), "/"), u.RawQuery
 	op.route = clip(c.secrets.Text(op.raw), 200)
 	if hasDotSegment(u.Path) {
-		return op.invalid("the path must not contain . or .. segments")
+		return op.invalid(errors.New("the path must not contain . or .. segments"))
 	}
 	if method == "" || strings.ContainsFunc(method, func(r rune) bool { return r < 'A' || r > 'Z' }) {
-		return operation{method: "Do", route: op.route}.invalid("the method must be an HTTP method in capitals, like GET")
+		return operation{method: "Do", route: op.route}.invalid(errors.New("the method must be an HTTP method in capitals, like GET"))
 	}
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
-		return op.invalid("out must be a pointer that is not nil")
+		return op.invalid(errors.New("out must be a pointer that is not nil"))
 	}
-	_, err = do(ctx, c.backend, op, out, opts)
+	var decode decoder
+	if out != nil {
+		decode = decodeAny(out)
+	}
+	_, err = do(ctx, c.backend, op, decode, opts)
 	return err
 }
 

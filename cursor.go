@@ -3,6 +3,7 @@ package horseracing
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"strings"
@@ -93,25 +94,24 @@ func checksum(text string) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text)))
 }
 
-const (
-	maxCursorText = 64 << 10 // of a text that is parsed
-	damagedCursor = "the text is not a cursor, or is damaged, or is from another version of the SDK"
-)
+const maxCursorText = 64 << 10 // of a text that is parsed
+
+var errDamagedCursor = errors.New("the text is not a cursor, or is damaged, or is from another version of the SDK")
 
 // ParseCursor parses the text of a cursor. The empty text is the zero Cursor. If the
 // text is not a cursor, or is damaged, the error matches ErrInvalidArgument.
 func ParseCursor(text string) (Cursor, error) {
-	problem := damagedCursor
+	problem := errDamagedCursor
 	end := strings.LastIndexByte(text, '.')
 	switch {
 	case text == "":
 		return Cursor{}, nil
 	case strings.TrimSpace(text) != text:
-		problem = "the cursor begins or ends with white space: was it read from a file together with the newline?"
+		problem = errors.New("the cursor begins or ends with white space: was it read from a file together with the newline?")
 	case strings.HasPrefix(text, cursorVersion+".") && len(text) <= maxCursorText && checksum(text[:end]) == text[end+1:]:
 		return Cursor{text: text}, nil
 	}
-	return Cursor{}, fmt.Errorf("horseracing: ParseCursor: %w: %s", ErrInvalidArgument, problem)
+	return Cursor{}, fmt.Errorf("horseracing: ParseCursor: %w: %w", ErrInvalidArgument, problem)
 }
 
 // pagerState is the payload of a pager's cursor.
@@ -124,14 +124,14 @@ func writePositions(since int64, positions []walk.Position) []string {
 	return []string{encodeField(pagerState{since, positions})}
 }
 
-// readPositions is the inverse of writePositions. The problem is empty if the fields
+// readPositions is the inverse of writePositions. The problem is nil if the fields
 // are valid.
-func readPositions(fields []string, positions []walk.Position) (since int64, problem string) {
+func readPositions(fields []string, positions []walk.Position) (since int64, problem error) {
 	var state pagerState
 	err := decodeField(fields[0], &state)
 	if err != nil || len(fields) != 1 || len(state.Positions) != len(positions) || state.Since < walk.Earliest {
-		return 0, damagedCursor
+		return 0, errDamagedCursor
 	}
 	copy(positions, state.Positions)
-	return state.Since, ""
+	return state.Since, nil
 }

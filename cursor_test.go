@@ -64,16 +64,16 @@ func TestACursorKeepsEveryIDAsItIs(t *testing.T) {
 		_, fields, ok := c.payload(cursorTournaments)
 		got := make([]walk.Position, 2)
 		since, problem := readPositions(fields, got)
-		if diff := cmp.Diff(want, got); !ok || since != 6 || problem != "" || diff != "" {
-			t.Fatalf("%v is read as since %d %s (-want +got):\n%s", c, since, problem, diff)
+		if diff := cmp.Diff(want, got); !ok || since != 6 || problem != nil || diff != "" {
+			t.Fatalf("%v is read as since %d %v (-want +got):\n%s", c, since, problem, diff)
 		}
 	})
 }
 
 func TestASinceThatWouldOverflowIsDamage(t *testing.T) {
 	for since, ok := range map[int64]bool{walk.Earliest: true, walk.Earliest - 1: false} {
-		if _, problem := readPositions(writePositions(since, make([]walk.Position, 1)), make([]walk.Position, 1)); (problem == "") != ok {
-			t.Errorf("%d: %q", since, problem)
+		if _, problem := readPositions(writePositions(since, make([]walk.Position, 1)), make([]walk.Position, 1)); (problem == nil) != ok {
+			t.Errorf("%d: %v", since, problem)
 		}
 	}
 }

@@ -45,69 +45,90 @@ func encodeBody(body any) (encoded []byte, keys []string, err error) {
 
 // unmarshalMember decodes a member for a type that decodes itself.
 func unmarshalMember(name string, data []byte, out any) error {
-	if err := (operation{}).read(data, out, lenientUTF8); err != nil {
-		return fmt.Errorf("%s%s: %w", name, err.Field, err.Err)
+	if err := read(data, out, lenientUTF8); err != nil {
+		return fmt.Errorf("%s%s: %w", name, err.field, err.err)
 	}
 	return nil
 }
 
-// documentedList is a *list of any type.
-type documentedList interface {
-	decode(op operation, response *transport.Call) error
+// decoder decodes the body of a successful response.
+type decoder func(*transport.Record) error
+
+// decodeAny returns a decoder into a value of the caller's, which a body that is not
+// JSON leaves unchanged.
+func decodeAny(out any) decoder {
+	return func(r *transport.Record) error {
+		err := readBody(r.Body, new(jsontext.Value), anySyntax)
+		if err == nil {
+			err = read(r.Body, out, lenientUTF8)
+		}
+		if err != nil {
+			return newDecodeError(r, err)
+		}
+		return nil
+	}
 }
 
-// decode reads the body of a successful response into a pointer, by the rules of
-// the operation: the whole body is one JSON value of the documented shape.
-func (op operation) decode(response *transport.Call, out any) error {
-	body := response.Body
-	switch {
-	case len(trimSpace(body)) == 0:
-		return op.undecodable("", 0, errors.New("it is empty"))
-	case op.custom: // the value is the caller's: a body that is not JSON leaves it unchanged
-		if err := op.read(body, new(jsontext.Value), anySyntax); err != nil {
-			return err
+// decodeObject returns a decoder into a struct with documented members.
+func decodeObject(out any) decoder {
+	return func(r *transport.Record) error {
+		err := readDocumented(r.Body, out, tolerant)
+		if err == nil && !hasMembers(r.Body, out) {
+			err = &readError{err: errors.New("the object has none of the documented members")}
 		}
-	case hasTooManyObjects(body):
-		return op.undecodable("", 0, fmt.Errorf("too many objects for a documented response of %d bytes", len(body)))
-	case reflect.TypeOf(out).Elem().Kind() == reflect.Struct:
-		if l, ok := out.(documentedList); ok {
-			return l.decode(op, response)
+		if err != nil {
+			return newDecodeError(r, err)
 		}
-		return op.decodeObject(body, out)
+		return nil
 	}
-	if err := op.read(body, out, lenientUTF8); err != nil {
-		return err
-	}
-	return nil
 }
 
-func (op operation) decodeObject(body []byte, out any) error {
-	if err := op.read(body, out, tolerant); err != nil {
-		return err
-	}
+// hasMembers reports whether a struct that was decoded has a documented member.
+func hasMembers(body []byte, out any) bool {
 	value := reflect.ValueOf(out).Elem()
 	rest := reflect.New(value.Type()).Elem()
 	rest.Set(value)
 	if name := rest.FieldByName("Name"); name.IsValid() && bytes.Contains(body, []byte(`"message"`)) {
 		name.SetZero() // error objects have a name and a message
 	}
-	if rest.IsZero() {
-		return op.undecodable("", 0, errors.New("the object has none of the documented members"))
-	}
-	return nil
+	return !rest.IsZero()
 }
 
-// Tiny objects ({},{},{}) and nulls would take a hundred times their size in memory.
+// readDocumented decodes the body of an operation whose response is documented.
+func readDocumented(body []byte, out any, how json.Options) *readError {
+	if isTooDense(body) {
+		return errTooDense(len(body))
+	}
+	return readBody(body, out, how)
+}
+
+// readBody decodes a body, which is not empty.
+func readBody(body []byte, out any, how json.Options) *readError {
+	if len(trimSpace(body)) == 0 {
+		return &readError{err: errors.New("it is empty")}
+	}
+	return read(body, out, how)
+}
+
+// Tiny values take many times their size in memory: an entry with one member hundreds of
+// bytes, {} in an array within it a hundred, 0 in an array of numbers 32. Documented
+// ones are larger, on average.
 const (
-	minObject   = 16 // bytes; documented objects are larger, on average
-	manyObjects = 10_000
+	manyValues = 10_000 // fewer take little, whatever their size
+	minEntry   = 64     // bytes
+	minObject  = 16
+	minValue   = 4
 )
 
-func hasTooManyObjects(body []byte) bool {
-	if len(body) < manyObjects {
-		return false
-	}
-	return bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("null")) > manyObjects+len(body)/minObject
+// isTooDense reports whether a body has more values than a documented one of its length.
+func isTooDense(body []byte) bool {
+	most := func(size int) int { return manyValues + len(body)/size }
+	return len(body) > manyValues &&
+		(bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("null")) > most(minObject) || bytes.Count(body, []byte(",")) > most(minValue))
+}
+
+func errTooDense(length int) *readError {
+	return &readError{err: fmt.Errorf("too many values for a documented response of %d bytes", length)}
 }
 
 // trimSpace drops the white space of JSON, and no other, from both ends.
@@ -120,25 +141,44 @@ func isNothing(body []byte) bool {
 	return string(body) == "null" || isArray && string(trimSpace(inside)) == "]"
 }
 
-func (op operation) undecodable(field string, offset int64, err error) *DecodeError {
-	return &DecodeError{Method: op.method, Route: op.route, ID: op.idText(), Field: field, Offset: offset, Err: err}
+// readError is why JSON cannot be decoded.
+type readError struct {
+	field  string // a JSON pointer, or empty for the whole
+	offset int64
+	err    error
+}
+
+// newDecodeError returns the error of a response as a whole.
+func newDecodeError(r *transport.Record, e *readError) *DecodeError {
+	return &DecodeError{Method: r.Method, Route: r.Route, ID: r.ID, Field: r.Keys.Text(e.field), Offset: e.offset, Err: r.Keys.Error(e.err)}
+}
+
+// newEntryError returns the error of one entry of a list, by its index and its JSON,
+// which begins at an offset of the body. The position in e is within the entry.
+func newEntryError(r *transport.Record, index int, id string, entry []byte, offset int64, e *readError) *DecodeError {
+	err := newDecodeError(r, &readError{"/" + strconv.Itoa(index) + e.field, offset + e.offset, e.err})
+	err.ID, err.entry = r.Keys.Text(id), true
+	if raw := jsontext.Value(r.Keys.Text(string(entry))); len(raw) <= maxErrorBody && raw.IsValid() {
+		err.Raw = []byte(raw)
+	}
+	return err
 }
 
 // shapes names the kinds of JSON values by the characters that they begin with.
 var shapes = map[jsontext.Kind]string{'[': "an array", '{': "an object", '"': "a string", '0': "a number", 'n': "null", 't': "a boolean", 'f': "a boolean"}
 
-// read decodes data. Its errors name the operation and the position.
-func (op operation) read(data []byte, out any, how json.Options) *DecodeError {
+// read decodes data.
+func read(data []byte, out any, how json.Options) *readError {
 	err := json.Unmarshal(data, out, how)
 	if err == nil {
 		return nil
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return op.undecodable(string(syntactic.JSONPointer), syntactic.ByteOffset, fmt.Errorf("not valid JSON: %w", syntactic.Err))
+		return &readError{string(syntactic.JSONPointer), syntactic.ByteOffset, fmt.Errorf("not valid JSON: %w", syntactic.Err)}
 	}
 	semantic, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
-		return op.undecodable("", 0, err)
+		return &readError{err: err}
 	}
 	what := cmp.Or(shapes[semantic.JSONKind], "the value")
 	if n := len(semantic.JSONValue); semantic.JSONKind == '0' && 0 < n && n <= 50 { // whole or not at all: a part of it could be a part of a key
@@ -149,7 +189,7 @@ func (op operation) read(data []byte, out any, how json.Options) *DecodeError {
 	if err := semantic.Err; err != nil && !errors.Is(err, strconv.ErrSyntax) && !errors.Is(err, strconv.ErrRange) {
 		cause = fmt.Errorf("%w: %w", cause, err)
 	}
-	return op.undecodable(string(semantic.JSONPointer), semantic.ByteOffset, cause)
+	return &readError{string(semantic.JSONPointer), semantic.ByteOffset, cause}
 }
 
 // tolerant are the options for decoding again after a failure. They accept values with

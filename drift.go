@@ -58,7 +58,7 @@ type drifts struct {
 
 // report compares a response with the type of the object or the entries that were
 // decoded.
-func (d drifts) report(ctx context.Context, op operation, response *transport.Call, t reflect.Type) {
+func (d drifts) report(ctx context.Context, op operation, response *transport.Record, t reflect.Type) {
 	if d.handler == nil {
 		return
 	}

@@ -185,11 +185,11 @@ func (e *DecodeError) Error() string {
 	} else {
 		operation += ": cannot read the response"
 	}
-	return errorText(operation + e.problem())
+	return errorText(operation + e.position())
 }
 
-// problem returns where the problem is, and what it is.
-func (e *DecodeError) problem() string {
+// position returns where the problem is, and what it is.
+func (e *DecodeError) position() string {
 	if e.Field == "" {
 		return ": " + e.Err.Error()
 	}
@@ -207,13 +207,9 @@ func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// redact redacts the keys in an error that is about to be returned.
-func (e *DecodeError) redact(keys redact.Keys) {
-	e.Err, e.Field, e.ID = keys.Error(e.Err), keys.Text(e.Field), keys.Text(e.ID)
-	e.Raw = json.RawMessage(keys.Text(string(e.Raw)))
-	if len(e.Raw) > maxErrorBody || !json.Valid(e.Raw) {
-		e.Raw = nil
-	}
+// ofResponse returns an error about the whole response, from one about an entry of it.
+func (e *DecodeError) ofResponse(id string, raw json.RawMessage, err error) *DecodeError {
+	return &DecodeError{Method: e.Method, Route: e.Route, ID: id, Field: e.Field, Offset: e.Offset, Raw: raw, Err: err}
 }
 
 // Is reports whether target is ErrHole and the error is about one entry of a list.

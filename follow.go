@@ -72,14 +72,15 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 		f.state, problem = parseFollowState(fields)
 	}
 	switch {
-	case problem != "":
-		f.invalid = finishedRaces.invalid(problem)
 	case q.Interval < 0:
-		f.invalid = finishedRaces.invalid(fmt.Sprintf("Interval %v is negative", q.Interval))
+		problem = fmt.Errorf("Interval %v is negative", q.Interval)
 	case q.Lookback < 0:
-		f.invalid = finishedRaces.invalid(fmt.Sprintf("Lookback %v is negative", q.Lookback))
+		problem = fmt.Errorf("Lookback %v is negative", q.Lookback)
 	case q.Concurrency < 0:
-		f.invalid = finishedRaces.invalid(fmt.Sprintf("Concurrency %d is negative", q.Concurrency))
+		problem = fmt.Errorf("Concurrency %d is negative", q.Concurrency)
+	}
+	if problem != nil {
+		f.invalid = finishedRaces.invalid(problem)
 	}
 	return f
 }

@@ -69,9 +69,9 @@ func (s *followState) payload() []string {
 	return fields
 }
 
-// parseFollowState is the inverse of payload. The problem is empty if the fields are
+// parseFollowState is the inverse of payload. The problem is nil if the fields are
 // valid.
-func parseFollowState(fields []string) (s *followState, problem string) {
+func parseFollowState(fields []string) (s *followState, problem error) {
 	recent, invalid := strconv.ParseInt(fields[0], 36, 64)
 	s = newFollowState(recent)
 	for _, field := range fields[1:] {
@@ -80,7 +80,7 @@ func parseFollowState(fields []string) (s *followState, problem string) {
 		s.seen[key], invalid = recent+start, cmp.Or(invalid, err)
 	}
 	if invalid != nil {
-		problem = damagedCursor
+		problem = errDamagedCursor
 	}
 	return s, problem
 }

@@ -34,7 +34,7 @@ func TestAFollowersCursorIsItsText(t *testing.T) {
 			t.Fatalf("%q: of something else", cursor)
 		}
 		back, problem := parseFollowState(fields)
-		if problem != "" || !cmp.Equal(back, s, cmp.AllowUnexported(followState{})) {
+		if problem != nil || !cmp.Equal(back, s, cmp.AllowUnexported(followState{})) {
 			t.Fatalf("%q is read as %+v, not %+v", cursor, back, s)
 		}
 	})
@@ -44,7 +44,7 @@ func TestADamagedFollowersCursorIsRefused(t *testing.T) {
 	for _, payload := range [][]string{
 		{""}, {"x y"}, {"0", ""}, {"0", "7"}, {"0", "7_"}, {"0", "7_1_1"},
 	} {
-		if state, problem := parseFollowState(payload); problem == "" {
+		if state, problem := parseFollowState(payload); problem == nil {
 			t.Errorf("%q is read as %+v", payload, state)
 		}
 	}

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // getOne calls an operation whose response is an object.
 func getOne[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
 	var value T
-	record, err := do(ctx, b, op, &value, opts)
+	record, err := do(ctx, b, op, decodeObject(&value), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +46,9 @@ func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallO
 		return nil, err
 	}
 	var unreadable *DecodeError // of an entry that has the id, or may have it
+	isOnly := len(l.entries) == 1
 	for i := range l.entries {
-		e, isOnly := &l.entries[i], len(l.entries) == 1
-		switch {
+		switch e := &l.entries[i]; {
 		case e.err == nil && (isOnly || idOf(&e.value) == op.idText()):
 			return &e.value, nil
 		case e.err != nil && (isOnly || e.err.ID == "" || e.err.ID == op.idText()):
@@ -54,8 +56,7 @@ func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallO
 		}
 	}
 	if unreadable != nil {
-		unreadable.ID, unreadable.entry = l.response.ID, false
-		return nil, unreadable
+		return nil, unreadable.ofResponse(l.response.ID, unreadable.Raw, unreadable.Err)
 	}
 	return nil, notFound(l.response)
 }
@@ -69,9 +70,8 @@ func getEntries[T any](ctx context.Context, b *backend, op operation, opts []Cal
 		return nil, err
 	case l.dropped > 0:
 		first, _ := errors.AsType[*DecodeError](err)
-		first.ID, first.Raw, first.entry = l.response.ID, nil, false // it is about the response
-		first.Err = fmt.Errorf("%d of %d entries: %w", maxUnreadable+l.dropped, len(l.entries)+l.dropped, first.Err)
-		return nil, first
+		cause := fmt.Errorf("%d of %d entries: %w", maxUnreadable+l.dropped, len(l.entries)+l.dropped, first.Err)
+		return nil, first.ofResponse(l.response.ID, nil, cause)
 	}
 	return l, nil
 }
@@ -80,7 +80,7 @@ func getEntries[T any](ctx context.Context, b *backend, op operation, opts []Cal
 // error, the error is that of the unreadable entries.
 func callList[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*list[T], error) {
 	l := new(list[T])
-	record, err := do(ctx, b, op, l, opts)
+	record, err := do(ctx, b, op, func(r *transport.Record) error { return l.decode(op, r) }, opts)
 	if _, isInPart := errors.AsType[*unreadableEntries](err); err != nil && !isInPart {
 		return nil, err
 	}

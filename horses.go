@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -130,7 +131,7 @@ func horseOperation(number HorseNumber) operation {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#42-a-users-horses
 func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOption) ([]Horse, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/user"}
-	if problem := key.problem(); problem != "" {
+	if problem := key.problem(); problem != nil {
 		return nil, op.invalid(problem)
 	}
 	op.body = struct {
@@ -180,58 +181,56 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 	op.id = nil // no single horse
 	switch {
 	case ctx == nil:
-		return nil, op.invalid("the context is nil")
+		return nil, op.invalid(errNilContext)
 	case configOf(opts).capture != nil:
-		return nil, op.invalid("CaptureResponse stores one response, and GetMany reads many")
+		return nil, op.invalid(errors.New("CaptureResponse stores one response, and GetMany reads many"))
 	}
 	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
 	for _, number := range numbers {
-		if problem := number.problem(); problem != "" {
+		if problem := number.problem(); problem != nil {
 			return nil, s.secrets.Error(horseOperation(number).invalid(problem))
 		}
 	}
 
-	type result struct {
-		number HorseNumber
-		horse  *Horse
-		err    error
+	reading, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	horses, errs := make([]*Horse, len(numbers)), make([]error, len(numbers))
+	places := make(chan struct{}, manyAtOnce)
+	var group sync.WaitGroup
+	for i, number := range numbers {
+		places <- struct{}{}
+		if reading.Err() != nil {
+			break
+		}
+		group.Go(func() {
+			defer func() { <-places }()
+			errs[i] = fmt.Errorf("%v: %w", op, errAborted) // unless the call returns
+			defer func() {
+				if _, isUnreadable := errors.AsType[*DecodeError](errs[i]); errs[i] != nil && !isUnreadable && !errors.Is(errs[i], ErrNotFound) {
+					stop(errs[i])
+				}
+			}()
+			each := horseOperation(number)
+			each.order = pace.Walk
+			horses[i], errs[i] = getOne[Horse](reading, s.backend, each, opts)
+		})
 	}
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	results := make(chan result)
-	read := func(number HorseNumber) {
-		r := result{number: number, err: fmt.Errorf("%v: %w", op, errAborted)}
-		defer func() { results <- r }()
-		each := horseOperation(number)
-		each.order = pace.Walk
-		r.horse, r.err = getOne[Horse](reading, s.backend, each, opts)
-	}
+	group.Wait()
 	found := make(map[HorseNumber]*Horse, len(numbers))
-	total := len(numbers)
 	var unreadable []*DecodeError
-	var failed error
-	for inFlight := 0; inFlight > 0 || len(numbers) > 0; inFlight-- {
-		for ; inFlight < manyAtOnce && len(numbers) > 0; inFlight++ {
-			go read(numbers[0])
-			numbers = numbers[1:]
-		}
-		r := <-results
-		problem, isUnreadable := errors.AsType[*DecodeError](r.err)
-		switch {
-		case r.err == nil:
-			found[r.number] = r.horse
-		case isUnreadable:
-			unreadable = append(unreadable, problem)
-		case failed == nil && !errors.Is(r.err, ErrNotFound):
-			failed, numbers = r.err, nil
-			stop()
+	for i, number := range numbers {
+		if horses[i] != nil {
+			found[number] = horses[i]
+		} else if e, ok := errors.AsType[*DecodeError](errs[i]); ok {
+			unreadable = append(unreadable, e)
 		}
 	}
+	failed := context.Cause(reading)
 	switch {
 	case ctx.Err() != nil:
 		return found, fmt.Errorf("%v: %w", op, ctx.Err())
 	case failed != nil:
 		return found, failed
 	}
-	return found, unreadableError(op, unreadable, 0, total)
+	return found, unreadableError(op, unreadable, 0, len(numbers))
 }

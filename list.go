@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -17,7 +16,7 @@ import (
 // list is the response of an operation that returns an array. An entry that cannot be
 // read does not affect the others.
 type list[T any] struct {
-	response *transport.Call
+	response *transport.Record
 	entries  []listEntry[T]
 	dropped  int // unreadable entries that are not in entries
 }
@@ -35,35 +34,55 @@ const (
 )
 
 // decode reads the list as a whole, which is fast, or else entry by entry. If some
-// entries are unreadable, it returns the error of problem.
-func (l *list[T]) decode(op operation, response *transport.Call) error {
-	l.response = response
-	body := response.Body
-	switch kind := jsontext.Value(body).Kind(); {
+// entries are unreadable, it returns the error of unreadable.
+func (l *list[T]) decode(op operation, r *transport.Record) error {
+	l.response = r
+	switch kind := jsontext.Value(r.Body).Kind(); {
 	case kind == '{' && op.objectOrArray:
 		l.entries = make([]listEntry[T], 1)
-		return op.decodeObject(body, &l.entries[0].value)
+		return decodeObject(&l.entries[0].value)(r)
 	case kind != '[':
-		if err := op.read(body, new([]T), lenientUTF8); err != nil {
-			return err
+		err := readBody(r.Body, new([]T), lenientUTF8)
+		if err == nil {
+			err = &readError{err: errors.New("expected an array, got null")}
 		}
-		return op.undecodable("", 0, errors.New("expected an array, got null"))
+		return newDecodeError(r, err)
+	case isTooDense(r.Body):
+		return newDecodeError(r, errTooDense(len(r.Body)))
 	}
-	l.entries = make([]listEntry[T], 0, len(body)/typicalEntry)
-	if unmarshal(body, &l.entries) != nil {
+	l.entries = make([]listEntry[T], 0, len(r.Body)/typicalEntry)
+	if err := unmarshal(r.Body, &l.entries); errors.Is(err, errManyEntries) {
+		return newDecodeError(r, errTooDense(len(r.Body)))
+	} else if err != nil {
 		return l.decodeEach(op)
 	}
 	return nil
 }
 
+var (
+	errEmptyEntry  = errors.New("the entry is null or has none of the documented members")
+	errManyEntries = errors.New("too many entries")
+)
+
+// roomy is an entry that is decoded faster into slices with spare capacity.
+type roomy interface {
+	makeRoom()
+	dropRoom()
+}
+
 // UnmarshalJSONFrom decodes the value and notes where its JSON is.
 func (e *listEntry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	e.start = d.InputOffset()
-	var err error
-	if race, ok := any(&e.value).(*Race); ok {
-		err = decodeWithRoom(d, race)
-	} else {
-		err = json.UnmarshalDecode(d, &e.value)
+	if _, n := d.StackIndex(1); areTooMany(n, e.start) {
+		return errManyEntries
+	}
+	value, isRoomy := any(&e.value).(roomy)
+	if isRoomy {
+		value.makeRoom()
+	}
+	err := json.UnmarshalDecode(d, &e.value)
+	if isRoomy {
+		value.dropRoom()
 	}
 	e.end = d.InputOffset()
 	if err == nil && e.isEmpty() {
@@ -72,45 +91,30 @@ func (e *listEntry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// decodeWithRoom decodes a race into slices with spare capacity, which halves the
-// allocations of a page.
-func decodeWithRoom(d *jsontext.Decoder, r *Race) error {
-	r.Participants, r.FinalOrder = make([]RaceParticipant, 0, 12), make([]int, 0, 12)
-	r.Prizes, r.Winners = make([]Number, 0, 4), make([]int, 0, 4)
-	err := json.UnmarshalDecode(d, r)
-	r.Participants, r.FinalOrder = nilIfAbsent(r.Participants), nilIfAbsent(r.FinalOrder)
-	r.Prizes, r.Winners = nilIfAbsent(r.Prizes), nilIfAbsent(r.Winners)
-	return err
-}
-
-// nilIfAbsent returns nil for a slice that the decoder left as it was: it replaces
-// the slice of an empty array.
-func nilIfAbsent[T any](list []T) []T {
-	if len(list) == 0 && cap(list) > 0 {
-		return nil
-	}
-	return list
-}
+// areTooMany reports whether n entries in so many bytes are smaller than documented ones.
+func areTooMany(n, length int64) bool { return n > manyValues && length < n*minEntry }
 
 func (e *listEntry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().IsZero() }
-
-var errEmptyEntry = errors.New("the entry is null or has none of the documented members")
 
 // decodeEach decodes entry by entry.
 func (l *list[T]) decodeEach(op operation) error {
 	l.entries = nil
-	if err := op.read(l.response.Body, new(jsontext.Value), anySyntax); err != nil {
-		return err
+	body := l.response.Body
+	if err := read(body, new(jsontext.Value), anySyntax); err != nil {
+		return newDecodeError(l.response, err)
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(l.response.Body), anySyntax)
+	d := jsontext.NewDecoder(bytes.NewBuffer(body), anySyntax)
 	_, _ = d.ReadToken() // the opening bracket
 	for unreadable := 0; d.PeekKind() != ']'; {
 		e := listEntry[T]{start: d.InputOffset()}
+		if areTooMany(int64(len(l.entries)), e.start) {
+			return newDecodeError(l.response, errTooDense(len(body)))
+		}
 		element, _ := d.ReadValue()
 		e.end = d.InputOffset()
-		err := op.read(element, &e.value, tolerant)
+		err := read(element, &e.value, tolerant)
 		if err == nil && e.isEmpty() {
-			err = op.undecodable("", 0, errEmptyEntry)
+			err = &readError{err: errEmptyEntry}
 		}
 		switch {
 		case err == nil:
@@ -124,17 +128,13 @@ func (l *list[T]) decodeEach(op operation) error {
 			l.fail(len(l.entries)-1, err)
 		}
 	}
-	return l.problem(op)
+	return l.unreadable(op)
 }
 
-// fail makes an entry unreadable. The position in err is relative to the entry.
-func (l *list[T]) fail(i int, err *DecodeError) {
-	e := &l.entries[i]
-	e.err, err.entry = err, true
-	err.ID, err.Raw = idOf(&e.value), l.json(i)
-	err.Field = "/" + strconv.Itoa(i) + err.Field
-	err.Offset += e.end - int64(len(err.Raw))
-	err.redact(l.response.Keys)
+// fail makes an entry unreadable.
+func (l *list[T]) fail(i int, err *readError) {
+	e, entry := &l.entries[i], l.json(i)
+	e.err = newEntryError(l.response, i, idOf(&e.value), entry, e.end-int64(len(entry)), err)
 }
 
 // json returns the JSON of an entry as received: a part of the body.
@@ -143,8 +143,8 @@ func (l *list[T]) json(i int) []byte {
 	return bytes.TrimLeft(l.response.Body[e.start:e.end:e.end], ", \t\r\n")
 }
 
-// problem returns the error of the unreadable entries, or nil if there are none.
-func (l *list[T]) problem(op operation) error {
+// unreadable returns the error of the unreadable entries, or nil if there are none.
+func (l *list[T]) unreadable(op operation) error {
 	var errs []*DecodeError
 	for i := range l.entries {
 		if err := l.entries[i].err; err != nil {
@@ -169,7 +169,7 @@ func unreadableError(op operation, errs []*DecodeError, dropped, total int) erro
 	}
 	joined := &unreadableEntries{text: errs[0].Error()}
 	if n := len(errs) + dropped; n > 1 {
-		first := strings.TrimSpace(errs[0].ID + errs[0].problem())
+		first := strings.TrimSpace(errs[0].ID + errs[0].position())
 		joined.text = errorText(fmt.Sprintf("%v: cannot read %d of %d entries, the first of them %s", op, n, total, first))
 	}
 	for _, err := range errs[:min(len(errs), maxUnreadable)] {

@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -27,23 +28,25 @@ type operation struct {
 	hint            string              // what to do if the outcome of a write is unknown
 }
 
+var errNilContext = errors.New("the context is nil")
+
 func (op operation) String() string { return op.method + " " + op.route }
 
 func (op operation) isRead() bool { return op.method == http.MethodGet }
 
 // invalid returns the error of a call that is not made. It does not redact the id.
-func (op operation) invalid(problem string) error {
-	return fmt.Errorf("%s: %w: %s", operationText(op.method, op.route, op.idText()), ErrInvalidArgument, problem)
+func (op operation) invalid(problem error) error {
+	return fmt.Errorf("%s: %w: %w", operationText(op.method, op.route, op.idText()), ErrInvalidArgument, problem)
 }
 
 // path returns the operation's path, decoded and escaped, or the problem with its id.
-func (op operation) path() (path, escaped, problem string) {
+func (op operation) path() (path, escaped string, problem error) {
 	if op.custom {
 		path, _ = url.PathUnescape(op.raw) // Do has parsed it
-		return path, op.raw, ""
+		return path, op.raw, nil
 	}
 	if op.id == nil {
-		return op.route, op.route, ""
+		return op.route, op.route, nil
 	}
 	before, _, _ := strings.Cut(op.route, "{")
 	id := op.idText()

@@ -131,9 +131,9 @@ func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[En
 	}
 	for i := range entries {
 		e, from := &entries[i], &page.entries[i]
-		if problem, member := unplaced(e.ID, e.Start, newest); problem != "" {
+		if problem := unplaced(e.ID, e.Start, newest); problem != nil {
 			if e.ID = ""; from.err == nil {
-				page.fail(i, op.undecodable(member, 0, errors.New(problem)))
+				page.fail(i, problem)
 			}
 		}
 		e.Value.JSON = page.json(i)
@@ -147,18 +147,18 @@ func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[En
 }
 
 // unplaced returns why an entry cannot be placed among others, of which newest is
-// the latest start, and the member that is wrong. The problem is empty if it can.
-func unplaced(id string, start, newest int64) (problem, member string) {
+// the latest start, or nil if it can.
+func unplaced(id string, start, newest int64) *readError {
 	const modern = 1e11 // the year 1973 in milliseconds; a start in seconds is a thousandth of it
 	switch {
 	case id == "":
-		return "an entry without an id cannot be distinguished from others", ""
+		return &readError{err: errors.New("an entry without an id cannot be distinguished from others")}
 	case start <= 0:
-		return "an entry without a start time cannot be placed", "/start_time"
+		return &readError{field: "/start_time", err: errors.New("an entry without a start time cannot be placed")}
 	case newest >= modern && newest/2000 <= start && start <= newest/500:
-		return fmt.Sprintf("the start time %d, in seconds, cannot be placed among others in milliseconds", start), "/start_time"
+		return &readError{field: "/start_time", err: fmt.Errorf("the start time %d, in seconds, cannot be placed among others in milliseconds", start)}
 	}
-	return "", ""
+	return nil
 }
 
 // fetcher requests the pages that a pager's walk needs, up to the pager's concurrency

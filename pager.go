@@ -185,9 +185,9 @@ func mayRange(ctx context.Context, op operation, invalid error, ranging bool) er
 	case invalid != nil:
 		return invalid
 	case ctx == nil:
-		return op.invalid("the context is nil")
+		return op.invalid(errNilContext)
 	case ranging:
-		return op.invalid("another loop is ranging over it")
+		return op.invalid(errors.New("another loop is ranging over it"))
 	}
 	return nil
 }
@@ -198,10 +198,8 @@ func (p *Pager[T]) publicError(err error) error {
 	case *walk.TieError:
 		return &TieOverflowError{StartTime: timestampOf(e.Start), Seen: e.Seen, operation: p.listing.op().String()}
 	case *walk.UnplacedError:
-		cause := *e.First.(*DecodeError)                  //nolint:errorlint // as fetch made it
-		cause.ID, cause.Raw, cause.entry = "", nil, false // it is about the page
-		cause.Err = fmt.Errorf("no entry of the page can be placed in the listing: %w", cause.Err)
-		return &cause
+		first := e.First.(*DecodeError) //nolint:errorlint // as fetch made it
+		return first.ofResponse("", nil, fmt.Errorf("no entry of the page can be placed in the listing: %w", first.Err))
 	case walk.IgnoredError:
 		return fmt.Errorf("%v: %w: %w; a proxy or cache drops the bodies of GET requests, or responds with another request's response",
 			p.listing.op(), ErrBodyIgnored, e)

@@ -51,7 +51,7 @@ var never = time.UnixMilli(maxMilliseconds)
 func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumber, opts ...CallOption) (bool, error) {
 	op := raceOperation(race)
 	op.noCache, op.emptyIsNotFound = true, true
-	if problem := horse.problem(); problem != "" {
+	if problem := horse.problem(); problem != nil {
 		return false, unsettled(s.secrets.Error(op.invalid(problem)))
 	}
 	name := operationText(op.method, op.route, s.secrets.Text(op.idText()))
@@ -102,7 +102,11 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 	if err != nil {
 		return false, certain, now, err
 	}
+	response := l.response
 	var problem *DecodeError
+	wrong := func(i int, member, what string) *DecodeError {
+		return newDecodeError(response, &readError{field: fmt.Sprintf("/%d/%s", i, member), err: errors.New(what)})
+	}
 	for i := range l.entries {
 		e := &l.entries[i]
 		r := &e.value
@@ -112,23 +116,22 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 			return true, certain, now, nil
 		case r.MainRaceID != race && r.MainRaceID != 0: // another race's participants prove nothing
 		case e.err != nil: // an entry that was read in part can show the horse, but not its absence
-			problem = e.err
+			problem = e.err.ofResponse(response.ID, e.err.Raw, e.err.Err)
 		case r.MainRaceID == 0:
-			problem = op.undecodable(fmt.Sprintf("/%d/main_race_id", i), 0, errors.New("absent or zero: it may be another race"))
+			problem = wrong(i, "main_race_id", "absent or zero: it may be another race")
 		case r.Participants == nil || r.Has(0):
-			problem = op.undecodable(fmt.Sprintf("/%d/participants", i), 0, errors.New("absent, null, or without the numbers of horses"))
+			problem = wrong(i, "participants", "absent, null, or without the numbers of horses")
 		case certain.Before(certainAfter(r)):
 			certain = certainAfter(r)
 		}
 	}
 	if problem == nil && certain.IsZero() {
-		problem = op.undecodable("", 0, errors.New("the response does not contain the race that was requested"))
+		problem = newDecodeError(response, &readError{err: errors.New("the response does not contain the race that was requested")})
 	}
 	if problem != nil {
-		problem.ID, problem.entry = l.response.ID, false
 		err = problem
 	}
-	return false, certain, responseTime(l.response.Header, requested), err
+	return false, certain, responseTime(response.Header, requested), err
 }
 
 // certainAfter returns from when on the participants of a race are final.

@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -8,8 +9,8 @@ import (
 // resolveTiers returns the tiers that a query selects, sorted and each once, and the
 // payload of its Resume, if that is set. A query that names no tier has those of the
 // cursor; without either it selects tier zero, which stands for the service's default.
-// The problem is empty if the query is valid.
-func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (selected []TierID, payload []string, problem string) {
+// The problem is nil if the query is valid.
+func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (selected []TierID, payload []string, problem error) {
 	selected = []TierID{tier}
 	if len(tiers) > 0 {
 		selected = slices.Compact(slices.Sorted(slices.Values(tiers)))
@@ -22,19 +23,19 @@ func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (
 	same := func(a, b TierID) bool { return a.orDefault() == b.orDefault() }
 	switch {
 	case tier != 0 && len(tiers) > 0:
-		problem = "Tier and Tiers are both set"
+		problem = errors.New("Tier and Tiers are both set")
 	case slices.Contains(tiers, 0):
-		problem = "a tier in Tiers is zero"
+		problem = errors.New("a tier in Tiers is zero")
 	case selected[0] < 0:
-		problem = fmt.Sprintf("tier %d is negative", selected[0])
+		problem = fmt.Errorf("tier %d is negative", selected[0])
 	case len(selected) > maxTiers:
-		problem = fmt.Sprintf("Tiers has %d tiers, more than %d", len(selected), maxTiers)
+		problem = fmt.Errorf("Tiers has %d tiers, more than %d", len(selected), maxTiers)
 	case !isValid, isNamed && !slices.EqualFunc(saved, selected, same):
-		problem = "the cursor in Resume is of another listing or of other tiers"
+		problem = errors.New("the cursor in Resume is of another listing or of other tiers")
 	case isNamed:
-		return selected, payload, ""
+		return selected, payload, nil
 	default:
-		return saved, payload, ""
+		return saved, payload, nil
 	}
 	return selected, nil, problem
 }

@@ -36,33 +36,33 @@ func (t TierID) orDefault() TierID { return cmp.Or(t, TierOmega) }
 // entryID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
 type entryID interface {
 	text() string
-	problem() string // why it is invalid, or empty if it is valid
+	problem() error // why it is invalid, or nil
 }
 
 func (n HorseNumber) text() string   { return strconv.FormatInt(int64(n), 10) }
 func (id RaceID) text() string       { return strconv.FormatInt(int64(id), 10) }
 func (id TournamentID) text() string { return string(id) }
 
-func (n HorseNumber) problem() string { return notPositive("horse number", int64(n)) }
-func (id RaceID) problem() string     { return notPositive("race id", int64(id)) }
+func (n HorseNumber) problem() error { return notPositive("horse number", int64(n)) }
+func (id RaceID) problem() error     { return notPositive("race id", int64(id)) }
 
-func notPositive(what string, n int64) string {
+func notPositive(what string, n int64) error {
 	if n > 0 {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("%s %d is not positive", what, n)
+	return fmt.Errorf("%s %d is not positive", what, n)
 }
 
-func (id TournamentID) problem() string {
+func (id TournamentID) problem() error {
 	switch {
 	case id == "":
-		return "the tournament id is empty"
+		return errors.New("the tournament id is empty")
 	case id == "." || id == "..":
-		return "the tournament id is a dot segment, which would change the path"
+		return errors.New("the tournament id is a dot segment, which would change the path")
 	case hasControl(string(id)):
-		return "the tournament id contains a control character"
+		return errors.New("the tournament id contains a control character")
 	}
-	return ""
+	return nil
 }
 
 // identified is an entry with an id.
@@ -143,11 +143,11 @@ const redacted = redact.Placeholder
 // and with the verbs %p and %w, encoding/json in map keys, and encoding/gob.
 type UserKey string
 
-func (k UserKey) problem() string {
+func (k UserKey) problem() error {
 	if k == "" {
-		return "the user key is empty"
+		return errors.New("the user key is empty")
 	}
-	return ""
+	return nil
 }
 
 // String returns "[redacted]", or the empty string for an empty key.

@@ -79,7 +79,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		return err
 	}
 	if !w.running.CompareAndSwap(false, true) {
-		return openRaces.invalid("the watcher is already running")
+		return openRaces.invalid(errors.New("the watcher is already running"))
 	}
 	defer w.running.Store(false)
 	run := w.run.Load()
@@ -171,7 +171,7 @@ var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open", o
 func (q WatchQuery) check(ctx context.Context) error {
 	var invalid error
 	if q.Interval < 0 {
-		invalid = openRaces.invalid(fmt.Sprintf("Interval %v is negative", q.Interval))
+		invalid = openRaces.invalid(fmt.Errorf("Interval %v is negative", q.Interval))
 	}
 	return mayRange(ctx, openRaces, invalid, false)
 }
@@ -212,7 +212,7 @@ func readOpen(before []Race, l *list[Race]) (races []Race, err error) {
 	for i := range l.entries {
 		e := &l.entries[i]
 		if e.err == nil && e.value.MainRaceID == 0 {
-			l.fail(i, openRaces.undecodable("/main_race_id", 0, errors.New("a race without an id cannot be distinguished from others")))
+			l.fail(i, &readError{field: "/main_race_id", err: errors.New("a race without an id cannot be distinguished from others")})
 		}
 		if e.err != nil {
 			hidden[e.err.ID] = true
@@ -225,5 +225,5 @@ func readOpen(before []Race, l *list[Race]) (races []Race, err error) {
 			add(race)
 		}
 	}
-	return races, l.problem(openRaces)
+	return races, l.unreadable(openRaces)
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -93,6 +94,15 @@ func (k Keys) Error(err error) error {
 		return err
 	}
 	return &redactedError{k.Text(err.Error()), func(target error) bool { return errors.Is(err, target) }}
+}
+
+// URLError returns the cause of a *url.Error, whose text repeats a URL that may hold
+// keys, or any other error itself.
+func URLError(err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		return wrapped.Err
+	}
+	return err
 }
 
 // in reports whether an error or one that it wraps prints a key.

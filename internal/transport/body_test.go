@@ -18,7 +18,7 @@ func TestAPageIsRecognized(t *testing.T) {
 		"<!DOCTYPE html><p>x": true, " \n<HTML>": true, "<?xml version='1.0'?><html>": true,
 		"<Error>no</Error>": false, "[]": false, `{"a":"<html>"}`: false, "": false,
 	} {
-		if got := IsHTML([]byte(body)); got != want {
+		if got := IsHTML(nil, []byte(body)); got != want {
 			t.Errorf("%q: %v", body, got)
 		}
 	}

@@ -25,7 +25,7 @@ func (l headerLink) RoundTrip(req *http.Request) (*http.Response, error) {
 	if cookies := req.Header["Cookie"]; cookies != nil {
 		header["Cookie"] = cookies
 	}
-	if callOf(req).NoCache {
+	if recordOf(req).NoCache {
 		header.Set("Cache-Control", "no-cache")
 	}
 	req.Header = header

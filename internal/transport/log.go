@@ -22,21 +22,21 @@ func (l logLink) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !l.logger.Enabled(ctx, slog.LevelDebug) {
 		return l.next.RoundTrip(req)
 	}
-	call, started := callOf(req), time.Now()
+	r, started := recordOf(req), time.Now()
 	resp, err := l.next.RoundTrip(req)
-	call.Err = err
-	l.logger.LogAttrs(ctx, slog.LevelDebug, "horseracing: attempt", append(call.attrs(), slog.Duration("duration", time.Since(started)))...)
+	r.Err = err
+	l.logger.LogAttrs(ctx, slog.LevelDebug, "horseracing: attempt", append(r.attrs(), slog.Duration("duration", time.Since(started)))...)
 	return resp, err
 }
 
 // attrs returns the operation and its last attempt.
-func (c *Call) attrs() []slog.Attr {
-	attrs := []slog.Attr{slog.String("operation", c.Name), slog.Int("attempt", c.Attempts())}
-	if c.Status != 0 {
-		attrs = append(attrs, slog.Int("status", c.Status))
+func (r *Record) attrs() []slog.Attr {
+	attrs := []slog.Attr{slog.String("operation", r.Name), slog.Int("attempt", r.Attempts())}
+	if r.Status != 0 {
+		attrs = append(attrs, slog.Int("status", r.Status))
 	}
-	if c.Err != nil {
-		attrs = append(attrs, slog.String("error", c.Keys.Beginning(redact.Visible(c.Keys.Text(c.Err.Error())), maxLogged, false)))
+	if r.Err != nil {
+		attrs = append(attrs, slog.String("error", r.Keys.Beginning(redact.Visible(r.Keys.Text(r.Err.Error())), maxLogged, false)))
 	}
 	return attrs
 }

@@ -19,20 +19,20 @@ type paceLink struct {
 }
 
 func (l paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
-	call := callOf(req)
-	if call.Stopped = l.enter(req.Context(), call); call.Stopped != nil {
-		return nil, call.Stopped
+	r := recordOf(req)
+	if r.Stopped = l.enter(req.Context(), r); r.Stopped != nil {
+		return nil, r.Stopped
 	}
-	call.begin()
-	defer l.leave(req.Context(), call)
+	r.begin()
+	defer l.leave(req.Context(), r)
 	resp, err := l.next.RoundTrip(req)
-	call.Err = err
+	r.Err = err
 	return resp, err
 }
 
-func (l paceLink) enter(ctx context.Context, call *Call) error {
-	if call.wait > 0 {
-		timer := time.NewTimer(call.wait)
+func (l paceLink) enter(ctx context.Context, r *Record) error {
+	if r.wait > 0 {
+		timer := time.NewTimer(r.wait)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
@@ -40,45 +40,45 @@ func (l paceLink) enter(ctx context.Context, call *Call) error {
 		}
 	}
 	for {
-		longest := call.Retry.MaxWait
-		if call.Patience != nil { // it counts what its calls waited before
-			longest = call.Patience.left()
-			call.ticket = pace.NewTicket(call.Rank, call.PaceRoute)
+		longest := r.Retry.MaxWait
+		if r.Patience != nil { // it counts what its calls waited before
+			longest = r.Patience.left()
+			r.ticket = pace.NewTicket(r.Rank, r.PaceRoute)
 		}
-		err := l.gate.Enter(ctx, &call.ticket, longest, func() { l.late(ctx, call) })
+		err := l.gate.Enter(ctx, &r.ticket, longest, func() { l.late(ctx, r) })
 		held, isHeld := errors.AsType[*pace.HeldError](err)
-		if !isHeld || call.Patience == nil || !call.Patience.excuse(held.For) {
+		if !isHeld || r.Patience == nil || !r.Patience.excuse(held.For) {
 			return err
 		}
 	}
 }
 
 // late logs a wait in line that takes long.
-func (l paceLink) late(ctx context.Context, call *Call) {
-	if call.Patience == nil || call.Patience.warn() {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting until the service accepts requests", call.attrs()...)
+func (l paceLink) late(ctx context.Context, r *Record) {
+	if r.Patience == nil || r.Patience.warn() {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting until the service accepts requests", r.attrs()...)
 	}
 }
 
-func (l paceLink) leave(ctx context.Context, call *Call) {
-	outcome := call.paceOutcome()
-	if call.Patience != nil && outcome == pace.Accepted && call.Patience.accept() {
-		l.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", call.Name))
+func (l paceLink) leave(ctx context.Context, r *Record) {
+	outcome := r.paceOutcome()
+	if r.Patience != nil && outcome == pace.Accepted && r.Patience.accept() {
+		l.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", r.Name))
 	}
-	apart := l.gate.Leave(&call.ticket, outcome, min(call.RetryAfter, maxHeeded))
+	apart := l.gate.Leave(&r.ticket, outcome, min(r.RetryAfter, maxHeeded))
 	if apart != "" {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: refusals of this route no longer slow down the others", slog.String("route", apart))
 	}
 }
 
 // paceOutcome returns what the last attempt shows of the pace.
-func (c *Call) paceOutcome() pace.Outcome {
+func (r *Record) paceOutcome() pace.Outcome {
 	switch {
-	case c.isRefused() && c.Status == http.StatusServiceUnavailable:
+	case r.isRefused() && r.Status == http.StatusServiceUnavailable:
 		return pace.Unavailable
-	case c.isRefused():
+	case r.isRefused():
 		return pace.Refused
-	case c.Status == 0 || IsTransient(c.Status):
+	case r.Status == 0 || IsTransient(r.Status):
 		return pace.Unclear
 	}
 	return pace.Accepted

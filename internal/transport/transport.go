@@ -1,7 +1,7 @@
 // Package transport sends the requests of a call: one retryablehttp.Client for
 // all calls, and below it one attempt as a chain of RoundTrippers.
 //
-//	retryablehttp.Client      attempt after attempt, as long as the policy says so (retry.go)
+//	retryablehttp.Client      attempt after attempt, as long as the policy says so (policy.go)
 //	http.Client               the caller's cookie jar
 //	paceLink                  waits before a retry, and for the pace
 //	logLink                   logs the attempt
@@ -12,22 +12,21 @@
 //	wrappers of the caller
 //	Wire                      reads | writes
 //
-// The links read and write the [Call], which travels in the context of the
+// The links read and write the [Record], which travels in the context of the
 // request. Nothing here calls back into the package above.
 package transport
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // Config configures a [Client].
@@ -78,31 +77,29 @@ func New(c Config) *Client {
 	}
 }
 
-// Do sends the request of a call until an attempt is final. The outcome is in call; an
+// Do sends a request until an attempt is final, and returns the record of the call. An
 // error of the http.Client after a response, such as for a Location that it cannot
-// parse, is ignored. If body is nil, none is sent.
-func (c *Client) Do(ctx context.Context, call *Call, u *url.URL, body []byte) {
-	if call.Patience != nil {
-		call.Patience.begin()
-		defer call.Patience.end()
+// parse, is ignored.
+func (c *Client) Do(ctx context.Context, request Request) *Record {
+	r := &Record{Request: request}
+	if r.Patience != nil {
+		r.Patience.begin()
+		defer r.Patience.end()
 	}
-	call.ticket = pace.NewTicket(call.Rank, call.PaceRoute)
-	call.ticket.Once = !call.isRead()
-	ctx = context.WithValue(ctx, callKey{}, call)
-	plain := http.Request{Method: call.Method, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	req := &retryablehttp.Request{Request: plain.WithContext(ctx)}
-	if body != nil {
-		_ = req.SetBody(body) // fails only for other types
+	r.ticket = pace.NewTicket(r.Rank, r.PaceRoute)
+	r.ticket.Once = !r.isRead()
+	plain := http.Request{Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	req := &retryablehttp.Request{Request: plain.WithContext(context.WithValue(ctx, recordKey{}, r))}
+	if r.Payload != nil {
+		_ = req.SetBody(r.Payload) // fails only for other types
 	}
 	_, err := c.loop.Do(req)
 	switch {
-	case err == nil || call.Stopped != nil:
-	case call.retrying: // the context ended between two attempts
-		call.Stopped = ctx.Err()
-	case call.Err == nil && call.Status == 0: // no link was reached
-		if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text repeats the URL
-			err = wrapped.Err
-		}
-		call.Err = err
+	case err == nil || r.Stopped != nil:
+	case r.retrying: // the context ended between two attempts
+		r.Stopped = ctx.Err()
+	case r.Err == nil && r.Status == 0: // no link was reached
+		r.Err = redact.URLError(err)
 	}
+	return r
 }

@@ -11,14 +11,14 @@ import (
 type writeLink struct{ next http.RoundTripper }
 
 func (l writeLink) RoundTrip(req *http.Request) (*http.Response, error) {
-	call := callOf(req)
-	if call.isRead() {
+	r := recordOf(req)
+	if r.isRead() {
 		return l.next.RoundTrip(req)
 	}
 	w := new(write)
 	resp, err := l.next.RoundTrip(req.WithContext(w.context(req.Context())))
 	if err != nil {
-		call.Unsent = w.isUnsent()
+		r.Unsent = w.isUnsent()
 	}
 	return resp, err
 }

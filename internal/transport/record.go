@@ -1,0 +1,96 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/redact"
+)
+
+// Request is what a call sends, and how.
+type Request struct {
+	// What is called. Route and ID are redacted.
+	Method  string
+	Route   string // the path with its placeholders
+	ID      string
+	Name    string // of the operation, for the log, or empty if nothing is logged
+	URL     *url.URL
+	Payload []byte // the body, or nil if none is sent
+
+	// How it is sent.
+	PaceRoute string // what the service may limit on its own
+	Rank      pace.Rank
+	Retry     Retry
+	Patience  *Patience   // of a walk, or nil for a single call
+	NoCache   bool        // a cached response will not do
+	WantJSON  bool        // a body that is an HTML page or cut JSON is a failure
+	Keys      redact.Keys // kept out of the log
+}
+
+func (r *Request) isRead() bool { return r.Method == http.MethodGet }
+
+// Attempt is the outcome of an attempt.
+type Attempt struct {
+	// Status is 0 unless the whole response was read, or for an error status the
+	// beginning of its body.
+	Status     int
+	Header     http.Header
+	Body       []byte
+	Truncated  bool // the body of an error status was longer
+	RetryAfter time.Duration
+	Err        error // nil if there is a response, and it is neither an HTML page nor cut JSON
+	Unsent     bool  // the attempt certainly sent nothing
+}
+
+// IsSuccess reports whether the attempt has a response with a 2xx status.
+func (a *Attempt) IsSuccess() bool { return isSuccess(a.Status) }
+
+func isSuccess(status int) bool { return status >= 200 && status <= 299 }
+
+// isRefused reports whether the response refuses the request because of the pace:
+// status 429, or 503 with a Retry-After.
+func (a *Attempt) isRefused() bool {
+	return a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable && a.RetryAfter > 0
+}
+
+// Record is what happened in a call. It travels in the context of its requests.
+type Record struct {
+	Request
+	Attempt // the last one
+
+	Stopped  error // why the next attempt was not made: the context's error, a *pace.LimiterError or a *pace.HeldError
+	Withheld bool  // the budget withheld a retry
+
+	attempts atomic.Int64
+	retrying bool          // another attempt follows
+	wait     time.Duration // before it
+	tally    tally
+	ticket   pace.Ticket
+}
+
+type recordKey struct{}
+
+// FromContext returns the record of the call that a request belongs to.
+func FromContext(ctx context.Context) (*Record, bool) {
+	r, ok := ctx.Value(recordKey{}).(*Record)
+	return r, ok
+}
+
+func recordOf(req *http.Request) *Record {
+	r, _ := FromContext(req.Context())
+	return r
+}
+
+// Attempts returns how many requests were passed to the transport. It is safe for
+// concurrent use.
+func (r *Record) Attempts() int { return int(r.attempts.Load()) }
+
+// begin clears the record for another attempt.
+func (r *Record) begin() {
+	r.attempts.Add(1)
+	r.Attempt, r.retrying, r.wait = Attempt{}, false, 0
+}
