@@ -147,7 +147,7 @@ func WithUserAgent(agent string) Option {
 }
 
 // WithMaxResponseBytes limits the size of a response body after decompression. The
-// default is 32 MiB. A larger response fails with ErrResponseTooLarge and is not
+// default is 8 MiB. A larger response fails with ErrResponseTooLarge and is not
 // retried.
 func WithMaxResponseBytes(n int64) Option {
 	return func(c *config) {

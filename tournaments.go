@@ -100,15 +100,16 @@ type AdditionalPrize struct {
 	Sugar         Number      `json:"additional_sugar"`          // unit undocumented
 	Items         []PrizeItem `json:"additional_items,omitzero"`
 
-	names map[string]string // of the members that were read, by their documented names, or nil if made by hand
+	decoded bool
+	names   [4]string // under which the members of prizeMembers were read, or empty
 }
 
-// members returns pointers to the values, by their documented names.
-func (p *AdditionalPrize) members() map[string]any {
-	return map[string]any{
-		"additional_token": &p.Token, "additional_treasury_token": &p.TreasuryToken,
-		"additional_sugar": &p.Sugar, "additional_items": &p.Items,
-	}
+// prizeMembers are the documented names of the members.
+var prizeMembers = [4]string{"additional_token", "additional_treasury_token", "additional_sugar", "additional_items"}
+
+// members returns pointers to the values, in the order of prizeMembers.
+func (p *AdditionalPrize) members() [4]any {
+	return [4]any{&p.Token, &p.TreasuryToken, &p.Sugar, &p.Items}
 }
 
 // Equal reports whether both prizes hold the same values. The currency's name is not
@@ -119,28 +120,27 @@ func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 }
 
 // UnmarshalJSON accepts any name of the currency. If a documented member is absent, it
-// reads the only number whose name differs in the currency alone.
+// reads the one number whose name differs only in the currency.
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	var read map[string]json.RawMessage
 	if err := unmarshal(data, &read); err != nil {
 		return err
 	}
-	*p = AdditionalPrize{names: map[string]string{}}
-	members := p.members()
+	*p = AdditionalPrize{decoded: true}
 	others := map[string][]string{} // names of numbers, by the documented name
 	for name, value := range read {
-		if members[name] == nil && new(Number).UnmarshalJSON(bytes.Trim(value, `"`)) == nil {
+		if !slices.Contains(prizeMembers[:], name) && new(Number).UnmarshalJSON(bytes.Trim(value, `"`)) == nil {
 			documented := documentedPrize(name)
 			others[documented] = append(others[documented], name)
 		}
 	}
-	for documented, out := range members {
-		name := documented
+	for i, out := range p.members() {
+		name := prizeMembers[i]
 		if read[name] == nil && len(others[name]) == 1 {
 			name = others[name][0]
 		}
 		if value, ok := read[name]; ok {
-			p.names[documented] = name
+			p.names[i] = name
 			if err := unmarshalMember(name, value, out); err != nil {
 				return err
 			}
@@ -152,11 +152,10 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes the members under the names they were read with.
 func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 	members := map[string]any{}
-	for documented, value := range p.members() {
-		name, wasRead := p.names[documented]
-		madeByHand := p.names == nil && documented != "additional_items"
-		if wasRead || madeByHand || !reflect.ValueOf(value).Elem().IsZero() {
-			members[cmp.Or(name, documented)] = value
+	for i, value := range p.members() {
+		isDue := !p.decoded && prizeMembers[i] != "additional_items"
+		if isDue || p.names[i] != "" || !reflect.ValueOf(value).Elem().IsZero() {
+			members[cmp.Or(p.names[i], prizeMembers[i])] = value
 		}
 	}
 	return json.Marshal(members)

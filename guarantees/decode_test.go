@@ -297,7 +297,7 @@ func TestManyNullsAreReadWhereNoObjectStands(t *testing.T) {
 		`[{"_id":"x","participants":[` + strings.Repeat("null,", 20_000) + "null]}]", "[" + strings.Repeat("{},", 20_000) + "{}]",
 	} {
 		_, err := responding(t, body).Tournaments.Open(t.Context())
-		if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || !strings.Contains(err.Error(), "too many objects") || d.Raw != nil {
+		if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || !strings.Contains(err.Error(), "too many values") || d.Raw != nil {
 			t.Errorf("%.40s: %v", body, err)
 		}
 	}

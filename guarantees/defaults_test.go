@@ -66,7 +66,7 @@ func TestByDefaultARetryAfterIsHonouredUpToFifteenSeconds(t *testing.T) {
 }
 
 func TestByDefaultAResponseHasThirtyTwoMebibytes(t *testing.T) {
-	const limit = 32 << 20
+	const limit = 8 << 20
 	for length, tooLarge := range map[int64]bool{limit: false, limit + 1: true} {
 		s := play(stream(200, length, func() io.Reader { return io.LimitReader(endless(" "), length) }))
 		_, err := s.client(t).Races.Open(t.Context())

@@ -23,7 +23,7 @@ type TooLargeError struct{ Limit int64 }
 func (e *TooLargeError) Error() string { return fmt.Sprintf("more than %d bytes", e.Limit) }
 
 // DefaultMaxBytes limits the body of a response unless the caller sets another limit.
-const DefaultMaxBytes = 32 << 20
+const DefaultMaxBytes = 8 << 20
 
 // maxFailureBody limits the body of an error status.
 const maxFailureBody = 1 << 20
@@ -36,7 +36,7 @@ type bodyLink struct {
 }
 
 func (l bodyLink) RoundTrip(req *http.Request) (*http.Response, error) {
-	call := callOf(req)
+	r := recordOf(req)
 	resp, err := l.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
@@ -48,15 +48,15 @@ func (l bodyLink) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
-	if err := l.read(call, resp); err != nil {
+	if err := l.read(r, resp); err != nil {
 		return nil, err
 	}
-	call.Status, call.Header, call.RetryAfter = resp.StatusCode, resp.Header, retryAfter(resp.Header)
-	if call.WantJSON && call.IsSuccess() {
+	r.Status, r.Header, r.RetryAfter = resp.StatusCode, resp.Header, retryAfter(resp.Header)
+	if r.WantJSON && r.IsSuccess() {
 		switch {
-		case IsHTML(call.Body):
+		case IsHTML(r.Header, r.Body):
 			return nil, ErrHTML
-		case isCut(call.Body):
+		case isCut(r.Body):
 			return nil, ErrCut
 		}
 	}
@@ -66,7 +66,7 @@ func (l bodyLink) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // read reads the body of a response. That of an error status is cut at the limit, or
 // where it breaks: the status matters more.
-func (l bodyLink) read(call *Call, resp *http.Response) error {
+func (l bodyLink) read(r *Record, resp *http.Response) error {
 	limit, success := l.limit, isSuccess(resp.StatusCode)
 	switch {
 	case !success:
@@ -78,7 +78,7 @@ func (l bodyLink) read(call *Call, resp *http.Response) error {
 	beyond := int64(len(body)) > limit
 	switch {
 	case !success:
-		call.Truncated = beyond || err != nil
+		r.Truncated = beyond || err != nil
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
 		return fmt.Errorf("%w: %w", ErrCut, err)
 	case err != nil:
@@ -86,7 +86,7 @@ func (l bodyLink) read(call *Call, resp *http.Response) error {
 	case beyond:
 		return &TooLargeError{limit}
 	}
-	call.Body = body[:min(int64(len(body)), limit)]
+	r.Body = body[:min(int64(len(body)), limit)]
 	return nil
 }
 
@@ -117,9 +117,13 @@ func isCut(body []byte) bool {
 		bytes.HasPrefix(body, []byte("[")) && !bytes.HasSuffix(body, []byte("]"))
 }
 
-// IsHTML reports whether a body begins like a page, by the rules of browsers.
-func IsHTML(body []byte) bool {
+// IsHTML reports whether a body is a page: by its header, or because it begins like one
+// by the rules of browsers.
+func IsHTML(header http.Header, body []byte) bool {
 	head := bytes.TrimSpace(body[:min(len(body), 512)])
-	return bytes.HasPrefix(head, []byte("<")) &&
-		(strings.HasPrefix(http.DetectContentType(head), "text/html") || bytes.Contains(bytes.ToLower(head), []byte("<html")))
+	if !bytes.HasPrefix(head, []byte("<")) {
+		return false
+	}
+	return strings.HasPrefix(header.Get("Content-Type"), "text/html") ||
+		strings.HasPrefix(http.DetectContentType(head), "text/html") || bytes.Contains(bytes.ToLower(head), []byte("<html"))
 }
