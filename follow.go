@@ -73,11 +73,11 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 	}
 	switch {
 	case q.Interval < 0:
-		problem = fmt.Errorf("Interval %v is negative", q.Interval)
+		problem = fmt.Errorf("an Interval of %v is negative", q.Interval)
 	case q.Lookback < 0:
-		problem = fmt.Errorf("Lookback %v is negative", q.Lookback)
+		problem = fmt.Errorf("a Lookback of %v is negative", q.Lookback)
 	case q.Concurrency < 0:
-		problem = fmt.Errorf("Concurrency %d is negative", q.Concurrency)
+		problem = fmt.Errorf("a Concurrency of %d is negative", q.Concurrency)
 	}
 	if problem != nil {
 		f.invalid = finishedRaces.invalid(problem)

@@ -91,7 +91,7 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 		p.since = ceilMilli(q.Since)
 	}
 	if !q.Since.IsZero() && p.since > before {
-		p.invalid = p.listing.op().invalid(fmt.Errorf("Since %s is after Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
+		p.invalid = p.listing.op().invalid(fmt.Errorf("the Since %s is after the Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
 	}
 	for i := range positions {
 		if q.Resume.IsZero() || positions[i].At >= before {
@@ -105,7 +105,7 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 	p, positions := newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume, Patience: q.Patience}, l)
 	if q.Offset < 0 {
-		p.invalid = p.listing.op().invalid(fmt.Errorf("Offset %d is negative", q.Offset))
+		p.invalid = p.listing.op().invalid(fmt.Errorf("an Offset of %d is negative", q.Offset))
 	}
 	if q.Resume.IsZero() {
 		positions[0].At = int64(q.Offset)
@@ -129,9 +129,9 @@ func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) 
 	}
 	switch {
 	case q.Patience < 0:
-		problem = fmt.Errorf("Patience %v is negative", q.Patience)
+		problem = fmt.Errorf("a Patience of %v is negative", q.Patience)
 	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
-		problem = fmt.Errorf("Concurrency %d is not between 0 and %d", q.Concurrency, maxConcurrency)
+		problem = fmt.Errorf("a Concurrency of %d is not between 0 and %d", q.Concurrency, maxConcurrency)
 	}
 	if problem != nil {
 		p.invalid = l.op().invalid(problem)

@@ -23,13 +23,13 @@ func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (
 	same := func(a, b TierID) bool { return a.orDefault() == b.orDefault() }
 	switch {
 	case tier != 0 && len(tiers) > 0:
-		problem = errors.New("Tier and Tiers are both set")
+		problem = errors.New("both Tier and Tiers are set")
 	case slices.Contains(tiers, 0):
 		problem = errors.New("a tier in Tiers is zero")
 	case selected[0] < 0:
 		problem = fmt.Errorf("tier %d is negative", selected[0])
 	case len(selected) > maxTiers:
-		problem = fmt.Errorf("Tiers has %d tiers, more than %d", len(selected), maxTiers)
+		problem = fmt.Errorf("there are %d tiers in Tiers, more than %d", len(selected), maxTiers)
 	case !isValid, isNamed && !slices.EqualFunc(saved, selected, same):
 		problem = errors.New("the cursor in Resume is of another listing or of other tiers")
 	case isNamed:

@@ -171,7 +171,7 @@ var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open", o
 func (q WatchQuery) check(ctx context.Context) error {
 	var invalid error
 	if q.Interval < 0 {
-		invalid = openRaces.invalid(fmt.Errorf("Interval %v is negative", q.Interval))
+		invalid = openRaces.invalid(fmt.Errorf("an Interval of %v is negative", q.Interval))
 	}
 	return mayRange(ctx, openRaces, invalid, false)
 }
