@@ -87,24 +87,24 @@ func TestTextsOfInvalidArguments(t *testing.T) {
 		{tournament(horseracing.TournamentID(strings.Repeat("a", 300)) + "\n"),
 			"GET /api/v1/tournaments/" + strings.Repeat("a", 200) + " …: invalid argument: the tournament id contains a control character"},
 		{results(horseracing.ResultsQuery{Tier: -1}), "GET /api/v2/races/results: invalid argument: tier -1 is negative"},
-		{results(horseracing.ResultsQuery{Concurrency: 1001}), "GET /api/v2/races/results: invalid argument: Concurrency 1001 is not between 0 and 1000"},
-		{results(horseracing.ResultsQuery{Patience: -time.Second}), "GET /api/v2/races/results: invalid argument: Patience -1s is negative"},
+		{results(horseracing.ResultsQuery{Concurrency: 1001}), "GET /api/v2/races/results: invalid argument: a Concurrency of 1001 is not between 0 and 1000"},
+		{results(horseracing.ResultsQuery{Patience: -time.Second}), "GET /api/v2/races/results: invalid argument: a Patience of -1s is negative"},
 		{results(horseracing.ResultsQuery{Since: noon.Add(time.Second), Before: noon}),
-			"GET /api/v2/races/results: invalid argument: Since 2025-06-01T12:00:01Z is after Before 2025-06-01T12:00:00Z"},
-		{byOffset(horseracing.OffsetQuery{Offset: -1}), "GET /api/v1/races/results: invalid argument: Offset -1 is negative"},
-		{follow(horseracing.FollowQuery{Interval: -time.Second}), "GET /api/v2/races/results: invalid argument: Interval -1s is negative"},
-		{follow(horseracing.FollowQuery{Lookback: -time.Hour}), "GET /api/v2/races/results: invalid argument: Lookback -1h0m0s is negative"},
+			"GET /api/v2/races/results: invalid argument: the Since 2025-06-01T12:00:01Z is after the Before 2025-06-01T12:00:00Z"},
+		{byOffset(horseracing.OffsetQuery{Offset: -1}), "GET /api/v1/races/results: invalid argument: an Offset of -1 is negative"},
+		{follow(horseracing.FollowQuery{Interval: -time.Second}), "GET /api/v2/races/results: invalid argument: an Interval of -1s is negative"},
+		{follow(horseracing.FollowQuery{Lookback: -time.Hour}), "GET /api/v2/races/results: invalid argument: a Lookback of -1h0m0s is negative"},
 		{func(c client) error {
 			return c.Races.Watcher(horseracing.WatchQuery{Interval: -time.Second}).Run(t.Context())
 		},
-			"GET /api/v1/races/open: invalid argument: Interval -1s is negative"},
-		{results(horseracing.ResultsQuery{Concurrency: -1}), "GET /api/v2/races/results: invalid argument: Concurrency -1 is not between 0 and 1000"},
+			"GET /api/v1/races/open: invalid argument: an Interval of -1s is negative"},
+		{results(horseracing.ResultsQuery{Concurrency: -1}), "GET /api/v2/races/results: invalid argument: a Concurrency of -1 is not between 0 and 1000"},
 		{func(c client) error {
 			_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(none, 5)
 			return err
 		}, "GET /api/v2/races/results: invalid argument: the context is nil"},
 		{follow(horseracing.FollowQuery{Tier: -1}), "GET /api/v2/races/results: invalid argument: tier -1 is negative"},
-		{watch(horseracing.WatchQuery{Interval: -time.Second}), "GET /api/v1/races/open: invalid argument: Interval -1s is negative"},
+		{watch(horseracing.WatchQuery{Interval: -time.Second}), "GET /api/v1/races/open: invalid argument: an Interval of -1s is negative"},
 		{func(c client) error { _, err := c.Horses.Owned(t.Context(), ""); return err }, "GET /api/v1/horses/user: invalid argument: the user key is empty"},
 		{func(c client) error {
 			_, err := c.Horses.GetMany(t.Context(), numbers(1, 2), horseracing.CaptureResponse(new(horseracing.Response)))
