@@ -32,14 +32,14 @@ type line struct {
 // firstBytes is the prefix of every line.
 const firstBytes = `{"v":1,"service":"`
 
-var errNotLine = errors.New("not a line of a ledger")
+var errNotLine = errors.New("not a line of a ledger; if the file is one, restore it or mend the line, else choose another path")
 
 func parseLine(text []byte) (line, error) {
 	var n line
 	err := json.Unmarshal(text, &n) // after an error n holds what was read before
 	switch {
 	case n.Version > version:
-		return line{}, errors.New("written by a later version of this package")
+		return line{}, errors.New("written by a later version of this package; use that version")
 	case err != nil, n.Version < version, n.Service == "", n.Time.IsZero(), n.Horse < 1, n.Race < 1, n.Fee.Cmp(horseracing.BigInt{}) < 0,
 		!slices.Contains([]State{Sending, Entered, Refused, Unknown, Absent}, n.State):
 		return line{}, errNotLine
@@ -97,10 +97,9 @@ func (l *Ledger) readFile() error {
 // of these lines. All of them must be of the same service, which is that of the first
 // line if service is empty.
 func replay(data []byte, service string) (entries map[pair]Entry, size int64, err error) {
-	complete := bytes.LastIndexByte(data, '\n') + 1
-	torn := string(data[complete:])
+	complete, torn := cut(data)
 	if complete == 0 && !strings.HasPrefix(torn, firstBytes) && !strings.HasPrefix(firstBytes, torn) {
-		return nil, 0, errNotLine
+		return nil, 0, fmt.Errorf("line 1: %w", errNotLine)
 	}
 	entries = map[pair]Entry{}
 	number := 0
@@ -111,11 +110,25 @@ func replay(data []byte, service string) (entries map[pair]Entry, size int64, er
 			return nil, 0, fmt.Errorf("line %d: %w", number, err)
 		}
 		if service = cmp.Or(service, n.Service); n.Service != service {
-			return nil, 0, fmt.Errorf("%w: the ledger is for %s, not for %s", horseracing.ErrInvalidArgument, n.Service, service)
+			return nil, 0, fmt.Errorf("%w: the ledger is for %s, not for %s: use a file for each service", horseracing.ErrInvalidArgument, n.Service, service)
 		}
 		entries[n.pair()] = n.Entry
 	}
 	return entries, int64(complete), nil
+}
+
+// cut returns the size of the complete lines of data, and the torn line after them
+// without the zeros at its end. A loss of power can leave zeros in place of the last
+// bytes that were written, up to the end of the line or to that of a block of it.
+func cut(data []byte) (complete int, torn string) {
+	complete = bytes.LastIndexByte(data, '\n') + 1
+	if zero := bytes.IndexByte(data, 0); zero >= 0 {
+		line := bytes.LastIndexByte(data[:zero], '\n') + 1
+		if last := data[line:]; bytes.IndexByte(last, '\n') == len(last)-1 {
+			complete = line
+		}
+	}
+	return complete, strings.TrimRight(string(data[complete:]), "\x00")
 }
 
 // append writes a line and syncs it to disk. If that fails, part of the line may be in

@@ -1,8 +1,10 @@
 // Package ledger registers horses so that no fee is paid twice and no budget is
 // exceeded, even if the program is killed or responses are lost.
 //
-// A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line before it sends
-// a registration and another one when its outcome is known, and syncs both to disk. If
+// A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line just before it
+// sends a registration and another one when its outcome is known, and syncs both to disk.
+// A registration that is not sent, because the service refuses requests at the moment,
+// leaves no line. If
 // the outcome is unknown, [Ledger.Settle] determines it; until then the ledger refuses
 // to register the pair of horse and race again, and its fee counts against the budgets.
 //
@@ -22,12 +24,13 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // Sentinels for errors.Is. If an error is one of them, nothing was sent.
 var (
 	ErrInUse     = errors.New("the ledger is already open")                        // in this process or another
-	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, or not positive
+	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, or of more than 100 digits
 	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered: its fee is paid
 	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // the entry is Sending or Unknown
 	ErrBudget    = errors.New("the fee would exceed the budget")                   // set with WithBudget or WithDailyBudget
@@ -114,6 +117,9 @@ func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error
 	return err
 }
 
+// maxDigits is the number of digits of the longest fee that can be read from the file.
+const maxDigits = 100
+
 // check returns the entry of a registration that may be sent now. With ErrEntered and
 // ErrUnsettled it returns the existing entry.
 func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
@@ -123,6 +129,8 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 		return Entry{}, l.errorf(p, "%w", l.broken)
 	case r.Horse < 1 || r.Race < 1 || r.UserKey == "":
 		return Entry{}, l.errorf(p, "%w: a registration needs a horse, a race and a user key", horseracing.ErrInvalidArgument)
+	case len(fee.String()) > maxDigits:
+		return Entry{}, l.errorf(p, "%w: it has more than %d digits", ErrFee, maxDigits)
 	case !l.freeRaces && fee.Cmp(zero) <= 0:
 		return Entry{}, l.errorf(p, "%w: %s is not positive, so the service may have left the fee out; WithFreeRaces allows it", ErrFee, fee)
 	case l.maxFee != nil && fee.Cmp(*l.maxFee) > 0:
@@ -164,41 +172,68 @@ func (l *Ledger) now() time.Time {
 // the pair can be registered again. If the ledger itself refuses for another reason,
 // such as ErrFee or ErrBudget, the entry is zero.
 //
+// If no request was made, for example because the service refuses requests at the
+// moment, nothing is written to the file. If a panic of a transport wrapper ends the
+// call, the entry is Unknown.
+//
 // If the outcome cannot be written to the file, the error says so; the returned entry
 // still has the outcome. The entry is Unknown when the ledger is opened again. After a
 // failed write, Register sends nothing until the ledger is opened again.
-func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt, opts ...horseracing.CallOption) (Entry, error) {
+func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt, opts ...horseracing.CallOption) (entry Entry, err error) {
+	if ctx == nil {
+		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "%w: the context is nil", horseracing.ErrInvalidArgument)
+	}
 	e, err := l.begin(r, fee)
 	if err != nil {
 		return e, err
 	}
-	_, err = l.client.Races.Register(ctx, r, opts...)
-	state, note := Entered, ""
-	if err != nil {
+	recorded := false // that it is being sent
+	record := func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if recorded {
+			return nil
+		}
+		if err := l.append(e); err != nil {
+			return l.errorf(e.pair(), "not sent: %w", err)
+		}
+		recorded = true
+		return nil
+	}
+	state, note := Unknown, "the call did not return"
+	defer func() { // also if a panic or runtime.Goexit ends the call
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !recorded {
+			e.State, e.Note = Refused, note
+			l.entries[e.pair()], entry = e, e
+			return
+		}
+		now, failed := l.conclude(e, state, note)
+		entry, err = now, errors.Join(failed, err)
+	}()
+	_, err = l.client.Races.Register(transport.BeforeWrite(ctx, record), r, opts...)
+	switch {
+	case err == nil:
+		state, note = Entered, ""
+	case errors.Is(err, horseracing.ErrOutcomeUnknown):
+		note, err = cause(err).Error(), l.unsettled(e, err)
+	default:
 		state, note = Refused, err.Error()
 	}
-	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
-		state, note, err = Unknown, cause(err).Error(), l.unsettled(e, err)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e, failed := l.conclude(e, state, note)
-	return e, errors.Join(failed, err)
+	return e, err
 }
 
-// begin records that the registration is being sent, unless it must not be sent.
+// begin returns the entry of a registration that is about to be sent. With ErrEntered
+// and ErrUnsettled it returns the existing entry.
 func (l *Ledger) begin(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, err := l.check(r, fee)
-	if err != nil {
-		return e, err
+	if err == nil {
+		l.entries[e.pair()] = e
 	}
-	if err := l.append(e); err != nil {
-		return Entry{}, l.errorf(e.pair(), "not sent: %w", err)
-	}
-	l.entries[e.pair()] = e
-	return e, nil
+	return e, err
 }
 
 // conclude records the outcome of e, unless another one was recorded in the meantime,

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -198,6 +199,102 @@ func TestARegistrationThatIsNeverSentIsRefused(t *testing.T) {
 	}
 }
 
+func TestACallThatDoesNotReturnIsUnknownAndCanBeSettledOrDecided(t *testing.T) {
+	for name, end := range map[string]func(){"a panic": func() { panic("in a wrapper") }, "runtime.Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			fake := newFake(t, 3)
+			path := filepath.Join(t.TempDir(), "l")
+			client := fake.Client(horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					resp, err := next.RoundTrip(r)
+					if r.Method == http.MethodPost {
+						end()
+					}
+					return resp, err
+				})
+			}))
+			l := open(t, path, client, ledger.WithBudget(tokens(29)))
+			for race := 1; race <= 2; race++ {
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					defer func() { _ = recover() }()
+					e, err := l.Register(t.Context(), registration(fake, race), tokens(10))
+					if !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+						t.Errorf("it returned %v, %v", e, err)
+					}
+				}()
+				<-ended
+			}
+			if diff := cmp.Diff([]string{"1 unknown", "2 unknown"}, states(l)); diff != "" {
+				t.Fatalf("the states differ (-want +got):\n%s", diff)
+			}
+			if err := l.Check(registration(fake, 3), tokens(10)); !errors.Is(err, ledger.ErrBudget) {
+				t.Errorf("what may be paid does not count: %v", err)
+			}
+			if err := l.Decide(fake.Horses(0)[0], 2, ledger.Absent, ""); err != nil {
+				t.Error(err)
+			}
+			if err := l.Settle(t.Context()); err != nil {
+				t.Error(err)
+			}
+			l.Close()
+			if diff := cmp.Diff([]string{"1 entered", "2 absent"}, states(open(t, path, client))); diff != "" {
+				t.Errorf("opened again they differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestACallThatEndsBeforeItIsSentIsRefused(t *testing.T) {
+	fake := newFake(t, 1)
+	path := filepath.Join(t.TempDir(), "l")
+	l := open(t, path, fake.Client(horseracing.WithLimiter(limiter(func(context.Context) error { panic("in a limiter") }))))
+	func() {
+		defer func() { _ = recover() }()
+		l.Register(t.Context(), registration(fake, 1), tokens(10))
+	}()
+	if got := states(l); len(got) != 1 || got[0] != "1 refused" || posts(fake) != 0 || read(t, path) != "" {
+		t.Errorf("entries %v, %d sent, the file holds %q", got, posts(fake), read(t, path))
+	}
+}
+
+type limiter func(context.Context) error
+
+func (f limiter) Wait(ctx context.Context) error { return f(ctx) }
+
+// A bot that goes on while the service refuses everything for an hour must not fill the
+// disk.
+func TestWhatIsNotSentLeavesNoLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake(t, 50)
+		path := filepath.Join(t.TempDir(), "l")
+		l := open(t, path, fake.Client())
+		fake.Inject(horseracingtest.Fault{Path: "/", Status: 429, Header: http.Header{"Retry-After": {"3600"}}, Times: -1})
+		if e, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); e.State != ledger.Refused || !errors.Is(err, horseracing.ErrRateLimited) {
+			t.Fatalf("%v, %v", e, err)
+		}
+		for range 55 {
+			for race := 1; race <= 50; race++ {
+				e, err := l.Register(t.Context(), registration(fake, race), tokens(10))
+				if e.State != ledger.Refused || e.Note == "" || !errors.Is(err, horseracing.ErrRateLimited) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+					t.Fatalf("%v, %v", e, err)
+				}
+			}
+			time.Sleep(time.Minute)
+		}
+		if lines, sent := strings.Count(read(t, path), "\n"), posts(fake); lines > 2*sent || sent > 55 {
+			t.Errorf("%d lines for %d requests", lines, sent)
+		}
+		fake.ClearFaults()
+		time.Sleep(10 * time.Minute)
+		addRaces(fake, 1, 50)
+		if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); err != nil {
+			t.Errorf("afterwards: %v, %v", e, err)
+		}
+	})
+}
+
 func TestAPairThatIsBeingSentIsUnsettledForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := newFake(t, 2)
@@ -238,6 +335,10 @@ func TestFeesThatAreNotAllowed(t *testing.T) {
 	if err := huge.UnmarshalText([]byte("1" + strings.Repeat("0", 99))); err != nil {
 		t.Fatal(err)
 	}
+	longer := huge
+	for range 9 {
+		longer = longer.Add(huge)
+	}
 	limited := ledger.WithMaxFee(tokens(10))
 	for name, test := range map[string]struct {
 		fee  horseracing.BigInt
@@ -251,6 +352,7 @@ func TestFeesThatAreNotAllowed(t *testing.T) {
 		"the highest":                     {tokens(10), []ledger.Option{limited}, nil},
 		"too high":                        {tokens(11), []ledger.Option{limited}, ledger.ErrFee},
 		"of 100 digits":                   {huge, nil, nil},
+		"of 101 digits":                   {longer, nil, ledger.ErrFee},
 		"with a budget of zero":           {tokens(1), []ledger.Option{ledger.WithBudget(tokens(0))}, ledger.ErrBudget},
 		"with a budget of zero for a day": {tokens(1), []ledger.Option{ledger.WithDailyBudget(tokens(0), time.UTC)}, ledger.ErrBudget},
 		"the whole budget":                {tokens(10), []ledger.Option{ledger.WithBudget(tokens(10)), ledger.WithDailyBudget(tokens(10), time.UTC)}, nil},

@@ -62,7 +62,7 @@ type Record struct {
 	Request
 	Attempt // the last one
 
-	Stopped  error // why the next attempt was not made: the context's error, a *pace.LimiterError or a *pace.HeldError
+	Stopped  error // why the next attempt was not made: the context's error, that of BeforeWrite, a *pace.LimiterError or a *pace.HeldError
 	Withheld bool  // the budget withheld a retry
 
 	attempts atomic.Int64
