@@ -72,11 +72,11 @@ func ParseDecimal(text string, places int) (BigInt, error) {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: places is negative: %d", places)
 	}
 	d.exponent += min(places, 1000)
-	n, err := d.integer()
-	if err != nil {
+	var n big.Int
+	if err := d.integer(&n); err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
 	}
-	return BigIntFrom(n), nil
+	return BigIntFrom(&n), nil
 }
 
 // Add returns b + other. Sums can have more than 100 digits, which decoding refuses.
@@ -141,11 +141,12 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 	if err != nil {
 		return err
 	}
-	n, err := d.integer()
-	if err == nil {
-		*b = BigIntFrom(n)
+	var n big.Int
+	if err := d.integer(&n); err != nil {
+		return err
 	}
-	return err
+	*b = BigIntFrom(&n)
+	return nil
 }
 
 // Scan implements [database/sql.Scanner] for text, integers, and NULL, which is zero. A

@@ -47,18 +47,18 @@ func parseDecimal(text []byte) (decimal, error) {
 
 func isDigits(s []byte) bool { return len(s) > 0 && len(bytes.Trim(s, "0123456789")) == 0 }
 
-// integer returns the value as an integer, or an error if it has a fraction or more than
+// integer sets n to the value, or returns an error if that has a fraction or more than
 // 100 digits.
-func (d decimal) integer() (*big.Int, error) {
-	n, _ := new(big.Int).SetString(string(d.digits)+strings.Repeat("0", max(0, d.exponent)), 10)
+func (d decimal) integer(n *big.Int) error {
+	n.SetString(string(d.digits)+strings.Repeat("0", max(0, d.exponent)), 10)
 	fraction := new(big.Int)
 	if d.exponent < 0 {
 		n.QuoRem(n, tenTo(-d.exponent), fraction)
 	}
 	if fraction.Sign() != 0 || n.CmpAbs(tooLarge) >= 0 {
-		return nil, errors.New("not an integer of at most 100 digits")
+		return errors.New("not an integer of at most 100 digits")
 	}
-	return n, nil
+	return nil
 }
 
 // tooLarge is the smallest positive integer of more than 100 digits.
