@@ -22,17 +22,20 @@ const (
 
 // crawl stores the races from the newest down to the oldest, or to those that
 // an earlier run stored.
-func crawl(ctx context.Context, client *horseracing.Client, s *store, o options, stderr io.Writer) error {
-	w, err := s.walk(ctx, "races", o.tier, o.since)
+func crawl(ctx context.Context, client *horseracing.Client, s *store, tier horseracing.TierID, o options, stderr io.Writer) error {
+	w, err := s.walk(ctx, "races", tier, o.since)
 	if err != nil || o.follow && w.isDone() && !w.following.IsZero() { // following continues where it stopped
 		return err
 	}
 	pager := client.Races.Results(w.query(o))
-	return walkThrough(ctx, pager, s, w, stderr, func(r *horseracing.Race) row { return raceRow(r, o.tier) })
+	return walkThrough(ctx, pager, s, w, stderr, func(r *horseracing.Race) row { return raceRow(r, tier) })
 }
 
-func crawlTournaments(ctx context.Context, client *horseracing.Client, s *store, o options, stderr io.Writer) error {
-	w, err := s.walk(ctx, "tournaments", o.tier, o.since)
+func crawlTournaments(ctx context.Context, client *horseracing.Client, s *store, tier horseracing.TierID, o options, stderr io.Writer) error {
+	if !o.tournaments {
+		return nil
+	}
+	w, err := s.walk(ctx, "tournaments", tier, o.since)
 	if err != nil {
 		return err
 	}
@@ -44,7 +47,7 @@ func crawlTournaments(ctx context.Context, client *horseracing.Client, s *store,
 func walkThrough[T any](ctx context.Context, pager *horseracing.Pager[T], s *store, w *walk, stderr io.Writer, rowOf func(*T) row) (err error) {
 	done, added, unreadable := 0, 0, 0
 	began := time.Now()
-	printed := began
+	progress := newProgress(stderr)
 	defer func() {
 		if err == nil || done > 0 {
 			fmt.Fprintf(stderr, "export: %d %s in %v, %d of them new, in %s\n", done, w.table, time.Since(began).Round(time.Millisecond), added, s.path)
@@ -59,9 +62,8 @@ func walkThrough[T any](ctx context.Context, pager *horseracing.Pager[T], s *sto
 		if err == nil && len(rows) > 0 {
 			done, added = done+len(rows), added+isNew
 		}
-		if err == nil && time.Since(printed) > 5*time.Second {
-			fmt.Fprintf(stderr, "%d %s, back to %s\n", done, w.table, instant(rows[len(rows)-1].start).Format(time.DateOnly))
-			printed = time.Now()
+		if err == nil && len(rows) > 0 {
+			progress.printf("export: %d %s, %s", done, w.table, w.howFar(instant(rows[len(rows)-1].start)))
 		}
 		rows = rows[:0]
 		return err
@@ -86,33 +88,81 @@ func walkThrough[T any](ctx context.Context, pager *horseracing.Pager[T], s *sto
 			}
 		}
 	}
-	return save(horseracing.Cursor{}) // the end
+	return save(horseracing.Cursor{}) // the end, which a Pager believes after a second empty page alone
 }
 
-// follow stores each new result, with the follower's cursor in the same
-// transaction, until the context is canceled.
+// progress prints a line every five seconds at most.
+type progress struct {
+	out     io.Writer
+	printed time.Time
+}
+
+func newProgress(out io.Writer) *progress { return &progress{out, time.Now()} }
+
+func (p *progress) printf(format string, args ...any) {
+	if time.Since(p.printed) > 5*time.Second {
+		fmt.Fprintf(p.out, format+"\n", args...)
+		p.printed = time.Now()
+	}
+}
+
+// howFar describes a walk that has come down to t. Where a listing begins is
+// unknown until the walk is there.
+func (w *walk) howFar(t time.Time) string {
+	text := "back to " + t.Format(time.DateOnly)
+	if floor := w.floor(); !floor.IsZero() {
+		text += fmt.Sprintf(", %.0f %% of the way to %s", 100*float64(time.Since(t))/float64(time.Since(floor)), floor.Format(time.DateOnly))
+	}
+	return text
+}
+
+// follow polls the tiers in turn until the context is canceled, and stores each
+// new result.
 func follow(ctx context.Context, client *horseracing.Client, s *store, o options, stderr io.Writer) error {
-	w, err := s.walk(ctx, "races", o.tier, o.since)
-	if err != nil {
-		return err
-	}
 	fmt.Fprintln(stderr, "export: following new results, Ctrl-C stops")
-	since := w.floor()
-	if since.IsZero() {
-		since = time.UnixMilli(1) // there is no past; the zero time would leave out what finished since the crawl
+	polls := make([]func() error, len(o.tiers))
+	for i, tier := range o.tiers {
+		w, err := s.walk(ctx, "races", tier, o.since)
+		if err != nil {
+			return err
+		}
+		since := w.floor()
+		if since.IsZero() {
+			since = time.UnixMilli(1) // there is no past; the zero time would leave out what finished since the crawl
+		}
+		follower := client.Races.Follow(horseracing.FollowQuery{Tier: tier, Since: since, Resume: w.following, Lookback: lookback})
+		polls[i] = func() error { return catchUp(ctx, follower, s, w, stderr) }
 	}
-	follower := client.Races.Follow(horseracing.FollowQuery{
-		Tier: o.tier, Since: since, Resume: w.following, Interval: o.interval, Lookback: lookback,
-	})
-	for race, err := range follower.All(ctx) {
+	ticker := time.NewTicker(o.interval)
+	defer ticker.Stop()
+	for {
+		for _, poll := range polls {
+			if err := poll(); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// catchUp stores what one poll finds, each race with the follower's cursor in
+// the same transaction. An error that a later poll may not meet is printed.
+func catchUp(ctx context.Context, follower *horseracing.Follower, s *store, w *walk, stderr io.Writer) error {
+	for race, err := range follower.CatchUp(ctx) {
 		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden), errors.Is(err, horseracing.ErrInvalidArgument):
 			return err // a retry cannot help
 		case err != nil:
 			fmt.Fprintf(stderr, "export: %v; following continues\n", err)
 			continue
 		}
-		added, err := s.saveFollowed(ctx, w, raceRow(race, o.tier), follower.Cursor())
+		added, err := s.saveFollowed(ctx, w, raceRow(race, w.tier), follower.Cursor())
 		if err != nil {
 			return err
 		}
@@ -120,7 +170,7 @@ func follow(ctx context.Context, client *horseracing.Client, s *store, o options
 			fmt.Fprintf(stderr, "%s  race %d  %d furlongs at %q\n", race.StartTime.Format(time.DateTime), race.MainRaceID, race.Length, race.Info.HippodromeName)
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // fetchHorses stores the horses that ran and are not stored yet.
@@ -129,7 +179,7 @@ func fetchHorses(ctx context.Context, client *horseracing.Client, s *store, stde
 	if err != nil {
 		return err
 	}
-	stored := 0
+	stored, progress := 0, newProgress(stderr)
 	for part := range slices.Chunk(missing, batch) {
 		found, fetchErr := client.Horses.GetMany(ctx, part, horseracing.AsBackground())
 		var rows []row
@@ -144,7 +194,8 @@ func fetchHorses(ctx context.Context, client *horseracing.Client, s *store, stde
 			return err
 		}
 		stored += len(rows)
-		fmt.Fprintf(stderr, "export: %d of %d horses, in %s\n", stored, len(missing), s.path)
+		progress.printf("export: %d of %d horses", stored, len(missing))
 	}
+	fmt.Fprintf(stderr, "export: %d new horses, in %s\n", stored, s.path)
 	return nil
 }

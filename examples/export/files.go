@@ -29,11 +29,13 @@ var exported = []struct {
 	{"tournament_participants", "tournament_id, horse", options.wantsTournaments},
 	{"stages", "tournament_id, stage", options.wantsTournaments},
 	{"stage_results", "tournament_id, stage, horse, race_id", options.wantsTournaments},
+	{"registrations", "race_id, horse", options.wantsLedger},
 }
 
 func always(options) bool                { return true }
 func (o options) wantsHorses() bool      { return o.horses }
 func (o options) wantsTournaments() bool { return o.tournaments }
+func (o options) wantsLedger() bool      { return o.ledger != "" }
 
 // writeFiles writes the tables in the other formats, and prints their names.
 func (s *store) writeFiles(ctx context.Context, o options, stderr io.Writer) error {
@@ -71,7 +73,9 @@ func (s *store) writeFiles(ctx context.Context, o options, stderr io.Writer) err
 }
 
 // isTime reports whether a column holds milliseconds since the epoch.
-func isTime(column string) bool { return column == "start_time" || column == "registration_deadline" }
+func isTime(column string) bool {
+	return column == "start_time" || column == "registration_deadline" || column == "sent_at"
+}
 
 // scan calls f with the values of each row, and returns how many there were.
 func scan(rows *sql.Rows, columns int, f func(values []any) error) (n int, err error) {

@@ -63,8 +63,8 @@ func newBench(t *testing.T, g *garbler, opts ...horseracingtest.Option) *bench {
 // run is a run of the program that is interrupted after a while if it follows.
 func (b *bench) run(followFor time.Duration, o options) {
 	b.t.Helper()
-	o.tier, o.concurrency, o.interval, o.follow = horseracing.TierOmega, 1, 30*time.Second, followFor > 0
-	if err := crawl(b.t.Context(), b.client, b.store, o, io.Discard); err != nil {
+	o.tiers, o.concurrency, o.interval, o.follow = []horseracing.TierID{horseracing.TierOmega}, 1, 30*time.Second, followFor > 0
+	if err := crawl(b.t.Context(), b.client, b.store, horseracing.TierOmega, o, io.Discard); err != nil {
 		b.t.Fatal(err)
 	}
 	if o.follow {

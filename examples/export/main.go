@@ -1,6 +1,7 @@
-// Export stores the finished races of a tier, with their participants, in an
+// Export stores the finished races of some tiers, with their participants, in an
 // SQLite database, and writes CSV and Parquet files from it. On request it adds
-// the horses that ran, and the finished tournaments.
+// the horses that ran, the finished tournaments, and the fees in a ledger. The
+// database has the views form, fees and speed: see docs/analysis.md.
 //
 //	go -C examples/export run . -out /tmp/races
 //	go -C examples/export run . -out /tmp/races -horses -tournaments -format csv,parquet
@@ -44,18 +45,19 @@ HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
 
 Examples:
   export -out omega                            every race of tier Omega
-  export -out year -since 2026-01-01 -format csv,parquet
+  export -out month -since 30d -tier 3,4 -format csv,parquet
   export -out omega -horses -tournaments       also the horses that ran, a request each
   export -out omega -concurrency 8 -follow     then continue with new results
+  export -out omega -ledger ledger.jsonl       also the fees that a ledger says were paid
 
 Flags:
 `
 
 // options are the flags, parsed.
 type options struct {
-	out, source         string
+	out, source, ledger string
 	formats             []string
-	tier                horseracing.TierID
+	tiers               []horseracing.TierID
 	since               time.Time
 	concurrency         int
 	horses, tournaments bool
@@ -68,7 +70,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stderr io.Writer) error {
-	o := options{formats: []string{"sqlite"}}
+	o := options{formats: []string{"sqlite"}, tiers: []horseracing.TierID{horseracing.TierOmega}}
 	flags := flag.NewFlagSet("export", flag.ContinueOnError)
 	flags.StringVar(&o.out, "out", "races", "write to files whose names begin with `NAME`")
 	flags.StringVar(&o.source, "source", "", "the service's `NAME` in the database, which refuses another's races (default: its address)")
@@ -81,9 +83,10 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 		}
 		return nil
 	})
-	flags.IntVar((*int)(&o.tier), "tier", int(horseracing.TierOmega), "tier `ID`")
-	flags.Func("since", "only races that start at this `TIME` (UTC, 2026-01-31 or 2026-01-31T15:04:05Z) or later", program.Time(&o.since))
-	flags.IntVar(&o.concurrency, "concurrency", 4, "pages to fetch at the same time")
+	flags.Func("tier", "the `TIERS`, like 5 or 3,4 (default 5, Omega)", program.Tiers(&o.tiers))
+	flags.Func("since", "only races that start at this `TIME` or later: "+program.TimeFormats, program.Time(&o.since))
+	flags.IntVar(&o.concurrency, "concurrency", 4, "fetch `N` pages at the same time")
+	flags.StringVar(&o.ledger, "ledger", "", "store the fees in this `FILE`, which package ledger keeps")
 	flags.BoolVar(&o.horses, "horses", false, "store the horses that ran, a request for each")
 	flags.BoolVar(&o.tournaments, "tournaments", false, "store the finished tournaments")
 	flags.BoolVar(&o.follow, "follow", false, "then continue with new results until Ctrl-C")
@@ -94,8 +97,8 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	if o.out == "" || os.IsPathSeparator(o.out[len(o.out)-1]) {
 		return program.UsageError("-out must name files, not a directory")
 	}
-	if o.tier < 1 {
-		return program.UsageError("-tier must be at least 1")
+	if o.interval <= 0 {
+		return program.UsageError("-interval must be more than 0")
 	}
 	return export(ctx, o, stderr)
 }
@@ -126,13 +129,16 @@ func export(ctx context.Context, o options, stderr io.Writer) error {
 	}
 	defer s.close()
 
-	if err := crawl(ctx, service.Client, s, o, stderr); err != nil {
-		return err
-	}
-	if o.tournaments {
-		if err := crawlTournaments(ctx, service.Client, s, o, stderr); err != nil {
+	for _, tier := range o.tiers {
+		if err := crawl(ctx, service.Client, s, tier, o, stderr); err != nil {
 			return err
 		}
+		if err := crawlTournaments(ctx, service.Client, s, tier, o, stderr); err != nil {
+			return err
+		}
+	}
+	if err := s.saveLedger(ctx, o.ledger); err != nil {
+		return err
 	}
 	if o.horses {
 		if err := fetchHorses(ctx, service.Client, s, stderr); err != nil {
@@ -143,7 +149,8 @@ func export(ctx context.Context, o options, stderr io.Writer) error {
 		return err
 	}
 	err = follow(ctx, service.Client, s, o, stderr)
-	return errors.Join(err, s.writeFiles(context.WithoutCancel(ctx), o, stderr))
+	stopped := context.WithoutCancel(ctx)
+	return errors.Join(err, s.saveLedger(stopped, o.ledger), s.writeFiles(stopped, o, stderr))
 }
 
 // prepare makes the folder of a new database, but not before the service has
@@ -152,7 +159,7 @@ func prepare(ctx context.Context, client *horseracing.Client, o options) error {
 	if _, err := os.Stat(o.out + ".sqlite"); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	_, err := client.Races.Results(horseracing.ResultsQuery{Tier: o.tier, Since: o.since}).Take(ctx, 1)
+	_, err := client.Races.Results(horseracing.ResultsQuery{Tiers: o.tiers, Since: o.since}).Take(ctx, 1)
 	if err != nil && !errors.Is(err, horseracing.ErrHole) {
 		return err
 	}

@@ -177,7 +177,7 @@ func TestItStartsAndEndsAsEveryExampleAndLeavesNothing(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("it left %v (%v)", left, err)
 	}
-	for _, args := range [][]string{{"-format", "xml"}, {"-since", "yesterday"}, {"-tier", "0"}, {"-out", "races/"}} {
+	for _, args := range [][]string{{"-format", "xml"}, {"-since", "yesterday"}, {"-tier", "3,0"}, {"-interval", "0s"}, {"-out", "races/"}} {
 		programtest.Run(t, nil, args...).ExpectSentence(t, 2, args[0])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/ledger"
 )
 
 // Times are milliseconds since the epoch. Fees are text: SQLite's integers end
@@ -40,6 +41,9 @@ CREATE TABLE IF NOT EXISTS stages (
 CREATE TABLE IF NOT EXISTS stage_results (
 	tournament_id TEXT NOT NULL, stage INTEGER NOT NULL, horse INTEGER NOT NULL, race_id INTEGER NOT NULL, total REAL,
 	PRIMARY KEY (tournament_id, stage, horse, race_id)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS registrations ( -- of the ledger that was read last
+	race_id INTEGER NOT NULL, horse INTEGER NOT NULL, sent_at INTEGER, state TEXT, fee TEXT, note TEXT,
+	PRIMARY KEY (race_id, horse)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unreadable (listing TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (listing, json));
 CREATE TABLE IF NOT EXISTS walks (
 	listing TEXT NOT NULL, tier_id INTEGER NOT NULL,
@@ -81,6 +85,10 @@ func raceRow(r *horseracing.Race, tier horseracing.TierID) row {
 		}})
 	}
 	return out
+}
+
+func registrationRow(e ledger.Entry) row {
+	return row{table: "registrations", values: []any{e.Race, e.Horse, millis(e.Time), string(e.State), e.Fee.String(), e.Note}}
 }
 
 func horseRow(h *horseracing.Horse) row {

@@ -15,6 +15,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite", in Go alone
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/ledger"
 )
 
 // store is the database of an export.
@@ -52,7 +53,7 @@ func openStore(ctx context.Context, path, source string) (_ *store, err error) {
 		return nil, err
 	}
 	err = s.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d", exportID)); err != nil {
+		if _, err := tx.Exec(schema + views + fmt.Sprintf("PRAGMA application_id = %d", exportID)); err != nil {
 			return err
 		}
 		return s.checkSource(tx)
@@ -149,15 +150,19 @@ type walk struct {
 	following horseracing.Cursor // of -follow; zero if it never followed
 }
 
-// walk returns the walk to continue, or a new one.
+// walk returns the walk to continue, or a new one. With -since 30d since is later
+// at each start: a walk that went further back, and has ended or began within
+// the day before, is continued.
 func (s *store) walk(ctx context.Context, table string, tier horseracing.TierID, since time.Time) (*walk, error) {
 	w := &walk{table: table, tier: tier, since: millis(since)}
 	err := s.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.Exec(`INSERT INTO walks VALUES (?, ?, ?, '', 0, '') ON CONFLICT DO NOTHING`, table, tier, w.since); err != nil {
-			return err
-		}
 		var cursor, following string
-		err := tx.QueryRow(`SELECT cursor, newest, following FROM walks WHERE `+thisWalk, table, tier, w.since).Scan(&cursor, &w.newest, &following)
+		err := tx.QueryRow(`SELECT since, cursor, newest, following FROM walks
+			WHERE listing = ? AND tier_id = ? AND since <= ? AND (since > ? OR cursor = '' AND newest > 0) ORDER BY since DESC LIMIT 1`,
+			table, tier, w.since, w.since-(24*time.Hour).Milliseconds()).Scan(&w.since, &cursor, &w.newest, &following)
+		if errors.Is(err, sql.ErrNoRows) {
+			_, err = tx.Exec(`INSERT INTO walks VALUES (?, ?, ?, '', 0, '')`, table, tier, w.since)
+		}
 		if err != nil {
 			return err
 		}
@@ -214,6 +219,28 @@ func (s *store) saveFollowed(ctx context.Context, w *walk, r row, cursor horsera
 		return err
 	})
 	return added, err
+}
+
+// saveLedger stores the entries of a ledger in place of those stored before.
+func (s *store) saveLedger(ctx context.Context, path string) error {
+	if path == "" {
+		return nil
+	}
+	entries, err := ledger.Read(path)
+	if err != nil {
+		return err
+	}
+	var rows []row
+	for _, e := range entries {
+		rows = append(rows, registrationRow(e))
+	}
+	return s.transact(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.Exec(`DELETE FROM registrations`); err != nil {
+			return err
+		}
+		_, err := s.insert(tx, rows)
+		return err
+	})
 }
 
 // insert stores rows with their parts, except those that are stored already, and

@@ -10,6 +10,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -85,16 +88,49 @@ func Parse(flags *flag.FlagSet, usage string, args []string, stderr io.Writer) e
 	return nil
 }
 
-// Time is the value of a flag that is a time, as a function for
+// TimeFormats are the forms that Time reads.
+const TimeFormats = "30d, 12h, 2026-01-31, or 2026-01-31T15:04:05Z (UTC)"
+
+// Time is the value of a flag that is a time, or how long ago, as a function for
 // [flag.FlagSet.Func].
 func Time(out *time.Time) func(string) error {
 	return func(text string) (err error) {
-		if *out, err = time.Parse(time.DateOnly, text); err != nil {
-			*out, err = time.Parse(time.RFC3339, text)
+		if *out, err = time.Parse(time.DateOnly, text); err == nil {
+			return nil
 		}
-		if err != nil {
-			return errors.New("want a time such as 2026-01-31 or 2026-01-31T15:04:05Z")
+		if *out, err = time.Parse(time.RFC3339, text); err == nil {
+			return nil
 		}
+		days, isDays := strings.CutSuffix(text, "d")
+		if isDays {
+			text = days + "h"
+		}
+		ago, err := time.ParseDuration(text)
+		if err != nil || ago < 0 || ago > 1e5*time.Hour {
+			return errors.New("want " + TimeFormats)
+		}
+		if isDays {
+			ago *= 24
+		}
+		*out = time.Now().UTC().Add(-ago)
+		return nil
+	}
+}
+
+// Tiers is the value of a flag that is a list of tiers, as a function for
+// [flag.FlagSet.Func].
+func Tiers(out *[]horseracing.TierID) func(string) error {
+	return func(text string) error {
+		*out = nil
+		for part := range strings.SplitSeq(text, ",") {
+			id, err := strconv.ParseUint(part, 10, 16)
+			if err != nil || id == 0 {
+				return errors.New("want ids of tiers, like 5 or 3,4")
+			}
+			*out = append(*out, horseracing.TierID(id))
+		}
+		slices.Sort(*out)
+		*out = slices.Compact(*out)
 		return nil
 	}
 }
