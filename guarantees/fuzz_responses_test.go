@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -33,7 +32,7 @@ func reads() map[string]func(context.Context, *horseracing.Client) (any, error) 
 }
 
 // FuzzResponses gives the same bytes to every operation: each reads them or returns
-// why not, in bounded time; what was read can be written and read again.
+// why not, with few requests; what was read can be written and read again.
 func FuzzResponses(f *testing.F) {
 	for _, seed := range []string{
 		"", "null", "[]", "{}", "[null]", `{"error":"x"}`, `{"errors":[{"detail":"x"}]}`, "<html>", `[{"main_race_id":1,"start_time":1700000000000,"entry_fee":1e+21}]`,
@@ -55,11 +54,7 @@ func FuzzResponses(f *testing.F) {
 			horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
 		for name, read := range reads() {
 			requests = 0
-			started := time.Now()
 			value, err := read(t.Context(), c)
-			if took := time.Since(started); took > 5*time.Second {
-				t.Errorf("%s: took %v", name, took)
-			}
 			if requests > 30 {
 				t.Errorf("%s: %d requests", name, requests)
 			}

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -268,16 +267,14 @@ func serve(t *testing.T, handle http.HandlerFunc) *horseracing.Client {
 	return connect(t, server.URL, server.Client(), horseracing.WithRetry(horseracing.Retry{Max: -1}))
 }
 
-// grown returns how much memory f took on its way, and how long it took.
-func grown(f func()) (bytes uint64, took time.Duration) {
+// grown returns how much memory f took on its way.
+func grown(f func()) (bytes uint64) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	started := time.Now()
 	f()
-	took = time.Since(started)
 	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc, took
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 func TestAGzipBombIsCappedAfterDecompression(t *testing.T) {
@@ -296,12 +293,12 @@ func TestAGzipBombIsCappedAfterDecompression(t *testing.T) {
 			w.Write(bomb.Bytes())
 		})
 		var err error
-		memory, took := grown(func() { _, err = c.Races.Open(t.Context()) })
+		memory := grown(func() { _, err = c.Races.Open(t.Context()) })
 		if want := map[int]error{200: horseracing.ErrResponseTooLarge, 500: horseracing.ErrServer}[status]; !errors.Is(err, want) {
 			t.Errorf("%d: %v", status, err)
 		}
-		if memory > 300<<20 || took > 5*time.Second { // under the race detector a buffer takes twice as much to grow
-			t.Errorf("%d: %d bytes became %d MiB in %v", status, bomb.Len(), memory>>20, took)
+		if memory > 300<<20 { // under the race detector a buffer takes twice as much to grow
+			t.Errorf("%d: %d bytes became %d MiB", status, bomb.Len(), memory>>20)
 		}
 	}
 }
@@ -386,7 +383,7 @@ func TestAResponseWithoutABodyIsAnEmptyOne(t *testing.T) {
 func TestAnAnnouncedLengthIsNotAllocated(t *testing.T) {
 	url := h1scriptText(t, "HTTP/1.1 200 OK\r\nContent-Length: 33000000\r\n\r\n[")
 	c := connect(t, url, &http.Client{Transport: &http.Transport{}}, horseracing.WithRetry(horseracing.Retry{Max: -1}))
-	memory, _ := grown(func() { c.Races.Open(t.Context()) })
+	memory := grown(func() { c.Races.Open(t.Context()) })
 	if memory > 8<<20 {
 		t.Errorf("took %d MiB", memory>>20)
 	}
@@ -405,7 +402,7 @@ func TestWithMaxResponseBytesTakesAnyNumber(t *testing.T) {
 }
 
 // What a hostile response may cost. Everything is refused, or read, in a moment.
-func TestHostileResponsesAreReadInBoundedTimeAndMemory(t *testing.T) {
+func TestHostileResponsesAreReadInBoundedMemory(t *testing.T) {
 	unlessShort(t)
 	nested := strings.Repeat("[", 2<<20)
 	for name, body := range map[string]string{
@@ -427,13 +424,13 @@ func TestHostileResponsesAreReadInBoundedTimeAndMemory(t *testing.T) {
 				for _, call := range []func(context.Context, *horseracing.Client) error{openRaces, oneHorse, oneCup, missions, register} {
 					c := play(respond(status, body)).client(t)
 					var err error
-					memory, took := grown(func() { err = call(t.Context(), c) })
+					memory := grown(func() { err = call(t.Context(), c) })
 					var api *horseracing.APIError
 					if status == 400 && !errors.As(err, &api) {
 						t.Errorf("a refusal became %v", err)
 					}
-					if memory > 20*uint64(len(body))+(64<<20) || took > 10*time.Second {
-						t.Errorf("%d KiB took %d MiB and %v", len(body)>>10, memory>>20, took)
+					if memory > 20*uint64(len(body))+(64<<20) {
+						t.Errorf("%d KiB took %d MiB", len(body)>>10, memory>>20)
 					}
 				}
 				var decode *horseracing.DecodeError

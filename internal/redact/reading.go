@@ -6,11 +6,19 @@ import (
 	"strings"
 )
 
-// readings returns the letters and digits of a text as it is, and without escapes,
-// also those within others, such as JSON in a query.
+// readings returns the letters and digits of a text as it is, without escapes, and
+// without the escapes within these, such as JSON in a query. Undoing twice what is
+// escaped once can lose letters: \\u0062 becomes \b, a control character.
 func readings(text string) []string {
 	text = strings.ReplaceAll(text, "\x00", "") // UTF-16 and UTF-32 have NULs
-	return []string{letters(text), letters(unescape(unescape(text)))}
+	all := []string{letters(text)}
+	for range 2 {
+		escaped := text
+		if text = unescape(text); text != escaped {
+			all = append(all, letters(text))
+		}
+	}
+	return all
 }
 
 // letters returns the ASCII letters and digits of a text in lower case.
