@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that what the documents point at is there: every test, benchmark and
-# fuzz target that a page names, every file that it links to, and every section
+# fuzz target that a page names or runs, every file that it links to, and every section
 # of a page that a link or a doc comment names; and that Dependabot has every module.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,6 +14,16 @@ for page in $pages; do
 		grep -qx "$name" <<<"$functions" || complain "$page: there is no $name"
 	done
 done
+
+# What a page runs with -run, -bench or -fuzz: each alternative of the pattern matches something.
+while IFS=: read -r page command; do
+	packages=$(grep -oE ' \./[^ ]+' <<<"$command" || true)
+	for pattern in $(grep -oE -- " -(run|bench|fuzz)[ =]('[^']+'|[^ ']+)" <<<"$command" | sed -E "s/^ -[a-z]+[ =]//; s/'//g; s|/.*||; s/\|/ /g"); do
+		case $pattern in '^$' | .) continue ;; esac
+		found=$(go test -list "$pattern" ${packages:-./...}) || true
+		grep -qE '^(Test|Benchmark|Fuzz|Example)' <<<"$found" || complain "$page: nothing matches $pattern: $command"
+	done
+done < <(grep -HoE 'go test [^`]*' $pages || true)
 
 # The anchor of a heading, as code hosting sites make it.
 anchors() { grep -E '^#+ ' "$1" | sed -E 's/^#+ //' | tr '[:upper:]' '[:lower:]' | sed -E "s/[^a-z0-9 _-]//g; s/ /-/g"; }
