@@ -40,7 +40,8 @@ func (e *LimiterError) Unwrap() error { return e.Err }
 // HeldError is returned for a request that was not sent because the service
 // refuses requests for longer than its caller would wait.
 type HeldError struct {
-	For time.Duration // what is left of a Retry-After, zero if there was none
+	For    time.Duration // what is left of a Retry-After, zero if there was none
+	Status int           // that it refused with
 }
 
 func (e *HeldError) Error() string {
@@ -147,7 +148,7 @@ func (g *Gate) expire(now time.Time, t *Ticket) {
 		left = max(t.longest, leastBackoff)
 	}
 	if left <= 0 {
-		g.end(now, t, &HeldError{max(0, named.Sub(now))})
+		g.end(now, t, &HeldError{max(0, named.Sub(now)), g.routes.statusFor(now, t.in)})
 		return
 	}
 	t.timer = g.after(left, t)
@@ -202,7 +203,7 @@ func (g *Gate) advance(now time.Time) {
 		next, at = g.routes.Next(now)
 	}
 	for t, left := g.routes.hopeless(now); t != nil; t, left = g.routes.hopeless(now) {
-		g.end(now, t, &HeldError{left})
+		g.end(now, t, &HeldError{left, g.routes.statusFor(now, t.in)})
 	}
 	for g.lacking = next != nil; g.lacking && g.waits < min(maxWaits, g.routes.waiting); g.waits++ {
 		g.ask <- true

@@ -197,3 +197,34 @@ func TestAPermitThatComesTooLateIsNotForTheSameTicket(t *testing.T) {
 		}
 	})
 }
+
+// TestAHeldErrorHasTheStatusOfTheRefusal, also if that was another route's.
+func TestAHeldErrorHasTheStatusOfTheRefusal(t *testing.T) {
+	for outcome, status := range map[Outcome]int{Refused: 429, Unavailable: 503} {
+		for _, retryAfter := range []time.Duration{0, 20 * time.Second} {
+			for _, route := range []string{"GET /", "GET /other"} {
+				synctest.Test(t, func(t *testing.T) {
+					g := NewGate(nil, time.Second, time.Minute)
+					for g.State().Until.IsZero() || time.Until(g.State().Until) < time.Second {
+						ticket, err := enter(t.Context(), g, Read, time.Hour)
+						if err != nil {
+							t.Fatal(err)
+						}
+						g.Leave(ticket, outcome, retryAfter)
+					}
+					hung := NewTicket(Read, "GET /third") // no later request shows that it is accepted
+					if retryAfter > 0 {
+						if err := g.Enter(t.Context(), &hung, time.Second, nil); err != nil {
+							t.Fatal(err)
+						}
+					}
+					ticket := NewTicket(Read, route)
+					held, ok := errors.AsType[*HeldError](g.Enter(t.Context(), &ticket, 100*time.Millisecond, nil))
+					if !ok || held.Status != status {
+						t.Errorf("%s, Retry-After %v: %+v, want %d", route, retryAfter, held, status)
+					}
+				})
+			}
+		}
+	}
+}

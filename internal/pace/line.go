@@ -99,6 +99,7 @@ func (h *hasty) Pop() any {
 type route struct {
 	name string
 	line
-	own   *learner  // its own limit, nil unless it is set apart
-	until time.Time // by its Retry-After
+	own     *learner  // its own limit, nil unless it is set apart
+	until   time.Time // by its Retry-After
+	refusal Outcome   // the last one, if there was one
 }

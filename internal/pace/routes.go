@@ -2,6 +2,7 @@ package pace
 
 import (
 	"cmp"
+	"net/http"
 	"time"
 )
 
@@ -14,6 +15,7 @@ type Routes struct {
 	routes     map[string]*route // all that were requested
 	joined     int               // requests
 	waiting    int               // of those
+	refusal    Outcome           // the last one of a route that is not set apart
 
 	probed  *route   // the last probe's
 	suspect *route   // the only one refused in this hold, with a long Retry-After
@@ -131,7 +133,7 @@ func (p *Routes) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter ti
 			alone, p.common.blamed = s, false
 		}
 	case outcome == Refused || closes:
-		outcome = Refused
+		t.in.refusal, outcome = outcome, Refused
 		t.in.until = later(t.in.until, now.Add(retryAfter))
 		if t.in.own == nil && p.isUnlikely(t.in, t.common.episode) {
 			alone = t.in
@@ -157,6 +159,7 @@ func (p *Routes) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter ti
 		}
 	}
 	if outcome == Refused {
+		p.refusal = t.in.refusal
 		first := !p.common.held || p.suspect == t.in
 		if p.suspect = nil; first && retryAfter >= long { // the other routes are tried at once
 			p.suspect, retryAfter = t.in, 0
@@ -201,6 +204,18 @@ func (p *Routes) limitOf(r *route) (l *learner, named time.Time) {
 		l = r.own
 	}
 	return l, later(r.until, l.named)
+}
+
+// statusFor returns the status of the refusal for which the requests of a route wait.
+func (p *Routes) statusFor(now time.Time, r *route) int {
+	refusal := p.refusal
+	if r.own != nil || now.Before(r.until) {
+		refusal = r.refusal
+	}
+	if refusal == Unavailable {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusTooManyRequests
 }
 
 // hopeless returns a request in line that a Retry-After binds for longer than it would
