@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
@@ -191,6 +192,9 @@ func newAPIError(r *transport.Record, status int) *APIError {
 func (c *call) heldError(held *pace.HeldError) *APIError {
 	e := newAPIError(c.record, http.StatusTooManyRequests)
 	e.Message, e.RetryAfter = "not sent, because an earlier request was refused", held.For
+	if 0 < held.For && held.For <= time.Hour { // the same instant, and so the same text, until then
+		e.Message += " until " + time.Now().Add(held.For).UTC().Round(time.Second).Format(time.RFC3339)
+	}
 	return e
 }
 

@@ -97,6 +97,13 @@ func (e *APIError) Error() string {
 	return errorText(text)
 }
 
+// LogValue returns the operation, the id, the status, the number of attempts and the
+// message.
+func (e *APIError) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("operation", e.Method+" "+e.Route), slog.String("id", e.ID),
+		slog.Int("status", e.StatusCode), slog.Int("attempts", e.Attempts), slog.String("message", clip(e.Message, maxErrorMessage)))
+}
+
 // operationText names an operation, with the id in place of its placeholder:
 // GET /api/v1/horses/311.
 func operationText(method, route, id string) string {
@@ -128,6 +135,10 @@ func (e *APIError) advice() string {
 		return "; the API key or the user key does not allow this"
 	case e.StatusCode == http.StatusNotFound && e.Method == http.MethodGet && !strings.Contains(e.Route, "{"):
 		return "; check the base URL"
+	case e.RetryAfter > time.Hour: // what is left of a long one would change the text each time
+		return "; wait longer than an hour before the next request"
+	case e.RetryAfter > 0 && e.Attempts == 0: // the message says until when
+		return ""
 	case e.RetryAfter > 0:
 		return fmt.Sprintf("; wait %v before the next request", e.RetryAfter.Round(time.Millisecond))
 	case e.StatusCode == http.StatusTooManyRequests:

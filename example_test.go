@@ -399,6 +399,18 @@ func ExampleRacesService_Register() {
 
 // Amounts are exact at any size. That this one counts in units of 10^-18 is
 // the caller's knowledge; the unit is undocumented.
+func ExampleTimestamp() {
+	first := horseracing.Race{StartTime: horseracing.NewTimestamp(time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC))}
+	second := horseracing.Race{StartTime: horseracing.NewTimestamp(time.Date(2025, 6, 1, 12, 5, 0, 0, time.UTC))}
+
+	fmt.Println(first.StartTime.Before(second.StartTime.Time))
+	fmt.Println(second.StartTime.Sub(first.StartTime.Time))
+
+	// Output:
+	// true
+	// 5m0s
+}
+
 func ExampleBigInt_Decimal() {
 	var fee horseracing.BigInt
 	if err := fee.UnmarshalText([]byte("2500000000000000000001")); err != nil {

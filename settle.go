@@ -38,8 +38,8 @@ var never = time.UnixMilli(maxMilliseconds)
 //
 // Every error also matches ErrOutcomeUnknown: register the horse again only after false
 // without an error. If the horse is not in the race, Settle blocks until a minute after
-// the registration deadline, which [WithLogger] logs, and longer if the race cannot be
-// read. Only ctx limits it. A deadline before the year 2000, or more than a day after
+// the registration deadline, and longer if the race cannot be read: [WithLogger] logs
+// until when, once it is known. Only ctx limits it. A deadline before the year 2000, or more than a day after
 // the race's start, is ignored, and false is not returned.
 //
 // The time of a response is its Date header (without one, the local time of the
@@ -84,7 +84,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		if ended := sleep(ctx, wait); ended != nil {
 			switch {
 			case err == nil:
-				err = s.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far", name, ended, horse))
+				err = s.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far%s", name, ended, horse, finalText(certain)))
 			case !errors.Is(err, ended):
 				err = fmt.Errorf("%w; %w", err, ended)
 			}
@@ -141,6 +141,14 @@ func certainAfter(r *Race) time.Time {
 		return never
 	}
 	return deadline.Add(settleMargin)
+}
+
+// finalText says from when on the participants of a race are final, if that is known.
+func finalText(certain time.Time) string {
+	if certain.Equal(never) {
+		return ""
+	}
+	return ", which is final from " + certain.UTC().Format(time.RFC3339) + " on"
 }
 
 // responseTime returns when the service made a response: Date minus Age. Without a

@@ -79,7 +79,7 @@ func idOf(entry any) string {
 
 // Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It
 // embeds a [time.Time]; one decoded from JSON is in UTC. The zero value means null or
-// an absent member.
+// an absent member. To compare two, name the embedded time: t.Before(other.Time).
 type Timestamp struct{ time.Time }
 
 // NewTimestamp returns t in UTC, truncated to the millisecond. The zero time is the
