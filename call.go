@@ -190,7 +190,7 @@ func newAPIError(r *transport.Record, status int) *APIError {
 // heldError returns the error of a call that was not sent, because the service
 // refuses requests for longer than the call may wait.
 func (c *call) heldError(held *pace.HeldError) *APIError {
-	e := newAPIError(c.record, http.StatusTooManyRequests)
+	e := newAPIError(c.record, held.Status)
 	e.Message, e.RetryAfter = "not sent, because an earlier request was refused", held.For
 	if 0 < held.For && held.For <= time.Hour { // the same instant, and so the same text, until then
 		e.Message += " until " + time.Now().Add(held.For).UTC().Round(time.Second).Format(time.RFC3339)

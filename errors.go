@@ -56,7 +56,8 @@ var errAborted = errors.New("the request's goroutine was ended by code that it c
 // A successful response that does not contain the entry requested by id (null, or an
 // array without it) is an APIError too: its StatusCode is that of the response, and
 // errors.Is finds ErrNotFound. A call that is not sent, because the service would not
-// accept it within [Retry].MaxWait, returns an APIError with StatusCode 429.
+// accept it within [Retry].MaxWait, returns an APIError with the StatusCode of an
+// earlier refusal, 429 or 503.
 //
 // The shape of error responses is undocumented. Message is taken from the members in
 // which services commonly put it, or else is the first line of the body or a short

@@ -79,7 +79,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		}
 		if wait = max(wait, refusal(err)); err != nil && wait >= settleLong {
 			s.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting until the race can be read",
-				slog.String("operation", name), slog.Duration("wait", wait), slog.Any("error", err))
+				slog.String("operation", name), slog.Duration("wait", wait), slog.String("error", err.Error()))
 		}
 		if ended := sleep(ctx, wait); ended != nil {
 			switch {

@@ -29,12 +29,12 @@ func TestAnAPIErrorIsLoggedAsAGroupWithoutItsBody(t *testing.T) {
 // A bot that meets the same refusal again and again can leave out what it has logged.
 func TestTheSameRefusalHasTheSameText(t *testing.T) {
 	for header, want := range map[string]string{
-		"120":                  "GET /api/v1/races/open: status 429 Too Many Requests: not sent, because an earlier request was refused until 2000-01-01T00:02:00Z",
+		"120":                  "GET /api/v1/races/open: status 503 Service Unavailable: not sent, because an earlier request was refused until 2000-01-01T00:02:00Z",
 		"7200":                 "", // an hour is heeded
 		"99999999999999999999": "",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c := play(respond(429, "", "Retry-After: "+header)).client(t, noRetries())
+			c := play(respond(503, "", "Retry-After: "+header)).client(t, noRetries())
 			if err := openRaces(t.Context(), c); want == "" && !strings.Contains(err.Error(), "; wait longer than an hour before") {
 				t.Errorf("%v", err)
 			}
