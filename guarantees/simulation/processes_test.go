@@ -24,14 +24,15 @@ var errKilled = errors.New("the process was killed")
 // any request and any write: nothing of it reaches the service or a store from then on.
 type process struct {
 	*world
-	name   string
-	client *horseracing.Client
-	send   http.RoundTripper
-	ledger string             // its file, if it has one
-	quiet  time.Duration      // how long it may do nothing without a word
-	rounds time.Duration      // how long nothing may succeed until it says so
-	kill   context.CancelFunc // ends what is left of it
-	random *rand.Rand         // of the program
+	name    string
+	client  *horseracing.Client
+	send    http.RoundTripper
+	ledger  string             // its file, if it has one
+	quiet   time.Duration      // how long it may do nothing without a word
+	rounds  time.Duration      // how long nothing may succeed until it says so
+	several bool               // it sends several requests at once: one word stands for all, until it rests
+	kill    context.CancelFunc // ends what is left of it
+	random  *rand.Rand         // of the program
 
 	mu     sync.Mutex
 	fate   *rand.Rand
@@ -179,7 +180,7 @@ func (p *process) act(success bool) {
 	}
 	p.acted = now
 	if success {
-		p.moved, p.spoke = now, false
+		p.moved, p.spoke = now, p.spoke && p.several
 	}
 }
 
@@ -225,7 +226,7 @@ func (p *process) rest(ctx context.Context, d time.Duration) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.acted, p.moved = time.Now(), time.Now()
+	p.acted, p.moved, p.spoke = time.Now(), time.Now(), false
 }
 
 func (p *process) ledgerSize() int64 {
@@ -286,13 +287,10 @@ func (s *store) add(race *horseracing.Race, err error, cursor horseracing.Cursor
 	}
 }
 
-// concurrency returns how many pages a program reads at once. One word stands for all
-// requests that wait, though some may be accepted before others.
+// concurrency returns how many pages a program reads at once.
 func (p *process) concurrency() int {
 	n := 1 + p.random.IntN(4)
-	if n > 1 {
-		p.quiet = 10 * time.Minute
-	}
+	p.several = n > 1
 	return n
 }
 
@@ -394,7 +392,7 @@ func (w *world) register(user int) *bot {
 		return n
 	}
 	b := &bot{user: user, path: fmt.Sprintf("%s/%d.ledger", w.dir, user), total: tokens(1000, 30_000), perDay: tokens(500, 20_000)}
-	setup := func(p *process) { p.ledger, p.quiet, p.rounds = b.path, 80*time.Second, 5*time.Minute }
+	setup := func(p *process) { p.ledger, p.several, p.quiet, p.rounds = b.path, true, 80*time.Second, 5*time.Minute }
 	w.run(strings.TrimPrefix(b.path, w.dir+"/"), interval, setup, func(ctx context.Context, p *process) {
 		l, err := b.open(p.client)
 		if err != nil {
