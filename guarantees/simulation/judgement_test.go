@@ -146,7 +146,7 @@ func (w *world) judge(s *store, races map[horseracing.RaceID]finishedRace) {
 		}
 	}
 	for id, race := range races {
-		required := slices.Contains(tiers, race.tier) && !race.start.Before(s.since) && race.start.Before(s.before)
+		required := slices.Contains(tiers, race.tier) && !race.start.Before(s.from) && race.start.Before(s.before)
 		if required && s.times[id] == 0 && !s.names(race.start) {
 			w.t.Errorf("%s lacks race %d of %v, and no error names it: %v", s.name, id, race.start, s.holes)
 		}

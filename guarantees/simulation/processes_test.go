@@ -251,8 +251,9 @@ func (p *process) tear() {
 type store struct {
 	name   string
 	tiers  []horseracing.TierID
-	since  time.Time
-	before time.Time // races that start before it had to be there
+	since  time.Time // no race may start before it
+	from   time.Time // races that start at it or later,
+	before time.Time // and before this, have to be there
 	times  map[horseracing.RaceID]int
 	holes  []error
 	cursor string
@@ -260,6 +261,7 @@ type store struct {
 
 func (w *world) newStore(name string, random *rand.Rand) *store {
 	s := &store{name: name, since: w.fake.Now().Add(-time.Duration(random.Int64N(int64(40 * day)))), times: map[horseracing.RaceID]int{}}
+	s.from = s.since
 	for tier := range horseracing.TierID(5) {
 		if random.IntN(3) == 0 {
 			s.tiers = append(s.tiers, tier+1)
@@ -331,6 +333,9 @@ func (w *world) follow(name string, catchUp bool) *store {
 	pause := interval
 	if catchUp {
 		pause = 10 * time.Minute
+		if random.IntN(3) == 0 { // it begins now, at the end of its first poll
+			s.since = time.Time{}
+		}
 	}
 	setup := func(p *process) {
 		if !catchUp {
@@ -339,13 +344,17 @@ func (w *world) follow(name string, catchUp bool) *store {
 	}
 	w.run(name, pause, setup, func(ctx context.Context, p *process) {
 		f := p.client.Races.Follow(horseracing.FollowQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Interval: interval, Concurrency: p.concurrency()})
-		loop := f.All
+		loop, whole := f.All, true
 		if catchUp {
 			loop = f.CatchUp
 		}
 		for race, err := range loop(ctx) {
+			whole = whole && err == nil
 			p.fail(err)
 			p.write(func() { s.add(race, err, f.Cursor()) })
+		}
+		if whole && s.since.IsZero() && ctx.Err() == nil {
+			p.write(func() { s.from, s.since, s.cursor = w.fake.Now(), w.fake.Now().Add(-published), f.Cursor().String() })
 		}
 	})
 	return s

@@ -57,10 +57,14 @@ func newWorld(t *testing.T, seed uint64) *world {
 	time.Sleep(day / 2) // the bubble begins at midnight: the day has parts of two dates
 	w := &world{t: t, seed: seed, calm: time.Now().Add(day - calm), end: time.Now().Add(day), dir: t.TempDir()}
 	skew := time.Duration(random.Int64N(int64(20*time.Minute))) - 10*time.Minute
-	w.fake = horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithSeed(seed),
+	options := []horseracingtest.Option{horseracingtest.WithInMemory(), horseracingtest.WithSeed(seed),
 		horseracingtest.WithClock(func() time.Time { return time.Now().Add(skew) }),
-		horseracingtest.WithLatency(time.Duration(1+random.IntN(200))*time.Millisecond),
-		horseracingtest.WithHistory(random.IntN(400)), horseracingtest.WithSchedule(10), horseracingtest.WithRequestLog(1<<20))
+		horseracingtest.WithLatency(time.Duration(1+random.IntN(200)) * time.Millisecond),
+		horseracingtest.WithHistory(random.IntN(400)), horseracingtest.WithSchedule(10), horseracingtest.WithRequestLog(1 << 20)}
+	if seed%8 == 1 { // HTTP/2
+		options = append(options, horseracingtest.WithTLS())
+	}
+	w.fake = horseracingtest.NewServer(options...)
 	inLine := horseracing.NewTimestamp(w.fake.Now().Add(-time.Duration(random.Int64N(int64(3 * day)))))
 	for i := range horseracing.RaceID(random.IntN(14)) { // more on one instant than a page holds, at times
 		w.fake.AddRaces(horseracing.Race{MainRaceID: 1<<40 + i, StartTime: inLine, FinalOrder: []int{0}, Participants: []horseracing.RaceParticipant{{Number: 1}}})
