@@ -147,18 +147,20 @@ func (w *world) judge(s *store, races map[horseracing.RaceID]finishedRace) {
 	}
 	for id, race := range races {
 		required := slices.Contains(tiers, race.tier) && !race.start.Before(s.from) && race.start.Before(s.before)
-		if required && s.times[id] == 0 && !s.names(race.start) {
+		if required && s.times[id] == 0 && !s.names(id, race.start) {
 			w.t.Errorf("%s lacks race %d of %v, and no error names it: %v", s.name, id, race.start, s.holes)
 		}
 	}
 }
 
-// names reports whether an error says that a race that starts at a time may be missing.
-func (s *store) names(start time.Time) bool {
+// names reports whether an error says that a race, or one that starts at its time, may
+// be missing.
+func (s *store) names(id horseracing.RaceID, start time.Time) bool {
 	return slices.ContainsFunc(s.holes, func(err error) bool {
 		gap, isGap := errors.AsType[*horseracing.GapError](err)
 		tie, isTie := errors.AsType[*horseracing.TieOverflowError](err)
-		return isGap && !start.Before(gap.From.Time) && start.Before(gap.To.Time) || isTie && tie.StartTime.Equal(start)
+		unreadable, isUnreadable := errors.AsType[*horseracing.DecodeError](err)
+		return isUnreadable && unreadable.ID == fmt.Sprint(id) || isGap && !start.Before(gap.From.Time) && start.Before(gap.To.Time) || isTie && tie.StartTime.Equal(start)
 	})
 }
 

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -36,7 +40,8 @@ type process struct {
 
 	mu     sync.Mutex
 	fate   *rand.Rand
-	odds   int // of being killed at a step
+	held   map[string][2]time.Time // by routes: when a Retry-After arrived, and when it ends
+	odds   int                     // of being killed at a step
 	dead   bool
 	synced int64     // size of the ledger when a registration was sent last
 	acted  time.Time // when it last sent, received or said something
@@ -55,7 +60,7 @@ func (w *world) run(name string, pause time.Duration, setup func(*process), prog
 			ctx, cancel := context.WithDeadline(context.Background(), w.end)
 			now := time.Now()
 			p := &process{
-				world: w, name: name, kill: cancel, random: random, fate: fate, acted: now, moved: now,
+				world: w, name: name, kill: cancel, random: random, fate: fate, held: map[string][2]time.Time{}, acted: now, moved: now,
 				odds: []int{10, 100, 1000}[random.IntN(3)], quiet: 31 * time.Second, rounds: 80 * time.Minute,
 			}
 			setup(p)
@@ -69,7 +74,21 @@ func (w *world) run(name string, pause time.Duration, setup func(*process), prog
 func (p *process) live(ctx context.Context, program func(context.Context, *process)) {
 	defer p.kill()
 	connections := p.fake.HTTPClient().Transport.(*http.Transport).Clone()
-	defer connections.CloseIdleConnections()
+	dial, open := connections.DialContext, new(atomic.Int64)
+	connections.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		open.Add(1)
+		return &countedConn{conn, sync.OnceFunc(func() { open.Add(-1) })}, nil
+	}
+	defer func() {
+		connections.CloseIdleConnections()
+		if time.Sleep(time.Second); open.Load() > 0 {
+			p.t.Errorf("%s leaves %d connections behind", p.name, open.Load())
+		}
+	}()
 	var err error
 	p.client, err = horseracing.NewClient(p.fake.URL, p.fake.APIKey, horseracing.WithHTTPClient(&http.Client{Transport: connections}),
 		horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { p.send = next; return p }),
@@ -79,33 +98,30 @@ func (p *process) live(ctx context.Context, program func(context.Context, *proce
 	}
 	p.synced = p.ledgerSize()
 	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		program(ctx, p)
-	}()
-	<-first(ctx.Done(), ended)
-	select {
-	case <-ended:
-	case <-time.After(time.Second):
-		p.t.Errorf("%s does not end with its context", p.name)
-		<-ended
-	}
+	context.AfterFunc(ctx, func() {
+		select {
+		case <-ended:
+		case <-time.After(time.Second):
+			p.t.Errorf("%s does not end with its context", p.name)
+		}
+	})
+	program(ctx, p)
+	close(ended)
 	if p.dead && p.ledger != "" {
 		p.tear()
 	}
 }
 
-// first returns a channel that is closed once one of two is.
-func first(a, b <-chan struct{}) <-chan struct{} {
-	either := make(chan struct{})
-	go func() {
-		defer close(either)
-		select {
-		case <-a:
-		case <-b:
-		}
-	}()
-	return either
+// countedConn is a connection that is open. A body that is not closed keeps it open,
+// even if idle ones are closed.
+type countedConn struct {
+	net.Conn
+	closed func()
+}
+
+func (c *countedConn) Close() error {
+	c.closed()
+	return c.Conn.Close()
 }
 
 // survives reports whether the process is alive after a step at which it may be killed.
@@ -137,7 +153,11 @@ func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
 		p.synced = p.ledgerSize()
 		p.mu.Unlock()
 	}
+	p.heed(req)
 	resp, err := p.send.RoundTrip(req)
+	if err == nil && req.URL.Path == resultsPath {
+		err = p.spoilBody(resp)
+	}
 	if !p.survives() {
 		if err == nil {
 			resp.Body.Close()
@@ -152,7 +172,44 @@ func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	p.world.mu.Unlock()
 	p.act(err == nil && resp.StatusCode < 300)
+	if err == nil {
+		p.hold(req, resp)
+	}
 	return resp, err
+}
+
+// spoilBody replaces the body of a page by what of it can be read at the moment.
+func (p *process) spoilBody(resp *http.Response) error {
+	page, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	page = p.spoiled(page)
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(page)), int64(len(page))
+	return err
+}
+
+// routeOf returns the route of a request, for the routes of the simulation.
+func routeOf(req *http.Request) string {
+	return req.Method + strings.TrimRight(req.URL.Path, "0123456789")
+}
+
+// hold notes a Retry-After of up to an hour.
+func (p *process) hold(req *http.Request, resp *http.Response) {
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if err == nil && seconds <= 3600 && (resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.held[routeOf(req)] = [2]time.Time{time.Now(), time.Now().Add(time.Duration(seconds) * time.Second)}
+	}
+}
+
+// heed checks that a request is not sent before the Retry-After of its route, except at
+// the very instant at which that arrives.
+func (p *process) heed(req *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if held := p.held[routeOf(req)]; time.Now().After(held[0]) && time.Now().Before(held[1]) {
+		p.t.Errorf("%s sent a request %v before the Retry-After of %s", p.name, time.Until(held[1]), routeOf(req))
+	}
 }
 
 // write makes a change to a store: all of it, or nothing.

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -36,6 +39,7 @@ type world struct {
 
 	mu    sync.Mutex
 	count counts
+	bad   int // races whose id leaves this remainder cannot be read, nor can the pages of some
 }
 
 // counts says how much was simulated.
@@ -55,16 +59,12 @@ func (c *counts) add(more counts) {
 func newWorld(t *testing.T, seed uint64) *world {
 	random := rand.New(rand.NewPCG(seed, 0))
 	time.Sleep(day / 2) // the bubble begins at midnight: the day has parts of two dates
-	w := &world{t: t, seed: seed, calm: time.Now().Add(day - calm), end: time.Now().Add(day), dir: t.TempDir()}
+	w := &world{t: t, seed: seed, calm: time.Now().Add(day - calm), end: time.Now().Add(day), dir: t.TempDir(), bad: -1}
 	skew := time.Duration(random.Int64N(int64(20*time.Minute))) - 10*time.Minute
-	options := []horseracingtest.Option{horseracingtest.WithInMemory(), horseracingtest.WithSeed(seed),
+	w.fake = horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithSeed(seed),
 		horseracingtest.WithClock(func() time.Time { return time.Now().Add(skew) }),
-		horseracingtest.WithLatency(time.Duration(1+random.IntN(200)) * time.Millisecond),
-		horseracingtest.WithHistory(random.IntN(400)), horseracingtest.WithSchedule(10), horseracingtest.WithRequestLog(1 << 20)}
-	if seed%8 == 1 { // HTTP/2
-		options = append(options, horseracingtest.WithTLS())
-	}
-	w.fake = horseracingtest.NewServer(options...)
+		horseracingtest.WithLatency(time.Duration(1+random.IntN(200))*time.Millisecond),
+		horseracingtest.WithHistory(random.IntN(400)), horseracingtest.WithSchedule(10), horseracingtest.WithRequestLog(1<<20))
 	inLine := horseracing.NewTimestamp(w.fake.Now().Add(-time.Duration(random.Int64N(int64(3 * day)))))
 	for i := range horseracing.RaceID(random.IntN(14)) { // more on one instant than a page holds, at times
 		w.fake.AddRaces(horseracing.Race{MainRaceID: 1<<40 + i, StartTime: inLine, FinalOrder: []int{0}, Participants: []horseracing.RaceParticipant{{Number: 1}}})
@@ -88,6 +88,7 @@ func (w *world) trouble() {
 	random := rand.New(rand.NewPCG(w.seed, 1))
 	for {
 		w.fake.ClearFaults()
+		w.spoil(-1)
 		good := time.Duration(random.Int64N(int64(40 * time.Minute)))
 		if !time.Now().Add(good).Before(w.calm) {
 			return
@@ -109,7 +110,7 @@ func (w *world) kind(random *rand.Rand) []horseracingtest.Fault {
 	failure := []int{500, 502, 503, 504}[random.IntN(4)]
 	echo := fmt.Sprintf(`{"error":{"message":"%s is not welcome"}}`, w.fake.APIKey)
 	var faults []horseracingtest.Fault
-	switch random.IntN(11) {
+	switch random.IntN(12) {
 	case 0: // an outage
 		faults = []horseracingtest.Fault{{Status: failure, Times: -1}}
 	case 1: // and one in which a few requests pass
@@ -141,6 +142,8 @@ func (w *world) kind(random *rand.Rand) []horseracingtest.Fault {
 			Status: []int{400, 429, 500, 503}[random.IntN(4)], Body: echo, Probability: min(share, 0.3),
 			Header: http.Header{"Retry-After": {pick("0", "-5", "soon", "86400", "9223372037", "Fri, 31 Dec 1999 23:59:59 GMT")}},
 		}}
+	case 11: // races that cannot be read, and pages
+		w.spoil(random.IntN(64))
 	}
 	for i := range faults { // to be counted
 		if f := &faults[i]; !f.ResetBefore && !f.ResetAfter && f.TakesEffectAfter == 0 {
@@ -152,4 +155,28 @@ func (w *world) kind(random *rand.Rand) []horseracingtest.Fault {
 		}
 	}
 	return faults
+}
+
+func (w *world) spoil(bad int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bad = bad
+}
+
+var raceID = regexp.MustCompile(`"main_race_id":(\d+),`)
+
+// spoiled returns a page of results as it is at the moment.
+func (w *world) spoiled(page []byte) []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, found := range raceID.FindAllSubmatchIndex(page, -1) {
+		switch id, _ := strconv.Atoi(string(page[found[2]:found[3]])); {
+		case w.bad < 0:
+		case id%64 == w.bad:
+			return page[:found[1]]
+		case id%32 == w.bad:
+			return slices.Concat(page[:found[1]], []byte(`"winners":7,`), page[found[1]:])
+		}
+	}
+	return page
 }
