@@ -131,9 +131,7 @@ func (p *process) survives() bool {
 	if !p.dead && time.Now().Before(p.calm) && p.fate.IntN(p.odds) == 0 {
 		p.dead = true
 		p.kill()
-		p.world.mu.Lock()
-		p.count.kills++
-		p.world.mu.Unlock()
+		p.tally("kills")
 	}
 	return !p.dead
 }
@@ -164,13 +162,10 @@ func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, errKilled
 	}
-	failed := err != nil && context.Cause(req.Context()) != context.Canceled || err == nil && resp.Header.Get("X-Fault") != ""
-	p.world.mu.Lock()
-	p.count.requests++
-	if failed {
-		p.count.failures++
+	p.tally("requests")
+	if err != nil || resp.StatusCode >= 400 {
+		p.tally("failures")
 	}
-	p.world.mu.Unlock()
 	p.act(err == nil && resp.StatusCode < 300)
 	if err == nil {
 		p.hold(req, resp)

@@ -38,19 +38,8 @@ type world struct {
 	dir      string
 
 	mu    sync.Mutex
-	count counts
+	count map[string]int
 	bad   int // races whose id leaves this remainder cannot be read, nor can the pages of some
-}
-
-// counts says how much was simulated.
-type counts struct{ days, requests, failures, kills, registrations int }
-
-func (c *counts) add(more counts) {
-	c.days += more.days
-	c.requests += more.requests
-	c.failures += more.failures
-	c.kills += more.kills
-	c.registrations += more.registrations
 }
 
 // newWorld starts a service with a past, of races that tie, and with ten races an hour
@@ -59,7 +48,7 @@ func (c *counts) add(more counts) {
 func newWorld(t *testing.T, seed uint64) *world {
 	random := rand.New(rand.NewPCG(seed, 0))
 	time.Sleep(day / 2) // the bubble begins at midnight: the day has parts of two dates
-	w := &world{t: t, seed: seed, calm: time.Now().Add(day - calm), end: time.Now().Add(day), dir: t.TempDir(), bad: -1}
+	w := &world{t: t, seed: seed, calm: time.Now().Add(day - calm), end: time.Now().Add(day), dir: t.TempDir(), count: map[string]int{}, bad: -1}
 	skew := time.Duration(random.Int64N(int64(20*time.Minute))) - 10*time.Minute
 	w.fake = horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithSeed(seed),
 		horseracingtest.WithClock(func() time.Time { return time.Now().Add(skew) }),
@@ -145,18 +134,17 @@ func (w *world) kind(random *rand.Rand) []horseracingtest.Fault {
 	case 11: // races that cannot be read, and pages
 		w.spoil(random.IntN(64))
 	}
-	for i := range faults { // to be counted
-		if f := &faults[i]; !f.ResetBefore && !f.ResetAfter && f.TakesEffectAfter == 0 {
-			f.Header = f.Header.Clone()
-			if f.Header == nil {
-				f.Header = http.Header{}
-			}
-			f.Header.Set("X-Fault", "1")
-		}
-	}
 	return faults
 }
 
+// tally counts something that was simulated.
+func (w *world) tally(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.count[what]++
+}
+
+// spoil sets which races and pages cannot be read from now on.
 func (w *world) spoil(bad int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
