@@ -289,11 +289,13 @@ func (p *process) ledgerSize() int64 {
 }
 
 // tear leaves of the ledger what a killed process may: what came before the last
-// registration was sent was on disk, what came after it perhaps.
+// registration was sent was on disk, what came after it perhaps, or zeros in its place.
 func (p *process) tear() {
 	now := p.ledgerSize()
 	synced := min(p.synced, now) // Open may have cut it
-	if err := os.Truncate(p.ledger, synced+p.random.Int64N(now-synced+1)); err != nil {
+	kept := synced + p.random.Int64N(now-synced+1)
+	zeros := p.random.Int64N(500) * p.random.Int64N(2)
+	if err := errors.Join(os.Truncate(p.ledger, kept), os.Truncate(p.ledger, kept+zeros)); err != nil {
 		p.t.Error(err)
 	}
 }
