@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"reflect"
 	"strings"
 	"sync"
@@ -26,9 +25,6 @@ const (
 	service = "https://game.test"  // where a script stands; nothing listens there
 	refused = "http://127.0.0.1:1" // nothing listens there either, and the system gives the port to no other server
 )
-
-// full reports whether tests run at full size, as .ci/deep runs them.
-var full = os.Getenv("HORSERACING_DEEP") != ""
 
 // unlessShort skips a test of memory or speed under -short: the race detector makes
 // it slow and finds nothing in it.

@@ -72,11 +72,9 @@ type followed struct {
 	times  map[horseracing.RaceID]int
 	errors []string
 	gaps   []*horseracing.GapError // of the errors
-	broken map[string]bool         // ids of the races that could not be read
 	cursor horseracing.Cursor
 
-	catchUp bool // by CatchUp, not All
-	longest int  // text of a cursor
+	longest int // text of a cursor
 }
 
 // isInGap reports whether a gap error names the time range of a race.
@@ -102,9 +100,6 @@ func (f *followed) process(t *testing.T, ctx context.Context, c *horseracing.Cli
 	if f.times == nil {
 		f.times = map[horseracing.RaceID]int{}
 	}
-	if f.broken == nil {
-		f.broken = map[string]bool{}
-	}
 	if !f.cursor.IsZero() {
 		var err error
 		if q.Resume, err = horseracing.ParseCursor(f.cursor.String()); err != nil {
@@ -112,11 +107,7 @@ func (f *followed) process(t *testing.T, ctx context.Context, c *horseracing.Cli
 		}
 	}
 	follower := c.Races.Follow(q)
-	loop := follower.All
-	if f.catchUp {
-		loop = follower.CatchUp
-	}
-	for race, err := range loop(ctx) {
+	for race, err := range follower.All(ctx) {
 		if errors.Is(err, horseracing.ErrInvalidArgument) {
 			t.Fatal(err)
 		}
@@ -124,9 +115,6 @@ func (f *followed) process(t *testing.T, ctx context.Context, c *horseracing.Cli
 			f.errors = append(f.errors, err.Error())
 			if gap, ok := errors.AsType[*horseracing.GapError](err); ok {
 				f.gaps = append(f.gaps, gap)
-			}
-			if unreadable, ok := errors.AsType[*horseracing.DecodeError](err); ok && errors.Is(err, horseracing.ErrHole) {
-				f.broken[unreadable.ID] = true
 			}
 			continue
 		}

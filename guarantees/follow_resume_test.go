@@ -99,36 +99,6 @@ func cancelled(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestFollowReadsSeveralTiersAsOne(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		tiers := []horseracing.TierID{5, 3, 4, 3}
-		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
-		defer cancel()
-		since := time.Now().Add(-time.Hour)
-		var f followed
-		for n := 1; ctx.Err() == nil; n++ {
-			f.process(t, ctx, fake.Client(), horseracing.FollowQuery{Tiers: tiers, Since: since}, n%5)
-		}
-		handled, byTier := len(f.times), map[horseracing.TierName]int{}
-		for race, err := range fake.Client().Races.Results(horseracing.ResultsQuery{Tiers: tiers}).All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			switch n := f.times[race.MainRaceID]; {
-			case n == 1 && !race.StartTime.Before(since):
-				byTier[race.Tier]++
-				delete(f.times, race.MainRaceID)
-			case n > 0 || !race.StartTime.Before(since) && time.Since(race.StartTime.Time) > time.Hour:
-				t.Errorf("race %d at %v was handled %d times", race.MainRaceID, race.StartTime, n)
-			}
-		}
-		if handled < 200 || len(byTier) != 3 || len(f.times) > 0 {
-			t.Errorf("%d races, by tier %v; handled, but not listed: %v", handled, byTier, f.times)
-		}
-	}, horseracingtest.WithSchedule(120), horseracingtest.WithHistory(100))
-}
-
 // Each loop is left at its first race or error, and the next one resumes at the cursor:
 // nothing comes twice, and what does not come is in a gap.
 func TestFollowLosesNothingWhereALoopIsLeft(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,29 +177,6 @@ func TestFollowWaitsOutARetryAfterOfUpToAnHour(t *testing.T) {
 			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 		})
 	}
-}
-
-func TestFollowContinuesWhereAPollBroke(t *testing.T) {
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for i := range horseracing.RaceID(55) {
-			fake.AddRaces(finished(i+1, -time.Duration(i+1)*time.Minute)...)
-		}
-		fake.Inject(horseracingtest.Fault{Path: resultsPath, Skip: 3, Times: 2, Status: http.StatusBadGateway})
-		var got []horseracing.RaceID
-		failures := 0
-		for r, err := range fake.Client(noRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}).All(aDay(t)) {
-			if err != nil {
-				failures++
-				continue
-			}
-			if got = append(got, r.MainRaceID); len(got) == 55 {
-				break
-			}
-		}
-		if failures != 1 || len(got) != 55 || !slices.IsSortedFunc(got, func(a, b horseracing.RaceID) int { return int(b - a) }) {
-			t.Errorf("%d failures, races %v", failures, got)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
 func TestFollowReportsATieOnceAndContinues(t *testing.T) {

@@ -61,7 +61,8 @@ func (w *world) run(name string, pause time.Duration, setup func(*process), prog
 			now := time.Now()
 			p := &process{
 				world: w, name: name, kill: cancel, random: random, fate: fate, held: map[string][2]time.Time{}, acted: now, moved: now,
-				odds: []int{10, 100, 1000}[random.IntN(3)], quiet: 31 * time.Second, rounds: 80 * time.Minute,
+				odds: []int{10, 100, 1000}[random.IntN(3)], quiet: 50 * time.Second, // an attempt, and the last wait before a page is skipped
+				rounds: 135 * time.Minute, // a Retry-After of an hour, another one, and the patience
 			}
 			setup(p)
 			p.live(ctx, program)
