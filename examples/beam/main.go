@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var c crawl
 	own := flag.NewFlagSet("beam", flag.ContinueOnError)
 	own.IntVar(&c.tier, "tier", int(horseracing.TierOmega), "tier `ID`")
-	own.Func("since", "only races that start at this `TIME` (UTC, 2026-01-31 or 2026-01-31T15:04:05Z) or later (default: a month before -before)", program.Time(&c.since))
+	own.Func("since", "only races that start at this `TIME` or later: "+program.TimeFormats+" (default: a month before -before)", program.Time(&c.since))
 	own.Func("before", "only races that start before this `TIME` (default: now)", program.Time(&c.before))
 	own.StringVar(&c.out, "out", "history", "new `FOLDER` for the files, a path or gs://bucket/folder")
 	own.DurationVar(&c.window, "window", 24*time.Hour, "length of a window at first; the runner may cut it further")

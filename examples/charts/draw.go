@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"image/color"
 	"io"
 	"maps"
 	"math"
@@ -30,9 +31,9 @@ type chart struct {
 }
 
 var charts = []chart{
-	{"times", 20 * vg.Centimeter, 10 * vg.Centimeter, drawTimes},
-	{"days", 20 * vg.Centimeter, 9 * vg.Centimeter, drawDays},
-	{"fees", 20 * vg.Centimeter, 9 * vg.Centimeter, drawFees},
+	{"times", 16 * vg.Centimeter, 9 * vg.Centimeter, drawTimes},
+	{"days", 16 * vg.Centimeter, 9 * vg.Centimeter, drawDays},
+	{"fees", 16 * vg.Centimeter, 9 * vg.Centimeter, drawFees},
 }
 
 // save draws the races and, in a line below, the caption.
@@ -40,7 +41,7 @@ func (c chart) save(path, format string, races []horseracing.Race, caption strin
 	var canvas vg.CanvasWriterTo
 	switch format {
 	case "png":
-		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(c.width, c.height), vgimg.UseDPI(220))}
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(c.width, c.height), vgimg.UseDPI(160))}
 	case "svg":
 		canvas = vgsvg.NewWith(vgsvg.UseWH(c.width, c.height))
 	}
@@ -55,66 +56,68 @@ func (c chart) save(path, format string, races []horseracing.Race, caption strin
 	})
 }
 
-// drawTimes draws a box for each length, in one panel for each of the busiest
-// hippodromes: the middle half of all horses' totals, the median, and whiskers.
+// drawTimes draws a line for each of the busiest hippodromes: how much the median
+// total of a length there differs from the median of that length everywhere.
 func drawTimes(races []horseracing.Race, canvas draw.Canvas) error {
-	const panels = 3
-	totals := map[string]map[int]plotter.Values{}
+	const lines, enough = 5, 20 // totals that make a median
+	everywhere := ""            // no hippodrome has this name
+	totals := map[string]map[int][]float64{everywhere: {}}
 	count := map[string]int{}
 	for _, r := range races {
-		if totals[r.Info.HippodromeName] == nil {
-			totals[r.Info.HippodromeName] = map[int]plotter.Values{}
+		name := r.Info.HippodromeName
+		if totals[name] == nil {
+			totals[name] = map[int][]float64{}
 		}
 		for _, p := range r.Participants {
-			if p.Total > 0 {
-				totals[r.Info.HippodromeName][r.Length] = append(totals[r.Info.HippodromeName][r.Length], p.Total)
-				count[r.Info.HippodromeName]++
+			if p.Total > 0 && name != everywhere {
+				totals[name][r.Length] = append(totals[name][r.Length], p.Total)
+				totals[everywhere][r.Length] = append(totals[everywhere][r.Length], p.Total)
+				count[name]++
 			}
 		}
 	}
-	names := busiest(count, panels)
-	if len(names) == 0 {
+	if len(count) == 0 {
 		return fmt.Errorf("no race has a finishing time")
 	}
-	row := make([]*plot.Plot, len(names))
-	low, high, shortest, longest := math.Inf(1), math.Inf(-1), math.MaxInt, 0
-	for i, name := range names {
-		p := newPlot("", "length (furlongs)", "")
-		if i == 0 {
-			p.Y.Label.Text = "total (undocumented unit)"
-		}
-		for length, values := range totals[name] {
-			box, err := plotter.NewBoxPlot(2.6*vg.Millimeter, float64(length), values)
-			if err != nil {
-				return err
+	p := newPlot("Finishing times by hippodrome", "length (furlongs)", "% from the median of the length")
+	for i, name := range busiest(count, lines) {
+		var points plotter.XYs
+		for _, length := range slices.Sorted(maps.Keys(totals[name])) {
+			if here := totals[name][length]; len(here) >= enough {
+				points = append(points, plotter.XY{X: float64(length), Y: 100 * (quantile(0.5, here)/quantile(0.5, totals[everywhere][length]) - 1)})
 			}
-			box.FillColor, box.BoxStyle.Color, box.MedianStyle.Color = pale, blue, orange
-			box.MedianStyle.Width = 1.5
-			box.WhiskerStyle.Color, box.WhiskerStyle.Dashes, box.CapWidth = blue, nil, 0
-			box.GlyphStyle.Radius, box.GlyphStyle.Color = 0.7, blue
-			p.Add(box)
-			shortest, longest = min(shortest, length), max(longest, length)
 		}
-		low, high = min(low, p.Y.Min), max(high, p.Y.Max)
-		row[i] = p
+		if len(points) == 0 {
+			continue
+		}
+		line, err := addLine(p, points, palette[i])
+		if err != nil {
+			return err
+		}
+		p.Legend.Add(name, line...)
 	}
-	for _, p := range row {
-		p.Y.Min, p.Y.Max, p.Y.Tick.Marker = min(0, low), high, shortLabels{}
-		p.X.Min, p.X.Max = float64(shortest)-0.5, float64(longest)+0.5
-		p.X.Tick.Marker = wholeNumbers(max(1, (longest-shortest+7)/8))
-	}
-	title := newPlot("", "", "").Title.TextStyle
-	title.XAlign, title.YAlign = draw.XCenter, draw.YTop
-	canvas.FillText(title, vg.Point{X: canvas.Center().X, Y: canvas.Max.Y}, "Finishing times by hippodrome: median, middle half; whiskers reach 1.5 times as far; dots are beyond")
-	title.Font.Size = 10
-	tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: 4 * vg.Millimeter, PadTop: 14 * vg.Millimeter}
-	for i, c := range plot.Align([][]*plot.Plot{row}, tiles, canvas)[0] {
-		row[i].Draw(c)
-		// Over the data: the plot's own title would be centered over the axis, too.
-		data := row[i].DataCanvas(c)
-		canvas.FillText(title, vg.Point{X: data.Center().X, Y: canvas.Max.Y - 8*vg.Millimeter}, names[i])
-	}
+	p.X.Tick.Marker, p.Y.Tick.Marker = wholeNumbers(1), shortLabels{}
+	p.X.Min, p.X.Max = p.X.Min-0.5, p.X.Max+0.5
+	height := p.Y.Max - p.Y.Min
+	p.Y.Min, p.Y.Max = p.Y.Min-height/20, p.Y.Max+height/3 // room for the legend
+	p.Draw(canvas)
 	return nil
+}
+
+// addLine adds points that a line connects, and returns what a legend shows of them.
+func addLine(p *plot.Plot, xys plotter.XYs, c color.Color) ([]plot.Thumbnailer, error) {
+	line, points, err := plotter.NewLinePoints(xys)
+	if err != nil {
+		return nil, err
+	}
+	line.LineStyle = draw.LineStyle{Color: c, Width: 1.5}
+	points.GlyphStyle = draw.GlyphStyle{Color: c, Radius: 1.8, Shape: draw.CircleGlyph{}}
+	p.Add(line, points)
+	return []plot.Thumbnailer{line, points}, nil
+}
+
+func quantile(q float64, values []float64) float64 {
+	return stat.Quantile(q, stat.LinInterp, slices.Sorted(slices.Values(values)), nil)
 }
 
 // busiest returns the n keys with the highest counts, highest first.
@@ -171,7 +174,7 @@ func drawDays(races []horseracing.Race, canvas draw.Canvas) error {
 }
 
 // drawFees draws the median fee and the middle half, over spans of time long
-// enough to hold some races each.
+// enough to hold some races each, with a gap where there was none.
 func drawFees(races []horseracing.Race, canvas draw.Canvas) error {
 	paid := slices.DeleteFunc(slices.Clone(races), func(r horseracing.Race) bool { return tokens(r) <= 0 }) // a log scale has no zero
 	if len(paid) == 0 {
@@ -186,36 +189,40 @@ func drawFees(races []horseracing.Race, canvas draw.Canvas) error {
 	if last.Sub(first) > 700*day {
 		step, name = 30*day, "30 days"
 	}
+	fees := make([][]float64, last.Sub(first)/step+1) // logarithms, of each span
+	for _, r := range paid {
+		i := r.StartTime.Sub(first) / step
+		fees[i] = append(fees[i], math.Log10(tokens(r)))
+	}
 	p := newPlot("Entry fees per "+name+", log scale", "", "entry fee (tokens of 10^18)")
-	var medians, upper, lower plotter.XYs
-	for begin, end := 0, 0; begin < len(paid); begin = end {
-		slot := paid[begin].StartTime.Sub(first) / step
-		var fees []float64 // logarithms
-		for end = begin; end < len(paid) && paid[end].StartTime.Sub(first)/step == slot; end++ {
-			fees = append(fees, math.Log10(tokens(paid[end])))
+	for i := 0; i < len(fees); i++ {
+		var medians, upper, lower plotter.XYs
+		for ; i < len(fees) && len(fees[i]) > 0; i++ {
+			x := float64(first.Add(time.Duration(i)*step + step/2).Unix())
+			medians = append(medians, plotter.XY{X: x, Y: quantile(0.5, fees[i])})
+			lower = append(lower, plotter.XY{X: x, Y: quantile(0.25, fees[i])})
+			upper = append(upper, plotter.XY{X: x, Y: quantile(0.75, fees[i])})
 		}
-		slices.Sort(fees)
-		x := float64(first.Add(slot*step + step/2).Unix())
-		medians = append(medians, plotter.XY{X: x, Y: stat.Quantile(0.5, stat.LinInterp, fees, nil)})
-		lower = append(lower, plotter.XY{X: x, Y: stat.Quantile(0.25, stat.LinInterp, fees, nil)})
-		upper = append(upper, plotter.XY{X: x, Y: stat.Quantile(0.75, stat.LinInterp, fees, nil)})
+		if len(medians) == 0 {
+			continue
+		}
+		slices.Reverse(lower)
+		band, err := plotter.NewPolygon(append(upper, lower...))
+		if err != nil {
+			return err
+		}
+		band.Color, band.LineStyle = pale, draw.LineStyle{Color: pale, Width: 2} // the line shows if there is one point alone
+		p.Add(band)
+		line, err := addLine(p, medians, blue)
+		if err != nil {
+			return err
+		}
+		if len(medians) == i { // the first ones
+			p.Legend.Add("median", line...)
+			p.Legend.Add("middle half", band)
+		}
 	}
-	slices.Reverse(lower)
-	band, err := plotter.NewPolygon(append(upper, lower...))
-	if err != nil {
-		return err
-	}
-	band.Color, band.LineStyle = pale, draw.LineStyle{Color: pale, Width: 2} // the line shows if there is one point alone
-	line, points, err := plotter.NewLinePoints(medians)
-	if err != nil {
-		return err
-	}
-	line.LineStyle = draw.LineStyle{Color: blue, Width: 1.5}
-	points.GlyphStyle = draw.GlyphStyle{Color: blue, Radius: 1.8, Shape: draw.CircleGlyph{}}
-	p.Add(band, line, points)
-	p.Legend.Add("median", line, points)
-	p.Legend.Add("middle half", band)
-	timeAxis(p, first, first.Add((last.Sub(first)/step+1)*step))
+	timeAxis(p, first, first.Add(time.Duration(len(fees))*step))
 	p.Y.Tick.Marker = powersOfTen()
 	p.Y.Min, p.Y.Max = math.Floor(p.Y.Min), math.Ceil(p.Y.Max+0.3) // room for the legend
 	p.Draw(canvas)

@@ -2,7 +2,7 @@
 // per day, and entry fees over time.
 //
 //	go -C examples/charts run . -out /tmp/charts
-//	go -C examples/charts run . -out /tmp/charts -format svg -since 2025-03-01 -newest 20000
+//	go -C examples/charts run . -out /tmp/charts -format svg -since 30d -newest 20000
 //
 // It writes times.png, days.png and fees.png, or the same as SVG, and prints
 // their names. Each picture has a line that names its races.
@@ -32,7 +32,7 @@ embedded fake unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
 
 Examples:
   charts -out pictures                          the 2000 newest races
-  charts -since 2025-03-01 -format svg
+  charts -since 30d -format svg
 
 Flags:
 `
@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	format := flags.String("format", "png", "png or svg")
 	tier := flags.Int("tier", int(horseracing.TierOmega), "tier `ID`")
 	var since time.Time
-	flags.Func("since", "only races that start at this `TIME` (UTC, 2026-01-31 or 2026-01-31T15:04:05Z) or later", program.Time(&since))
+	flags.Func("since", "only races that start at this `TIME` or later: "+program.TimeFormats, program.Time(&since))
 	newest := flags.Int("newest", 2000, "draw at most `N` races, the newest") // about 230 requests
 	if err := program.Parse(flags, usage, args, stderr); err != nil {
 		return err

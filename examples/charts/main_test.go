@@ -42,7 +42,7 @@ func TestEveryChartIsDrawnInEveryFormat(t *testing.T) {
 		}
 	}
 	labels := map[string][]string{
-		"times": {"All 400 races of tier 5, DATES (UTC)", "total (undocumented unit)", "length (furlongs)"},
+		"times": {"All 400 races of tier 5, DATES (UTC)", "% from the median of the length", "length (furlongs)"},
 		"days":  {"finished races a day (UTC)", "mean of 7 days"},
 		"fees":  {"entry fee (tokens of 10^18)", "median"},
 	}
@@ -125,6 +125,7 @@ func TestARaceThatCannotBeReadIsLeftOut(t *testing.T) {
 		t.Errorf("%q is not on one line of\n%s", line, stderr.String())
 	}
 }
+
 func TestItStartsAndEndsAsEveryExample(t *testing.T) {
 	programtest.ExpectUsage(t)
 	programtest.ExpectErrors(t, "-out", t.TempDir())

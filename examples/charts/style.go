@@ -21,8 +21,12 @@ var (
 	quiet  = color.NRGBA{0xb8, 0xbe, 0xc4, 0xff}
 	blue   = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
 	orange = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
+	green  = color.NRGBA{0x00, 0x9e, 0x73, 0xff}
+	purple = color.NRGBA{0xaa, 0x4c, 0x8f, 0xff}
 	pale   = color.NRGBA{0xb9, 0xd9, 0xec, 0xff}
 )
+
+var palette = []color.Color{blue, orange, green, purple, ink}
 
 var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
 
@@ -85,7 +89,7 @@ func (s shortLabels) Ticks(low, high float64) []plot.Tick {
 	ticks := s.DefaultTicks.Ticks(low, high)
 	for i := range ticks {
 		if ticks[i].Label != "" {
-			ticks[i].Label = strconv.FormatFloat(ticks[i].Value, 'f', -1, 64)
+			ticks[i].Label = strconv.FormatFloat(math.Round(ticks[i].Value*1e9)/1e9, 'f', -1, 64)
 		}
 	}
 	return ticks
