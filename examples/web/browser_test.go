@@ -145,11 +145,16 @@ func TestThePageInABrowser(t *testing.T) {
 
 	// The page fills.
 	b.until(`%s === "900002 900001"`, shown)
-	b.until(`document.querySelector("[data-id='900001']").innerText.match(/59m \d\ds\s+Dawn\s+2\.5\s+4 of 4\s+5-9\s+fastest\s+8\s+Larkspur Downs/) !== null`)
+	b.until(`document.querySelector("[data-id='900001']").innerText.match(/59m \d\ds\s+Dawn\s+2\.5\s+4 of 4\s+5-9\s+fastest\s+8\s+Larkspur Downs\s+Omega\s+900001/) !== null`)
 	b.until(`document.getElementById("state").textContent === "Up to date"`)
 	b.until(`document.querySelector("#races caption").textContent === "2 open races"`)
 	b.until(`document.querySelectorAll("#chart rect").length === 2`)
 	value[bool](b, `window.notReloaded = true`)
+
+	// A click copies a command that lacks only the number of a horse.
+	value[bool](b, `navigator.clipboard.writeText = async (text) => { window.copied = text; }, document.querySelector("[data-id='900001'] button").click() === undefined`)
+	b.until(`window.copied === "horseracing register -ledger register.ledger -race 900001 -horse "`)
+	b.until(`document.querySelector("[data-id='900001'] button").textContent === "900001"`)
 
 	// The time left goes on by itself.
 	was := value[string](b, `document.querySelector("[data-id='900001'] td").textContent`)
@@ -260,13 +265,14 @@ func TestThePageFitsAPhoneAndTheDark(t *testing.T) {
 	fake.AddRaces(long, exact, closed)
 	b := open(t, site(t, fake).URL)
 	b.until(`document.querySelectorAll("#races tbody tr").length > 5 && document.querySelector("[data-id='900002']")`)
+	value[bool](b, `document.getElementById("more").click() === undefined`)
 	const feeLines = `document.querySelector("[data-id='900002'] td:nth-child(3)").getBoundingClientRect().height / document.querySelector("[data-id='900002'] td:nth-child(5)").getBoundingClientRect().height`
 	light := value[string](b, `getComputedStyle(document.body).backgroundColor`)
 	look := func(theme string) {
 		t.Helper()
-		for _, width := range []int64{320, 390, 768, 1200} {
+		for _, width := range []int64{320, 390, 768, 1000, 1100, 1280} {
 			b.do(chromedp.EmulateViewport(width, 800))
-			b.until(`document.documentElement.scrollWidth <= %d`, width)
+			b.until(`document.documentElement.scrollWidth <= %d && document.querySelector("table").scrollWidth <= document.querySelector("main > section").clientWidth`, width)
 			if lines := value[float64](b, feeLines); lines > 1.5 {
 				t.Errorf("%s, %d pixels: the fee of 5.000000000000000001 is broken into lines", theme, width)
 			}
@@ -286,6 +292,41 @@ func TestThePageFitsAPhoneAndTheDark(t *testing.T) {
 	look("dark, without the service")
 }
 
+func TestOnAPhoneTheResultsAreTwoScreensAway(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(20), horseracingtest.WithClock(time.Now))
+	defer fake.Close()
+	for i := range 41 {
+		fake.AddRaces(race(fake, horseracing.RaceID(900_001+i), "The Long Midnight Handicap"))
+	}
+	b := open(t, site(t, fake).URL)
+	b.until(`document.querySelectorAll("#races tbody tr").length === 41`)
+	const visible = `[...document.querySelectorAll("#races tbody tr")].filter((row) => row.checkVisibility()).length`
+	b.until(visible + " === 41")
+	for _, width := range []int64{320, 390} {
+		b.do(chromedp.EmulateViewport(width, 800))
+		b.until(visible + " === 10")
+		b.until(`document.documentElement.scrollWidth <= %d`, width)
+		if top := value[float64](b, `document.getElementById("results").getBoundingClientRect().top + scrollY`); top > 2*800 {
+			t.Errorf("%d pixels wide: the results begin after %.0f pixels, want at most two screens of 800", width, top)
+		}
+	}
+	value[bool](b, `document.getElementById("more").click() === undefined`)
+	b.until(visible + ` === 41 && document.getElementById("more").hidden`)
+}
+
+func TestUnknownIsNotNone(t *testing.T) {
+	for status, want := range map[int]string{503: "The service does not respond", 401: "The service does not accept the API key"} {
+		fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0), horseracingtest.WithClock(time.Now))
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: status, Times: -1})
+		b := open(t, site(t, fake).URL)
+		b.until(`document.getElementById("state").textContent.startsWith(%q + "; no data since ")`, want)
+		b.until(`document.querySelector("#races caption").textContent === "– open races" && document.getElementById("none").hidden`)
+		fake.ClearFaults()
+		b.until(`document.querySelector("#races caption").textContent === "0 open races" && !document.getElementById("none").hidden`)
+		fake.Close()
+	}
+}
+
 // With SCREENSHOT naming a file a picture of the page is written there.
 func TestScreenshot(t *testing.T) {
 	file := os.Getenv("SCREENSHOT")
@@ -302,7 +343,7 @@ func TestScreenshot(t *testing.T) {
 	b.until(`document.querySelectorAll("#races tbody tr").length > 5 && document.querySelectorAll("#results li").length > 5`)
 	b.set("sort", "deadline")
 	time.Sleep(3 * time.Second) // until nothing moves
-	b.do(chromedp.EmulateViewport(1200, 760))
+	b.do(chromedp.EmulateViewport(1280, 700))
 	image, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ type feed struct {
 	watcher  *horseracing.Watcher
 	follower *horseracing.Follower
 	results  *results
+	started  time.Time
 }
 
 func newFeed(client *horseracing.Client, interval time.Duration, tier horseracing.TierID) *feed {
@@ -27,6 +28,7 @@ func newFeed(client *horseracing.Client, interval time.Duration, tier horseracin
 			Tier: tier, Since: time.Now().Add(-2 * time.Hour), Interval: interval,
 		}),
 		results: &results{last: []result{}, changed: make(chan struct{})},
+		started: time.Now(),
 	}
 }
 
@@ -104,6 +106,7 @@ type openRace struct {
 	MinLevel   int                `json:"minLevel"`
 	MaxLevel   int                `json:"maxLevel"`
 	Deadline   int64              `json:"deadline"`
+	Tier       string             `json:"tier"`
 }
 
 func openRaceOf(r *horseracing.Race) openRace {
@@ -115,6 +118,7 @@ func openRaceOf(r *horseracing.Race) openRace {
 		ID: r.MainRaceID, Name: r.Info.Name, Hippodrome: r.Info.HippodromeName, Type: program.Wins(r), Length: r.Length,
 		Fee: program.Tokens(r.EntryFee), Units: r.EntryFee.String(), Free: r.FreePlaces(), Places: places,
 		Levels: program.Levels(r), MinLevel: r.MinLevel, MaxLevel: r.MaxLevel, Deadline: r.RegistrationDeadline.UnixMilli(),
+		Tier: string(r.Tier),
 	}
 }
 
@@ -140,14 +144,22 @@ func resultOf(r *horseracing.Race) result {
 // state is how the service does, as visitors see it: what failed is for the
 // terminal alone.
 type state struct {
-	At   int64 `json:"at"`   // the last successful poll, in milliseconds since the epoch, or zero
-	Down bool  `json:"down"` // the last poll failed
+	At      int64  `json:"at"`      // the last successful poll, in milliseconds since the epoch, or zero
+	Started int64  `json:"started"` // when polling began
+	Trouble string `json:"trouble"` // of the last poll
 }
 
-func stateOf(s horseracing.Snapshot) state {
-	one := state{Down: s.Err != nil && !errors.Is(s.Err, horseracing.ErrHole)}
+func (f *feed) state(s horseracing.Snapshot) state {
+	one := state{Started: f.started.UnixMilli()}
 	if !s.At.IsZero() {
 		one.At = s.At.UnixMilli()
+	}
+	switch {
+	case s.Err == nil, errors.Is(s.Err, horseracing.ErrHole):
+	case errors.Is(s.Err, horseracing.ErrUnauthorized), errors.Is(s.Err, horseracing.ErrForbidden):
+		one.Trouble = "The service does not accept the API key"
+	default:
+		one.Trouble = "The service does not respond"
 	}
 	return one
 }

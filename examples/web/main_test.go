@@ -155,7 +155,7 @@ func TestEveryBrowserGetsTheChangesFromOnePoll(t *testing.T) {
 	for _, isDown := range []bool{true, false} {
 		for _, stream := range streams {
 			for {
-				if _, data := event(t, stream, "state"); data["down"] == isDown {
+				if _, data := event(t, stream, "state"); (data["trouble"] != "") == isDown {
 					break
 				}
 			}

@@ -66,7 +66,7 @@ func (f *feed) page(w http.ResponseWriter, _ *http.Request) {
 		Races   []openRace
 		Results []result
 		State   state
-	}{State: stateOf(snapshot)}
+	}{State: f.state(snapshot)}
 	for i := range snapshot.Races {
 		data.Races = append(data.Races, openRaceOf(&snapshot.Races[i]))
 	}
@@ -92,7 +92,7 @@ func (f *feed) events(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		before = snapshot.Races
-		if !stream.send("state", stateOf(snapshot)) {
+		if !stream.send("state", f.state(snapshot)) {
 			return
 		}
 	}

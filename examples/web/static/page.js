@@ -5,7 +5,7 @@
 const $ = (id) => document.getElementById(id);
 const body = $("races").tBodies[0];
 const races = new Map(); // id: {race, row}
-let state = { at: Number($("state").dataset.at), down: false };
+let state = { at: Number($("state").dataset.at), started: Date.now(), trouble: "" };
 let connected = false;
 
 const left = (deadline) => {
@@ -18,7 +18,7 @@ const left = (deadline) => {
 
 const time = (at) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 
-const labels = [...document.querySelectorAll("#races th")].map((th) => th.textContent);
+const labels = [...document.querySelectorAll("#races th")].map((th) => th.dataset.label ?? th.textContent);
 
 function show(race, isNews) {
   let entry = races.get(race.id);
@@ -26,11 +26,12 @@ function show(race, isNews) {
     const row = document.createElement("tr");
     row.dataset.id = race.id;
     for (const label of labels) row.insertCell().dataset.label = label;
+    row.lastChild.append(copyButton(race));
     entry = { row };
     races.set(race.id, entry);
   }
   entry.race = race;
-  const texts = [left(race.deadline), race.name, race.fee, race.places, race.levels, race.type, race.length, race.hippodrome];
+  const texts = [left(race.deadline), race.name, race.fee, race.places, race.levels, race.type, race.length, race.hippodrome, race.tier];
   texts.forEach((text, i) => { entry.row.cells[i].textContent = text; });
   entry.row.cells[2].title = race.fee;
   if (isNews) {
@@ -38,6 +39,24 @@ function show(race, isNews) {
     void entry.row.offsetWidth; // begin the animation anew
     entry.row.classList.add("news");
   }
+}
+
+// copyButton copies a command that lacks only the number of a horse. It is a dry run.
+function copyButton(race) {
+  const button = document.createElement("button"), command = `horseracing register -ledger register.ledger -race ${race.id} -horse `;
+  button.type = "button";
+  button.textContent = race.id;
+  button.title = "Copy: " + command;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(command);
+      button.textContent = "copied";
+      setTimeout(() => { button.textContent = race.id; }, 1500);
+    } catch { // no clipboard: the page came over http from another machine
+      prompt("Copy this:", command);
+    }
+  });
+  return button;
 }
 
 const tokens = (race) => Number(race.units) / 1e18;
@@ -66,11 +85,13 @@ function arrange() { // once for many events
     const shown = [...races.values()].filter((e) => fits(e.race))
       .sort((a, b) => isClosed(a.race) - isClosed(b.race) || order(a.race, b.race) || compare.deadline(a.race, b.race) || a.race.id - b.race.id);
     body.replaceChildren(...shown.map((e) => e.row));
-    $("none").hidden = shown.length > 0;
+    $("none").hidden = shown.length > 0 || !state.at;
+    $("more").hidden = shown.length <= 10 || !$("races").classList.contains("first");
+    $("more").textContent = `Show all ${shown.length} races`;
     hippodromes();
     const open = shown.map((e) => e.race).filter((race) => !isClosed(race));
     closed = [...races.values()].filter((e) => isClosed(e.race)).length;
-    $("races").caption.textContent = open.length === 1 ? "1 open race" : `${open.length} open races`;
+    $("races").caption.textContent = !state.at ? "– open races" : open.length === 1 ? "1 open race" : `${open.length} open races`;
     if (shown.length > open.length) $("races").caption.textContent += `, and ${shown.length - open.length} closed`;
     chart(open);
     count();
@@ -109,12 +130,12 @@ function count() {
 }
 
 function report() {
-  const asOf = state.at ? `; as of ${time(state.at)}` : "";
+  const asOf = state.at ? `; as of ${time(state.at)}` : `; no data since ${time(state.started)}`;
   let text = state.at ? "Up to date" : "Waiting for the service";
-  if (state.down) text = "The service does not respond" + asOf;
+  if (state.trouble) text = state.trouble + asOf;
   if (!connected) text = "This page has lost its connection" + asOf;
   if ($("state").textContent !== text) $("state").textContent = text; // a screen reader speaks what is set
-  $("state").classList.toggle("trouble", state.down || !connected);
+  $("state").classList.toggle("trouble", state.trouble !== "" || !connected);
 }
 
 function showResults(list) {
@@ -136,7 +157,7 @@ on("opened", (race) => { show(race, settled); arrange(); });
 on("updated", (race) => { show(race, true); arrange(); });
 on("closed", (race) => { races.delete(race.id); arrange(); });
 on("results", showResults);
-on("state", (s) => { state = s; report(); });
+on("state", (s) => { if (!state.at !== !s.at) arrange(); state = s; report(); });
 source.onerror = () => { connected = false; report(); };
 
 // The filters live in the address of the page, so that they survive a reload.
@@ -151,3 +172,7 @@ filters.addEventListener("input", () => {
 });
 filters.addEventListener("submit", (e) => e.preventDefault());
 setInterval(count, 1000);
+
+// On a narrow screen the next ten races come first, and then the results.
+$("races").classList.add("first");
+$("more").addEventListener("click", () => { $("races").classList.remove("first"); arrange(); });
