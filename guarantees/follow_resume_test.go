@@ -99,58 +99,6 @@ func cancelled(t *testing.T) context.Context {
 	return ctx
 }
 
-// Each loop is left at its first race or error, and the next one resumes at the cursor:
-// nothing comes twice, and what does not come is in a gap.
-func TestFollowLosesNothingWhereALoopIsLeft(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		starts := map[horseracing.RaceID]time.Time{}
-		for i := range horseracing.RaceID(120) {
-			race := finished(1000+i, -time.Duration(i+1)*20*time.Second)
-			fake.AddRaces(race...)
-			starts[1000+i] = race[0].StartTime.Time
-		}
-		_, client := damaged(fake, func(body []byte) []byte {
-			return withPage("1090")(withPage("1050")(unreadable(1020)(body)))
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
-		defer cancel()
-		query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}
-		f := followed{times: map[horseracing.RaceID]int{}}
-		for loops := 0; ctx.Err() == nil && loops < 1000; loops++ {
-			follower := client.Races.Follow(query)
-			for race, err := range follower.All(ctx) {
-				if err == nil {
-					f.times[race.MainRaceID]++
-					break
-				}
-				f.errors = append(f.errors, err.Error())
-				if gap, ok := errors.AsType[*horseracing.GapError](err); ok {
-					f.gaps = append(f.gaps, gap)
-				}
-				break
-			}
-			query.Resume = follower.Cursor()
-		}
-		for id, start := range starts {
-			if n := f.times[id]; n > 1 || n == 0 && id != 1020 && !f.isInGap(start) {
-				t.Errorf("race %d came %d times, and is in no gap", id, n)
-			}
-		}
-		if n := f.brokenTimes("1020"); n != 1 {
-			t.Errorf("%d errors of race 1020", n)
-		}
-		for i, gap := range f.gaps {
-			if slices.ContainsFunc(f.gaps[:i], func(g *horseracing.GapError) bool { return g.From == gap.From && g.To == gap.To }) {
-				t.Errorf("%v came twice", gap)
-			}
-		}
-		if len(f.gaps) < 2 || len(f.times) < 90 {
-			t.Errorf("%d gaps, %d races: that proves little", len(f.gaps), len(f.times))
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
 // Once an unreadable race is given up, the races between it and a page that cannot be
 // read are still known.
 func TestFollowYieldsNothingAgainBelowABrokenPage(t *testing.T) {

@@ -64,27 +64,6 @@ func take(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery, n int)
 	return nil
 }
 
-// causeTrouble lets the service fail in every way, now and then.
-func causeTrouble(ctx context.Context, fake *horseracingtest.Server) {
-	faults := []horseracingtest.Fault{
-		{Status: http.StatusServiceUnavailable, Times: 3},
-		{ResetBefore: true, Skip: 1, Times: 2},
-		{CutBody: 500, Skip: 2, Times: 1},
-		{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"200"}}, Times: 1},
-		{Status: http.StatusOK, Body: "<html>maintenance</html>", Skip: 3, Times: 1},
-		{Delay: time.Minute, Skip: 1, Times: 1},
-	}
-	for i := 0; ; i++ {
-		select {
-		case <-time.After(13 * time.Minute):
-			fake.Inject(faults[i%len(faults)])
-		case <-ctx.Done():
-			fake.ClearFaults()
-			return
-		}
-	}
-}
-
 func TestFollowYieldsWhatAPollBringsOldestFirst(t *testing.T) {
 	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		fake.AddRaces(finished(1, -3*time.Minute, -9*time.Minute, -time.Minute, -5*time.Minute)...)

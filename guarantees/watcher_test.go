@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"net/http"
 	"runtime"
 	"slices"
@@ -301,60 +300,6 @@ func TestAnUnreadableRaceKeepsItsLastState(t *testing.T) {
 			}
 		})
 	})
-}
-
-// Readers of every speed through a day of trouble: the changes from snapshot to
-// snapshot add up to the last one.
-func TestTheChangesOfReadersOfEverySpeedAddUp(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-		defer cancel()
-		go causeTrouble(ctx, fake)
-		w := fake.Client(noRetries()).Races.Watcher(horseracing.WatchQuery{Interval: time.Minute})
-		snapshots, failures := make([]int, 6), make([]int, 6)
-		var readers sync.WaitGroup
-		for i := range snapshots {
-			readers.Go(func() {
-				random := rand.New(rand.NewPCG(uint64(i), 0))
-				open := map[horseracing.RaceID]*horseracing.Race{}
-				var last horseracing.Snapshot
-				for s := range w.Snapshots(t.Context()) {
-					snapshots[i]++
-					if s.Err != nil {
-						failures[i]++
-					}
-					for _, change := range horseracing.Changes(last.Races, s.Races) {
-						id := change.Race.MainRaceID
-						if diff := gocmp.Diff(open[id], change.Previous); diff != "" {
-							t.Errorf("reader %d: %s %d: Previous is not what it had:\n%s", i, change.Kind, id, diff)
-							return
-						}
-						if open[id] = change.Race; change.Kind == horseracing.RaceClosed {
-							delete(open, id)
-						}
-					}
-					if last = s; i > 0 && ctx.Err() == nil {
-						time.Sleep(time.Duration(random.Int64N(int64(i) * int64(4*time.Minute))))
-					}
-				}
-				want := map[horseracing.RaceID]*horseracing.Race{}
-				for i := range last.Races {
-					want[last.Races[i].MainRaceID] = &last.Races[i]
-				}
-				if diff := gocmp.Diff(want, open); diff != "" || !last.At.Equal(w.Snapshot().At) {
-					t.Errorf("reader %d ends at %v with\n%s", i, last.At, diff)
-				}
-			})
-		}
-		if err := w.Run(ctx); err != nil {
-			t.Error(err)
-		}
-		readers.Wait()
-		if t.Log(snapshots, failures); failures[0] < 20 || snapshots[0] < 1000 || snapshots[5] > snapshots[0]/2 {
-			t.Error("the day was too quiet to prove anything")
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(12))
 }
 
 // Each of a thousand readers holds the snapshot before, and one of 800 races

@@ -135,6 +135,13 @@ func (w *world) judge(s *store, races map[horseracing.RaceID]finishedRace) {
 	if len(tiers) == 0 {
 		tiers = []horseracing.TierID{horseracing.TierOmega}
 	}
+	told := map[string]bool{}
+	for _, err := range s.holes {
+		if told[err.Error()] {
+			w.t.Errorf("%s was told twice: %v", s.name, err)
+		}
+		told[err.Error()] = true
+	}
 	for id, n := range s.times {
 		race, ok := races[id]
 		if !ok || race.start.Before(s.since.Truncate(time.Millisecond)) || !slices.Contains(tiers, race.tier) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -269,14 +270,19 @@ func (p *process) fail(err error) {
 	p.moved = time.Now()
 }
 
-// rest lets a program do nothing for a while.
-func (p *process) rest(ctx context.Context, d time.Duration) {
+// sleep waits, at most until ctx is done.
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+}
+
+// rest lets a program do nothing for a while.
+func (p *process) rest(ctx context.Context, d time.Duration) {
+	sleep(ctx, d)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.acted, p.moved, p.spoke = time.Now(), time.Now(), false
@@ -415,7 +421,8 @@ func (w *world) follow(name string, catchUp bool) *store {
 	return s
 }
 
-// watch watches the open races, and notes those that it saw.
+// watch watches the open races with a reader that keeps up and a slow one, and notes
+// those that the first one saw.
 func (w *world) watch() (seen map[horseracing.RaceID]bool) {
 	seen = map[horseracing.RaceID]bool{}
 	setup := func(p *process) { p.quiet += interval }
@@ -423,7 +430,12 @@ func (w *world) watch() (seen map[horseracing.RaceID]bool) {
 		watcher := p.client.Races.Watcher(horseracing.WatchQuery{Interval: interval})
 		var running sync.WaitGroup
 		running.Go(func() { p.fail(watcher.Run(ctx)) })
-		for snapshot := range watcher.Snapshots(ctx) {
+		running.Go(func() {
+			for range p.changing(watcher.Snapshots(ctx)) {
+				sleep(ctx, 17*time.Minute)
+			}
+		})
+		for snapshot := range p.changing(watcher.Snapshots(ctx)) {
 			p.fail(snapshot.Err)
 			p.write(func() {
 				for _, race := range snapshot.Races {
@@ -434,6 +446,30 @@ func (w *world) watch() (seen map[horseracing.RaceID]bool) {
 		running.Wait()
 	})
 	return seen
+}
+
+// changing returns the snapshots, and checks that the changes lead from one to the next.
+func (p *process) changing(snapshots iter.Seq[horseracing.Snapshot]) iter.Seq[horseracing.Snapshot] {
+	return func(yield func(horseracing.Snapshot) bool) {
+		open, last := map[horseracing.RaceID]bool{}, horseracing.Snapshot{}
+		for snapshot := range snapshots {
+			for _, change := range horseracing.Changes(last.Races, snapshot.Races) {
+				if id := change.Race.MainRaceID; change.Kind == horseracing.RaceClosed {
+					delete(open, id)
+				} else if open[id] = true; (change.Previous == nil) != (change.Kind == horseracing.RaceOpened) {
+					p.t.Errorf("race %d: %s, previously %v", id, change.Kind, change.Previous)
+				}
+			}
+			for _, race := range snapshot.Races {
+				if !open[race.MainRaceID] || len(open) != len(snapshot.Races) {
+					p.t.Errorf("the changes lead to %d races, race %d not among them: %d are open", len(open), race.MainRaceID, len(snapshot.Races))
+				}
+			}
+			if last = snapshot; !yield(snapshot) {
+				return
+			}
+		}
+	}
 }
 
 // bot is a program that registers a user's horses, with a ledger.
