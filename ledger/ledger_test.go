@@ -561,3 +561,7 @@ func TestNoKeyIsInTheFile(t *testing.T) {
 		}
 	}
 }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
