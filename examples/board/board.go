@@ -42,16 +42,17 @@ func (b board) split(now time.Time) (open, closed []horseracing.Race) {
 }
 
 // The columns, those that a player decides by first: a narrow terminal drops the last ones.
-var headers = []string{"closes in", "race", "name", "fee", "places", "levels", "length", "wins", "hippodrome"}
+var headers = []string{"closes in", "race", "tier", "name", "fee", "places", "levels", "length", "wins", "hippodrome"}
 
 // isNumeric marks the columns that are aligned to the right.
-var isNumeric = []bool{true, true, false, true, true, true, true, false, false}
+var isNumeric = []bool{true, true, false, false, true, true, true, true, false, false}
 
 // cells are a race's row.
 func cells(r horseracing.Race, now time.Time) []string {
 	return []string{
 		left(r.RegistrationDeadline.Sub(now)),
 		strconv.FormatInt(int64(r.MainRaceID), 10),
+		printable(string(r.Tier)),
 		printable(r.Info.Name),
 		program.Tokens(r.EntryFee),
 		places(r),

@@ -38,7 +38,7 @@ func openRace(t *testing.T, id horseracing.RaceID, closes time.Duration, taken, 
 	return horseracing.Race{
 		MainRaceID: id, RegistrationDeadline: horseracing.NewTimestamp(noon.Add(closes)), Length: 8, Type: horseracing.RaceTypeBestTime,
 		Info: horseracing.RaceInfo{Name: "Clover Cup", HippodromeName: "Larkspur Downs"}, EntryFee: tokens(t, "2500000000000000000"),
-		Places: places, Participants: make([]horseracing.RaceParticipant, taken), MinLevel: 1, MaxLevel: 20,
+		Places: places, Participants: make([]horseracing.RaceParticipant, taken), MinLevel: 1, MaxLevel: 20, Tier: horseracing.TierNameOmega,
 	}
 }
 
@@ -77,12 +77,12 @@ func TestTheScreenShowsWhatClosesFirstOnTop(t *testing.T) {
 	got := lines(s)
 	want := []string{
 		" 3 open races, 1 closed  an embedded fake  12:00:00 UTC  q quits",
-		" closes in  race  name         fee   places  levels  length  wins     hippodrome",
-		"       42s   101  Clover Cup   2.5    11/12    1-20   8 fur  fastest  Larkspur Downs",
-		"    4m 00s   102  Clover Cup   2.5  full/12    1-20   8 fur  fastest  Larkspur Downs",
-		"    3h 00m   104  evil[2Jname  2.5     0/12   30-60   8 fur  fastest  Larkspur Downs",
+		" closes in  race  tier   name         fee   places  levels  length  wins     hippodrome",
+		"       42s   101  Omega  Clover Cup   2.5    11/12    1-20   8 fur  fastest  Larkspur Downs",
+		"    4m 00s   102  Omega  Clover Cup   2.5  full/12    1-20   8 fur  fastest  Larkspur Downs",
+		"    3h 00m   104  Omega  evil[2Jname  2.5     0/12   30-60   8 fur  fastest  Larkspur Downs",
 		"",
-		"    closed   103  Clover Cup   2.5      5/6    1-20   8 fur  fastest  Larkspur Downs",
+		"    closed   103  Omega  Clover Cup   2.5      5/6    1-20   8 fur  fastest  Larkspur Downs",
 		"",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -13,47 +13,50 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
+	"io"
 	"text/tabwriter"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-func main() {
-	number := flag.Int64("horse", 0, "the `NUMBER` of the horse to show (default: the newest winner)")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := show(ctx, horseracing.HorseNumber(*number))
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(os.Stderr, "quickstart: stopped")
-		os.Exit(130)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "quickstart:", err)
-		os.Exit(1)
-	}
-}
+const usage = `Usage: quickstart [flags]
 
-func show(ctx context.Context, number horseracing.HorseNumber) error {
-	client, closeService, err := connect()
+Prints the open races, the last results, a horse and its missions. Reads an
+embedded fake unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
+
+Examples:
+  quickstart
+  quickstart -horse 7
+
+Flags:
+`
+
+func main() { program.Main("quickstart", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
+	chosen := flags.Int64("horse", 0, "the `NUMBER` of the horse to show (default: the newest winner)")
+	if err := program.Parse(flags, usage, args, stderr); err != nil {
+		return err
+	}
+	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now)})
 	if err != nil {
 		return err
 	}
-	defer closeService()
+	defer service.Close()
+	client, number := service.Client, horseracing.HorseNumber(*chosen)
 
 	races, err := client.Races.Open(ctx)
 	if errors.Is(err, horseracing.ErrHole) { // a race cannot be read; the others are in races
-		fmt.Fprintln(os.Stderr, "quickstart: left out:", err)
+		fmt.Fprintln(stderr, "quickstart: left out:", err)
 	} else if err != nil {
 		return err
 	}
-	fmt.Println("\nOpen races") // names are quoted: players choose them
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(stdout, "\nOpen races") // names are quoted: players choose them
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RACE\tCLOSES (UTC)\tNAME\tFURLONGS\tFREE PLACES\tFEE (TOKENS)")
 	for _, r := range races {
 		closes := r.RegistrationDeadline.Format(time.DateTime)
@@ -62,12 +65,12 @@ func show(ctx context.Context, number horseracing.HorseNumber) error {
 	table.Flush()
 
 	// The tier is named: a query without one reads Omega, not every tier.
-	fmt.Println("\nThe last twenty results of tier Omega")
+	fmt.Fprintln(stdout, "\nThe last twenty results of tier Omega")
 	fmt.Fprintln(table, "RACE\tSTARTED (UTC)\tNAME\tFURLONGS\tWINNER")
 	results, shown := client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}), 0
 	for r, err := range results.All(ctx) {
 		if errors.Is(err, horseracing.ErrHole) { // one entry cannot be read; the rest follows
-			fmt.Fprintln(os.Stderr, "quickstart: left out:", err)
+			fmt.Fprintln(stderr, "quickstart: left out:", err)
 			continue
 		}
 		if err != nil {
@@ -92,30 +95,14 @@ func show(ctx context.Context, number horseracing.HorseNumber) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\nHorse #%d: %q, %s, tier %s, level %d\n", horse.Number, horse.Name, horse.Gender, horse.Tier, horse.Level)
+	fmt.Fprintf(stdout, "\nHorse #%d: %q, %s, tier %s, level %d\n", horse.Number, horse.Name, horse.Gender, horse.Tier, horse.Level)
 	missions, err := client.Horses.Missions(ctx, number)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(table, "PERIOD\tMISSION\tTARGET\tXP\tCOMPLETED")
+	fmt.Fprintln(table, "PERIOD\tMISSION\tTARGET\tPROGRESS (ENTRIES)\tXP\tSUGAR\tCOMPLETED") // what a progress entry is, is undocumented
 	for _, m := range missions.Missions {
-		fmt.Fprintf(table, "%s\t%q\t%d\t%d\t%t\n", m.Type, m.Name, m.Count, m.RewardXP, m.Completed)
+		fmt.Fprintf(table, "%s\t%q\t%d\t%d\t%d\t%d\t%t\n", m.Type, m.Name, m.Count, len(m.Progress), m.RewardXP, m.RewardSugar, m.Completed)
 	}
 	return table.Flush()
-}
-
-// connect returns a client of the service that the environment names, or else
-// of an embedded fake.
-func connect() (client *horseracing.Client, closeService func(), err error) {
-	url := os.Getenv("HORSERACING_BASE_URL")
-	if url == "" && os.Getenv("HORSERACING_API_KEY") == "" {
-		fmt.Fprintln(os.Stderr, "Service: an embedded fake (for the real one set HORSERACING_BASE_URL and HORSERACING_API_KEY)")
-		fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now))
-		return fake.Client(), fake.Close, nil
-	}
-	client, err = horseracing.NewClientFromEnv()
-	if err == nil {
-		fmt.Fprintln(os.Stderr, "Service:", client.BaseURL())
-	}
-	return client, func() {}, err
 }

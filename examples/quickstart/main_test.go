@@ -95,4 +95,8 @@ func TestARaceThatCannotBeReadIsLeftOut(t *testing.T) {
 		}
 	}
 }
-func TestItEndsAsEveryExample(t *testing.T) { programtest.ExpectErrors(t) }
+
+func TestItStartsAndEndsAsEveryExample(t *testing.T) {
+	programtest.ExpectUsage(t)
+	programtest.ExpectErrors(t)
+}

@@ -26,12 +26,14 @@ type bot struct {
 	out      io.Writer
 	refused  map[string]bool   // pairs that the service refused; not sent again in this run
 	printed  map[string]string // the last line about each pair
+	lines    int               // printed in all
 }
 
 // run makes a round and settles what is unknown. With an interval it repeats this until
 // the context ends, the key is refused or the ledger cannot be written.
 func (b *bot) run(ctx context.Context, interval time.Duration) error {
 	for {
+		before := b.lines
 		err := b.round(ctx)
 		_, isFile := errors.AsType[*fs.PathError](err)
 		if isFile || errors.Is(err, horseracing.ErrUnauthorized) || err != nil && interval == 0 || ctx.Err() != nil {
@@ -42,6 +44,9 @@ func (b *bot) run(ctx context.Context, interval time.Duration) error {
 		}
 		if err != nil {
 			b.print("", "%v; next round in %v", err, interval)
+		}
+		if b.lines == before {
+			fmt.Fprintf(b.out, "%s  nothing changed; next round in %v\n", time.Now().UTC().Format(time.TimeOnly), interval)
 		}
 		pause, cancel := context.WithTimeout(ctx, interval)
 		_ = b.settle(pause) // what stays unknown is settled in the next pause
@@ -116,7 +121,7 @@ func (b *bot) decide(ctx context.Context, horse *horseracing.Horse, race *horser
 		return false, cmp.Or(ctx.Err(), err)
 	}
 	b.refused[p] = e.State == ledger.Refused && !errors.Is(err, horseracing.ErrRateLimited)
-	return e.State != ledger.Refused, nil
+	return !b.isDryRun && e.State != ledger.Refused, nil
 }
 
 // settle finds out what became of registrations whose outcome is unknown.
@@ -151,6 +156,7 @@ func (b *bot) print(pair, format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if b.printed[pair] != line {
 		fmt.Fprintf(b.out, "%s  %s%s\n", time.Now().UTC().Format(time.TimeOnly), pair, line)
+		b.lines++
 	}
 	b.printed[pair] = line
 }

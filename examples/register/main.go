@@ -93,7 +93,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	b.client, b.ledger, b.isDryRun, b.userKey = service.Client, l, !*pay, cmp.Or(b.userKey, "of a dry run")
 	if err = b.run(ctx, *interval); err == nil && !*pay {
-		fmt.Fprintln(stdout, "Dry run: nothing was sent. Register and pay with -yes.")
+		fmt.Fprintf(stdout, "Dry run: nothing was sent. Register and pay with -yes, each horse in %s at a time at most.\n", count(b.atOnce, "race"))
 	}
 	return err
 }

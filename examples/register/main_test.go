@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -103,7 +104,7 @@ func TestItPaysNothingWithoutYes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l")
 	for range 2 {
 		r := runBot(t, fake, path, "-horse", "1")
-		if r.Status != 0 || !strings.Contains(r.Stdout, "Dry run") || strings.Count(r.Stdout, "fits: ") != 1 || !strings.Contains(r.Stdout, "in 1 other race ") {
+		if r.Status != 0 || !strings.Contains(r.Stdout, "Dry run") || strings.Count(r.Stdout, "fits: ") < 2 || strings.Contains(r.Stdout, "other race") {
 			t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 		}
 		if !strings.HasPrefix(r.Stderr, "Service: ") || strings.Contains(r.Stdout, "Service: ") {
@@ -250,6 +251,30 @@ func TestTheReportHasFeesPlacesAndPrizes(t *testing.T) {
 		t.Errorf("places and prizes differ (-want +got):\n%s\n%s", diff, r.Stdout)
 	}
 }
+
+func TestARoundInWhichNothingChangesIsOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
+		defer fake.Close()
+		addRaces(t, fake)
+		l, err := ledger.Open(filepath.Join(t.TempDir(), "l"), fake.Client())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		var out strings.Builder
+		b := &bot{client: fake.Client(), ledger: l, isDryRun: true, horses: []horseracing.HorseNumber{1}, atOnce: 1, out: &out, refused: map[string]bool{}, printed: map[string]string{}}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+		defer cancel()
+		if err := b.run(ctx, 30*time.Second); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if all, same := strings.Count(out.String(), "\n"), strings.Count(out.String(), "nothing changed; next round in 30s\n"); all != 3+3 || same != 3 {
+			t.Errorf("three races and four rounds:\n%s", out.String())
+		}
+	})
+}
+
 func TestItStartsAndEndsAsEveryExample(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
