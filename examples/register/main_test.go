@@ -263,7 +263,7 @@ func TestARoundInWhichNothingChangesIsOneLine(t *testing.T) {
 		}
 		defer l.Close()
 		var out strings.Builder
-		b := &bot{client: fake.Client(), ledger: l, isDryRun: true, horses: []horseracing.HorseNumber{1}, atOnce: 1, out: &out, refused: map[string]bool{}, printed: map[string]string{}}
+		b := &bot{client: fake.Client(), ledger: l, isDryRun: true, userKey: "of a dry run", horses: []horseracing.HorseNumber{1}, atOnce: 1, out: &out, refused: map[string]bool{}, printed: map[string]string{}}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 		defer cancel()
 		if err := b.run(ctx, 30*time.Second); !errors.Is(err, context.DeadlineExceeded) {
