@@ -16,10 +16,10 @@ import (
 // [Client.Races].
 type RacesService struct{ *backend }
 
-// Race is a race, open or finished. Which fields are set depends on the listing:
-// a finished race has no ID, an open one neither FinalOrder nor Winners, and one
-// of [RacesService.ResultsV1] no Type and perhaps no levels. What V2 and NoEquipment mean
-// is undocumented.
+// Race is a race, open or finished. Which fields are set depends on the listing: ID is
+// set on open races only, FinalOrder and Winners are set on finished ones only, and a
+// race of [RacesService.ResultsV1] lacks Type and may lack its levels. What V2 and
+// NoEquipment mean is undocumented.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type Race struct {

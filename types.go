@@ -136,7 +136,7 @@ const redacted = redact.Placeholder
 // UserKey("...").
 //
 // A UserKey is decoded like a string, but prints, logs and encodes as "[redacted]".
-// Only request bodies, those of [Client.Do] included, contain the key itself, and
+// Only request bodies, including those of [Client.Do], contain the key itself;
 // string(key) returns it.
 //
 // Some parts of Go bypass its methods and reveal the key: fmt in unexported fields
