@@ -1,0 +1,126 @@
+// Command horseracing-mcp lets an agent read the service of the game, and register
+// horses within limits that a person sets, over the Model Context Protocol on standard
+// input and output. See README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stderr, &mcp.StdioTransport{}))
+}
+
+// settings are what the person who starts the program decides.
+type settings struct {
+	demo bool
+	limits
+}
+
+// run returns the exit status: 2 after a mistake in flags or variables.
+func run(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer, transport mcp.Transport) int {
+	set, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	var s *mcp.Server
+	var stop func()
+	if err == nil {
+		s, stop, err = start(set, getenv, stderr)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "horseracing-mcp:", err)
+		return 2
+	}
+	defer stop()
+	if err := s.Run(ctx, transport); err != nil && ctx.Err() == nil {
+		fmt.Fprintln(stderr, "horseracing-mcp:", err)
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string, stderr io.Writer) (set settings, err error) {
+	flags := flag.NewFlagSet("horseracing-mcp", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	tokens := func(name, usage string, into **horseracing.BigInt) {
+		flags.Func(name, usage, func(text string) error {
+			n, err := horseracing.ParseDecimal(text, tokenPlaces)
+			*into = &n
+			return err
+		})
+	}
+	flags.BoolVar(&set.demo, "demo", false, "use an embedded fake of the service")
+	flags.StringVar(&set.path, "ledger", "", "the `FILE` of the ledger; with it, -max-fee and -daily, the agent can register")
+	tokens("max-fee", "the highest fee of one registration, in `TOKENS`", &set.maxFee)
+	tokens("daily", "the highest sum of the fees of a day in UTC, in `TOKENS`", &set.daily)
+	tokens("budget", "the highest sum of all fees in the ledger, in `TOKENS`; default unlimited", &set.budget)
+	flags.Func("horses", "the `NUMBERS` of the horses that may be registered, as in 1,2,3; default any", func(text string) error {
+		for part := range strings.SplitSeq(text, ",") {
+			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
+			if err != nil || n < 1 {
+				return fmt.Errorf("%q is not the number of a horse", part)
+			}
+			set.horses = append(set.horses, horseracing.HorseNumber(n))
+		}
+		return nil
+	})
+	if err := flags.Parse(args); err != nil {
+		return set, err
+	}
+	some := set.path != "" || set.maxFee != nil || set.daily != nil || set.budget != nil || set.horses != nil
+	switch {
+	case flags.NArg() > 0:
+		return set, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case some && (set.path == "" || set.maxFee == nil || set.daily == nil):
+		return set, errors.New("registering needs -ledger, -max-fee and -daily, all three")
+	case some && set.demo:
+		return set, errors.New("-demo is another service at each start, so it cannot have a ledger")
+	}
+	return set, nil
+}
+
+// start returns the server, and what closes its client.
+func start(set settings, getenv func(string) string, stderr io.Writer) (*mcp.Server, func(), error) {
+	opts := []horseracing.Option{
+		horseracing.WithUserAgent("horseracing-mcp/" + horseracing.Version),
+		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+	}
+	if set.demo {
+		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithInMemory())
+		if err != nil {
+			return nil, nil, err
+		}
+		return newServer(fake.Client(opts...), fake.UserKey(0), limits{}), fake.Close, nil
+	}
+	baseURL, apiKey, owner := getenv("HORSERACING_BASE_URL"), getenv("HORSERACING_API_KEY"), horseracing.UserKey(getenv("HORSERACING_USER_KEY"))
+	switch {
+	case baseURL == "" || apiKey == "":
+		return nil, nil, errors.New("set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with -demo")
+	case set.path != "" && owner == "":
+		return nil, nil, errors.New("registering needs HORSERACING_USER_KEY, the key of the horses' owner")
+	}
+	client, err := horseracing.NewClient(baseURL, apiKey, opts...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return newServer(client, owner, set.limits), client.Close, nil
+}

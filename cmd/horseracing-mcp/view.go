@@ -1,0 +1,139 @@
+package main
+
+import (
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+// The schemas of results are made from these types. They have no integers beyond 2^53,
+// which most readers of JSON round.
+
+// tokenPlaces is the number of decimal places of a token. It is undocumented.
+const tokenPlaces = 18
+
+type amount struct {
+	Tokens string `json:"tokens" jsonschema:"in tokens, if a token has 18 decimal places, which is undocumented"`
+	Units  string `json:"units" jsonschema:"the integer of the service"`
+}
+
+func amountOf(n horseracing.BigInt) amount { return amount{n.Decimal(tokenPlaces), n.String()} }
+
+type raceView struct {
+	Race       horseracing.RaceID        `json:"race" jsonschema:"the id for the tools race and plan_registration"`
+	Name       string                    `json:"name"`
+	Tier       horseracing.TierName      `json:"tier"`
+	Type       horseracing.RaceType      `json:"type,omitempty"`
+	Hippodrome string                    `json:"hippodrome"`
+	Furlongs   int                       `json:"furlongs"`
+	Start      string                    `json:"start"`
+	Closes     string                    `json:"closes,omitempty" jsonschema:"when registration closes"`
+	Fee        amount                    `json:"fee"`
+	Prizes     []string                  `json:"prizes,omitempty" jsonschema:"for the places in order; unit undocumented"`
+	Places     int                       `json:"places"`
+	FreePlaces int                       `json:"free_places"`
+	MinLevel   int                       `json:"min_level,omitempty"`
+	MaxLevel   int                       `json:"max_level,omitempty"`
+	Finished   bool                      `json:"finished"`
+	Horses     []horseracing.HorseNumber `json:"horses,omitempty" jsonschema:"numbers; of a finished race in the order of finishing, the winner first"`
+	Runners    []runner                  `json:"runners,omitempty" jsonschema:"of one finished race: the same horses with lane and total"`
+}
+
+type runner struct {
+	Horse horseracing.HorseNumber `json:"horse"`
+	Lane  int                     `json:"lane,omitempty"`
+	Total float64                 `json:"total,omitempty" jsonschema:"time score, unit undocumented"`
+}
+
+func raceOf(r *horseracing.Race) raceView {
+	v := raceView{
+		Race: r.MainRaceID, Name: r.Info.Name, Tier: r.Tier, Type: r.Type, Hippodrome: r.Info.HippodromeName, Furlongs: r.Length,
+		Start: instant(r.StartTime.Time), Closes: instant(r.RegistrationDeadline.Time), Fee: amountOf(r.EntryFee),
+		Places: r.Places, FreePlaces: r.FreePlaces(), MinLevel: r.MinLevel, MaxLevel: r.MaxLevel, Finished: r.Finished(),
+	}
+	for _, prize := range r.Prizes {
+		v.Prizes = append(v.Prizes, prize.String())
+	}
+	horses, err := r.Finishers()
+	if err != nil || !r.Finished() {
+		horses = r.Participants
+	}
+	for _, p := range horses {
+		v.Horses = append(v.Horses, p.Number)
+	}
+	return v
+}
+
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+type tournamentView struct {
+	Tournament horseracing.TournamentID `json:"tournament"`
+	Name       string                   `json:"name"`
+	Hippodrome string                   `json:"hippodrome"`
+	Tier       horseracing.TierID       `json:"tier" jsonschema:"an id; 5 is Omega, the others are undocumented"`
+	Status     int                      `json:"status" jsonschema:"2 if finished; others are undocumented"`
+	Opens      string                   `json:"opens,omitempty"`
+	Closes     string                   `json:"closes,omitempty" jsonschema:"when registration closes"`
+	Start      string                   `json:"start"`
+	Fee        amount                   `json:"fee"`
+	Places     int                      `json:"places"`
+	Taken      int                      `json:"taken"`
+	MinLevel   int                      `json:"min_level,omitempty"`
+	MaxLevel   int                      `json:"max_level,omitempty"`
+}
+
+func tournamentOf(t *horseracing.Tournament) tournamentView {
+	return tournamentView{
+		t.ID, t.Name, t.HippodromeName, t.Tier, t.Status, instant(t.RegistrationOpen.Time), instant(t.RegistrationDeadline.Time),
+		instant(t.StartTime.Time), amountOf(t.EntryFee), t.Places, len(t.Participants), t.MinLevel, t.MaxLevel,
+	}
+}
+
+type missionView struct {
+	Period    horseracing.MissionPeriod `json:"period"`
+	Name      string                    `json:"name"`
+	Count     int                       `json:"count" jsonschema:"how often it must be done"`
+	Done      int                       `json:"done" jsonschema:"entries of its progress, whose meaning is undocumented"`
+	Completed bool                      `json:"completed"`
+	XP        int                       `json:"xp"`
+	Sugar     int                       `json:"sugar"`
+}
+
+func missionOf(m *horseracing.HorseMission) missionView {
+	return missionView{m.Type, m.Name, m.Count, len(m.Progress), m.Completed, m.RewardXP, m.RewardSugar}
+}
+
+type breedingView struct {
+	Horse      horseracing.HorseNumber `json:"horse"`
+	Name       string                  `json:"name"`
+	Gender     horseracing.Gender      `json:"gender"`
+	Tier       horseracing.TierName    `json:"tier"`
+	Generation int                     `json:"generation"`
+	Price      string                  `json:"price" jsonschema:"unit undocumented"`
+	Races      int                     `json:"races"`
+	Wins       int                     `json:"wins"`
+}
+
+func breedingOf(b *horseracing.BreedingListing) breedingView {
+	return breedingView{b.Number, b.Name, b.Gender, b.Tier, b.Generation, b.Price.String(), b.TotalRaceCount, b.WinsFirstCount}
+}
+
+type entryView struct {
+	Time  string                  `json:"time"`
+	Horse horseracing.HorseNumber `json:"horse"`
+	Race  horseracing.RaceID      `json:"race"`
+	Fee   amount                  `json:"fee"`
+	State ledger.State            `json:"state" jsonschema:"entered: paid; unknown or sending: may be paid; refused or absent: not paid"`
+	Note  string                  `json:"note,omitempty"`
+	Until string                  `json:"until,omitempty" jsonschema:"of an unknown one: when settle will know at the latest"`
+}
+
+func entryOf(e ledger.Entry) entryView {
+	return entryView{Time: instant(e.Time), Horse: e.Horse, Race: e.Race, Fee: amountOf(e.Fee), State: e.State, Note: e.Note}
+}
