@@ -575,18 +575,31 @@ func TestMistakesOfThePersonAreStatus2(t *testing.T) {
 type program struct {
 	session
 	command *exec.Cmd
-	stderr  *bytes.Buffer
+	stderr  string // a file
 }
 
 func launch(t *testing.T, env []string, args ...string) program {
 	t.Helper()
 	command := exec.Command(os.Args[0], args...)
 	command.Env = append(append(os.Environ(), env...), asProgram+"=1")
-	stderr := new(bytes.Buffer)
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stderr.Close()
 	command.Stderr = stderr
-	p := program{connect(t, &mcp.CommandTransport{Command: command}), command, stderr}
+	p := program{connect(t, &mcp.CommandTransport{Command: command}), command, stderr.Name()}
 	t.Cleanup(func() { p.Close() })
 	return p
+}
+
+// log returns what it wrote to standard error.
+func (p program) log() string {
+	text, err := os.ReadFile(p.stderr)
+	if err != nil {
+		p.t.Error(err)
+	}
+	return string(text)
 }
 
 func TestTheDemoOverPipes(t *testing.T) {
@@ -598,8 +611,8 @@ func TestTheDemoOverPipes(t *testing.T) {
 	if len(open.Entries) == 0 || len(owned.Entries) == 0 {
 		t.Errorf("%d races, %d horses", len(open.Entries), len(owned.Entries))
 	}
-	if err := p.Close(); err != nil || p.stderr.Len() > 0 {
-		t.Errorf("%v: %s", err, p.stderr)
+	if err := p.Close(); err != nil || p.log() != "" {
+		t.Errorf("%v: %s", err, p.log())
 	}
 }
 
@@ -646,8 +659,8 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 				t.Errorf("%d sent, %d paid", posts(fake), len(fake.Registrations()))
 			}
 			third.Close()
-			for _, log := range []*bytes.Buffer{second.stderr, third.stderr} {
-				if strings.Contains(log.String(), fake.APIKey) || strings.Contains(log.String(), string(fake.UserKey(0))) {
+			for _, log := range []string{second.log(), third.log()} {
+				if strings.Contains(log, fake.APIKey) || strings.Contains(log, string(fake.UserKey(0))) {
 					t.Errorf("a key is in the log:\n%s", log)
 				}
 			}

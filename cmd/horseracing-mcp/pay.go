@@ -178,7 +178,9 @@ func (p *payer) register(ctx context.Context, in registerArgs) (out registered, 
 		if e.State == "" {
 			return fmt.Errorf("nothing was sent: %w", err)
 		}
-		out = outcome(e)
+		if out = outcome(e); err != nil && out.Note == "" { // entered, but the ledger could not be written
+			out.Note = err.Error()
+		}
 		return nil
 	})
 	return out, err
