@@ -37,6 +37,47 @@ func Example() {
 	// again: true
 }
 
+// What a bot does with each reason that the ledger has against a registration.
+func ExampleLedger_Check() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	client, horses, userKey := fake.Client(), fake.Horses(0), fake.UserKey(0)
+	dir, err := os.MkdirTemp("", "ledger")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	l, err := ledger.Open(filepath.Join(dir, "races.ledger"), client, ledger.WithMaxFee(horseracing.NewBigInt(20)), ledger.WithBudget(horseracing.NewBigInt(25)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+
+	for race, fee := range []int64{21, 20, 10} {
+		r := horseracing.Registration{Horse: horses[0], Race: horseracing.RaceID(race + 1), UserKey: userKey}
+		err := l.Check(r, horseracing.NewBigInt(fee))
+		limit, _ := errors.AsType[*ledger.LimitError](err)
+		switch {
+		case err == nil:
+			fmt.Println("register for", fee)
+		case errors.Is(err, ledger.ErrEntered):
+			continue // paid, perhaps before a restart
+		case errors.Is(err, ledger.ErrUnsettled):
+			continue // Settle finds out
+		case errors.Is(err, ledger.ErrFee) && limit != nil:
+			fmt.Println("too expensive:", limit.Amount) // another race may cost less
+		case errors.Is(err, ledger.ErrBudget):
+			return // nothing that costs as much can be registered any more
+		default:
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// too expensive: 21
+	// register for 20
+	// register for 10
+}
+
 func registerCheapest(ctx context.Context, client *horseracing.Client, path string, horse horseracing.HorseNumber, userKey horseracing.UserKey) error {
 	perDay, err := horseracing.ParseDecimal("100", 18) // 100 tokens, if a token has 18 decimal places
 	if err != nil {

@@ -184,6 +184,10 @@ func TestARegistrationThatIsNeverSentIsRefused(t *testing.T) {
 	if e, err := l.Register(ended, registration(fake, 1), tokens(10)); e.State != ledger.Refused || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, %v", e, err)
 	}
+	var none context.Context
+	if e, err := l.Register(none, registration(fake, 1), tokens(10)); e.State != "" || !errors.Is(err, horseracing.ErrInvalidArgument) {
+		t.Errorf("without a context: %v, %v", e, err)
+	}
 	if e, err := l.Register(t.Context(), registration(fake, 1), tokens(10), horseracing.AsBackground()); e.State != ledger.Refused || !errors.Is(err, horseracing.ErrInvalidArgument) {
 		t.Errorf("%v, %v", e, err)
 	}
@@ -347,6 +351,7 @@ func TestFeesThatAreNotAllowed(t *testing.T) {
 	}{
 		"left out":                        {tokens(0), nil, ledger.ErrFee},
 		"negative":                        {tokens(-1), nil, ledger.ErrFee},
+		"negative and free":               {tokens(-1), []ledger.Option{ledger.WithFreeRaces()}, nil},
 		"free":                            {tokens(0), []ledger.Option{ledger.WithFreeRaces()}, nil},
 		"free with a budget of zero":      {tokens(0), []ledger.Option{ledger.WithFreeRaces(), ledger.WithBudget(tokens(0))}, nil},
 		"the highest":                     {tokens(10), []ledger.Option{limited}, nil},
