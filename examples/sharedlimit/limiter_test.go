@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/go-redis/redis_rate/v10"
 )
 
-func newLimiter(t *testing.T, addr string, limit redis_rate.Limit) *SharedLimiter {
+func newLimiter(t *testing.T, addr string, limit Limit) *SharedLimiter {
 	t.Helper()
 	client := connect(addr)
 	t.Cleanup(func() { _ = client.Close() })
@@ -21,7 +20,7 @@ func newLimiter(t *testing.T, addr string, limit redis_rate.Limit) *SharedLimite
 
 func TestLimitersOfOneBudgetSpendItTogether(t *testing.T) {
 	redis := miniredis.RunT(t)
-	limit := redis_rate.Limit{Rate: 1, Period: time.Hour, Burst: 2}
+	limit := Limit{Rate: 1, Burst: 2}
 	first, second := newLimiter(t, redis.Addr(), limit), newLimiter(t, redis.Addr(), limit)
 	for _, limiter := range []*SharedLimiter{first, second} {
 		if err := limiter.Wait(t.Context()); err != nil {
@@ -41,7 +40,7 @@ func TestWaitReturnsWithItsContextWhenRedisDoesNotRespond(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close() // connections complete, and nobody reads them
-	limiter := newLimiter(t, silent.Addr().String(), redis_rate.PerSecond(10))
+	limiter := newLimiter(t, silent.Addr().String(), Limit{Rate: 10, Burst: 10})
 
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -55,7 +54,7 @@ func TestWaitReturnsWithItsContextWhenRedisDoesNotRespond(t *testing.T) {
 }
 
 func TestOverrun(t *testing.T) {
-	limit := redis_rate.Limit{Rate: 10, Period: time.Second, Burst: 2}
+	limit := Limit{Rate: 10, Burst: 2}
 	for _, test := range []struct {
 		name string
 		at   []int // milliseconds

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/go-redis/redis_rate/v10"
 	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/redis/go-redis/v9/logging"
@@ -50,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("sharedlimit", flag.ContinueOnError)
 	n := flags.Uint("n", 3, "how many `PROCESSES`")
 	length := flags.Duration("for", 5*time.Second, "how long they work")
-	limit := redis_rate.Limit{Period: time.Second}
+	var limit Limit
 	flags.IntVar(&limit.Rate, "rate", 20, "`REQUESTS` a second that all processes may send together")
 	flags.IntVar(&limit.Burst, "burst", 5, "`REQUESTS` that may go out at once after a pause")
 	if err := program.Parse(flags, usage, args, stderr); err != nil {
@@ -82,7 +81,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		env = append(env, "REDIS_ADDR="+embedded.Addr())
 		redis = "an embedded Redis (for a real one set REDIS_ADDR)"
 	}
-	fmt.Fprintf(stdout, "Limit: %v for %d processes together, in %s\n", limit, *n, redis)
+	fmt.Fprintf(stdout, "Limit: %d req/s (burst %d) for %d processes together, in %s\n", limit.Rate, limit.Burst, *n, redis)
 	if err := workers(ctx, int(*n), args, env, stdout); err != nil || service.Fake == nil {
 		return err
 	}

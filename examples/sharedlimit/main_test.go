@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-redis/redis_rate/v10"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/redis/go-redis/v9/logging"
@@ -34,9 +33,9 @@ func TestMain(m *testing.M) {
 // processes. If that is the lower one, each of them learns its part of it; if the
 // shared limit is, nothing is refused.
 func TestThreeProcessesKeepOneLimit(t *testing.T) {
-	low, high := redis_rate.Limit{Rate: 40, Period: time.Second, Burst: 8}, redis_rate.Limit{Rate: 200, Period: time.Second, Burst: 20}
+	low, high := Limit{Rate: 40, Burst: 8}, Limit{Rate: 200, Burst: 20}
 	for name, test := range map[string]struct {
-		shared  redis_rate.Limit
+		shared  Limit
 		service horseracingtest.RequestLimit
 		refused int // at most, of a hundred
 	}{
@@ -78,7 +77,7 @@ func TestThreeProcessesKeepOneLimit(t *testing.T) {
 func TestNothingIsSentWhenRedisGoesAway(t *testing.T) {
 	redis := startRedis(t)
 	fake := newFake(t)
-	limit := redis_rate.Limit{Rate: 40, Period: time.Second, Burst: 8}
+	limit := Limit{Rate: 40, Burst: 8}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
@@ -126,7 +125,7 @@ func TestItStartsAndEndsAsEveryExample(t *testing.T) {
 	}
 }
 
-func startWorkers(t *testing.T, length time.Duration, fake *horseracingtest.Server, redisAddr string, limit redis_rate.Limit) (output string, err error) {
+func startWorkers(t *testing.T, length time.Duration, fake *horseracingtest.Server, redisAddr string, limit Limit) (output string, err error) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	if err != nil {

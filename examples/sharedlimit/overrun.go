@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/go-redis/redis_rate/v10"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
@@ -23,7 +22,7 @@ func arrivals(fake *horseracingtest.Server) []time.Time {
 }
 
 // report prints what arrived, and that the limit held. It returns an error if it did not.
-func report(out io.Writer, arrivals []time.Time, limit redis_rate.Limit) error {
+func report(out io.Writer, arrivals []time.Time, limit Limit) error {
 	if len(arrivals) == 0 {
 		return errors.New("no request arrived, so nothing shows whether the limit holds")
 	}
@@ -43,8 +42,8 @@ func report(out io.Writer, arrivals []time.Time, limit redis_rate.Limit) error {
 //
 // A log of arrivals shows a few milliseconds even when every permission was in time, since one request may
 // be slower on its way than the next.
-func overrun(arrivals []time.Time, limit redis_rate.Limit) time.Duration {
-	interval := limit.Period / time.Duration(limit.Rate)
+func overrun(arrivals []time.Time, limit Limit) time.Duration {
+	interval := time.Second / time.Duration(limit.Rate)
 	burst := time.Duration(limit.Burst-1) * interval
 	var worst time.Duration
 	var due time.Time // when the next one is due if all keep their distance

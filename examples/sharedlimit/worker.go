@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-redis/redis_rate/v10"
 	"github.com/horseracing-go/horseracing"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
@@ -20,7 +19,7 @@ import (
 
 // work is what one process does: it reads the finished races over and over, four pages at once, as fast as the
 // shared limit lets it, until its time is over.
-func work(ctx context.Context, number string, length time.Duration, limit redis_rate.Limit, stdout io.Writer) error {
+func work(ctx context.Context, number string, length time.Duration, limit Limit, stdout io.Writer) error {
 	permissions := connect(os.Getenv("REDIS_ADDR"))
 	defer permissions.Close()
 	client, err := horseracing.NewClientFromEnv(
