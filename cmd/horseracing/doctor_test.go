@@ -109,13 +109,17 @@ func TestTheDoctorEndsAtOnceIfThereIsNoServiceToExamine(t *testing.T) {
 	t.Cleanup(everything.Close)
 	fake, down := newFake(t), newFake(t)
 	down.Close()
-	for _, test := range []struct{ environment, words string }{
-		{"HORSERACING_API_KEY=wrong-key-000", "the service does not accept the API key: check HORSERACING_API_KEY"},
-		{"HORSERACING_BASE_URL=" + down.URL, "the service does not respond: check HORSERACING_BASE_URL"},
-		{"HORSERACING_BASE_URL=" + everything.URL, everything.URL + " does not respond as the service"},
+	for _, test := range []struct {
+		environment string
+		status      int
+		words       string
+	}{
+		{"HORSERACING_API_KEY=wrong-key-000", 4, "the service does not accept the API key: check HORSERACING_API_KEY"},
+		{"HORSERACING_BASE_URL=" + down.URL, 5, "the service does not respond: check HORSERACING_BASE_URL"},
+		{"HORSERACING_BASE_URL=" + everything.URL, 1, everything.URL + " does not respond as the service"},
 	} {
 		got := run(t, append(environment(fake), test.environment), "doctor")
-		if got.status != 1 || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.words) {
+		if got.status != test.status || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.words) {
 			t.Errorf("%s: %+v", test.environment, got)
 		}
 		if fake.RequestCount() > 1 {

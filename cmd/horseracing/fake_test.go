@@ -80,12 +80,12 @@ func TestTheFakeRefusesAndFailsAsItIsTold(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := run(t, service, "catalogue"); got.status != 1 || !strings.Contains(got.stderr, "429") {
+	if got := run(t, service, "catalogue"); got.status != 5 || !strings.Contains(got.stderr, "429") {
 		t.Errorf("beyond the limit: %+v", got)
 	}
 	_, line = fakeProcess(t, nil, "-fail", "100%")
 	service = []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey}
-	if got := run(t, service, "call", "POST", "/api/v1/races/register", "{}", "-yes"); got.status != 1 {
+	if got := run(t, service, "call", "POST", "/api/v1/races/register", "{}", "-yes"); got.status != 7 {
 		t.Errorf("-fail 100%%: %+v", got)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,82 +12,19 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// setFlags defines the flags that every command has.
-func (p *program) setFlags(flags *flag.FlagSet) {
-	flags.BoolVar(&p.asJSON, "json", false, "print JSON Lines")
-	flags.BoolVar(&p.asTable, "table", false, "print a table")
-	flags.BoolVar(&p.demo, "demo", false, "read an embedded fake of the service")
-	flags.BoolVar(&p.verbose, "v", false, "log every request to standard error")
+// given returns the names of the flags that the command line has.
+func given(flags *flag.FlagSet) (names []string) {
+	flags.Visit(func(f *flag.Flag) { names = append(names, f.Name) })
+	return names
 }
 
-// commandLine is a parsed command line.
-type commandLine struct {
-	command command
-	flags   *flag.FlagSet
-	do      action
-	args    []string // what is neither the command nor a flag
-}
-
-var errVersion = errors.New("-version")
-
-// parse reads the command line. With an error there is a commandLine if the
-// command is known.
-func parse(args []string, common func(*flag.FlagSet)) (*commandLine, error) {
-	for i, word := range args {
-		for _, c := range commands() {
-			if c.name == word {
-				line := newCommandLine(c, common)
-				if err := line.parse(slices.Concat(args[:i], args[i+1:])); err != nil {
-					return line, err
-				}
-				return line, line.checkCount()
-			}
+// exclude returns a mistake if the command line has one of the flags, which would do
+// nothing.
+func exclude(flags *flag.FlagSet, why string, names ...string) error {
+	for _, name := range given(flags) {
+		if slices.Contains(names, name) {
+			return usageError("-" + name + " " + why)
 		}
-	}
-	line := newCommandLine(command{setup: func(*flag.FlagSet) action { return nil }}, common)
-	version := line.flags.Bool("version", false, "")
-	err := line.parse(args)
-	switch {
-	case err != nil:
-		return nil, err
-	case *version:
-		return nil, errVersion
-	case len(line.args) > 0:
-		return nil, fmt.Errorf("there is no command %q", line.args[0])
-	}
-	return nil, errors.New("a command is missing")
-}
-
-func newCommandLine(c command, common func(*flag.FlagSet)) *commandLine {
-	flags := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // one sentence for a mistake, not the whole help
-	flags.Usage = func() {}
-	common(flags)
-	return &commandLine{command: c, flags: flags, do: c.setup(flags)}
-}
-
-// parse reads flags and arguments in any order.
-func (l *commandLine) parse(args []string) error {
-	for len(args) > 0 {
-		if err := l.flags.Parse(args); err != nil {
-			return err
-		}
-		if args = l.flags.Args(); len(args) > 0 {
-			l.args, args = append(l.args, args[0]), args[1:]
-		}
-	}
-	return nil
-}
-
-// checkCount returns an error if there are too few or too many arguments.
-func (l *commandLine) checkCount() error {
-	switch c := l.command; {
-	case l.flags.Lookup("json").Value.String() == "true" && l.flags.Lookup("table").Value.String() == "true":
-		return errors.New("-json and -table exclude each other")
-	case len(l.args) < c.least:
-		return fmt.Errorf("%s is missing", strings.Fields(c.args)[len(l.args)])
-	case len(l.args) > c.most:
-		return fmt.Errorf("unexpected argument %q", l.args[c.most])
 	}
 	return nil
 }
@@ -106,21 +42,18 @@ func parseNumbers[T ~int64](args []string) ([]T, error) {
 	return all, nil
 }
 
-// tierFlag defines a flag that takes ids of tiers, separated by commas.
-func tierFlag(flags *flag.FlagSet) *[]horseracing.TierID {
-	var tiers []horseracing.TierID
-	flags.Func("tier", "the `TIERS`, like 5 or 3,4,5; without it the service's default, Omega", func(text string) error {
-		tiers = nil
-		for id := range strings.SplitSeq(text, ",") {
-			n, err := strconv.Atoi(strings.TrimSpace(id))
-			if err != nil || n <= 0 {
-				return errors.New("want ids of tiers, like 3,4,5")
-			}
-			tiers = append(tiers, horseracing.TierID(n))
+// tokensFlag defines a flag that takes an amount in tokens. It is nil unless given.
+func tokensFlag(flags *flag.FlagSet, name, about string) **horseracing.BigInt {
+	amount := new(*horseracing.BigInt)
+	flags.Func(name, about, func(text string) error {
+		units, err := horseracing.ParseDecimal(text, tokenPlaces)
+		if err != nil || units.Cmp(horseracing.BigInt{}) < 0 {
+			return errors.New("want an amount in tokens, like 2.5")
 		}
+		*amount = &units
 		return nil
 	})
-	return &tiers
+	return amount
 }
 
 // timeFlag defines a flag that takes an instant.

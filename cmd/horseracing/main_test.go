@@ -170,9 +170,24 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"race", "ID… is missing"},
 		{"race first", `"first" is not a number above zero`},
 		{"missions 1 -n 0", "-n must be at least 1"},
-		{"results -tier omega", "want ids of tiers, like 3,4,5"},
+		{"results -tier 0", "want ids or names of tiers, like 3,4,5"},
+		{"results -tier gold", "there are no races of a tier \"gold\"; found: 1 "},
+		{"results -n 0", "-n must be at least 1"},
+		{"results -concurrency 2000", "-concurrency must be between 1 and 1000"},
+		{"results -interval 1s", "-interval needs -follow"},
+		{"results -with-cursor", "-with-cursor needs -cursor or -follow"},
+		{"results -cursor f -with-cursor -table", "-with-cursor is for JSON"},
+		{"results -o f -n 3", "-n and -o exclude each other"},
+		{"results -o /dev/null", "is not a regular file"},
+		{"tournaments -n 2", "-n needs -finished"},
+		{"opne", `there is no command "opne": did you mean open?`},
+		{"opne -h", `there is no command "opne": did you mean open?`},
+		{"help opne", "did you mean open?"},
+		{"completion tcsh", "want bash, zsh or fish"},
+		{"-demo register -horse 1 -race 1 -ledger f", "-demo is another service at each start"},
+		{"ledger f -note x", "-note needs -decide"},
 		{"results -since yesterday", "want 30d, 12h, a date like 2025-06-01"},
-		{"results -follow -before 1d", "-before and -follow exclude each other"},
+		{"results -follow -before 1d", "-before is for listings that begin with the newest race"},
 		{"tournaments -finished 1", "-finished takes no ids"},
 		{"call POST /api/v1/races/register {}", "POST may change something: add -yes to send it"},
 		{"call GET /api/v1/missions {", "BODY is not JSON"},
@@ -200,7 +215,7 @@ func TestMistakesAreOneSentence(t *testing.T) {
 	}
 }
 
-func TestErrorsAreOneSentenceWithStatus1(t *testing.T) {
+func TestErrorsAreOneSentenceAndAStatus(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	down := newFake(t)
@@ -209,19 +224,20 @@ func TestErrorsAreOneSentenceWithStatus1(t *testing.T) {
 	for _, test := range []struct {
 		environment []string
 		args        string
+		status      int
 		stderr      string
 	}{
-		{with("HORSERACING_API_KEY=wrong"), "watch", "horseracing watch: the service does not accept the API key: check HORSERACING_API_KEY\n"},
-		{with("HORSERACING_API_KEY=wrong"), "results -follow", "horseracing results: the service does not accept the API key: check HORSERACING_API_KEY\n"},
-		{with("HORSERACING_BASE_URL=" + down.URL), "open", "check HORSERACING_BASE_URL"},
-		{environment(fake), "horse 5000", "horse 5000: not found\n"},
-		{environment(fake), "race 99999", "99999"},
-		{environment(fake), "results -cursor /nowhere/at/all", "/nowhere/at/all"},
-		{environment(fake), "register -horse 1 -race 99999 -ledger /nowhere/l", "/nowhere/l"}, // before the race is read
-		{environment(fake), "doctor -record " + os.Args[0] + "/x", "Record: mkdir " + os.Args[0]},
+		{with("HORSERACING_API_KEY=wrong"), "watch", 4, "horseracing watch: the service does not accept the API key: check HORSERACING_API_KEY\n"},
+		{with("HORSERACING_API_KEY=wrong"), "results -follow", 4, "horseracing results: the service does not accept the API key: check HORSERACING_API_KEY\n"},
+		{with("HORSERACING_BASE_URL=" + down.URL), "open", 5, "check HORSERACING_BASE_URL"},
+		{environment(fake), "horse 5000", 3, "horse 5000: not found\n"},
+		{environment(fake), "race 99999", 3, "99999"},
+		{environment(fake), "results -cursor /nowhere/at/all", 1, "/nowhere/at/all"},
+		{environment(fake), "register -horse 1 -race 99999 -yes -ledger /nowhere/l", 6, "/nowhere/l"}, // before the race is read
+		{environment(fake), "doctor -record " + os.Args[0] + "/x", 1, "Record: mkdir " + os.Args[0]},
 	} {
 		got := run(t, test.environment, strings.Fields(test.args)...)
-		if got.status != 1 || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.stderr) {
+		if got.status != test.status || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.stderr) {
 			t.Errorf("%s: status %d, %s", test.args, got.status, got.stderr)
 		}
 	}
@@ -233,7 +249,7 @@ func TestWhatWasFoundIsPrintedBesideAnError(t *testing.T) {
 	fake := newFake(t)
 	for _, args := range []string{"horse 5000 7", "race 99999 3000"} {
 		got := run(t, environment(fake), strings.Fields(args)...)
-		if got.status != 1 || strings.Count(got.stdout, "\n") != 1 || got.stderr == "" {
+		if got.status != 3 || strings.Count(got.stdout, "\n") != 1 || got.stderr == "" {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
@@ -276,8 +292,11 @@ func TestHelpGoesToStandardOutput(t *testing.T) {
 			t.Errorf("%s -h: %+v", c.name, got)
 		}
 	}
-	if got := run(t, nil, "-version"); got.status != 0 || !strings.HasPrefix(got.stdout, "horseracing "+horseracing.Version+" ") {
-		t.Errorf("-version: %+v", got)
+	if got := run(t, nil, "help", "open"); got != run(t, nil, "open", "-h") {
+		t.Errorf("help open: %+v", got)
+	}
+	if got := run(t, nil, "version"); got.status != 0 || !strings.HasPrefix(got.stdout, "horseracing "+horseracing.Version+" ") {
+		t.Errorf("version: %+v", got)
 	}
 }
 

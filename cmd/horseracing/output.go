@@ -1,15 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"syscall"
-	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/horseracing-go/horseracing"
@@ -120,45 +117,4 @@ func (t *table[T]) flush() error {
 	t.rows = nil
 	_, err := io.WriteString(t.p.stdout, text.String())
 	return err
-}
-
-// printsJSON reports whether values are printed as JSON.
-func (p *program) printsJSON() bool { return p.asJSON || !p.asTable && !p.interactive }
-
-// printJSON prints a line of JSON.
-func (p *program) printJSON(value any) error {
-	encoder := json.NewEncoder(p.stdout)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
-}
-
-// printTitle prints a line for people.
-func (p *program) printTitle(format string, args ...any) error {
-	if p.printsJSON() {
-		return nil
-	}
-	for i, arg := range args {
-		args[i] = printable(fmt.Sprint(arg))
-	}
-	_, err := fmt.Fprintf(p.stdout, format+"\n", args...)
-	return err
-}
-
-// reportProgress prints how far a command is, every five seconds, if somebody may
-// read it.
-func (p *program) reportProgress(format string, args ...any) {
-	if p.attended && time.Since(p.reported) >= 5*time.Second {
-		fmt.Fprintf(p.stderr, format+"\n", args...)
-		p.reported = time.Now()
-	}
-}
-
-// printable removes what could control a terminal: names are chosen by players.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return -1
-	}, text)
 }

@@ -23,8 +23,8 @@ func TestATableAndItsProgressAreForATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.complain("a page is missing\nand another")
-	want := "reading rows\n" +
+	p.say("a page is missing\nand another")
+	want := "horseracing: reading rows\n" +
 		"NAME      LENGTH\none       3\n[31mé     9\nlonger than that  16\n" +
 		"horseracing: a page is missing\nhorseracing: and another\n"
 	if got := screen.String(); got != want {

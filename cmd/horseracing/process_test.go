@@ -165,10 +165,10 @@ func TestAKilledProgramContinuesWithoutALoss(t *testing.T) {
 	}
 	fake := newFake(t, horseracingtest.WithHistory(races), horseracingtest.WithLatency(time.Millisecond/2))
 	for name, args := range map[string][]string{
-		"results": {"results", "-concurrency", "1"},
+		"results": {"results", "-since", since, "-concurrency", "1"},
 		"follow":  {"results", "-follow", "-since", since},
 	} {
-		want := slices.Collect(strings.Lines(run(t, environment(fake), append(args, "-n", fmt.Sprint(races))...).stdout))
+		want := slices.Collect(strings.Lines(run(t, environment(fake), append(args, "-cursor", filepath.Join(t.TempDir(), "whole"), "-n", fmt.Sprint(races))...).stdout))
 		if len(want) != races {
 			t.Fatalf("%d lines", len(want))
 		}
@@ -239,19 +239,22 @@ func TestTheCursorCoversNoLineThatCouldNotBeWritten(t *testing.T) {
 	}
 }
 
-func TestTheCursorKeepsTiersAndSinceOfTheFirstRun(t *testing.T) {
+func TestTheCursorIsBoundToTiersAndKeepsTheSinceOfTheFirstRun(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	query := []string{"results", "-tier", "2,5", "-since", "2025-05-25"}
 	want := run(t, environment(fake), query...)
+	lines := slices.Collect(strings.Lines(want.stdout))
+	slices.Reverse(lines)
+	want.stdout = strings.Join(lines, "")
 	file := filepath.Join(t.TempDir(), "place")
 	got := run(t, environment(fake), append(query, "-n", "7", "-cursor", file)...)
-	rest := run(t, environment(fake), "results", "-cursor", file)
+	rest := run(t, environment(fake), "results", "-tier", "5,2", "-since", "1d", "-cursor", file)
 	got.stdout += rest.stdout
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" || strings.Count(want.stdout, "\n") < 20 {
 		t.Errorf("%s", diff)
 	}
-	if again := run(t, environment(fake), "results", "-cursor", file); again != (result{}) {
+	if again := run(t, environment(fake), append(query, "-cursor", file)...); again != (result{}) {
 		t.Errorf("after the end: %+v", again)
 	}
 	other := run(t, environment(fake), "results", "-cursor", file, "-tier", "3")
@@ -264,7 +267,7 @@ func TestFollowingHasAPositionBeforeItsFirstLine(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithHistory(10), horseracingtest.WithClock(time.Now))
 	file := filepath.Join(t.TempDir(), "place")
-	args := []string{"results", "-follow", "-interval", "20ms", "-cursor", file}
+	args := []string{"results", "-follow", "-since", "1h", "-interval", "20ms", "-cursor", file}
 	first := prepare(t, environment(fake), args...)
 	if err := first.Start(); err != nil {
 		t.Fatal(err)

@@ -6,17 +6,36 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-func openRaces(*flag.FlagSet) action {
+const openHelp = `Examples:
+  horseracing open -tier omega -level 12 -max-fee 2.5
+`
+
+func openRaces(flags *flag.FlagSet) action {
+	tiers := tierFlag(flags)
+	level := flags.Int("level", 0, "only races that take horses of this `LEVEL`")
+	maxFee := tokensFlag(flags, "max-fee", "only races whose fee is at most this many `TOKENS`")
 	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {
-		races, err := s.Races.Open(ctx)
+		names, err := s.tierNames(ctx, tiers)
+		if err != nil {
+			return err
+		}
+		var response horseracing.Response
+		races, err := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
+		races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
+			isOfTier := func(name string) bool { return strings.EqualFold(name, string(r.Tier)) }
+			return len(names) > 0 && !slices.ContainsFunc(names, isOfTier) ||
+				*level > 0 && !r.AcceptsLevel(*level) || *maxFee != nil && r.EntryFee.Cmp(**maxFee) > 0
+		})
 		slices.SortStableFunc(races, func(a, b horseracing.Race) int {
 			return cmp.Or(a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
 		})
-		return printList(p, openRaceLayout, races, err)
+		return printList(p, openRaceLayout(serviceTime(&response)), races, err)
 	})
 }
 
@@ -31,12 +50,14 @@ func racesByID(*flag.FlagSet) action {
 	})
 }
 
-var openRaceLayout = layout[horseracing.Race]{
-	titles: []string{"RACE", "CLOSES (UTC)", "TIER", "NAME", "HIPPODROME", "FURLONGS", "LEVELS", "TAKEN", "FEE (TOKENS)"},
-	cells: func(r *horseracing.Race) []any {
-		return []any{r.MainRaceID, minute(r.RegistrationDeadline.Time), r.Tier, r.Info.Name, r.Info.HippodromeName, r.Length,
-			levels(r.MinLevel, r.MaxLevel), fmt.Sprintf("%d of %d", len(r.Participants), r.Places), tokens(r.EntryFee)}
-	},
+func openRaceLayout(now time.Time) layout[horseracing.Race] {
+	return layout[horseracing.Race]{
+		titles: []string{"RACE", "CLOSES (UTC)", "TIER", "NAME", "HIPPODROME", "FURLONGS", "LEVELS", "TAKEN", "FEE (TOKENS)"},
+		cells: func(r *horseracing.Race) []any {
+			return []any{r.MainRaceID, closing(r.RegistrationDeadline.Time, now), r.Tier, r.Info.Name, r.Info.HippodromeName, r.Length,
+				levels(r.MinLevel, r.MaxLevel), fmt.Sprintf("%d of %d", len(r.Participants), r.Places), tokens(r.EntryFee)}
+		},
+	}
 }
 
 var finishedRaceLayout = layout[horseracing.Race]{

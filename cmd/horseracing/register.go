@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
 const registerHelp = `It spends the race's entry fee, with the owner's key in HORSERACING_USER_KEY, and
-only with -yes: without it nothing is sent.
+only with -yes. Without it nothing is sent or written: it says what stands against
+the registration, or what it would cost.
 
 The ledger FILE keeps what was sent and what came of it, so that no pair of horse
 and race is paid twice, whatever happens to the program. If a response is lost, it
@@ -19,65 +24,199 @@ the registration deadline. Ctrl-C is safe: the same command line continues.
 
 Examples:
   horseracing register -horse 7 -race 4711 -ledger paid.jsonl
-  horseracing register -horse 7 -race 4711 -ledger paid.jsonl -budget 25 -yes
+  horseracing register -horse 7 -race 4711 -ledger paid.jsonl -max-fee 3 -daily 25 -yes
 `
 
+// registerOptions are the flags of the command register.
+type registerOptions struct {
+	horseracing.Registration
+	path          string
+	yes           bool
+	maxFee        **horseracing.BigInt
+	daily, budget **horseracing.BigInt
+}
+
 func registerHorse(flags *flag.FlagSet) action {
-	var r horseracing.Registration
-	flags.Int64Var((*int64)(&r.Horse), "horse", 0, "the `NUMBER` of the horse")
-	flags.Int64Var((*int64)(&r.Race), "race", 0, "the main_race_id of the race, a `NUMBER`")
-	path := flags.String("ledger", "", "the `FILE` of the ledger; created if it does not exist")
-	yes := flags.Bool("yes", false, "register, and pay")
-	var options []ledger.Option
-	flags.Func("budget", "the most `TOKENS` that all fees in the ledger may add up to; default unlimited", func(text string) error {
-		budget, err := horseracing.ParseDecimal(text, tokenPlaces)
-		options = append(options, ledger.WithBudget(budget))
-		return err
-	})
+	var o registerOptions
+	flags.Int64Var((*int64)(&o.Horse), "horse", 0, "the `NUMBER` of the horse")
+	flags.Int64Var((*int64)(&o.Race), "race", 0, "the main_race_id of the race, a `NUMBER`")
+	flags.StringVar(&o.path, "ledger", "", "the `FILE` of the ledger; created if it does not exist")
+	flags.BoolVar(&o.yes, "yes", false, "register, and pay")
+	o.maxFee = tokensFlag(flags, "max-fee", "the most `TOKENS` that this fee may be; default unlimited")
+	o.daily = tokensFlag(flags, "daily", "the most `TOKENS` that the ledger may pay on a day in UTC; default unlimited")
+	o.budget = tokensFlag(flags, "budget", "the most `TOKENS` that all fees in the ledger may add up to; default unlimited")
 	return reading(func(ctx context.Context, p *program, s *service, _ []string) (err error) {
-		if r.Horse <= 0 || r.Race <= 0 || *path == "" {
+		switch {
+		case o.Horse <= 0 || o.Race <= 0 || o.path == "":
 			return usageError("-horse, -race and -ledger are needed")
+		case p.demo:
+			return usageError("-demo is another service at each start: a ledger cannot be kept for it")
 		}
-		if r.UserKey, err = s.owner(); err != nil {
+		if o.UserKey, err = s.owner(); err != nil {
 			return err
 		}
-		l, err := ledger.Open(*path, s.Client, options...)
-		if err != nil {
-			return err
+		if !o.yes {
+			return dryRun(ctx, p, s, o)
 		}
-		defer l.Close()
-		race, err := s.Races.Get(ctx, r.Race)
-		if err != nil {
-			return err
-		}
-		if !*yes {
-			return errors.Join(l.Check(r, race.EntryFee), printEntry(p, ledger.Entry{
-				Horse: r.Horse, Race: r.Race, Fee: race.EntryFee, State: "dry run", Note: "nothing was sent: add -yes to register",
-			}))
-		}
-		entry, err := l.Register(ctx, r, race.EntryFee)
-		if errors.Is(err, horseracing.ErrOutcomeUnknown) || errors.Is(err, ledger.ErrUnsettled) {
-			p.complain("the outcome is unknown: reading the race until it is certain")
-			err = l.Settle(ctx)
-			for e := range l.Entries() {
-				if e.Horse == r.Horse && e.Race == r.Race {
-					entry = e
-				}
-			}
-		}
-		if err == nil && entry.State != ledger.Entered {
-			err = errors.New("the horse is not in the race, so its fee is not paid")
-		}
+		entry, err := register(ctx, p, s, o)
 		if entry.State == "" { // nothing is in the ledger
 			return err
 		}
-		return errors.Join(err, printEntry(p, entry))
+		return errors.Join(err, printEntries(p, []ledger.Entry{entry}, false))
 	})
 }
 
-func printEntry(p *program, entry ledger.Entry) error {
-	return printList(p, layout[ledger.Entry]{
-		titles: []string{"HORSE", "RACE", "FEE (TOKENS)", "STATE", "NOTE"},
-		cells:  func(e *ledger.Entry) []any { return []any{e.Horse, e.Race, tokens(e.Fee), e.State, e.Note} },
-	}, []ledger.Entry{entry}, nil)
+// limits returns the options of the ledger.
+func (o *registerOptions) limits() (options []ledger.Option) {
+	if *o.maxFee != nil {
+		options = append(options, ledger.WithMaxFee(**o.maxFee))
+	}
+	if *o.daily != nil {
+		options = append(options, ledger.WithDailyBudget(**o.daily, time.UTC))
+	}
+	if *o.budget != nil {
+		options = append(options, ledger.WithBudget(**o.budget))
+	}
+	return options
+}
+
+// register registers and pays. A race that lists the horse, although the ledger lacks
+// the pair, was paid from elsewhere.
+func register(ctx context.Context, p *program, s *service, o registerOptions) (ledger.Entry, error) {
+	l, err := ledger.Open(o.path, s.Client, o.limits()...)
+	if err != nil {
+		return ledger.Entry{}, unpaid(err)
+	}
+	defer l.Close()
+	entry, isKnown := entryOf(l, o.Registration)
+	switch {
+	case isKnown && entry.State == ledger.Entered:
+		return entry, nil
+	case isKnown && (entry.State == ledger.Unknown || entry.State == ledger.Sending):
+		return settle(ctx, p, l, o)
+	}
+	race, err := s.Races.Get(ctx, o.Race)
+	if err != nil {
+		return ledger.Entry{}, unpaid(err)
+	}
+	if race.Has(o.Horse) {
+		return ledger.Entry{}, unpaid(fmt.Errorf("race %d lists horse %d already, but %s does not: nothing was sent", o.Race, o.Horse, o.path))
+	}
+	entry, err = l.Register(ctx, o.Registration, race.EntryFee)
+	if errors.Is(err, horseracing.ErrOutcomeUnknown) || errors.Is(err, ledger.ErrUnsettled) {
+		return settle(ctx, p, l, o)
+	}
+	if err != nil {
+		return entry, unpaid(inTokens(err))
+	}
+	return entry, nil
+}
+
+// settle determines the outcome of a registration whose response was lost.
+func settle(ctx context.Context, p *program, l *ledger.Ledger, o registerOptions) (ledger.Entry, error) {
+	p.say("the outcome is unknown: reading the race until it is certain")
+	err := l.Settle(ctx)
+	entry, _ := entryOf(l, o.Registration)
+	switch entry.State {
+	case ledger.Entered:
+		return entry, nil
+	case ledger.Unknown, ledger.Sending:
+		return entry, errors.Join(horseracing.ErrOutcomeUnknown, err)
+	}
+	return entry, unpaid(errors.New("the horse is not in the race, so its fee is not paid"))
+}
+
+func unpaid(err error) error {
+	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		return err
+	}
+	return &notRegisteredError{err}
+}
+
+func entryOf(l *ledger.Ledger, r horseracing.Registration) (ledger.Entry, bool) {
+	for e := range l.Entries() {
+		if e.Horse == r.Horse && e.Race == r.Race {
+			return e, true
+		}
+	}
+	return ledger.Entry{}, false
+}
+
+// inTokens writes the amounts of a limit that was reached in tokens.
+func inTokens(err error) error {
+	limit, ok := errors.AsType[*ledger.LimitError](err)
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("%w: %s tokens, and the limit is %s", limit.Err, tokens(limit.Amount), tokens(limit.Limit))
+}
+
+// dryRun says what stands against a registration, or what it would cost. It works on a
+// copy of the ledger, so that it creates nothing and needs no lock.
+func dryRun(ctx context.Context, p *program, s *service, o registerOptions) error {
+	race, err := s.Races.Get(ctx, o.Race)
+	if err != nil {
+		return err
+	}
+	var response horseracing.Response
+	horse, err := s.Horses.Get(ctx, o.Horse, horseracing.CaptureResponse(&response))
+	if err != nil {
+		return err
+	}
+	l, err := openCopy(o.path, s, o.limits())
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	against := l.Check(o.Registration, race.EntryFee)
+	if errors.Is(against, ledger.ErrEntered) {
+		p.say("the ledger has it as entered: there is nothing to do")
+		return nil
+	}
+	if against = errors.Join(inTokens(against), race.CheckEntry(horse, serviceTime(&response))); against != nil {
+		return unpaid(against)
+	}
+	return p.printPlan(o, race, l)
+}
+
+// openCopy opens a copy of a ledger that is thrown away.
+func openCopy(path string, s *service, options []ledger.Option) (*ledger.Ledger, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "horseracing")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	name := folder + "/ledger"
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		return nil, err
+	}
+	return ledger.Open(name, s.Client, options...)
+}
+
+// printPlan prints what -yes would do.
+func (p *program) printPlan(o registerOptions, race *horseracing.Race, l *ledger.Ledger) error {
+	plan := struct {
+		Horse    horseracing.HorseNumber `json:"horse"`
+		Race     horseracing.RaceID      `json:"race"`
+		Fee      string                  `json:"fee"` // in tokens, like what is left
+		Left     string                  `json:"left,omitzero"`
+		LeftOfIt string                  `json:"left_today,omitzero"`
+	}{Horse: o.Horse, Race: o.Race, Fee: tokens(race.EntryFee)}
+	text := fmt.Sprintf("-yes would register horse %d in race %d (%s) for %s tokens", o.Horse, o.Race, race.Info.Name, plan.Fee)
+	if *o.budget != nil {
+		plan.Left = tokens((*o.budget).Sub(l.Paid(time.Time{})).Sub(race.EntryFee))
+		text += fmt.Sprintf("; %s of the budget would be left", plan.Left)
+	}
+	if *o.daily != nil {
+		plan.LeftOfIt = tokens((*o.daily).Sub(l.Paid(time.Now().UTC().Truncate(24 * time.Hour))).Sub(race.EntryFee))
+		text += fmt.Sprintf("; %s of today's", plan.LeftOfIt)
+	}
+	if p.printsJSON() {
+		return p.printJSON(plan)
+	}
+	return p.printTitle("%s", text)
 }

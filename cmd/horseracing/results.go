@@ -10,141 +10,201 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-const resultsHelp = `With -follow it waits for races to finish and prints them as they appear, the
-oldest first; with -since also those of the past, and with -cursor those of the
-last hour.
+const resultsHelp = `Without -o and -cursor it prints the newest race first, and ends. With one of them
+it goes from -since on, the oldest race first, and ends when there is nothing new;
+run again, it continues with what is new. With -follow it stays, and prints races
+as they finish. A race that appears more than an hour after newer ones is missed.
 
--cursor FILE keeps the position: the same command line, run again, continues
-after the last line that was printed, however the program ended. If FILE exists,
--since and -before are ignored in favor of those of the first run.
+-o FILE keeps a file in which each race stands once, whatever kills the program or
+the machine. Beside it are FILE.position and FILE.lock.
 
-FILE is written after the lines that it covers, so a program that was killed may
-print some lines a second time. A reader that must get each line exactly once
-stores the cursor that -with-cursor adds to a line together with the line, and
-writes the last one it has to FILE before it starts the program again.
+-cursor FILE keeps the position of what was printed, for pipes. FILE is written
+after the lines that it covers, so a program that was killed prints some again. A
+reader that must get each line once stores the cursor that -with-cursor adds to a
+line together with it, and writes its last one to FILE before the next run.
+
+Fees in JSON are in units of 10^-18 tokens.
 
 Examples:
-  horseracing results -n 20
-  horseracing results -tier 3,4,5 -since 2025-01-01 -concurrency 8 -cursor position.txt >>races.jsonl
-  horseracing results -follow -with-cursor -cursor position.txt | your-program
+  horseracing results -since 30d -o results.jsonl   # run it again for what is new
+  horseracing results -n 20 -tier 3,4,5
+  horseracing results -follow -with-cursor -cursor position.json | your-program
 `
 
+// resultsOptions are the flags of the command results.
+type resultsOptions struct {
+	*listingOptions
+	out, cursor        string
+	follow, withCursor bool
+	interval           time.Duration
+}
+
 func finishedRaces(flags *flag.FlagSet) action {
-	l := listingFlags(flags)
-	follow := flags.Bool("follow", false, "wait for races to finish, and print them as they appear")
-	interval := flags.Duration("interval", 0, "with -follow, the `TIME` between polls (default 30s)")
+	o := resultsOptions{listingOptions: listingFlags(flags)}
+	flags.StringVar(&o.out, "o", "", "keep the races in this `FILE`, each once")
+	flags.StringVar(&o.cursor, "cursor", "", "keep the position in this `FILE`, and continue there if it exists")
+	flags.BoolVar(&o.withCursor, "with-cursor", false, "with -cursor or -follow, add to each JSON line the position after it")
+	flags.BoolVar(&o.follow, "follow", false, "wait for races to finish, and print them as they appear")
+	flags.DurationVar(&o.interval, "interval", 0, "with -follow, the `TIME` between polls (default 30s)")
 	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {
-		if !*follow {
-			return printListing(ctx, p, l, "race", finishedRaceLayout, func(q horseracing.ResultsQuery) listing[horseracing.Race] {
-				return s.Races.Results(q)
-			})
+		if err := o.check(p, flags); err != nil {
+			return err
 		}
-		if !l.before.IsZero() {
-			return usageError("-before and -follow exclude each other")
+		tiers, err := s.tiers(ctx, o.tiers)
+		if err != nil {
+			return err
 		}
-		l.goesOn = true
-		return printListing(ctx, p, l, "race", finishedRaceLayout, func(q horseracing.ResultsQuery) listing[horseracing.Race] {
-			if l.cursor != "" && q.Resume.IsZero() && q.Since.IsZero() {
-				q.Since = time.Now().Add(-time.Hour) // a position from the first moment on
-			}
-			return s.Races.Follow(horseracing.FollowQuery{Tiers: q.Tiers, Since: q.Since, Resume: q.Resume, Interval: *interval, Concurrency: q.Concurrency})
-		})
+		if p.patience = listingPatience; o.follow {
+			p.patience = forever
+		}
+		switch {
+		case o.out != "":
+			return mirrorResults(ctx, p, s, o, tiers)
+		case o.cursor != "" || o.follow:
+			return printNewResults(ctx, p, s, o, tiers)
+		}
+		return printListing(p, finishedRaceLayout, "races", startOfRace, s.Races.Results(o.query(tiers)).All(ctx), o.most)
 	})
 }
 
-// listing is a Pager or a Follower.
-type listing[T any] interface {
-	All(context.Context) iter.Seq2[*T, error]
-	Cursor() horseracing.Cursor
+// check refuses flags that would do nothing.
+func (o *resultsOptions) check(p *program, flags *flag.FlagSet) error {
+	var err error
+	if !o.follow {
+		err = exclude(flags, "needs -follow", "interval")
+	}
+	if o.out != "" {
+		err = errors.Join(err, exclude(flags, "and -o exclude each other", "n", "before", "table", "with-cursor", "cursor"))
+	}
+	if o.cursor != "" || o.follow {
+		err = errors.Join(err, exclude(flags, "is for listings that begin with the newest race", "before"))
+	} else {
+		err = errors.Join(err, exclude(flags, "needs -cursor or -follow", "with-cursor"))
+	}
+	if o.withCursor && !p.printsJSON() {
+		err = errors.Join(err, usageError("-with-cursor is for JSON, and -table is not"))
+	}
+	return errors.Join(err, o.listingOptions.check(flags))
 }
 
-// listingOptions are the flags of a command that prints a listing.
-type listingOptions struct {
-	tiers         *[]horseracing.TierID
-	since, before *time.Time
-	most          int
-	concurrency   int
-	cursor        string
-	withCursor    bool
-	goesOn        bool // after any error, as a Follower does
-}
-
-func listingFlags(flags *flag.FlagSet) *listingOptions {
-	l := &listingOptions{
-		tiers:  tierFlag(flags),
-		since:  timeFlag(flags, "since", "only those that start at this `TIME` or later: 30d, 12h, or a date or instant in UTC; default the whole history"),
-		before: timeFlag(flags, "before", "only those that start before this `TIME`; default now"),
-	}
-	flags.IntVar(&l.most, "n", 0, "print at most this `NUMBER` of entries; default all")
-	flags.IntVar(&l.concurrency, "concurrency", 4, "how many `REQUESTS` may be in flight")
-	flags.StringVar(&l.cursor, "cursor", "", "keep the position in this `FILE`, and continue there if it exists")
-	flags.BoolVar(&l.withCursor, "with-cursor", false, "add to each JSON line the position after it")
-	return l
-}
-
-// query returns the query of the flags, or one that continues at the cursor.
-func (l *listingOptions) query(at horseracing.Cursor) (horseracing.ResultsQuery, error) {
-	q := horseracing.ResultsQuery{Tiers: *l.tiers, Since: *l.since, Before: *l.before, Concurrency: l.concurrency}
-	if l.most < 0 {
-		return q, usageError("-n must not be negative")
-	}
-	if !at.IsZero() {
-		q.Resume, q.Since, q.Before = at, time.Time{}, time.Time{}
-	}
-	return q, nil
-}
-
-// printListing prints the entries of a listing, and returns an error at the end
-// if some could not be read.
-func printListing[T any](ctx context.Context, p *program, l *listingOptions, name string, view layout[T], open func(horseracing.ResultsQuery) listing[T]) (failed error) {
-	position, err := openPosition(l.cursor)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err := position.save(); failed == nil {
-			failed = err
+// follower returns a follower from a position on, or if there is none from -since.
+func (o *resultsOptions) follower(s *service, tiers []horseracing.TierID, at horseracing.Cursor, isKept bool) *horseracing.Follower {
+	q := horseracing.FollowQuery{Tiers: tiers, Resume: at, Interval: o.interval, Concurrency: o.concurrency}
+	if at.IsZero() {
+		if q.Since = *o.since; q.Since.IsZero() && isKept {
+			q.Since = time.UnixMilli(1) // the whole history
 		}
-	}()
-	query, err := l.query(position.cursor)
+	} else {
+		q.Tiers = nil // the cursor has them
+	}
+	return s.Races.Follow(q)
+}
+
+func (o *resultsOptions) races(ctx context.Context, f *horseracing.Follower) iter.Seq2[*horseracing.Race, error] {
+	if o.follow {
+		return f.All(ctx)
+	}
+	return f.CatchUp(ctx)
+}
+
+// mirrorResults adds what is new to the file of -o.
+func mirrorResults(ctx context.Context, p *program, s *service, o resultsOptions, tiers []horseracing.TierID) error {
+	m, err := openMirror(o.out, s, tiers)
 	if err != nil {
 		return err
 	}
-	entries, t, printed, holes := open(query), newTable(p, view), 0, 0
-	if err := position.set(entries.Cursor()); err != nil { // now rather than after the first lines
+	defer m.close()
+	f := o.follower(s, tiers, m.Cursor, true)
+	if err := m.start(f.Cursor()); err != nil {
 		return err
 	}
-	for entry, err := range entries.All(ctx) {
+	reached := p.progressOf("races", false)
+	failed := o.each(ctx, p, f, func(race *horseracing.Race) error {
+		reached(race.StartTime.Time)
+		return m.add(race, f.Cursor())
+	}, m.move)
+	if _, isFull := errors.AsType[*storeError](failed); isFull {
+		return failed // the position would be after what is not in the file
+	}
+	return errors.Join(failed, m.save())
+}
+
+// storeError is an error of the place where the races are stored.
+type storeError struct{ error }
+
+func (e *storeError) Unwrap() error { return e.error }
+
+// each passes each race to add, and the position after what is no race to move.
+func (o *resultsOptions) each(ctx context.Context, p *program, f *horseracing.Follower, add func(*horseracing.Race) error, move func(horseracing.Cursor) error) error {
+	holes := 0
+	for race, err := range o.races(ctx, f) {
+		var failed error
 		switch {
 		case err == nil:
-			printed++
-			var line any = entry
-			if l.withCursor {
-				line = map[string]any{name: entry, "cursor": entries.Cursor()}
-			}
-			if err := errors.Join(t.add(line, entry), t.flush()); err != nil {
-				return err
-			}
-			if !p.interactive {
-				p.reportProgress("%ss: %d", name, printed)
-			}
+			failed = add(race)
 		case errors.Is(err, horseracing.ErrHole):
 			holes++
-			p.complain(err.Error())
-		case l.goesOn && !endsReading(err):
-			p.complain(err.Error())
+			p.complain(err)
+			failed = move(f.Cursor())
+		case o.follow && !endsReading(err):
+			p.complain(err)
 		default:
 			return err
 		}
-		if err := position.set(entries.Cursor()); err != nil {
-			return err
-		}
-		if printed == l.most && l.most > 0 {
-			break
+		if failed != nil {
+			return &storeError{failed}
 		}
 	}
 	if holes > 0 {
-		return errors.New("some entries could not be read")
+		return errors.New("some races could not be read")
 	}
-	return t.flush()
+	return ctx.Err()
 }
+
+// printNewResults prints what is new since the position of -cursor, or with -follow
+// alone since now.
+func printNewResults(ctx context.Context, p *program, s *service, o resultsOptions, tiers []horseracing.TierID) (failed error) {
+	at := &position{}
+	if o.cursor != "" {
+		var err error
+		if at, err = openPosition(o.cursor, o.cursor+".lock", s, tiers); err != nil {
+			return err
+		}
+		defer at.close()
+	}
+	f := o.follower(s, tiers, at.Cursor, o.cursor != "")
+	save := func(isLast bool) error {
+		if o.cursor == "" || !isLast && !at.due() {
+			return nil
+		}
+		at.Cursor = f.Cursor()
+		return at.save()
+	}
+	if err := save(true); err != nil { // now rather than after the first lines
+		return err
+	}
+	t, printed, reached := newTable(p, finishedRaceLayout), 0, p.progressOf("races", true)
+	enough := errors.New("enough")
+	failed = o.each(ctx, p, f, func(race *horseracing.Race) error {
+		var line any = race
+		if o.withCursor {
+			line = map[string]any{"race": race, "cursor": f.Cursor()}
+		}
+		if err := errors.Join(t.add(line, race), t.flush()); err != nil {
+			return err
+		}
+		reached(race.StartTime.Time)
+		if printed++; printed == o.most {
+			return enough
+		}
+		return save(false)
+	}, func(horseracing.Cursor) error { return save(false) })
+	if errors.Is(failed, enough) {
+		failed = nil
+	} else if _, isOutput := errors.AsType[*storeError](failed); isOutput {
+		return failed // the last line may not have been read
+	}
+	return errors.Join(failed, save(true))
+}
+
+func startOfRace(r *horseracing.Race) time.Time { return r.StartTime.Time }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
 	"os"
 	"time"
@@ -20,17 +19,10 @@ type service struct {
 	close   func()
 }
 
-// connect logs every request with -v; to a terminal it logs when and why the
-// client waits.
+// connect returns the service. With -v every request is logged.
 func (p *program) connect(opts ...horseracing.Option) (*service, error) {
-	opts = append(opts, horseracing.WithUserAgent("horseracing-cli/"+horseracing.Version))
-	if p.verbose || p.attended {
-		level := slog.LevelWarn
-		if p.verbose {
-			level = slog.LevelDebug
-		}
-		opts = append(opts, horseracing.WithLogger(slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level}))))
-	}
+	w := &waits{p: p}
+	opts = append(append(opts, w.options()...), horseracing.WithUserAgent("horseracing-cli/"+horseracing.Version))
 	if p.demo {
 		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithInMemory())
 		if err != nil {
@@ -46,7 +38,8 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	if err != nil {
 		return nil, usageError(err.Error())
 	}
-	return &service{client, apiKey, horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY")), client.Close}, nil
+	stop := w.run()
+	return &service{client, apiKey, horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY")), func() { stop(); client.Close() }}, nil
 }
 
 // owner returns the key of the user whose horses these are.

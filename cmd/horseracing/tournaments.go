@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"flag"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -19,13 +20,25 @@ func tournaments(flags *flag.FlagSet) action {
 	finished := flags.Bool("finished", false, "print finished tournaments")
 	l := listingFlags(flags)
 	return reading(func(ctx context.Context, p *program, s *service, args []string) error {
+		if !*finished {
+			if err := exclude(flags, "needs -finished", "n", "tier", "since", "before", "concurrency"); err != nil {
+				return err
+			}
+		}
 		switch {
 		case *finished && len(args) > 0:
 			return usageError("-finished takes no ids")
 		case *finished:
-			return printListing(ctx, p, l, "tournament", tournamentLayout, func(q horseracing.ResultsQuery) listing[horseracing.Tournament] {
-				return s.Tournaments.Results(q)
-			})
+			if err := l.check(flags); err != nil {
+				return err
+			}
+			tiers, err := s.tiers(ctx, l.tiers)
+			if err != nil {
+				return err
+			}
+			p.patience = listingPatience
+			start := func(t *horseracing.Tournament) time.Time { return t.StartTime.Time }
+			return printListing(p, tournamentLayout, "tournaments", start, s.Tournaments.Results(l.query(tiers)).All(ctx), l.most)
 		case len(args) > 0:
 			found, err := getEach(args, func(id string) (*horseracing.Tournament, error) {
 				return s.Tournaments.Get(ctx, horseracing.TournamentID(id))

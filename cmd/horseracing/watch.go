@@ -5,16 +5,17 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-const watchHelp = `First come the races that are open now, as opened. In JSON a line is
-{"kind":"opened","race":{…}}; the kinds are opened, updated and closed.
+const watchHelp = `First come the races that are open now, as opened, unless -new leaves them out. In
+JSON a line is {"kind":"opened","race":{…}}; the kinds are opened, updated and closed.
 
 Examples:
   horseracing watch
-  horseracing watch -json | jq -r 'select(.kind == "opened") | .race.info.name'
+  horseracing watch -new -json | jq -r 'select(.kind == "opened") | .race.info.name'
 `
 
 // change is a line of the command watch.
@@ -25,10 +26,24 @@ type change struct {
 
 func watchOpen(flags *flag.FlagSet) action {
 	interval := flags.Duration("interval", 0, "the `TIME` between polls (default 15s)")
+	isNew := flags.Bool("new", false, "leave out the races that are open at the start")
 	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {
 		t := newTable(p, changeLayout)
+		old := map[horseracing.RaceID]bool{} // those that are not printed when the watch first finds them
+		if *isNew {
+			races, err := s.Races.Open(ctx)
+			if err != nil && len(races) == 0 {
+				return err
+			}
+			for i := range races {
+				old[races[i].MainRaceID] = true
+			}
+		}
+		p.patience = forever
 		for c, err := range s.Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: *interval}) {
 			switch {
+			case err == nil && c.Kind == horseracing.RaceOpened && old[c.Race.MainRaceID]:
+				delete(old, c.Race.MainRaceID)
 			case err == nil:
 				line := change{c.Kind, c.Race}
 				if err := errors.Join(t.add(line, &line), t.flush()); err != nil {
@@ -37,7 +52,7 @@ func watchOpen(flags *flag.FlagSet) action {
 			case endsReading(err):
 				return err
 			default:
-				p.complain(err.Error())
+				p.complain(err)
 			}
 		}
 		return nil
@@ -45,10 +60,10 @@ func watchOpen(flags *flag.FlagSet) action {
 }
 
 var changeLayout = layout[change]{
-	titles: []string{"CHANGE ", "RACE  ", "CLOSES (UTC)    ", "TIER ", "NAME                  ", "FURLONGS", "LEVELS", "TAKEN   ", "FEE (TOKENS)"},
+	titles: []string{"CHANGE ", "RACE  ", "CLOSES (UTC)             ", "TIER ", "NAME                  ", "FURLONGS", "LEVELS", "TAKEN   ", "FEE (TOKENS)"},
 	cells: func(c *change) []any {
 		r := c.Race
-		return []any{c.Kind, r.MainRaceID, minute(r.RegistrationDeadline.Time), r.Tier, r.Info.Name, r.Length,
+		return []any{c.Kind, r.MainRaceID, closing(r.RegistrationDeadline.Time, time.Now()), r.Tier, r.Info.Name, r.Length,
 			levels(r.MinLevel, r.MaxLevel), fmt.Sprintf("%d of %d", len(r.Participants), r.Places), tokens(r.EntryFee)}
 	},
 }

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// racesIn returns the ids of the races of a file of lines, each whole.
+func racesIn(t *testing.T, file string) (ids []horseracing.RaceID) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var race horseracing.Race
+		if err := json.Unmarshal([]byte(line), &race); err != nil || !strings.HasSuffix(line, "\n") {
+			t.Fatalf("%.100s: %v", line, err)
+		}
+		ids = append(ids, race.MainRaceID)
+	}
+	return ids
+}
+
+// finished returns the ids of all finished races, sorted.
+func finished(t *testing.T, fake *horseracingtest.Server) (ids []horseracing.RaceID) {
+	t.Helper()
+	for race, err := range fake.Client().Races.Results(horseracing.ResultsQuery{Concurrency: 8}).All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, race.MainRaceID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestAFileHasEachRaceOnceWhateverKillsTheProgram(t *testing.T) {
+	t.Parallel()
+	kills := 20
+	if os.Getenv("HORSERACING_DEEP") != "" {
+		kills = 200
+	}
+	fake := newFake(t, horseracingtest.WithHistory(2000), horseracingtest.WithLatency(time.Millisecond))
+	file := filepath.Join(t.TempDir(), "results.jsonl")
+	args := []string{"results", "-o", file, "-concurrency"}
+	for kill := range kills {
+		cmd := prepare(t, environment(fake), append(args, fmt.Sprint(1+rand.IntN(16)))...)
+		isFull := kill%5 == 4 // the disk is full after some more bytes
+		if isFull {
+			limit := fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, 100+kill*4000/kills)
+			full := exec.Command("sh", append([]string{"-c", limit}, cmd.Args...)...)
+			full.Env = cmd.Env
+			cmd = full
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if !isFull {
+			time.Sleep(rand.N(400 * time.Millisecond)) // a random instant of another process
+			_ = cmd.Process.Kill()
+		}
+		_ = cmd.Wait()
+		fake.Advance(10 * time.Minute)
+	}
+	if got := run(t, environment(fake), append(args, "4")...); got != (result{}) {
+		t.Fatalf("%+v", got)
+	}
+	got := racesIn(t, file)
+	slices.Sort(got)
+	if diff := cmp.Diff(finished(t, fake), got); diff != "" {
+		t.Errorf("the file differs from the service (-want +got): %.2000s", diff)
+	}
+}
+
+func TestAFileGetsWhatIsNewAndNothingElse(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	folder := t.TempDir()
+	file, link := filepath.Join(folder, "results.jsonl"), filepath.Join(folder, "link")
+	if err := os.Symlink("results.jsonl", link); err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil { // an empty one is new
+		t.Fatal(err)
+	}
+	first := run(t, environment(fake), "results", "-since", "2025-05-20", "-o", file)
+	before := racesIn(t, file)
+	if first != (result{}) || len(before) == 0 {
+		t.Fatalf("%d races, %+v", len(before), first)
+	}
+	fake.Advance(6 * time.Hour)
+	if got := run(t, environment(fake), "results", "-tier", "omega", "-since", "1d", "-o", link); got != (result{}) {
+		t.Fatalf("%+v", got)
+	}
+	after := racesIn(t, file)
+	if len(after) <= len(before) || !slices.Equal(after[:len(before)], before) {
+		t.Errorf("%d races before, %d after", len(before), len(after))
+	}
+	if again := run(t, environment(fake), "results", "-o", file); again != (result{}) || !slices.Equal(racesIn(t, file), after) {
+		t.Errorf("without news: %+v", again)
+	}
+}
+
+func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
+	t.Parallel()
+	fake, other := newFake(t), newFake(t)
+	for name, test := range map[string]struct {
+		break_      func(t *testing.T, file string)
+		environment []string
+		args        string
+		words       string
+	}{
+		"no position":     {func(t *testing.T, file string) { os.Remove(file + ".position") }, environment(fake), "", "has lines but no"},
+		"empty position":  {func(t *testing.T, file string) { os.WriteFile(file+".position", nil, 0o600) }, environment(fake), "", "does not hold a position"},
+		"shorter":         {func(t *testing.T, file string) { os.Truncate(file, 100) }, environment(fake), "", "is shorter than"},
+		"changed":         {func(t *testing.T, file string) { appendTo(t, file, "# a note\n") }, environment(fake), "", "was changed by something else"},
+		"another service": {nil, environment(other), "", "belongs to " + fake.URL},
+		"another tier":    {nil, environment(fake), "-tier 3", "is about tiers 5, not 3"},
+		"a folder":        {func(t *testing.T, file string) { os.Remove(file); os.Mkdir(file, 0o700) }, environment(fake), "", "is not a regular file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "results.jsonl")
+			args := append([]string{"results", "-since", "2025-05-30", "-o", file}, strings.Fields(test.args)...)
+			if got := run(t, environment(fake), args[:5]...); got != (result{}) {
+				t.Fatalf("%+v", got)
+			}
+			if test.break_ != nil {
+				test.break_(t, file)
+			}
+			before, _ := os.ReadFile(file)
+			got := run(t, test.environment, args...)
+			want := 1
+			if name == "a folder" {
+				want = 2
+			}
+			if got.status != want || !strings.Contains(got.stderr, test.words) || strings.Count(got.stderr, "\n") != 1 {
+				t.Errorf("%+v", got)
+			}
+			if after, _ := os.ReadFile(file); string(after) != string(before) {
+				t.Errorf("%d bytes became %d", len(before), len(after))
+			}
+		})
+	}
+}
+
+func appendTo(t *testing.T, file, text string) {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatFollowsThePositionIsCutIfARunLeftIt(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	for _, rest := range []string{`{"main_race_id":7,"start_time":1}` + "\n", `{"main_ra`, "{", strings.Repeat("\x00", 5000), `{"main_race_id":7}` + "\n" + `{"ma` + "\x00\x00"} {
+		file := filepath.Join(t.TempDir(), "results.jsonl")
+		args := []string{"results", "-since", "2025-05-30", "-o", file}
+		if got := run(t, environment(fake), args...); got != (result{}) {
+			t.Fatalf("%+v", got)
+		}
+		want := racesIn(t, file)
+		appendTo(t, file, rest)
+		if got := run(t, environment(fake), args...); got != (result{}) || !slices.Equal(racesIn(t, file), want) {
+			t.Errorf("%.20q: %+v", rest, got)
+		}
+	}
+}
+
+func TestAFileIsForOneProcess(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	for _, flag := range []string{"-o", "-cursor"} {
+		file := filepath.Join(t.TempDir(), "results")
+		first := prepare(t, environment(fake), "results", "-since", "1h", "-follow", flag, file)
+		if err := first.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, func() bool { _, err := os.Stat(file); return err == nil })
+		if got := run(t, environment(fake), "results", flag, file); got.status != 1 || !strings.Contains(got.stderr, "is in use by another process") {
+			t.Errorf("%s: %+v", flag, got)
+		}
+		_ = first.Process.Kill()
+		_ = first.Wait()
+	}
+}
+
+func TestAnErrorAsJSONHasACodeAndTheOperation(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	for args, want := range map[string]string{
+		"race 99 -json":  `{"error":{"code":"not_found","message":"GET /api/v1/races/99: not found: status 200 OK, but the response does not contain it","operation":"GET /api/v1/races/99","status":200}}`,
+		"race one -json": `{"error":{"code":"usage","message":"\"one\" is not a number above zero"}}`,
+		"opne -json":     `{"error":{"code":"usage","message":"there is no command \"opne\": did you mean open?"}}`,
+	} {
+		if got := run(t, environment(fake), strings.Fields(args)...); got.stderr != want+"\n" || got.stdout != "" {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}
