@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+
+	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
 
 // effect is a request whose connection was dropped, and which reaches the
@@ -12,7 +14,7 @@ type effect struct {
 	at      int64
 	request *http.Request
 	body    []byte
-	unread  *refusal
+	unread  *world.Refusal
 }
 
 type effects struct {
@@ -39,9 +41,9 @@ func (s *Server) catchUp() int64 {
 	for len(s.effects.pending) > 0 && s.effects.pending[0].at <= now {
 		late := s.effects.pending[0]
 		s.effects.pending = s.effects.pending[1:]
-		s.world.catchUp(late.at)
+		s.world.Advance(late.at)
 		s.respond(late.request, late.body, late.unread, late.at)
 	}
-	s.world.catchUp(now)
+	s.world.Advance(now)
 	return now
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -81,7 +82,7 @@ type faults struct {
 type rule struct {
 	Fault
 	asInjected Fault
-	chance     draw
+	chance     *rand.Rand
 	struck     int
 }
 
@@ -98,7 +99,7 @@ func (s *Server) Inject(faults ...Fault) {
 	defer s.faults.mu.Unlock()
 	for _, f := range faults {
 		f.Header = f.Header.Clone()
-		added := &rule{Fault: f, asInjected: f, chance: drawFrom(s.faults.seed, forFaults, uint64(len(s.faults.injected)))}
+		added := &rule{Fault: f, asInjected: f, chance: rand.New(rand.NewPCG(s.faults.seed, uint64(len(s.faults.injected))))}
 		switch {
 		case f.Times != 0:
 		case f.Probability > 0:
@@ -151,7 +152,7 @@ func (f *faults) strike(r *http.Request) Fault {
 		case rule.Skip > 0:
 			rule.Skip--
 			continue
-		case rule.Probability > 0 && rule.chance.fraction() >= rule.Probability:
+		case rule.Probability > 0 && rule.chance.Float64() >= rule.Probability:
 			continue
 		case rule.Times > 1:
 			rule.Times--

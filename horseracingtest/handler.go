@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
 
 // Response is the response of a handler; see [Server.Handle].
@@ -88,10 +90,10 @@ func (h *handlers) matching(r *http.Request) []handler {
 
 // handle returns the response to a request: that of a handler, or else that of
 // the recording or the state.
-func (s *Server) handle(r *http.Request, arrived Request, unread *refusal) response {
+func (s *Server) handle(r *http.Request, arrived Request, unread *world.Refusal) response {
 	if matching := s.handlers.matching(r); len(matching) > 0 && unread == nil {
 		if no := s.checkHeaders(r); no != nil {
-			return no.response()
+			return refused(no)
 		}
 		for _, h := range matching {
 			if out, ok := h.respond(arrived.clone()); ok {
@@ -111,7 +113,7 @@ func (r Response) checked() response {
 		r.Status = http.StatusOK
 	}
 	if r.Status < 200 || r.Status > 999 {
-		return refuse(http.StatusInternalServerError, "invalid_response", "a handler of the test responded with status %d", r.Status).response()
+		return refused(world.Refuse(http.StatusInternalServerError, "invalid_response", "a handler of the test responded with status %d", r.Status))
 	}
 	return response{status: r.Status, header: r.Header, body: []byte(r.Body)}
 }

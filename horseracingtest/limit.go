@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
 
 // RequestLimit limits how many requests the fake accepts from one API key. It is a
@@ -117,9 +119,9 @@ func (l *limiter) set(limits []RequestLimit) {
 
 // admission is the limiter's decision on a request.
 type admission struct {
-	refusal *refusal    // nil if it was accepted
-	header  http.Header // for the response
-	release func()      // gives places in flight back; can be called again
+	refusal *world.Refusal // nil if it was accepted
+	header  http.Header    // for the response
+	release func()         // gives places in flight back; can be called again
 }
 
 // admit accepts or refuses a request to a path that arrives now.
@@ -151,7 +153,7 @@ func (l *limiter) admit(apiKey, path string, now time.Time) admission {
 		}
 	}
 	if refusing >= 0 {
-		a.refusal = refuse(http.StatusTooManyRequests, "too_many_requests", "this API key has sent more than %v", limits[refusing])
+		a.refusal = world.Refuse(http.StatusTooManyRequests, "too_many_requests", "this API key has sent more than %v", limits[refusing])
 		switch limits[refusing].RetryAfter {
 		case "seconds":
 			a.header.Set("Retry-After", strconv.FormatInt(int64((longest+time.Second-1)/time.Second), 10))

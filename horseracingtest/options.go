@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
 
 // An Option configures a [Server].
 type Option func(*settings)
 
 type settings struct {
-	seed     uint64
-	history  int
-	perHour  int
 	now      func() time.Time
 	latency  time.Duration
 	tls      bool
@@ -26,22 +24,18 @@ type settings struct {
 	apiKeys  []string
 	logged   int
 	limits   []RequestLimit
-	users    int
 	recorded fs.FS
 	logger   *slog.Logger
 
+	world     world.Settings
 	historyOf iter.Seq[horseracing.Race]
-	historic  []historicRace
 }
 
 func newSettings(opts []Option) (*settings, error) {
 	set := &settings{
-		seed:    1,
-		history: 2000,
-		perHour: 12,
-		addr:    "127.0.0.1:0",
-		logged:  10_000,
-		users:   4,
+		world:  world.Settings{Seed: 1, Races: 2000, PerHour: 12, Users: 4},
+		addr:   "127.0.0.1:0",
+		logged: 10_000,
 	}
 	for _, opt := range opts {
 		opt(set)
@@ -52,12 +46,12 @@ func newSettings(opts []Option) (*settings, error) {
 		}
 	}
 	switch {
-	case set.history < 0 || set.history > maxHistory:
-		return nil, fmt.Errorf("a history of %d races: it can have 0 to %d", set.history, maxHistory)
-	case set.perHour < 0 || set.perHour > maxPerHour:
-		return nil, fmt.Errorf("%d new races an hour: there can be 0 to %d", set.perHour, maxPerHour)
-	case set.users < 1 || set.users > maxUsers:
-		return nil, fmt.Errorf("%d users: there can be 1 to %d", set.users, maxUsers)
+	case set.world.Races < 0 || set.world.Races > maxHistory:
+		return nil, fmt.Errorf("a history of %d races: it can have 0 to %d", set.world.Races, maxHistory)
+	case set.world.PerHour < 0 || set.world.PerHour > maxPerHour:
+		return nil, fmt.Errorf("%d new races an hour: there can be 0 to %d", set.world.PerHour, maxPerHour)
+	case set.world.Users < 1 || set.world.Users > maxUsers:
+		return nil, fmt.Errorf("%d users: there can be 1 to %d", set.world.Users, maxUsers)
 	case set.latency < 0:
 		return nil, errors.New("the latency cannot be negative")
 	case set.logged < 0:
@@ -68,10 +62,10 @@ func newSettings(opts []Option) (*settings, error) {
 	begin := standstill
 	if set.historyOf != nil {
 		var err error
-		if set.historic, err = readHistory(set.historyOf); err != nil {
+		if set.world.Recorded, err = world.ReadRecorded(set.historyOf); err != nil {
 			return nil, err
 		}
-		begin = set.historic[0].begins()
+		begin = set.world.Recorded[0].Opens()
 	}
 	if set.now == nil {
 		set.now = func() time.Time { return begin }
@@ -87,13 +81,13 @@ const (
 
 // WithSeed sets the seed that the fake is generated from: the same seed gives the
 // same horses, races and keys. The default is 1.
-func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
+func WithSeed(seed uint64) Option { return func(s *settings) { s.world.Seed = seed } }
 
 // WithHistory sets how many races of the default tier finished before the fake starts;
 // each other tier has a tenth as many, and there is a tournament for every forty races.
 // They are computed when requested and take almost no memory, even for a million. The
 // default is 2,000.
-func WithHistory(races int) Option { return func(s *settings) { s.history = races } }
+func WithHistory(races int) Option { return func(s *settings) { s.world.Races = races } }
 
 // WithClock makes the fake follow a clock such as time.Now, which returns fake time in
 // a testing/synctest bubble. By default the fake's clock changes only with
@@ -102,7 +96,7 @@ func WithClock(now func() time.Time) Option { return func(s *settings) { s.now =
 
 // WithSchedule sets how many races open in an hour of the fake's clock, at most 3,600.
 // If it is 0, no races or tournaments open by themselves. The default is 12.
-func WithSchedule(perHour int) Option { return func(s *settings) { s.perHour = perHour } }
+func WithSchedule(perHour int) Option { return func(s *settings) { s.world.PerHour = perHour } }
 
 // WithLatency makes every response wait this long after the request was
 // handled. The wait ends when the request is canceled.
@@ -133,7 +127,7 @@ func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logge
 
 // WithUsers sets how many users the fake has keys for, 1 to 500. Each owns six
 // horses. The default is 4.
-func WithUsers(n int) Option { return func(s *settings) { s.users = n } }
+func WithUsers(n int) Option { return func(s *settings) { s.world.Users = n } }
 
 // WithRequestLog sets how many of the newest requests [Server.Requests] returns.
 // [Server.RequestCount] counts all. The default is 10,000.

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
 
 // exchange is a recorded request with its response: a file of a recording.
@@ -191,7 +193,7 @@ func (s *Server) replay(r *http.Request, body []byte) response {
 	defer s.replays.mu.Unlock()
 	list := s.replays.recording[key]
 	if len(list) == 0 {
-		return s.replays.unknown(r.Method+" "+path, key).response()
+		return refused(s.replays.unknown(r.Method+" "+path, key))
 	}
 	n := s.replays.served[key]
 	s.replays.served[key] = min(n+1, len(list)-1)
@@ -199,7 +201,7 @@ func (s *Server) replay(r *http.Request, body []byte) response {
 }
 
 // unknown refuses a request that was not recorded.
-func (p *replays) unknown(route, key string) *refusal {
+func (p *replays) unknown(route, key string) *world.Refusal {
 	var bodies []string
 	for recorded := range p.recording {
 		if body, ok := strings.CutPrefix(recorded, route+" "); ok {
@@ -207,9 +209,9 @@ func (p *replays) unknown(route, key string) *refusal {
 		}
 	}
 	if len(bodies) == 0 {
-		return refuse(http.StatusNotImplemented, "not_recorded", "the recording has no %.200s", route)
+		return world.Refuse(http.StatusNotImplemented, "not_recorded", "the recording has no %.200s", route)
 	}
 	slices.Sort(bodies)
-	return refuse(http.StatusNotImplemented, "not_recorded", "the recording has %.200s, but not with the body %.200s; recorded are: %.1000s",
+	return world.Refuse(http.StatusNotImplemented, "not_recorded", "the recording has %.200s, but not with the body %.200s; recorded are: %.1000s",
 		route, cmp.Or(strings.TrimPrefix(key, route+" "), "none"), strings.Join(bodies, ", "))
 }

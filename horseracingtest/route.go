@@ -7,20 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
 
-// request is a request to a documented operation with the right headers.
-type request struct {
-	argument string // the value of the path's parameter
-	body     []byte
-	now      int64
-}
-
-// operation is one of the documented operations.
+// operation is how a documented operation is requested.
 type operation struct {
 	method, path string // path may end in one parameter: "/api/v1/horses/{horse_number}"
-	takesBody    bool
-	respond      func(*Server, *request) ([]byte, *refusal)
+	does         world.Operation
+	takesText    bool                       // the parameter is no number
+	takes        func(*world.Body) []member // what the body may have; nil: there is none
 }
 
 // operations are in the order of the API reference. A parameter stands behind
@@ -28,23 +24,43 @@ type operation struct {
 //
 // See docs/service.md, section 4.
 var operations = []operation{
-	{http.MethodGet, "/api/v1/horses/user", true, (*Server).userHorses},
-	{http.MethodGet, "/api/v1/horses/{horse_number}", false, (*Server).horse},
-	{http.MethodGet, "/api/v1/horses/missions/{horse_number}", false, (*Server).missions},
-	{http.MethodGet, "/api/v1/horses/breeding/open", false, (*Server).breeding},
-	{http.MethodGet, "/api/v2/races/results", true, (*Server).results},
-	{http.MethodGet, "/api/v1/races/results", true, (*Server).resultsV1},
-	{http.MethodGet, "/api/v1/races/open", false, (*Server).openRaces},
-	{http.MethodPost, "/api/v1/races/register", true, (*Server).register},
-	{http.MethodGet, "/api/v1/races/{raceId}", false, (*Server).race},
-	{http.MethodGet, "/api/v1/tournaments/results", true, (*Server).tournamentResults},
-	{http.MethodGet, "/api/v1/tournaments/open", false, (*Server).openTournaments},
-	{http.MethodGet, "/api/v1/tournaments/{tournamentId}", false, (*Server).tournament},
-	{http.MethodGet, "/api/v1/missions", false, (*Server).missionCatalogue},
+	{http.MethodGet, "/api/v1/horses/user", world.UserHorses, false, userKey},
+	{http.MethodGet, "/api/v1/horses/{horse_number}", world.GetHorse, false, nil},
+	{http.MethodGet, "/api/v1/horses/missions/{horse_number}", world.HorseMissions, false, nil},
+	{http.MethodGet, "/api/v1/horses/breeding/open", world.OpenBreeding, false, nil},
+	{http.MethodGet, "/api/v2/races/results", world.RaceResults, false, tierAndTime},
+	{http.MethodGet, "/api/v1/races/results", world.RaceResultsV1, false, tierAndOffset},
+	{http.MethodGet, "/api/v1/races/open", world.OpenRaces, false, nil},
+	{http.MethodPost, "/api/v1/races/register", world.Register, false, registration},
+	{http.MethodGet, "/api/v1/races/{raceId}", world.GetRace, false, nil},
+	{http.MethodGet, "/api/v1/tournaments/results", world.TournamentResults, false, tierAndTime},
+	{http.MethodGet, "/api/v1/tournaments/open", world.OpenTournaments, false, nil},
+	{http.MethodGet, "/api/v1/tournaments/{tournamentId}", world.GetTournament, true, nil},
+	{http.MethodGet, "/api/v1/missions", world.Catalogue, false, nil},
+}
+
+func userKey(b *world.Body) []member {
+	return []member{{name: "user_key", text: &b.UserKey, required: true}}
+}
+
+func tierAndTime(b *world.Body) []member {
+	return []member{{name: "tier", number: &b.Tier}, {name: "start_time_from", number: &b.StartTimeFrom}}
+}
+
+func tierAndOffset(b *world.Body) []member {
+	return []member{{name: "tier", number: &b.Tier}, {name: "offset", number: &b.Offset}}
+}
+
+func registration(b *world.Body) []member {
+	return []member{
+		{name: "horse_number", number: &b.Horse, required: true},
+		{name: "user_key", text: &b.UserKey, required: true},
+		{name: "main_race_id", number: &b.Race, required: true},
+	}
 }
 
 // find returns the operation at a path, as it was escaped in the request.
-func find(path string) (op *operation, argument string, no *refusal) {
+func find(path string) (op *operation, argument string, no *world.Refusal) {
 	for i := range operations {
 		op := &operations[i]
 		fixed, _, parameter := strings.Cut(op.path, "{")
@@ -55,85 +71,89 @@ func find(path string) (op *operation, argument string, no *refusal) {
 		}
 		argument, err := url.PathUnescape(rest)
 		if err != nil {
-			return nil, "", refuse(http.StatusBadRequest, "invalid_path", "the path is badly escaped: %v", err)
+			return nil, "", world.Refuse(http.StatusBadRequest, "invalid_path", "the path is badly escaped: %v", err)
 		}
 		return op, argument, nil
 	}
-	return nil, "", refuse(http.StatusNotFound, "unknown_path", "there is no operation at the path %.200s", path)
+	return nil, "", world.Refuse(http.StatusNotFound, "unknown_path", "there is no operation at the path %.200s", path)
 }
 
 // respond returns the response of the service to a request at that time.
 // unread is why its body could not be read.
-func (s *Server) respond(r *http.Request, body []byte, unread *refusal, now int64) response {
-	op, argument, no := find(r.URL.EscapedPath())
+func (s *Server) respond(r *http.Request, body []byte, unread *world.Refusal, now int64) response {
+	op, text, no := find(r.URL.EscapedPath())
 	if no != nil {
-		return no.response()
+		return refused(no)
 	}
 	if r.Method != op.method {
-		no := refuse(http.StatusMethodNotAllowed, "wrong_method", "%s takes %s, not %s", op.path, op.method, r.Method)
-		no.allow = op.method
-		return no.response()
+		out := refused(world.Refuse(http.StatusMethodNotAllowed, "wrong_method", "%s takes %s, not %s", op.path, op.method, r.Method))
+		out.header = http.Header{"Allow": {op.method}}
+		return out
 	}
 	if no := s.checkHeaders(r); no != nil {
-		return no.response()
+		return refused(no)
 	}
-	no = unread
-	switch {
+	parsed := world.DefaultBody(now)
+	argument := world.Argument{Text: text}
+	switch no = unread; {
 	case r.URL.RawQuery != "" || r.URL.ForceQuery:
-		no = refuse(http.StatusBadRequest, "unexpected_query", "%s %s takes no query parameters: %s", op.method, op.path, whereParametersGo(op))
-	case no == nil && !op.takesBody && len(body) > 0:
-		no = refuse(http.StatusBadRequest, "unexpected_body", "%s %s takes no request body, but %d bytes came", op.method, op.path, len(body))
+		no = world.Refuse(http.StatusBadRequest, "unexpected_query", "%s %s takes no query parameters: %s", op.method, op.path, whereParametersGo(op))
+	case no != nil:
+	case op.takes == nil && len(body) > 0:
+		no = world.Refuse(http.StatusBadRequest, "unexpected_body", "%s %s takes no request body, but %d bytes came", op.method, op.path, len(body))
+	case op.takes != nil:
+		no = parseBody(body, op.takes(&parsed)...)
+	case text != "" && !op.takesText:
+		argument.Number, no = op.integer(text)
 	}
 	if no != nil {
-		return no.response()
+		return refused(no)
 	}
-	b, no := op.respond(s, &request{argument: argument, body: body, now: now})
-	if no != nil {
-		return no.response()
-	}
-	return response{status: http.StatusOK, body: b}
+	status, json := s.world.Do(op.does, argument, parsed, now)
+	return response{status: status, body: json}
 }
 
 func whereParametersGo(op *operation) string {
-	if op.takesBody {
+	if op.takes != nil {
 		return "they go into the JSON body"
 	}
 	return "it takes nothing but its path"
 }
 
 // checkHeaders checks the two headers that every operation requires.
-func (s *Server) checkHeaders(r *http.Request) *refusal {
+func (s *Server) checkHeaders(r *http.Request) *world.Refusal {
 	switch keys := r.Header.Values("X-Api-Key"); {
 	case len(keys) == 0:
-		return refuse(http.StatusUnauthorized, "no_api_key", "the header x-api-key is missing")
+		return world.Refuse(http.StatusUnauthorized, "no_api_key", "the header x-api-key is missing")
 	case len(keys) > 1:
-		return refuse(http.StatusBadRequest, "invalid_header", "the header x-api-key came %d times", len(keys))
+		return world.Refuse(http.StatusBadRequest, "invalid_header", "the header x-api-key came %d times", len(keys))
 	case keys[0] == "":
-		return refuse(http.StatusUnauthorized, "no_api_key", "the header x-api-key is empty")
+		return world.Refuse(http.StatusUnauthorized, "no_api_key", "the header x-api-key is empty")
 	case !slices.Contains(s.settings.apiKeys, keys[0]):
-		return refuse(http.StatusUnauthorized, "unknown_api_key", "the header x-api-key holds no API key of this service")
+		return world.Refuse(http.StatusUnauthorized, "unknown_api_key", "the header x-api-key holds no API key of this service")
 	}
 	switch types := r.Header.Values("Content-Type"); {
 	case len(types) == 0:
-		return refuse(http.StatusUnsupportedMediaType, "no_content_type", "the header content-type is missing; every operation requires application/json, GET too")
+		return world.Refuse(http.StatusUnsupportedMediaType, "no_content_type", "the header content-type is missing; every operation requires application/json, GET too")
 	case len(types) > 1:
-		return refuse(http.StatusBadRequest, "invalid_header", "the header content-type came %d times", len(types))
+		return world.Refuse(http.StatusBadRequest, "invalid_header", "the header content-type came %d times", len(types))
 	case types[0] == "application/json":
 	default:
 		kind, parameters, err := mime.ParseMediaType(types[0])
 		charset, named := parameters["charset"]
 		if err != nil || kind != "application/json" || named && !strings.EqualFold(charset, "utf-8") || len(parameters) > 1 || len(parameters) == 1 && !named {
-			return refuse(http.StatusUnsupportedMediaType, "wrong_content_type", "the header content-type must be application/json, not %.100q", types[0])
+			return world.Refuse(http.StatusUnsupportedMediaType, "wrong_content_type", "the header content-type must be application/json, not %.100q", types[0])
 		}
 	}
 	return nil
 }
 
 // integer reads the path parameter of an operation that takes a number.
-func (r *request) integer(name string) (int64, *refusal) {
-	n, err := strconv.ParseInt(r.argument, 10, 64)
-	if err != nil || strconv.FormatInt(n, 10) != r.argument {
-		return 0, refuse(http.StatusBadRequest, "invalid_path", "%s in the path must be an integer, got %.100q", name, r.argument)
+func (op *operation) integer(text string) (int64, *world.Refusal) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != text {
+		_, name, _ := strings.Cut(op.path, "{")
+		return 0, world.Refuse(http.StatusBadRequest, "invalid_path", "%s in the path must be an integer, got %.100q", strings.TrimSuffix(name, "}"), text)
 	}
 	return n, nil
 }

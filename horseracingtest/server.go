@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
 
 // Server is a running fake of the service. Its methods are safe for concurrent use.
@@ -24,7 +25,7 @@ type Server struct {
 	APIKey string // the API key that it accepts, or the first of several
 
 	clock    clock
-	world    world
+	world    world.World
 	faults   faults
 	handlers handlers
 	effects  effects
@@ -32,7 +33,6 @@ type Server struct {
 	limiter  limiter
 	log      requestLog
 	settings *settings
-	userKeys map[string]int
 
 	http    *http.Server
 	client  *http.Client
@@ -59,19 +59,16 @@ func Start(opts ...Option) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{settings: set, closing: make(chan struct{}), userKeys: make(map[string]int)}
+	s := &Server{settings: set, closing: make(chan struct{})}
 	s.clock.now = set.now
 	s.log.init(set.logged)
 	s.limiter.set(set.limits)
-	s.faults.seed = set.seed
-	s.world.reset(set, s.clock.millis())
+	s.faults.seed = set.world.Seed
+	s.world.Reset(set.world, s.clock.millis())
 	if len(set.apiKeys) == 0 || set.apiKeys[0] == "" {
-		set.apiKeys = []string{fmt.Sprintf("app-key-%016x", uint64(drawFrom(set.seed, forKeys, 0)))}
+		set.apiKeys = []string{fmt.Sprintf("app-key-%016x", world.Key(set.world.Seed, 0))}
 	}
 	s.APIKey = set.apiKeys[0]
-	for user := range set.users {
-		s.userKeys[s.userKey(user)] = user
-	}
 	if set.recorded != nil {
 		if s.replays.recording, err = readRecording(set.recorded); err != nil {
 			return nil, err
@@ -169,7 +166,7 @@ func (s *Server) Reset() {
 	s.effects.mu.Lock()
 	s.effects.pending = nil
 	s.clock.advanced.Store(0)
-	s.world.reset(s.settings, s.clock.millis())
+	s.world.Reset(s.settings.world, s.clock.millis())
 	s.effects.mu.Unlock()
 	s.handlers.reset()
 	s.faults.reset()
@@ -210,7 +207,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 
 	fault := s.faults.strike(r)
-	var unread *refusal
+	var unread *world.Refusal
 	if !fault.ResetBefore {
 		// Before any delay: net/http notices that a client is gone only once the
 		// body was read.
@@ -237,7 +234,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		release = func() { admitted.release(); leave() }
 		defer release()
 		if admitted.refusal != nil {
-			out = admitted.refusal.response()
+			out = refused(admitted.refusal)
 		} else {
 			out = s.handle(r, arrived, unread)
 		}

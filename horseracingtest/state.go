@@ -1,13 +1,6 @@
 package horseracingtest
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/horseracing-go/horseracing"
-)
+import "github.com/horseracing-go/horseracing"
 
 // AddRaces adds races to the service, or replaces those with the same MainRaceID. A
 // race with a FinalOrder, or with a StartTime that has passed, is in the results
@@ -20,92 +13,14 @@ import (
 // number of participants if that is more, and MaxLevel is 100. It panics if a
 // required field is missing, or if the fake does not have the tier.
 func (s *Server) AddRaces(races ...horseracing.Race) {
-	now := s.catchUp()
-	s.world.mu.Lock()
-	defer s.world.mu.Unlock()
-	added := make([]*liveRace, len(races))
-	for i := range races {
-		added[i] = s.world.given(&races[i]) // before any is in the world
-	}
-	for i, r := range added {
-		s.world.addLive(r)
-		if len(races[i].FinalOrder) > 0 || r.start <= now {
-			s.world.publish(r)
-		}
-	}
-}
-
-// publish moves a race to the results at once.
-func (w *world) publish(r *liveRace) {
-	r.isFinished = true
-	w.upcoming = slices.DeleteFunc(w.upcoming, func(other *liveRace) bool { return other == r })
-	w.races[r.tier].add(order[int64]{r.start, r.id}, r)
-}
-
-// given turns a race that a test adds into one as the service has it.
-func (w *world) given(from *horseracing.Race) *liveRace {
-	r := w.convert(from)
-	switch {
-	case r.id <= 0:
-		panic("horseracingtest: a race to add has no MainRaceID")
-	case from.StartTime.IsZero():
-		panic(fmt.Sprintf("horseracingtest: race %d has no StartTime", r.id))
-	case r.tier == 0:
-		panic(fmt.Sprintf("horseracingtest: race %d: there is no tier %q, only %s", r.id, from.Tier, strings.Join(tierNames[1:], ", ")))
-	}
-	r.runs()
-	return r
-}
-
-// convert turns a race as users write it into one as the service has it.
-func (w *world) convert(from *horseracing.Race) *liveRace {
-	r := &liveRace{key: uint64(drawFrom(w.seed, forLiveRaces, uint64(from.MainRaceID)))}
-	r.race = race{
-		oid: from.ID, id: int64(from.MainRaceID), start: from.StartTime.UnixMilli(), deadline: from.RegistrationDeadline.UnixMilli(),
-		kind: string(from.Type), length: from.Length, v2: from.V2, noEquipment: from.NoEquipment,
-		money: money{fee: from.EntryFee.String(), prizes: "[]"}, tier: tierOf(string(from.Tier)),
-		info:   raceInfo{from.Info.Name, from.Info.HippodromeType, from.Info.HippodromeName, from.Info.Turf},
-		places: from.Places, minLevel: from.MinLevel, maxLevel: from.MaxLevel, status: string(from.Status),
-		finalOrder: slices.Clone(from.FinalOrder), winners: slices.Clone(from.Winners),
-	}
-	if from.Tier == "" {
-		r.tier = omega
-	}
-	if r.tier == 0 {
-		r.tierName = string(from.Tier)
-	}
-	if from.RegistrationDeadline.IsZero() {
-		r.deadline = r.start
-	}
-	if r.maxLevel == 0 {
-		r.maxLevel = 100
-	}
-	if r.places == 0 {
-		r.places = max(12, len(from.Participants))
-	}
-	r.worstTime = from.Type == horseracing.RaceTypeWorstTime
-	if len(from.Prizes) > 0 {
-		prizes := make([]string, len(from.Prizes))
-		for i, p := range from.Prizes {
-			prizes[i] = p.String()
-		}
-		r.money.prizes = "[" + strings.Join(prizes, ",") + "]"
-	}
-	for _, p := range from.Participants {
-		r.participants = append(r.participants, participant{int64(p.Number), p.Total, p.Lane})
-	}
-	return r
+	must(s.world.AddRaces(s.catchUp(), races...))
 }
 
 // RemoveRaces removes races from the service. Ids of races that do not exist are
 // ignored.
 func (s *Server) RemoveRaces(ids ...horseracing.RaceID) {
 	s.catchUp()
-	s.world.mu.Lock()
-	defer s.world.mu.Unlock()
-	for _, id := range ids {
-		s.world.removeRace(int64(id))
-	}
+	s.world.RemoveRaces(ids...)
 }
 
 // AddTournaments adds tournaments to the service, or replaces added ones with the
@@ -115,41 +30,40 @@ func (s *Server) RemoveRaces(ids ...horseracing.RaceID) {
 // does not have the tier.
 func (s *Server) AddTournaments(tournaments ...horseracing.Tournament) {
 	s.catchUp()
-	s.world.mu.Lock()
-	defer s.world.mu.Unlock()
-	for _, from := range tournaments { // before any is in the world
-		switch {
-		case from.ID == "":
-			panic("horseracingtest: a tournament to add has no ID")
-		case from.StartTime.IsZero():
-			panic(fmt.Sprintf("horseracingtest: tournament %s has no StartTime", from.ID))
-		case from.Tier != 0 && !knownTier(int64(from.Tier)):
-			panic(fmt.Sprintf("horseracingtest: tournament %s: there is no tier %d", from.ID, from.Tier))
-		}
-	}
-	for _, from := range tournaments {
-		from.Tier = cmp.Or(from.Tier, horseracing.TierOmega)
-		from.Prizes = notNil(from.Prizes)
-		from.Participants = notNil(from.Participants)
-		from.AdditionalPrizes = notNil(from.AdditionalPrizes)
-		from.Stages = slices.Clone(notNil(from.Stages))
-		for i := range from.Stages {
-			from.Stages[i].Results = notNil(from.Stages[i].Results)
-		}
-		t := &tournament{id: string(from.ID), tier: int(from.Tier), start: from.StartTime.UnixMilli(), given: encode(from)}
-		s.world.addTournament(t, from.Status == cupIsOver)
-	}
+	must(s.world.AddTournaments(tournaments...))
 }
 
-func (w *world) addTournament(t *tournament, over bool) {
-	if old := w.tournaments[t.id]; old != nil {
-		w.current = slices.DeleteFunc(w.current, func(other *tournament) bool { return other == old })
-		w.cups[old.tier].remove(order[string]{old.start, old.id})
+// AddHorses adds horses of a user to the service, or replaces those with the same
+// Number. User -1 is an owner without a key. Number is required; horses with a Number
+// above 4096 are not in the fake's own races. Other empty fields are generated, except
+// Generation and BreedingCooldown. It panics if the user does not exist, or if a horse
+// has no Number.
+func (s *Server) AddHorses(user int, horses ...horseracing.Horse) {
+	if user != -1 {
+		s.mustHaveUser(user)
 	}
-	w.tournaments[t.id] = t
-	if over {
-		w.cups[t.tier].add(order[string]{t.start, t.id}, t)
-	} else {
-		w.current = append(w.current, t)
+	must(s.world.AddHorses(user, horses...))
+}
+
+// SetBreeding replaces the horses that are offered for breeding.
+func (s *Server) SetBreeding(listings ...horseracing.BreedingListing) {
+	must(s.world.SetBreeding(listings...))
+}
+
+// SetHorseMissions replaces the missions of these horses. It panics if a horse does
+// not exist: add it first.
+func (s *Server) SetHorseMissions(missions ...horseracing.HorseMissions) {
+	must(s.world.SetHorseMissions(missions...))
+}
+
+// SetCatalogue replaces the mission catalogue.
+func (s *Server) SetCatalogue(catalogue horseracing.MissionCatalogue) {
+	must(s.world.SetCatalogue(catalogue))
+}
+
+// must panics with an error: of a test that is wrong.
+func must(err error) {
+	if err != nil {
+		panic("horseracingtest: " + err.Error())
 	}
 }

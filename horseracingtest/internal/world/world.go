@@ -1,4 +1,4 @@
-package horseracingtest
+package world
 
 import (
 	"cmp"
@@ -8,16 +8,17 @@ import (
 	"sync/atomic"
 )
 
-// world is the service. It moves only when it catches up with the clock.
-type world struct {
+// World is the service. It moves only when it is advanced. Its methods are safe for
+// concurrent use.
+type World struct {
 	mu  sync.RWMutex
 	due atomic.Int64 // when the next thing happens
-	worldState
+	state
 }
 
-// worldState is what there was before the start, which is computed, and what has
-// happened since, which is stored.
-type worldState struct {
+// state is what there was before the start, which is computed, and what has happened
+// since, which is stored.
+type state struct {
 	seed          uint64
 	begin         int64 // when the fake was started
 	races         [omega + 1]raceListing
@@ -27,9 +28,11 @@ type worldState struct {
 	upcoming      []*liveRace // not yet published, by id
 	nextRace      int         // the next one of the schedule to open
 	tournaments   map[string]*tournament
-	current       []*tournament  // open or running
-	nextCup       int            // the next tournament to open
-	historic      []historicRace // recorded races that have not opened yet
+	current       []*tournament // open or running
+	nextCup       int           // the next tournament to open
+	historic      []Recorded    // races that have not opened yet
+	users         int
+	userKeys      map[string]int // user by key
 	lastHorse     int64
 	registrations []Registration
 	horses        map[int64]*horse // those that a test added
@@ -47,27 +50,41 @@ type raceListing struct {
 
 type tournamentListing struct{ listing[string, *tournament] }
 
-// reset makes up the history before the start: as many races as were set in the
-// default tier, a tenth of them in each of the others, and a tournament for
-// every forty races.
-func (w *world) reset(set *settings, begin int64) {
+// Settings are what a world is made up from.
+type Settings struct {
+	Seed     uint64
+	Races    int        // in the past of the default tier
+	PerHour  int        // races that open by themselves
+	Users    int        // who have a key
+	Recorded []Recorded // races to play, from ReadRecorded
+}
+
+// Reset makes up the past before the instant begin: as many races as are set in the
+// default tier, a tenth of them in each of the others, and a tournament for every
+// forty races.
+func (w *World) Reset(set Settings, begin int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	seed, history := set.seed, set.history
-	w.worldState = worldState{
+	seed := set.Seed
+	w.state = state{
 		seed:        seed,
 		begin:       begin,
-		schedule:    schedule{seed: seed, begin: begin, perHour: set.perHour, foreign: int64(set.users*horsesPerUser) + 1},
+		schedule:    schedule{seed: seed, begin: begin, perHour: set.PerHour, foreign: int64(set.Users*horsesPerUser) + 1},
+		users:       set.Users,
+		userKeys:    make(map[string]int, set.Users),
 		live:        make(map[int64]*liveRace),
 		tournaments: make(map[string]*tournament),
 		horses:      make(map[int64]*horse),
 		missions:    make(map[int64][]byte),
 	}
+	for user := range set.Users {
+		w.userKeys[w.userKey(user)] = user
+	}
 	id := int64(1001)
 	for tier := omega; tier > 0; tier-- {
-		n := history
+		n := set.Races
 		if tier != omega {
-			n = history / 10
+			n = set.Races / 10
 		}
 		own := drawFrom(seed, forRaces, uint64(tier))
 		races := &w.races[tier]
@@ -82,7 +99,7 @@ func (w *world) reset(set *settings, begin int64) {
 	}
 	w.schedule.firstID = (id/1000 + 1) * 1000
 	w.nextRace = w.schedule.firstRace()
-	w.historic, w.lastHorse = set.historic, horseCount
+	w.historic, w.lastHorse = set.Recorded, horseCount
 	if w.historic != nil {
 		w.lastHorse = math.MaxInt64
 	}
@@ -90,8 +107,8 @@ func (w *world) reset(set *settings, begin int64) {
 	w.due.Store(math.MinInt64)
 }
 
-// catchUp makes happen what was to happen until now.
-func (w *world) catchUp(now int64) {
+// Advance makes happen what was to happen until now.
+func (w *World) Advance(now int64) {
 	if now < w.due.Load() {
 		return
 	}
@@ -147,7 +164,7 @@ func (w *world) catchUp(now int64) {
 }
 
 // addLive takes a race in, in the place of one with the same id.
-func (w *world) addLive(r *liveRace) {
+func (w *World) addLive(r *liveRace) {
 	w.removeRace(r.id)
 	w.live[r.id] = r
 	i, _ := slices.BinarySearchFunc(w.upcoming, r.id, func(r *liveRace, id int64) int { return cmp.Compare(r.id, id) })
@@ -156,7 +173,7 @@ func (w *world) addLive(r *liveRace) {
 }
 
 // removeRace takes a race out, wherever it is.
-func (w *world) removeRace(id int64) {
+func (w *World) removeRace(id int64) {
 	if r := w.live[id]; r != nil {
 		delete(w.live, id)
 		w.upcoming = slices.DeleteFunc(w.upcoming, func(other *liveRace) bool { return other == r })
@@ -168,7 +185,7 @@ func (w *world) removeRace(id int64) {
 }
 
 // pastIndex finds the race of the past that has that id; tier 0: there is none.
-func (w *world) pastIndex(id int64) (tier, index int) {
+func (w *World) pastIndex(id int64) (tier, index int) {
 	for tier := range w.races {
 		races := &w.races[tier]
 		if i := id - races.firstID; i >= 0 && i < int64(races.past.n) && races.has(int(i)) {
@@ -179,7 +196,7 @@ func (w *world) pastIndex(id int64) (tier, index int) {
 }
 
 // pastRace makes up a race of the past.
-func (w *world) pastRace(r *race, tier, index int) {
+func (w *World) pastRace(r *race, tier, index int) {
 	races := &w.races[tier]
 	d := drawFrom(races.past.seed, forRaces, uint64(index))
 	r.tier = tier

@@ -1,4 +1,4 @@
-package horseracingtest
+package world
 
 import (
 	"cmp"
@@ -45,7 +45,7 @@ var cupStages = []struct {
 const firstTournamentRace = 900_000_000_000
 
 // pastTournament makes up a tournament of the past.
-func (w *world) pastTournament(tier, index int) *tournament {
+func (w *World) pastTournament(tier, index int) *tournament {
 	past := &w.cups[tier].past
 	start := past.start(index)
 	return &tournament{
@@ -57,7 +57,7 @@ func (w *world) pastTournament(tier, index int) *tournament {
 }
 
 // tournament finds a tournament by its id.
-func (w *world) tournament(id string) *tournament {
+func (w *World) tournament(id string) *tournament {
 	if t := w.tournaments[id]; t != nil {
 		return t
 	}

@@ -1,4 +1,4 @@
-package horseracingtest
+package world
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package horseracingtest
+package world
 
 import (
 	"slices"
@@ -64,7 +64,7 @@ type horse struct {
 }
 
 // horse returns the horse of that number: nil if there is none.
-func (w *world) horse(number int64) *horse {
+func (w *World) horse(number int64) *horse {
 	if h := w.horses[number]; h != nil {
 		return h
 	}
@@ -75,7 +75,7 @@ func (w *world) horse(number int64) *horse {
 }
 
 // inventHorse makes up the horse of that number.
-func (w *world) inventHorse(number int64) *horse {
+func (w *World) inventHorse(number int64) *horse {
 	h := &horse{number: number, owner: -1, level: foreignLevel(w.seed, number)}
 	if number < w.schedule.foreign {
 		h.owner, h.level = int(number-1)/horsesPerUser, userLevels[(number-1)%horsesPerUser]
@@ -100,7 +100,7 @@ func (w *world) inventHorse(number int64) *horse {
 }
 
 // horsesOf returns the horses of a user, in ascending order.
-func (w *world) horsesOf(user int) []int64 {
+func (w *World) horsesOf(user int) []int64 {
 	var numbers []int64
 	for i := range horsesPerUser {
 		if number := int64(user*horsesPerUser + i + 1); w.horses[number] == nil {
@@ -149,7 +149,7 @@ var breedingPrices = []string{"25", "149.5", "0.075", "40000000000000000000", "1
 
 // appendBreeding writes the breeding listing: one horse in a hundred, unless
 // its breeding cooldown lasts.
-func (w *world) appendBreeding(b []byte, now int64) []byte {
+func (w *World) appendBreeding(b []byte, now int64) []byte {
 	var open []*horse
 	for number := w.schedule.foreign; number <= horseCount; number += 100 {
 		if h := w.horse(number); h.cooldown <= now {

@@ -1,4 +1,4 @@
-package horseracingtest
+package world
 
 // missionKind is a mission that horses have. Its identifier is documented;
 // titles, targets and rewards are the fake's own, and so is the shape of
@@ -28,7 +28,7 @@ var missionKinds = []missionKind{
 
 // appendMissions writes the missions record of a horse: every kind, except
 // one that it has not been given.
-func (w *world) appendMissions(b []byte, number int64) []byte {
+func (w *World) appendMissions(b []byte, number int64) []byte {
 	d := drawFrom(w.seed, forMissions, uint64(number))
 	missing := d.below(2 * len(missionKinds))
 	kinds := make([]missionKind, 0, len(missionKinds))

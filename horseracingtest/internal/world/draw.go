@@ -1,4 +1,4 @@
-package horseracingtest
+package world
 
 import "math/bits"
 
@@ -60,5 +60,4 @@ const (
 	forTournaments
 	forLiveTournaments
 	forKeys
-	forFaults
 )

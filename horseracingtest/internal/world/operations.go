@@ -1,0 +1,197 @@
+package world
+
+import "math"
+
+// Operation is one of the documented operations, in the order of the API reference.
+//
+// See docs/service.md, section 4.
+type Operation int
+
+// The operations.
+const (
+	UserHorses Operation = iota
+	GetHorse
+	HorseMissions
+	OpenBreeding
+	RaceResults
+	RaceResultsV1
+	OpenRaces
+	Register
+	GetRace
+	TournamentResults
+	OpenTournaments
+	GetTournament
+	Catalogue
+)
+
+// Argument is the parameter in the path of an operation: a number, or the id of a
+// tournament.
+type Argument struct {
+	Number int64
+	Text   string
+}
+
+// Body is what the body of a request says. Members that were not sent have the values
+// of DefaultBody.
+type Body struct {
+	Tier, StartTimeFrom, Offset int64
+	Horse, Race                 int64
+	UserKey                     string
+}
+
+// DefaultBody is what a request says that has no body.
+func DefaultBody(now int64) Body { return Body{Tier: omega, StartTimeFrom: now} }
+
+// Do is the one door for requests: it does what an operation does at that time, and
+// returns the response. It does not advance the world.
+func (w *World) Do(operation Operation, argument Argument, body Body, now int64) (status int, json []byte) {
+	if operation == Register {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+	} else {
+		w.mu.RLock()
+		defer w.mu.RUnlock()
+	}
+	json, no := w.respond(operation, argument, body, now)
+	if no != nil {
+		return no.Status, no.JSON()
+	}
+	return ok, json
+}
+
+func (w *World) respond(operation Operation, argument Argument, body Body, now int64) ([]byte, *Refusal) {
+	switch operation {
+	case UserHorses:
+		return w.respondUserHorses(body.UserKey, now)
+	case GetHorse, HorseMissions:
+		h := w.horse(argument.Number)
+		if h == nil {
+			return nil, w.unknownHorse(argument.Number)
+		}
+		if operation == GetHorse {
+			return appendHorse(nil, h, now), nil
+		}
+		return w.respondMissions(h.number), nil
+	case OpenBreeding:
+		return w.respondBreeding(now), nil
+	case Register:
+		return w.register(body, now)
+	case OpenRaces:
+		return w.respondOpenRaces(now), nil
+	case GetRace:
+		return w.respondRace(argument.Number), nil
+	case OpenTournaments:
+		return appendTournaments(w.current, now), nil
+	case GetTournament:
+		if t := w.tournament(argument.Text); t != nil {
+			return appendTournament(nil, t, now), nil
+		}
+		return nil, Refuse(notFound, "unknown_tournament", "there is no tournament %.100q", argument.Text)
+	case Catalogue:
+		return w.respondCatalogue(), nil
+	}
+	if !knownTier(body.Tier) {
+		return nil, Refuse(badRequest, "unknown_tier", "there is no tier %d; this fake has 1 to %d", body.Tier, len(tierNames)-1)
+	}
+	tier := int(body.Tier)
+	switch {
+	case operation == TournamentResults:
+		return appendTournaments(w.cupsBefore(tier, body.StartTimeFrom), now), nil
+	case operation == RaceResults:
+		return w.appendRaces(tier, w.races[tier].before(body.StartTimeFrom), asFinished), nil
+	case body.Offset < 0:
+		return nil, Refuse(badRequest, "out_of_range", "offset must not be negative, got %d", body.Offset)
+	}
+	return w.appendRaces(tier, w.races[tier].skip(int(min(body.Offset, math.MaxInt32))), asFinishedV1), nil
+}
+
+func (w *World) unknownHorse(number int64) *Refusal {
+	return Refuse(notFound, "unknown_horse", "there is no horse %d; this fake has 1 to %d, and those that were added", number, w.lastHorse)
+}
+
+func (w *World) respondUserHorses(key string, now int64) ([]byte, *Refusal) {
+	user, no := w.userOf(key)
+	if no != nil {
+		return nil, no
+	}
+	horses := w.horsesOf(user)
+	return appendList(nil, len(horses), func(b []byte, i int) []byte {
+		return appendHorse(b, w.horse(horses[i]), now)
+	}), nil
+}
+
+func (w *World) respondMissions(horse int64) []byte {
+	if given := w.missions[horse]; given != nil {
+		return given
+	}
+	return w.appendMissions(nil, horse)
+}
+
+func (w *World) respondBreeding(now int64) []byte {
+	if w.breeding != nil {
+		return w.breeding
+	}
+	return w.appendBreeding(nil, now)
+}
+
+func (w *World) respondCatalogue() []byte {
+	if w.catalogue != nil {
+		return w.catalogue
+	}
+	return appendCatalogue(nil)
+}
+
+// appendRaces writes a page of results.
+func (w *World) appendRaces(tier int, page []place[*liveRace], form raceForm) []byte {
+	var past race
+	b := make([]byte, 0, 1024*len(page)+2)
+	return appendList(b, len(page), func(b []byte, i int) []byte {
+		if page[i].index < 0 {
+			return appendRace(b, &page[i].entry.race, form)
+		}
+		w.pastRace(&past, tier, page[i].index)
+		return appendRace(b, &past, form)
+	})
+}
+
+func (w *World) respondOpenRaces(now int64) []byte {
+	var open []*liveRace
+	for _, race := range w.upcoming {
+		if race.isOpen(now) {
+			open = append(open, race)
+		}
+	}
+	return appendList(nil, len(open), func(b []byte, i int) []byte { return appendRace(b, &open[i].race, asOpen) })
+}
+
+// respondRace writes an array of one race, or of none.
+func (w *World) respondRace(id int64) []byte {
+	b := []byte{'['}
+	if live := w.live[id]; live != nil && live.isFinished {
+		b = appendRace(b, &live.race, asFinishedByID)
+	} else if live != nil {
+		b = appendRace(b, &live.race, asOpen)
+	} else if tier, index := w.pastIndex(id); tier > 0 {
+		var past race
+		w.pastRace(&past, tier, index)
+		b = appendRace(b, &past, asFinishedByID)
+	}
+	return append(b, ']')
+}
+
+// cupsBefore returns the page of the newest finished tournaments that start before
+// the instant.
+func (w *World) cupsBefore(tier int, instant int64) []*tournament {
+	var page []*tournament
+	for _, p := range w.cups[tier].before(instant) {
+		if p.index >= 0 {
+			p.entry = w.pastTournament(tier, p.index)
+		}
+		page = append(page, p.entry)
+	}
+	return page
+}
+
+func appendTournaments(list []*tournament, now int64) []byte {
+	return appendList(nil, len(list), func(b []byte, i int) []byte { return appendTournament(b, list[i], now) })
+}
