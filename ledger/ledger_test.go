@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -278,14 +279,19 @@ func TestWhatIsNotSentLeavesNoLine(t *testing.T) {
 		if e, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); e.State != ledger.Refused || !errors.Is(err, horseracing.ErrRateLimited) {
 			t.Fatalf("%v, %v", e, err)
 		}
+		texts := map[string]bool{}
 		for range 55 {
 			for race := 1; race <= 50; race++ {
 				e, err := l.Register(t.Context(), registration(fake, race), tokens(10))
 				if e.State != ledger.Refused || e.Note == "" || !errors.Is(err, horseracing.ErrRateLimited) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
 					t.Fatalf("%v, %v", e, err)
 				}
+				texts[e.Note] = true
 			}
 			time.Sleep(time.Minute)
+		}
+		if len(texts) > 1 {
+			t.Errorf("the same refusal has %d texts, one of which is %q", len(texts), slices.Collect(maps.Keys(texts))[0])
 		}
 		if lines, sent := strings.Count(read(t, path), "\n"), posts(fake); lines > 2*sent || sent > 55 {
 			t.Errorf("%d lines for %d requests", lines, sent)
