@@ -7,6 +7,7 @@ import "sync"
 // once earns one. Random faults leave enough, and in an outage the load soon
 // falls to one attempt a call.
 type budget struct {
+	cost   int // of a retry
 	mu     sync.Mutex
 	tokens int
 }
@@ -16,16 +17,16 @@ const (
 	retryCost  = 5
 )
 
-func newBudget() *budget { return &budget{tokens: budgetSize} }
+func newBudget(cost int) *budget { return &budget{cost: cost, tokens: budgetSize} }
 
 // spend reports whether a retry may be made, and pays for it.
 func (b *budget) spend() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.tokens < retryCost {
+	if b.tokens < b.cost {
 		return false
 	}
-	b.tokens -= retryCost
+	b.tokens -= b.cost
 	return true
 }
 
@@ -33,5 +34,5 @@ func (b *budget) spend() bool {
 func (b *budget) earn(retries int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tokens = min(b.tokens+max(1, retries*retryCost), budgetSize)
+	b.tokens = min(b.tokens+max(1, retries*b.cost), budgetSize)
 }

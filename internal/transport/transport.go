@@ -54,7 +54,7 @@ func New(c Config) *Client {
 	chain = timeoutLink{chain, c.Timeout}
 	chain = logLink{chain, c.Logger}
 	chain = paceLink{chain, c.Gate, c.Logger}
-	policy := &policy{budget: newBudget(), logger: c.Logger}
+	policy := &policy{budget: newBudget(retryCost), logger: c.Logger}
 	return &Client{
 		policy: policy,
 		loop: &retryablehttp.Client{
