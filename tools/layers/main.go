@@ -29,7 +29,6 @@ var pending = []string{
 	module + "/cmd/horseracing/internal/doctor",
 	module + "/examples/register",
 	module + "/horseracingtest",
-	module + "/horseracingtest/internal/world",
 }
 
 func main() {

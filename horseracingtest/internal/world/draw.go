@@ -34,9 +34,6 @@ func (d *draw) below64(n int64) int64 {
 	return int64(high)
 }
 
-// fraction returns a number from 0 to 1, 1 excluded.
-func (d *draw) fraction() float64 { return float64(d.next()>>11) / (1 << 53) }
-
 // between returns a number from low to high, both included.
 func (d *draw) between(low, high int) int { return low + d.below(high-low+1) }
 

@@ -1,11 +1,6 @@
 package world
 
-import (
-	"slices"
-	"strconv"
-
-	"github.com/horseracing-go/horseracing"
-)
+import "github.com/horseracing-go/horseracing"
 
 const (
 	// horseCount is how many horses there are, numbered from 1. It is a power
@@ -63,59 +58,6 @@ type horse struct {
 	cooldown            int64 // epoch milliseconds
 }
 
-// horse returns the horse of that number: nil if there is none.
-func (w *World) horse(number int64) *horse {
-	if h := w.horses[number]; h != nil {
-		return h
-	}
-	if number < 1 || number > w.lastHorse {
-		return nil
-	}
-	return w.inventHorse(number)
-}
-
-// inventHorse makes up the horse of that number.
-func (w *World) inventHorse(number int64) *horse {
-	h := &horse{number: number, owner: -1, level: foreignLevel(w.seed, number)}
-	if number < w.schedule.foreign {
-		h.owner, h.level = int(number-1)/horsesPerUser, userLevels[(number-1)%horsesPerUser]
-	}
-	h.image = "https://horses.invalid/image/" + strconv.FormatInt(number, 10) + ".png"
-	h.url = "https://horses.invalid/horse/" + strconv.FormatInt(number, 10)
-	d := drawFrom(w.seed, forHorses, uint64(number))
-	d.next() // the level
-	h.name = pick(&d, horseFirst) + " " + pick(&d, horseSecond)
-	h.gender = pick(&d, genders)
-	h.breed = pick(&d, breeds)
-	h.tier = pick(&d, tierNames[1:])
-	h.height = float64(d.between(142, 178)) / 100
-	h.weight = float64(d.between(3800, 6400)) / 10
-	h.generation = d.below(10)
-	h.appearance = make([]horseracing.Trait, len(traits))
-	for i, t := range traits {
-		h.appearance[i] = horseracing.Trait{Type: t.name, Value: pick(&d, t.values)}
-	}
-	h.cooldown = w.begin - 20*dayMillis + d.below64(30*dayMillis+1)
-	return h
-}
-
-// horsesOf returns the horses of a user, in ascending order.
-func (w *World) horsesOf(user int) []int64 {
-	var numbers []int64
-	for i := range horsesPerUser {
-		if number := int64(user*horsesPerUser + i + 1); w.horses[number] == nil {
-			numbers = append(numbers, number)
-		}
-	}
-	for number, h := range w.horses {
-		if h.owner == user {
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	return numbers
-}
-
 // appendHorse writes a horse record. A breeding cooldown that has passed is null.
 func appendHorse(b []byte, h *horse, now int64) []byte {
 	b = appendText(b, `{"name":`, h.name)
@@ -146,30 +88,3 @@ func appendHorse(b []byte, h *horse, now int64) []byte {
 
 // breedingPrices are of the sizes that a number of undocumented unit may have.
 var breedingPrices = []string{"25", "149.5", "0.075", "40000000000000000000", "1.2e+21"}
-
-// appendBreeding writes the breeding listing: one horse in a hundred, unless
-// its breeding cooldown lasts.
-func (w *World) appendBreeding(b []byte, now int64) []byte {
-	var open []*horse
-	for number := w.schedule.foreign; number <= horseCount; number += 100 {
-		if h := w.horse(number); h.cooldown <= now {
-			open = append(open, h)
-		}
-	}
-	return appendList(b, len(open), func(b []byte, i int) []byte {
-		h := open[i]
-		d := drawFrom(w.seed, forBreeding, uint64(h.number))
-		first, second, third := d.below(40), d.below(40), d.below(40)
-		b = appendText(b, `{"name":`, h.name)
-		b = appendInt(b, `,"number":`, h.number)
-		b = appendText(b, `,"gender":`, h.gender)
-		b = appendInt(b, `,"wins_first_count":`, int64(first))
-		b = appendInt(b, `,"wins_second_count":`, int64(second))
-		b = appendInt(b, `,"wins_third_count":`, int64(third))
-		b = appendInt(b, `,"total_race_count":`, int64(first+second+third+d.below(400)))
-		b = append(append(b, `,"price":`...), pick(&d, breedingPrices)...)
-		b = appendInt(b, `,"generation":`, int64(h.generation))
-		b = appendText(b, `,"tier":`, h.tier)
-		return append(b, '}')
-	})
-}

@@ -127,3 +127,18 @@ func (r *race) has(horse int64) bool {
 func (r *liveRace) joining(horse int64) bool {
 	return slices.ContainsFunc(r.joins, func(j join) bool { return j.horse == horse })
 }
+
+// reveal gives a race its recorded result. Registered horses that did not really
+// run follow those that did.
+func (r *liveRace) reveal() {
+	registered := r.participants
+	r.race = *r.result
+	for _, p := range registered {
+		if !r.has(p.horse) {
+			r.participants = append(r.participants, participant{horse: p.horse})
+		}
+	}
+}
+
+// ran reports whether a horse ran in a race that is played.
+func (r *liveRace) ran(horse int64) bool { return r.result != nil && r.result.has(horse) }

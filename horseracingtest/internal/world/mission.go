@@ -28,8 +28,8 @@ var missionKinds = []missionKind{
 
 // appendMissions writes the missions record of a horse: every kind, except
 // one that it has not been given.
-func (w *World) appendMissions(b []byte, number int64) []byte {
-	d := drawFrom(w.seed, forMissions, uint64(number))
+func appendMissions(b []byte, seed uint64, number int64) []byte {
+	d := drawFrom(seed, forMissions, uint64(number))
 	missing := d.below(2 * len(missionKinds))
 	kinds := make([]missionKind, 0, len(missionKinds))
 	for i, kind := range missionKinds {

@@ -2,46 +2,6 @@ package world
 
 import "math"
 
-// Operation is one of the documented operations, in the order of the API reference.
-//
-// See docs/service.md, section 4.
-type Operation int
-
-// The operations.
-const (
-	UserHorses Operation = iota
-	GetHorse
-	HorseMissions
-	OpenBreeding
-	RaceResults
-	RaceResultsV1
-	OpenRaces
-	Register
-	GetRace
-	TournamentResults
-	OpenTournaments
-	GetTournament
-	Catalogue
-)
-
-// Argument is the parameter in the path of an operation: a number, or the id of a
-// tournament.
-type Argument struct {
-	Number int64
-	Text   string
-}
-
-// Body is what the body of a request says. Members that were not sent have the values
-// of DefaultBody.
-type Body struct {
-	Tier, StartTimeFrom, Offset int64
-	Horse, Race                 int64
-	UserKey                     string
-}
-
-// DefaultBody is what a request says that has no body.
-func DefaultBody(now int64) Body { return Body{Tier: omega, StartTimeFrom: now} }
-
 // Do is the one door for requests: it does what an operation does at that time, and
 // returns the response. It does not advance the world.
 func (w *World) Do(operation Operation, argument Argument, body Body, now int64) (status int, json []byte) {
@@ -105,10 +65,6 @@ func (w *World) respond(operation Operation, argument Argument, body Body, now i
 	return w.appendRaces(tier, w.races[tier].skip(int(min(body.Offset, math.MaxInt32))), asFinishedV1), nil
 }
 
-func (w *World) unknownHorse(number int64) *Refusal {
-	return Refuse(notFound, "unknown_horse", "there is no horse %d; this fake has 1 to %d, and those that were added", number, w.lastHorse)
-}
-
 func (w *World) respondUserHorses(key string, now int64) ([]byte, *Refusal) {
 	user, no := w.userOf(key)
 	if no != nil {
@@ -124,7 +80,7 @@ func (w *World) respondMissions(horse int64) []byte {
 	if given := w.missions[horse]; given != nil {
 		return given
 	}
-	return w.appendMissions(nil, horse)
+	return appendMissions(nil, w.seed, horse)
 }
 
 func (w *World) respondBreeding(now int64) []byte {

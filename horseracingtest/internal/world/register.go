@@ -7,15 +7,6 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Registration is a registration that was accepted.
-type Registration struct {
-	Time  time.Time
-	User  int
-	Horse horseracing.HorseNumber
-	Race  horseracing.RaceID
-	Fee   horseracing.BigInt
-}
-
 // Registrations returns the accepted registrations, in the order in which they
 // arrived.
 func (w *World) Registrations() []Registration {

@@ -2,9 +2,7 @@ package world
 
 import (
 	"cmp"
-	"math"
 	"slices"
-	"strconv"
 )
 
 // tournament is a tournament as the service has it: everything but its times
@@ -43,37 +41,6 @@ var cupStages = []struct {
 // firstTournamentRace is where the ids of the races of tournaments begin. The
 // service lists them in stage results only.
 const firstTournamentRace = 900_000_000_000
-
-// pastTournament makes up a tournament of the past.
-func (w *World) pastTournament(tier, index int) *tournament {
-	past := &w.cups[tier].past
-	start := past.start(index)
-	return &tournament{
-		key:   uint64(drawFrom(past.seed, forTournaments, uint64(index))),
-		id:    objectID(start, uint64(tier)<<40|uint64(index)),
-		tier:  tier,
-		start: start,
-	}
-}
-
-// tournament finds a tournament by its id.
-func (w *World) tournament(id string) *tournament {
-	if t := w.tournaments[id]; t != nil {
-		return t
-	}
-	if len(id) != 24 {
-		return nil
-	}
-	n, err := strconv.ParseUint(id[8:], 16, 64)
-	tier, index := int(n>>40), int(n&math.MaxInt32)
-	if err != nil || tier < 1 || tier > omega || !w.cups[tier].has(index) {
-		return nil
-	}
-	if t := w.pastTournament(tier, index); t.id == id {
-		return t
-	}
-	return nil
-}
 
 // firstCup is the number of the first tournament of the schedule that can
 // still be open at the start.

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
 )
 
 // World is the service. It moves only when it is advanced. Its methods are safe for
@@ -28,10 +31,9 @@ type state struct {
 	upcoming      []*liveRace // not yet published, by id
 	nextRace      int         // the next one of the schedule to open
 	tournaments   map[string]*tournament
-	current       []*tournament // open or running
-	nextCup       int           // the next tournament to open
-	historic      []Recorded    // races that have not opened yet
-	users         int
+	current       []*tournament  // open or running
+	nextCup       int            // the next tournament to open
+	historic      []Recorded     // races that have not opened yet
 	userKeys      map[string]int // user by key
 	lastHorse     int64
 	registrations []Registration
@@ -70,7 +72,6 @@ func (w *World) Reset(set Settings, begin int64) {
 		seed:        seed,
 		begin:       begin,
 		schedule:    schedule{seed: seed, begin: begin, perHour: set.PerHour, foreign: int64(set.Users*horsesPerUser) + 1},
-		users:       set.Users,
 		userKeys:    make(map[string]int, set.Users),
 		live:        make(map[int64]*liveRace),
 		tournaments: make(map[string]*tournament),
@@ -78,7 +79,7 @@ func (w *World) Reset(set Settings, begin int64) {
 		missions:    make(map[int64][]byte),
 	}
 	for user := range set.Users {
-		w.userKeys[w.userKey(user)] = user
+		w.userKeys[userKey(w.seed, user)] = user
 	}
 	id := int64(1001)
 	for tier := omega; tier > 0; tier-- {
@@ -105,62 +106,6 @@ func (w *World) Reset(set Settings, begin int64) {
 	}
 	w.nextCup = w.schedule.firstCup()
 	w.due.Store(math.MinInt64)
-}
-
-// Advance makes happen what was to happen until now.
-func (w *World) Advance(now int64) {
-	if now < w.due.Load() {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	next := int64(math.MaxInt64)
-	for ; w.schedule.perHour > 0; w.nextRace++ {
-		if opens := w.schedule.opens(w.nextRace); opens > now {
-			next = min(next, opens)
-			break
-		}
-		r := w.schedule.race(w.nextRace)
-		if _, taken := w.live[r.id]; !taken && r.start > w.begin {
-			w.addLive(r)
-		}
-	}
-	for ; len(w.historic) > 0; w.historic = w.historic[1:] {
-		if opens := w.historic[0].opens; opens > now {
-			next = min(next, opens)
-			break
-		}
-		w.addLive(w.openHistoric(w.historic[0]))
-	}
-	for ; w.schedule.perHour > 0; w.nextCup++ {
-		if opens := w.schedule.cupOpens(w.nextCup); opens > now {
-			next = min(next, opens)
-			break
-		}
-		if t := w.schedule.cup(w.nextCup); t.ends() > w.begin {
-			w.tournaments[t.id] = t
-			w.current = append(w.current, t)
-		}
-	}
-	w.upcoming = slices.DeleteFunc(w.upcoming, func(r *liveRace) bool {
-		if due := r.catchUp(now); due != published {
-			next = min(next, due)
-			return false
-		}
-		w.races[r.tier].add(order[int64]{r.start, r.id}, r)
-		return true
-	})
-	w.current = slices.DeleteFunc(w.current, func(t *tournament) bool {
-		if t.given != nil || now < t.ends() {
-			if t.given == nil {
-				next = min(next, t.ends())
-			}
-			return false
-		}
-		w.cups[t.tier].add(order[string]{t.start, t.id}, t)
-		return true
-	})
-	w.due.Store(next)
 }
 
 // addLive takes a race in, in the place of one with the same id.
@@ -216,4 +161,31 @@ func (w *World) pastRace(r *race, tier, index int) {
 		r.participants = append(r.participants, participant{horse: int64(1 + (horse+i*stride)%horseCount)})
 	}
 	r.run(&d)
+}
+
+// pastTournament makes up a tournament of the past.
+func (w *World) pastTournament(tier, index int) *tournament {
+	past := &w.cups[tier].past
+	start := past.start(index)
+	return &tournament{
+		key:   uint64(drawFrom(past.seed, forTournaments, uint64(index))),
+		id:    objectID(start, uint64(tier)<<40|uint64(index)),
+		tier:  tier,
+		start: start,
+	}
+}
+
+// Recorded is a finished race that is played as a live one.
+type Recorded struct {
+	opens int64
+	race  *horseracing.Race
+}
+
+// Registration is a registration that was accepted.
+type Registration struct {
+	Time  time.Time
+	User  int
+	Horse horseracing.HorseNumber
+	Race  horseracing.RaceID
+	Fee   horseracing.BigInt
 }

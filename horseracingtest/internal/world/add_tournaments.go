@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -58,4 +60,23 @@ func (w *World) addTournament(t *tournament, over bool) {
 	} else {
 		w.current = append(w.current, t)
 	}
+}
+
+// tournament finds a tournament by its id.
+func (w *World) tournament(id string) *tournament {
+	if t := w.tournaments[id]; t != nil {
+		return t
+	}
+	if len(id) != 24 {
+		return nil
+	}
+	n, err := strconv.ParseUint(id[8:], 16, 64)
+	tier, index := int(n>>40), int(n&math.MaxInt32)
+	if err != nil || tier < 1 || tier > omega || !w.cups[tier].has(index) {
+		return nil
+	}
+	if t := w.pastTournament(tier, index); t.id == id {
+		return t
+	}
+	return nil
 }
