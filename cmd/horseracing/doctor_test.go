@@ -15,16 +15,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 // diagnosis is the doctor's report as JSON.
 type diagnosis struct {
-	Failed, Service, SDK, Go, System, Contains string
-	Requests                                   int
-	Interrupted                                bool
-	Findings                                   []struct{ Section, Topic, Mark, Text, Advice string }
+	Service, SDK, Go, System, Contains string
+	Requests, Failed                   int
+	Failures                           map[string]int
+	Interrupted                        bool
+	Findings                           []struct{ Section, Topic, Mark, Text, Advice string }
 }
 
 func (d diagnosis) text(topic string) string {
@@ -56,8 +59,8 @@ func TestTheDoctorFindsNothingBrokenInTheFake(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if d.Requests > 150 || d.Failed != fmt.Sprintf("%d requests, none failed", d.Requests) || d.Requests != fake.RequestCount() {
-		t.Errorf("%d requests: %s", d.Requests, d.Failed)
+	if d.Requests > 150 || d.Failed != 0 || d.Requests != fake.RequestCount() {
+		t.Errorf("%d requests, %d failed", d.Requests, d.Failed)
 	}
 	if d.SDK != horseracing.Version || d.Go != runtime.Version() || d.System != runtime.GOOS+"/"+runtime.GOARCH || !strings.Contains(d.Contains, "names the host and the hippodromes") {
 		t.Errorf("%+v", d)
@@ -138,8 +141,8 @@ func TestTheDoctorCountsWhatFailedAndHow(t *testing.T) {
 	)
 	fake.RequireFaults(t)
 	d := diagnose(t, 1, environment(fake))
-	if want := fmt.Sprintf("%d requests, 5 failed: 2 with status 500, 2 with status 503, 1 without a response", d.Requests); d.Failed != want {
-		t.Errorf("%s, want %s", d.Failed, want)
+	if want := map[string]int{"500": 2, "503": 2, "no response": 1}; d.Failed != 5 || !cmp.Equal(d.Failures, want) {
+		t.Errorf("%d failed, %v, want %v", d.Failed, d.Failures, want)
 	}
 	for topic, want := range map[string]string{
 		"Races.Open":             "broken: GET /api/v1/races/open",

@@ -25,8 +25,6 @@ var together = map[string][]string{
 
 // pending are the packages that do not follow the rule yet.
 var pending = []string{
-	module + "/cmd/horseracing/internal/control",
-	module + "/cmd/horseracing/internal/doctor",
 	module + "/examples/register",
 	module + "/horseracingtest",
 }

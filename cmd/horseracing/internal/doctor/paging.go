@@ -101,12 +101,12 @@ func (p *pages) noBody(ctx context.Context) finding {
 	status, text := p.get(ctx, resultsPath, nil)
 	var entries []entry
 	isNewest := json.Unmarshal(text, &entries) == nil && len(entries) > 0 && entries[0].Start >= p.from
-	return found(good, "status %d, %s; the newest page: %t", status, shapeOf(text), isNewest)
+	return found(good, "status %d, %s; is it the newest page? %s", status, shapeOf(text), yesOrNo(isNewest))
 }
 
 func (p *pages) defaultTier(ctx context.Context) finding {
 	entries := p.page(ctx, resultsPath, map[string]any{"start_time_from": p.from})
-	return oddIf(p.needBodies() && !slices.Equal(entries, p.second), "name the tier in every query", "a request without a tier reads tier 5: %t", slices.Equal(entries, p.second))
+	return oddIf(p.needBodies() && !slices.Equal(entries, p.second), "name the tier in every query", "does a request without a tier read tier 5? %s", yesOrNo(slices.Equal(entries, p.second)))
 }
 
 // bound finds out whether start_time_from excludes its own instant, and whether
@@ -121,7 +121,7 @@ func (p *pages) bound(ctx context.Context) finding {
 			Advice: "a walk can miss races that start soon after one another"}
 	}
 	includes := slices.Contains(p.before(ctx, e.Start), e)
-	return oddIf(includes, "walks drop repeated entries; nothing is lost", "it is heeded to the millisecond, and includes its own instant: %t", includes)
+	return oddIf(includes, "walks drop repeated entries; nothing is lost", "is it heeded to the millisecond? yes; does a page include its own instant? %s", yesOrNo(includes))
 }
 
 // tiers finds out which ids of tiers have results, and what they are called.
@@ -171,7 +171,7 @@ func (p *pages) byOffset(ctx context.Context) finding {
 		}
 	}
 	return oddIf(!isNewestFirst(top) || overlap < expected-3 || overlap > expected, "Races.ResultsV1 expects newest first and overlapping pages: prefer Races.Results",
-		"%d entries, newest first: %t; offset 5 overlaps by %d of %d", len(top), isNewestFirst(top), overlap, expected)
+		"%d entries; newest first? %s; offset 5 overlaps by %d of %d", len(top), yesOrNo(isNewestFirst(top)), overlap, expected)
 }
 
 func isNewestFirst(page []entry) bool {

@@ -41,7 +41,7 @@ func (p *probe) RoundTrip(req *http.Request) (*http.Response, error) {
 	took := time.Since(began)
 	if err != nil {
 		if req.Context().Err() == nil {
-			p.failures["without a response"]++
+			p.failures["no response"]++
 		}
 		return resp, err
 	}
@@ -60,23 +60,14 @@ func (p *probe) look(resp *http.Response, refusalExpected bool) {
 	}
 	refused := resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests
 	if resp.StatusCode >= 300 && !(refused && refusalExpected) {
-		p.failures[fmt.Sprintf("with status %d", resp.StatusCode)]++
+		p.failures[fmt.Sprint(resp.StatusCode)]++
 	}
 	for name := range resp.Header {
-		if isLimitHeader(name) || isCacheHeader(name) {
+		if isLimitHeader(name) || isCacheHeader(name) || name == acceptQuery {
 			if p.headers[name] == nil {
 				p.headers[name] = counts{}
 			}
 			p.headers[name][resp.Header.Get(name)]++
 		}
 	}
-}
-
-// failed returns how many requests failed, and how.
-func (p *probe) failed() string {
-	n := p.failures.total()
-	if n == 0 {
-		return fmt.Sprintf("%d requests, none failed", p.requests)
-	}
-	return fmt.Sprintf("%d requests, %d failed: %s", p.requests, n, p.failures.list("%[2]d %[1]s"))
 }

@@ -49,6 +49,13 @@ func oddIf(isOdd bool, advice, format string, args ...any) finding {
 	return f
 }
 
+func yesOrNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
 // notRead is the finding about values of which none were read.
 var notRead = found(skipped, "not examined: none were read")
 
@@ -57,13 +64,14 @@ const contains = "This report names the host and the hippodromes. It contains no
 
 // Report is what was found out. It is without keys.
 type Report struct {
-	Failed      string    `json:"failed"` // how many requests failed, and how
 	Service     string    `json:"service"`
 	At          time.Time `json:"at"`
 	SDK         string    `json:"sdk"`
 	Go          string    `json:"go"`
 	System      string    `json:"system"`
 	Requests    int       `json:"requests"`
+	Failed      int       `json:"failed"`
+	Failures    counts    `json:"failures,omitempty"` // by status
 	Interrupted bool      `json:"interrupted"`
 	Contains    string    `json:"contains"`
 	Findings    []finding `json:"findings"`
@@ -73,7 +81,7 @@ type Report struct {
 // counts, names of fields and values: a service that puts a key into a value must
 // not get it into a report.
 func (r *Report) finish(interrupted bool, p *probe, keys ...string) {
-	r.Interrupted, r.Requests, r.Failed = interrupted, p.most-p.left(), p.failed()
+	r.Interrupted, r.Requests, r.Failed, r.Failures = interrupted, p.most-p.left(), p.failures.total(), p.failures
 	slices.SortStableFunc(r.Findings, func(a, b finding) int { return cmp.Compare(order(a.Section), order(b.Section)) })
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -118,11 +126,19 @@ func (r *Report) head() []string {
 		summary += "; interrupted"
 	}
 	return []string{
-		r.Failed + ".",
+		r.failed() + ".",
 		fmt.Sprintf("%s, examined %s with SDK %s, %s, %s.", r.Service, r.At.Format("2006-01-02 15:04 UTC"), r.SDK, r.Go, r.System),
 		summary + ".",
 		r.Contains,
 	}
+}
+
+// failed says how many requests failed, and how.
+func (r *Report) failed() string {
+	if r.Failed == 0 {
+		return fmt.Sprintf("%d requests, none failed", r.Requests)
+	}
+	return fmt.Sprintf("%d requests, %d failed (status or cause): %s", r.Requests, r.Failed, r.Failures.list("%s (%d)"))
 }
 
 // WriteTable writes the report for people.

@@ -31,15 +31,22 @@ func (d *Doctor) traffic() []check {
 		{"4", "headers for caches", func(context.Context) finding {
 			return p.headersThat(isCacheHeader, "a cache on the network path must not ignore the body of a GET")
 		}},
+		{"4", "QUERY (RFC 10008) in place of GET with a body", func(context.Context) finding {
+			accepted := p.headers[acceptQuery].total() > 0
+			return found(good, "does the service send Accept-Query? %s", yesOrNo(accepted))
+		}},
 		{"8", "headers that announce limits", func(context.Context) finding {
 			return p.headersThat(isLimitHeader, "the SDK heeds Retry-After, and learns the rest from refusals")
 		}},
 		{"8", "rate limits", func(context.Context) finding {
-			refused := p.failures["with status 429"]
+			refused := p.failures["429"]
 			return oddIf(refused > 0, "the SDK learns the pace by itself; run the doctor with a smaller -rate", "%d of %d requests were refused with status 429", refused, p.requests)
 		}},
 	}
 }
+
+// acceptQuery is the header of a service that takes the method QUERY.
+const acceptQuery = "Accept-Query"
 
 func isLimitHeader(name string) bool {
 	name = strings.ReplaceAll(strings.ToLower(name), "-", "")

@@ -17,9 +17,17 @@ import (
 // documented.
 type property struct {
 	section, name string
-	known         []string // documented or expected values; nil if none are
+	known         known
 	values        []string // of the entries that were read
 }
+
+// known are values that are documented or expected, if there are any.
+type known struct {
+	values    []string
+	constants bool // of the SDK: any other value is kept as it is
+}
+
+func expected(values ...string) known { return known{values: values} }
 
 func each[T any, S ~string](list []T, value func(T) S) (values []string) {
 	for _, v := range list {
@@ -28,7 +36,11 @@ func each[T any, S ~string](list []T, value func(T) S) (values []string) {
 	return values
 }
 
-func texts[S ~string](constants ...S) []string { return each(constants, func(s S) S { return s }) }
+// texts are the only values expected, names are those that the SDK has constants for.
+func texts[S ~string](constants ...S) known {
+	return expected(each(constants, func(s S) S { return s })...)
+}
+func names[S ~string](constants ...S) known { return known{texts(constants...).values, true} }
 
 // values are the checks of what the operations returned. They send nothing.
 func (o *operations) values() []check {
@@ -41,13 +53,15 @@ func (o *operations) values() []check {
 
 func (p property) examine(context.Context) finding {
 	unknown := count(p.values)
-	maps.DeleteFunc(unknown, func(value string, _ int) bool { return slices.Contains(p.known, value) })
+	maps.DeleteFunc(unknown, func(value string, _ int) bool { return slices.Contains(p.known.values, value) })
 	switch {
 	case len(p.values) == 0:
 		return notRead
-	case p.known != nil && len(unknown) > 0:
+	case p.known.constants && len(unknown) > 0:
+		return found(good, "not in this SDK's list, and harmless: %v", unknown)
+	case p.known.values != nil && len(unknown) > 0:
 		return found(odd, "undocumented: %v", unknown)
-	case p.known != nil:
+	case p.known.values != nil:
 		return found(good, "as expected: %v", count(p.values))
 	}
 	return found(good, "seen: %v", count(p.values))
@@ -78,37 +92,37 @@ func (o *operations) properties() []property {
 	if o.catalogue != nil {
 		templates = slices.Concat(o.catalogue.Daily, o.catalogue.Weekly, o.catalogue.Monthly)
 	}
-	genders := texts(horseracing.GenderStallion)
-	tiers := texts(horseracing.TierNameOmega, horseracing.TierNameBeta)
+	genders := names(horseracing.GenderStallion)
+	tiers := names(horseracing.TierNameOmega, horseracing.TierNameBeta)
 	return []property{
 		{"2.1", "Horse.gender", genders, each(horses, func(h horse) horseracing.Gender { return h.Gender })},
-		{"2.1", "Horse.breed", nil, each(horses, func(h horse) string { return h.Breed })},
+		{"2.1", "Horse.breed", known{}, each(horses, func(h horse) string { return h.Breed })},
 		{"2.1", "Horse.tier", tiers, each(horses, func(h horse) horseracing.TierName { return h.Tier })},
-		{"2.1", "Horse.appearance", []string{"each type once"}, each(horses, traits)},
+		{"2.1", "Horse.appearance", expected("each type once"), each(horses, traits)},
 		{"2.2", "BreedingListing.gender", genders, each(o.breeding, func(b offer) horseracing.Gender { return b.Gender })},
 		{"2.2", "BreedingListing.tier", tiers, each(o.breeding, func(b offer) horseracing.TierName { return b.Tier })},
 		{"2.3", "HorseMission.type", texts(horseracing.MissionPeriodDaily, horseracing.MissionPeriodWeekly, horseracing.MissionPeriodMonthly),
 			each(missions, func(m mission) horseracing.MissionPeriod { return m.Type })},
 		{"2.3", "HorseMission.mission", missionKinds, each(missions, func(m mission) horseracing.MissionKind { return m.Mission })},
-		{"2.3", "HorseMission.processed/completed", nil, each(missions, func(m mission) string { return fmt.Sprintf("%t/%t", m.Processed, m.Completed) })},
-		{"2.3", "HorseMission.progress[]", nil, each(progress, func(element json.RawMessage) string { return shapeOf(element) })},
+		{"2.3", "HorseMission.processed/completed", known{}, each(missions, func(m mission) string { return fmt.Sprintf("%t/%t", m.Processed, m.Completed) })},
+		{"2.3", "HorseMission.progress[]", known{}, each(progress, func(element json.RawMessage) string { return shapeOf(element) })},
 		{"2.4", "Race.type", texts(horseracing.RaceTypeBestTime, horseracing.RaceTypeWorstTime), each(races, func(r race) horseracing.RaceType { return r.Type })},
 		{"2.4", "Race.status", texts("", horseracing.RaceStatusInProgress), each(races, func(r race) horseracing.RaceStatus { return r.Status })},
 		{"2.4", "Race.tier", tiers, each(races, func(r race) horseracing.TierName { return r.Tier })},
-		{"2.4", "Race.info.hippodrome_type", nil, each(races, func(r race) string { return r.Info.HippodromeType })},
-		{"2.4", "Race.info.hippodrome_name", nil, each(races, func(r race) string { return r.Info.HippodromeName })},
-		{"2.4", "Race.info.turf", nil, each(races, func(r race) string { return r.Info.Turf })},
-		{"2.4", "Race.final_order", []string{finalOrderFits}, each(o.finished, finalOrder)},
+		{"2.4", "Race.info.hippodrome_type", known{}, each(races, func(r race) string { return r.Info.HippodromeType })},
+		{"2.4", "Race.info.hippodrome_name", known{}, each(races, func(r race) string { return r.Info.HippodromeName })},
+		{"2.4", "Race.info.turf", known{}, each(races, func(r race) string { return r.Info.Turf })},
+		{"2.4", "Race.final_order", expected(finalOrderFits), each(o.finished, finalOrder)},
 		{"2.5", "Tournament.type", texts(horseracing.RaceTypeBestTime), each(o.tournaments, func(t tournament) horseracing.RaceType { return t.Type })},
-		{"2.5", "Tournament.status", []string{"2"}, each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Status) })},
-		{"2.5", "Tournament.tier", []string{"5"}, each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Tier) })},
-		{"2.5", "Tournament.turf", nil, each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Turf) })},
-		{"2.5", "Tournament.participants", []string{"by ascending total"}, each(o.tournaments, participants)},
-		{"2.5", "Tournament.additional_prizes[]", nil, each(prizes, prizeFields)},
-		{"2.5", "Stage.status", []string{"2"}, each(stages, func(s horseracing.Stage) string { return fmt.Sprint(s.Status) })},
+		{"2.5", "Tournament.status", expected("2"), each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Status) })},
+		{"2.5", "Tournament.tier", expected("5"), each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Tier) })},
+		{"2.5", "Tournament.turf", known{}, each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Turf) })},
+		{"2.5", "Tournament.participants", expected("by ascending total"), each(o.tournaments, participants)},
+		{"2.5", "Tournament.additional_prizes[]", known{}, each(prizes, prizeFields)},
+		{"2.5", "Stage.status", expected("2"), each(stages, func(s horseracing.Stage) string { return fmt.Sprint(s.Status) })},
 		{"2.6", "MissionTemplate.type", missionKinds, each(templates, func(m horseracing.MissionTemplate) horseracing.MissionKind { return m.Type })},
-		{"4.8", "Races.Get by main_race_id", nil, each(o.byID, o.whatGetReturns)},
-		{"4.7", "until when a race is open", nil, each(o.open, func(r race) string { return openness(r, o.report.At) })},
+		{"4.8", "Races.Get by main_race_id", known{}, each(o.byID, o.whatGetReturns)},
+		{"4.7", "until when a race is open", known{}, each(o.open, func(r race) string { return openness(r, o.report.At) })},
 	}
 }
 
@@ -138,7 +152,8 @@ func finalOrder(r horseracing.Race) string {
 	if r.Finished() && err == nil && inOrder && winnersFirst {
 		return finalOrderFits
 	}
-	return fmt.Sprintf("present: %t, positions counted from zero: %t, in the order of totals: %t, winners first: %t", r.Finished(), err == nil, inOrder, winnersFirst)
+	return fmt.Sprintf("present? %s; positions counted from zero? %s; in the order of totals? %s; winners first? %s",
+		yesOrNo(r.Finished()), yesOrNo(err == nil), yesOrNo(inOrder), yesOrNo(winnersFirst))
 }
 
 func participants(t horseracing.Tournament) string {
@@ -157,7 +172,7 @@ func prizeFields(p horseracing.AdditionalPrize) string {
 
 // whatGetReturns says which race was returned for the id of another operation.
 func (o *operations) whatGetReturns(r horseracing.Race) string {
-	return fmt.Sprintf("that race: %t, with a result: %t", slices.Contains(o.raceIDs(), r.MainRaceID), r.Finished())
+	return fmt.Sprintf("is it that race? %s; has it a result? %s", yesOrNo(slices.Contains(o.raceIDs(), r.MainRaceID)), yesOrNo(r.Finished()))
 }
 
 func openness(r horseracing.Race, now time.Time) string {
