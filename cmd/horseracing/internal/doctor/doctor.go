@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -76,50 +74,6 @@ type check struct {
 	do      func(context.Context) finding
 }
 
-// Examine makes the checks until the context ends or no requests are left. The
-// error is a reason to make none: the service is not there, or refuses the key.
-func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
-	if err := d.connect(ctx); err != nil {
-		return nil, err
-	}
-	running, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	d.probe.spent = func() { stop(errNoRequestsLeft) }
-	operations := &operations{Doctor: d}
-	for _, checks := range []func() []check{operations.checks, operations.values, (&pages{Doctor: d}).checks, d.traffic} {
-		for _, c := range checks() {
-			d.config.Progress(c.topic)
-			d.err = nil
-			f := c.do(running)
-			switch {
-			case d.err != nil && ctx.Err() != nil:
-				f = found(skipped, "not examined: interrupted")
-			case d.err != nil:
-				f = found(skipped, "not examined: %v", cmp.Or(context.Cause(running), d.err))
-			}
-			f.Section, f.Topic = c.section, c.topic
-			d.report.Findings = append(d.report.Findings, f)
-		}
-	}
-	d.report.finish(ctx.Err() != nil, d.probe, d.config.APIKey, string(d.config.UserKey))
-	return &d.report, nil
-}
-
-// connect returns an error unless this is the service, and it accepts the key.
-func (d *Doctor) connect(ctx context.Context) error {
-	d.config.Progress("is it the service")
-	_, err := d.client.Missions.Catalogue(ctx)
-	_, noResponse := errors.AsType[*horseracing.TransportError](err)
-	if err == nil || noResponse || errors.Is(err, horseracing.ErrUnauthorized) || errors.Is(err, horseracing.ErrForbidden) {
-		return err
-	}
-	// One operation may fail; a server that has no second one is another server.
-	if _, second := d.client.Races.Open(ctx); second != nil {
-		return fmt.Errorf("%s does not respond as the service: %w", d.report.Service, err)
-	}
-	return nil
-}
-
 // fail notes the first error that keeps the check from finding out its thing.
 func (d *Doctor) fail(err error) { d.err = cmp.Or(d.err, err) }
 
@@ -134,11 +88,3 @@ func (d *Doctor) get(ctx context.Context, path string, body any) (status int, te
 	}
 	return captured.StatusCode, captured.Body
 }
-
-// expectRefusal returns a context whose requests do not count as failed if the
-// service refuses them.
-func expectRefusal(ctx context.Context) context.Context {
-	return context.WithValue(ctx, refusalExpected{}, true)
-}
-
-type refusalExpected struct{}

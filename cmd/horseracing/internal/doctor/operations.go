@@ -2,14 +2,11 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -189,27 +186,4 @@ func (o *operations) opaqueID(ctx context.Context) finding {
 	}
 	status, body := o.get(expectRefusal(ctx), "/api/v1/races/"+o.open[0].ID, nil)
 	return found(good, "status %d, %s", status, shapeOf(body))
-}
-
-// shapeOf describes a body without showing it.
-func shapeOf(body []byte) string {
-	var value any
-	if json.Unmarshal(body, &value) != nil {
-		return "not JSON"
-	}
-	switch v := value.(type) {
-	case nil:
-		return "null"
-	case []any:
-		return fmt.Sprintf("an array of %d", len(v))
-	case map[string]any:
-		names := slices.Sorted(maps.Keys(v))
-		if len(names) > 6 {
-			names = append(names[:6], "…")
-		}
-		return "an object with " + strings.Join(names, ", ")
-	case float64:
-		return "a number"
-	}
-	return fmt.Sprintf("a %T", value)
 }

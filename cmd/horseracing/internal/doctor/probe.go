@@ -1,10 +1,13 @@
 package doctor
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -71,3 +74,23 @@ func (p *probe) look(resp *http.Response, refusalExpected bool) {
 		}
 	}
 }
+
+// acceptQuery is the header of a service that takes the method QUERY.
+const acceptQuery = "Accept-Query"
+
+func isLimitHeader(name string) bool {
+	name = strings.ReplaceAll(strings.ToLower(name), "-", "")
+	return strings.Contains(name, "ratelimit") || strings.Contains(name, "quota") || name == "retryafter"
+}
+
+func isCacheHeader(name string) bool {
+	return slices.Contains([]string{"Age", "Cache-Control", "Etag", "Expires", "Last-Modified", "Vary", "Via", "X-Cache"}, name)
+}
+
+// expectRefusal returns a context whose requests do not count as failed if the
+// service refuses them.
+func expectRefusal(ctx context.Context) context.Context {
+	return context.WithValue(ctx, refusalExpected{}, true)
+}
+
+type refusalExpected struct{}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,52 +11,6 @@ import (
 	"time"
 	"unicode"
 )
-
-// mark is how a finding is to be read.
-type mark string
-
-const (
-	good    mark = "ok"      // as documented, or as the SDK expects
-	odd     mark = "note"    // worth a look; nothing is wrong
-	bad     mark = "broken"  // something does not work
-	skipped mark = "skipped" // not examined
-)
-
-var signs = map[mark]string{good: "✓", odd: "!", bad: "✗", skipped: "·"}
-
-// finding is a line of the report.
-type finding struct {
-	Section string `json:"section"` // of docs/service.md
-	Topic   string `json:"topic"`
-	Mark    mark   `json:"mark"`
-	Text    string `json:"text"`
-	Advice  string `json:"advice,omitempty"`
-}
-
-// found returns a finding of a check, which adds section and topic.
-func found(m mark, format string, args ...any) finding {
-	return finding{Mark: m, Text: fmt.Sprintf(format, args...)}
-}
-
-// oddIf returns a finding with advice if something is worth a look, and one
-// without if not.
-func oddIf(isOdd bool, advice, format string, args ...any) finding {
-	f := found(good, format, args...)
-	if isOdd {
-		f.Mark, f.Advice = odd, advice
-	}
-	return f
-}
-
-func yesOrNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
-// notRead is the finding about values of which none were read.
-var notRead = found(skipped, "not examined: none were read")
 
 // contains is part of every report.
 const contains = "This report names the host and the hippodromes. It contains no key. If a line is marked ! or ✗, attach it to an issue."
@@ -173,35 +126,3 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	}
 	return nil
 }
-
-// counts says how often each value was seen.
-type counts map[string]int
-
-func count(values []string) counts {
-	c := counts{}
-	for _, value := range values {
-		c[value]++
-	}
-	return c
-}
-
-func (c counts) total() (n int) {
-	for _, count := range c {
-		n += count
-	}
-	return n
-}
-
-// list writes value and count in this format, at most twelve of them.
-func (c counts) list(format string) string {
-	var parts []string
-	for _, value := range slices.Sorted(maps.Keys(c)) {
-		parts = append(parts, fmt.Sprintf(format, value, c[value]))
-	}
-	if len(parts) > 12 {
-		parts = append(parts[:12], fmt.Sprintf("and %d more", len(parts)-12))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func (c counts) String() string { return c.list("%q (%d)") }

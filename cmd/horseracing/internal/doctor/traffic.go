@@ -45,18 +45,6 @@ func (d *Doctor) traffic() []check {
 	}
 }
 
-// acceptQuery is the header of a service that takes the method QUERY.
-const acceptQuery = "Accept-Query"
-
-func isLimitHeader(name string) bool {
-	name = strings.ReplaceAll(strings.ToLower(name), "-", "")
-	return strings.Contains(name, "ratelimit") || strings.Contains(name, "quota") || name == "retryafter"
-}
-
-func isCacheHeader(name string) bool {
-	return slices.Contains([]string{"Age", "Cache-Control", "Etag", "Expires", "Last-Modified", "Vary", "Via", "X-Cache"}, name)
-}
-
 // headersThat reports the headers of a kind, each with a value.
 func (p *probe) headersThat(isWanted func(name string) bool, advice string) finding {
 	var parts []string

@@ -29,13 +29,6 @@ type known struct {
 
 func expected(values ...string) known { return known{values: values} }
 
-func each[T any, S ~string](list []T, value func(T) S) (values []string) {
-	for _, v := range list {
-		values = append(values, string(value(v)))
-	}
-	return values
-}
-
 // texts are the only values expected, names are those that the SDK has constants for.
 func texts[S ~string](constants ...S) known {
 	return expected(each(constants, func(s S) S { return s })...)
