@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"time"
@@ -65,7 +66,7 @@ func changeLedger(ctx context.Context, p *program, path string, change func(*led
 		return err
 	}
 	return reading(func(_ context.Context, p *program, s *service, _ []string) error {
-		l, err := ledger.Open(path, s.Client)
+		l, err := openLedger(path, s)
 		if err != nil {
 			return err
 		}
@@ -79,6 +80,15 @@ func changeLedger(ctx context.Context, p *program, path string, change func(*led
 		}
 		return printEntries(p, entries, false)
 	})(ctx, p, nil)
+}
+
+// openLedger opens a ledger, which one process at a time can do.
+func openLedger(path string, s *service, options ...ledger.Option) (*ledger.Ledger, error) {
+	l, err := ledger.Open(path, s.Client, options...)
+	if errors.Is(err, ledger.ErrInUse) {
+		return nil, fmt.Errorf("%s is in use by another process: try again when that has ended", path)
+	}
+	return l, err
 }
 
 var entryLayout = layout[ledger.Entry]{

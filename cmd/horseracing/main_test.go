@@ -111,6 +111,8 @@ func TestEveryCommandPrintsATableAndJSONLines(t *testing.T) {
 		"tournaments":          {"tournaments"},
 		"tournaments-finished": {"tournaments", "-finished", "-n", "2"},
 		"catalogue":            {"catalogue"},
+		"tiers":                {"tiers"},
+		"open-filtered":        {"open", "-tier", "omega", "-level", "12", "-max-fee", "5"},
 		"missions":             {"missions", "1", "-n", "3", "-hippodromes", "Oval,Straight,Triangle"},
 	} {
 		for _, form := range []string{"json", "table"} {
@@ -297,6 +299,37 @@ func TestHelpGoesToStandardOutput(t *testing.T) {
 	}
 	if got := run(t, nil, "version"); got.status != 0 || !strings.HasPrefix(got.stdout, "horseracing "+horseracing.Version+" ") {
 		t.Errorf("version: %+v", got)
+	}
+}
+
+// The scripts are run by the shells that are there.
+func TestCompletionHasEveryCommandAndItsFlags(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		got := run(t, nil, "completion", shell)
+		for _, c := range commands() {
+			if got.status != 0 || !strings.Contains(got.stdout, c.name) {
+				t.Errorf("%s: %s is missing", shell, c.name)
+			}
+		}
+		if !strings.Contains(got.stdout, "-max-fee") {
+			t.Errorf("%s: no flags", shell)
+		}
+		if path, err := exec.LookPath(shell); err == nil {
+			check := exec.CommandContext(t.Context(), path, "-n")
+			check.Stdin = strings.NewReader(got.stdout)
+			if text, err := check.CombinedOutput(); err != nil {
+				t.Errorf("%s: %s", shell, text)
+			}
+		}
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	script := run(t, nil, "completion", "bash").stdout + "\nCOMP_WORDS=(horseracing register -max); COMP_CWORD=2; _horseracing; echo ${COMPREPLY[@]}"
+	if text, err := exec.CommandContext(t.Context(), bash, "-c", script).Output(); string(text) != "-max-fee\n" {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 

@@ -114,6 +114,27 @@ func TestWatchPrintsEachChangeOnALine(t *testing.T) {
 	expect("closed", 1)
 }
 
+func TestWatchNewLeavesOutWhatIsOpenAtTheStart(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t, horseracingtest.WithSchedule(0))
+	at := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: at})
+	cmd := prepare(t, environment(fake), "watch", "-new", "-interval", "10ms")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return fake.RequestCount() >= 3 })
+	fake.AddRaces(horseracing.Race{MainRaceID: 8, StartTime: at})
+	lines := bufio.NewScanner(stdout)
+	if !lines.Scan() || !strings.HasPrefix(lines.Text(), `{"kind":"opened","race":`) || !strings.Contains(lines.Text(), `"main_race_id":8,`) {
+		t.Errorf("%s", lines.Text())
+	}
+}
+
 // killedRuns runs the program again and again, and kills it every so many lines,
 // until it has been killed ten times. The last run is killed once a line is the
 // last of all. Before a new run it calls restart with the last line.

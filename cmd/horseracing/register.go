@@ -83,7 +83,7 @@ func (o *registerOptions) limits() (options []ledger.Option) {
 // register registers and pays. A race that lists the horse, although the ledger lacks
 // the pair, was paid from elsewhere.
 func register(ctx context.Context, p *program, s *service, o registerOptions) (ledger.Entry, error) {
-	l, err := ledger.Open(o.path, s.Client, o.limits()...)
+	l, err := openLedger(o.path, s, o.limits()...)
 	if err != nil {
 		return ledger.Entry{}, unpaid(err)
 	}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+func TestALedgerIsShownWhileItIsOpenAndDecidedWhenItIsNot(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t, horseracingtest.WithSchedule(0))
+	fee, err := horseracing.ParseDecimal("2.5", tokenPlaces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	horse := fake.Horses(0)[0]
+	file := filepath.Join(t.TempDir(), "paid.jsonl")
+	l, err := ledger.Open(file, fake.Client(horseracing.WithRetry(horseracing.Retry{Max: -1})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range horseracing.RaceID(3) {
+		fake.AddRaces(horseracing.Race{MainRaceID: 7 + id, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), EntryFee: fee})
+	}
+	fake.Inject(horseracingtest.Fault{Method: "POST", ResetBefore: true, Skip: 1})
+	for id := range horseracing.RaceID(2) {
+		_, _ = l.Register(t.Context(), horseracing.Registration{Horse: horse, Race: 7 + id, UserKey: fake.UserKey(0)}, fee)
+	}
+	shown := run(t, environment(fake), "ledger", file)
+	if shown.status != 0 || strings.Count(shown.stdout, "\n") != 2 || !strings.Contains(shown.stdout, `"fee":2500000000000000000`) {
+		t.Errorf("%+v", shown)
+	}
+	sum := run(t, environment(fake), "ledger", file, "-sum")
+	if !strings.HasPrefix(sum.stdout, `{"what":"paid","entries":2,"fees":"5"}`+"\n") || !strings.Contains(sum.stdout, `{"what":"unknown","entries":1,"fees":"2.5"}`) {
+		t.Errorf("%+v", sum)
+	}
+	decide := []string{"ledger", file, "-decide", "absent", "-horse", fmt.Sprint(horse), "-race", "8", "-note", "seen in the game"}
+	if busy := run(t, environment(fake), decide...); busy.status != 1 || !strings.Contains(busy.stderr, "in use") {
+		t.Errorf("while it is open: %+v", busy)
+	}
+	l.Close()
+	if got := run(t, environment(fake), decide...); got.status != 0 || !strings.Contains(got.stdout, `"state":"absent","note":"seen in the game"`) {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, environment(fake), "ledger", file+"x", "-settle"); got.status != 1 || !strings.Contains(got.stderr, "no such file") {
+		t.Errorf("without a file: %+v", got)
+	}
+	if _, err := os.Stat(file + "x"); err == nil {
+		t.Error("it was created")
+	}
+}
+
+func TestAnInterruptedRegistrationWhoseOutcomeIsUnknownIsStatus7(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t, horseracingtest.WithSchedule(0))
+	fee := horseracing.NewBigInt(1)
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), RegistrationDeadline: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), EntryFee: fee})
+	fake.Inject(horseracingtest.Fault{Method: "POST", ResetBefore: true})
+	cmd := prepare(t, environment(fake), "register", "-yes", "-race", "7", "-horse", fmt.Sprint(fake.Horses(0)[0]), "-ledger", filepath.Join(t.TempDir(), "l"))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return fake.RequestCount() >= 3 }) // the race, the registration, the race again
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Skip(err)
+	}
+	_ = cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != 7 || !strings.Contains(stderr.String(), "the outcome is certain at 2025-06-01 13:01:00 (UTC) at the latest") {
+		t.Errorf("status %d: %s", status, &stderr)
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAWaitIsToldAfterFiveSecondsOnceAMinuteAndAtItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var screen strings.Builder
+		p := &program{name: "horseracing", stderr: &screen, patience: listingPatience}
+		w := &waits{p: p}
+		var status int
+		var took time.Duration
+		wire := w.watch(roundTripper(func(*http.Request) (*http.Response, error) {
+			time.Sleep(took)
+			if status == 0 {
+				return nil, errors.New("connection refused")
+			}
+			return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {"30"}}}, nil
+		}))
+		send := func(answer int, after time.Duration) {
+			status, took = answer, after
+			req, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "https://game.test/", nil)
+			_, _ = wire.RoundTrip(req)
+		}
+		stop := w.run()
+		send(200, 4*time.Second) // soon enough
+		time.Sleep(time.Hour)    // nothing is waited for
+		send(429, 0)
+		time.Sleep(70 * time.Second)
+		send(0, 0)
+		time.Sleep(56 * time.Second)
+		send(200, 0)
+		p.patience = forever
+		send(200, 10*time.Second)
+		stop()
+		want := `horseracing: waiting for the service since 01:00:04: it refuses requests with status 429, Retry-After 30; it is tried until 01:10:04 (UTC)
+horseracing: waiting for the service since 01:00:04: it refuses requests with status 429, Retry-After 30; it is tried until 01:10:04 (UTC)
+horseracing: waiting for the service since 01:00:04: it does not respond; it is tried until 01:10:04 (UTC)
+horseracing: the service responds again
+horseracing: waiting for the service since 01:02:10: it has not responded yet; it is tried until it responds
+horseracing: the service responds again
+`
+		if diff := cmp.Diff(want, screen.String()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
