@@ -2,38 +2,13 @@ package transport
 
 import (
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/horseracing-go/horseracing/internal/pace"
 )
-
-// usual is the library's default.
-var usual = Retry{Max: 3, MinWait: 200 * time.Millisecond, MaxWait: 15 * time.Second}
-
-// newClient returns a client that sends through a function.
-func newClient(send tripFunc) *Client {
-	return New(Config{
-		Send: send, Header: Header("key", "agent"), Gate: pace.NewGate(nil, usual.MinWait, usual.MaxWait),
-		Timeout: 30 * time.Second, MaxBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler),
-	})
-}
-
-// respond returns a response with a status and without a body.
-func respond(status int) *http.Response {
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}
-}
-
-// read returns the request of a read.
-func read() Request {
-	return Request{Method: http.MethodGet, URL: &url.URL{Scheme: "https", Host: "game.test", Path: "/"}, Retry: usual}
-}
 
 // load is what calls made of a service that fails at random.
 type load struct{ calls, requests, failed int }
@@ -60,7 +35,7 @@ func loadOf(t *testing.T, cost int, share float64) (l load) {
 		for range 20 {
 			callers.Go(func() {
 				for time.Now().Before(end) {
-					r := client.Do(t.Context(), read())
+					r := client.Do(t.Context(), request(http.MethodGet))
 					mu.Lock()
 					l.calls++
 					l.requests += r.Attempts()

@@ -1,0 +1,232 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
+)
+
+// pass sends a request through a link, and returns its record.
+func pass(ctx context.Context, link http.RoundTripper, method string) (*Record, *http.Response, error) {
+	r := &Record{Request: request(method)}
+	req, _ := http.NewRequestWithContext(context.WithValue(ctx, recordKey{}, r), method, "https://game.test/", strings.NewReader("{}"))
+	resp, err := link.RoundTrip(req)
+	return r, resp, err
+}
+
+// body returns a step with a response.
+func body(status int, text io.Reader, length int64) tripFunc {
+	return func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(text), ContentLength: length}, nil
+	}
+}
+
+// endless yields spaces, and counts them.
+type endless struct{ bytes int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	e.bytes += len(p)
+	return len(p), nil
+}
+
+func TestTheBodyIsReadWholeUpToTheLimit(t *testing.T) {
+	const limit = 20
+	broken := io.MultiReader(strings.NewReader(`[1,`), iotest.ErrReader(io.ErrUnexpectedEOF))
+	for name, test := range map[string]struct {
+		send      tripFunc
+		err       error // errors.Is finds it
+		body      string
+		truncated bool
+	}{
+		"whole":                      {body(200, strings.NewReader(`[1]`), 3), nil, `[1]`, false},
+		"without a length":           {body(200, strings.NewReader(`[1]`), -1), nil, `[1]`, false},
+		"as long as the limit":       {body(200, strings.NewReader(strings.Repeat(" ", 18)+"[]"), -1), nil, strings.Repeat(" ", 18) + "[]", false},
+		"no body":                    {func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 204}, nil }, nil, "", false},
+		"broken":                     {body(200, broken, -1), ErrCut, "", false},
+		"cut":                        {body(200, strings.NewReader(`[1,`), 3), ErrCut, `[1,`, false},
+		"a page":                     {body(200, strings.NewReader(`<html><p>`), -1), ErrHTML, `<html><p>`, false},
+		"a page of an error":         {body(502, strings.NewReader(`<html><p>`), -1), nil, `<html><p>`, false},
+		"an error that is cut":       {body(500, io.MultiReader(strings.NewReader(`{"a`), iotest.ErrReader(io.ErrUnexpectedEOF)), -1), nil, `{"a`, true},
+		"an error that is too large": {body(500, strings.NewReader(strings.Repeat("x", 21)), -1), nil, strings.Repeat("x", 20), true},
+	} {
+		r, _, err := pass(t.Context(), bodyLink{test.send, limit}, http.MethodGet)
+		if !errors.Is(err, test.err) || string(r.Body) != test.body || r.Truncated != test.truncated {
+			t.Errorf("%s: %q, truncated %v, %v", name, r.Body, r.Truncated, err)
+		}
+	}
+	for name, length := range map[string]int64{"announced": 21, "not announced": -1} {
+		source := new(endless)
+		r, _, err := pass(t.Context(), bodyLink{body(200, source, length), limit}, http.MethodGet)
+		if large, ok := errors.AsType[*TooLargeError](err); !ok || large.Limit != limit || r.Status != 0 || source.bytes > 1<<10 {
+			t.Errorf("too large, %s: %d bytes were read, %v", name, source.bytes, err)
+		}
+	}
+	source := new(endless)
+	if r, _, err := pass(t.Context(), bodyLink{body(500, source, -1), 1 << 40}, http.MethodGet); err != nil || len(r.Body) != 1<<20 || source.bytes > 2<<20 {
+		t.Errorf("of an error %d bytes were read, %v", source.bytes, err)
+	}
+	if _, _, err := pass(t.Context(), bodyLink{tripFunc(func(*http.Request) (*http.Response, error) { return nil, nil }), limit}, http.MethodGet); err == nil {
+		t.Error("neither a response nor an error is an error")
+	}
+}
+
+func TestOnlyTheHeadersOfTheLibraryAndCookiesAreSent(t *testing.T) {
+	for _, noCache := range []bool{false, true} {
+		var sent http.Header
+		link := headerLink{tripFunc(func(req *http.Request) (*http.Response, error) { sent = req.Header; return respond(200), nil }), Header("the-key", "agent")}
+		r := &Record{Request: request(http.MethodGet)}
+		r.NoCache = noCache
+		req, _ := http.NewRequestWithContext(context.WithValue(t.Context(), recordKey{}, r), http.MethodGet, "https://game.test/", http.NoBody)
+		req.Header = http.Header{"Cookie": {"a=b"}, "Referer": {"https://other.test/"}}
+		link.RoundTrip(req)
+		want := http.Header{"X-Api-Key": {"the-key"}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"agent"}, "Cookie": {"a=b"}}
+		if noCache {
+			want.Set("Cache-Control", "no-cache")
+		}
+		if diff := cmp.Diff(want, sent); diff != "" {
+			t.Errorf("header (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestAnAttemptThatEndsSaysWhy(t *testing.T) {
+	hang := tripFunc(func(req *http.Request) (*http.Response, error) { <-req.Context().Done(); return nil, errReset })
+	synctest.Test(t, func(t *testing.T) {
+		started := time.Now()
+		_, _, err := pass(t.Context(), timeoutLink{hang, time.Second}, http.MethodGet)
+		if !errors.Is(err, ErrAttemptTimeout) || !errors.Is(err, context.DeadlineExceeded) || time.Since(started) != time.Second {
+			t.Errorf("out of time: %v after %v", err, time.Since(started))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, _, err := pass(ctx, timeoutLink{hang, time.Second}, http.MethodGet); errors.Is(err, ErrAttemptTimeout) || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errReset) {
+			t.Errorf("the call is out of time: %v", err)
+		}
+		fails := tripFunc(func(*http.Request) (*http.Response, error) { return nil, errReset })
+		if _, _, err := pass(t.Context(), timeoutLink{fails, time.Second}, http.MethodGet); err != errReset {
+			t.Errorf("a failure in time: %v", err)
+		}
+	})
+}
+
+func TestAnAttemptIsLoggedWithoutKeysAtDebug(t *testing.T) {
+	fails := tripFunc(func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("the-key is wrong\x1b" + strings.Repeat("x", 5000))
+	})
+	for level, want := range map[slog.Level]int{slog.LevelInfo: 0, slog.LevelDebug: 1} {
+		var log bytes.Buffer
+		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))
+		pass(t.Context(), logLink{fails, logger}, http.MethodGet)
+		text := log.String()
+		if strings.Count(text, "horseracing: attempt") != want || strings.Contains(text, "the-key") || strings.Contains(text, "x1b") || len(text) > 2200 {
+			t.Errorf("at %v: %s", level, text)
+		}
+	}
+}
+
+func TestAWriteIsUnsentIfNoConnectionWasFound(t *testing.T) {
+	for name, test := range map[string]struct {
+		wanted, found, fails bool
+		unsent               bool
+	}{
+		"no connection":           {true, false, true, true},
+		"a connection that broke": {true, true, true, false},
+		"nothing is traced":       {false, false, true, false},
+		"a response":              {true, false, false, false},
+	} {
+		link := writeLink{tripFunc(func(req *http.Request) (*http.Response, error) {
+			if trace := httptrace.ContextClientTrace(req.Context()); test.wanted {
+				trace.GetConn("")
+				if test.found {
+					trace.GotConn(httptrace.GotConnInfo{})
+				}
+			}
+			if test.fails {
+				return nil, errReset
+			}
+			return respond(200), nil
+		})}
+		if r, _, _ := pass(t.Context(), link, http.MethodPost); r.Unsent != test.unsent {
+			t.Errorf("%s: Unsent is %v", name, r.Unsent)
+		}
+	}
+}
+
+func TestAWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
+	var sent []*http.Request
+	wire := NewWire(tripFunc(func(req *http.Request) (*http.Response, error) { sent = append(sent, req); return respond(200), nil }))
+	_, _, err := pass(t.Context(), writeLink{tripFunc(func(req *http.Request) (*http.Response, error) {
+		if _, err := wire.RoundTrip(req.WithContext(context.Background())); err == nil {
+			t.Error("it was sent without its context")
+		}
+		bare := req.WithContext(req.Context())
+		bare.Body = http.NoBody
+		if _, err := wire.RoundTrip(bare); err == nil {
+			t.Error("it was sent without its body")
+		}
+		req.Header.Set("Idempotency-Key", "1")
+		req.Header["X-Idempotency-Key"] = nil
+		resp, err := wire.RoundTrip(req)
+		if _, again := wire.RoundTrip(req); again == nil {
+			t.Error("it was sent twice")
+		}
+		return resp, err
+	})}, http.MethodPost)
+	if err != nil || len(sent) != 1 || sent[0].GetBody != nil || len(sent[0].Header) != 0 {
+		t.Errorf("%d requests, %v", len(sent), err)
+	}
+}
+
+func TestACallThatTheGateHoldsIsNotAnAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := pace.NewGate(nil, usual.MinWait, usual.MaxWait)
+		late := tripFunc(func(*http.Request) (*http.Response, error) {
+			resp := respond(http.StatusTooManyRequests)
+			resp.Header.Set("Retry-After", "60")
+			return resp, nil
+		})
+		link := paceLink{bodyLink{late, 1}, gate, slog.New(slog.DiscardHandler)}
+		pass(t.Context(), link, http.MethodGet)
+		r, _, err := pass(t.Context(), link, http.MethodGet)
+		if held, ok := errors.AsType[*pace.HeldError](err); !ok || held.For != time.Minute || r.Stopped != err || r.Attempts() != 0 {
+			t.Errorf("held: %v", err)
+		}
+	})
+}
+
+func TestAWriteIsRecordedBeforeEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent, recorded := 0, 0
+		c := newClient(func(*http.Request) (*http.Response, error) { sent++; return respond(http.StatusTooManyRequests), nil })
+		full := errors.New("disk full")
+		record := func() error {
+			if recorded++; recorded == 3 {
+				return full
+			}
+			return nil
+		}
+		if r := c.Do(BeforeWrite(t.Context(), record), request(http.MethodPost)); r.Stopped != full || sent != 2 || r.Attempts() != 2 {
+			t.Errorf("%d requests, %v", sent, r.Stopped)
+		}
+		c.Do(BeforeWrite(t.Context(), record), request(http.MethodGet))
+		if recorded != 3 {
+			t.Error("a read is recorded")
+		}
+	})
+}

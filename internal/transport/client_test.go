@@ -1,0 +1,35 @@
+package transport
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/redact"
+)
+
+// usual is the library's default.
+var usual = Retry{Max: 3, MinWait: 200 * time.Millisecond, MaxWait: 15 * time.Second}
+
+// newClient returns a client that sends through a function.
+func newClient(send tripFunc) *Client {
+	return New(Config{
+		Send: send, Header: Header("the-key", "agent"), Gate: pace.NewGate(nil, usual.MinWait, usual.MaxWait),
+		Timeout: 30 * time.Second, MaxBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+// respond returns a response with a status and without a body.
+func respond(status int) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}
+}
+
+// request returns a request with a method.
+func request(method string) Request {
+	return Request{
+		Method: method, URL: &url.URL{Scheme: "https", Host: "game.test", Path: "/"}, Payload: []byte("{}"),
+		Retry: usual, Keys: redact.New("the-key"), WantJSON: true,
+	}
+}

@@ -1,0 +1,194 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing/internal/pace"
+)
+
+var errReset = errors.New("connection reset")
+
+// status returns an attempt with a response.
+func status(code int) Attempt { return Attempt{Status: code} }
+
+// after returns the attempt with a Retry-After.
+func (a Attempt) after(d time.Duration) Attempt { a.RetryAfter = d; return a }
+
+func failure(err error) Attempt { return Attempt{Err: err} }
+
+func TestAnAttemptIsClassifiedByItsResponse(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		attempt     Attempt
+		read, write outcome
+	}{
+		{"200", status(200), conclusive, conclusive},
+		{"a redirect", status(302), conclusive, conclusive},
+		{"404", status(404), conclusive, conclusive},
+		{"501", status(501), conclusive, conclusive},
+		{"408", status(408), failed, hopeless},
+		{"500", status(500), failed, hopeless},
+		{"502", status(502), failed, hopeless},
+		{"503", status(503), failed, hopeless},
+		{"504", status(504), failed, hopeless},
+		{"429", status(429), refused, refused},
+		{"429 with a wait", status(429).after(time.Second), refused, refused},
+		{"503 with a wait", status(503).after(time.Second), refused, hopeless},
+		{"a reset", failure(errReset), failed, hopeless},
+		{"no connection", Attempt{Err: errReset, Unsent: true}, failed, failed},
+		{"a certificate", Attempt{Err: &tls.CertificateVerificationError{Err: errReset}, Unsent: true}, hopeless, hopeless},
+		{"no TLS", Attempt{Err: tls.RecordHeaderError{}, Unsent: true}, hopeless, hopeless},
+		{"too large", failure(&TooLargeError{1}), hopeless, hopeless},
+		{"a page", Attempt{Status: 200, Err: ErrHTML}, failed, hopeless},
+		{"cut", Attempt{Status: 200, Err: ErrCut}, failed, hopeless},
+	} {
+		for method, want := range map[string]outcome{http.MethodGet: test.read, http.MethodPost: test.write} {
+			r := &Record{Request: request(method), Attempt: test.attempt}
+			if got := r.classify(); got != want {
+				t.Errorf("%s %s: got %d, want %d", method, test.name, got, want)
+			}
+		}
+	}
+}
+
+// waits is a range in which a backoff lies.
+type waits struct{ least, most time.Duration }
+
+// try is an attempt of a call, and what the policy makes of it.
+type try struct {
+	Attempt
+	retried bool
+	waits   waits
+	tokens  int // left
+}
+
+func TestThePolicyOfACall(t *testing.T) {
+	ms, second := func(n time.Duration) waits { return waits{0, n * time.Millisecond} }, time.Second
+	unread := failure(ErrCut)
+	for name, test := range map[string]struct {
+		method string
+		tokens int // at first
+		tries  []try
+	}{
+		"a success earns a token":             {"GET", 100, []try{{status(200), false, waits{}, 101}}},
+		"a full bucket earns nothing":         {"GET", 500, []try{{status(200), false, waits{}, 500}}},
+		"so does a response that is final":    {"GET", 100, []try{{status(404), false, waits{}, 101}}},
+		"a success refunds its retries":       {"GET", 500, []try{{status(500), true, ms(200), 495}, {status(502), true, ms(400), 490}, {status(200), false, waits{}, 500}}},
+		"Max retries":                         {"GET", 500, []try{{status(500), true, ms(200), 495}, {status(500), true, ms(400), 490}, {status(500), true, ms(800), 485}, {status(500), false, waits{}, 485}}},
+		"an empty bucket allows no retry":     {"GET", 4, []try{{status(500), false, waits{}, 4}}},
+		"the last tokens":                     {"GET", 9, []try{{failure(errReset), true, ms(200), 4}, {failure(errReset), false, waits{}, 4}}},
+		"a refusal costs nothing":             {"GET", 0, []try{{status(429), true, ms(200), 0}, {status(429), true, ms(400), 0}, {status(200), false, waits{}, 1}}},
+		"a Retry-After is the least":          {"GET", 500, []try{{status(429).after(5 * second), true, waits{5 * second, 5500 * time.Millisecond}, 500}}},
+		"it is heeded up to MaxWait":          {"GET", 500, []try{{status(429).after(15 * second), true, waits{15 * second, 16500 * time.Millisecond}, 500}}},
+		"a longer one is final":               {"GET", 500, []try{{status(503).after(15*second + 1), false, waits{}, 500}}},
+		"a 500 may have one":                  {"GET", 500, []try{{status(500).after(3 * second), true, waits{3 * second, 3300 * time.Millisecond}, 495}}},
+		"damage is retried once":              {"GET", 500, []try{{unread, true, ms(200), 495}, {unread, false, waits{}, 495}}},
+		"what is permanent is not retried":    {"GET", 500, []try{{failure(errBrowser), false, waits{}, 500}}},
+		"a write that left is not":            {"POST", 500, []try{{failure(errReset), false, waits{}, 500}}},
+		"nor one that failed":                 {"POST", 500, []try{{status(503).after(second), false, waits{}, 500}}},
+		"a write without a connection is":     {"POST", 500, []try{{Attempt{Err: errReset, Unsent: true}, true, ms(200), 495}, {status(200), false, waits{}, 500}}},
+		"and one that was refused by a limit": {"POST", 500, []try{{status(429), true, ms(200), 500}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &policy{budget: newBudget(retryCost), logger: slog.New(slog.DiscardHandler)}
+			p.budget.tokens = test.tokens
+			r := &Record{Request: request(test.method)}
+			playOn(t, p, r, test.tries)
+		})
+	}
+}
+
+// playOn gives the policy one attempt after another.
+func playOn(t *testing.T, p *policy, r *Record, tries []try) {
+	t.Helper()
+	for i, try := range tries {
+		r.begin()
+		r.Attempt = try.Attempt
+		retried := p.shouldRetry(context.WithValue(t.Context(), recordKey{}, r))
+		if retried != try.retried || r.wait < try.waits.least || r.wait > try.waits.most || p.budget.tokens != try.tokens {
+			t.Errorf("attempt %d: retried %v after %v, %d tokens left; want %+v", i+1, retried, r.wait, p.budget.tokens, try)
+		}
+	}
+}
+
+// The gate waits after the refusals of a walk, and a page is requested again until the
+// patience ends, once the listing was accepted.
+func TestThePolicyOfAWalk(t *testing.T) {
+	most := waits{usual.MaxWait, usual.MaxWait + usual.MaxWait/10}
+	for name, test := range map[string]struct {
+		accepted bool
+		tries    []try
+	}{
+		"refusals do not count":               {false, []try{{status(429), true, waits{}, 5}, {status(429), true, waits{}, 5}, {status(429), true, waits{}, 5}, {status(429), true, waits{}, 5}, {status(429), true, waits{}, 5}}},
+		"a Retry-After of an hour is heeded":  {false, []try{{status(429).after(time.Hour), true, waits{}, 5}}},
+		"a longer one is not":                 {true, []try{{status(429).after(time.Hour + 1), false, waits{}, 5}}},
+		"at first it fails like a call":       {false, []try{{status(500), true, waits{0, usual.MinWait}, 0}, {status(500), false, waits{}, 0}}},
+		"later it persists without tokens":    {true, []try{{status(500), true, waits{0, usual.MinWait}, 0}, {status(500), true, most, 0}, {status(500), true, most, 0}}},
+		"then damage is retried again, too":   {true, []try{{failure(ErrHTML), true, waits{0, usual.MinWait}, 0}, {failure(ErrHTML), true, most, 0}}},
+		"what is permanent ends it even then": {true, []try{{failure(&TooLargeError{1}), false, waits{}, 5}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &policy{budget: newBudget(retryCost), logger: slog.New(slog.DiscardHandler)}
+				p.budget.tokens = retryCost
+				patience := &Patience{Most: time.Minute}
+				patience.begin()
+				r := &Record{Request: request(http.MethodGet)}
+				r.Rank, r.Patience = pace.Walk, patience
+				if test.accepted {
+					patience.accept()
+				}
+				playOn(t, p, r, test.tries)
+				time.Sleep(time.Minute)
+				p.budget.tokens, r.Attempt = 0, status(500)
+				if p.shouldRetry(context.WithValue(t.Context(), recordKey{}, r)) {
+					t.Error("it is retried after its patience")
+				}
+			})
+		})
+	}
+}
+
+func TestNothingIsRetriedOnceTheContextEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := &policy{budget: newBudget(retryCost), logger: slog.New(slog.DiscardHandler)}
+	for name, test := range map[string]struct {
+		attempt Attempt
+		stopped error
+	}{
+		"a failure":                 {status(500), context.Canceled},
+		"a response that is final":  {status(404), nil},
+		"the end of the context":    {failure(context.Canceled), nil},
+		"a failure for good":        {failure(&TooLargeError{1}), nil},
+		"a reset, not by the error": {failure(io.ErrUnexpectedEOF), context.Canceled},
+	} {
+		r := &Record{Request: request(http.MethodGet), Attempt: test.attempt}
+		if p.shouldRetry(context.WithValue(ctx, recordKey{}, r)) || !errors.Is(r.Stopped, test.stopped) {
+			t.Errorf("%s: Stopped is %v", name, r.Stopped)
+		}
+	}
+}
+
+func TestWaitsDoNotOverflow(t *testing.T) {
+	for _, retry := range []Retry{
+		{MinWait: math.MaxInt64, MaxWait: math.MaxInt64}, {MinWait: time.Nanosecond, MaxWait: 3 * time.Nanosecond}, {MinWait: 1, MaxWait: 1}, usual,
+	} {
+		for retries := range 2000 {
+			for _, demanded := range []time.Duration{0, time.Second, math.MaxInt64} {
+				if wait := retry.backoff(demanded, retries); wait < demanded || demanded == 0 && wait > retry.MaxWait {
+					t.Fatalf("%+v, retry %d: %v of %v", retry, retries, wait, demanded)
+				}
+			}
+		}
+	}
+}
