@@ -218,18 +218,6 @@ func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
 	}
 }
 
-func TestOfAFailureNoMoreThanAMebibyteIsRead(t *testing.T) {
-	read := 0
-	long := stream(500, -1, func() reader {
-		return readerFunc(func(p []byte) (int, error) { read += len(p); return len(p), nil })
-	})
-	var response horseracing.Response
-	_, err := play(long).client(t, horseracing.WithRetry(horseracing.Retry{Max: -1})).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
-	if !errors.Is(err, horseracing.ErrServer) || len(response.Body) != 1<<20 || read > 2<<20 {
-		t.Errorf("read %d bytes and kept %d: %v", read, len(response.Body), err)
-	}
-}
-
 func TestInvalidUTF8InANameCostsNothing(t *testing.T) {
 	races, err := play(respond(200, "[{\"info\":{\"name\":\"Pr\xffx\"}}]")).client(t).Races.Open(t.Context())
 	if err != nil || races[0].Info.Name != "Pr\ufffdx" {
@@ -357,25 +345,6 @@ func TestACutBodyIsNotTakenForAResponse(t *testing.T) {
 		if _, err := c.Horses.Owned(t.Context(), "u"); !test.is(err) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// A RoundTripper of the caller's own may leave out the body of a response.
-func TestAResponseWithoutABodyIsAnEmptyOne(t *testing.T) {
-	bare := func(status int) step {
-		return func(req *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: status, Request: req}, nil
-		}
-	}
-	var decode *horseracing.DecodeError
-	if _, err := play(bare(200)).client(t).Races.Open(t.Context()); !errors.As(err, &decode) {
-		t.Errorf("a read: %v", err)
-	}
-	if _, err := play(bare(404)).client(t).Races.Open(t.Context()); !errors.Is(err, horseracing.ErrNotFound) {
-		t.Errorf("a refusal: %v", err)
-	}
-	if receipt, err := play(bare(204)).client(t).Races.Register(t.Context(), entry); err != nil || receipt.StatusCode != 204 {
-		t.Errorf("a registration: %v, %v", receipt, err)
 	}
 }
 

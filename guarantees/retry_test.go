@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -180,33 +179,6 @@ func TestTheLastResponseReachesTheCaller(t *testing.T) {
 	})
 }
 
-func TestWaitsDoNotOverflow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, policy := range []horseracing.Retry{
-			{Max: 3, MinWait: math.MaxInt64, MaxWait: math.MaxInt64},
-			{Max: 80, MinWait: time.Nanosecond, MaxWait: 3 * time.Nanosecond},
-			{Max: 80, MinWait: 1, MaxWait: 1},
-		} {
-			ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-			s := play(broken(errReset))
-			s.client(t, horseracing.WithRetry(policy)).Races.Open(ctx)
-			for _, w := range s.waits() {
-				if w < 0 || w > policy.MaxWait {
-					t.Errorf("%+v: waited %v", policy, w)
-				}
-			}
-			cancel()
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-		defer cancel()
-		s := play(respond(500, "", "Retry-After: 9223372036"))
-		s.client(t, horseracing.WithRetry(horseracing.Retry{MaxWait: math.MaxInt64})).Races.Open(ctx)
-		if n := len(s.requests()); n != 1 {
-			t.Errorf("%d requests within a Retry-After of 292 years", n)
-		}
-	})
-}
-
 func TestAnOutageDoesNotMultiplyLoad(t *testing.T) {
 	for _, down := range []step{respond(503, ""), broken(errReset)} {
 		synctest.Test(t, func(t *testing.T) {
@@ -241,35 +213,6 @@ func TestAnOutageDoesNotMultiplyLoad(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A success after n retries refunds what all n cost, and no more than the bucket
-// holds: three faults in a row, again and again, use nothing up.
-func TestASuccessRefundsWhatItsRetriesCost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		s := play(func(req *http.Request) (*http.Response, error) {
-			if n++; n%4 != 0 {
-				return respond(503, "")(req)
-			}
-			return respond(200, "[]")(req)
-		})
-		c := s.client(t)
-		for i := range 300 {
-			if _, err := c.Races.Open(t.Context()); err != nil {
-				t.Fatalf("call %d: %v", i, err)
-			}
-		}
-		// The bucket is full, and no fuller: an outage still has its end.
-		s.steps = []step{respond(503, "")}
-		before := len(s.requests())
-		for range 200 {
-			c.Races.Open(t.Context())
-		}
-		if requests := len(s.requests()) - before; requests != 300 {
-			t.Errorf("200 calls into an outage made %d requests, want 100 retries", requests)
-		}
-	})
 }
 
 func TestEveryAttemptSendsTheSameRequest(t *testing.T) {

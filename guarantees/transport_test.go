@@ -183,30 +183,6 @@ func TestAWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
 	if n := s.requests.Load(); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 		t.Errorf("HTTP/2: the service read the registration %d times: %v", n, err)
 	}
-	mock := play(respond(200, "{}"))
-	if _, err := mock.client(t, repeatable).Races.Register(t.Context(), entry); err != nil {
-		t.Fatal(err)
-	}
-	sent := mock.requests()[0].request
-	for header := range sent.Header {
-		if strings.Contains(header, "Idempotency") {
-			t.Errorf("header %s is set", header)
-		}
-	}
-	if sent.GetBody != nil {
-		t.Error("GetBody is set")
-	}
-	bare := horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-		return tripFunc(func(req *http.Request) (*http.Response, error) {
-			req = req.Clone(req.Context())
-			req.Body, req.ContentLength = http.NoBody, 0
-			return next.RoundTrip(req)
-		})
-	})
-	mock = play(respond(200, "{}"))
-	if _, err := mock.client(t, bare).Races.Register(t.Context(), entry); err == nil || len(mock.requests()) != 0 {
-		t.Errorf("without its body the registration was sent %d times: %v", len(mock.requests()), err)
-	}
 }
 
 // A wrapper may repeat reads, and make reads of its own.
