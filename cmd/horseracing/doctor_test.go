@@ -345,7 +345,7 @@ func TestTheFormsOfAReport(t *testing.T) {
 	markdown := run(t, service, "doctor", "-rate", "1000", "-requests", "12", "-markdown").stdout
 	clean := strings.NewReplacer(fake.URL, "http://host", runtime.Version(), "go1", runtime.GOOS+"/"+runtime.GOARCH, "os/cpu", horseracing.Version, "0")
 	moving := regexp.MustCompile(`examined [-0-9: ]+UTC|median .* to the headers`)
-	for name, text := range map[string]string{"doctor.table": table, "doctor.md": markdown} {
+	for name, text := range map[string]string{"doctor.table": table, "doctor.markdown": markdown} {
 		golden(t, name, moving.ReplaceAllString(clean.Replace(text), "…"))
 	}
 }
