@@ -1,29 +1,10 @@
 package horseracingtest
 
-import (
-	"sync/atomic"
-	"time"
-)
-
-// standstill is what the clock of a fake shows by default.
-var standstill = time.Date(2025, time.June, 1, 12, 0, 0, 0, time.UTC)
-
-// clock is the fake's time: that of now, plus what it was advanced by.
-type clock struct {
-	now      func() time.Time
-	advanced atomic.Int64 // nanoseconds
-}
-
-func (c *clock) Now() time.Time {
-	return c.now().Add(time.Duration(c.advanced.Load())).UTC()
-}
-
-// millis is the time in epoch milliseconds.
-func (c *clock) millis() int64 { return c.Now().UnixMilli() }
+import "time"
 
 // Now returns the fake's time, in UTC. Without [WithClock] and [WithHistoryOf] it
 // starts at 2025-06-01 12:00.
-func (s *Server) Now() time.Time { return s.clock.Now() }
+func (s *Server) Now() time.Time { return s.wire.Clock.Now() }
 
 // Advance moves the fake's clock forward. Whatever happens in that time (races open,
 // fill up, run and are published) has happened by the next request. With [WithClock],
@@ -33,5 +14,5 @@ func (s *Server) Advance(d time.Duration) {
 	if d < 0 {
 		panic("horseracingtest: the clock cannot be put back")
 	}
-	s.clock.advanced.Add(int64(d))
+	s.wire.Clock.Advance(d)
 }

@@ -25,5 +25,5 @@ import (
 // [WithHistory] follow this option. Races of a tier whose id is unknown are not in the
 // results.
 func WithHistoryOf(races iter.Seq[horseracing.Race]) Option {
-	return func(s *settings) { s.historyOf, s.world.Races, s.world.PerHour = races, 0, 0 }
+	return func(s *settings) { s.historyOf, s.wire.World.Races, s.wire.World.PerHour = races, 0, 0 }
 }

@@ -2,7 +2,6 @@ package horseracingtest
 
 import (
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -16,91 +15,12 @@ type Request struct {
 	Status int    // of the response; 0 if none was sent so far
 }
 
-func (r Request) clone() Request {
-	r.Header = r.Header.Clone()
-	r.Body = append([]byte(nil), r.Body...)
-	return r
-}
-
-// requestLog keeps the newest requests and counts all.
-type requestLog struct {
-	mu       sync.Mutex
-	limit    int
-	ring     []Request // of at most limit; request n is at n % limit
-	count    int
-	epoch    int // how often the log was reset
-	inFlight int // requests of which the response is not about to leave yet
-	highest  int
-	serving  int       // calls of serve
-	ended    sync.Cond // one of them ended
-}
-
-func (l *requestLog) init(limit int) {
-	l.limit = limit
-	l.ended.L = &l.mu
-}
-
-// ticket is a request's place in the log.
-type ticket struct{ epoch, number int }
-
-// begin notes a request that arrived.
-func (l *requestLog) begin(r Request) ticket {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.serving++
-	l.inFlight++
-	l.highest = max(l.highest, l.inFlight)
-	t := ticket{l.epoch, l.count}
-	if len(l.ring) < l.limit {
-		l.ring = append(l.ring, r)
-	} else if l.limit > 0 {
-		l.ring[l.count%l.limit] = r
-	}
-	l.count++
-	return t
-}
-
-// update changes what is noted of a request, if it is still there.
-func (l *requestLog) update(t ticket, change func(*Request)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if t.epoch == l.epoch && l.count-t.number <= l.limit {
-		change(&l.ring[t.number%l.limit])
-	}
-}
-
-// leave notes that the last byte of a response is about to leave.
-func (l *requestLog) leave() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.inFlight--
-}
-
-func (l *requestLog) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.serving--
-	l.ended.Signal()
-}
-
-// awaitEnd waits until no call of serve is left.
-func (l *requestLog) awaitEnd() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for l.serving > 0 {
-		l.ended.Wait()
-	}
-}
-
 // Requests returns the newest requests in the order in which they arrived, up to the
 // number that [WithRequestLog] sets.
 func (s *Server) Requests() []Request {
-	l := &s.log
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	requests := make([]Request, 0, len(l.ring))
-	for n := l.count - len(l.ring); n < l.count; n++ {
-		requests = append(requests, l.ring[n%l.limit].clone())
+	requests := []Request{}
+	for _, r := range s.wire.Requests() {
+		requests = append(requests, Request(r))
 	}
 	return requests
 }
@@ -108,25 +28,17 @@ func (s *Server) Requests() []Request {
 // RequestCount returns the number of requests since the start or the last
 // [Server.ResetLog], those without a response included.
 func (s *Server) RequestCount() int {
-	s.log.mu.Lock()
-	defer s.log.mu.Unlock()
-	return s.log.count
+	all, _ := s.wire.Counts()
+	return all
 }
 
 // MaxInFlight returns the highest number of requests that the fake handled at the same
 // time, since the start or the last [Server.ResetLog]. A request counts until just
 // before the last byte of its response is sent.
 func (s *Server) MaxInFlight() int {
-	s.log.mu.Lock()
-	defer s.log.mu.Unlock()
-	return s.log.highest
+	_, highest := s.wire.Counts()
+	return highest
 }
 
 // ResetLog clears the request log and the counts.
-func (s *Server) ResetLog() {
-	l := &s.log
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ring, l.count, l.highest = nil, 0, l.inFlight
-	l.epoch++
-}
+func (s *Server) ResetLog() { s.wire.ResetLog() }

@@ -18,9 +18,9 @@ type Registration struct {
 // Registrations returns the accepted registrations, in the order in which they
 // arrived.
 func (s *Server) Registrations() []Registration {
-	s.catchUp()
+	s.wire.CatchUp()
 	var all []Registration
-	for _, r := range s.world.Registrations() {
+	for _, r := range s.wire.World.Registrations() {
 		all = append(all, Registration(r))
 	}
 	return all

@@ -26,7 +26,6 @@ var together = map[string][]string{
 // pending are the packages that do not follow the rule yet.
 var pending = []string{
 	module + "/examples/register",
-	module + "/horseracingtest",
 }
 
 func main() {

@@ -1,4 +1,4 @@
-package horseracingtest
+package wire
 
 import (
 	"bytes"

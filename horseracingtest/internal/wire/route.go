@@ -1,10 +1,8 @@
-package horseracingtest
+package wire
 
 import (
-	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -78,39 +76,39 @@ func find(path string) (op *operation, argument string, no *world.Refusal) {
 	return nil, "", world.Refuse(http.StatusNotFound, "unknown_path", "there is no operation at the path %.200s", path)
 }
 
-// respond returns the response of the service to a request at that time.
-// unread is why its body could not be read.
-func (s *Server) respond(r *http.Request, body []byte, unread *world.Refusal, now int64) response {
+// request is a valid request.
+type request struct {
+	does     world.Operation
+	argument world.Argument
+	body     world.Body
+}
+
+// parse reads a request to the service, strictly.
+func parse(c *call, keys headers, now int64) (request, *world.Refusal) {
+	r, body := c.request, c.arrived.Body
 	op, text, no := find(r.URL.EscapedPath())
 	if no != nil {
-		return refused(no)
+		return request{}, no
 	}
 	if r.Method != op.method {
-		out := refused(world.Refuse(http.StatusMethodNotAllowed, "wrong_method", "%s takes %s, not %s", op.path, op.method, r.Method))
-		out.header = http.Header{"Allow": {op.method}}
-		return out
+		return request{}, world.Refuse(http.StatusMethodNotAllowed, "wrong_method", "%s takes %s, not %s", op.path, op.method, r.Method)
 	}
-	if no := s.checkHeaders(r); no != nil {
-		return refused(no)
+	if no := keys.check(r); no != nil {
+		return request{}, no
 	}
-	parsed := world.DefaultBody(now)
-	argument := world.Argument{Text: text}
-	switch no = unread; {
+	parsed := request{op.does, world.Argument{Text: text}, world.DefaultBody(now)}
+	switch no = c.unread; {
 	case r.URL.RawQuery != "" || r.URL.ForceQuery:
 		no = world.Refuse(http.StatusBadRequest, "unexpected_query", "%s %s takes no query parameters: %s", op.method, op.path, whereParametersGo(op))
 	case no != nil:
 	case op.takes == nil && len(body) > 0:
 		no = world.Refuse(http.StatusBadRequest, "unexpected_body", "%s %s takes no request body, but %d bytes came", op.method, op.path, len(body))
 	case op.takes != nil:
-		no = parseBody(body, op.takes(&parsed)...)
+		no = parseBody(body, op.takes(&parsed.body)...)
 	case text != "" && !op.takesText:
-		argument.Number, no = op.integer(text)
+		parsed.argument.Number, no = op.integer(text)
 	}
-	if no != nil {
-		return refused(no)
-	}
-	status, json := s.world.Do(op.does, argument, parsed, now)
-	return response{status: status, body: json}
+	return parsed, no
 }
 
 func whereParametersGo(op *operation) string {
@@ -118,34 +116,6 @@ func whereParametersGo(op *operation) string {
 		return "they go into the JSON body"
 	}
 	return "it takes nothing but its path"
-}
-
-// checkHeaders checks the two headers that every operation requires.
-func (s *Server) checkHeaders(r *http.Request) *world.Refusal {
-	switch keys := r.Header.Values("X-Api-Key"); {
-	case len(keys) == 0:
-		return world.Refuse(http.StatusUnauthorized, "no_api_key", "the header x-api-key is missing")
-	case len(keys) > 1:
-		return world.Refuse(http.StatusBadRequest, "invalid_header", "the header x-api-key came %d times", len(keys))
-	case keys[0] == "":
-		return world.Refuse(http.StatusUnauthorized, "no_api_key", "the header x-api-key is empty")
-	case !slices.Contains(s.settings.apiKeys, keys[0]):
-		return world.Refuse(http.StatusUnauthorized, "unknown_api_key", "the header x-api-key holds no API key of this service")
-	}
-	switch types := r.Header.Values("Content-Type"); {
-	case len(types) == 0:
-		return world.Refuse(http.StatusUnsupportedMediaType, "no_content_type", "the header content-type is missing; every operation requires application/json, GET too")
-	case len(types) > 1:
-		return world.Refuse(http.StatusBadRequest, "invalid_header", "the header content-type came %d times", len(types))
-	case types[0] == "application/json":
-	default:
-		kind, parameters, err := mime.ParseMediaType(types[0])
-		charset, named := parameters["charset"]
-		if err != nil || kind != "application/json" || named && !strings.EqualFold(charset, "utf-8") || len(parameters) > 1 || len(parameters) == 1 && !named {
-			return world.Refuse(http.StatusUnsupportedMediaType, "wrong_content_type", "the header content-type must be application/json, not %.100q", types[0])
-		}
-	}
-	return nil
 }
 
 // integer reads the path parameter of an operation that takes a number.

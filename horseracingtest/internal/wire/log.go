@@ -1,0 +1,121 @@
+package wire
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// requestLog keeps the newest requests and counts all.
+type requestLog struct {
+	mu       sync.Mutex
+	limit    int
+	ring     []Request // of at most limit; request n is at n % limit
+	count    int
+	epoch    int // how often the log was reset
+	inFlight int // requests of which the response is not about to leave yet
+	highest  int
+	serving  int       // calls of serve
+	ended    sync.Cond // one of them ended
+}
+
+// link notes a request and its response, and counts it as long as it is served.
+func (l *requestLog) link(clock *Clock, logger *slog.Logger, next handle) handle {
+	return func(c *call) response {
+		r := c.request
+		c.arrived = Request{Time: clock.Now(), Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header}
+		ticket := l.begin(c.arrived)
+		c.note = func(change func(*Request)) { l.update(ticket, change) }
+		defer l.end()
+		c.onLeave(l.leave)
+		defer c.leave()
+		if logger != nil {
+			began := time.Now()
+			defer func() {
+				logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("path", r.URL.EscapedPath()),
+					slog.Int("status", c.status), slog.Duration("took", time.Since(began)))
+			}()
+		}
+		return next(c)
+	}
+}
+
+func (l *requestLog) init(limit int) {
+	l.limit = limit
+	l.ended.L = &l.mu
+}
+
+// ticket is a request's place in the log.
+type ticket struct{ epoch, number int }
+
+// begin notes a request that arrived.
+func (l *requestLog) begin(r Request) ticket {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.serving++
+	l.inFlight++
+	l.highest = max(l.highest, l.inFlight)
+	t := ticket{l.epoch, l.count}
+	if len(l.ring) < l.limit {
+		l.ring = append(l.ring, r)
+	} else if l.limit > 0 {
+		l.ring[l.count%l.limit] = r
+	}
+	l.count++
+	return t
+}
+
+// update changes what is noted of a request, if it is still there.
+func (l *requestLog) update(t ticket, change func(*Request)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t.epoch == l.epoch && l.count-t.number <= l.limit {
+		change(&l.ring[t.number%l.limit])
+	}
+}
+
+// leave notes that the last byte of a response is about to leave.
+func (l *requestLog) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight--
+}
+
+func (l *requestLog) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.serving--
+	l.ended.Signal()
+}
+
+// awaitEnd waits until no call of serve is left.
+func (l *requestLog) awaitEnd() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.serving > 0 {
+		l.ended.Wait()
+	}
+}
+
+func (l *requestLog) requests() []Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	requests := make([]Request, 0, len(l.ring))
+	for n := l.count - len(l.ring); n < l.count; n++ {
+		requests = append(requests, l.ring[n%l.limit].clone())
+	}
+	return requests
+}
+
+func (l *requestLog) counts() (all, maxInFlight int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.count, l.highest
+}
+
+func (l *requestLog) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ring, l.count, l.highest = nil, 0, l.inFlight
+	l.epoch++
+}

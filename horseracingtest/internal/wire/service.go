@@ -1,0 +1,24 @@
+package wire
+
+import (
+	"net/http"
+
+	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
+)
+
+// service is the end of the chain.
+func service(w *world.World, late *late, keys headers) handle {
+	return func(c *call) response {
+		now := late.catchUp()
+		parsed, no := parse(c, keys, now)
+		if no != nil {
+			out := refused(no)
+			if op, _, _ := find(c.request.URL.EscapedPath()); no.Status == http.StatusMethodNotAllowed {
+				out.header = http.Header{"Allow": {op.method}}
+			}
+			return out
+		}
+		status, json := w.Do(parsed.does, parsed.argument, parsed.body, now)
+		return response{status: status, body: json}
+	}
+}
