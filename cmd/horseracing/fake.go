@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -22,9 +25,15 @@ import (
 const fakeHelp = `It runs until it is interrupted. Races open, fill up, run and appear in the
 results as time passes. -json prints the addresses and keys as one line.
 
+-history FILE opens finished races again, those of results -o FILE, an hour before
+their registration deadline and without their results. The clock starts when the
+first of them opens, and runs, or is moved through -control. So a program is tried
+against the past.
+
 Examples:
   horseracing fake -limit 50/s -fail 5%     a service that refuses and fails
   horseracing fake -control 127.0.0.1:8081  then: curl -d '{"by":"1h"}' http://127.0.0.1:8081/advance
+  horseracing fake -history results.jsonl -control 127.0.0.1:8081
 
 docs/fake.md describes -limit, -control and -replay.
 `
@@ -33,6 +42,7 @@ func serveFake(flags *flag.FlagSet) action {
 	addr := flags.String("addr", "127.0.0.1:8080", "listen at this `ADDRESS`; port 0 takes a free one")
 	controlAddr := flags.String("control", "", "let programs control the fake at this `ADDRESS`, like 127.0.0.1:8081")
 	replay := flags.String("replay", "", "respond with the recording in this `FOLDER` instead of a generated world")
+	history := flags.String("history", "", "open the finished races in this `FILE` again, one JSON line each, as the command results prints them")
 	seed := flags.Uint64("seed", 1, "the same `SEED` gives the same horses, races and keys")
 	races := flags.Int("races", 2000, "how many finished `RACES` there are before the start; a million is fine")
 	latency := flags.Duration("latency", 0, "let every response wait this `TIME`, like 20ms")
@@ -48,11 +58,22 @@ func serveFake(flags *flag.FlagSet) action {
 		return err
 	})
 	return func(ctx context.Context, p *program, _ []string) error {
-		clock := control.NewClock()
 		opts := []horseracingtest.Option{
 			horseracingtest.WithAddr(*addr), horseracingtest.WithSeed(*seed), horseracingtest.WithHistory(*races),
-			horseracingtest.WithLatency(*latency), horseracingtest.WithClock(clock.Now), horseracingtest.WithRequestLimit(limits...),
+			horseracingtest.WithLatency(*latency), horseracingtest.WithRequestLimit(limits...),
 		}
+		clock := control.NewClock()
+		if *history != "" {
+			if err := exclude(flags, "and -history exclude each other", "races", "replay"); err != nil {
+				return err
+			}
+			past, begin, err := readHistory(*history)
+			if err != nil {
+				return err
+			}
+			opts, clock = append(opts, past), control.NewClockAt(begin)
+		}
+		opts = append(opts, horseracingtest.WithClock(clock.Now))
 		if *controlAddr == "" {
 			opts = append(opts, horseracingtest.WithRequestLog(0)) // nobody can read it
 		}
@@ -92,6 +113,38 @@ func serveFake(flags *flag.FlagSet) action {
 		<-ctx.Done()
 		return nil
 	}
+}
+
+// readHistory reads finished races, one JSON line each, and returns when the first of
+// them opens.
+func readHistory(path string) (horseracingtest.Option, time.Time, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("-history: %w", err)
+	}
+	var races []horseracing.Race
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		var race horseracing.Race
+		switch err := json.Unmarshal(line, &race); {
+		case err != nil:
+			return nil, time.Time{}, fmt.Errorf("-history: %s, line %d is not a race as JSON", path, n)
+		case race.MainRaceID <= 0 || race.StartTime.IsZero() || !race.Finished():
+			return nil, time.Time{}, fmt.Errorf("-history: %s, line %d is not a finished race, which has main_race_id, start_time and final_order", path, n)
+		}
+		races = append(races, race)
+	}
+	if len(races) == 0 {
+		return nil, time.Time{}, fmt.Errorf("-history: %s has no race", path)
+	}
+	past := horseracingtest.WithHistoryOf(slices.Values(races))
+	first, err := horseracingtest.Start(horseracingtest.WithInMemory(), past) // its clock stands where the first race opens
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	defer first.Close()
+	return past, first.Now(), nil
 }
 
 // failing returns the faults that let a share of the requests fail: 5% or 0.05.

@@ -12,8 +12,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // fakeProcess starts the command fake at free ports, and returns its line of
@@ -97,6 +100,10 @@ func TestMistakesOfTheFakeAreOneSentence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
+	unfinished := filepath.Join(t.TempDir(), "open.jsonl")
+	if err := os.WriteFile(unfinished, []byte(`{"main_race_id":7,"start_time":1748782800000}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		args   string
 		status int
@@ -107,6 +114,11 @@ func TestMistakesOfTheFakeAreOneSentence(t *testing.T) {
 		{"-limit often", 2, "50/s"},
 		{"-control 127.0.0.1:99999", 1, "-control: "},
 		{"-replay nowhere", 1, "nowhere"},
+		{"-history nowhere", 1, "nowhere"},
+		{"-history fake_test.go", 1, "fake_test.go, line 1 is not a race"},
+		{"-history " + unfinished, 1, "line 1 is not a finished race"},
+		{"-history " + os.DevNull, 1, "has no race"},
+		{"-history races.jsonl -races 10", 2, "-races and -history exclude each other"},
 		{"-addr " + taken.Addr().String(), 1, "take another address with -addr"},
 	} {
 		got := run(t, nil, append([]string{"fake", "-addr", "127.0.0.1:0"}, strings.Fields(test.args)...)...)
@@ -150,4 +162,46 @@ func TestTheFakeLogsAndReplays(t *testing.T) {
 			t.Errorf("-v logged %s", logged.Text())
 		}
 	}
+}
+
+func TestTheFakeOpensFinishedRacesAgain(t *testing.T) {
+	t.Parallel()
+	recorded := run(t, environment(newFake(t)), "results", "-n", "20")
+	file := filepath.Join(t.TempDir(), "races.jsonl")
+	if err := os.WriteFile(file, []byte(recorded.stdout), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, line := fakeProcess(t, nil, "-history", file, "-control", "127.0.0.1:0")
+	service := []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey}
+	lines := func(args ...string) []string {
+		t.Helper()
+		got := run(t, service, args...)
+		if got.status != 0 {
+			t.Fatalf("%q: %+v", args, got)
+		}
+		return slices.Collect(strings.Lines(got.stdout))
+	}
+	control := func(path, body string) {
+		t.Helper()
+		response, err := http.Post(line.Control+path, "application/json", strings.NewReader(body))
+		if err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %v %v", path, response, err)
+		}
+	}
+	expectTheFirst := func() {
+		t.Helper()
+		if open := lines("open"); len(open) == 0 || len(open) > 15 || strings.Contains(strings.Join(open, ""), `"final_order":[0`) {
+			t.Errorf("%d races are open: %q", len(open), open)
+		}
+		if finished := lines("results"); len(finished) > 0 {
+			t.Errorf("%d races are finished", len(finished))
+		}
+	}
+	expectTheFirst()
+	control("/advance", `{"by":"48h"}`)
+	if diff := cmp.Diff(slices.Collect(strings.Lines(recorded.stdout)), lines("results")); diff != "" {
+		t.Errorf("the results are not those of the file: %s", diff)
+	}
+	control("/reset", "")
+	expectTheFirst()
 }

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Clock is the clock of a fake: that of this machine, until it is set or stopped.
+// Clock is the clock of a fake. It runs from its start, until it is set or stopped.
 type Clock struct {
+	begin   time.Time // zero if it starts at the time of this machine's clock
 	mu      sync.Mutex
 	ahead   time.Duration // of this machine's clock
 	stopped time.Time     // zero while it runs
@@ -14,6 +15,21 @@ type Clock struct {
 
 // NewClock returns a clock that follows this machine's.
 func NewClock() *Clock { return new(Clock) }
+
+// NewClockAt returns a clock that runs from begin on.
+func NewClockAt(begin time.Time) *Clock {
+	c := &Clock{begin: begin}
+	c.set(begin, false)
+	return c
+}
+
+// start is the time of a clock that was reset.
+func (c *Clock) start() time.Time {
+	if c.begin.IsZero() {
+		return time.Now()
+	}
+	return c.begin
+}
 
 // Now returns the time.
 func (c *Clock) Now() time.Time {

@@ -73,8 +73,8 @@ func (c *control) move(now time.Time, still bool) (any, error) {
 	return object{"now": c.fake.Now(), "still": still}, nil
 }
 
-// reset puts the fake back to its start. Without a time its clock follows this
-// machine's.
+// reset puts the fake back to its start. Without a time its clock starts as it did
+// first.
 func (c *control) reset(r *http.Request) (any, error) {
 	var body setting
 	if r.ContentLength != 0 {
@@ -82,7 +82,7 @@ func (c *control) reset(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	now, still := time.Now(), body.Still != nil && *body.Still
+	now, still := c.clock.start(), body.Still != nil && *body.Still
 	if body.Now != nil {
 		now = time.Time(*body.Now)
 	}
