@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -69,22 +70,21 @@ func finishedRaces(flags *flag.FlagSet) action {
 
 // check refuses flags that would do nothing.
 func (o *resultsOptions) check(p *program, flags *flag.FlagSet) error {
-	var err error
+	var unused error
+	switch isKept := o.cursor != "" || o.follow; {
+	case o.out != "":
+		unused = exclude(flags, "and -o exclude each other", "n", "before", "table", "with-cursor", "cursor")
+	case isKept && o.withCursor && !p.printsJSON():
+		unused = usageError("-with-cursor is for JSON, and -table is not")
+	case isKept:
+		unused = exclude(flags, "is for listings that begin with the newest race", "before")
+	default:
+		unused = exclude(flags, "needs -cursor or -follow", "with-cursor")
+	}
 	if !o.follow {
-		err = exclude(flags, "needs -follow", "interval")
+		unused = cmp.Or(unused, exclude(flags, "needs -follow", "interval"))
 	}
-	if o.out != "" {
-		err = errors.Join(err, exclude(flags, "and -o exclude each other", "n", "before", "table", "with-cursor", "cursor"))
-	}
-	if o.cursor != "" || o.follow {
-		err = errors.Join(err, exclude(flags, "is for listings that begin with the newest race", "before"))
-	} else {
-		err = errors.Join(err, exclude(flags, "needs -cursor or -follow", "with-cursor"))
-	}
-	if o.withCursor && !p.printsJSON() {
-		err = errors.Join(err, usageError("-with-cursor is for JSON, and -table is not"))
-	}
-	return errors.Join(err, o.listingOptions.check(flags))
+	return cmp.Or(unused, o.listingOptions.check(flags))
 }
 
 // follower returns a follower from a position on, or if there is none from -since.
