@@ -175,11 +175,7 @@ func parseBaseURL(text string, plainHTTP bool) (*url.URL, error) {
 }
 
 func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback() // false if it is no address
 }
 
 func checkAPIKey(key string) error {

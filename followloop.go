@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/transport"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
@@ -267,7 +268,7 @@ func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
 			switch {
 			case from < p.low:
 			case l.alone < maxFailures:
-				_ = sleep(l.ctx, time.Second<<(l.alone-1))
+				_ = transport.Sleep(l.ctx, time.Second<<(l.alone-1))
 				continue
 			default:
 				from, skip = p.low-skip, 2*skip

@@ -105,7 +105,7 @@ func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[En
 	requested := time.Now()
 	page, err := getEntries[T](ctx, l.backend, op, nil)
 	if err == nil && len(page.entries) == 0 && l.doubts(r) {
-		if sleep(ctx, emptyDelay) != nil {
+		if transport.Sleep(ctx, emptyDelay) != nil {
 			return nil, fmt.Errorf("%v: %w", op, ctx.Err())
 		}
 		page, err = getEntries[T](ctx, l.backend, op, nil)

@@ -81,7 +81,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 			s.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting until the race can be read",
 				slog.String("operation", name), slog.Duration("wait", wait), slog.String("error", err.Error()))
 		}
-		if ended := sleep(ctx, wait); ended != nil {
+		if ended := transport.Sleep(ctx, wait); ended != nil {
 			switch {
 			case err == nil:
 				err = s.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far%s", name, ended, horse, finalText(certain)))

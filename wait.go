@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // pollSchedule determines when the next poll is due.
@@ -21,7 +23,7 @@ const (
 // wait waits until the next poll is due: an interval after a success, a growing backoff
 // after failures, and at least the Retry-After of err. It reports false if ctx is done.
 func (s *pollSchedule) wait(ctx context.Context, err error) bool {
-	return sleep(ctx, s.delay(err)) == nil
+	return transport.Sleep(ctx, s.delay(err)) == nil
 }
 
 func (s *pollSchedule) delay(err error) time.Duration {
@@ -44,15 +46,4 @@ func refusal(err error) time.Duration {
 		return min(refused.RetryAfter, maxRefusal)
 	}
 	return 0
-}
-
-// sleep waits, and returns the context's error as soon as ctx is done.
-func sleep(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
 }

@@ -36,12 +36,7 @@ func (l paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (l paceLink) enter(ctx context.Context, r *Record) error {
 	if r.wait > 0 {
-		timer := time.NewTimer(r.wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
+		_ = Sleep(ctx, r.wait) // the gate returns the context's error
 	}
 	for {
 		longest := r.Retry.MaxWait
@@ -55,6 +50,17 @@ func (l paceLink) enter(ctx context.Context, r *Record) error {
 			return err
 		}
 	}
+}
+
+// Sleep waits, and returns the context's error as soon as ctx is done.
+func Sleep(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
 }
 
 // late logs a wait in line that takes long.
