@@ -15,7 +15,7 @@ type requestLog struct {
 	epoch    int // how often the log was reset
 	inFlight int // requests of which the response is not about to leave yet
 	highest  int
-	serving  int       // calls of serve
+	serving  int       // requests on their way through the chain
 	ended    sync.Cond // one of them ended
 }
 
@@ -88,7 +88,7 @@ func (l *requestLog) end() {
 	l.ended.Signal()
 }
 
-// awaitEnd waits until no call of serve is left.
+// awaitEnd waits until no request is on its way.
 func (l *requestLog) awaitEnd() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

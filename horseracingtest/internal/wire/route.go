@@ -97,7 +97,8 @@ func parse(c *call, keys headers, now int64) (request, *world.Refusal) {
 		return request{}, no
 	}
 	parsed := request{op.does, world.Argument{Text: text}, world.DefaultBody(now)}
-	switch no = c.unread; {
+	no = c.unread
+	switch {
 	case r.URL.RawQuery != "" || r.URL.ForceQuery:
 		no = world.Refuse(http.StatusBadRequest, "unexpected_query", "%s %s takes no query parameters: %s", op.method, op.path, whereParametersGo(op))
 	case no != nil:
