@@ -12,9 +12,10 @@ import (
 // Retry-After). A Pace describes all routes except those that the client has found to
 // be limited separately.
 type Pace struct {
-	PerSecond float64   // requests per second at present, or zero if no limit was seen
+	PerSecond float64   // requests per second at present, or zero if the rate is not limited
 	Waiting   int       // requests that wait to be sent
 	Until     time.Time // no request is sent before this time, which is zero if requests may be sent now
+	AtRandom  bool      // refusals seem not to depend on the rate of sending, which is not limited then
 }
 
 // defaultPatience is the Patience of a query that sets none.

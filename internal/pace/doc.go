@@ -32,6 +32,19 @@
 // The first refusal with several in flight is taken for a cap in flight: as many as were
 // accepted of those. A refusal with no more in flight refutes it.
 //
+// # Refusals at random
+//
+// A service that sheds load refuses a share of all requests, however slowly this client
+// sends. Taken for a limit, each refusal would lower the rate, and it would never rise
+// again. So the learner notices that slowing down does not help: below a real limit few
+// requests are refused, but here the known rate was too high six times more often than it
+// was exceeded. Then it tries whether speeding up hurts: from the known rate on, the rate
+// doubles with every four accepted requests. While as many are refused as before, a
+// refusal teaches nothing: after 20 ms one probe is sent, and then all go on. A
+// Retry-After binds its own route. When the odds of a refusal rise to two and a half
+// times as much, it is a limit again: the known one if that was soon, else it is learned
+// anew.
+//
 // # A route apart
 //
 // A route gets a learner of its own when chance does not explain that only it is refused:

@@ -52,6 +52,8 @@ type learner struct {
 	measured, window count     // since the last hold, and since the last silence
 	accepted         time.Time // the last one
 	waited, crowded  bool      // the rate, or the cap, held back the next request
+
+	belief // whether refusals depend on it
 }
 
 // count is how many requests were accepted, and the seconds in which they were wanted.
@@ -86,8 +88,11 @@ func (l *learner) ready(now time.Time) (ok bool, at time.Time) {
 
 // perSecond returns the present rate, infinite if none is known.
 func (l *learner) perSecond() float64 {
-	if l.known == 0 {
+	switch {
+	case l.known == 0:
 		return math.Inf(1)
+	case l.atRandom:
+		return l.known * l.speed()
 	}
 	return min(l.known*(1+margin*(math.Exp2(max(0, l.limited-l.trust)/l.doubling())-2)), fastest*l.highest)
 }
@@ -129,6 +134,9 @@ func (l *learner) send(now time.Time, s *sending) {
 // report records the outcome of a request. For retryAfter nothing is to be sent.
 func (l *learner) report(now time.Time, s *sending, outcome Outcome, retryAfter time.Duration) {
 	l.inFlight--
+	if outcome != Unclear && l.weigh(outcome == Refused) {
+		l.change()
+	}
 	switch {
 	case outcome == Refused && s.episode == l.episode:
 		l.refuse(now, s, retryAfter)
@@ -155,8 +163,20 @@ func (l *learner) report(now time.Time, s *sending, outcome Outcome, retryAfter 
 	}
 }
 
+// change begins anew what depends on whether refusals are at random.
+func (l *learner) change() {
+	l.next, l.most = time.Time{}, 0
+	if l.limited = l.trust; !l.atRandom && l.lasted() { // the refusals of a trial do not lower the known rate
+		l.measured, l.window, l.known = count{}, count{}, 0
+	}
+	l.sped = 0
+}
+
 func (l *learner) refuse(now time.Time, s *sending, retryAfter time.Duration) {
 	spread := l.random() / 10 // clients that were refused together come back apart
+	if l.atRandom {
+		retryAfter = 0 // it binds its route alone
+	}
 	if l.held {
 		l.backoff = max(min(time.Duration(float64(l.backoff)*growth), l.longest, long), leastBackoff)
 		l.refused = s.at
@@ -166,7 +186,7 @@ func (l *learner) refuse(now time.Time, s *sending, retryAfter time.Duration) {
 		l.episode++
 		l.backoff = min(l.first, firstBackoff, l.longest)
 		if l.known > 0 {
-			l.backoff = max(min(time.Duration(float64(time.Second)/l.known), l.longest, long), leastBackoff)
+			l.backoff = max(min(time.Duration(float64(time.Second)/(l.known*l.speed())), l.longest, long), leastBackoff)
 		}
 		l.blamed = !l.isCap(s.inFlight)
 		spread = -spread
@@ -196,7 +216,7 @@ func (l *learner) isCap(inFlight int) bool {
 // recover ends a hold: a request that was sent at that time is accepted.
 func (l *learner) recover(sent time.Time) {
 	first, silent := l.known == 0, false
-	if l.blamed && l.measured.seconds > 0 && l.measured.accepted+l.known > 0 {
+	if l.blamed && !l.atRandom && l.measured.seconds > 0 && l.measured.accepted+l.known > 0 {
 		silent = l.learn(sent.Sub(l.heldAt).Seconds(), l.refused.Sub(l.heldAt).Seconds())
 	}
 	if l.measured.accepted >= enough || first || silent {
@@ -228,6 +248,7 @@ func (l *learner) learn(pause, refused float64) (silent bool) {
 	if silent = refused*exceeded > silence; silent {
 		measured = l.window.accepted / l.window.seconds
 	}
+	l.judge(l.known > 0 && l.limited < l.trust)
 	switch {
 	case l.known == 0:
 		l.known = exceeded

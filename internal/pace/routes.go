@@ -161,7 +161,7 @@ func (p *Routes) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter ti
 	if outcome == Refused {
 		p.refusal = t.in.refusal
 		first := !p.common.held || p.suspect == t.in
-		if p.suspect = nil; first && retryAfter >= long { // the other routes are tried at once
+		if p.suspect = nil; first && retryAfter >= long && !p.common.atRandom { // the other routes are tried at once
 			p.suspect, retryAfter = t.in, 0
 		}
 	}
@@ -238,12 +238,13 @@ type State struct {
 	PerSecond float64   // zero if no limit was seen
 	Waiting   int       // requests in line, of all routes
 	Until     time.Time // nothing is sent before; the zero time if nothing is held
+	AtRandom  bool      // refusals do not depend on the rate, which is not limited
 }
 
 // State returns what was learned so far.
 func (p *Routes) State(now time.Time) State {
-	s := State{Waiting: p.waiting}
-	if p.common.known > 0 {
+	s := State{Waiting: p.waiting, AtRandom: p.common.atRandom}
+	if p.common.known > 0 && !s.AtRandom {
 		s.PerSecond = p.common.perSecond()
 	}
 	if p.common.held {

@@ -1,0 +1,137 @@
+package pace
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// shedding refuses a share of the requests at random, however many there are.
+type shedding struct {
+	none
+	share  float64
+	random *rand.Rand
+}
+
+func newShedding(share float64, seed uint64) *shedding {
+	return &shedding{share: share, random: rand.New(rand.NewPCG(seed, 5))}
+}
+
+func (l *shedding) admit(time.Time) (bool, time.Duration) { return l.random.Float64() >= l.share, 0 }
+
+// turns is the service of another limit every so often.
+type turns struct {
+	limits []limit
+	each   time.Duration
+}
+
+func (l *turns) now(now time.Time) limit {
+	return l.limits[int(now.Sub(simStart)/l.each)%len(l.limits)]
+}
+func (l *turns) admit(now time.Time) (bool, time.Duration) { return l.now(now).admit(now) }
+func (l *turns) done(time.Time)                            {}
+func (l *turns) best(d time.Duration) float64              { return none{}.best(d) }
+func (l *turns) allowed(from, to time.Time) float64        { return none{}.allowed(from, to) }
+
+// others use the limit too, at random times.
+func (w *world) others(limit limit, perSecond float64) {
+	var arrive func()
+	arrive = func() {
+		limit.admit(w.now)
+		w.after(time.Duration(w.random.ExpFloat64()/perSecond*float64(time.Second)), arrive)
+	}
+	arrive()
+}
+
+var retryAfters = []struct {
+	name string
+	of   func(time.Duration) time.Duration
+}{{"none", nil}, {"1 s", always(time.Second)}}
+
+// randomRefusals has the pages a second that a crawl of 2,000 gets at least: without
+// Retry-After a third of what a plain retry loop gets.
+var randomRefusals = []struct{ share, perSecond, withRetryAfter float64 }{
+	{0.01, 131, 20}, {0.05, 70, 8.5}, {0.15, 21, 3},
+}
+
+// crawlAtRandom returns the pages a second of a crawl of 2,000, and its pace.
+func crawlAtRandom(share float64, retryAfter func(time.Duration) time.Duration, seed uint64) (perSecond float64, e *Routes) {
+	w, t := newWorld(seed), &tally{}
+	e = newPace(w.random.Float64)
+	svc := scenario{limit: func() limit { return newShedding(share, seed) }, ra: retryAfter}.service()
+	w.crawl(e, svc, 16, t)
+	for t.accepted < 2000 && w.now.Sub(simStart) < time.Hour {
+		w.run(w.now.Add(time.Second / 10))
+	}
+	return float64(t.accepted) / w.now.Sub(simStart).Seconds(), e
+}
+
+// TestRefusalsAtRandomDoNotSlowDown: a share of all requests is refused, whatever the rate.
+func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
+	for _, test := range randomRefusals {
+		for i, want := range []float64{test.perSecond, test.withRetryAfter} {
+			t.Run(fmt.Sprintf("%v, Retry-After %s", test.share, retryAfters[i].name), func(t *testing.T) {
+				least, most := math.Inf(1), 0.0
+				for seed := range uint64(20) {
+					perSecond, _ := crawlAtRandom(test.share, retryAfters[i].of, seed)
+					least, most = min(least, perSecond), max(most, perSecond)
+				}
+				t.Logf("%.0f to %.0f pages a second", least, most)
+				if least < want {
+					t.Errorf("%.1f pages a second, want %v", least, want)
+				}
+			})
+		}
+	}
+}
+
+// TestFromRandomRefusalsToALimitAndBack: each is used to 70 % from a minute later on.
+func TestFromRandomRefusalsToALimitAndBack(t *testing.T) {
+	const each = 2 * time.Minute
+	believed := [2]int{}
+	for i, least := range []float64{21 * 0.7, 3 * 0.7} {
+		for seed := range uint64(20) {
+			w, tally := newWorld(seed), &tally{}
+			l := &turns{[]limit{newShedding(0.15, seed), newBucket(20, 10)}, each}
+			e := newPace(w.random.Float64)
+			w.crawl(e, scenario{limit: func() limit { return l }, ra: retryAfters[i].of}.service(), 16, tally)
+			for turn := range 4 {
+				w.run(simStart.Add(time.Duration(turn+1) * each))
+				got, want := tally.perSecond(each*time.Duration(turn)+time.Minute, each*time.Duration(turn+1)), least
+				if turn%2 == 1 {
+					want = 14
+				}
+				if e.State(w.now).AtRandom == (turn%2 == 0) {
+					believed[turn%2]++
+				}
+				if got < want {
+					t.Errorf("seed %d, turn %d, Retry-After %s: %.1f a second", seed, turn, retryAfters[i].name, got)
+				}
+			}
+		}
+	}
+	if t.Logf("at the end of 40 turns each it believes what is so %v times", believed); min(believed[0], believed[1]) < 60 {
+		t.Errorf("it believes what is so in %v of 40 turns each", believed)
+	}
+}
+
+// TestALimitThatOthersUseUp is no refusal at random.
+func TestALimitThatOthersUseUp(t *testing.T) {
+	for _, test := range []struct{ others, least, most float64 }{{80, 15, 25}, {95, 5, 14}} {
+		for seed := range uint64(4) {
+			w, tally := newWorld(seed), &tally{}
+			l := newBucket(100, 20)
+			w.others(l, test.others)
+			e := newPace(w.random.Float64)
+			w.crawl(e, scenario{limit: func() limit { return l }}.service(), 16, tally)
+			w.run(simStart.Add(10 * time.Minute))
+			got, share := tally.perSecond(0, 10*time.Minute), float64(tally.refused)/float64(tally.refused+tally.accepted)
+			t.Logf("others take %v, seed %d: %.1f a second, %.1f %% refused", test.others, seed, got, 100*share)
+			if got < test.least || got > test.most {
+				t.Errorf("others take %v, seed %d: %.1f a second", test.others, seed, got)
+			}
+		}
+	}
+}
