@@ -20,7 +20,7 @@ const (
 	again         = 8                      // more of those, after they were not
 	moreOdds      = 2.5                    // of a refusal: the share that is refused rises with the rate
 	convinced     = 5.0                    // refusals beyond that share end the belief
-	speeding      = 4.0                    // requests accepted while refusals are at random double the rate
+	speeding      = 6.0                    // requests accepted while refusals are at random double the rate
 	proven        = 100.0                  // of those: the known rate is out of date
 	maxWaits      = 4                      // for the Limiter, at once: one that is 10 ms away grants 400 requests a second
 	rejoinAfter   = 10 * time.Minute       // without a refusal: longer than a usual window

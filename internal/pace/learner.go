@@ -53,7 +53,8 @@ type learner struct {
 	accepted         time.Time // the last one
 	waited, crowded  bool      // the rate, or the cap, held back the next request
 
-	belief // whether refusals depend on it
+	belief       // whether refusals depend on it
+	excused bool // a trial was refused, which shows nothing of the known rate
 }
 
 // count is how many requests were accepted, and the seconds in which they were wanted.
@@ -166,7 +167,8 @@ func (l *learner) report(now time.Time, s *sending, outcome Outcome, retryAfter 
 // change begins anew what depends on whether refusals are at random.
 func (l *learner) change() {
 	l.next, l.most = time.Time{}, 0
-	if l.limited = l.trust; !l.atRandom && l.lasted() { // the refusals of a trial do not lower the known rate
+	l.excused = !l.atRandom && !l.lasted()
+	if !l.atRandom && l.lasted() {
 		l.measured, l.window, l.known = count{}, count{}, 0
 	}
 	l.sped = 0
@@ -216,7 +218,7 @@ func (l *learner) isCap(inFlight int) bool {
 // recover ends a hold: a request that was sent at that time is accepted.
 func (l *learner) recover(sent time.Time) {
 	first, silent := l.known == 0, false
-	if l.blamed && !l.atRandom && l.measured.seconds > 0 && l.measured.accepted+l.known > 0 {
+	if l.blamed && !l.atRandom && !l.excused && l.measured.seconds > 0 && l.measured.accepted+l.known > 0 {
 		silent = l.learn(sent.Sub(l.heldAt).Seconds(), l.refused.Sub(l.heldAt).Seconds())
 	}
 	if l.measured.accepted >= enough || first || silent {
@@ -228,7 +230,7 @@ func (l *learner) recover(sent time.Time) {
 	if l.limited = 0; l.known > 0 {
 		l.next = sent.Add(time.Duration(float64(time.Second) / l.perSecond()))
 	}
-	l.held = false
+	l.held, l.excused = false, false
 	l.episode++
 }
 
@@ -249,6 +251,9 @@ func (l *learner) learn(pause, refused float64) (silent bool) {
 		measured = l.window.accepted / l.window.seconds
 	}
 	l.judge(l.known > 0 && l.limited < l.trust)
+	if silent && l.named.Before(l.heldAt) { // probes were refused one after another, as few are at random
+		l.judge(false)
+	}
 	switch {
 	case l.known == 0:
 		l.known = exceeded

@@ -260,7 +260,7 @@ func TestKindsOfLimits(t *testing.T) {
 		found++
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			r := s.measure(1, 2)
+			r := s.measure(1, 2, 3, 4, 5)
 			if max(r.share, r.ofOracle) < 0.89 || r.refused > 0.03 {
 				t.Errorf("%.1f %% of the limit, %.1f %% of the oracle; %.1f %% refused", 100*r.share, 100*r.ofOracle, 100*r.refused)
 			}
