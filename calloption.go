@@ -68,11 +68,11 @@ type CallInfo struct {
 // context. Use it in a wrapper of [WithTransportWrapper]: naming spans and metrics by
 // Route keeps ids out of their names.
 func CallFromContext(ctx context.Context) (CallInfo, bool) {
-	c, ok := transport.FromContext(ctx)
+	r, ok := transport.FromContext(ctx)
 	if !ok {
 		return CallInfo{}, false
 	}
-	return CallInfo{Method: c.Method, Route: c.Route, ID: c.ID, Attempt: c.Attempts()}, true
+	return CallInfo{Method: r.Method, Route: r.Route, ID: r.ID, Attempt: r.Attempts()}, true
 }
 
 // Response is a response as received, after decompression. Keys are redacted in the

@@ -58,17 +58,17 @@ type drifts struct {
 
 // report compares a response with the type of the object or the entries that were
 // decoded.
-func (d drifts) report(ctx context.Context, op operation, response *transport.Record, t reflect.Type) {
+func (d drifts) report(ctx context.Context, op operation, record *transport.Record, t reflect.Type) {
 	if d.handler == nil {
 		return
 	}
-	r := drift.Response{Route: op.route, Undocumented: op.objectOrArray, Type: t, Body: response.Body}
+	r := drift.Response{Route: op.route, Undocumented: op.objectOrArray, Type: t, Body: record.Body}
 	for _, found := range d.check.Compare(r) {
 		kind := DriftUnknownField
 		if found.Missing {
 			kind = DriftMissingField
 		}
-		path := clip(response.Keys.Text(redact.Visible(found.Path)), 200)
+		path := clip(record.Keys.Text(redact.Visible(found.Path)), 200)
 		d.handler(ctx, Drift{Route: op.route, Path: path, Kind: kind})
 	}
 }

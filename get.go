@@ -56,9 +56,9 @@ func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallO
 		}
 	}
 	if unreadable != nil {
-		return nil, unreadable.ofResponse(l.response.ID, unreadable.Raw, unreadable.Err)
+		return nil, unreadable.ofResponse(l.record.ID, unreadable.Raw, unreadable.Err)
 	}
-	return nil, notFound(l.response)
+	return nil, notFound(l.record)
 }
 
 // getEntries calls an operation whose response is an array, and returns its entries,
@@ -71,7 +71,7 @@ func getEntries[T any](ctx context.Context, b *backend, op operation, opts []Cal
 	case l.dropped > 0:
 		first, _ := errors.AsType[*DecodeError](err)
 		cause := fmt.Errorf("%d of %d entries: %w", maxUnreadable+l.dropped, len(l.entries)+l.dropped, first.Err)
-		return nil, first.ofResponse(l.response.ID, nil, cause)
+		return nil, first.ofResponse(l.record.ID, nil, cause)
 	}
 	return l, nil
 }

@@ -16,9 +16,9 @@ import (
 // list is the response of an operation that returns an array. An entry that cannot be
 // read does not affect the others.
 type list[T any] struct {
-	response *transport.Record
-	entries  []listEntry[T]
-	dropped  int // unreadable entries that are not in entries
+	record  *transport.Record
+	entries []listEntry[T]
+	dropped int // unreadable entries that are not in entries
 }
 
 // listEntry is one entry of a list.
@@ -36,7 +36,7 @@ const (
 // decode reads the list as a whole, which is fast, or else entry by entry. If some
 // entries are unreadable, it returns the error of unreadable.
 func (l *list[T]) decode(op operation, r *transport.Record) error {
-	l.response = r
+	l.record = r
 	switch kind := jsontext.Value(r.Body).Kind(); {
 	case kind == '{' && op.objectOrArray:
 		l.entries = make([]listEntry[T], 1)
@@ -99,16 +99,16 @@ func (e *listEntry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().
 // decodeEach decodes entry by entry.
 func (l *list[T]) decodeEach(op operation) error {
 	l.entries = nil
-	body := l.response.Body
+	body := l.record.Body
 	if err := read(body, new(jsontext.Value), anySyntax); err != nil {
-		return newDecodeError(l.response, err)
+		return newDecodeError(l.record, err)
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(body), anySyntax)
 	_, _ = d.ReadToken() // the opening bracket
 	for unreadable := 0; d.PeekKind() != ']'; {
 		e := listEntry[T]{start: d.InputOffset()}
 		if areTooMany(int64(len(l.entries)), e.start) {
-			return newDecodeError(l.response, errTooDense(len(body)))
+			return newDecodeError(l.record, errTooDense(len(body)))
 		}
 		element, _ := d.ReadValue()
 		e.end = d.InputOffset()
@@ -134,13 +134,13 @@ func (l *list[T]) decodeEach(op operation) error {
 // fail makes an entry unreadable.
 func (l *list[T]) fail(i int, err *readError) {
 	e, entry := &l.entries[i], l.json(i)
-	e.err = newEntryError(l.response, i, idOf(&e.value), entry, e.end-int64(len(entry)), err)
+	e.err = newEntryError(l.record, i, idOf(&e.value), entry, e.end-int64(len(entry)), err)
 }
 
 // json returns the JSON of an entry as received: a part of the body.
 func (l *list[T]) json(i int) []byte {
 	e := &l.entries[i]
-	return bytes.TrimLeft(l.response.Body[e.start:e.end:e.end], ", \t\r\n")
+	return bytes.TrimLeft(l.record.Body[e.start:e.end:e.end], ", \t\r\n")
 }
 
 // unreadable returns the error of the unreadable entries, or nil if there are none.

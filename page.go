@@ -114,7 +114,7 @@ func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[En
 		return nil, err
 	}
 	if l.responded != nil {
-		l.responded(responseTime(page.response.Header, requested))
+		l.responded(responseTime(page.record.Header, requested))
 	}
 	newest := int64(0)
 	if body.StartTimeFrom != nil {

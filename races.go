@@ -262,9 +262,9 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 		Race    RaceID      `json:"main_race_id"`
 	}{r.Horse, r.UserKey, r.Race}
 	var body json.RawMessage
-	response, err := do(ctx, s.backend, op, decodeAny(&body), opts)
+	record, err := do(ctx, s.backend, op, decodeAny(&body), opts)
 	if err != nil {
 		return nil, err
 	}
-	return &RegistrationReceipt{StatusCode: response.Status, Body: body}, nil
+	return &RegistrationReceipt{StatusCode: record.Status, Body: body}, nil
 }

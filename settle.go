@@ -102,10 +102,10 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 	if err != nil {
 		return false, certain, now, err
 	}
-	response := l.response
+	record := l.record
 	var problem *DecodeError
 	wrong := func(i int, member, what string) *DecodeError {
-		return newDecodeError(response, &readError{field: fmt.Sprintf("/%d/%s", i, member), err: errors.New(what)})
+		return newDecodeError(record, &readError{field: fmt.Sprintf("/%d/%s", i, member), err: errors.New(what)})
 	}
 	for i := range l.entries {
 		e := &l.entries[i]
@@ -116,7 +116,7 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 			return true, certain, now, nil
 		case r.MainRaceID != race && r.MainRaceID != 0: // another race's participants prove nothing
 		case e.err != nil: // an entry that was read in part can show the horse, but not its absence
-			problem = e.err.ofResponse(response.ID, e.err.Raw, e.err.Err)
+			problem = e.err.ofResponse(record.ID, e.err.Raw, e.err.Err)
 		case r.MainRaceID == 0:
 			problem = wrong(i, "main_race_id", "absent or zero: it may be another race")
 		case r.Participants == nil || r.Has(0):
@@ -126,12 +126,12 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 		}
 	}
 	if problem == nil && certain.IsZero() {
-		problem = newDecodeError(response, &readError{err: errors.New("the response does not contain the race that was requested")})
+		problem = newDecodeError(record, &readError{err: errors.New("the response does not contain the race that was requested")})
 	}
 	if problem != nil {
 		err = problem
 	}
-	return false, certain, responseTime(response.Header, requested), err
+	return false, certain, responseTime(record.Header, requested), err
 }
 
 // certainAfter returns from when on the participants of a race are final.
