@@ -40,7 +40,7 @@ func (b *belief) weigh(refused bool) bool {
 		b.refused += one
 	}
 	if !b.atRandom {
-		b.atRandom = b.inVain >= vain && b.accepted > b.refused
+		b.atRandom = b.inVain >= vain && b.accepted > 2*b.refused
 		return b.atRandom
 	}
 	b.sped += 1 - one

@@ -298,3 +298,68 @@ func BenchmarkPace(b *testing.B) {
 	}
 	b.Logf("one client: %.1f %% in the mean of %.0f rows, %.2f %% refused", 100*shares/rows, rows, 100*refused/rows)
 }
+
+// TestTheFirstSeconds: runs of 10 to 110 seconds from the first request on.
+func TestTheFirstSeconds(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		limit          func() limit
+		most           int     // in flight, if that is the limit
+		least, refused float64 // of what is allowed, and of the requests
+	}{
+		{"60 in 10 s", func() limit { return &window{most: 60, length: 10 * time.Second} }, 0, 0.85, 0.06},
+		{"4 in flight", func() limit { return &inFlight{most: 4} }, 4, 0.9, 0.06},
+		{"50, 10, 50", func() limit {
+			return &changing{bucket: *newBucket(50, 10), steps: []step{{0, 50}, {30 * time.Second, 10}, {60 * time.Second, 50}}}
+		}, 0, 0.88, 0.06},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			accepted, refused, allowed := 0.0, 0.0, 0.0
+			for length := 10 * time.Second; length <= 110*time.Second; length += 20 * time.Second {
+				s := scenario{limit: test.limit, workers: 16, length: length, capped: test.most}
+				for seed := range uint64(6) {
+					run := s.run(seed, func(w *world) sender { return newPace(w.random.Float64) })[0]
+					accepted, refused = accepted+float64(run.accepted), refused+float64(run.refused)
+					if test.most > 0 {
+						allowed += float64(s.oracle())
+					} else {
+						allowed += test.limit().allowed(simStart, simStart.Add(length))
+					}
+				}
+			}
+			share, refusals := accepted/allowed, refused/(accepted+refused)
+			t.Logf("%.1f %% of the limit, %.1f %% refused", 100*share, 100*refusals)
+			if share < test.least || refusals > test.refused {
+				t.Errorf("%.1f %% of the limit, %.1f %% refused", 100*share, 100*refusals)
+			}
+		})
+	}
+}
+
+// BenchmarkLine is how long so many calls take to get in line and out of it again.
+func BenchmarkLine(b *testing.B) {
+	for _, n := range []int{10_000, 20_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				p, now := newPace(func() float64 { return 0 }), simStart
+				first := join(p, Walk)
+				p.Send(now, first)
+				p.Report(now, first, Refused, time.Second)
+				for range n {
+					join(p, Walk)
+					p.Next(now)
+					p.hopeless(now)
+				}
+				for now = now.Add(time.Second); p.waiting > 0; {
+					next, at := p.Next(now)
+					if next == nil {
+						now = at
+						continue
+					}
+					p.Send(now, next)
+					p.Report(now, next, Accepted, 0)
+				}
+			}
+		})
+	}
+}
