@@ -64,7 +64,8 @@ func TestAnInterruptedRegistrationWhoseOutcomeIsUnknownIsStatus7(t *testing.T) {
 	fee := horseracing.NewBigInt(1)
 	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), RegistrationDeadline: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), EntryFee: fee})
 	fake.Inject(horseracingtest.Fault{Method: "POST", ResetBefore: true})
-	cmd := prepare(t, environment(fake), "register", "-yes", "-race", "7", "-horse", fmt.Sprint(fake.Horses(0)[0]), "-ledger", filepath.Join(t.TempDir(), "l"))
+	args := []string{"register", "-race", "7", "-horse", fmt.Sprint(fake.Horses(0)[0]), "-ledger", filepath.Join(t.TempDir(), "l")}
+	cmd := prepare(t, environment(fake), append(args, "-yes")...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -79,11 +80,19 @@ func TestAnInterruptedRegistrationWhoseOutcomeIsUnknownIsStatus7(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Skip(err)
 	}
+	text := ""
 	for lines.Scan() {
-		t.Log(lines.Text())
+		text += lines.Text() + "\n"
 	}
 	_ = cmd.Wait()
 	if status := cmd.ProcessState.ExitCode(); status != 7 {
 		t.Errorf("status %d", status)
+	}
+	if !strings.Contains(text, "the fee may be paid: run the same command again") || strings.Contains(text, "call Settle") {
+		t.Errorf("the last sentence is not for a person: %s", text)
+	}
+	want := "horseracing register: the outcome of an earlier registration is unknown, its fee may be paid: -yes settles it\n"
+	if got := run(t, environment(fake), args...); got.status != 7 || got.stderr != want {
+		t.Errorf("a dry run: %+v", got)
 	}
 }

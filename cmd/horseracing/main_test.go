@@ -174,6 +174,8 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"missions 1 -n 0", "-n must be at least 1"},
 		{"results -tier 0", "want ids or names of tiers, like 3,4,5"},
 		{"results -tier gold", "there are no races of a tier \"gold\"; found: 1 "},
+		{"open -tier gold", "there are no races of a tier \"gold\"; found: 1 "},
+		{"open -tier omega,gold", "there are no races of a tier \"gold\"; found: 1 "},
 		{"results -n 0", "-n must be at least 1"},
 		{"results -concurrency 2000", "-concurrency must be between 1 and 1000"},
 		{"results -interval 1s", "-interval needs -follow"},

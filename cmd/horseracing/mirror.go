@@ -34,7 +34,14 @@ func openMirror(path string, s *service, tiers []horseracing.TierID) (*mirror, e
 	if err != nil {
 		return nil, err
 	}
-	m := &mirror{position: p, written: p.Bytes}
+	m := &mirror{position: p}
+	switch {
+	case p.Bytes != nil:
+		m.written = *p.Bytes
+	case !p.isNew: // the whole file would be cut off
+		m.close()
+		return nil, fmt.Errorf("%s.position does not say how much of %[1]s it covers: it is not of -o; move it away, or use another file", path)
+	}
 	if m.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666); err == nil {
 		err = m.check()
 	}
@@ -71,10 +78,10 @@ func (m *mirror) check() error {
 	switch size := info.Size(); {
 	case m.isNew && size > 0:
 		return fmt.Errorf("%s has lines but no %[1]s.position: restore that, or move %[1]s away to begin anew", name)
-	case size < m.Bytes:
+	case size < m.written:
 		return fmt.Errorf("%s is shorter than %[1]s.position says: restore it, or move both away to begin anew", name)
 	}
-	if _, err := m.file.Seek(m.Bytes, io.SeekStart); err != nil {
+	if _, err := m.file.Seek(m.written, io.SeekStart); err != nil {
 		return err
 	}
 	rest := bufio.NewReader(m.file)
@@ -84,16 +91,16 @@ func (m *mirror) check() error {
 			return err
 		}
 		if !isOwn(line, err == io.EOF) {
-			return fmt.Errorf("%s was changed by something else after byte %d: restore it, or move it and %[1]s.position away to begin anew", name, m.Bytes)
+			return fmt.Errorf("%s was changed by something else after byte %d: restore it, or move it and %[1]s.position away to begin anew", name, m.written)
 		}
 		if err == io.EOF {
 			break
 		}
 	}
-	if err := m.file.Truncate(m.Bytes); err != nil {
+	if err := m.file.Truncate(m.written); err != nil {
 		return err
 	}
-	_, err = m.file.Seek(m.Bytes, io.SeekStart)
+	_, err = m.file.Seek(m.written, io.SeekStart)
 	return err
 }
 
@@ -117,7 +124,7 @@ func (m *mirror) start(at horseracing.Cursor) error {
 	if !m.isNew {
 		return nil
 	}
-	m.Cursor = at
+	m.Cursor, m.Bytes = at, new(m.written)
 	return m.position.save()
 }
 
@@ -148,7 +155,7 @@ func (m *mirror) save() error {
 	if err := errors.Join(m.buffer.Flush(), m.file.Sync()); err != nil {
 		return err
 	}
-	m.Bytes = m.written
+	m.Bytes = new(m.written)
 	return m.position.save()
 }
 

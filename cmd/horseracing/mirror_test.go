@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -126,6 +127,7 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 	}{
 		"no position":     {func(t *testing.T, file string) { os.Remove(file + ".position") }, environment(fake), "", "has lines but no"},
 		"empty position":  {func(t *testing.T, file string) { os.WriteFile(file+".position", nil, 0o600) }, environment(fake), "", "does not hold a position"},
+		"a pipe's":        {func(t *testing.T, file string) { withoutBytes(t, file+".position") }, environment(fake), "", "it is not of -o"},
 		"shorter":         {func(t *testing.T, file string) { os.Truncate(file, 100) }, environment(fake), "", "is shorter than"},
 		"changed":         {func(t *testing.T, file string) { appendTo(t, file, "# a note\n") }, environment(fake), "", "was changed by something else"},
 		"another service": {nil, environment(other), "", "belongs to " + fake.URL},
@@ -155,6 +157,36 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 				t.Errorf("%d bytes became %d", len(before), len(after))
 			}
 		})
+	}
+}
+
+// withoutBytes makes the position of -o one of -cursor.
+func withoutBytes(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	covered := regexp.MustCompile(`,"bytes":[0-9]+`)
+	if !covered.Match(text) {
+		t.Fatalf("%s has no bytes", text)
+	}
+	if err := os.WriteFile(file, covered.ReplaceAll(text, nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestThePositionOfAFileIsNotOneForAPipe(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	file := filepath.Join(t.TempDir(), "results.jsonl")
+	if got := run(t, environment(fake), "results", "-since", "2025-05-30", "-o", file); got != (result{}) {
+		t.Fatalf("%+v", got)
+	}
+	before, _ := os.ReadFile(file + ".position")
+	got := run(t, environment(fake), "results", "-cursor", file+".position")
+	after, _ := os.ReadFile(file + ".position")
+	if got.status != 1 || got.stdout != "" || !strings.Contains(got.stderr, "is a position of -o") || string(before) != string(after) {
+		t.Errorf("%+v; %s became %s", got, before, after)
 	}
 }
 

@@ -25,7 +25,7 @@ type position struct {
 	Service string               `json:"service"`
 	Tiers   []horseracing.TierID `json:"tiers"`
 	Cursor  horseracing.Cursor   `json:"cursor"`
-	Bytes   int64                `json:"bytes,omitzero"` // of the file of -o that are covered
+	Bytes   *int64               `json:"bytes,omitzero"` // of the file of -o that are covered; nil for -cursor
 
 	path  string
 	isNew bool
@@ -75,7 +75,7 @@ func (p *position) read() error {
 		return nil
 	}
 	stored := position{}
-	if err := json.Unmarshal(text, &stored); err != nil || stored.Cursor.IsZero() || stored.Bytes < 0 {
+	if err := json.Unmarshal(text, &stored); err != nil || stored.Cursor.IsZero() || stored.Bytes != nil && *stored.Bytes < 0 {
 		return damaged
 	}
 	if stored.Service != p.Service {

@@ -71,9 +71,11 @@ func (p *program) printTitle(format string, args ...any) error {
 	return err
 }
 
-// say prints sentences to standard error, each on a line.
+// say prints sentences to standard error, each on a line. The name of the program
+// takes the place of the library's.
 func (p *program) say(text string) {
 	for line := range strings.Lines(text) {
+		line = strings.TrimPrefix(strings.TrimPrefix(line, "horseracing: "), "ledger: ")
 		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, printable(strings.TrimSpace(line)))
 	}
 }

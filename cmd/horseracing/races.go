@@ -27,6 +27,15 @@ func openRaces(flags *flag.FlagSet) action {
 		}
 		var response horseracing.Response
 		races, err := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
+		if len(races) == 0 && err != nil {
+			return err
+		}
+		unseen := slices.DeleteFunc(slices.Clone(*tiers), func(name string) bool {
+			return slices.ContainsFunc(races, func(r horseracing.Race) bool { return strings.EqualFold(name, string(r.Tier)) })
+		})
+		if _, err := s.tiers(ctx, &unseen); err != nil { // a name of no tier
+			return err
+		}
 		races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
 			isOfTier := func(name string) bool { return strings.EqualFold(name, string(r.Tier)) }
 			return len(names) > 0 && !slices.ContainsFunc(names, isOfTier) ||

@@ -121,7 +121,11 @@ func settle(ctx context.Context, p *program, l *ledger.Ledger, o registerOptions
 	case ledger.Entered:
 		return entry, nil
 	case ledger.Unknown, ledger.Sending:
-		return entry, errors.Join(horseracing.ErrOutcomeUnknown, err)
+		if ctx.Err() != nil {
+			err = nil // who interrupted it knows why
+		}
+		unknown := fmt.Errorf("%w, the fee may be paid: run the same command again to settle it, or horseracing ledger %s -decide if you know", horseracing.ErrOutcomeUnknown, o.path)
+		return entry, errors.Join(unknown, err)
 	}
 	return entry, unpaid(errors.New("the horse is not in the race, so its fee is not paid"))
 }
@@ -169,9 +173,12 @@ func dryRun(ctx context.Context, p *program, s *service, o registerOptions) erro
 	}
 	defer l.Close()
 	against := l.Check(o.Registration, race.EntryFee)
-	if errors.Is(against, ledger.ErrEntered) {
+	switch {
+	case errors.Is(against, ledger.ErrEntered):
 		p.say("the ledger has it as entered: there is nothing to do")
 		return nil
+	case errors.Is(against, ledger.ErrUnsettled):
+		return fmt.Errorf("%w, its fee may be paid: -yes settles it", ledger.ErrUnsettled)
 	}
 	if against = errors.Join(inTokens(against), race.CheckEntry(horse, serviceTime(&response))); against != nil {
 		return unpaid(against)

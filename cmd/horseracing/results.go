@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"iter"
 	"time"
 
@@ -118,13 +119,17 @@ func mirrorResults(ctx context.Context, p *program, s *service, o resultsOptions
 	if err := m.start(f.Cursor()); err != nil {
 		return err
 	}
-	reached := p.progressOf("races", false)
+	reached, added := p.progressOf("races", false), 0
 	failed := o.each(ctx, p, f, func(race *horseracing.Race) error {
+		added++
 		reached(race.StartTime.Time)
 		return m.add(race, f.Cursor())
 	}, m.move)
 	if _, isFull := errors.AsType[*storeError](failed); isFull {
 		return failed // the position would be after what is not in the file
+	}
+	if p.attended {
+		p.say(fmt.Sprintf("%d new races", added))
 	}
 	return errors.Join(failed, m.save())
 }
@@ -171,6 +176,9 @@ func printNewResults(ctx context.Context, p *program, s *service, o resultsOptio
 			return err
 		}
 		defer at.close()
+		if at.Bytes != nil { // what it covers would be lost
+			return fmt.Errorf("%s is a position of -o: use another file", o.cursor)
+		}
 	}
 	f := o.follower(s, tiers, at.Cursor, o.cursor != "")
 	save := func(isLast bool) error {
