@@ -106,10 +106,13 @@ func (p *program) exit(ctx context.Context, err error) int {
 
 // complain reports an error that does not end the program.
 func (p *program) complain(err error) {
-	if p.asJSON {
-		p.printError(failed, err)
-	} else {
+	switch {
+	case !p.asJSON:
 		p.say(err.Error())
+	case errors.Is(err, horseracing.ErrHole): // a later request does not fill it, whatever caused it
+		p.printError(failed, err)
+	default:
+		p.printError(endingOf(context.Background(), err), err)
 	}
 }
 

@@ -129,7 +129,7 @@ func mirrorResults(ctx context.Context, p *program, s *service, o resultsOptions
 		return failed // the position would be after what is not in the file
 	}
 	if p.attended {
-		p.say(fmt.Sprintf("%d new races", added))
+		p.say(fmt.Sprintf("new races: %d", added))
 	}
 	return errors.Join(failed, m.save())
 }
