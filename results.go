@@ -28,7 +28,8 @@ type ResultsQuery struct {
 	// Patience is the longest time without an accepted page before the loop ends with an
 	// error; default 10 minutes. Until it expires, refused requests (429, or 503 with
 	// Retry-After) are retried; after the first accepted page, transient errors are too. A
-	// Retry-After of up to an hour extends it, once between accepted pages.
+	// Retry-After of up to an hour extends it, once between accepted pages. Pages that
+	// wait in line behind other calls do not fail while those are accepted.
 	Patience time.Duration
 }
 
@@ -43,7 +44,8 @@ type OffsetQuery struct {
 	// Patience is the longest time without an accepted page before the loop ends with an
 	// error; default 10 minutes. Until it expires, refused requests (429, or 503 with
 	// Retry-After) are retried; after the first accepted page, transient errors are too. A
-	// Retry-After of up to an hour extends it, once between accepted pages.
+	// Retry-After of up to an hour extends it, once between accepted pages. Pages that
+	// wait in line behind other calls do not fail while those are accepted.
 	Patience time.Duration
 }
 

@@ -6,6 +6,7 @@ require (
 	github.com/digitalocean/godo v1.236.0
 	github.com/go-redis/redis_rate/v10 v10.0.1
 	github.com/google/go-github/v92 v92.0.0
+	github.com/hashicorp/go-retryablehttp v0.7.8
 	github.com/horseracing-go/horseracing v0.0.0
 	github.com/openai/openai-go/v3 v3.96.0
 	github.com/redis/go-redis/v9 v9.23.0
@@ -19,7 +20,6 @@ require (
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
 	github.com/google/go-querystring v1.2.0 // indirect
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
-	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
 	github.com/tailscale/hujson v0.0.0-20220506213045-af5ed07155e5 // indirect
 	github.com/tidwall/gjson v1.20.0 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
