@@ -61,6 +61,7 @@ func crawlAtRandom(share float64, retryAfter func(time.Duration) time.Duration, 
 	w, t := newWorld(seed), &tally{}
 	e = newPace(w.random.Float64)
 	svc := scenario{limit: func() limit { return newShedding(share, seed) }, ra: retryAfter}.service()
+	svc.unavailable = seed%2 == 1 // the same as 429
 	w.crawl(e, svc, 16, t)
 	for t.accepted < 2000 && w.now.Sub(simStart) < time.Hour {
 		w.run(w.now.Add(time.Second / 10))

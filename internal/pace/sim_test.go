@@ -232,6 +232,7 @@ type service struct {
 	limit        limit
 	before, work func(*rand.Rand) time.Duration    // latency before the limiter, and behind it
 	retryAfter   func(time.Duration) time.Duration // the Retry-After of a refusal; nil: none
+	unavailable  bool                              // it refuses with 503
 }
 
 func exactly(d time.Duration) func(*rand.Rand) time.Duration {
@@ -318,7 +319,11 @@ func (w *world) send(client sender, svc *service, ticket *Ticket, t *tally, pump
 				if w.now.Sub(simStart) > time.Minute {
 					t.lateRefused++
 				}
-				client.Report(w.now, ticket, Refused, retryAfter)
+				outcome := Refused
+				if svc.unavailable {
+					outcome = Unavailable
+				}
+				client.Report(w.now, ticket, outcome, retryAfter)
 				client.Join(&Ticket{rank: Walk})
 				pump()
 			})
