@@ -52,8 +52,11 @@ func finished(t *testing.T, fake *horseracingtest.Server) (ids []horseracing.Rac
 func TestAFileHasEachRaceOnceWhateverKillsTheProgram(t *testing.T) {
 	t.Parallel()
 	kills := 20
-	if os.Getenv("HORSERACING_DEEP") != "" {
+	switch {
+	case os.Getenv("HORSERACING_DEEP") != "":
 		kills = 200
+	case testing.Short():
+		kills = 5
 	}
 	fake := newFake(t, horseracingtest.WithHistory(2000), horseracingtest.WithLatency(time.Millisecond))
 	file := filepath.Join(t.TempDir(), "results.jsonl")
