@@ -167,9 +167,12 @@ func (l *learner) report(now time.Time, s *sending, outcome Outcome, retryAfter 
 // change begins anew what depends on whether refusals are at random.
 func (l *learner) change() {
 	l.next, l.most = time.Time{}, 0
-	l.excused = !l.atRandom && !l.lasted()
-	if !l.atRandom && l.lasted() {
+	switch {
+	case l.atRandom:
+	case l.lasted(): // the known rate is out of date
 		l.measured, l.window, l.known = count{}, count{}, 0
+	default:
+		l.excused = true
 	}
 	l.sped = 0
 }
