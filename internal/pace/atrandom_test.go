@@ -118,8 +118,8 @@ func TestFromRandomRefusalsToALimitAndBack(t *testing.T) {
 	if missed > 2 {
 		t.Errorf("%d of 160 turns are used to less than 70 %%", missed)
 	}
-	if t.Logf("at the end of 40 turns each it believes what is so %v times", believed); min(believed[0], believed[1]) < 60 {
-		t.Errorf("it believes what is so in %v of 40 turns each", believed)
+	if t.Logf("at the end of 80 turns each it believes what is so %v times", believed); min(believed[0], believed[1]) < 60 {
+		t.Errorf("it believes what is so in %v of 80 turns each", believed)
 	}
 }
 
