@@ -1,0 +1,110 @@
+package cost_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// canned responds to every request with the same body, at once.
+type canned []byte
+
+func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+		_ = req.Body.Close()
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		ContentLength: int64(len(c)), Body: io.NopCloser(bytes.NewReader(c)), Request: req,
+	}, nil
+}
+
+const cannedURL = "https://races.example"
+
+func (c canned) sdk(b testing.TB, opts ...horseracing.Option) *horseracing.Client {
+	client, err := horseracing.NewClient(cannedURL, "key", append(opts, horseracing.WithHTTPClient(&http.Client{Transport: c}))...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return client
+}
+
+// pageOfRaces is a page as the fake sends it: ten races, about 9 KB.
+func pageOfRaces(b testing.TB) canned {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	var page []json.RawMessage
+	if err := fake.Client().Do(context.Background(), http.MethodGet, "/api/v2/races/results", struct{}{}, &page); err != nil {
+		b.Fatal(err)
+	}
+	text, err := json.Marshal(page)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return text
+}
+
+// compare runs two things by turns, so that both meet the same noise, and
+// reports what the first costs as a share of the second.
+func compare(b *testing.B, name string, one, other func() error) {
+	b.Run(name, func(b *testing.B) {
+		var ratios []float64
+		time1 := func(f func() error) time.Duration {
+			started := time.Now()
+			for range 20 {
+				if err := f(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			return time.Since(started)
+		}
+		for b.Loop() {
+			ratios = append(ratios, time1(one).Seconds()/time1(other).Seconds())
+		}
+		slices.Sort(ratios)
+		b.ReportMetric(ratios[len(ratios)/2], "time-ratio")
+		allocs := func(f func() error) float64 { return testing.AllocsPerRun(50, func() { _ = f() }) }
+		first, second := allocs(one), allocs(other)
+		b.ReportMetric(first, "allocs")
+		b.ReportMetric(second, "allocs-other")
+		b.ReportMetric(first/second, "allocs-ratio")
+		b.ReportMetric(0, "ns/op") // of forty calls: no use
+	})
+}
+
+// BenchmarkCall compares calls of the SDK with what a careful programmer
+// writes by hand, without retries.
+func BenchmarkCall(b *testing.B) {
+	ctx := context.Background()
+	page := pageOfRaces(b)
+	plain := func(c canned, unmarshal func([]byte, any) error) func() error {
+		client := &http.Client{Transport: c}
+		return func() error {
+			return plainCall(ctx, client, cannedURL+"/api/v1/races/open", "key", nil, new([]plainRace), unmarshal)
+		}
+	}
+	v2 := func(data []byte, into any) error { return jsonv2.Unmarshal(data, into) }
+
+	sdk := page.sdk(b)
+	onePage := func() error { _, err := sdk.Races.Open(ctx); return err }
+	compare(b, "page/by-hand-encoding-json", onePage, plain(page, json.Unmarshal))
+	compare(b, "page/by-hand-same-decoder", onePage, plain(page, v2))
+	empty := canned("[]")
+	idle := empty.sdk(b)
+	open := func() error { _, err := idle.Races.Open(ctx); return err }
+	compare(b, "empty/by-hand", open, plain(empty, json.Unmarshal))
+
+	watched := page.sdk(b, horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
+	compare(b, "page/drift-handler-against-none", func() error { _, err := watched.Races.Open(ctx); return err }, onePage)
+}

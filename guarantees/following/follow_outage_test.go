@@ -1,0 +1,311 @@
+package following_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// A service that is down, wholly or for most requests, costs no race, and makes no gap.
+func TestAnOutageCostsNoRace(t *testing.T) {
+	t.Parallel()
+	outages := 40
+	if testing.Short() {
+		outages = 8
+	}
+	for seed := range uint64(outages) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) { outage(t, fake, seed) }, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		})
+	}
+}
+
+func outage(t *testing.T, fake *horseracingtest.Server, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	down := 30*time.Minute + time.Duration(random.Int64N(int64(23*time.Hour+30*time.Minute)))
+	passes := []float64{0, 0.02, 0.05, 0.1}[seed%4]
+	inMidPoll := seed/4%2 == 0
+	begun := time.Now()
+	var since time.Time // of the outage
+	page := 0
+	fake.Handle("GET "+double.ResultsPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+		if since.IsZero() && time.Since(begun) > 2*time.Hour {
+			if page++; page == 3 || !inMidPoll {
+				since = time.Now()
+			}
+		}
+		if since.IsZero() || time.Since(since) > down || random.Float64() < passes {
+			return horseracingtest.Response{}, false
+		}
+		return horseracingtest.Response{Status: []int{500, 502, 503}[random.IntN(3)], Body: "<html>down</html>"}, true
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour+down)
+	defer cancel()
+	last := horseracing.RaceID(0)
+	var races sync.WaitGroup
+	races.Go(func() {
+		for ctx.Err() == nil {
+			last++
+			fake.AddRaces(double.Finished(last, -time.Second)...)
+			time.Sleep(90 * time.Second)
+		}
+	})
+	var f followed
+	client, query := fake.Client(), horseracing.FollowQuery{Since: begun.Add(-time.Hour)}
+	f.process(t, ctx, client, query, 1<<30)
+	races.Wait()
+	for id := horseracing.RaceID(1); id < last-5; id++ {
+		if f.times[id] != 1 {
+			t.Errorf("down for %v, %v of the requests pass: race %d came %d times", down, passes, id, f.times[id])
+		}
+	}
+	if len(f.gaps) > 0 || passes == 0 && len(f.errors) == 0 {
+		t.Errorf("down for %v, %v of the requests pass: gaps %v, %d errors", down, passes, f.gaps, len(f.errors))
+	}
+}
+
+// One page of the past fails whenever it is requested: everything else comes once, and
+// what does not is in a gap, also if the caller leaves at each error.
+func TestAPageOfThePastThatAlwaysFails(t *testing.T) {
+	for name, response := range map[string]horseracingtest.Response{
+		"a failure":  {Status: http.StatusInternalServerError, Body: "x"},
+		"cut":        {Status: http.StatusOK, Body: `[{"main_race_id":1`},
+		"HTML":       {Status: http.StatusOK, Body: "<html>maintenance</html>"},
+		"not a list": {Status: http.StatusOK, Body: `{"a":1}`},
+	} {
+		for _, retries := range []bool{false, true} {
+			for how, all := range map[string]bool{"All": true, "CatchUp": false} {
+				t.Run(fmt.Sprint(name, ", ", how, ", retries ", retries), func(t *testing.T) {
+					double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+						aPageFails(t, fake, response, all, retries)
+					}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+				})
+			}
+		}
+	}
+}
+
+func aPageFails(t *testing.T, fake *horseracingtest.Server, response horseracingtest.Response, all, retries bool) {
+	const races, every = 300, 5 * time.Minute
+	starts := map[horseracing.RaceID]time.Time{}
+	for i := range horseracing.RaceID(races) {
+		race := double.Finished(i+1, -time.Duration(i+1)*every)
+		fake.AddRaces(race...)
+		starts[i+1] = race[0].StartTime.Time
+	}
+	broken := time.Now().Add(-12 * time.Hour)
+	struck := 0
+	fake.Handle("GET "+double.ResultsPath, func(r horseracingtest.Request) (horseracingtest.Response, bool) {
+		from := int64(0)
+		if _, text, ok := strings.Cut(string(r.Body), `"start_time_from":`); ok {
+			_, _ = fmt.Sscanf(text, "%d", &from)
+		}
+		if at := time.UnixMilli(from); at.After(broken.Add(10*every)) || !at.After(broken) {
+			return horseracingtest.Response{}, false
+		}
+		struck++
+		return response, true
+	})
+	client := fake.Client()
+	if !retries {
+		client = fake.Client(double.NoRetries())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
+	defer cancel()
+	f := followed{times: map[horseracing.RaceID]int{}}
+	query := horseracing.FollowQuery{Since: time.Now().Add(-races * every)}
+	calls := 1
+	if all {
+		f.process(t, ctx, client, query, 1<<30)
+	} else {
+		for calls = 1; f.catchUpOnce(ctx, t, client, query) && calls < 50; calls++ {
+		}
+	}
+	for id, start := range starts {
+		if n := f.times[id]; n > 1 || n == 0 && !f.isInGap(start) {
+			t.Errorf("race %d came %d times, and is in no gap", id, n)
+		}
+	}
+	t.Logf("%d of %d races, %d gaps, %d errors, in %d loops; %d requests failed", len(f.times), races, len(f.gaps), len(f.errors), calls, struck)
+	if len(f.times) < races-25 || len(f.times) == races || len(f.gaps) > 3 || struck == 0 || ctx.Err() == nil == all {
+		t.Errorf("%d races, errors %q", len(f.times), f.errors)
+	}
+}
+
+// catchUpOnce is a process that ends with the first error, and reports whether there was
+// one.
+func (f *followed) catchUpOnce(ctx context.Context, t *testing.T, c *horseracing.Client, q horseracing.FollowQuery) bool {
+	t.Helper()
+	if q.Resume = f.cursor; !f.cursor.IsZero() {
+		var err error
+		if q.Resume, err = horseracing.ParseCursor(f.cursor.String()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follower := c.Races.Follow(q)
+	defer func() { f.cursor = follower.Cursor() }()
+	for race, err := range follower.CatchUp(ctx) {
+		if err != nil {
+			f.errors = append(f.errors, err.Error())
+			if gap, ok := errors.AsType[*horseracing.GapError](err); ok {
+				f.gaps = append(f.gaps, gap)
+			}
+			return true
+		}
+		f.times[race.MainRaceID]++
+	}
+	return false
+}
+
+// One list that is wrongly empty costs nothing, anywhere in a walk or in what a
+// follower reads of the past.
+func TestOneEmptyListCostsNothing(t *testing.T) {
+	const races = 300
+	loops := map[string]func(context.Context, *horseracing.Client, int) iter.Seq2[*horseracing.Race, error]{
+		"a pager": func(ctx context.Context, c *horseracing.Client, concurrency int) iter.Seq2[*horseracing.Race, error] {
+			return c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(ctx)
+		},
+		"a pager by offset": func(ctx context.Context, c *horseracing.Client, _ int) iter.Seq2[*horseracing.Race, error] {
+			return c.Races.ResultsV1(horseracing.OffsetQuery{}).All(ctx)
+		},
+		"a follower": func(ctx context.Context, c *horseracing.Client, concurrency int) iter.Seq2[*horseracing.Race, error] {
+			return c.Races.Follow(horseracing.FollowQuery{Since: time.Unix(1, 0), Concurrency: concurrency}).CatchUp(ctx)
+		},
+	}
+	for name, loop := range loops {
+		t.Run(name, func(t *testing.T) {
+			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				for i := range horseracing.RaceID(races) {
+					fake.AddRaces(double.Finished(i+1, -time.Duration(i+1)*3*time.Hour)...)
+				}
+				for skip := range 60 {
+					fake.ClearFaults()
+					fake.Inject(horseracingtest.Fault{Status: http.StatusOK, Body: "[]", Skip: skip})
+					got := map[horseracing.RaceID]int{}
+					for race, err := range loop(t.Context(), fake.Client(), 1+skip%5) {
+						if err != nil {
+							t.Fatal(err)
+						}
+						got[race.MainRaceID]++
+					}
+					if diff := gocmp.Diff(once(1, races), got); diff != "" {
+						t.Errorf("list %d is empty: %d of %d races", skip+1, len(got), races)
+					}
+				}
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		})
+	}
+}
+
+// The races of one tier are not passed over because those of another one are there.
+func TestAnEmptyListOfOneTierCostsAFollowerNothing(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for skip := range 12 {
+			races := double.Finished(1, -210*time.Minute, -110*time.Minute, -time.Minute)
+			races[1].Tier = horseracing.TierNameBeta
+			fake.Reset()
+			fake.AddRaces(races...)
+			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: "[]", Skip: skip})
+			var f followed
+			f.run(t, fake.Client(), horseracing.FollowQuery{Tiers: []horseracing.TierID{2, 5}, Since: time.Now().Add(-4 * time.Hour)}, 10*time.Minute)
+			if diff := gocmp.Diff(once(1, 3), f.times); diff != "" {
+				t.Errorf("list %d is empty (-want +got):\n%s", skip+1, diff)
+			}
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+// A poll that reads nothing at all where races were yielded is a failed one, six times
+// in a row. Nothing is lost.
+func TestAPollThatFindsNothingFails(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.AddRaces(double.Finished(1, -20*time.Minute, -10*time.Minute)...)
+		query := horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}
+		var f followed
+		f.run(t, fake.Client(), query, 10*time.Minute)
+		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: "[]", Times: -1})
+		fake.AddRaces(double.Finished(3, -time.Minute)...)
+		f.run(t, fake.Client(), query, time.Hour)
+		if len(f.errors) != 6 {
+			t.Errorf("errors %q", f.errors)
+		}
+		fake.ClearFaults()
+		f.run(t, fake.Client(), query, time.Hour)
+		if diff := gocmp.Diff(once(1, 3), f.times); diff != "" || len(f.errors) != 6 {
+			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestCatchUpYieldsWhatIsNewAndEnds(t *testing.T) {
+	for name, since := range map[string]time.Duration{"since a day ago": 24 * time.Hour, "from now on": 0} {
+		t.Run(name, func(t *testing.T) {
+			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				for i := range horseracing.RaceID(45) {
+					fake.AddRaces(double.Finished(45-i, -time.Duration(i+1)*10*time.Minute)...)
+				}
+				query, first := horseracing.FollowQuery{}, horseracing.RaceID(46)
+				if since > 0 {
+					query.Since, first = time.Now().Add(-since), 1
+				}
+				f := followed{times: map[horseracing.RaceID]int{}}
+				read := func(last horseracing.RaceID) {
+					t.Helper()
+					began := time.Now()
+					if f.catchUpOnce(t.Context(), t, fake.Client(), query) || time.Since(began) > time.Second {
+						t.Errorf("it ends after %v, errors %q", time.Since(began), f.errors)
+					}
+					if diff := gocmp.Diff(once(first, last), f.times); diff != "" {
+						t.Errorf("up to %d (-want +got):\n%s", last, diff)
+					}
+				}
+				read(45)
+				read(45)
+				time.Sleep(30 * time.Minute)
+				fake.AddRaces(double.Finished(46, -20*time.Minute, -10*time.Minute)...)
+				read(47)
+				time.Sleep(12 * time.Hour)
+				fake.AddRaces(double.Finished(48, -9*time.Hour, -time.Minute)...)
+				read(49)
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		})
+	}
+}
+
+// A service that is down ends a CatchUp with an error; the next one goes on.
+func TestCatchUpEndsWithTheErrorOfAnOutage(t *testing.T) {
+	for name, option := range map[string]horseracing.Option{"retries": nil, "no retries": double.NoRetries()} {
+		t.Run(name, func(t *testing.T) {
+			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				fake.AddRaces(double.Finished(1, -9*time.Hour, -8*time.Hour, -7*time.Hour, -time.Minute)...)
+				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Skip: 2, Times: -1, Status: http.StatusBadGateway})
+				f := followed{times: map[horseracing.RaceID]int{}}
+				query := horseracing.FollowQuery{Since: time.Now().Add(-10 * time.Hour)}
+				began := time.Now()
+				if !f.catchUpOnce(t.Context(), t, fake.Client(option), query) || len(f.gaps) > 0 || time.Since(began) > 10*time.Minute {
+					t.Errorf("after %v: %q", time.Since(began), f.errors)
+				}
+				fake.ClearFaults()
+				if f.catchUpOnce(t.Context(), t, fake.Client(option), query) {
+					t.Errorf("errors %q", f.errors)
+				}
+				if diff := gocmp.Diff(once(1, 4), f.times); diff != "" {
+					t.Error(diff)
+				}
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package following_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+func TestFollowReadsAYearFromItsBeginningAlmostAsFastAsAPager(t *testing.T) {
+	double.UnlessShort(t)
+	t.Parallel()
+	const races = 20_000
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		client, since := fake.Client(), time.Now().AddDate(-1, 0, 0)
+		every := time.Since(since) / races
+		for i := range horseracing.RaceID(races) {
+			fake.AddRaces(double.Finished(races-i, -time.Duration(i+1)*every)...)
+		}
+		began := time.Now()
+		n := 0
+		for _, err := range client.Races.Results(horseracing.ResultsQuery{Since: since, Concurrency: 8}).All(t.Context()) {
+			if n++; err != nil {
+				t.Fatal(err)
+			}
+		}
+		took, requests := time.Since(began), fake.RequestCount()
+
+		fake.ResetLog()
+		began = time.Now()
+		followed := horseracing.RaceID(0)
+		for race, err := range client.Races.Follow(horseracing.FollowQuery{Since: since, Concurrency: 8}).All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if followed++; race.MainRaceID != followed {
+				t.Fatalf("race %d came as number %d", race.MainRaceID, followed)
+			}
+			if followed == 1 && fake.RequestCount() > 60 {
+				t.Errorf("%d requests before the first race", fake.RequestCount())
+			}
+			if followed == races {
+				break
+			}
+		}
+		t.Logf("a pager: %d races in %v, %d requests; a follower: %d races in %v, %d requests", n, took, requests, followed, time.Since(began), fake.RequestCount())
+		if n != races || time.Since(began) > took*14/10 || fake.RequestCount() > requests*13/10 {
+			t.Error("a follower takes more than 1.4 times as long, or 1.3 times as many requests")
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(50*time.Millisecond))
+}
+
+// The beginning of the history is found in few requests, however long ago Since is.
+func TestFollowFindsTheBeginningOfTheHistory(t *testing.T) {
+	const races = 3_000
+	for _, every := range []time.Duration{time.Minute, 10 * time.Minute, 3 * time.Hour} {
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			for i := range horseracing.RaceID(races) {
+				fake.AddRaces(double.Finished(races-i, -time.Duration(i+1)*every)...)
+			}
+			client, since := fake.Client(), time.Unix(0, 0)
+			if all, err := client.Races.Results(horseracing.ResultsQuery{Since: since}).Take(t.Context(), races+1); err != nil || len(all) != races {
+				t.Fatalf("%d races, %v", len(all), err)
+			}
+			requests := fake.RequestCount()
+			fake.ResetLog()
+			var f followed
+			f.process(t, double.ADay(t), client, horseracing.FollowQuery{Since: since}, races)
+			t.Logf("a race every %v: a pager makes %d requests, a follower %d", every, requests, fake.RequestCount())
+			if diff := gocmp.Diff(once(1, races), f.times); diff != "" || fake.RequestCount() > requests*13/10 {
+				t.Errorf("more than 1.3 times as many requests, or races (-want +got):\n%s", diff)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+// withRaceAhead lists a race in the future on top of the newest page.
+func withRaceAhead(fake *horseracingtest.Server, id horseracing.RaceID, start time.Time) horseracing.Option {
+	return horseracing.WithHTTPClient(&http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+		body, _ := io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		resp, err := fake.HTTPClient().Transport.RoundTrip(req)
+		if err != nil || bytes.Contains(body, []byte("start_time_from")) {
+			return resp, err
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return nil, err
+		}
+		rest := strings.TrimPrefix(string(text), "[")
+		if rest != "]" {
+			rest = "," + rest
+		}
+		page := fmt.Sprintf(`[{"main_race_id":%d,"start_time":%d}`, id, start.UnixMilli()) + rest
+		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(page)), int64(len(page))
+		return resp, nil
+	})})
+}
+
+// A race that is listed a year ahead does not move what was settled. The time is the
+// service's, whatever the local clock shows.
+func TestARaceInTheFutureHoldsUpNoOther(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"the clocks agree": 0, "the service's clock is two years ahead": 2 * 365 * 24 * time.Hour} {
+		for what, since := range map[string]bool{"since an hour ago": true, "from now on": false} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+					fake.Advance(ahead)
+					fake.AddRaces(double.Finished(1, ahead-2*time.Hour, ahead-59*time.Minute, ahead-time.Minute)...)
+					query, want := horseracing.FollowQuery{}, once(100, 104)
+					if since {
+						query.Since, want = fake.Now().Add(-time.Hour), once(2, 3, 9, 9, 100, 104)
+					}
+					client := fake.Client(withRaceAhead(fake, 9, fake.Now().AddDate(1, 0, 0)))
+					var f followed
+					f.run(t, client, query, 10*time.Minute)
+					for i := range horseracing.RaceID(5) {
+						fake.AddRaces(double.Finished(100+i, ahead-time.Duration(5-i)*time.Minute)...)
+						f.run(t, client, query, 10*time.Minute)
+					}
+					if diff := gocmp.Diff(want, f.times); diff != "" || len(f.errors) > 0 {
+						t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
+					}
+				}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+			})
+		}
+	}
+}
+
+// What the first poll lists is old, also what it cannot read.
+func TestAFollowerFromNowOnYieldsNoErrorOfWhatIsOld(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for i := range horseracing.RaceID(30) {
+			fake.AddRaces(double.Finished(100+i, -time.Duration(30-i)*time.Minute)...)
+		}
+		d, client := damaged(fake, unreadable(115))
+		var f followed
+		f.run(t, client, horseracing.FollowQuery{}, 10*time.Minute)
+		fake.AddRaces(double.Finished(200, -time.Second)...)
+		d.repair()
+		f.run(t, client, horseracing.FollowQuery{}, 3*time.Hour)
+		if diff := gocmp.Diff(once(200, 200), f.times); diff != "" || len(f.errors) > 0 || d.struck == 0 {
+			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}

@@ -1,0 +1,190 @@
+package following_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// take follows until n races have come, and fails on any error.
+func take(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery, n int) (ids []horseracing.RaceID) {
+	t.Helper()
+	for r, err := range c.Races.Follow(q).All(double.ADay(t)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ids = append(ids, r.MainRaceID); len(ids) == n {
+			return ids
+		}
+	}
+	t.Fatalf("races %v came, want %d", ids, n)
+	return nil
+}
+
+func TestFollowYieldsWhatAPollBringsOldestFirst(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.AddRaces(double.Finished(1, -3*time.Minute, -9*time.Minute, -time.Minute, -5*time.Minute)...)
+		got := take(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-5 * time.Minute)}, 3)
+		if diff := gocmp.Diff([]horseracing.RaceID{4, 1, 3}, got); diff != "" {
+			t.Error(diff)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowFromNowBeginsWithWhatFinishesFromNowOn(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.AddRaces(double.Finished(1, -10*time.Minute, -30*time.Minute)...)
+		go func() {
+			time.Sleep(time.Minute)
+			fake.AddRaces(double.Finished(10, -20*time.Minute)...) // was running when Follow began
+			time.Sleep(time.Minute)
+			fake.AddRaces(double.Finished(11, -time.Second)...)
+		}()
+		got := take(t, fake.Client(), horseracing.FollowQuery{}, 2)
+		if diff := gocmp.Diff([]horseracing.RaceID{10, 11}, got); diff != "" {
+			t.Error(diff)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowFromNowBeginsWithAnEmptyListing(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		go func() {
+			time.Sleep(time.Minute)
+			fake.AddRaces(double.Finished(1, -20*time.Minute)...)
+		}()
+		if got := take(t, fake.Client(), horseracing.FollowQuery{}, 1); got[0] != 1 {
+			t.Error(got)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowYieldsAFailedPollAndBacksOff(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusInternalServerError, Times: 8})
+		since := time.Now()
+		go func() {
+			time.Sleep(5 * time.Minute)
+			fake.AddRaces(double.Finished(1, 0)...)
+		}()
+		var failures []time.Time
+		for r, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: since, Interval: 10 * time.Second}).All(double.ADay(t)) {
+			if err == nil {
+				if r.MainRaceID != 1 {
+					t.Errorf("race %d", r.MainRaceID)
+				}
+				break
+			}
+			if r != nil || !errors.Is(err, horseracing.ErrServer) {
+				t.Fatalf("race %v, error %v", r, err)
+			}
+			failures = append(failures, time.Now())
+		}
+		if len(failures) != 8 {
+			t.Fatalf("%d failures", len(failures))
+		}
+		longest := 10 * time.Second
+		for i := 1; i < len(failures); i++ {
+			if wait := failures[i].Sub(failures[i-1]); wait > longest || wait < longest*9/10 {
+				t.Errorf("wait %d was %v, want up to a tenth less than %v", i, wait, longest)
+			}
+			longest = min(2*longest, 5*time.Minute)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+// TestFollowWaitsOutARetryAfterOfUpToAnHour: a longer one is yielded at once.
+func TestFollowWaitsOutARetryAfterOfUpToAnHour(t *testing.T) {
+	for header, want := range map[string]time.Duration{"600": 10 * time.Minute, "3600": time.Hour, "9223372036": 0} {
+		t.Run(header, func(t *testing.T) {
+			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				fake.AddRaces(double.Finished(1, -time.Minute, -2*time.Hour)...)
+				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {header}}})
+				started := time.Now()
+				for _, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(double.ADay(t)) {
+					if errors.Is(err, horseracing.ErrRateLimited) != (want == 0) {
+						t.Errorf("got %v", err)
+					}
+					break
+				}
+				if wait := time.Since(started); wait != want {
+					t.Errorf("waited %v, want %v", wait, want)
+				}
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		})
+	}
+}
+
+func TestFollowReportsATieOnceAndContinues(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for i := range horseracing.RaceID(14) {
+			fake.AddRaces(double.Finished(100+i, -10*time.Minute)...)
+		}
+		fake.AddRaces(double.Finished(1, -20*time.Minute, -5*time.Minute)...)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		ties, races := 0, map[horseracing.RaceID]int{}
+		for r, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(ctx) {
+			if tie, ok := errors.AsType[*horseracing.TieOverflowError](err); ok && tie.Seen == 10 {
+				ties++
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			races[r.MainRaceID]++
+		}
+		if ties != 1 || len(races) != 12 || races[1] != 1 || races[2] != 1 {
+			t.Errorf("%d ties, races %v", ties, races)
+		}
+		if polls := fake.RequestCount(); polls < 20 {
+			t.Errorf("only %d requests: the tie was not met again", polls)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
+	t.Run("while it reads", func(t *testing.T) {
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			began := time.Now()
+			for r, err := range fake.Client().Races.Follow(horseracing.FollowQuery{}).All(ctx) {
+				t.Errorf("race %v, error %v", r, err)
+			}
+			if took := time.Since(began); took != 20*time.Second {
+				t.Errorf("ended after %v", took)
+			}
+		}, horseracingtest.WithLatency(time.Minute), horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	})
+	t.Run("while the caller is at work", func(t *testing.T) {
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			fake.AddRaces(double.Finished(1, -time.Minute, -2*time.Minute)...)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			races := 0
+			for range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(ctx) {
+				races++
+				cancel()
+			}
+			if races != 1 {
+				t.Errorf("%d races", races)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	})
+	t.Run("before it begins", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for r, err := range double.Play(double.Respond(200, "[]")).Client(t).Races.Follow(horseracing.FollowQuery{}).All(ctx) {
+			t.Errorf("race %v, error %v", r, err)
+		}
+	})
+}

@@ -1,0 +1,397 @@
+// Package double has what the guarantees share: services that misbehave as a test says, and
+// what must hold of every error.
+package double
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+const (
+	AppKey  = "app-Key/91+d7=e4"   // with characters that JSON, URLs and HTML escape
+	UserKey = `user"Key\51&c8%aé`  // likewise
+	Service = "https://game.test"  // where a script stands; nothing listens there
+	Refused = "http://127.0.0.1:1" // nothing listens there either, and the system gives the port to no other server
+)
+
+// unlessShort skips a test of memory or speed under -short: the race detector makes
+// it slow and finds nothing in it.
+func UnlessShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it measures memory or speed")
+	}
+}
+
+// step is the response of a script to one request.
+type Step func(*http.Request) (*http.Response, error)
+
+// script is a service in memory: it responds to the first request with its first
+// step, and so on; the last step again and again. It notes what it was sent.
+type Script struct {
+	Mu    sync.Mutex
+	Steps []Step
+	Seen  []Sent
+}
+
+// sent is a request as the script got it.
+type Sent struct {
+	At      time.Time
+	Request *http.Request
+	Body    string
+}
+
+func Play(steps ...Step) *Script { return &Script{Steps: steps} }
+
+func (s *Script) RoundTrip(req *http.Request) (*http.Response, error) {
+	var body []byte
+	if req.Body != nil {
+		body, _ = io.ReadAll(req.Body)
+		req.Body.Close()
+	}
+	s.Mu.Lock()
+	s.Seen = append(s.Seen, Sent{time.Now(), req, string(body)})
+	next := s.Steps[min(len(s.Seen), len(s.Steps))-1]
+	s.Mu.Unlock()
+	return next(req)
+}
+
+func (s *Script) Requests() []Sent {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return s.Seen
+}
+
+// waits returns the time that passed between one request and the next.
+func (s *Script) Waits() []time.Duration {
+	var waits []time.Duration
+	for i, r := range s.Requests() {
+		if i > 0 {
+			waits = append(waits, r.At.Sub(s.Seen[i-1].At))
+		}
+	}
+	return waits
+}
+
+// respond returns a step: a status, a body and header lines ("Retry-After: 3").
+func Respond(status int, body string, header ...string) Step {
+	return Stream(status, int64(len(body)), func() io.Reader { return strings.NewReader(body) }, header...)
+}
+
+// stream is a step whose body is produced as it is read.
+func Stream(status int, length int64, body func() io.Reader, header ...string) Step {
+	return func(req *http.Request) (*http.Response, error) {
+		h := http.Header{}
+		for _, line := range header {
+			name, value, _ := strings.Cut(line, ": ")
+			h.Add(name, value)
+		}
+		return &http.Response{
+			StatusCode: status, Header: h, Body: io.NopCloser(body()), ContentLength: length,
+			Request: req, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		}, nil
+	}
+}
+
+// broken is a step: no response.
+func Broken(err error) Step {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+var ErrReset = errors.New("connection reset by peer")
+
+// client returns a client that speaks to the script.
+func (s *Script) Client(tb testing.TB, opts ...horseracing.Option) *horseracing.Client {
+	tb.Helper()
+	return Connect(tb, Service, &http.Client{Transport: s}, opts...)
+}
+
+func Connect(tb testing.TB, url string, via *http.Client, opts ...horseracing.Option) *horseracing.Client {
+	tb.Helper()
+	opts = append([]horseracing.Option{horseracing.WithHTTPClient(via)}, opts...)
+	c, err := horseracing.NewClient(url, AppKey, opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+var Entry = horseracing.Registration{Horse: 7, Race: 11, UserKey: UserKey}
+
+// briefly waits milliseconds where the default would wait longer.
+var Briefly = horseracing.WithRetry(horseracing.Retry{Max: 3, MinWait: time.Millisecond, MaxWait: 2 * time.Millisecond})
+
+var Silent = log.New(io.Discard, "", 0)
+
+// reader is an io.Reader, for steps.
+type Reader = io.Reader
+
+// readers reads a text, then fails.
+func Readers(text string, err error) Reader {
+	return io.MultiReader(strings.NewReader(text), FailingReader{err})
+}
+
+func Deref(pointer any) any { return reflect.ValueOf(pointer).Elem().Interface() }
+
+// Frame types, flags and error codes of HTTP/2 (RFC 9113).
+const (
+	FrameData, FrameHeaders, FrameReset, FrameSettings, FrameGoAway = 0x0, 0x1, 0x3, 0x4, 0x7
+
+	FlagEndStream, FlagAck, FlagEndHeaders = 0x1, 0x1, 0x4
+
+	NoError, ProtocolError, InternalError, RefusedStream = 0x0, 0x1, 0x2, 0x7
+)
+
+// h2script is an HTTP/2 server that does what no library would: it reads a
+// request to its end, then refuses it in one of the protocol's ways.
+type H2script struct {
+	Url      string
+	Client   *http.Client
+	Requests atomic.Int64 // read to their end
+	Conns    atomic.Int64
+}
+
+// playH2 starts a server that responds to every request with refuse.
+func PlayH2(t *testing.T, refuse func(c net.Conn, stream uint32)) *H2script {
+	lender := httptest.NewTLSServer(nil) // lends its certificate
+	t.Cleanup(lender.Close)
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: lender.TLS.Certificates, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	transport := lender.Client().Transport.(*http.Transport).Clone()
+	transport.ForceAttemptHTTP2 = true
+	t.Cleanup(transport.CloseIdleConnections)
+	s := &H2script{Url: "https://" + l.Addr().String(), Client: &http.Client{Transport: transport}}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.Conns.Add(1)
+			go s.Serve(c, refuse)
+		}
+	}()
+	return s
+}
+
+func (s *H2script) Serve(c net.Conn, refuse func(net.Conn, uint32)) {
+	defer c.Close()
+	preface := make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+	if _, err := io.ReadFull(c, preface); err != nil {
+		return
+	}
+	WriteFrame(c, FrameSettings, 0, 0, nil)
+	for {
+		var head [9]byte
+		if _, err := io.ReadFull(c, head[:]); err != nil {
+			return
+		}
+		length := int64(head[0])<<16 | int64(head[1])<<8 | int64(head[2])
+		if _, err := io.CopyN(io.Discard, c, length); err != nil {
+			return
+		}
+		kind, flags, stream := head[3], head[4], binary.BigEndian.Uint32(head[5:])
+		switch {
+		case kind == FrameSettings && flags&FlagAck == 0:
+			WriteFrame(c, FrameSettings, FlagAck, 0, nil)
+		case (kind == FrameData || kind == FrameHeaders) && flags&FlagEndStream != 0:
+			s.Requests.Add(1)
+			refuse(c, stream)
+		}
+	}
+}
+
+func WriteFrame(c net.Conn, kind, flags byte, stream uint32, payload []byte) {
+	frame := []byte{0, 0, byte(len(payload)), kind, flags} // payloads here are short
+	frame = binary.BigEndian.AppendUint32(frame, stream)
+	c.Write(append(frame, payload...))
+}
+
+// resetStream refuses one request.
+func ResetStream(code uint32) func(net.Conn, uint32) {
+	return func(c net.Conn, stream uint32) {
+		WriteFrame(c, FrameReset, 0, stream, binary.BigEndian.AppendUint32(nil, code))
+	}
+}
+
+// goAway sends the frame that means that no request of the connection was handled.
+func GoAway(code uint32) func(net.Conn, uint32) {
+	return func(c net.Conn, _ uint32) {
+		WriteFrame(c, FrameGoAway, 0, 0, binary.BigEndian.AppendUint32(make([]byte, 4), code))
+	}
+}
+
+// acceptEmpty responds with status 200 and no body.
+func AcceptEmpty(c net.Conn, stream uint32) {
+	const status200 = 0x88 // in HPACK's static table
+	WriteFrame(c, FrameHeaders, FlagEndHeaders|FlagEndStream, stream, []byte{status200})
+}
+
+// list is a JSON array of these entries.
+func List(entries ...string) string { return "[" + strings.Join(entries, ",") + "]" }
+
+const ResultsPath = "/api/v2/races/results"
+
+// bubble runs a test against a fake whose clock is that of a synctest bubble.
+// The bubble ends only when every goroutine in it has.
+func Bubble(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server), opts ...horseracingtest.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		fake := horseracingtest.NewServer(append([]horseracingtest.Option{horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now)}, opts...)...)
+		defer fake.Close()
+		test(t, fake)
+	})
+}
+
+// noRetries makes every failure of the service one of the poll.
+func NoRetries() horseracing.Option { return horseracing.WithRetry(horseracing.Retry{Max: -1}) }
+
+// finished makes up races that start at these distances from now.
+func Finished(first horseracing.RaceID, starts ...time.Duration) []horseracing.Race {
+	races := make([]horseracing.Race, len(starts))
+	for i, d := range starts {
+		races[i] = horseracing.Race{
+			MainRaceID: first + horseracing.RaceID(i), StartTime: horseracing.NewTimestamp(time.Now().Add(d)), FinalOrder: []int{0},
+			Participants: []horseracing.RaceParticipant{{Number: 1, Total: 60, Lane: 1}}, Winners: []int{0},
+		}
+	}
+	return races
+}
+
+// aDay is how long a test waits for what does not come. In a bubble that is no time.
+func ADay(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func LiveHeap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what finalizers held
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// eventually waits until nothing is left to complain about.
+func Eventually(t *testing.T, complaint func() string) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		switch problem := complaint(); {
+		case problem == "":
+			return
+		case time.Now().After(deadline):
+			t.Error(problem)
+			return
+		}
+	}
+}
+
+// h1script is an HTTP/1 server that reads each request and hands it to next,
+// with how many came before on the same connection.
+func H1script(t *testing.T, next func(c net.Conn, r *http.Request, before int)) (url string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				reader := bufio.NewReader(c)
+				for before := 0; ; before++ {
+					r, err := http.ReadRequest(reader)
+					if err != nil {
+						return
+					}
+					io.Copy(io.Discard, r.Body)
+					next(c, r, before)
+				}
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String()
+}
+
+// h1scriptText is an HTTP/1 server that responds to every request with the same
+// text and closes.
+func H1scriptText(t *testing.T, text string) (url string) {
+	return H1script(t, func(c net.Conn, _ *http.Request, _ int) {
+		io.WriteString(c, text)
+		c.Close()
+	})
+}
+
+// The calls that the responses below are given to.
+var (
+	OpenRaces = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Open(ctx); return err }
+	OneRace   = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Get(ctx, 11); return err }
+	OneHorse  = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Horses.Get(ctx, 7); return err }
+	Owned     = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Horses.Owned(ctx, "u"); return err }
+	OpenCups  = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Tournaments.Open(ctx); return err }
+	OneCup    = func(ctx context.Context, c *horseracing.Client) error {
+		_, err := c.Tournaments.Get(ctx, "5f")
+		return err
+	}
+	Cups = func(ctx context.Context, c *horseracing.Client) error {
+		_, err := c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
+		return err
+	}
+	Missions = func(ctx context.Context, c *horseracing.Client) error {
+		_, err := c.Missions.Catalogue(ctx)
+		return err
+	}
+	Register = func(ctx context.Context, c *horseracing.Client) error {
+		_, err := c.Races.Register(ctx, Entry)
+		return err
+	}
+)
+
+// endless is a body without end.
+type Endless string
+
+func (e Endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = e[i%len(e)]
+	}
+	return len(p), nil
+}
+
+type TripFunc func(*http.Request) (*http.Response, error)
+
+func (f TripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+type WaitFunc func(context.Context) error
+
+func (f WaitFunc) Wait(ctx context.Context) error { return f(ctx) }
+
+type FailingReader struct{ Err error }
+
+func (r FailingReader) Read([]byte) (int, error) { return 0, r.Err }

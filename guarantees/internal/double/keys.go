@@ -1,0 +1,121 @@
+package double
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// checkError fails unless an error is of the documented kinds and fit to read.
+func CheckError(t *testing.T, name string, err error) {
+	t.Helper()
+	var api *horseracing.APIError
+	var decode *horseracing.DecodeError
+	var transport *horseracing.TransportError
+	var tie *horseracing.TieOverflowError
+	switch {
+	case errors.As(err, &api), errors.As(err, &decode), errors.As(err, &transport), errors.As(err, &tie):
+	case errors.Is(err, horseracing.ErrNotFound), errors.Is(err, horseracing.ErrBodyIgnored):
+	default:
+		t.Errorf("%s: an error of type %T: %v", name, err, err)
+	}
+	text := err.Error()
+	if len(text) >= 2048 || !strings.Contains(text, "/api/v") || strings.ContainsAny(text, "\n\x1b\x00") {
+		t.Errorf("%s: not fit to read: %q", name, text)
+	}
+	MustNotShowKeys(t, name, text)
+}
+
+// keyForms are the ways in which a key could be written out.
+func KeyForms(key string) []string {
+	quoted, _ := json.Marshal(key)
+	ascii := strings.Trim(fmt.Sprintf("%+q", key), `"`)
+	return []string{
+		key, strings.Trim(string(quoted), `"`), strings.ReplaceAll(key, "/", `\/`), ascii, strings.Trim(fmt.Sprintf("%q", key), `"`),
+		url.QueryEscape(key), url.PathEscape(key), html.EscapeString(key),
+		hex.EncodeToString([]byte(key)), strings.ToUpper(hex.EncodeToString([]byte(key))),
+		strings.Trim(fmt.Sprint([]byte(key)), "[]"), strings.Trim(fmt.Sprintf("%#v", []byte(key)), "[]byte{}"),
+		strings.NewReplacer("~", "~0", "/", "~1").Replace(key), // in a JSON pointer
+	}
+}
+
+// mustNotShowKeys fails if a text holds one of the keys in any form.
+func MustNotShowKeys(t *testing.T, where, text string) {
+	t.Helper()
+	for _, key := range []string{AppKey, UserKey} {
+		for _, form := range KeyForms(key) {
+			if strings.Contains(text, form) {
+				t.Errorf("%s shows a key: %.300s", where, text)
+			}
+		}
+	}
+}
+
+func JsonText(s string) string {
+	quoted, _ := json.Marshal(s)
+	return strings.Trim(string(quoted), `"`)
+}
+
+// everyError ranges over an error and all that it wraps.
+func EveryError(err error) func(func(error) bool) {
+	var walk func(error, func(error) bool) bool
+	walk = func(err error, yield func(error) bool) bool {
+		if err == nil {
+			return true
+		}
+		if !yield(err) {
+			return false
+		}
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			return walk(e.Unwrap(), yield)
+		case interface{ Unwrap() []error }:
+			for _, inner := range e.Unwrap() {
+				if !walk(inner, yield) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	return func(yield func(error) bool) { walk(err, yield) }
+}
+
+// surfaces are all texts that a caller, a log or a terminal can see of a failed call.
+func Surfaces(err error, response horseracing.Response, logged string) map[string]string {
+	texts := map[string]string{
+		"the log": logged, "Response.Body": string(response.Body), "Response.Header": fmt.Sprint(response.Header), "Response": fmt.Sprintf("%v %+v %#v", response, response, response),
+	}
+	for e := range EveryError(err) {
+		values := []any{e}
+		switch e := e.(type) {
+		case *horseracing.APIError:
+			texts["Message"], texts["Body"], texts["Header"], values = e.Message, string(e.Body), fmt.Sprint(e.Header), append(values, *e)
+		case *horseracing.DecodeError:
+			texts["Raw"], texts["Field"], texts["DecodeError.ID"], values = string(e.Raw), e.Field, e.ID, append(values, *e)
+		case *horseracing.TransportError:
+			values = append(values, *e)
+		}
+		for _, value := range values {
+			name := fmt.Sprintf("%T ", value)
+			texts[name+"Error"] = e.Error()
+			for _, verb := range []string{"%v", "%+v", "%#v", "%q", "%s"} {
+				texts[name+verb] = fmt.Sprintf(verb, value)
+			}
+			var text, encoded bytes.Buffer
+			slog.New(slog.NewTextHandler(&text, nil)).Error("m", "error", value, slog.Group("g", "errors", []any{value}))
+			slog.New(slog.NewJSONHandler(&encoded, nil)).Error("m", "error", value, slog.Group("g", "errors", []any{value}))
+			texts[name+"in slog's text"], texts[name+"in slog's JSON"] = text.String(), encoded.String()
+		}
+	}
+	return texts
+}

@@ -1,0 +1,386 @@
+package keys_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+)
+
+var verbs = []string{"v", "+v", "#v", "s", "q", "+q", "#q", "x", "X", "#x", "d", "t", "T", "b", "o", "O", "e", "f", "g", "c", "U", "20v", ".3s", "-5q"}
+
+// mustPrintWithoutKeys writes a value in all ways that fmt, slog and encoders have.
+func mustPrintWithoutKeys(t *testing.T, name string, value any) {
+	t.Helper()
+	for _, verb := range verbs {
+		double.MustNotShowKeys(t, name+" with %"+verb, fmt.Sprintf("%"+verb, value))
+	}
+	double.MustNotShowKeys(t, name+" with Sprint", fmt.Sprint(value, value))
+	for kind, handler := range map[string]func(*bytes.Buffer) slog.Handler{
+		"text": func(b *bytes.Buffer) slog.Handler { return slog.NewTextHandler(b, nil) },
+		"JSON": func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },
+	} {
+		var b bytes.Buffer
+		log := slog.New(handler(&b))
+		log.Info("m", "value", value, slog.Group("g", "value", value))
+		double.MustNotShowKeys(t, name+" in slog's "+kind, b.String())
+	}
+	switch value.(type) {
+	case horseracing.Response, *horseracing.Response, horseracing.RegistrationReceipt, *horseracing.RegistrationReceipt:
+		return // encoded they are what the service sent
+	}
+	if text, err := json.Marshal(value); err == nil {
+		double.MustNotShowKeys(t, name+" as JSON", string(text))
+	}
+	if text, err := xml.Marshal(value); err == nil {
+		double.MustNotShowKeys(t, name+" as XML", string(text))
+	}
+}
+
+func TestNoValueShowsAKey(t *testing.T) {
+	jar, _ := cookiejar.New(nil)
+	via := &http.Client{Transport: double.Play(double.Respond(200, `{"name":"`+double.UserKey[:4]+`"}`)), Jar: jar}
+	c := double.Connect(t, double.Service, via, horseracing.WithLogger(slog.New(slog.DiscardHandler)),
+		horseracing.WithRateLimit(1000, 1000), horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
+	var response horseracing.Response
+	receipt, err := double.Connect(t, double.Service, &http.Client{Transport: double.Play(double.Respond(200, echo(), "X-Echo: "+double.AppKey))}).
+		Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]any{
+		"*Client": c, "Client": *c,
+		"*HorsesService": c.Horses, "HorsesService": *c.Horses,
+		"*RacesService": c.Races, "RacesService": *c.Races,
+		"*TournamentsService": c.Tournaments, "TournamentsService": *c.Tournaments,
+		"*MissionsService": c.Missions, "MissionsService": *c.Missions,
+		"UserKey": horseracing.UserKey(double.UserKey), "*UserKey": ptr(horseracing.UserKey(double.UserKey)),
+		"[]UserKey": []horseracing.UserKey{double.UserKey}, "map of UserKey": map[string]horseracing.UserKey{"k": double.UserKey},
+		"Registration": double.Entry, "*Registration": &double.Entry, "[]Registration": []horseracing.Registration{double.Entry},
+		"Response": response, "*Response": &response,
+		"RegistrationReceipt": *receipt, "*RegistrationReceipt": receipt,
+		"Option":     horseracing.WithHTTPClient(via),
+		"CallOption": horseracing.CaptureResponse(&response),
+		"*Pager":     c.Races.Results(horseracing.ResultsQuery{}), "Pager": *c.Races.Results(horseracing.ResultsQuery{}),
+		"*Follower": c.Races.Follow(horseracing.FollowQuery{}), "Follower": *c.Races.Follow(horseracing.FollowQuery{}),
+		"*Watcher": c.Races.Watcher(horseracing.WatchQuery{}), "Snapshot": c.Races.Watcher(horseracing.WatchQuery{}).Snapshot(),
+		"a struct that holds all": struct {
+			C *horseracing.Client
+			D horseracing.Client
+			R horseracing.Registration
+			A any
+		}{c, *c, double.Entry, double.Entry},
+	} {
+		mustPrintWithoutKeys(t, name, value)
+	}
+}
+
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
+
+// echo is a JSON object that repeats both keys.
+func echo() string {
+	body, _ := json.Marshal(map[string]string{"message": "bad keys: " + double.AppKey + " and " + double.UserKey, double.AppKey: double.UserKey, double.UserKey: double.AppKey})
+	return string(body)
+}
+
+// Every kind of error, from a service that repeats the keys wherever it can.
+func TestNoErrorShowsAKey(t *testing.T) {
+	t.Parallel()
+	page := "<html><body>Bad keys " + html.EscapeString(double.AppKey+" "+double.UserKey) + " and " + double.AppKey + "</body></html>"
+	inQuery := "/x?a=" + url.QueryEscape(double.AppKey) + "&u=" + url.QueryEscape(double.UserKey) + "#" + url.PathEscape(double.UserKey)
+	echoing := func(status int, body string) double.Step {
+		return double.Respond(status, body, "X-Api-Key: "+double.AppKey, "X-User: "+double.UserKey, "X-Query: "+inQuery, "Set-Cookie: key="+double.AppKey,
+			"Location: https://elsewhere.test"+inQuery, double.AppKey+": x", "Retry-After: 100")
+	}
+	steps := map[string]double.Step{
+		"a reset that quotes": double.Broken(fmt.Errorf("malformed header %q near %s: %w", double.AppKey+double.UserKey, inQuery, context.Canceled)),
+		"an error in 200":     echoing(200, `{"error":`+echo()+`}`),
+		"a page in 200":       echoing(200, page),
+		"a wrong shape":       echoing(200, echo()),
+		"a wrong type":        echoing(200, `[{"number":`+echo()+`}]`),
+		"a duplicate member":  echoing(200, `[{"`+double.JsonText(double.AppKey)+`":1,"`+double.JsonText(double.AppKey)+`":1}]`),
+		"a key for a time":    echoing(200, `[{"breeding_cooldown":"`+double.JsonText(double.AppKey+double.UserKey)+`"}]`),
+		"a deep wrong type":   echoing(200, `{"`+double.JsonText(double.AppKey)+`":[`+"\x01"+`]}`),
+		"a cut response": double.Stream(200, 4000, func() (r double.Reader) {
+			return double.FailingReader{Err: errors.New("after " + double.AppKey + ": reset")}
+		}),
+	}
+	for _, status := range []int{300, 301, 304, 307, 400, 401, 403, 404, 408, 411, 418, 429, 500, 503, 599, 999} {
+		steps[fmt.Sprint(status)] = echoing(status, echo())
+		steps[fmt.Sprint(status, " with a page")] = echoing(status, page)
+		steps[fmt.Sprint(status, " with words")] = echoing(status, "keys "+double.AppKey+", "+double.UserKey+", "+inQuery)
+		steps[fmt.Sprint(status, " with %q")] = echoing(status, fmt.Sprintf("%q %+q %q", double.AppKey+double.UserKey, double.UserKey+double.AppKey, inQuery))
+		steps[fmt.Sprint(status, " with nested words")] = echoing(status, `{"errors":[{"detail":"`+double.JsonText(echo())+`"}]}`)
+	}
+	for name, s := range steps {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var logged bytes.Buffer
+				log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				c := double.Play(s).Client(t, horseracing.WithLogger(log))
+				for _, call := range []func(horseracing.CallOption) error{
+					func(o horseracing.CallOption) error {
+						_, err := c.Races.Register(t.Context(), double.Entry, o)
+						return err
+					},
+					func(o horseracing.CallOption) error {
+						_, err := c.Horses.Owned(t.Context(), double.UserKey, o)
+						return err
+					},
+					func(o horseracing.CallOption) error {
+						return c.Do(t.Context(), "POST", "/x", map[string]string{"user_key": double.UserKey}, new(int), o)
+					},
+					func(o horseracing.CallOption) error {
+						type nested struct{ Deep []horseracing.UserKey }
+						return c.Do(t.Context(), "GET", "/x", nested{[]horseracing.UserKey{double.UserKey}}, new(int), o)
+					},
+				} {
+					var response horseracing.Response
+					err := call(horseracing.CaptureResponse(&response))
+					if err == nil {
+						continue // a receipt
+					}
+					if len(err.Error()) >= 2048 {
+						t.Errorf("a text of %d bytes", len(err.Error()))
+					}
+					for e := range double.EveryError(err) {
+						mustPrintWithoutKeys(t, fmt.Sprintf("%T", e), e)
+						if api, ok := e.(*horseracing.APIError); ok {
+							mustPrintWithoutKeys(t, "APIError", *api)
+							double.MustNotShowKeys(t, "Body", string(api.Body))
+							double.MustNotShowKeys(t, "Message", api.Message)
+							double.MustNotShowKeys(t, "Header", fmt.Sprint(api.Header))
+						}
+					}
+					double.MustNotShowKeys(t, "Response.Body", string(response.Body))
+					double.MustNotShowKeys(t, "Response.Header", fmt.Sprint(response.Header))
+				}
+				double.MustNotShowKeys(t, "the log", logged.String())
+			})
+		})
+	}
+}
+
+// An error whose text was redacted is still what it was.
+func TestARedactedErrorKeepsItsMeaning(t *testing.T) {
+	s := double.Play(double.Broken(fmt.Errorf("%s: %w", double.AppKey, double.ErrReset)))
+	_, err := s.Client(t, double.Briefly).Races.Open(t.Context())
+	if !errors.Is(err, double.ErrReset) {
+		t.Errorf("got %v", err)
+	}
+	mustPrintWithoutKeys(t, "the error", err)
+}
+
+// A number is cut in an error's text: not within a key of digits.
+func TestNoPartOfAKeyOfDigitsIsShown(t *testing.T) {
+	for n := 6; n <= 100; n++ {
+		digits := strings.Repeat("1234567890", 10)[:n]
+		for _, body := range []string{`[{"name":` + digits + `}]`, `[{"number":` + digits + `0}]`, `[{"entry_fee":-` + digits + `.5}]`, `[{"level":` + digits + `e999999}]`} {
+			c, err := horseracing.NewClient(double.Service, digits, horseracing.WithHTTPClient(&http.Client{Transport: double.Play(double.Respond(200, body))}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Horses.Owned(t.Context(), double.UserKey)
+			if err == nil {
+				continue
+			}
+			if strings.Contains(err.Error(), digits[:n*3/4]) {
+				t.Errorf("%d digits: %v", n, err)
+			}
+		}
+	}
+}
+
+// A number that an error names can be the key as well.
+func TestAKeyForANumberIsRedacted(t *testing.T) {
+	const digits = "1234567890123456"
+	for name, body := range map[string]string{
+		"another race":       `[{"main_race_id":` + digits + `,"start_time":1,"participants":[]}]`,
+		"an unreadable race": `[{"main_race_id":` + digits + `,"start_time":"x"}]`,
+		"an entry's id":      `[{"main_race_id":1},{"main_race_id":` + digits + `,"places":"x"}]`,
+		"an error object":    `{"error":{"message":"no race ` + digits + `","code":` + digits + `}}`,
+	} {
+		c, err := horseracing.NewClient(double.Service, digits, horseracing.WithHTTPClient(&http.Client{Transport: double.Play(double.Respond(200, body))}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var response horseracing.Response
+		for _, err := range []error{
+			errorOf(c.Races.Get(t.Context(), 7, horseracing.CaptureResponse(&response))),
+			errorOf(c.Races.Open(t.Context())), errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 20)),
+		} {
+			for where, text := range double.Surfaces(err, horseracing.Response{Header: response.Header}, "") {
+				if strings.Contains(text, digits) {
+					t.Errorf("%s: %s shows the key: %.300s", name, where, text)
+				}
+			}
+		}
+	}
+}
+
+// What is made of several requests shows no more than each of them.
+func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
+	for _, status := range []int{200, 401, 500} {
+		for i, shape := range shapes {
+			body := shape(between(double.AppKey, "\u00ad"))
+			c := double.Play(double.Respond(status, body)).Client(t, horseracing.WithRetry(horseracing.Retry{Max: -1}))
+			failures := map[string]error{
+				"GetMany":   errorOf(c.Horses.GetMany(t.Context(), []horseracing.HorseNumber{1, 2, 3})),
+				"Results":   errorOf(c.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), 1)),
+				"version 1": errorOf(c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(t.Context(), 1)),
+				"Follow":    firstError(c.Races.Follow(horseracing.FollowQuery{Since: time.Unix(1, 0)}).All(t.Context())),
+				"WatchOpen": firstError(c.Races.WatchOpen(t.Context(), horseracing.WatchQuery{})),
+			}
+			for name, err := range failures {
+				for where, text := range double.Surfaces(err, horseracing.Response{}, "") {
+					mustNotRead(t, fmt.Sprintf("%s, status %d, shape %d: %s", name, status, i, where), text)
+				}
+			}
+		}
+	}
+}
+
+func firstError[T any](all iter.Seq2[T, error]) error {
+	for _, err := range all {
+		return err
+	}
+	return nil
+}
+
+// What the caller writes into a path or an id is repeated in no error either.
+func TestAKeyInWhatTheCallerGivesIsRedacted(t *testing.T) {
+	c := double.Play(double.Respond(404, "")).Client(t)
+	for name, err := range map[string]error{
+		"path":                          c.Do(t.Context(), "GET", "/users/"+url.PathEscape(double.AppKey)+"/horses", nil, nil),
+		"query":                         c.Do(t.Context(), "GET", "/horses?key="+url.QueryEscape(double.AppKey), nil, nil),
+		"refused":                       c.Do(t.Context(), "GET", "https://elsewhere.test/"+double.AppKey, nil, nil),
+		"walking":                       c.Do(t.Context(), "GET", "/"+url.PathEscape(double.AppKey)+"/../x", nil, nil),
+		"method":                        c.Do(t.Context(), double.AppKey, "/x", nil, nil),
+		"a user's key":                  c.Do(t.Context(), "GET", "/"+strings.Repeat("x", 100)+url.PathEscape(double.UserKey), horseracing.Registration{UserKey: double.UserKey}, nil),
+		"an id":                         errorOf(c.Tournaments.Get(t.Context(), double.AppKey)),
+		"an id that the response lacks": errorOf(double.Play(double.Respond(200, "null")).Client(t).Tournaments.Get(t.Context(), double.AppKey)),
+		"an id that cannot be read":     errorOf(double.Play(double.Respond(200, `{"_id":7}`)).Client(t).Tournaments.Get(t.Context(), double.AppKey)),
+		"an id of many such entries":    errorOf(double.Play(double.Respond(200, "["+strings.Repeat(`{"_id":7},`, 200)+"7]")).Client(t).Tournaments.Get(t.Context(), double.AppKey)),
+		"an id without a connection":    errorOf(double.Play(double.Broken(double.ErrReset)).Client(t, double.Briefly).Tournaments.Get(t.Context(), double.AppKey)),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		mustPrintWithoutKeys(t, name, err)
+		for where, text := range double.Surfaces(err, horseracing.Response{}, "") {
+			double.MustNotShowKeys(t, name+": "+where, text)
+		}
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }
+
+// unwritable cannot be encoded, and its error contains the keys.
+type unwritable struct{ Key horseracing.UserKey }
+
+func (u unwritable) MarshalText() ([]byte, error) {
+	return nil, errors.New("not with " + double.AppKey + " and " + string(u.Key))
+}
+
+func TestABodyThatCannotBeEncodedShowsNoKey(t *testing.T) {
+	body := struct {
+		Key horseracing.UserKey
+		Bad unwritable
+	}{double.UserKey, unwritable{double.UserKey}}
+	err := double.Play(double.Respond(200, "{}")).Client(t).Do(t.Context(), "POST", "/x", body, nil)
+	if !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), "not with [redacted] and [redacted]") {
+		t.Errorf("got %v", err)
+	}
+	mustPrintWithoutKeys(t, "the error", err)
+}
+
+// Of a body that was cut, the first part of a key may be the end.
+func TestHalfAKeyIsRedacted(t *testing.T) {
+	t.Parallel()
+	for _, key := range double.KeyForms(double.AppKey)[:8] {
+		for n := 1; n <= len(key); n++ {
+			half := "your key: " + key[:n]
+			for name, s := range map[string]double.Step{
+				"the connection broke": double.Stream(401, 1000, func() double.Reader { return double.Readers(half, double.ErrReset) }),
+				"beyond the limit":     double.Respond(401, strings.Repeat("x", 1000-len(half))+half+key[n:]+"more"),
+				"beyond 64 KiB":        double.Respond(401, strings.Repeat("x", 64<<10-len(half))+half+key[n:]+"more"),
+			} {
+				var response horseracing.Response
+				limit := horseracing.WithMaxResponseBytes(1000)
+				if name == "beyond 64 KiB" {
+					limit = nil
+				}
+				_, err := double.Play(s).Client(t, limit).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
+				var api *horseracing.APIError
+				if !errors.As(err, &api) {
+					t.Fatal(err)
+				}
+				for where, text := range map[string]string{"Body": string(api.Body), "Message": api.Message, "Response.Body": string(response.Body)} {
+					_, after, _ := strings.Cut(text, "your key: ")
+					if strings.Contains(strings.ToLower(after), "app-k") || len(after) > len("app-") && !strings.HasPrefix("[redacted]more", after) {
+						t.Errorf("%s, %d of %q: %s ends in %q", name, n, key, where, after)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Only the request itself carries the keys.
+func TestTheKeysAreSent(t *testing.T) {
+	s := double.Play(double.Respond(200, "[]"))
+	if _, err := s.Client(t).Horses.Owned(t.Context(), double.UserKey); err != nil {
+		t.Fatal(err)
+	}
+	r := s.Requests()[0]
+	var body map[string]string
+	if err := json.Unmarshal([]byte(r.Body), &body); err != nil || body["user_key"] != double.UserKey {
+		t.Errorf("body %s", r.Body)
+	}
+	if got := r.Request.Header.Get("x-api-key"); got != double.AppKey {
+		t.Errorf("x-api-key: %s", got)
+	}
+	if strings.Contains(r.Request.URL.String(), "key") {
+		t.Errorf("URL %v", r.Request.URL)
+	}
+}
+
+// TestTheLibraryPrintsNothing runs itself as a program of its own, whose
+// output is then read.
+func TestTheLibraryPrintsNothing(t *testing.T) {
+	const variable = "HORSERACING_TEST_CHILD"
+	if os.Getenv(variable) != "" {
+		s := double.Play(double.Broken(double.ErrReset), double.Respond(503, echo()), double.Respond(302, "", "Location: /x?"+double.AppKey), double.Respond(200, "<html>"), double.Respond(200, echo()))
+		c := s.Client(t, double.Briefly)
+		for range 5 {
+			c.Races.Open(t.Context())
+			c.Races.Register(t.Context(), double.Entry)
+			c.Horses.Owned(t.Context(), double.UserKey)
+		}
+		os.Exit(0)
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestTheLibraryPrintsNothing$")
+	child.Env = append(os.Environ(), variable+"=1")
+	if output, err := child.CombinedOutput(); err != nil || len(output) != 0 {
+		t.Errorf("printed %q, %v", output, err)
+	}
+}

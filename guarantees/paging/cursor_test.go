@@ -1,0 +1,194 @@
+package paging_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+func TestAForeignTextIsNoCursor(t *testing.T) {
+	for _, text := range []string{"0", "hr1.r2.5.loyw3v28.0.3mv.3mw.e69cdebb", "hr4.r2.5.1.0.00000000", "hr3.r1.0.e3d94c96", "eyJhIjoxfQ==", strings.Repeat("hr1.", 3000)} {
+		if _, err := horseracing.ParseCursor(text); !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+}
+
+func FuzzCursor(f *testing.F) {
+	f.Add("")
+	f.Add("hr3.r2.WzVd.eyJzaW5jZSI6MCwicG9zaXRpb25zIjpbeyJhdCI6NDY2NTUsInNlZW4iOlsiMSJdfV19") // without its checksum
+	f.Add("hr3.r1.WzBd")
+	w := dense(30, 60_000)
+	for _, p := range []*horseracing.Pager[horseracing.Race]{w.client(f).Races.Results(horseracing.ResultsQuery{}), w.client(f).Races.ResultsV1(horseracing.OffsetQuery{})} {
+		for range 3 {
+			if _, err := p.Take(f.Context(), 9); err != nil {
+				f.Fatal(err)
+			}
+			f.Add(p.Cursor().String())
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, text := range []string{text, fmt.Sprintf("%s.%08x", text, crc32.ChecksumIEEE([]byte(text)))} {
+			c, err := horseracing.ParseCursor(text)
+			if err != nil {
+				if !errors.Is(err, horseracing.ErrInvalidArgument) || len(err.Error()) > 200 {
+					t.Fatalf("%v", err)
+				}
+				continue
+			}
+			if c.String() != text {
+				t.Fatalf("%q is read, and written as %q", text, c)
+			}
+			// Wherever it is, a walk goes on there or returns an error.
+			w.requests = 0
+			for _, p := range []*horseracing.Pager[horseracing.Race]{
+				w.client(t).Races.Results(horseracing.ResultsQuery{Resume: c, Concurrency: 1 + len(text)%3}),
+				w.client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: c}),
+			} {
+				_, err := p.Take(t.Context(), 20)
+				_, unreadable := errors.AsType[*horseracing.DecodeError](err) // no start fits a position so far away
+				known := unreadable || errors.Is(err, horseracing.ErrInvalidArgument) || errors.Is(err, horseracing.ErrBodyIgnored)
+				if err != nil && !known || w.requests > 100 {
+					t.Fatalf("%q: %d requests, %v", text, w.requests, err)
+				}
+			}
+		}
+	})
+}
+
+// tiers is a service with a listing for each tier.
+type tiers map[horseracing.TierID]*world
+
+func (s tiers) RoundTrip(req *http.Request) (*http.Response, error) {
+	sent, _ := io.ReadAll(req.Body)
+	var q struct{ Tier horseracing.TierID }
+	if err := json.Unmarshal(sent, &q); err != nil {
+		return nil, err
+	}
+	if q.Tier == 0 {
+		q.Tier = horseracing.TierOmega
+	}
+	req.Body = io.NopCloser(bytes.NewReader(sent))
+	return s[q.Tier].RoundTrip(req)
+}
+
+func (s tiers) client(t failer) *horseracing.Client {
+	t.Helper()
+	return (&world{}).client(t, horseracing.WithHTTPClient(&http.Client{Transport: s}))
+}
+
+func drawTiers(t *rapid.T) (s tiers, ids []horseracing.TierID) {
+	s = tiers{}
+	for range rapid.IntRange(1, 4).Draw(t, "tiers") {
+		id := horseracing.TierID(rapid.IntRange(1, 9).Draw(t, "tier"))
+		w := drawWorld(t)
+		for i := range w.ids { // an id names its tier
+			w.ids[i] += int64(id) * 1_000_000
+			// No tier lies so near to 1970 that its starts look like seconds beside another's.
+			w.starts[i] += 1_000_000_000_000
+		}
+		w.foreign = id != horseracing.TierOmega
+		s[id] = w
+		ids = append(ids, id) // also twice, and in any order
+	}
+	return s, ids
+}
+
+func TestSeveralTiersAreOneListing(t *testing.T) {
+	checkInBubble(t, func(t *rapid.T) {
+		s, ids := drawTiers(t)
+		var want []int64
+		for _, w := range s {
+			w.before = failSome(t)
+			want = append(want, w.ids...)
+		}
+		races, _ := crawl(t, func(resume horseracing.Cursor, concurrency int) *horseracing.Pager[horseracing.Race] {
+			slices.Reverse(ids)
+			return s.client(t).Races.Results(horseracing.ResultsQuery{Tiers: ids, Resume: resume, Concurrency: concurrency})
+		})
+		sameEntries(t, idsIn(races), want)
+		if !slices.IsSortedFunc(races, func(a, b *horseracing.Race) int { return b.StartTime.Compare(a.StartTime.Time) }) {
+			t.Fatal("not newest first")
+		}
+	})
+}
+
+func TestOneTierInTiersIsThatTier(t *testing.T) {
+	s := tiers{horseracing.TierOmega: dense(50, 60_000), 3: dense(50, 60_000)}
+	s[3].foreign = true
+	c := s.client(t)
+	queries := map[horseracing.TierID][]horseracing.ResultsQuery{
+		horseracing.TierOmega: {{}, {Tier: horseracing.TierOmega}, {Tiers: []horseracing.TierID{horseracing.TierOmega}}, {Tiers: []horseracing.TierID{horseracing.TierOmega, horseracing.TierOmega}}},
+		3:                     {{Tier: 3}, {Tiers: []horseracing.TierID{3}}, {Tiers: []horseracing.TierID{3, 3}}},
+	}
+	for tier, same := range queries {
+		for _, q := range same {
+			p := c.Races.Results(q)
+			if _, err := p.Take(t.Context(), 20); err != nil {
+				t.Fatal(err)
+			}
+			for _, other := range same {
+				other.Resume = p.Cursor()
+				if rest, err := c.Races.Results(other).Take(t.Context(), 100); err != nil || len(rest) != 30 {
+					t.Errorf("tier %d: %d of 30 entries by the cursor of another spelling, %v", tier, len(rest), err)
+				}
+			}
+		}
+	}
+}
+
+func TestTiersThatMakeNoSenseAreRefusedBeforeAnyRequest(t *testing.T) {
+	s := tiers{horseracing.TierOmega: dense(50, 60_000), 3: dense(50, 60_000)}
+	s[3].foreign = true
+	c := s.client(t)
+	both := c.Races.Results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{3, horseracing.TierOmega}})
+	if _, err := both.Take(t.Context(), 20); err != nil {
+		t.Fatal(err)
+	}
+	one := c.Races.Results(horseracing.ResultsQuery{})
+	if _, err := one.Take(t.Context(), 20); err != nil {
+		t.Fatal(err)
+	}
+	for name, q := range map[string]horseracing.ResultsQuery{
+		"with Tier":  {Tier: 3, Tiers: []horseracing.TierID{3}},
+		"negative":   {Tiers: []horseracing.TierID{3, -1}},
+		"zero":       {Tiers: []horseracing.TierID{3, 0}},
+		"zero alone": {Tiers: []horseracing.TierID{0}},
+		"too many": {Tiers: slices.Collect(func(yield func(horseracing.TierID) bool) {
+			for id := horseracing.TierID(1); yield(id) && id <= 100; id++ {
+			}
+		})},
+		"the cursor of one":    {Tiers: []horseracing.TierID{3, horseracing.TierOmega}, Resume: one.Cursor()},
+		"the cursor of others": {Tiers: []horseracing.TierID{3, 4}, Resume: both.Cursor()},
+	} {
+		before := s[3].requests + s[horseracing.TierOmega].requests
+		if _, err := c.Races.Results(q).Take(t.Context(), 5); !errors.Is(err, horseracing.ErrInvalidArgument) || s[3].requests+s[horseracing.TierOmega].requests != before {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A program that saves the cursor whatever happened must not lose its place.
+func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
+	c := dense(50, 60_000).client(t)
+	p := c.Races.Results(horseracing.ResultsQuery{})
+	if _, err := p.Take(t.Context(), 20); err != nil {
+		t.Fatal(err)
+	}
+	saved := p.Cursor()
+	p = c.Races.Results(horseracing.ResultsQuery{Resume: saved, Concurrency: -1})
+	if _, err := p.Take(t.Context(), 5); err == nil || p.Cursor().String() != saved.String() {
+		t.Errorf("%v, and the cursor %q instead of %q", err, p.Cursor(), saved)
+	}
+}

@@ -1,0 +1,310 @@
+package paging_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// The listing has whole milliseconds: one that begins within a range belongs to
+// it, one that began before the range does not.
+func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
+	const ms int64 = 1_700_000_000_000
+	for fraction, up := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1} {
+		s := double.Play(double.Respond(200, `[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`), double.Respond(200, "[]"))
+		bound := time.UnixMilli(ms).Add(fraction)
+		if _, err := s.Client(t).Races.Results(horseracing.ResultsQuery{Before: bound}).Take(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+		if want := fmt.Sprintf(`{"start_time_from":%d}`, ms+up); s.Requests()[0].Body != want {
+			t.Errorf("Before %v: requested %s, want %s", bound, s.Requests()[0].Body, want)
+		}
+		s = double.Play(double.Respond(200, fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)), double.Respond(200, "[]"))
+		races, err := s.Client(t).Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10)
+		if err != nil || int64(len(races)) != 3-up {
+			t.Errorf("Since %v: %d races, %v", bound, len(races), err)
+		}
+	}
+}
+
+func TestAnEntryThatAPageShowsTwiceComesOnce(t *testing.T) {
+	const twice = `[{"main_race_id":1,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1700000000000}]`
+	for name, pager := range map[string]func(*horseracing.Client) *horseracing.Pager[horseracing.Race]{
+		"by time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.Results(horseracing.ResultsQuery{})
+		},
+		"by offset": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.ResultsV1(horseracing.OffsetQuery{})
+		},
+	} {
+		races, err := pager(double.Play(double.Respond(200, twice), double.Respond(200, "[]")).Client(t)).Take(t.Context(), 10)
+		if err != nil || len(races) != 2 {
+			t.Errorf("%s: %d races, %v", name, len(races), err)
+		}
+	}
+}
+
+// A cursor is a value: what the pager does afterwards does not change it.
+func TestACursorDoesNotChangeWithItsPager(t *testing.T) {
+	page := `[{"main_race_id":3,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
+	pager := double.Play(double.Respond(200, page)).Client(t).Races.Results(horseracing.ResultsQuery{})
+	var cursors []horseracing.Cursor
+	var texts []string
+	for range 3 {
+		if _, err := pager.Take(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		cursors = append(cursors, pager.Cursor())
+		texts = append(texts, pager.Cursor().String())
+	}
+	for i, cursor := range cursors {
+		if cursor.String() != texts[i] {
+			t.Errorf("the cursor behind entry %d was %s and became %s", i+1, texts[i], cursor)
+		}
+	}
+}
+
+// A service that filters a page after it has limited it may show one entry
+// where older ones follow. Only an empty page is the end.
+func TestAPageWithNothingOlderIsNotTheEnd(t *testing.T) {
+	const a, b = `[{"main_race_id":2,"start_time":2000}]`, `[{"main_race_id":1,"start_time":1000}]`
+	pages := map[string]string{
+		`{}`: a, `{"start_time_from":2001}`: a, `{"start_time_from":2000}`: b, `{"start_time_from":1001}`: b, `{"start_time_from":1000}`: `[]`,
+	}
+	s := &double.Script{}
+	s.Steps = []double.Step{func(req *http.Request) (*http.Response, error) {
+		seen := s.Requests()
+		page, ok := pages[seen[len(seen)-1].Body]
+		if !ok {
+			t.Errorf("requested %s", seen[len(seen)-1].Body)
+		}
+		return double.Respond(200, page)(req)
+	}}
+	races, err := s.Client(t).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
+	if err != nil || len(races) != 2 || len(s.Requests()) != len(pages)+1 { // the empty one twice
+		t.Errorf("%d races in %d requests, %v", len(races), len(s.Requests()), err)
+	}
+}
+
+// What a cache returned for a request for the default tier.
+func TestAResponseForAnotherTierIsRefused(t *testing.T) {
+	q, offset := horseracing.ResultsQuery{Tier: 3}, horseracing.OffsetQuery{Tier: 3}
+	for name, take := range map[string]func(*horseracing.Client) error{
+		"races": func(c *horseracing.Client) error { _, err := c.Races.Results(q).Take(t.Context(), 9); return err },
+		"races by offset": func(c *horseracing.Client) error {
+			_, err := c.Races.ResultsV1(offset).Take(t.Context(), 9)
+			return err
+		},
+		"tournaments": func(c *horseracing.Client) error {
+			_, err := c.Tournaments.Results(q).Take(t.Context(), 9)
+			return err
+		},
+	} {
+		for tier, ignored := range map[string]bool{`"Omega"`: true, `"Beta"`: false, `5`: true, `3`: false} {
+			if (tier[0] == '"') == (name == "tournaments") { // races carry a word, tournaments a number
+				continue
+			}
+			s := double.Play(double.Respond(200, `[{"main_race_id":1,"_id":"a","start_time":1000,"tier":`+tier+`}]`), double.Respond(200, "[]"))
+			if err := take(s.Client(t)); errors.Is(err, horseracing.ErrBodyIgnored) != ignored || !ignored && err != nil {
+				t.Errorf("%s of tier %s where 3 was requested: %v", name, tier, err)
+			}
+			if ignored && len(s.Requests()) != 1 {
+				t.Errorf("%s: noticed after %d requests", name, len(s.Requests()))
+			}
+		}
+	}
+}
+
+// While a listing is read by offset, any number of races may arrive at its
+// top: what was read comes again, and is not handed out again.
+func TestArrivalsRepeatNothingByOffset(t *testing.T) { synctest.Test(t, arrivalsRepeatNothing) }
+
+func arrivalsRepeatNothing(t *testing.T) {
+	for arrivals := range 160 {
+		for _, resumed := range []bool{false, true} {
+			w := dense(200, 60_000)
+			c, want := w.client(t), slices.Clone(w.ids)
+			pager := c.Races.ResultsV1(horseracing.OffsetQuery{})
+			races, err := pager.Take(t.Context(), 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range arrivals {
+				w.insert(w.starts[0] + 1)
+			}
+			if resumed {
+				pager = c.Races.ResultsV1(horseracing.OffsetQuery{Resume: pager.Cursor()})
+			}
+			rest, err := pager.Take(t.Context(), 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int64 // of those that were there
+			for _, race := range append(races, rest...) {
+				if race.MainRaceID <= 200 {
+					got = append(got, int64(race.MainRaceID))
+				}
+			}
+			sameEntries(t, got, want)
+		}
+	}
+}
+
+// Two ids may share every hash that is shorter than they are: these do FNV-1a's of
+// 64 bits.
+func TestEntriesAreToldApartByTheirWholeID(t *testing.T) {
+	const page = `[{"_id":"8yn0iYCKYHlIj4-BwPqk","start_time":1700000000000},{"_id":"GReLUrM4wMqfg9yzV3KQ","start_time":1700000000000}]`
+	got, err := double.Play(double.Respond(200, page), double.Respond(200, "[]")).Client(t).Tournaments.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
+	if err != nil || len(got) != 2 {
+		t.Errorf("%d of 2 tournaments, %v", len(got), err)
+	}
+	pager := double.Play(double.Respond(200, page)).Client(t).Tournaments.Results(horseracing.ResultsQuery{})
+	if _, err := pager.Take(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	got, err = double.Play(double.Respond(200, page), double.Respond(200, "[]")).Client(t).Tournaments.Results(horseracing.ResultsQuery{Resume: pager.Cursor()}).Take(t.Context(), 10)
+	if err != nil || len(got) != 1 {
+		t.Errorf("resumed: %d of 1 tournament, %v", len(got), err)
+	}
+}
+
+// ids walks to the end and returns the ids of the races.
+func ids(t *testing.T, c *horseracing.Client, q horseracing.ResultsQuery) (ids []horseracing.RaceID) {
+	t.Helper()
+	for race, err := range c.Races.Results(q).All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, race.MainRaceID)
+	}
+	return ids
+}
+
+// Saved anywhere, before the first entry too, a cursor alone reads what the first
+// query would have read.
+func TestACursorCarriesTheWholeQuery(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(3_000))
+	defer fake.Close()
+	c, now := fake.Client(), fake.Now()
+	month, week := now.AddDate(0, 0, -30), now.AddDate(0, 0, -7)
+	for name, q := range map[string]horseracing.ResultsQuery{
+		"a month":           {Since: month},
+		"between":           {Since: month, Before: week},
+		"a tier":            {Since: month, Tier: 3},
+		"tiers":             {Since: month, Before: week, Tiers: []horseracing.TierID{horseracing.TierOmega, 3}},
+		"fractions":         {Since: month.Add(time.Microsecond), Before: week.Add(time.Microsecond)},
+		"several at a time": {Since: month, Concurrency: 4},
+	} {
+		want := ids(t, c, q)
+		for _, taken := range []int{0, 1, 20, len(want)} {
+			pager := c.Races.Results(q)
+			races, err := pager.Take(t.Context(), taken)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []horseracing.RaceID
+			for _, race := range races {
+				got = append(got, race.MainRaceID)
+			}
+			cursor, err := horseracing.ParseCursor(pager.Cursor().String())
+			if err != nil || cursor.IsZero() {
+				t.Fatalf("%s, after %d: cursor %q, %v", name, taken, cursor, err)
+			}
+			got = append(got, ids(t, c, horseracing.ResultsQuery{Resume: cursor})...)
+			if !slices.Equal(got, want) || len(want) == 0 {
+				t.Errorf("%s, resumed after %d: %d races, want %d", name, taken, len(got), len(want))
+			}
+		}
+	}
+	pager := c.Races.Results(horseracing.ResultsQuery{Since: month})
+	if _, err := pager.Take(t.Context(), 20); err != nil {
+		t.Fatal(err)
+	}
+	longer := ids(t, c, horseracing.ResultsQuery{Resume: pager.Cursor(), Since: month.AddDate(0, 0, -30)})
+	if all := ids(t, c, horseracing.ResultsQuery{Since: month.AddDate(0, 0, -30)}); len(longer) != len(all)-20 {
+		t.Errorf("with another Since: %d races, want %d", len(longer), len(all)-20)
+	}
+}
+
+// A query without a tier stays one, and a cursor may go with the tiers that it has.
+func TestACursorKeepsAQueryWithoutATier(t *testing.T) {
+	s := double.Play(double.Respond(200, "[]"))
+	cursor := s.Client(t).Races.Results(horseracing.ResultsQuery{}).Cursor()
+	for want, q := range map[string]horseracing.ResultsQuery{
+		`{}`:         {Resume: cursor},
+		`{"tier":5}`: {Resume: cursor, Tier: horseracing.TierOmega},
+		`{"tier":3}`: {Resume: s.Client(t).Races.Results(horseracing.ResultsQuery{Tier: 3}).Cursor()},
+	} {
+		s := double.Play(double.Respond(200, "[]"))
+		if _, err := s.Client(t).Races.Results(q).Take(t.Context(), 1); err != nil || s.Requests()[0].Body != want {
+			t.Errorf("requested %s, want %s, %v", s.Requests()[0].Body, want, err)
+		}
+	}
+	s = double.Play(double.Respond(200, "[]"))
+	byOffset := s.Client(t).Races.ResultsV1(horseracing.OffsetQuery{Tier: 3, Offset: 40}).Cursor()
+	if _, err := s.Client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: byOffset}).Take(t.Context(), 1); err != nil || s.Requests()[0].Body != `{"tier":3,"offset":40}` {
+		t.Errorf("by offset: requested %s, %v", s.Requests()[0].Body, err)
+	}
+	_, ofRaces := s.Client(t).Tournaments.Results(horseracing.ResultsQuery{Resume: cursor}).Take(t.Context(), 1)
+	_, ofTime := s.Client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: cursor}).Take(t.Context(), 1)
+	if !errors.Is(ofRaces, horseracing.ErrInvalidArgument) || !errors.Is(ofTime, horseracing.ErrInvalidArgument) {
+		t.Errorf("a cursor of another listing: %v, %v", ofRaces, ofTime)
+	}
+}
+
+// Who leaves at the page before a hole, or stores the cursor with it, meets the
+// hole when he continues.
+func TestPagesLoseNoHole(t *testing.T) {
+	const page = `[{"main_race_id":4,"start_time":4000},{"main_race_id":3,"start_time":3000,"length":"long"},{"main_race_id":2,"start_time":2000},{"main_race_id":1,"start_time":1000}]`
+	for _, resumed := range []bool{false, true} {
+		s := double.Play(double.Respond(200, page), double.Respond(200, "[]"))
+		pager := s.Client(t).Races.Results(horseracing.ResultsQuery{})
+		for races, err := range pager.Pages(t.Context()) {
+			if err != nil || len(races) != 1 {
+				t.Errorf("%d races, %v", len(races), err)
+			}
+			break
+		}
+		if resumed {
+			pager = double.Play(double.Respond(200, page), double.Respond(200, "[]")).Client(t).Races.Results(horseracing.ResultsQuery{Resume: pager.Cursor()})
+		}
+		var sizes []int
+		for races, err := range pager.Pages(t.Context()) {
+			if sizes = append(sizes, len(races)); errors.Is(err, horseracing.ErrHole) != (len(races) == 0) {
+				t.Errorf("resumed %v: %d races with %v", resumed, len(races), err)
+			}
+		}
+		if !slices.Equal(sizes, []int{0, 2}) {
+			t.Errorf("resumed %v: pages of %v, want the hole and two races", resumed, sizes)
+		}
+	}
+}
+
+func TestInstantsFarOutsideAreClamped(t *testing.T) {
+	const page = `[{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
+	past, future := time.Unix(math.MinInt64, 0), time.Unix(1<<62, 0)
+	for name, test := range map[string]struct {
+		query horseracing.ResultsQuery
+		want  int
+	}{
+		"since long ago":      {horseracing.ResultsQuery{Since: past}, 2},
+		"before the far end":  {horseracing.ResultsQuery{Before: future}, 2},
+		"the whole of time":   {horseracing.ResultsQuery{Since: past, Before: future, Concurrency: 4}, 2},
+		"since the far end":   {horseracing.ResultsQuery{Since: future}, 0},
+		"before the far past": {horseracing.ResultsQuery{Before: past}, 0},
+	} {
+		races, err := double.Play(double.Respond(200, page), double.Respond(200, "[]")).Client(t).Races.Results(test.query).Take(t.Context(), 10)
+		if err != nil && !errors.Is(err, horseracing.ErrBodyIgnored) || len(races) != test.want {
+			t.Errorf("%s: %d races, want %d, %v", name, len(races), test.want, err)
+		}
+	}
+}

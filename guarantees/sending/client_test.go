@@ -1,0 +1,348 @@
+package sending_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+)
+
+func TestTheBaseURLIsChecked(t *testing.T) {
+	plain := horseracing.WithPlainHTTP()
+	for _, test := range []struct {
+		url  string
+		opt  horseracing.Option
+		want string // of the request for the open races; empty: refused
+	}{
+		{"https://game.test", nil, "https://game.test/api/v1/races/open"},
+		{"HTTPS://game.test", nil, "https://game.test/api/v1/races/open"},
+		{"https://game.test/base/path", nil, "https://game.test/base/path/api/v1/races/open"},
+		{"https://game.test/base//", nil, "https://game.test/base/api/v1/races/open"},
+		{"https://game.test/a%2Fb/c%20d", nil, "https://game.test/a%2Fb/c%20d/api/v1/races/open"},
+		{"https://[2001:db8::1]/", nil, "https://[2001:db8::1]/api/v1/races/open"},
+		{"http://localhost:8080", nil, "http://localhost:8080/api/v1/races/open"},
+		{"http://127.0.0.1:80", nil, "http://127.0.0.1:80/api/v1/races/open"},
+		{"http://[::1]:99", nil, "http://[::1]:99/api/v1/races/open"},
+		{"http://game.test", plain, "http://game.test/api/v1/races/open"},
+		{"http://game.test", nil, ""},
+		{"http://localhost.game.test", nil, ""},
+		{"http://0.0.0.0", nil, ""},
+		{"http://127.1", nil, ""},
+		{"", plain, ""},
+		{"game.test", plain, ""},
+		{"https://", plain, ""},
+		{"https:game.test", plain, ""},
+		{"https://:443", plain, ""},
+		{"ftp://game.test", plain, ""},
+		{"https://user:secret-word@game.test", plain, ""},
+		{"https://game.test?a=secret-word", plain, ""},
+		{"https://game.test/#secret-word", plain, ""},
+		{"https://user:secret-word@game.test:port", plain, ""},
+		{"https://game.test\n", plain, ""},
+		{"https://ga me.test", plain, ""},
+	} {
+		s := double.Play(double.Respond(200, "[]"))
+		c, err := horseracing.NewClient(test.url, double.AppKey, test.opt, horseracing.WithHTTPClient(&http.Client{Transport: s}))
+		if test.want == "" {
+			if c != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
+				t.Errorf("%q is not refused: %v", test.url, err)
+			} else if strings.Contains(err.Error(), "secret-word") || !strings.HasPrefix(err.Error(), "horseracing: NewClient: ") {
+				t.Errorf("%q: %v", test.url, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", test.url, err)
+			continue
+		}
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Errorf("%q: %v", test.url, err)
+		}
+		if got := s.Requests()[0].Request.URL.String(); got != test.want {
+			t.Errorf("%q: requested %s, want %s", test.url, got, test.want)
+		}
+	}
+}
+
+func TestTheAPIKeyIsChecked(t *testing.T) {
+	for _, key := range []string{"", "key\n", "key\r\n", "a\x00b", "\tkey", "ke\x7fy", "ke\u0085y", " key", "key ", "\u00a0key"} {
+		_, err := horseracing.NewClient(double.Service, key)
+		if !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("%q is not refused: %v", key, err)
+		} else if key != "" && strings.Contains(err.Error(), strings.TrimSpace(key)+":") {
+			t.Errorf("the error repeats the key: %v", err)
+		}
+	}
+	for _, key := range []string{"k", "a b", "ключ", strings.Repeat("k", 4096)} {
+		if _, err := horseracing.NewClient(double.Service, key); err != nil {
+			t.Errorf("%.20q: %v", key, err)
+		}
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for want, opt := range map[string]horseracing.Option{
+		"WithRetry: a wait of {Max:0 MinWait:-1s MaxWait:0s} is negative": horseracing.WithRetry(horseracing.Retry{MinWait: -time.Second}),
+		"WithRetry: MinWait 2s is longer than MaxWait 1s":                 horseracing.WithRetry(horseracing.Retry{MinWait: 2 * time.Second, MaxWait: time.Second}),
+		"WithAttemptTimeout: 0s is not positive":                          horseracing.WithAttemptTimeout(0),
+		"WithRateLimit: 0 per second is not positive":                     horseracing.WithRateLimit(0, 1),
+		"WithRateLimit: a burst of 0 is not positive":                     horseracing.WithRateLimit(1, 0),
+		"WithUserAgent: the agent contains a control character":           horseracing.WithUserAgent("a\nb"),
+		"WithMaxResponseBytes: 0 is not positive":                         horseracing.WithMaxResponseBytes(0),
+		"WithTransportWrapper: the wrapper is nil":                        horseracing.WithTransportWrapper(nil),
+	} {
+		_, err := horseracing.NewClient(double.Service, double.AppKey, opt)
+		if !errors.Is(err, horseracing.ErrInvalidArgument) || err.Error() != "horseracing: NewClient: invalid argument: "+want {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	if _, err := horseracing.NewClient(double.Service, double.AppKey, nil, horseracing.WithHTTPClient(nil), horseracing.WithLogger(nil),
+		horseracing.WithLimiter(nil), horseracing.WithDriftHandler(nil)); err != nil {
+		t.Errorf("nil options: %v", err)
+	}
+}
+
+func TestTheEnvironmentMakesAClient(t *testing.T) {
+	for _, test := range []struct{ url, key, want string }{
+		{"", "", "set HORSERACING_BASE_URL to the service's URL, of the form https://host and HORSERACING_API_KEY to your API key"},
+		{"", double.AppKey, "HORSERACING_BASE_URL"},
+		{double.Service, "", "HORSERACING_API_KEY"},
+		{"http://game.test", double.AppKey, "WithPlainHTTP"},
+		{double.Service, double.AppKey + "\n", "control character"},
+		{double.Service, double.AppKey, ""},
+	} {
+		t.Setenv("HORSERACING_BASE_URL", test.url)
+		t.Setenv("HORSERACING_API_KEY", test.key)
+		c, err := horseracing.NewClientFromEnv()
+		if test.want == "" && (err != nil || c == nil) || test.want != "" && (!errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%q, %q: %v", test.url, test.key, err)
+		}
+	}
+}
+
+// No id reaches another operation than the one it was given to.
+func TestIdsStayInTheirSegment(t *testing.T) {
+	for id, want := range map[horseracing.TournamentID]string{
+		"5f0c":              "/api/v1/tournaments/5f0c",
+		"a/b":               "/api/v1/tournaments/a%2Fb",
+		"../races/open":     "/api/v1/tournaments/..%2Fraces%2Fopen",
+		"a%2Fb":             "/api/v1/tournaments/a%252Fb",
+		"a b;c":             "/api/v1/tournaments/a%20b%3Bc",
+		"пони":              "/api/v1/tournaments/%D0%BF%D0%BE%D0%BD%D0%B8",
+		"":                  "",
+		".":                 "",
+		"..":                "",
+		"a\nb":              "",
+		"5f0c\r\nX-Evil: 1": "",
+	} {
+		s := double.Play(double.Respond(200, `[{"name":"Cup"}]`))
+		_, err := s.Client(t).Tournaments.Get(t.Context(), id)
+		if want == "" {
+			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.Requests()) != 0 {
+				t.Errorf("%q is not refused: %v", id, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", id, err)
+			continue
+		}
+		if got := s.Requests()[0].Request.URL; got.EscapedPath() != want || got.RawQuery != "" || got.Fragment != "" {
+			t.Errorf("%q: requested %v, want %s", id, got, want)
+		}
+	}
+}
+
+func TestDoKeepsThePathItIsGiven(t *testing.T) {
+	for path, want := range map[string]string{
+		"/api/v9/things":          "https://game.test/base/api/v9/things",
+		"api/v9/things":           "https://game.test/base/api/v9/things",
+		"/a%2Fb/c%20d?x=1&y=%2F":  "https://game.test/base/a%2Fb/c%20d?x=1&y=%2F",
+		"/":                       "https://game.test/base/",
+		"":                        "",
+		"https://elsewhere.test/": "",
+		"//elsewhere.test/":       "",
+		"/a/../b":                 "",
+		"/a/%2e%2E/b":             "",
+		"/a#b":                    "",
+		"/a\nb":                   "",
+		"/%zz":                    "",
+	} {
+		s := double.Play(double.Respond(200, "{}"))
+		err := double.Connect(t, "https://game.test/base", &http.Client{Transport: s}).Do(t.Context(), "GET", path, nil, nil)
+		if want == "" {
+			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.Requests()) != 0 {
+				t.Errorf("%q is not refused: %v", path, err)
+			}
+			continue
+		}
+		if err != nil || s.Requests()[0].Request.URL.String() != want {
+			t.Errorf("%q: requested %v, %v", path, s.Requests(), err)
+		}
+	}
+	for _, method := range []string{"", "get", "GE T", "GET\r\nX: y", "Ж"} {
+		if err := double.Play(double.Respond(200, "")).Client(t).Do(t.Context(), method, "/x", nil, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("method %q: %v", method, err)
+		}
+	}
+	var unset *int
+	for _, into := range []any{1, "x", unset, struct{}{}} {
+		if err := double.Play(double.Respond(200, "1")).Client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("into %T: %v", into, err)
+		}
+	}
+	if err := double.Play(double.Respond(200, "1")).Client(t).Do(t.Context(), "GET", "/x", func() {}, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		t.Errorf("a body that cannot be encoded: %v", err)
+	}
+	long := "/" + strings.Repeat("x", 5000) + "/.."
+	if err := double.Play(double.Respond(404, "")).Client(t).Do(t.Context(), "GET", long, nil, nil); len(err.Error()) > 2048 {
+		t.Errorf("a text of %d bytes", len(err.Error()))
+	}
+}
+
+func TestDoDecodesIntoAnything(t *testing.T) {
+	var number int
+	var text string
+	var anything any
+	var object struct{ A int }
+	var list []int
+	var when time.Time
+	var target url.URL
+	for _, test := range []struct {
+		body string
+		into any
+		want any
+	}{
+		{"5", &number, 5}, {`"x"`, &text, "x"}, {`{"a":[null]}`, &anything, map[string]any{"a": []any{nil}}},
+		{`{"A":7}`, &object, struct{ A int }{7}}, {"[1,2]", &list, []int{1, 2}}, {"[]", &list, []int{}},
+		{`"2026-01-02T03:04:05Z"`, &when, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+	} {
+		if err := double.Play(double.Respond(200, test.body)).Client(t).Do(t.Context(), "GET", "/x", nil, test.into); err != nil {
+			t.Errorf("%s into %T: %v", test.body, test.into, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, double.Deref(test.into)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.body, diff)
+		}
+	}
+	var decode *horseracing.DecodeError
+	for body, into := range map[string]any{"[]": &object, `"x"`: &target, "{}": &list, "": &number} {
+		if err := double.Play(double.Respond(200, body)).Client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.As(err, &decode) {
+			t.Errorf("%q into %T: %v", body, into, err)
+		}
+	}
+}
+
+func TestEveryRequestCarriesItsHeaders(t *testing.T) {
+	s := double.Play(double.Respond(200, "{}"))
+	c := s.Client(t, horseracing.WithUserAgent("stable/3"))
+	c.Missions.Catalogue(t.Context())
+	c.Races.Register(t.Context(), double.Entry)
+	c.Do(t.Context(), "DELETE", "/x", nil, nil)
+	want := http.Header{
+		"X-Api-Key": {double.AppKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"stable/3"},
+	}
+	for _, r := range s.Requests() {
+		if diff := cmp.Diff(want, r.Request.Header); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", r.Request.Method, diff)
+		}
+	}
+	s = double.Play(double.Respond(200, "{}"))
+	s.Client(t).Missions.Catalogue(t.Context())
+	if got := s.Requests()[0].Request.UserAgent(); got != "horseracing-go/"+horseracing.Version {
+		t.Errorf("User-Agent: %s", got)
+	}
+}
+
+// A RoundTripper that breaks the rules and writes into a header spoils no other call.
+func TestCallsShareNoHeader(t *testing.T) {
+	s := double.Play(func(req *http.Request) (*http.Response, error) {
+		req.Header["X-Api-Key"][0] = "spoilt"
+		return double.Respond(500, "")(req)
+	})
+	var seen []string
+	c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+		seen = append(seen, req.Header.Get("X-Api-Key"))
+		return s.RoundTrip(req)
+	})}, horseracing.WithRetry(horseracing.Retry{Max: -1}))
+	c.Races.Open(t.Context())
+	c.Races.Open(t.Context())
+	if diff := cmp.Diff([]string{double.AppKey, double.AppKey}, seen); diff != "" {
+		t.Errorf("keys sent (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheCallersJarIsUsed(t *testing.T) {
+	jar, _ := cookiejar.New(nil)
+	s := double.Play(double.Respond(200, "[]", "Set-Cookie: route=7"), double.Respond(503, ""), double.Respond(503, "", "Set-Cookie: route=8"), double.Respond(200, "[]"))
+	c := double.Connect(t, double.Service, &http.Client{Transport: s, Jar: jar}, double.Briefly)
+	c.Races.Open(t.Context())
+	c.Races.Open(t.Context())
+	var got []string
+	for _, r := range s.Requests() {
+		got = append(got, strings.Join(r.Request.Header.Values("Cookie"), "|"))
+	}
+	if diff := cmp.Diff([]string{"", "route=7", "route=7", "route=8"}, got); diff != "" {
+		t.Errorf("Cookie of each attempt (-want +got):\n%s", diff)
+	}
+}
+
+// Two idle connections, Go's default, would throttle a concurrent crawl.
+func TestAConcurrentCrawlKeepsItsConnections(t *testing.T) {
+	var mu sync.Mutex
+	conns := map[string]bool{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		conns[r.RemoteAddr] = true
+		mu.Unlock()
+		time.Sleep(2 * time.Millisecond)
+		w.Write([]byte("[]"))
+	}))
+	defer server.Close()
+	c, err := horseracing.NewClient(server.URL, double.AppKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		var calls sync.WaitGroup
+		for range 16 {
+			calls.Go(func() { c.Races.Open(context.Background()) })
+		}
+		calls.Wait()
+	}
+	if len(conns) > 32 {
+		t.Errorf("160 calls of 16 goroutines opened %d connections", len(conns))
+	}
+}
+
+func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
+	s := double.Play(double.Respond(200, `[{"level":3}]`, "X-Trace: 1"), double.Respond(404, `{"message":"gone"}`))
+	c := s.Client(t)
+	var r horseracing.Response
+	capture := horseracing.CaptureResponse(&r)
+	c.Horses.Owned(t.Context(), double.UserKey, nil, capture)
+	want := horseracing.Response{StatusCode: 200, Header: http.Header{"X-Trace": {"1"}}, Body: []byte(`[{"level":3}]`), Attempts: 1}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("success (-want +got):\n%s", diff)
+	}
+	c.Races.Get(t.Context(), 5, capture)
+	want = horseracing.Response{StatusCode: 404, Header: http.Header{}, Body: []byte(`{"message":"gone"}`), Attempts: 1}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("failure (-want +got):\n%s", diff)
+	}
+	c.Horses.Get(t.Context(), -5, capture)
+	if diff := cmp.Diff(horseracing.Response{}, r); diff != "" {
+		t.Errorf("no request (-want +got):\n%s", diff)
+	}
+}

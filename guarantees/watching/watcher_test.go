@@ -1,0 +1,369 @@
+package watching_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// listed is an open race as JSON; its _id is what [lineOf] prints.
+func listed(id int, name string, horses ...int) string {
+	participants := make([]string, len(horses))
+	for i, n := range horses {
+		participants[i] = fmt.Sprintf(`{"number":%d}`, n)
+	}
+	return fmt.Sprintf(`{"_id":%q,"main_race_id":%d,"start_time":%d,"participants":[%s]}`, name, id, 9000+id, strings.Join(participants, ","))
+}
+
+// watcher returns a watcher of a service with those responses, one a minute,
+// and runs it until the test ends.
+func watcher(t *testing.T, polls ...string) *horseracing.Watcher {
+	t.Helper()
+	w := inTurn(polls...).Client(t, double.NoRetries()).Races.Watcher(horseracing.WatchQuery{Interval: time.Minute})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := w.Run(ctx); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}()
+	t.Cleanup(func() { stop(); <-ended })
+	return w
+}
+
+// story returns the changes from snapshot to snapshot, by a reader that pauses
+// after each snapshot.
+func story(t *testing.T, w *horseracing.Watcher, within, pause time.Duration) (lines []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	var before []horseracing.Race
+	for s := range w.Snapshots(ctx) {
+		for _, change := range horseracing.Changes(before, s.Races) {
+			lines = append(lines, lineOf(change, nil))
+		}
+		before = s.Races
+		if s.Err != nil {
+			lines = append(lines, "error")
+		}
+		time.Sleep(pause)
+	}
+	return lines
+}
+
+func TestASlowReaderSkipsToTheNewestSnapshot(t *testing.T) {
+	polls := []string{
+		double.List(listed(1, "a")),
+		double.List(listed(1, "a1", 1)),
+		double.List(listed(1, "a2", 1, 2), listed(2, "b")), // b opens
+		"",
+		double.List(listed(1, "a3", 1, 2, 3), listed(2, "b1", 7)),
+		double.List(listed(1, "a4", 1, 2, 3, 4), listed(3, "c")), // b closes, c opens
+	}
+	for name, test := range map[string]struct {
+		pause time.Duration
+		want  []string
+	}{
+		"as fast as the polls": {0, []string{"opened a", "updated a1 was a", "opened b", "updated a2 was a1", "error",
+			"updated a3 was a2", "updated b1 was b", "closed b1 was b1", "opened c", "updated a4 was a3"}},
+		"slower":      {155 * time.Second, []string{"opened a", "opened b", "updated a2 was a", "closed b was b", "opened c", "updated a4 was a2"}},
+		"much slower": {time.Hour, []string{"opened a", "opened c", "updated a4 was a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := watcher(t, polls...)
+				if diff := gocmp.Diff(test.want, story(t, w, 24*time.Hour, test.pause)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+func TestManyReadersCostOnePoll(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		w := fake.Client().Races.Watcher(horseracing.WatchQuery{Interval: time.Minute})
+		var readers sync.WaitGroup
+		var lines sync.Map
+		for range 100 {
+			readers.Go(func() {
+				var b strings.Builder
+				var before []horseracing.Race
+				for s := range w.Snapshots(ctx) {
+					for _, change := range horseracing.Changes(before, s.Races) {
+						fmt.Fprintln(&b, lineOf(change, nil))
+					}
+					before = s.Races
+				}
+				lines.Store(b.String(), true)
+			})
+		}
+		readers.Go(func() {
+			for range w.Snapshots(ctx) {
+				time.Sleep(time.Hour) // it never comes back in time
+			}
+		})
+		readers.Go(func() {
+			for range w.Snapshots(ctx) {
+				return // a reader that leaves
+			}
+		})
+		if err := w.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		readers.Wait()
+		stories := 0
+		for range lines.Range {
+			stories++
+		}
+		if polls := fake.RequestCount(); polls < 10 || polls > 12 || stories != 1 {
+			t.Errorf("%d polls in ten minutes, %d different stories", polls, stories)
+		}
+	}, horseracingtest.WithSchedule(60))
+}
+
+func TestASecondRunAtTheSameTimeIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := double.Play(double.Respond(200, "[]")).Client(t).Races.Watcher(horseracing.WatchQuery{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		first := make(chan error)
+		go func() { first <- w.Run(ctx) }()
+		synctest.Wait()
+		var none context.Context
+		for _, second := range []context.Context{ctx, none} {
+			if err := w.Run(second); !errors.Is(err, horseracing.ErrInvalidArgument) {
+				t.Errorf("a second Run: %v", err)
+			}
+		}
+		if err := <-first; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if err := w.Run(ctx); err != nil {
+			t.Errorf("with a context that has ended: %v", err)
+		}
+	})
+}
+
+func TestSnapshotsWaitsForARunAndEndsAfterItsLastSnapshot(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		w := fake.Client().Races.Watcher(horseracing.WatchQuery{})
+		if s := w.Snapshot(); len(s.Races) != 0 || !s.At.IsZero() || s.Err != nil {
+			t.Errorf("before Run: %+v", s)
+		}
+		runAnHour := func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			if err := w.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		for run := range 2 {
+			for _, pause := range []time.Duration{0, 7 * time.Minute, 24 * time.Hour} {
+				var first, last horseracing.Snapshot
+				var ended time.Time
+				var reader sync.WaitGroup
+				reader.Go(func() {
+					for s := range w.Snapshots(t.Context()) {
+						if first.At.IsZero() {
+							first = s
+						}
+						last = s
+						time.Sleep(pause)
+					}
+					ended = time.Now()
+				})
+				time.Sleep(time.Hour)
+				if synctest.Wait(); !first.At.IsZero() {
+					t.Error("a snapshot without Run")
+				}
+				started := time.Now()
+				runAnHour()
+				newest := w.Snapshot()
+				if len(newest.Races) == 0 || time.Since(newest.At) > time.Minute {
+					t.Errorf("after Run the last snapshot is gone: %d races at %v", len(newest.Races), newest.At)
+				}
+				if pause > 0 { // a slow reader meets the next run
+					runAnHour()
+				}
+				reader.Wait()
+				if !first.At.Equal(started) || !last.At.Equal(newest.At) || pause == 0 && !ended.Equal(started.Add(time.Hour)) {
+					t.Errorf("run %d, pause %v: snapshots of %v to %v until %v, want from %v to %v", run, pause, first.At, last.At, ended, started, newest.At)
+				}
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for s := range w.Snapshots(ctx) {
+			t.Errorf("without a run: %+v", s)
+		}
+	}, horseracingtest.WithSchedule(20))
+}
+
+func TestAPollThatTheContextCutsShortMakesNoSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		})})
+		w := client.Races.Watcher(horseracing.WatchQuery{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			for s := range w.Snapshots(t.Context()) {
+				t.Errorf("a snapshot: %+v", s)
+			}
+		})
+		synctest.Wait()
+		if err := w.Run(ctx); err != nil || w.Snapshot().Err != nil {
+			t.Errorf("Run: %v; %+v", err, w.Snapshot())
+		}
+		reader.Wait()
+	})
+}
+
+func TestSnapshotsOfAnInvalidQueryIsItsError(t *testing.T) {
+	var none context.Context
+	races := double.Play(double.Respond(200, "[]")).Client(t).Races
+	for _, snapshots := range []iter.Seq[horseracing.Snapshot]{
+		races.Watcher(horseracing.WatchQuery{Interval: -1}).Snapshots(t.Context()),
+		races.Watcher(horseracing.WatchQuery{}).Snapshots(none),
+	} {
+		n := 0
+		for s := range snapshots {
+			if n++; !errors.Is(s.Err, horseracing.ErrInvalidArgument) {
+				t.Errorf("snapshot %+v", s)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d snapshots", n)
+		}
+	}
+}
+
+func TestAnUnreadableRaceKeepsItsLastState(t *testing.T) {
+	const (
+		broken   = `{"_id":"x","main_race_id":1,"start_time":"soon"}`
+		nameless = `{"_id":"x","main_race_id":"one","start_time":9001}`
+		without  = `{"_id":"x","start_time":9001}`
+	)
+	a, a1, b, c := listed(1, "a"), listed(1, "a1", 1), listed(2, "b"), listed(3, "c")
+	for name, test := range map[string]struct{ polls, want []string }{
+		"it keeps its last state":                   {[]string{double.List(a), double.List(broken), double.List(broken), double.List(a1)}, []string{"opened a", "error", "error", "updated a1 was a"}},
+		"what changes beside it is reported":        {[]string{double.List(a), double.List(broken, b), double.List(broken), double.List(a)}, []string{"opened a", "opened b", "error", "closed b was b", "error"}},
+		"it closes when it is gone":                 {[]string{double.List(a), double.List(broken), `[]`}, []string{"opened a", "error", "closed a was a"}},
+		"it opens when it can be read":              {[]string{double.List(broken, b), double.List(a, b)}, []string{"opened b", "error", "opened a"}},
+		"it is no change when it can be read again": {[]string{double.List(a), double.List(broken), double.List(a)}, []string{"opened a", "error"}},
+		"listed twice, once readable":               {[]string{double.List(a1, broken), double.List(a1)}, []string{"opened a1", "error"}},
+		"without a readable id nothing closes":      {[]string{double.List(a, b), double.List(nameless), double.List(nameless), `[]`}, []string{"opened a", "opened b", "error", "error", "closed a was a", "closed b was b"}},
+		"without any id nothing closes":             {[]string{double.List(a, b), double.List(without, c), double.List(c)}, []string{"opened a", "opened b", "opened c", "error", "closed a was a", "closed b was b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := watcher(t, test.polls...)
+				if diff := gocmp.Diff(test.want, story(t, w, time.Hour, 0)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+	t.Run("its errors are those of a good snapshot", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := watcher(t, double.List(a, b), double.List(broken, nameless, without))
+			time.Sleep(5 * time.Minute)
+			s := w.Snapshot()
+			first, ok := errors.AsType[*horseracing.DecodeError](s.Err)
+			if !ok || first.ID != "1" || !errors.Is(s.Err, horseracing.ErrHole) || time.Since(s.At) > time.Minute || len(s.Races) != 2 {
+				t.Errorf("snapshot with %d races at %v and error %v", len(s.Races), s.At, s.Err)
+			}
+			if all, ok := s.Err.(interface{ Unwrap() []error }); !ok || len(all.Unwrap()) != 3 { //nolint:errorlint // the list itself
+				t.Errorf("not three errors: %v", s.Err)
+			}
+		})
+	})
+}
+
+// Each of a thousand readers holds the snapshot before, and one of 800 races
+// changes with each poll: what they hold is the races of two lists.
+func TestAThousandReadersTakeLittleMemory(t *testing.T) {
+	double.UnlessShort(t)
+	const readers, races, minutes, most = 1000, 800, 8, 3 << 20
+	others := make([]string, races-1)
+	for i := range others {
+		others[i] = listed(i+2, "other", 1, 2, 3, 4, 5, 6)
+	}
+	var polls atomic.Int64
+	client := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+		return double.Respond(200, double.List(slices.Concat(others, []string{listed(1, "a", int(polls.Add(1)))})...))(req)
+	})})
+	open := func() []horseracing.Race {
+		list, err := client.Races.Open(t.Context())
+		if err != nil || len(list) != races {
+			t.Fatal(len(list), err)
+		}
+		return list
+	}
+	first := open() // with what a client allocates once
+	before := double.LiveHeap()
+	second := open()
+	lists := 2 * (double.LiveHeap() - before)
+	runtime.KeepAlive(first)
+	runtime.KeepAlive(second)
+
+	before = double.LiveHeap()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), minutes*time.Minute)
+		defer cancel()
+		w := client.Races.Watcher(horseracing.WatchQuery{Interval: time.Minute})
+		var all sync.WaitGroup
+		var updates atomic.Int64
+		for range readers {
+			all.Go(func() {
+				var held []horseracing.Race
+				for s := range w.Snapshots(ctx) {
+					for _, change := range horseracing.Changes(held, s.Races) {
+						if change.Kind == horseracing.RaceUpdated {
+							updates.Add(1)
+						}
+					}
+					held = s.Races
+				}
+			})
+		}
+		all.Go(func() {
+			if err := w.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep((minutes - 1) * time.Minute)
+		synctest.Wait()
+		beyond := int64(double.LiveHeap() - before - lists)
+		if t.Logf("two lists take %d KiB; beyond them %d KiB", lists>>10, beyond>>10); beyond > most {
+			t.Errorf("%d bytes beyond two lists, want at most %d", beyond, most)
+		}
+		all.Wait()
+		if updates.Load() < readers*(minutes-2) {
+			t.Errorf("%d updates in %d minutes for %d readers", updates.Load(), minutes, readers)
+		}
+	})
+}
