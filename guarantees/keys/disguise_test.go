@@ -63,17 +63,17 @@ func between(text, separator string) string { return strings.Join(strings.Split(
 var shapes = []func(string) string{
 	func(words string) string { return words },
 	func(words string) string { return "<html><title>" + words + "</title></html>" },
-	func(words string) string { return `{"message":"` + double.JsonText(words) + `"}` },
-	func(words string) string { return `{"error":{"message":"` + double.JsonText(words) + `"}}` },
+	func(words string) string { return `{"message":"` + double.JSONText(words) + `"}` },
+	func(words string) string { return `{"error":{"message":"` + double.JSONText(words) + `"}}` },
 	func(words string) string {
-		return `{"errors":["` + double.JsonText(`{"detail":"`+double.JsonText(words)+`"}`) + `"]}`
+		return `{"errors":["` + double.JSONText(`{"detail":"`+double.JSONText(words)+`"}`) + `"]}`
 	},
-	func(words string) string { return `[{"number":"` + double.JsonText(words) + `"}]` },
+	func(words string) string { return `[{"number":"` + double.JSONText(words) + `"}]` },
 	func(words string) string {
-		return `[{"number":7,"name":"a"},{"breeding_cooldown":"` + double.JsonText(words) + `"}]`
+		return `[{"number":7,"name":"a"},{"breeding_cooldown":"` + double.JSONText(words) + `"}]`
 	},
 	func(words string) string {
-		return `[{"` + double.JsonText(words) + `":1,"` + double.JsonText(words) + `":2}]`
+		return `[{"` + double.JSONText(words) + `":1,"` + double.JSONText(words) + `":2}]`
 	},
 	func(words string) string { return `[{"name":"` + words + `"}]` },
 }

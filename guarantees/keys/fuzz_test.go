@@ -17,7 +17,7 @@ func FuzzErrorBodies(f *testing.F) {
 	f.Add(400, `{"error":{"message":"x"}}`, "1", uint8(0))
 	f.Add(401, "keys "+double.AppKey+" "+double.UserKey, double.AppKey, uint8(3))
 	f.Add(403, "<html>", "/x", uint8(0))
-	f.Add(429, `{"errors":["`+double.JsonText(double.UserKey)+`"]}`, "Fri, 31 Dec 9999 23:59:59 GMT", uint8(9))
+	f.Add(429, `{"errors":["`+double.JSONText(double.UserKey)+`"]}`, "Fri, 31 Dec 9999 23:59:59 GMT", uint8(9))
 	f.Add(302, "%61pp-Key%2F91", "https://a.test/?k="+double.AppKey, uint8(2))
 	f.Add(503, `\u0061pp-Key\/91+d7=e4`, "99999999999999999999", uint8(1))
 	f.Fuzz(func(t *testing.T, status int, body, header string, cut uint8) {

@@ -116,9 +116,9 @@ func TestNoErrorShowsAKey(t *testing.T) {
 		"a page in 200":       echoing(200, page),
 		"a wrong shape":       echoing(200, echo()),
 		"a wrong type":        echoing(200, `[{"number":`+echo()+`}]`),
-		"a duplicate member":  echoing(200, `[{"`+double.JsonText(double.AppKey)+`":1,"`+double.JsonText(double.AppKey)+`":1}]`),
-		"a key for a time":    echoing(200, `[{"breeding_cooldown":"`+double.JsonText(double.AppKey+double.UserKey)+`"}]`),
-		"a deep wrong type":   echoing(200, `{"`+double.JsonText(double.AppKey)+`":[`+"\x01"+`]}`),
+		"a duplicate member":  echoing(200, `[{"`+double.JSONText(double.AppKey)+`":1,"`+double.JSONText(double.AppKey)+`":1}]`),
+		"a key for a time":    echoing(200, `[{"breeding_cooldown":"`+double.JSONText(double.AppKey+double.UserKey)+`"}]`),
+		"a deep wrong type":   echoing(200, `{"`+double.JSONText(double.AppKey)+`":[`+"\x01"+`]}`),
 		"a cut response": double.Stream(200, 4000, func() (r double.Reader) {
 			return double.FailingReader{Err: errors.New("after " + double.AppKey + ": reset")}
 		}),
@@ -128,7 +128,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 		steps[fmt.Sprint(status, " with a page")] = echoing(status, page)
 		steps[fmt.Sprint(status, " with words")] = echoing(status, "keys "+double.AppKey+", "+double.UserKey+", "+inQuery)
 		steps[fmt.Sprint(status, " with %q")] = echoing(status, fmt.Sprintf("%q %+q %q", double.AppKey+double.UserKey, double.UserKey+double.AppKey, inQuery))
-		steps[fmt.Sprint(status, " with nested words")] = echoing(status, `{"errors":[{"detail":"`+double.JsonText(echo())+`"}]}`)
+		steps[fmt.Sprint(status, " with nested words")] = echoing(status, `{"errors":[{"detail":"`+double.JSONText(echo())+`"}]}`)
 	}
 	for name, s := range steps {
 		t.Run(name, func(t *testing.T) {

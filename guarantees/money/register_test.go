@@ -126,7 +126,7 @@ func TestHTTP2DoesNotReplayARegistration(t *testing.T) {
 				if via := s.Client.Transport; wrapped {
 					s.Client.Transport = double.TripFunc(via.RoundTrip)
 				}
-				_, err := double.Connect(t, s.Url, s.Client, double.Briefly).Races.Register(t.Context(), double.Entry)
+				_, err := double.Connect(t, s.URL, s.Client, double.Briefly).Races.Register(t.Context(), double.Entry)
 				if n := s.Requests.Load(); !errors.Is(err, horseracing.ErrOutcomeUnknown) || n != 1 {
 					t.Errorf("wrapped %v: the service read the registration %d times: %v", wrapped, n, err)
 				}
@@ -161,7 +161,7 @@ func TestDoFollowsTheRulesOfRegister(t *testing.T) {
 
 func TestHTTP2RegistersOnConnectionsOfTheirOwn(t *testing.T) {
 	s := double.PlayH2(t, double.AcceptEmpty)
-	c := double.Connect(t, s.Url, s.Client)
+	c := double.Connect(t, s.URL, s.Client)
 	for range 3 {
 		if _, err := c.Races.Register(t.Context(), double.Entry); err != nil {
 			t.Fatal(err)

@@ -180,7 +180,7 @@ func TestAWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
 		})
 	})
 	s := double.PlayH2(t, double.ResetStream(double.RefusedStream))
-	_, err := double.Connect(t, s.Url, s.Client, double.Briefly, repeatable).Races.Register(t.Context(), double.Entry)
+	_, err := double.Connect(t, s.URL, s.Client, double.Briefly, repeatable).Races.Register(t.Context(), double.Entry)
 	if n := s.Requests.Load(); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 		t.Errorf("HTTP/2: the service read the registration %d times: %v", n, err)
 	}

@@ -33,7 +33,7 @@ const (
 	Refused = "http://127.0.0.1:1" // nothing listens there either, and the system gives the port to no other server
 )
 
-// unlessShort skips a test of memory or speed under -short: the race detector makes
+// UnlessShort skips a test of memory or speed under -short: the race detector makes
 // it slow and finds nothing in it.
 func UnlessShort(t *testing.T) {
 	t.Helper()
@@ -42,10 +42,10 @@ func UnlessShort(t *testing.T) {
 	}
 }
 
-// step is the response of a script to one request.
+// Step is the response of a script to one request.
 type Step func(*http.Request) (*http.Response, error)
 
-// script is a service in memory: it responds to the first request with its first
+// Script is a service in memory: it responds to the first request with its first
 // step, and so on; the last step again and again. It notes what it was sent.
 type Script struct {
 	Mu    sync.Mutex
@@ -53,7 +53,7 @@ type Script struct {
 	Seen  []Sent
 }
 
-// sent is a request as the script got it.
+// Sent is a request as the script got it.
 type Sent struct {
 	At      time.Time
 	Request *http.Request
@@ -81,7 +81,7 @@ func (s *Script) Requests() []Sent {
 	return s.Seen
 }
 
-// waits returns the time that passed between one request and the next.
+// Waits returns the time that passed between one request and the next.
 func (s *Script) Waits() []time.Duration {
 	var waits []time.Duration
 	for i, r := range s.Requests() {
@@ -92,12 +92,12 @@ func (s *Script) Waits() []time.Duration {
 	return waits
 }
 
-// respond returns a step: a status, a body and header lines ("Retry-After: 3").
+// Respond returns a step: a status, a body and header lines ("Retry-After: 3").
 func Respond(status int, body string, header ...string) Step {
 	return Stream(status, int64(len(body)), func() io.Reader { return strings.NewReader(body) }, header...)
 }
 
-// stream is a step whose body is produced as it is read.
+// Stream is a step whose body is produced as it is read.
 func Stream(status int, length int64, body func() io.Reader, header ...string) Step {
 	return func(req *http.Request) (*http.Response, error) {
 		h := http.Header{}
@@ -112,14 +112,14 @@ func Stream(status int, length int64, body func() io.Reader, header ...string) S
 	}
 }
 
-// broken is a step: no response.
+// Broken is a step: no response.
 func Broken(err error) Step {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
 var ErrReset = errors.New("connection reset by peer")
 
-// client returns a client that speaks to the script.
+// Client returns a client that speaks to the script.
 func (s *Script) Client(tb testing.TB, opts ...horseracing.Option) *horseracing.Client {
 	tb.Helper()
 	return Connect(tb, Service, &http.Client{Transport: s}, opts...)
@@ -137,15 +137,15 @@ func Connect(tb testing.TB, url string, via *http.Client, opts ...horseracing.Op
 
 var Entry = horseracing.Registration{Horse: 7, Race: 11, UserKey: UserKey}
 
-// briefly waits milliseconds where the default would wait longer.
+// Briefly waits milliseconds where the default would wait longer.
 var Briefly = horseracing.WithRetry(horseracing.Retry{Max: 3, MinWait: time.Millisecond, MaxWait: 2 * time.Millisecond})
 
 var Silent = log.New(io.Discard, "", 0)
 
-// reader is an io.Reader, for steps.
+// Reader is an io.Reader, for steps.
 type Reader = io.Reader
 
-// readers reads a text, then fails.
+// Readers reads a text, then fails.
 func Readers(text string, err error) Reader {
 	return io.MultiReader(strings.NewReader(text), FailingReader{err})
 }
@@ -161,16 +161,16 @@ const (
 	NoError, ProtocolError, InternalError, RefusedStream = 0x0, 0x1, 0x2, 0x7
 )
 
-// h2script is an HTTP/2 server that does what no library would: it reads a
+// H2script is an HTTP/2 server that does what no library would: it reads a
 // request to its end, then refuses it in one of the protocol's ways.
 type H2script struct {
-	Url      string
+	URL      string
 	Client   *http.Client
 	Requests atomic.Int64 // read to their end
 	Conns    atomic.Int64
 }
 
-// playH2 starts a server that responds to every request with refuse.
+// PlayH2 starts a server that responds to every request with refuse.
 func PlayH2(t *testing.T, refuse func(c net.Conn, stream uint32)) *H2script {
 	lender := httptest.NewTLSServer(nil) // lends its certificate
 	t.Cleanup(lender.Close)
@@ -182,7 +182,7 @@ func PlayH2(t *testing.T, refuse func(c net.Conn, stream uint32)) *H2script {
 	transport := lender.Client().Transport.(*http.Transport).Clone()
 	transport.ForceAttemptHTTP2 = true
 	t.Cleanup(transport.CloseIdleConnections)
-	s := &H2script{Url: "https://" + l.Addr().String(), Client: &http.Client{Transport: transport}}
+	s := &H2script{URL: "https://" + l.Addr().String(), Client: &http.Client{Transport: transport}}
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -229,32 +229,32 @@ func WriteFrame(c net.Conn, kind, flags byte, stream uint32, payload []byte) {
 	c.Write(append(frame, payload...))
 }
 
-// resetStream refuses one request.
+// ResetStream refuses one request.
 func ResetStream(code uint32) func(net.Conn, uint32) {
 	return func(c net.Conn, stream uint32) {
 		WriteFrame(c, FrameReset, 0, stream, binary.BigEndian.AppendUint32(nil, code))
 	}
 }
 
-// goAway sends the frame that means that no request of the connection was handled.
+// GoAway sends the frame that means that no request of the connection was handled.
 func GoAway(code uint32) func(net.Conn, uint32) {
 	return func(c net.Conn, _ uint32) {
 		WriteFrame(c, FrameGoAway, 0, 0, binary.BigEndian.AppendUint32(make([]byte, 4), code))
 	}
 }
 
-// acceptEmpty responds with status 200 and no body.
+// AcceptEmpty responds with status 200 and no body.
 func AcceptEmpty(c net.Conn, stream uint32) {
 	const status200 = 0x88 // in HPACK's static table
 	WriteFrame(c, FrameHeaders, FlagEndHeaders|FlagEndStream, stream, []byte{status200})
 }
 
-// list is a JSON array of these entries.
+// List is a JSON array of these entries.
 func List(entries ...string) string { return "[" + strings.Join(entries, ",") + "]" }
 
 const ResultsPath = "/api/v2/races/results"
 
-// bubble runs a test against a fake whose clock is that of a synctest bubble.
+// Bubble runs a test against a fake whose clock is that of a synctest bubble.
 // The bubble ends only when every goroutine in it has.
 func Bubble(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server), opts ...horseracingtest.Option) {
 	t.Helper()
@@ -265,10 +265,10 @@ func Bubble(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server),
 	})
 }
 
-// noRetries makes every failure of the service one of the poll.
+// NoRetries makes every failure of the service one of the poll.
 func NoRetries() horseracing.Option { return horseracing.WithRetry(horseracing.Retry{Max: -1}) }
 
-// finished makes up races that start at these distances from now.
+// Finished makes up races that start at these distances from now.
 func Finished(first horseracing.RaceID, starts ...time.Duration) []horseracing.Race {
 	races := make([]horseracing.Race, len(starts))
 	for i, d := range starts {
@@ -280,7 +280,7 @@ func Finished(first horseracing.RaceID, starts ...time.Duration) []horseracing.R
 	return races
 }
 
-// aDay is how long a test waits for what does not come. In a bubble that is no time.
+// ADay is how long a test waits for what does not come. In a bubble that is no time.
 func ADay(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 	t.Cleanup(cancel)
@@ -295,7 +295,7 @@ func LiveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// eventually waits until nothing is left to complain about.
+// Eventually waits until nothing is left to complain about.
 func Eventually(t *testing.T, complaint func() string) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -309,7 +309,7 @@ func Eventually(t *testing.T, complaint func() string) {
 	}
 }
 
-// h1script is an HTTP/1 server that reads each request and hands it to next,
+// H1script is an HTTP/1 server that reads each request and hands it to next,
 // with how many came before on the same connection.
 func H1script(t *testing.T, next func(c net.Conn, r *http.Request, before int)) (url string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -340,7 +340,7 @@ func H1script(t *testing.T, next func(c net.Conn, r *http.Request, before int)) 
 	return "http://" + l.Addr().String()
 }
 
-// h1scriptText is an HTTP/1 server that responds to every request with the same
+// H1scriptText is an HTTP/1 server that responds to every request with the same
 // text and closes.
 func H1scriptText(t *testing.T, text string) (url string) {
 	return H1script(t, func(c net.Conn, _ *http.Request, _ int) {
@@ -374,7 +374,7 @@ var (
 	}
 )
 
-// endless is a body without end.
+// Endless is a body without end.
 type Endless string
 
 func (e Endless) Read(p []byte) (int, error) {

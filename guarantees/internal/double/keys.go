@@ -15,7 +15,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// checkError fails unless an error is of the documented kinds and fit to read.
+// CheckError fails unless an error is of the documented kinds and fit to read.
 func CheckError(t *testing.T, name string, err error) {
 	t.Helper()
 	var api *horseracing.APIError
@@ -35,7 +35,7 @@ func CheckError(t *testing.T, name string, err error) {
 	MustNotShowKeys(t, name, text)
 }
 
-// keyForms are the ways in which a key could be written out.
+// KeyForms are the ways in which a key could be written out.
 func KeyForms(key string) []string {
 	quoted, _ := json.Marshal(key)
 	ascii := strings.Trim(fmt.Sprintf("%+q", key), `"`)
@@ -48,7 +48,7 @@ func KeyForms(key string) []string {
 	}
 }
 
-// mustNotShowKeys fails if a text holds one of the keys in any form.
+// MustNotShowKeys fails if a text holds one of the keys in any form.
 func MustNotShowKeys(t *testing.T, where, text string) {
 	t.Helper()
 	for _, key := range []string{AppKey, UserKey} {
@@ -60,12 +60,12 @@ func MustNotShowKeys(t *testing.T, where, text string) {
 	}
 }
 
-func JsonText(s string) string {
+func JSONText(s string) string {
 	quoted, _ := json.Marshal(s)
 	return strings.Trim(string(quoted), `"`)
 }
 
-// everyError ranges over an error and all that it wraps.
+// EveryError ranges over an error and all that it wraps.
 func EveryError(err error) func(func(error) bool) {
 	var walk func(error, func(error) bool) bool
 	walk = func(err error, yield func(error) bool) bool {
@@ -90,7 +90,7 @@ func EveryError(err error) func(func(error) bool) {
 	return func(yield func(error) bool) { walk(err, yield) }
 }
 
-// surfaces are all texts that a caller, a log or a terminal can see of a failed call.
+// Surfaces are all texts that a caller, a log or a terminal can see of a failed call.
 func Surfaces(err error, response horseracing.Response, logged string) map[string]string {
 	texts := map[string]string{
 		"the log": logged, "Response.Body": string(response.Body), "Response.Header": fmt.Sprint(response.Header), "Response": fmt.Sprintf("%v %+v %#v", response, response, response),
