@@ -306,14 +306,14 @@ func TestRefusalsThatDoNotDependOnTheRateDoNotSlowDown(t *testing.T) {
 	for header, most := range map[string]time.Duration{"": 30 * time.Second, "Retry-After: 1": 3 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			var n atomic.Int64
-			s := play(func(r *http.Request) (*http.Response, error) {
+			s := double.Play(func(r *http.Request) (*http.Response, error) {
 				time.Sleep(20 * time.Millisecond)
 				if n.Add(1)%7 > 0 {
-					return respond(200, "[]")(r)
+					return double.Respond(200, "[]")(r)
 				}
-				return respond(429, "", header)(r)
+				return double.Respond(429, "", header)(r)
 			})
-			c, started := s.client(t), time.Now()
+			c, started := s.Client(t), time.Now()
 			var calls sync.WaitGroup
 			for range 16 {
 				calls.Go(func() {
