@@ -110,15 +110,14 @@ func TestTheDoctorEndsAtOnceIfThereIsNoServiceToExamine(t *testing.T) {
 		fmt.Fprint(w, "<html><body>Welcome</body></html>")
 	}))
 	t.Cleanup(everything.Close)
-	fake, down := newFake(t), newFake(t)
-	down.Close()
+	fake := newFake(t)
 	for _, test := range []struct {
 		environment string
 		status      int
 		words       string
 	}{
 		{"HORSERACING_API_KEY=wrong-key-000", 4, "the service does not accept the API key: check HORSERACING_API_KEY"},
-		{"HORSERACING_BASE_URL=" + down.URL, 5, "the service does not respond: check HORSERACING_BASE_URL"},
+		{"HORSERACING_BASE_URL=http://127.0.0.1:1", 5, "the service does not respond: check HORSERACING_BASE_URL"},
 		{"HORSERACING_BASE_URL=" + everything.URL, 1, everything.URL + " does not respond as the service"},
 	} {
 		got := run(t, append(environment(fake), test.environment), "doctor")

@@ -222,8 +222,6 @@ func TestMistakesAreOneSentence(t *testing.T) {
 func TestErrorsAreOneSentenceAndAStatus(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
-	down := newFake(t)
-	down.Close()
 	with := func(variable string) []string { return append(environment(fake), variable) }
 	for _, test := range []struct {
 		environment []string
@@ -233,7 +231,7 @@ func TestErrorsAreOneSentenceAndAStatus(t *testing.T) {
 	}{
 		{with("HORSERACING_API_KEY=wrong"), "watch", 4, "horseracing watch: the service does not accept the API key: check HORSERACING_API_KEY\n"},
 		{with("HORSERACING_API_KEY=wrong"), "results -follow", 4, "horseracing results: the service does not accept the API key: check HORSERACING_API_KEY\n"},
-		{with("HORSERACING_BASE_URL=" + down.URL), "open", 5, "check HORSERACING_BASE_URL"},
+		{with("HORSERACING_BASE_URL=http://127.0.0.1:1"), "open", 5, "check HORSERACING_BASE_URL"},
 		{environment(fake), "horse 5000", 3, "horse 5000: not found\n"},
 		{environment(fake), "race 99999", 3, "99999"},
 		{environment(fake), "results -cursor /nowhere/at/all", 1, "/nowhere/at/all"},
