@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -22,8 +23,11 @@ import (
 // A service that is down, wholly or for most requests, costs no race, and makes no gap.
 func TestAnOutageCostsNoRace(t *testing.T) {
 	t.Parallel()
-	outages := 40
-	if testing.Short() {
+	outages := 16
+	switch {
+	case os.Getenv("HORSERACING_DEEP") != "":
+		outages = 240
+	case testing.Short():
 		outages = 8
 	}
 	for seed := range uint64(outages) {

@@ -2,6 +2,7 @@ package following_test
 
 import (
 	"context"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,8 +14,11 @@ import (
 // With one request in ten that succeeds a poll takes hours: races that its first parts
 // lacked finish before its last part is read, more than Lookback before the newest.
 func TestAPollThatTakesHoursLosesNoRace(t *testing.T) {
-	worlds := 40
-	if testing.Short() {
+	worlds := 10
+	switch {
+	case os.Getenv("HORSERACING_DEEP") != "":
+		worlds = 240
+	case testing.Short():
 		worlds = 4
 	}
 	for seed := range worlds {
