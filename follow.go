@@ -31,10 +31,11 @@ const (
 //
 // It keeps its position as a [Pager] does: break out of a loop, then range again to
 // continue, or store [Follower.Cursor] and resume in another process. Store the cursor
-// in the transaction that handles the race, and no race is handled twice. Nor is one
+// in the transaction that handles the race, and no race is handled twice. No race is
 // missed, even across restarts, if its result appears and can be read within Lookback.
-// A Follower is not safe for concurrent
-// use, and only one loop may range over it at a time.
+//
+// A Follower is not safe for concurrent use, and only one loop may range over it at a
+// time.
 type Follower struct {
 	races    *RacesService
 	query    FollowQuery

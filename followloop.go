@@ -79,35 +79,21 @@ func keyOf(e walk.Entry[Entry[Race]]) string {
 	return e.ID
 }
 
-// All yields the finished races after the follower's position, and polls for new ones.
-// It ends without an error when ctx is done or the caller leaves the loop. No request
-// is made while the loop body runs. The races belong to the caller.
+// All yields the finished races after the follower's position, oldest first, and polls
+// for new ones. A race that finishes late comes after races that started later. It ends
+// without an error when ctx is done. No request is made while the loop body runs.
 //
-// Past races are read oldest first, in batches of up to about a thousand, each held in
-// memory; the first batch is small. After that, each poll reads all races that started
-// up to Lookback before the newest one, so a race is not missed if its result appears
-// within Lookback of its start. Each poll yields its new races oldest first, so a race
-// that finishes late comes after races that started later. If more than 1,000 races
-// start within Lookback, only the newest 1,000 are checked for late results. Races that
-// start more than Lookback in the future are ignored when determining the newest one.
+// An error is yielded with a nil race, and polling continues, after a backoff of up to
+// five minutes if a poll failed. An outage costs no race; while the service refuses
+// requests, its error comes every 10 to 15 minutes. ErrInvalidArgument ends the loop.
 //
-// An error is yielded with a nil race, and polling continues:
+// Errors that match [ErrHole]: a race that cannot be read is a [*DecodeError], once; a
+// page that fails alone, six times in about half a minute, is skipped with a
+// [*GapError], which comes again if the gap grows; an instant with too many races is a
+// [*TieOverflowError]. Races of the first two are yielded if they can be read later,
+// within Lookback.
 //
-//   - A failed poll is repeated after a backoff of up to five minutes (or Interval, if
-//     that is longer); a Retry-After of up to an hour is honored. While the service
-//     refuses all requests, an error is yielded about every 10 to 15 minutes. An outage
-//     costs no race.
-//   - A poll that finds no race at all where it found some before is a failed one, up to
-//     six times in a row.
-//   - A race that cannot be read is reported once as a [*DecodeError]. It is yielded
-//     if it can be read later, within Lookback.
-//   - A page that fails alone is skipped and reported as a [*GapError]: six times in a
-//     row within about half a minute, while the newest page is accepted. A refusal (429
-//     or 503) is waited out instead. Its races are yielded if they can be read later,
-//     within Lookback. If the gap grows, it is reported again.
-//   - A [*TieOverflowError] is yielded once per instant.
-//
-// ErrInvalidArgument ends the loop.
+// At most 1,000 races within Lookback are checked for late results, the newest ones.
 func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] { return f.follow(ctx, false) }
 
 // CatchUp is one poll of [Follower.All]: it yields the finished races after the
@@ -115,7 +101,8 @@ func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] { return f.f
 // end it; any other does. Range again, over CatchUp or All, to continue after it.
 //
 // Without Since and Resume the first CatchUp yields no race, but finds where to begin:
-// save its [Follower.Cursor].
+// save its [Follower.Cursor]. A program that runs for less than half a minute never gets
+// past a page that fails alone, because the failures are not saved.
 func (f *Follower) CatchUp(ctx context.Context) iter.Seq2[*Race, error] { return f.follow(ctx, true) }
 
 func (f *Follower) follow(ctx context.Context, once bool) iter.Seq2[*Race, error] {

@@ -17,12 +17,12 @@ import (
 // the last entry yielded, or save its [Cursor] and resume in another process.
 //
 // An error that matches [ErrHole] is the [*DecodeError] of one entry, yielded in its
-// position, or a [*TieOverflowError], yielded after the entries of its instant. It does
-// not end the loop; every other error does. An entry whose start or id cannot be read
-// is instead reported after the others of its page, perhaps more than once; a full page
-// of such entries ends the loop. Only an empty page is the end of a listing, and only if
-// a second request for it, 200 ms later, is empty too. The loop ends with [ErrBodyIgnored] if a response does
-// not match the page that was requested.
+// position, or a [*TieOverflowError], yielded after the entries that share its start
+// time. It does not end the loop; every other error does. An entry whose start or id
+// cannot be read is instead reported after the others of its page, perhaps more than
+// once; a full page of such entries ends the loop. Only an empty page is the end of a
+// listing, and only if a second request for it, 200 ms later, is empty too. The loop
+// ends with [ErrBodyIgnored] if a response does not match the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.
@@ -67,7 +67,7 @@ func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 
 // Pages ranges over the entries in slices of ten; the last slice, and one before an
 // error, may be shorter. A slice belongs to the caller. An error comes with a nil
-// slice. An unreadable entry is yielded as such an error.
+// slice. Unreadable entries are reported this way.
 func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		var page []T

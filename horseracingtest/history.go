@@ -22,8 +22,8 @@ import (
 // Every positive number is a valid horse. Without [WithClock] the clock starts when the
 // first race opens. With it, races that are over when the fake starts are in the
 // results. There are no other races and no tournaments, unless [WithSchedule] or
-// [WithHistory] follow this option. Races of a tier whose id is unknown are not in the
-// results.
+// [WithHistory] follow this option. Races whose tier has no known id are omitted from
+// the results.
 func WithHistoryOf(races iter.Seq[horseracing.Race]) Option {
 	return func(s *settings) { s.historyOf, s.wire.World.Races, s.wire.World.PerHour = races, 0, 0 }
 }

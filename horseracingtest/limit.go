@@ -20,7 +20,7 @@ type RequestLimit struct {
 	Window    time.Duration // windows start at multiples of it
 	Sliding   bool          // PerWindow applies to any interval of length Window, not to fixed windows
 
-	InFlight int // this many requests at a time; a request counts until just before the last byte of its response is sent
+	InFlight int // maximum requests in flight; a request counts until just before the last byte of its response is sent
 
 	RetryAfter   string // form of the Retry-After header: "seconds", "date", or "" for none
 	Headers      bool   // send X-RateLimit-Limit, -Remaining and, in epoch seconds, -Reset with every response
