@@ -91,12 +91,12 @@ func (b *bot) round(ctx context.Context) error {
 // decide enters the horse into the race, or prints why not.
 func (b *bot) decide(ctx context.Context, horse *horseracing.Horse, race *horseracing.Race, others int) (isEntered bool, err error) {
 	p := pair(horse.Number, race.MainRaceID)
-	against := b.against(race, horse, others, time.Now())
+	reason := against(race, horse, others, b.atOnce, time.Now())
 	if b.refused[p] {
-		against = "the service refused it"
+		reason = "the service refused it"
 	}
-	if against != "" {
-		b.print(p, "skip: %s", against)
+	if reason != "" {
+		b.print(p, "skip: %s", reason)
 		return false, nil
 	}
 	r := horseracing.Registration{Horse: horse.Number, Race: race.MainRaceID, UserKey: b.userKey}

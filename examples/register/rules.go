@@ -11,7 +11,7 @@ import (
 
 // against returns why a horse that is in other open races must not be entered into the
 // race, or "". The ledger checks the fee.
-func (b *bot) against(race *horseracing.Race, horse *horseracing.Horse, others int, now time.Time) string {
+func against(race *horseracing.Race, horse *horseracing.Horse, others, atOnce int, now time.Time) string {
 	switch {
 	case race.Has(horse.Number):
 		return "the horse is in it already"
@@ -21,8 +21,8 @@ func (b *bot) against(race *horseracing.Race, horse *horseracing.Horse, others i
 		return "it is full"
 	case !race.AcceptsLevel(horse.Level):
 		return fmt.Sprintf("it takes levels %s, and the horse has level %d", program.Levels(race), horse.Level)
-	case others >= b.atOnce:
-		return fmt.Sprintf("the horse is in %s (-at-once %d)", count(others, "other race"), b.atOnce)
+	case others >= atOnce:
+		return fmt.Sprintf("the horse is in %s (-at-once %d)", count(others, "other race"), atOnce)
 	}
 	return ""
 }

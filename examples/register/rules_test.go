@@ -43,11 +43,10 @@ func TestTheRulesReportWhyARaceIsSkipped(t *testing.T) {
 			RegistrationDeadline: horseracing.NewTimestamp(now.Add(5 * time.Minute)),
 			Participants:         []horseracing.RaceParticipant{{Number: 6}},
 		}
-		b := bot{atOnce: max(1, test.atOnce)}
 		if test.race != nil {
 			test.race(&race)
 		}
-		got := b.against(&race, horse, test.others, now)
+		got := against(&race, horse, test.others, max(1, test.atOnce), now)
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}

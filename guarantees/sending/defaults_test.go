@@ -66,7 +66,7 @@ func TestByDefaultARetryAfterIsHonouredUpToFifteenSeconds(t *testing.T) {
 	})
 }
 
-func TestByDefaultAResponseHasThirtyTwoMebibytes(t *testing.T) {
+func TestByDefaultAResponseHasEightMebibytes(t *testing.T) {
 	const limit = 8 << 20
 	for length, tooLarge := range map[int64]bool{limit: false, limit + 1: true} {
 		s := double.Play(double.Stream(200, length, func() io.Reader { return io.LimitReader(double.Endless(" "), length) }))

@@ -23,11 +23,6 @@ var together = map[string][]string{
 	module + "/ledger":        {"file.go", "ledger.go", "limits.go"},
 }
 
-// pending are the packages that do not follow the rule yet.
-var pending = []string{
-	module + "/examples/register",
-}
-
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: layers DIRECTORY")
@@ -43,9 +38,6 @@ func main() {
 	}
 	failed := false
 	for _, p := range loaded {
-		if slices.Contains(pending, p.PkgPath) {
-			continue
-		}
 		uses := usesOf(p)
 		for _, cycle := range cycles(uses) {
 			if isSubset(cycle, together[p.PkgPath]) {
