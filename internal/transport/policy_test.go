@@ -72,7 +72,7 @@ type try struct {
 }
 
 func TestThePolicyOfACall(t *testing.T) {
-	ms, second := func(n time.Duration) waits { return waits{0, n * time.Millisecond} }, time.Second
+	ms, second := func(n int) waits { return waits{0, time.Duration(n) * time.Millisecond} }, time.Second
 	unread := failure(ErrCut)
 	for name, test := range map[string]struct {
 		method string

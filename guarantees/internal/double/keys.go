@@ -75,7 +75,7 @@ func EveryError(err error) func(func(error) bool) {
 		if !yield(err) {
 			return false
 		}
-		switch e := err.(type) {
+		switch e := err.(type) { //nolint:errorlint // each error of the tree by itself
 		case interface{ Unwrap() error }:
 			return walk(e.Unwrap(), yield)
 		case interface{ Unwrap() []error }:
@@ -97,7 +97,7 @@ func Surfaces(err error, response horseracing.Response, logged string) map[strin
 	}
 	for e := range EveryError(err) {
 		values := []any{e}
-		switch e := e.(type) {
+		switch e := e.(type) { //nolint:errorlint // each error of the tree by itself
 		case *horseracing.APIError:
 			texts["Message"], texts["Body"], texts["Header"], values = e.Message, string(e.Body), fmt.Sprint(e.Header), append(values, *e)
 		case *horseracing.DecodeError:
