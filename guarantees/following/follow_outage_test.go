@@ -28,7 +28,7 @@ func TestAnOutageCostsNoRace(t *testing.T) {
 	case os.Getenv("HORSERACING_DEEP") != "":
 		outages = 240
 	case testing.Short():
-		outages = 8
+		outages = 2
 	}
 	for seed := range uint64(outages) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
