@@ -90,7 +90,7 @@ func (l *listing[T]) pageBody(r walk.Request) pageBody {
 const emptyDelay = 200 * time.Millisecond
 
 // doubts reports whether an empty page is requested again. By offset the walk itself
-// steps back from an empty page, but for the first.
+// steps back from an empty page, except the first.
 func (l *listing[T]) doubts(r walk.Request) bool {
 	if l.kind == cursorRacesV1 {
 		return r.At == 0

@@ -18,7 +18,7 @@ type limits struct {
 	path          string // of the ledger; empty if nothing may be paid
 	maxFee, daily *horseracing.BigInt
 	budget        *horseracing.BigInt       // nil if there is none
-	horses        []horseracing.HorseNumber // empty: any
+	horses        []horseracing.HorseNumber // any horse if empty
 }
 
 type payer struct {

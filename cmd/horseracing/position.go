@@ -25,7 +25,7 @@ type position struct {
 	Service string               `json:"service"`
 	Tiers   []horseracing.TierID `json:"tiers"`
 	Cursor  horseracing.Cursor   `json:"cursor"`
-	Bytes   *int64               `json:"bytes,omitzero"` // of the file of -o that are covered; nil for -cursor
+	Bytes   *int64               `json:"bytes,omitzero"` // of the file of -o that are covered, or nil for -cursor
 
 	path  string
 	isNew bool

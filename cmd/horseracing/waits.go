@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	silence = 5 * time.Second // without a good response, before somebody is told
+	silence = 5 * time.Second // without a good response, before a sentence is printed
 	again   = time.Minute     // between two sentences about the same wait
 )
 
-// waits tells the person in front of the program when the service does not respond or
+// waits reports to the person in front of the program when the service does not respond or
 // refuses requests, and when it responds again.
 type waits struct {
 	p *program
@@ -93,7 +93,7 @@ func (w *waits) tell(now time.Time) {
 	w.said = now
 }
 
-// run tells until the function that it returns is called.
+// run reports waits until the function that it returns is called.
 func (w *waits) run() (stop func()) {
 	ticker, done := time.NewTicker(time.Second), make(chan struct{})
 	var group sync.WaitGroup
@@ -133,7 +133,7 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// options are the options of a client whose waits are told.
+// options are the options of a client whose waits are reported.
 func (w *waits) options() []horseracing.Option {
 	opts := []horseracing.Option{horseracing.WithTransportWrapper(w.watch)}
 	if w.p.verbose {

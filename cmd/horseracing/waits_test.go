@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAWaitIsToldAfterFiveSecondsOnceAMinuteAndAtItsEnd(t *testing.T) {
+func TestAWaitIsReportedAfterFiveSecondsOnceAMinuteAndAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen strings.Builder
 		p := &program{name: "horseracing", stderr: &screen, patience: listingPatience}
@@ -26,8 +26,8 @@ func TestAWaitIsToldAfterFiveSecondsOnceAMinuteAndAtItsEnd(t *testing.T) {
 			}
 			return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {"30"}}}, nil
 		}))
-		send := func(answer int, after time.Duration) {
-			status, took = answer, after
+		send := func(code int, after time.Duration) {
+			status, took = code, after
 			req, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "https://game.test/", nil)
 			_, _ = wire.RoundTrip(req)
 		}

@@ -244,7 +244,7 @@ func (l *learner) learn(pause, refused float64) (silent bool) {
 	m.accepted = max(m.accepted, 1)
 	sending := max(m.seconds-pause, pause/100) // the first burst may take no time
 	// From one hold to the next a window accepts just what it allows, and so does a
-	// bucket, but for its burst if it was full.
+	// bucket, except its burst if it was full.
 	measured := max(m.accepted/m.seconds, (m.accepted-l.burst)/sending)
 	exceeded := l.perSecond()
 	if l.known == 0 { // how much of the pause was needed is unknown

@@ -14,7 +14,7 @@ type operation struct {
 	method, path string // path may end in one parameter: "/api/v1/horses/{horse_number}"
 	does         world.Operation
 	takesText    bool                       // the parameter is no number
-	takes        func(*world.Body) []member // what the body may have; nil: there is none
+	takes        func(*world.Body) []member // what the body may have, or nil if there is none
 }
 
 // operations are in the order of the API reference. A parameter stands behind
