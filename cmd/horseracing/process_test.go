@@ -136,14 +136,10 @@ func TestWatchNewLeavesOutWhatIsOpenAtTheStart(t *testing.T) {
 }
 
 // killedRuns runs the program again and again, and kills it every so many lines,
-// until it has been killed ten times, or three under -short. The last run is killed
-// once a line is the last of all. Before a new run it calls restart with the last line.
+// until it has been killed ten times. The last run is killed once a line is the last of
+// all. Before a new run it calls restart with the last line.
 func killedRuns(t *testing.T, lines int, environment, args []string, isLast func(line string) bool, restart func(line string)) (all []string) {
 	t.Helper()
-	most := 10
-	if testing.Short() {
-		most = 3
-	}
 	for kills := 0; ; kills++ {
 		cmd := prepare(t, environment, args...)
 		stdout, err := cmd.StdoutPipe()
@@ -164,13 +160,13 @@ func killedRuns(t *testing.T, lines int, environment, args []string, isLast func
 			}
 			all = append(all, line)
 			ended = ended || isLast(line)
-			if left == 0 && kills < most || ended {
+			if left == 0 && kills < 10 || ended {
 				_ = cmd.Process.Kill() // it may have ended by itself
 			}
 		}
 		_ = cmd.Wait()
 		if ended {
-			if kills < most {
+			if kills < 10 {
 				t.Errorf("it was killed %d times", kills)
 			}
 			return all
@@ -183,6 +179,9 @@ func killedRuns(t *testing.T, lines int, environment, args []string, isLast func
 // stores the cursor of each line, it repeats none either. With HORSERACING_DEEP there
 // are as many races as a year can have.
 func TestAKilledProgramContinuesWithoutALoss(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts the program fifty times")
+	}
 	t.Parallel()
 	races, lines, since := 1500, 50, "2024-01-01"
 	if os.Getenv("HORSERACING_DEEP") != "" {

@@ -91,6 +91,9 @@ func TestAPageOfThePastThatAlwaysFails(t *testing.T) {
 		"not a list": {Status: http.StatusOK, Body: `{"a":1}`},
 	} {
 		for _, retries := range []bool{false, true} {
+			if retries && testing.Short() {
+				continue
+			}
 			for how, all := range map[string]bool{"All": true, "CatchUp": false} {
 				t.Run(fmt.Sprint(name, ", ", how, ", retries ", retries), func(t *testing.T) {
 					double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {

@@ -137,6 +137,7 @@ func TestAWalkKeepsToItsConcurrencyAndItsBound(t *testing.T) {
 
 // Follow hands out a past of any length oldest first, but holds a small part of it.
 func TestFollowHoldsLittleOfALongPast(t *testing.T) {
+	double.UnlessShort(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(longListing)})
 		before, races := double.LiveHeap(), 0
