@@ -18,7 +18,8 @@ run again, it continues with what is new. With -follow it stays, and prints race
 as they finish. A race that appears more than an hour after newer ones is missed.
 
 -o FILE keeps a file in which each race stands once, whatever kills the program or
-the machine. Beside it are FILE.position and FILE.lock.
+the machine. Beside it are FILE.position and FILE.lock. A last line that is torn is
+mended by the next run. -since counts for the first run only.
 
 -cursor FILE keeps the position of what was printed, for pipes. FILE is written
 after the lines that it covers, so a program that was killed prints some again. A
