@@ -20,6 +20,7 @@ import (
 // A time range is read in parts, the oldest first. Parts adapt to the density of
 // the races: the first has few, the others about partRaces.
 const (
+	probeRaces = 9    // in a range that may have the first race
 	firstRaces = 30   // in the first part, at most, and in one that replaces a larger one
 	partRaces  = 800  // in the others
 	maxRaces   = 1000 // in a part, held in memory to be sorted
@@ -54,6 +55,7 @@ type part struct {
 	low, high int64                     // everything from low up to high was read, except the gaps
 	entries   []walk.Entry[Entry[Race]] // that were not yielded yet, including ties and unreadable ones
 	gaps      []gap                     // newest first
+	starts    []int64                   // of the entries read, those too that were yielded before
 }
 
 // gap is a time range with a page that cannot be read. Later, when other races stand
@@ -141,11 +143,14 @@ func (l *followLoop) poll() bool {
 		}
 		low = p.high
 	}
-	if l.vanished > 0 && l.vanished <= maxFailures && len(l.state.seen) > 0 {
+	if l.mayVanish() && l.vanished <= maxFailures {
 		return l.fail(errVanished)
 	}
 	return !l.once && l.schedule.wait(l.ctx, nil)
 }
+
+// mayVanish reports whether a poll that reads no more races fails.
+func (l *followLoop) mayVanish() bool { return l.vanished > 0 && len(l.state.seen) > 0 }
 
 // begin settles the races that finished before the follower began. It reads the newest
 // ones, then all that start up to Lookback before these.
@@ -188,34 +193,37 @@ func (l *followLoop) readPart(low int64) (p part, ok bool) {
 			p, ok = l.read(low, high, l.limit)
 		}
 	}
-	switch n := int64(len(p.entries)); {
+	switch n := int64(len(p.starts)); {
 	case high == walk.Latest:
 	case n == 0:
-		l.span = walk.Latest / 8 // the next race may be decades later
+		l.span = min(64*l.span, walk.Latest/64) // the next race may be years later
 	default:
-		l.span = min(max(1, l.span/n*min(partRaces, 3*n)), walk.Latest/8)
-		l.limit = max(l.limit, min(int(4*n), maxRaces))
+		l.span = min(max(1, l.span/n*min(partRaces, 3*n)), walk.Latest/64)
+		l.limit = max(l.limit, int(min(4*n, maxRaces)))
 	}
 	return p, ok
 }
 
 // firstRace returns an instant soon after the first race from low on, given that high
-// is after one, and sets span to how soon. It halves the range until that is at most
-// half of it.
+// is after one. It halves the range until that has no more than a page of races, and
+// sets span to it.
 func (l *followLoop) firstRace(low, high int64) (int64, bool) {
-	l.span = max(1, min(2*l.lookback, (high-low)/2))
-	for high-low > l.span {
+	for high-low > 1 {
 		middle := low + (high-low)/2
-		p, ok := l.read(low, middle, 0)
-		switch {
+		p, ok := l.read(low, middle, probeRaces)
+		switch isEmpty := len(p.entries) == 0 && len(p.gaps) == 0; {
 		case !ok:
 			return 0, false
-		case len(p.entries) == 0 && len(p.gaps) == 0:
+		case isEmpty:
 			low = middle
-		default:
+		case p.low > low:
 			high = middle
+		default:
+			l.span = middle - low
+			return middle, true
 		}
 	}
+	l.span = 1
 	return high, true
 }
 
@@ -225,7 +233,6 @@ func (l *followLoop) firstRace(low, high int64) (int64, bool) {
 func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
 	p = part{low: high, high: high}
 	skip := firstSkip
-	var starts []int64 // of the entries read
 	pager := l.pager(low, high, limit)
 	for {
 		var failed error
@@ -235,7 +242,7 @@ func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
 				break
 			}
 			l.schedule.failures, l.alone, l.vanished, skip = 0, 0, 0, firstSkip
-			starts = append(starts, e.Start)
+			p.starts = append(p.starts, e.Start)
 			p.low = e.Start + 1 // others may share the start
 			if !l.wasYielded(e) {
 				p.entries = append(p.entries, e)
@@ -261,8 +268,8 @@ func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
 				from, skip = p.low-skip, 2*skip
 			}
 			reach := p.low
-			if n := len(starts) - len(l.tiers)*pageSize; n >= 0 {
-				reach = starts[n] + 1
+			if n := len(p.starts) - len(l.tiers)*pageSize; n >= 0 {
+				reach = p.starts[n] + 1
 			}
 			p.skip(gap{max(low, from), p.low, reach, failed})
 			pager = l.pager(low, p.low, limit)
@@ -274,8 +281,8 @@ func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
 }
 
 // pager returns a pager of the races that start at low or later, and before high, to
-// read about limit of them. An empty newest page of a single tier is believed at once
-// where races were yielded: a poll that finds nothing there fails.
+// read about limit of them. An empty newest page is believed at once by a probe, because
+// what it leaves out is read again, and of a single tier if the poll fails then.
 func (l *followLoop) pager(low, high int64, limit int) *Pager[Race] {
 	q := ResultsQuery{Since: time.UnixMilli(low)}
 	if l.tiers[0] != 0 {
@@ -288,7 +295,10 @@ func (l *followLoop) pager(low, high int64, limit int) *Pager[Race] {
 		}
 	}
 	p := l.races.Results(q)
-	p.listing.order, p.listing.trusting = pace.Poll, len(l.tiers) == 1 && len(l.state.seen) > 0
+	p.listing.order = pace.Poll
+	if limit == probeRaces || high == walk.Latest && l.mayVanish() && len(l.tiers) == 1 {
+		p.listing.trusted = high
+	}
 	p.listing.responded = func(t time.Time) {
 		l.clock.Store(t.UnixMilli())
 		l.began.CompareAndSwap(0, t.UnixMilli())

@@ -62,7 +62,7 @@ func TestFollowReadsAYearFromItsBeginningAlmostAsFastAsAPager(t *testing.T) {
 // The beginning of the history is found in few requests, however long ago Since is.
 func TestFollowFindsTheBeginningOfTheHistory(t *testing.T) {
 	const races = 3_000
-	for _, every := range []time.Duration{time.Minute, 10 * time.Minute, 3 * time.Hour} {
+	for _, every := range []time.Duration{time.Minute, 10 * time.Minute, 3 * time.Hour, 24 * time.Hour} {
 		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 			for i := range horseracing.RaceID(races) {
 				fake.AddRaces(double.Finished(races-i, -time.Duration(i+1)*every)...)
@@ -72,11 +72,20 @@ func TestFollowFindsTheBeginningOfTheHistory(t *testing.T) {
 				t.Fatalf("%d races, %v", len(all), err)
 			}
 			requests := fake.RequestCount()
-			fake.ResetLog()
-			var f followed
-			f.process(t, double.ADay(t), client, horseracing.FollowQuery{Since: since}, races)
-			t.Logf("a race every %v: a pager makes %d requests, a follower %d", every, requests, fake.RequestCount())
-			if diff := gocmp.Diff(once(1, races), f.times); diff != "" || fake.RequestCount() > requests*13/10 {
+			follow := func(f *followed, n int) int { // returns how many requests that takes
+				fake.ResetLog()
+				f.process(t, double.ADay(t), client, horseracing.FollowQuery{Since: since}, n)
+				return fake.RequestCount()
+			}
+			var all, half followed
+			followed := follow(&all, races)
+			follow(&half, races/2)
+			resumed := follow(&half, 1)
+			t.Logf("a race every %v: a pager makes %d requests, a follower %d, and %d if it resumes in the middle before it yields a race", every, requests, followed, resumed)
+			if resumed > 25 {
+				t.Error("more than 25 requests before it yields a race")
+			}
+			if diff := gocmp.Diff(once(1, races), all.times); diff != "" || followed > requests*13/10 {
 				t.Errorf("more than 1.3 times as many requests, or races (-want +got):\n%s", diff)
 			}
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
