@@ -25,10 +25,10 @@
 //
 //	Races.Get       one race                                        1
 //	Races.Open      the open races, once                            1
-//	Races.WatchOpen changes in the open races, for one reader       1 per Interval (15 s)
-//	Races.Watcher   the open races, for many readers                1 per Interval (15 s)
+//	Races.WatchOpen changes in the open races, for one reader       1 every 15 s (Interval)
+//	Races.Watcher   the open races, for many readers                1 every 15 s (Interval)
 //	Races.Results   finished races, newest first                    about 1.13 per 10 races
-//	Races.Follow    finished races as they appear, oldest first     1 per Interval (30 s), plus 1 for every 9 races within Lookback
+//	Races.Follow    finished races as they appear, oldest first     1 every 30 s (Interval), plus 1 per 9 races of the last hour (Lookback)
 //
 // # Results
 //
@@ -66,9 +66,8 @@
 //
 // Without it, [RacesService.Register] sends the request again only if it certainly had
 // no effect. If the response is lost, the error matches [ErrOutcomeUnknown], and the
-// horse may or may not be in the race. A race that does not show the horse now proves
-// nothing, because the request may still arrive: [RacesService.Settle] waits until the
-// outcome is certain.
+// horse may or may not be in the race. Even if the race does not list the horse now, the
+// request may still arrive: [RacesService.Settle] waits until the outcome is certain.
 //
 //	_, err := client.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: id, UserKey: userKey})
 //	if errors.Is(err, horseracing.ErrOutcomeUnknown) {

@@ -29,7 +29,7 @@ var (
 	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
 	ErrResponseTooLarge = errors.New("response too large")           // beyond WithMaxResponseBytes
 	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have taken effect; see RacesService.Settle
-	ErrBodyIgnored      = errors.New("the request body was ignored") // a response does not match the page requested, usually because a proxy or cache ignores request bodies
+	ErrBodyIgnored      = errors.New("the request body was ignored") // a page is not the one requested, usually because a proxy or cache drops the bodies of GET requests
 	// ErrHole matches errors that report a skipped part of a listing; the rest of the
 	// listing follows. These are the [*DecodeError] of one entry (not of a page or a
 	// whole response), the [*TieOverflowError] and the [*GapError]. A method that
@@ -280,8 +280,8 @@ func (e *TieOverflowError) Error() string {
 func (e *TieOverflowError) Is(target error) bool { return target == ErrHole }
 
 // GapError reports a time range that a [Follower] skipped, because a page in it
-// remained unreadable. [RacesService.Results] with From as Since and To as Before
-// returns the races that can be read.
+// remained unreadable. To read the races of that range that can be read, call
+// [RacesService.Results] with ResultsQuery{Since: e.From.Time, Before: e.To.Time}.
 type GapError struct {
 	From, To Timestamp // races that start at From or later and before To may be missing
 	Err      error     // why the page could not be read

@@ -121,8 +121,8 @@ func WithRateLimit(perSecond float64, burst int) Option {
 
 // WithLimiter sets the limiter that every attempt waits for, such as one that several
 // clients or several processes share. At most four calls to Wait are in progress at a
-// time. When a call to Wait returns nil, the waiting attempt with the highest priority
-// is sent; see [WithRateLimit].
+// time, and belong to no attempt in particular: each that returns nil lets the waiting
+// attempt with the highest priority be sent; see [WithRateLimit].
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }
 }

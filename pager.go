@@ -9,8 +9,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Pager walks over a paged listing, newest entry first. It yields each entry that the
-// listing can return exactly once, except as documented at [RacesService.ResultsV1]. No
+// Pager walks over a paged listing, newest entry first. It yields every entry of the
+// listing, and yields it once, except as documented at [RacesService.ResultsV1]. No
 // request is made until it is ranged over.
 //
 // A pager keeps its position: after a break or an error, range again to continue after

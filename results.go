@@ -25,11 +25,11 @@ type ResultsQuery struct {
 
 	Concurrency int // requests in flight at once, at most 1,000; default 1
 
-	// Patience is the longest time without an accepted page before the loop ends with an
-	// error; default 10 minutes. Until it expires, refused requests (429, or 503 with
-	// Retry-After) are retried; after the first accepted page, transient errors are too. A
-	// Retry-After of up to an hour extends it, once between accepted pages. Pages that
-	// wait in line behind other calls do not fail while those are accepted.
+	// Patience is how long the loop continues without an accepted page before it ends with
+	// an error; default 10 minutes. During that time refused requests (429, or 503 with
+	// Retry-After) are retried, and after the first accepted page also requests that
+	// failed. A Retry-After of up to an hour is added to it, once between two accepted
+	// pages.
 	Patience time.Duration
 }
 
@@ -41,12 +41,7 @@ type OffsetQuery struct {
 	Offset int    // how many of the newest entries to skip; ignored with Resume
 	Resume Cursor // continue after the position of a saved cursor, with its tier
 
-	// Patience is the longest time without an accepted page before the loop ends with an
-	// error; default 10 minutes. Until it expires, refused requests (429, or 503 with
-	// Retry-After) are retried; after the first accepted page, transient errors are too. A
-	// Retry-After of up to an hour extends it, once between accepted pages. Pages that
-	// wait in line behind other calls do not fail while those are accepted.
-	Patience time.Duration
+	Patience time.Duration // as in [ResultsQuery]; default 10 minutes
 }
 
 // Results walks over finished races, newest first, in version 2 of the

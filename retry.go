@@ -13,7 +13,8 @@ import (
 // A Retry-After is honored up to MaxWait. If the service demands a longer wait, the
 // call returns at once, with [APIError].RetryAfter set. While the service refuses all
 // requests of the client, a call waits for at most MaxWait, then fails without being
-// sent. Every wait ends at once when ctx is done.
+// sent. MaxWait limits each wait, not their sum: the context limits the whole call, and
+// ends every wait at once.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of
 // an outage. Rate-limit responses (429, or 503 with Retry-After) do not consume it; see

@@ -36,11 +36,12 @@ var never = time.UnixMilli(maxMilliseconds)
 //   - an error if the context is done, the race is gone, the key is refused, or
 //     several responses in a row do not list the participants.
 //
-// Every error also matches ErrOutcomeUnknown: register the horse again only after false
-// without an error. If the horse is not in the race, Settle blocks until a minute after
-// the registration deadline, and longer if the race cannot be read: [WithLogger] logs
-// until when, once it is known. Only ctx limits it. A deadline before the year 2000, or more than a day after
-// the race's start, is ignored, and false is not returned.
+// Every error also matches ErrOutcomeUnknown: register the horse again only after Settle
+// has returned false and a nil error. If the horse is not in the race, Settle blocks
+// until a minute after the registration deadline, and longer if the race cannot be read;
+// only ctx limits it. [WithLogger] logs until when it blocks, once that is known. A
+// deadline before the year 2000, or more than a day after the race's start, is ignored,
+// and false is not returned.
 //
 // The time of a response is its Date header (without one, the local time of the
 // request) minus its Age header. For a cached response this may be too early, which

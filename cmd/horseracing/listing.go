@@ -23,7 +23,7 @@ const maxConcurrency = 1000
 
 func listingFlags(flags *flag.FlagSet) *listingOptions {
 	l := &listingOptions{
-		tiers:  tierFlag(flags),
+		tiers:  tierFlag(flags, "5, Omega"),
 		since:  timeFlag(flags, "since", "only those that start at this `TIME` or later: 30d, 12h, or a date or instant in UTC; default the whole history"),
 		before: timeFlag(flags, "before", "only those that start before this `TIME`; default now"),
 	}

@@ -41,8 +41,8 @@ func isTerminal(f *os.File) bool {
 
 // setFlags defines the flags that every command has.
 func (p *program) setFlags(flags *flag.FlagSet) {
-	flags.BoolVar(&p.asJSON, "json", false, "print JSON Lines, and errors as JSON")
-	flags.BoolVar(&p.asTable, "table", false, "print a table")
+	flags.BoolVar(&p.asJSON, "json", false, "print JSON Lines (the default unless it goes to a terminal), and errors as JSON")
+	flags.BoolVar(&p.asTable, "table", false, "print a table (the default on a terminal)")
 	flags.BoolVar(&p.demo, "demo", false, "read an embedded fake of the service")
 	flags.BoolVar(&p.verbose, "v", false, "log every request to standard error")
 }

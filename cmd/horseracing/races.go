@@ -17,7 +17,7 @@ const openHelp = `Examples:
 `
 
 func openRaces(flags *flag.FlagSet) action {
-	tiers := tierFlag(flags)
+	tiers := tierFlag(flags, "all")
 	level := flags.Int("level", 0, "only races that take horses of this `LEVEL`")
 	maxFee := tokensFlag(flags, "max-fee", "only races whose fee is at most this many `TOKENS`")
 	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {

@@ -26,7 +26,7 @@ after the lines that it covers, so a program that was killed prints some again. 
 reader that must get each line once stores the cursor that -with-cursor adds to a
 line together with it, and writes its last one to FILE before the next run.
 
-Fees in JSON are in units of 10^-18 tokens.
+Fees and prizes in JSON are in units of 10^-18 tokens, in the notation of the service.
 
 Examples:
   horseracing results -since 30d -o results.jsonl   # run it again for what is new

@@ -39,9 +39,10 @@ var tierLayout = layout[tier]{
 }
 
 // tierFlag defines a flag that takes tiers, by id or by name, separated by commas.
-func tierFlag(flags *flag.FlagSet) *[]string {
+// Without it there are none, which means usual.
+func tierFlag(flags *flag.FlagSet, usual string) *[]string {
 	var tiers []string
-	flags.Func("tier", "the `TIERS`, by id or name, like 5 or 3,4,omega (see horseracing tiers)", func(text string) error {
+	flags.Func("tier", "the `TIERS`, by id or name, like 5 or 3,4,omega (see horseracing tiers); default "+usual, func(text string) error {
 		tiers = nil
 		for word := range strings.SplitSeq(text, ",") {
 			word = strings.TrimSpace(word)
