@@ -35,16 +35,22 @@ func newRequest(t testing.TB, s *horseracingtest.Server, method, path, body stri
 // do sends the request and reads the response.
 func do(t testing.TB, s *horseracingtest.Server, r *http.Request) (*http.Response, string) {
 	t.Helper()
-	response, err := s.HTTPClient().Do(r)
+	response, body, err := send(s.HTTPClient(), r)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return response, body
+}
+
+// send sends the request, and returns as much of the body as could be read.
+func send(client *http.Client, r *http.Request) (*http.Response, string, error) {
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, "", err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response, string(body)
+	return response, string(body), err
 }
 
 // get reads the response to a GET, which must be good, into a T.

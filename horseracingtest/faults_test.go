@@ -3,7 +3,6 @@ package horseracingtest_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime"
 	"strings"
@@ -36,13 +35,7 @@ func attempt(t *testing.T, s *horseracingtest.Server, method, path, body string)
 	t.Helper()
 	r := newRequest(t, s, method, path, body)
 	r.GetBody = nil
-	response, err := s.HTTPClient().Do(r)
-	if err != nil {
-		return nil, "", err
-	}
-	defer response.Body.Close()
-	got, err := io.ReadAll(response.Body)
-	return response, string(got), err
+	return send(s.HTTPClient(), r)
 }
 
 func registration(s *horseracingtest.Server) string {

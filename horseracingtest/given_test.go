@@ -28,7 +28,7 @@ func TestAnAddedHorseHasWhatItWasGiven(t *testing.T) {
 	if diff := cmp.Diff(&given, got); diff != "" || err != nil {
 		t.Fatalf("%v (-want +got):\n%s", err, diff)
 	}
-	s.Advance(2 * time.Hour)
+	s.Advance(time.Hour)
 	if got, err := client.Horses.Get(t.Context(), 5001); err != nil || got.BreedingCooldown != nil {
 		t.Errorf("the cooldown is still there: %+v: %v", got, err)
 	}

@@ -98,11 +98,7 @@ func TestNoKeyAndNoCookieIsInARecording(t *testing.T) {
 		r.Header.Set("x-api-key", apiKey)
 		r.Header.Set("Cookie", "session="+cookie)
 		r.Header.Set("Authorization", "Bearer "+apiKey)
-		response, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if body, err := copyAll(response); err != nil || !strings.Contains(body, "KEY") || response.Header.Get("Set-Cookie") == "" {
+		if response, body, err := send(client, r); err != nil || !strings.Contains(body, "KEY") || response.Header.Get("Set-Cookie") == "" {
 			t.Errorf("the caller's response was redacted: %s", body)
 		}
 	}
@@ -129,19 +125,10 @@ func TestAKeyInAQueryIsInNoRecordingAndReplaysForAnyKey(t *testing.T) {
 	original.Handle("GET /x", func(r horseracingtest.Request) (horseracingtest.Response, bool) {
 		return horseracingtest.Response{Body: `{"you":"` + strings.ReplaceAll(one, `"`, `\"`) + `"}`}, true
 	})
-	get := func(s *horseracingtest.Server, client *http.Client, path string) (int, string) {
-		t.Helper()
-		response, err := client.Do(newRequest(t, s, "GET", path, ""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := copyAll(response)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return response.StatusCode, body
+	request := newRequest(t, original, "GET", "/x?a=1&user_key="+url.QueryEscape(one)+"&b=2", "")
+	if _, _, err := send(recordingClient(original, dir), request); err != nil {
+		t.Fatal(err)
 	}
-	get(original, recordingClient(original, dir), "/x?a=1&user_key="+url.QueryEscape(one)+"&b=2")
 	for name, text := range recordedFiles(t, dir) {
 		if strings.Contains(name+text, "KEY") || strings.Contains(name+text, "0123") || !strings.Contains(text, "/x?a=1&user_key=[redacted]&b=2") {
 			t.Errorf("%s:\n%s", name, text)
@@ -151,22 +138,19 @@ func TestAKeyInAQueryIsInNoRecordingAndReplaysForAnyKey(t *testing.T) {
 		}
 	}
 	replay := start(t, horseracingtest.WithRecording(os.DirFS(dir)))
-	if status, body := get(replay, replay.HTTPClient(), "/x?a=1&user_key="+other+"&b=2"); status != 200 {
-		t.Errorf("%d: %s", status, body)
-	}
-	if status, body := get(replay, replay.HTTPClient(), "/x?user_key="+other); status != 501 || strings.Contains(body, other) {
-		t.Errorf("%d: %s", status, body)
+	for query, want := range map[string]int{"/x?a=1&user_key=" + other + "&b=2": 200, "/x?user_key=" + other: 501} {
+		if response, body := do(t, replay, newRequest(t, replay, "GET", query, "")); response.StatusCode != want || strings.Contains(body, other) {
+			t.Errorf("%s: %s: %s", query, response.Status, body)
+		}
 	}
 }
 
 func TestANewRecordingReplacesNoFile(t *testing.T) {
 	s, dir := start(t), t.TempDir()
 	for range 2 {
-		response, err := recordingClient(s, dir).Do(newRequest(t, s, "GET", openPath, ""))
-		if err != nil {
+		if _, _, err := send(recordingClient(s, dir), newRequest(t, s, "GET", openPath, "")); err != nil {
 			t.Fatal(err)
 		}
-		response.Body.Close()
 	}
 	if files := recordedFiles(t, dir); len(files) != 2 {
 		t.Errorf("%d files", len(files))
@@ -212,28 +196,18 @@ func TestAReplayRefusesWhatWasNotRecorded(t *testing.T) {
 func TestRepeatedRequestsGetTheirResponsesInOrder(t *testing.T) {
 	original, dir := start(t), t.TempDir()
 	client := recordingClient(original, dir)
-	read := func(s *horseracingtest.Server, client *http.Client) string {
-		t.Helper()
-		response, err := client.Do(newRequest(t, s, "GET", openPath, ""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := copyAll(response)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return body
-	}
 	for i := range 12 {
 		original.Handle(openPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 			return horseracingtest.Response{Body: itoa(i)}, true
 		})
-		read(original, client)
+		if _, _, err := send(client, newRequest(t, original, "GET", openPath, "")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s := start(t, horseracingtest.WithRecording(os.DirFS(dir)))
 	for i := range 14 {
-		if got, want := read(s, s.HTTPClient()), itoa(min(i, 11)); got != want {
-			t.Errorf("response %d is %s, want %s", i, got, want)
+		if _, got := do(t, s, newRequest(t, s, "GET", openPath, "")); got != itoa(min(i, 11)) {
+			t.Errorf("response %d is %s", i, got)
 		}
 	}
 }
@@ -241,13 +215,8 @@ func TestRepeatedRequestsGetTheirResponsesInOrder(t *testing.T) {
 func TestACutResponseIsReplayedAsCut(t *testing.T) {
 	original, dir := start(t), t.TempDir()
 	original.Inject(horseracingtest.Fault{CutBody: 100})
-	client := recordingClient(original, dir)
-	response, err := client.Do(newRequest(t, original, "GET", openPath, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := copyAll(response)
-	if err == nil {
+	response, want, err := send(recordingClient(original, dir), newRequest(t, original, "GET", openPath, ""))
+	if response == nil || err == nil {
 		t.Fatal("it was not cut")
 	}
 	s := start(t, horseracingtest.WithRecording(os.DirFS(dir)))
@@ -273,13 +242,6 @@ func TestARecordingThatCannotBeReadIsAnErrorThatNamesTheFile(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-}
-
-func copyAll(response *http.Response) (string, error) {
-	defer response.Body.Close()
-	var b strings.Builder
-	_, err := io.Copy(&b, response.Body)
-	return b.String(), err
 }
 
 func recordedFiles(t *testing.T, dir string) map[string]string {

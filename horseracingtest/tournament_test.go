@@ -63,7 +63,7 @@ func TestAddedTournamentsAreShownAsTheyAre(t *testing.T) {
 	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
 	most := 7
 	open := horseracing.Tournament{
-		ID: "open", Name: "n", StartTime: horseracing.NewTimestamp(s.Now().Add(time.Hour)), Tier: 5, MaxRaceCount: &most, Type: "best_time",
+		ID: "o/pen", Name: "n", StartTime: horseracing.NewTimestamp(s.Now().Add(time.Hour)), Tier: 5, MaxRaceCount: &most, Type: "best_time",
 		Prizes: []horseracing.Number{}, Participants: []horseracing.TournamentParticipant{}, AdditionalPrizes: []horseracing.AdditionalPrize{},
 		Stages: []horseracing.Stage{{Name: "one", Results: []horseracing.StageResult{}}},
 	}
@@ -77,9 +77,12 @@ func TestAddedTournamentsAreShownAsTheyAre(t *testing.T) {
 	if diff := cmp.Diff([]horseracing.Tournament{over}, get[[]horseracing.Tournament](t, s, cupResultsPath, "")); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
+	if got, err := s.Client().Tournaments.Get(t.Context(), "o/pen"); err != nil || got.Name != "n" {
+		t.Errorf("by its id: %+v, %v", got, err)
+	}
 	open.Status = 2
 	s.AddTournaments(open)
-	if got := cupIDs(get[[]horseracing.Tournament](t, s, cupResultsPath, "")); !slices.Equal(got, []horseracing.TournamentID{"open", "over"}) {
+	if got := cupIDs(get[[]horseracing.Tournament](t, s, cupResultsPath, "")); !slices.Equal(got, []horseracing.TournamentID{"o/pen", "over"}) {
 		t.Errorf("results %v", got)
 	}
 	if got := get[[]horseracing.Tournament](t, s, cupOpenPath, ""); len(got) != 0 {

@@ -16,7 +16,7 @@ const noon int64 = 1748779200000
 func drawListing(t *rapid.T) (*listing[int64, int64], []order[int64]) {
 	const firstID = 100
 	l := &listing[int64, int64]{
-		past: newTimeline(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 400).Draw(t, "n"), noon),
+		past: newTimeline(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 3000).Draw(t, "n"), noon),
 		id:   func(index int) int64 { return firstID + int64(index) },
 	}
 	gone := map[int]bool{}
