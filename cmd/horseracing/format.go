@@ -32,18 +32,20 @@ func levels(low, high int) string {
 	return fmt.Sprintf("%d-%d", low, high)
 }
 
-// closing writes an instant and how far away it is.
+// closing writes an instant and how far away it is, rounded down.
 func closing(t, now time.Time) string {
-	left := t.Sub(now).Round(time.Minute)
+	left := t.Sub(now)
 	switch {
 	case t.IsZero():
 		return ""
-	case left <= -time.Minute:
+	case left <= 0:
 		return minute(t) + ", closed"
 	case left >= 48*time.Hour:
 		return fmt.Sprintf("%s, in %dd", minute(t), left/(24*time.Hour))
 	case left >= time.Hour:
 		return fmt.Sprintf("%s, in %dh%02dm", minute(t), left/time.Hour, left%time.Hour/time.Minute)
+	case left >= time.Minute:
+		return fmt.Sprintf("%s, in %dm", minute(t), left/time.Minute)
 	}
-	return fmt.Sprintf("%s, in %dm", minute(t), left/time.Minute)
+	return fmt.Sprintf("%s, in %ds", minute(t), left/time.Second)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestATableAndItsProgressAreForATerminal(t *testing.T) {
@@ -29,5 +30,20 @@ func TestATableAndItsProgressAreForATerminal(t *testing.T) {
 		"horseracing: a page is missing\nhorseracing: and another\n"
 	if got := screen.String(); got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+}
+
+func TestADeadlineIsShownWithTheTimeThatIsLeft(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for left, want := range map[time.Duration]string{
+		50*time.Hour + time.Second:   "2026-05-03 14:00, in 2d",
+		90*time.Minute + time.Second: "2026-05-01 13:30, in 1h30m",
+		119 * time.Second:            "2026-05-01 12:01, in 1m",
+		59 * time.Second:             "2026-05-01 12:00, in 59s",
+		-time.Second:                 "2026-05-01 11:59, closed",
+	} {
+		if got := closing(now.Add(left), now); got != want {
+			t.Errorf("%v before: %q, want %q", left, got, want)
+		}
 	}
 }
