@@ -81,12 +81,20 @@ func ParseDecimal(text string, places int) (BigInt, error) {
 
 // Add returns b + other. Sums can have more than 100 digits, which decoding refuses.
 func (b BigInt) Add(other BigInt) BigInt {
+	sum := b.small + other.small
+	if b.big == nil && other.big == nil && (sum > b.small) == (other.small > 0) { // no overflow
+		return BigInt{small: sum}
+	}
 	return BigIntFrom(new(big.Int).Add(b.Big(), other.Big()))
 }
 
 // Sub returns b - other. Differences can have more than 100 digits, which decoding
 // refuses.
 func (b BigInt) Sub(other BigInt) BigInt {
+	difference := b.small - other.small
+	if b.big == nil && other.big == nil && (difference < b.small) == (other.small > 0) { // no overflow
+		return BigInt{small: difference}
+	}
 	return BigIntFrom(new(big.Int).Sub(b.Big(), other.Big()))
 }
 
