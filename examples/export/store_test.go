@@ -56,7 +56,9 @@ func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
 	midway := 0
 	for range kills {
 		child := programtest.Start(t, programtest.Environment(fake), arguments...)
-		time.Sleep(time.Duration(150+rand.IntN(350)) * time.Millisecond) // the moment of the kill, not a wait for anything
+		for pages := fake.RequestCount() + 5 + rand.IntN(50); fake.RequestCount() < pages; {
+			time.Sleep(time.Millisecond) // a process cannot be waited for otherwise
+		}
 		child.Kill()
 		n := count(t, db, `SELECT count(*) FROM races`)
 		t.Logf("killed with %d races stored", n)
