@@ -5,9 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 pages="README.md $(git ls-files '*.md' ':!README.md' ':!docs/service.md' ':!docs/fake.md' ':!examples/beam/*') docs/fake.md" # which moves the clock
-commands=$(awk 'FNR == 1 { code = 0 } /^```/ { code = !code; next } code { sub(/^\$ /, ""); print; next }
-	{ n = split($0, span, "`"); for (i = 2; i <= n; i += 2) print span[i] }' $pages |
-	grep -E '^(go (run|test|doc|mod|install|-C)|horseracing|curl|bash) ' | sed -E 's/\\\|/|/g; s/  +# .*//' | awk '!seen[$0]++')
+commands=$(awk 'function spans(n, span, i) { n = split(text, span, "`"); for (i = 2; i <= n; i += 2) print span[i]; text = "" }
+	FNR == 1 { spans(); code = 0 } /^```/ { spans(); code = !code; next } code { sub(/^\$ /, ""); print; next }
+	/^$/ { spans() } { text = text " " $0 } END { spans() }' $pages |
+	grep -E '^(go (run|test|doc|mod|install|-C)|horseracing|curl|bash) ' | sed -E 's/\\\|/|/g; s/  +# .*//; s/  +/ /g' | awk '!seen[$0]++')
 
 work=$(mktemp -d)
 trap 'kill %1 2>/dev/null || true; rm -rf "$work"' EXIT

@@ -71,11 +71,15 @@ func enableLog(ctx context.Context, target *chromedp.Target) (chromedp.Void, err
 	return chromedp.Void{}, err
 }
 
-func dark(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-	_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
-	})
-	return chromedp.Void{}, err
+// prefer returns an action that sets the theme, and ends animations: a row that flashes
+// has no colour of its own.
+func prefer(theme string) func(context.Context, *chromedp.Target) (chromedp.Void, error) {
+	return func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+		})
+		return chromedp.Void{}, err
+	}
 }
 
 func (b *tab) listen(event any) {
@@ -267,6 +271,7 @@ func TestThePageFitsAPhoneAndTheDark(t *testing.T) {
 	b.until(`document.querySelectorAll("#races tbody tr").length > 5 && document.querySelector("[data-id='900002']")`)
 	value[bool](b, `document.getElementById("more").click() === undefined`)
 	const feeLines = `document.querySelector("[data-id='900002'] td:nth-child(3)").getBoundingClientRect().height / document.querySelector("[data-id='900002'] td:nth-child(5)").getBoundingClientRect().height`
+	b.do(prefer("light"))
 	light := value[string](b, `getComputedStyle(document.body).backgroundColor`)
 	look := func(theme string) {
 		t.Helper()
@@ -284,7 +289,7 @@ func TestThePageFitsAPhoneAndTheDark(t *testing.T) {
 	look("light")
 	b.do(chromedp.EmulateViewport(390, 800))
 	b.until(`getComputedStyle(document.querySelector("#races thead")).display === "none"`)
-	b.do(dark)
+	b.do(prefer("dark"))
 	b.until(`getComputedStyle(document.body).backgroundColor !== %q`, light)
 	look("dark")
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusServiceUnavailable, Times: -1})
