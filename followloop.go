@@ -82,20 +82,21 @@ func keyOf(e walk.Entry[Entry[Race]]) string {
 }
 
 // All yields the finished races after the follower's position, oldest first, and polls
-// for new ones. A race that finishes late comes after races that started later. It ends
-// without an error when ctx is done. No request is made while the loop body runs.
+// for new ones. A race that finishes late comes after races that started later. The loop
+// ends when ctx is done, without an error. No request is made while its body runs.
 //
-// An error is yielded with a nil race, and polling continues, after a backoff of up to
-// five minutes if a poll failed. An outage costs no race; while the service refuses
-// requests, its error comes every 10 to 15 minutes. ErrInvalidArgument ends the loop.
+// An error comes with a nil race. It does not end the loop, unless it matches
+// ErrInvalidArgument. After a failed poll there is a backoff of up to five minutes. An
+// outage costs no race; while the service refuses requests, its error comes every 10 to
+// 15 minutes.
 //
-// Errors that match [ErrHole]: a race that cannot be read is a [*DecodeError], once; a
-// page that fails alone, six times in about half a minute, is skipped with a
-// [*GapError], which comes again if the gap grows; an instant with too many races is a
-// [*TieOverflowError]. Races of the first two are yielded if they can be read later,
-// within Lookback.
+// Errors that match [ErrHole] report what is missing: a race that cannot be read is a
+// [*DecodeError], once; a page that fails alone, six times in about half a minute, is
+// skipped with a [*GapError], which comes again if the gap grows; an instant with too
+// many races is a [*TieOverflowError]. Races that can be read later, within Lookback,
+// are yielded then.
 //
-// At most 1,000 races within Lookback are checked for late results, the newest ones.
+// Of the races within Lookback, the newest 1,000 are checked for late results.
 func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] { return f.follow(ctx, false) }
 
 // CatchUp is one poll of [Follower.All]: it yields the finished races after the

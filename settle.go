@@ -25,27 +25,21 @@ const (
 // never is when the outcome of a race without a plausible deadline is certain.
 var never = time.UnixMilli(maxMilliseconds)
 
-// Settle reports whether a registration that ended in [ErrOutcomeUnknown] has
-// taken effect. It reads the race, at growing intervals of up to a minute, and
-// returns
+// Settle reports whether a registration that ended in [ErrOutcomeUnknown] has taken
+// effect. It reads the race, at growing intervals of up to a minute, and returns true as
+// soon as the race lists the horse, or false once a response from more than a minute
+// after the registration deadline does not list it. This assumes that the service
+// enforces the deadline.
 //
-//   - true as soon as the race lists the horse;
-//   - false if a response from more than a minute after the race's registration
-//     deadline does not list the horse; this assumes that the service enforces the
-//     deadline, which Settle cannot check;
-//   - an error if the context is done, the race is gone, the key is refused, or
-//     several responses in a row do not list the participants.
+// Settle may block until then, and longer if the race cannot be read: [WithLogger] logs
+// until when, and only ctx limits it. If the deadline is before the year 2000, or more
+// than a day after the start of the race, it is ignored, and Settle never returns false.
 //
-// Every error also matches ErrOutcomeUnknown: register the horse again only after Settle
-// has returned false and a nil error. If the horse is not in the race, Settle blocks
-// until a minute after the registration deadline, and longer if the race cannot be read;
-// only ctx limits it. [WithLogger] logs until when it blocks, once that is known. A
-// deadline before the year 2000, or more than a day after the race's start, is ignored,
-// and false is not returned.
+// Register the horse again only after false with a nil error. Every error matches
+// ErrOutcomeUnknown: ctx is done, the race is gone, the key is refused, or several
+// responses in a row do not list the participants.
 //
-// The time of a response is its Date header (without one, the local time of the
-// request) minus its Age header. For a cached response this may be too early, which
-// only delays false. [CaptureResponse] stores the last response.
+// Times are the service's: the Date header of a response, minus its Age.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
