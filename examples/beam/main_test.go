@@ -33,7 +33,7 @@ func TestItRunsOnTheEmbeddedFake(t *testing.T) {
 
 func TestMistakesAreOneSentence(t *testing.T) {
 	for message, args := range map[string][]string{
-		"want a time such as":    {"-since", "yesterday"},
+		"want 30d, 12h":          {"-since", "yesterday"},
 		"is not before":          {"-since", "2026-05-02", "-before", "2026-05-01"},
 		"-tier and -concurrency": {"-tier", "0"},
 		"-concurrency are":       {"-concurrency", "0"},
