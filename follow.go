@@ -61,7 +61,7 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 	tiers, fields, problem := resolveTiers(cursorFollow, q.Tier, q.Tiers, q.Resume)
 	f := &Follower{
 		races: s, query: q, tiers: tiers,
-		lookback: int64((cmp.Or(q.Lookback, followLookback) + time.Millisecond - 1) / time.Millisecond),
+		lookback: int64((cmp.Or(q.Lookback, followLookback)-1)/time.Millisecond) + 1,
 		schedule: pollSchedule{interval: cmp.Or(q.Interval, followInterval)},
 		state:    newFollowState(0),
 	}

@@ -20,8 +20,7 @@ import (
 // A time range is read in parts, the oldest first. Parts adapt to the density of
 // the races: the first has few, the others about partRaces.
 const (
-	probeRaces = 9    // in a range that may have the first race
-	firstRaces = 30   // in the first part, at most, and in one that replaces a larger one
+	firstRaces = 30   // in the first part, at most
 	partRaces  = 800  // in the others
 	maxRaces   = 1000 // in a part, held in memory to be sorted
 )
@@ -189,7 +188,9 @@ func (l *followLoop) readPart(low int64) (p part, ok bool) {
 	}
 	p, ok = l.read(low, high, l.limit)
 	for ok && p.low > low { // there are more: it ends soon after its first race
-		l.limit = firstRaces
+		if l.limit *= 4; l.limit > maxRaces { // larger, so that it soon spans several bursts
+			l.limit = firstRaces
+		}
 		if high, ok = l.firstRace(low, p.low); ok {
 			p, ok = l.read(low, high, l.limit)
 		}
@@ -206,12 +207,18 @@ func (l *followLoop) readPart(low int64) (p part, ok bool) {
 }
 
 // firstRace returns an instant soon after the first race from low on, given that high
-// is after one. It halves the range until that has no more than a page of races, and
+// is after one. It halves the range until that has less than a page of each tier, and
 // sets span to it.
 func (l *followLoop) firstRace(low, high int64) (int64, bool) {
+	limit := min(len(l.tiers)*pageSize, firstRaces) - 1
+	for _, start := range l.state.seen { // few races are late
+		if start < high {
+			low = max(low, start)
+		}
+	}
 	for high-low > 1 {
 		middle := low + (high-low)/2
-		p, ok := l.read(low, middle, probeRaces)
+		p, ok := l.read(low, middle, limit)
 		switch isEmpty := len(p.entries) == 0 && len(p.gaps) == 0; {
 		case !ok:
 			return 0, false
@@ -229,8 +236,8 @@ func (l *followLoop) firstRace(low, high int64) (int64, bool) {
 }
 
 // read reads the entries that start at low or later, and before high, newest first,
-// until there are more than limit. A page that fails is requested again with backoff,
-// or skipped if it fails alone.
+// until there are more than limit that do not all share a start. A page that fails is
+// requested again with backoff, or skipped if it fails alone.
 func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
 	p = part{low: high, high: high}
 	skip := firstSkip
@@ -248,7 +255,7 @@ func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
 			if !l.wasYielded(e) {
 				p.entries = append(p.entries, e)
 			}
-			if len(p.entries) > limit && e.Start > low {
+			if len(p.entries) > limit && low < e.Start && p.low < high {
 				return p, true
 			}
 		}
@@ -297,7 +304,7 @@ func (l *followLoop) pager(low, high int64, limit int) *Pager[Race] {
 	}
 	p := l.races.Results(q)
 	p.listing.order = pace.Poll
-	if limit == probeRaces || high == walk.Latest && l.mayVanish() && len(l.tiers) == 1 {
+	if limit < firstRaces || high == walk.Latest && l.mayVanish() && len(l.tiers) == 1 {
 		p.listing.trusted = high
 	}
 	p.listing.responded = func(t time.Time) {

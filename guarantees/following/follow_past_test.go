@@ -2,8 +2,12 @@ package following_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -92,6 +96,71 @@ func TestFollowFindsTheBeginningOfTheHistory(t *testing.T) {
 	}
 }
 
+// A follower that resumes reads the races within Lookback, for late ones, but not each
+// time that it looks for the first one after them.
+func TestFollowResumesInFewRequestsAfterManyRacesWithinLookback(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		const races, within = 2_000, 720
+		for i := range horseracing.RaceID(races) {
+			fake.AddRaces(double.Finished(races-i, -time.Duration(i+1)*time.Minute)...)
+		}
+		query := horseracing.FollowQuery{Since: time.Now().Add(-races * time.Minute), Lookback: within * time.Minute}
+		var f followed
+		f.process(t, double.ADay(t), fake.Client(), query, within)
+		fake.ResetLog()
+		f.process(t, double.ADay(t), fake.Client(), query, 1)
+		if diff := gocmp.Diff(once(1, within+1), f.times); diff != "" || fake.RequestCount() > within/10+60 {
+			t.Errorf("%d requests before it yields a race, races (-want +got):\n%s", fake.RequestCount(), diff)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+// A schedule lets races start together: that costs few requests, and a follower ends
+// even if more start at one instant than it reads at first.
+func TestFollowReadsRacesThatStartTogether(t *testing.T) {
+	const times = 150
+	tierNames := []horseracing.TierName{1: "Alpha", 2: "Beta", 3: "Gamma", 5: "Omega"}
+	for name, test := range map[string]struct {
+		tiers    []horseracing.TierID
+		together int // in each of the tiers
+		every    time.Duration
+	}{
+		"twelve a day":                 {[]horseracing.TierID{5}, 12, 24 * time.Hour},
+		"an hour's eight of each tier": {[]horseracing.TierID{1, 2, 3, 5}, 8, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				for n := range times * test.together {
+					for _, tier := range test.tiers {
+						races := double.Finished(horseracing.RaceID(10*n)+horseracing.RaceID(tier), -time.Duration(n/test.together+1)*test.every)
+						races[0].Tier = tierNames[tier]
+						fake.AddRaces(races...)
+					}
+				}
+				client, since := fake.Client(), time.Unix(0, 0)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+				defer cancel()
+				count := func(races iter.Seq2[*horseracing.Race, error]) (n, requests int) {
+					fake.ResetLog()
+					for _, err := range races {
+						if _, isTie := errors.AsType[*horseracing.TieOverflowError](err); err != nil && !isTie {
+							t.Fatal(err)
+						}
+						n++
+					}
+					return n, fake.RequestCount()
+				}
+				listed, paged := count(client.Races.Results(horseracing.ResultsQuery{Since: since, Tiers: test.tiers}).All(ctx))
+				n, followed := count(client.Races.Follow(horseracing.FollowQuery{Since: since, Tiers: test.tiers}).CatchUp(ctx))
+				t.Logf("a pager makes %d requests, a follower %d", paged, followed)
+				if n != listed || ctx.Err() != nil || followed > paged*15/10+60 {
+					t.Errorf("%d entries of %d, %v; or more than 1.5 times as many requests, and 60", n, listed, ctx.Err())
+				}
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(50*time.Millisecond))
+		})
+	}
+}
+
 // withRaceAhead lists a race in the future on top of the newest page.
 func withRaceAhead(fake *horseracingtest.Server, id horseracing.RaceID, start time.Time) horseracing.Option {
 	return horseracing.WithHTTPClient(&http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
@@ -143,6 +212,22 @@ func TestARaceInTheFutureHoldsUpNoOther(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestTheLongestLookbackIsOneOfManyYears(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for i := range horseracing.RaceID(40) {
+			fake.AddRaces(double.Finished(1+i, -time.Duration(50-i)*time.Minute)...)
+		}
+		query := horseracing.FollowQuery{Lookback: math.MaxInt64}
+		var f followed
+		f.run(t, fake.Client(), query, time.Hour)
+		fake.AddRaces(double.Finished(100, -2*time.Hour)...)
+		f.run(t, fake.Client(), query, time.Hour)
+		if diff := gocmp.Diff(once(100, 100), f.times); diff != "" || len(f.errors) > 0 {
+			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
 // What the first poll lists is old, also what it cannot read.
