@@ -23,6 +23,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/program"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 const usage = `Usage: charts [flags]
@@ -53,8 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *newest < 1 || *format != "png" && *format != "svg" {
 		return program.UsageError("-newest is at least 1, and -format png or svg")
 	}
-	// The fake's clock stands still: the same races, the same pictures.
-	service, err := program.Connect(stderr, nil, program.Waits(stderr))
+	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now)}, program.Waits(stderr))
 	if err != nil {
 		return err
 	}

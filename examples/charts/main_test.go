@@ -126,6 +126,14 @@ func TestARaceThatCannotBeReadIsLeftOut(t *testing.T) {
 	}
 }
 
+func TestTheLastMonthOfTheEmbeddedFakeIsDrawn(t *testing.T) {
+	out := t.TempDir()
+	r := programtest.Run(t, nil, "-out", out, "-since", "30d")
+	if files, err := os.ReadDir(out); r.Status != 0 || len(files) != 3 || err != nil {
+		t.Errorf("exit status %d, %d files, error %v\n%s", r.Status, len(files), err, r.Stderr)
+	}
+}
+
 func TestItStartsAndEndsAsEveryExample(t *testing.T) {
 	programtest.ExpectUsage(t)
 	programtest.ExpectErrors(t, "-out", t.TempDir())
