@@ -42,7 +42,7 @@ while read -r command; do
 	esac
 	case $command in horseracing*) environment=("${service[@]}") ;; esac
 	status=0
-	(cd "$folder" && env "${environment[@]}" timeout -s INT "$seconds" bash -c "$command") <"/dev/null" >"$work/output" 2>&1 || status=$?
+	(cd "$folder" && env "${environment[@]}" timeout -s INT "$seconds" bash -c "${command//\/tmp\//$work/}") <"/dev/null" >"$work/output" 2>&1 || status=$?
 	echo "$status  $command"
 	if [ "$status" != "$wanted" ]; then
 		tail -20 "$work/output"
