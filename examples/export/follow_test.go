@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"net/http"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,31 +12,6 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
-
-// garbler makes the entry fee of one race unreadable until it is mended.
-type garbler struct {
-	http.RoundTripper
-	race   horseracing.RaceID
-	mended atomic.Bool
-	struck atomic.Int32
-}
-
-func (g *garbler) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := g.RoundTripper.RoundTrip(request)
-	if err != nil || g.mended.Load() {
-		return response, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	id := fmt.Appendf(nil, `"main_race_id":%d,`, g.race)
-	if before, after, found := bytes.Cut(body, id); found {
-		g.struck.Add(1)
-		after = bytes.Replace(after, []byte(`"entry_fee":`), []byte(`"entry_fee":[],"was":`), 1)
-		body = bytes.Join([][]byte{before, after}, id)
-	}
-	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return response, err
-}
 
 // bench is an export that a test stops and starts again, under a virtual clock.
 type bench struct {
@@ -50,14 +21,10 @@ type bench struct {
 	store  *store
 }
 
-func newBench(t *testing.T, g *garbler, opts ...horseracingtest.Option) *bench {
+func newBench(t *testing.T, opts ...horseracingtest.Option) *bench {
 	fake := horseracingtest.NewServer(append(opts, horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))...)
 	t.Cleanup(fake.Close)
-	client := fake.Client(horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-		g.RoundTripper = next
-		return g
-	}))
-	return &bench{t, fake, client, newStore(t, filepath.Join(t.TempDir(), "races.sqlite"))}
+	return &bench{t, fake, fake.Client(), newStore(t, filepath.Join(t.TempDir(), "races.sqlite"))}
 }
 
 // run is a run of the program that is interrupted after a while if it follows.
@@ -82,7 +49,7 @@ func (b *bench) has(race horseracing.RaceID) bool {
 
 func TestFollowStartedAgainStoresEachRaceOnceAndCrawlsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, &garbler{}, horseracingtest.WithHistory(200), horseracingtest.WithSchedule(20))
+		b := newBench(t, horseracingtest.WithHistory(200), horseracingtest.WithSchedule(20))
 		b.run(3*time.Hour, options{})
 		for range 5 {
 			time.Sleep(50 * time.Minute) // nobody follows
@@ -105,36 +72,19 @@ func TestFollowStartedAgainStoresEachRaceOnceAndCrawlsNothing(t *testing.T) {
 }
 
 func TestARaceThatCannotBeReadForAWhileIsNotLost(t *testing.T) {
-	const late = 900_001
-	for _, test := range []struct {
-		name          string
-		mend, restart time.Duration // after the race finished
-		again         time.Duration // how long the second run follows; 0: it does not
-	}{
-		{"mended while it follows", 20 * time.Minute, 5 * time.Hour, 0},
-		{"mended while nobody follows", 40 * time.Minute, 30 * time.Minute, 20 * time.Minute},
-		{"not read again, and read by a run that crawls", 7 * time.Hour, 6 * time.Hour, 0},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := &garbler{race: late}
-				b := newBench(t, g, horseracingtest.WithHistory(50), horseracingtest.WithSchedule(20))
-				b.run(2*time.Hour, options{})
-				b.fake.AddRaces(finished(b.fake, late, 0))
-				time.AfterFunc(test.mend, func() { g.mended.Store(true) })
-				b.run(test.restart, options{})
-				if g.struck.Load() == 0 {
-					t.Fatal("the race was never read: the test shows nothing")
-				}
-				if test.mend < test.restart != b.has(late) {
-					t.Errorf("after the first run the race is stored: %v", b.has(late))
-				}
-				time.Sleep(max(0, test.mend-test.restart) + time.Second)
-				b.run(test.again, options{})
-				if !b.has(late) {
-					t.Error("the race is not stored")
-				}
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, horseracingtest.WithHistory(50), horseracingtest.WithSchedule(20))
+		b.run(2*time.Hour, options{})
+		race := finished(b.fake, 900_001, 0)
+		b.fake.AddRaces(unreadable(race))
+		b.run(20*time.Minute, options{})
+		if b.has(race.MainRaceID) {
+			t.Error("the race is stored although it could not be read")
+		}
+		b.fake.AddRaces(race)
+		b.run(20*time.Minute, options{})
+		if !b.has(race.MainRaceID) {
+			t.Error("the race is not stored")
+		}
+	})
 }

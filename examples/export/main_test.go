@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"math/big"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -68,6 +69,12 @@ func finished(fake *horseracingtest.Server, id horseracing.RaceID, ago time.Dura
 		Participants: []horseracing.RaceParticipant{{Number: 7, Total: 40.25, Lane: 2}, {Number: 8, Total: 39.5, Lane: 1}},
 		FinalOrder:   []int{1, 0}, Winners: []int{1},
 	}
+}
+
+// unreadable is a race whose fee is beyond what is read.
+func unreadable(race horseracing.Race) horseracing.Race {
+	race.EntryFee = horseracing.BigIntFrom(new(big.Int).Exp(big.NewInt(10), big.NewInt(100), nil))
+	return race
 }
 
 func TestStartedAgainAfterItsEndItFetchesOnlyWhatIsNew(t *testing.T) {

@@ -4,11 +4,9 @@ import (
 	"encoding/csv"
 	"fmt"
 	"maps"
-	"math/big"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,38 +215,12 @@ func TestHorsesAndTournamentsJoinTheRaces(t *testing.T) {
 	}
 }
 
-func TestItNamesTheServiceTheFilesAndTheTotal(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(30), horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	name := filepath.Join(t.TempDir(), "a", "new", "folder", "races")
-	participants := 0
-	for _, race := range history(t, fake) {
-		participants += len(race.Participants)
-	}
-	for run, want := range []string{
-		"Service: URL\nexport: 30 races in T, 30 of them new, in NAME.sqlite\n" +
-			"export: wrote NAME-races.csv, 30 rows\nexport: wrote NAME-participants.csv, N rows\n" +
-			"export: wrote NAME-races.parquet, 30 rows\nexport: wrote NAME-participants.parquet, N rows\n",
-		"Service: URL\nexport: 1 races in T, 0 of them new, in NAME.sqlite\n",
-	} {
-		args := []string{"-out", name, "-format", "csv,parquet"}
-		_, stderr := runHere(t, t.Context(), fake, args[:2+2*(1-run)]...)
-		got := regexp.MustCompile(`races in \S+,`).ReplaceAllString(stderr, "races in T,")
-		got = strings.NewReplacer(fake.URL, "URL", name, "NAME", fmt.Sprintf(", %d rows", participants), ", N rows").Replace(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("run %d (-want +got):\n%s", run, diff)
-		}
-	}
-}
-
 func TestAnUnreadableRaceIsKeptAsJSON(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(40), horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	all := history(t, fake)
 	broken := slices.Min(slices.Collect(maps.Keys(all)))
-	race := all[broken]
-	race.EntryFee = horseracing.BigIntFrom(new(big.Int).Exp(big.NewInt(10), big.NewInt(100), nil)) // beyond what is read
-	fake.AddRaces(race)
+	fake.AddRaces(unreadable(all[broken]))
 	name := filepath.Join(t.TempDir(), "races")
 	r := programtest.Run(t, programtest.Environment(fake), "-out", name)
 	if r.Status != 0 || !strings.Contains(r.Stderr, "1 races could not be read; their JSON is in the table unreadable") {

@@ -71,22 +71,6 @@ func TestTheViewsShowFormFeesAndSpeed(t *testing.T) {
 	}
 }
 
-func TestOneWronglyEmptyPageDoesNotEndAnExport(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(300), horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	name := filepath.Join(t.TempDir(), "races")
-	fake.Inject(horseracingtest.Fault{Path: "/api/v2/races/results", Skip: 4, Status: 200, Body: "[]"})
-	fake.RequireFaults(t)
-	for range 2 {
-		if status, stderr := runHere(t, t.Context(), fake, "-out", name, "-concurrency", "1"); status != 0 {
-			t.Fatal(stderr)
-		}
-	}
-	if n := count(t, open(t, name), `SELECT count(*) FROM races`); n != 300 {
-		t.Errorf("%d races stored, want 300", n)
-	}
-}
-
 func TestSeveralTiersAndAnAgeAreReadOnce(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(300), horseracingtest.WithSchedule(0))
 	defer fake.Close()

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, main) }
@@ -94,14 +94,10 @@ func TestAttemptsAreNamedByTheirRoute(t *testing.T) {
 
 func TestNoKeyIsPrintedEvenWhenTheServiceRefusesIt(t *testing.T) {
 	const key = "key-that-must-not-be-seen"
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("x-api-key") != key {
-			t.Errorf("x-api-key is %q", r.Header.Get("x-api-key"))
-		}
-		http.Error(w, "no such key: "+key, http.StatusUnauthorized)
-	}))
-	defer service.Close()
-	t.Setenv("HORSERACING_BASE_URL", service.URL)
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	fake.Inject(horseracingtest.Fault{Status: http.StatusUnauthorized, Body: "no such key: " + key})
+	t.Setenv("HORSERACING_BASE_URL", fake.URL)
 	t.Setenv("HORSERACING_API_KEY", key)
 
 	spans, printed := output(t, 1)

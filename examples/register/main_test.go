@@ -257,13 +257,9 @@ func TestARoundInWhichNothingChangesIsOneLine(t *testing.T) {
 		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
 		defer fake.Close()
 		addRaces(t, fake)
-		l, err := ledger.Open(filepath.Join(t.TempDir(), "l"), fake.Client())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
 		var out strings.Builder
-		b := &bot{client: fake.Client(), ledger: l, isDryRun: true, userKey: "of a dry run", horses: []horseracing.HorseNumber{1}, atOnce: 1, out: &out, refused: map[string]bool{}, printed: map[string]string{}}
+		b := newBot(t, fake, &out)
+		b.isDryRun, b.atOnce = true, 1
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 		defer cancel()
 		if err := b.run(ctx, 30*time.Second); !errors.Is(err, context.DeadlineExceeded) {
