@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 pages="README.md $(git ls-files '*.md' ':!README.md' ':!docs/service.md' ':!docs/fake.md' ':!examples/beam/*') docs/fake.md" # which moves the clock
 commands=$(awk 'function spans(  n, span, i) { gsub(/ +/, " ", text); n = split(text, span, "`"); text = ""; for (i = 2; i <= n; i += 2) print span[i] }
 	FNR == 1 { spans(); code = 0 } /^```/ { spans(); code = !code; next } code { sub(/^\$ /, ""); print; next }
-	{ text = text " " $0 } END { spans() }' $pages |
+	/^$/ { spans() } { text = text " " $0 } END { spans() }' $pages |
 	grep -E '^(go (run|doc|mod|install|-C)|horseracing|curl|bash) ' | sed -E 's/\\\|/|/g; s/ +# .*//' | awk '!seen[$0]++')
 block() { awk -v first="^\`\`\`$1\$" '$0 ~ first { code = 1; next } /^```/ && code { exit } code' "$2"; } # the first of a language
 
