@@ -96,9 +96,7 @@ func TestInvalidArgumentsAreRefusedBeforeAFileIsCreated(t *testing.T) {
 }
 
 func TestALastLineThatWasTornIsCutOff(t *testing.T) {
-	fake := newFake(t, 4)
-	path := filepath.Join(t.TempDir(), "l")
-	l := open(t, path, fake.Client())
+	fake, path, l := newLedger(t, 4)
 	for race := 1; race <= 2; race++ {
 		if _, err := l.Register(t.Context(), registration(fake, race), tokens(10)); err != nil {
 			t.Fatal(err)
@@ -286,9 +284,7 @@ func TestAClosedOrBrokenLedgerSendsNothingUntilOpenedAgain(t *testing.T) {
 		"closed":                func(l *ledger.Ledger) { l.Close() },
 		"open the ledger again": (*ledger.Ledger).BreakFile,
 	} {
-		fake := newFake(t, 2)
-		path := filepath.Join(t.TempDir(), "l")
-		l := open(t, path, fake.Client())
+		fake, path, l := newLedger(t, 2)
 		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true})
 		l.Register(t.Context(), registration(fake, 1), tokens(10))
 		stop(l)
@@ -314,8 +310,7 @@ func TestNothingIsSentBeforeItsLineIsOnDisk(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a file that can be written and not synced: /dev/null of Linux")
 	}
-	fake := newFake(t, 1)
-	l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client())
+	fake, _, l := newLedger(t, 1)
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -337,9 +332,7 @@ func TestAnOutcomeThatCannotBeWrittenIsUnknownAtTheNextStart(t *testing.T) {
 		"unknown":  {horseracingtest.Response{Status: 500}, ledger.Unknown, horseracing.ErrOutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fake := newFake(t, 2)
-			path := filepath.Join(t.TempDir(), "l")
-			l := open(t, path, fake.Client())
+			fake, path, l := newLedger(t, 2)
 			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 				l.BreakFile()
 				return test.response, true
@@ -356,9 +349,7 @@ func TestAnOutcomeThatCannotBeWrittenIsUnknownAtTheNextStart(t *testing.T) {
 			}
 			l.Close()
 			l = open(t, path, fake.Client())
-			if diff := cmp.Diff([]string{"1 unknown"}, states(l)); diff != "" {
-				t.Errorf("opened again the entries differ (-want +got):\n%s", diff)
-			}
+			expectStates(t, l, []string{"1 unknown"})
 			if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); !errors.Is(err, ledger.ErrUnsettled) {
 				t.Errorf("the same pair: %v", err)
 			}

@@ -60,6 +60,13 @@ func open(t testing.TB, path string, client *horseracing.Client, opts ...ledger.
 	return l
 }
 
+// newLedger starts such a fake, and opens a new ledger for it.
+func newLedger(t testing.TB, n int, opts ...ledger.Option) (fake *horseracingtest.Server, path string, l *ledger.Ledger) {
+	t.Helper()
+	fake, path = newFake(t, n), filepath.Join(t.TempDir(), "l")
+	return fake, path, open(t, path, fake.Client(), opts...)
+}
+
 // posts returns how many registrations were sent.
 func posts(fake *horseracingtest.Server) int {
 	n := 0
@@ -78,6 +85,14 @@ func states(l *ledger.Ledger) []string {
 		all = append(all, fmt.Sprintf("%d %s", e.Race, e.State))
 	}
 	return all
+}
+
+// expectStates fails the test unless the states of the entries are those.
+func expectStates(t *testing.T, l *ledger.Ledger, want []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, states(l)); diff != "" {
+		t.Fatalf("states differ (-want +got):\n%s", diff)
+	}
 }
 
 func read(t testing.TB, path string) string {
@@ -106,11 +121,9 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				fake := newFake(t, 2)
+				fake, path, l := newLedger(t, 2)
 				test.fault.Path = registerPath
 				fake.Inject(test.fault)
-				path := filepath.Join(t.TempDir(), "l")
-				l := open(t, path, fake.Client())
 				r := registration(fake, 1)
 				sent := time.Now().UTC()
 				e, err := l.Register(t.Context(), r, tokens(10))
@@ -155,9 +168,7 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 }
 
 func TestALineIsInTheFileBeforeTheRequestIsSent(t *testing.T) {
-	fake := newFake(t, 1)
-	path := filepath.Join(t.TempDir(), "l")
-	l := open(t, path, fake.Client())
+	fake, path, l := newLedger(t, 1)
 	var then string
 	fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 		then = read(t, path)
@@ -178,8 +189,7 @@ func TestALineIsInTheFileBeforeTheRequestIsSent(t *testing.T) {
 }
 
 func TestARegistrationThatIsNeverSentIsRefused(t *testing.T) {
-	fake := newFake(t, 1)
-	l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client())
+	fake, _, l := newLedger(t, 1)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if e, err := l.Register(ended, registration(fake, 1), tokens(10)); e.State != ledger.Refused || !errors.Is(err, context.Canceled) {
@@ -231,9 +241,7 @@ func TestACallThatDoesNotReturnIsUnknownAndCanBeSettledOrDecided(t *testing.T) {
 				}()
 				<-ended
 			}
-			if diff := cmp.Diff([]string{"1 unknown", "2 unknown"}, states(l)); diff != "" {
-				t.Fatalf("the states differ (-want +got):\n%s", diff)
-			}
+			expectStates(t, l, []string{"1 unknown", "2 unknown"})
 			if err := l.Check(registration(fake, 3), tokens(10)); !errors.Is(err, ledger.ErrBudget) {
 				t.Errorf("what may be paid does not count: %v", err)
 			}
@@ -244,9 +252,7 @@ func TestACallThatDoesNotReturnIsUnknownAndCanBeSettledOrDecided(t *testing.T) {
 				t.Error(err)
 			}
 			l.Close()
-			if diff := cmp.Diff([]string{"1 entered", "2 absent"}, states(open(t, path, client))); diff != "" {
-				t.Errorf("opened again they differ (-want +got):\n%s", diff)
-			}
+			expectStates(t, open(t, path, client), []string{"1 entered", "2 absent"})
 		})
 	}
 }
@@ -272,9 +278,7 @@ func (f limiter) Wait(ctx context.Context) error { return f(ctx) }
 // disk.
 func TestWhatIsNotSentLeavesNoLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, 50)
-		path := filepath.Join(t.TempDir(), "l")
-		l := open(t, path, fake.Client())
+		fake, path, l := newLedger(t, 50)
 		fake.Inject(horseracingtest.Fault{Path: "/", Status: 429, Header: http.Header{"Retry-After": {"3600"}}, Times: -1})
 		if e, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); e.State != ledger.Refused || !errors.Is(err, horseracing.ErrRateLimited) {
 			t.Fatalf("%v, %v", e, err)
@@ -307,9 +311,8 @@ func TestWhatIsNotSentLeavesNoLine(t *testing.T) {
 
 func TestAPairThatIsBeingSentIsUnsettledForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, 2)
+		fake, _, l := newLedger(t, 2, ledger.WithBudget(tokens(15)))
 		fake.Inject(horseracingtest.Fault{Path: registerPath, Delay: time.Second})
-		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client(), ledger.WithBudget(tokens(15)))
 		done := make(chan error)
 		go func() {
 			_, err := l.Register(t.Context(), registration(fake, 1), tokens(10))
@@ -370,9 +373,7 @@ func TestFeesThatAreNotAllowed(t *testing.T) {
 		"more than the budget":            {tokens(11), []ledger.Option{ledger.WithBudget(tokens(10))}, ledger.ErrBudget},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fake := newFake(t, 1)
-			path := filepath.Join(t.TempDir(), "l")
-			l := open(t, path, fake.Client(), test.opts...)
+			fake, path, l := newLedger(t, 1, test.opts...)
 			checked := l.Check(registration(fake, 1), test.fee)
 			e, err := l.Register(t.Context(), registration(fake, 1), test.fee)
 			if !errors.Is(err, test.is) || fmt.Sprint(checked) != fmt.Sprint(err) {
@@ -407,9 +408,7 @@ func TestALimitErrorHasTheAmountAndTheLimit(t *testing.T) {
 		"a budget of zero": {ledger.WithBudget(tokens(0)), ledger.LimitError{Err: ledger.ErrBudget, Amount: tokens(20), Limit: tokens(0)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fake := newFake(t, 2)
-			path := filepath.Join(t.TempDir(), "l")
-			l := open(t, path, fake.Client())
+			fake, path, l := newLedger(t, 2)
 			if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err != nil {
 				t.Fatal(err)
 			}
@@ -424,8 +423,7 @@ func TestALimitErrorHasTheAmountAndTheLimit(t *testing.T) {
 }
 
 func TestTheFeeIsCheckedBeforeThePairAndThePairBeforeTheBudget(t *testing.T) {
-	fake := newFake(t, 1)
-	l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client(), ledger.WithBudget(tokens(10)), ledger.WithMaxFee(tokens(20)))
+	fake, _, l := newLedger(t, 1, ledger.WithBudget(tokens(10)), ledger.WithMaxFee(tokens(20)))
 	r := registration(fake, 1)
 	if _, err := l.Register(t.Context(), r, tokens(10)); err != nil {
 		t.Fatal(err)
@@ -505,8 +503,7 @@ func TestAClockThatIsSetBackOpensNoNewDay(t *testing.T) {
 }
 
 func TestOfAHundredAtOnceUnderABudgetForTenTenAreSent(t *testing.T) {
-	fake := newFake(t, 100)
-	l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client(), ledger.WithBudget(tokens(109)))
+	fake, _, l := newLedger(t, 100, ledger.WithBudget(tokens(109)))
 	var entered, refused atomic.Int64
 	var all sync.WaitGroup
 	for race := 1; race <= 100; race++ {
@@ -529,17 +526,13 @@ func TestOfAHundredAtOnceUnderABudgetForTenTenAreSent(t *testing.T) {
 
 func TestEntriesAreOrderedByWhenTheyWereLastSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // whose clock stands still here
-		fake := newFake(t, 4)
+		fake, path, l := newLedger(t, 4)
 		fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 409})
-		path := filepath.Join(t.TempDir(), "l")
-		l := open(t, path, fake.Client())
 		for _, race := range []int{2, 3, 2, 1} {
 			l.Register(t.Context(), registration(fake, race), tokens(10))
 		}
 		want := []string{"3 entered", "2 entered", "1 entered"}
-		if diff := cmp.Diff(want, states(l)); diff != "" {
-			t.Errorf("entries differ (-want +got):\n%s", diff)
-		}
+		expectStates(t, l, want)
 		for e := range l.Entries() { // within which it can be registered
 			if _, err := l.Register(t.Context(), registration(fake, 4), tokens(10)); err != nil || e.Race != 3 {
 				t.Errorf("race %d: %v", e.Race, err)
@@ -547,25 +540,19 @@ func TestEntriesAreOrderedByWhenTheyWereLastSent(t *testing.T) {
 			break
 		}
 		l.Close()
-		if diff := cmp.Diff(append(want, "4 entered"), states(open(t, path, fake.Client()))); diff != "" {
-			t.Errorf("opened again they differ (-want +got):\n%s", diff)
-		}
+		expectStates(t, open(t, path, fake.Client()), append(want, "4 entered"))
 	})
 }
 
 func TestNoKeyIsInTheFile(t *testing.T) {
-	fake := newFake(t, 3)
-	path := filepath.Join(t.TempDir(), "l")
-	l := open(t, path, fake.Client())
+	fake, path, l := newLedger(t, 3)
 	echo := fmt.Sprintf(`{"error":"key %s of %s"}`, fake.APIKey, string(fake.UserKey(0)))
 	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400, Body: echo}, horseracingtest.Fault{Path: registerPath, Status: 500, Body: echo})
 	for race := 1; race <= 3; race++ {
 		l.Register(t.Context(), registration(fake, race), tokens(10))
 	}
 	text := read(t, path)
-	if diff := cmp.Diff([]string{"1 refused", "2 unknown", "3 entered"}, states(l)); diff != "" {
-		t.Fatalf("states differ (-want +got):\n%s", diff)
-	}
+	expectStates(t, l, []string{"1 refused", "2 unknown", "3 entered"})
 	for _, key := range []string{fake.APIKey, string(fake.UserKey(0))} {
 		if strings.Contains(text, key) {
 			t.Errorf("the file holds a key:\n%s", text)

@@ -3,13 +3,10 @@ package ledger_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -18,9 +15,7 @@ import (
 
 func TestSettleFindsOutSeveralOutcomesAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, 6)
-		path := filepath.Join(t.TempDir(), "l")
-		l := open(t, path, fake.Client())
+		fake, path, l := newLedger(t, 6)
 		want := []string{"1 entered", "2 entered", "3 entered", "4 absent", "5 absent", "6 absent"}
 		for race := 1; race <= 6; race++ {
 			fault := horseracingtest.Fault{Path: registerPath, ResetBefore: true}
@@ -44,23 +39,18 @@ func TestSettleFindsOutSeveralOutcomesAtTheSameTime(t *testing.T) {
 		if took, n := time.Since(began), fake.MaxInFlight(); took > time.Hour+3*time.Minute || n != 6 {
 			t.Errorf("it took %v, and read %d races at the same time", took, n)
 		}
-		if diff := cmp.Diff(want, states(l)); diff != "" {
-			t.Errorf("states differ (-want +got):\n%s", diff)
-		}
+		expectStates(t, l, want)
 		if paid := len(fake.Registrations()); paid != 3 || posts(fake) != 0 {
 			t.Errorf("%d paid, %d sent again", paid, posts(fake))
 		}
 		l.Close()
-		if diff := cmp.Diff(want, states(open(t, path, fake.Client()))); diff != "" {
-			t.Errorf("opened again they differ (-want +got):\n%s", diff)
-		}
+		expectStates(t, open(t, path, fake.Client()), want)
 	})
 }
 
 func TestRegisterAndDecideWorkBesideSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, 3)
-		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client())
+		fake, _, l := newLedger(t, 3)
 		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 2})
 		l.Register(t.Context(), registration(fake, 1), tokens(10))
 		l.Register(t.Context(), registration(fake, 2), tokens(10))
@@ -79,17 +69,13 @@ func TestRegisterAndDecideWorkBesideSettle(t *testing.T) {
 		if err := <-settled; err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff([]string{"1 absent", "2 entered", "3 entered"}, states(l)); diff != "" {
-			t.Errorf("states differ (-want +got):\n%s", diff)
-		}
+		expectStates(t, l, []string{"1 absent", "2 entered", "3 entered"})
 	})
 }
 
 func TestWhatCannotBeSettledStaysUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, 3)
-		path := filepath.Join(t.TempDir(), "l")
-		l := open(t, path, fake.Client())
+		fake, path, l := newLedger(t, 3)
 		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 3})
 		for race := 1; race <= 3; race++ {
 			_, err := l.Register(t.Context(), registration(fake, race), tokens(10))
@@ -112,16 +98,13 @@ func TestWhatCannotBeSettledStaysUnknown(t *testing.T) {
 		if strings.Contains(text, "race 3") || strings.Contains(text, "Races.Settle") {
 			t.Errorf("Settle: %v", err)
 		}
-		if diff := cmp.Diff([]string{"1 unknown", "2 unknown", "3 absent"}, states(l)); diff != "" {
-			t.Errorf("states differ (-want +got):\n%s", diff)
-		}
+		expectStates(t, l, []string{"1 unknown", "2 unknown", "3 absent"})
 	})
 }
 
 func TestSettleEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, 2)
-		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client())
+		fake, _, l := newLedger(t, 2)
 		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 2})
 		l.Register(t.Context(), registration(fake, 1), tokens(10))
 		l.Register(t.Context(), registration(fake, 2), tokens(10))
@@ -134,16 +117,12 @@ func TestSettleEndsWithItsContext(t *testing.T) {
 		if took := time.Since(began); took != time.Minute {
 			t.Errorf("it took %v", took)
 		}
-		if diff := cmp.Diff([]string{"1 unknown", "2 unknown"}, states(l)); diff != "" {
-			t.Errorf("states differ (-want +got):\n%s", diff)
-		}
+		expectStates(t, l, []string{"1 unknown", "2 unknown"})
 	})
 }
 
 func TestOnlyAnUnknownOutcomeCanBeDecided(t *testing.T) {
-	fake := newFake(t, 5)
-	path := filepath.Join(t.TempDir(), "l")
-	l := open(t, path, fake.Client())
+	fake, path, l := newLedger(t, 5)
 	fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 3}, horseracingtest.Fault{Path: registerPath, Status: 409})
 	for race := 1; race <= 5; race++ { // 1 to 3 unknown, 4 refused, 5 entered
 		l.Register(t.Context(), registration(fake, race), tokens(10))
@@ -176,14 +155,10 @@ func TestOnlyAnUnknownOutcomeCanBeDecided(t *testing.T) {
 		}
 	}
 	want := []string{"1 entered", "2 absent", "3 unknown", "4 refused", "5 entered"}
-	if diff := cmp.Diff(want, states(l)); diff != "" {
-		t.Errorf("states differ (-want +got):\n%s", diff)
-	}
+	expectStates(t, l, want)
 	l.Close()
 	l = open(t, path, fake.Client())
-	if diff := cmp.Diff(want, states(l)); diff != "" {
-		t.Errorf("opened again they differ (-want +got):\n%s", diff)
-	}
+	expectStates(t, l, want)
 	if paid := l.Paid(time.Time{}); !paid.Equal(tokens(30)) {
 		t.Errorf("paid %s", paid)
 	}
