@@ -61,9 +61,9 @@ func open(t testing.TB, path string, client *horseracing.Client, opts ...ledger.
 }
 
 // newLedger starts such a fake, and opens a new ledger for it.
-func newLedger(t testing.TB, n int, opts ...ledger.Option) (fake *horseracingtest.Server, path string, l *ledger.Ledger) {
+func newLedger(t testing.TB, n int, opts ...ledger.Option) (*horseracingtest.Server, string, *ledger.Ledger) {
 	t.Helper()
-	fake, path = newFake(t, n), filepath.Join(t.TempDir(), "l")
+	fake, path := newFake(t, n), filepath.Join(t.TempDir(), "l")
 	return fake, path, open(t, path, fake.Client(), opts...)
 }
 

@@ -3,13 +3,8 @@ package peers
 import (
 	"context"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,15 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-redis/redis_rate/v10"
-	"github.com/redis/go-redis/v9"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// What both limiters let through, for how long they are tried, and with how
-// many requests in flight.
+// What the limiter lets through, for how long it is tried, and with how many requests
+// in flight.
 const (
 	realRate    = 50
 	realBurst   = 10
@@ -36,7 +28,7 @@ const (
 
 // TestNginxLimitReq crawls through nginx, which limits by limit_req:
 //
-//	go test -run 'TestNginx|TestRedis' -v .
+//	go test -run TestNginx -v .
 //
 // Its clock is the real one.
 func TestNginxLimitReq(t *testing.T) {
@@ -72,38 +64,6 @@ http {
 	}
 	start(t, address, binary, "-p", home, "-e", filepath.Join(home, "error.log"), "-c", config)
 	crawlThrough(t, "http://"+address, fake.APIKey)
-}
-
-// TestRedisRate crawls through a proxy that limits by redis_rate. It sends no
-// Retry-After, as nginx does not: rounded up to a second, one would cost a third
-// of the first ten.
-func TestRedisRate(t *testing.T) {
-	binary := installed(t, "redis-server")
-	fake := upstream(t)
-	address := freeAddress(t)
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start(t, address, binary, "--bind", host, "--port", port, "--dir", t.TempDir(), "--save", "", "--appendonly", "no")
-	store := redis.NewClient(&redis.Options{Addr: address})
-	defer store.Close()
-	limiter := redis_rate.NewLimiter(store)
-	proxy := httputil.NewSingleHostReverseProxy(must(url.Parse(fake.URL)))
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // of the requests that the end cuts off
-	limited := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		verdict, err := limiter.Allow(r.Context(), "key", redis_rate.Limit{Rate: realRate, Period: time.Second, Burst: realBurst})
-		switch {
-		case err != nil:
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-		case verdict.Allowed == 0:
-			w.WriteHeader(http.StatusTooManyRequests)
-		default:
-			proxy.ServeHTTP(w, r)
-		}
-	}))
-	defer limited.Close()
-	crawlThrough(t, limited.URL, fake.APIKey)
 }
 
 // installed skips the test where a program is missing.
