@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"flag"
@@ -69,6 +70,20 @@ func run(t *testing.T, environment []string, args ...string) result {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	_ = cmd.Run() // its status counts
 	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// start starts the program, and returns what it prints.
+func start(t *testing.T, environment []string, args ...string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	cmd := prepare(t, environment, args...)
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, bufio.NewReader(stdout)
 }
 
 // newFake returns a fake whose clock stands still, so that its output does not

@@ -226,10 +226,7 @@ func TestAFileIsForOneProcess(t *testing.T) {
 	fake := newFake(t)
 	for _, flag := range []string{"-o", "-cursor"} {
 		file := filepath.Join(t.TempDir(), "results")
-		first := prepare(t, environment(fake), "results", "-since", "1h", "-follow", flag, file)
-		if err := first.Start(); err != nil {
-			t.Fatal(err)
-		}
+		first, _ := start(t, environment(fake), "results", "-since", "1h", "-follow", flag, file)
 		waitFor(t, func() bool { _, err := os.Stat(file); return err == nil })
 		if got := run(t, environment(fake), "results", flag, file); got.status != 1 || !strings.Contains(got.stderr, "is in use by another process") {
 			t.Errorf("%s: %+v", flag, got)

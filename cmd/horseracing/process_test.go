@@ -84,14 +84,7 @@ func TestWatchPrintsEachChangeOnALine(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithSchedule(0))
 	race := horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour))}
 	fake.AddRaces(race)
-	cmd := prepare(t, environment(fake), "watch", "-interval", "10ms")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	_, stdout := start(t, environment(fake), "watch", "-interval", "10ms")
 	lines := bufio.NewScanner(stdout)
 	expect := func(kind string, participants int) {
 		t.Helper()
@@ -119,14 +112,7 @@ func TestWatchNewLeavesOutWhatIsOpenAtTheStart(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithSchedule(0))
 	at := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
 	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: at})
-	cmd := prepare(t, environment(fake), "watch", "-new", "-interval", "10ms")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	_, stdout := start(t, environment(fake), "watch", "-new", "-interval", "10ms")
 	waitFor(t, func() bool { return fake.RequestCount() >= 3 })
 	fake.AddRaces(horseracing.Race{MainRaceID: 8, StartTime: at})
 	lines := bufio.NewScanner(stdout)
@@ -141,17 +127,10 @@ func TestWatchNewLeavesOutWhatIsOpenAtTheStart(t *testing.T) {
 func killedRuns(t *testing.T, lines int, environment, args []string, isLast func(line string) bool, restart func(line string)) (all []string) {
 	t.Helper()
 	for kills := 0; ; kills++ {
-		cmd := prepare(t, environment, args...)
-		stdout, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		reader, ended := bufio.NewReader(stdout), false
+		cmd, stdout := start(t, environment, args...)
+		ended := false
 		for left := lines/2 + rand.IntN(lines); ; left-- {
-			line, err := reader.ReadString('\n')
+			line, err := stdout.ReadString('\n')
 			if err == io.EOF {
 				break // a last line that was torn is dropped, as every reader of lines does
 			}
@@ -292,10 +271,7 @@ func TestFollowingHasAPositionBeforeItsFirstLine(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithHistory(10), horseracingtest.WithClock(time.Now))
 	file := filepath.Join(t.TempDir(), "place")
 	args := []string{"results", "-follow", "-since", "1h", "-interval", "20ms", "-cursor", file}
-	first := prepare(t, environment(fake), args...)
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
+	first, _ := start(t, environment(fake), args...)
 	waitFor(t, func() bool { text, err := os.ReadFile(file); return err == nil && len(text) > 0 })
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)

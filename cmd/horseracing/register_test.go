@@ -93,10 +93,7 @@ func TestAKilledRegistrationIsSettledByTheNext(t *testing.T) {
 	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), EntryFee: fee})
 	fake.Inject(horseracingtest.Fault{Method: "POST", Drip: time.Hour}) // the response never ends
 	args := []string{"register", "-yes", "-race", "7", "-horse", fmt.Sprint(fake.Horses(0)[0]), "-ledger", filepath.Join(t.TempDir(), "paid.jsonl")}
-	cmd := prepare(t, environment(fake), args...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, _ := start(t, environment(fake), args...)
 	waitFor(t, func() bool { return len(fake.Registrations()) == 1 })
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
