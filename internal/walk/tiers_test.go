@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 )
 
@@ -149,45 +148,5 @@ func TestListingsReadAheadOfOneThatDoesNotRespondWithinOneBound(t *testing.T) {
 	}
 	if taken != 20*2_000 {
 		t.Errorf("%d entries came", taken)
-	}
-}
-
-// An entry that cannot be placed follows its page, between whose entries those of
-// another listing may lie: a position among them is above the page still.
-func TestAResumeReadsAnEntryThatCannotBePlacedAgainUntilItWasReported(t *testing.T) {
-	const unplaced = 98 // where the listing has it
-	listings := [][]int64{{100, unplaced, 90}, {95, 85}}
-	for _, slots := range []int{1, 3} {
-		resume := []Position{{At: Latest - 1}, {At: Latest - 1}}
-		reported := 0
-		var starts []int64
-		for range 100 { // each entry by a walk of its own
-			c := &crawl{walk: NewTiers[uint64](Earliest, resume, slots, 10), slots: slots, pick: rand.IntN, fetch: func(r Request) (page []Entry[uint64], _ error) {
-				for _, start := range listings[r.Source] {
-					switch {
-					case start >= r.At:
-					case start == unplaced:
-						page = append(page, Entry[uint64]{Err: errBroken})
-					default:
-						page = append(page, numbered(start, uint64(start)))
-					}
-				}
-				return page, nil
-			}}
-			e, ok := c.take()
-			if !ok {
-				break
-			}
-			if e.Err != nil {
-				reported++
-			} else {
-				starts = append(starts, e.Start)
-			}
-			c.stop()
-			resume = c.walk.Positions()
-		}
-		if want := []int64{100, 95, 90, 85}; reported == 0 || !slices.Equal(starts, want) {
-			t.Errorf("with %d slots: entries %v, and %d reports", slots, starts, reported)
-		}
 	}
 }

@@ -2,7 +2,6 @@ package walk
 
 import (
 	"errors"
-	"slices"
 	"testing"
 )
 
@@ -50,28 +49,5 @@ func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 	w.Learn(guess, page(guess-3, guess-4, guess-5, guess-6, guess-7, guess-8, guess-9, guess-10, guess-11, guess-12))
 	if err := take(); !errors.Is(err, errBroken) || len(taken) != 28 || taken[27] != guess-12 {
 		t.Errorf("%d entries, then %v", len(taken), err)
-	}
-}
-
-func TestAShortPageIsNotTheEnd(t *testing.T) {
-	w := &world{pageSize: 10, keep: func(id uint64) bool { return id%3 == 0 }}
-	for i := range 400 {
-		w.add(1_700_000_000_000-60_000*int64(i), uint64(i+1))
-	}
-	want := slices.DeleteFunc(w.ids(), func(id uint64) bool { return id%3 != 0 })
-	for _, slots := range []int{1, 8} {
-		got, _ := walkAll(t, byTime(slots, w.pageSize), slots, w.before)
-		sameIDs(t, want, got)
-	}
-}
-
-func TestAListingOfSingleEntriesHasNoTies(t *testing.T) {
-	for _, size := range []int{1, 2, 3, 10} {
-		w := &world{pageSize: size}
-		for i := range 30 {
-			w.add(int64(2_000_000-1000*i), uint64(100-i))
-		}
-		got, _ := walkAll(t, byTime(1, 10), 1, w.before)
-		sameIDs(t, w.ids(), got)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -98,14 +97,6 @@ func newCrawl(walk Walker[uint64], slots int, page func(int64) []Entry[uint64]) 
 	return &crawl{walk: walk, slots: slots, pick: func(int) int { return 0 }, fetch: func(r Request) ([]Entry[uint64], error) { return page(r.At), nil }}
 }
 
-// byTime is a walk over one listing, from its top.
-func byTime(slots, pageSize int) *Tiers[uint64] { return within(Earliest, Latest, slots, pageSize) }
-
-// within is a walk over what starts in [since, before).
-func within(since, before int64, slots, pageSize int) *Tiers[uint64] {
-	return NewTiers[uint64](since, []Position{{At: before - 1}}, slots, pageSize)
-}
-
 // take returns the next entry as a pager would yield it.
 func (c *crawl) take() (Entry[uint64], bool) {
 	for !c.walk.Done() && c.requests < 100_000 {
@@ -143,34 +134,4 @@ func (c *crawl) stop() {
 		c.receive()
 	}
 	c.walk.Restart()
-}
-
-func sameIDs(t interface {
-	Helper()
-	Fatalf(string, ...any)
-}, want, got []uint64) {
-	t.Helper()
-	want, got = slices.Clone(want), slices.Clone(got)
-	slices.Sort(want)
-	slices.Sort(got)
-	if d := cmp.Diff(want, got, cmp.Transformer("nil", func(ids []uint64) []uint64 { return append([]uint64{}, ids...) })); d != "" {
-		t.Fatalf("entries (-want +got):\n%s", d)
-	}
-}
-
-// walkAll walks to the end and returns the ids that came.
-func walkAll(t testing.TB, w Walker[uint64], slots int, page func(int64) []Entry[uint64]) (ids []uint64, requests int) {
-	c := newCrawl(w, slots, page)
-	for range 1_000_000 {
-		e, ok := c.take()
-		if !ok {
-			return ids, c.requests
-		}
-		if e.Err != nil {
-			t.Fatal(e.Err)
-		}
-		ids = append(ids, e.Value)
-	}
-	t.Fatal("the walk does not end")
-	return nil, 0
 }
