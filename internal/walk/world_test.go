@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"testing"
 
 	"pgregory.net/rapid"
 )
