@@ -66,39 +66,6 @@ func TestARaceOpensFillsUpRunsAndIsPublished(t *testing.T) {
 	}
 }
 
-func TestResultsTurnUpLateAndOutOfOrder(t *testing.T) {
-	s := start(t, horseracingtest.WithHistory(0))
-	seen := map[horseracing.RaceID]bool{}
-	older, late := 0, 0
-	var newest time.Time
-	for range 12 * 30 { // twelve hours
-		s.Advance(2 * time.Minute)
-		for _, before := range []time.Duration{0, 20 * time.Minute} {
-			for _, r := range get[[]horseracing.Race](t, s, resultsPath, `{"start_time_from":`+itoa(s.Now().Add(-before).UnixMilli())+`}`) {
-				if seen[r.MainRaceID] {
-					continue
-				}
-				seen[r.MainRaceID] = true
-				if r.StartTime.Before(newest) {
-					older++
-				} else {
-					newest = r.StartTime.Time
-				}
-				delay := s.Now().Sub(r.StartTime.Time)
-				if delay < time.Minute || delay > 37*time.Minute {
-					t.Errorf("race %d turned up %v after its start", r.MainRaceID, delay)
-				}
-				if delay > 16*time.Minute {
-					late++
-				}
-			}
-		}
-	}
-	if len(seen) < 75 || older < len(seen)/10 || late < len(seen)/20 {
-		t.Errorf("of %d races, %d turned up after newer ones, %d late", len(seen), older, late)
-	}
-}
-
 func TestALongAdvanceEndsWhereManySmallOnesDo(t *testing.T) {
 	slow, fast := start(t), start(t)
 	for range 3 * 24 * 4 {

@@ -24,41 +24,6 @@ func cupIDs(tournaments []horseracing.Tournament) []horseracing.TournamentID {
 	return ids
 }
 
-func TestATournamentOpensRunsItsStagesAndIsPublished(t *testing.T) {
-	s := start(t)
-	open := get[[]horseracing.Tournament](t, s, cupOpenPath, "")
-	if len(open) < 2 {
-		t.Fatalf("%d tournaments are open", len(open))
-	}
-	cup := open[len(open)-1]
-	at := func() horseracing.Tournament {
-		return get[horseracing.Tournament](t, s, "/api/v1/tournaments/"+string(cup.ID), "")
-	}
-	first := at()
-	s.Advance(cup.RegistrationDeadline.Sub(s.Now()))
-	if full := at(); full.Status != 0 || len(full.Participants) <= len(first.Participants) || len(full.Participants) != full.Places {
-		t.Errorf("at the deadline: %+v", full)
-	}
-	s.Advance(cup.Stages[1].StartTime.Sub(s.Now()))
-	if now := at(); now.Status != 1 || len(now.Stages[0].Results) != 16 || len(now.Stages[1].Results) != 0 || now.Stages[1].CurrentRound != 1 {
-		t.Errorf("in the second stage: %+v", now)
-	}
-	if !slices.Contains(cupIDs(get[[]horseracing.Tournament](t, s, cupOpenPath, "")), cup.ID) {
-		t.Error("an ongoing tournament is not among the open ones")
-	}
-	s.Advance(6 * time.Hour)
-	if now := at(); now.Status != 2 || len(now.Stages[2].Results) != 4 {
-		t.Errorf("in the end: %+v", now)
-	}
-	if slices.Contains(cupIDs(get[[]horseracing.Tournament](t, s, cupOpenPath, "")), cup.ID) {
-		t.Error("a finished tournament is open")
-	}
-	body := `{"tier":` + itoa(cup.Tier) + `}`
-	if !slices.Contains(cupIDs(get[[]horseracing.Tournament](t, s, cupResultsPath, body)), cup.ID) {
-		t.Error("a finished tournament is not in the results")
-	}
-}
-
 func TestAddedTournamentsAreShownAsTheyAre(t *testing.T) {
 	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
 	most := 7
