@@ -24,7 +24,7 @@ export GOBIN="$work/bin" PATH="$work/bin:$PATH" TMPDIR="$work" CURL_HOME="$work"
 echo fail >"$work/.curlrc" # a status of 400 or more is the failure of a command
 go install ./cmd/horseracing
 horseracing fake -control 127.0.0.1:8081 -json >"$work/keys" &
-until [ -s "$work/keys" ]; do kill -0 %1; sleep 0.1; done
+until [ -s "$work/keys" ]; do kill -0 $!; sleep 0.1; done
 value() { grep -oE "\"$1\":\"[^\"]*" "$work/keys" | head -1 | cut -d'"' -f4; }
 KEY=$(value api_key) USER_KEY=$(value user_key)
 export KEY USER_KEY
@@ -34,7 +34,7 @@ failed=0
 while read -r command; do
 	folder=. seconds=300 wanted=0 environment=()
 	case $command in
-	'go -C '*' test '* | 'bash .ci/'* | 'bash tools/api.sh -w') continue ;; # tests, which .ci runs; it changes files
+	'go -C '*' test '* | 'bash .ci/'* | 'bash tools/api.sh -w' | 'bash tools/commands.sh') continue ;; # .ci runs tests; it changes files; itself
 	*FILE* | *DIR* | 'go mod edit' | 'horseracing register' | *'horseracing fake'*) continue ;; # not lines to type; the service above
 	'go mod '* | 'go doc -all github.com'*) folder=$work/program ;;
 	*examples/web\ run* | *watch*) seconds=20 wanted=124 ;; # until it is interrupted
