@@ -2,8 +2,9 @@ package pace
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"testing"
 	"time"
 )
@@ -50,6 +51,21 @@ var retryAfters = []struct {
 	of   func(time.Duration) time.Duration
 }{{"none", nil}, {"1 s", always(time.Second)}}
 
+// others has the tests at random run two hundred seeds on which the numbers of belief.go
+// were not chosen, and ask for less. Otherwise they run the twenty on which they were.
+var others = os.Getenv("HORSERACING_DEEP") != ""
+
+func seedsAtRandom() (seeds []uint64) {
+	n, first := uint64(20), uint64(0)
+	if others {
+		n, first = 200, 10_000
+	}
+	for seed := first; seed < first+n; seed++ {
+		seeds = append(seeds, seed)
+	}
+	return seeds
+}
+
 // randomRefusals has the pages a second that a crawl of 2,000 gets at least: without
 // Retry-After a third of what a plain retry loop gets.
 var randomRefusals = []struct{ share, perSecond, withRetryAfter float64 }{
@@ -74,13 +90,18 @@ func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
 	for _, test := range randomRefusals {
 		for i, want := range []float64{test.perSecond, test.withRetryAfter} {
 			t.Run(fmt.Sprintf("%v, Retry-After %s", test.share, retryAfters[i].name), func(t *testing.T) {
-				least, most := math.Inf(1), 0.0
-				for seed := range uint64(20) {
+				var got []float64
+				for _, seed := range seedsAtRandom() {
 					perSecond, _ := crawlAtRandom(test.share, retryAfters[i].of, seed)
-					least, most = min(least, perSecond), max(most, perSecond)
+					got = append(got, perSecond)
 				}
-				t.Logf("%.0f to %.0f pages a second", least, most)
-				if least < want {
+				slices.Sort(got)
+				n := len(got)
+				t.Logf("%.0f to %.0f pages a second, 19 of 20 runs at least %.0f, half of them %.0f", got[0], got[n-1], got[(n-1)/20], got[n/2])
+				if others {
+					want /= 2
+				}
+				if least := got[(n-1)/20]; least < want {
 					t.Errorf("%.1f pages a second, want %v", least, want)
 				}
 			})
@@ -89,12 +110,13 @@ func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
 }
 
 // TestFromRandomRefusalsToALimitAndBack: each is used to 70 % from a minute later on, in
-// all but two of 160 turns.
+// all but two of 160 turns, or with other seeds in 95 of 100.
 func TestFromRandomRefusalsToALimitAndBack(t *testing.T) {
 	const each = 2 * time.Minute
 	believed, missed := [2]int{}, 0
+	seeds := seedsAtRandom()
 	for i, least := range []float64{21 * 0.7, 3 * 0.7} {
-		for seed := range uint64(20) {
+		for _, seed := range seeds {
 			w, tally := newWorld(seed), &tally{}
 			l := &turns{[]limit{newShedding(0.15, seed), newBucket(20, 10)}, each}
 			e := newPace(w.random.Float64)
@@ -115,11 +137,13 @@ func TestFromRandomRefusalsToALimitAndBack(t *testing.T) {
 			}
 		}
 	}
-	if missed > 2 {
-		t.Errorf("%d of 160 turns are used to less than 70 %%", missed)
+	turns, sure, most := 4*len(seeds), 0.75, 2 // turns of each kind; the share in which it is right; those that may be missed
+	if others {
+		sure, most = 0.6, turns/10
 	}
-	if t.Logf("at the end of 80 turns each it believes what is so %v times", believed); min(believed[0], believed[1]) < 60 {
-		t.Errorf("it believes what is so in %v of 80 turns each", believed)
+	t.Logf("%d of %d turns are used to less than 70 %%; at the end of each it believes what is so %v times", missed, 2*turns, believed)
+	if missed > most || float64(min(believed[0], believed[1])) < sure*float64(turns) {
+		t.Error("that is too seldom")
 	}
 }
 
