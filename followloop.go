@@ -143,14 +143,11 @@ func (l *followLoop) poll() bool {
 		}
 		low = p.high
 	}
-	if l.mayVanish() && l.vanished <= maxFailures {
+	if l.vanished > 0 && l.vanished <= maxFailures && len(l.state.seen) > 0 {
 		return l.fail(errVanished)
 	}
 	return !l.once && l.schedule.wait(l.ctx, nil)
 }
-
-// mayVanish reports whether a poll that reads no more races fails.
-func (l *followLoop) mayVanish() bool { return l.vanished > 0 && len(l.state.seen) > 0 }
 
 // begin settles the races that finished before the follower began. It reads the newest
 // ones, then all that start up to Lookback before these.
@@ -289,8 +286,8 @@ func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
 }
 
 // pager returns a pager of the races that start at low or later, and before high, to
-// read about limit of them. An empty newest page is believed at once by a probe, because
-// what it leaves out is read again, and of a single tier if the poll fails then.
+// read about limit of them. A probe of firstRace believes an empty newest page at once,
+// because what it leaves out is read again.
 func (l *followLoop) pager(low, high int64, limit int) *Pager[Race] {
 	q := ResultsQuery{Since: time.UnixMilli(low)}
 	if l.tiers[0] != 0 {
@@ -304,7 +301,7 @@ func (l *followLoop) pager(low, high int64, limit int) *Pager[Race] {
 	}
 	p := l.races.Results(q)
 	p.listing.order = pace.Poll
-	if limit < firstRaces || high == walk.Latest && l.mayVanish() && len(l.tiers) == 1 {
+	if limit < firstRaces {
 		p.listing.trusted = high
 	}
 	p.listing.responded = func(t time.Time) {

@@ -235,14 +235,18 @@ func TestAnEmptyListOfOneTierCostsAFollowerNothing(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-// A poll that reads nothing at all where races were yielded is a failed one, six times
-// in a row. Nothing is lost.
+// A poll that reads nothing at all where races were yielded, although it requests the
+// list twice, is a failed one, six times in a row. Nothing is lost.
 func TestAPollThatFindsNothingFails(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		fake.AddRaces(double.Finished(1, -20*time.Minute, -10*time.Minute)...)
 		query := horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}
 		var f followed
 		f.run(t, fake.Client(), query, 10*time.Minute)
+		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: "[]"})
+		if f.catchUpOnce(t.Context(), t, fake.Client(), query) {
+			t.Errorf("one list is empty: errors %q", f.errors)
+		}
 		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: "[]", Times: -1})
 		fake.AddRaces(double.Finished(3, -time.Minute)...)
 		f.run(t, fake.Client(), query, time.Hour)
