@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -68,6 +69,17 @@ func open(t *testing.T, url string) *tab {
 func enableLog(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
 	_, err := cdp.Call(ctx, target, log.Enable, cdp.Empty{})
 	return chromedp.Void{}, err
+}
+
+// prefer returns an action that sets the theme, and ends animations: a row that flashes
+// has no colour of its own.
+func prefer(theme string) func(context.Context, *chromedp.Target) (chromedp.Void, error) {
+	return func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+		})
+		return chromedp.Void{}, err
+	}
 }
 
 func (b *tab) listen(event any) {
@@ -226,6 +238,65 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 }
 
+// contrasts lists the texts whose contrast with their background is less than
+// 4.5, by the formula of WCAG 2.
+const contrasts = `(() => {
+  const channels = (color) => color.match(/[\d.]+/g).map(Number);
+  const luminance = (color) => {
+    const [r, g, b] = channels(color).map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const low = [];
+  for (const e of document.querySelectorAll("body *")) {
+    if (![...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim()) || !e.checkVisibility()) continue;
+    let behind = e;
+    while (channels(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;
+    const [dark, light] = [e, behind].map((x, i) => luminance(getComputedStyle(x)[i ? "backgroundColor" : "color"])).sort((x, y) => x - y);
+    if ((light + 0.05) / (dark + 0.05) < 4.5) low.push(e.tagName + ": " + e.textContent.trim().slice(0, 40));
+  }
+  return low;
+})()`
+
+func TestThePageFitsAPhoneAndTheDark(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(60))
+	defer fake.Close()
+	long := race(fake, 900_001, strings.Repeat("Wordwithoutanyspaces", 12))
+	long.EntryFee = tokens("1" + strings.Repeat("0", 40) + ".000000000000000001")
+	exact := race(fake, 900_002, "Exact")
+	exact.EntryFee = tokens("5.000000000000000001")
+	closed := race(fake, 900_003, "Over")
+	closed.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(-time.Second))
+	fake.AddRaces(long, exact, closed)
+	b := open(t, site(t, fake).URL)
+	b.until(`document.querySelectorAll("#races tbody tr").length > 5 && document.querySelector("[data-id='900002']")`)
+	value[bool](b, `document.getElementById("more").click() === undefined`)
+	const feeLines = `document.querySelector("[data-id='900002'] td:nth-child(3)").getBoundingClientRect().height / document.querySelector("[data-id='900002'] td:nth-child(5)").getBoundingClientRect().height`
+	b.do(prefer("light"))
+	light := value[string](b, `getComputedStyle(document.body).backgroundColor`)
+	look := func(theme string) {
+		t.Helper()
+		for _, width := range []int64{320, 390, 768, 1000, 1100, 1280} {
+			b.do(chromedp.EmulateViewport(width, 800))
+			b.until(`document.documentElement.scrollWidth <= %d && document.querySelector("table").scrollWidth <= document.querySelector("main > section").clientWidth`, width)
+			if lines := value[float64](b, feeLines); lines > 1.5 {
+				t.Errorf("%s, %d pixels: the fee of 5.000000000000000001 is broken into lines", theme, width)
+			}
+			if low := value[[]string](b, contrasts); len(low) > 0 {
+				t.Errorf("%s, %d pixels: the contrast is too low of %q", theme, width, low)
+			}
+		}
+	}
+	look("light")
+	b.do(chromedp.EmulateViewport(390, 800))
+	b.until(`getComputedStyle(document.querySelector("#races thead")).display === "none"`)
+	b.do(prefer("dark"))
+	b.until(`getComputedStyle(document.body).backgroundColor !== %q`, light)
+	look("dark")
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusServiceUnavailable, Times: -1})
+	b.until(`document.getElementById("state").className === "trouble"`)
+	look("dark, without the service")
+}
+
 func TestOnAPhoneTheResultsAreTwoScreensAway(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(20), horseracingtest.WithClock(time.Now))
 	defer fake.Close()
@@ -233,13 +304,30 @@ func TestOnAPhoneTheResultsAreTwoScreensAway(t *testing.T) {
 		fake.AddRaces(race(fake, horseracing.RaceID(900_001+i), "The Long Midnight Handicap"))
 	}
 	b := open(t, site(t, fake).URL)
+	b.until(`document.querySelectorAll("#races tbody tr").length === 41`)
 	const visible = `[...document.querySelectorAll("#races tbody tr")].filter((row) => row.checkVisibility()).length`
 	b.until(visible + " === 41")
-	b.do(chromedp.EmulateViewport(390, 800))
-	b.until(visible + " === 10 && document.documentElement.scrollWidth <= 390")
-	if top := value[float64](b, `document.getElementById("results").getBoundingClientRect().top + scrollY`); top > 2*800 {
-		t.Errorf("the results begin after %.0f pixels, want at most two screens of 800", top)
+	for _, width := range []int64{320, 390} {
+		b.do(chromedp.EmulateViewport(width, 800))
+		b.until(visible + " === 10")
+		b.until(`document.documentElement.scrollWidth <= %d`, width)
+		if top := value[float64](b, `document.getElementById("results").getBoundingClientRect().top + scrollY`); top > 2*800 {
+			t.Errorf("%d pixels wide: the results begin after %.0f pixels, want at most two screens of 800", width, top)
+		}
 	}
 	value[bool](b, `document.getElementById("more").click() === undefined`)
 	b.until(visible + ` === 41 && document.getElementById("more").hidden`)
+}
+
+func TestUnknownIsNotNone(t *testing.T) {
+	for status, want := range map[int]string{503: "The service does not respond", 401: "The service does not accept the API key"} {
+		fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0), horseracingtest.WithClock(time.Now))
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: status, Times: -1})
+		b := open(t, site(t, fake).URL)
+		b.until(`document.getElementById("state").textContent.startsWith(%q + "; no data since ")`, want)
+		b.until(`document.querySelector("#races caption").textContent === "– open races" && document.getElementById("none").hidden`)
+		fake.ClearFaults()
+		b.until(`document.querySelector("#races caption").textContent === "0 open races" && !document.getElementById("none").hidden`)
+		fake.Close()
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -288,7 +289,7 @@ func hostileTexts(n int) map[string]string {
 }
 
 // What is copied is counted: a pass over the text for each of its characters would copy
-// the text again and again.
+// the text again and again, or search it (BenchmarkRedacting).
 func TestRedactingCopiesByTheLengthAlone(t *testing.T) {
 	const short, factor = 1 << 14, 32 // quadratic work would have the ratio 1024
 	copied := func(text string) uint64 {
@@ -304,4 +305,88 @@ func TestRedactingCopiesByTheLengthAlone(t *testing.T) {
 			t.Errorf("%s: %d times the length copies %.0f times as much", name, factor, ratio)
 		}
 	}
+}
+
+// BenchmarkRedacting shows that texts of any length take the same time for each byte.
+func BenchmarkRedacting(b *testing.B) {
+	for _, length := range []int{1 << 14, 1 << 19} {
+		for name, text := range hostileTexts(length) {
+			b.Run(fmt.Sprintf("%s/%dKiB", name, length>>10), func(b *testing.B) {
+				b.SetBytes(int64(length))
+				for b.Loop() {
+					New(key, "ключ").Beginning(text, math.MaxInt, true)
+				}
+			})
+		}
+	}
+}
+
+// encoders are what a service or Go's own code may do to an echo.
+var encoders = []func(string) string{
+	func(s string) string { return s },
+	quote, quoteASCII, url.QueryEscape, url.PathEscape, html.EscapeString,
+	strings.NewReplacer("~", "~0", "/", "~1").Replace,
+	func(s string) string { return between(s, "\u00ad") },
+	func(s string) string { return between(s, "\x00") },
+	func(s string) string { return between(s, "\u200b\u0332") },
+	func(s string) string { return between(s, "\xff") },
+	func(s string) string { return between(s, "\n") },
+	func(s string) string { return wide(s, 2, false) },
+	func(s string) string { return wide(s, 2, true) },
+	func(s string) string { return wide(s, 4, false) },
+	func(s string) string { return wide(s, 4, true) },
+}
+
+// FuzzRedaction writes a key in one encoding or two, and cuts the text: neither
+// the key nor a long part of it shows, whatever is then dropped or decoded.
+func FuzzRedaction(f *testing.F) {
+	for i := range encoders {
+		f.Add(key, "message: ", uint8(i), uint8(0), uint16(20))
+		f.Add(`kлюч\"x123"`, `{"m":"`, uint8(i), uint8(i%7), uint16(30))
+	}
+	f.Add("1111%11", "%1", uint8(3), uint8(0), uint16(9)) // cut within an escape
+	f.Fuzz(func(t *testing.T, key, before string, inner, outer uint8, cut uint16) {
+		bare := readings(key)[0]
+		if len(bare) < minLetters || len(key) > 200 || len(before) > 200 || slices.ContainsFunc(readings(key), func(other string) bool { return other != bare }) || strings.Contains(readings(Placeholder + Withheld)[0], bare[:minPrefix]) {
+			t.Skip()
+		}
+		if strings.ContainsFunc(key, func(r rune) bool { return r > 0xff || r == '0' }) {
+			t.Skip() // its code in UTF-16 may have letters, and codes have zeros
+		}
+		encode := func(key string) string {
+			text := encoders[int(inner)%len(encoders)](key)
+			if plain := 7; int(inner)%len(encoders) >= plain { // what is dropped, and then an escape
+				text = encoders[int(outer)%plain](text)
+			}
+			return text
+		}
+		text := before + "|" + encode(key)
+		limit := int(cut) % (len(text) + 1)
+		if most := bare[:minPrefix]; canBeRead(before, most) || canBeRead(encode(strings.Repeat("-", len(key))), most) {
+			t.Skip() // it can be read without the key
+		}
+		for name, got := range map[string]string{
+			"whole": New(key).Text(text + "|"), "cut": New(key).Beginning(text, limit, false), "cut before": New(key).Beginning(text[:limit], len(text), true),
+		} {
+			if canBeRead(strings.TrimPrefix(got, before+"|"), bare[:max(minPrefix, len(bare)*3/4)]) {
+				t.Fatalf("%s: %q with key %q became %q", name, text, key, got)
+			}
+		}
+	})
+}
+
+// canBeRead reports whether the letters of a text, or of what it is an escape of,
+// contain a word.
+func canBeRead(text, word string) bool {
+	for _, decode := range []func(string) (string, error){
+		func(s string) (string, error) { return s, nil },
+		func(s string) (string, error) { return strconv.Unquote(`"` + s + `"`) },
+		func(s string) (string, error) { return html.UnescapeString(s), nil },
+		url.QueryUnescape,
+	} {
+		if s, err := decode(text); err == nil && strings.Contains(readings(s)[0], word) {
+			return true
+		}
+	}
+	return false
 }
