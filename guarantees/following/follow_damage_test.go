@@ -139,11 +139,16 @@ func once(ranges ...horseracing.RaceID) map[horseracing.RaceID]int {
 	return want
 }
 
+// addEachMinute adds n races, each a minute before the last one, from race 100 on.
+func addEachMinute(fake *horseracingtest.Server, n horseracing.RaceID) {
+	for i := range n {
+		fake.AddRaces(double.Finished(100+i, -time.Duration(i+1)*time.Minute)...)
+	}
+}
+
 func TestFollowYieldsWhatLiesAroundABrokenPage(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for i := range horseracing.RaceID(60) {
-			fake.AddRaces(double.Finished(100+i, -time.Duration(i+1)*time.Minute)...)
-		}
+		addEachMinute(fake, 60)
 		d, client := damaged(fake, withPage("130"))
 		query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}
 		var f followed
@@ -209,9 +214,7 @@ func TestAPageThatStaysUnreadableCostsLittle(t *testing.T) {
 // those on a page that its first poll could not read.
 func TestFollowFromNowYieldsNothingOldBelowABrokenPage(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for i := range horseracing.RaceID(60) {
-			fake.AddRaces(double.Finished(100+i, -time.Duration(i+1)*time.Minute)...)
-		}
+		addEachMinute(fake, 60)
 		d, client := damaged(fake, withPage("125"))
 		var f followed
 		f.run(t, client, horseracing.FollowQuery{}, 30*time.Minute)
@@ -238,9 +241,7 @@ func TestFollowFromNowYieldsNothingOldBelowABrokenPage(t *testing.T) {
 // that starts before it and finishes late is in its gap.
 func TestAGapCoversWhatFinishesLateBeforeIt(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for i := range horseracing.RaceID(60) {
-			fake.AddRaces(double.Finished(100+i, -time.Duration(i+1)*time.Minute)...)
-		}
+		addEachMinute(fake, 60)
 		d, client := damaged(fake, withPage("150"))
 		var f followed
 		query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}
@@ -264,9 +265,7 @@ func TestAGapCoversWhatFinishesLateBeforeIt(t *testing.T) {
 // The last instant of a page may go on in the next one, which cannot be read.
 func TestAGapCoversTheInstantItsPageBeginsWith(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for i := range horseracing.RaceID(9) {
-			fake.AddRaces(double.Finished(100+i, -time.Duration(i+1)*time.Minute)...)
-		}
+		addEachMinute(fake, 9)
 		tied := double.Finished(110, -10*time.Minute, -10*time.Minute, -10*time.Minute, -10*time.Minute-time.Second)
 		fake.AddRaces(tied...)
 		_, client := damaged(fake, withPage("113"))
