@@ -50,7 +50,10 @@ func parseLine(text []byte) (line, error) {
 // openFile opens or creates the file and locks it. It locks another file beside it,
 // because on Windows a locked file cannot be read.
 func (l *Ledger) openFile() error {
-	var err error
+	err := checkRegular(l.path)
+	if err != nil {
+		return err
+	}
 	if l.file, err = os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
@@ -67,6 +70,14 @@ func (l *Ledger) openFile() error {
 		return ErrInUse
 	}
 	return syncFolder(filepath.Dir(target))
+}
+
+// checkRegular refuses a device or a pipe, whose end would never come.
+func checkRegular(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	return nil
 }
 
 // readFile reads the entries from the file and cuts off an incomplete last line. What

@@ -438,3 +438,17 @@ func FuzzTheReaderOfTheFile(f *testing.F) {
 		}
 	})
 }
+
+// Its end would never come.
+func TestADeviceIsNoLedger(t *testing.T) {
+	_, opened := ledger.Open(os.DevNull, newFake(t, 0).Client())
+	_, read := ledger.Read(os.DevNull)
+	for _, err := range []error{opened, read} {
+		if err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(os.DevNull + ".lock"); err == nil {
+		t.Error("it has a lock")
+	}
+}

@@ -198,7 +198,8 @@ func (p *program) announce(server *horseracingtest.Server, controlURL string) er
 		return err
 	}
 	_, err := fmt.Fprintf(p.stdout, `
-Here: export HORSERACING_BASE_URL=%[2]s HORSERACING_API_KEY='%[1]s'; horseracing open
+export HORSERACING_BASE_URL=%[2]s HORSERACING_API_KEY='%[1]s'
+
 Try:  curl -H 'x-api-key: %[1]s' -H 'content-type: application/json' %[2]s/api/v1/races/open
       curl -X GET -H 'x-api-key: %[1]s' -H 'content-type: application/json' -d '{"tier":5}' %[2]s/api/v2/races/results
 Stop: Ctrl-C

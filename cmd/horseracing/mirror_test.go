@@ -119,6 +119,27 @@ func TestAFileGetsWhatIsNewAndNothingElse(t *testing.T) {
 	}
 }
 
+// A first run that reads nothing leaves -since to the next one.
+func TestAFirstRunThatFailedFixesNoSince(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	wrong := append(environment(fake), "HORSERACING_API_KEY=wrong")
+	for _, flag := range []string{"-o", "-cursor"} {
+		file := filepath.Join(t.TempDir(), "file")
+		if got := run(t, wrong, "results", "-since", "2025-05-31", flag, file); got.status != 4 {
+			t.Errorf("%s with a wrong key: %+v", flag, got)
+		}
+		got := run(t, environment(fake), "results", "-since", "2025-05-20", flag, file)
+		n := strings.Count(got.stdout, "\n")
+		if flag == "-o" {
+			n = len(racesIn(t, file))
+		}
+		if got.status != 0 || n < 30 {
+			t.Errorf("%s: %d races, %s", flag, n, got.stderr)
+		}
+	}
+}
+
 func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 	t.Parallel()
 	fake, other := newFake(t), newFake(t)

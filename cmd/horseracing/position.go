@@ -118,6 +118,10 @@ func (p *position) save() error {
 	return nil
 }
 
+// forget removes a new position after a run that failed before its first race: it would
+// fix a -since with which nothing was read.
+func (p *position) forget() error { return os.Remove(p.path) }
+
 // normal returns tiers sorted and each once. No tier is the service's default.
 func normal(tiers []horseracing.TierID) []horseracing.TierID {
 	if len(tiers) == 0 {

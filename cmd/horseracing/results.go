@@ -129,6 +129,9 @@ func mirrorResults(ctx context.Context, p *program, s *service, o resultsOptions
 	if _, isFull := errors.AsType[*storeError](failed); isFull {
 		return failed // the position would be after what is not in the file
 	}
+	if failed != nil && added == 0 && m.isNew && ctx.Err() == nil {
+		return errors.Join(failed, m.forget())
+	}
 	if p.attended {
 		p.say(fmt.Sprintf("new races: %d", added))
 	}
@@ -212,6 +215,9 @@ func printNewResults(ctx context.Context, p *program, s *service, o resultsOptio
 		failed = nil
 	} else if _, isOutput := errors.AsType[*storeError](failed); isOutput {
 		return failed // the last line may not have been read
+	}
+	if failed != nil && printed == 0 && at.isNew && ctx.Err() == nil {
+		return errors.Join(failed, at.forget())
 	}
 	return errors.Join(failed, save(true))
 }

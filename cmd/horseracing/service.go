@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -36,7 +37,8 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	}
 	client, err := horseracing.NewClient(baseURL, apiKey, opts...)
 	if err != nil {
-		return nil, usageError(err.Error())
+		_, problem, _ := strings.Cut(err.Error(), horseracing.ErrInvalidArgument.Error()+": ")
+		return nil, usageError("HORSERACING_BASE_URL or HORSERACING_API_KEY: " + strings.TrimSuffix(problem, ", or allow it with WithPlainHTTP"))
 	}
 	stop := w.run()
 	return &service{client, apiKey, horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY")), func() { stop(); client.Close() }}, nil
