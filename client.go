@@ -60,7 +60,7 @@ func (c *Client) Pace() Pace { return Pace(c.gate.State()) }
 // A call with any HTTP method except GET is assumed to change something. As with
 // [RacesService.Register], it is retried only if the request certainly had no effect,
 // and ErrOutcomeUnknown means that it may have had one. For these methods a nil body is
-// sent as {}, since net/http may replay requests without a body.
+// sent as {}, since net/http may repeat a request without a body by itself.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any, opts ...CallOption) error {
 	op := operation{method: method, body: body, custom: true, hint: "check whether it took effect before sending it again"}
 	u, err := url.Parse(path)

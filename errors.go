@@ -230,10 +230,10 @@ func (e *DecodeError) Is(target error) bool { return target == ErrHole && e.entr
 // TransportError is returned when a call got no complete response, after all retries.
 // The cause is a failed connection, a connection that broke before the end of the
 // response, a response that is too large, a timeout, an error of the [Limiter], or a
-// context that is done. errors.Is finds ErrResponseTooLarge, context.Canceled, and
-// context.DeadlineExceeded, also if an attempt exceeded [WithAttemptTimeout]. If the
-// context was done while the call waited for a retry, the text also names the last
-// failure.
+// context that is done. errors.Is finds ErrResponseTooLarge, context.Canceled and
+// context.DeadlineExceeded; an attempt that exceeded [WithAttemptTimeout] matches the
+// last one too. If the context was done while the call waited for a retry, the text also
+// names the last failure.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself

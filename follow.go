@@ -12,7 +12,7 @@ import (
 type FollowQuery struct {
 	Tier        TierID        // default TierOmega only
 	Tiers       []TierID      // several tiers followed as one listing; not together with Tier
-	Since       time.Time     // only races that start at this time or later; by default, races that finish from now on; ignored with Resume
+	Since       time.Time     // only races that start at this time or later; by default, races that finish from now on; ignored with Resume, unlike in ResultsQuery
 	Resume      Cursor        // continue from a saved cursor, with its tiers; default start at Since
 	Interval    time.Duration // time between polls; default 30s
 	Lookback    time.Duration // how far before the newest race's start each poll looks for late races; default 1h

@@ -103,8 +103,8 @@ func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] { return f.f
 // end it; any other does. Range again, over CatchUp or All, to continue after it.
 //
 // Without Since and Resume the first CatchUp yields no race, but finds where to begin:
-// save its [Follower.Cursor]. A program that runs for less than half a minute never gets
-// past a page that fails alone, because the failures are not saved.
+// save its [Follower.Cursor]. To skip a page that fails alone takes half a minute in one
+// process: shorter runs stop there each time.
 func (f *Follower) CatchUp(ctx context.Context) iter.Seq2[*Race, error] { return f.follow(ctx, true) }
 
 func (f *Follower) follow(ctx context.Context, once bool) iter.Seq2[*Race, error] {

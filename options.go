@@ -66,7 +66,7 @@ func WithHTTPClient(client *http.Client) Option {
 // [CallFromContext] returns the call of a request. wrap is called once, by [NewClient],
 // and every attempt of every call goes through the RoundTripper that it returns. That
 // RoundTripper must pass on the request's context, or one derived from it. The
-// RoundTripper given to wrap refuses to send the same attempt of a registration twice, and
+// RoundTripper given to wrap refuses to send the same attempt of a registration twice. It
 // sends each registration on a new connection, unless [WithHTTPClient] has a Transport
 // that is not an *http.Transport.
 //
@@ -120,9 +120,9 @@ func WithRateLimit(perSecond float64, burst int) Option {
 }
 
 // WithLimiter sets the limiter that every attempt waits for, such as one that several
-// clients or several processes share. At most four calls to Wait are in progress at a
-// time, and belong to no attempt in particular: each that returns nil lets the waiting
-// attempt with the highest priority be sent; see [WithRateLimit].
+// clients or several processes share. Each call to Wait that returns nil lets one attempt
+// be sent: the waiting one with the highest priority; see [WithRateLimit]. At most four
+// calls to Wait are in progress at a time.
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }
 }

@@ -9,20 +9,21 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Pager walks over a paged listing, newest entry first. It yields every entry of the
-// listing, and yields it once, except as documented at [RacesService.ResultsV1]. No
-// request is made until it is ranged over.
+// Pager walks over a paged listing, newest entry first. It yields every entry that the
+// listing can return, and yields it once, except as documented at
+// [RacesService.ResultsV1]. No request is made until it is ranged over.
 //
 // A pager keeps its position: after a break or an error, range again to continue after
 // the last entry yielded, or save its [Cursor] and resume in another process.
 //
 // An error that matches [ErrHole] is the [*DecodeError] of one entry, yielded in its
 // position, or a [*TieOverflowError], yielded after the entries that share its start
-// time. It does not end the loop; every other error does. An entry whose start or id
-// cannot be read is instead reported after the others of its page, perhaps more than
-// once; a full page of such entries ends the loop. Only an empty page is the end of a
-// listing, and only if a second request for it, 200 ms later, is empty too. The loop
-// ends with [ErrBodyIgnored] if a response does not match the page that was requested.
+// time. It does not end the loop; every other error does. If the start or the id of an
+// entry cannot be read, its error comes after the other entries of its page, perhaps
+// more than once; a full page of such entries ends the loop. Only an empty page is the
+// end of a listing, and only if a second request for it, 200 ms later, is empty too. The
+// loop ends with [ErrBodyIgnored] if a response does not match the page that was
+// requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.

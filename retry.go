@@ -25,8 +25,8 @@ import (
 // with an untrusted certificate, and an error of the [Limiter].
 type Retry struct {
 	Max     int           // retries after the first attempt; default 3, and none if negative
-	MinWait time.Duration // base of the exponential backoff with full jitter; default 200ms, or MaxWait if that is shorter
-	MaxWait time.Duration // longest backoff, and longest Retry-After that is honored; default 15s, or MinWait if that is longer
+	MinWait time.Duration // base of the exponential backoff with full jitter; default 200ms, at most MaxWait
+	MaxWait time.Duration // longest backoff, and longest Retry-After that is honored; default 15s, at least MinWait
 }
 
 var defaultRetry = Retry{Max: 3, MinWait: 200 * time.Millisecond, MaxWait: 15 * time.Second}

@@ -37,7 +37,7 @@ var never = time.UnixMilli(maxMilliseconds)
 //
 // Register the horse again only after false with a nil error. Every error matches
 // ErrOutcomeUnknown: ctx is done, the race is gone, the key is refused, or several
-// responses in a row do not list the participants.
+// responses in a row lack the list of participants.
 //
 // Times are the service's: the Date header of a response, minus its Age.
 //

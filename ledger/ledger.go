@@ -82,7 +82,7 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 // Read returns the entries in the file at path, one for each pair with its latest state,
 // in the order in which they were sent. It does not lock or change the file, so it can be
 // used while a program has the ledger open. An entry whose outcome is not in the file is
-// Sending, unlike after Open. An incomplete last line is ignored.
+// Sending; Open makes it Unknown. An incomplete last line is ignored.
 func Read(path string) ([]Entry, error) {
 	if err := checkRegular(path); err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
@@ -176,7 +176,7 @@ func (l *Ledger) now() time.Time {
 // such as ErrFee or ErrBudget, the entry is zero.
 //
 // If no request was made, for example because the service refuses requests at the
-// moment, nothing is written to the file. If a panic of a transport wrapper ends the
+// moment, the returned entry is Refused too, and nothing is written to the file. If a panic of a transport wrapper ends the
 // call, the entry is Unknown.
 //
 // If the outcome cannot be written to the file, the error says so; the returned entry

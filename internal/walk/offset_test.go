@@ -80,6 +80,29 @@ func TestAServiceThatFiltersPagesByOffsetLosesNothing(t *testing.T) {
 	}
 }
 
+// If pages are filtered so that they hardly ever overlap, the walk ends all the same. It
+// may miss entries: an empty page is the end.
+func TestAWalkByOffsetEndsAlsoIfNoPageIsLinked(t *testing.T) {
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		shown, isShown := map[uint64]bool{}, false
+		w := &world{pageSize: 10, keep: func(id uint64) bool { return shown[id] }}
+		for i := range 300 {
+			if rng.IntN(3) == 0 {
+				isShown = rng.IntN(2) == 0
+			}
+			w.add(1_700_000_000_000-60_000*int64(i), uint64(300-i))
+			shown[uint64(300-i)] = isShown
+		}
+		c := newCrawl(NewOffset[uint64](Position{}, 10), 1, w.from)
+		for _, ok := c.take(); ok; _, ok = c.take() {
+		}
+		if c.requests > 400 {
+			t.Fatalf("seed %d: %d requests for 30 pages", seed, c.requests)
+		}
+	}
+}
+
 // arrive puts n entries at the top of a listing.
 func (w *world) arrive(n int) {
 	for range n {
