@@ -29,7 +29,7 @@ type listing[T any] struct {
 	key     func(*T) entryKey
 
 	order     pace.Rank       // priority of its requests, or zero for that of walks
-	trusted   int64           // an empty page requested from this instant is believed at once; zero for none
+	trusted   int64           // an empty page requested from this instant is believed at once, unless zero
 	responded func(time.Time) // called with the service's time of each response, unless nil
 	tiers     []TierID        // sorted, where zero is the service's default, which no request names
 	patience  *transport.Patience

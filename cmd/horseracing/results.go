@@ -19,7 +19,8 @@ as they finish. A race that appears more than an hour after newer ones is missed
 
 -o FILE keeps a file in which each race stands once, whatever kills the program or
 the machine. Beside it are FILE.position and FILE.lock. A last line that is torn is
-mended by the next run. -since counts for the first run only.
+mended by the next run. -since counts for the first run only. That looks for the
+beginning of the history, which takes some seconds before the first race.
 
 -cursor FILE keeps the position of what was printed, for pipes. FILE is written
 after the lines that it covers, so a program that was killed prints some again. A
