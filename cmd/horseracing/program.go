@@ -93,13 +93,18 @@ func (p *program) progressOf(name string, arePrinted bool) func(time.Time) {
 	}
 }
 
-// reportProgress prints how far a command is, every five seconds, if somebody may
-// read it.
+// reportProgress prints how far a command is: every five seconds if somebody may read it,
+// or else once a minute, except with -follow, which has no end.
 func (p *program) reportProgress(format string, args ...any) {
-	if p.attended && time.Since(p.reported) >= 5*time.Second {
-		p.say(fmt.Sprintf(format, args...))
-		p.reported = time.Now()
+	every := 5 * time.Second
+	if !p.attended {
+		every = time.Minute
 	}
+	if isEndless := p.patience == forever; time.Since(p.reported) < every || isEndless && !p.attended {
+		return
+	}
+	p.say(fmt.Sprintf(format, args...))
+	p.reported = time.Now()
 }
 
 // printable removes what could control a terminal: names are chosen by players.
