@@ -242,10 +242,27 @@ func (s scenario) measure(seeds ...uint64) (r result) {
 	return r
 }
 
+// seedsOfLimits returns the seeds on which the numbers of the package were chosen, or
+// with HORSERACING_DEEP twenty others.
+func seedsOfLimits() []uint64 {
+	if !others {
+		return []uint64{1, 2, 3, 4, 5}
+	}
+	var seeds []uint64
+	for seed := range uint64(20) {
+		seeds = append(seeds, 1000+seed)
+	}
+	return seeds
+}
+
 // TestKindsOfLimits: behind each of them the client gets nine tenths of what the
 // service allows, or of what a client gets that knows the limit, and at most 3 %
-// are refused once it has learned the limit.
+// are refused once it has learned the limit. With other seeds it may be half a percent worse.
 func TestKindsOfLimits(t *testing.T) {
+	least, most := 0.89, 0.03
+	if others {
+		least, most = 0.885, 0.035
+	}
 	tested := map[string]bool{
 		"bucket 2/s burst 1, ra s, 16": true, "bucket 5/s burst 10, ra none, 16": true, "bucket 50/s burst 10, ra s, 16": true,
 		"window 60/10s sliding=false, ra none": true, "window 60/10s sliding=true, ra none": true, "window 600/1m0s sliding=false, ra s": true,
@@ -260,8 +277,8 @@ func TestKindsOfLimits(t *testing.T) {
 		found++
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			r := s.measure(1, 2, 3, 4, 5)
-			if max(r.share, r.ofOracle) < 0.89 || r.refused > 0.03 {
+			r := s.measure(seedsOfLimits()...)
+			if max(r.share, r.ofOracle) < least || r.refused > most {
 				t.Errorf("%.1f %% of the limit, %.1f %% of the oracle; %.1f %% refused", 100*r.share, 100*r.ofOracle, 100*r.refused)
 			}
 		})
@@ -271,7 +288,7 @@ func TestKindsOfLimits(t *testing.T) {
 	}
 }
 
-// BenchmarkPace prints the table of docs/performance.md, the mean of five seeds
+// BenchmarkPace prints the table of docs/performance.md, the mean of all seeds
 // a row, and at the end the mean of the rows with one client. A row counts as at
 // most 100 %.
 func BenchmarkPace(b *testing.B) {
@@ -280,7 +297,7 @@ func BenchmarkPace(b *testing.B) {
 		b.Run(s.name, func(b *testing.B) {
 			var r result
 			for b.Loop() {
-				r = s.measure(1, 2, 3, 4, 5)
+				r = s.measure(seedsOfLimits()...)
 			}
 			if r.share > 0 {
 				b.ReportMetric(100*r.share, "%ofLimit")
