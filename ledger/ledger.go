@@ -141,7 +141,7 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 	case e.State == Entered:
 		return e, l.errorf(p, "%w", ErrEntered)
 	case e.State == Sending || e.State == Unknown:
-		return e, l.errorf(p, "%w (it is %s); call Settle, or Decide if you know the outcome", ErrUnsettled, e.State)
+		return e, l.errorf(p, "%w (state %s); call Settle, or Decide if you know the outcome", ErrUnsettled, e.State)
 	}
 	if fee.Cmp(zero) < 0 {
 		fee = zero

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -29,17 +30,14 @@ func watchOpen(flags *flag.FlagSet) action {
 	isNew := flags.Bool("new", false, "leave out the races that are open at the start")
 	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {
 		t := newTable(p, changeLayout)
-		old := map[horseracing.RaceID]bool{} // those that are not printed when the watch first finds them
+		p.patience = forever
+		var old map[horseracing.RaceID]bool // those that are not printed when the watch first finds them
 		if *isNew {
-			races, err := s.Races.Open(ctx)
-			if err != nil && len(races) == 0 {
+			var err error
+			if old, err = openNow(ctx, p, s, cmp.Or(*interval, 15*time.Second)); err != nil {
 				return err
 			}
-			for i := range races {
-				old[races[i].MainRaceID] = true
-			}
 		}
-		p.patience = forever
 		for c, err := range s.Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: *interval}) {
 			switch {
 			case err == nil && c.Kind == horseracing.RaceOpened && old[c.Race.MainRaceID]:
@@ -57,6 +55,28 @@ func watchOpen(flags *flag.FlagSet) action {
 		}
 		return nil
 	})
+}
+
+// openNow returns which races are open, as soon as the service responds.
+func openNow(ctx context.Context, p *program, s *service, interval time.Duration) (map[horseracing.RaceID]bool, error) {
+	for {
+		races, err := s.Races.Open(ctx)
+		switch {
+		case err == nil, len(races) > 0:
+			open := map[horseracing.RaceID]bool{}
+			for i := range races {
+				open[races[i].MainRaceID] = true
+			}
+			return open, nil
+		case ctx.Err() != nil, endsReading(err):
+			return nil, err
+		}
+		p.complain(err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(interval):
+		}
+	}
 }
 
 var changeLayout = layout[change]{
