@@ -154,7 +154,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	baseURL, apiKey := os.Getenv("HORSERACING_BASE_URL"), os.Getenv("HORSERACING_API_KEY")
 	if baseURL == "" || apiKey == "" {
-		return nil, fmt.Errorf("horseracing: NewClientFromEnv: %w: set HORSERACING_BASE_URL to the service's URL, of the form https://host and HORSERACING_API_KEY to your API key", ErrInvalidArgument)
+		return nil, fmt.Errorf("horseracing: NewClientFromEnv: %w: set HORSERACING_BASE_URL to the service's URL, of the form https://host, and HORSERACING_API_KEY to your API key", ErrInvalidArgument)
 	}
 	return NewClient(baseURL, apiKey, opts...)
 }

@@ -115,7 +115,7 @@ func TestOptionsAreChecked(t *testing.T) {
 
 func TestTheEnvironmentMakesAClient(t *testing.T) {
 	for _, test := range []struct{ url, key, want string }{
-		{"", "", "set HORSERACING_BASE_URL to the service's URL, of the form https://host and HORSERACING_API_KEY to your API key"},
+		{"", "", "set HORSERACING_BASE_URL to the service's URL, of the form https://host, and HORSERACING_API_KEY to your API key"},
 		{"", double.AppKey, "HORSERACING_BASE_URL"},
 		{double.Service, "", "HORSERACING_API_KEY"},
 		{"http://game.test", double.AppKey, "WithPlainHTTP"},

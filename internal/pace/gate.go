@@ -111,6 +111,11 @@ func (g *Gate) Leave(t *Ticket, outcome Outcome, retryAfter time.Duration) (apar
 	defer g.mu.Unlock()
 	now := time.Now()
 	apart = g.routes.Report(now, t, outcome, retryAfter)
+	if retryAfter > 0 {
+		for _, t := range g.routes.hopeless(now) {
+			g.end(now, t, g.held(now, t))
+		}
+	}
 	g.advance(now)
 	return apart
 }
@@ -137,7 +142,14 @@ func (g *Gate) end(now time.Time, t *Ticket, err error) {
 	}
 }
 
-// expire ends the wait of t if it is too long, or arranges for when it will be.
+// held returns the error of t, which waits too long.
+func (g *Gate) held(now time.Time, t *Ticket) error {
+	_, named := g.routes.limitOf(t.in)
+	return &HeldError{max(0, named.Sub(now)), g.routes.statusFor(now, t.in)}
+}
+
+// expire ends the wait of t if it is too long, or would be because of a Retry-After, or
+// arranges for when it will be.
 func (g *Gate) expire(now time.Time, t *Ticket) {
 	if !t.waits {
 		return
@@ -147,8 +159,8 @@ func (g *Gate) expire(now time.Time, t *Ticket) {
 	if g.lacking { // waiting for the limiter alone does not count
 		left = max(t.longest, leastBackoff)
 	}
-	if left <= 0 {
-		g.end(now, t, &HeldError{max(0, named.Sub(now)), g.routes.statusFor(now, t.in)})
+	if left <= 0 || named.Sub(now) > t.longest {
+		g.end(now, t, g.held(now, t))
 		return
 	}
 	t.timer = g.after(left, t)
@@ -192,8 +204,8 @@ func (g *Gate) wait(ctx context.Context, t *Ticket) {
 	err = g.limiter.Wait(ctx)
 }
 
-// advance lets requests go that may be sent now, ends waits that a Retry-After makes
-// too long, and arranges for the next time. The caller holds mu.
+// advance lets requests go that may be sent now, and arranges for the next time. The
+// caller holds mu.
 func (g *Gate) advance(now time.Time) {
 	next, at := g.routes.Next(now)
 	for next != nil && (g.limiter == nil || g.granted > 0) {
@@ -201,9 +213,6 @@ func (g *Gate) advance(now time.Time) {
 		g.routes.Send(now, next)
 		g.end(now, next, nil)
 		next, at = g.routes.Next(now)
-	}
-	for t, left := g.routes.hopeless(now); t != nil; t, left = g.routes.hopeless(now) {
-		g.end(now, t, &HeldError{left, g.routes.statusFor(now, t.in)})
 	}
 	for g.lacking = next != nil; g.lacking && g.waits < min(maxWaits, g.routes.waiting); g.waits++ {
 		g.ask <- true

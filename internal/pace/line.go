@@ -1,7 +1,6 @@
 package pace
 
 import (
-	"container/heap"
 	"container/list"
 	"time"
 )
@@ -27,7 +26,6 @@ type Ticket struct {
 	common, own sending // own is zero unless its route is set apart
 	number      int     // of those that joined, in order
 	place       *list.Element
-	index       int // in hasty
 	waiting
 }
 
@@ -46,53 +44,31 @@ type waiting struct {
 	err     error         // why it is not sent
 }
 
-// line holds the requests of a route that wait. Nothing goes over all of them.
-type line struct {
-	ranks [Walk + 1]list.List // first in, first out
-	hasty hasty
-}
+// line holds the requests of a route that wait, by rank: first in, first out.
+type line [Walk + 1]list.List
 
-func (l *line) join(t *Ticket) {
-	t.place = l.ranks[t.rank].PushBack(t)
-	heap.Push(&l.hasty, t)
-}
+func (l *line) join(t *Ticket) { t.place = l[t.rank].PushBack(t) }
 
-func (l *line) leave(t *Ticket) {
-	l.ranks[t.rank].Remove(t.place)
-	heap.Remove(&l.hasty, t.index)
-}
+func (l *line) leave(t *Ticket) { l[t.rank].Remove(t.place) }
 
 // first returns the one to be sent first, nil if none waits.
 func (l *line) first() *Ticket {
-	for i := range l.ranks {
-		if e := l.ranks[i].Front(); e != nil {
+	for i := range l {
+		if e := l[i].Front(); e != nil {
 			return e.Value.(*Ticket)
 		}
 	}
 	return nil
 }
 
-// hasty is a heap of requests: the first one is one that waits for the shortest time.
-type hasty []*Ticket
-
-func (h hasty) Len() int           { return len(h) }
-func (h hasty) Less(i, j int) bool { return h[i].longest < h[j].longest }
-func (h hasty) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-func (h *hasty) Push(x any) {
-	t := x.(*Ticket)
-	t.index = len(*h)
-	*h = append(*h, t)
-}
-
-func (h *hasty) Pop() any {
-	last := len(*h) - 1
-	t := (*h)[last]
-	(*h)[last], *h = nil, (*h)[:last]
-	return t
+// all returns all that wait.
+func (l *line) all() (all []*Ticket) {
+	for i := range l {
+		for e := l[i].Front(); e != nil; e = e.Next() {
+			all = append(all, e.Value.(*Ticket))
+		}
+	}
+	return all
 }
 
 // route is what is known of one route.

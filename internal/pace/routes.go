@@ -3,6 +3,7 @@ package pace
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -218,19 +219,14 @@ func (p *Routes) statusFor(now time.Time, r *route) int {
 	return http.StatusTooManyRequests
 }
 
-// hopeless returns a request in line that a Retry-After binds for longer than it would
-// wait, and for how long, or nil if there is none.
-func (p *Routes) hopeless(now time.Time) (*Ticket, time.Duration) {
-	if p.waiting == 0 {
-		return nil, 0
-	}
+// hopeless returns the requests in line that a Retry-After binds for longer than they
+// would wait.
+func (p *Routes) hopeless(now time.Time) (all []*Ticket) {
 	for _, r := range p.routes {
 		_, named := p.limitOf(r)
-		if left := named.Sub(now); len(r.hasty) > 0 && left > r.hasty[0].longest {
-			return r.hasty[0], left
-		}
+		all = append(all, slices.DeleteFunc(r.all(), func(t *Ticket) bool { return named.Sub(now) <= t.longest })...)
 	}
-	return nil, 0
+	return all
 }
 
 // State is what was learned of the common limit.

@@ -365,7 +365,6 @@ func BenchmarkLine(b *testing.B) {
 				for range n {
 					join(p, Walk)
 					p.Next(now)
-					p.hopeless(now)
 				}
 				for now = now.Add(time.Second); p.waiting > 0; {
 					next, at := p.Next(now)
