@@ -53,8 +53,7 @@ type learner struct {
 	accepted         time.Time // the last one
 	waited, crowded  bool      // the rate, or the cap, held back the next request
 
-	belief       // whether refusals depend on it
-	excused bool // a trial was refused, which shows nothing of the known rate
+	belief // whether refusals depend on it
 }
 
 // count is how many requests were accepted, and the seconds in which they were wanted.
@@ -167,12 +166,8 @@ func (l *learner) report(now time.Time, s *sending, outcome Outcome, retryAfter 
 // change begins anew what depends on whether refusals are at random.
 func (l *learner) change() {
 	l.next, l.most = time.Time{}, 0
-	switch {
-	case l.atRandom:
-	case l.lasted(): // the known rate is out of date
+	if !l.atRandom && l.lasted() { // the known rate is out of date
 		l.measured, l.window, l.known = count{}, count{}, 0
-	default:
-		l.excused = true
 	}
 	l.sped = 0
 }
@@ -221,7 +216,7 @@ func (l *learner) isCap(inFlight int) bool {
 // recover ends a hold: a request that was sent at that time is accepted.
 func (l *learner) recover(sent time.Time) {
 	first, silent := l.known == 0, false
-	if l.blamed && !l.atRandom && !l.excused && l.measured.seconds > 0 && l.measured.accepted+l.known > 0 {
+	if l.blamed && !l.atRandom && l.measured.seconds > 0 && l.measured.accepted+l.known > 0 {
 		silent = l.learn(sent.Sub(l.heldAt).Seconds(), l.refused.Sub(l.heldAt).Seconds())
 	}
 	if l.measured.accepted >= enough || first || silent {
@@ -233,7 +228,7 @@ func (l *learner) recover(sent time.Time) {
 	if l.limited = 0; l.known > 0 {
 		l.next = sent.Add(time.Duration(float64(time.Second) / l.perSecond()))
 	}
-	l.held, l.excused = false, false
+	l.held = false
 	l.episode++
 }
 
