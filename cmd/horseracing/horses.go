@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"fmt"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -15,17 +13,8 @@ func horsesByNumber(*flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		found, err := s.Horses.GetMany(ctx, numbers)
-		var horses []horseracing.Horse
-		var missing error
-		for _, number := range numbers {
-			if horse := found[number]; horse != nil {
-				horses = append(horses, *horse)
-			} else if err == nil {
-				missing = errors.Join(missing, fmt.Errorf("horse %d: %w", number, horseracing.ErrNotFound))
-			}
-		}
-		return printList(p, horseLayout, horses, errors.Join(missing, err))
+		horses, err := getEach(numbers, func(n horseracing.HorseNumber) (*horseracing.Horse, error) { return s.Horses.Get(ctx, n) })
+		return printList(p, horseLayout, horses, err)
 	})
 }
 

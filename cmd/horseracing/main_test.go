@@ -247,7 +247,7 @@ func TestErrorsAreOneSentenceAndAStatus(t *testing.T) {
 		{with("HORSERACING_API_KEY=wrong"), "watch", 4, "horseracing watch: the service does not accept the API key: check HORSERACING_API_KEY\n"},
 		{with("HORSERACING_API_KEY=wrong"), "results -follow", 4, "horseracing results: the service does not accept the API key: check HORSERACING_API_KEY\n"},
 		{with("HORSERACING_BASE_URL=http://127.0.0.1:1"), "open", 5, "check HORSERACING_BASE_URL"},
-		{environment(fake), "horse 5000", 3, "horse 5000: not found\n"},
+		{environment(fake), "horse 5000", 3, "GET /api/v1/horses/5000: status 404 Not Found"},
 		{environment(fake), "race 99999", 3, "99999"},
 		{environment(fake), "results -cursor /nowhere/at/all", 1, "/nowhere/at/all"},
 		{environment(fake), "register -horse 1 -race 99999 -yes -ledger /nowhere/l", 6, "/nowhere/l"}, // before the race is read
