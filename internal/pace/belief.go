@@ -10,47 +10,53 @@ import "math"
 // rise with it.
 type belief struct {
 	atRandom bool
-	inVain   int     // refusals too soon, less others: slowing down did not help
-	accepted float64 // requests, since there are such
-	refused  float64 // of the same
-	sped     float64 // requests accepted since refusals are taken for random
-	doubts   float64 // grow with each refusal, and shrink with each acceptance while no more are refused than before
+	inVain   int      // refusals too soon, less others: slowing down did not help
+	share    outcomes // of the requests since there are such, except those that raise doubts
+	lately   outcomes // of the latter
+	sped     float64  // requests accepted since refusals are taken for random
+	doubts   float64  // grow with each refusal, and shrink with each acceptance while no more are refused than before
 }
+
+// outcomes is how many requests were accepted, and how many refused.
+type outcomes struct{ accepted, refused float64 }
 
 // judge records a refusal: slowing down was in vain, or a limit explains it.
 func (b *belief) judge(inVain bool) {
 	if inVain {
 		b.inVain++
-	} else if b.inVain > 0 {
-		b.inVain--
+	} else {
+		b.inVain = max(0, b.inVain-1)
 	}
 }
 
 // weigh records the outcome of a request. It reports whether the belief changes.
 func (b *belief) weigh(refused bool) bool {
-	if b.inVain <= 0 && !b.atRandom {
-		b.accepted, b.refused = 0, 0
+	if b.inVain == 0 && !b.atRandom {
+		b.share, b.lately = outcomes{}, outcomes{}
 	}
 	one := 0.0
 	if refused {
 		one = 1
 	}
-	if b.doubts == 0 { // what is counted while it doubts would confirm the belief
-		b.accepted += 1 - one
-		b.refused += one
+	b.lately.accepted += 1 - one
+	b.lately.refused += one
+	if b.atRandom {
+		b.sped += 1 - one
+		b.doubts = max(0, b.doubts+one-moreOdds*b.share.refused/(b.share.accepted+moreOdds*b.share.refused))
+	}
+	if b.doubts == 0 { // else they would become the share to which they are compared
+		b.share.accepted += b.lately.accepted
+		b.share.refused += b.lately.refused
+		b.lately = outcomes{}
 	}
 	if !b.atRandom {
-		b.atRandom = b.inVain >= vain && b.accepted > 2*b.refused
+		b.atRandom = b.inVain >= vain && b.share.accepted > 3*b.share.refused // more are refused by a limit that others use
 		return b.atRandom
 	}
-	b.sped += 1 - one
-	b.doubts = max(0, b.doubts+one-moreOdds*b.refused/(b.accepted+moreOdds*b.refused))
 	if b.doubts < convinced {
 		return false
 	}
-	if *b = (belief{sped: b.sped}); !b.lasted() {
-		b.inVain = -again
-	}
+	*b = belief{sped: b.sped}
 	return true
 }
 

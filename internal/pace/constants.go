@@ -17,10 +17,9 @@ const (
 	silence       = 5.0                    // requests at the known rate: no bucket refuses probes for as long
 	unlikely      = 0.00001                // the odds that a common limit refused one route alone
 	vain          = 6                      // times that slowing down did not help, in all: refusals are at random
-	again         = 8                      // more of those, after a trial showed that they are not
 	moreOdds      = 2.5                    // of a refusal: the share that is refused rises with the rate
 	convinced     = 5.0                    // refusals beyond that share end the belief
-	speeding      = 6.0                    // requests accepted while refusals are at random double the rate
+	speeding      = 3.0                    // requests accepted while refusals are at random double the rate
 	proven        = 100.0                  // of those: the known rate is out of date
 	maxWaits      = 4                      // for the Limiter, at once: one that is 10 ms away grants 400 requests a second
 	rejoinAfter   = 10 * time.Minute       // without a refusal: longer than a usual window

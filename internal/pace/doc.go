@@ -38,12 +38,12 @@
 // sends. Taken for a limit, each refusal would lower the rate, and it would never rise
 // again. So the learner notices that slowing down does not help: below a real limit few
 // requests are refused, but here the known rate was too high six times more often than it
-// was exceeded. Then it tries whether speeding up hurts: from the known rate on, the rate
-// doubles with every six accepted requests. While as many are refused as before, a
-// refusal teaches nothing: a moment later one probe is sent, and then all go on. A
-// Retry-After binds its own route. When the odds of a refusal rise to two and a half
-// times as much, it is a limit again: the known one if that was soon, else it is learned
-// anew.
+// was exceeded, each time although the first probe was accepted. Then it tries whether
+// speeding up hurts: from the known rate on, the rate doubles with every three accepted
+// requests. While as many are refused as before, a refusal teaches nothing: a moment later
+// one probe is sent, and then all go on. A Retry-After binds its own route. When the odds
+// of a refusal rise to two and a half times as much, it is a limit again: the known one if
+// that was soon, else it is learned anew.
 //
 // # A route apart
 //

@@ -248,8 +248,10 @@ func (l *learner) learn(pause, refused float64) (silent bool) {
 	if silent = refused*exceeded > silence; silent {
 		measured = l.window.accepted / l.window.seconds
 	}
-	l.judge(l.known > 0 && l.limited < l.trust)
-	if silent && l.named.Before(l.heldAt) { // probes were refused one after another, as few are at random
+	switch tooSoon := l.known > 0 && l.limited < l.trust; {
+	case refused == 0 || l.named.After(l.heldAt): // the first probe was accepted, or came late anyway
+		l.judge(tooSoon)
+	case !tooSoon || silent: // probes were refused one after another, as few are at random
 		l.judge(false)
 	}
 	switch {
