@@ -39,7 +39,7 @@ func TestThreeProcessesKeepOneLimit(t *testing.T) {
 		service horseracingtest.RequestLimit
 		refused int // at most, of a hundred
 	}{
-		"the service allows less": {high, horseracingtest.RequestLimit{PerSecond: 40, Burst: 8}, 30},
+		"the service allows less": {high, horseracingtest.RequestLimit{PerSecond: 40, Burst: 8}, 40},
 		"the service allows more": {low, horseracingtest.RequestLimit{PerSecond: 200, Burst: 60}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
