@@ -176,8 +176,8 @@ func (l *Ledger) now() time.Time {
 // such as ErrFee or ErrBudget, the entry is zero.
 //
 // If no request was made, for example because the service refuses requests at the
-// moment, the returned entry is Refused too, and nothing is written to the file. If a panic of a transport wrapper ends the
-// call, the entry is Unknown.
+// moment, the returned entry is Refused too, and nothing is written to the file. If a
+// panic of a transport wrapper ends the call, the entry is Unknown.
 //
 // If the outcome cannot be written to the file, the error says so; the returned entry
 // still has the outcome. The entry is Unknown when the ledger is opened again. After a

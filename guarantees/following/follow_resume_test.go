@@ -100,32 +100,6 @@ func cancelled(t *testing.T) context.Context {
 	return ctx
 }
 
-// Once an unreadable race is given up, the races between it and a page that cannot be
-// read are still known.
-func TestFollowYieldsNothingAgainBelowABrokenPage(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for i := range horseracing.RaceID(60) {
-			fake.AddRaces(double.Finished(100+i, -time.Duration(i+1)*10*time.Minute)...)
-		}
-		_, client := damaged(fake, func(body []byte) []byte {
-			return withPage("120")(unreadable(158)(body))
-		})
-		query := horseracing.FollowQuery{Since: time.Now().Add(-12 * time.Hour)}
-		var f followed
-		f.run(t, client, query, 30*time.Minute)
-		time.Sleep(time.Hour)
-		f.run(t, client, query, time.Hour)
-		for id, n := range f.times {
-			if n > 1 {
-				t.Errorf("race %d came %d times", id, n)
-			}
-		}
-		if all := f.brokenTimes("158"); all != 1 || len(f.gaps) == 0 || len(f.times) < 40 {
-			t.Errorf("%d races; errors %q", len(f.times), f.errors)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
 func TestFollowLosesNoRaceIfItsContextEndsWhileTheCallerIsAtWork(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		fake.AddRaces(double.Finished(1, -9*time.Minute, -7*time.Minute, -5*time.Minute)...)

@@ -89,34 +89,3 @@ func TestAWatcherOutlivesRefusals(t *testing.T) {
 		})
 	}
 }
-
-// TestCtrlCEndsAWatcherThatIsRefused at once, and a follow, whatever it waits for.
-func TestCtrlCEndsAWatcherThatIsRefused(t *testing.T) {
-	for name, header := range map[string][]string{"nothing": nil, "10 seconds": {"Retry-After: 10"}, "a minute": {"Retry-After: 60"}} {
-		for what, run := range map[string]func(context.Context, *horseracing.Client){
-			"Run": func(ctx context.Context, c *horseracing.Client) { c.Races.Watcher(horseracing.WatchQuery{}).Run(ctx) },
-			"WatchOpen": func(ctx context.Context, c *horseracing.Client) {
-				for range c.Races.WatchOpen(ctx, horseracing.WatchQuery{}) {
-				}
-			},
-			"Follow": func(ctx context.Context, c *horseracing.Client) {
-				for range c.Races.Follow(horseracing.FollowQuery{}).All(ctx) {
-				}
-			},
-		} {
-			t.Run(what+", Retry-After of "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					for after := time.Minute; after < 5*time.Minute; after += 7777 * time.Millisecond {
-						ctx, cancel := context.WithTimeout(t.Context(), after)
-						began := time.Now()
-						run(ctx, refusedThreeMinutes(began, 429, header...).Client(t))
-						if took := time.Since(began); took != after {
-							t.Errorf("ended after %v, want %v", took, after)
-						}
-						cancel()
-					}
-				})
-			})
-		}
-	}
-}

@@ -11,8 +11,8 @@ import "math"
 type belief struct {
 	atRandom bool
 	inVain   int      // refusals too soon, less others: slowing down did not help
-	share    outcomes // of the requests since there are such, except those that raise doubts
-	lately   outcomes // of the latter
+	share    outcomes // of the requests since there are such, except those in lately
+	lately   outcomes // of the requests since there are doubts
 	sped     float64  // requests accepted since refusals are taken for random
 	doubts   float64  // grow with each refusal, and shrink with each acceptance while no more are refused than before
 }
@@ -50,7 +50,7 @@ func (b *belief) weigh(refused bool) bool {
 		b.lately = outcomes{}
 	}
 	if !b.atRandom {
-		b.atRandom = b.inVain >= vain && b.share.accepted > 3*b.share.refused // more are refused by a limit that others use
+		b.atRandom = b.inVain >= vain && b.share.accepted > crowd*b.share.refused
 		return b.atRandom
 	}
 	if b.doubts < convinced {

@@ -17,6 +17,7 @@ const (
 	silence       = 5.0                    // requests at the known rate: no bucket refuses probes for as long
 	unlikely      = 0.00001                // the odds that a common limit refused one route alone
 	vain          = 6                      // times that slowing down did not help, in all: refusals are at random
+	crowd         = 3.0                    // requests accepted for each refused one: behind a limit that other clients use there are fewer
 	moreOdds      = 2.5                    // of a refusal: the share that is refused rises with the rate
 	convinced     = 5.0                    // refusals beyond that share end the belief
 	speeding      = 3.0                    // requests accepted while refusals are at random double the rate

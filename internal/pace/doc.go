@@ -5,9 +5,9 @@
 // # The idea
 //
 // Requests wait in a line for each route, by rank, and the first ones of all lines
-// compete, so that nothing goes over all that wait. A learner for all routes, and one
-// more for each route that is limited apart, says when the next one may go. A [Gate] has
-// the callers wait, and asks the caller's own [Limiter].
+// compete, so that only a Retry-After goes over all that wait. A learner for all routes,
+// and one more for each route that is limited apart, says when the next one may go. A
+// [Gate] has the callers wait, and asks the caller's own [Limiter].
 //
 // A learner has a known rate and a time of trust in it. It sends evenly, 1 % below the
 // known rate, while it trusts it; then faster, the excess doubling eight times in as long
@@ -38,12 +38,13 @@
 // sends. Taken for a limit, each refusal would lower the rate, and it would never rise
 // again. So the learner notices that slowing down does not help: below a real limit few
 // requests are refused, but here the known rate was too high six times more often than it
-// was exceeded, each time although the first probe was accepted. Then it tries whether
-// speeding up hurts: from the known rate on, the rate doubles with every three accepted
-// requests. While as many are refused as before, a refusal teaches nothing: a moment later
-// one probe is sent, and then all go on. A Retry-After binds its own route. When the odds
-// of a refusal rise to two and a half times as much, it is a limit again: the known one if
-// that was soon, else it is learned anew.
+// was exceeded, each time although the first probe was accepted, and fewer than a quarter
+// of the requests are refused. Then it tries whether speeding up hurts: from the known
+// rate on, the rate doubles with every three accepted requests. While as many are refused
+// as before, a refusal teaches nothing: a moment later one probe is sent, and then all go
+// on. A Retry-After binds its own route. When the odds of a refusal rise to two and a half
+// times as much, it is a limit again: the known one if that was soon, else it is learned
+// anew.
 //
 // # A route apart
 //

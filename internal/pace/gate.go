@@ -112,8 +112,8 @@ func (g *Gate) Leave(t *Ticket, outcome Outcome, retryAfter time.Duration) (apar
 	now := time.Now()
 	apart = g.routes.Report(now, t, outcome, retryAfter)
 	if retryAfter > 0 {
-		for _, t := range g.routes.hopeless(now) {
-			g.end(now, t, g.held(now, t))
+		for _, hopeless := range g.routes.hopeless(now) {
+			g.end(now, hopeless, g.held(now, hopeless))
 		}
 	}
 	g.advance(now)
