@@ -48,10 +48,11 @@ func (c *Cursor) UnmarshalText(text []byte) error {
 type cursorKind string
 
 const (
-	cursorRaces       cursorKind = "r2" // Races.Results
-	cursorRacesV1     cursorKind = "r1" // Races.ResultsV1
-	cursorTournaments cursorKind = "t1" // Tournaments.Results
-	cursorFollow      cursorKind = "f2" // Races.Follow
+	cursorRaces             cursorKind = "r2" // Races.Results
+	cursorRacesV1           cursorKind = "r1" // Races.ResultsV1
+	cursorTournaments       cursorKind = "t1" // Tournaments.Results
+	cursorFollowRaces       cursorKind = "f2" // Races.Follow
+	cursorFollowTournaments cursorKind = "g1" // Tournaments.Follow
 )
 
 // cursorVersion is the prefix of every cursor's text. It changes with the format.

@@ -97,8 +97,8 @@ func TestADamagedCursorIsRefused(t *testing.T) {
 
 func TestACursorOfMoreThanItsBoundIsRefused(t *testing.T) {
 	for bytes, ok := range map[int]bool{maxCursorText: true, maxCursorText + 1: false} {
-		empty := newCursor(cursorFollow, []TierID{5}, []string{""}).String()
-		text := newCursor(cursorFollow, []TierID{5}, []string{strings.Repeat("1", bytes-len(empty))}).String()
+		empty := newCursor(cursorFollowRaces, []TierID{5}, []string{""}).String()
+		text := newCursor(cursorFollowRaces, []TierID{5}, []string{strings.Repeat("1", bytes-len(empty))}).String()
 		if _, err := ParseCursor(text); len(text) != bytes || (err == nil) != ok {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}

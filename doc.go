@@ -30,6 +30,9 @@
 //	Races.Results   finished races, newest first                    about 1.13 per 10 races
 //	Races.Follow    finished races as they appear, oldest first     1 every 30 s (Interval), plus 1 per 9 races of the last hour (Lookback)
 //
+// Tournaments.Results and Tournaments.Follow do the same for finished tournaments, with a
+// Lookback of a day.
+//
 // # Results
 //
 // Finished races and tournaments are listed in pages of ten. A [Pager] hides that: it

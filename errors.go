@@ -280,10 +280,10 @@ func (e *TieOverflowError) Error() string {
 func (e *TieOverflowError) Is(target error) bool { return target == ErrHole }
 
 // GapError reports a time range that a [Follower] skipped, because a page in it
-// remained unreadable. To read the races of that range that can be read, call
-// [RacesService.Results] with ResultsQuery{Since: e.From.Time, Before: e.To.Time}.
+// remained unreadable. To read what can be read of that range, call Results with
+// ResultsQuery{Since: e.From.Time, Before: e.To.Time}.
 type GapError struct {
-	From, To Timestamp // races that start at From or later and before To may be missing
+	From, To Timestamp // what starts at From or later and before To may be missing
 	Err      error     // why the page could not be read
 
 	operation string
@@ -291,7 +291,7 @@ type GapError struct {
 
 // Error names the operation, the time range and the cause.
 func (e *GapError) Error() string {
-	return errorText(fmt.Sprintf("%s: races that start at %s or later and before %s may be missing, because a page could not be read: %v; Races.Results with Since and Before returns those that can be read",
+	return errorText(fmt.Sprintf("%s: entries that start at %s or later and before %s may be missing, because a page could not be read: %v; Results with Since and Before returns those that can be read",
 		e.operation, e.From.Format(instantLayout), e.To.Format(instantLayout), e.Err))
 }
 

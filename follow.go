@@ -3,7 +3,6 @@ package horseracing
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"sync/atomic"
 	"time"
 )
@@ -12,39 +11,39 @@ import (
 type FollowQuery struct {
 	Tier        TierID        // default TierOmega only
 	Tiers       []TierID      // several tiers followed as one listing; not together with Tier
-	Since       time.Time     // only races that start at this time or later; by default, races that finish from now on; ignored with Resume, unlike in ResultsQuery
+	Since       time.Time     // only what starts at this time or later; by default, what finishes from now on; ignored with Resume, unlike in ResultsQuery
 	Resume      Cursor        // continue from a saved cursor, with its tiers; default start at Since
 	Interval    time.Duration // time between polls; default 30s
-	Lookback    time.Duration // how far before the newest race's start each poll looks for late races; default 1h
-	Concurrency int           // pages of past races fetched at once; default 1
+	Lookback    time.Duration // how far before the newest start each poll looks for what finishes late; default 1h for races, 24h for tournaments
+	Concurrency int           // pages of the past fetched at once; default 1
 }
 
-var finishedRaces = operation{method: http.MethodGet, route: "/api/v2/races/results"}
-
 const (
-	followInterval = 30 * time.Second
-	followLookback = time.Hour
+	followInterval     = 30 * time.Second
+	raceLookback       = time.Hour
+	tournamentLookback = 24 * time.Hour // they take hours
 )
 
-// Follower yields each newly finished race exactly once, by polling. No request is
-// made until it is ranged over.
+// Follower yields each newly finished race or tournament exactly once, by polling. No
+// request is made until it is ranged over.
 //
 // It keeps its position as a [Pager] does: break out of a loop, then range again to
 // continue, or store [Follower.Cursor] and resume in another process. Store the cursor
-// in the transaction that handles the race, and no race is handled twice. No race is
-// missed, even across restarts, if its result appears and can be read within Lookback.
+// in the transaction that handles an entry, and none is handled twice. None is missed,
+// even across restarts, if its result appears and can be read within Lookback.
 //
 // A Follower is not safe for concurrent use, and only one loop may range over it at a
 // time.
-type Follower struct {
-	races    *RacesService
+type Follower[T any] struct {
+	listing  listing[T]
+	kind     cursorKind
 	query    FollowQuery
 	tiers    []TierID
 	lookback int64        // milliseconds
 	clock    atomic.Int64 // when the last response was sent
 	invalid  error        // of the query; yielded instead of races
 	ranging  bool         // a loop is running
-	vanished int          // polls in a row that found no race
+	vanished int          // polls in a row that found nothing
 	schedule pollSchedule
 	state    *followState
 }
@@ -57,11 +56,25 @@ type Follower struct {
 //
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
-func (s *RacesService) Follow(q FollowQuery) *Follower {
-	tiers, fields, problem := resolveTiers(cursorFollow, q.Tier, q.Tiers, q.Resume)
-	f := &Follower{
-		races: s, query: q, tiers: tiers,
-		lookback: int64((cmp.Or(q.Lookback, followLookback)-1)/time.Millisecond) + 1,
+func (s *RacesService) Follow(q FollowQuery) *Follower[Race] {
+	return newFollower(q, s.finished(), cursorFollowRaces, raceLookback)
+}
+
+// Follow returns a Follower of the finished tournaments, as [RacesService.Follow] does
+// of races. A tournament is missed if one that starts more than Lookback later appears
+// in an earlier poll.
+//
+// GET /api/v1/tournaments/results:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
+func (s *TournamentsService) Follow(q FollowQuery) *Follower[Tournament] {
+	return newFollower(q, s.finished(), cursorFollowTournaments, tournamentLookback)
+}
+
+func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback time.Duration) *Follower[T] {
+	tiers, fields, problem := resolveTiers(kind, q.Tier, q.Tiers, q.Resume)
+	f := &Follower[T]{
+		listing: l, kind: kind, query: q, tiers: tiers,
+		lookback: int64((cmp.Or(q.Lookback, lookback)-1)/time.Millisecond) + 1,
 		schedule: pollSchedule{interval: cmp.Or(q.Interval, followInterval)},
 		state:    newFollowState(0),
 	}
@@ -81,7 +94,7 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 		problem = fmt.Errorf("a Concurrency of %d is negative", q.Concurrency)
 	}
 	if problem != nil {
-		f.invalid = finishedRaces.invalid(problem)
+		f.invalid = l.op().invalid(problem)
 	}
 	return f
 }
@@ -89,11 +102,11 @@ func (s *RacesService) Follow(q FollowQuery) *Follower {
 // Cursor returns the position after everything yielded so far. If the query has
 // neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
 //
-// Its text takes about fifteen bytes for each race within Lookback, and never exceeds
-// 64 KiB.
-func (f *Follower) Cursor() Cursor {
+// Its text takes about fifteen bytes for each race within Lookback, about 25 for each
+// tournament, and never exceeds 64 KiB.
+func (f *Follower[T]) Cursor() Cursor {
 	if f.invalid != nil || f.state.recent == 0 {
 		return f.query.Resume
 	}
-	return newCursor(cursorFollow, f.tiers, f.state.payload())
+	return newCursor(f.kind, f.tiers, f.state.payload())
 }

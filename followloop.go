@@ -18,11 +18,11 @@ import (
 )
 
 // A time range is read in parts, the oldest first. Parts adapt to the density of
-// the races: the first has few, the others about partRaces.
+// the entries: the first has few, the others about partEntries.
 const (
-	firstRaces = 30   // in the first part, at most
-	partRaces  = 800  // in the others
-	maxRaces   = 1000 // in a part, held in memory to be sorted
+	firstEntries = 30   // in the first part, at most
+	partEntries  = 800  // in the others
+	maxEntries   = 1000 // in a part, held in memory to be sorted
 )
 
 // maxFailures is how many times in a row a page fails alone before it is skipped, and
@@ -33,14 +33,12 @@ const maxFailures = 6
 // is skipped. Each further skip is twice as long, until a page is read.
 const firstSkip int64 = 60_000
 
-var errVanished = fmt.Errorf("%v: the listing is empty, although it was not before", finishedRaces)
-
 // followLoop is one range over a follower. Its methods report false once the
 // range has ended.
-type followLoop struct {
-	*Follower
+type followLoop[T any] struct {
+	*Follower[T]
 	ctx   context.Context // of the range
-	yield func(*Race, error) bool
+	yield func(*T, error) bool
 	once  bool  // it ends after one poll, and after an error that is not ErrHole
 	span  int64 // of the next part
 	limit int   // entries that the next part may have
@@ -50,72 +48,72 @@ type followLoop struct {
 }
 
 // part is the result of reading a time range.
-type part struct {
-	low, high int64                     // everything from low up to high was read, except the gaps
-	entries   []walk.Entry[Entry[Race]] // that were not yielded yet, including ties and unreadable ones
-	gaps      []gap                     // newest first
-	starts    []int64                   // of the entries read, those too that were yielded before
+type part[T any] struct {
+	low, high int64                  // everything from low up to high was read, except the gaps
+	entries   []walk.Entry[Entry[T]] // that were not yielded yet, including ties and unreadable ones
+	gaps      []gap                  // newest first
+	starts    []int64                // of the entries read, those too that were yielded before
 }
 
-// gap is a time range with a page that cannot be read. Later, when other races stand
+// gap is a time range with a page that cannot be read. Later, when other entries stand
 // above it, the page may begin up to a page further up: that is where reach is.
 type gap struct {
 	from, to, reach int64
 	err             error
 }
 
-func (g gap) error() error {
-	return &GapError{From: timestampOf(max(1, g.from)), To: timestampOf(g.reach), Err: g.err, operation: finishedRaces.String()}
+func (g gap) error(op operation) error {
+	return &GapError{From: timestampOf(max(1, g.from)), To: timestampOf(g.reach), Err: g.err, operation: op.String()}
 }
 
-// keyOf returns the key of an entry: its id, after a ? if it is unreadable, or else a
-// hash of its JSON or, of a tie, of its start.
-func keyOf(e walk.Entry[Entry[Race]]) string {
+// keyOf returns the key of an entry: that of its id, after a ? if it is unreadable, or
+// else a hash of its JSON or, of a tie, of its start.
+func keyOf[T any](e walk.Entry[Entry[T]]) string {
 	switch {
 	case e.ID == "":
 		return "?" + checksum(cmp.Or(string(e.Value.JSON), strconv.FormatInt(e.Start, 10)))
 	case e.Err != nil:
-		return "?" + e.ID
+		return "?" + keyOfID(e.ID)
 	}
-	return e.ID
+	return keyOfID(e.ID)
 }
 
-// All yields the finished races after the follower's position, oldest first, and polls
-// for new ones. A race that finishes late comes after races that started later. The loop
+// All yields what finished after the follower's position, oldest first, and polls
+// for new ones. An entry that finishes late comes after entries that started later. The loop
 // ends when ctx is done, without an error. No request is made while its body runs.
 //
-// An error comes with a nil race. It does not end the loop, unless it matches
+// An error comes with a nil entry. It does not end the loop, unless it matches
 // ErrInvalidArgument. After a failed poll there is a backoff of up to five minutes. An
-// outage costs no race; while the service refuses requests, its error comes every 10 to
+// outage costs no entry; while the service refuses requests, its error comes every 10 to
 // 15 minutes.
 //
-// Errors that match [ErrHole] report what is missing: a race that cannot be read is a
+// Errors that match [ErrHole] report what is missing: an entry that cannot be read is a
 // [*DecodeError], once; a page that fails alone, six times in about half a minute, is
 // skipped with a [*GapError], which comes again if the gap grows; an instant with too
-// many races is a [*TieOverflowError]. Races that can be read later, within Lookback,
+// many entries is a [*TieOverflowError]. Entries that can be read later, within Lookback,
 // are yielded then.
 //
-// Of the races within Lookback, the newest 1,000 are checked for late results.
-func (f *Follower) All(ctx context.Context) iter.Seq2[*Race, error] { return f.follow(ctx, false) }
+// Of the entries within Lookback, the newest 1,000 are checked for late results.
+func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
 
-// CatchUp is one poll of [Follower.All]: it yields the finished races after the
+// CatchUp is one poll of [Follower.All]: it yields what finished after the
 // follower's position, oldest first, and ends. An error that matches [ErrHole] does not
 // end it; any other does. Range again, over CatchUp or All, to continue after it.
 //
-// Without Since and Resume the first CatchUp yields no race, but finds where to begin:
+// Without Since and Resume the first CatchUp yields no entry, but finds where to begin:
 // save its [Follower.Cursor]. To skip a page that fails alone takes half a minute in one
 // process: shorter runs stop there each time.
-func (f *Follower) CatchUp(ctx context.Context) iter.Seq2[*Race, error] { return f.follow(ctx, true) }
+func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
 
-func (f *Follower) follow(ctx context.Context, once bool) iter.Seq2[*Race, error] {
-	return func(yield func(*Race, error) bool) {
-		if err := mayRange(ctx, finishedRaces, f.invalid, f.ranging); err != nil {
+func (f *Follower[T]) follow(ctx context.Context, once bool) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		if err := mayRange(ctx, f.listing.op(), f.invalid, f.ranging); err != nil {
 			yield(nil, err)
 			return
 		}
 		f.ranging = true
 		defer func() { f.ranging = false }()
-		l := &followLoop{Follower: f, ctx: ctx, yield: yield, once: once, span: 2 * f.lookback, limit: firstRaces}
+		l := &followLoop[T]{Follower: f, ctx: ctx, yield: yield, once: once, span: 2 * f.lookback, limit: firstEntries}
 		if f.state.recent != 0 || l.begin() && !once {
 			for l.poll() {
 			}
@@ -123,18 +121,18 @@ func (f *Follower) follow(ctx context.Context, once bool) iter.Seq2[*Race, error
 	}
 }
 
-func (l *followLoop) emit(race *Race, err error) bool {
-	return l.ctx.Err() == nil && l.yield(race, err)
+func (l *followLoop[T]) emit(value *T, err error) bool {
+	return l.ctx.Err() == nil && l.yield(value, err)
 }
 
 // fail yields the error of a failed request or poll, and waits until the next one is due.
-func (l *followLoop) fail(err error) bool {
+func (l *followLoop[T]) fail(err error) bool {
 	return l.emit(nil, err) && !l.once && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
 }
 
 // poll reads everything from recent on, and waits until the next poll is due.
-func (l *followLoop) poll() bool {
-	l.vanished++ // until a race is read
+func (l *followLoop[T]) poll() bool {
+	l.vanished++ // until an entry is read
 	l.began.Store(0)
 	for low := l.state.recent; low < walk.Latest; {
 		p, ok := l.readPart(low)
@@ -144,28 +142,28 @@ func (l *followLoop) poll() bool {
 		low = p.high
 	}
 	if l.vanished > 0 && l.vanished <= maxFailures && len(l.state.seen) > 0 {
-		return l.fail(errVanished)
+		return l.fail(fmt.Errorf("%v: the listing is empty, although it was not before", l.listing.op()))
 	}
 	return !l.once && l.schedule.wait(l.ctx, nil)
 }
 
-// begin settles the races that finished before the follower began. It reads the newest
+// begin settles the entries that finished before the follower began. It reads the newest
 // ones, then all that start up to Lookback before these.
-func (l *followLoop) begin() bool {
-	p, ok := l.read(walk.Earliest, walk.Latest, firstRaces)
+func (l *followLoop[T]) begin() bool {
+	p, ok := l.read(walk.Earliest, walk.Latest, firstEntries)
 	if ok && p.low > walk.Earliest {
-		p, ok = l.read(p.low-l.lookback, walk.Latest, maxRaces)
+		p, ok = l.read(p.low-l.lookback, walk.Latest, maxEntries)
 	}
 	if !ok {
 		return false
 	}
-	l.state.advance(max(1, p.low))               // no race starts before that
+	l.state.advance(max(1, p.low))               // no entry starts before that
 	if len(p.entries) == 0 && len(p.gaps) == 0 { // an empty listing: what is older than Lookback is not new
 		l.state.advance(l.clock.Load() - l.lookback)
 	}
 	for _, e := range p.entries {
 		l.advance(e.Start)
-		l.state.seen[cmp.Or(e.ID, keyOf(e))] = e.Start
+		l.state.seen[cmp.Or(keyOfID(e.ID), keyOf(e))] = e.Start
 	}
 	for _, g := range slices.Backward(p.gaps) { // what is in it is old, and may be readable later
 		g.from = min(g.from, max(l.state.recent, l.clock.Load()-l.lookback))
@@ -178,37 +176,37 @@ func (l *followLoop) begin() bool {
 }
 
 // readPart reads a part that begins at low.
-func (l *followLoop) readPart(low int64) (p part, ok bool) {
+func (l *followLoop[T]) readPart(low int64) (p part[T], ok bool) {
 	high := int64(walk.Latest)
 	if low < l.clock.Load()-l.span {
 		high = low + l.span
 	}
 	p, ok = l.read(low, high, l.limit)
-	for ok && p.low > low { // there are more: it ends soon after its first race
-		if l.limit *= 4; l.limit > maxRaces { // larger, so that it soon spans several bursts
-			l.limit = firstRaces
+	for ok && p.low > low { // there are more: it ends soon after its first entry
+		if l.limit *= 4; l.limit > maxEntries { // larger, so that it soon spans several bursts
+			l.limit = firstEntries
 		}
-		if high, ok = l.firstRace(low, p.low); ok {
+		if high, ok = l.firstEntry(low, p.low); ok {
 			p, ok = l.read(low, high, l.limit)
 		}
 	}
 	switch n := int64(len(p.starts)); {
 	case high == walk.Latest:
 	case n == 0:
-		l.span = min(64*l.span, walk.Latest/64) // the next race may be years later
+		l.span = min(64*l.span, walk.Latest/64) // the next entry may be years later
 	default:
-		l.span = min(max(1, l.span/n*min(partRaces, 3*n)), walk.Latest/64)
-		l.limit = max(l.limit, int(min(4*n, maxRaces)))
+		l.span = min(max(1, l.span/n*min(partEntries, 3*n)), walk.Latest/64)
+		l.limit = max(l.limit, int(min(4*n, maxEntries)))
 	}
 	return p, ok
 }
 
-// firstRace returns an instant soon after the first race from low on, given that high
+// firstEntry returns an instant soon after the first entry from low on, given that high
 // is after one. It halves the range until that has less than a page of each tier, and
 // sets span to it.
-func (l *followLoop) firstRace(low, high int64) (int64, bool) {
-	limit := min(len(l.tiers)*pageSize, firstRaces) - 1
-	for _, start := range l.state.seen { // few races are late
+func (l *followLoop[T]) firstEntry(low, high int64) (int64, bool) {
+	limit := min(len(l.tiers)*pageSize, firstEntries) - 1
+	for _, start := range l.state.seen { // few entries are late
 		if start < high {
 			low = max(low, start)
 		}
@@ -235,8 +233,8 @@ func (l *followLoop) firstRace(low, high int64) (int64, bool) {
 // read reads the entries that start at low or later, and before high, newest first,
 // until there are more than limit that do not all share a start. A page that fails is
 // requested again with backoff, or skipped if it fails alone.
-func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
-	p = part{low: high, high: high}
+func (l *followLoop[T]) read(low, high int64, limit int) (p part[T], ok bool) {
+	p = part[T]{low: high, high: high}
 	skip := firstSkip
 	pager := l.pager(low, high, limit)
 	for {
@@ -285,23 +283,23 @@ func (l *followLoop) read(low, high int64, limit int) (p part, ok bool) {
 	}
 }
 
-// pager returns a pager of the races that start at low or later, and before high, to
-// read about limit of them. A probe of firstRace believes an empty newest page at once,
+// pager returns a pager of the entries that start at low or later, and before high, to
+// read about limit of them. A probe of firstEntry believes an empty newest page at once,
 // because what it leaves out is read again.
-func (l *followLoop) pager(low, high int64, limit int) *Pager[Race] {
+func (l *followLoop[T]) pager(low, high int64, limit int) *Pager[T] {
 	q := ResultsQuery{Since: time.UnixMilli(low)}
 	if l.tiers[0] != 0 {
 		q.Tiers = l.tiers
 	}
 	if high < walk.Latest {
 		q.Before = time.UnixMilli(high)
-		if limit > firstRaces {
+		if limit > firstEntries {
 			q.Concurrency = l.query.Concurrency
 		}
 	}
-	p := l.races.Results(q)
+	p := newTimePager(q, l.listing)
 	p.listing.order = pace.Poll
-	if limit < firstRaces {
+	if limit < firstEntries {
 		p.listing.trusted = high
 	}
 	p.listing.responded = func(t time.Time) {
@@ -313,7 +311,7 @@ func (l *followLoop) pager(low, high int64, limit int) *Pager[Race] {
 
 // failsAlone reports whether the newest page is accepted while another one fails, and
 // counts such failures in a row. A refusal is none.
-func (l *followLoop) failsAlone(err error) bool {
+func (l *followLoop[T]) failsAlone(err error) bool {
 	l.alone++
 	if refused, ok := errors.AsType[*APIError](err); ok && (refused.StatusCode == http.StatusTooManyRequests || refused.StatusCode == http.StatusServiceUnavailable) {
 		l.alone = 0
@@ -324,7 +322,7 @@ func (l *followLoop) failsAlone(err error) bool {
 }
 
 // skip moves p.low to the lower end of a gap. Directly below another gap it extends that.
-func (p *part) skip(g gap) {
+func (p *part[T]) skip(g gap) {
 	if last := len(p.gaps) - 1; last >= 0 && p.gaps[last].from == p.low {
 		p.gaps[last].from = g.from
 	} else {
@@ -334,16 +332,16 @@ func (p *part) skip(g gap) {
 }
 
 // wasYielded reports whether an entry was yielded, or the error of an unreadable one.
-func (l *followLoop) wasYielded(e walk.Entry[Entry[Race]]) bool {
-	_, whole := l.state.seen[e.ID]
+func (l *followLoop[T]) wasYielded(e walk.Entry[Entry[T]]) bool {
+	_, whole := l.state.seen[keyOfID(e.ID)]
 	_, same := l.state.seen[keyOf(e)]
 	return whole || same
 }
 
-// advance raises recent to Lookback before the start of a race, unless the race is
+// advance raises recent to Lookback before the start of an entry, unless the entry is
 // more than Lookback in the future, and at most to Lookback before the poll began: in
-// an outage a poll may take hours, in which races finish that its first parts lacked.
-func (l *followLoop) advance(start int64) {
+// an outage a poll may take hours, in which entries finish that its first parts lacked.
+func (l *followLoop[T]) advance(start int64) {
 	if start-l.lookback <= l.clock.Load() {
 		l.state.advance(min(start, l.began.Load()) - l.lookback)
 	}
@@ -351,13 +349,13 @@ func (l *followLoop) advance(start int64) {
 
 // deliver yields the gaps of a part that were not reported, then its entries, the
 // oldest first.
-func (l *followLoop) deliver(p part) bool {
+func (l *followLoop[T]) deliver(p part[T]) bool {
 	for _, g := range slices.Backward(p.gaps) {
 		if l.state.gapAt(g.to) > g.from && !l.yieldGap(g) {
 			return false
 		}
 	}
-	slices.SortFunc(p.entries, func(a, b walk.Entry[Entry[Race]]) int {
+	slices.SortFunc(p.entries, func(a, b walk.Entry[Entry[T]]) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
 	for _, e := range p.entries {
@@ -374,10 +372,10 @@ func (l *followLoop) deliver(p part) bool {
 	return true
 }
 
-func (l *followLoop) yieldGap(g gap) bool {
+func (l *followLoop[T]) yieldGap(g gap) bool {
 	if l.ctx.Err() != nil {
 		return false
 	}
 	l.state.addGap(g.from, g.reach)
-	return l.emit(nil, g.error())
+	return l.emit(nil, g.error(l.listing.op()))
 }

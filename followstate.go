@@ -2,6 +2,8 @@ package horseracing
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strconv"
@@ -24,6 +26,18 @@ const gapMark = "!"
 
 // maxSeen bounds a cursor's text, and memory: if more was seen, recent rises.
 const maxSeen = 1000
+
+const maxNumber = len("-9223372036854775808")
+
+// keyOfID returns the key of an entry with an id: the number of a race, or a hash of a
+// tournament's id, which may be any text.
+func keyOfID(id string) string {
+	if len(id) <= maxNumber && strings.Trim(id, "-0123456789") == "" {
+		return id
+	}
+	hash := sha256.Sum256([]byte(id))
+	return "#" + hex.EncodeToString(hash[:8])
+}
 
 func newFollowState(recent int64) *followState {
 	return &followState{recent: recent, seen: map[string]int64{}}

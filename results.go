@@ -54,7 +54,12 @@ type OffsetQuery struct {
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
 func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
-	return newTimePager(q, listing[Race]{backend: s.backend, kind: cursorRaces, route: "/api/v2/races/results", key: raceKey})
+	return newTimePager(q, s.finished())
+}
+
+// finished is the listing of Results and Follow.
+func (s *RacesService) finished() listing[Race] {
+	return listing[Race]{backend: s.backend, kind: cursorRaces, route: "/api/v2/races/results", key: raceKey}
 }
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is paged by
@@ -71,12 +76,18 @@ func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
 
 // Results walks over finished tournaments, newest first. A query without a tier
 // reads TierOmega alone; Tiers names several, which are merged into one listing.
-// Nothing is requested until the pager is ranged over.
+// Nothing is requested until the pager is ranged over. [TournamentsService.Follow]
+// yields tournaments as they finish.
 //
 // GET /api/v1/tournaments/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
 func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
-	return newTimePager(q, listing[Tournament]{backend: s.backend, kind: cursorTournaments, route: "/api/v1/tournaments/results", key: tournamentKey})
+	return newTimePager(q, s.finished())
+}
+
+// finished is the listing of Results and Follow.
+func (s *TournamentsService) finished() listing[Tournament] {
+	return listing[Tournament]{backend: s.backend, kind: cursorTournaments, route: "/api/v1/tournaments/results", key: tournamentKey}
 }
 
 func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {

@@ -285,3 +285,44 @@ func TestFollowingHasAPositionBeforeItsFirstLine(t *testing.T) {
 		t.Errorf("started again after a kill before the first line: %+v", got)
 	}
 }
+
+// Tournaments are followed as races are, from the file on, each once.
+func TestTournamentsAreFollowedFromAPosition(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	add := func(id string, ago time.Duration) {
+		fake.AddTournaments(horseracing.Tournament{ID: horseracing.TournamentID(id), StartTime: horseracing.NewTimestamp(fake.Now().Add(-ago)), Status: 2})
+	}
+	file := filepath.Join(t.TempDir(), "place")
+	args := []string{"tournaments", "-finished", "-json", "-cursor", file}
+	add("a", 3*time.Hour)
+	add("c", time.Hour)
+	printed := ""
+	for _, more := range [][]string{{"-n", "1"}, nil, {"-follow", "-n", "1", "-interval", "20ms", "-with-cursor"}, nil} {
+		if len(more) > 2 {
+			add("b", 2*time.Hour) // it finished late
+		}
+		got := run(t, environment(fake), append(args, more...)...)
+		if got.status != 0 {
+			t.Fatalf("%v: %+v", more, got)
+		}
+		for line := range strings.Lines(got.stdout) {
+			var read struct {
+				ID         string                 `json:"_id"`
+				Tournament horseracing.Tournament `json:"tournament"`
+				Cursor     horseracing.Cursor     `json:"cursor"`
+			}
+			if err := json.Unmarshal([]byte(line), &read); err != nil || read.Cursor.IsZero() != (len(more) <= 2) {
+				t.Errorf("%s: %v", line, err)
+			}
+			printed += read.ID + string(read.Tournament.ID)
+		}
+	}
+	if printed != "acb" {
+		t.Errorf("printed %q, want a, c, b", printed)
+	}
+	races := run(t, environment(fake), "results", "-cursor", file)
+	if races.status == 0 || !strings.Contains(races.stderr, "another listing") {
+		t.Errorf("races go on from tournaments: %+v", races)
+	}
+}

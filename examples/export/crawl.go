@@ -151,7 +151,7 @@ func follow(ctx context.Context, client *horseracing.Client, s *store, o options
 
 // catchUp stores what one poll finds, each race with the follower's cursor in
 // the same transaction. An error that a later poll may not meet is printed.
-func catchUp(ctx context.Context, follower *horseracing.Follower, s *store, w *walk, stderr io.Writer) error {
+func catchUp(ctx context.Context, follower *horseracing.Follower[horseracing.Race], s *store, w *walk, stderr io.Writer) error {
 	for race, err := range follower.CatchUp(ctx) {
 		switch {
 		case ctx.Err() != nil:

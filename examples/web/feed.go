@@ -16,7 +16,7 @@ import (
 // feed is what every browser is fed from.
 type feed struct {
 	watcher  *horseracing.Watcher
-	follower *horseracing.Follower
+	follower *horseracing.Follower[horseracing.Race]
 	results  *results
 	started  time.Time
 }

@@ -96,7 +96,7 @@ func (f *followed) run(t *testing.T, c *horseracing.Client, q horseracing.Follow
 
 // process is one process that is killed after n races: the cursor is stored with
 // each race that is handled.
-func (f *followed) process(t *testing.T, ctx context.Context, c *horseracing.Client, q horseracing.FollowQuery, n int) *horseracing.Follower {
+func (f *followed) process(t *testing.T, ctx context.Context, c *horseracing.Client, q horseracing.FollowQuery, n int) *horseracing.Follower[horseracing.Race] {
 	t.Helper()
 	if f.times == nil {
 		f.times = map[horseracing.RaceID]int{}

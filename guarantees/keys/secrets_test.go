@@ -247,6 +247,7 @@ func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 				"Results":   errorOf(c.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), 1)),
 				"version 1": errorOf(c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(t.Context(), 1)),
 				"Follow":    firstError(c.Races.Follow(horseracing.FollowQuery{Since: time.Unix(1, 0)}).All(t.Context())),
+				"Follow 2":  firstError(c.Tournaments.Follow(horseracing.FollowQuery{Since: time.Unix(1, 0)}).All(t.Context())),
 				"WatchOpen": firstError(c.Races.WatchOpen(t.Context(), horseracing.WatchQuery{})),
 			}
 			for name, err := range failures {

@@ -96,6 +96,12 @@ func TestTextsOfInvalidArguments(t *testing.T) {
 		{follow(horseracing.FollowQuery{Interval: -time.Second}), "GET /api/v2/races/results: invalid argument: an Interval of -1s is negative"},
 		{follow(horseracing.FollowQuery{Lookback: -time.Hour}), "GET /api/v2/races/results: invalid argument: a Lookback of -1h0m0s is negative"},
 		{func(c client) error {
+			for _, err := range c.Tournaments.Follow(horseracing.FollowQuery{Lookback: -1}).All(t.Context()) {
+				return err
+			}
+			return nil
+		}, "GET /api/v1/tournaments/results: invalid argument: a Lookback of -1ns is negative"},
+		{func(c client) error {
 			return c.Races.Watcher(horseracing.WatchQuery{Interval: -time.Second}).Run(t.Context())
 		},
 			"GET /api/v1/races/open: invalid argument: an Interval of -1s is negative"},
