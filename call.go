@@ -192,6 +192,9 @@ func newAPIError(r *transport.Record, status int) *APIError {
 func (c *call) heldError(held *pace.HeldError) *APIError {
 	e := newAPIError(c.record, held.Status)
 	e.Message, e.RetryAfter = "not sent, because an earlier request was refused", held.For
+	if held.Spent {
+		e.Message = "not sent, because the service announced that it accepts no more requests"
+	}
 	if 0 < held.For && held.For <= time.Hour { // the same instant, and so the same text, until then
 		e.Message += " until " + time.Now().Add(held.For).UTC().Round(time.Second).Format(time.RFC3339)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// Pace is what a client has learned about the service's rate limit, which is
-// undocumented. The client slows down only after a refusal (429, or 503 with
-// Retry-After). A Pace describes all routes except those that the client has found to
+// Pace is what a client knows about the service's rate limit. The client sends no more
+// requests than the service announces (RateLimit-Remaining), and otherwise slows down
+// only after a refusal (429, or 503 with Retry-After). A Pace describes all routes except those that the client has found to
 // be limited separately.
 type Pace struct {
 	PerSecond float64   // requests per second at present, or zero if the rate is not limited

@@ -23,7 +23,7 @@ type RequestLimit struct {
 	InFlight int // maximum requests in flight; a request counts until just before the last byte of its response is sent
 
 	RetryAfter   string // form of the Retry-After header: "seconds", "date", or "" for none
-	Headers      bool   // send X-RateLimit-Limit, -Remaining and, in epoch seconds, -Reset with every response
+	Headers      bool   // send RateLimit-Limit, -Remaining and, in seconds, -Reset with every response
 	CountRefused bool   // refused requests count too: a client that does not pause is refused forever
 }
 

@@ -161,7 +161,7 @@ func TestTheDoctorReportsLimits(t *testing.T) {
 	d := diagnose(t, 0, environment(fake))
 	for topic, want := range map[string][]string{
 		"rate limits":                  {"note: 1 of "},
-		"headers that announce limits": {"Retry-After on 1 responses", "X-Ratelimit-Limit on "},
+		"headers that announce limits": {"Retry-After on 1 responses", "Ratelimit-Limit on "},
 	} {
 		for _, part := range want {
 			if got := d.text(topic); !strings.Contains(got, part) {

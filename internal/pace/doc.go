@@ -1,6 +1,7 @@
 // Package pace decides when a request may be sent. The limits of the service are
 // undocumented, so they are learned from refusals: status 429, or 503 with
-// Retry-After. Without a refusal nothing waits.
+// Retry-After. Without a refusal nothing waits, except behind a quota that the service
+// announces.
 //
 // # The idea
 //
@@ -31,6 +32,13 @@
 //
 // The first refusal with several in flight is taken for a cap in flight: as many as were
 // accepted of those. A refusal with no more in flight refutes it.
+//
+// # A quota
+//
+// The service may announce how many requests it accepts until an instant. No more are
+// sent: each response says how many are left, and those in flight are taken off. A walk
+// leaves a tenth to the other requests. After that instant one request goes at a time,
+// until a response announces the next quota. The learners know nothing of it.
 //
 // # Refusals at random
 //

@@ -40,15 +40,16 @@ func (e *LimiterError) Unwrap() error { return e.Err }
 // HeldError is returned for a request that was not sent because the service
 // refuses requests for longer than its caller would wait.
 type HeldError struct {
-	For    time.Duration // what is left of a Retry-After, zero if there was none
+	For    time.Duration // what is left of a Retry-After or of a spent quota, zero if there was none
 	Status int           // that it refused with
+	Spent  bool          // nothing was refused, but the quota is spent
 }
 
 func (e *HeldError) Error() string {
 	if e.For == 0 {
 		return "the service accepts no request"
 	}
-	return fmt.Sprintf("the service accepts no requests for another %v (Retry-After)", e.For.Round(time.Second))
+	return fmt.Sprintf("the service accepts no requests for another %v (Retry-After or RateLimit-Reset)", e.For.Round(time.Second))
 }
 
 // NewGate returns a gate without a limit, with the backoff of [NewRoutes]. The
@@ -104,6 +105,14 @@ func (g *Gate) Enter(ctx context.Context, t *Ticket, longest time.Duration, late
 	}
 }
 
+// Announce reports what the response to the request of t says: of limit requests, left
+// more are accepted until reset from now. [Gate.Leave] follows.
+func (g *Gate) Announce(t *Ticket, limit, left int, reset time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.routes.Announce(time.Now(), t, limit, left, reset)
+}
+
 // Leave reports the outcome of the request of t, with the Retry-After of its
 // response. It returns the name of the route that this sets apart, if any.
 func (g *Gate) Leave(t *Ticket, outcome Outcome, retryAfter time.Duration) (apart string) {
@@ -111,7 +120,7 @@ func (g *Gate) Leave(t *Ticket, outcome Outcome, retryAfter time.Duration) (apar
 	defer g.mu.Unlock()
 	now := time.Now()
 	apart = g.routes.Report(now, t, outcome, retryAfter)
-	if retryAfter > 0 {
+	if retryAfter > 0 || now.Before(g.routes.quota.spent(Write)) {
 		for _, hopeless := range g.routes.hopeless(now) {
 			g.end(now, hopeless, g.held(now, hopeless))
 		}
@@ -144,8 +153,9 @@ func (g *Gate) end(now time.Time, t *Ticket, err error) {
 
 // held returns the error of t, which waits too long.
 func (g *Gate) held(now time.Time, t *Ticket) error {
-	_, named := g.routes.limitOf(t.in)
-	return &HeldError{max(0, named.Sub(now)), g.routes.statusFor(now, t.in)}
+	_, named := g.routes.limitOf(t)
+	spent := g.routes.quota.spent(t.rank)
+	return &HeldError{max(0, named.Sub(now)), g.routes.statusFor(now, t.in), spent.After(now) && named.Equal(spent)}
 }
 
 // expire ends the wait of t if it is too long, or would be because of a Retry-After, or
@@ -154,7 +164,7 @@ func (g *Gate) expire(now time.Time, t *Ticket) {
 	if !t.waits {
 		return
 	}
-	limit, named := g.routes.limitOf(t.in)
+	limit, named := g.routes.limitOf(t)
 	left := later(later(t.since, g.freed), limit.accepted).Add(t.longest).Sub(now)
 	if g.lacking { // waiting for the limiter alone does not count
 		left = max(t.longest, leastBackoff)

@@ -13,6 +13,7 @@ import (
 type Routes struct {
 	newLearner func() *learner
 	common     *learner
+	quota      quota
 	routes     map[string]*route // all that were requested
 	joined     int               // requests
 	waiting    int               // of those
@@ -77,6 +78,9 @@ func (p *Routes) Next(now time.Time) (next *Ticket, at time.Time) {
 	if next == nil {
 		return nil, at
 	}
+	if ok, from := p.quota.ready(now, next.rank); !ok {
+		return nil, earlier(at, from)
+	}
 	ok, from := p.common.ready(now)
 	if !ok {
 		return nil, earlier(at, from)
@@ -106,6 +110,7 @@ func (p *Routes) isBefore(t, other *Ticket) bool {
 // Send takes t out of line: its request is sent now.
 func (p *Routes) Send(now time.Time, t *Ticket) {
 	p.Leave(t)
+	p.quota.send(now)
 	p.common.send(now, &t.common)
 	if t.own = (sending{}); t.in.own != nil {
 		t.in.own.send(now, &t.own)
@@ -118,10 +123,17 @@ func (p *Routes) Send(now time.Time, t *Ticket) {
 	}
 }
 
+// Announce records what the response to the request of t says: of limit requests, left
+// more are accepted until reset from now. Report follows.
+func (p *Routes) Announce(now time.Time, t *Ticket, limit, left int, reset time.Duration) {
+	p.quota.announce(now, t.common.at, limit, left, reset)
+}
+
 // Report records the outcome of the request of t. retryAfter is for how long from
 // now the service wants no request of its route, or zero if it names no time. It
 // returns the name of a route that it sets apart because of it.
 func (p *Routes) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter time.Duration) (apart string) {
+	p.quota.report(t.common.at, outcome)
 	var alone *route // is set apart
 	closes := outcome == Unavailable
 	switch {
@@ -198,13 +210,13 @@ func (p *Routes) isUnlikely(r *route, episode int) bool {
 	return p.chance < unlikely
 }
 
-// limitOf returns the limit that a request of the route waits for first, and until when
-// a Retry-After binds it.
-func (p *Routes) limitOf(r *route) (l *learner, named time.Time) {
-	if l = p.common; r.own != nil {
-		l = r.own
+// limitOf returns the limit that a request waits for first, and until when a Retry-After
+// or a spent quota binds it.
+func (p *Routes) limitOf(t *Ticket) (l *learner, named time.Time) {
+	if l = p.common; t.in.own != nil {
+		l = t.in.own
 	}
-	return l, later(r.until, l.named)
+	return l, later(later(t.in.until, l.named), p.quota.spent(t.rank))
 }
 
 // statusFor returns the status of the refusal for which the requests of a route wait.
@@ -219,12 +231,13 @@ func (p *Routes) statusFor(now time.Time, r *route) int {
 	return http.StatusTooManyRequests
 }
 
-// hopeless returns the requests in line that a Retry-After binds for longer than they
-// would wait.
+// hopeless returns the requests in line that are bound for longer than they would wait.
 func (p *Routes) hopeless(now time.Time) (all []*Ticket) {
 	for _, r := range p.routes {
-		_, named := p.limitOf(r)
-		all = append(all, slices.DeleteFunc(r.all(), func(t *Ticket) bool { return named.Sub(now) <= t.longest })...)
+		all = append(all, slices.DeleteFunc(r.all(), func(t *Ticket) bool {
+			_, named := p.limitOf(t)
+			return named.Sub(now) <= t.longest
+		})...)
 	}
 	return all
 }
@@ -249,6 +262,7 @@ func (p *Routes) State(now time.Time) State {
 			s.Until = later(s.Until, p.suspect.until)
 		}
 	}
+	s.Until = later(s.Until, p.quota.spent(Write))
 	if !now.Before(s.Until) {
 		s.Until = time.Time{}
 	}

@@ -75,6 +75,9 @@ func (l paceLink) leave(ctx context.Context, r *Record) {
 	if r.Patience != nil && outcome == pace.Accepted && r.Patience.accept() {
 		l.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", r.Name))
 	}
+	if limit, left, reset, ok := announced(r.Header); ok {
+		l.gate.Announce(&r.ticket, limit, left, min(reset, maxHeeded))
+	}
 	apart := l.gate.Leave(&r.ticket, outcome, min(r.RetryAfter, maxHeeded))
 	if apart != "" {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: refusals of this route no longer slow down the others", slog.String("route", apart))

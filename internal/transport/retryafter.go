@@ -31,3 +31,18 @@ func retryAfter(header http.Header) time.Duration {
 	}
 	return max(0, wait)
 }
+
+// announced returns what the RateLimit headers say: how many requests the service
+// accepts in all and still, and for how long that counts. ok is false unless all three
+// can be read.
+func announced(header http.Header) (limit, left int, reset time.Duration, ok bool) {
+	var values [3]int
+	for i, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+		n, err := strconv.ParseUint(strings.TrimSpace(header.Get(name)), 10, 31)
+		if err != nil {
+			return 0, 0, 0, false
+		}
+		values[i] = int(n)
+	}
+	return values[0], values[1], time.Duration(values[2]) * time.Second, true
+}

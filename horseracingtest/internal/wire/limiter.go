@@ -78,7 +78,7 @@ func (l *limiter) admit(apiKey, path string, now time.Time) admission {
 		a.refusal = world.Refuse(http.StatusTooManyRequests, "too_many_requests", "this API key has sent more than %v", limits[refusing])
 		switch limits[refusing].RetryAfter {
 		case "seconds":
-			a.header.Set("Retry-After", strconv.FormatInt(int64((longest+time.Second-1)/time.Second), 10))
+			a.header.Set("Retry-After", wholeSeconds(longest))
 		case "date":
 			a.header.Set("Retry-After", wholeSecond(now.Add(longest)).Format(http.TimeFormat))
 		}
@@ -98,7 +98,7 @@ func (l *limiter) admit(apiKey, path string, now time.Time) admission {
 	return a
 }
 
-// describe adds the X-RateLimit headers: of the limit that refused, or else of
+// describe adds the RateLimit headers: of the limit that refused, or else of
 // the one with the fewest requests remaining.
 func describe(header http.Header, limits []RequestLimit, meters []meter, refusing int, now time.Time) {
 	shown, fewest := -1, 0
@@ -113,11 +113,16 @@ func describe(header http.Header, limits []RequestLimit, meters []meter, refusin
 	if shown < 0 {
 		return
 	}
-	header.Set("X-Ratelimit-Limit", strconv.Itoa(limits[shown].size()))
-	header.Set("X-Ratelimit-Remaining", strconv.Itoa(fewest))
+	header.Set("Ratelimit-Limit", strconv.Itoa(limits[shown].size()))
+	header.Set("Ratelimit-Remaining", strconv.Itoa(fewest))
 	if reset := meters[shown].reset(now); !reset.IsZero() {
-		header.Set("X-Ratelimit-Reset", strconv.FormatInt(wholeSecond(reset).Unix(), 10))
+		header.Set("Ratelimit-Reset", wholeSeconds(max(0, reset.Sub(now))))
 	}
+}
+
+// wholeSeconds is a time in seconds, rounded up.
+func wholeSeconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
 // wholeSecond is the first whole second that is not before t.

@@ -36,7 +36,7 @@ func (d *Doctor) traffic() []check {
 			return found(good, "does the service send Accept-Query? %s", yesOrNo(accepted))
 		}},
 		{"8", "headers that announce limits", func(context.Context) finding {
-			return p.headersThat(isLimitHeader, "the SDK heeds Retry-After, and learns the rest from refusals")
+			return p.headersThat(isLimitHeader, "the SDK heeds Retry-After and RateLimit-Remaining, and learns the rest from refusals")
 		}},
 		{"8", "rate limits", func(context.Context) finding {
 			refused := p.failures["429"]

@@ -1,0 +1,70 @@
+package pace
+
+import "time"
+
+// quota is what the service announces: how many more requests it accepts until an
+// instant. What it accepts afterwards is not known, so then one request at a time is
+// sent, until a response announces another quota.
+type quota struct {
+	limit    int       // requests, of a whole quota
+	left     int       // of those
+	until    time.Time // zero if nothing is announced
+	inFlight int       // requests, which the service may not have counted yet
+	last     time.Time // when the last one was sent
+}
+
+// reserve returns how many requests are kept for those that go before a rank: a tenth
+// of the quota, if it is a walk, which has many.
+func (q *quota) reserve(rank Rank) int {
+	if rank == Walk {
+		return q.limit / 10
+	}
+	return 0
+}
+
+// ready reports whether a request may be sent, or else when that may change.
+func (q *quota) ready(now time.Time, rank Rank) (ok bool, at time.Time) {
+	switch {
+	case q.until.IsZero(), q.left > q.reserve(rank) && now.Before(q.until):
+		return true, now
+	case now.Before(q.until):
+		return false, q.until
+	}
+	hung := q.last.Add(long)
+	return q.inFlight == 0 || !now.Before(hung), hung
+}
+
+// spent returns until when no request of a rank is sent, or the zero time.
+func (q *quota) spent(rank Rank) time.Time {
+	if q.left > q.reserve(rank) {
+		return time.Time{}
+	}
+	return q.until
+}
+
+func (q *quota) send(now time.Time) { q.left, q.inFlight, q.last = q.left-1, q.inFlight+1, now }
+
+// announce records what the response to a request says. It may not count requests in
+// flight, and responses may come in another order than requests, so within a quota the
+// fewest count.
+func (q *quota) announce(now, sent time.Time, limit, left int, reset time.Duration) {
+	left -= q.inFlight - 1
+	until := now.Add(max(reset, time.Second)) // 0 may be less than a second
+	switch {
+	case left <= 0:
+		q.limit, q.left, q.until = limit, 0, later(q.until, until)
+	case sent.Before(q.until):
+		q.left = min(q.left, left)
+	default:
+		q.limit, q.left, q.until = limit, left, until
+	}
+}
+
+// report records the end of a request. A quota that its response should have announced
+// anew is none.
+func (q *quota) report(sent time.Time, outcome Outcome) {
+	q.inFlight--
+	if outcome == Accepted && !sent.Before(q.until) {
+		q.until = time.Time{}
+	}
+}
