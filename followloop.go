@@ -17,12 +17,11 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// A time range is read in parts, the oldest first. Parts adapt to the density of
-// the entries: the first has few, the others about partEntries.
+// A time range is read in parts, the oldest first. Parts adapt to the density of the
+// entries: the next one is expected to have half of what it may.
 const (
-	firstEntries = 30   // in the first part, at most
-	partEntries  = 800  // in the others
-	maxEntries   = 1000 // in a part, held in memory to be sorted
+	firstEntries = 30   // that the first part may have: it comes soon
+	maxEntries   = 4000 // that a part may have; of what is read too early twice as many are held
 )
 
 // maxFailures is how many times in a row a page fails alone before it is skipped, and
@@ -39,10 +38,12 @@ type followLoop[T any] struct {
 	*Follower[T]
 	ctx   context.Context // of the range
 	yield func(*T, error) bool
-	once  bool  // it ends after one poll, and after an error that is not ErrHole
-	span  int64 // of the next part
-	limit int   // entries that the next part may have
-	alone int   // times in a row that a page failed and the newest one was accepted
+	once  bool      // it ends after one poll, and after an error that is not ErrHole
+	each  int64     // milliseconds from one entry to the next, as far as is known
+	aim   int       // entries that the next part should have
+	held  []part[T] // read before what lies below them, newest first
+	alone int       // times in a row that a page failed and the newest one was accepted
+	skip  int64     // how much to skip for the next page that fails alone
 
 	began atomic.Int64 // when the first response of the poll was sent
 }
@@ -113,7 +114,8 @@ func (f *Follower[T]) follow(ctx context.Context, once bool) iter.Seq2[*T, error
 		}
 		f.ranging = true
 		defer func() { f.ranging = false }()
-		l := &followLoop[T]{Follower: f, ctx: ctx, yield: yield, once: once, span: 2 * f.lookback, limit: firstEntries}
+		seen := len(f.state.seen) // is read again
+		l := &followLoop[T]{Follower: f, ctx: ctx, yield: yield, once: once, each: f.lookback / int64(max(firstEntries, seen)), aim: firstEntries/8 + seen}
 		if f.state.recent != 0 || l.begin() && !once {
 			for l.poll() {
 			}
@@ -139,6 +141,7 @@ func (l *followLoop[T]) poll() bool {
 		if !ok || !l.deliver(p) {
 			return false
 		}
+		l.measure(p)
 		low = p.high
 	}
 	if l.vanished > 0 && l.vanished <= maxFailures && len(l.state.seen) > 0 {
@@ -150,9 +153,9 @@ func (l *followLoop[T]) poll() bool {
 // begin settles the entries that finished before the follower began. It reads the newest
 // ones, then all that start up to Lookback before these.
 func (l *followLoop[T]) begin() bool {
-	p, ok := l.read(walk.Earliest, walk.Latest, firstEntries)
+	p, ok := l.read(walk.Earliest, walk.Latest, firstEntries, 0)
 	if ok && p.low > walk.Earliest {
-		p, ok = l.read(p.low-l.lookback, walk.Latest, maxEntries)
+		p, ok = l.read(p.low-l.lookback, walk.Latest, maxSeen, 0)
 	}
 	if !ok {
 		return false
@@ -175,118 +178,149 @@ func (l *followLoop[T]) begin() bool {
 	return true
 }
 
-// readPart reads a part that begins at low.
+// readPart reads a part that begins at low. If it has too many entries, what was read of
+// it is held, and the lower half of the rest is read. While it has none the next range is
+// read, a longer one: that what lies below is empty is read again in the end.
 func (l *followLoop[T]) readPart(low int64) (p part[T], ok bool) {
-	high := int64(walk.Latest)
-	if low < l.clock.Load()-l.span {
-		high = low + l.span
-	}
-	p, ok = l.read(low, high, l.limit)
-	for ok && p.low > low { // there are more: it ends soon after its first entry
-		if l.limit *= 4; l.limit > maxEntries { // larger, so that it soon spans several bursts
-			l.limit = firstEntries
-		}
-		if high, ok = l.firstEntry(low, p.low); ok {
-			p, ok = l.read(low, high, l.limit)
+	bottom, top := low, int64(walk.Latest)
+	if last := len(l.held) - 1; last >= 0 {
+		if p, top = l.held[last], l.held[last].low; top == low {
+			l.held = l.held[:last]
+			return p, true
 		}
 	}
-	switch n := int64(len(p.starts)); {
-	case high == walk.Latest:
-	case n == 0:
-		l.span = min(64*l.span, walk.Latest/64) // the next entry may be years later
-	default:
-		l.span = min(max(1, l.span/n*min(partEntries, 3*n)), walk.Latest/64)
-		l.limit = max(l.limit, int(min(4*n, maxEntries)))
+	for bottom < top {
+		high, limit, trusted := l.end(bottom, top), l.limit(), int64(0)
+		if high < walk.Latest {
+			trusted = high
+		}
+		if bottom > low && limit <= firstEntries { // it is read again
+			trusted = bottom
+		}
+		p, ok = l.read(bottom, high, limit, trusted)
+		switch isEmpty := len(p.starts) == 0 && len(p.gaps) == 0; {
+		case !ok || p.low == low && (!isEmpty || high == walk.Latest):
+			return p, ok
+		case p.low > bottom:
+			if top = p.low; limit > firstEntries {
+				l.hold(p)
+			}
+			l.aim = max(1, l.aim/2)
+			l.each = (top - bottom) / int64(2*l.aim)
+		case isEmpty:
+			bottom, l.each = high, 64*l.each
+		case limit > firstEntries:
+			l.hold(p)
+			top = bottom
+		default:
+			l.each = (high - bottom) / int64(8*max(1, len(p.starts))) // what measure allows at most
+			bottom, top = high, high
+		}
+	}
+	if p, ok = l.read(low, top, l.limit(), 0); ok && p.low > low {
+		l.hold(p)
+		return l.readPart(low)
 	}
 	return p, ok
 }
 
-// firstEntry returns an instant soon after the first entry from low on, given that high
-// is after one. It halves the range until that has less than a page of each tier, and
-// sets span to it.
-func (l *followLoop[T]) firstEntry(low, high int64) (int64, bool) {
-	limit := min(len(l.tiers)*pageSize, firstEntries) - 1
-	for _, start := range l.state.seen { // few entries are late
-		if start < high {
-			low = max(low, start)
+// end returns where a part ends that begins at low, at most at top. The newest part, which
+// is read one page at a time, has little more than Lookback.
+func (l *followLoop[T]) end(low, top int64) int64 {
+	l.each = min(max(1, l.each), walk.Latest/maxEntries/64)
+	high := min(top, low+l.each*int64(l.aim))
+	if recent := l.clock.Load() - l.lookback; top == walk.Latest && low+pageSize*l.each < recent {
+		return min(high, recent)
+	} else if top == walk.Latest {
+		return top
+	}
+	return high
+}
+
+// limit returns how many entries the next part may have, or those of one page.
+func (l *followLoop[T]) limit() int {
+	return max(min(8*l.aim, maxEntries), min(len(l.tiers)*pageSize, firstEntries)-1)
+}
+
+// hold keeps a part that was read before what lies below it. If too much is held, the
+// newest is read again.
+func (l *followLoop[T]) hold(p part[T]) {
+	l.held = append(l.held, p)
+	n := 0
+	for i, p := range slices.Backward(l.held) {
+		if n += len(p.starts); n > 2*maxEntries {
+			l.held = slices.Delete(l.held, 0, i+1)
+			return
 		}
 	}
-	for high-low > 1 {
-		middle := low + (high-low)/2
-		p, ok := l.read(low, middle, limit)
-		switch isEmpty := len(p.entries) == 0 && len(p.gaps) == 0; {
-		case !ok:
-			return 0, false
-		case isEmpty:
-			low = middle
-		case p.low > low:
-			high = middle
-		default:
-			l.span = middle - low
-			return middle, true
-		}
+}
+
+// measure adapts the next part to the density of one. Where that falls it may soon rise.
+func (l *followLoop[T]) measure(p part[T]) {
+	if n := len(p.starts); p.high < walk.Latest {
+		l.each = min((p.high-p.low)/int64(max(n, 1)), 8*l.each)
+		l.aim = max(l.aim, min(8*n, maxEntries/2))
 	}
-	l.span = 1
-	return high, true
 }
 
 // read reads the entries that start at low or later, and before high, newest first,
 // until there are more than limit that do not all share a start. A page that fails is
-// requested again with backoff, or skipped if it fails alone.
-func (l *followLoop[T]) read(low, high int64, limit int) (p part[T], ok bool) {
-	p = part[T]{low: high, high: high}
-	skip := firstSkip
-	pager := l.pager(low, high, limit)
+// requested again with backoff, or skipped if it fails alone. Unless trusted is zero, an
+// empty page from there on is believed at once.
+func (l *followLoop[T]) read(low, high int64, limit int, trusted int64) (p part[T], ok bool) {
+	p, l.skip = part[T]{low: high, high: high}, firstSkip
+	pager := l.pager(low, high, limit, trusted)
 	for {
-		var failed error
-		for e := range pager.entries(l.ctx) {
-			if e.Err != nil && !errors.Is(e.Err, ErrHole) {
-				failed = e.Err
-				break
-			}
-			l.schedule.failures, l.alone, l.vanished, skip = 0, 0, 0, firstSkip
-			p.starts = append(p.starts, e.Start)
-			p.low = e.Start + 1 // others may share the start
-			if !l.wasYielded(e) {
-				p.entries = append(p.entries, e)
-			}
-			if len(p.entries) > limit && low < e.Start && p.low < high {
-				return p, true
-			}
+		failed := l.readOn(pager, &p, low, limit)
+		if l.ctx.Err() != nil || failed == nil {
+			return p, failed == nil
 		}
-		switch {
-		case l.ctx.Err() != nil:
-			return p, false
-		case failed == nil:
-			p.low = low
-			return p, true
-		case p.low < walk.Latest && l.failsAlone(failed):
-			from := l.state.gapAt(p.low)
-			switch {
-			case from < p.low:
-			case l.alone < maxFailures:
-				_ = transport.Sleep(l.ctx, time.Second<<(l.alone-1))
-				continue
-			default:
-				from, skip = p.low-skip, 2*skip
+		if p.low == walk.Latest || !l.failsAlone(failed) { // it is the newest page, or others fail too
+			if !l.fail(failed) {
+				return p, false
 			}
-			reach := p.low
-			if n := len(p.starts) - len(l.tiers)*pageSize; n >= 0 {
-				reach = p.starts[n] + 1
-			}
-			p.skip(gap{max(low, from), p.low, reach, failed})
-			pager = l.pager(low, p.low, limit)
-			l.vanished = 0
-		case !l.fail(failed):
-			return p, false
+			continue
 		}
+		from := l.state.gapAt(p.low)
+		if from == p.low && l.alone < maxFailures {
+			_ = transport.Sleep(l.ctx, time.Second<<(l.alone-1))
+			continue
+		}
+		if from == p.low { // no such gap was reported
+			from, l.skip = p.low-l.skip, 2*l.skip
+		}
+		p.skip(gap{max(low, from), p.low, p.reach(len(l.tiers) * pageSize), failed})
+		pager = l.pager(low, p.low, limit, 0)
+		l.vanished = 0
 	}
 }
 
+// readOn adds what a pager reads to a part, until all from low on was read, or enough.
+// It returns the error of a page that fails.
+func (l *followLoop[T]) readOn(pager *Pager[T], p *part[T], low int64, limit int) error {
+	for e := range pager.entries(l.ctx) {
+		if e.Err != nil && !errors.Is(e.Err, ErrHole) {
+			return e.Err
+		}
+		l.schedule.failures, l.alone, l.vanished, l.skip = 0, 0, 0, firstSkip
+		p.starts = append(p.starts, e.Start)
+		p.low = e.Start + 1 // others may share the start
+		if !l.wasYielded(e) {
+			p.entries = append(p.entries, e)
+		}
+		if len(p.entries) > limit && low < e.Start && p.low < p.high {
+			p.entries = slices.DeleteFunc(p.entries, func(e walk.Entry[Entry[T]]) bool { return e.Start < p.low })
+			p.starts = slices.DeleteFunc(p.starts, func(start int64) bool { return start < p.low })
+			return nil
+		}
+	}
+	p.low = low
+	return nil
+}
+
 // pager returns a pager of the entries that start at low or later, and before high, to
-// read about limit of them. A probe of firstEntry believes an empty newest page at once,
-// because what it leaves out is read again.
-func (l *followLoop[T]) pager(low, high int64, limit int) *Pager[T] {
+// read about limit of them.
+func (l *followLoop[T]) pager(low, high int64, limit int, trusted int64) *Pager[T] {
 	q := ResultsQuery{Since: time.UnixMilli(low)}
 	if l.tiers[0] != 0 {
 		q.Tiers = l.tiers
@@ -298,10 +332,7 @@ func (l *followLoop[T]) pager(low, high int64, limit int) *Pager[T] {
 		}
 	}
 	p := newTimePager(q, l.listing)
-	p.listing.order = pace.Poll
-	if limit < firstEntries {
-		p.listing.trusted = high
-	}
+	p.listing.order, p.listing.trusted = pace.Poll, trusted
 	p.listing.responded = func(t time.Time) {
 		l.clock.Store(t.UnixMilli())
 		l.began.CompareAndSwap(0, t.UnixMilli())
@@ -315,10 +346,19 @@ func (l *followLoop[T]) failsAlone(err error) bool {
 	l.alone++
 	if refused, ok := errors.AsType[*APIError](err); ok && (refused.StatusCode == http.StatusTooManyRequests || refused.StatusCode == http.StatusServiceUnavailable) {
 		l.alone = 0
-	} else if _, err := l.pager(l.clock.Load(), walk.Latest, 0).Take(l.ctx, 1); err != nil && !errors.Is(err, ErrHole) {
+	} else if _, err := l.pager(l.clock.Load(), walk.Latest, 0, 0).Take(l.ctx, 1); err != nil && !errors.Is(err, ErrHole) {
 		l.alone = 0
 	}
 	return l.alone > 0
+}
+
+// reach returns up to where the page below p.low may begin when as many entries as pages
+// hold stand above it.
+func (p *part[T]) reach(entries int) int64 {
+	if n := len(p.starts) - entries; n >= 0 {
+		return p.starts[n] + 1
+	}
+	return p.low
 }
 
 // skip moves p.low to the lower end of a gap. Directly below another gap it extends that.
@@ -338,13 +378,11 @@ func (l *followLoop[T]) wasYielded(e walk.Entry[Entry[T]]) bool {
 	return whole || same
 }
 
-// advance raises recent to Lookback before the start of an entry, unless the entry is
-// more than Lookback in the future, and at most to Lookback before the poll began: in
-// an outage a poll may take hours, in which entries finish that its first parts lacked.
+// advance raises recent to Lookback before the start of an entry, at most to Lookback
+// before the poll began: a poll may take hours, in which entries finish that lie in what
+// was read before.
 func (l *followLoop[T]) advance(start int64) {
-	if start-l.lookback <= l.clock.Load() {
-		l.state.advance(min(start, l.began.Load()) - l.lookback)
-	}
+	l.state.advance(min(start, l.began.Load()) - l.lookback)
 }
 
 // deliver yields the gaps of a part that were not reported, then its entries, the
@@ -358,10 +396,13 @@ func (l *followLoop[T]) deliver(p part[T]) bool {
 	slices.SortFunc(p.entries, func(a, b walk.Entry[Entry[T]]) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
-	for _, e := range p.entries {
+	for i, e := range p.entries {
 		l.advance(e.Start)
 		if l.ctx.Err() != nil {
 			return false
+		}
+		if i%maxSeen == 0 {
+			l.state.trim()
 		}
 		l.state.seen[keyOf(e)] = e.Start
 		if !l.emit(e.Value.Value, e.Err) {

@@ -73,8 +73,8 @@ func TestAFollowerRemembersNoMoreThanLookbackAndItsBounds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newFollowState(0)
-			for part := range int64(20) { // as large as a part can be
-				for i := part * maxEntries; i < (part+1)*maxEntries; i++ {
+			for part := range int64(20) { // as many as are yielded before it is trimmed
+				for i := part * maxSeen; i < (part+1)*maxSeen; i++ {
 					s.advance(i*20 - time.Hour.Milliseconds())
 					s.seen[key(i)] = i * 20
 				}

@@ -29,7 +29,7 @@ type listing[T any] struct {
 	key     func(*T) entryKey
 
 	order     pace.Rank       // priority of its requests, or zero for that of walks
-	trusted   int64           // an empty page requested from this instant is believed at once, unless zero
+	trusted   int64           // an empty page requested from this instant on is believed at once, unless zero
 	responded func(time.Time) // called with the service's time of each response, unless nil
 	tiers     []TierID        // sorted, where zero is the service's default, which no request names
 	patience  *transport.Patience
@@ -95,7 +95,7 @@ func (l *listing[T]) doubts(r walk.Request) bool {
 	if l.kind == cursorRacesV1 {
 		return r.At == 0
 	}
-	return r.At != l.trusted
+	return l.trusted == 0 || r.At < l.trusted
 }
 
 // fetch requests one page, and an empty one twice. An entry that does not fit the request is an error.

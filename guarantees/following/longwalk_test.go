@@ -149,7 +149,7 @@ func TestFollowHoldsLittleOfALongPast(t *testing.T) {
 				t.Fatalf("race %d came as number %d", race.MainRaceID, races)
 			}
 			if races == 1 || races == 5000 {
-				if held := int64(double.LiveHeap() - before); held > 2<<20 {
+				if held := int64(double.LiveHeap() - before); held > 4<<20 {
 					t.Errorf("%d KiB are held at race %d of %d", held>>10, races, longHistory)
 				}
 			}
