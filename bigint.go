@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more. The
@@ -52,29 +54,29 @@ func (b BigInt) String() string {
 	return strconv.FormatInt(b.small, 10)
 }
 
-// Decimal returns the value divided by 10^places, exactly and without trailing zeros:
+// FormatUnits returns the value divided by 10^places, exactly and without trailing zeros:
 // 1234500000000000000 at 18 places is "1.2345". places is clamped to the range 0 to
 // 1,000.
-func (b BigInt) Decimal(places int) string {
+func (b BigInt) FormatUnits(places int) string {
 	return decimal{digits: []byte(b.String())}.text(places)
 }
 
-// ParseDecimal parses a decimal number and multiplies it by 10^places: "2.5" at 18
-// places is 2500000000000000000. It is the inverse of [BigInt.Decimal]. The text must
+// ParseUnits parses a decimal number and multiplies it by 10^places: "2.5" at 18
+// places is 2500000000000000000. It is the inverse of [BigInt.FormatUnits]. The text must
 // be a number in JSON notation ("2", "-0.5", "1e3") and the product an integer of at
 // most 100 digits; places must not be negative.
-func ParseDecimal(text string, places int) (BigInt, error) {
+func ParseUnits(text string, places int) (BigInt, error) {
 	d, err := parseDecimal([]byte(text))
 	if err != nil {
-		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q: %w", clip(text, 50), err)
+		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q: %w", clip(text, 50), err)
 	}
 	if places < 0 {
-		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: places is negative: %d", places)
+		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: places is negative: %d", places)
 	}
 	d.exponent += min(places, 1000)
 	var n big.Int
 	if err := d.integer(&n); err != nil {
-		return BigInt{}, fmt.Errorf("horseracing: ParseDecimal: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
+		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
 	}
 	return BigIntFrom(&n), nil
 }
@@ -170,3 +172,174 @@ func (b *BigInt) Scan(src any) error {
 // Value implements [database/sql/driver.Valuer] with base-10 text, which every database
 // stores exactly.
 func (b BigInt) Value() (driver.Value, error) { return b.String(), nil }
+
+// Number is an exact JSON number, an integer or not. It is used for prizes and prices,
+// whose units are undocumented. String and encoding return the literal as it was
+// decoded. The zero value is 0; null decodes as 0. Decoding fails for more than 100
+// digits in all, and for an exponent beyond ±100.
+type Number struct {
+	small int64
+	text  string // the literal, unless it is small in base 10
+}
+
+// NewNumber returns the integer n as a Number.
+func NewNumber(n int64) Number { return Number{small: n} }
+
+// String returns the literal as it was decoded.
+func (n Number) String() string {
+	if n.text != "" {
+		return n.text
+	}
+	return strconv.FormatInt(n.small, 10)
+}
+
+// Float64 returns the nearest float64. Beyond 2^53 it may lose digits.
+func (n Number) Float64() float64 {
+	f, _ := strconv.ParseFloat(n.String(), 64) // the bounds keep it in range
+	return f
+}
+
+// Int64 returns the value and true if it is an integer that fits, however written
+// (5.0, 5e3), and 0 and false otherwise.
+func (n Number) Int64() (int64, bool) {
+	b, ok := n.BigInt()
+	return b.small, ok && b.big == nil
+}
+
+// BigInt returns the value and true if it is an integer, however written (5.0,
+// 1e+21), and zero and false otherwise.
+func (n Number) BigInt() (BigInt, bool) {
+	if n.text == "" {
+		return BigInt{small: n.small}, true
+	}
+	var b BigInt
+	err := b.UnmarshalText([]byte(n.text))
+	return b, err == nil
+}
+
+// FormatUnits returns the value divided by 10^places, exactly, without an exponent and
+// without trailing zeros: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
+// places is clamped to the range 0 to 1,000.
+func (n Number) FormatUnits(places int) string {
+	d, _ := parseDecimal([]byte(n.String())) // every Number was checked when it was read
+	return d.text(places)
+}
+
+// Equal reports whether both have the same literal: 5 and 5.0 are not equal.
+func (n Number) Equal(other Number) bool { return n == other }
+
+// MarshalJSON writes the literal as it was decoded.
+func (n Number) MarshalJSON() ([]byte, error) { return []byte(n.String()), nil }
+
+// UnmarshalJSON reads any JSON number within the bounds of [Number].
+func (n *Number) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*n = Number{}
+		return nil
+	}
+	return n.UnmarshalText(data)
+}
+
+// MarshalText writes the literal as it was decoded.
+func (n Number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
+
+// UnmarshalText reads a number in JSON's notation.
+func (n *Number) UnmarshalText(text []byte) error {
+	if small, ok := parseSmall(text); ok {
+		*n = Number{small: small}
+		return nil
+	}
+	_, err := parseDecimal(text)
+	if err == nil {
+		*n = Number{text: string(text)}
+	}
+	return err
+}
+
+// maxDigits bounds the digits of a number, and its exponent, so that a literal of a few
+// bytes, such as 1e999999999, cannot fill the memory.
+const maxDigits = 100
+
+var (
+	errNotNumber = errors.New("not a number in JSON notation")
+	errTooLong   = errors.New("a number of more than 100 digits")
+)
+
+// decimal is the number digits * 10^exponent.
+type decimal struct {
+	digits   []byte // perhaps with a minus sign
+	exponent int
+}
+
+// parseDecimal parses a JSON number within the bounds.
+func parseDecimal(text []byte) (decimal, error) {
+	if len(text) > 3*maxDigits { // leading zeros of the exponent included
+		return decimal{}, errTooLong
+	}
+	mantissa, power := text, []byte("0")
+	if i := bytes.IndexAny(text, "eE"); i >= 0 {
+		mantissa, power = text[:i], text[i+1:]
+	}
+	exponent, err := strconv.Atoi(string(power))
+	signed, fraction, hasPoint := bytes.Cut(mantissa, []byte("."))
+	whole := bytes.TrimPrefix(signed, []byte("-"))
+	switch {
+	case !isDigits(whole), len(whole) > 1 && whole[0] == '0', hasPoint && !isDigits(fraction), errors.Is(err, strconv.ErrSyntax):
+		return decimal{}, errNotNumber
+	case err != nil, exponent > maxDigits, exponent < -maxDigits, len(whole)+len(fraction) > maxDigits:
+		return decimal{}, errTooLong
+	}
+	return decimal{append(slices.Clip(signed), fraction...), exponent - len(fraction)}, nil
+}
+
+func isDigits(s []byte) bool { return len(s) > 0 && len(bytes.Trim(s, "0123456789")) == 0 }
+
+// integer sets n to the value, or returns an error if that has a fraction or more than
+// 100 digits.
+func (d decimal) integer(n *big.Int) error {
+	n.SetString(string(d.digits)+strings.Repeat("0", max(0, d.exponent)), 10)
+	fraction := new(big.Int)
+	if d.exponent < 0 {
+		n.QuoRem(n, tenTo(-d.exponent), fraction)
+	}
+	if fraction.Sign() != 0 || n.CmpAbs(tooLarge) >= 0 {
+		return errors.New("not an integer of at most 100 digits")
+	}
+	return nil
+}
+
+// tooLarge is the smallest positive integer of more than 100 digits.
+var tooLarge = tenTo(maxDigits)
+
+func tenTo(exponent int) *big.Int {
+	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(exponent)), nil)
+}
+
+// text returns the value divided by 10^places, without an exponent and without trailing
+// zeros. Places are limited to 0 to 1,000.
+func (d decimal) text(places int) string {
+	d.exponent -= min(max(0, places), 1000)
+	value, _ := new(big.Rat).SetString(string(d.digits) + "e" + strconv.Itoa(d.exponent))
+	decimals, _ := value.FloatPrec()
+	return value.FloatString(decimals)
+}
+
+// parseSmall parses an integer that fits in 64 bits, as most do. It allocates nothing,
+// not even for an error, and takes half the time of strconv.
+func parseSmall(text []byte) (n int64, ok bool) {
+	digits, negative := bytes.CutPrefix(text, []byte("-"))
+	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && len(text) > 1 {
+		return 0, false
+	}
+	var magnitude uint64 // 19 digits do not overflow it
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		magnitude = 10*magnitude + uint64(c-'0')
+	}
+	if n = int64(magnitude); negative {
+		n = -n
+	}
+	return n, magnitude < 1<<63 || negative && magnitude == 1<<63
+}

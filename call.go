@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -260,4 +261,151 @@ func (c *call) captured(err error) Response {
 		captured.Body = []byte(c.secrets.Beginning(string(r.Body), math.MaxInt, r.Truncated))
 	}
 	return captured
+}
+
+// getOne calls an operation whose response is an object.
+func getOne[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
+	op.emptyIsNotFound = true
+	var value T
+	record, err := do(ctx, b, op, decodeObject(&value), opts)
+	if err != nil {
+		return nil, err
+	}
+	b.drifts.report(ctx, op, record, reflect.TypeFor[T]())
+	return &value, nil
+}
+
+// getList calls an operation whose response is an array. With an error it returns
+// the entries that could be read.
+func getList[T any](ctx context.Context, b *backend, op operation, opts []CallOption) ([]T, error) {
+	l, err := callList[T](ctx, b, op, opts)
+	if l == nil {
+		return nil, err
+	}
+	values := make([]T, 0, len(l.entries))
+	for i := range l.entries {
+		if e := &l.entries[i]; e.err == nil {
+			values = append(values, e.value)
+		}
+	}
+	return values, err
+}
+
+// getEntry calls an operation whose response is an array, and returns its only entry,
+// or of several the one with the operation's id.
+func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
+	op.emptyIsNotFound = true
+	l, err := getEntries[T](ctx, b, op, opts)
+	if err != nil {
+		return nil, err
+	}
+	var unreadable *DecodeError // of an entry that has the id, or may have it
+	isOnly := len(l.entries) == 1
+	for i := range l.entries {
+		switch e := &l.entries[i]; {
+		case e.err == nil && (isOnly || idOf(&e.value) == op.idText()):
+			return &e.value, nil
+		case e.err != nil && (isOnly || e.err.ID == "" || e.err.ID == op.idText()):
+			unreadable = e.err
+		}
+	}
+	if unreadable != nil {
+		return nil, unreadable.ofResponse(l.record.ID, unreadable.Raw, unreadable.Err)
+	}
+	return nil, notFound(l.record)
+}
+
+// getEntries calls an operation whose response is an array, and returns its entries,
+// each with its value or its error.
+func getEntries[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*list[T], error) {
+	l, err := callList[T](ctx, b, op, opts)
+	switch {
+	case l == nil:
+		return nil, err
+	case l.dropped > 0:
+		first, _ := errors.AsType[*DecodeError](err)
+		cause := fmt.Errorf("%d of %d entries: %w", maxUnreadable+l.dropped, len(l.entries)+l.dropped, first.Err)
+		return nil, first.ofResponse(l.record.ID, nil, cause)
+	}
+	return l, nil
+}
+
+// callList calls an operation whose response is an array. If it returns a list and an
+// error, the error is that of the unreadable entries.
+func callList[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*list[T], error) {
+	l := new(list[T])
+	record, err := do(ctx, b, op, func(r *transport.Record) error { return l.decode(op, r) }, opts)
+	if _, isInPart := errors.AsType[*unreadableEntries](err); err != nil && !isInPart {
+		return nil, err
+	}
+	b.drifts.report(ctx, op, record, reflect.TypeFor[T]())
+	return l, err
+}
+
+// operation is one operation of the service, and how its response is decoded.
+type operation struct {
+	method          string
+	route           string  // the path, with a {placeholder} for the id
+	id              entryID // for the placeholder, or nil if there is none
+	body            any
+	custom          bool   // called by Do: nothing is documented, and raw and query are used as they are
+	raw             string // the path, escaped
+	query           string
+	emptyIsNotFound bool                // null or an empty array means that there is no such entry
+	objectOrArray   bool                // an object may stand for an array of one
+	noCache         bool                // a cached response must not be used
+	order           pace.Rank           // of a read, or zero for a single read
+	patience        *transport.Patience // of a walk, or nil for a single call
+	hint            string              // what to do if the outcome of a write is unknown
+}
+
+var errNilContext = errors.New("the context is nil")
+
+func (op operation) String() string { return op.method + " " + op.route }
+
+func (op operation) isRead() bool { return op.method == http.MethodGet }
+
+// invalid returns the error of a call that is not made. It does not redact the id.
+func (op operation) invalid(problem error) error {
+	return fmt.Errorf("%s: %w: %w", operationText(op.method, op.route, op.idText()), ErrInvalidArgument, problem)
+}
+
+// path returns the operation's path, decoded and escaped, or the problem with its id.
+func (op operation) path() (path, escaped string, problem error) {
+	if op.custom {
+		path, _ = url.PathUnescape(op.raw) // Do has parsed it
+		return path, op.raw, nil
+	}
+	if op.id == nil {
+		return op.route, op.route, nil
+	}
+	before, _, _ := strings.Cut(op.route, "{")
+	id := op.idText()
+	return before + id, before + url.PathEscape(id), op.id.problem()
+}
+
+// rank returns the priority of the operation's requests: first those that change
+// something, then single reads, then polls, then walks.
+func (op operation) rank() pace.Rank {
+	if !op.isRead() {
+		return pace.Write
+	}
+	return max(pace.Read, op.order)
+}
+
+// paceRoute returns the route that the service may limit on its own: the path, which
+// has one documented method, or for Do, whose paths may hold ids, the method.
+func (op operation) paceRoute() string {
+	if op.custom {
+		return op.method
+	}
+	return op.route
+}
+
+// idText returns the requested id as text, or the empty string.
+func (op operation) idText() string {
+	if op.id == nil {
+		return ""
+	}
+	return op.id.text()
 }

@@ -45,7 +45,7 @@
 //		Concurrency: 8,
 //	})
 //	for race, err := range results.All(ctx) {
-//		if errors.Is(err, horseracing.ErrHole) {
+//		if errors.Is(err, horseracing.ErrSkipped) {
 //			log.Print(err) // an entry that cannot be read; the rest follows
 //			continue
 //		}

@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
@@ -30,12 +32,12 @@ var (
 	ErrResponseTooLarge = errors.New("response too large")           // beyond WithMaxResponseBytes
 	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have taken effect; see RacesService.Settle
 	ErrBodyIgnored      = errors.New("the request body was ignored") // a page is not the one requested, usually because a proxy or cache drops the bodies of GET requests
-	// ErrHole matches errors that report a skipped part of a listing; the rest of the
+	// ErrSkipped matches errors that report a skipped part of a listing; the rest of the
 	// listing follows. These are the [*DecodeError] of one entry (not of a page or a
 	// whole response), the [*TieOverflowError] and the [*GapError]. A method that
 	// returns a list, except [HorsesService.GetMany], reports unreadable entries with
-	// an error that matches ErrHole too.
-	ErrHole = errors.New("part of the listing was skipped")
+	// an error that matches ErrSkipped too.
+	ErrSkipped = errors.New("part of the listing was skipped")
 )
 
 const (
@@ -224,8 +226,8 @@ func (e *DecodeError) ofResponse(id string, raw json.RawMessage, err error) *Dec
 	return &DecodeError{Method: e.Method, Route: e.Route, ID: id, Field: e.Field, Offset: e.Offset, Raw: raw, Err: err}
 }
 
-// Is reports whether target is ErrHole and the error is about one entry of a list.
-func (e *DecodeError) Is(target error) bool { return target == ErrHole && e.entry }
+// Is reports whether target is ErrSkipped and the error is about one entry of a list.
+func (e *DecodeError) Is(target error) bool { return target == ErrSkipped && e.entry }
 
 // TransportError is returned when a call got no complete response, after all retries.
 // The cause is a failed connection, a connection that broke before the end of the
@@ -276,8 +278,8 @@ func (e *TieOverflowError) Error() string {
 		e.operation, e.Seen, e.StartTime.Format(instantLayout))
 }
 
-// Is reports whether target is ErrHole.
-func (e *TieOverflowError) Is(target error) bool { return target == ErrHole }
+// Is reports whether target is ErrSkipped.
+func (e *TieOverflowError) Is(target error) bool { return target == ErrSkipped }
 
 // GapError reports a time range that a [Follower] skipped, because a page in it
 // remained unreadable. To read what can be read of that range, call Results with
@@ -295,8 +297,8 @@ func (e *GapError) Error() string {
 		e.operation, e.From.Format(instantLayout), e.To.Format(instantLayout), e.Err))
 }
 
-// Is reports whether target is ErrHole.
-func (e *GapError) Is(target error) bool { return target == ErrHole }
+// Is reports whether target is ErrSkipped.
+func (e *GapError) Is(target error) bool { return target == ErrSkipped }
 
 // Unwrap returns the cause.
 func (e *GapError) Unwrap() error { return e.Err }
@@ -312,3 +314,80 @@ func (e *outcomeUnknown) Error() string {
 }
 
 func (e *outcomeUnknown) Unwrap() []error { return []error{ErrOutcomeUnknown, e.err} }
+
+// messageMembers are the members in which services commonly put the message of an
+// error object, the best one first. The shape of errors is undocumented.
+var messageMembers = []string{"message", "detail", "error_description", "error", "errors", "title", "description"}
+
+// noErrors are values of a member error of an object that is not an error. The first is
+// that of an absent member.
+var noErrors = []string{"", "null", "false", `""`, "[]", "{}", "0"}
+
+// errorWords returns the message of an error object, and whether the object declares
+// itself an error, by a member of that name. In a successful response a title or a
+// description alone is not a message: tournaments have a description.
+func errorWords(body []byte, failure bool) (message string, declared bool) {
+	var object map[string]json.RawMessage
+	if len(body) > maxErrorObject || unmarshal(body, &object) != nil {
+		return "", false
+	}
+	for _, name := range []string{"error", "errors"} {
+		declared = declared || !slices.Contains(noErrors, string(object[name]))
+	}
+	for _, name := range messageMembers {
+		if !failure && !declared && name == "title" {
+			break
+		}
+		if words := wordsOf(object[name]); words != "" {
+			return words, declared
+		}
+	}
+	return "", declared
+}
+
+// mayDeclareError reports whether a body may be an object with an error member.
+func mayDeclareError(body []byte) bool {
+	return bytes.HasPrefix(trimSpace(body), []byte("{")) && bytes.Contains(body, []byte(`"error`))
+}
+
+// wordsOf returns the words of a member: a string, the message of an object, or those
+// of an array's first element. It looks no deeper.
+func wordsOf(value json.RawMessage) string {
+	var v any
+	_ = unmarshal(value, &v)
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		v = list[0]
+	}
+	if object, ok := v.(map[string]any); ok {
+		for _, name := range messageMembers {
+			if text, ok := object[name].(string); ok && text != "" {
+				return text
+			}
+		}
+	}
+	text, _ := v.(string)
+	return text
+}
+
+const maxErrorText = 1800 // bytes of any error's text
+
+// errorText returns the text of an error without invisible characters, and cut.
+func errorText(text string) string { return clip(redact.Visible(text), maxErrorText) }
+
+// clip cuts a text to limit bytes, at the end of a character.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + " …"
+}
+
+func hasControl(s string) bool {
+	return strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// hasDotSegment reports whether a path contains . or .., which servers resolve.
+func hasDotSegment(path string) bool {
+	segments := strings.Split(path, "/")
+	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
+}

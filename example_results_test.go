@@ -102,7 +102,7 @@ func ExamplePager_Entries() {
 
 	results := client.Races.Results(horseracing.ResultsQuery{})
 	for entry, err := range results.Entries(context.Background()) {
-		if errors.Is(err, horseracing.ErrHole) {
+		if errors.Is(err, horseracing.ErrSkipped) {
 			fmt.Println(err)
 			continue // for example, store entry.JSON for later
 		}

@@ -411,13 +411,13 @@ func ExampleTimestamp() {
 	// 5m0s
 }
 
-func ExampleBigInt_Decimal() {
+func ExampleBigInt_FormatUnits() {
 	var fee horseracing.BigInt
 	if err := fee.UnmarshalText([]byte("2500000000000000000001")); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(fee)
-	fmt.Println(fee.Decimal(18))
+	fmt.Println(fee.FormatUnits(18))
 	// Output:
 	// 2500000000000000000001
 	// 2500.000000000000000001

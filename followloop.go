@@ -3,12 +3,16 @@ package horseracing
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -38,7 +42,7 @@ type followLoop[T any] struct {
 	*Follower[T]
 	ctx   context.Context // of the range
 	yield func(*T, error) bool
-	once  bool      // it ends after one poll, and after an error that is not ErrHole
+	once  bool      // it ends after one poll, and after an error that is not ErrSkipped
 	each  int64     // milliseconds from one entry to the next, as far as is known
 	aim   int       // entries that the next part should have
 	held  []part[T] // read before what lies below them, newest first
@@ -88,7 +92,7 @@ func keyOf[T any](e walk.Entry[Entry[T]]) string {
 // outage costs no entry; while the service refuses requests, its error comes every 10 to
 // 15 minutes.
 //
-// Errors that match [ErrHole] report what is missing: an entry that cannot be read is a
+// Errors that match [ErrSkipped] report what is missing: an entry that cannot be read is a
 // [*DecodeError], once; a page that fails alone, six times in about half a minute, is
 // skipped with a [*GapError], which comes again if the gap grows; an instant with too
 // many entries is a [*TieOverflowError]. Entries that can be read later, within Lookback,
@@ -98,7 +102,7 @@ func keyOf[T any](e walk.Entry[Entry[T]]) string {
 func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
 
 // CatchUp is one poll of [Follower.All]: it yields what finished after the
-// follower's position, oldest first, and ends. An error that matches [ErrHole] does not
+// follower's position, oldest first, and ends. An error that matches [ErrSkipped] does not
 // end it; any other does. Range again, over CatchUp or All, to continue after it.
 //
 // Without Since and Resume the first CatchUp yields no entry, but finds where to begin:
@@ -299,7 +303,7 @@ func (l *followLoop[T]) read(low, high int64, limit int, trusted int64) (p part[
 // It returns the error of a page that fails.
 func (l *followLoop[T]) readOn(pager *Pager[T], p *part[T], low int64, limit int) error {
 	for e := range pager.entries(l.ctx) {
-		if e.Err != nil && !errors.Is(e.Err, ErrHole) {
+		if e.Err != nil && !errors.Is(e.Err, ErrSkipped) {
 			return e.Err
 		}
 		l.schedule.failures, l.alone, l.vanished, l.skip = 0, 0, 0, firstSkip
@@ -346,7 +350,7 @@ func (l *followLoop[T]) failsAlone(err error) bool {
 	l.alone++
 	if refused, ok := errors.AsType[*APIError](err); ok && (refused.StatusCode == http.StatusTooManyRequests || refused.StatusCode == http.StatusServiceUnavailable) {
 		l.alone = 0
-	} else if _, err := l.pager(l.clock.Load(), walk.Latest, 0, 0).Take(l.ctx, 1); err != nil && !errors.Is(err, ErrHole) {
+	} else if _, err := l.pager(l.clock.Load(), walk.Latest, 0, 0).Take(l.ctx, 1); err != nil && !errors.Is(err, ErrSkipped) {
 		l.alone = 0
 	}
 	return l.alone > 0
@@ -419,4 +423,93 @@ func (l *followLoop[T]) yieldGap(g gap) bool {
 	}
 	l.state.addGap(g.from, g.reach)
 	return l.emit(nil, g.error(l.listing.op()))
+}
+
+// followState records which entries a follower has yielded. It is the content of the
+// cursor. It does no I/O and reads no clock. Instants are epoch milliseconds.
+//
+// Everything that starts before recent was yielded. From recent on, which is Lookback
+// before the newest race, late results may appear: there, what was yielded is in seen.
+type followState struct {
+	recent int64            // zero before the first poll
+	seen   map[string]int64 // starts of the entries and errors that were yielded, by their keys
+}
+
+// gapMark begins the key of a gap that was reported, before its lower end. Its upper end
+// stands for its start.
+const gapMark = "!"
+
+// maxSeen bounds a cursor's text, and memory: if more was seen, recent rises.
+const maxSeen = 1000
+
+const maxNumber = len("-9223372036854775808")
+
+// keyOfID returns the key of an entry with an id: the number of a race, or a hash of a
+// tournament's id, which may be any text.
+func keyOfID(id string) string {
+	if len(id) <= maxNumber && strings.Trim(id, "-0123456789") == "" {
+		return id
+	}
+	hash := sha256.Sum256([]byte(id))
+	return "#" + hex.EncodeToString(hash[:8])
+}
+
+func newFollowState(recent int64) *followState {
+	return &followState{recent: recent, seen: map[string]int64{}}
+}
+
+// advance raises recent, and forgets what starts before it.
+func (s *followState) advance(recent int64) {
+	if recent > s.recent {
+		s.recent = recent
+		maps.DeleteFunc(s.seen, func(_ string, start int64) bool { return start < recent })
+	}
+}
+
+// trim forgets all but the newest, if there are too many.
+func (s *followState) trim() {
+	if n := len(s.seen); n > maxSeen {
+		s.advance(slices.Sorted(maps.Values(s.seen))[n-maxSeen])
+	}
+}
+
+// addGap notes that a gap was reported.
+func (s *followState) addGap(from, to int64) { s.seen[gapMark+strconv.FormatInt(from, 36)] = to }
+
+// gapAt returns the lower end of the reported gap that ends at an instant or holds it,
+// of several the lowest, or the instant itself.
+func (s *followState) gapAt(at int64) int64 {
+	low := at
+	for key, to := range s.seen {
+		if text, isGap := strings.CutPrefix(key, gapMark); isGap && at <= to {
+			from, _ := strconv.ParseInt(text, 36, 64)
+			low = min(low, from)
+		}
+	}
+	return low
+}
+
+// payload returns the state as fields of a cursor. Starts are relative to recent.
+func (s *followState) payload() []string {
+	fields := []string{strconv.FormatInt(s.recent, 36)}
+	for _, key := range slices.Sorted(maps.Keys(s.seen)) {
+		fields = append(fields, key+"_"+strconv.FormatInt(s.seen[key]-s.recent, 36))
+	}
+	return fields
+}
+
+// parseFollowState is the inverse of payload. The problem is nil if the fields are
+// valid.
+func parseFollowState(fields []string) (s *followState, problem error) {
+	recent, invalid := strconv.ParseInt(fields[0], 36, 64)
+	s = newFollowState(recent)
+	for _, field := range fields[1:] {
+		key, after, _ := strings.Cut(field, "_")
+		start, err := strconv.ParseInt(after, 36, 64)
+		s.seen[key], invalid = recent+start, cmp.Or(invalid, err)
+	}
+	if invalid != nil {
+		problem = errDamagedCursor
+	}
+	return s, problem
 }

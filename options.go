@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // Limiter decides when a request may be sent. Wait blocks until then; a non-nil
@@ -190,4 +193,158 @@ func (b tokenBucket) Wait(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return fmt.Errorf("the rate limit allows the next request only after the deadline: %w", context.DeadlineExceeded)
+}
+
+// A CallOption configures one call. A nil option is ignored.
+type CallOption func(*callConfig)
+
+type callConfig struct {
+	capture    *Response
+	background bool
+	retry      Retry // zero fields have the client's values
+	problem    error // the first thing wrong with an option
+}
+
+func configOf(opts []CallOption) callConfig {
+	if len(opts) == 0 {
+		return callConfig{}
+	}
+	var config callConfig
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&config)
+		}
+	}
+	return config
+}
+
+// CaptureResponse stores the last response of the call in r, whether the call
+// succeeds or fails. If there was no response, only r.Attempts is set.
+func CaptureResponse(r *Response) CallOption {
+	return func(c *callConfig) { c.capture = r }
+}
+
+// AsBackground gives a read the lowest priority, that of a walk, when requests must
+// wait. A call that changes something fails with ErrInvalidArgument.
+func AsBackground() CallOption {
+	return func(c *callConfig) { c.background = true }
+}
+
+// CallRetry sets how one call is retried. Zero fields default to the client's settings.
+// A call that changes something is retried only after attempts that certainly had no
+// effect.
+func CallRetry(r Retry) CallOption {
+	return func(c *callConfig) {
+		if problem := r.problem(); problem != nil && c.problem == nil {
+			c.problem = fmt.Errorf("CallRetry: %w", problem)
+		}
+		c.retry = r
+	}
+}
+
+// CallInfo describes the call that a request belongs to.
+type CallInfo struct {
+	Method  string
+	Route   string // the path with its placeholders: /api/v1/races/{raceId}; for Do the path itself, redacted
+	ID      string // the horse, race or tournament requested, redacted, or empty if the route has no placeholder
+	Attempt int    // counts from 1
+}
+
+// CallFromContext returns the call that a request belongs to, given the request's
+// context. Use it in a wrapper of [WithTransportWrapper]: naming spans and metrics by
+// Route keeps ids out of their names.
+func CallFromContext(ctx context.Context) (CallInfo, bool) {
+	r, ok := transport.FromContext(ctx)
+	if !ok {
+		return CallInfo{}, false
+	}
+	return CallInfo{Method: r.Method, Route: r.Route, ID: r.ID, Attempt: r.Attempts()}, true
+}
+
+// Response is a response as received, after decompression. Keys are redacted in the
+// header and, if the call failed, in the body. Printing or logging a Response omits
+// header and body.
+type Response struct {
+	StatusCode int // zero if there was no response
+	Header     http.Header
+	Body       []byte // truncated to 1 MiB for an error status
+	Attempts   int    // requests that were sent
+}
+
+// Format prints a summary without header and body, which may contain keys.
+func (r Response) Format(s fmt.State, _ rune) {
+	fmt.Fprintf(s, "{StatusCode:%d Attempts:%d Body:%d bytes}", r.StatusCode, r.Attempts, len(r.Body))
+}
+
+// LogValue returns a summary without header and body, which may contain keys.
+func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
+
+// Retry sets how reads are retried: after connection failures, after the statuses 408,
+// 429, 500, 502, 503 and 504, and once after a response with status 2xx that is an HTML
+// page or ends early.
+//
+// A Retry-After is honored up to MaxWait. If the service demands a longer wait, the
+// call returns at once, with [APIError].RetryAfter set. While the service refuses all
+// requests of the client, a call waits for at most MaxWait, then fails without being
+// sent. MaxWait limits each wait, not their sum: the context limits the whole call, and
+// ends every wait at once.
+//
+// A budget shared by all calls of a client keeps retries from multiplying the load of
+// an outage. Rate-limit responses (429, or 503 with Retry-After) do not consume it; see
+// [Client.Pace].
+//
+// These are not retried, because a retry cannot help: a response that is too large, or
+// that is JSON of another shape or other types than documented, a server without TLS or
+// with an untrusted certificate, and an error of the [Limiter].
+type Retry struct {
+	Max     int           // retries after the first attempt; default 3, and none if negative
+	MinWait time.Duration // base of the exponential backoff with full jitter; default 200ms, at most MaxWait
+	MaxWait time.Duration // longest backoff, and longest Retry-After that is honored; default 15s, at least MinWait
+}
+
+var defaultRetry = Retry{Max: 3, MinWait: 200 * time.Millisecond, MaxWait: 15 * time.Second}
+
+// withDefaults returns r with its zero fields taken from d, and a Max that is
+// not negative.
+func (r Retry) withDefaults(d Retry) Retry {
+	r.Max = max(0, cmp.Or(r.Max, d.Max))
+	if r.MaxWait == 0 {
+		r.MaxWait = max(d.MaxWait, r.MinWait)
+	}
+	if r.MinWait == 0 {
+		r.MinWait = min(d.MinWait, r.MaxWait)
+	}
+	return r
+}
+
+// problem returns what is wrong with a Retry that a caller gave.
+func (r Retry) problem() error {
+	switch {
+	case r.MinWait < 0 || r.MaxWait < 0:
+		return fmt.Errorf("a wait of %+v is negative", r)
+	case r.MaxWait != 0 && r.MinWait > r.MaxWait:
+		return fmt.Errorf("MinWait %v is longer than MaxWait %v", r.MinWait, r.MaxWait)
+	}
+	return nil
+}
+
+// withheldAdvice explains that the retry budget withheld a retry.
+const withheldAdvice = "not retried, because many calls of this client failed and its retry budget is spent"
+
+// Pace is what a client knows about the service's rate limit. The client sends no more
+// requests than the service announces (RateLimit-Remaining), and otherwise slows down
+// only after a refusal (429, or 503 with Retry-After). A Pace describes all routes except those that the client has found to
+// be limited separately.
+type Pace struct {
+	PerSecond float64   // requests per second at present, or zero if the rate is not limited
+	Waiting   int       // requests that wait to be sent
+	Until     time.Time // no request is sent before this time, which is zero if requests may be sent now
+	AtRandom  bool      // refusals seem not to depend on the rate of sending, which is not limited then
+}
+
+// defaultPatience is the Patience of a query that sets none.
+const defaultPatience = 10 * time.Minute
+
+func newPatience(most time.Duration) *transport.Patience {
+	return &transport.Patience{Most: cmp.Or(most, defaultPatience)}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
@@ -174,3 +175,103 @@ func (k *UserKey) UnmarshalText(text []byte) error {
 	*k = UserKey(text)
 	return nil
 }
+
+// resolveTiers returns the tiers that a query selects, sorted and each once, and the
+// payload of its Resume, if that is set. A query that names no tier has those of the
+// cursor; without either it selects tier zero, which stands for the service's default.
+// The problem is nil if the query is valid.
+func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (selected []TierID, payload []string, problem error) {
+	selected = []TierID{tier}
+	if len(tiers) > 0 {
+		selected = slices.Compact(slices.Sorted(slices.Values(tiers)))
+	}
+	saved, isValid := selected, true
+	if !resume.IsZero() {
+		saved, payload, isValid = resume.payload(kind)
+	}
+	isNamed := tier != 0 || len(tiers) > 0
+	same := func(a, b TierID) bool { return a.orDefault() == b.orDefault() }
+	switch {
+	case tier != 0 && len(tiers) > 0:
+		problem = errors.New("both Tier and Tiers are set")
+	case slices.Contains(tiers, 0):
+		problem = errors.New("a tier in Tiers is zero")
+	case selected[0] < 0:
+		problem = fmt.Errorf("tier %d is negative", selected[0])
+	case len(selected) > maxTiers:
+		problem = fmt.Errorf("there are %d tiers in Tiers, more than %d", len(selected), maxTiers)
+	case !isValid, isNamed && !slices.EqualFunc(saved, selected, same):
+		problem = errors.New("the cursor in Resume is of another listing or of other tiers")
+	case isNamed:
+		return selected, payload, nil
+	default:
+		return saved, payload, nil
+	}
+	return selected, nil, problem
+}
+
+const maxTiers = 100
+
+// Gender is the gender of a horse. Undocumented values pass through.
+type Gender string
+
+// GenderStallion is the only documented gender.
+const GenderStallion Gender = "Stallion"
+
+// RaceType determines which time wins a race or a tournament: the best or the worst, as
+// its values suggest. Undocumented values pass through.
+type RaceType string
+
+// The documented race types. For tournaments only the first is documented.
+const (
+	RaceTypeBestTime  RaceType = "best_time"
+	RaceTypeWorstTime RaceType = "worst_time"
+)
+
+// RaceStatus is the state of a race. Undocumented values pass through. The order of the
+// states is undocumented.
+type RaceStatus string
+
+// RaceStatusInProgress is the documented status of open races. The status of finished
+// races is empty; see [Race.Finished].
+const RaceStatusInProgress RaceStatus = "In progress"
+
+// TierName is the name of a tier, as in horses and races. Undocumented values pass
+// through.
+type TierName string
+
+// The documented tier names.
+const (
+	TierNameOmega TierName = "Omega"
+	TierNameBeta  TierName = "Beta"
+)
+
+// MissionPeriod is how often a mission is assigned. Undocumented values pass through.
+type MissionPeriod string
+
+// The documented mission periods.
+const (
+	MissionPeriodDaily   MissionPeriod = "daily"
+	MissionPeriodWeekly  MissionPeriod = "weekly"
+	MissionPeriodMonthly MissionPeriod = "monthly"
+)
+
+// MissionKind is what a mission requires. Undocumented values pass through.
+type MissionKind string
+
+// The documented mission kinds, of horses and of the catalogue.
+const (
+	MissionKindAllDaily                MissionKind = "all_daily"
+	MissionKindAllWeekly               MissionKind = "all_weekly"
+	MissionKindRunAll                  MissionKind = "run_all"
+	MissionKindRunAllOnZHippodrome     MissionKind = "run_all_on_z_hippodrome"
+	MissionKindRunOnXHippodrome        MissionKind = "run_on_x_hippodrome"
+	MissionKindRunXFurlongRace         MissionKind = "run_x_furlong_race"
+	MissionKindRunXRaces               MissionKind = "run_x_races"
+	MissionKindRunXRacesOfYFurlongsOnZ MissionKind = "run_x_races_of_y_furlongs_on_z"
+	MissionKindRunXRacesOnZ            MissionKind = "run_x_races_on_z"
+	MissionKindRunXRacesOnZHippodrome  MissionKind = "run_x_races_on_z_hippodrome"
+	MissionKindRunXRacesYFurlong       MissionKind = "run_x_races_y_furlong"
+	MissionKindTakeIPlaceXRaces        MissionKind = "take_i_place_x_races"
+	MissionKindTakePrizePlaceInXRaces  MissionKind = "take_prize_place_in_x_races"
+)

@@ -79,7 +79,7 @@ func ExampleLedger_Check() {
 }
 
 func registerCheapest(ctx context.Context, client *horseracing.Client, path string, horse horseracing.HorseNumber, userKey horseracing.UserKey) error {
-	perDay, err := horseracing.ParseDecimal("100", 18) // 100 tokens, if a token has 18 decimal places
+	perDay, err := horseracing.ParseUnits("100", 18) // 100 tokens, if a token has 18 decimal places
 	if err != nil {
 		return err
 	}

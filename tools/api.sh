@@ -3,13 +3,17 @@
 # it is deliberate. With -w it records the API as it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# The signatures, without prose: go doc indents what it prints of a comment by four spaces.
+signatures() {
+	go doc -all "$1" | awk 'NR == 1 { print; next } /^[A-Z]+$/ { seen = 1 } seen' |
+		sed -e '/^    /d' -e '/^[[:space:]]*\/\//d' -e 's/[[:space:]]*\/\/ .*$//' | cat -s
+}
 for package in horseracing horseracingtest ledger; do
 	dir=.
 	[ "$package" = horseracing ] || dir=./$package
-	# The first line names the package; doc comments are part of the listing.
 	if [ "${1:-}" = -w ]; then
-		go doc -all "$dir" >"api/$package.txt"
+		signatures "$dir" >"api/$package.txt"
 	else
-		diff -u "api/$package.txt" <(go doc -all "$dir")
+		diff -u "api/$package.txt" <(signatures "$dir")
 	fi
 done

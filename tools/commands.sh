@@ -22,7 +22,7 @@ block go docs/fake.md >"$work/program/main_test.go"
 (cd "$work/program" && go mod init example.test/program 2>/dev/null)
 export GOBIN="$work/bin" PATH="$work/bin:$PATH" TMPDIR="$work" CURL_HOME="$work"
 echo fail >"$work/.curlrc" # a status of 400 or more is the failure of a command
-go install ./cmd/horseracing
+go -C cmd install ./...
 horseracing fake -control 127.0.0.1:8081 -json >"$work/keys" &
 until [ -s "$work/keys" ]; do kill -0 $!; sleep 0.1; done
 value() { grep -oE "\"$1\":\"[^\"]*" "$work/keys" | head -1 | cut -d'"' -f4; }

@@ -63,7 +63,7 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 	flags.SetOutput(stderr)
 	tokens := func(name, usage string, into **horseracing.BigInt) {
 		flags.Func(name, usage, func(text string) error {
-			n, err := horseracing.ParseDecimal(text, tokenPlaces)
+			n, err := horseracing.ParseUnits(text, tokenPlaces)
 			*into = &n
 			return err
 		})

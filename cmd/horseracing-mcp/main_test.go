@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 func tokens(t testing.TB, text string) *horseracing.BigInt {
 	t.Helper()
-	n, err := horseracing.ParseDecimal(text, tokenPlaces)
+	n, err := horseracing.ParseUnits(text, tokenPlaces)
 	if err != nil {
 		t.Fatal(err)
 	}

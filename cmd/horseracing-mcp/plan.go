@@ -27,7 +27,7 @@ func parsePlan(text string) (plan, error) {
 	if len(parts) == 3 {
 		horse, horseErr := strconv.ParseInt(parts[0], 10, 64)
 		race, raceErr := strconv.ParseInt(parts[1], 10, 64)
-		fee, feeErr := horseracing.ParseDecimal(parts[2], 0)
+		fee, feeErr := horseracing.ParseUnits(parts[2], 0)
 		p := plan{horseracing.HorseNumber(horse), horseracing.RaceID(race), fee}
 		if errors.Join(horseErr, raceErr, feeErr) == nil && p.String() == text {
 			return p, nil
@@ -97,5 +97,5 @@ func reason(err error) string {
 		return err.Error()
 	}
 	return fmt.Sprintf("%v: %s tokens are above the limit of %s, which only the person can change",
-		limit.Err, limit.Amount.Decimal(tokenPlaces), limit.Limit.Decimal(tokenPlaces))
+		limit.Err, limit.Amount.FormatUnits(tokenPlaces), limit.Limit.FormatUnits(tokenPlaces))
 }

@@ -28,7 +28,7 @@ type list[T any] struct {
 // error.
 func listOf[T, V any](all []T, err error, view func(*T) V) (list[V], error) {
 	var out list[V]
-	if errors.Is(err, horseracing.ErrHole) {
+	if errors.Is(err, horseracing.ErrSkipped) {
 		out.Note, err = "some entries could not be read: "+err.Error(), nil
 	}
 	out.LeftOut = max(0, len(all)-maxEntries)
@@ -51,7 +51,7 @@ type openArgs struct {
 }
 
 func (r reader) openRaces(ctx context.Context, in openArgs) (list[raceView], error) {
-	maxFee, err := horseracing.ParseDecimal(cmp.Or(in.MaxFee, "0"), tokenPlaces)
+	maxFee, err := horseracing.ParseUnits(cmp.Or(in.MaxFee, "0"), tokenPlaces)
 	if err != nil {
 		return list[raceView]{}, fmt.Errorf("max_fee must be a number of tokens, such as 2.5: %w", err)
 	}

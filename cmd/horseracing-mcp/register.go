@@ -43,7 +43,7 @@ func (p *payer) register(ctx context.Context, in registerArgs) (out registered, 
 			return fmt.Errorf("nothing was sent: %w", err)
 		}
 		if !fee.Equal(intent.fee) {
-			against = append(against, fmt.Sprintf("the fee is now %s tokens, in the plan it is %s: make a new plan", fee.Decimal(tokenPlaces), intent.fee.Decimal(tokenPlaces)))
+			against = append(against, fmt.Sprintf("the fee is now %s tokens, in the plan it is %s: make a new plan", fee.FormatUnits(tokenPlaces), intent.fee.FormatUnits(tokenPlaces)))
 		}
 		if len(against) > 0 {
 			out = registered{State: ledger.Refused, Note: "nothing was sent: " + strings.Join(against, "; ")}

@@ -18,7 +18,7 @@ type amount struct {
 	Units  string `json:"units" jsonschema:"the integer of the service"`
 }
 
-func amountOf(n horseracing.BigInt) amount { return amount{n.Decimal(tokenPlaces), n.String()} }
+func amountOf(n horseracing.BigInt) amount { return amount{n.FormatUnits(tokenPlaces), n.String()} }
 
 type raceView struct {
 	Race       horseracing.RaceID        `json:"race" jsonschema:"the id for the tools race and plan_registration"`

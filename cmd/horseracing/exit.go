@@ -109,7 +109,7 @@ func (p *program) complain(err error) {
 	switch {
 	case !p.asJSON:
 		p.say(err.Error())
-	case errors.Is(err, horseracing.ErrHole): // a later request does not fill it, whatever caused it
+	case errors.Is(err, horseracing.ErrSkipped): // a later request does not fill it, whatever caused it
 		p.printError(failed, err)
 	default:
 		p.printError(endingOf(context.Background(), err), err)

@@ -46,7 +46,7 @@ func parseNumbers[T ~int64](args []string) ([]T, error) {
 func tokensFlag(flags *flag.FlagSet, name, about string) **horseracing.BigInt {
 	amount := new(*horseracing.BigInt)
 	flags.Func(name, about, func(text string) error {
-		units, err := horseracing.ParseDecimal(text, tokenPlaces)
+		units, err := horseracing.ParseUnits(text, tokenPlaces)
 		if err != nil || units.Cmp(horseracing.BigInt{}) < 0 {
 			return errors.New("want an amount in tokens, like 2.5")
 		}

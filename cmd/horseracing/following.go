@@ -103,7 +103,7 @@ func each[T any](ctx context.Context, p *program, o *followOptions, f *horseraci
 		switch {
 		case err == nil:
 			failed = add(entry)
-		case errors.Is(err, horseracing.ErrHole):
+		case errors.Is(err, horseracing.ErrSkipped):
 			holes++
 			p.complain(err)
 			failed = move(f.Cursor())

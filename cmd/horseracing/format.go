@@ -11,7 +11,7 @@ import (
 // 18 is usual for amounts of this size.
 const tokenPlaces = 18
 
-func tokens(amount horseracing.BigInt) string { return amount.Decimal(tokenPlaces) }
+func tokens(amount horseracing.BigInt) string { return amount.FormatUnits(tokenPlaces) }
 
 // minute writes an instant in UTC to the minute.
 func minute(t time.Time) string {

@@ -17,7 +17,7 @@ import (
 func TestALedgerIsShownWhileItIsOpenAndDecidedWhenItIsNot(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithSchedule(0))
-	fee, err := horseracing.ParseDecimal("2.5", tokenPlaces)
+	fee, err := horseracing.ParseUnits("2.5", tokenPlaces)
 	if err != nil {
 		t.Fatal(err)
 	}

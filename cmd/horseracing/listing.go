@@ -59,7 +59,7 @@ func printListing[T any](p *program, view layout[T], name string, start func(*T)
 			}
 			printed++
 			reached(start(entry))
-		case errors.Is(err, horseracing.ErrHole):
+		case errors.Is(err, horseracing.ErrSkipped):
 			holes++
 			p.complain(err)
 		default:

@@ -18,7 +18,7 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithSchedule(0))
 	for id := range horseracing.RaceID(3) {
-		fee, err := horseracing.ParseDecimal("2.5", tokenPlaces)
+		fee, err := horseracing.ParseUnits("2.5", tokenPlaces)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 func TestAKilledRegistrationIsSettledByTheNext(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithSchedule(0))
-	fee, err := horseracing.ParseDecimal("1", tokenPlaces)
+	fee, err := horseracing.ParseUnits("1", tokenPlaces)
 	if err != nil {
 		t.Fatal(err)
 	}

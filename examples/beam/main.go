@@ -99,7 +99,7 @@ func read(ctx context.Context, c crawl, stdout, stderr io.Writer) error {
 	}
 	if client != nil { // a wrong key or tier is a plainer error here than from a runner
 		_, err := client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierID(c.tier)}).Take(ctx, 1)
-		if err != nil && !errors.Is(err, horseracing.ErrHole) {
+		if err != nil && !errors.Is(err, horseracing.ErrSkipped) {
 			return err
 		}
 	}

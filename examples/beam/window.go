@@ -47,7 +47,7 @@ func readWindow(ctx context.Context, tracker *sdf.LockRTracker, before int64, pa
 		switch {
 		case overflow:
 			found.overflows++
-		case errors.Is(err, horseracing.ErrHole): // a race that cannot be read
+		case errors.Is(err, horseracing.ErrSkipped): // a race that cannot be read
 			if start, ok := startOf(entry.JSON); ok && !claim(start) {
 				return found, nil
 			}

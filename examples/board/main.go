@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return live(ctx, watcher, screen{board: board{level: *level}, service: name, snapshot: watcher.Snapshot})
 	}
 	races, err := service.Client.Races.Open(ctx)
-	if errors.Is(err, horseracing.ErrHole) {
+	if errors.Is(err, horseracing.ErrSkipped) {
 		fmt.Fprintf(stderr, "board: left out: %v\n", err)
 	} else if err != nil {
 		return err

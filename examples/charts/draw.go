@@ -231,6 +231,6 @@ func drawFees(races []horseracing.Race, canvas draw.Canvas) error {
 
 // tokens returns the fee in tokens of 10^18 units, as exactly as drawing needs.
 func tokens(r horseracing.Race) float64 {
-	fee, _ := strconv.ParseFloat(r.EntryFee.Decimal(18), 64) // Decimal writes nothing else
+	fee, _ := strconv.ParseFloat(r.EntryFee.FormatUnits(18), 64) // Decimal writes nothing else
 	return fee
 }

@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 func read(ctx context.Context, client *horseracing.Client, query horseracing.ResultsQuery, newest int, stderr io.Writer) ([]horseracing.Race, error) {
 	var races []horseracing.Race
 	for race, err := range client.Races.Results(query).All(ctx) {
-		if errors.Is(err, horseracing.ErrHole) {
+		if errors.Is(err, horseracing.ErrSkipped) {
 			fmt.Fprintf(stderr, "charts: left out: %v\n", err)
 			continue
 		}

@@ -70,10 +70,10 @@ func walkThrough[T any](ctx context.Context, pager *horseracing.Pager[T], s *sto
 	}
 	for entry, err := range pager.Entries(ctx) {
 		switch {
-		case errors.Is(err, horseracing.ErrHole) && entry.JSON != nil: // one entry; the rest follows
+		case errors.Is(err, horseracing.ErrSkipped) && entry.JSON != nil: // one entry; the rest follows
 			rows = append(rows, unreadableRow(w.table, entry.JSON))
 			unreadable++
-		case errors.Is(err, horseracing.ErrHole):
+		case errors.Is(err, horseracing.ErrSkipped):
 			fmt.Fprintf(stderr, "export: %v\n", err)
 		case err != nil && ctx.Err() == nil:
 			return errors.Join(err, save(pager.Cursor())) // the entries before it are kept

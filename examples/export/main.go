@@ -160,7 +160,7 @@ func prepare(ctx context.Context, client *horseracing.Client, o options) error {
 		return err
 	}
 	_, err := client.Races.Results(horseracing.ResultsQuery{Tiers: o.tiers, Since: o.since}).Take(ctx, 1)
-	if err != nil && !errors.Is(err, horseracing.ErrHole) {
+	if err != nil && !errors.Is(err, horseracing.ErrSkipped) {
 		return err
 	}
 	return os.MkdirAll(filepath.Dir(o.out), 0o755)

@@ -123,7 +123,7 @@ func tournamentRow(t *horseracing.Tournament) row {
 func digits(amounts []horseracing.Number) string {
 	all := make([]string, len(amounts))
 	for i, n := range amounts {
-		all[i] = n.Decimal(0)
+		all[i] = n.FormatUnits(0)
 	}
 	text, _ := json.Marshal(all) // strings always encode
 	return string(text)

@@ -50,7 +50,7 @@ func TestTheViewsShowFormFeesAndSpeed(t *testing.T) {
 		rows = append(rows, raceRow(&race, 5))
 	}
 	for i, state := range []ledger.State{ledger.Entered, ledger.Unknown, ledger.Refused, ledger.Absent} {
-		fee, _ := horseracing.ParseDecimal("2500000000000000000001", 0)
+		fee, _ := horseracing.ParseUnits("2500000000000000000001", 0)
 		rows = append(rows, registrationRow(ledger.Entry{Time: start, Horse: 1, Race: horseracing.RaceID(i), Fee: fee, State: state}))
 	}
 	if _, err := s.save(t.Context(), w, rows, horseracing.Cursor{}); err != nil {

@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	client, number := service.Client, horseracing.HorseNumber(*chosen)
 
 	races, err := client.Races.Open(ctx)
-	if errors.Is(err, horseracing.ErrHole) { // a race cannot be read; the others are in races
+	if errors.Is(err, horseracing.ErrSkipped) { // a race cannot be read; the others are in races
 		fmt.Fprintln(stderr, "quickstart: left out:", err)
 	} else if err != nil {
 		return err
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fmt.Fprintln(table, "RACE\tCLOSES (UTC)\tNAME\tFURLONGS\tFREE PLACES\tFEE (TOKENS)")
 	for _, r := range races {
 		closes := r.RegistrationDeadline.Format(time.DateTime)
-		fmt.Fprintf(table, "%d\t%s\t%q\t%d\t%d\t%s\n", r.MainRaceID, closes, r.Info.Name, r.Length, r.FreePlaces(), r.EntryFee.Decimal(18))
+		fmt.Fprintf(table, "%d\t%s\t%q\t%d\t%d\t%s\n", r.MainRaceID, closes, r.Info.Name, r.Length, r.FreePlaces(), r.EntryFee.FormatUnits(18))
 	}
 	table.Flush()
 
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fmt.Fprintln(table, "RACE\tSTARTED (UTC)\tNAME\tFURLONGS\tWINNER")
 	results, shown := client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}), 0
 	for r, err := range results.All(ctx) {
-		if errors.Is(err, horseracing.ErrHole) { // one entry cannot be read; the rest follows
+		if errors.Is(err, horseracing.ErrSkipped) { // one entry cannot be read; the rest follows
 			fmt.Fprintln(stderr, "quickstart: left out:", err)
 			continue
 		}

@@ -58,7 +58,7 @@ func (b *bot) run(ctx context.Context, interval time.Duration) error {
 // round decides about every horse and every open race, the cheapest first.
 func (b *bot) round(ctx context.Context) error {
 	races, err := b.client.Races.Open(ctx)
-	if errors.Is(err, horseracing.ErrHole) {
+	if errors.Is(err, horseracing.ErrSkipped) {
 		b.print("", "left out: %v", err)
 	} else if err != nil {
 		return err

@@ -100,9 +100,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // tokens defines a flag that is an amount of whole tokens.
 func tokens(flags *flag.FlagSet, name, initial, usage string) *horseracing.BigInt {
-	amount, _ := horseracing.ParseDecimal(initial, 18)
+	amount, _ := horseracing.ParseUnits(initial, 18)
 	flags.Func(name, usage+" (default "+initial+")", func(text string) (err error) {
-		amount, err = horseracing.ParseDecimal(text, 18)
+		amount, err = horseracing.ParseUnits(text, 18)
 		return err
 	})
 	return &amount

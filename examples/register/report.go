@@ -43,7 +43,7 @@ func report(ctx context.Context, client *horseracing.Client, l *ledger.Ledger, t
 				if i < len(race.Prizes) {
 					prize = race.Prizes[i]
 				}
-				fmt.Fprintf(table, "%d\t%d\t%s\t%d\t%s\n", e.Race, e.Horse, program.Tokens(e.Fee), i+1, prize.Decimal(18))
+				fmt.Fprintf(table, "%d\t%d\t%s\t%d\t%s\n", e.Race, e.Horse, program.Tokens(e.Fee), i+1, prize.FormatUnits(18))
 				delete(entered, p)
 			}
 		}

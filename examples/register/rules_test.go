@@ -10,7 +10,7 @@ import (
 
 func amount(t *testing.T, text string) horseracing.BigInt {
 	t.Helper()
-	a, err := horseracing.ParseDecimal(text, 18)
+	a, err := horseracing.ParseUnits(text, 18)
 	if err != nil {
 		t.Fatal(err)
 	}

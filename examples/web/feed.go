@@ -43,7 +43,7 @@ func (f *feed) run(ctx context.Context, out io.Writer) {
 			switch {
 			case err == nil:
 				f.results.add(resultOf(race))
-			case errors.Is(err, horseracing.ErrHole):
+			case errors.Is(err, horseracing.ErrSkipped):
 				fmt.Fprintf(out, "web: left out: %v\n", err)
 			} // any other failure is the watcher's too
 		}
@@ -155,7 +155,7 @@ func (f *feed) state(s horseracing.Snapshot) state {
 		one.At = s.At.UnixMilli()
 	}
 	switch {
-	case s.Err == nil, errors.Is(s.Err, horseracing.ErrHole):
+	case s.Err == nil, errors.Is(s.Err, horseracing.ErrSkipped):
 	case errors.Is(s.Err, horseracing.ErrUnauthorized), errors.Is(s.Err, horseracing.ErrForbidden):
 		one.Trouble = "The service does not accept the API key"
 	default:

@@ -48,7 +48,7 @@ func race(fake *horseracingtest.Server, id horseracing.RaceID, name string) hors
 }
 
 func tokens(text string) horseracing.BigInt {
-	amount, err := horseracing.ParseDecimal(text, 18)
+	amount, err := horseracing.ParseUnits(text, 18)
 	if err != nil {
 		panic(err)
 	}

@@ -14,8 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // damage changes the responses of a fake on their way.

@@ -10,8 +10,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // unreadable damages a member of a race wherever it is shown.

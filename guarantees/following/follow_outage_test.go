@@ -16,8 +16,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // A service that is down, wholly or for most requests, costs no race, and makes no gap.

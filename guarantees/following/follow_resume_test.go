@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestFollowContinuesWhereALoopWasLeft(t *testing.T) {

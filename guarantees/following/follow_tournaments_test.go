@@ -15,8 +15,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // Races and tournaments have one follower. What differs is tested here: ids that are
@@ -171,7 +171,7 @@ func TestAGapOfTournamentsNamesTheirListing(t *testing.T) {
 		var c cups
 		c.run(within(t, 30*time.Minute), t, client, query, 0)
 		gap, ok := errors.AsType[*horseracing.GapError](errors.Join(c.errors...))
-		if !ok || len(c.errors) != 1 || !errors.Is(c.errors[0], horseracing.ErrHole) || !strings.HasPrefix(gap.Error(), "GET "+cupsPath+": ") || strings.Contains(gap.Error(), "race") {
+		if !ok || len(c.errors) != 1 || !errors.Is(c.errors[0], horseracing.ErrSkipped) || !strings.HasPrefix(gap.Error(), "GET "+cupsPath+": ") || strings.Contains(gap.Error(), "race") {
 			t.Fatalf("errors %v", c.errors)
 		}
 		broken := time.Now().Add(-30*time.Minute - 21*30*time.Minute) // it ran for half an hour
@@ -259,7 +259,7 @@ func TestAnOutageCostsNoTournament(t *testing.T) {
 				}
 			}
 			for _, err := range c.errors {
-				if errors.Is(err, horseracing.ErrHole) {
+				if errors.Is(err, horseracing.ErrSkipped) {
 					t.Errorf("seed %d: %v", seed, err)
 				}
 			}

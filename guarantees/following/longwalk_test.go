@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // A history has no end, memory has: what a walk keeps of the races it handed

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // bare leaves of a text what a reader sees of it: no character that does not

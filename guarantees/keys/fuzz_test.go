@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // FuzzErrorBodies gives any status, body and header to a read and a

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 var verbs = []string{"v", "+v", "#v", "s", "q", "+q", "#q", "x", "X", "#x", "d", "t", "T", "b", "o", "O", "e", "f", "g", "c", "U", "20v", ".3s", "-5q"}

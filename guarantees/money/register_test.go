@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestAResponseToRegisterIsFinalOrUnknown(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // drawWorld makes a listing with up to nine entries on an instant, dense and

@@ -80,8 +80,8 @@ func TestBigIntComesBackFromEveryForm(t *testing.T) {
 			"Value":        func(b *horseracing.BigInt) error { return b.Scan(stored) },
 			"bytes":        func(b *horseracing.BigInt) error { return b.Scan(text) },
 			"its big.Int":  func(b *horseracing.BigInt) error { *b = horseracing.BigIntFrom(want.Big()); return nil },
-			"0 places":     func(b *horseracing.BigInt) error { return b.UnmarshalText([]byte(want.Decimal(0))) },
-			"-1000 places": func(b *horseracing.BigInt) error { return b.UnmarshalText([]byte(want.Decimal(-1000))) },
+			"0 places":     func(b *horseracing.BigInt) error { return b.UnmarshalText([]byte(want.FormatUnits(0))) },
+			"-1000 places": func(b *horseracing.BigInt) error { return b.UnmarshalText([]byte(want.FormatUnits(-1000))) },
 		} {
 			var got horseracing.BigInt
 			if err := read(&got); err != nil || !got.Equal(want) {
@@ -97,7 +97,7 @@ func TestDecimalIsTheExactQuotientWithoutTrailingZeros(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := anyInteger().Draw(t, "n")
 		places := rapid.IntRange(0, 120).Draw(t, "places")
-		text := horseracing.BigIntFrom(n).Decimal(places)
+		text := horseracing.BigIntFrom(n).FormatUnits(places)
 		if !decimalForm.MatchString(text) || text == "-0" {
 			t.Fatalf("%s at %d places is spelled %s", n, places, text)
 		}
@@ -123,21 +123,21 @@ var notBigInts = []string{
 	`"1` + strings.Repeat("0", 100) + `"`,
 }
 
-func TestParseDecimalIsTheOppositeOfDecimal(t *testing.T) {
+func TestParseUnitsIsTheOppositeOfDecimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := horseracing.BigIntFrom(anyInteger().Draw(t, "n"))
 		places := rapid.IntRange(0, 40).Draw(t, "places")
-		text := n.Decimal(places)
+		text := n.FormatUnits(places)
 		if len(text) > 100 {
 			t.Skip("longer than a number may be")
 		}
-		if got, err := horseracing.ParseDecimal(text, places); err != nil || !got.Equal(n) {
+		if got, err := horseracing.ParseUnits(text, places); err != nil || !got.Equal(n) {
 			t.Fatalf("%s at %d places: %v, %v; want %v", text, places, got, err, n)
 		}
 	})
 }
 
-func TestParseDecimalExamples(t *testing.T) {
+func TestParseUnitsExamples(t *testing.T) {
 	long := strings.Repeat("9", 100)
 	for _, test := range []struct {
 		text   string
@@ -151,7 +151,7 @@ func TestParseDecimalExamples(t *testing.T) {
 		{"", 18, ""}, {"abc", 18, ""}, {".5", 18, ""}, {"5.", 18, ""}, {"+5", 18, ""}, {" 5", 18, ""}, {"1_000", 18, ""}, {"1,5", 18, ""}, {"0x10", 18, ""}, {"NaN", 18, ""}, {"Inf", 18, ""},
 		{strings.Repeat("1", 1_000_000), 0, ""},
 	} {
-		got, err := horseracing.ParseDecimal(test.text, test.places)
+		got, err := horseracing.ParseUnits(test.text, test.places)
 		if (err != nil) != (test.want == "") || err == nil && got.String() != test.want {
 			t.Errorf("%.50s at %d places: %v, %v; want %q", test.text, test.places, got, err, test.want)
 		}
@@ -288,7 +288,7 @@ func TestTheZeroBigIntIsZero(t *testing.T) {
 // The text would fill the memory otherwise.
 func TestPlacesBeyondAThousandAreAThousand(t *testing.T) {
 	for _, places := range []int{1001, math.MaxInt} {
-		if got, want := horseracing.NewBigInt(1).Decimal(places), horseracing.NewBigInt(1).Decimal(1000); got != want {
+		if got, want := horseracing.NewBigInt(1).FormatUnits(places), horseracing.NewBigInt(1).FormatUnits(1000); got != want {
 			t.Errorf("%d places: %d digits, want %d", places, len(got), len(want))
 		}
 	}
@@ -368,7 +368,7 @@ func checkNumber(t interface{ Fatalf(string, ...any) }, n horseracing.Number, li
 		t.Fatalf("%s: BigInt is %v, %t", literal, b, ok)
 	}
 	for _, places := range []int{-1, 0, 3, 120} {
-		text := n.Decimal(places)
+		text := n.FormatUnits(places)
 		got, _ := new(big.Rat).SetString(text)
 		want := new(big.Rat).Quo(exact, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(places, 0))), nil)))
 		if !decimalForm.MatchString(text) || text == "-0" || got.Cmp(want) != 0 {

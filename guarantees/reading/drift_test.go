@@ -13,7 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // driftLog collects drift from any goroutine.

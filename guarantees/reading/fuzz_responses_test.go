@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // reads returns every operation that reads, by name: what it decoded, or an

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-func TestErrHoleMarksWhatDoesNotEndAListing(t *testing.T) {
+func TestErrSkippedMarksWhatDoesNotEndAListing(t *testing.T) {
 	page := func(ctx context.Context, c *horseracing.Client) error { // its only error
 		var errs []error
 		for _, err := range c.Races.Results(horseracing.ResultsQuery{}).All(ctx) {
@@ -36,13 +36,13 @@ func TestErrHoleMarksWhatDoesNotEndAListing(t *testing.T) {
 		"a page of unreadable entries": {"[{}" + strings.Repeat(",{}", 100) + "]", page, false},
 	} {
 		err := test.call(t.Context(), double.Play(double.Respond(200, test.body), double.Respond(200, "[]")).Client(t, double.NoRetries()))
-		if err == nil || errors.Is(err, horseracing.ErrHole) != test.hole {
-			t.Errorf("%s: errors.Is(%v, ErrHole) is %v", name, err, !test.hole)
+		if err == nil || errors.Is(err, horseracing.ErrSkipped) != test.hole {
+			t.Errorf("%s: errors.Is(%v, ErrSkipped) is %v", name, err, !test.hole)
 		}
 	}
 	for _, err := range []error{&horseracing.TieOverflowError{}, &horseracing.GapError{Err: errors.New("x")}} {
-		if !errors.Is(err, horseracing.ErrHole) {
-			t.Errorf("%T is not ErrHole", err)
+		if !errors.Is(err, horseracing.ErrSkipped) {
+			t.Errorf("%T is not ErrSkipped", err)
 		}
 	}
 }

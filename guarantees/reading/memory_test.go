@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // The bodies are as long as the default limit allows, and as dense as a shape can be:

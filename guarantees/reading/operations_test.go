@@ -18,7 +18,7 @@ import (
 	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // operationTest is one operation as a call: what it sends and what comes back.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // The text of an argument that is refused names the operation with the id in its

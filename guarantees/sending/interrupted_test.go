@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // The error of a call that is interrupted between two attempts holds the failure

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // Behind a limit that is announced nothing is refused, as much is sent as it allows, and

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {

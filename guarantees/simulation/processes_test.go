@@ -341,7 +341,7 @@ func (s *store) add(race *horseracing.Race, err error, cursor horseracing.Cursor
 	switch {
 	case err == nil:
 		s.times[race.MainRaceID]++
-	case errors.Is(err, horseracing.ErrHole):
+	case errors.Is(err, horseracing.ErrSkipped):
 		s.holes = append(s.holes, err)
 	}
 	s.cursor = ""
@@ -371,7 +371,7 @@ func (w *world) crawl() (finished *[]*store) {
 			query := horseracing.ResultsQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Concurrency: p.concurrency()}
 			pager, whole := p.client.Races.Results(query), true
 			for race, err := range pager.All(ctx) {
-				whole = whole && (err == nil || errors.Is(err, horseracing.ErrHole))
+				whole = whole && (err == nil || errors.Is(err, horseracing.ErrSkipped))
 				p.fail(err)
 				p.write(func() { s.add(race, err, pager.Cursor()) })
 			}
@@ -488,7 +488,7 @@ func (b *bot) open(client *horseracing.Client) (*ledger.Ledger, error) {
 func (w *world) register(user int) *bot {
 	random := rand.New(rand.NewPCG(w.seed, uint64(10+user)))
 	tokens := func(least, most int) horseracing.BigInt {
-		n, _ := horseracing.ParseDecimal(fmt.Sprint(least+random.IntN(most)), 18)
+		n, _ := horseracing.ParseUnits(fmt.Sprint(least+random.IntN(most)), 18)
 		return n
 	}
 	b := &bot{user: user, path: fmt.Sprintf("%s/%d.ledger", w.dir, user), total: tokens(1000, 30_000), perDay: tokens(500, 20_000)}

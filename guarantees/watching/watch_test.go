@@ -12,8 +12,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // inTurn is a service that returns one list after the other, and then the last

@@ -18,8 +18,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/guarantees/internal/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // listed is an open race as JSON; its _id is what [lineOf] prints.
@@ -293,7 +293,7 @@ func TestAnUnreadableRaceKeepsItsLastState(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			s := w.Snapshot()
 			first, ok := errors.AsType[*horseracing.DecodeError](s.Err)
-			if !ok || first.ID != "1" || !errors.Is(s.Err, horseracing.ErrHole) || time.Since(s.At) > time.Minute || len(s.Races) != 2 {
+			if !ok || first.ID != "1" || !errors.Is(s.Err, horseracing.ErrSkipped) || time.Since(s.At) > time.Minute || len(s.Races) != 2 {
 				t.Errorf("snapshot with %d races at %v and error %v", len(s.Races), s.At, s.Err)
 			}
 			if all, ok := s.Err.(interface{ Unwrap() []error }); !ok || len(all.Unwrap()) != 3 { //nolint:errorlint // the list itself

@@ -11,7 +11,7 @@ import (
 // separators: 0.25, 1,234. A token has 18 decimal places here, which is usual
 // where amounts are as large as these; the service does not document it.
 func Tokens(amount horseracing.BigInt) string {
-	whole, fraction, isFraction := strings.Cut(amount.Decimal(18), ".")
+	whole, fraction, isFraction := strings.Cut(amount.FormatUnits(18), ".")
 	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}

@@ -24,7 +24,7 @@ func TestTokensIsExactAndGrouped(t *testing.T) {
 		"1234567500000000000000000": "1,234,567.5",
 		"-123456000000000000000000": "-123,456",
 	} {
-		amount, err := horseracing.ParseDecimal(units, 0)
+		amount, err := horseracing.ParseUnits(units, 0)
 		if got := Tokens(amount); err != nil || got != want {
 			t.Errorf("%s units: %q, %v; want %q", units, got, err, want)
 		}

@@ -1,15 +1,16 @@
-module github.com/horseracing-go/horseracing/cmd/horseracing-mcp
+module github.com/horseracing-go/horseracing/cmd
 
 go 1.26.0
 
 require (
+	github.com/gofrs/flock v0.13.1
+	github.com/google/go-cmp v0.7.0
 	github.com/horseracing-go/horseracing v0.0.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 )
 
 require (
 	github.com/go-json-experiment/json v1.27.2 // indirect
-	github.com/gofrs/flock v0.13.1 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
 	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
@@ -22,4 +23,4 @@ require (
 	golang.org/x/time v0.16.0 // indirect
 )
 
-replace github.com/horseracing-go/horseracing => ../..
+replace github.com/horseracing-go/horseracing => ..
