@@ -1,4 +1,4 @@
-package reading_test
+package horseracing_test
 
 import (
 	"bytes"
@@ -162,7 +162,7 @@ func TestEncodingADecodedPayloadGivesItBack(t *testing.T) {
 		"encoding/json": json.Marshal,
 		"version 2":     func(v any) ([]byte, error) { return jsonv2.Marshal(v) },
 	}
-	files, err := os.ReadDir("../../testdata")
+	files, err := os.ReadDir("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package reading_test
+package horseracing_test
 
 import (
 	"strings"
