@@ -124,7 +124,7 @@ func operations() []operationTest {
 
 // The result is encoded again to be compared with the response: nothing of it may
 // be lost. That each member is in the right field is shown below.
-func TestEveryOperationSendsAndReadsWhatIsDocumented(t *testing.T) {
+func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 	for _, test := range operations() {
 		t.Run(test.Name, func(t *testing.T) {
 			var sent []*http.Request
@@ -189,7 +189,7 @@ func TestEveryOperationSendsAndReadsWhatIsDocumented(t *testing.T) {
 }
 
 // What is made of several requests has tests of its own.
-func TestEveryMethodOfAServiceIsInTheTable(t *testing.T) {
+func TestOperationsIncludeEveryMethodOfAService(t *testing.T) {
 	composed := map[string]bool{"Horses.GetMany": true, "Races.Settle": true, "Races.Follow": true, "Tournaments.Follow": true, "Races.WatchOpen": true, "Races.Watcher": true}
 	inTable := map[string]bool{}
 	for _, op := range operations() {
@@ -209,7 +209,7 @@ func TestEveryMethodOfAServiceIsInTheTable(t *testing.T) {
 }
 
 // A field has the name of its member, or of its end.
-func TestEveryFieldIsNamedAsItsMember(t *testing.T) {
+func TestTypesNameEveryFieldAsItsMember(t *testing.T) {
 	fields := 0
 	seen := map[reflect.Type]bool{}
 	var visit func(reflect.Type)
@@ -303,7 +303,7 @@ func containsAll(text string, parts ...string) bool {
 	return true
 }
 
-func TestGetPicksWhatWasRequested(t *testing.T) {
+func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 	for _, test := range []struct {
 		name, races, cups string // of race 5 and tournament "5"
 		want              string
@@ -342,7 +342,7 @@ type outcome struct {
 	Err      error // a sentinel that errors.Is finds; nil: success
 }
 
-func TestReadsAreRetriedWhereItCanHelp(t *testing.T) {
+func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
 	ok := double.Respond(200, `[]`)
 	cutBody := double.Stream(200, 100, func() io.Reader {
 		return io.MultiReader(strings.NewReader(`[{"le`), double.FailingReader{Err: io.ErrUnexpectedEOF})
@@ -396,7 +396,7 @@ func TestReadsAreRetriedWhereItCanHelp(t *testing.T) {
 }
 
 // A 200 that is an HTML page or cut is likely to be whole the next time.
-func TestADamagedReadIsRetriedOnce(t *testing.T) {
+func TestRetryOfADamagedReadHappensOnce(t *testing.T) {
 	const page = "<!DOCTYPE html><title>Bad gateway</title>"
 	horse := double.Respond(200, `{"name":"Comet","level":3}`)
 	decode := errors.New("a DecodeError") // in place of a sentinel
@@ -460,7 +460,7 @@ func TestADamagedReadIsRetriedOnce(t *testing.T) {
 	})
 }
 
-func TestMaxSetsHowOftenAReadIsSent(t *testing.T) {
+func TestRetryMaxSetsHowOftenAReadIsSent(t *testing.T) {
 	for most, want := range map[int]int{-2: 1, -1: 1, 0: 4, 1: 2, 2: 3, 5: 6} {
 		synctest.Test(t, func(t *testing.T) {
 			s := double.Play(double.Respond(503, ""))
@@ -477,7 +477,7 @@ func TestMaxSetsHowOftenAReadIsSent(t *testing.T) {
 	}
 }
 
-func TestTheLastResponseReachesTheCaller(t *testing.T) {
+func TestRetryReturnsTheLastResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := double.Play(double.Respond(500, `{"message":"first"}`), double.Respond(503, `{"message":"last words"}`, "X-Trace: 42"))
 		_, err := s.Client(t).Races.Open(t.Context())
@@ -492,7 +492,7 @@ func TestTheLastResponseReachesTheCaller(t *testing.T) {
 	})
 }
 
-func TestAnOutageDoesNotMultiplyLoad(t *testing.T) {
+func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
 	for _, down := range []double.Step{double.Respond(503, ""), double.Broken(double.ErrReset)} {
 		synctest.Test(t, func(t *testing.T) {
 			s := double.Play(down)
@@ -528,7 +528,7 @@ func TestAnOutageDoesNotMultiplyLoad(t *testing.T) {
 	}
 }
 
-func TestEveryAttemptSendsTheSameRequest(t *testing.T) {
+func TestRetrySendsTheSameRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := double.Play(double.Broken(double.ErrReset), double.Respond(500, ""), double.Respond(502, ""), double.Respond(200, "[]"))
 		if _, err := s.Client(t).Horses.Owned(t.Context(), "a-user's key"); err != nil {
@@ -553,7 +553,7 @@ func TestEveryAttemptSendsTheSameRequest(t *testing.T) {
 }
 
 // Proxies refuse a GET whose body comes in chunks.
-func TestAGetWithABodyHasAContentLengthOnTheWire(t *testing.T) {
+func TestCallOfAGetWithABodyHasAContentLength(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength <= 0 || len(r.TransferEncoding) > 0 {
 			w.WriteHeader(http.StatusLengthRequired)
@@ -567,7 +567,7 @@ func TestAGetWithABodyHasAContentLengthOnTheWire(t *testing.T) {
 	}
 }
 
-func TestAnUntrustedCertificateIsNotRetried(t *testing.T) {
+func TestRetryIgnoresAnUntrustedCertificate(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	var handshakes atomic.Int64
 	server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -589,7 +589,7 @@ func TestAnUntrustedCertificateIsNotRetried(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutTLSIsNamedAndNotRetried(t *testing.T) {
+func TestRetryIgnoresAServerWithoutTLS(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	var connections atomic.Int64
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -611,7 +611,7 @@ func TestAServerWithoutTLSIsNamedAndNotRetried(t *testing.T) {
 }
 
 // A list is always there: where it is not, the base URL leads elsewhere.
-func TestAMissingListNamesTheBaseURLAsACause(t *testing.T) {
+func TestCallOfAMissingListNamesTheBaseURLAsACause(t *testing.T) {
 	c := double.Play(double.Respond(404, "")).Client(t)
 	_, err := c.Races.Open(t.Context())
 	if err == nil || !strings.HasSuffix(err.Error(), "status 404 Not Found; check the base URL") {
@@ -635,7 +635,7 @@ type closeCounter struct {
 
 func (c *closeCounter) CloseIdleConnections() { c.closed.Add(1) }
 
-func TestFailingCallsLeaveTheSharedPoolAlone(t *testing.T) {
+func TestCallThatFailsLeavesTheSharedPoolAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &closeCounter{RoundTripper: double.Play(double.Respond(503, ""))}
 		c := double.Connect(t, double.Service, &http.Client{Transport: shared})
@@ -651,7 +651,7 @@ func TestFailingCallsLeaveTheSharedPoolAlone(t *testing.T) {
 	})
 }
 
-func TestTheCallersClientIsNotChanged(t *testing.T) {
+func TestCallDoesNotChangeTheCallersHTTPClient(t *testing.T) {
 	mine := &http.Client{Transport: double.Play(double.Respond(302, "", "Location: /")), Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("CheckRedirect was called"); return nil }}
 	transport := mine.Transport
@@ -676,7 +676,7 @@ func TestTheCallersClientIsNotChanged(t *testing.T) {
 
 // The error of a call that is interrupted between two attempts holds the failure
 // of the last one, and counts the requests that were sent.
-func TestAnErrorCountsWhatWasSentAndNamesTheLastFailure(t *testing.T) {
+func TestCallErrorCountsAttemptsAndNamesTheLastFailure(t *testing.T) {
 	failing := func(context.Context) error { return errors.New("no tokens today") }
 	for name, test := range map[string]struct {
 		steps    []double.Step
@@ -721,7 +721,7 @@ func TestAnErrorCountsWhatWasSentAndNamesTheLastFailure(t *testing.T) {
 }
 
 // A context that ends between two attempts ends the call, whoever notices.
-func TestAContextThatEndsBetweenTwoAttemptsEndsTheCall(t *testing.T) {
+func TestContextThatEndsBetweenTwoAttemptsEndsTheCall(t *testing.T) {
 	for range 50 {
 		ctx, cancel := context.WithCancel(t.Context())
 		atRetry := slog.New(slog.NewTextHandler(writerFunc(func(line []byte) (int, error) {
@@ -757,7 +757,7 @@ func failAfter(waits int, then func(context.Context) error) func(context.Context
 	}
 }
 
-func TestWaitingEndsWithTheContext(t *testing.T) {
+func TestContextEndsWaiting(t *testing.T) {
 	for name, down := range map[string]double.Step{"a status": double.Respond(503, "", "Retry-After: 3600"), "a reset": double.Broken(double.ErrReset)} {
 		for want, end := range ends {
 			t.Run(fmt.Sprint(want, " after ", name), func(t *testing.T) {
@@ -789,7 +789,7 @@ var ends = map[error]func(context.Context, time.Duration) (context.Context, cont
 	},
 }
 
-func TestTheContextEndsAReadWhereverItIs(t *testing.T) {
+func TestContextEndsAReadWhereverItIs(t *testing.T) {
 	for name, hang := range map[string]double.Step{
 		"before the response": func(req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()
@@ -824,7 +824,7 @@ func TestTheContextEndsAReadWhereverItIs(t *testing.T) {
 }
 
 // A refusal for good is returned, whenever the context ended.
-func TestTheContextHidesNoRefusal(t *testing.T) {
+func TestContextHidesNoRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -850,7 +850,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-func TestAnEndedContextSendsNothing(t *testing.T) {
+func TestContextThatHasEndedSendsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := double.Play(double.Respond(200, "[]"))
@@ -868,7 +868,7 @@ func TestAnEndedContextSendsNothing(t *testing.T) {
 
 // An attempt ends after its time wherever it hangs: before the response, or in a
 // body that drips.
-func TestTheAttemptTimeoutCoversTheBody(t *testing.T) {
+func TestAttemptTimeoutCoversTheBody(t *testing.T) {
 	for name, fault := range map[string]horseracingtest.Fault{
 		"no response":       {Times: -1, Delay: time.Hour},
 		"a body that drips": {Times: -1, Drip: time.Second},
@@ -897,7 +897,7 @@ func TestTheAttemptTimeoutCoversTheBody(t *testing.T) {
 	}
 }
 
-func TestTheCallersTimeoutBoundsAnAttempt(t *testing.T) {
+func TestAttemptTimeoutIsBoundedByTheHTTPClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := double.Play(func(req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()

@@ -21,7 +21,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-func TestTheBaseURLIsChecked(t *testing.T) {
+func TestNewClientChecksTheBaseURL(t *testing.T) {
 	plain := horseracing.WithPlainHTTP()
 	for _, test := range []struct {
 		url  string
@@ -78,7 +78,7 @@ func TestTheBaseURLIsChecked(t *testing.T) {
 	}
 }
 
-func TestTheAPIKeyIsChecked(t *testing.T) {
+func TestNewClientChecksTheAPIKey(t *testing.T) {
 	for _, key := range []string{"", "key\n", "key\r\n", "a\x00b", "\tkey", "ke\x7fy", "ke\u0085y", " key", "key ", "\u00a0key"} {
 		_, err := horseracing.NewClient(double.Service, key)
 		if !errors.Is(err, horseracing.ErrInvalidArgument) {
@@ -94,7 +94,7 @@ func TestTheAPIKeyIsChecked(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentMakesAClient(t *testing.T) {
+func TestNewClientFromEnvReadsTheEnvironment(t *testing.T) {
 	for _, test := range []struct{ url, key, want string }{
 		{"", "", "set HORSERACING_BASE_URL to the service's URL, of the form https://host, and HORSERACING_API_KEY to your API key"},
 		{"", double.AppKey, "HORSERACING_BASE_URL"},
@@ -113,7 +113,7 @@ func TestTheEnvironmentMakesAClient(t *testing.T) {
 }
 
 // No id reaches another operation than the one it was given to.
-func TestIdsStayInTheirSegment(t *testing.T) {
+func TestClientKeepsIDsInTheirSegment(t *testing.T) {
 	for id, want := range map[horseracing.TournamentID]string{
 		"5f0c":              "/api/v1/tournaments/5f0c",
 		"a/b":               "/api/v1/tournaments/a%2Fb",
@@ -225,7 +225,7 @@ func TestDoDecodesIntoAnything(t *testing.T) {
 	}
 }
 
-func TestEveryRequestCarriesItsHeaders(t *testing.T) {
+func TestClientSendsItsHeadersWithEveryRequest(t *testing.T) {
 	s := double.Play(double.Respond(200, "{}"))
 	c := s.Client(t, horseracing.WithUserAgent("stable/3"))
 	c.Missions.Catalogue(t.Context())
@@ -247,7 +247,7 @@ func TestEveryRequestCarriesItsHeaders(t *testing.T) {
 }
 
 // A RoundTripper that breaks the rules and writes into a header spoils no other call.
-func TestCallsShareNoHeader(t *testing.T) {
+func TestClientSharesNoHeaderBetweenCalls(t *testing.T) {
 	s := double.Play(func(req *http.Request) (*http.Response, error) {
 		req.Header["X-Api-Key"][0] = "spoilt"
 		return double.Respond(500, "")(req)
@@ -265,7 +265,7 @@ func TestCallsShareNoHeader(t *testing.T) {
 }
 
 // Two idle connections, Go's default, would throttle a concurrent crawl.
-func TestAConcurrentCrawlKeepsItsConnections(t *testing.T) {
+func TestClientKeepsTheConnectionsOfAConcurrentCrawl(t *testing.T) {
 	var mu sync.Mutex
 	conns := map[string]bool{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -351,7 +351,7 @@ func TestCloseLeavesTheCallersTransportAlone(t *testing.T) {
 
 var redirects = []int{301, 302, 303, 307, 308}
 
-func TestNoRedirectIsFollowed(t *testing.T) {
+func TestRedirectIsNeverFollowed(t *testing.T) {
 	var elsewhere atomic.Int64
 	second := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		elsewhere.Add(1)
@@ -402,7 +402,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	}
 }
 
-func TestTheTargetOfARedirectIsNamedByItsOriginAlone(t *testing.T) {
+func TestRedirectTargetIsNamedByItsOriginAlone(t *testing.T) {
 	for location, want := range map[string]string{
 		"https://new.test/a?b=" + double.AppKey: "to https://new.test;",
 		"https://user:pass@new.test/":           "to https://new.test;",
@@ -423,7 +423,7 @@ func TestTheTargetOfARedirectIsNamedByItsOriginAlone(t *testing.T) {
 	}
 }
 
-func TestAHostThatEchoesTheKeyIsRedacted(t *testing.T) {
+func TestRedirectHostThatEchoesTheKeyIsRedacted(t *testing.T) {
 	s := double.Play(double.Respond(302, "", "Location: https://0123456789abcdef.evil.test/"))
 	c, err := horseracing.NewClient(double.Service, "0123456789abcdef", horseracing.WithHTTPClient(&http.Client{Transport: s}))
 	if err != nil {

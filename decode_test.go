@@ -45,7 +45,7 @@ func TestDriftIsReportedAlsoWhereAnEntryIsUnreadable(t *testing.T) {
 	}
 }
 
-func TestWhatHasOneObviousMeaningIsRead(t *testing.T) {
+func TestDecodeAcceptsWhatHasOneObviousMeaning(t *testing.T) {
 	at := time.UnixMilli(1767225600250).UTC()
 	c := func(body string) *horseracing.Client { return responding(t, body) }
 	for name, test := range map[string]struct {
@@ -86,7 +86,7 @@ func TestWhatHasOneObviousMeaningIsRead(t *testing.T) {
 	}
 }
 
-func TestAMemberThatComesTwiceMakesItsEntryUnreadable(t *testing.T) {
+func TestDecodeRefusesADuplicateMember(t *testing.T) {
 	for body, field := range map[string]string{
 		`[{"tier":"a","tier":"a"}]`:                                 "/0/tier",
 		`[{"main_race_id":1},{"info":{"name":"a","name":"b"}}]`:     "/1/info/name",
@@ -110,7 +110,7 @@ func TestAMemberThatComesTwiceMakesItsEntryUnreadable(t *testing.T) {
 }
 
 // An int has 32 bits on some machines.
-func TestAnIntegerIsReadWholeOrNotAtAll(t *testing.T) {
+func TestDecodeReadsAnIntegerWholeOrNotAtAll(t *testing.T) {
 	races, err := double.Play(double.Respond(200, `[{"main_race_id":1,"length":4294967297}]`)).Client(t).Races.Open(t.Context())
 	if err == nil && int64(races[0].Length) != 4294967297 {
 		t.Errorf("it is read as %d", races[0].Length)
@@ -201,7 +201,7 @@ func counting(requests *int) func(http.RoundTripper) http.RoundTripper {
 
 // The bodies are as long as the default limit allows, and as dense as a shape can be:
 // some are refused, and what is decoded of the others is held.
-func TestWhatIsDecodedTakesAtMostSixteenTimesTheLimit(t *testing.T) {
+func TestDecodeTakesAtMostSixteenTimesTheLimitInMemory(t *testing.T) {
 	double.UnlessShort(t)
 	const limit = 8 << 20
 	filled := func(before, element, after string) string {
@@ -252,7 +252,7 @@ func TestWhatIsDecodedTakesAtMostSixteenTimesTheLimit(t *testing.T) {
 }
 
 // What a hostile response may cost. Everything is refused, or read, in a moment.
-func TestHostileResponsesAreReadInBoundedMemory(t *testing.T) {
+func TestDecodeReadsHostileResponsesInBoundedMemory(t *testing.T) {
 	double.UnlessShort(t)
 	nested := strings.Repeat("[", 2<<20)
 	for name, body := range map[string]string{
@@ -308,7 +308,7 @@ func grown(f func()) (bytes uint64) {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-func TestAGzipBombIsCappedAfterDecompression(t *testing.T) {
+func TestDecodeCapsAGzipBombAfterDecompression(t *testing.T) {
 	double.UnlessShort(t)
 	var bomb bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
@@ -555,7 +555,7 @@ func TestDriftHandlerMayCallTheClient(t *testing.T) {
 	}
 }
 
-func TestDoIsNotComparedWithTheTypes(t *testing.T) {
+func TestDriftIgnoresDo(t *testing.T) {
 	var log driftLog
 	c := responding(t, `[{"main_race_id":1,"weather":1}]`, horseracing.WithDriftHandler(log.handle))
 	var races []horseracing.Race
@@ -567,7 +567,7 @@ func TestDoIsNotComparedWithTheTypes(t *testing.T) {
 	}
 }
 
-func TestInvalidUTF8InANameCostsNothing(t *testing.T) {
+func TestDecodeAcceptsInvalidUTF8InAName(t *testing.T) {
 	races, err := double.Play(double.Respond(200, "[{\"info\":{\"name\":\"Pr\xffx\"}}]")).Client(t).Races.Open(t.Context())
 	if err != nil || races[0].Info.Name != "Pr\ufffdx" {
 		t.Errorf("got %+v, %v", races, err)
@@ -575,7 +575,7 @@ func TestInvalidUTF8InANameCostsNothing(t *testing.T) {
 }
 
 // encoding/json takes ENTRY_FEE for entry_fee; here a name is a name.
-func TestMembersMatchByTheirExactName(t *testing.T) {
+func TestDecodeMatchesMembersByTheirExactName(t *testing.T) {
 	races, err := double.Play(double.Respond(200, `[{"entry_fee":5,"ENTRY_FEE":7,"Tier":"x"}]`)).Client(t).Races.Open(t.Context())
 	if err != nil || races[0].EntryFee.String() != "5" || races[0].Tier != "" {
 		t.Errorf("got %+v, %v", races, err)
@@ -591,7 +591,7 @@ func serve(t *testing.T, handle http.HandlerFunc) *horseracing.Client {
 	return double.Connect(t, server.URL, server.Client(), horseracing.WithRetry(horseracing.Retry{Max: -1}))
 }
 
-func TestGzipIsReadAndACutOneIsNoticed(t *testing.T) {
+func TestDecodeReadsGzipAndNoticesATruncatedOne(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	io.WriteString(z, `[{"level":3},`+strings.Repeat(`{"level":4},`, 1000)+`{"level":5}]`)
@@ -608,7 +608,7 @@ func TestGzipIsReadAndACutOneIsNoticed(t *testing.T) {
 	}
 }
 
-func TestADamagedGzipIsRetriedOnce(t *testing.T) {
+func TestRetryOfADamagedGzipHappensOnce(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	io.WriteString(z, `[{"level":3}]`)
@@ -630,7 +630,7 @@ func TestADamagedGzipIsRetriedOnce(t *testing.T) {
 	}
 }
 
-func TestACutBodyIsNotTakenForAResponse(t *testing.T) {
+func TestDecodeRefusesATruncatedBody(t *testing.T) {
 	body := `[{"level":1},{"level":2}]`
 	for name, test := range map[string]struct {
 		head string
@@ -649,7 +649,7 @@ func TestACutBodyIsNotTakenForAResponse(t *testing.T) {
 }
 
 // A large body that is only announced takes no memory.
-func TestAnAnnouncedLengthIsNotAllocated(t *testing.T) {
+func TestDecodeDoesNotAllocateAnAnnouncedLength(t *testing.T) {
 	url := double.H1scriptText(t, "HTTP/1.1 200 OK\r\nContent-Length: 33000000\r\n\r\n[")
 	c := double.Connect(t, url, &http.Client{Transport: &http.Transport{}}, horseracing.WithRetry(horseracing.Retry{Max: -1}))
 	memory := grown(func() { c.Races.Open(t.Context()) })
@@ -679,7 +679,7 @@ func manyMembers(n int) string {
 }
 
 // Also where it is a member that a type reads by itself.
-func TestADecodeErrorNamesAboutWhereTheResponseIsWrong(t *testing.T) {
+func TestDecodeErrorNamesAboutWhereTheResponseIsWrong(t *testing.T) {
 	long := strings.Repeat(" ", 500)
 	for _, body := range []string{
 		`[{"name":"a",` + long + `"turf":"wrong"},` + long + `{"name":"b"}]`,

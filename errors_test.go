@@ -124,7 +124,7 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-func TestAnErrorsTextIsBounded(t *testing.T) {
+func TestErrorTextIsBounded(t *testing.T) {
 	double.UnlessShort(t)
 	t.Parallel()
 	long := strings.Repeat("word ", 1<<20)
@@ -151,7 +151,7 @@ func TestAnErrorsTextIsBounded(t *testing.T) {
 }
 
 // Of twenty look-ups at once the error names the one that failed.
-func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
+func TestErrorsHoldTheRequestedID(t *testing.T) {
 	placeholder := regexp.MustCompile(`\{[^}]*\}`)
 	failures := map[string]double.Step{"status": double.Respond(404, ""), "nothing": double.Respond(200, "null"), "broken": double.Broken(double.ErrReset), "undecodable": double.Respond(200, "17")}
 	for _, op := range operations() {
@@ -181,7 +181,7 @@ func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
 	}
 }
 
-func TestAnEmptyErrorMemberIsNoError(t *testing.T) {
+func TestErrorMemberThatIsEmptyIsIgnored(t *testing.T) {
 	for _, member := range []string{`"error":null`, `"error":false`, `"error":""`, `"errors":[]`, `"errors":{}`, `"note":"error"`} {
 		horse, err := double.Play(double.Respond(200, `{"name":"Comet",`+member+`}`)).Client(t).Horses.Get(t.Context(), 7)
 		if err != nil || horse.Name != "Comet" {
@@ -194,7 +194,7 @@ func TestAnEmptyErrorMemberIsNoError(t *testing.T) {
 	}
 }
 
-func TestErrSkippedMarksWhatDoesNotEndAListing(t *testing.T) {
+func TestErrSkippedMatchesErrorsThatDoNotEndAListing(t *testing.T) {
 	page := func(ctx context.Context, c *horseracing.Client) error { // its only error
 		var errs []error
 		for _, err := range c.Races.Results(horseracing.ResultsQuery{}).All(ctx) {
@@ -231,7 +231,7 @@ func TestErrSkippedMarksWhatDoesNotEndAListing(t *testing.T) {
 	}
 }
 
-func TestAnAPIErrorIsLoggedAsAGroupWithoutItsBody(t *testing.T) {
+func TestAPIErrorIsLoggedAsAGroupWithoutItsBody(t *testing.T) {
 	err := double.OneHorse(t.Context(), double.Play(double.Respond(400, `{"message":"no such `+double.AppKey+`"}`)).Client(t))
 	var logged bytes.Buffer
 	slog.New(slog.NewTextHandler(&logged, nil)).Error("failed", "error", err)
@@ -243,7 +243,7 @@ func TestAnAPIErrorIsLoggedAsAGroupWithoutItsBody(t *testing.T) {
 }
 
 // A bot that meets the same refusal again and again can leave out what it has logged.
-func TestTheSameRefusalHasTheSameText(t *testing.T) {
+func TestAPIErrorOfTheSameRefusalHasTheSameText(t *testing.T) {
 	for header, want := range map[string]string{
 		"120":                  "GET /api/v1/races/open: status 503 Service Unavailable: not sent, because an earlier request was refused until 2000-01-01T00:02:00Z",
 		"7200":                 "", // an hour is heeded
@@ -270,7 +270,7 @@ func TestTheSameRefusalHasTheSameText(t *testing.T) {
 	}
 }
 
-func TestSettleSaysUntilWhenAtMost(t *testing.T) {
+func TestSettleLogsUntilWhenItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := `[{"main_race_id":7,"registration_deadline":946685400000,"participants":[]}]` // at 00:10, the year 2000
 		var logged bytes.Buffer
@@ -289,7 +289,7 @@ func TestSettleSaysUntilWhenAtMost(t *testing.T) {
 
 // The text of an argument that is refused names the operation with the id in its
 // place, and the value.
-func TestTextsOfInvalidArguments(t *testing.T) {
+func TestErrInvalidArgumentTexts(t *testing.T) {
 	var none context.Context // nil, as callers leave it by mistake
 	noon := time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
 	type client = *horseracing.Client
@@ -418,7 +418,7 @@ func TestTextsOfInvalidArguments(t *testing.T) {
 }
 
 // An id may be the API key by mistake, one of digits too.
-func TestAnInvalidIDThatIsTheKeyIsRedacted(t *testing.T) {
+func TestErrInvalidArgumentRedactsAnIDThatIsTheKey(t *testing.T) {
 	const key = "4815162342"
 	c, err := horseracing.NewClient(double.Service, key)
 	if err != nil {

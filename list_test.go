@@ -66,7 +66,7 @@ func idOf(entry any) string {
 	return ""
 }
 
-func TestAnUnreadableEntryOfAListAffectsNoOther(t *testing.T) {
+func TestListWithAnUnreadableEntryReturnsTheOthers(t *testing.T) {
 	for _, l := range listCalls {
 		one, two := fmt.Sprintf(l.good, 1), fmt.Sprintf(l.good, 2)
 		for _, test := range []struct {
@@ -101,7 +101,7 @@ func TestAnUnreadableEntryOfAListAffectsNoOther(t *testing.T) {
 	}
 }
 
-func TestOfAListAtMostAHundredErrorsAreJoinedInAShortText(t *testing.T) {
+func TestListJoinsAtMostAHundredErrorsInAShortText(t *testing.T) {
 	for _, l := range listCalls {
 		body := "[" + strings.Repeat(l.odd+",", 250) + fmt.Sprintf(l.good, 1) + "]"
 		ids, err := l.call(t.Context(), responding(t, body))
@@ -119,7 +119,7 @@ func TestOfAListAtMostAHundredErrorsAreJoinedInAShortText(t *testing.T) {
 }
 
 // With more unreadable entries than are kept, a page is no page.
-func TestAPageOfMoreThanAHundredUnreadableEntriesIsOneError(t *testing.T) {
+func TestPageOfMoreThanAHundredUnreadableEntriesIsOneError(t *testing.T) {
 	for n, whole := range map[int]bool{100: false, 101: true} {
 		c := responding(t, "["+strings.Repeat("null,", n)+`{"main_race_id":1,"start_time":1767225600250}]`)
 		races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
@@ -129,7 +129,7 @@ func TestAPageOfMoreThanAHundredUnreadableEntriesIsOneError(t *testing.T) {
 	}
 }
 
-func TestAResponseThatIsNoListIsOneError(t *testing.T) {
+func TestListThatIsNotAnArrayIsOneError(t *testing.T) {
 	for _, l := range listCalls {
 		good := fmt.Sprintf(l.good, 1)
 		for _, body := range []string{"null", "7", "[" + l.odd + "," + good, "[" + good + "," + l.odd[:len(l.odd)-1], "[" + l.odd + "] x", "[" + good + "," + l.odd + ",]"} {
@@ -142,7 +142,7 @@ func TestAResponseThatIsNoListIsOneError(t *testing.T) {
 	}
 }
 
-func TestARawEntryIsRedactedBoundedAndNeverPrinted(t *testing.T) {
+func TestDecodeErrorRawIsRedactedBoundedAndNeverPrinted(t *testing.T) {
 	entry := func(note string) string { return `{"main_race_id":4711,"note":"` + note + `","length":"long"}` }
 	for _, test := range []struct {
 		name, entry, want string
@@ -171,7 +171,7 @@ func TestARawEntryIsRedactedBoundedAndNeverPrinted(t *testing.T) {
 }
 
 // A null costs memory only where an object may stand.
-func TestManyNullsAreReadWhereNoObjectStands(t *testing.T) {
+func TestListAcceptsManyNullsInNumbers(t *testing.T) {
 	horse := `{"number":1,"dropped_at_index":null,"total":null},`
 	cup := `{"_id":"x","participants":[` + strings.TrimSuffix(strings.Repeat(horse, 500), ",") + `]},`
 	cups, err := responding(t, "["+strings.TrimSuffix(strings.Repeat(cup, 20), ",")+"]").Tournaments.Open(t.Context())

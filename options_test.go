@@ -25,7 +25,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestNewClientChecksOptions(t *testing.T) {
 	for want, opt := range map[string]horseracing.Option{
 		"WithRetry: a wait of {Max:0 MinWait:-1s MaxWait:0s} is negative": horseracing.WithRetry(horseracing.Retry{MinWait: -time.Second}),
 		"WithRetry: MinWait 2s is longer than MaxWait 1s":                 horseracing.WithRetry(horseracing.Retry{MinWait: 2 * time.Second, MaxWait: time.Second}),
@@ -47,7 +47,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-func TestTheCallersJarIsUsed(t *testing.T) {
+func TestWithHTTPClientUsesTheJar(t *testing.T) {
 	jar, _ := cookiejar.New(nil)
 	s := double.Play(double.Respond(200, "[]", "Set-Cookie: route=7"), double.Respond(503, ""), double.Respond(503, "", "Set-Cookie: route=8"), double.Respond(200, "[]"))
 	c := double.Connect(t, double.Service, &http.Client{Transport: s, Jar: jar}, double.Briefly)
@@ -83,7 +83,7 @@ func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
 	}
 }
 
-func TestEveryAttemptPassesThroughTheWrappers(t *testing.T) {
+func TestWithTransportWrapperSeesEveryAttempt(t *testing.T) {
 	var order []string
 	made := 0
 	named := func(name string) horseracing.Option {
@@ -109,7 +109,7 @@ func TestEveryAttemptPassesThroughTheWrappers(t *testing.T) {
 	}
 }
 
-func TestAWrapperThatIsNilIsRefused(t *testing.T) {
+func TestWithTransportWrapperRefusesNil(t *testing.T) {
 	for name, opt := range map[string]horseracing.Option{
 		"nil":         horseracing.WithTransportWrapper(nil),
 		"returns nil": horseracing.WithTransportWrapper(func(http.RoundTripper) http.RoundTripper { return nil }),
@@ -122,7 +122,7 @@ func TestAWrapperThatIsNilIsRefused(t *testing.T) {
 
 // Whatever a wrapper does, one attempt of a registration reaches the transport
 // once at most.
-func TestNoWrapperSendsARegistrationTwice(t *testing.T) {
+func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
 	again := func(req *http.Request, ctx context.Context) *http.Request {
 		again := req.Clone(ctx)
 		again.Body = io.NopCloser(strings.NewReader(`{}`))
@@ -170,7 +170,7 @@ func TestNoWrapperSendsARegistrationTwice(t *testing.T) {
 }
 
 // What a wrapper adds must not make net/http repeat the request.
-func TestAWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
+func TestWithTransportWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
 	repeatable := horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return double.TripFunc(func(req *http.Request) (*http.Response, error) {
 			body, err := io.ReadAll(req.Body)
@@ -193,7 +193,7 @@ func TestAWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
 }
 
 // A wrapper may repeat reads, and make reads of its own.
-func TestAWrapperMayRepeatReads(t *testing.T) {
+func TestWithTransportWrapperMayRepeatReads(t *testing.T) {
 	s := double.Play(double.Respond(503, ""), double.Respond(200, "[]"))
 	c := s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: -1}), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return double.TripFunc(func(req *http.Request) (*http.Response, error) {
@@ -211,7 +211,7 @@ func TestAWrapperMayRepeatReads(t *testing.T) {
 
 // No connection is made: through a wrapper, too, that is seen, and the
 // registration is sent again.
-func TestThroughAWrapperARegistrationWithoutAConnectionIsRetried(t *testing.T) {
+func TestWithTransportWrapperRetriesARegistrationWithoutAConnection(t *testing.T) {
 	attempts := 0
 	c := double.Connect(t, double.Refused, &http.Client{Transport: &http.Transport{}}, double.Briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return double.TripFunc(func(req *http.Request) (*http.Response, error) { attempts++; return next.RoundTrip(req) })
@@ -221,7 +221,7 @@ func TestThroughAWrapperARegistrationWithoutAConnectionIsRetried(t *testing.T) {
 	}
 }
 
-func TestAWrapperSeesTheCallOfARequest(t *testing.T) {
+func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 	var seen []horseracing.CallInfo
 	s := double.Play(double.Respond(503, ""), double.Respond(503, ""), double.Respond(200, `{"number":7}`), double.Respond(200, "{}"), double.Respond(200, "{}"))
 	c := s.Client(t, double.Briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
@@ -271,7 +271,7 @@ func (o one) Wait(ctx context.Context) error {
 	}
 }
 
-func TestAReadInTheBackgroundWaitsForAllOthers(t *testing.T) {
+func TestAsBackgroundWaitsForAllOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := double.Play(double.Respond(200, "[]"))
 		limiter := make(one)
@@ -344,7 +344,7 @@ func TestCallRetryOfARegistration(t *testing.T) {
 	}
 }
 
-func TestOptionsOfGetManyHoldForEachCall(t *testing.T) {
+func TestCallOptionsOfGetManyHoldForEachCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := double.Play(double.Respond(503, ""))
 		_, err := s.Client(t).Horses.GetMany(t.Context(), []horseracing.HorseNumber{1}, horseracing.CallRetry(horseracing.Retry{Max: -1}))
@@ -354,7 +354,7 @@ func TestOptionsOfGetManyHoldForEachCall(t *testing.T) {
 	})
 }
 
-func TestAClientNamesItsService(t *testing.T) {
+func TestClientNamesItsService(t *testing.T) {
 	s := double.Play(double.Respond(200, "[]"))
 	c := double.Connect(t, "https://game.test/api/", &http.Client{Transport: s})
 	if got := c.BaseURL(); got != "https://game.test/api" {
@@ -370,7 +370,7 @@ func TestAClientNamesItsService(t *testing.T) {
 
 // What is documented for those who set nothing.
 
-func TestByDefaultAnAttemptEndsAfterThirtySeconds(t *testing.T) {
+func TestDefaultOfAttemptTimeoutIsThirtySeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := double.Play(func(req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()
@@ -384,7 +384,7 @@ func TestByDefaultAnAttemptEndsAfterThirtySeconds(t *testing.T) {
 	})
 }
 
-func TestByDefaultAReadHasFourAttemptsWithShortWaits(t *testing.T) {
+func TestDefaultOfRetryIsFourAttemptsWithShortWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var longest [3]time.Duration
 		for range 100 {
@@ -408,7 +408,7 @@ func TestByDefaultAReadHasFourAttemptsWithShortWaits(t *testing.T) {
 	})
 }
 
-func TestByDefaultARetryAfterIsHonouredUpToFifteenSeconds(t *testing.T) {
+func TestDefaultOfMaxWaitIsFifteenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for wait, requests := range map[string]int{"15": 2, "16": 1} {
 			s := double.Play(double.Respond(429, "", "Retry-After: "+wait), double.Respond(200, "[]"))
@@ -420,7 +420,7 @@ func TestByDefaultARetryAfterIsHonouredUpToFifteenSeconds(t *testing.T) {
 	})
 }
 
-func TestByDefaultAResponseHasEightMebibytes(t *testing.T) {
+func TestDefaultOfMaxResponseBytesIsEightMebibytes(t *testing.T) {
 	const limit = 8 << 20
 	for length, tooLarge := range map[int64]bool{limit: false, limit + 1: true} {
 		s := double.Play(double.Stream(200, length, func() io.Reader { return io.LimitReader(double.Endless(" "), length) }))
@@ -431,7 +431,7 @@ func TestByDefaultAResponseHasEightMebibytes(t *testing.T) {
 	}
 }
 
-func TestByDefaultFollowPollsTwiceAMinuteAndLooksBackAnHour(t *testing.T) {
+func TestDefaultOfFollowQueryIsTwoPollsAMinuteAndAnHour(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -454,7 +454,7 @@ func TestByDefaultFollowPollsTwiceAMinuteAndLooksBackAnHour(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-func TestByDefaultWatchOpenPollsFourTimesAMinute(t *testing.T) {
+func TestDefaultOfWatchQueryIsFourPollsAMinute(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -469,7 +469,7 @@ func TestByDefaultWatchOpenPollsFourTimesAMinute(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-func TestEveryAttemptTakesAToken(t *testing.T) {
+func TestWithLimiterTakesATokenForEveryAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := 0
 		s := double.Play(double.Respond(503, ""))
@@ -480,7 +480,7 @@ func TestEveryAttemptTakesAToken(t *testing.T) {
 	})
 }
 
-func TestAnErrorOfTheLimiterEndsTheCall(t *testing.T) {
+func TestWithLimiterErrorEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": double.OpenRaces, "a registration": double.Register} {
 			s := double.Play(double.Respond(429, ""))
@@ -494,7 +494,7 @@ func TestAnErrorOfTheLimiterEndsTheCall(t *testing.T) {
 }
 
 // The limiter may let a call wait for longer than an attempt may take.
-func TestWaitingForTheLimiterIsNoPartOfAnAttempt(t *testing.T) {
+func TestWithLimiterWaitsOutsideTheAttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := double.Play(double.Respond(200, "[]")).Client(t, horseracing.WithRateLimit(0.01, 1), horseracing.WithAttemptTimeout(time.Second))
 		for range 3 {
@@ -505,7 +505,7 @@ func TestWaitingForTheLimiterIsNoPartOfAnAttempt(t *testing.T) {
 	})
 }
 
-func TestTheRateLimitSpacesRequests(t *testing.T) {
+func TestWithRateLimitSpacesRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := double.Play(double.Respond(200, "[]"))
 		c := s.Client(t, horseracing.WithRateLimit(2, 3))
@@ -526,7 +526,7 @@ func TestTheRateLimitSpacesRequests(t *testing.T) {
 	})
 }
 
-func TestALimiterThatPanicsCostsNoOtherCall(t *testing.T) {
+func TestWithLimiterThatPanicsCostsNoOtherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := 0
 		s := double.Play(double.Respond(200, "[]"))
@@ -560,7 +560,7 @@ func (q *quitter) Wait(context.Context) error {
 	return nil
 }
 
-func TestALimiterThatEndsItsGoroutineCostsOneCall(t *testing.T) {
+func TestWithLimiterThatEndsItsGoroutineCostsOneCall(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithInMemory())
 	defer fake.Close()
 	client := fake.Client(horseracing.WithLimiter(new(quitter)))
@@ -624,7 +624,7 @@ func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
 }
 
 // Clients that were refused together must not come back together.
-func TestWaitsThatARetryAfterSetsAreSpreadUpwards(t *testing.T) {
+func TestRetryAfterIsSpreadUpwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const workers = 200
 		var mu sync.Mutex

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestAnIntervalOfAnyLengthIsWaitedFor(t *testing.T) {
+func TestPollScheduleWaitsForAnIntervalOfAnyLength(t *testing.T) {
 	p := pollSchedule{interval: math.MaxInt64}
 	for range 10 {
 		if wait := p.delay(errors.New("broken")); wait < math.MaxInt64/2 {

@@ -217,10 +217,10 @@ func refusedThreeMinutes(began time.Time, status int, header ...string) *double.
 	})
 }
 
-// TestAWatcherOutlivesRefusals that last for longer than a call waits: its
+// TestWatcherOutlivesRefusals that last for longer than a call waits: its
 // snapshot has the error meanwhile, it polls seldom, and is soon back at its
 // interval afterwards.
-func TestAWatcherOutlivesRefusals(t *testing.T) {
+func TestWatcherOutlivesRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int
 		header []string
@@ -324,7 +324,7 @@ func story(t *testing.T, w *horseracing.Watcher, within, pause time.Duration) (l
 	return lines
 }
 
-func TestASlowReaderSkipsToTheNewestSnapshot(t *testing.T) {
+func TestWatcherLetsASlowReaderSkipToTheNewestSnapshot(t *testing.T) {
 	polls := []string{
 		double.List(listed(1, "a")),
 		double.List(listed(1, "a1", 1)),
@@ -353,7 +353,7 @@ func TestASlowReaderSkipsToTheNewestSnapshot(t *testing.T) {
 	}
 }
 
-func TestManyReadersCostOnePoll(t *testing.T) {
+func TestWatcherPollsOnceForManyReaders(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
@@ -397,7 +397,7 @@ func TestManyReadersCostOnePoll(t *testing.T) {
 	}, horseracingtest.WithSchedule(60))
 }
 
-func TestASecondRunAtTheSameTimeIsRefused(t *testing.T) {
+func TestWatcherRefusesASecondRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := double.Play(double.Respond(200, "[]")).Client(t).Races.Watcher(horseracing.WatchQuery{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -420,7 +420,7 @@ func TestASecondRunAtTheSameTimeIsRefused(t *testing.T) {
 	})
 }
 
-func TestSnapshotsWaitsForARunAndEndsAfterItsLastSnapshot(t *testing.T) {
+func TestWatcherSnapshotsWaitForARunAndEndWithIt(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		w := fake.Client().Races.Watcher(horseracing.WatchQuery{})
 		if s := w.Snapshot(); len(s.Races) != 0 || !s.At.IsZero() || s.Err != nil {
@@ -475,7 +475,7 @@ func TestSnapshotsWaitsForARunAndEndsAfterItsLastSnapshot(t *testing.T) {
 	}, horseracingtest.WithSchedule(20))
 }
 
-func TestAPollThatTheContextCutsShortMakesNoSnapshot(t *testing.T) {
+func TestWatcherMakesNoSnapshotOfAnInterruptedPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()
@@ -498,7 +498,7 @@ func TestAPollThatTheContextCutsShortMakesNoSnapshot(t *testing.T) {
 	})
 }
 
-func TestSnapshotsOfAnInvalidQueryIsItsError(t *testing.T) {
+func TestWatcherSnapshotsOfAnInvalidQueryIsItsError(t *testing.T) {
 	var none context.Context
 	races := double.Play(double.Respond(200, "[]")).Client(t).Races
 	for _, snapshots := range []iter.Seq[horseracing.Snapshot]{
@@ -517,7 +517,7 @@ func TestSnapshotsOfAnInvalidQueryIsItsError(t *testing.T) {
 	}
 }
 
-func TestAnUnreadableRaceKeepsItsLastState(t *testing.T) {
+func TestWatcherKeepsTheLastStateOfAnUnreadableRace(t *testing.T) {
 	const (
 		broken   = `{"_id":"x","main_race_id":1,"start_time":"soon"}`
 		nameless = `{"_id":"x","main_race_id":"one","start_time":9001}`
@@ -561,7 +561,7 @@ func TestAnUnreadableRaceKeepsItsLastState(t *testing.T) {
 
 // Each of a thousand readers holds the snapshot before, and one of 800 races
 // changes with each poll: what they hold is the races of two lists.
-func TestAThousandReadersTakeLittleMemory(t *testing.T) {
+func TestWatcherOfAThousandReadersTakesLittleMemory(t *testing.T) {
 	double.UnlessShort(t)
 	const readers, races, minutes, most = 1000, 800, 8, 3 << 20
 	others := make([]string, races-1)
