@@ -1,4 +1,4 @@
-package money_test
+package horseracing_test
 
 import (
 	"context"
@@ -266,7 +266,7 @@ func TestSettleLogsUntilWhenItReadsAtMost(t *testing.T) {
 	})
 }
 
-func TestEveryErrorOfSettleIsAnUnknownOutcome(t *testing.T) {
+func TestSettleErrorsAreUnknownOutcomes(t *testing.T) {
 	without := double.Respond(200, `[{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}]`)
 	for name, test := range map[string]struct {
 		steps    []double.Step
@@ -308,7 +308,7 @@ func TestEveryErrorOfSettleIsAnUnknownOutcome(t *testing.T) {
 	}
 }
 
-func TestSettleSurvivesFailuresAndGarbledResponses(t *testing.T) {
+func TestSettleSurvivesFailuresAndUnreadableResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		garbled := double.Respond(200, `[{"main_race_id":11,"participants":null}]`)
 		in := double.Respond(200, `[{"main_race_id":11,"participants":[{"number":7}],"length":"odd"}]`)
