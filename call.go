@@ -62,7 +62,7 @@ func (c *call) request(ctx context.Context, wantJSON bool) (transport.Request, e
 	r := transport.Request{
 		Method: c.op.method, Route: c.op.route, URL: u, Payload: body, Keys: c.secrets,
 		PaceRoute: c.op.paceRoute(), Rank: c.op.rank(), Retry: transport.Retry(c.config.retry.withDefaults(c.backend.retry)),
-		Patience: c.op.patience, NoCache: c.op.noCache, WantJSON: wantJSON,
+		Patience: c.op.patience, NoCache: c.op.noCache, OnSend: c.config.onSend, WantJSON: wantJSON,
 	}
 	if c.op.id != nil {
 		r.ID = c.secrets.Text(c.op.id.text())
@@ -87,6 +87,8 @@ func (c *call) urlAndBody(ctx context.Context) (*url.URL, []byte, error) {
 		problem = c.config.problem
 	case c.config.background && !c.op.isRead():
 		problem = errors.New("AsBackground is for reads")
+	case len(c.config.onSend) > 0 && c.op.isRead():
+		problem = errors.New("OnSend is for calls that change something")
 	}
 	if problem != nil {
 		name := operationText(c.op.method, c.op.route, c.secrets.Text(c.op.idText()))

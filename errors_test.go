@@ -405,6 +405,14 @@ func TestErrInvalidArgumentTexts(t *testing.T) {
 		{func(c client) error {
 			return c.Do(t.Context(), http.MethodDelete, "/api/v1/x", nil, nil, horseracing.AsBackground())
 		}, "DELETE /api/v1/x: invalid argument: AsBackground is for reads"},
+		{func(c client) error {
+			_, err := c.Races.Open(t.Context(), horseracing.OnSend(func() error { return nil }))
+			return err
+		}, "GET /api/v1/races/open: invalid argument: OnSend is for calls that change something"},
+		{func(c client) error {
+			_, err := c.Races.Register(t.Context(), double.Entry, horseracing.OnSend(nil))
+			return err
+		}, "POST /api/v1/races/register: invalid argument: OnSend: the function is nil"},
 	} {
 		s := double.Play()
 		err := test.call(s.Client(t))

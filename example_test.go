@@ -397,6 +397,32 @@ func ExampleRacesService_Register() {
 	// not registered, and no fee is spent
 }
 
+// A bot that keeps its records in a database of its own: a row before the registration
+// is sent, so that a crash leaves a trace of it.
+func ExampleOnSend() {
+	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10)})
+	client, rows := fake.Client(), map[horseracing.RaceID]string{} // rows stands for a table
+
+	entry := horseracing.Registration{Horse: fake.Horses(0)[0], Race: 7, UserKey: fake.UserKey(0)}
+	_, err := client.Races.Register(context.Background(), entry, horseracing.OnSend(func() error {
+		rows[entry.Race] = "sending" // an error here, and nothing is sent
+		return nil
+	}))
+	switch {
+	case err == nil:
+		rows[entry.Race] = "entered"
+	case errors.Is(err, horseracing.ErrOutcomeUnknown):
+		rows[entry.Race] = "unknown" // Settle finds out
+	default:
+		rows[entry.Race] = "refused"
+	}
+	fmt.Println(rows)
+	// Output:
+	// map[7:entered]
+}
+
 // Amounts are exact at any size. That this one counts in units of 10^-18 is
 // the caller's knowledge; the unit is undocumented.
 func ExampleTimestamp() {

@@ -24,7 +24,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // Sentinels for errors.Is. If an error is one of them, nothing was sent.
@@ -194,9 +193,6 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 	record := func() error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if recorded {
-			return nil
-		}
 		if err := l.append(e); err != nil {
 			return l.errorf(e.pair(), "not sent: %w", err)
 		}
@@ -215,7 +211,7 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 		now, failed := l.conclude(e, state, note)
 		entry, err = now, errors.Join(failed, err)
 	}()
-	_, err = l.client.Races.Register(transport.BeforeWrite(ctx, record), r, opts...)
+	_, err = l.client.Races.Register(ctx, r, append(slices.Clip(opts), horseracing.OnSend(record))...)
 	switch {
 	case err == nil:
 		state, note = Entered, ""
