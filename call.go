@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -152,7 +153,7 @@ func (c *call) decode(decode decoder) error {
 	case decode != nil && (len(r.Body) > 0 || c.op.isRead()):
 		err = decode(r)
 	}
-	if err == nil && !mayDeclareError(r.Body) {
+	if err == nil && (c.op.isReceipt || !mayDeclareError(r.Body)) {
 		return nil
 	}
 	if words, declared := errorWords(r.Body, false); declared || err != nil && words != "" {
@@ -236,11 +237,16 @@ func (c *call) apiError() *APIError {
 	return e
 }
 
+// plainRefusals are the statuses of refusals that do not depend on what was done before.
+var plainRefusals = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests}
+
 // markOutcome marks the error of a write whose outcome is unknown: every error except
-// that of a refusal, and of a request that certainly was not sent.
+// that of a refusal, and of a request that certainly was not sent. A refusal that says
+// "already" may be that of a request which a server on the way has repeated.
 func (c *call) markOutcome(err error) error {
 	r := c.record
-	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout
+	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout &&
+		(slices.Contains(plainRefusals, r.Status) || !bytes.Contains(bytes.ToLower(r.Body), []byte("already")))
 	unsent := r.Attempts() == 0 || r.Status == 0 && r.Unsent
 	if err == nil || c.op.isRead() || refused || unsent {
 		return err
@@ -358,6 +364,7 @@ type operation struct {
 	noCache         bool                // a cached response must not be used
 	order           pace.Rank           // of a read, or zero for a single read
 	patience        *transport.Patience // of a walk, or nil for a single call
+	isReceipt       bool                // the decoder judges objects that declare an error
 	hint            string              // what to do if the outcome of a write is unknown
 }
 

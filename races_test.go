@@ -143,6 +143,10 @@ func TestRegisterResponseIsFinalOrUnknown(t *testing.T) {
 		"500":                    {double.Respond(500, ""), 1, true, horseracing.ErrServer},
 		"503 with Retry-After":   {double.Respond(503, "", "Retry-After: 1"), 1, true, horseracing.ErrServer},
 		"a redirect":             {double.Respond(303, "", "Location: /done"), 1, true, horseracing.ErrRedirect},
+		"409 already":            {double.Respond(409, `{"message":"Horse is Already registered"}`), 1, true, nil},
+		"422 already":            {double.Respond(422, `already in the race`), 1, true, nil},
+		"429 already":            {double.Respond(429, `already too many`), 4, false, horseracing.ErrRateLimited},
+		"403 already":            {double.Respond(403, `the key was already revoked`), 1, false, horseracing.ErrForbidden},
 		"an error object in 200": {double.Respond(200, `{"error":"horse is tired"}`), 1, true, nil},
 		"half a response in 200": {double.Respond(200, `{"ok":`), 1, true, nil},
 		"a cut response":         {cut, 1, true, io.ErrUnexpectedEOF},
@@ -177,6 +181,36 @@ func TestRegisterResponseIsFinalOrUnknown(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A wrong guess costs a Settle where it is unknown, and a race that the horse does not run
+// where it is not.
+func TestRegisterTakesOnlyAConfirmationForARegistration(t *testing.T) {
+	for _, body := range []string{
+		"", "\n", "true", " true\n", "{}", `{"success":true}`, `{"success":true,"error":"none"}`, `{"ok":true,"error":null,"errors":[]}`,
+		`{"status":"ok","code":200}`, `{"status":"","main_race_id":11}`, `{"message":"done","race":11}`, `{"result":{"id":1}}`, `{"statusCode":"201"}`,
+	} {
+		s := double.Play(double.Respond(200, body))
+		if receipt, err := s.Client(t).Races.Register(t.Context(), double.Entry); err != nil || receipt.StatusCode != 200 || strings.TrimSpace(body) != strings.TrimSpace(string(receipt.Body)) {
+			t.Errorf("%q: %v, %v", body, receipt, err)
+		}
+	}
+	for _, body := range []string{
+		"false", "null", "[]", `[{"ok":true}]`, "1", "OK", `"OK"`, "{", `{"success":false}`, `{"Success":0}`, `{"ok":"false"}`, `{"registered":null}`,
+		`{"error":"full"}`, `{"errors":["full"]}`, `{"err":{"code":7}}`, `{"success":"yes","error":"full"}`, `{"status":"error"}`, `{"status":"FAILED"}`, `{"status":false}`,
+		`{"status":409}`, `{"code":400}`, `{"code":"422","data":1}`, `{"statusCode":500}`, `{"message":"Horse registered"}`, `{"reason":"no","message":"full"}`, `{"result":"OK"}`,
+	} {
+		s := double.Play(double.Respond(200, body))
+		receipt, err := s.Client(t).Races.Register(t.Context(), double.Entry)
+		if receipt != nil || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("%q: %v, %v", body, receipt, err)
+		}
+		for _, words := range []string{"full", "Horse registered"} {
+			if strings.Contains(body, words) && !strings.Contains(err.Error(), words) {
+				t.Errorf("%q: the error does not quote it: %v", body, err)
+			}
+		}
 	}
 }
 
@@ -292,14 +326,16 @@ func TestRegisterUsesAFreshConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var registrations atomic.Int64
 			url := double.H1script(t, func(c net.Conn, r *http.Request, before int) {
+				body := "[]"
 				if r.Method == http.MethodPost {
 					registrations.Add(1)
+					body = "{}"
 				}
 				if before > 0 { // a stale connection
 					c.Close()
 					return
 				}
-				io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
+				io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"+body)
 			})
 			own := new(http.Transport)
 			defer own.CloseIdleConnections()
