@@ -1,13 +1,9 @@
 package wire
 
-import (
-	"net/http"
-
-	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
-)
+import "net/http"
 
 // service is the end of the chain.
-func service(w *world.World, late *late, keys headers) handle {
+func service(reading *readings, late *late, keys headers) handle {
 	return func(c *call) response {
 		now := late.catchUp()
 		parsed, no := parse(c, keys, now)
@@ -18,7 +14,6 @@ func service(w *world.World, late *late, keys headers) handle {
 			}
 			return out
 		}
-		status, json := w.Do(parsed.does, parsed.argument, parsed.body, now)
-		return response{status: status, body: json}
+		return reading.do(parsed.does, parsed.argument, parsed.body, now)
 	}
 }

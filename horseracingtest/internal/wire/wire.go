@@ -24,6 +24,7 @@ type Settings struct {
 	Logged   int
 	Logger   *slog.Logger
 	Recorded fs.FS
+	Readings Readings
 	World    world.Settings
 }
 
@@ -47,6 +48,9 @@ type Wire struct {
 func New(set Settings) (*Wire, error) {
 	w := &Wire{set: set, closing: make(chan struct{})}
 	w.Clock.now = set.Now
+	if err := set.Readings.check(); err != nil {
+		return nil, err
+	}
 	w.log.init(set.Logged)
 	w.faults.seed = set.World.Seed
 	if set.Recorded != nil {
@@ -60,14 +64,14 @@ func New(set Settings) (*Wire, error) {
 	w.Reset()
 
 	sleep := sleepUntil(w.closing)
-	next := service(&w.World, &w.late, keys)
+	next := service(&readings{Readings: set.Readings, world: &w.World}, &w.late, keys)
 	next = w.replays.link(next)
 	next = w.handlers.link(keys, next)
 	next = w.limiter.link(&w.Clock, next)
 	next = instead(next)
 	next = latency(set.Latency, sleep, next)
 	next = w.faults.link(&w.late, sleep, next)
-	next = send(&w.Clock, sleep, next)
+	next = send(&w.Clock, set.Readings.DateOff, sleep, next)
 	w.chain = w.log.link(&w.Clock, set.Logger, next)
 	return w, nil
 }
