@@ -1,4 +1,4 @@
-package reading_test
+package horseracing_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
+func TestAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 	for _, test := range []struct {
 		name, json string
 		want       horseracing.AdditionalPrize
@@ -53,7 +53,7 @@ func TestAnAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 	}
 }
 
-func TestANewPrizeIsWrittenWithTheDocumentedNames(t *testing.T) {
+func TestAdditionalPrizeIsWrittenWithTheDocumentedNames(t *testing.T) {
 	got, err := json.Marshal(horseracing.AdditionalPrize{Token: bigInt("5"), Sugar: number("0.5"), Items: []horseracing.PrizeItem{{ID: "i", Type: "saddle"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestANewPrizeIsWrittenWithTheDocumentedNames(t *testing.T) {
 }
 
 // What a program sets is written, also in a prize that was read without it.
-func TestAPrizeWritesWhatWasSetAfterItWasRead(t *testing.T) {
+func TestAdditionalPrizeWritesWhatWasSetAfterItWasRead(t *testing.T) {
 	var p horseracing.AdditionalPrize
 	if err := json.Unmarshal([]byte(`{"additional_coin":5}`), &p); err != nil {
 		t.Fatal(err)

@@ -1,14 +1,17 @@
-package sending_test
+package horseracing_test
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +21,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-func TestTheBaseURLIsChecked(t *testing.T) {
+func TestNewClientChecksTheBaseURL(t *testing.T) {
 	plain := horseracing.WithPlainHTTP()
 	for _, test := range []struct {
 		url  string
@@ -75,7 +78,7 @@ func TestTheBaseURLIsChecked(t *testing.T) {
 	}
 }
 
-func TestTheAPIKeyIsChecked(t *testing.T) {
+func TestNewClientChecksTheAPIKey(t *testing.T) {
 	for _, key := range []string{"", "key\n", "key\r\n", "a\x00b", "\tkey", "ke\x7fy", "ke\u0085y", " key", "key ", "\u00a0key"} {
 		_, err := horseracing.NewClient(double.Service, key)
 		if !errors.Is(err, horseracing.ErrInvalidArgument) {
@@ -91,29 +94,7 @@ func TestTheAPIKeyIsChecked(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
-	for want, opt := range map[string]horseracing.Option{
-		"WithRetry: a wait of {Max:0 MinWait:-1s MaxWait:0s} is negative": horseracing.WithRetry(horseracing.Retry{MinWait: -time.Second}),
-		"WithRetry: MinWait 2s is longer than MaxWait 1s":                 horseracing.WithRetry(horseracing.Retry{MinWait: 2 * time.Second, MaxWait: time.Second}),
-		"WithAttemptTimeout: 0s is not positive":                          horseracing.WithAttemptTimeout(0),
-		"WithRateLimit: 0 per second is not positive":                     horseracing.WithRateLimit(0, 1),
-		"WithRateLimit: a burst of 0 is not positive":                     horseracing.WithRateLimit(1, 0),
-		"WithUserAgent: the agent contains a control character":           horseracing.WithUserAgent("a\nb"),
-		"WithMaxResponseBytes: 0 is not positive":                         horseracing.WithMaxResponseBytes(0),
-		"WithTransportWrapper: the wrapper is nil":                        horseracing.WithTransportWrapper(nil),
-	} {
-		_, err := horseracing.NewClient(double.Service, double.AppKey, opt)
-		if !errors.Is(err, horseracing.ErrInvalidArgument) || err.Error() != "horseracing: NewClient: invalid argument: "+want {
-			t.Errorf("%v\nwant %s", err, want)
-		}
-	}
-	if _, err := horseracing.NewClient(double.Service, double.AppKey, nil, horseracing.WithHTTPClient(nil), horseracing.WithLogger(nil),
-		horseracing.WithLimiter(nil), horseracing.WithDriftHandler(nil)); err != nil {
-		t.Errorf("nil options: %v", err)
-	}
-}
-
-func TestTheEnvironmentMakesAClient(t *testing.T) {
+func TestNewClientFromEnvReadsTheEnvironment(t *testing.T) {
 	for _, test := range []struct{ url, key, want string }{
 		{"", "", "set HORSERACING_BASE_URL to the service's URL, of the form https://host, and HORSERACING_API_KEY to your API key"},
 		{"", double.AppKey, "HORSERACING_BASE_URL"},
@@ -132,7 +113,7 @@ func TestTheEnvironmentMakesAClient(t *testing.T) {
 }
 
 // No id reaches another operation than the one it was given to.
-func TestIdsStayInTheirSegment(t *testing.T) {
+func TestClientKeepsIDsInTheirSegment(t *testing.T) {
 	for id, want := range map[horseracing.TournamentID]string{
 		"5f0c":              "/api/v1/tournaments/5f0c",
 		"a/b":               "/api/v1/tournaments/a%2Fb",
@@ -244,7 +225,7 @@ func TestDoDecodesIntoAnything(t *testing.T) {
 	}
 }
 
-func TestEveryRequestCarriesItsHeaders(t *testing.T) {
+func TestClientSendsItsHeadersWithEveryRequest(t *testing.T) {
 	s := double.Play(double.Respond(200, "{}"))
 	c := s.Client(t, horseracing.WithUserAgent("stable/3"))
 	c.Missions.Catalogue(t.Context())
@@ -266,7 +247,7 @@ func TestEveryRequestCarriesItsHeaders(t *testing.T) {
 }
 
 // A RoundTripper that breaks the rules and writes into a header spoils no other call.
-func TestCallsShareNoHeader(t *testing.T) {
+func TestClientSharesNoHeaderBetweenCalls(t *testing.T) {
 	s := double.Play(func(req *http.Request) (*http.Response, error) {
 		req.Header["X-Api-Key"][0] = "spoilt"
 		return double.Respond(500, "")(req)
@@ -283,23 +264,8 @@ func TestCallsShareNoHeader(t *testing.T) {
 	}
 }
 
-func TestTheCallersJarIsUsed(t *testing.T) {
-	jar, _ := cookiejar.New(nil)
-	s := double.Play(double.Respond(200, "[]", "Set-Cookie: route=7"), double.Respond(503, ""), double.Respond(503, "", "Set-Cookie: route=8"), double.Respond(200, "[]"))
-	c := double.Connect(t, double.Service, &http.Client{Transport: s, Jar: jar}, double.Briefly)
-	c.Races.Open(t.Context())
-	c.Races.Open(t.Context())
-	var got []string
-	for _, r := range s.Requests() {
-		got = append(got, strings.Join(r.Request.Header.Values("Cookie"), "|"))
-	}
-	if diff := cmp.Diff([]string{"", "route=7", "route=7", "route=8"}, got); diff != "" {
-		t.Errorf("Cookie of each attempt (-want +got):\n%s", diff)
-	}
-}
-
 // Two idle connections, Go's default, would throttle a concurrent crawl.
-func TestAConcurrentCrawlKeepsItsConnections(t *testing.T) {
+func TestClientKeepsTheConnectionsOfAConcurrentCrawl(t *testing.T) {
 	var mu sync.Mutex
 	conns := map[string]bool{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -326,23 +292,144 @@ func TestAConcurrentCrawlKeepsItsConnections(t *testing.T) {
 	}
 }
 
-func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
-	s := double.Play(double.Respond(200, `[{"level":3}]`, "X-Trace: 1"), double.Respond(404, `{"message":"gone"}`))
-	c := s.Client(t)
-	var r horseracing.Response
-	capture := horseracing.CaptureResponse(&r)
-	c.Horses.Owned(t.Context(), double.UserKey, nil, capture)
-	want := horseracing.Response{StatusCode: 200, Header: http.Header{"X-Trace": {"1"}}, Body: []byte(`[{"level":3}]`), Attempts: 1}
-	if diff := cmp.Diff(want, r); diff != "" {
-		t.Errorf("success (-want +got):\n%s", diff)
+// Close returns what a client holds: 50 clients that were thrown away held 150
+// goroutines.
+func TestCloseEndsTheClientsIdleConnections(t *testing.T) {
+	var open atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+		}
 	}
-	c.Races.Get(t.Context(), 5, capture)
-	want = horseracing.Response{StatusCode: 404, Header: http.Header{}, Body: []byte(`{"message":"gone"}`), Attempts: 1}
-	if diff := cmp.Diff(want, r); diff != "" {
-		t.Errorf("failure (-want +got):\n%s", diff)
+	server.Start()
+	defer server.Close()
+	c, err := horseracing.NewClient(server.URL, double.AppKey)
+	if err != nil {
+		t.Fatal(err)
 	}
-	c.Horses.Get(t.Context(), -5, capture)
-	if diff := cmp.Diff(horseracing.Response{}, r); diff != "" {
-		t.Errorf("no request (-want +got):\n%s", diff)
+	for range 2 { // a closed client can be used
+		if _, err := c.Races.Open(t.Context()); err != nil || open.Load() != 1 {
+			t.Errorf("%d connections, %v", open.Load(), err)
+		}
+		c.Close()
+		double.Eventually(t, func() string {
+			if n := open.Load(); n > 0 {
+				return fmt.Sprintf("%d connections after Close", n)
+			}
+			return ""
+		})
+	}
+}
+
+func TestCloseLeavesTheCallersTransportAlone(t *testing.T) {
+	var conns atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	mine := &http.Transport{}
+	defer mine.CloseIdleConnections()
+	c := double.Connect(t, server.URL, &http.Client{Transport: mine})
+	for range 3 {
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("3 reads over %d connections", n)
+	}
+}
+
+var redirects = []int{301, 302, 303, 307, 308}
+
+func TestRedirectIsNeverFollowed(t *testing.T) {
+	var elsewhere atomic.Int64
+	second := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		elsewhere.Add(1)
+		w.Write([]byte("[]"))
+	}))
+	defer second.Close()
+	var first atomic.Int64
+	for _, status := range redirects {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			first.Add(1)
+			w.Header().Set("Location", second.URL+"/path?key="+r.Header.Get("X-Api-Key"))
+			w.WriteHeader(status)
+		}))
+		via := &http.Client{
+			Transport:     second.Client().Transport, // would reach both
+			CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("CheckRedirect was called"); return nil },
+		}
+		c := double.Connect(t, server.URL, via, double.Briefly)
+		for name, call := range map[string]func(context.Context) error{
+			"a read":             func(ctx context.Context) error { _, err := c.Races.Open(ctx); return err },
+			"a read with a body": func(ctx context.Context) error { _, err := c.Horses.Owned(ctx, double.UserKey); return err },
+			"a registration":     func(ctx context.Context) error { _, err := c.Races.Register(ctx, double.Entry); return err },
+			"Do":                 func(ctx context.Context) error { return c.Do(ctx, "PUT", "/x", nil, nil) },
+		} {
+			t.Run(fmt.Sprint(status, " to ", name), func(t *testing.T) {
+				first.Store(0)
+				err := call(t.Context())
+				var api *horseracing.APIError
+				if !errors.Is(err, horseracing.ErrRedirect) || !errors.As(err, &api) || api.StatusCode != status {
+					t.Fatalf("got %v", err)
+				}
+				write := name == "a registration" || name == "Do"
+				if errors.Is(err, horseracing.ErrOutcomeUnknown) != write {
+					t.Errorf("unknown outcome: %v", err)
+				}
+				if text := err.Error(); !strings.Contains(text, second.URL) || strings.Contains(text, "?key") {
+					t.Errorf("the error names more or less than the target's origin: %s", text)
+				}
+				if n := first.Load(); n != 1 {
+					t.Errorf("%d requests", n)
+				}
+			})
+		}
+		server.Close()
+	}
+	if n := elsewhere.Load(); n != 0 {
+		t.Errorf("the other host saw %d requests", n)
+	}
+}
+
+func TestRedirectTargetIsNamedByItsOriginAlone(t *testing.T) {
+	for location, want := range map[string]string{
+		"https://new.test/a?b=" + double.AppKey: "to https://new.test;",
+		"https://user:pass@new.test/":           "to https://new.test;",
+		"//new.test/a":                          "to https://new.test;",
+		"/moved":                                "to https://game.test;",
+		"http://new.test:8080/":                 "to http://new.test:8080;",
+		"https://%zz/" + double.AppKey:          "to an unreadable location;",
+		"":                                      "to an unreadable location;",
+		"https://[::1]:99999999/x":              "to https://[::1]:99999999;",
+	} {
+		for _, status := range redirects {
+			s := double.Play(double.Respond(status, "", "Location: "+location))
+			_, err := s.Client(t, double.Briefly).Races.Open(t.Context())
+			if !errors.Is(err, horseracing.ErrRedirect) || !strings.Contains(err.Error(), want) || len(s.Requests()) != 1 {
+				t.Errorf("%d to %q: after %d requests: %v", status, location, len(s.Requests()), err)
+			}
+		}
+	}
+}
+
+func TestRedirectHostThatEchoesTheKeyIsRedacted(t *testing.T) {
+	s := double.Play(double.Respond(302, "", "Location: https://0123456789abcdef.evil.test/"))
+	c, err := horseracing.NewClient(double.Service, "0123456789abcdef", horseracing.WithHTTPClient(&http.Client{Transport: s}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Races.Open(t.Context()); !strings.Contains(err.Error(), "to https://[redacted].evil.test;") {
+		t.Error(err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // No slice of a clone has elements in common with the original's. A member that is
 // copied in another way has to be added here.
-func TestACloneOfARaceSharesNothingThatCanBeChanged(t *testing.T) {
+func TestRaceCloneSharesNothingThatCanBeChanged(t *testing.T) {
 	var race Race
 	original := reflect.ValueOf(&race).Elem()
 	for i := range original.NumField() {

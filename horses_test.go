@@ -1,4 +1,4 @@
-package sending_test
+package horseracing_test
 
 import (
 	"context"
@@ -17,6 +17,54 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
+
+func TestHorseTraitFindsTheFirstOfItsType(t *testing.T) {
+	h := horseracing.Horse{Appearance: []horseracing.Trait{{Type: "mane_color", Value: "Black"}, {Type: "tail_color", Value: ""}, {Type: "mane_color", Value: "White"}}}
+	for _, test := range []struct {
+		name, want string
+		found      bool
+	}{
+		{"mane_color", "Black", true},
+		{"tail_color", "", true},
+		{"Mane_Color", "", false},
+		{"", "", false},
+	} {
+		if got, found := h.Trait(test.name); got != test.want || found != test.found {
+			t.Errorf("Trait(%q) = %q, %t; want %q, %t", test.name, got, found, test.want, test.found)
+		}
+	}
+}
+
+func TestHorseCanBreedAtTheEndOfTheCooldown(t *testing.T) {
+	end := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	resting, rested := horseracing.Horse{BreedingCooldown: &end}, horseracing.Horse{}
+	for _, test := range []struct {
+		horse *horseracing.Horse
+		at    time.Time
+		want  bool
+	}{
+		{&rested, end, true},
+		{&resting, end.Add(-time.Nanosecond), false},
+		{&resting, end, true},
+		{&resting, end.Add(time.Hour), true},
+	} {
+		if got := test.horse.CanBreedAt(test.at); got != test.want {
+			t.Errorf("cooldown %v: CanBreedAt(%v) = %t", test.horse.BreedingCooldown, test.at, got)
+		}
+	}
+}
+
+func TestHorsesGetOfAMissingHorseIsErrNotFound(t *testing.T) {
+	for _, body := range []string{"null", "[]", " null\n", "[ ]", "[\n]\n"} {
+		c := responding(t, body)
+		if _, err := c.Horses.Get(t.Context(), 1); !errors.Is(err, horseracing.ErrNotFound) {
+			t.Errorf("Get after %q: %v, want ErrNotFound", body, err)
+		}
+		if _, err := c.Horses.Missions(t.Context(), 1); !errors.Is(err, horseracing.ErrNotFound) {
+			t.Errorf("Missions after %q: %v, want ErrNotFound", body, err)
+		}
+	}
+}
 
 // stable is a service whose horses a test sets.
 type stable struct {
@@ -70,7 +118,7 @@ func numbers(from, to horseracing.HorseNumber) (all []horseracing.HorseNumber) {
 	return all
 }
 
-func TestGetManyRequestsEachNumberOnceAndAFewAtATime(t *testing.T) {
+func TestHorsesGetManyRequestsEachNumberOnceAndAFewAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stable{took: time.Second, horse: except(map[string]double.Step{"3": double.Respond(404, ""), "5": double.Respond(200, "null")})}
 		horses, err := s.client(t).Horses.GetMany(t.Context(), append(numbers(1, 20), numbers(1, 20)...))
@@ -91,7 +139,7 @@ func TestGetManyRequestsEachNumberOnceAndAFewAtATime(t *testing.T) {
 	})
 }
 
-func TestGetManyOfNoneMakesNoRequest(t *testing.T) {
+func TestHorsesGetManyOfNoneMakesNoRequest(t *testing.T) {
 	s := &stable{horse: sound}
 	horses, err := s.client(t).Horses.GetMany(t.Context(), nil)
 	if horses == nil || len(horses) != 0 || err != nil || len(s.requested) != 0 {
@@ -99,7 +147,7 @@ func TestGetManyOfNoneMakesNoRequest(t *testing.T) {
 	}
 }
 
-func TestGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
+func TestHorsesGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
 	var (
 		unreadable = double.Respond(200, `{"number":3,"level":"high"}`)
 		failing    = map[string]double.Step{}
@@ -143,7 +191,7 @@ func TestGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
 	}
 }
 
-func TestGetManyEndsWithItsContext(t *testing.T) {
+func TestHorsesGetManyEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // fails if a goroutine outlives it
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer cancel()

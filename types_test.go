@@ -1,4 +1,4 @@
-package reading_test
+package horseracing_test
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 
 const plainKey = "secret-of-user-9" // without characters that an encoding escapes
 
-func TestAUserKeyReadsItsTextAndEncodesRedacted(t *testing.T) {
+func TestUserKeyReadsItsTextAndEncodesRedacted(t *testing.T) {
 	type account struct {
 		Key      horseracing.UserKey  `json:"key" xml:"key"`
 		Optional *horseracing.UserKey `json:"optional" xml:"optional"`
@@ -46,7 +46,7 @@ func TestAUserKeyReadsItsTextAndEncodesRedacted(t *testing.T) {
 // The instants that a Timestamp holds, from year 1 to year 9999.
 const earliestMilliseconds, latestMilliseconds = -62135596800000 + 1, 253402300799999
 
-func TestTimestampTravelsAsMilliseconds(t *testing.T) {
+func TestTimestampIsWrittenInMilliseconds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.Int64Range(earliestMilliseconds, latestMilliseconds).Draw(t, "ms")
 		zone := time.FixedZone("", rapid.IntRange(-14*3600, 14*3600).Draw(t, "zone"))
@@ -76,7 +76,7 @@ var notTimestamps = []string{
 	"253402300800000", "-62135596800000", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1e21", "1e99", "1e1000000",
 }
 
-func TestTheZeroTimestampIsNull(t *testing.T) {
+func TestTimestampZeroValueIsNull(t *testing.T) {
 	null := at(42)
 	if err := json.Unmarshal([]byte("null"), &null); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ var payloadTypes = map[string]reflect.Type{
 
 // Users store what they read, with whichever encoder they use: every pair of
 // decoder and encoder gives back what was on the wire.
-func TestEncodingADecodedPayloadGivesItBack(t *testing.T) {
+func TestTypesEncodeWhatTheyDecoded(t *testing.T) {
 	decoders := map[string]func([]byte, any) error{
 		"this SDK's decoder": decode,
 		"encoding/json":      json.Unmarshal,
@@ -162,7 +162,7 @@ func TestEncodingADecodedPayloadGivesItBack(t *testing.T) {
 		"encoding/json": json.Marshal,
 		"version 2":     func(v any) ([]byte, error) { return jsonv2.Marshal(v) },
 	}
-	files, err := os.ReadDir("../../testdata")
+	files, err := os.ReadDir("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestEncodingADecodedPayloadGivesItBack(t *testing.T) {
 }
 
 // Each notation has one spelling when it is written again.
-func TestNumbersAreWrittenAsDocumented(t *testing.T) {
+func TestTypesWriteNumbersAsDocumented(t *testing.T) {
 	var race horseracing.Race
 	const wire = `{"main_race_id":1,"start_time":1.7672256e12,"entry_fee":1.5e21,"prizes":[1e+21,12.50]}`
 	if err := decode([]byte(wire), &race); err != nil {

@@ -1,4 +1,4 @@
-package reading_test
+package horseracing_test
 
 import (
 	"encoding/json"
@@ -93,7 +93,7 @@ func TestBigIntComesBackFromEveryForm(t *testing.T) {
 
 var decimalForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$`)
 
-func TestDecimalIsTheExactQuotientWithoutTrailingZeros(t *testing.T) {
+func TestFormatUnitsIsTheExactQuotientWithoutTrailingZeros(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := anyInteger().Draw(t, "n")
 		places := rapid.IntRange(0, 120).Draw(t, "places")
@@ -123,7 +123,7 @@ var notBigInts = []string{
 	`"1` + strings.Repeat("0", 100) + `"`,
 }
 
-func TestParseUnitsIsTheOppositeOfDecimal(t *testing.T) {
+func TestParseUnitsIsTheOppositeOfFormatUnits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := horseracing.BigIntFrom(anyInteger().Draw(t, "n"))
 		places := rapid.IntRange(0, 40).Draw(t, "places")
@@ -189,7 +189,7 @@ func TestBigIntRefusesAtOnceHoweverLargeTheLiteral(t *testing.T) {
 	}
 }
 
-func TestAddAndSubAgreeWithMathBig(t *testing.T) {
+func TestBigIntAddAndSubAgreeWithMathBig(t *testing.T) {
 	check := func(t interface{ Errorf(string, ...any) }, a, b *big.Int) {
 		x, y := horseracing.BigIntFrom(a), horseracing.BigIntFrom(b)
 		if got, want := x.Add(y).Big(), new(big.Int).Add(a, b); got.Cmp(want) != 0 {
@@ -221,7 +221,7 @@ func TestAddAndSubAgreeWithMathBig(t *testing.T) {
 	}
 }
 
-func TestABigIntIsImmutable(t *testing.T) {
+func TestBigIntIsImmutable(t *testing.T) {
 	for _, text := range []string{"5", "18446744073709551617"} {
 		source, _ := new(big.Int).SetString(text, 10)
 		b := horseracing.BigIntFrom(source)
@@ -272,7 +272,7 @@ func TestBigIntScansWhatDatabasesHold(t *testing.T) {
 	}
 }
 
-func TestTheZeroBigIntIsZero(t *testing.T) {
+func TestBigIntZeroValueIsZero(t *testing.T) {
 	var zero horseracing.BigInt
 	var null, nothing horseracing.BigInt = bigInt("42"), horseracing.BigIntFrom(nil)
 	if err := json.Unmarshal([]byte("null"), &null); err != nil {
@@ -286,7 +286,7 @@ func TestTheZeroBigIntIsZero(t *testing.T) {
 }
 
 // The text would fill the memory otherwise.
-func TestPlacesBeyondAThousandAreAThousand(t *testing.T) {
+func TestFormatUnitsTakesAtMostAThousandPlaces(t *testing.T) {
 	for _, places := range []int{1001, math.MaxInt} {
 		if got, want := horseracing.NewBigInt(1).FormatUnits(places), horseracing.NewBigInt(1).FormatUnits(1000); got != want {
 			t.Errorf("%d places: %d digits, want %d", places, len(got), len(want))

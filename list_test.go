@@ -1,4 +1,4 @@
-package reading_test
+package horseracing_test
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -67,7 +66,7 @@ func idOf(entry any) string {
 	return ""
 }
 
-func TestAnUnreadableEntryOfAListAffectsNoOther(t *testing.T) {
+func TestListWithAnUnreadableEntryReturnsTheOthers(t *testing.T) {
 	for _, l := range listCalls {
 		one, two := fmt.Sprintf(l.good, 1), fmt.Sprintf(l.good, 2)
 		for _, test := range []struct {
@@ -102,7 +101,7 @@ func TestAnUnreadableEntryOfAListAffectsNoOther(t *testing.T) {
 	}
 }
 
-func TestOfAListAtMostAHundredErrorsAreJoinedInAShortText(t *testing.T) {
+func TestListJoinsAtMostAHundredErrorsInAShortText(t *testing.T) {
 	for _, l := range listCalls {
 		body := "[" + strings.Repeat(l.odd+",", 250) + fmt.Sprintf(l.good, 1) + "]"
 		ids, err := l.call(t.Context(), responding(t, body))
@@ -120,7 +119,7 @@ func TestOfAListAtMostAHundredErrorsAreJoinedInAShortText(t *testing.T) {
 }
 
 // With more unreadable entries than are kept, a page is no page.
-func TestAPageOfMoreThanAHundredUnreadableEntriesIsOneError(t *testing.T) {
+func TestPageOfMoreThanAHundredUnreadableEntriesIsOneError(t *testing.T) {
 	for n, whole := range map[int]bool{100: false, 101: true} {
 		c := responding(t, "["+strings.Repeat("null,", n)+`{"main_race_id":1,"start_time":1767225600250}]`)
 		races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
@@ -130,7 +129,7 @@ func TestAPageOfMoreThanAHundredUnreadableEntriesIsOneError(t *testing.T) {
 	}
 }
 
-func TestAResponseThatIsNoListIsOneError(t *testing.T) {
+func TestListThatIsNotAnArrayIsOneError(t *testing.T) {
 	for _, l := range listCalls {
 		good := fmt.Sprintf(l.good, 1)
 		for _, body := range []string{"null", "7", "[" + l.odd + "," + good, "[" + good + "," + l.odd[:len(l.odd)-1], "[" + l.odd + "] x", "[" + good + "," + l.odd + ",]"} {
@@ -143,7 +142,7 @@ func TestAResponseThatIsNoListIsOneError(t *testing.T) {
 	}
 }
 
-func TestARawEntryIsRedactedBoundedAndNeverPrinted(t *testing.T) {
+func TestDecodeErrorRawIsRedactedBoundedAndNeverPrinted(t *testing.T) {
 	entry := func(note string) string { return `{"main_race_id":4711,"note":"` + note + `","length":"long"}` }
 	for _, test := range []struct {
 		name, entry, want string
@@ -171,122 +170,8 @@ func TestARawEntryIsRedactedBoundedAndNeverPrinted(t *testing.T) {
 	}
 }
 
-func TestGetPicksWhatWasRequested(t *testing.T) {
-	for _, test := range []struct {
-		name, races, cups string // of race 5 and tournament "5"
-		want              string
-	}{
-		{"another one", `[{"main_race_id":4,"v2":1},{"main_race_id":5}]`, `[{"_id":"4","turf":""},{"_id":"5"}]`, "found"},
-		{"one without an id", `[{"main_race_id":5},null]`, `[{"_id":"5"},null]`, "found"},
-		{"a second time", `[{"main_race_id":5,"v2":1},{"main_race_id":5}]`, `[{"_id":"5","turf":""},{"_id":"5"}]`, "found"},
-		{"itself", `[{"main_race_id":4},{"main_race_id":5,"v2":1}]`, `[{"_id":"4"},{"_id":"5","turf":""}]`, "damaged"},
-		{"itself, alone", `[{"main_race_id":5,"v2":1}]`, `{"_id":"5","turf":""}`, "damaged"},
-		{"perhaps itself", `[{"main_race_id":4},{"main_race_id":"5"}]`, `[{"_id":"4"},{"_id":5}]`, "damaged"},
-		{"a single one, whatever its id", `[{"main_race_id":6}]`, `{"_id":"6"}`, "another"},
-		{"one of several", `[{"main_race_id":4},{"main_race_id":5},{"main_race_id":6}]`, `[{"_id":"4"},{"_id":"5"}]`, "found"},
-		{"none of several", `[{"main_race_id":4},{"main_race_id":6}]`, `[{"_id":"4"},{"_id":"6"}]`, "not found"},
-		{"an empty array", `[]`, `[]`, "not found"},
-		{"null", `null`, `null`, "not found"},
-		{"another one, itself being away", `[{"main_race_id":3},{"main_race_id":4,"v2":1}]`, `[{"_id":"3"},{"_id":"4","turf":""}]`, "not found"},
-	} {
-		race, raceErr := responding(t, test.races).Races.Get(t.Context(), 5)
-		cup, cupErr := responding(t, test.cups).Tournaments.Get(t.Context(), "5")
-		for name, got := range map[string]struct {
-			found bool
-			err   error
-		}{"race": {race != nil && race.MainRaceID == 5, raceErr}, "tournament": {cup != nil && cup.ID == "5", cupErr}} {
-			d, damaged := errors.AsType[*horseracing.DecodeError](got.err)
-			is := map[string]bool{"found": got.found && got.err == nil, "another": !got.found && got.err == nil, "damaged": damaged && d.ID == "5" && !got.found, "not found": errors.Is(got.err, horseracing.ErrNotFound)}
-			if !is[test.want] {
-				t.Errorf("%s, %s: found %t, %v; want %s", test.name, name, got.found, got.err, test.want)
-			}
-		}
-	}
-}
-
-func TestDriftIsReportedAlsoWhereAnEntryIsUnreadable(t *testing.T) {
-	var paths []string
-	handler := horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) {
-		if d.Kind == horseracing.DriftUnknownField {
-			paths = append(paths, d.Path)
-		}
-	})
-	body := `[{"main_race_id":1,"weather":"fine"},{"main_race_id":2,"v2":1,"odd":1},{"main_race_id":3,"a":1,"a":2}]`
-	races, err := responding(t, body, handler).Races.Open(t.Context())
-	if len(races) != 1 || err == nil {
-		t.Errorf("%d races, %v", len(races), err)
-	}
-	if diff := cmp.Diff([]string{"[].a", "[].odd", "[].weather"}, paths); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestWhatHasOneObviousMeaningIsRead(t *testing.T) {
-	at := time.UnixMilli(1767225600250).UTC()
-	c := func(body string) *horseracing.Client { return responding(t, body) }
-	for name, test := range map[string]struct {
-		got  func(context.Context) (any, error)
-		want any
-	}{
-		"12.0 where an integer stands, and the rest exactly as it came": {
-			func(ctx context.Context) (any, error) {
-				return c(`[{"main_race_id":11.0,"length":12.0,"places":1e1,"prizes":[5.0],"entry_fee":5.0,"participants":[{"number":7.0,"lane":2.0,"total":9.5}],"final_order":[0.0]}]`).Races.Open(ctx)
-			},
-			[]horseracing.Race{{MainRaceID: 11, Length: 12, Places: 10, Prizes: []horseracing.Number{number("5.0")}, EntryFee: bigInt("5"), Participants: []horseracing.RaceParticipant{{Number: 7, Lane: 2, Total: 9.5}}, FinalOrder: []int{0}}},
-		},
-		"likewise in a tournament": {
-			func(ctx context.Context) (any, error) {
-				return c(`{"_id":"x","tier":5.0,"max_race_count":7.0}`).Tournaments.Open(ctx)
-			},
-			[]horseracing.Tournament{{ID: "x", Tier: horseracing.TierOmega, MaxRaceCount: new(7)}},
-		},
-		"a cooldown that is empty": {
-			func(ctx context.Context) (any, error) {
-				return c(`{"number":7,"breeding_cooldown":""}`).Horses.Get(ctx, 7)
-			},
-			&horseracing.Horse{Number: 7},
-		},
-		"a cooldown in milliseconds": {
-			func(ctx context.Context) (any, error) {
-				return c(`[{"number":7,"breeding_cooldown":1767225600250},{"number":8,"breeding_cooldown":"2026-01-01T00:00:00.250Z"},{"number":9,"breeding_cooldown":null}]`).Horses.Owned(ctx, double.UserKey)
-			},
-			[]horseracing.Horse{{Number: 7, BreedingCooldown: &at}, {Number: 8, BreedingCooldown: &at}, {Number: 9}},
-		},
-	} {
-		got, err := test.got(t.Context())
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		} else if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
-func TestAMemberThatComesTwiceMakesItsEntryUnreadable(t *testing.T) {
-	for body, field := range map[string]string{
-		`[{"tier":"a","tier":"a"}]`:                                 "/0/tier",
-		`[{"main_race_id":1},{"info":{"name":"a","name":"b"}}]`:     "/1/info/name",
-		`[{"participants":[{"number":1},{"number":1,"number":2}]}]`: "/0/participants/1/number",
-		`[{"main_race_id":1},{"a":1,"a":2}]`:                        "/1/a",
-		`[{"length":12.0,"length":12.0}]`:                           "/0/length",
-	} {
-		_, err := responding(t, body).Races.Open(t.Context())
-		if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || d.Field != field {
-			t.Errorf("%s: %v", body, err)
-		}
-	}
-	_, err := responding(t, `[{"_id":"x","additional_prizes":[{"additional_sugar":1,"additional_sugar":2}]}]`).Tournaments.Open(t.Context())
-	if _, ok := errors.AsType[*horseracing.DecodeError](err); !ok {
-		t.Errorf("in a prize: %v", err)
-	}
-	_, err = responding(t, `{"number":7,"level":1,"level":2}`).Horses.Get(t.Context(), 7)
-	if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || d.Field != "/level" {
-		t.Errorf("in one horse: %v", err)
-	}
-}
-
 // A null costs memory only where an object may stand.
-func TestManyNullsAreReadWhereNoObjectStands(t *testing.T) {
+func TestListAcceptsManyNullsInNumbers(t *testing.T) {
 	horse := `{"number":1,"dropped_at_index":null,"total":null},`
 	cup := `{"_id":"x","participants":[` + strings.TrimSuffix(strings.Repeat(horse, 500), ",") + `]},`
 	cups, err := responding(t, "["+strings.TrimSuffix(strings.Repeat(cup, 20), ",")+"]").Tournaments.Open(t.Context())
@@ -301,13 +186,5 @@ func TestManyNullsAreReadWhereNoObjectStands(t *testing.T) {
 		if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || !strings.Contains(err.Error(), "too many values") || d.Raw != nil {
 			t.Errorf("%.40s: %v", body, err)
 		}
-	}
-}
-
-// An int has 32 bits on some machines.
-func TestAnIntegerIsReadWholeOrNotAtAll(t *testing.T) {
-	races, err := double.Play(double.Respond(200, `[{"main_race_id":1,"length":4294967297}]`)).Client(t).Races.Open(t.Context())
-	if err == nil && int64(races[0].Length) != 4294967297 {
-		t.Errorf("it is read as %d", races[0].Length)
 	}
 }

@@ -1,19 +1,17 @@
-package reading_test
+package horseracing_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -126,7 +124,7 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-func TestAnErrorsTextIsBounded(t *testing.T) {
+func TestErrorTextIsBounded(t *testing.T) {
 	double.UnlessShort(t)
 	t.Parallel()
 	long := strings.Repeat("word ", 1<<20)
@@ -153,7 +151,7 @@ func TestAnErrorsTextIsBounded(t *testing.T) {
 }
 
 // Of twenty look-ups at once the error names the one that failed.
-func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
+func TestErrorsHoldTheRequestedID(t *testing.T) {
 	placeholder := regexp.MustCompile(`\{[^}]*\}`)
 	failures := map[string]double.Step{"status": double.Respond(404, ""), "nothing": double.Respond(200, "null"), "broken": double.Broken(double.ErrReset), "undecodable": double.Respond(200, "17")}
 	for _, op := range operations() {
@@ -183,22 +181,7 @@ func TestErrorsCarryTheIDThatWasRequested(t *testing.T) {
 	}
 }
 
-func TestInvalidUTF8InANameCostsNothing(t *testing.T) {
-	races, err := double.Play(double.Respond(200, "[{\"info\":{\"name\":\"Pr\xffx\"}}]")).Client(t).Races.Open(t.Context())
-	if err != nil || races[0].Info.Name != "Pr\ufffdx" {
-		t.Errorf("got %+v, %v", races, err)
-	}
-}
-
-// encoding/json takes ENTRY_FEE for entry_fee; here a name is a name.
-func TestMembersMatchByTheirExactName(t *testing.T) {
-	races, err := double.Play(double.Respond(200, `[{"entry_fee":5,"ENTRY_FEE":7,"Tier":"x"}]`)).Client(t).Races.Open(t.Context())
-	if err != nil || races[0].EntryFee.String() != "5" || races[0].Tier != "" {
-		t.Errorf("got %+v, %v", races, err)
-	}
-}
-
-func TestAnEmptyErrorMemberIsNoError(t *testing.T) {
+func TestErrorMemberThatIsEmptyIsIgnored(t *testing.T) {
 	for _, member := range []string{`"error":null`, `"error":false`, `"error":""`, `"errors":[]`, `"errors":{}`, `"note":"error"`} {
 		horse, err := double.Play(double.Respond(200, `{"name":"Comet",`+member+`}`)).Client(t).Horses.Get(t.Context(), 7)
 		if err != nil || horse.Name != "Comet" {
@@ -211,117 +194,245 @@ func TestAnEmptyErrorMemberIsNoError(t *testing.T) {
 	}
 }
 
-// serve is a service of a real socket.
-func serve(t *testing.T, handle http.HandlerFunc) *horseracing.Client {
-	server := httptest.NewUnstartedServer(handle)
-	server.Config.ErrorLog = double.Silent
-	server.Start()
-	t.Cleanup(server.Close)
-	return double.Connect(t, server.URL, server.Client(), horseracing.WithRetry(horseracing.Retry{Max: -1}))
-}
-
-func TestGzipIsReadAndACutOneIsNoticed(t *testing.T) {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	io.WriteString(z, `[{"level":3},`+strings.Repeat(`{"level":4},`, 1000)+`{"level":5}]`)
-	z.Close()
-	for _, cut := range []int{0, 1, 8, packed.Len() / 2} {
-		c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Encoding", "gzip")
-			w.Write(packed.Bytes()[:packed.Len()-cut])
-		})
-		horses, err := c.Horses.Owned(t.Context(), "u")
-		if cut == 0 && (err != nil || len(horses) != 1002) || cut > 0 && !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("cut by %d: %d horses, %v", cut, len(horses), err)
-		}
-	}
-}
-
-func TestADamagedGzipIsRetriedOnce(t *testing.T) {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	io.WriteString(z, `[{"level":3}]`)
-	z.Close()
-	for _, damaged := range []int{0, packed.Len() - 8} { // the header, the checksum
-		var requests atomic.Int64
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			requests.Add(1)
-			body := bytes.Clone(packed.Bytes())
-			body[damaged] ^= 1
-			w.Header().Set("Content-Encoding", "gzip")
-			w.Write(body)
-		}))
-		t.Cleanup(server.Close)
-		horses, err := double.Connect(t, server.URL, server.Client(), double.Briefly).Horses.Owned(t.Context(), "u")
-		if n := requests.Load(); n != 2 || err == nil || len(horses) != 0 {
-			t.Errorf("byte %d damaged: %d requests, %d horses, %v", damaged, n, len(horses), err)
-		}
-	}
-}
-
-func TestACutBodyIsNotTakenForAResponse(t *testing.T) {
-	body := `[{"level":1},{"level":2}]`
-	for name, test := range map[string]struct {
-		head string
-		is   func(error) bool
-	}{
-		"with a length":    {"Content-Length: 100\r\n\r\n" + body, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
-		"chunked":          {"Transfer-Encoding: chunked\r\n\r\n19\r\n" + body + "\r\n", func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
-		"without a length": {"Connection: close\r\n\r\n" + body[:20], func(err error) bool { var d *horseracing.DecodeError; return errors.As(err, &d) }},
-	} {
-		url := double.H1scriptText(t, "HTTP/1.1 200 OK\r\n"+test.head)
-		c := double.Connect(t, url, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, double.Briefly)
-		if _, err := c.Horses.Owned(t.Context(), "u"); !test.is(err) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// A large body that is only announced takes no memory.
-func TestAnAnnouncedLengthIsNotAllocated(t *testing.T) {
-	url := double.H1scriptText(t, "HTTP/1.1 200 OK\r\nContent-Length: 33000000\r\n\r\n[")
-	c := double.Connect(t, url, &http.Client{Transport: &http.Transport{}}, horseracing.WithRetry(horseracing.Retry{Max: -1}))
-	memory := grown(func() { c.Races.Open(t.Context()) })
-	if memory > 8<<20 {
-		t.Errorf("took %d MiB", memory>>20)
-	}
-}
-
-func TestWithMaxResponseBytesTakesAnyNumber(t *testing.T) {
-	for limit, ok := range map[int64]bool{1: false, 12: false, 13: true, 14: true, 1<<63 - 1: true} {
-		for _, length := range []int64{13, -1} {
-			s := double.Stream(200, length, func() double.Reader { return strings.NewReader(`[{"level":1}]`) })
-			_, err := double.Play(s).Client(t, horseracing.WithMaxResponseBytes(limit)).Horses.Owned(t.Context(), "u")
-			if ok && err != nil || !ok && !errors.Is(err, horseracing.ErrResponseTooLarge) {
-				t.Errorf("limit %d: %v", limit, err)
+func TestErrSkippedMatchesErrorsThatDoNotEndAListing(t *testing.T) {
+	page := func(ctx context.Context, c *horseracing.Client) error { // its only error
+		var errs []error
+		for _, err := range c.Races.Results(horseracing.ResultsQuery{}).All(ctx) {
+			if err != nil {
+				errs = append(errs, err)
 			}
 		}
-	}
-}
-
-func manyMembers(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, `"m%d":0,`, i)
-	}
-	return b.String() + `"v2":true`
-}
-
-// Also where it is a member that a type reads by itself.
-func TestADecodeErrorNamesAboutWhereTheResponseIsWrong(t *testing.T) {
-	long := strings.Repeat(" ", 500)
-	for _, body := range []string{
-		`[{"name":"a",` + long + `"turf":"wrong"},` + long + `{"name":"b"}]`,
-		`[{"name":"a",` + long + `"additional_prizes":[{"additional_token":1,"additional_treasury_token":"wrong"}]},` + long + `{"name":"b"}]`,
-		`[{"name":"a",` + long + `"turf":wrong},` + long + `{"name":"b"}]`,
-	} {
-		_, err := double.Play(double.Respond(200, body)).Client(t).Tournaments.Open(t.Context())
-		d, ok := errors.AsType[*horseracing.DecodeError](err)
-		if !ok {
-			t.Fatalf("got %v", err)
+		if len(errs) != 1 {
+			t.Errorf("errors %v", errs)
 		}
-		if away := int64(strings.Index(body, "wrong")) - d.Offset; away < -20 || away > 60 {
-			t.Errorf("%v: reported at %d, %d bytes away", err, d.Offset, away)
+		return errors.Join(errs...)
+	}
+	for name, test := range map[string]struct {
+		body string
+		call func(context.Context, *horseracing.Client) error
+		hole bool
+	}{
+		"an entry of a list":           {`[{"number":1,"name":"a"},{"number":"x","name":"b"}]`, double.Owned, true},
+		"a whole list":                 {`{"a":1}`, double.Owned, false},
+		"one race":                     {`[{"main_race_id":"x"}]`, double.OneRace, false},
+		"an entry of a page":           {`[{"main_race_id":7,"start_time":1000},{"main_race_id":6,"start_time":900,"places":"x"}]`, page, true},
+		"a page":                       {`{"a":1}`, page, false},
+		"a page of unreadable entries": {"[{}" + strings.Repeat(",{}", 100) + "]", page, false},
+	} {
+		err := test.call(t.Context(), double.Play(double.Respond(200, test.body), double.Respond(200, "[]")).Client(t, double.NoRetries()))
+		if err == nil || errors.Is(err, horseracing.ErrSkipped) != test.hole {
+			t.Errorf("%s: errors.Is(%v, ErrSkipped) is %v", name, err, !test.hole)
+		}
+	}
+	for _, err := range []error{&horseracing.TieOverflowError{}, &horseracing.GapError{Err: errors.New("x")}} {
+		if !errors.Is(err, horseracing.ErrSkipped) {
+			t.Errorf("%T is not ErrSkipped", err)
+		}
+	}
+}
+
+func TestAPIErrorIsLoggedAsAGroupWithoutItsBody(t *testing.T) {
+	err := double.OneHorse(t.Context(), double.Play(double.Respond(400, `{"message":"no such `+double.AppKey+`"}`)).Client(t))
+	var logged bytes.Buffer
+	slog.New(slog.NewTextHandler(&logged, nil)).Error("failed", "error", err)
+	_, after, _ := strings.Cut(logged.String(), "msg=failed ")
+	want := `error.operation="GET /api/v1/horses/{horse_number}" error.id=7 error.status=400 error.attempts=1 error.message="no such [redacted]"` + "\n"
+	if diff := cmp.Diff(want, after); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A bot that meets the same refusal again and again can leave out what it has logged.
+func TestAPIErrorOfTheSameRefusalHasTheSameText(t *testing.T) {
+	for header, want := range map[string]string{
+		"120":                  "GET /api/v1/races/open: status 503 Service Unavailable: not sent, because an earlier request was refused until 2000-01-01T00:02:00Z",
+		"7200":                 "", // an hour is heeded
+		"99999999999999999999": "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := double.Play(double.Respond(503, "", "Retry-After: "+header)).Client(t, double.NoRetries())
+			if err := double.OpenRaces(t.Context(), c); want == "" && !strings.Contains(err.Error(), "; wait longer than an hour before") {
+				t.Errorf("%v", err)
+			}
+			texts := map[string]bool{}
+			for range 5 {
+				time.Sleep(7 * time.Second)
+				err := double.OpenRaces(t.Context(), c)
+				if api, ok := errors.AsType[*horseracing.APIError](err); !ok || api.Attempts != 0 || api.RetryAfter <= 0 {
+					t.Errorf("%v", err)
+				}
+				texts[err.Error()] = true
+			}
+			if len(texts) != 1 || want != "" && !texts[want] {
+				t.Errorf("%v", texts)
+			}
+		})
+	}
+}
+
+func TestSettleLogsUntilWhenItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := `[{"main_race_id":7,"registration_deadline":946685400000,"participants":[]}]` // at 00:10, the year 2000
+		var logged bytes.Buffer
+		c := double.Play(double.Respond(200, body)).Client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := c.Races.Settle(ctx, 7, 1)
+		if want := "horse 1 is not in the race so far, which is final from 2000-01-01T00:11:00Z on"; !strings.Contains(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+		if want := "until=2000-01-01T00:11:00.000Z"; strings.Count(logged.String(), want) != 1 {
+			t.Errorf("%s", logged.String())
+		}
+	})
+}
+
+// The text of an argument that is refused names the operation with the id in its
+// place, and the value.
+func TestErrInvalidArgumentTexts(t *testing.T) {
+	var none context.Context // nil, as callers leave it by mistake
+	noon := time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+	type client = *horseracing.Client
+	horse := func(n horseracing.HorseNumber) func(client) error {
+		return func(c client) error { _, err := c.Horses.Get(t.Context(), n); return err }
+	}
+	many := func(ctx context.Context, numbers ...horseracing.HorseNumber) func(client) error {
+		return func(c client) error { _, err := c.Horses.GetMany(ctx, numbers); return err }
+	}
+	race := func(ctx context.Context, id horseracing.RaceID) func(client) error {
+		return func(c client) error { _, err := c.Races.Get(ctx, id); return err }
+	}
+	register := func(horse horseracing.HorseNumber, race horseracing.RaceID, key horseracing.UserKey) func(client) error {
+		return func(c client) error {
+			_, err := c.Races.Register(t.Context(), horseracing.Registration{Horse: horse, Race: race, UserKey: key})
+			return err
+		}
+	}
+	settle := func(ctx context.Context, race horseracing.RaceID, horse horseracing.HorseNumber) func(client) error {
+		return func(c client) error { _, err := c.Races.Settle(ctx, race, horse); return err }
+	}
+	tournament := func(id horseracing.TournamentID) func(client) error {
+		return func(c client) error { _, err := c.Tournaments.Get(t.Context(), id); return err }
+	}
+	results := func(q horseracing.ResultsQuery) func(client) error {
+		return func(c client) error { _, err := c.Races.Results(q).Take(t.Context(), 1); return err }
+	}
+	byOffset := func(q horseracing.OffsetQuery) func(client) error {
+		return func(c client) error { _, err := c.Races.ResultsV1(q).Take(t.Context(), 1); return err }
+	}
+	follow := func(q horseracing.FollowQuery) func(client) error {
+		return func(c client) error {
+			var errs []error // one, after which it ends
+			for _, err := range c.Races.Follow(q).All(t.Context()) {
+				errs = append(errs, err)
+			}
+			return errors.Join(errs...)
+		}
+	}
+	watch := func(q horseracing.WatchQuery) func(client) error {
+		return func(c client) error {
+			var errs []error // likewise
+			for _, err := range c.Races.WatchOpen(t.Context(), q) {
+				errs = append(errs, err)
+			}
+			return errors.Join(errs...)
+		}
+	}
+	backwards := horseracing.CallRetry(horseracing.Retry{MinWait: 2, MaxWait: 1})
+	for _, test := range []struct {
+		call func(client) error
+		want string
+	}{
+		{horse(-3), "GET /api/v1/horses/-3: invalid argument: horse number -3 is not positive"},
+		{horse(0), "GET /api/v1/horses/0: invalid argument: horse number 0 is not positive"},
+		{func(c client) error { _, err := c.Horses.Missions(t.Context(), -3); return err }, "GET /api/v1/horses/missions/-3: invalid argument: horse number -3 is not positive"},
+		{many(t.Context(), 7, -3), "GET /api/v1/horses/-3: invalid argument: horse number -3 is not positive"},
+		{many(none, 7), "GET /api/v1/horses/{horse_number}: invalid argument: the context is nil"}, // no one number is meant
+		{race(t.Context(), -3), "GET /api/v1/races/-3: invalid argument: race id -3 is not positive"},
+		{race(none, 99), "GET /api/v1/races/99: invalid argument: the context is nil"},
+		{settle(t.Context(), -3, 7), "GET /api/v1/races/-3: invalid argument: race id -3 is not positive; the outcome is unknown: call Races.Settle again before registering again"},
+		{settle(t.Context(), 99, -3), "GET /api/v1/races/99: invalid argument: horse number -3 is not positive; the outcome is unknown: call Races.Settle again before registering again"},
+		{settle(none, 99, 7), "GET /api/v1/races/99: invalid argument: the context is nil; the outcome is unknown: call Races.Settle again before registering again"},
+		{register(-3, 99, "key"), "POST /api/v1/races/register: invalid argument: horse number -3 is not positive"},
+		{register(7, 0, "key"), "POST /api/v1/races/register: invalid argument: race id 0 is not positive"},
+		{register(7, 99, ""), "POST /api/v1/races/register: invalid argument: the user key is empty"},
+		{tournament(""), "GET /api/v1/tournaments/{tournamentId}: invalid argument: the tournament id is empty"},
+		{tournament(".."), "GET /api/v1/tournaments/..: invalid argument: the tournament id is a dot segment, which would change the path"},
+		{tournament("a\nb"), "GET /api/v1/tournaments/a%0Ab: invalid argument: the tournament id contains a control character"},
+		{tournament(double.AppKey + "\n"), "GET /api/v1/tournaments/[redacted]%0A: invalid argument: the tournament id contains a control character"},
+		{tournament(horseracing.TournamentID(strings.Repeat("a", 300)) + "\n"),
+			"GET /api/v1/tournaments/" + strings.Repeat("a", 200) + " …: invalid argument: the tournament id contains a control character"},
+		{results(horseracing.ResultsQuery{Tier: -1}), "GET /api/v2/races/results: invalid argument: tier -1 is negative"},
+		{results(horseracing.ResultsQuery{Concurrency: 1001}), "GET /api/v2/races/results: invalid argument: a Concurrency of 1001 is not between 0 and 1000"},
+		{results(horseracing.ResultsQuery{Patience: -time.Second}), "GET /api/v2/races/results: invalid argument: a Patience of -1s is negative"},
+		{results(horseracing.ResultsQuery{Since: noon.Add(time.Second), Before: noon}),
+			"GET /api/v2/races/results: invalid argument: the Since 2025-06-01T12:00:01Z is after the Before 2025-06-01T12:00:00Z"},
+		{byOffset(horseracing.OffsetQuery{Offset: -1}), "GET /api/v1/races/results: invalid argument: an Offset of -1 is negative"},
+		{follow(horseracing.FollowQuery{Interval: -time.Second}), "GET /api/v2/races/results: invalid argument: an Interval of -1s is negative"},
+		{follow(horseracing.FollowQuery{Lookback: -time.Hour}), "GET /api/v2/races/results: invalid argument: a Lookback of -1h0m0s is negative"},
+		{func(c client) error {
+			for _, err := range c.Tournaments.Follow(horseracing.FollowQuery{Lookback: -1}).All(t.Context()) {
+				return err
+			}
+			return nil
+		}, "GET /api/v1/tournaments/results: invalid argument: a Lookback of -1ns is negative"},
+		{func(c client) error {
+			return c.Races.Watcher(horseracing.WatchQuery{Interval: -time.Second}).Run(t.Context())
+		},
+			"GET /api/v1/races/open: invalid argument: an Interval of -1s is negative"},
+		{results(horseracing.ResultsQuery{Concurrency: -1}), "GET /api/v2/races/results: invalid argument: a Concurrency of -1 is not between 0 and 1000"},
+		{func(c client) error {
+			_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(none, 5)
+			return err
+		}, "GET /api/v2/races/results: invalid argument: the context is nil"},
+		{follow(horseracing.FollowQuery{Tier: -1}), "GET /api/v2/races/results: invalid argument: tier -1 is negative"},
+		{watch(horseracing.WatchQuery{Interval: -time.Second}), "GET /api/v1/races/open: invalid argument: an Interval of -1s is negative"},
+		{func(c client) error { _, err := c.Horses.Owned(t.Context(), ""); return err }, "GET /api/v1/horses/user: invalid argument: the user key is empty"},
+		{func(c client) error {
+			_, err := c.Horses.GetMany(t.Context(), numbers(1, 2), horseracing.CaptureResponse(new(horseracing.Response)))
+			return err
+		}, "GET /api/v1/horses/{horse_number}: invalid argument: CaptureResponse stores one response, and GetMany reads many"},
+		{func(c client) error { _, err := c.Horses.GetMany(t.Context(), numbers(7, 7), backwards); return err }, "GET /api/v1/horses/7: invalid argument: CallRetry: MinWait 2ns is longer than MaxWait 1ns"},
+		{func(c client) error { _, err := c.Races.Open(t.Context(), backwards); return err }, "GET /api/v1/races/open: invalid argument: CallRetry: MinWait 2ns is longer than MaxWait 1ns"},
+		{func(c client) error {
+			_, err := c.Races.Register(t.Context(), double.Entry, horseracing.CallRetry(horseracing.Retry{MaxWait: -1}))
+			return err
+		}, "POST /api/v1/races/register: invalid argument: CallRetry: a wait of {Max:0 MinWait:0s MaxWait:-1ns} is negative"},
+		{func(c client) error {
+			_, err := c.Races.Register(t.Context(), double.Entry, horseracing.AsBackground())
+			return err
+		}, "POST /api/v1/races/register: invalid argument: AsBackground is for reads"},
+		{func(c client) error {
+			return c.Do(t.Context(), http.MethodDelete, "/api/v1/x", nil, nil, horseracing.AsBackground())
+		}, "DELETE /api/v1/x: invalid argument: AsBackground is for reads"},
+	} {
+		s := double.Play()
+		err := test.call(s.Client(t))
+		if !errors.Is(err, horseracing.ErrInvalidArgument) || err.Error() != test.want {
+			t.Errorf("%v\nwant %s", err, test.want)
+		}
+		if n := len(s.Requests()); n != 0 {
+			t.Errorf("%s: %d requests", test.want, n)
+		}
+	}
+}
+
+// An id may be the API key by mistake, one of digits too.
+func TestErrInvalidArgumentRedactsAnIDThatIsTheKey(t *testing.T) {
+	const key = "4815162342"
+	c, err := horseracing.NewClient(double.Service, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var none context.Context
+	_, ofGet := c.Races.Get(none, 4815162342)
+	_, ofSettle := c.Races.Settle(none, 4815162342, 7)
+	_, ofSettleNoHorse := c.Races.Settle(t.Context(), 4815162342, -1)
+	_, ofGetMany := c.Horses.GetMany(t.Context(), []horseracing.HorseNumber{7, -4815162342})
+	_, ofRegister := c.Races.Register(t.Context(), horseracing.Registration{Race: -4815162342, Horse: 7, UserKey: double.UserKey})
+	for _, err := range []error{ofGet, ofSettle, ofSettleNoHorse, ofGetMany, ofRegister} {
+		if text := err.Error(); !errors.Is(err, horseracing.ErrInvalidArgument) || strings.Contains(text, key) {
+			t.Errorf("%q", text)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package reading_test
+package horseracing_test
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-func TestFinishersFollowTheFinalOrder(t *testing.T) {
+func TestRaceFinishersFollowTheFinalOrder(t *testing.T) {
 	three := []horseracing.RaceParticipant{{Number: 10}, {Number: 20}, {Number: 30}}
 	for _, test := range []struct {
 		name    string
@@ -46,7 +46,7 @@ func TestFinishersFollowTheFinalOrder(t *testing.T) {
 	}
 }
 
-func TestRaceHelpers(t *testing.T) {
+func TestRaceMethods(t *testing.T) {
 	deadline := time.UnixMilli(1767311700000)
 	open := horseracing.Race{RegistrationDeadline: at(1767311700000), Places: 2, MinLevel: 10, MaxLevel: 20}
 	finished := open
@@ -72,7 +72,7 @@ func TestRaceHelpers(t *testing.T) {
 	}
 }
 
-func TestCheckEntryNamesAllThatKeepsAHorseOut(t *testing.T) {
+func TestRaceCheckEntryNamesAllThatKeepsAHorseOut(t *testing.T) {
 	now := time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
 	open := horseracing.Race{
 		MainRaceID: 4711, RegistrationDeadline: horseracing.NewTimestamp(now.Add(time.Minute)), Places: 2, MinLevel: 10, MaxLevel: 20,
