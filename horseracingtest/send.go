@@ -1,4 +1,4 @@
-package wire
+package horseracingtest
 
 import (
 	"context"
@@ -60,7 +60,7 @@ func drop(w http.ResponseWriter) {
 }
 
 // send writes the response, whole or as the fault has it.
-func send(clock *Clock, dateOff time.Duration, sleep sleep, next handle) handle {
+func send(clock *clock, dateOff time.Duration, sleep sleep, next handle) handle {
 	return func(c *call) response {
 		out := next(c)
 		// Noted before it is sent: a test that has the response finds it in the log.
