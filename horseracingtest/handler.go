@@ -1,9 +1,12 @@
 package horseracingtest
 
 import (
+	"errors"
 	"net/http"
+	"strings"
+	"sync"
 
-	"github.com/horseracing-go/horseracing/horseracingtest/internal/wire"
+	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
 
 // Response is the response of a handler; see [Server.Handle].
@@ -26,12 +29,99 @@ type Response struct {
 // called from several goroutines, and can call the methods of the server. Handle panics
 // if the pattern has no path.
 func (s *Server) Handle(pattern string, h func(Request) (Response, bool)) {
-	var respond func(wire.Request) (wire.Response, bool)
-	if h != nil {
-		respond = func(r wire.Request) (wire.Response, bool) {
-			response, ok := h(Request(r))
-			return wire.Response(response), ok
+	added, err := newHandler(pattern, h)
+	must(err)
+	s.handlers.add(added)
+}
+
+// newHandler reads a pattern.
+func newHandler(pattern string, respond func(Request) (Response, bool)) (handler, error) {
+	method, path, found := strings.Cut(pattern, " ")
+	if !found {
+		method, path = "", pattern
+	}
+	if !strings.HasPrefix(path, "/") || respond == nil {
+		return handler{}, errors.New("Handle takes a pattern like \"GET /api/v1/horses/{n}\" and a function, got " + pattern)
+	}
+	return handler{method, strings.Split(path, "/"), respond}, nil
+}
+
+type handler struct {
+	method   string
+	segments []string
+	respond  func(Request) (Response, bool)
+}
+
+func (h *handler) matches(r *http.Request) bool {
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	if h.method != "" && h.method != r.Method || len(segments) != len(h.segments) {
+		return false
+	}
+	for i, segment := range h.segments {
+		wild := strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") && segments[i] != ""
+		if !wild && segment != segments[i] {
+			return false
 		}
 	}
-	must(s.wire.Handle(pattern, respond))
+	return true
+}
+
+type handlers struct {
+	mu   sync.RWMutex
+	list []handler // newest first
+}
+
+func (h *handlers) add(added handler) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list = append([]handler{added}, h.list...)
+}
+
+func (h *handlers) reset() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list = nil
+}
+
+// link responds with a handler, to requests with valid headers.
+func (h *handlers) link(headers headers, next handle) handle {
+	return func(c *call) response {
+		matching := h.matching(c.request)
+		if len(matching) == 0 || c.unread != nil {
+			return next(c)
+		}
+		if no := headers.check(c.request); no != nil {
+			return refused(no)
+		}
+		for _, h := range matching {
+			if out, ok := h.respond(c.arrived.clone()); ok {
+				return out.checked()
+			}
+		}
+		return next(c)
+	}
+}
+
+// matching returns the handlers for a request, newest first.
+func (h *handlers) matching(r *http.Request) []handler {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	var matching []handler
+	for _, candidate := range h.list {
+		if candidate.matches(r) {
+			matching = append(matching, candidate)
+		}
+	}
+	return matching
+}
+
+// checked turns what a handler returned into what can be sent.
+func (r Response) checked() response {
+	if r.Status == 0 {
+		r.Status = http.StatusOK
+	}
+	if r.Status < 200 || r.Status > 999 {
+		return refused(world.Refuse(http.StatusInternalServerError, "invalid_response", "a handler of the test responded with status %d", r.Status))
+	}
+	return response{status: r.Status, header: r.Header, body: []byte(r.Body)}
 }

@@ -41,12 +41,13 @@ func (w *World) Advance(now int64) {
 		}
 	}
 	w.upcoming = slices.DeleteFunc(w.upcoming, func(r *liveRace) bool {
-		if due := r.catchUp(now); due != published {
-			next = min(next, due)
-			return false
+		due := r.catchUp(now)
+		next = min(next, due)
+		if !r.isListed && (due == published || w.readings.EarlyResults && now >= r.start) {
+			w.races[r.tier].add(order[int64]{r.start, r.id}, r)
+			r.isListed = true
 		}
-		w.races[r.tier].add(order[int64]{r.start, r.id}, r)
-		return true
+		return due == published
 	})
 	w.current = slices.DeleteFunc(w.current, func(t *tournament) bool {
 		if t.given != nil || now < t.ends() {

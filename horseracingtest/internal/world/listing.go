@@ -69,10 +69,10 @@ func (l *listing[K, E]) has(index int) bool {
 	return !gone
 }
 
-// before returns the page of the newest entries that start before the instant.
-func (l *listing[K, E]) before(instant int64) []place[E] {
+// before returns the newest n entries that start before the instant.
+func (l *listing[K, E]) before(instant int64, n int) []place[E] {
 	kept := sort.Search(len(l.kept), func(i int) bool { return l.kept[i].start >= instant })
-	return l.page(l.past.before(instant), kept)
+	return l.page(l.past.before(instant), kept, n)
 }
 
 // skip returns the page behind the newest n entries.
@@ -88,7 +88,7 @@ func (l *listing[K, E]) skip(n int) []place[E] {
 		}
 		index--
 	}
-	return l.page(max(0, index+1), total-q)
+	return l.page(max(0, index+1), total-q, pageSize)
 }
 
 // newer returns how many events of the past stand before that place.
@@ -103,11 +103,11 @@ func (l *listing[K, E]) newer(at order[K]) int {
 	return newer - (len(l.gone) - first)
 }
 
-// page merges the two newest-first lists, from the events below past and the
+// page merges up to size entries of the two newest-first lists, from the events below past and the
 // stored entries below kept on.
-func (l *listing[K, E]) page(past, kept int) []place[E] {
-	page := make([]place[E], 0, pageSize)
-	for len(page) < pageSize {
+func (l *listing[K, E]) page(past, kept, size int) []place[E] {
+	page := make([]place[E], 0, size)
+	for len(page) < size {
 		for past > 0 && len(l.gone) > 0 && !l.has(past-1) {
 			past--
 		}

@@ -74,7 +74,7 @@ func TestPagesByTimeAreTheNewestTenBeforeTheInstant(t *testing.T) {
 		}
 		older := slices.DeleteFunc(slices.Clone(all), func(o order[int64]) bool { return o.start >= instant })
 		want := idsOf(older[:min(pageSize, len(older))])
-		if diff := cmp.Diff(want, ids(l, l.before(instant))); diff != "" {
+		if diff := cmp.Diff(want, ids(l, l.before(instant, pageSize))); diff != "" {
 			t.Fatalf("page before %d (-want +got):\n%s", instant, diff)
 		}
 	})

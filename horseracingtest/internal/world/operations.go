@@ -1,6 +1,10 @@
 package world
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // Do is the one door for requests: it does what an operation does at that time, and
 // returns the response. It does not advance the world.
@@ -58,7 +62,7 @@ func (w *World) respond(operation Operation, argument Argument, body Body, now i
 	case operation == TournamentResults:
 		return appendTournaments(w.cupsBefore(tier, body.StartTimeFrom), now), nil
 	case operation == RaceResults:
-		return w.appendRaces(tier, w.races[tier].before(body.StartTimeFrom), asFinished), nil
+		return w.appendRaces(tier, w.racesBefore(tier, body.StartTimeFrom), asFinished), nil
 	case body.Offset < 0:
 		return nil, Refuse(badRequest, "out_of_range", "offset must not be negative, got %d", body.Offset)
 	}
@@ -95,6 +99,25 @@ func (w *World) respondCatalogue() []byte {
 		return w.catalogue
 	}
 	return appendCatalogue(nil)
+}
+
+// racesBefore returns the page of finished races that start before the instant.
+func (w *World) racesBefore(tier int, instant int64) []place[*liveRace] {
+	races := &w.races[tier]
+	if !w.readings.LatestByFinish {
+		return races.before(instant, pageSize)
+	}
+	page := races.before(instant, 6*pageSize) // among which are the ten that finished last
+	finish := func(p place[*liveRace]) int64 {
+		if p.index < 0 {
+			return p.entry.appears
+		}
+		past := liveRace{race: race{start: races.past.start(p.index)}, key: races.past.seed ^ uint64(p.index)}
+		past.runs()
+		return past.appears
+	}
+	slices.SortStableFunc(page, func(a, b place[*liveRace]) int { return cmp.Compare(finish(b), finish(a)) })
+	return page[:min(pageSize, len(page))]
 }
 
 // appendRaces writes a page of results.
@@ -139,7 +162,7 @@ func (w *World) respondRace(id int64) []byte {
 // the instant.
 func (w *World) cupsBefore(tier int, instant int64) []*tournament {
 	var page []*tournament
-	for _, p := range w.cups[tier].before(instant) {
+	for _, p := range w.cups[tier].before(instant, pageSize) {
 		if p.index >= 0 {
 			p.entry = w.pastTournament(tier, p.index)
 		}

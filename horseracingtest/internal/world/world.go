@@ -23,6 +23,7 @@ type World struct {
 // since, which is stored.
 type state struct {
 	seed          uint64
+	readings      Readings
 	begin         int64 // when the fake was started
 	races         [omega + 1]raceListing
 	cups          [omega + 1]tournamentListing
@@ -59,6 +60,15 @@ type Settings struct {
 	PerHour  int        // races that open by themselves
 	Users    int        // who have a key
 	Recorded []Recorded // races to play, from ReadRecorded
+	Readings Readings
+}
+
+// Readings are ways in which the service may read its own document, as far as they are
+// about what it has, and not about how it is written.
+type Readings struct {
+	EarlyResults   bool // a race is in the results from its start on
+	LatestByFinish bool // a page has the races that finished last
+	FeesRise       bool // a registration costs twice the fee that is shown
 }
 
 // Reset makes up the past before the instant begin: as many races as are set in the
@@ -70,6 +80,7 @@ func (w *World) Reset(set Settings, begin int64) {
 	seed := set.Seed
 	w.state = state{
 		seed:        seed,
+		readings:    set.Readings,
 		begin:       begin,
 		schedule:    schedule{seed: seed, begin: begin, perHour: set.PerHour, foreign: int64(set.Users*horsesPerUser) + 1},
 		userKeys:    make(map[string]int, set.Users),

@@ -1,4 +1,4 @@
-package wire
+package horseracingtest
 
 import (
 	"bytes"
@@ -38,6 +38,15 @@ func Record(dir string) func(http.RoundTripper) http.RoundTripper {
 	r := &recorder{dir: dir, keys: redact.New(), counts: make(map[string]int)}
 	return func(next http.RoundTripper) http.RoundTripper { return &recordingTransport{next, r} }
 }
+
+// WithRecording makes the fake replay the responses that [Record] wrote, byte for byte,
+// instead of simulating the service. A request that was not recorded with the same body
+// gets status 501 and a message that names the recorded ones. The order of JSON members
+// does not matter, and any keys are accepted. Repeated requests get the recorded
+// responses in order, and then the last one again.
+//
+// Faults, limits, latency and handlers work as without a recording.
+func WithRecording(files fs.FS) Option { return func(s *settings) { s.recorded = files } }
 
 type recordingTransport struct {
 	next     http.RoundTripper

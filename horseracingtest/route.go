@@ -1,4 +1,4 @@
-package wire
+package horseracingtest
 
 import (
 	"net/http"
@@ -125,4 +125,20 @@ func (op *operation) integer(text string) (int64, *world.Refusal) {
 		return 0, world.Refuse(http.StatusBadRequest, "invalid_path", "%s in the path must be an integer, got %.100q", name, text)
 	}
 	return n, nil
+}
+
+// service is the end of the chain.
+func service(reading *reading, late *late, keys headers) handle {
+	return func(c *call) response {
+		now := late.catchUp()
+		parsed, no := parse(c, keys, now)
+		if no != nil {
+			out := refused(no)
+			if op, _, _ := find(c.request.URL.EscapedPath()); no.Status == http.StatusMethodNotAllowed {
+				out.header = http.Header{"Allow": {op.method}}
+			}
+			return out
+		}
+		return reading.do(parsed.does, parsed.argument, parsed.body, now)
+	}
 }
