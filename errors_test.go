@@ -278,10 +278,10 @@ func TestSettleLogsUntilWhenItWaits(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := c.Races.Settle(ctx, 7, 1)
-		if want := "horse 1 is not in the race so far, which is final from 2000-01-01T00:11:00Z on"; !strings.Contains(err.Error(), want) {
+		if want := "horse 1 is not in the race so far, which is read until 2000-01-01T02:10:00Z"; !strings.Contains(err.Error(), want) {
 			t.Errorf("%v", err)
 		}
-		if want := "until=2000-01-01T00:11:00.000Z"; strings.Count(logged.String(), want) != 1 {
+		if want := "until=2000-01-01T02:10:00.000Z"; strings.Count(logged.String(), want) != 1 {
 			t.Errorf("%s", logged.String())
 		}
 	})

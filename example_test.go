@@ -366,7 +366,7 @@ func ExampleHorsesService_Owned() {
 func ExampleRacesService_Register() {
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10)})
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10), Participants: []horseracing.RaceParticipant{{Number: 9999}}})
 	fake.Inject(horseracingtest.Fault{Method: http.MethodPost, ResetBefore: true}) // the connection breaks
 	client := fake.Client()
 	ctx := context.Background()
@@ -378,7 +378,7 @@ func ExampleRacesService_Register() {
 	case err == nil:
 		fmt.Println("registered, with status", receipt.StatusCode)
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		fake.Advance(12 * time.Minute) // otherwise Settle waits until the race's deadline has passed
+		fake.Advance(3 * time.Hour) // otherwise Settle waits until the race's result, or longer
 		registered, err := client.Races.Settle(ctx, entry.Race, entry.Horse)
 		switch {
 		case err != nil:

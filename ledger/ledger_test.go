@@ -39,7 +39,7 @@ func newFake(t testing.TB, n int) *horseracingtest.Server {
 func addRaces(fake *horseracingtest.Server, first, last int) {
 	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
 	for id := first; id <= last; id++ {
-		fake.AddRaces(horseracing.Race{MainRaceID: horseracing.RaceID(id), StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(10)})
+		fake.AddRaces(horseracing.Race{MainRaceID: horseracing.RaceID(id), StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(10), Participants: []horseracing.RaceParticipant{{Number: 9999}}})
 	}
 }
 
