@@ -243,11 +243,12 @@ var plainRefusals = []int{http.StatusUnauthorized, http.StatusForbidden, http.St
 
 // markOutcome marks the error of a write whose outcome is unknown: every error except
 // that of a refusal, and of a request that certainly was not sent. A refusal that says
-// "already" may be that of a request which a server on the way has repeated.
+// "already", or whose body was cut, may be that of a request which a server on the way has
+// repeated.
 func (c *call) markOutcome(err error) error {
 	r := c.record
 	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout &&
-		(slices.Contains(plainRefusals, r.Status) || !bytes.Contains(bytes.ToLower(r.Body), []byte("already")))
+		(slices.Contains(plainRefusals, r.Status) || !r.Truncated && !bytes.Contains(bytes.ToLower(r.Body), []byte("already")))
 	unsent := r.Attempts() == 0 || r.Status == 0 && r.Unsent
 	if err == nil || c.op.isRead() || refused || unsent {
 		return err

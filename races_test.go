@@ -144,6 +144,7 @@ func TestRegisterResponseIsFinalOrUnknown(t *testing.T) {
 		"503 with Retry-After":   {double.Respond(503, "", "Retry-After: 1"), 1, true, horseracing.ErrServer},
 		"a redirect":             {double.Respond(303, "", "Location: /done"), 1, true, horseracing.ErrRedirect},
 		"409 already":            {double.Respond(409, `{"message":"Horse is Already registered"}`), 1, true, nil},
+		"a cut 409":              {double.Stream(409, 50, func() io.Reader { return double.FailingReader{Err: io.ErrUnexpectedEOF} }), 1, true, nil},
 		"422 already":            {double.Respond(422, `already in the race`), 1, true, nil},
 		"429 already":            {double.Respond(429, `already too many`), 4, false, horseracing.ErrRateLimited},
 		"403 already":            {double.Respond(403, `the key was already revoked`), 1, false, horseracing.ErrForbidden},

@@ -579,6 +579,19 @@ func TestEntriesAreOrderedByWhenTheyWereLastSent(t *testing.T) {
 	})
 }
 
+func TestANoteQuotesWhatTheServiceSaid(t *testing.T) {
+	fake, _, l := newLedger(t, 2)
+	words := `{"error":"too late\u001b[2J for ` + fake.APIKey + strings.Repeat(" and more", 100) + `"}`
+	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400, Body: words}, horseracingtest.Fault{Path: registerPath, Status: 409, Body: `{"error":"already in"}`})
+	for race, want := range []string{`status 400: "too late`, `status 409: "already in"`} {
+		e, _ := l.Register(t.Context(), registration(fake, race+1), tokens(10))
+		if !strings.HasPrefix(e.Note, want) || len(e.Note) > 300 || strings.Contains(e.Note, "\x1b") || strings.Contains(e.Note, fake.APIKey) {
+			t.Errorf("%q", e.Note)
+		}
+	}
+	expectStates(t, l, []string{"1 refused", "2 unknown"})
+}
+
 func TestNoKeyIsInTheFile(t *testing.T) {
 	fake, path, l := newLedger(t, 3)
 	echo := fmt.Sprintf(`{"error":"key %s of %s"}`, fake.APIKey, string(fake.UserKey(0)))
