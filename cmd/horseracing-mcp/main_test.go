@@ -61,7 +61,7 @@ func newFake(t testing.TB, opts ...horseracingtest.Option) *horseracingtest.Serv
 func race(t testing.TB, fake *horseracingtest.Server, id horseracing.RaceID) horseracing.Race {
 	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
 	return horseracing.Race{
-		MainRaceID: id, StartTime: closes, RegistrationDeadline: closes, Places: 12, EntryFee: *tokens(t, "2.5"), Tier: horseracing.TierNameOmega,
+		MainRaceID: id, StartTime: closes, RegistrationDeadline: closes, Places: 12, Participants: []horseracing.RaceParticipant{{Number: 9999}}, EntryFee: *tokens(t, "2.5"), Tier: horseracing.TierNameOmega,
 		Info: horseracing.RaceInfo{Name: instruction, HippodromeName: "Ascot"}, Length: 8,
 	}
 }
@@ -314,13 +314,13 @@ func TestALostResponseIsUnknownUntilSettled(t *testing.T) {
 		if len(out.Settled) != 1 || out.Settled[0].State != ledger.Entered || len(out.Unknown) != 1 || out.Unknown[0].Race != 2 || out.Unknown[0].Until != until {
 			t.Errorf("%+v, want until %s", out, until)
 		}
-		time.Sleep(time.Hour + settleMargin)
+		time.Sleep(3 * time.Hour)
 		out = settled{}
 		s.must("settle", nil, &out)
 		if len(out.Settled) != 1 || out.Settled[0].State != ledger.Absent || len(out.Unknown) != 0 {
 			t.Errorf("after the deadline: %+v", out)
 		}
-		if got := s.register(plans[1]); got.State != ledger.Refused || !strings.Contains(got.Note, "registration closed") {
+		if got := s.register(plans[1]); got.State != ledger.Refused || !strings.Contains(got.Note, "the race has finished") {
 			t.Errorf("then: %+v", got)
 		}
 		if posts(fake) != 2 {
