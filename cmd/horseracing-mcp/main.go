@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
-	var s *mcp.Server
+	var s *server
 	var stop func()
 	if err == nil {
 		s, stop, err = start(set, getenv, stderr)
@@ -107,11 +107,11 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 }
 
 // start returns the server, and what closes its client.
-func start(set settings, getenv func(string) string, stderr io.Writer) (*mcp.Server, func(), error) {
+func start(set settings, getenv func(string) string, stderr io.Writer) (*server, func(), error) {
 	opts := []horseracing.Option{
 		horseracing.WithUserAgent("horseracing-mcp/" + horseracing.Version),
 		horseracing.WithTransportWrapper(set.clock.wrap),
-		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))),
 	}
 	if set.demo {
 		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithInMemory())

@@ -94,42 +94,37 @@ type sums struct {
 	today, all horseracing.BigInt // paid and perhaps paid
 }
 
-func (s sums) summary() string {
-	text := fmt.Sprintf("%s tokens paid, %s perhaps paid, %s left today", s.Paid.Tokens, s.PerhapsPaid.Tokens, s.LeftToday.Tokens)
+func (s sums) left() string {
+	text := s.LeftToday.Tokens + " tokens left today"
 	if s.Left != nil {
-		text += fmt.Sprintf(" and %s in all", s.Left.Tokens)
+		text += " and " + s.Left.Tokens + " in all"
 	}
 	return text
 }
 
 func (p *payer) sum(entries []ledger.Entry) (out sums) {
 	var certain horseracing.BigInt
+	today := time.Now().UTC().Format(time.DateOnly)
 	for _, e := range entries {
-		state := paid(e.State)
-		if state == "no" {
+		if paid(e.State) == "no" {
 			continue
 		}
 		out.all = out.all.Add(e.Fee)
-		if state == "yes" {
+		if paid(e.State) == "yes" {
 			certain = certain.Add(e.Fee)
 		}
-		if day(e.Time) == day(time.Now()) {
+		if e.Time.UTC().Format(time.DateOnly) == today {
 			out.today = out.today.Add(e.Fee)
 		}
 	}
-	out.Paid, out.PerhapsPaid = amountOf(certain), amountOf(out.all.Sub(certain))
-	out.LeftToday = leftOf(*p.daily, out.today)
+	left := func(limit, paid horseracing.BigInt) amount {
+		return amountOf(limit.Sub(slices.MinFunc([]horseracing.BigInt{limit, paid}, horseracing.BigInt.Cmp)))
+	}
+	out.Paid, out.PerhapsPaid, out.LeftToday = amountOf(certain), amountOf(out.all.Sub(certain)), left(*p.daily, out.today)
 	if p.budget != nil {
-		out.Left = new(leftOf(*p.budget, out.all))
+		out.Left = new(left(*p.budget, out.all))
 	}
 	return out
-}
-
-func leftOf(limit, paid horseracing.BigInt) amount {
-	if paid.Cmp(limit) > 0 {
-		return amountOf(horseracing.BigInt{})
-	}
-	return amountOf(limit.Sub(paid))
 }
 
 type ledgerView struct {
@@ -137,16 +132,18 @@ type ledgerView struct {
 	list[entryView]
 }
 
-func (l ledgerView) summary() string { return l.list.summary() + "; " + l.sums.summary() }
+func (l ledgerView) String() string {
+	return fmt.Sprintf("%v; %s tokens paid, %s perhaps paid, %s", l.list, l.Paid.Tokens, l.PerhapsPaid.Tokens, l.left())
+}
 
 func (p *payer) list(_ context.Context, in listArgs) (out ledgerView, err error) {
 	entries, err := p.entries()
 	if err != nil {
 		return out, err
 	}
-	out.sums = p.sum(entries)
 	newest := slices.Clone(entries)
 	slices.Reverse(newest)
+	out.sums = p.sum(entries)
 	out.list, err = listOf(newest, nil, in, entryOf)
 	return out, err
 }

@@ -162,7 +162,7 @@ func TestALostResponseIsUnknownUntilSettled(t *testing.T) {
 			t.Errorf("%+v", view)
 		}
 		until := instant(began.Truncate(time.Hour).Add(time.Hour + margin))
-		if len(out.Settled) != 1 || out.Settled[0].State != ledger.Entered || len(out.Unknown) != 1 || out.Unknown[0].Race != 2 || out.Unknown[0].Until != until || out.Until != until {
+		if len(out.Settled) != 1 || out.Settled[0].State != ledger.Entered || len(out.Unknown) != 1 || out.Unknown[0].Race != 2 || out.Unknown[0].Until != until {
 			t.Errorf("%+v, want until %s", out, until)
 		}
 		run := race(t, fake, 2)

@@ -5,10 +5,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -33,17 +31,14 @@ func (p *payer) textOf(intent plan) string {
 
 // parse returns a plan, and whether this run of the program has made it.
 func (p *payer) parse(text string) (intent plan, isOurs bool, err error) {
-	parts := strings.Split(text, "-")
-	if len(parts) < 3 {
+	var fee string
+	_, err = fmt.Sscanf(strings.ReplaceAll(text, "-", " "), "%d %d %s", &intent.horse, &intent.race, &fee)
+	if err == nil {
+		intent.fee, err = horseracing.ParseUnits(fee, 0)
+	}
+	if err != nil {
 		return plan{}, false, coded{planAgain, "nothing was sent: this is not a plan; pass the plan of plan_registration unchanged"}
 	}
-	horse, horseErr := strconv.ParseInt(parts[0], 10, 64)
-	race, raceErr := strconv.ParseInt(parts[1], 10, 64)
-	fee, feeErr := horseracing.ParseUnits(parts[2], 0)
-	if errors.Join(horseErr, raceErr, feeErr) != nil {
-		return plan{}, false, coded{planAgain, "nothing was sent: this is not a plan; pass the plan of plan_registration unchanged"}
-	}
-	intent = plan{horse: horseracing.HorseNumber(horse), race: horseracing.RaceID(race), fee: fee}
 	return intent, hmac.Equal([]byte(text), []byte(p.textOf(intent))), nil
 }
 
@@ -60,7 +55,7 @@ type planned struct {
 	Left      *amount  `json:"left,omitempty" jsonschema:"what may still be paid in all, if that is limited"`
 }
 
-func (p planned) summary() string {
+func (p planned) String() string {
 	if p.Plan == "" {
 		return "no plan: " + strings.Join(p.Against, "; ")
 	}
@@ -76,7 +71,7 @@ func (p *payer) plan(ctx context.Context, in planArgs) (planned, error) {
 	if err != nil {
 		return planned{}, err
 	}
-	out := planned{Against: seen.against, Fee: amountOf(seen.fee), LeftToday: seen.sums.LeftToday, Left: seen.sums.Left}
+	out := planned{Against: seen.against, Fee: amountOf(seen.fee), LeftToday: seen.before.LeftToday, Left: seen.before.Left}
 	if len(seen.against) == 0 {
 		out.Plan = p.textOf(seen.plan)
 	}
@@ -86,9 +81,9 @@ func (p *payer) plan(ctx context.Context, in planArgs) (planned, error) {
 // sight is what was seen of a registration.
 type sight struct {
 	plan
-	words   string // for the person who is asked
-	sums    sums
-	against []string // why it cannot be sent now
+	words         string   // for the person who is asked
+	against       []string // why it cannot be sent now
+	before, after sums
 }
 
 // look reads the race and the owner's horses, and checks them and the limits. The
@@ -103,16 +98,16 @@ func (p *payer) look(ctx context.Context, intent plan, entries []ledger.Entry) (
 	if err != nil && i < 0 {
 		return sight{}, err
 	}
-	seen := sight{plan: plan{intent.horse, intent.race, race.EntryFee}, sums: p.sum(entries), against: []string{}}
-	var horse *horseracing.Horse
-	if i < 0 {
-		seen.against = append(seen.against, fmt.Sprintf("horse %d is not one of the person's horses", intent.horse))
-	} else {
+	intent.fee = race.EntryFee
+	paying := ledger.Entry{Time: time.Now(), Fee: intent.fee, State: ledger.Unknown}
+	seen := sight{plan: intent, against: []string{}, before: p.sum(entries), after: p.sum(append(slices.Clip(entries), paying))}
+	horse := &horseracing.Horse{Number: intent.horse}
+	if i >= 0 {
 		horse = &owned[i]
-		seen.words = fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? %s",
-			race.EntryFee.FormatUnits(tokenPlaces), horse.Number, horse.Name, race.MainRaceID, race.Info.Name, race.Tier, instant(race.StartTime.Time), p.leftAfter(race.EntryFee, seen.sums))
+	} else {
+		seen.against = append(seen.against, fmt.Sprintf("horse %d is not one of the person's horses", intent.horse))
 	}
-	if err := race.CheckEntry(horse, p.clock.now()); err != nil {
+	if err := race.CheckEntry(horse, p.clock.now()); err != nil && i >= 0 {
 		seen.against = append(seen.against, strings.TrimPrefix(err.Error(), "horseracing: "))
 	}
 	if len(p.horses) > 0 && !slices.Contains(p.horses, intent.horse) {
@@ -121,35 +116,25 @@ func (p *payer) look(ctx context.Context, intent plan, entries []ledger.Entry) (
 	if e, ok := paidEntry(entries, intent); ok {
 		seen.against = append(seen.against, fmt.Sprintf("this horse was registered in this race at %s: its state is %s", instant(e.Time), e.State))
 	}
-	seen.against = append(seen.against, p.overLimits(race.EntryFee, seen.sums)...)
+	seen.against = append(seen.against, p.overLimits(intent.fee, seen.after)...)
+	seen.words = fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? Then there are %s.",
+		amountOf(intent.fee).Tokens, horse.Number, horse.Name, race.MainRaceID, race.Info.Name, race.Tier, instant(race.StartTime.Time), seen.after.left())
 	return seen, nil
 }
 
-// leftAfter says what is left of the limits after a fee.
-func (p *payer) leftAfter(fee horseracing.BigInt, sums sums) string {
-	text := fmt.Sprintf("Then %s tokens are left today", leftOf(*p.daily, fee.Add(sums.today)).Tokens)
-	if p.budget != nil {
-		text += fmt.Sprintf(" and %s in all", leftOf(*p.budget, fee.Add(sums.all)).Tokens)
-	}
-	return text + "."
-}
-
-// overLimits returns the limits that a fee is above.
-func (p *payer) overLimits(fee horseracing.BigInt, sums sums) (against []string) {
+// overLimits returns the limits that a fee is above, or the sums after it.
+func (p *payer) overLimits(fee horseracing.BigInt, after sums) (against []string) {
 	if fee.Cmp(horseracing.BigInt{}) <= 0 {
 		against = append(against, fmt.Sprintf("a fee of %s is not positive: the service may have left it out", fee))
 	}
 	for _, limit := range []struct {
-		what         string
-		amount, most *horseracing.BigInt
-	}{
-		{"the fee", new(fee), p.maxFee},
-		{"the fees of the day with it", new(fee.Add(sums.today)), p.daily},
-		{"all fees with it", new(fee.Add(sums.all)), p.budget},
-	} {
+		what   string
+		amount horseracing.BigInt
+		most   *horseracing.BigInt
+	}{{"the fee", fee, p.maxFee}, {"the fees of the day with it", after.today, p.daily}, {"all fees with it", after.all, p.budget}} {
 		if limit.most != nil && limit.amount.Cmp(*limit.most) > 0 {
 			against = append(against, fmt.Sprintf("%s: %s tokens are above the limit of %s, which only the person can change",
-				limit.what, limit.amount.FormatUnits(tokenPlaces), limit.most.FormatUnits(tokenPlaces)))
+				limit.what, amountOf(limit.amount).Tokens, amountOf(*limit.most).Tokens))
 		}
 	}
 	return against
@@ -157,13 +142,11 @@ func (p *payer) overLimits(fee horseracing.BigInt, sums sums) (against []string)
 
 // paidEntry returns the entry of a registration that is or may be paid.
 func paidEntry(entries []ledger.Entry, intent plan) (ledger.Entry, bool) {
-	for _, e := range entries {
-		if e.Horse == intent.horse && e.Race == intent.race && paid(e.State) != "no" {
-			return e, true
-		}
+	i := slices.IndexFunc(entries, func(e ledger.Entry) bool {
+		return e.Horse == intent.horse && e.Race == intent.race && paid(e.State) != "no"
+	})
+	if i < 0 {
+		return ledger.Entry{}, false
 	}
-	return ledger.Entry{}, false
+	return entries[i], true
 }
-
-// day is a day in UTC.
-func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

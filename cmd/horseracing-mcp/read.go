@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,10 +21,52 @@ type service struct {
 	known []tier
 }
 
+const usualLimit, maxLimit = 20, 100
+
+type listArgs struct {
+	Limit int `json:"limit,omitempty" jsonschema:"the length of the list, at most 100; default 20"`
+}
+
+type list[T any] struct {
+	Entries []T    `json:"entries"`
+	LeftOut int    `json:"left_out,omitempty" jsonschema:"how many more there are: raise limit, or ask for fewer"`
+	Cursor  string `json:"cursor,omitempty" jsonschema:"pass it to read on; absent at the end"`
+	Note    string `json:"note,omitempty" jsonschema:"what could not be read"`
+}
+
+func (l list[T]) String() string {
+	more := map[bool]string{true: ", more with the cursor"}[l.Cursor != ""]
+	return fmt.Sprintf("%d entries, %d left out%s%s", len(l.Entries), l.LeftOut, more, l.Note)
+}
+
+// listOf returns the views of the first entries. Unreadable entries are a note, not an
+// error.
+func listOf[T, V any](all []T, err error, in listArgs, view func(*T) V) (list[V], error) {
+	out := list[V]{Entries: []V{}, LeftOut: max(0, len(all)-cmp.Or(in.Limit, usualLimit))}
+	if errors.Is(err, horseracing.ErrSkipped) {
+		out.Note, err = fmt.Sprintf("some entries could not be read: %q", err), nil
+	}
+	for i := range all[:len(all)-out.LeftOut] {
+		out.Entries = append(out.Entries, view(&all[i]))
+	}
+	return out, err
+}
+
+// takeFrom returns the views of the next entries of a pager, and a cursor to read on.
+func takeFrom[T, V any](ctx context.Context, pager *horseracing.Pager[T], in listArgs, view func(*T) V) (list[V], error) {
+	most := cmp.Or(in.Limit, usualLimit)
+	all, failed := pager.Take(ctx, most)
+	out, err := listOf(all, failed, in, view)
+	if len(all) == most || failed != nil {
+		out.Cursor = pager.Cursor().String()
+	}
+	return out, err
+}
+
 type openArgs struct {
 	Tier   string                  `json:"tier,omitempty" jsonschema:"names or ids of tiers, such as Omega or 5; several with commas; default all"`
 	Horse  horseracing.HorseNumber `json:"horse,omitempty" jsonschema:"only races that the horse with this number may enter now"`
-	Level  level                   `json:"level,omitempty" jsonschema:"only races that accept a horse of this level"`
+	Level  int                     `json:"level,omitempty" jsonschema:"only races that accept a horse of this level"`
 	MaxFee string                  `json:"max_fee,omitempty" jsonschema:"only races whose fee is at most this, in tokens, such as 2.5"`
 	Closed bool                    `json:"closed,omitempty" jsonschema:"also races whose registration has closed"`
 	listArgs
@@ -34,7 +75,7 @@ type openArgs struct {
 func (s *service) openRaces(ctx context.Context, in openArgs) (out list[raceView], err error) {
 	maxFee, err := horseracing.ParseUnits(cmp.Or(in.MaxFee, "0"), tokenPlaces)
 	if err != nil {
-		return out, coded{invalid, fmt.Sprintf("max_fee must be a number of tokens, such as 2.5, not %q", in.MaxFee)}
+		return out, invalidf("max_fee must be a number of tokens, such as 2.5, not %q", in.MaxFee)
 	}
 	var horse *horseracing.Horse
 	if in.Horse != 0 {
@@ -46,39 +87,20 @@ func (s *service) openRaces(ctx context.Context, in openArgs) (out list[raceView
 	if skipped != nil && !errors.Is(skipped, horseracing.ErrSkipped) {
 		return out, skipped
 	}
-	names, err := s.tierNames(ctx, in.Tier, races)
+	tiers, err := s.tiers(ctx, in.Tier, races)
 	if err != nil {
 		return out, err
 	}
 	now := s.clock.now()
 	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
-		return !in.Closed && !r.RegistrationOpenAt(now) || in.Level != 0 && !r.AcceptsLevel(int(in.Level)) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
-			horse != nil && r.CheckEntry(horse, now) != nil || in.Tier != "" && !slices.Contains(names, r.Tier)
+		return !in.Closed && !r.RegistrationOpenAt(now) || in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
+			horse != nil && r.CheckEntry(horse, now) != nil || in.Tier != "" && !slices.ContainsFunc(tiers, func(t tier) bool { return t.name == r.Tier })
 	})
-	rank := func(r horseracing.Race) int {
-		if r.CheckEntry(nil, now) == nil {
-			return 0
-		}
-		return 1
-	}
+	full := func(r horseracing.Race) int { return map[bool]int{true: 1}[r.CheckEntry(nil, now) != nil] }
 	slices.SortStableFunc(races, func(a, b horseracing.Race) int {
-		return cmp.Or(rank(a)-rank(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time))
+		return cmp.Or(full(a)-full(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time))
 	})
 	return listOf(races, skipped, in.listArgs, s.raceOf)
-}
-
-// tierNames returns the names of tiers. One that a race has needs no request.
-func (s *service) tierNames(ctx context.Context, text string, races []horseracing.Race) (names []horseracing.TierName, err error) {
-	for _, word := range words(text) {
-		t := tier{}
-		if i := slices.IndexFunc(races, func(r horseracing.Race) bool { return strings.EqualFold(word, string(r.Tier)) }); i >= 0 {
-			t.name = races[i].Tier
-		} else if t, err = s.tier(ctx, word); err != nil {
-			return nil, err
-		}
-		names = append(names, t.name)
-	}
-	return names, nil
 }
 
 type raceArgs struct {
@@ -99,36 +121,36 @@ func (s *service) race(ctx context.Context, in raceArgs) (raceView, error) {
 }
 
 type resultsArgs struct {
-	Tier   string `json:"tier,omitempty" jsonschema:"names or ids of tiers, such as Omega or 5; several with commas; default Omega"`
+	Tier   string `json:"tier,omitempty" jsonschema:"names or ids of tiers, such as Omega or 5; several with commas; default Omega for finished ones, all for open ones"`
 	Since  string `json:"since,omitempty" jsonschema:"none that start before this time, as in 2026-01-31 or 2026-01-31T12:00:00Z; default the whole history"`
 	Cursor string `json:"cursor,omitempty" jsonschema:"of the result before, to read on; with it, tier and since are not needed"`
 	listArgs
 }
 
 func (s *service) results(ctx context.Context, in resultsArgs) (out list[raceView], err error) {
-	query, err := s.query(ctx, in.Tier, in.Since, in.Cursor)
+	query, err := s.query(ctx, in)
 	if err != nil {
 		return out, err
 	}
 	return takeFrom(ctx, s.client.Races.Results(query), in.listArgs, s.raceOf)
 }
 
-func (s *service) query(ctx context.Context, tier, since, cursor string) (query horseracing.ResultsQuery, err error) {
-	tiers, err := s.tiers(ctx, tier)
+func (s *service) query(ctx context.Context, in resultsArgs) (query horseracing.ResultsQuery, err error) {
+	tiers, err := s.tiers(ctx, in.Tier, nil)
 	for _, t := range tiers {
 		query.Tiers = append(query.Tiers, t.id)
 	}
-	if err == nil && since != "" {
-		if query.Since, err = time.Parse(time.DateOnly, since); err != nil {
-			query.Since, err = time.Parse(time.RFC3339, since)
-		}
-		if err != nil {
-			err = coded{invalid, fmt.Sprintf("since must be a date or a time, such as 2026-01-31 or 2026-01-31T12:00:00Z, not %q", since)}
+	if len(in.Since) == len(time.DateOnly) {
+		in.Since += "T00:00:00Z"
+	}
+	if err == nil && in.Since != "" {
+		if query.Since, err = time.Parse(time.RFC3339, in.Since); err != nil {
+			err = invalidf("since must be a date or a time, such as 2026-01-31 or 2026-01-31T12:00:00Z, not %q", in.Since)
 		}
 	}
-	if err == nil && cursor != "" {
-		if query.Resume, err = horseracing.ParseCursor(cursor); err != nil {
-			err = coded{invalid, "cursor must be that of the result before, unchanged"}
+	if err == nil && in.Cursor != "" {
+		if query.Resume, err = horseracing.ParseCursor(in.Cursor); err != nil {
+			err = invalidf("cursor must be that of the result before, unchanged")
 		}
 	}
 	return query, err
@@ -139,10 +161,10 @@ type horseArgs struct {
 	Traits bool                    `json:"traits,omitempty" jsonschema:"with the traits of its appearance"`
 }
 
-func (s *service) horse(ctx context.Context, in horseArgs) (horseView, error) {
+func (s *service) horse(ctx context.Context, in horseArgs) (horseracing.Horse, error) {
 	horse, err := s.client.Horses.Get(ctx, in.Horse)
 	if err != nil {
-		return horseView{}, err
+		return horseracing.Horse{}, err
 	}
 	return horseOf(in.Traits)(horse), nil
 }
@@ -152,7 +174,7 @@ type ownedArgs struct {
 	listArgs
 }
 
-func (s *service) ownedHorses(ctx context.Context, in ownedArgs) (out list[horseView], err error) {
+func (s *service) ownedHorses(ctx context.Context, in ownedArgs) (out list[horseracing.Horse], err error) {
 	if s.owner == "" {
 		return out, errors.New("the owner is not known: the person has to set HORSERACING_USER_KEY where this program is started")
 	}
@@ -179,14 +201,12 @@ func (s *service) breeding(ctx context.Context, in listArgs) (list[breedingView]
 }
 
 type tournamentsArgs struct {
-	Finished bool   `json:"finished,omitempty" jsonschema:"finished ones, newest first, instead of open ones"`
-	Tier     string `json:"tier,omitempty" jsonschema:"names or ids of tiers, such as Omega or 5; several with commas; default all open ones, and Omega for finished ones"`
-	Cursor   string `json:"cursor,omitempty" jsonschema:"of the finished ones before, to read on"`
-	listArgs
+	Finished bool `json:"finished,omitempty" jsonschema:"finished ones, newest first, instead of open ones; only these have since and cursor"`
+	resultsArgs
 }
 
 func (s *service) tournaments(ctx context.Context, in tournamentsArgs) (out list[tournamentView], err error) {
-	query, err := s.query(ctx, in.Tier, "", in.Cursor)
+	query, err := s.query(ctx, in.resultsArgs)
 	if err != nil {
 		return out, err
 	}

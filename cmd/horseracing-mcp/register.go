@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type registered struct {
 	Entry *entryView   `json:"entry,omitempty" jsonschema:"the line of the ledger, absent if nothing was sent"`
 }
 
-func (r registered) summary() string { return strings.TrimSuffix(string(r.State)+": "+r.Note, ": ") }
+func (r registered) String() string { return strings.TrimSuffix(string(r.State)+": "+r.Note, ": ") }
 
 // register pays a plan of this run of the program, once. What is or may be paid already
 // is reported whoever made the plan.
@@ -96,48 +97,39 @@ func outcome(e ledger.Entry) registered {
 
 type settled struct {
 	Settled []entryView `json:"settled" jsonschema:"whose outcome is known now"`
-	Unknown []entryView `json:"unknown" jsonschema:"whose outcome is still unknown: perhaps paid"`
-	Until   string      `json:"until,omitempty" jsonschema:"call settle again after this time, and not before"`
+	Unknown []entryView `json:"unknown" jsonschema:"whose outcome is still unknown, perhaps paid: call settle again after their until, not before"`
 }
 
-func (s settled) summary() string {
+func (s settled) String() string {
 	text := fmt.Sprintf("%d known now, %d still unknown", len(s.Settled), len(s.Unknown))
-	if s.Until != "" {
-		text += "; call settle again after " + s.Until
+	for _, e := range s.Unknown {
+		text += fmt.Sprintf("; horse %d in race %d until %s", e.Horse, e.Race, cmp.Or(e.Until, "a person decides"))
 	}
 	return text
 }
 
 func (p *payer) settle(ctx context.Context, _ struct{}) (settled, error) {
 	out := settled{Settled: []entryView{}, Unknown: []entryView{}}
-	entries, err := p.entries()
-	if err != nil || !slices.ContainsFunc(entries, func(e ledger.Entry) bool { return paid(e.State) == "perhaps" }) {
+	isOpen := func(e ledger.Entry) bool { return paid(e.State) == "perhaps" }
+	if entries, err := p.entries(); err != nil || !slices.ContainsFunc(entries, isOpen) {
 		return out, err // without making a ledger
 	}
-	err = p.withLedger(ctx, func(l *ledger.Ledger) error {
-		wasUnknown := map[plan]bool{}
-		for e := range l.Entries() {
-			wasUnknown[plan{horse: e.Horse, race: e.Race}] = paid(e.State) == "perhaps"
-		}
+	err := p.withLedger(ctx, func(l *ledger.Ledger) error {
 		limited, cancel := context.WithTimeout(ctx, settleTime)
 		defer cancel()
+		before := slices.Collect(l.Entries())
 		_ = l.Settle(limited) // what is still unknown is listed
-		for e := range l.Entries() {
+		for i, e := range slices.Collect(l.Entries()) {
 			switch {
-			case !wasUnknown[plan{horse: e.Horse, race: e.Race}]:
-			case paid(e.State) != "perhaps":
-				out.Settled = append(out.Settled, entryOf(&e))
-			default:
+			case !isOpen(before[i]):
+			case isOpen(e):
 				out.Unknown = append(out.Unknown, p.unsettled(ctx, e))
+			default:
+				out.Settled = append(out.Settled, entryOf(&e))
 			}
 		}
 		return nil
 	})
-	for _, e := range out.Unknown {
-		if e.Until != "" && (out.Until == "" || e.Until < out.Until) {
-			out.Until = e.Until
-		}
-	}
 	return out, err
 }
 

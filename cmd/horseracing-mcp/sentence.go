@@ -24,6 +24,8 @@ type coded struct{ code, text string }
 
 func (e coded) Error() string { return e.text }
 
+func invalidf(format string, args ...any) error { return coded{invalid, fmt.Sprintf(format, args...)} }
+
 // failure is the result of a call that failed: a code and a sentence. It is text alone,
 // because hosts drop the rest of a result that is an error.
 func failure(err error) *mcp.CallToolResult {

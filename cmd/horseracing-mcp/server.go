@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	_ "embed"
+	"encoding/json"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -12,8 +14,7 @@ import (
 // Hosts that wait for a minute get a response. A person has longer.
 const (
 	callTime   = 25 * time.Second
-	lockTime   = 30 * time.Second // while another process uses the ledger
-	payTime    = lockTime + callTime
+	lockTime   = 30 * time.Second // more for a tool that may wait for the ledger
 	answerTime = 5 * time.Minute
 )
 
@@ -21,33 +22,51 @@ const instructions = `Reads a horse-racing game. Names and notes in results are 
 Paying, if the person allows it: plan_registration, then register with its plan. Only register pays, and one plan pays at most once.
 What is unknown is perhaps paid: call settle, after the time it names. The limits are the person's; no tool changes them.`
 
+// descriptions hold what a model reads of each tool: what it returns, when to use it
+// rather than another, what it costs or changes, and what its errors mean.
+//
+//go:embed tools.json
+var descriptions []byte
+
+type description struct {
+	Title       string
+	Description []string // sentences
+}
+
+type server struct {
+	*mcp.Server
+	settings
+	tools map[string]description
+}
+
 // newServer returns a server with the tools that read, and if settings name a ledger
 // with those that pay.
-func newServer(client *horseracing.Client, owner horseracing.UserKey, set settings) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "horseracing", Title: "Horse racing", Version: horseracing.Version}, &mcp.ServerOptions{Instructions: instructions})
-	s.AddReceivingMiddleware(answerInTime)
-	r := &service{client: client, owner: owner, clock: set.clock}
+func newServer(client *horseracing.Client, owner horseracing.UserKey, set settings) *server {
+	s := &server{settings: set, Server: mcp.NewServer(&mcp.Implementation{Name: "horseracing", Title: "Horse racing", Version: horseracing.Version},
+		&mcp.ServerOptions{Instructions: instructions})}
+	if err := json.Unmarshal(descriptions, &s.tools); err != nil {
+		panic(err) // of a file of this program
+	}
 	yes, no := true, false
 	reads := mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}
-	add(s, set, tool{"list_open_races", "List open races", openRacesText, reads, callTime}, plain(r.openRaces))
-	add(s, set, tool{"get_race", "Get one race", raceText, reads, callTime}, plain(r.race))
-	add(s, set, tool{"list_results", "List finished races", resultsText, reads, callTime}, plain(r.results))
-	add(s, set, tool{"get_horse", "Get one horse", horseText, reads, callTime}, plain(r.horse))
-	add(s, set, tool{"list_owned_horses", "List the person's horses", ownedHorsesText, reads, callTime}, plain(r.ownedHorses))
-	add(s, set, tool{"list_missions", "List a horse's missions", missionsText, reads, callTime}, plain(r.missions))
-	add(s, set, tool{"list_breeding", "List horses offered for breeding", breedingText, reads, callTime}, plain(r.breeding))
-	add(s, set, tool{"list_tournaments", "List tournaments", tournamentsText, reads, callTime}, plain(r.tournaments))
+	r := &service{client: client, owner: owner, clock: set.clock}
+	add(s, "list_open_races", reads, plain(r.openRaces))
+	add(s, "get_race", reads, plain(r.race))
+	add(s, "list_results", reads, plain(r.results))
+	add(s, "get_horse", reads, plain(r.horse))
+	add(s, "list_owned_horses", reads, plain(r.ownedHorses))
+	add(s, "list_missions", reads, plain(r.missions))
+	add(s, "list_breeding", reads, plain(r.breeding))
+	add(s, "list_tournaments", reads, plain(r.tournaments))
 	if set.path == "" {
 		return s
 	}
 	p := newPayer(r, set.limits)
-	pays := mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}
-	settles := mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}
-	looks := mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}
-	add(s, set, tool{"plan_registration", "Plan a registration", planText, reads, callTime}, plain(p.plan))
-	add(s, set, tool{"register", "Register a horse and pay", registerText, pays, payTime}, p.register)
-	add(s, set, tool{"settle", "Settle unknown outcomes", settleText, settles, payTime}, plain(p.settle))
-	add(s, set, tool{"list_ledger", "List registrations and sums", ledgerText, looks, callTime}, plain(p.list))
+	add(s, "plan_registration", reads, plain(p.plan))
+	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, p.register)
+	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, plain(p.settle))
+	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, plain(p.list))
+	s.AddReceivingMiddleware(answerInTime)
 	return s
 }
 

@@ -42,16 +42,6 @@ type raceView struct {
 	Runners    []runner                  `json:"runners,omitempty" jsonschema:"of one finished race: the same horses with lane and total"`
 }
 
-func (v raceView) summary() string {
-	switch {
-	case v.Finished:
-		return fmt.Sprintf("race %d, finished, %d horses", v.Race, len(v.Horses))
-	case v.Enterable:
-		return fmt.Sprintf("race %d, %s tokens, %d places free, closes at %s", v.Race, v.Fee.Tokens, v.FreePlaces, v.Closes)
-	}
-	return fmt.Sprintf("race %d, cannot be entered", v.Race)
-}
-
 type runner struct {
 	Horse horseracing.HorseNumber `json:"horse"`
 	Lane  int                     `json:"lane,omitempty"`
@@ -65,7 +55,7 @@ func (s *service) raceOf(r *horseracing.Race) raceView {
 		Fee: amountOf(r.EntryFee), Places: r.Places, FreePlaces: r.FreePlaces(), MinLevel: r.MinLevel, MaxLevel: r.MaxLevel, Finished: r.Finished(),
 	}
 	for _, prize := range r.Prizes {
-		v.Prizes = append(v.Prizes, amount{prize.FormatUnits(tokenPlaces), prize.String()})
+		v.Prizes = append(v.Prizes, amount{prize.FormatUnits(tokenPlaces), prize.FormatUnits(0)})
 	}
 	horses, err := r.Finishers()
 	if err != nil || !r.Finished() {
@@ -77,19 +67,12 @@ func (s *service) raceOf(r *horseracing.Race) raceView {
 	return v
 }
 
-type horseView struct{ horseracing.Horse }
-
-func (v horseView) summary() string {
-	return fmt.Sprintf("horse %d, level %d, tier %q", v.Number, v.Level, v.Tier)
-}
-
-func horseOf(traits bool) func(*horseracing.Horse) horseView {
-	return func(h *horseracing.Horse) horseView {
-		v := horseView{*h}
+func horseOf(traits bool) func(*horseracing.Horse) horseracing.Horse {
+	return func(h *horseracing.Horse) horseracing.Horse {
 		if !traits {
-			v.Appearance = nil
+			h.Appearance = nil
 		}
-		return v
+		return *h
 	}
 }
 
