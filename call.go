@@ -15,6 +15,7 @@ import (
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
+	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
@@ -379,9 +380,8 @@ func (op operation) path() (path, escaped string, problem error) {
 	if op.id == nil {
 		return op.route, op.route, nil
 	}
-	before, _, _ := strings.Cut(op.route, "{")
 	id := op.idText()
-	return before + id, before + url.PathEscape(id), op.id.problem()
+	return route.Fill(op.route, id), route.Fill(op.route, url.PathEscape(id)), op.id.problem()
 }
 
 // rank returns the priority of the operation's requests: first those that change

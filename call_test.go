@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -28,6 +29,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/internal/route"
 )
 
 // operationTest is one operation as a call: what it sends and what comes back.
@@ -206,6 +208,50 @@ func TestOperationsIncludeEveryMethodOfAService(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An operation is named in several places. Each has all of them: the API reference, with
+// its method, route and section; the fake; the README; and, for races, the costs in doc.go.
+func TestOperationsAreTheSameEverywhere(t *testing.T) {
+	type operation struct{ Method, Route, Name string }
+	row := regexp.MustCompile("(?m)^\\| \\[4\\.\\d+\\]\\(#\\S+\\) \\| `(\\w+) (\\S+)` \\| `(\\S+)` \\|")
+	documented := map[string]operation{}
+	for _, m := range row.FindAllStringSubmatch(read(t, "docs/service.md"), -1) {
+		documented[m[3]] = operation{Method: m[1], Route: m[2], Name: m[3]}
+	}
+	fake := horseracingtest.NewServer()
+	t.Cleanup(fake.Close)
+	readme, costs := read(t, "README.md"), read(t, "doc.go")
+	for _, op := range operations() {
+		is := documented[op.Name]
+		if _, ok := route.Match(is.Route, op.Path); !ok || is.Method != op.Method {
+			t.Errorf("docs/service.md has %q for %s, which sends %s %s", is, op.Name, op.Method, op.Path)
+		}
+		delete(documented, op.Name)
+		_, err := op.Call(t.Context(), fake.Client(double.NoRetries()), testdataIDs)
+		if err != nil && strings.Contains(err.Error(), "no operation at the path") {
+			t.Errorf("the fake does not serve %s: %v", op.Name, err)
+		}
+		service, method, _ := strings.Cut(op.Name, ".")
+		if !strings.Contains(readme, "`"+op.Name+"`") && !strings.Contains(readme, "`"+method+"`") && !strings.Contains(readme, "client."+op.Name) {
+			t.Errorf("README.md does not name %s", op.Name)
+		}
+		if service == "Races" && op.Method == http.MethodGet && !strings.Contains(costs, "\tRaces."+method+" ") && op.Name != "Races.ResultsV1" {
+			t.Errorf("the costs in doc.go do not name %s", op.Name)
+		}
+	}
+	for name := range documented {
+		t.Errorf("docs/service.md documents %s, which has no row", name)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // A field has the name of its member, or of its end.

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/horseracing-go/horseracing/internal/redact"
+	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
@@ -109,12 +110,12 @@ func (e *APIError) LogValue() slog.Value {
 
 // operationText names an operation, with the id in place of its placeholder:
 // GET /api/v1/horses/311.
-func operationText(method, route, id string) string {
-	if before, _, byID := strings.Cut(route, "{"); byID && id != "" {
+func operationText(method, path, id string) string {
+	if id != "" {
 		escaped := strings.ReplaceAll(url.PathEscape(id), url.PathEscape(redact.Placeholder), redact.Placeholder)
-		route = before + clip(escaped, 200)
+		path = route.Fill(path, clip(escaped, 200))
 	}
-	return method + " " + route
+	return method + " " + path
 }
 
 // attemptsText returns the number of attempts for an error's text, if there were

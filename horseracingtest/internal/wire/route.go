@@ -4,14 +4,14 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
+	"github.com/horseracing-go/horseracing/internal/route"
 )
 
 // operation is how a documented operation is requested.
 type operation struct {
-	method, path string // path may end in one parameter: "/api/v1/horses/{horse_number}"
+	method, path string // path may have one parameter: "/api/v1/horses/{horse_number}"
 	does         world.Operation
 	takesText    bool                       // the parameter is no number
 	takes        func(*world.Body) []member // what the body may have, or nil if there is none
@@ -61,13 +61,11 @@ func registration(b *world.Body) []member {
 func find(path string) (op *operation, argument string, no *world.Refusal) {
 	for i := range operations {
 		op := &operations[i]
-		fixed, _, parameter := strings.Cut(op.path, "{")
-		rest, ok := strings.CutPrefix(path, fixed)
-		switch {
-		case !ok, !parameter && rest != "", parameter && (rest == "" || strings.Contains(rest, "/")):
+		id, ok := route.Match(op.path, path)
+		if !ok {
 			continue
 		}
-		argument, err := url.PathUnescape(rest)
+		argument, err := url.PathUnescape(id)
 		if err != nil {
 			return nil, "", world.Refuse(http.StatusBadRequest, "invalid_path", "the path is badly escaped: %v", err)
 		}
@@ -123,8 +121,8 @@ func whereParametersGo(op *operation) string {
 func (op *operation) integer(text string) (int64, *world.Refusal) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != text {
-		_, name, _ := strings.Cut(op.path, "{")
-		return 0, world.Refuse(http.StatusBadRequest, "invalid_path", "%s in the path must be an integer, got %.100q", strings.TrimSuffix(name, "}"), text)
+		_, name, _, _ := route.Cut(op.path)
+		return 0, world.Refuse(http.StatusBadRequest, "invalid_path", "%s in the path must be an integer, got %.100q", name, text)
 	}
 	return n, nil
 }
