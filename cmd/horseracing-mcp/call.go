@@ -84,28 +84,29 @@ func schemaOf[T any]() *jsonschema.Schema {
 // arguments decodes the arguments of a call. It takes a number or a bool for a text and
 // the reverse, as models write them, and its errors name the argument.
 func arguments[In any](schema *jsonschema.Schema, data json.RawMessage) (in In, err error) {
-	given := map[string]json.RawMessage{}
+	var given map[string]json.RawMessage
 	if len(data) > 0 && json.Unmarshal(data, &given) != nil {
 		return in, invalidf("the arguments must be a JSON object")
 	}
+	taken := map[string]json.RawMessage{}
 	for name, value := range given {
 		documented := schema.Properties[name]
 		if documented == nil {
 			return in, invalidf("there is no argument %q; there are: %s", name, strings.Join(schema.PropertyOrder, ", "))
 		}
-		if delete(given, name); string(value) == "null" {
+		if string(value) == "null" {
 			continue
 		}
-		if given[name], err = argument(name, documented, value); err != nil {
+		if taken[name], err = argument(name, documented, value); err != nil {
 			return in, err
 		}
 	}
 	for _, name := range schema.Required {
-		if given[name] == nil {
+		if taken[name] == nil {
 			return in, invalidf("the argument %s is missing", name)
 		}
 	}
-	if data, err = json.Marshal(given); err == nil {
+	if data, err = json.Marshal(taken); err == nil {
 		err = json.Unmarshal(data, &in)
 	}
 	return in, err

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
@@ -74,6 +75,8 @@ type session struct {
 	*mcp.ClientSession
 	said *strings.Builder // everything that a model read
 	mu   *sync.Mutex
+
+	schemas map[string]*jsonschema.Resolved // of results
 }
 
 func connect(t *testing.T, transport mcp.Transport, host *mcp.ClientOptions, version string) session {
@@ -83,7 +86,21 @@ func connect(t *testing.T, transport mcp.Transport, host *mcp.ClientOptions, ver
 	if err != nil {
 		t.Fatal(err)
 	}
-	return session{t, s, new(strings.Builder), new(sync.Mutex)}
+	schemas := map[string]*jsonschema.Resolved{}
+	for tool, err := range s.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var schema jsonschema.Schema
+		text, _ := json.Marshal(tool.OutputSchema)
+		if err := json.Unmarshal(text, &schema); err != nil {
+			t.Fatal(err)
+		}
+		if schemas[tool.Name], err = schema.Resolve(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return session{t, s, new(strings.Builder), new(sync.Mutex), schemas}
 }
 
 // inMemory connects to a server in this process.
@@ -124,7 +141,13 @@ func (s session) call(name string, args map[string]any, out any) (problem string
 	s.said.Write(all)
 	s.mu.Unlock()
 	if result.IsError {
+		if len(result.Content) != 1 || result.StructuredContent != nil {
+			s.t.Errorf("an error of %s is more than text: %s", name, all)
+		}
 		return result.Content[0].(*mcp.TextContent).Text
+	}
+	if err := s.schemas[name].Validate(result.StructuredContent); err != nil {
+		s.t.Errorf("%s: %v", name, err)
 	}
 	text, err := json.Marshal(result.StructuredContent)
 	if err == nil && out != nil {
@@ -297,5 +320,31 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTwoProgramsOnOneLedgerKeepItsLimit(t *testing.T) {
+	fake := newFake(t)
+	env := []string{"HORSERACING_BASE_URL=" + fake.URL, "HORSERACING_API_KEY=" + fake.APIKey, "HORSERACING_USER_KEY=" + string(fake.UserKey(0))}
+	args := []string{"--ledger", filepath.Join(t.TempDir(), "paid.jsonl"), "--max-fee", "3", "--daily", "7.5"}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	states := map[string]int{}
+	for i := range 2 {
+		p := launch(t, env, args...)
+		for race := 1 + 2*i; race <= 2+2*i; race++ {
+			plan := p.plan(race).Plan
+			all.Go(func() {
+				var out registered
+				problem := p.call("register", map[string]any{"plan": plan}, &out)
+				mu.Lock()
+				states[string(out.State)+problem]++
+				mu.Unlock()
+			})
+		}
+	}
+	all.Wait()
+	if states["entered"] != 3 || states["refused"] != 1 || posts(fake) != 3 {
+		t.Errorf("%v, %d sent", states, posts(fake))
 	}
 }

@@ -50,18 +50,20 @@ func (p *payer) entries() ([]ledger.Entry, error) {
 	if err == nil && p.file != nil && os.SameFile(file, p.file) && file.Size() == p.file.Size() && file.ModTime().Equal(p.file.ModTime()) {
 		return p.read, nil
 	}
+	p.file = nil
 	if err == nil {
 		p.read, err = ledger.Read(p.path)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for i := range p.read {
 		if p.read[i].State == ledger.Sending { // by a program that runs, or was killed
 			p.read[i].State = ledger.Unknown
 		}
 	}
-	if p.file = file; err != nil {
-		p.file = nil
-	}
-	return p.read, err
+	p.file = file
+	return p.read, nil
 }
 
 // withLedger opens the ledger for f alone, so that a person can use it between calls.
@@ -82,7 +84,12 @@ func (p *payer) withLedger(ctx context.Context, f func(*ledger.Ledger) error) er
 		return fmt.Errorf("nothing was sent: %w", err)
 	}
 	defer l.Close()
-	return f(l)
+	err = f(l)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.read = slices.Collect(l.Entries())
+	p.file, _ = os.Stat(p.path) // nobody else writes now
+	return err
 }
 
 type sums struct {

@@ -101,13 +101,15 @@ func (p *payer) look(ctx context.Context, intent plan, entries []ledger.Entry) (
 	intent.fee = race.EntryFee
 	paying := ledger.Entry{Time: time.Now(), Fee: intent.fee, State: ledger.Unknown}
 	seen := sight{plan: intent, against: []string{}, before: p.sum(entries), after: p.sum(append(slices.Clip(entries), paying))}
-	horse := &horseracing.Horse{Number: intent.horse}
-	if i >= 0 {
-		horse = &owned[i]
-	} else {
+	var horse *horseracing.Horse
+	if i < 0 {
 		seen.against = append(seen.against, fmt.Sprintf("horse %d is not one of the person's horses", intent.horse))
+	} else {
+		horse = &owned[i]
+		seen.words = fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? Then there are %s.",
+			amountOf(intent.fee).Tokens, horse.Number, horse.Name, race.MainRaceID, race.Info.Name, race.Tier, instant(race.StartTime.Time), seen.after.left())
 	}
-	if err := race.CheckEntry(horse, p.clock.now()); err != nil && i >= 0 {
+	if err := race.CheckEntry(horse, p.clock.now()); err != nil {
 		seen.against = append(seen.against, strings.TrimPrefix(err.Error(), "horseracing: "))
 	}
 	if len(p.horses) > 0 && !slices.Contains(p.horses, intent.horse) {
@@ -117,8 +119,6 @@ func (p *payer) look(ctx context.Context, intent plan, entries []ledger.Entry) (
 		seen.against = append(seen.against, fmt.Sprintf("this horse was registered in this race at %s: its state is %s", instant(e.Time), e.State))
 	}
 	seen.against = append(seen.against, p.overLimits(intent.fee, seen.after)...)
-	seen.words = fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? Then there are %s.",
-		amountOf(intent.fee).Tokens, horse.Number, horse.Name, race.MainRaceID, race.Info.Name, race.Tier, instant(race.StartTime.Time), seen.after.left())
 	return seen, nil
 }
 

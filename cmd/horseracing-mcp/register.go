@@ -110,22 +110,23 @@ func (s settled) String() string {
 
 func (p *payer) settle(ctx context.Context, _ struct{}) (settled, error) {
 	out := settled{Settled: []entryView{}, Unknown: []entryView{}}
-	isOpen := func(e ledger.Entry) bool { return paid(e.State) == "perhaps" }
-	if entries, err := p.entries(); err != nil || !slices.ContainsFunc(entries, isOpen) {
+	isKnown := func(e ledger.Entry) bool { return paid(e.State) != "perhaps" }
+	entries, err := p.entries()
+	if len(slices.DeleteFunc(slices.Clone(entries), isKnown)) == 0 {
 		return out, err // without making a ledger
 	}
-	err := p.withLedger(ctx, func(l *ledger.Ledger) error {
+	err = p.withLedger(ctx, func(l *ledger.Ledger) error {
 		limited, cancel := context.WithTimeout(ctx, settleTime)
 		defer cancel()
-		before := slices.Collect(l.Entries())
+		before := slices.DeleteFunc(slices.Collect(l.Entries()), isKnown)
 		_ = l.Settle(limited) // what is still unknown is listed
-		for i, e := range slices.Collect(l.Entries()) {
+		for e := range l.Entries() {
 			switch {
-			case !isOpen(before[i]):
-			case isOpen(e):
-				out.Unknown = append(out.Unknown, p.unsettled(ctx, e))
-			default:
+			case !slices.ContainsFunc(before, func(b ledger.Entry) bool { return b.Horse == e.Horse && b.Race == e.Race }):
+			case isKnown(e):
 				out.Settled = append(out.Settled, entryOf(&e))
+			default:
+				out.Unknown = append(out.Unknown, p.unsettled(ctx, e))
 			}
 		}
 		return nil
