@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -114,25 +115,26 @@ func arguments[In any](schema *jsonschema.Schema, data json.RawMessage) (in In, 
 
 // argument returns a value in the type that is documented.
 func argument(name string, documented *jsonschema.Schema, value json.RawMessage) (json.RawMessage, error) {
-	var text string
+	var text, want string
 	if json.Unmarshal(value, &text) != nil {
 		text = string(value)
 	}
+	fits := true
 	switch documented.Type {
 	case "boolean":
-		isTrue, err := strconv.ParseBool(text)
-		if err != nil {
-			return nil, invalidf("%s must be true or false, not %q", name, text)
-		}
-		return json.Marshal(isTrue)
+		want, fits = "true or false", text == "true" || text == "false"
 	case "integer":
+		least, most := *documented.Minimum, *documented.Maximum
 		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || n != float64(int64(n)) || n < *documented.Minimum || n > *documented.Maximum {
-			return nil, invalidf("%s must be a whole number from %.0f to %.0f, not %q", name, *documented.Minimum, *documented.Maximum, text)
-		}
-		return json.Marshal(int64(n))
+		want, fits = fmt.Sprintf("a whole number from %.0f to %.0f", least, most), err == nil && n >= least && n <= most && n == math.Trunc(n)
+		text = strconv.FormatFloat(n, 'f', -1, 64)
+	default:
+		return json.Marshal(text)
 	}
-	return json.Marshal(text)
+	if !fits {
+		return nil, invalidf("%s must be %s, not %s", name, want, value)
+	}
+	return json.RawMessage(text), nil
 }
 
 // clock is a transport that knows the time of the service, by the Date of its last

@@ -103,6 +103,9 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 	case some && set.demo:
 		return set, errors.New("--demo is another service at each start, so it cannot have a ledger")
 	}
+	if _, err := os.Stat(filepath.Dir(set.path)); some && err != nil {
+		return set, fmt.Errorf("--ledger: its folder must exist: %w", err)
+	}
 	return set, nil
 }
 

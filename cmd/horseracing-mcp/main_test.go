@@ -206,6 +206,7 @@ func TestMistakesOfThePersonAreStatus2(t *testing.T) {
 		{env, []string{"-horses", "1"}, "all three"},
 		{env, []string{"--confirm"}, "all three"},
 		{env, []string{"--ledger", "paid.jsonl", "--max-fee", "1", "--daily", "1"}, "absolute path"},
+		{env, []string{"--ledger", "/no such folder/paid.jsonl", "--max-fee", "1", "--daily", "1"}, "its folder must exist"},
 		{env, []string{"-horses", "1,x"}, "not the number"},
 		{env, []string{"-max-fee", "much"}, "max-fee"},
 		{env, []string{"-ledger", path, "-max-fee", "1", "-daily", "1"}, "HORSERACING_USER_KEY"},
@@ -264,6 +265,20 @@ func TestTheDemoOverPipes(t *testing.T) {
 	}
 	if err := p.Close(); err != nil || p.log() != "" {
 		t.Errorf("%v: %s", err, p.log())
+	}
+}
+
+func TestAConnectionThatFailsLeavesAtMostOneLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "paid.jsonl")
+	p := launch(t, []string{"HORSERACING_BASE_URL=http://127.0.0.1:1", "HORSERACING_API_KEY=k", "HORSERACING_USER_KEY=u"}, "--ledger", path, "--max-fee", "3", "--daily", "10")
+	if problem := p.call("plan_registration", map[string]any{"horse": 1, "race": 1}, nil); !strings.HasPrefix(problem, "unavailable: ") {
+		t.Error(problem)
+	}
+	if err := p.Close(); err != nil || strings.Count(p.log(), "\n") > 1 {
+		t.Errorf("%v: %s", err, p.log())
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("there is a ledger")
 	}
 }
 

@@ -84,12 +84,7 @@ func (p *payer) withLedger(ctx context.Context, f func(*ledger.Ledger) error) er
 		return fmt.Errorf("nothing was sent: %w", err)
 	}
 	defer l.Close()
-	err = f(l)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.read = slices.Collect(l.Entries())
-	p.file, _ = os.Stat(p.path) // nobody else writes now
-	return err
+	return f(l)
 }
 
 type sums struct {

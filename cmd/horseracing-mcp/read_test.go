@@ -175,7 +175,7 @@ func TestAMistakeInAnArgumentIsASentenceThatNamesIt(t *testing.T) {
 		{"get_race", map[string]any{"race": "NaN"}, "race must be"},
 		{"get_race", map[string]any{"race": 99999}, "not_found: "},
 		{"get_race", map[string]any{"race": 1, "key": "x"}, `there is no argument "key"; there are: race`},
-		{"get_horse", map[string]any{"horse": []int{1}}, `horse must be a whole number from 1 to 9007199254740991, not "[1]"`},
+		{"get_horse", map[string]any{"horse": []int{1}}, `horse must be a whole number from 1 to 9007199254740991, not [1]`},
 		{"get_horse", map[string]any{"horse": 1e300}, "horse must be"},
 		{"get_horse", map[string]any{"horse": 1, "traits": "perhaps"}, "traits must be true or false"},
 		{"list_results", map[string]any{"cursor": "x"}, "cursor must be"},
@@ -188,6 +188,7 @@ func TestAMistakeInAnArgumentIsASentenceThatNamesIt(t *testing.T) {
 		{"list_breeding", map[string]any{"limit": 0}, "limit must be a whole number from 1 to 100"},
 		{"list_open_races", map[string]any{"max_fee": "a lot"}, "max_fee must be a number of tokens"},
 		{"list_open_races", map[string]any{"level": "high"}, "level must be a whole number"},
+		{"list_open_races", map[string]any{"tier": 0}, `no tier "0"; there are: `},
 		{"list_open_races", map[string]any{"horse": 99999}, "not_found: "},
 		{"plan_registration", map[string]any{"horse": 1}, "the argument race is missing"},
 		{"plan_registration", map[string]any{"horse": 1, "race": 99999}, "not_found: "},
@@ -252,7 +253,7 @@ func TestNoKeyAndNoInstructionLeavesItsField(t *testing.T) {
 			echo = fmt.Sprintf(`{"error":"%s %s"}`, fake.APIKey, string(fake.UserKey(0)))
 		}
 		fake.Inject(horseracingtest.Fault{Path: "/", Status: 403, Body: fmt.Sprintf(`{"error":"%s"}`, instruction)})
-		if problem := s.call(tool, nil, nil); !strings.Contains(problem, `the service's words: "`+instruction+`"`) {
+		if problem := s.call(tool, nil, nil); !strings.HasPrefix(problem, "unauthorized: ") || !strings.Contains(problem, `the service's words: "`+instruction+`"`) {
 			t.Errorf("%s: %s", tool, problem)
 		}
 		fake.Inject(horseracingtest.Fault{Path: "/", Status: 400, Body: echo})

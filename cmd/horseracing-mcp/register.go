@@ -110,23 +110,25 @@ func (s settled) String() string {
 
 func (p *payer) settle(ctx context.Context, _ struct{}) (settled, error) {
 	out := settled{Settled: []entryView{}, Unknown: []entryView{}}
-	isKnown := func(e ledger.Entry) bool { return paid(e.State) != "perhaps" }
-	entries, err := p.entries()
-	if len(slices.DeleteFunc(slices.Clone(entries), isKnown)) == 0 {
+	isOpen := func(e ledger.Entry) bool { return paid(e.State) == "perhaps" }
+	if entries, err := p.entries(); !slices.ContainsFunc(entries, isOpen) {
 		return out, err // without making a ledger
 	}
-	err = p.withLedger(ctx, func(l *ledger.Ledger) error {
+	err := p.withLedger(ctx, func(l *ledger.Ledger) error {
 		limited, cancel := context.WithTimeout(ctx, settleTime)
 		defer cancel()
-		before := slices.DeleteFunc(slices.Collect(l.Entries()), isKnown)
+		wasOpen := map[plan]bool{}
+		for e := range l.Entries() {
+			wasOpen[plan{horse: e.Horse, race: e.Race}] = isOpen(e)
+		}
 		_ = l.Settle(limited) // what is still unknown is listed
 		for e := range l.Entries() {
 			switch {
-			case !slices.ContainsFunc(before, func(b ledger.Entry) bool { return b.Horse == e.Horse && b.Race == e.Race }):
-			case isKnown(e):
-				out.Settled = append(out.Settled, entryOf(&e))
-			default:
+			case !wasOpen[plan{horse: e.Horse, race: e.Race}]:
+			case isOpen(e):
 				out.Unknown = append(out.Unknown, p.unsettled(ctx, e))
+			default:
+				out.Settled = append(out.Settled, entryOf(&e))
 			}
 		}
 		return nil
@@ -138,20 +140,16 @@ func (p *payer) settle(ctx context.Context, _ struct{}) (settled, error) {
 func (p *payer) unsettled(ctx context.Context, e ledger.Entry) entryView {
 	view := entryOf(&e)
 	race, err := p.client.Races.Get(ctx, e.Race)
-	switch {
-	case errors.Is(err, horseracing.ErrNotFound):
-		view.Note = "the race is gone: " + personDecides
-	case err != nil:
+	if err == nil {
+		view.Until = nextReading(race, p.clock.now())
+	}
+	if err != nil && !errors.Is(err, horseracing.ErrNotFound) {
 		view.Note = sentence(err)
-	default:
-		if view.Until = nextReading(race, p.clock.now()); view.Until == "" {
-			view.Note = "the race does not show it: " + personDecides
-		}
+	} else if view.Until == "" {
+		view.Note = "the service does not show it: perhaps paid; the person has to look, and decide with horseracing ledger FILE --decide"
 	}
 	return view
 }
-
-const personDecides = "perhaps paid; the person has to look, and decide with horseracing ledger FILE --decide"
 
 // nextReading returns the next time at which a race can show what it did not before: it
 // may list its horses only once registration is closed, it has begun, or is over.

@@ -20,42 +20,31 @@ type tier struct {
 	name horseracing.TierName
 }
 
-// tiers returns the tiers with these names or ids. One that a race has is only a name,
-// and needs no request.
+// tiers returns the tiers with these names or ids. Omega, and names that races have,
+// need no request.
 func (s *service) tiers(ctx context.Context, text string, races []horseracing.Race) (tiers []tier, err error) {
+	known := []tier{{horseracing.TierOmega, horseracing.TierNameOmega}}
+	for _, r := range races {
+		known = append(known, tier{name: r.Tier})
+	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
-		t := tier{}
-		if i := slices.IndexFunc(races, func(r horseracing.Race) bool { return strings.EqualFold(word, string(r.Tier)) }); i >= 0 {
-			t.name = races[i].Tier
-		} else if t, err = s.tier(ctx, word); err != nil {
-			return nil, err
+		is := func(t tier) bool { return t.id != 0 && word == strconv.Itoa(int(t.id)) || strings.EqualFold(word, string(t.name)) }
+		i := slices.IndexFunc(known, is)
+		if i < 0 {
+			if known, err = s.knownTiers(ctx); err != nil {
+				return nil, err
+			}
+			i = slices.IndexFunc(known, is)
 		}
-		tiers = append(tiers, t)
+		if i < 0 {
+			return nil, invalidf("there is no tier %q; there are: %s", word, strings.Trim(fmt.Sprint(known), "[]"))
+		}
+		tiers = append(tiers, known[i])
 	}
 	return tiers, nil
 }
 
-// tier returns the tier with a name or an id. Only for others than Omega it sends
-// requests.
-func (s *service) tier(ctx context.Context, word string) (tier, error) {
-	omega := tier{horseracing.TierOmega, horseracing.TierNameOmega}
-	is := func(t tier) bool { return word == strconv.Itoa(int(t.id)) || strings.EqualFold(word, string(t.name)) }
-	if is(omega) {
-		return omega, nil
-	}
-	known, err := s.knownTiers(ctx)
-	if err != nil {
-		return tier{}, err
-	}
-	var texts []string
-	for _, t := range known {
-		if is(t) {
-			return t, nil
-		}
-		texts = append(texts, fmt.Sprintf("%s (%d)", t.name, t.id))
-	}
-	return tier{}, invalidf("there is no tier %q; there are: %s", word, strings.Join(texts, ", "))
-}
+func (t tier) String() string { return fmt.Sprintf("%s (%d)", t.name, t.id) }
 
 // knownTiers reads, once, the name of each tier from its newest race.
 func (s *service) knownTiers(ctx context.Context) (known []tier, err error) {

@@ -42,6 +42,10 @@ type raceView struct {
 	Runners    []runner                  `json:"runners,omitempty" jsonschema:"of one finished race: the same horses with lane and total"`
 }
 
+func (v raceView) String() string {
+	return fmt.Sprintf("race %d, tier %q, %s tokens, %d of %d places free", v.Race, v.Tier, v.Fee.Tokens, v.FreePlaces, v.Places)
+}
+
 type runner struct {
 	Horse horseracing.HorseNumber `json:"horse"`
 	Lane  int                     `json:"lane,omitempty"`
