@@ -47,7 +47,7 @@ func do(ctx context.Context, b *backend, op operation, decode decoder, opts []Ca
 	request, err := call.request(ctx, decode != nil)
 	if err == nil {
 		call.record = b.transport.Do(ctx, request)
-		err = call.result(decode)
+		err = call.markOutcome(call.result(decode))
 	}
 	if call.config.capture != nil {
 		*call.config.capture = call.captured(err)
@@ -123,35 +123,35 @@ func (c *call) urlAndBody(ctx context.Context) (*url.URL, []byte, error) {
 // result decodes the last response, or returns the error of the call.
 func (c *call) result(decode decoder) error {
 	r := c.record
-	held, isHeld := errors.AsType[*pace.HeldError](r.Stopped)
-	var err error
-	switch {
-	case isHeld && r.Attempts() == 0:
-		err = c.heldError(held)
-	case isHeld && r.Status != 0 && !r.IsSuccess():
-		last := c.apiError()
-		last.RetryAfter = max(last.RetryAfter, held.For)
-		err = last
-	case r.Stopped != nil, r.Status == 0:
-		err = c.transportError()
-	case !r.IsSuccess():
-		err = c.apiError()
-	default:
-		err = c.decode(decode)
+	if held, isHeld := errors.AsType[*pace.HeldError](r.Stopped); isHeld {
+		if r.Attempts() == 0 {
+			return c.heldError(held)
+		}
+		if r.Status != 0 && !r.IsSuccess() {
+			e := c.apiError()
+			e.RetryAfter = max(e.RetryAfter, held.For)
+			return e
+		}
 	}
-	return c.markOutcome(err)
+	if r.Stopped != nil || r.Status == 0 {
+		return c.transportError()
+	}
+	if !r.IsSuccess() {
+		return c.apiError()
+	}
+	return c.decode(decode)
 }
 
 // decode decodes a successful response.
 func (c *call) decode(decode decoder) error {
 	r := c.record
-	var err error
-	switch {
-	case r.Err != nil: // an HTML page or cut
-		err = newDecodeError(r, &readError{err: r.Err})
-	case c.op.emptyIsNotFound && isNothing(r.Body):
+	if r.Err == nil && c.op.emptyIsNotFound && isNothing(r.Body) {
 		return notFound(r)
-	case decode != nil && (len(r.Body) > 0 || c.op.isRead()):
+	}
+	var err error
+	if r.Err != nil { // an HTML page or cut
+		err = newDecodeError(r, &readError{err: r.Err})
+	} else if decode != nil && (len(r.Body) > 0 || c.op.isRead()) {
 		err = decode(r)
 	}
 	if err == nil && (c.op.isReceipt || !mayDeclareError(r.Body)) {
@@ -212,6 +212,12 @@ func notFound(r *transport.Record) *APIError {
 	e := newAPIError(r, r.Status)
 	e.absent = true
 	return e
+}
+
+// notRequested returns the error of a successful response that contains something else
+// than the entry that was requested.
+func notRequested(r *transport.Record, found string) *DecodeError {
+	return newDecodeError(r, &readError{err: fmt.Errorf("it contains %s, which was not requested", clip(redact.Visible(found), 200))})
 }
 
 // proxyRefusals are the statuses with which proxies refuse a GET with a body.
@@ -277,11 +283,15 @@ func (c *call) captured(err error) Response {
 func getOne[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
 	var value T
-	record, err := do(ctx, b, op, decodeObject(&value), opts)
+	var wrong []string
+	record, err := do(ctx, b, op, decodeObject(&value, &wrong), opts)
 	if err != nil {
 		return nil, err
 	}
-	b.drifts.report(ctx, op, record, reflect.TypeFor[T]())
+	b.drifts.report(ctx, op, record, reflect.TypeFor[T](), wrong)
+	if key := idOf(&value); key != "" && key != op.idText() {
+		return nil, notRequested(record, key)
+	}
 	return &value, nil
 }
 
@@ -301,28 +311,58 @@ func getList[T any](ctx context.Context, b *backend, op operation, opts []CallOp
 	return values, err
 }
 
-// getEntry calls an operation whose response is an array, and returns its only entry,
-// or of several the one with the operation's id.
+// getEntry calls an operation whose response is an array, and returns the entry with the
+// operation's id, or the only entry if that has none. Of several with the id it returns
+// the dearest, because any of them may be the one to pay.
 func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
 	l, err := getEntries[T](ctx, b, op, opts)
 	if err != nil {
 		return nil, err
 	}
-	var unreadable *DecodeError // of an entry that has the id, or may have it
-	isOnly := len(l.entries) == 1
+	if len(l.entries) == 0 {
+		return nil, notFound(l.record)
+	}
+	return requested(l, op.idText())
+}
+
+// requested returns the entry of a list with an id, as getEntry does.
+func requested[T any](l *list[T], id string) (*T, error) {
+	var found *T
+	var hidden *DecodeError // of an unreadable entry that may have the id
+	other := "entries without an id"
 	for i := range l.entries {
-		switch e := &l.entries[i]; {
-		case e.err == nil && (isOnly || idOf(&e.value) == op.idText()):
-			return &e.value, nil
-		case e.err != nil && (isOnly || e.err.ID == "" || e.err.ID == op.idText()):
-			unreadable = e.err
+		e := &l.entries[i]
+		switch key := idOf(&e.value); {
+		case key != "" && key != id:
+			other = key
+		case e.err != nil && key == id:
+			return nil, e.err.ofResponse(l.record.ID, e.err.Raw, e.err.Err)
+		case e.err != nil:
+			hidden = e.err
+		case key == "" && len(l.entries) > 1: // it may be another one
+		case found == nil || feeOf(&e.value).Cmp(feeOf(found)) > 0:
+			found = &e.value
 		}
 	}
-	if unreadable != nil {
-		return nil, unreadable.ofResponse(l.record.ID, unreadable.Raw, unreadable.Err)
+	switch {
+	case found != nil:
+		return found, nil
+	case hidden != nil:
+		return nil, hidden.ofResponse(l.record.ID, hidden.Raw, hidden.Err)
 	}
-	return nil, notFound(l.record)
+	return nil, notRequested(l.record, other)
+}
+
+// feeOf returns the entry fee of a race or a tournament.
+func feeOf(entry any) BigInt {
+	switch e := entry.(type) {
+	case *Race:
+		return e.EntryFee
+	case *Tournament:
+		return e.EntryFee
+	}
+	return BigInt{}
 }
 
 // getEntries calls an operation whose response is an array, and returns its entries,
@@ -348,15 +388,15 @@ func callList[T any](ctx context.Context, b *backend, op operation, opts []CallO
 	if _, isInPart := errors.AsType[*unreadableEntries](err); err != nil && !isInPart {
 		return nil, err
 	}
-	b.drifts.report(ctx, op, record, reflect.TypeFor[T]())
+	b.drifts.report(ctx, op, record, reflect.TypeFor[T](), l.wrong)
 	return l, err
 }
 
 // operation is one operation of the service, and how its response is decoded.
 type operation struct {
 	method          string
-	route           string  // the path, with a {placeholder} for the id
-	id              entryID // for the placeholder, or nil if there is none
+	route           string // the path, with a {placeholder} for the id
+	id              pathID // for the placeholder, or nil if there is none
 	body            any
 	custom          bool   // called by Do: nothing is documented, and raw and query are used as they are
 	raw             string // the path, escaped

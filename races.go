@@ -68,7 +68,7 @@ type RaceParticipant struct {
 	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
-func (r *Race) entryID() entryID { return r.MainRaceID }
+func (r *Race) key() string { return numberKey(r.MainRaceID) }
 
 // makeRoom gives the slices spare capacity before the race is decoded, which halves the
 // allocations of a page.

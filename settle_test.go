@@ -199,7 +199,7 @@ func TestSettleTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 		{`{` + deadline + `,"participants":[{"number":7}]}`, in},
 		{`{` + deadline + others, no},
 		// several entries
-		{`{"main_race_id":6,"v2":true},` + race + others, absent},
+		{`{"main_race_id":6,"places":{}},` + race + others, absent},
 		{race + others + `,` + race + `,"participants":[{"number":7}]}`, in},
 		{race + others + `,` + race + `}`, nobody},
 		{race + others + `,` + race + `,"entry_fee":{},"participants":[]}`, no},
@@ -218,7 +218,7 @@ func TestSettleTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 		// it was read in part
 		{race + `,"entry_fee":{}` + others, no},
 		{race + `,"participants":[{"number":7}],"entry_fee":{}}`, in},
-		{race + `,"participants":[{"number":7},{"number":"x"}]}`, no},
+		{race + `,"participants":[{"number":7},{"number":"x"}]}`, in},
 		{`{"participants":[{"number":7}],"main_race_id":"x"}`, in},
 		// its times are not plausible
 		{`{"main_race_id":11` + others, no},

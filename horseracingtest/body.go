@@ -1,14 +1,14 @@
 package horseracingtest
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
@@ -26,8 +26,8 @@ type member struct {
 	required bool
 }
 
-// readBody reads the body of a request, whatever the operation.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *world.Refusal) {
+// readRequest reads the body of a request, whatever the operation.
+func readRequest(w http.ResponseWriter, r *http.Request) ([]byte, *world.Refusal) {
 	if r.ContentLength < 0 {
 		return nil, world.Refuse(http.StatusLengthRequired, "no_content_length",
 			"the request body was sent without a Content-Length (chunked?); proxies on the way to the service drop such bodies: give the request a body of known length")
@@ -46,85 +46,48 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *world.Refusal) {
 // parseBody reads a JSON object with exactly the members that the operation
 // documents. An empty body stands for an empty object.
 func parseBody(body []byte, members ...member) *world.Refusal {
-	seen := make([]bool, len(members))
+	object := map[string]jsontext.Value{}
 	if len(body) > 0 {
-		if r := parseObject(body, members, seen); r != nil {
-			return r
+		if err := json.Unmarshal(body, &object); err != nil || object == nil {
+			return world.Refuse(http.StatusBadRequest, "invalid_body", "the request body must be one JSON object: %v", err)
 		}
 	}
-	for i, m := range members {
-		if m.required && !seen[i] {
+	for _, m := range members {
+		value, exists := object[m.name]
+		delete(object, m.name)
+		switch {
+		case exists:
+			if r := m.set(value); r != nil {
+				return r
+			}
+		case m.required:
 			return world.Refuse(http.StatusBadRequest, "missing_member", "the request body lacks the required member %q; this operation takes %s", m.name, names(members))
 		}
 	}
-	return nil
-}
-
-func parseObject(body []byte, members []member, seen []bool) *world.Refusal {
-	if !utf8.Valid(body) {
-		return invalidBody("the request body is not valid UTF-8")
-	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber()
-	start, err := decoder.Token()
-	if err != nil {
-		return syntax(err)
-	}
-	if start != json.Delim('{') {
-		return invalidBody("the request body must be a JSON object, not %s", kindOf(start))
-	}
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return syntax(err)
-		}
-		i := 0
-		for i < len(members) && members[i].name != name {
-			i++
-		}
-		if i == len(members) {
-			return world.Refuse(http.StatusBadRequest, "unknown_member", "the request body has an unknown member %q; this operation takes %s", name, names(members))
-		}
-		if seen[i] {
-			return world.Refuse(http.StatusBadRequest, "duplicate_member", "the request body has the member %q twice", name)
-		}
-		seen[i] = true
-		value, err := decoder.Token()
-		if err != nil {
-			return syntax(err)
-		}
-		if r := members[i].set(value); r != nil {
-			return r
-		}
-	}
-	if _, err := decoder.Token(); err != nil { // the closing brace
-		return syntax(err)
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return invalidBody("the request body goes on behind the JSON object, at byte %d", decoder.InputOffset())
+	for name := range object {
+		return world.Refuse(http.StatusBadRequest, "unknown_member", "the request body has an unknown member %q; this operation takes %s", name, names(members))
 	}
 	return nil
 }
 
 // set takes the value of the member, if it is of the documented type.
-func (m *member) set(value json.Token) *world.Refusal {
+func (m *member) set(value jsontext.Value) *world.Refusal {
+	kind, want := value.Kind(), "a number"
 	if m.text != nil {
-		s, ok := value.(string)
-		if !ok {
-			return world.Refuse(http.StatusBadRequest, "invalid_type", "%s must be a string, not %s", m.name, kindOf(value))
-		}
-		*m.text = s
+		want = "a string"
+	}
+	switch {
+	case m.text != nil && kind == '"':
+		_ = json.Unmarshal(value, m.text) // it was read before
 		return nil
+	case m.text != nil || kind != '0':
+		return world.Refuse(http.StatusBadRequest, "invalid_type", "%s must be %s, not %v", m.name, want, kind)
 	}
-	literal, ok := value.(json.Number)
-	if !ok {
-		return world.Refuse(http.StatusBadRequest, "invalid_type", "%s must be a number, not %s", m.name, kindOf(value))
-	}
-	n, err := strconv.ParseInt(literal.String(), 10, 64)
+	n, err := strconv.ParseInt(string(value), 10, 64)
 	if errors.Is(err, strconv.ErrRange) {
-		return world.Refuse(http.StatusBadRequest, "out_of_range", "%s is out of range: %.40s", m.name, literal)
+		return world.Refuse(http.StatusBadRequest, "out_of_range", "%s is out of range: %.40s", m.name, value)
 	} else if err != nil {
-		return world.Refuse(http.StatusBadRequest, "invalid_type", "%s must be a plain integer, got %.40s", m.name, literal)
+		return world.Refuse(http.StatusBadRequest, "invalid_type", "%s must be a plain integer, got %.40s", m.name, value)
 	}
 	*m.number = n
 	return nil
@@ -136,33 +99,4 @@ func names(members []member) string {
 		all[i] = m.name
 	}
 	return strings.Join(all, ", ")
-}
-
-func kindOf(token json.Token) string {
-	switch token.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case string:
-		return "a string"
-	case json.Number:
-		return "a number"
-	}
-	if token == json.Delim('{') {
-		return "an object"
-	}
-	return "an array"
-}
-
-func invalidBody(format string, args ...any) *world.Refusal {
-	return world.Refuse(http.StatusBadRequest, "invalid_body", format, args...)
-}
-
-func syntax(err error) *world.Refusal {
-	// Go 1.27 has the last of these as an error of encoding/json's own.
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || strings.HasPrefix(err.Error(), "unexpected end") {
-		return invalidBody("the request body is cut short: it is no complete JSON object")
-	}
-	return invalidBody("the request body is no JSON: %v", err)
 }

@@ -24,7 +24,7 @@ type call struct {
 
 // read reads the body.
 func (c *call) read() {
-	c.arrived.Body, c.unread = readBody(c.writer, c.request)
+	c.arrived.Body, c.unread = readRequest(c.writer, c.request)
 	c.note(func(r *Request) { r.Body = c.arrived.Body })
 }
 

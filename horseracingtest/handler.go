@@ -1,9 +1,7 @@
 package horseracingtest
 
 import (
-	"errors"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
@@ -16,8 +14,9 @@ type Response struct {
 	Body   string // JSON, unless Header has another Content-Type
 }
 
-// Handle makes h respond to the requests that match pattern: an optional method, and a
-// path in which a segment in braces matches any one segment:
+// Handle makes h respond to the requests that match pattern, which is one of
+// [net/http.ServeMux]: an optional method, and a path in which a segment in braces matches
+// any one segment:
 //
 //	server.Handle("GET /api/v1/horses/{n}", func(horseracingtest.Request) (horseracingtest.Response, bool) {
 //		return horseracingtest.Response{Body: `{"number":311}`}, true
@@ -27,43 +26,24 @@ type Response struct {
 // need not have an operation at the path. A handler gets only requests with a valid API
 // key and content type, and no requests hit by a fault with TakesEffectAfter. It is
 // called from several goroutines, and can call the methods of the server. Handle panics
-// if the pattern has no path.
+// if the pattern is invalid.
 func (s *Server) Handle(pattern string, h func(Request) (Response, bool)) {
-	added, err := newHandler(pattern, h)
-	must(err)
+	if h == nil {
+		panic("horseracingtest: Handle needs a function")
+	}
+	added := handler{pattern: http.NewServeMux(), respond: h}
+	added.pattern.Handle(pattern, http.NotFoundHandler())
 	s.handlers.add(added)
 }
 
-// newHandler reads a pattern.
-func newHandler(pattern string, respond func(Request) (Response, bool)) (handler, error) {
-	method, path, found := strings.Cut(pattern, " ")
-	if !found {
-		method, path = "", pattern
-	}
-	if !strings.HasPrefix(path, "/") || respond == nil {
-		return handler{}, errors.New("Handle takes a pattern like \"GET /api/v1/horses/{n}\" and a function, got " + pattern)
-	}
-	return handler{method, strings.Split(path, "/"), respond}, nil
-}
-
 type handler struct {
-	method   string
-	segments []string
-	respond  func(Request) (Response, bool)
+	pattern *http.ServeMux // which has nothing but it
+	respond func(Request) (Response, bool)
 }
 
 func (h *handler) matches(r *http.Request) bool {
-	segments := strings.Split(r.URL.EscapedPath(), "/")
-	if h.method != "" && h.method != r.Method || len(segments) != len(h.segments) {
-		return false
-	}
-	for i, segment := range h.segments {
-		wild := strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") && segments[i] != ""
-		if !wild && segment != segments[i] {
-			return false
-		}
-	}
-	return true
+	_, pattern := h.pattern.Handler(r)
+	return pattern != ""
 }
 
 type handlers struct {

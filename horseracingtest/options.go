@@ -79,7 +79,7 @@ func newSettings(opts []Option) (*settings, error) {
 }
 
 const (
-	maxHistory = 100_000_000
+	maxHistory = 1_000_000
 	maxPerHour = 3600
 	maxUsers   = 500 // who own three of four horses
 	anyPort    = "127.0.0.1:0"
@@ -91,8 +91,7 @@ func WithSeed(seed uint64) Option { return func(s *settings) { s.world.Seed = se
 
 // WithHistory sets how many races of the default tier finished before the fake starts;
 // each other tier has a tenth as many, and there is a tournament for every forty races.
-// They are computed when requested and take almost no memory, even for a million. The
-// default is 2,000.
+// The default is 2,000; a million, which are the most, take 42 MB.
 func WithHistory(races int) Option { return func(s *settings) { s.world.Races = races } }
 
 // WithClock makes the fake follow a clock such as time.Now, which returns fake time in

@@ -60,16 +60,15 @@ func registration(b *world.Body) []member {
 // find returns the operation at a path, as it was escaped in the request.
 func find(path string) (op *operation, argument string, no *world.Refusal) {
 	for i := range operations {
-		op := &operations[i]
-		id, ok := route.Match(op.path, path)
+		rest, ok := route.Match(operations[i].path, path)
 		if !ok {
 			continue
 		}
-		argument, err := url.PathUnescape(id)
+		argument, err := url.PathUnescape(rest)
 		if err != nil {
 			return nil, "", world.Refuse(http.StatusBadRequest, "invalid_path", "the path is badly escaped: %v", err)
 		}
-		return op, argument, nil
+		return &operations[i], argument, nil
 	}
 	return nil, "", world.Refuse(http.StatusNotFound, "unknown_path", "there is no operation at the path %.200s", path)
 }

@@ -204,7 +204,12 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "not sent: %w", err)
 	}
 	defer l.release()
-	e, err := l.begin(r, fee)
+	l.mu.Lock()
+	e, err := l.check(r, fee)
+	if err == nil {
+		l.entries[e.pair()] = e
+	}
+	l.mu.Unlock()
 	if err != nil {
 		return e, err
 	}
@@ -254,18 +259,6 @@ func note(err error) string {
 		return fmt.Sprintf("status %d: %.200q", api.StatusCode, api.Message)
 	}
 	return cause(err).Error()
-}
-
-// begin returns the entry of a registration that is about to be sent. With ErrEntered
-// and ErrUnsettled it returns the existing entry.
-func (l *Ledger) begin(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e, err := l.check(r, fee)
-	if err == nil {
-		l.entries[e.pair()] = e
-	}
-	return e, err
 }
 
 // conclude records the outcome of e, unless another one was recorded in the meantime,

@@ -2,6 +2,8 @@ package double
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -9,7 +11,7 @@ import (
 
 // A Reading is one way in which the service may read its own document.
 type Reading struct {
-	Name string
+	Kind, Name string // those of one kind are alternatives
 	horseracingtest.Readings
 }
 
@@ -18,32 +20,33 @@ type Reading struct {
 func Readings() []Reading {
 	type r = horseracingtest.Readings
 	list := []Reading{
-		{"inclusive start_time_from", r{Inclusive: true}},
-		{"heats", r{Heats: true}},
-		{"results without a final order", r{EarlyResults: true}},
-		{"every third list of open races is empty", r{EmptyOpen: 3}},
-		{"another tier's name", r{TierName: "Second"}},
-		{"Omega in every tier", r{TierName: "Omega"}},
-		{"a Date an hour ahead", r{DateOff: time.Hour}},
-		{"a Date an hour behind", r{DateOff: -time.Hour}},
+		{"literal", "it is as it is written", r{}},
+		{"inclusive", "start_time_from is inclusive", r{Inclusive: true}},
+		{"heats", "two heats with one id", r{Heats: true}},
+		{"early", "results without a final order", r{EarlyResults: true}},
+		{"empty open", "every third list of open races is empty", r{EmptyOpen: 3}},
+		{"tier name", "another name of the tier", r{TierName: "Second"}},
+		{"tier name", "Omega in every tier", r{TierName: "Omega"}},
+		{"date", "a Date an hour ahead", r{DateOff: time.Hour}},
+		{"date", "a Date an hour behind", r{DateOff: -time.Hour}},
+		{"empty list", "an empty list is null", r{EmptyList: "null"}},
+		{"empty list", "an empty list is a 204", r{EmptyList: "204"}},
 	}
 	for _, when := range []string{"from start", "in result", "until start", "others first"} {
-		list = append(list, Reading{"participants " + when, r{Participants: when}})
+		list = append(list, Reading{"participants", "participants " + when, r{Participants: when}})
 	}
 	for _, status := range []int{400, 409, 422} {
-		list = append(list, Reading{fmt.Sprintf("already registered is a %d", status), r{RepeatedAs: status}})
+		list = append(list, Reading{"repeated", fmt.Sprintf("already registered, with status %d", status), r{RepeatedAs: status}})
 	}
 	for _, body := range Refusals() {
-		list = append(list, Reading{"a refusal is a 200 with " + body, r{Refusal: body}})
+		list = append(list, Reading{"refusal", "a refusal is a 200 with " + body, r{Refusal: body}})
 	}
 	for _, body := range Confirmations() {
-		list = append(list, Reading{"a confirmation is " + body, r{Confirmation: body}})
+		list = append(list, Reading{"confirmation", "a confirmation is " + body, r{Confirmation: body}})
 	}
-	for _, form := range []string{"null", "204"} {
-		list = append(list, Reading{"an empty list is " + form, r{EmptyList: form}})
-	}
-	for path, value := range WrongTypes() {
-		list = append(list, Reading{path + " is " + value, r{Members: map[string]string{path: value}}})
+	types := WrongTypes()
+	for _, path := range slices.Sorted(maps.Keys(types)) {
+		list = append(list, Reading{"type", path + " is " + types[path], r{Members: map[string]string{path: types[path]}}})
 	}
 	return list
 }

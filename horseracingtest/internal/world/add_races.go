@@ -43,7 +43,7 @@ func (w *World) RemoveRaces(ids ...horseracing.RaceID) {
 func (w *World) publish(r *liveRace) {
 	r.isFinished, r.isListed = true, true
 	w.upcoming = slices.DeleteFunc(w.upcoming, func(other *liveRace) bool { return other == r })
-	w.races[r.tier].add(order[int64]{r.start, r.id}, r)
+	w.races[r.tier].add(r.start, r.id, r)
 }
 
 // given turns a race that a test adds into one as the service has it.

@@ -44,7 +44,7 @@ func (w *World) Advance(now int64) {
 		due := r.catchUp(now)
 		next = min(next, due)
 		if !r.isListed && (due == published || w.readings.EarlyResults && now >= r.start) {
-			w.races[r.tier].add(order[int64]{r.start, r.id}, r)
+			w.races[r.tier].add(r.start, r.id, r)
 			r.isListed = true
 		}
 		return due == published
@@ -56,7 +56,7 @@ func (w *World) Advance(now int64) {
 			}
 			return false
 		}
-		w.cups[t.tier].add(order[string]{t.start, t.id}, t)
+		w.cups[t.tier].add(t.start, t.id, t)
 		return true
 	})
 	w.due.Store(next)

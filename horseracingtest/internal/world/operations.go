@@ -47,7 +47,7 @@ func (w *World) respond(operation Operation, argument Argument, body Body, now i
 	case OpenTournaments:
 		return appendTournaments(w.current, now), nil
 	case GetTournament:
-		if t := w.tournament(argument.Text); t != nil {
+		if t := w.tournaments[argument.Text]; t != nil {
 			return appendTournament(nil, t, now), nil
 		}
 		return nil, Refuse(notFound, "unknown_tournament", "there is no tournament %.100q", argument.Text)
@@ -60,7 +60,11 @@ func (w *World) respond(operation Operation, argument Argument, body Body, now i
 	tier := int(body.Tier)
 	switch {
 	case operation == TournamentResults:
-		return appendTournaments(w.cupsBefore(tier, body.StartTimeFrom), now), nil
+		var page []*tournament
+		for _, e := range w.cups[tier].before(body.StartTimeFrom, pageSize) {
+			page = append(page, e.value)
+		}
+		return appendTournaments(page, now), nil
 	case operation == RaceResults:
 		return w.appendRaces(tier, w.racesBefore(tier, body.StartTimeFrom), asFinished), nil
 	case body.Offset < 0:
@@ -102,33 +106,33 @@ func (w *World) respondCatalogue() []byte {
 }
 
 // racesBefore returns the page of finished races that start before the instant.
-func (w *World) racesBefore(tier int, instant int64) []place[*liveRace] {
+func (w *World) racesBefore(tier int, instant int64) listing[int64, liveRace] {
 	races := &w.races[tier]
 	if !w.readings.LatestByFinish {
 		return races.before(instant, pageSize)
 	}
 	page := races.before(instant, 6*pageSize) // among which are the ten that finished last
-	finish := func(p place[*liveRace]) int64 {
-		if p.index < 0 {
-			return p.entry.appears
+	finish := func(e listed[int64, liveRace]) int64 {
+		if e.value != nil {
+			return e.value.appears
 		}
-		past := liveRace{race: race{start: races.past.start(p.index)}, key: races.past.seed ^ uint64(p.index)}
+		past := liveRace{race: race{start: e.start}, key: uint64(e.id)}
 		past.runs()
 		return past.appears
 	}
-	slices.SortStableFunc(page, func(a, b place[*liveRace]) int { return cmp.Compare(finish(b), finish(a)) })
+	slices.SortStableFunc(page, func(a, b listed[int64, liveRace]) int { return cmp.Compare(finish(b), finish(a)) })
 	return page[:min(pageSize, len(page))]
 }
 
 // appendRaces writes a page of results.
-func (w *World) appendRaces(tier int, page []place[*liveRace], form raceForm) []byte {
+func (w *World) appendRaces(tier int, page listing[int64, liveRace], form raceForm) []byte {
 	var past race
 	b := make([]byte, 0, 1024*len(page)+2)
 	return appendList(b, len(page), func(b []byte, i int) []byte {
-		if page[i].index < 0 {
-			return appendRace(b, &page[i].entry.race, form)
+		if live := page[i].value; live != nil {
+			return appendRace(b, &live.race, form)
 		}
-		w.pastRace(&past, tier, page[i].index)
+		w.pastRace(&past, tier, page[i].id)
 		return appendRace(b, &past, form)
 	})
 }
@@ -150,25 +154,12 @@ func (w *World) respondRace(id int64) []byte {
 		b = appendRace(b, &live.race, asFinishedByID)
 	} else if live != nil {
 		b = appendRace(b, &live.race, asOpen)
-	} else if tier, index := w.pastIndex(id); tier > 0 {
+	} else if tier := w.pastTier(id); tier > 0 {
 		var past race
-		w.pastRace(&past, tier, index)
+		w.pastRace(&past, tier, id)
 		b = appendRace(b, &past, asFinishedByID)
 	}
 	return append(b, ']')
-}
-
-// cupsBefore returns the page of the newest finished tournaments that start before
-// the instant.
-func (w *World) cupsBefore(tier int, instant int64) []*tournament {
-	var page []*tournament
-	for _, p := range w.cups[tier].before(instant, pageSize) {
-		if p.index >= 0 {
-			p.entry = w.pastTournament(tier, p.index)
-		}
-		page = append(page, p.entry)
-	}
-	return page
 }
 
 func appendTournaments(list []*tournament, now int64) []byte {

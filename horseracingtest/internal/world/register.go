@@ -53,7 +53,7 @@ func (w *World) IsRegistered(horse, race int64) bool {
 func (w *World) enter(user int, horse, id, now int64) (*liveRace, *Refusal) {
 	race := w.live[id]
 	if race == nil {
-		if tier, _ := w.pastIndex(id); tier > 0 {
+		if w.pastTier(id) > 0 {
 			return nil, Refuse(conflict, "registration_closed", "race %d is over", id)
 		}
 	}
