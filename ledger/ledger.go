@@ -79,7 +79,7 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 	if err == nil && l.isShared {
 		err = l.readMore()
 	} else if err == nil {
-		err = l.take(nil)
+		err = l.tryTake()
 	}
 	if err != nil {
 		l.Close()
