@@ -113,7 +113,8 @@ type HorseMission struct {
 }
 
 // Get returns the horse with the given number. If there is no such horse, the error
-// matches ErrNotFound.
+// matches ErrNotFound; if the response contains another one, it is a [*DecodeError] that
+// names it.
 //
 // GET /api/v1/horses/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
@@ -169,7 +170,7 @@ const manyAtOnce = 4
 // requests each number once. A number without a horse is missing from the map.
 //
 // If the error is not nil, the map holds the horses that were read. GetMany continues
-// after a horse that cannot be read. Any other error ends it: a refused key, a failing
+// after a horse that cannot be read or is not the one requested. Any other error ends it: a refused key, a failing
 // service, a broken connection, a context that is done. At most 100 errors are joined.
 //
 // The options apply to each of its calls. GetMany returns ErrInvalidArgument without a
