@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func (c *call) request(ctx context.Context, wantJSON bool) (transport.Request, e
 	r := transport.Request{
 		Method: c.op.method, Route: c.op.route, URL: u, Payload: body, Keys: c.secrets,
 		PaceRoute: c.op.paceRoute(), Rank: c.op.rank(), Retry: transport.Retry(c.config.retry.withDefaults(c.backend.retry)),
-		Patience: c.op.patience, NoCache: c.op.noCache, WantJSON: wantJSON,
+		Patience: c.op.patience, NoCache: c.op.noCache, OnSend: c.config.onSend, WantJSON: wantJSON,
 	}
 	if c.op.id != nil {
 		r.ID = c.secrets.Text(c.op.id.text())
@@ -88,6 +89,8 @@ func (c *call) urlAndBody(ctx context.Context) (*url.URL, []byte, error) {
 		problem = c.config.problem
 	case c.config.background && !c.op.isRead():
 		problem = errors.New("AsBackground is for reads")
+	case len(c.config.onSend) > 0 && c.op.isRead():
+		problem = errors.New("OnSend is for calls that change something")
 	}
 	if problem != nil {
 		name := operationText(c.op.method, c.op.route, c.secrets.Text(c.op.idText()))
@@ -151,7 +154,7 @@ func (c *call) decode(decode decoder) error {
 	} else if decode != nil && (len(r.Body) > 0 || c.op.isRead()) {
 		err = decode(r)
 	}
-	if err == nil && !mayDeclareError(r.Body) {
+	if err == nil && (c.op.isReceipt || !mayDeclareError(r.Body)) {
 		return nil
 	}
 	if words, declared := errorWords(r.Body, false); declared || err != nil && words != "" {
@@ -241,11 +244,17 @@ func (c *call) apiError() *APIError {
 	return e
 }
 
+// plainRefusals are the statuses of refusals that do not depend on what was done before.
+var plainRefusals = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests}
+
 // markOutcome marks the error of a write whose outcome is unknown: every error except
-// that of a refusal, and of a request that certainly was not sent.
+// that of a refusal, and of a request that certainly was not sent. A refusal that says
+// "already", or whose body was cut, may be that of a request which a server on the way has
+// repeated.
 func (c *call) markOutcome(err error) error {
 	r := c.record
-	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout
+	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout &&
+		(slices.Contains(plainRefusals, r.Status) || !r.Truncated && !bytes.Contains(bytes.ToLower(r.Body), []byte("already")))
 	unsent := r.Attempts() == 0 || r.Status == 0 && r.Unsent
 	if err == nil || c.op.isRead() || refused || unsent {
 		return err
@@ -397,6 +406,7 @@ type operation struct {
 	noCache         bool                // a cached response must not be used
 	order           pace.Rank           // of a read, or zero for a single read
 	patience        *transport.Patience // of a walk, or nil for a single call
+	isReceipt       bool                // the decoder judges objects that declare an error
 	hint            string              // what to do if the outcome of a write is unknown
 }
 

@@ -277,10 +277,10 @@ func TestSettleLogsUntilWhenItWaits(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := c.Races.Settle(ctx, 7, 1)
-		if want := "horse 1 is not in the race so far, which is final from 2000-01-01T00:11:00Z on"; !strings.Contains(err.Error(), want) {
+		if want := "horse 1 is not in the race so far, which is read until 2000-01-01T02:10:00Z"; !strings.Contains(err.Error(), want) {
 			t.Errorf("%v", err)
 		}
-		if want := "until=2000-01-01T00:11:00.000Z"; strings.Count(logged.String(), want) != 1 {
+		if want := "until=2000-01-01T02:10:00.000Z"; strings.Count(logged.String(), want) != 1 {
 			t.Errorf("%s", logged.String())
 		}
 	})
@@ -404,6 +404,14 @@ func TestErrInvalidArgumentTexts(t *testing.T) {
 		{func(c client) error {
 			return c.Do(t.Context(), http.MethodDelete, "/api/v1/x", nil, nil, horseracing.AsBackground())
 		}, "DELETE /api/v1/x: invalid argument: AsBackground is for reads"},
+		{func(c client) error {
+			_, err := c.Races.Open(t.Context(), horseracing.OnSend(func() error { return nil }))
+			return err
+		}, "GET /api/v1/races/open: invalid argument: OnSend is for calls that change something"},
+		{func(c client) error {
+			_, err := c.Races.Register(t.Context(), double.Entry, horseracing.OnSend(nil))
+			return err
+		}, "POST /api/v1/races/register: invalid argument: OnSend: the function is nil"},
 	} {
 		s := double.Play()
 		err := test.call(s.Client(t))
