@@ -195,30 +195,7 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 		}
 	}
 
-	reading, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	horses, errs := make([]*Horse, len(numbers)), make([]error, len(numbers))
-	places := make(chan struct{}, manyAtOnce)
-	var group sync.WaitGroup
-	for i, number := range numbers {
-		places <- struct{}{}
-		if reading.Err() != nil {
-			break
-		}
-		group.Go(func() {
-			defer func() { <-places }()
-			errs[i] = fmt.Errorf("%v: %w", op, errAborted) // unless the call returns
-			defer func() {
-				if _, isUnreadable := errors.AsType[*DecodeError](errs[i]); errs[i] != nil && !isUnreadable && !errors.Is(errs[i], ErrNotFound) {
-					stop(errs[i])
-				}
-			}()
-			each := horseOperation(number)
-			each.order = pace.Walk
-			horses[i], errs[i] = getOne[Horse](reading, s.backend, each, opts)
-		})
-	}
-	group.Wait()
+	horses, errs, failed := s.getEach(ctx, op, numbers, opts)
 	found := make(map[HorseNumber]*Horse, len(numbers))
 	var unreadable []*DecodeError
 	for i, number := range numbers {
@@ -228,12 +205,47 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 			unreadable = append(unreadable, e)
 		}
 	}
-	failed := context.Cause(reading)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return found, fmt.Errorf("%v: %w", op, ctx.Err())
-	case failed != nil:
+	}
+	if failed != nil {
 		return found, failed
 	}
 	return found, unreadableError(op, unreadable, 0, len(numbers))
+}
+
+// getEach requests each horse, and returns each with its error, and the error that ended
+// the requests early.
+func (s *HorsesService) getEach(ctx context.Context, op operation, numbers []HorseNumber, opts []CallOption) (horses []*Horse, errs []error, failed error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	horses, errs = make([]*Horse, len(numbers)), make([]error, len(numbers))
+	slots := make(chan struct{}, manyAtOnce)
+	var group sync.WaitGroup
+	for i, number := range numbers {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = fmt.Errorf("%v: %w", op, errAborted) // unless the call returns
+			defer func() {
+				if errs[i] != nil && !concernsOneHorse(errs[i]) {
+					stop(errs[i])
+				}
+			}()
+			each := horseOperation(number)
+			each.order = pace.Walk
+			horses[i], errs[i] = getOne[Horse](ctx, s.backend, each, opts)
+		})
+	}
+	group.Wait()
+	return horses, errs, context.Cause(ctx)
+}
+
+// concernsOneHorse reports whether other horses may be read despite an error.
+func concernsOneHorse(err error) bool {
+	_, isUnreadable := errors.AsType[*DecodeError](err)
+	return isUnreadable || errors.Is(err, ErrNotFound)
 }
