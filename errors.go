@@ -157,7 +157,9 @@ func isRedirect(status int) bool {
 }
 
 // DecodeError is returned when a successful response, or one entry of it, cannot be
-// read: it is not JSON, is truncated, or does not have the documented shape and types.
+// read: it is not JSON, is truncated, does not have the documented shape, contains
+// something else than what was requested, or a member by which programs decide has another
+// type (see [Drift] for the others).
 // A read is retried only if the response is an HTML page or ends early: once, or in a
 // Pager for up to its Patience. [CaptureResponse] keeps the whole response.
 //
