@@ -185,18 +185,8 @@ func TestEntriesBeforeAFailedPageComeFirst(t *testing.T) {
 	}
 }
 
-func TestPagesAndTakeYieldTheSameEntries(t *testing.T) {
+func TestTakeYieldsWhatIsThere(t *testing.T) {
 	w := dense(47, 1000)
-	var sizes []int
-	for page, err := range w.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Pages(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		sizes = append(sizes, len(page))
-	}
-	if d := cmp.Diff([]int{10, 10, 10, 10, 7}, sizes); d != "" {
-		t.Error(d)
-	}
 	p := w.client(t).Races.Results(horseracing.ResultsQuery{})
 	for _, n := range []int{0, 1, 20, 100} {
 		if _, err := p.Take(t.Context(), n); err != nil {

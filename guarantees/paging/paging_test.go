@@ -261,34 +261,6 @@ func TestACursorKeepsAQueryWithoutATier(t *testing.T) {
 	}
 }
 
-// Who leaves at the page before a hole, or stores the cursor with it, meets the
-// hole when he continues.
-func TestPagesLoseNoHole(t *testing.T) {
-	const page = `[{"main_race_id":4,"start_time":4000},{"main_race_id":3,"start_time":3000,"length":"long"},{"main_race_id":2,"start_time":2000},{"main_race_id":1,"start_time":1000}]`
-	for _, resumed := range []bool{false, true} {
-		s := double.Play(double.Respond(200, page), double.Respond(200, "[]"))
-		pager := s.Client(t).Races.Results(horseracing.ResultsQuery{})
-		for races, err := range pager.Pages(t.Context()) {
-			if err != nil || len(races) != 1 {
-				t.Errorf("%d races, %v", len(races), err)
-			}
-			break
-		}
-		if resumed {
-			pager = double.Play(double.Respond(200, page), double.Respond(200, "[]")).Client(t).Races.Results(horseracing.ResultsQuery{Resume: pager.Cursor()})
-		}
-		var sizes []int
-		for races, err := range pager.Pages(t.Context()) {
-			if sizes = append(sizes, len(races)); errors.Is(err, horseracing.ErrSkipped) != (len(races) == 0) {
-				t.Errorf("resumed %v: %d races with %v", resumed, len(races), err)
-			}
-		}
-		if !slices.Equal(sizes, []int{0, 2}) {
-			t.Errorf("resumed %v: pages of %v, want the hole and two races", resumed, sizes)
-		}
-	}
-}
-
 func TestInstantsFarOutsideAreClamped(t *testing.T) {
 	const page = `[{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
 	past, future := time.Unix(math.MinInt64, 0), time.Unix(1<<62, 0)

@@ -69,7 +69,7 @@ func (w *Time[V]) guessing() (n int) {
 func (w *Time[V]) guess(open []*segment[V]) (point int64, ok bool) {
 	widest := narrow
 	for _, s := range open {
-		if s.span == 0 {
+		if s.span == 0 || w.isAtEnd(s.high+1) {
 			continue
 		}
 		points := []int64{max(s.low, 0), s.high + 1}
