@@ -205,7 +205,7 @@ func (l *followLoop[T]) next(low int64) (p part[T], ok bool) {
 		case l.step == 0 && p.low > low && len(l.state.seen) == 0:
 			l.findFirst(low, p.low)
 		case l.step == 0 && p.low > low:
-			l.step = 2 * l.lookback // the first half of it was read before
+			l.step = l.lookback + l.lookback*firstLimit/2/int64(len(l.state.seen)) // what was yielded, and a few
 		default:
 			was := l.aim
 			l.aim = min(growth*l.aim, maxAim)
