@@ -93,16 +93,16 @@ func (l *listing[T]) pageBody(r walk.Request) pageBody {
 	return body
 }
 
-// secondLook is after how long a page in doubt is requested again: a replica that lags
+// emptyDelay is after how long a page in doubt is requested again: a replica that lags
 // shows none.
-const secondLook = 200 * time.Millisecond
+const emptyDelay = 200 * time.Millisecond
 
 // fetch requests one page, and one in doubt a second time: an empty one where more is
 // expected, or one of the wrong tier.
 func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entry[T]], error) {
 	page, err := l.request(ctx, r)
 	if err == nil && (len(page.entries) == 0 && !r.AtEnd || l.isOfOmega(page, r)) {
-		if transport.Sleep(ctx, secondLook) != nil {
+		if transport.Sleep(ctx, emptyDelay) != nil {
 			return nil, fmt.Errorf("%v: %w", l.op(), ctx.Err())
 		}
 		page, err = l.request(ctx, r)

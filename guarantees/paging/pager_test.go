@@ -23,7 +23,7 @@ import (
 // sparse segments, and gaps of months.
 func drawWorld(t *rapid.T) *world {
 	w := &world{}
-	at := rapid.Int64Range(1_000, 2_000_000_000_000).Draw(t, "newest")
+	at := rapid.Int64Range(1_000_000_000_000, 2_000_000_000_000).Draw(t, "newest")
 	n := rapid.IntRange(0, 150).Draw(t, "instants")
 	id := int64(1000)
 	for range n {
@@ -32,7 +32,7 @@ func drawWorld(t *rapid.T) *world {
 			id--
 		}
 		at -= rapid.SampledFrom([]int64{1, 2, 1_000, 60_000, 61_000, 3_600_000, 60 * 24 * 3_600_000}).Draw(t, "gap")
-		if at < 1 {
+		if at < 200_000_000_000 { // it would look like seconds
 			break
 		}
 	}
@@ -114,7 +114,7 @@ func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
 	}
 	older := &world{}
 	for i := range 60 {
-		older.add(900_000_000 - int64(i)*1000)
+		older.add(700_000_000 - int64(i)*1000)
 	}
 	byTime, byOffset := older.client(t).Races.Results(horseracing.ResultsQuery{}), older.client(t).Races.ResultsV1(horseracing.OffsetQuery{})
 	for _, p := range []*horseracing.Pager[horseracing.Race]{byTime, byOffset} {
@@ -124,7 +124,7 @@ func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
 	}
 	walks := map[string]func(*horseracing.Client, int) *horseracing.Pager[horseracing.Race]{
 		"v2":        v2(horseracing.ResultsQuery{}),
-		"v2 before": v2(horseracing.ResultsQuery{Before: time.UnixMilli(1_000_000_001)}),
+		"v2 before": v2(horseracing.ResultsQuery{Before: time.UnixMilli(800_000_001)}),
 		"v2 resume": v2(horseracing.ResultsQuery{Resume: byTime.Cursor()}),
 		"tier":      v2(horseracing.ResultsQuery{Tier: 3}),
 		"v1 resume": v1(horseracing.OffsetQuery{Resume: byOffset.Cursor()}),
@@ -136,12 +136,12 @@ func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
 		for _, apart := range []int64{1000, 0} {
 			for _, concurrency := range []int{1, 2, 4, 8, 16, 64} {
 				for name, walk := range walks {
-					if apart == 0 && size >= 10 && strings.HasPrefix(name, "v2") {
-						continue // the tie comes first
+					if isOffset, isResumed := strings.HasPrefix(name, "v1"), name == "v2 resume"; !isOffset && !isResumed && (apart == 0 || size == 1) {
+						continue // one instant: the page shows all of it, or the tie comes first
 					}
 					w := &world{ignoreBody: true, delay: 20 * time.Millisecond}
 					for i := range size {
-						w.add(1_000_000_000 - int64(i)*apart)
+						w.add(800_000_000 - int64(i)*apart)
 					}
 					var err error
 					synctest.Test(t, func(t *testing.T) {
