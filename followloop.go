@@ -192,8 +192,8 @@ func (l *followLoop[T]) next(low int64) (p part[T], ok bool) {
 			}
 		}
 		high := top
-		if end := max(low, l.first) + l.step; l.step > 0 && end < l.clock.Load() {
-			high = min(top, end)
+		if l.step > 0 {
+			high = min(top, max(low, l.first)+l.step)
 		}
 		if p, ok = l.read(low, high, l.limit()); !ok {
 			return p, false
@@ -207,15 +207,23 @@ func (l *followLoop[T]) next(low int64) (p part[T], ok bool) {
 		case l.step == 0 && p.low > low:
 			l.step = l.lookback + l.lookback*firstLimit/2/int64(len(l.state.seen)) // what was yielded, and a few
 		default:
-			was := l.aim
-			l.aim = min(growth*l.aim, maxAim)
-			span, n := p.high-max(p.low, l.first), int64(max(1, len(p.starts)))
-			l.step = max(1, min(span*int64(l.aim)/n, 4*int64(l.aim)*span/int64(was)))
+			l.measure(p)
 		}
 		if p.low == low {
 			return p, true
 		}
 	}
+}
+
+// measure chooses how long the next part is, from how many entries the last one had. Where
+// there were few there may be many: it spans at most four times as long, or more while
+// parts grow.
+func (l *followLoop[T]) measure(p part[T]) {
+	span, n, longer := p.high-max(p.low, l.first), int64(len(p.starts)), int64(4)
+	if aim := min(growth*l.aim, maxAim); n > 0 {
+		longer, l.aim = 4*int64(aim)/int64(l.aim), aim
+	}
+	l.step = max(1, min(span*int64(l.aim)/max(1, n), longer*span))
 }
 
 // limit returns how many entries the next part may have.
