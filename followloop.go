@@ -94,7 +94,13 @@ func (g gap) error(op operation) error {
 // many entries is a [*TieOverflowError]. Entries that can be read later, within Lookback,
 // are yielded then.
 //
+// A race that is listed before it has a FinalOrder comes once it has one, or when it
+// starts more than Lookback ago, if other races of the listing have one.
+//
 // Of the entries within Lookback, the newest 1,000 are checked for late results.
+//
+// Without Since and Resume there is no position to store before the first entry comes:
+// range over [Follower.CatchUp] first, which finds one, and store its [Follower.Cursor].
 func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
 
 // CatchUp is one poll of [Follower.All]: it yields what finished after the
@@ -102,7 +108,7 @@ func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.f
 // end it; any other does. Range again, over CatchUp or All, to continue after it.
 //
 // Without Since and Resume the first CatchUp yields no entry, but finds where to begin:
-// save its [Follower.Cursor]. To skip a page that fails alone takes half a minute in one
+// store the [Follower.Cursor] after it. To skip a page that fails alone takes half a minute in one
 // process: shorter runs stop there each time.
 func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
 
@@ -180,9 +186,8 @@ func (l *followLoop[T]) poll() bool {
 	return !l.once && l.schedule.wait(l.ctx, nil)
 }
 
-// next returns the part that begins at low. A part may have more entries than the one
-// before, and spans a longer time while that brings few; it spans half the time if it
-// has too many.
+// next returns the part that begins at low. A part that turns out to have too many
+// entries is held, and what lies below it is read first.
 func (l *followLoop[T]) next(low int64) (p part[T], ok bool) {
 	for top := int64(walk.Latest); ; top = p.low {
 		if last := len(l.held) - 1; last >= 0 {
@@ -272,7 +277,7 @@ func (l *followLoop[T]) probe(at int64) probe {
 	p := probe{at: at, top: at, isLast: true}
 	pager := l.pager(walk.Earliest, at, 0)
 	for source := range l.tiers {
-		page, err := pager.listing.fetch(l.ctx, walk.Request{Source: source, At: at, AtEnd: true})
+		page, err := pager.listing.fetch(l.ctx, walk.Request{Source: source, At: at, Once: true})
 		if err != nil { // that of what is read next
 			return probe{at: at, top: at, entries: 1, isLast: true}
 		}

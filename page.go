@@ -101,7 +101,7 @@ const emptyDelay = 200 * time.Millisecond
 // expected, or one of the wrong tier.
 func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entry[T]], error) {
 	page, err := l.request(ctx, r)
-	if err == nil && (len(page.entries) == 0 && !r.AtEnd || l.isOfOmega(page, r)) {
+	if err == nil && (len(page.entries) == 0 && !r.Once || l.isOfOmega(page, r)) {
 		if transport.Sleep(ctx, emptyDelay) != nil {
 			return nil, fmt.Errorf("%v: %w", l.op(), ctx.Err())
 		}

@@ -68,9 +68,9 @@ func (s *RacesService) finished() listing[Race] {
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is paged by
 // offset, one page at a time. Its races have no Type. New races shift the listing while
-// it is read. No race that stays in it is missed, but one can be repeated if dozens of
-// races with the same start time arrive between two pages. Prefer
-// [RacesService.Results].
+// it is read, and none is missed or repeated, except if dozens of races with the same
+// start time arrive between two pages. Races that are removed from the listing while it
+// is read may hide others. Prefer [RacesService.Results].
 //
 // GET /api/v1/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1
@@ -106,9 +106,9 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // time. It does not end the loop; every other error does. If the start or the id of an
 // entry cannot be read, its error comes before the other entries of its page, perhaps
 // more than once; a full page of such entries ends the loop. Only an empty page is the
-// end of a listing, and only if a second request for it, 200 ms later, is empty too. The
-// loop ends with [ErrBodyIgnored] if a response does not match the page that was
-// requested.
+// end of a listing. It is requested again 200 ms later, unless the page before it had
+// room for older entries. The loop ends with [ErrBodyIgnored] if a response does not
+// match the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.

@@ -346,6 +346,7 @@ func (s state) key() string {
 		flag(w.inFlight[at])
 	}
 	number(int64(w.guesses))
+	number(w.empty)
 	flag(w.pages.hasFull)
 	flag(w.pages.isMisread)
 	number(w.position.At)

@@ -43,6 +43,7 @@ type Time[V any] struct {
 	guesses  int            // how many guesses may be in flight: fewer if they bring little
 	position Position       // after the entries taken
 	pages    *Pages         // of this listing, so far
+	empty    int64          // a guess showed no entry below it
 }
 
 const (
@@ -188,6 +189,10 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	placed = slices.DeleteFunc(placed, func(e Entry[V]) bool { return e.Start == at }) // of a service that includes the bound
 	isGuess := w.inFlight[at]
 	delete(w.inFlight, at)
+	if isGuess && len(page) == 0 { // it proves nothing: it was requested once
+		w.empty, w.guesses = max(w.empty, at), max(1, w.guesses-3)
+		return
+	}
 	s, bottom := w.gapFrom(at), int64(math.MinInt64)
 	if len(placed) > 0 {
 		bottom = placed[len(placed)-1].Start
@@ -270,6 +275,10 @@ func (w *Time[V]) readEdge(s *segment[V], at, bottom int64, page []Entry[V], isF
 		s.high, s.seen = bottom-1, nil
 	}
 }
+
+// isOnce reports whether the page from at is not requested again if it is empty: a guess,
+// or one where the end is expected.
+func (w *Time[V]) isOnce(at int64) bool { return w.inFlight[at] || w.isAtEnd(at) }
 
 // isAtEnd reports whether the page from at continues below a page that had room for
 // older entries and showed none.

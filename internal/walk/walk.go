@@ -47,7 +47,7 @@ type Pages struct {
 type Request struct {
 	Source int   // the index of the listing
 	At     int64 // the instant or offset that the page is requested from
-	AtEnd  bool  // the pages read so far show that there is nothing older
+	Once   bool  // if the page is empty, that needs no second request
 }
 
 // Entry is one entry of a listing, or an error in its position.
