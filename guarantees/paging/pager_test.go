@@ -136,8 +136,8 @@ func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
 		for _, apart := range []int64{1000, 0} {
 			for _, concurrency := range []int{1, 2, 4, 8, 16, 64} {
 				for name, walk := range walks {
-					if apart == 0 && size >= 10 && strings.HasPrefix(name, "v2") {
-						continue // the tie comes first
+					if isOffset, isResumed := strings.HasPrefix(name, "v1"), name == "v2 resume"; !isOffset && !isResumed && (apart == 0 || size == 1) {
+						continue // one instant: the page shows all of it, or the tie comes first
 					}
 					w := &world{ignoreBody: true, delay: 20 * time.Millisecond}
 					for i := range size {
@@ -185,18 +185,8 @@ func TestEntriesBeforeAFailedPageComeFirst(t *testing.T) {
 	}
 }
 
-func TestPagesAndTakeYieldTheSameEntries(t *testing.T) {
+func TestTakeYieldsWhatIsThere(t *testing.T) {
 	w := dense(47, 1000)
-	var sizes []int
-	for page, err := range w.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Pages(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		sizes = append(sizes, len(page))
-	}
-	if d := cmp.Diff([]int{10, 10, 10, 10, 7}, sizes); d != "" {
-		t.Error(d)
-	}
 	p := w.client(t).Races.Results(horseracing.ResultsQuery{})
 	for _, n := range []int{0, 1, 20, 100} {
 		if _, err := p.Take(t.Context(), n); err != nil {
@@ -346,8 +336,7 @@ func groups(n, days int64) *world {
 	return w.numbered()
 }
 
-// Under a virtual clock the figures do not depend on the machine. An empty page is
-// requested again 200 ms later, at most twice one after the other.
+// Under a virtual clock the figures do not depend on the machine.
 func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
 	double.UnlessShort(t)
 	for _, test := range []struct {
@@ -357,7 +346,7 @@ func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
 		faster      float64 // at least
 		more        float64 // requests, at most
 	}{
-		{"5,000 races", dense(5_000, 60_000), 16, 14, 1.15},
+		{"5,000 races", dense(5_000, 60_000), 16, 13.5, 1.15},
 		{"20,000 races", dense(20_000, 60_000), 16, 14.5, 1.15},
 		{"20,000 races", dense(20_000, 60_000), 64, 50, 1.15},
 		{"four clusters 200 days apart", groups(4, 200), 8, 2, 3},
@@ -370,7 +359,7 @@ func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
 		several, fast := simulate(t, test.w, test.concurrency)
 		faster, more := slow.Seconds()/fast.Seconds(), float64(several)/float64(one)
 		t.Logf("%s: %d requests one at a time; at %d %d (%.2f), %.1f times as fast", test.name, one, test.concurrency, several, more, faster)
-		most := time.Duration(float64(slow)/test.faster) + 400*time.Millisecond
+		most := time.Duration(float64(slow) / test.faster)
 		if fast > most || more > test.more {
 			t.Errorf("it took %v; expected %v with %.2f of the requests", fast, most, test.more)
 		}
