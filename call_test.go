@@ -24,7 +24,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -129,21 +128,8 @@ func operations() []operationTest {
 func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 	for _, test := range operations() {
 		t.Run(test.Name, func(t *testing.T) {
-			var sent []*http.Request
-			var body []byte
-			mock := httpmock.NewMockTransport()
-			mock.RegisterNoResponder(func(r *http.Request) (*http.Response, error) {
-				sent = append(sent, r)
-				if r.Body != nil {
-					body, _ = io.ReadAll(r.Body)
-				}
-				return httpmock.NewBytesResponse(http.StatusOK, payload(t, test.Response)), nil
-			})
-			client, err := horseracing.NewClient(double.Service+"/a%2Fb/", double.AppKey, horseracing.WithHTTPClient(&http.Client{Transport: mock}))
-			if err != nil {
-				t.Fatal(err)
-			}
-
+			script := double.Play(double.Respond(http.StatusOK, string(payload(t, test.Response))))
+			client := double.Connect(t, double.Service+"/a%2Fb/", &http.Client{Transport: script})
 			got, err := test.Call(t.Context(), client, testdataIDs)
 			if err != nil {
 				t.Fatal(err)
@@ -159,10 +145,11 @@ func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 			if diff := cmp.Diff(settled(want), exactJSON(t, encoded), byNumber); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
+			sent := script.Requests()
 			if len(sent) != 1 {
 				t.Fatalf("%d requests were sent, want one", len(sent))
 			}
-			request := sent[0]
+			request, body := sent[0].Request, sent[0].Body
 			if request.Method != test.Method {
 				t.Errorf("method %s, want %s", request.Method, test.Method)
 			}
@@ -178,7 +165,7 @@ func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 			if diff := cmp.Diff(wantHeader, request.Header); diff != "" {
 				t.Errorf("header (-want +got):\n%s", diff)
 			}
-			if string(body) != test.Body {
+			if body != test.Body {
 				t.Errorf("body %s, want %s", body, test.Body)
 			}
 			// With a known length the body does not go out in chunks,
