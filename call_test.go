@@ -241,39 +241,6 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// A field has the name of its member, or of its end.
-func TestTypesNameEveryFieldAsItsMember(t *testing.T) {
-	fields := 0
-	seen := map[reflect.Type]bool{}
-	var visit func(reflect.Type)
-	visit = func(typ reflect.Type) {
-		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
-			typ = typ.Elem()
-		}
-		if typ.Kind() != reflect.Struct || seen[typ] || typ.PkgPath() != reflect.TypeFor[horseracing.Race]().PkgPath() {
-			return
-		}
-		seen[typ] = true
-		for f := range typ.Fields() {
-			if !f.IsExported() || f.Anonymous { // of Timestamp, say
-				continue
-			}
-			fields++
-			member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if end := strings.ToLower(f.Name); !strings.HasSuffix(strings.ReplaceAll(member, "_", ""), end) {
-				t.Errorf("%v.%s is read from %q", typ, f.Name, member)
-			}
-			visit(f.Type)
-		}
-	}
-	for _, typ := range payloadTypes {
-		visit(typ)
-	}
-	if fields < 90 {
-		t.Errorf("only %d fields seen: the types have more", fields)
-	}
-}
-
 // payload returns a file of testdata.
 func payload(t testing.TB, name string) []byte {
 	t.Helper()
@@ -504,38 +471,6 @@ func TestRetryOfADamagedReadHappensOnce(t *testing.T) {
 	})
 }
 
-func TestRetryMaxSetsHowOftenAReadIsSent(t *testing.T) {
-	for most, want := range map[int]int{-2: 1, -1: 1, 0: 4, 1: 2, 2: 3, 5: 6} {
-		synctest.Test(t, func(t *testing.T) {
-			s := double.Play(double.Respond(503, ""))
-			_, err := s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: most})).Races.Open(t.Context())
-			if !errors.Is(err, horseracing.ErrServer) || len(s.Requests()) != want {
-				t.Errorf("WithRetry Max %d: %d requests, %v", most, len(s.Requests()), err)
-			}
-			s = double.Play(double.Respond(503, ""))
-			_, err = s.Client(t).Races.Open(t.Context(), horseracing.CallRetry(horseracing.Retry{Max: most}))
-			if !errors.Is(err, horseracing.ErrServer) || len(s.Requests()) != want {
-				t.Errorf("CallRetry Max %d: %d requests, %v", most, len(s.Requests()), err)
-			}
-		})
-	}
-}
-
-func TestRetryReturnsTheLastResponse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(500, `{"message":"first"}`), double.Respond(503, `{"message":"last words"}`, "X-Trace: 42"))
-		_, err := s.Client(t).Races.Open(t.Context())
-		var api *horseracing.APIError
-		if !errors.As(err, &api) {
-			t.Fatalf("got %v", err)
-		}
-		if api.StatusCode != 503 || api.Message != "last words" || api.Header.Get("X-Trace") != "42" ||
-			string(api.Body) != `{"message":"last words"}` || api.Attempts != 4 {
-			t.Errorf("got %+v, header %v, body %s", api, api.Header, api.Body)
-		}
-	})
-}
-
 func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
 	for _, down := range []double.Step{double.Respond(503, ""), double.Broken(double.ErrReset)} {
 		synctest.Test(t, func(t *testing.T) {
@@ -594,21 +529,6 @@ func TestRetrySendsTheSameRequest(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Proxies refuse a GET whose body comes in chunks.
-func TestCallOfAGetWithABodyHasAContentLength(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength <= 0 || len(r.TransferEncoding) > 0 {
-			w.WriteHeader(http.StatusLengthRequired)
-			return
-		}
-		io.WriteString(w, "[]")
-	}))
-	defer server.Close()
-	if _, err := double.Connect(t, server.URL, server.Client()).Horses.Owned(t.Context(), double.UserKey); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestRetryIgnoresAnUntrustedCertificate(t *testing.T) {

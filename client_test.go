@@ -325,30 +325,6 @@ func TestCloseEndsTheClientsIdleConnections(t *testing.T) {
 	}
 }
 
-func TestCloseLeavesTheCallersTransportAlone(t *testing.T) {
-	var conns atomic.Int64
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			conns.Add(1)
-		}
-	}
-	server.Start()
-	defer server.Close()
-	mine := &http.Transport{}
-	defer mine.CloseIdleConnections()
-	c := double.Connect(t, server.URL, &http.Client{Transport: mine})
-	for range 3 {
-		if _, err := c.Races.Open(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		c.Close()
-	}
-	if n := conns.Load(); n != 1 {
-		t.Errorf("3 reads over %d connections", n)
-	}
-}
-
 var redirects = []int{301, 302, 303, 307, 308}
 
 func TestRedirectIsNeverFollowed(t *testing.T) {

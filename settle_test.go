@@ -88,7 +88,7 @@ func TestSettleReadsAtGrowingIntervals(t *testing.T) {
 		defer cancel()
 		s := double.Play(double.Respond(200, `[{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}]`))
 		_, err := s.Client(t).Races.Settle(ctx, 11, 7)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		if want := "horse 7 is not in the race so far, which is read until 2100-01-01T02:00:00Z"; !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, horseracing.ErrOutcomeUnknown) || !strings.Contains(err.Error(), want) {
 			t.Errorf("before the deadline: %v", err)
 		}
 		least := time.Second

@@ -101,27 +101,6 @@ func TestAnAddedRaceTakesThePlaceOfTheOneWithItsID(t *testing.T) {
 	}
 }
 
-func TestAddedFinishedRacesAreShownAsTheyAre(t *testing.T) {
-	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
-	var fee horseracing.BigInt
-	if err := fee.UnmarshalText([]byte("123456789012345678901234567890")); err != nil {
-		t.Fatal(err)
-	}
-	want := horseracing.Race{
-		MainRaceID: 9, StartTime: horseracing.NewTimestamp(s.Now().Add(-time.Hour)), RegistrationDeadline: horseracing.NewTimestamp(s.Now().Add(-2 * time.Hour)),
-		Type: "sideways", Length: 7, V2: true, NoEquipment: true, EntryFee: fee, Prizes: []horseracing.Number{horseracing.NewNumber(5), horseracing.NewNumber(3)},
-		Tier: "Beta", Info: horseracing.RaceInfo{Name: "Crème \"brûlée\"", HippodromeType: "a", HippodromeName: "b\n", Turf: "<c>"},
-		Places: 4, MinLevel: 2, MaxLevel: 9, Status: "void",
-		Participants: []horseracing.RaceParticipant{{Number: 5, Total: 61.25, Lane: 2}, {Number: 6, Total: 60, Lane: 1}},
-		FinalOrder:   []int{1, 0}, Winners: []int{1},
-	}
-	s.AddRaces(want)
-	got := get[[]horseracing.Race](t, s, resultsPath, `{"tier":2}`)
-	if diff := cmp.Diff([]horseracing.Race{want}, got); diff != "" {
-		t.Errorf("-added +shown:\n%s", diff)
-	}
-}
-
 func TestAnAddedRaceWithAFinalOrderIsFinishedWheneverItStarts(t *testing.T) {
 	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
 	early := raceAt(s, 7, time.Hour)

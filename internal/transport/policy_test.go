@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,6 +177,20 @@ func TestNothingIsRetriedOnceTheContextEnds(t *testing.T) {
 		r := &Record{Request: request(http.MethodGet), Attempt: test.attempt}
 		if p.shouldRetry(context.WithValue(ctx, recordKey{}, r)) || !errors.Is(r.Stopped, test.stopped) {
 			t.Errorf("%s: Stopped is %v", name, r.Stopped)
+		}
+	}
+}
+
+// Clients that were refused together must not come back together.
+func TestWaitsAreSpread(t *testing.T) {
+	for demanded, most := range map[time.Duration]time.Duration{0: usual.MinWait, 10 * time.Second: 11 * time.Second} {
+		waits := map[time.Duration]bool{}
+		for range 200 {
+			waits[usual.backoff(demanded, 0)] = true
+		}
+		shortest, longest := slices.Min(slices.Collect(maps.Keys(waits))), slices.Max(slices.Collect(maps.Keys(waits)))
+		if len(waits) < 180 || shortest < demanded || longest > most || longest-shortest < (most-demanded)*9/10 {
+			t.Errorf("200 waits of at least %v are %d, from %v to %v", demanded, len(waits), shortest, longest)
 		}
 	}
 }
