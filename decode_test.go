@@ -361,27 +361,29 @@ func TestDecodeReadsHostileResponsesInBoundedMemory(t *testing.T) {
 	} {
 		for status := range map[int]bool{200: true, 400: true} {
 			t.Run(fmt.Sprint(name, " ", status), func(t *testing.T) {
-				for _, call := range []func(context.Context, *horseracing.Client) error{double.OpenRaces, double.OneHorse, double.OneCup, double.Missions, double.Register} {
+				calls := []func(context.Context, *horseracing.Client) error{double.OpenRaces, double.Register, double.OneHorse, double.OneCup, double.Missions}
+				if status == 400 { // which all of them read alike
+					calls = calls[:2]
+				}
+				for i, call := range calls {
 					c := double.Play(double.Respond(status, body)).Client(t)
 					var err error
 					memory := grown(func() { err = call(t.Context(), c) })
+					var decode *horseracing.DecodeError
 					var api *horseracing.APIError
 					if status == 400 && !errors.As(err, &api) {
 						t.Errorf("a refusal became %v", err)
 					}
+					switch harmless := strings.HasPrefix(name, "other") || name == "spaces" || name == "a long string" || name == "many members"; {
+					case status != 200 || i > 0:
+					case harmless && err != nil:
+						t.Errorf("long, but without harm: %.200v", err)
+					case !harmless && !errors.As(err, &decode) && !errors.As(err, &api):
+						t.Errorf("taken for a response: %.200v", err)
+					}
 					if memory > 20*uint64(len(body))+(64<<20) {
 						t.Errorf("%d KiB took %d MiB", len(body)>>10, memory>>20)
 					}
-				}
-				var decode *horseracing.DecodeError
-				var api *horseracing.APIError
-				err := double.OpenRaces(t.Context(), double.Play(double.Respond(status, body)).Client(t))
-				switch harmless := strings.HasPrefix(name, "other") || name == "spaces" || name == "a long string" || name == "many members"; {
-				case status != 200:
-				case harmless && err != nil:
-					t.Errorf("long, but without harm: %.200v", err)
-				case !harmless && !errors.As(err, &decode) && !errors.As(err, &api):
-					t.Errorf("taken for a response: %.200v", err)
 				}
 			})
 		}

@@ -440,21 +440,6 @@ func TestDefaultOfFollowQueryIsTwoPollsAMinuteAndAnHour(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-func TestDefaultOfWatchQueryIsFourPollsAMinute(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		for _, err := range fake.Client().Races.WatchOpen(ctx, horseracing.WatchQuery{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if n := fake.RequestCount(); n < 240 || n > 270 {
-			t.Errorf("%d requests in an hour", n)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
 func TestWithLimiterErrorEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": double.OpenRaces, "a registration": double.Register} {
