@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
-	"flag"
+
+	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-func horsesByNumber(*flag.FlagSet) action {
-	return reading(func(ctx context.Context, p *program, s *service, args []string) error {
+func (p *program) horseCommand() *cobra.Command {
+	c := &cobra.Command{Use: "horse NUMBER…", Short: "Horses by number", Args: takes(1, many)}
+	p.serviceFlags(c.Flags(), true)
+	c.RunE = p.reading(func(ctx context.Context, s *service, args []string) error {
 		numbers, err := parseNumbers[horseracing.HorseNumber](args)
 		if err != nil {
 			return err
@@ -16,10 +19,13 @@ func horsesByNumber(*flag.FlagSet) action {
 		horses, err := getEach(numbers, func(n horseracing.HorseNumber) (*horseracing.Horse, error) { return s.Horses.Get(ctx, n) })
 		return printList(p, horseLayout, horses, err)
 	})
+	return c
 }
 
-func ownedHorses(*flag.FlagSet) action {
-	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {
+func (p *program) ownedCommand() *cobra.Command {
+	c := &cobra.Command{Use: "owned", Short: "The horses of the user whose key is HORSERACING_USER_KEY", Args: takes(0, 0)}
+	p.serviceFlags(c.Flags(), true)
+	c.RunE = p.reading(func(ctx context.Context, s *service, _ []string) error {
 		owner, err := s.owner()
 		if err != nil {
 			return err
@@ -27,17 +33,24 @@ func ownedHorses(*flag.FlagSet) action {
 		horses, err := s.Horses.Owned(ctx, owner)
 		return printList(p, horseLayout, horses, err)
 	})
+	return c
 }
 
-func breedingHorses(*flag.FlagSet) action {
-	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {
+func (p *program) breedingCommand() *cobra.Command {
+	c := &cobra.Command{Use: "breeding", Short: "The horses that are offered for breeding", Args: takes(0, 0)}
+	p.serviceFlags(c.Flags(), true)
+	c.RunE = p.reading(func(ctx context.Context, s *service, _ []string) error {
 		offers, err := s.Horses.OpenForBreeding(ctx)
 		return printList(p, breedingLayout, offers, err)
 	})
+	return c
 }
 
 var horseLayout = layout[horseracing.Horse]{
-	titles: []string{"HORSE", "NAME", "GENDER", "LEVEL", "TIER", "BREED", "GENERATION", "MAY BREED FROM (UTC)"},
+	columns: []column{
+		{title: "HORSE", isNumber: true}, {title: "NAME"}, {title: "GENDER", rank: 2}, {title: "LEVEL", isNumber: true}, {title: "TIER"},
+		{title: "BREED", rank: 3}, {title: "GENERATION", isNumber: true, rank: 4}, {title: "MAY BREED FROM (UTC)", rank: 1},
+	},
 	cells: func(h *horseracing.Horse) []any {
 		from := ""
 		if h.BreedingCooldown != nil {
@@ -48,8 +61,12 @@ var horseLayout = layout[horseracing.Horse]{
 }
 
 var breedingLayout = layout[horseracing.BreedingListing]{
-	titles: []string{"HORSE", "NAME", "GENDER", "TIER", "GENERATION", "RACES", "WON", "SECOND", "THIRD", "PRICE"},
+	columns: []column{
+		{title: "HORSE", isNumber: true}, {title: "NAME"}, {title: "GENDER"}, {title: "TIER"}, {title: "GENERATION", isNumber: true, rank: 3},
+		{title: "RACES", isNumber: true}, {title: "WON", isNumber: true}, {title: "SECOND", isNumber: true, rank: 1}, {title: "THIRD", isNumber: true, rank: 2},
+		{title: "PRICE (TOKENS)", isNumber: true},
+	},
 	cells: func(b *horseracing.BreedingListing) []any {
-		return []any{b.Number, b.Name, b.Gender, b.Tier, b.Generation, b.TotalRaceCount, b.WinsFirstCount, b.WinsSecondCount, b.WinsThirdCount, b.Price}
+		return []any{b.Number, b.Name, b.Gender, b.Tier, b.Generation, b.TotalRaceCount, b.WinsFirstCount, b.WinsSecondCount, b.WinsThirdCount, price(b.Price)}
 	},
 }

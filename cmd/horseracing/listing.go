@@ -2,10 +2,11 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -13,32 +14,34 @@ import (
 // listingOptions are the flags of a command that prints a listing, the newest entry
 // first.
 type listingOptions struct {
+	flags         *pflag.FlagSet
 	tiers         *[]string
 	since, before *time.Time
-	most          int
+	limit         int
 	concurrency   int
 }
 
 const maxConcurrency = 1000
 
-func listingFlags(flags *flag.FlagSet) *listingOptions {
+func listingFlags(flags *pflag.FlagSet) *listingOptions {
 	l := &listingOptions{
+		flags:  flags,
 		tiers:  tierFlag(flags, "5, Omega"),
 		since:  timeFlag(flags, "since", "only those that start at this `TIME` or later: 30d, 12h, or a date or instant in UTC; default the whole history"),
 		before: timeFlag(flags, "before", "only those that start before this `TIME`; default now"),
 	}
-	flags.IntVar(&l.most, "n", 0, "print at most this `NUMBER` of entries; default all")
+	flags.IntVarP(&l.limit, "limit", "n", 0, "print at most this `NUMBER` of entries; default all")
 	flags.IntVar(&l.concurrency, "concurrency", 4, "how many `REQUESTS` may be in flight")
 	return l
 }
 
 // check refuses values that would do nothing.
-func (l *listingOptions) check(flags *flag.FlagSet) error {
-	if l.most < 1 && exclude(flags, "", "n") != nil {
+func (l *listingOptions) check() error {
+	if l.limit < 1 && l.flags.Changed("limit") {
 		return usageError("-n must be at least 1")
 	}
 	if l.concurrency < 1 || l.concurrency > maxConcurrency {
-		return usageError(fmt.Sprintf("-concurrency must be between 1 and %d", maxConcurrency))
+		return usageError(fmt.Sprintf("--concurrency must be between 1 and %d", maxConcurrency))
 	}
 	return nil
 }
@@ -47,30 +50,30 @@ func (l *listingOptions) query(tiers []horseracing.TierID) horseracing.ResultsQu
 	return horseracing.ResultsQuery{Tiers: tiers, Since: *l.since, Before: *l.before, Concurrency: l.concurrency}
 }
 
-// printListing prints entries, up to most unless that is zero. It returns an error at
+// printListing prints entries, up to limit unless that is zero. It returns an error at
 // the end if some could not be read.
-func printListing[T any](p *program, view layout[T], name string, start func(*T) time.Time, entries iter.Seq2[*T, error], most int) error {
-	t, printed, holes, reached := newTable(p, view), 0, 0, p.progressOf(name, true)
+func printListing[T any](p *program, l listed[T], name string, entries iter.Seq2[*T, error], limit int) error {
+	table, printed, skipped, reached := newSheet(p, l.layout), 0, 0, p.progressOf(name, true)
 	for entry, err := range entries {
 		switch {
 		case err == nil:
-			if err := errors.Join(t.add(entry, entry), t.flush()); err != nil {
+			if err := errors.Join(table.add(entry, entry), table.flush()); err != nil {
 				return err
 			}
 			printed++
-			reached(start(entry))
+			reached(l.start(entry))
 		case errors.Is(err, horseracing.ErrSkipped):
-			holes++
+			skipped++
 			p.complain(err)
 		default:
 			return err
 		}
-		if printed == most && most > 0 {
+		if printed == limit && limit > 0 {
 			break
 		}
 	}
-	if holes > 0 {
+	if skipped > 0 {
 		return fmt.Errorf("some %s could not be read", name)
 	}
-	return t.flush()
+	return table.flush()
 }
