@@ -12,23 +12,10 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-const callHelp = `The response body of any operation, as it was received.
-
-PATH is relative to the base URL. BODY is JSON; with - it is read from standard
-input. Any method except GET may change something, or cost something, and is sent
-only with --yes; such a call is not retried once it may have arrived.`
-
-const callExamples = `  horseracing call GET /api/v1/missions
-  horseracing call GET /api/v2/races/results '{"tier":3}' | jq -c '.[]'`
-
 func (p *program) callCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "call METHOD PATH [BODY]", Short: "The response body of any operation, as it was received", Args: takes(2, 3),
-		Long: callHelp, Example: callExamples,
-	}
+	c := p.command("call METHOD PATH [BODY]", "The response body of any operation, as it was received", 2, 3)
 	yes := c.Flags().Bool("yes", false, "send a method other than GET")
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, args []string) error {
+	return p.reading(c, func(ctx context.Context, s *service, args []string) error {
 		method := strings.ToUpper(args[0])
 		if method != http.MethodGet && !*yes {
 			return usageError(method + " may change something: add --yes to send it")
@@ -53,5 +40,4 @@ func (p *program) callCommand() *cobra.Command {
 		}
 		return p.write(response.Body)
 	})
-	return c
 }

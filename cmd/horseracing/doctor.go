@@ -12,24 +12,8 @@ import (
 	"github.com/horseracing-go/horseracing/cmd/horseracing/internal/doctor"
 )
 
-const doctorHelp = `Test how the service behaves, with reads only.
-
-It examines whether the responses are as documented, and what the documentation
-leaves open, with at most 150 requests, two a second unless --rate says otherwise.
-It only reads. With HORSERACING_USER_KEY it reads that user's horses too. Ctrl-C
-ends it, and prints what was found so far.
-
-The report names the host and the hippodromes. It contains no key.
-The status is 1 if something is broken.`
-
-const doctorExamples = `  horseracing doctor
-  horseracing doctor --markdown --record recorded >report.md`
-
 func (p *program) doctorCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "doctor", Short: "Test how the service behaves, with reads only", Args: takes(0, 0),
-		Long: doctorHelp, Example: doctorExamples,
-	}
+	c := p.command("doctor", "Test how the service behaves, with reads only", 0, 0)
 	var config doctor.Config
 	c.Flags().IntVar(&config.Requests, "requests", 150, "send at most this `NUMBER` of requests")
 	c.Flags().DurationVar(&config.Watch, "watch", 0, "at the end, watch for this `TIME` how late results appear, like 10m")

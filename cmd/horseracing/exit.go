@@ -32,12 +32,6 @@ var (
 	terminated    = exitCode{status: 143, code: "interrupted"}
 )
 
-const exitStatuses = `Exit status: 0 done, 1 failed, 2 a mistake on the command line, 3 no such race,
-horse or tournament, 4 the key is not accepted, 5 the service does not respond or
-refuses requests, 6 not registered and nothing paid, 7 the outcome is unknown and
-the fee may be paid, 130 interrupted, 143 terminated.
-`
-
 // errInUse is the error of a file that another process has locked.
 var errInUse = errors.New("is in use by another process")
 

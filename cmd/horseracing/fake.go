@@ -23,22 +23,6 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-const fakeHelp = `Serve a fake of the service, for programs in any language.
-
-It runs until it is interrupted. Races open, fill up, run and appear in the
-results as time passes. --json prints the addresses and keys as one line.
-
---history FILE opens finished races again, those of results -o FILE, an hour before
-their registration deadline and without their results. The clock starts when the
-first of them opens, and runs, or is moved through --control. So a program is tried
-against the past.
-
-docs/fake.md describes --limit, --control and --replay.`
-
-const fakeExamples = `  horseracing fake --limit 50/s --fail 5%     a service that refuses and fails
-  horseracing fake --control 127.0.0.1:8081  then: curl -d '{"by":"1h"}' http://127.0.0.1:8081/advance
-  horseracing fake --history results.jsonl --control 127.0.0.1:8081`
-
 // fakeOptions are the flags of the command fake.
 type fakeOptions struct {
 	addr, control, replay, history string
@@ -50,10 +34,7 @@ type fakeOptions struct {
 }
 
 func (p *program) fakeCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "fake", Short: "Serve a fake of the service, for programs in any language", Args: takes(0, 0),
-		Long: fakeHelp, Example: fakeExamples,
-	}
+	c := p.command("fake", "Serve a fake of the service, for programs in any language", 0, 0)
 	var o fakeOptions
 	flags := c.Flags()
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen at this `ADDRESS`; port 0 takes a free one")

@@ -5,18 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
 )
-
-// listed is how the entries of a listing are printed, and when one starts.
-type listed[T any] struct {
-	layout layout[T]
-	start  func(*T) time.Time
-}
 
 // followOptions are the flags of a command that prints a listing, or what is new in it.
 type followOptions struct {
@@ -85,47 +80,20 @@ func printFinished[T any](ctx context.Context, p *program, s *service, o *follow
 	if o.cursor != "" || o.follow {
 		return printNew(ctx, p, s, o, tiers, l, follow)
 	}
-	return printListing(p, l, o.name+"s", results(o.listingOptions.query(tiers)).All(ctx), o.limit)
+	return printListing(ctx, p, o, l, results(o.listingOptions.query(tiers)))
 }
 
-// storeError is an error of the place where the races are stored.
-type storeError struct{ error }
-
-func (e *storeError) Unwrap() error { return e.error }
-
-// each passes each entry to add, and the position after what is no entry to move.
-func each[T any](ctx context.Context, p *program, o *followOptions, f *horseracing.Follower[T], add func(*T) error, move func(horseracing.Cursor) error) error {
-	skipped, loop := 0, f.CatchUp
+// loop returns what is new, and with --follow what will be.
+func loop[T any](ctx context.Context, o *followOptions, f *horseracing.Follower[T]) iter.Seq2[*T, error] {
 	if o.follow {
-		loop = f.All
+		return f.All(ctx)
 	}
-	for entry, err := range loop(ctx) {
-		var failed error
-		switch {
-		case err == nil:
-			failed = add(entry)
-		case errors.Is(err, horseracing.ErrSkipped):
-			skipped++
-			p.complain(err)
-			failed = move(f.Cursor())
-		case o.follow && !endsReading(err):
-			p.complain(err)
-		default:
-			return err
-		}
-		if failed != nil {
-			return &storeError{failed}
-		}
-	}
-	if skipped > 0 {
-		return fmt.Errorf("some %ss could not be read", o.name)
-	}
-	return ctx.Err()
+	return f.CatchUp(ctx)
 }
 
 // printNew prints what is new since the position of --cursor, or with --follow alone since
 // now.
-func printNew[T any](ctx context.Context, p *program, s *service, o *followOptions, tiers []horseracing.TierID, l listed[T], follow func(horseracing.FollowQuery) *horseracing.Follower[T]) (failed error) {
+func printNew[T any](ctx context.Context, p *program, s *service, o *followOptions, tiers []horseracing.TierID, l listed[T], follow func(horseracing.FollowQuery) *horseracing.Follower[T]) error {
 	at := &checkpoint{}
 	if o.cursor != "" {
 		var err error
@@ -139,39 +107,41 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *followOptio
 		at.startAt(p, *o.since, o.cursor)
 	}
 	f := follow(o.query(tiers, at.Cursor, o.cursor != ""))
-	save := func(isLast bool) error {
-		if o.cursor == "" || !isLast && !at.due() {
+	save := func() error {
+		if o.cursor == "" {
 			return nil
 		}
 		at.Cursor = f.Cursor()
 		return at.save()
 	}
-	if err := save(true); err != nil { // now rather than after the first lines
+	saveIfDue := func() error {
+		if !at.due() {
+			return nil
+		}
+		return save()
+	}
+	if err := save(); err != nil { // now rather than after the first lines
 		return err
 	}
-	t, printed, reached := newSheet(p, l.layout), 0, p.progressOf(o.name+"s", true)
-	enough := errors.New("enough")
-	failed = each(ctx, p, o, f, func(entry *T) error {
+	r := newPrinter(p, o, l)
+	failed := each(ctx, p, o, loop(ctx, o, f), func(entry *T) error {
 		var line any = entry
 		if o.withCursor {
 			line = map[string]any{o.name: entry, "cursor": f.Cursor()}
 		}
-		if err := errors.Join(t.add(line, entry), t.flush()); err != nil {
+		if err := r.print(line, entry); err != nil {
 			return err
 		}
-		reached(l.start(entry))
-		if printed++; printed == o.limit {
-			return enough
-		}
-		return save(false)
-	}, func(horseracing.Cursor) error { return save(false) })
-	if errors.Is(failed, enough) {
-		failed = nil
-	} else if _, isOutput := errors.AsType[*storeError](failed); isOutput {
+		return saveIfDue()
+	}, saveIfDue)
+	if _, isOutput := errors.AsType[*storeError](failed); isOutput && !errors.Is(failed, errEnough) {
 		return failed // the last line may not have been read
 	}
-	if failed != nil && printed == 0 && at.isNew && ctx.Err() == nil {
+	if errors.Is(failed, errEnough) {
+		failed = nil
+	}
+	if failed != nil && r.printed == 0 && at.isNew && ctx.Err() == nil {
 		return errors.Join(failed, at.forget())
 	}
-	return errors.Join(failed, save(true))
+	return errors.Join(failed, save())
 }

@@ -13,11 +13,6 @@ import (
 // 18 is usual for amounts of this size.
 const tokenPlaces = 18
 
-// amountsHelp is what every help says of amounts.
-const amountsHelp = `Amounts in tables, sentences and JSON strings are in tokens; JSON numbers are in
-units of 10^-18 tokens, as the service writes them. That a token has 18 decimal
-places is an assumption: it is undocumented.`
-
 func tokens(amount horseracing.BigInt) string { return amount.FormatUnits(tokenPlaces) }
 
 // inTokens writes an amount with its unit.

@@ -9,9 +9,7 @@ import (
 )
 
 func (p *program) horseCommand() *cobra.Command {
-	c := &cobra.Command{Use: "horse NUMBER…", Short: "Horses by number", Args: takes(1, many)}
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, args []string) error {
+	return p.reading(p.command("horse NUMBER…", "Horses by number", 1, many), func(ctx context.Context, s *service, args []string) error {
 		numbers, err := parseNumbers[horseracing.HorseNumber](args)
 		if err != nil {
 			return err
@@ -19,13 +17,10 @@ func (p *program) horseCommand() *cobra.Command {
 		horses, err := getEach(numbers, func(n horseracing.HorseNumber) (*horseracing.Horse, error) { return s.Horses.Get(ctx, n) })
 		return printList(p, horseLayout, horses, err)
 	})
-	return c
 }
 
 func (p *program) ownedCommand() *cobra.Command {
-	c := &cobra.Command{Use: "owned", Short: "The horses of the user whose key is HORSERACING_USER_KEY", Args: takes(0, 0)}
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, _ []string) error {
+	return p.reading(p.command("owned", "The horses of the user whose key is HORSERACING_USER_KEY", 0, 0), func(ctx context.Context, s *service, _ []string) error {
 		owner, err := s.owner()
 		if err != nil {
 			return err
@@ -33,17 +28,13 @@ func (p *program) ownedCommand() *cobra.Command {
 		horses, err := s.Horses.Owned(ctx, owner)
 		return printList(p, horseLayout, horses, err)
 	})
-	return c
 }
 
 func (p *program) breedingCommand() *cobra.Command {
-	c := &cobra.Command{Use: "breeding", Short: "The horses that are offered for breeding", Args: takes(0, 0)}
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, _ []string) error {
+	return p.reading(p.command("breeding", "The horses that are offered for breeding", 0, 0), func(ctx context.Context, s *service, _ []string) error {
 		offers, err := s.Horses.OpenForBreeding(ctx)
 		return printList(p, breedingLayout, offers, err)
 	})
-	return c
 }
 
 var horseLayout = layout[horseracing.Horse]{

@@ -12,19 +12,6 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-const ledgerHelp = `What a ledger has paid.
-
-It shows the entries of FILE, one for each horse and race, the oldest first, also
-while a bot writes the file. --settle and --decide need the file for themselves.
---sum counts as paid what is entered, and as perhaps paid what is being sent or whose
-outcome is unknown.
-
-` + amountsHelp
-
-const ledgerExamples = `  horseracing ledger paid.jsonl --sum
-  horseracing ledger paid.jsonl --settle
-  horseracing ledger paid.jsonl --decide entered --horse 7 --race 4711 --note "seen in the game"`
-
 // ledgerOptions are the flags of the command ledger.
 type ledgerOptions struct {
 	sum, settle  bool
@@ -33,7 +20,7 @@ type ledgerOptions struct {
 }
 
 func (p *program) ledgerCommand() *cobra.Command {
-	c := &cobra.Command{Use: "ledger FILE", Short: "What a ledger has paid", Args: takes(1, 1), Long: ledgerHelp, Example: ledgerExamples}
+	c := p.command("ledger FILE", "What a ledger has paid", 1, 1)
 	var o ledgerOptions
 	flags := c.Flags()
 	flags.BoolVar(&o.sum, "sum", false, "print what was paid in all, today (in UTC), and by state")
@@ -57,7 +44,9 @@ func (p *program) ledgerCommand() *cobra.Command {
 			return err
 		}
 		if o.settle || o.decide != "" {
-			return p.reading(func(ctx context.Context, s *service, args []string) error { return changeLedger(ctx, p, s, args[0], o) })(c, args)
+			return p.withService(c.Context(), args, func(ctx context.Context, s *service, args []string) error {
+				return changeLedger(ctx, p, s, args[0], o)
+			})
 		}
 		return printEntries(p, entries, o.sum)
 	}

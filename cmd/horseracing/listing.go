@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -50,30 +51,77 @@ func (l *listingOptions) query(tiers []horseracing.TierID) horseracing.ResultsQu
 	return horseracing.ResultsQuery{Tiers: tiers, Since: *l.since, Before: *l.before, Concurrency: l.concurrency}
 }
 
-// printListing prints entries, up to limit unless that is zero. It returns an error at
-// the end if some could not be read.
-func printListing[T any](p *program, l listed[T], name string, entries iter.Seq2[*T, error], limit int) error {
-	table, printed, skipped, reached := newSheet(p, l.layout), 0, 0, p.progressOf(name, true)
+// listed is how the entries of a listing are printed, and when one starts.
+type listed[T any] struct {
+	layout layout[T]
+	start  func(*T) time.Time
+}
+
+// errEnough ends a listing when as many entries were printed as -n allows.
+var errEnough = errors.New("enough")
+
+// printer prints the entries of a listing one by one.
+type printer[T any] struct {
+	*sheet[T]
+	listed[T]
+	limit, printed int
+	reached        func(time.Time)
+}
+
+func newPrinter[T any](p *program, o *followOptions, l listed[T]) *printer[T] {
+	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name+"s", true)}
+}
+
+func (r *printer[T]) print(line any, entry *T) error {
+	if err := errors.Join(r.add(line, entry), r.flush()); err != nil {
+		return err
+	}
+	r.reached(r.start(entry))
+	if r.printed++; r.printed == r.limit {
+		return errEnough
+	}
+	return nil
+}
+
+// storeError is an error of the place where the entries go.
+type storeError struct{ error }
+
+func (e *storeError) Unwrap() error { return e.error }
+
+// each passes each entry to add, and calls skip for each that cannot be read. It returns
+// an error at the end if there were some.
+func each[T any](ctx context.Context, p *program, o *followOptions, entries iter.Seq2[*T, error], add func(*T) error, skip func() error) error {
+	skipped := 0
 	for entry, err := range entries {
+		var failed error
 		switch {
 		case err == nil:
-			if err := errors.Join(table.add(entry, entry), table.flush()); err != nil {
-				return err
-			}
-			printed++
-			reached(l.start(entry))
+			failed = add(entry)
 		case errors.Is(err, horseracing.ErrSkipped):
 			skipped++
+			p.complain(err)
+			failed = skip()
+		case o.follow && !endsReading(err):
 			p.complain(err)
 		default:
 			return err
 		}
-		if printed == limit && limit > 0 {
-			break
+		if failed != nil {
+			return &storeError{failed}
 		}
 	}
 	if skipped > 0 {
-		return fmt.Errorf("some %s could not be read", name)
+		return fmt.Errorf("some %ss could not be read", o.name)
 	}
-	return table.flush()
+	return ctx.Err()
+}
+
+// printListing prints a listing, the newest entry first.
+func printListing[T any](ctx context.Context, p *program, o *followOptions, l listed[T], pager *horseracing.Pager[T]) error {
+	r := newPrinter(p, o, l)
+	err := each(ctx, p, o, pager.All(ctx), func(entry *T) error { return r.print(entry, entry) }, func() error { return nil })
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	return r.flush()
 }

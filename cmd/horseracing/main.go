@@ -5,7 +5,9 @@ package main
 
 import (
 	"context"
+	"embed"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -18,22 +20,6 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 )
-
-const rootHelp = `Reads the game data service of a horse-racing game, and registers horses.
-
-The output is a table if it goes to a terminal, and JSON Lines if not: --json and
---table choose.
-
-` + amountsHelp + `
-
-The service is HORSERACING_BASE_URL, with the key HORSERACING_API_KEY. The commands
-owned and register also need HORSERACING_USER_KEY, the key of the horses' owner.
-With --demo it is an embedded fake of the service that lasts as long as the program:
-no key, no network.`
-
-const rootExamples = `  horseracing open --demo
-  horseracing results --since 30d -o results.jsonl   # run it again for what is new
-  horseracing watch --new`
 
 const sigpipe = syscall.Signal(13) // syscall.SIGPIPE is not defined for js
 
@@ -110,53 +96,64 @@ func unknownCommand(root *cobra.Command, word string) error {
 	return usageError(text)
 }
 
+// help has what the commands say of themselves with -h, NAME.txt after the usage line.
+//
+//go:embed help
+var help embed.FS
+
+// command returns a command that takes so many arguments, with its help.
+func (p *program) command(use, short string, least, most int) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: takes(least, most)}
+	text, _ := help.ReadFile("help/" + c.Name() + ".txt") // short may say it all
+	more, examples, _ := strings.Cut("\n\n"+string(text), "\n\nExamples:\n")
+	c.Long, c.Example = strings.TrimSpace(short+"."+more), strings.TrimRight(examples, "\n")
+	return c
+}
+
 // rootCommand returns the program's commands.
 func (p *program) rootCommand() *cobra.Command {
-	root := &cobra.Command{
-		Use: "horseracing", Long: rootHelp, Example: rootExamples, Version: horseracing.Version,
-		SilenceErrors: true, SilenceUsage: true, // one sentence for a mistake, not the whole help
-		SuggestionsMinimumDistance: 2,
-		RunE:                       func(*cobra.Command, []string) error { return usageError("a command is missing") },
-	}
+	root := p.command("horseracing", "Reads the game data service of a horse-racing game, and registers horses", 0, many)
+	root.SilenceErrors, root.SilenceUsage = true, true // one sentence for a mistake, not the whole help
+	root.SuggestionsMinimumDistance, root.Version = 2, horseracing.Version
+	root.SetOut(p.stdout)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err.Error()) })
+	root.RunE = func(*cobra.Command, []string) error { return usageError("a command is missing") }
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if p.asJSON && p.asTable {
 			return usageError("--json and --table exclude each other")
 		}
 		return nil
 	}
-	root.SetOut(p.stdout)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err.Error()) })
 	flags := root.PersistentFlags()
-	flags.SortFlags = false
 	flags.BoolVar(&p.asJSON, "json", false, "print JSON Lines (the default unless it goes to a terminal), and errors as JSON")
 	flags.BoolVar(&p.asTable, "table", false, "print a table (the default on a terminal)")
 	flags.BoolVarP(&p.verbose, "verbose", "v", false, "log every request to standard error")
 	cobra.EnableCommandSorting = false
 	root.AddCommand(p.openCommand(), p.resultsCommand(), p.raceCommand(), p.horseCommand(), p.ownedCommand(), p.breedingCommand(),
 		p.tournamentsCommand(), p.tiersCommand(), p.catalogueCommand(), p.missionsCommand(), p.watchCommand(), p.registerCommand(),
-		p.ledgerCommand(), p.callCommand(), p.doctorCommand(), p.fakeCommand(), p.helpCommand(), p.versionCommand())
-	root.SetHelpCommand(root.Commands()[len(root.Commands())-2])
+		p.ledgerCommand(), p.callCommand(), p.doctorCommand(), p.fakeCommand(), p.versionCommand())
+	root.SetHelpCommand(p.helpCommand())
+	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	for _, command := range root.Commands() {
-		if command.HasSubCommands() { // completion
-			command.Use, command.Short = "completion bash|zsh|fish|powershell", "Print a script that completes commands and flags"
-			command.Args, command.RunE = cobra.ArbitraryArgs, func(*cobra.Command, []string) error { return usageError("want bash, zsh, fish or powershell") }
-		}
-	}
+	completion, _, _ := root.Find([]string{"completion"}) // it exists now
+	completion.Args, completion.RunE = cobra.ArbitraryArgs, func(*cobra.Command, []string) error { return usageError("want bash, zsh, fish or powershell") }
+	footer, _ := help.ReadFile("help/footer.txt")
+	root.SetUsageTemplate(root.UsageTemplate() + "\n" + string(footer))
 	root.SetVersionTemplate(versionLine())
-	root.SetUsageTemplate(root.UsageTemplate() + "\n" + exitStatuses)
 	return root
 }
 
 func (p *program) helpCommand() *cobra.Command {
-	return &cobra.Command{Use: "help [COMMAND]", Short: "Describe the program, or a command", Args: takes(0, 1), RunE: func(c *cobra.Command, args []string) error {
+	c := p.command("help [COMMAND]", "Describe the program, or a command", 0, 1)
+	c.RunE = func(c *cobra.Command, args []string) error {
 		described, rest, _ := c.Root().Find(args)
 		if len(rest) > 0 {
 			return unknownCommand(c.Root(), rest[0])
 		}
 		described.InitDefaultHelpFlag()
 		return described.Help()
-	}}
+	}
+	return c
 }
 
 func versionLine() string {
@@ -164,8 +161,10 @@ func versionLine() string {
 }
 
 func (p *program) versionCommand() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Print the version", Args: takes(0, 0), RunE: func(*cobra.Command, []string) error {
-		_, err := fmt.Fprint(p.stdout, versionLine())
+	c := p.command("version", "Print the version", 0, 0)
+	c.RunE = func(*cobra.Command, []string) error {
+		_, err := io.WriteString(p.stdout, versionLine())
 		return err
-	}}
+	}
+	return c
 }

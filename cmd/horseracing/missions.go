@@ -10,9 +10,7 @@ import (
 )
 
 func (p *program) missionsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "missions NUMBER", Short: "A horse's unfinished missions", Args: takes(1, 1)}
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, args []string) error {
+	return p.reading(p.command("missions NUMBER", "A horse's unfinished missions", 1, 1), func(ctx context.Context, s *service, args []string) error {
 		numbers, err := parseNumbers[horseracing.HorseNumber](args)
 		if err != nil {
 			return err
@@ -32,7 +30,6 @@ func (p *program) missionsCommand() *cobra.Command {
 		}
 		return table.flush()
 	})
-	return c
 }
 
 // unfinished is a line of the command missions.
@@ -74,9 +71,7 @@ func whatCounts(m *horseracing.HorseMission) string {
 }
 
 func (p *program) catalogueCommand() *cobra.Command {
-	c := &cobra.Command{Use: "catalogue", Short: "The mission templates", Args: takes(0, 0)}
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, _ []string) error {
+	return p.reading(p.command("catalogue", "The mission templates", 0, 0), func(ctx context.Context, s *service, _ []string) error {
 		catalogue, err := s.Missions.Catalogue(ctx)
 		if err != nil {
 			return err
@@ -90,7 +85,6 @@ func (p *program) catalogueCommand() *cobra.Command {
 		}
 		return printList(p, templateLayout, all, nil)
 	})
-	return c
 }
 
 type periodTemplate struct {

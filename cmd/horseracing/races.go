@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,31 +14,27 @@ import (
 )
 
 func (p *program) openCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "open", Short: "The open races", Args: takes(0, 0),
-		Example: `  horseracing open --tier omega --level 12 --max-fee 2.5`,
-	}
+	c := p.command("open", "The open races", 0, 0)
 	tiers := tierFlag(c.Flags(), "all")
 	level := c.Flags().Int("level", 0, "only races that take horses of this `LEVEL`")
 	maxFee := tokensFlag(c.Flags(), "max-fee", "only races whose fee is at most this many `TOKENS`")
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, _ []string) error {
-		names, err := s.tierNames(ctx, *tiers)
-		if err != nil {
-			return err
+	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
+		var wanted []horseracing.TierName
+		for _, word := range *tiers {
+			t, err := s.tier(ctx, word)
+			if err != nil {
+				return err
+			}
+			wanted = append(wanted, t.Name)
 		}
 		var response horseracing.Response
 		races, err := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
 		if len(races) == 0 && err != nil {
 			return err
 		}
-		if err := s.checkNames(ctx, names, races); err != nil {
-			return err
-		}
 		all := len(races)
 		races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
-			isOfTier := func(name string) bool { return strings.EqualFold(name, string(r.Tier)) }
-			return len(names) > 0 && !slices.ContainsFunc(names, isOfTier) ||
+			return len(wanted) > 0 && !slices.Contains(wanted, r.Tier) ||
 				*level > 0 && !r.AcceptsLevel(*level) || *maxFee != nil && r.EntryFee.Cmp(**maxFee) > 0
 		})
 		if len(races) == 0 && p.attended {
@@ -50,13 +45,10 @@ func (p *program) openCommand() *cobra.Command {
 		})
 		return printList(p, openRaceLayout(serviceTime(&response)), races, err)
 	})
-	return c
 }
 
 func (p *program) raceCommand() *cobra.Command {
-	c := &cobra.Command{Use: "race ID…", Short: "Races by main_race_id", Args: takes(1, many)}
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, args []string) error {
+	return p.reading(p.command("race ID…", "Races by main_race_id", 1, many), func(ctx context.Context, s *service, args []string) error {
 		ids, err := parseNumbers[horseracing.RaceID](args)
 		if err != nil {
 			return err
@@ -76,7 +68,6 @@ func (p *program) raceCommand() *cobra.Command {
 		}
 		return errors.Join(printed, err)
 	})
-	return c
 }
 
 func openRaceLayout(now time.Time) layout[horseracing.Race] {

@@ -14,24 +14,6 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-const registerHelp = `Enter a horse into a race, through a ledger.
-
-It spends the race's entry fee, with the owner's key in HORSERACING_USER_KEY, and
-only with --yes. Without it nothing is sent or written: it says what stands against
-the registration, or what it would cost. --yes looks for the same before it sends.
-
-The ledger FILE keeps what was sent and what came of it, so that no pair of horse
-and race is paid twice, whatever happens to the program. If another process has it
-open, it is waited for, for up to 30 s. If a response is lost, it reads the race until
-the outcome is certain, which may take until a minute after the registration deadline;
-until then the fee counts against the budgets. Ctrl-C is safe: the same command line
-continues.
-
-` + amountsHelp
-
-const registerExamples = `  horseracing register --horse 7 --race 4711 --ledger paid.jsonl
-  horseracing register --horse 7 --race 4711 --ledger paid.jsonl --max-fee 3 --daily 25 --yes`
-
 // registerOptions are the flags of the command register.
 type registerOptions struct {
 	horseracing.Registration
@@ -42,10 +24,7 @@ type registerOptions struct {
 }
 
 func (p *program) registerCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "register", Short: "Enter a horse into a race, through a ledger; needs HORSERACING_USER_KEY", Args: takes(0, 0),
-		Long: registerHelp, Example: registerExamples,
-	}
+	c := p.command("register", "Enter a horse into a race, through a ledger; needs HORSERACING_USER_KEY", 0, 0)
 	var o registerOptions
 	flags := c.Flags()
 	flags.Int64Var((*int64)(&o.Horse), "horse", 0, "the `NUMBER` of the horse")
@@ -56,26 +35,31 @@ func (p *program) registerCommand() *cobra.Command {
 	o.daily = tokensFlag(flags, "daily", "the most `TOKENS` that the ledger may pay on a day in UTC; default unlimited")
 	o.budget = tokensFlag(flags, "budget", "the most `TOKENS` that all fees in the ledger may add up to; default unlimited")
 	p.serviceFlags(flags, false)
-	c.RunE = p.reading(func(ctx context.Context, s *service, _ []string) (err error) {
-		if o.Horse <= 0 || o.Race <= 0 || o.path == "" {
-			return usageError("--horse, --race and --ledger are needed")
-		}
-		if o.UserKey, err = s.owner(); err != nil {
-			return err
-		}
-		if !o.yes {
-			return dryRun(ctx, p, s, o)
-		}
-		entry, err := register(ctx, p, s, o)
-		if entry.State == "" { // nothing is in the ledger
-			return err
-		}
-		if err != nil && !p.printsJSON() {
-			entry.Note = "" // the error says it
-		}
-		return errors.Join(err, printEntries(p, []ledger.Entry{entry}, false))
-	})
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return p.withService(c.Context(), args, func(ctx context.Context, s *service, _ []string) error { return p.enter(ctx, s, o) })
+	}
 	return c
+}
+
+// enter registers, or with a dry run says what that would do.
+func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err error) {
+	if o.Horse <= 0 || o.Race <= 0 || o.path == "" {
+		return usageError("--horse, --race and --ledger are needed")
+	}
+	if o.UserKey, err = s.owner(); err != nil {
+		return err
+	}
+	if !o.yes {
+		return dryRun(ctx, p, s, o)
+	}
+	entry, err := register(ctx, p, s, o)
+	if entry.State == "" { // nothing is in the ledger
+		return err
+	}
+	if err != nil && !p.printsJSON() {
+		entry.Note = "" // the error says it
+	}
+	return errors.Join(err, printEntries(p, []ledger.Entry{entry}, false))
 }
 
 // limits returns the options of the ledger.

@@ -12,29 +12,6 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-const resultsHelp = `Finished races, the newest first, or a file of them.
-
-Without -o and --cursor it prints the newest race first, and ends. With one of them
-it goes from --since on, the oldest race first, and ends when there is nothing new;
-run again, it continues with what is new. With --follow it stays, and prints races
-as they finish. A race that appears more than an hour after newer ones is missed.
-
--o FILE keeps a file in which each race stands once, whatever kills the program or
-the machine. Beside it are FILE.position and FILE.lock. A last line that is torn is
-mended by the next run. --since counts for the first run only. That looks for the
-beginning of the history, which takes some seconds before the first race.
-
---cursor FILE keeps the position of what was printed, for pipes. FILE is written
-after the lines that it covers, so a program that was killed prints some again. A
-reader that must get each line once stores the cursor that --with-cursor adds to a
-line together with it, and writes its last one to FILE before the next run.
-
-` + amountsHelp
-
-const resultsExamples = `  horseracing results --since 30d -o results.jsonl   # run it again for what is new
-  horseracing results -n 20 --tier 3,4,5
-  horseracing results --follow --with-cursor --cursor position.json | your-program`
-
 // resultsOptions are the flags of the command results.
 type resultsOptions struct {
 	*followOptions
@@ -47,18 +24,14 @@ var raceListing = listed[horseracing.Race]{
 }
 
 func (p *program) resultsCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "results", Short: "Finished races, the newest first, or a file of them", Args: takes(0, 0),
-		Long: resultsHelp, Example: resultsExamples,
-	}
+	c := p.command("results", "Finished races, the newest first, or a file of them", 0, 0)
 	o := &resultsOptions{followOptions: followFlags(c.Flags(), "race")}
 	c.Flags().StringVarP(&o.out, "out", "o", "", "keep the races in this `FILE`, each once")
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, _ []string) error {
+	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
 		if err := o.check(p); err != nil {
 			return err
 		}
-		tiers, err := s.tiers(ctx, *o.tiers)
+		tiers, err := s.tierIDs(ctx, *o.tiers)
 		if err != nil {
 			return err
 		}
@@ -68,7 +41,6 @@ func (p *program) resultsCommand() *cobra.Command {
 		}
 		return printFinished(ctx, p, s, o.followOptions, tiers, raceListing, s.Races.Results, s.Races.Follow)
 	})
-	return c
 }
 
 // check refuses flags that would do nothing.
@@ -81,7 +53,9 @@ func (o *resultsOptions) check(p *program) error {
 
 // syncResults adds what is new to the file of -o.
 func syncResults(ctx context.Context, p *program, s *service, o *resultsOptions, tiers []horseracing.TierID) error {
-	file, err := openSyncFile(o.out, s, tiers)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	file, err := openSyncFile(o.out, s, tiers, stop)
 	if err != nil {
 		return err
 	}
@@ -92,13 +66,13 @@ func syncResults(ctx context.Context, p *program, s *service, o *resultsOptions,
 		return err
 	}
 	reached, added := p.progressOf("races", false), 0
-	failed := each(ctx, p, o.followOptions, f, func(race *horseracing.Race) error {
+	failed := each(ctx, p, o.followOptions, loop(ctx, o.followOptions, f), func(race *horseracing.Race) error {
 		added++
 		reached(race.StartTime.Time)
 		return file.add(race, f.Cursor())
-	}, file.move)
-	if _, isStore := errors.AsType[*storeError](failed); isStore {
-		return failed // the checkpoint would be after what is not in the file
+	}, func() error { return file.add(nil, f.Cursor()) })
+	if err := file.save(); err != nil {
+		return err
 	}
 	if failed != nil && added == 0 && file.isNew && ctx.Err() == nil {
 		return errors.Join(failed, file.forget())
@@ -106,5 +80,5 @@ func syncResults(ctx context.Context, p *program, s *service, o *resultsOptions,
 	if p.attended {
 		p.say(fmt.Sprintf("new races: %d", added))
 	}
-	return errors.Join(failed, file.save())
+	return failed
 }

@@ -25,30 +25,33 @@ type service struct {
 	close   func()
 }
 
-// serviceFlags defines the flags of a command that uses the service. Without demo it is
-// never an embedded fake.
-func (p *program) serviceFlags(flags *pflag.FlagSet, demo bool) {
+// serviceFlags defines the flags of a command that uses the service.
+func (p *program) serviceFlags(flags *pflag.FlagSet, mayDemo bool) {
 	flags.Func("rate", "send at most this `NUMBER` of requests per second", func(text string) (err error) {
 		if p.rate, err = strconv.ParseFloat(text, 64); err != nil || !(p.rate > 0) {
 			return errors.New("want a number above zero")
 		}
 		return nil
 	})
-	if demo {
+	if mayDemo {
 		flags.BoolVar(&p.demo, "demo", false, "read an embedded fake of the service")
 	}
 }
 
-// reading returns what a command does that reads the service.
-func (p *program) reading(do func(ctx context.Context, s *service, args []string) error) func(*cobra.Command, []string) error {
-	return func(command *cobra.Command, args []string) error {
-		s, err := p.connect()
-		if err != nil {
-			return err
-		}
-		defer s.close()
-		return do(command.Context(), s, args)
+// reading lets a command read the service.
+func (p *program) reading(c *cobra.Command, do func(ctx context.Context, s *service, args []string) error) *cobra.Command {
+	p.serviceFlags(c.Flags(), true)
+	c.RunE = func(c *cobra.Command, args []string) error { return p.withService(c.Context(), args, do) }
+	return c
+}
+
+func (p *program) withService(ctx context.Context, args []string, do func(ctx context.Context, s *service, args []string) error) error {
+	s, err := p.connect()
+	if err != nil {
+		return err
 	}
+	defer s.close()
+	return do(ctx, s, args)
 }
 
 // connect returns the service. With -v every request is logged.

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -19,13 +21,19 @@ import (
 // written by one that was killed, and is cut off.
 type syncFile struct {
 	*checkpoint
-	file   *os.File
-	size   int64 // of the file
+	file *os.File
+	size int64 // of the file
+
+	mu     sync.Mutex // the timer writes, too
 	buffer *bufio.Writer
+	timer  *time.Timer // saves what was added since the last time
+	failed error       // why nothing can be added
+	stop   func()      // called when the timer cannot save
 }
 
-// openSyncFile opens or creates the file. With an error nothing is changed.
-func openSyncFile(path string, s *service, tiers []horseracing.TierID) (*syncFile, error) {
+// openSyncFile opens or creates the file. With an error nothing is changed. If something
+// cannot be saved later, stop is called.
+func openSyncFile(path string, s *service, tiers []horseracing.TierID, stop func()) (*syncFile, error) {
 	path, err := resolve(path)
 	if err != nil {
 		return nil, err
@@ -34,7 +42,7 @@ func openSyncFile(path string, s *service, tiers []horseracing.TierID) (*syncFil
 	if err != nil {
 		return nil, err
 	}
-	f := &syncFile{checkpoint: c}
+	f := &syncFile{checkpoint: c, stop: stop}
 	mode := os.O_RDWR
 	switch {
 	case c.isNew:
@@ -55,6 +63,12 @@ func openSyncFile(path string, s *service, tiers []horseracing.TierID) (*syncFil
 		return nil, err
 	}
 	f.buffer = bufio.NewWriterSize(f, 64<<10)
+	f.timer = time.AfterFunc(saveInterval, func() {
+		if f.save() != nil {
+			f.stop()
+		}
+	})
+	f.timer.Stop()
 	return f, nil
 }
 
@@ -163,37 +177,50 @@ func (f *syncFile) forget() error {
 	return errors.Join(f.checkpoint.forget(), os.Remove(f.file.Name()))
 }
 
-// add appends a race, and saves the checkpoint after it at most once a second.
+// add appends a race, or nothing if it could not be read, and notes the cursor after it.
+// Both are saved within a second.
 func (f *syncFile) add(race *horseracing.Race, after horseracing.Cursor) error {
-	line, err := lineOf(race)
-	if err != nil {
-		return err
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if race != nil {
+		line, err := lineOf(race)
+		if err != nil {
+			return err
+		}
+		if _, f.failed = f.buffer.Write(line); f.failed != nil {
+			return f.failed
+		}
 	}
-	if _, err := f.buffer.Write(line); err != nil {
-		return err
-	}
-	return f.move(after)
-}
-
-// move notes that everything before a cursor was added, or reported as an error.
-func (f *syncFile) move(after horseracing.Cursor) error {
 	f.Cursor = after
-	if !f.due() {
-		return nil
+	if f.due() {
+		return f.flush()
 	}
-	return f.save()
+	f.timer.Reset(saveInterval)
+	return f.failed
 }
 
-// save makes sure that the lines are on disk, and then that the checkpoint is.
 func (f *syncFile) save() error {
-	if err := errors.Join(f.buffer.Flush(), f.file.Sync()); err != nil {
-		return err
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.flush()
+}
+
+// flush makes sure that the lines are on disk, and then that the checkpoint is.
+func (f *syncFile) flush() error {
+	if f.failed == nil {
+		f.failed = errors.Join(f.buffer.Flush(), f.file.Sync())
 	}
-	f.Bytes = new(f.size)
-	return f.checkpoint.save()
+	if f.failed == nil {
+		f.Bytes = new(f.size)
+		f.failed = f.checkpoint.save()
+	}
+	return f.failed
 }
 
 func (f *syncFile) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failed = fs.ErrClosed
 	if f.file != nil {
 		_ = f.file.Close()
 	}

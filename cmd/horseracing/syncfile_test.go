@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -129,6 +130,9 @@ func TestAFirstRunThatFailedFixesNoSince(t *testing.T) {
 		if got := run(t, wrong, "results", "--since", "2025-05-31", flag, file); got.status != 4 {
 			t.Errorf("%s with a wrong key: %+v", flag, got)
 		}
+		if _, err := os.Stat(file); err == nil {
+			t.Errorf("%s with a wrong key left a file", flag)
+		}
 		got := run(t, environment(fake), "results", "--since", "2025-05-20", flag, file)
 		n := strings.Count(got.stdout, "\n")
 		if flag == "-o" {
@@ -153,6 +157,8 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 		"empty position":  {func(t *testing.T, file string) { os.WriteFile(file+".position", nil, 0o600) }, environment(fake), "", "does not hold a position"},
 		"a pipe's":        {func(t *testing.T, file string) { withoutBytes(t, file+".position") }, environment(fake), "", "it is not of -o"},
 		"shorter":         {func(t *testing.T, file string) { os.Truncate(file, 100) }, environment(fake), "", "is shorter than"},
+		"no file":         {func(t *testing.T, file string) { os.Remove(file) }, environment(fake), "", "is gone"},
+		"another line":    {func(t *testing.T, file string) { shiftEnd(t, file) }, environment(fake), "", "was changed by something else"},
 		"changed":         {func(t *testing.T, file string) { appendTo(t, file, "# a note\n") }, environment(fake), "", "was changed by something else"},
 		"another service": {nil, environment(other), "", "belongs to " + fake.URL},
 		"another tier":    {nil, environment(fake), "--tier 3", "is about tiers 5, not 3"},
@@ -168,7 +174,7 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 			if test.break_ != nil {
 				test.break_(t, file)
 			}
-			before, _ := os.ReadFile(file)
+			before, missing := os.ReadFile(file)
 			got := run(t, test.environment, args...)
 			want := 1
 			if name == "a folder" {
@@ -177,10 +183,71 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 			if got.status != want || !strings.Contains(got.stderr, test.words) || strings.Count(got.stderr, "\n") != 1 {
 				t.Errorf("%+v", got)
 			}
-			if after, _ := os.ReadFile(file); string(after) != string(before) {
-				t.Errorf("%d bytes became %d", len(before), len(after))
+			if after, err := os.ReadFile(file); string(after) != string(before) || (err == nil) != (missing == nil) {
+				t.Errorf("%d bytes became %d, %v", len(before), len(after), err)
 			}
 		})
+	}
+}
+
+// shiftEnd makes the position end within a line, as if other lines had replaced some.
+func shiftEnd(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append([]byte("{}\n"), text...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that is rotated while it is written gets no zeros and loses no race: the program
+// ends with a sentence.
+func TestAFileThatIsRotatedIsNotWrittenAnyMore(t *testing.T) {
+	t.Parallel()
+	for name, rotate := range map[string]func(file string) error{
+		"copied and cut": func(file string) error { return os.Truncate(file, 0) },
+		"renamed":        func(file string) error { return os.Rename(file, file+".1") },
+		"replaced": func(file string) error {
+			return errors.Join(os.WriteFile(file+".new", nil, 0o600), os.Rename(file+".new", file))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fake := newFake(t)
+			file := filepath.Join(t.TempDir(), "results.jsonl")
+			cmd := prepare(t, environment(fake), "results", "--since", "2025-05-30", "--follow", "--interval", "20ms", "-o", file)
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, func() bool { text, _ := os.ReadFile(file); return len(text) > 0 })
+			if err := rotate(file); err != nil {
+				t.Fatal(err)
+			}
+			fake.Advance(6 * time.Hour)
+			if err := cmd.Wait(); err == nil || !strings.Contains(stderr.String(), "was changed by something else") {
+				t.Errorf("%v, %s", err, &stderr)
+			}
+			if text, _ := os.ReadFile(file); len(text) > 0 {
+				t.Errorf("%d bytes were written after that", len(text))
+			}
+		})
+	}
+}
+
+func TestASinceThatIsEarlierThanTheFirstIsReported(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	file := filepath.Join(t.TempDir(), "results.jsonl")
+	for _, test := range []struct{ since, want string }{
+		{"2025-05-30", ""}, {"2025-05-30", ""}, {"2025-05-31", ""}, {"2025-05-01", "which began at 2025-05-30 00:00: what is older is not added"},
+	} {
+		got := run(t, environment(fake), "results", "--since", test.since, "-o", file)
+		if got.status != 0 || !strings.Contains(got.stderr, test.want) || (got.stderr == "") != (test.want == "") {
+			t.Errorf("%s: %+v", test.since, got)
+		}
 	}
 }
 

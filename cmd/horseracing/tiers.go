@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,11 +13,6 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 )
-
-const tiersHelp = `The ids of the tiers, with the names that the service gives them.
-
-It reads one page of results of each tier from 1 to 12: the ids of the tiers are not
-documented, except 5, Omega.`
 
 // maxTier is the highest id that is tried.
 const maxTier = 12
@@ -30,13 +24,10 @@ type tier struct {
 }
 
 func (p *program) tiersCommand() *cobra.Command {
-	c := &cobra.Command{Use: "tiers", Short: "The ids of the tiers, with the names that the service gives them", Args: takes(0, 0), Long: tiersHelp}
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, _ []string) error {
+	return p.reading(p.command("tiers", "The ids of the tiers, with the names that the service gives them", 0, 0), func(ctx context.Context, s *service, _ []string) error {
 		found, err := s.namedTiers(ctx)
 		return printList(p, tierLayout, found, err)
 	})
-	return c
 }
 
 var tierLayout = layout[tier]{
@@ -62,12 +53,25 @@ func tierFlag(flags *pflag.FlagSet, usual string) *[]string {
 	return &tiers
 }
 
-// tiers returns the ids of tiers. An id that cannot be looked up at the moment is taken
+// tier looks a tier up, by id or name. With an error it may have an id.
+func (s *service) tier(ctx context.Context, word string) (tier, error) {
+	if strings.EqualFold(word, string(horseracing.TierNameOmega)) {
+		return tier{ID: horseracing.TierOmega, Name: horseracing.TierNameOmega}, nil
+	}
+	if id, err := strconv.Atoi(word); err == nil {
+		if t, err := s.namedTier(ctx, horseracing.TierID(id)); err != nil || t.Name != "" {
+			return t, err
+		}
+	}
+	return s.tierCalled(ctx, word)
+}
+
+// tierIDs returns the ids of tiers. One that cannot be looked up at the moment is taken
 // as it is.
-func (s *service) tiers(ctx context.Context, words []string) (ids []horseracing.TierID, err error) {
+func (s *service) tierIDs(ctx context.Context, words []string) (ids []horseracing.TierID, err error) {
 	for _, word := range words {
 		t, err := s.tier(ctx, word)
-		if err != nil && !(isUnavailable(err) && t.ID > 0) {
+		if err != nil && (t.ID == 0 || !isUnavailable(err)) {
 			return nil, err
 		}
 		ids = append(ids, t.ID)
@@ -75,57 +79,20 @@ func (s *service) tiers(ctx context.Context, words []string) (ids []horseracing.
 	return ids, nil
 }
 
-// tierNames returns the names of tiers. A name is taken as it is: checkNames looks it up
-// if no race has it.
-func (s *service) tierNames(ctx context.Context, words []string) (names []string, err error) {
-	for _, word := range words {
-		if _, err := strconv.Atoi(word); err == nil {
-			t, err := s.tier(ctx, word)
-			if err != nil {
-				return nil, err
-			}
-			word = string(t.Name)
-		}
-		names = append(names, word)
-	}
-	return names, nil
-}
-
-// checkNames returns an error about a name of no tier.
-func (s *service) checkNames(ctx context.Context, names []string, races []horseracing.Race) error {
-	for _, name := range names {
-		if !slices.ContainsFunc(races, func(r horseracing.Race) bool { return strings.EqualFold(name, string(r.Tier)) }) {
-			if _, err := s.tier(ctx, name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// tier looks up the id or the name of a tier. The error of an id that could not be
-// looked up comes with that id.
-func (s *service) tier(ctx context.Context, word string) (tier, error) {
-	if n, err := strconv.Atoi(word); err == nil {
-		if t, err := s.namedTier(ctx, horseracing.TierID(n)); err != nil || t.Name != "" {
-			return t, err
-		}
-	}
-	if strings.EqualFold(word, string(horseracing.TierNameOmega)) {
-		return tier{ID: horseracing.TierOmega, Name: horseracing.TierNameOmega}, nil
-	}
+// tierCalled returns the tier of a name, or an error that lists those there are.
+func (s *service) tierCalled(ctx context.Context, name string) (tier, error) {
 	known, err := s.namedTiers(ctx)
 	if err != nil {
 		return tier{}, err
 	}
 	var found []string
 	for _, t := range known {
-		if strings.EqualFold(word, string(t.Name)) {
+		if strings.EqualFold(name, string(t.Name)) {
 			return t, nil
 		}
 		found = append(found, fmt.Sprintf("%d %s", t.ID, t.Name))
 	}
-	return tier{}, usageError(fmt.Sprintf("there are no races of a tier %q; found: %s", word, strings.Join(found, ", ")))
+	return tier{}, usageError(fmt.Sprintf("there are no races of a tier %q; found: %s", name, strings.Join(found, ", ")))
 }
 
 func (s *service) namedTiers(ctx context.Context) (found []tier, err error) {

@@ -9,25 +9,11 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-const tournamentsHelp = `The open tournaments, those with these ids, or finished ones.
-
---finished prints the finished ones, the newest first, as the command results
-prints races; the other flags are for that, and do what they do there. A tournament
-that appears more than a day after newer ones is missed with --follow and --cursor.`
-
-const tournamentsExamples = `  horseracing tournaments
-  horseracing tournaments --finished --tier 5 --since 90d
-  horseracing tournaments --finished --follow --json`
-
 func (p *program) tournamentsCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "tournaments [ID…]", Short: "The open tournaments, those with these ids, or finished ones", Args: takes(0, many),
-		Long: tournamentsHelp, Example: tournamentsExamples,
-	}
+	c := p.command("tournaments [ID…]", "The open tournaments, those with these ids, or finished ones", 0, many)
 	finished := c.Flags().Bool("finished", false, "print finished tournaments")
 	o := followFlags(c.Flags(), "tournament")
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, args []string) error {
+	return p.reading(c, func(ctx context.Context, s *service, args []string) error {
 		if *finished {
 			return p.finishedTournaments(ctx, s, o, args)
 		}
@@ -45,7 +31,6 @@ func (p *program) tournamentsCommand() *cobra.Command {
 		}
 		return printList(p, openTournamentLayout, found, err)
 	})
-	return c
 }
 
 func (p *program) finishedTournaments(ctx context.Context, s *service, o *followOptions, args []string) error {
@@ -55,7 +40,7 @@ func (p *program) finishedTournaments(ctx context.Context, s *service, o *follow
 	if err := o.check(p); err != nil {
 		return err
 	}
-	tiers, err := s.tiers(ctx, *o.tiers)
+	tiers, err := s.tierIDs(ctx, *o.tiers)
 	if err != nil {
 		return err
 	}

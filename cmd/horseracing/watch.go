@@ -12,15 +12,6 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-const watchHelp = `Changes in the open races.
-
-First come the races that are open now, as opened, unless --new leaves them out. In
-JSON a line is {"kind":"opened","race":{…},"time":"…"}; the kinds are opened, updated
-and closed, and a line about an update says what changed.`
-
-const watchExamples = `  horseracing watch
-  horseracing watch --new --json | jq --unbuffered -r 'select(.kind == "opened") | .race.info.name'`
-
 // change is a line of the command watch.
 type change struct {
 	Kind    horseracing.RaceChangeKind `json:"kind"`
@@ -30,11 +21,10 @@ type change struct {
 }
 
 func (p *program) watchCommand() *cobra.Command {
-	c := &cobra.Command{Use: "watch", Short: "Changes in the open races", Args: takes(0, 0), Long: watchHelp, Example: watchExamples}
+	c := p.command("watch", "Changes in the open races", 0, 0)
 	interval := c.Flags().Duration("interval", 15*time.Second, "the `TIME` between polls, at least 1s")
 	isNew := c.Flags().Bool("new", false, "leave out the races that are open at the start")
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = p.reading(func(ctx context.Context, s *service, _ []string) error {
+	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
 		if *interval < time.Second {
 			return usageError("--interval must be at least 1s")
 		}
@@ -48,7 +38,6 @@ func (p *program) watchCommand() *cobra.Command {
 		}
 		return p.watch(ctx, s, *interval, old)
 	})
-	return c
 }
 
 // watch prints the changes of the open races.
