@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func do(ctx context.Context, b *backend, op operation, decode decoder, opts []Ca
 	request, err := call.request(ctx, decode != nil)
 	if err == nil {
 		call.record = b.transport.Do(ctx, request)
-		err = call.result(decode)
+		err = call.markOutcome(call.result(decode))
 	}
 	if call.config.capture != nil {
 		*call.config.capture = call.captured(err)
@@ -63,7 +64,7 @@ func (c *call) request(ctx context.Context, wantJSON bool) (transport.Request, e
 	r := transport.Request{
 		Method: c.op.method, Route: c.op.route, URL: u, Payload: body, Keys: c.secrets,
 		PaceRoute: c.op.paceRoute(), Rank: c.op.rank(), Retry: transport.Retry(c.config.retry.withDefaults(c.backend.retry)),
-		Patience: c.op.patience, NoCache: c.op.noCache, WantJSON: wantJSON,
+		Patience: c.op.patience, NoCache: c.op.noCache, OnSend: c.config.onSend, WantJSON: wantJSON,
 	}
 	if c.op.id != nil {
 		r.ID = c.secrets.Text(c.op.id.text())
@@ -88,6 +89,8 @@ func (c *call) urlAndBody(ctx context.Context) (*url.URL, []byte, error) {
 		problem = c.config.problem
 	case c.config.background && !c.op.isRead():
 		problem = errors.New("AsBackground is for reads")
+	case len(c.config.onSend) > 0 && c.op.isRead():
+		problem = errors.New("OnSend is for calls that change something")
 	}
 	if problem != nil {
 		name := operationText(c.op.method, c.op.route, c.secrets.Text(c.op.idText()))
@@ -120,38 +123,38 @@ func (c *call) urlAndBody(ctx context.Context) (*url.URL, []byte, error) {
 // result decodes the last response, or returns the error of the call.
 func (c *call) result(decode decoder) error {
 	r := c.record
-	held, isHeld := errors.AsType[*pace.HeldError](r.Stopped)
-	var err error
-	switch {
-	case isHeld && r.Attempts() == 0:
-		err = c.heldError(held)
-	case isHeld && r.Status != 0 && !r.IsSuccess():
-		last := c.apiError()
-		last.RetryAfter = max(last.RetryAfter, held.For)
-		err = last
-	case r.Stopped != nil, r.Status == 0:
-		err = c.transportError()
-	case !r.IsSuccess():
-		err = c.apiError()
-	default:
-		err = c.decode(decode)
+	if held, isHeld := errors.AsType[*pace.HeldError](r.Stopped); isHeld {
+		if r.Attempts() == 0 {
+			return c.heldError(held)
+		}
+		if r.Status != 0 && !r.IsSuccess() {
+			e := c.apiError()
+			e.RetryAfter = max(e.RetryAfter, held.For)
+			return e
+		}
 	}
-	return c.markOutcome(err)
+	if r.Stopped != nil || r.Status == 0 {
+		return c.transportError()
+	}
+	if !r.IsSuccess() {
+		return c.apiError()
+	}
+	return c.decode(decode)
 }
 
 // decode decodes a successful response.
 func (c *call) decode(decode decoder) error {
 	r := c.record
-	var err error
-	switch {
-	case r.Err != nil: // an HTML page or cut
-		err = newDecodeError(r, &readError{err: r.Err})
-	case c.op.emptyIsNotFound && isNothing(r.Body):
+	if r.Err == nil && c.op.emptyIsNotFound && isNothing(r.Body) {
 		return notFound(r)
-	case decode != nil && (len(r.Body) > 0 || c.op.isRead()):
+	}
+	var err error
+	if r.Err != nil { // an HTML page or cut
+		err = newDecodeError(r, &readError{err: r.Err})
+	} else if decode != nil && (len(r.Body) > 0 || c.op.isRead()) {
 		err = decode(r)
 	}
-	if err == nil && !mayDeclareError(r.Body) {
+	if err == nil && (c.op.isReceipt || !mayDeclareError(r.Body)) {
 		return nil
 	}
 	if words, declared := errorWords(r.Body, false); declared || err != nil && words != "" {
@@ -211,6 +214,12 @@ func notFound(r *transport.Record) *APIError {
 	return e
 }
 
+// notRequested returns the error of a successful response that contains something else
+// than the entry that was requested.
+func notRequested(r *transport.Record, found string) *DecodeError {
+	return newDecodeError(r, &readError{err: fmt.Errorf("it contains %s, which was not requested", clip(redact.Visible(found), 200))})
+}
+
 // proxyRefusals are the statuses with which proxies refuse a GET with a body.
 var proxyRefusals = []int{http.StatusBadRequest, http.StatusForbidden, http.StatusLengthRequired}
 
@@ -235,11 +244,17 @@ func (c *call) apiError() *APIError {
 	return e
 }
 
+// plainRefusals are the statuses of refusals that do not depend on what was done before.
+var plainRefusals = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests}
+
 // markOutcome marks the error of a write whose outcome is unknown: every error except
-// that of a refusal, and of a request that certainly was not sent.
+// that of a refusal, and of a request that certainly was not sent. A refusal that says
+// "already", or whose body was cut, may be that of a request which a server on the way has
+// repeated.
 func (c *call) markOutcome(err error) error {
 	r := c.record
-	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout
+	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout &&
+		(slices.Contains(plainRefusals, r.Status) || !r.Truncated && !bytes.Contains(bytes.ToLower(r.Body), []byte("already")))
 	unsent := r.Attempts() == 0 || r.Status == 0 && r.Unsent
 	if err == nil || c.op.isRead() || refused || unsent {
 		return err
@@ -268,11 +283,15 @@ func (c *call) captured(err error) Response {
 func getOne[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
 	var value T
-	record, err := do(ctx, b, op, decodeObject(&value), opts)
+	var wrong []string
+	record, err := do(ctx, b, op, decodeObject(&value, &wrong), opts)
 	if err != nil {
 		return nil, err
 	}
-	b.drifts.report(ctx, op, record, reflect.TypeFor[T]())
+	b.drifts.report(ctx, op, record, reflect.TypeFor[T](), wrong)
+	if key := idOf(&value); key != "" && key != op.idText() {
+		return nil, notRequested(record, key)
+	}
 	return &value, nil
 }
 
@@ -292,28 +311,58 @@ func getList[T any](ctx context.Context, b *backend, op operation, opts []CallOp
 	return values, err
 }
 
-// getEntry calls an operation whose response is an array, and returns its only entry,
-// or of several the one with the operation's id.
+// getEntry calls an operation whose response is an array, and returns the entry with the
+// operation's id, or the only entry if that has none. Of several with the id it returns
+// the dearest, because any of them may be the one to pay.
 func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
 	l, err := getEntries[T](ctx, b, op, opts)
 	if err != nil {
 		return nil, err
 	}
-	var unreadable *DecodeError // of an entry that has the id, or may have it
-	isOnly := len(l.entries) == 1
+	if len(l.entries) == 0 {
+		return nil, notFound(l.record)
+	}
+	return requested(l, op.idText())
+}
+
+// requested returns the entry of a list with an id, as getEntry does.
+func requested[T any](l *list[T], id string) (*T, error) {
+	var found *T
+	var hidden *DecodeError // of an unreadable entry that may have the id
+	other := "entries without an id"
 	for i := range l.entries {
-		switch e := &l.entries[i]; {
-		case e.err == nil && (isOnly || idOf(&e.value) == op.idText()):
-			return &e.value, nil
-		case e.err != nil && (isOnly || e.err.ID == "" || e.err.ID == op.idText()):
-			unreadable = e.err
+		e := &l.entries[i]
+		switch key := idOf(&e.value); {
+		case key != "" && key != id:
+			other = key
+		case e.err != nil && key == id:
+			return nil, e.err.ofResponse(l.record.ID, e.err.Raw, e.err.Err)
+		case e.err != nil:
+			hidden = e.err
+		case key == "" && len(l.entries) > 1: // it may be another one
+		case found == nil || feeOf(&e.value).Cmp(feeOf(found)) > 0:
+			found = &e.value
 		}
 	}
-	if unreadable != nil {
-		return nil, unreadable.ofResponse(l.record.ID, unreadable.Raw, unreadable.Err)
+	switch {
+	case found != nil:
+		return found, nil
+	case hidden != nil:
+		return nil, hidden.ofResponse(l.record.ID, hidden.Raw, hidden.Err)
 	}
-	return nil, notFound(l.record)
+	return nil, notRequested(l.record, other)
+}
+
+// feeOf returns the entry fee of a race or a tournament.
+func feeOf(entry any) BigInt {
+	switch e := entry.(type) {
+	case *Race:
+		return e.EntryFee
+	case *Tournament:
+		return e.EntryFee
+	}
+	return BigInt{}
 }
 
 // getEntries calls an operation whose response is an array, and returns its entries,
@@ -339,15 +388,15 @@ func callList[T any](ctx context.Context, b *backend, op operation, opts []CallO
 	if _, isInPart := errors.AsType[*unreadableEntries](err); err != nil && !isInPart {
 		return nil, err
 	}
-	b.drifts.report(ctx, op, record, reflect.TypeFor[T]())
+	b.drifts.report(ctx, op, record, reflect.TypeFor[T](), l.wrong)
 	return l, err
 }
 
 // operation is one operation of the service, and how its response is decoded.
 type operation struct {
 	method          string
-	route           string  // the path, with a {placeholder} for the id
-	id              entryID // for the placeholder, or nil if there is none
+	route           string // the path, with a {placeholder} for the id
+	id              pathID // for the placeholder, or nil if there is none
 	body            any
 	custom          bool   // called by Do: nothing is documented, and raw and query are used as they are
 	raw             string // the path, escaped
@@ -357,6 +406,7 @@ type operation struct {
 	noCache         bool                // a cached response must not be used
 	order           pace.Rank           // of a read, or zero for a single read
 	patience        *transport.Patience // of a walk, or nil for a single call
+	isReceipt       bool                // the decoder judges objects that declare an error
 	hint            string              // what to do if the outcome of a write is unknown
 }
 

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -28,6 +29,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/internal/route"
 )
 
 // operationTest is one operation as a call: what it sends and what comes back.
@@ -208,6 +210,50 @@ func TestOperationsIncludeEveryMethodOfAService(t *testing.T) {
 	}
 }
 
+// An operation is named in several places. Each has all of them: the API reference, with
+// its method, route and section; the fake; the README; and, for races, the costs in doc.go.
+func TestOperationsAreTheSameEverywhere(t *testing.T) {
+	type operation struct{ Method, Route, Name string }
+	row := regexp.MustCompile("(?m)^\\| \\[4\\.\\d+\\]\\(#\\S+\\) \\| `(\\w+) (\\S+)` \\| `(\\S+)` \\|")
+	documented := map[string]operation{}
+	for _, m := range row.FindAllStringSubmatch(read(t, "docs/service.md"), -1) {
+		documented[m[3]] = operation{Method: m[1], Route: m[2], Name: m[3]}
+	}
+	fake := horseracingtest.NewServer()
+	t.Cleanup(fake.Close)
+	readme, costs := read(t, "README.md"), read(t, "doc.go")
+	for _, op := range operations() {
+		is := documented[op.Name]
+		if _, ok := route.Match(is.Route, op.Path); !ok || is.Method != op.Method {
+			t.Errorf("docs/service.md has %q for %s, which sends %s %s", is, op.Name, op.Method, op.Path)
+		}
+		delete(documented, op.Name)
+		_, err := op.Call(t.Context(), fake.Client(double.NoRetries()), testdataIDs)
+		if err != nil && strings.Contains(err.Error(), "no operation at the path") {
+			t.Errorf("the fake does not serve %s: %v", op.Name, err)
+		}
+		service, method, _ := strings.Cut(op.Name, ".")
+		if !strings.Contains(readme, "`"+op.Name+"`") && !strings.Contains(readme, "`"+method+"`") && !strings.Contains(readme, "client."+op.Name) {
+			t.Errorf("README.md does not name %s", op.Name)
+		}
+		if service == "Races" && op.Method == http.MethodGet && !strings.Contains(costs, "\tRaces."+method+" ") && op.Name != "Races.ResultsV1" {
+			t.Errorf("the costs in doc.go do not name %s", op.Name)
+		}
+	}
+	for name := range documented {
+		t.Errorf("docs/service.md documents %s, which has no row", name)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // A field has the name of its member, or of its end.
 func TestTypesNameEveryFieldAsItsMember(t *testing.T) {
 	fields := 0
@@ -308,27 +354,38 @@ func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 		name, races, cups string // of race 5 and tournament "5"
 		want              string
 	}{
-		{"another one", `[{"main_race_id":4,"v2":1},{"main_race_id":5}]`, `[{"_id":"4","turf":""},{"_id":"5"}]`, "found"},
+		{"another one", `[{"main_race_id":4,"places":{}},{"main_race_id":5}]`, `[{"_id":"4","places":{}},{"_id":"5"}]`, "found"},
 		{"one without an id", `[{"main_race_id":5},null]`, `[{"_id":"5"},null]`, "found"},
-		{"a second time", `[{"main_race_id":5,"v2":1},{"main_race_id":5}]`, `[{"_id":"5","turf":""},{"_id":"5"}]`, "found"},
-		{"itself", `[{"main_race_id":4},{"main_race_id":5,"v2":1}]`, `[{"_id":"4"},{"_id":"5","turf":""}]`, "damaged"},
-		{"itself, alone", `[{"main_race_id":5,"v2":1}]`, `{"_id":"5","turf":""}`, "damaged"},
+		{"twice, the dearer one last", `[{"main_race_id":5,"entry_fee":1},{"main_race_id":5,"entry_fee":2}]`, `[{"_id":"5"},{"_id":"5","entry_fee":2}]`, "found for 2"},
+		{"twice, the dearer one first", `[{"main_race_id":5,"entry_fee":2},{"main_race_id":5,"entry_fee":1}]`, `[{"_id":"5","entry_fee":2},{"_id":"5"}]`, "found for 2"},
+		{"twice, once unreadable", `[{"main_race_id":5},{"main_race_id":5,"entry_fee":{}}]`, `[{"_id":"5"},{"_id":"5","entry_fee":{}}]`, "damaged"},
+		{"itself", `[{"main_race_id":4},{"main_race_id":5,"places":{}}]`, `[{"_id":"4"},{"_id":"5","places":{}}]`, "damaged"},
+		{"itself, alone", `[{"main_race_id":5,"places":{}}]`, `{"_id":"5","places":{}}`, "damaged"},
 		{"perhaps itself", `[{"main_race_id":4},{"main_race_id":"5"}]`, `[{"_id":"4"},{"_id":5}]`, "damaged"},
-		{"a single one, whatever its id", `[{"main_race_id":6}]`, `{"_id":"6"}`, "another"},
+		{"a single one with another id", `[{"main_race_id":6}]`, `{"_id":"6"}`, "not 6"},
+		{"a single one without an id", `[{"length":6}]`, `{"length":6}`, "another"},
+		{"several without an id", `[{"length":6},{"length":6}]`, `[{"length":6},{"length":6}]`, "damaged"},
 		{"one of several", `[{"main_race_id":4},{"main_race_id":5},{"main_race_id":6}]`, `[{"_id":"4"},{"_id":"5"}]`, "found"},
-		{"none of several", `[{"main_race_id":4},{"main_race_id":6}]`, `[{"_id":"4"},{"_id":"6"}]`, "not found"},
+		{"none of several", `[{"main_race_id":4},{"main_race_id":6}]`, `[{"_id":"4"},{"_id":"6"}]`, "not 6"},
 		{"an empty array", `[]`, `[]`, "not found"},
 		{"null", `null`, `null`, "not found"},
-		{"another one, itself being away", `[{"main_race_id":3},{"main_race_id":4,"v2":1}]`, `[{"_id":"3"},{"_id":"4","turf":""}]`, "not found"},
+		{"another one, itself being away", `[{"main_race_id":3},{"main_race_id":6,"places":{}}]`, `[{"_id":"3"},{"_id":"6","places":{}}]`, "not 6"},
 	} {
 		race, raceErr := responding(t, test.races).Races.Get(t.Context(), 5)
 		cup, cupErr := responding(t, test.cups).Tournaments.Get(t.Context(), "5")
 		for name, got := range map[string]struct {
-			found bool
-			err   error
-		}{"race": {race != nil && race.MainRaceID == 5, raceErr}, "tournament": {cup != nil && cup.ID == "5", cupErr}} {
+			found, isDear bool
+			err           error
+		}{
+			"race":       {race != nil && race.MainRaceID == 5, race != nil && race.EntryFee.Equal(horseracing.NewBigInt(2)), raceErr},
+			"tournament": {cup != nil && cup.ID == "5", cup != nil && cup.EntryFee.Equal(horseracing.NewBigInt(2)), cupErr},
+		} {
 			d, damaged := errors.AsType[*horseracing.DecodeError](got.err)
-			is := map[string]bool{"found": got.found && got.err == nil, "another": !got.found && got.err == nil, "damaged": damaged && d.ID == "5" && !got.found, "not found": errors.Is(got.err, horseracing.ErrNotFound)}
+			damaged = damaged && d.ID == "5" && !got.found
+			is := map[string]bool{
+				"found": got.found && got.err == nil, "found for 2": got.found && got.isDear, "another": !got.found && got.err == nil, "damaged": damaged,
+				"not 6": damaged && strings.Contains(got.err.Error(), "it contains 6, which"), "not found": errors.Is(got.err, horseracing.ErrNotFound),
+			}
 			if !is[test.want] {
 				t.Errorf("%s, %s: found %t, %v; want %s", test.name, name, got.found, got.err, test.want)
 			}

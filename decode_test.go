@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func TestDriftIsReportedAlsoWhereAnEntryIsUnreadable(t *testing.T) {
 			paths = append(paths, d.Path)
 		}
 	})
-	body := `[{"main_race_id":1,"weather":"fine"},{"main_race_id":2,"v2":1,"odd":1},{"main_race_id":3,"a":1,"a":2}]`
+	body := `[{"main_race_id":1,"weather":"fine"},{"main_race_id":2,"places":{},"odd":1},{"main_race_id":3,"a":1,"a":2}]`
 	races, err := responding(t, body, handler).Races.Open(t.Context())
 	if len(races) != 1 || err == nil {
 		t.Errorf("%d races, %v", len(races), err)
@@ -43,6 +44,92 @@ func TestDriftIsReportedAlsoWhereAnEntryIsUnreadable(t *testing.T) {
 	if diff := gocmp.Diff([]string{"[].a", "[].odd", "[].weather"}, paths); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// Each member in turn is of another type: programs decide by some, the others cost
+// nothing but themselves.
+func TestDecodeReadsAnEntryWithoutAMemberOfAnotherType(t *testing.T) {
+	decisive := regexp.MustCompile(`^/\d*/?(start_time|registration_deadline|entry_fee|price|level|min_level|max_level|places|breeding_cooldown|final_order|winners|participants)$` +
+		`|/(main_race_id|number)$|^/0/_id$|/participants/0$`)
+	index, members := regexp.MustCompile(`/\d+`), 0
+	for name, body := range map[string]string{
+		"Races.Open": double.List(openRace), "Races.Results": double.List(versionTwo), "Tournaments.Open": double.List(tournament),
+		"Horses.Get": horse, "Horses.OpenForBreeding": double.List(listedHorse), "Horses.Missions": `{"number":1042,"missions":[` + horseMission + `]}`, "Missions.Catalogue": catalogue,
+	} {
+		for pointer, odd := range withOtherTypes(body) {
+			if name == "Races.Open" && pointer == "/0/_id" {
+				continue // no method takes it
+			}
+			var log driftLog
+			value, err := valueOf(t, name, odd.body, horseracing.WithDriftHandler(log.handle))
+			members++
+			if decisive.MatchString(pointer) {
+				if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || d.Field != pointer {
+					t.Errorf("%s: %s: %v", name, pointer, err)
+				}
+				continue
+			}
+			want, _ := valueOf(t, name, odd.without)
+			if diff := gocmp.Diff(want, value); diff != "" || err != nil {
+				t.Errorf("%s: %s: %v, %s", name, pointer, err, diff)
+			}
+			path := strings.ReplaceAll(strings.TrimPrefix(index.ReplaceAllString(pointer, "[]"), "/"), "/", ".")
+			if !slices.Contains(log.all, horseracing.Drift{Route: log.all[0].Route, Path: path, Kind: horseracing.DriftWrongType}) {
+				t.Errorf("%s: drift of %s: %v", name, path, log.all)
+			}
+		}
+	}
+	if members < 100 {
+		t.Errorf("%d members", members)
+	}
+}
+
+func valueOf(t *testing.T, operation, body string, opts ...horseracing.Option) (any, error) {
+	all := operations()
+	op := all[slices.IndexFunc(all, func(op operationTest) bool { return op.Name == operation })]
+	if op.Further != nil {
+		return op.Further(t.Context(), responding(t, body, opts...), 1)
+	}
+	return op.Call(t.Context(), responding(t, body, opts...), testdataIDs)
+}
+
+// otherType is a body in which one value has another type, and the body without it.
+type otherType struct{ body, without string }
+
+// withOtherTypes returns a body for each value in a body, by its JSON pointer.
+func withOtherTypes(body string) map[string]otherType {
+	all := map[string]otherType{}
+	var root any
+	if err := json.Unmarshal([]byte(body), &root); err != nil {
+		panic(err)
+	}
+	text := func() string { encoded, _ := json.Marshal(root); return string(encoded) }
+	var walk func(at any, pointer string)
+	walk = func(at any, pointer string) {
+		switch at := at.(type) {
+		case []any:
+			if len(at) > 0 {
+				walk(at[0], pointer+"/0")
+			}
+		case map[string]any:
+			for name, value := range at {
+				var other any = struct{}{}
+				if _, isObject := value.(map[string]any); isObject {
+					other = "text"
+				}
+				at[name] = other
+				odd := otherType{body: text()}
+				delete(at, name)
+				odd.without = text()
+				at[name], all[pointer+"/"+name] = value, odd
+				if name != "additional_prizes" && name != "progress" { // their elements are read as a whole, whatever they are
+					walk(value, pointer+"/"+name)
+				}
+			}
+		}
+	}
+	walk(root, "")
+	return all
 }
 
 func TestDecodeAcceptsWhatHasOneObviousMeaning(t *testing.T) {
@@ -229,7 +316,8 @@ func TestDecodeTakesAtMostSixteenTimesTheLimitInMemory(t *testing.T) {
 		"progress":                {filled(`{"number":7,"missions":[{"progress":[`, "0", "]}]}"), missions},
 		"progress of four bytes":  {filled(`{"number":7,"missions":[{"progress":[`, "100", "]}]}"), missions},
 		"missions":                {filled(`{"number":7,"missions":[`, `{"count":12345}`, "]}"), missions},
-		"unreadable entries":      {filled("[", `{"main_race_id":1,"length":"x"}`, "]"), races},
+		"unreadable entries":      {filled("[", `{"main_race_id":1,"entry_fee":{}}`, "]"), races},
+		"members of other types":  {filled(`[{"_id":"x","participants":[`, `{"total":"unknown"}`, "]}]"), cups},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if len(shape.body) > limit || len(shape.body) < limit-100 {
@@ -267,6 +355,8 @@ func TestDecodeReadsHostileResponsesInBoundedMemory(t *testing.T) {
 		"many members":         `[{` + manyMembers(200_000) + `}]`,
 		"spaces":               strings.Repeat(" ", 7<<20) + "[]",
 		"empty entries":        "[" + strings.Repeat("{},", 2<<20) + "{}]",
+		"other types":          `[{"_id":"x","main_race_id":1,"participants":[` + strings.Repeat(`{"total":"unknown"},`, 100_000) + `{}]}]`,
+		"other entries":        `[` + strings.Repeat(`{"number":7,"_id":"x","main_race_id":1,"tier":{},"length":"8","turf":{},"name":1},`, 25_000) + `{"number":7,"main_race_id":1}]`,
 		"null entries":         "[" + strings.Repeat("null,", 1<<20) + "null]",
 	} {
 		for status := range map[int]bool{200: true, 400: true} {
@@ -286,7 +376,7 @@ func TestDecodeReadsHostileResponsesInBoundedMemory(t *testing.T) {
 				var decode *horseracing.DecodeError
 				var api *horseracing.APIError
 				err := double.OpenRaces(t.Context(), double.Play(double.Respond(status, body)).Client(t))
-				switch harmless := name == "spaces" || name == "a long string" || name == "many members"; {
+				switch harmless := strings.HasPrefix(name, "other") || name == "spaces" || name == "a long string" || name == "many members"; {
 				case status != 200:
 				case harmless && err != nil:
 					t.Errorf("long, but without harm: %.200v", err)
@@ -358,16 +448,16 @@ func (l *driftLog) sorted() []horseracing.Drift {
 // The documented responses, with every member.
 const (
 	info         = `"info":{"name":"Dawn","hippodrome_type":"Oval","hippodrome_name":"North","turf":"Grass"}`
-	raceBase     = `"main_race_id":7,"start_time":1,"registration_deadline":1,"length":8,"v2":true,"no_equipment":false,"entry_fee":5,"prizes":[3,2],"tier":"Omega","places":12,"status":"",` + info
+	raceBase     = `"main_race_id":880200,"start_time":1,"registration_deadline":1,"length":8,"v2":true,"no_equipment":false,"entry_fee":5,"prizes":[3,2],"tier":"Omega","places":12,"status":"",` + info
 	versionOne   = `{` + raceBase + `,"participants":[{"number":1,"total":9.5,"lane":1}],"final_order":[0],"winners":[0]}`
 	versionTwo   = `{"type":"best_time","min_level":1,"max_level":9,` + raceBase + `,"participants":[{"number":1,"total":9.5,"lane":1}],"final_order":[0],"winners":[0]}`
 	openRace     = `{"_id":"a","type":"best_time","min_level":1,"max_level":9,` + raceBase + `,"participants":[{"number":1}]}`
-	horse        = `{"name":"A","image":"","external_url":"","number":1,"gender":"Mare","height":1.6,"weight":400,"level":3,"appearance":[{"trait_type":"ear_type","value":"x"}],"breeding_cooldown":null,"breed":"b","generation":1,"tier":"Beta"}`
+	horse        = `{"name":"A","image":"","external_url":"","number":1042,"gender":"Mare","height":1.6,"weight":400,"level":3,"appearance":[{"trait_type":"ear_type","value":"x"}],"breeding_cooldown":null,"breed":"b","generation":1,"tier":"Beta"}`
 	listedHorse  = `{"name":"A","number":1,"gender":"Mare","wins_first_count":0,"wins_second_count":0,"wins_third_count":0,"total_race_count":0,"price":1.5,"generation":1,"tier":"Omega"}`
 	horseMission = `{"type":"daily","mission":"run_x_races","name":"Run","count":1,"reward_xp":1,"reward_sugar":1,"progress":[{"any":{"shape":1}}],"processed":false,"completed":false}`
 	missionRow   = `{"type":"run_x_races","min":1,"max":2,"description":"run","xp_base":-1,"xp_modifier":1,"sugar_base":1,"sugar_modifier":1}`
 	catalogue    = `{"daily":[` + missionRow + `],"weekly":[],"monthly":[]}`
-	tournament   = `{"_id":"t","name":"Cup","description":"","hippodrome_id":"h","hippodrome_name":"North","turf":1,"registration_open":1,"registration_deadline":1,"start_time":1,"length":8,"places":12,"min_places":2,"entry_fee":5,"prizes":[1],"no_equipment":false,"min_level":1,"max_level":9,"max_participants_per_wallet":1,"min_race_count":0,"max_race_count":null,"type":"best_time","status":2,"tier":5,` +
+	tournament   = `{"_id":"64aa10f2c3d4e5f601234999","name":"Cup","description":"","hippodrome_id":"h","hippodrome_name":"North","turf":1,"registration_open":1,"registration_deadline":1,"start_time":1,"length":8,"places":12,"min_places":2,"entry_fee":5,"prizes":[1],"no_equipment":false,"min_level":1,"max_level":9,"max_participants_per_wallet":1,"min_race_count":0,"max_race_count":null,"type":"best_time","status":2,"tier":5,` +
 		`"stages":[{"race_count":1,"start_time":1,"minutes_between_races":1.5,"name":"Final","results":[{"number":1,"total":1.5,"main_race_id":7}],"status":2,"current_round":1}],` +
 		`"participants":[{"number":1,"dropped_at_index":-1,"total":1.5}],` +
 		`"additional_prizes":[{"additional_gold":1,"additional_treasury_gold":2,"additional_sugar":3,"additional_items":[{"_id":"i","type":"hat"}]}]}`
@@ -437,10 +527,10 @@ func TestDriftIsEveryDifferenceOfTypesAndResponse(t *testing.T) {
 		"a horse":                 {callHorse, horse, nil},
 		"a user's horses":         {callOwned, double.List(horse), nil},
 		"a breeding listing":      {callBreeding, double.List(listedHorse), nil},
-		"a horse's missions":      {callMissions, `{"number":1,"missions":` + double.List(horseMission) + `}`, nil},
+		"a horse's missions":      {callMissions, `{"number":1042,"missions":` + double.List(horseMission) + `}`, nil},
 		"the catalogue":           {callCatalogue, catalogue, nil},
 		"a finished tournament":   {callTournaments, double.List(tournament), nil},
-		"the optional members": {callMissions, `{"number":1,"missions":` +
+		"the optional members": {callMissions, `{"number":1042,"missions":` +
 			double.List(with(horseMission, "{", `"place":1,"hippodrome":null,"furlongs":3`)) + `}`, nil},
 		"the optional bounds":          {callCatalogue, with(catalogue, `[{`, `"furlong_min":1,"furlong_max":2,"place_min":null`), nil},
 		"members of another listing":   {callV1, double.List(with(versionTwo, "{", `"_id":"a"`)), nil},
@@ -479,9 +569,9 @@ func TestDriftIsEveryDifferenceOfTypesAndResponse(t *testing.T) {
 		"a missing prize": {callTournaments, double.List(without(tournament, `"additional_gold":1,`)),
 			[]horseracing.Drift{{Route: "/api/v1/tournaments/results", Path: "[].additional_prizes[].additional_token", Kind: missing}}},
 
-		"a tournament, whose members are undocumented": {callTournament, `{"_id":"t","sponsor":"x"}`,
+		"a tournament, whose members are undocumented": {callTournament, `{"_id":"64aa10f2c3d4e5f601234999","sponsor":"x"}`,
 			[]horseracing.Drift{{Route: "/api/v1/tournaments/{tournamentId}", Path: "sponsor", Kind: unknown}}},
-		"open tournaments, whose members are undocumented": {callOpenTournaments, `[{"_id":"t","sponsor":"x"}]`,
+		"open tournaments, whose members are undocumented": {callOpenTournaments, `[{"_id":"64aa10f2c3d4e5f601234999","sponsor":"x"}]`,
 			[]horseracing.Drift{{Route: "/api/v1/tournaments/open", Path: "[].sponsor", Kind: unknown}}},
 	}
 	for name, test := range tests {
@@ -682,8 +772,9 @@ func manyMembers(n int) string {
 func TestDecodeErrorNamesAboutWhereTheResponseIsWrong(t *testing.T) {
 	long := strings.Repeat(" ", 500)
 	for _, body := range []string{
-		`[{"name":"a",` + long + `"turf":"wrong"},` + long + `{"name":"b"}]`,
-		`[{"name":"a",` + long + `"additional_prizes":[{"additional_token":1,"additional_treasury_token":"wrong"}]},` + long + `{"name":"b"}]`,
+		`[{"name":"a",` + long + `"places":"wrong"},` + long + `{"name":"b"}]`,
+		`[{"name":"a",` + long + `"stages":[{"results":[{"number":"wrong"}]}]},` + long + `{"name":"b"}]`,
+		`[{"additional_prizes":[{"additional_token":1,"additional_treasury_token":"wrong"}]},` + long + `{"name":"b"}]`,
 		`[{"name":"a",` + long + `"turf":wrong},` + long + `{"name":"b"}]`,
 	} {
 		_, err := double.Play(double.Respond(200, body)).Client(t).Tournaments.Open(t.Context())

@@ -232,7 +232,7 @@ func (e *DecodeError) Is(target error) bool { return target == ErrSkipped && e.e
 
 // TransportError is returned when a call got no complete response, after all retries.
 // The cause is a failed connection, a connection that broke before the end of the
-// response, a response that is too large, a timeout, an error of the [Limiter], or a
+// response, a response that is too large, a timeout, an error of the [Limiter] or of [OnSend], or a
 // context that is done. errors.Is finds ErrResponseTooLarge, context.Canceled and
 // context.DeadlineExceeded; an attempt that exceeded [WithAttemptTimeout] matches the
 // last one too. If the context was done while the call waited for a retry, the text also

@@ -36,7 +36,7 @@ type Horse struct {
 	Tier             TierName    `json:"tier"`
 }
 
-func (h *Horse) entryID() entryID { return h.Number }
+func (h *Horse) key() string { return numberKey(h.Number) }
 
 // Trait is one feature of a horse's appearance, such as mane_color and Black.
 //
@@ -80,7 +80,7 @@ type BreedingListing struct {
 	Tier            TierName    `json:"tier"`
 }
 
-func (b *BreedingListing) entryID() entryID { return b.Number }
+func (b *BreedingListing) key() string { return numberKey(b.Number) }
 
 // HorseMissions are the missions of one horse.
 //
@@ -89,6 +89,8 @@ type HorseMissions struct {
 	Number   HorseNumber    `json:"number"`
 	Missions []HorseMission `json:"missions,omitzero"` // monthly, then weekly, then daily; otherwise unordered
 }
+
+func (m *HorseMissions) key() string { return numberKey(m.Number) }
 
 // HorseMission is one mission of a horse, with its progress and its final reward.
 // How Processed differs from Completed, and which hippodrome a number means, is

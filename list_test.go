@@ -25,11 +25,11 @@ var listCalls = []struct {
 	bad  string // the member of odd
 }{
 	{"open races", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.Race, error) { return c.Races.Open(ctx) }),
-		`{"main_race_id":%d}`, `{"main_race_id":4711,"length":"long"}`, "/length"},
+		`{"main_race_id":%d}`, `{"main_race_id":4711,"entry_fee":{}}`, "/entry_fee"},
 	{"a user's horses", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.Horse, error) {
 		return c.Horses.Owned(ctx, double.UserKey)
 	}),
-		`{"number":%d}`, `{"number":4711,"appearance":[{"trait_type":7}]}`, "/appearance/0/trait_type"},
+		`{"number":%d}`, `{"number":4711,"level":"high"}`, "/level"},
 	{"horses open for breeding", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.BreedingListing, error) {
 		return c.Horses.OpenForBreeding(ctx)
 	}),
@@ -37,7 +37,7 @@ var listCalls = []struct {
 	{"open tournaments", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.Tournament, error) {
 		return c.Tournaments.Open(ctx)
 	}),
-		`{"_id":"%d"}`, `{"_id":"4711","stages":[{},{"start_time":"soon"}]}`, "/stages/1/start_time"},
+		`{"_id":"%d"}`, `{"_id":"4711","stages":[{},{"results":[{"number":"x"}]}]}`, "/stages/1/results/0/number"},
 }
 
 func idsOf[T any](call func(context.Context, *horseracing.Client) ([]T, error)) func(context.Context, *horseracing.Client) ([]string, error) {
@@ -101,6 +101,19 @@ func TestListWithAnUnreadableEntryReturnsTheOthers(t *testing.T) {
 	}
 }
 
+func TestListIsEmptyIfTheResponseIsNullOrHasNoContent(t *testing.T) {
+	for _, l := range listCalls {
+		for _, empty := range []double.Step{double.Respond(200, "null"), double.Respond(200, " null\n"), double.Respond(204, ""), double.Respond(200, "[]")} {
+			if ids, err := l.call(t.Context(), double.Play(empty).Client(t)); ids != nil || err != nil {
+				t.Errorf("%s: %v, %v", l.name, ids, err)
+			}
+		}
+		if _, err := l.call(t.Context(), double.Play(double.Respond(404, "[]")).Client(t)); !errors.Is(err, horseracing.ErrNotFound) {
+			t.Errorf("%s: %v", l.name, err)
+		}
+	}
+}
+
 func TestListJoinsAtMostAHundredErrorsInAShortText(t *testing.T) {
 	for _, l := range listCalls {
 		body := "[" + strings.Repeat(l.odd+",", 250) + fmt.Sprintf(l.good, 1) + "]"
@@ -132,7 +145,7 @@ func TestPageOfMoreThanAHundredUnreadableEntriesIsOneError(t *testing.T) {
 func TestListThatIsNotAnArrayIsOneError(t *testing.T) {
 	for _, l := range listCalls {
 		good := fmt.Sprintf(l.good, 1)
-		for _, body := range []string{"null", "7", "[" + l.odd + "," + good, "[" + good + "," + l.odd[:len(l.odd)-1], "[" + l.odd + "] x", "[" + good + "," + l.odd + ",]"} {
+		for _, body := range []string{"7", `"null"`, "[" + l.odd + "," + good, "[" + good + "," + l.odd[:len(l.odd)-1], "[" + l.odd + "] x", "[" + good + "," + l.odd + ",]"} {
 			ids, err := l.call(t.Context(), responding(t, body))
 			d, ok := errors.AsType[*horseracing.DecodeError](err)
 			if ids != nil || !ok || d.Raw != nil || d.ID != "" {
@@ -143,7 +156,7 @@ func TestListThatIsNotAnArrayIsOneError(t *testing.T) {
 }
 
 func TestDecodeErrorRawIsRedactedBoundedAndNeverPrinted(t *testing.T) {
-	entry := func(note string) string { return `{"main_race_id":4711,"note":"` + note + `","length":"long"}` }
+	entry := func(note string) string { return `{"main_race_id":4711,"note":"` + note + `","entry_fee":{}}` }
 	for _, test := range []struct {
 		name, entry, want string
 	}{

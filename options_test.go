@@ -296,6 +296,55 @@ func TestAsBackgroundWaitsForAllOthers(t *testing.T) {
 	})
 }
 
+func TestOnSendIsCalledOnceInOrderBeforeTheFirstAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []string
+		event := func(name string, err error) horseracing.CallOption {
+			return horseracing.OnSend(func() error { events = append(events, name); return err })
+		}
+		s := double.Play(func(*http.Request) (*http.Response, error) {
+			events = append(events, "sent")
+			return double.Respond(429, "")(nil)
+		})
+		c, full := s.Client(t), errors.New("the disk is full")
+		_, err := c.Races.Register(t.Context(), double.Entry, event("first", nil), event("second", nil))
+		if want := "first second sent sent sent sent"; strings.Join(events, " ") != want || !errors.Is(err, horseracing.ErrRateLimited) {
+			t.Errorf("%v, %v", events, err)
+		}
+		events = nil
+		time.Sleep(time.Hour)
+		err = c.Do(t.Context(), http.MethodPost, "/api/v9/thing", nil, nil, event("first", full), event("second", nil))
+		if len(events) != 1 || !errors.Is(err, full) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("one that fails: %v, %v", events, err)
+		}
+	})
+}
+
+func TestOnSendRunsWithTheTurnOfTheCallAndWithoutATimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(double.Respond(200, "{}"))
+		c := s.Client(t, horseracing.WithRateLimit(0.1, 1), horseracing.WithAttemptTimeout(time.Second))
+		began, ctx := time.Now(), t.Context()
+		register := func(record func() error) error {
+			_, err := c.Races.Register(ctx, double.Entry, horseracing.OnSend(record))
+			return err
+		}
+		if err := register(func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := register(func() error { time.Sleep(time.Minute); return nil }); err != nil || time.Since(began) != 70*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		if err := register(func() error { cancel(); return nil }); !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("canceled within: %v", err)
+		}
+		if n := len(s.Requests()); n != 2 {
+			t.Errorf("%d were sent", n)
+		}
+	})
+}
+
 func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // RacesService reads races, polls for changes, and registers horses. It is
@@ -64,7 +68,7 @@ type RaceParticipant struct {
 	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
-func (r *Race) entryID() entryID { return r.MainRaceID }
+func (r *Race) key() string { return numberKey(r.MainRaceID) }
 
 // makeRoom gives the slices spare capacity before the race is decoded, which halves the
 // allocations of a page.
@@ -244,15 +248,21 @@ func raceOperation(id RaceID) operation {
 // idempotency key, so Register retries only if the request certainly had no effect: no
 // connection was made, or the status was 429.
 //
-// A refusal (a 4xx status other than 408) is an [*APIError]. If the outcome is unknown
-// (a broken connection, a timeout, a 408, a redirect, a 5xx or an unreadable response),
-// errors.Is finds [ErrOutcomeUnknown] and the cause: call [RacesService.Settle] before
-// registering again. After any other error the horse is not registered.
+// A refusal is an [*APIError] with a 4xx status. If the outcome is unknown, errors.Is
+// finds [ErrOutcomeUnknown] and the cause: a broken connection, a timeout, a 408, a
+// redirect, a 5xx, another 4xx than 401, 403, 404 and 429 whose body contains "already",
+// or a 2xx that does not confirm the registration. The fee may then be paid: call
+// [RacesService.Settle] before registering again, and count the fee until it returns,
+// which may be hours after the start of the race. After any other error the horse is not
+// registered.
+//
+// A 2xx confirms the registration if its body is empty, true, or an object that does not
+// report a failure. The shape of the response is undocumented.
 //
 // POST /api/v1/races/register:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {
-	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "call Races.Settle before registering again"}
+	op := operation{method: http.MethodPost, route: "/api/v1/races/register", isReceipt: true, hint: "call Races.Settle before registering again"}
 	if problem := cmp.Or(r.Horse.problem(), r.Race.problem(), r.UserKey.problem()); problem != nil {
 		return nil, s.secrets.Error(op.invalid(problem))
 	}
@@ -262,9 +272,58 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 		Race    RaceID      `json:"main_race_id"`
 	}{r.Horse, r.UserKey, r.Race}
 	var body json.RawMessage
-	record, err := do(ctx, s.backend, op, decodeAny(&body), opts)
+	record, err := do(ctx, s.backend, op, decodeReceipt(&body), opts)
 	if err != nil {
 		return nil, err
 	}
 	return &RegistrationReceipt{StatusCode: record.Status, Body: body}, nil
+}
+
+var errUnconfirmed = errors.New("it does not confirm the registration")
+
+// decodeReceipt returns a decoder of the response to a registration.
+func decodeReceipt(body *json.RawMessage) decoder {
+	return func(r *transport.Record) error {
+		text := trimSpace(r.Body)
+		if len(text) == 0 {
+			return nil
+		}
+		err := decodeAny(body)(r)
+		var object map[string]json.RawMessage
+		if err != nil || string(text) == "true" || unmarshal(text, &object) == nil && object != nil && confirms(object) {
+			return err
+		}
+		return newDecodeError(r, &readError{err: errUnconfirmed})
+	}
+}
+
+// confirms reports whether an object does not report a failure. One that holds nothing but
+// a message may report either.
+func confirms(object map[string]json.RawMessage) bool {
+	succeeded, messages := string(object["success"]) == "true", 0
+	for name, value := range object {
+		isNone := slices.Contains(noErrors, string(value))
+		text, _ := strconv.Unquote(string(value))
+		text = strings.ToLower(text)
+		number, _ := strconv.ParseFloat(cmp.Or(text, string(value)), 64)
+		failed := false
+		switch strings.ToLower(name) {
+		case "success", "ok", "registered":
+			failed = isNone || text == "false"
+		case "error", "errors", "err":
+			failed = !isNone && !succeeded
+		case "status":
+			failed = string(value) == "false" || strings.HasPrefix(text, "err") || strings.HasPrefix(text, "fail") || number >= 400
+		case "code", "statuscode":
+			failed = number >= 400
+		case "message", "reason", "result":
+			if text != "" {
+				messages++
+			}
+		}
+		if failed {
+			return false
+		}
+	}
+	return len(object) == 0 || messages < len(object)
 }

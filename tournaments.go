@@ -47,7 +47,7 @@ type Tournament struct {
 	AdditionalPrizes         []AdditionalPrize       `json:"additional_prizes,omitzero"`
 }
 
-func (t *Tournament) entryID() entryID { return t.ID }
+func (t *Tournament) key() string { return string(t.ID) }
 
 // Stage is a stage of a tournament.
 //

@@ -48,7 +48,7 @@ const earliestMilliseconds, latestMilliseconds = -62135596800000 + 1, 2534023007
 
 func TestTimestampIsWrittenInMilliseconds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ms := rapid.Int64Range(earliestMilliseconds, latestMilliseconds).Draw(t, "ms")
+		ms := rapid.Int64Range(earliestMilliseconds, latestMilliseconds).Filter(func(ms int64) bool { return ms < 9e8 || ms >= 1e11 }).Draw(t, "ms")
 		zone := time.FixedZone("", rapid.IntRange(-14*3600, 14*3600).Draw(t, "zone"))
 		instant := time.UnixMilli(ms).Add(time.Duration(rapid.Int64Range(0, 999_999).Draw(t, "ns"))).In(zone)
 

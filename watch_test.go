@@ -77,11 +77,13 @@ func TestWatchOpenReportsWhatChanged(t *testing.T) {
 		"a participant in the place of another":  {[]string{double.List(a), double.List(aTwice)}, []string{"opened a", "updated twice was a"}},
 		"another status":                         {[]string{double.List(a), double.List(aStatus)}, []string{"opened a", "updated status was a"}},
 		"another deadline":                       {[]string{double.List(a), double.List(aLater)}, []string{"opened a", "updated deadline was a"}},
-		"another start":                          {[]string{double.List(a), double.List(aMoved)}, []string{"opened a", "updated start was a"}},
+		"another start":                          {[]string{double.List(a), double.List(aMoved)}, []string{"opened a", "closed a was a", "opened start"}},
+		"two heats with one id":                  {[]string{double.List(a, aMoved), double.List(aMoved, a), double.List(aFuller, aMoved)}, []string{"opened a", "opened start", "updated fuller was a"}},
 		"closed ones first, by start":            {[]string{double.List(a, b), double.List(c)}, []string{"opened b", "opened a", "closed b was b", "closed a was a", "opened c"}},
 		"closed with the last state":             {[]string{double.List(a), double.List(aFuller), `[]`}, []string{"opened a", "updated fuller was a", "closed fuller was fuller"}},
 		"closed with a state that was no update": {[]string{double.List(a), double.List(aMixed), `[]`}, []string{"opened a", "closed a again was a again"}},
-		"opened again":                           {[]string{double.List(a), `[]`, double.List(a)}, []string{"opened a", "closed a was a", "opened a"}},
+		"opened again":                           {[]string{double.List(a), `[]`, `[]`, double.List(a)}, []string{"opened a", "closed a was a", "opened a"}},
+		"one empty list":                         {[]string{double.List(a), `[]`, double.List(a), `null`, double.List(aFuller)}, []string{"opened a", "updated fuller was a"}},
 		"a race that is listed twice":            {[]string{double.List(a, aFuller), double.List(a, aFuller)}, []string{"opened a"}},
 		"a change after one that was no update":  {[]string{double.List(a), double.List(aMixed), double.List(aFuller)}, []string{"opened a", "updated fuller was a again"}},
 		"a failed poll":                          {[]string{"", double.List(a), "", "", double.List(b)}, []string{"error", "opened a", "error", "error", "closed a was a", "opened b"}},
@@ -156,7 +158,7 @@ func TestChangesAreSortedByKindAndStart(t *testing.T) {
 			t.Errorf("%s %d: previous %v", c.Kind, c.Race.MainRaceID, c.Previous)
 		}
 	}
-	want := []string{"closed2", "closed1", "opened7", "opened5", "opened6", "updated4", "updated3"}
+	want := []string{"closed2", "closed1", "closed1", "opened7", "opened7", "opened5", "opened6", "updated4", "updated3"}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -174,12 +176,13 @@ func TestChangesLeadFromOneListToTheOther(t *testing.T) {
 		}
 		open := stateOf(before)
 		for _, c := range horseracing.Changes(before, after) {
-			state := stateOf([]horseracing.Race{*c.Race})[c.Race.MainRaceID]
-			if was, known := open[c.Race.MainRaceID]; known != (c.Previous != nil) || c.Kind == horseracing.RaceUpdated && was == state {
+			key := heatOf(c.Race)
+			state := stateOf([]horseracing.Race{*c.Race})[key]
+			if was, known := open[key]; known != (c.Previous != nil) || c.Kind == horseracing.RaceUpdated && was == state {
 				t.Errorf("%s %s, before %s", c.Kind, state, was)
 			}
-			if open[c.Race.MainRaceID] = state; c.Kind == horseracing.RaceClosed {
-				delete(open, c.Race.MainRaceID)
+			if open[key] = state; c.Kind == horseracing.RaceClosed {
+				delete(open, key)
 			}
 		}
 		if diff := gocmp.Diff(stateOf(after), open); diff != "" {
@@ -188,16 +191,19 @@ func TestChangesLeadFromOneListToTheOther(t *testing.T) {
 	})
 }
 
-// stateOf returns what changes report of each race, the first of each id.
-func stateOf(races []horseracing.Race) map[horseracing.RaceID]string {
-	states := map[horseracing.RaceID]string{}
+// heatOf returns what tells a race apart from others.
+func heatOf(r *horseracing.Race) string { return fmt.Sprint(r.MainRaceID, r.StartTime) }
+
+// stateOf returns what changes report of each race, the first of each heat.
+func stateOf(races []horseracing.Race) map[string]string {
+	states := map[string]string{}
 	for _, race := range slices.Backward(races) {
 		var horses []horseracing.HorseNumber
 		for _, p := range race.Participants {
 			horses = append(horses, p.Number)
 		}
 		slices.Sort(horses)
-		states[race.MainRaceID] = fmt.Sprint(race.StartTime, horses)
+		states[heatOf(&race)] = fmt.Sprint(horses)
 	}
 	return states
 }

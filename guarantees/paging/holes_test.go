@@ -22,7 +22,7 @@ func (w *world) damage(i int, kind string) (placed bool) {
 	}
 	switch kind {
 	case "member":
-		w.damaged[id] = fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"length":"long"}`, id, start)
+		w.damaged[id] = fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"entry_fee":{}}`, id, start)
 		placed = true
 	case "id":
 		w.damaged[id] = fmt.Sprintf(`{"main_race_id":"%dx","start_time":%d}`, id, start)

@@ -114,7 +114,7 @@ func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
 	}
 	older := &world{}
 	for i := range 60 {
-		older.add(900_000_000 - int64(i)*1000)
+		older.add(700_000_000 - int64(i)*1000)
 	}
 	byTime, byOffset := older.client(t).Races.Results(horseracing.ResultsQuery{}), older.client(t).Races.ResultsV1(horseracing.OffsetQuery{})
 	for _, p := range []*horseracing.Pager[horseracing.Race]{byTime, byOffset} {
@@ -124,7 +124,7 @@ func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
 	}
 	walks := map[string]func(*horseracing.Client, int) *horseracing.Pager[horseracing.Race]{
 		"v2":        v2(horseracing.ResultsQuery{}),
-		"v2 before": v2(horseracing.ResultsQuery{Before: time.UnixMilli(1_000_000_001)}),
+		"v2 before": v2(horseracing.ResultsQuery{Before: time.UnixMilli(800_000_001)}),
 		"v2 resume": v2(horseracing.ResultsQuery{Resume: byTime.Cursor()}),
 		"tier":      v2(horseracing.ResultsQuery{Tier: 3}),
 		"v1 resume": v1(horseracing.OffsetQuery{Resume: byOffset.Cursor()}),
@@ -141,7 +141,7 @@ func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
 					}
 					w := &world{ignoreBody: true, delay: 20 * time.Millisecond}
 					for i := range size {
-						w.add(1_000_000_000 - int64(i)*apart)
+						w.add(800_000_000 - int64(i)*apart)
 					}
 					var err error
 					synctest.Test(t, func(t *testing.T) {

@@ -264,7 +264,7 @@ func TestACursorKeepsAQueryWithoutATier(t *testing.T) {
 // Who leaves at the page before a hole, or stores the cursor with it, meets the
 // hole when he continues.
 func TestPagesLoseNoHole(t *testing.T) {
-	const page = `[{"main_race_id":4,"start_time":4000},{"main_race_id":3,"start_time":3000,"length":"long"},{"main_race_id":2,"start_time":2000},{"main_race_id":1,"start_time":1000}]`
+	const page = `[{"main_race_id":4,"start_time":4000},{"main_race_id":3,"start_time":3000,"entry_fee":{}},{"main_race_id":2,"start_time":2000},{"main_race_id":1,"start_time":1000}]`
 	for _, resumed := range []bool{false, true} {
 		s := double.Play(double.Respond(200, page), double.Respond(200, "[]"))
 		pager := s.Client(t).Races.Results(horseracing.ResultsQuery{})

@@ -23,12 +23,11 @@ func (l paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
 	if r.Stopped = l.enter(req.Context(), r); r.Stopped != nil {
 		return nil, r.Stopped
 	}
-	if r.Stopped = r.beforeWrite(req.Context()); r.Stopped != nil {
-		l.gate.Leave(&r.ticket, pace.Unclear, 0)
+	defer l.leave(req.Context(), r)
+	if r.Stopped = r.beforeFirst(req.Context()); r.Stopped != nil {
 		return nil, r.Stopped
 	}
 	r.begin()
-	defer l.leave(req.Context(), r)
 	resp, err := l.next.RoundTrip(req)
 	r.Err = err
 	return resp, err

@@ -1,4 +1,4 @@
-package wire
+package horseracingtest
 
 import (
 	"net/http"
@@ -60,16 +60,15 @@ func registration(b *world.Body) []member {
 // find returns the operation at a path, as it was escaped in the request.
 func find(path string) (op *operation, argument string, no *world.Refusal) {
 	for i := range operations {
-		op := &operations[i]
-		id, ok := route.Match(op.path, path)
+		rest, ok := route.Match(operations[i].path, path)
 		if !ok {
 			continue
 		}
-		argument, err := url.PathUnescape(id)
+		argument, err := url.PathUnescape(rest)
 		if err != nil {
 			return nil, "", world.Refuse(http.StatusBadRequest, "invalid_path", "the path is badly escaped: %v", err)
 		}
-		return op, argument, nil
+		return &operations[i], argument, nil
 	}
 	return nil, "", world.Refuse(http.StatusNotFound, "unknown_path", "there is no operation at the path %.200s", path)
 }
@@ -125,4 +124,20 @@ func (op *operation) integer(text string) (int64, *world.Refusal) {
 		return 0, world.Refuse(http.StatusBadRequest, "invalid_path", "%s in the path must be an integer, got %.100q", name, text)
 	}
 	return n, nil
+}
+
+// service is the end of the chain.
+func service(reading *reading, late *late, keys headers) handle {
+	return func(c *call) response {
+		now := late.catchUp()
+		parsed, no := parse(c, keys, now)
+		if no != nil {
+			out := refused(no)
+			if op, _, _ := find(c.request.URL.EscapedPath()); no.Status == http.StatusMethodNotAllowed {
+				out.header = http.Header{"Allow": {op.method}}
+			}
+			return out
+		}
+		return reading.do(parsed.does, parsed.argument, parsed.body, now)
+	}
 }

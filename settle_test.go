@@ -1,4 +1,4 @@
-package money_test
+package horseracing_test
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func open(fake *horseracingtest.Server, deadline time.Duration) {
 	at := time.Now().Add(deadline)
 	fake.AddRaces(horseracing.Race{
 		MainRaceID: 11, StartTime: horseracing.NewTimestamp(at.Add(5 * time.Minute)),
-		RegistrationDeadline: horseracing.NewTimestamp(at), Places: 12, MaxLevel: 1000,
+		RegistrationDeadline: horseracing.NewTimestamp(at), Places: 12, MaxLevel: 1000, Participants: []horseracing.RaceParticipant{{Number: 9999}},
 	})
 }
 
@@ -59,7 +59,7 @@ func TestSettleFindsARegistrationThatTookEffect(t *testing.T) {
 }
 
 // What comes too late is refused, and only then a second registration is safe.
-func TestSettleIsFalseFromAMinuteAfterTheDeadline(t *testing.T) {
+func TestSettleIsFalseOnceTheResultListsTheOthers(t *testing.T) {
 	for name, fault := range map[string]horseracingtest.Fault{
 		"never arrived":  {ResetBefore: true},
 		"arrives behind": {TakesEffectAfter: 10*time.Minute + time.Second},
@@ -71,10 +71,10 @@ func TestSettleIsFalseFromAMinuteAfterTheDeadline(t *testing.T) {
 				started := time.Now()
 				fake.ResetLog()
 				in, err := fake.Client().Races.Settle(t.Context(), 11, horse)
-				if took := time.Since(started); in || err != nil || took < 11*time.Minute || took > 11*time.Minute+5*time.Second {
+				if took := time.Since(started); in || err != nil || took < 15*time.Minute || took > 45*time.Minute {
 					t.Errorf("%t, %v after %v", in, err, took)
 				}
-				if n := fake.RequestCount(); n < 10 || n > 20 {
+				if n := fake.RequestCount(); n < 10 || n > 50 {
 					t.Errorf("%d requests", n)
 				}
 			}, horseracingtest.WithSchedule(0))
@@ -86,10 +86,10 @@ func TestSettleReadsAtGrowingIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		s := double.Play(double.Respond(200, `[{"main_race_id":11,"participants":[]}]`))
+		s := double.Play(double.Respond(200, `[{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}]`))
 		_, err := s.Client(t).Races.Settle(ctx, 11, 7)
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-			t.Errorf("without a deadline in the race: %v", err)
+			t.Errorf("before the deadline: %v", err)
 		}
 		least := time.Second
 		for i, wait := range s.Waits() {
@@ -104,13 +104,14 @@ func TestSettleReadsAtGrowingIntervals(t *testing.T) {
 	})
 }
 
-// race11 is a response to a reading of race 11 without horses.
+// race11 is a response to a reading of race 11, which closes at a time, lists another
+// horse and has its result.
 func race11(deadline time.Time, header ...string) double.Step {
-	return double.Respond(200, fmt.Sprintf(`[{"main_race_id":11,"registration_deadline":%d,"participants":[]}]`, deadline.UnixMilli()), header...)
+	return double.Respond(200, fmt.Sprintf(`[{"main_race_id":11,"registration_deadline":%d,"participants":[{"number":8}],"final_order":[0]}]`, deadline.UnixMilli()), header...)
 }
 
-// The service's clock decides, not this computer's, and a cached response is as old
-// as it is.
+// The service's clock decides, unless it is ahead by up to an hour, and a cached response
+// is as old as it is.
 func TestSettleReadsTheTimeFromDateMinusAge(t *testing.T) {
 	type header struct {
 		date time.Duration // from now on, by this computer's clock
@@ -120,7 +121,9 @@ func TestSettleReadsTheTimeFromDateMinusAge(t *testing.T) {
 		deadline  time.Duration // from now on, by this computer's clock
 		responses []header
 	}{
-		"after the deadline, though our clock is early":  {time.Hour, []header{{date: time.Hour + 62*time.Second}}},
+		"after the deadline, though our clock is early":  {time.Hour, []header{{date: 2*time.Hour + 61*time.Second}}},
+		"a Date that is ahead by less than an hour":      {0, []header{{date: 10 * time.Minute}, {date: time.Hour + 61*time.Second}}},
+		"a Date that is ahead by more than a day":        {25 * time.Hour, []header{{date: 25*time.Hour + 61*time.Second}}},
 		"before the deadline, though our clock is late":  {-time.Hour, []header{{date: -time.Hour}, {}}},
 		"a minute after is not more than a minute":       {-time.Minute, []header{{}, {date: time.Second}}},
 		"a response that was cached before the deadline": {-time.Hour, []header{{more: "Age: 3600"}, {}}},
@@ -177,49 +180,56 @@ func TestSettleAsksCachesForAFreshResponseAtEveryAttempt(t *testing.T) {
 	})
 }
 
-// What one reading is good for. A false costs money if it is wrong.
+// What one response proves. A false costs money if it is wrong.
 func TestSettleTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 	const (
 		in       = "in"
 		absent   = "absent"
-		no       = "error"                                // after some readings like this one
+		nobody   = "nobody"                               // an error at once
+		no       = "error"                                // after some responses like this one
 		open     = "undecided"                            // until the context ends
 		deadline = `"registration_deadline":946728000000` // half a day after the year 2000 began
+		others   = `,"participants":[{"number":8}]}`
 		race     = `{"main_race_id":11,` + deadline + `,"start_time":946728300000`
 	)
 	for _, test := range []struct{ body, want string }{
 		{race + `,"participants":[{"number":8},{"number":7}]}`, in},
-		{race + `,"participants":[{"number":8}]}`, absent},
+		{race + others, absent},
 		{`{"main_race_id":6,` + deadline + `,"participants":[{"number":7}]}`, no},
 		{`{` + deadline + `,"participants":[{"number":7}]}`, in},
-		{`{` + deadline + `,"participants":[{"number":8}]}`, no},
+		{`{` + deadline + others, no},
 		// several entries
-		{`{"main_race_id":6,"v2":1},` + race + `,"participants":[]}`, absent},
-		{race + `,"participants":[]},` + race + `,"participants":[{"number":7}]}`, in},
-		{race + `,"participants":[]},` + race + `}`, no},
-		{race + `,"participants":[]},` + race + `,"v2":1,"participants":[]}`, no},
-		{race + `,"participants":[]},{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}`, open},
-		{`{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]},` + race + `,"participants":[]}`, open},
-		{race + `,"participants":[]},null`, no},
+		{`{"main_race_id":6,"places":{}},` + race + others, absent},
+		{race + others + `,` + race + `,"participants":[{"number":7}]}`, in},
+		{race + others + `,` + race + `}`, nobody},
+		{race + others + `,` + race + `,"entry_fee":{},"participants":[]}`, no},
+		{race + others + `,{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}`, open},
+		{`{"main_race_id":11,"registration_deadline":4102444800000` + others + `,` + race + others, open},
+		{race + others + `,null`, no},
 		{`{"main_race_id":6},null`, no},
 		// the response does not list the participants
-		{race + `}`, no},
+		{race + `}`, nobody},
+		{race + `,"participants":null}`, nobody},
+		{race + `,"participants":[]}`, nobody},
+		{race + `,"participants":[],"final_order":[1,0]}`, nobody},
 		{race + `,"participants":[null,null]}`, no},
 		{race + `,"participants":[{"number":8},{}]}`, no},
 		{race + `,"participants":[{},{"number":7}]}`, in},
 		// it was read in part
-		{race + `,"participants":[{"number":8}],"length":"x"}`, no},
-		{race + `,"participants":[{"number":7}],"length":"x"}`, in},
-		{race + `,"participants":[{"number":7},{"number":"x"}]}`, no},
+		{race + `,"entry_fee":{}` + others, no},
+		{race + `,"participants":[{"number":7}],"entry_fee":{}}`, in},
+		{race + `,"participants":[{"number":7},{"number":"x"}]}`, in},
 		{`{"participants":[{"number":7}],"main_race_id":"x"}`, in},
-		// the deadline is not one
-		{`{"main_race_id":11,"participants":[]}`, open},
-		{`{"main_race_id":11,"registration_deadline":946728000,"participants":[]}`, open},
-		{`{"main_race_id":11,"registration_deadline":946684799999,"participants":[]}`, open},
-		{`{"main_race_id":11,"registration_deadline":946684800000,"participants":[]}`, absent},
-		{`{"main_race_id":11,` + deadline + `,"start_time":946728,"participants":[]}`, open},
-		{`{"main_race_id":11,` + deadline + `,"start_time":946641599999,"participants":[]}`, open},
-		{`{"main_race_id":11,` + deadline + `,"start_time":946641600000,"participants":[]}`, absent},
+		// its times are not plausible
+		{`{"main_race_id":11` + others, no},
+		{`{"main_race_id":11,"registration_deadline":946728000` + others, no},
+		{`{"main_race_id":11,"registration_deadline":946684799999` + others, no},
+		{`{"main_race_id":11,"registration_deadline":946684800000` + others, absent},
+		{`{"main_race_id":11,` + deadline + `,"start_time":946728` + others, nobody},
+		{`{"main_race_id":11,"start_time":946728300000` + others, nobody},
+		{`{"main_race_id":11,"registration_deadline":946771200000,"start_time":946684800000` + others, absent},
+		{`{"main_race_id":11,"registration_deadline":946771200001,"start_time":946684800000` + others, nobody},
+		{`{"main_race_id":11,` + deadline + `,"start_time":4102444800000` + others, open},
 		{`{"main_race_id":11,"registration_deadline":1,"participants":[{"number":7}]}`, in},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -235,6 +245,8 @@ func TestSettleTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 				got = in
 			case err == nil && n == 1:
 				got = absent
+			case !is && n == 1 && errors.Is(err, horseracing.ErrOutcomeUnknown) && strings.Contains(err.Error(), "lists nobody"):
+				got = nobody
 			case !is && n == 5 && unreadable:
 				got = no
 			case !is && errors.Is(err, context.DeadlineExceeded):
@@ -242,6 +254,61 @@ func TestSettleTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("%s: %t, %v after %d readings; want %s", test.body, is, err, len(s.Requests()), test.want)
+			}
+		})
+	}
+}
+
+// A service may list participants from the start on only, some of them first, or only in
+// the result.
+func TestSettleIsFalseOnlyFromAListOfEveryone(t *testing.T) {
+	const two, order = `[{"number":8},{"number":9}]`, `,"final_order":[1,0]`
+	for _, test := range []struct {
+		after time.Duration // the start, by Date and local clock
+		list  string
+		want  string
+	}{
+		{-time.Second, two + order, "undecided"},
+		{time.Minute, two + order, "undecided"},
+		{61 * time.Second, two + order, "absent"},
+		{time.Hour, two + `,"final_order":[1]`, "undecided"},
+		{time.Hour, two + `,"final_order":[2,0]`, "undecided"},
+		{time.Hour, two, "undecided"},
+		{time.Hour + time.Second, two, "absent"},
+		{2 * time.Hour, `[]`, "undecided"},
+		{2*time.Hour + time.Second, `[]`, "unknown"},
+		{2*time.Hour + time.Second, `[],"final_order":[1,0]`, "unknown"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(48 * time.Hour)
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			start := time.Now().Add(-test.after).UnixMilli()
+			s := double.Play(double.Respond(200, fmt.Sprintf(`[{"main_race_id":11,"registration_deadline":%d,"start_time":%d,"participants":%s}]`, start-300_000, start, test.list)))
+			isIn, err := s.Client(t).Races.Settle(ctx, 11, 7)
+			got := "unknown"
+			if err == nil {
+				got = "absent"
+			} else if errors.Is(err, context.DeadlineExceeded) {
+				got = "undecided"
+			}
+			if isIn || got != test.want {
+				t.Errorf("%v after the start, %s: %t, %v; want %s", test.after, test.list, isIn, err, test.want)
+			}
+		})
+	}
+}
+
+// It ends, although Date stands still.
+func TestSettleEndsTwoHoursAfterTheStart(t *testing.T) {
+	for name, header := range map[string][]string{"no Date": nil, "a Date that stands still": {"Date: Mon, 03 Jan 2000 00:00:00 GMT"}, "a Date an hour behind": {"Date: Sun, 02 Jan 2000 23:00:00 GMT"}} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(48 * time.Hour)
+			began := time.Now()
+			s := double.Play(double.Respond(200, fmt.Sprintf(`[{"main_race_id":11,"registration_deadline":%d,"participants":[]}]`, began.Add(time.Hour).UnixMilli()), header...))
+			isIn, err := s.Client(t).Races.Settle(double.ADay(t), 11, 7)
+			if took := time.Since(began); isIn || !errors.Is(err, horseracing.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "game") || took < 3*time.Hour || took > 4*time.Hour+2*time.Minute {
+				t.Errorf("%s: %t, %v after %v", name, isIn, err, took)
 			}
 		})
 	}
@@ -260,13 +327,13 @@ func TestSettleLogsUntilWhenItReadsAtMost(t *testing.T) {
 		until := func(d time.Duration) string {
 			return `operation="GET /api/v1/races/11" until=` + deadline.UTC().Add(d).Format("2006-01-02T15:04:05.000Z")
 		}
-		if log := out.String(); strings.Count(log, "level=INFO") != 2 || !strings.Contains(log, until(time.Minute)) || !strings.Contains(log, until(2*time.Minute)) {
+		if log := out.String(); strings.Count(log, "level=INFO") != 2 || !strings.Contains(log, until(2*time.Hour)) || !strings.Contains(log, until(2*time.Hour+time.Minute)) {
 			t.Errorf("logged\n%s", log)
 		}
 	})
 }
 
-func TestEveryErrorOfSettleIsAnUnknownOutcome(t *testing.T) {
+func TestSettleErrorsAreUnknownOutcomes(t *testing.T) {
 	without := double.Respond(200, `[{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}]`)
 	for name, test := range map[string]struct {
 		steps    []double.Step
@@ -308,12 +375,12 @@ func TestEveryErrorOfSettleIsAnUnknownOutcome(t *testing.T) {
 	}
 }
 
-func TestSettleSurvivesFailuresAndGarbledResponses(t *testing.T) {
+func TestSettleSurvivesFailuresAndUnreadableResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		garbled := double.Respond(200, `[{"main_race_id":11,"participants":null}]`)
 		in := double.Respond(200, `[{"main_race_id":11,"participants":[{"number":7}],"length":"odd"}]`)
 		var r horseracing.Response
-		s := double.Play(double.Respond(502, ``), garbled, garbled, garbled, garbled, double.Respond(200, `[{"main_race_id":11,"participants":[]}]`), garbled, double.Broken(double.ErrReset), in)
+		s := double.Play(double.Respond(502, ``), garbled, garbled, garbled, garbled, double.Respond(200, `[{"main_race_id":11,"registration_deadline":4102444800000}]`), garbled, double.Broken(double.ErrReset), in)
 		is, err := s.Client(t, double.NoRetries()).Races.Settle(t.Context(), 11, 7, horseracing.CaptureResponse(&r))
 		if !is || err != nil || r.StatusCode != 200 || !strings.Contains(string(r.Body), "odd") {
 			t.Errorf("%t, %v, %+v", is, err, r)

@@ -1,4 +1,4 @@
-package wire
+package horseracingtest
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 // late are the requests whose connection was dropped and that have their effect later,
 // each before whatever is done after its time.
 type late struct {
-	clock *Clock
+	clock *clock
 	world *world.World
 	keys  headers
 

@@ -1,4 +1,4 @@
-package wire
+package horseracingtest
 
 import (
 	"context"
@@ -60,22 +60,22 @@ func drop(w http.ResponseWriter) {
 }
 
 // send writes the response, whole or as the fault has it.
-func send(clock *Clock, sleep sleep, next handle) handle {
+func send(clock *clock, dateOff time.Duration, sleep sleep, next handle) handle {
 	return func(c *call) response {
 		out := next(c)
 		// Noted before it is sent: a test that has the response finds it in the log.
 		c.status = out.status
 		c.note(func(r *Request) { r.Status = out.status })
-		out.write(c, clock, sleep)
+		out.write(c, clock.Now().Add(dateOff), sleep)
 		return out
 	}
 }
 
-func (out *response) write(c *call, clock *Clock, sleep sleep) {
+func (out *response) write(c *call, date time.Time, sleep sleep) {
 	w, f := c.writer, &out.fault
 	header := w.Header()
 	header["Content-Type"] = jsonType
-	header["Date"] = []string{clock.Now().Format(http.TimeFormat)}
+	header["Date"] = []string{date.Format(http.TimeFormat)}
 	for _, more := range []http.Header{out.header, f.Header} {
 		for name, values := range more {
 			header[http.CanonicalHeaderKey(name)] = values

@@ -1,9 +1,8 @@
-package wire
+package horseracingtest
 
 import (
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
@@ -25,7 +24,7 @@ type call struct {
 
 // read reads the body.
 func (c *call) read() {
-	c.arrived.Body, c.unread = readBody(c.writer, c.request)
+	c.arrived.Body, c.unread = readRequest(c.writer, c.request)
 	c.note(func(r *Request) { r.Body = c.arrived.Body })
 }
 
@@ -37,16 +36,6 @@ func (c *call) leave() {
 	for _, do := range c.leaving {
 		do()
 	}
-}
-
-// Request is a request that the fake received, as it was sent, including keys.
-type Request struct {
-	Time   time.Time // by the fake's clock
-	Method string
-	Path   string // escaped as in the request, with the query if there was one
-	Header http.Header
-	Body   []byte // nil if there was none, or it was not read
-	Status int    // of the response; 0 if none was sent so far
 }
 
 func (r Request) clone() Request {

@@ -1,4 +1,4 @@
-package wire
+package horseracingtest
 
 import (
 	"maps"
@@ -27,7 +27,7 @@ func (l *limiter) set(limits []RequestLimit) {
 }
 
 // link refuses what is beyond the limits.
-func (l *limiter) link(clock *Clock, next handle) handle {
+func (l *limiter) link(clock *clock, next handle) handle {
 	return func(c *call) response {
 		admitted := l.admit(c.request.Header.Get("X-Api-Key"), c.request.URL.Path, clock.Now())
 		c.onLeave(admitted.release)

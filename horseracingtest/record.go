@@ -1,4 +1,4 @@
-package wire
+package horseracingtest
 
 import (
 	"bytes"
@@ -30,8 +30,8 @@ import (
 // depend only on the requests, so that two recordings made into empty directories can
 // be compared with diff -r. The API key, user_key in bodies and queries, echoes of
 // both, and cookies are redacted; a body that contains a key in another encoding is
-// omitted. Of a request's headers only Content-Type is kept. A response is written
-// after its body was read or closed.
+// omitted. Of a request's headers only Content-Type is kept. A response is written,
+// with up to 64 MiB of its body, before it is returned.
 //
 // If dir cannot be written to, later requests fail before they are sent.
 func Record(dir string) func(http.RoundTripper) http.RoundTripper {
@@ -39,109 +39,53 @@ func Record(dir string) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper { return &recordingTransport{next, r} }
 }
 
+// WithRecording makes the fake replay the responses that [Record] wrote, byte for byte,
+// instead of simulating the service. A request that was not recorded with the same body
+// gets status 501 and a message that names the recorded ones. The order of JSON members
+// does not matter, and any keys are accepted. Repeated requests get the recorded
+// responses in order, and then the last one again.
+//
+// Faults, limits, latency and handlers work as without a recording.
+func WithRecording(files fs.FS) Option { return func(s *settings) { s.recorded = files } }
+
 type recordingTransport struct {
 	next     http.RoundTripper
 	recorder *recorder
 }
 
 func (t *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := t.recorder.ready(); err != nil {
-		if r.Body != nil {
-			r.Body.Close()
+	err := t.recorder.ready()
+	var body []byte
+	if r.Body != nil && r.Body != http.NoBody {
+		if err == nil {
+			body, err = io.ReadAll(r.Body)
 		}
+		r.Body.Close()
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	if err != nil {
 		return nil, err
 	}
-	sent, body := copyBody(r)
-	response, err := t.next.RoundTrip(sent)
+	response, err := t.next.RoundTrip(r)
 	if err != nil || response.StatusCode < 200 {
 		return response, err
 	}
 	kept := *response // as it is now: its owner may change it
 	kept.Header = response.Header.Clone()
-	response.Body = &recordedBody{ReadCloser: response.Body, length: response.ContentLength, save: func(got []byte, whole bool) {
-		t.recorder.write(r, body(), &kept, got, whole)
-	}}
+	got, err := io.ReadAll(io.LimitReader(response.Body, maxRecorded))
+	t.recorder.write(r, body, &kept, got, err == nil && len(got) < maxRecorded)
+	// If it could not be read to its end, reading on gives the error again, or the rest.
+	response.Body = &readBody{Reader: io.MultiReader(bytes.NewReader(got), response.Body), Closer: response.Body}
 	return response, nil
 }
 
-// copyBody returns the request to send, and what returns its body afterwards.
-func copyBody(r *http.Request) (sent *http.Request, body func() []byte) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return r, func() []byte { return nil }
-	}
-	if r.GetBody != nil {
-		return r, func() []byte {
-			copied, err := r.GetBody()
-			if err != nil {
-				return nil
-			}
-			defer copied.Close()
-			all, _ := io.ReadAll(copied)
-			return all
-		}
-	}
-	tee := &teeBody{ReadCloser: r.Body}
-	copied := *r
-	copied.Body = tee
-	return &copied, tee.read
-}
+const maxRecorded = 64 << 20 // bytes of a body
 
-// teeBody keeps what is read of a request body.
-type teeBody struct {
-	io.ReadCloser
-	mu   sync.Mutex
-	kept bytes.Buffer
-}
-
-func (b *teeBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.kept.Write(p[:n])
-	return n, err
-}
-
-func (b *teeBody) read() []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return bytes.Clone(b.kept.Bytes())
-}
-
-// recordedBody keeps what is read of a response body, and saves it once.
-type recordedBody struct {
-	io.ReadCloser
-	length int64 // -1: unknown
-	save   func(got []byte, whole bool)
-
-	mu    sync.Mutex // a body can be closed while it is read
-	kept  bytes.Buffer
-	saved bool
-}
-
-func (b *recordedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.kept.Write(p[:n])
-	if err != nil {
-		b.end(err == io.EOF)
-	}
-	return n, err
-}
-
-func (b *recordedBody) Close() error {
-	err := b.ReadCloser.Close()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.end(false)
-	return err
-}
-
-func (b *recordedBody) end(whole bool) {
-	if !b.saved {
-		b.saved = true
-		b.save(b.kept.Bytes(), whole || int64(b.kept.Len()) == b.length)
-	}
+// readBody is a body of which the beginning was read.
+type readBody struct {
+	io.Reader
+	io.Closer
 }
 
 // recorder writes the files of one directory.
