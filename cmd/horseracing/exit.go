@@ -136,7 +136,7 @@ func (p *program) printError(end exitCode, err error) {
 		} `json:"error"`
 	}
 	line.Error.Code, line.Error.Message = end.code, explain(err)
-	if errors.Is(err, errInUse) {
+	if errors.Is(err, errInUse) || errors.Is(err, ledger.ErrInUse) {
 		line.Error.Code = "in_use"
 	}
 	if api, ok := errors.AsType[*horseracing.APIError](err); ok {

@@ -67,7 +67,7 @@ func (o *ledgerOptions) check() error {
 
 // changeLedger settles or decides what is unknown in a ledger, and shows the ledger.
 func changeLedger(ctx context.Context, p *program, s *service, path string, o ledgerOptions) error {
-	l, err := openLedger(ctx, path, s)
+	l, err := openLedger(path, s)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func changeLedger(ctx context.Context, p *program, s *service, path string, o le
 		err = l.Decide(horseracing.HorseNumber(o.horse), horseracing.RaceID(o.race), ledger.State(o.decide), o.note)
 	}
 	if err != nil {
-		return err
+		return inUse(path, err)
 	}
 	entries, err := ledger.Read(path)
 	if err != nil {
@@ -88,24 +88,17 @@ func changeLedger(ctx context.Context, p *program, s *service, path string, o le
 	return printEntries(p, entries, false)
 }
 
-// ledgerWait is how long a ledger that another process has open is waited for.
-const ledgerWait = 30 * time.Second
+// openLedger opens a ledger, which several processes may use in turns.
+func openLedger(path string, s *service, options ...ledger.Option) (*ledger.Ledger, error) {
+	return ledger.Open(path, s.Client, append(options, ledger.WithSharing())...)
+}
 
-// openLedger opens a ledger, which one process at a time can do.
-func openLedger(ctx context.Context, path string, s *service, options ...ledger.Option) (*ledger.Ledger, error) {
-	for began := time.Now(); ; {
-		l, err := ledger.Open(path, s.Client, options...)
-		if !errors.Is(err, ledger.ErrInUse) {
-			return l, err
-		}
-		if ctx.Err() != nil || time.Since(began) > ledgerWait {
-			return nil, fmt.Errorf("%s %w: try again when that has ended", path, errInUse)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
-		}
+// inUse names the ledger in the error of one whose turn did not come.
+func inUse(path string, err error) error {
+	if errors.Is(err, ledger.ErrInUse) {
+		return fmt.Errorf("%s %w: try again when that has ended", path, errInUse)
 	}
+	return err
 }
 
 var entryLayout = layout[ledger.Entry]{

@@ -79,7 +79,7 @@ func (o *registerOptions) limits() (options []ledger.Option) {
 // register registers and pays. A race that lists the horse, although the ledger lacks
 // the pair, was paid from elsewhere.
 func register(ctx context.Context, p *program, s *service, o registerOptions) (ledger.Entry, error) {
-	l, err := openLedger(ctx, o.path, s, o.limits()...)
+	l, err := openLedger(o.path, s, o.limits()...)
 	if err != nil {
 		return ledger.Entry{}, unpaid(err)
 	}
@@ -106,7 +106,7 @@ func register(ctx context.Context, p *program, s *service, o registerOptions) (l
 		return settle(ctx, p, l, o)
 	}
 	if err != nil {
-		return entry, unpaid(limitInTokens(err))
+		return entry, unpaid(inUse(o.path, limitInTokens(err)))
 	}
 	return entry, nil
 }
