@@ -37,7 +37,7 @@ func (p *program) doctorCommand() *cobra.Command {
 		case *markdown:
 			err = report.WriteMarkdown(p.stdout)
 		default:
-			err = report.WriteTable(p.stdout)
+			err = report.WriteTable(p.stdout, p.width)
 		}
 		if broken := report.Broken(); err == nil && broken > 0 {
 			err = fmt.Errorf("%d findings are about something that does not work", broken)

@@ -283,7 +283,7 @@ func TestAnEntryThatCannotBeReadDoesNotHideTheOthers(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	fake.Handle("GET /api/v1/races/open", func(horseracingtest.Request) (horseracingtest.Response, bool) {
-		return horseracingtest.Response{Body: `[{"main_race_id":1},{"main_race_id":2,"length":[]},{"main_race_id":3}]`}, true
+		return horseracingtest.Response{Body: `[{"main_race_id":1},{"main_race_id":2,"entry_fee":[]},{"main_race_id":3,"length":[]}]`}, true
 	})
 	var served bool
 	fake.Handle("GET /api/v2/races/results", func(horseracingtest.Request) (horseracingtest.Response, bool) {
@@ -291,11 +291,11 @@ func TestAnEntryThatCannotBeReadDoesNotHideTheOthers(t *testing.T) {
 			return horseracingtest.Response{Body: "[]"}, true
 		}
 		served = true
-		return horseracingtest.Response{Body: `[{"main_race_id":3,"start_time":1748000003000},{"main_race_id":2,"start_time":1748000002000,"length":[]},{"main_race_id":1,"start_time":1748000001000}]`}, true
+		return horseracingtest.Response{Body: `[{"main_race_id":3,"start_time":1748000003000,"length":[]},{"main_race_id":2,"start_time":1748000002000,"entry_fee":[]},{"main_race_id":1,"start_time":1748000001000}]`}, true
 	})
 	for _, command := range []string{"open", "results"} {
 		got := run(t, environment(fake), command)
-		if got.status != 1 || strings.Count(got.stdout, "\n") != 2 || !strings.Contains(got.stderr, "length") {
+		if got.status != 1 || strings.Count(got.stdout, "\n") != 2 || !strings.Contains(got.stderr, "entry_fee") || !strings.Contains(got.stderr, "[].length is not of the documented type") {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}

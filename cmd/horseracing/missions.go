@@ -93,7 +93,7 @@ type periodTemplate struct {
 }
 
 var templateLayout = layout[periodTemplate]{
-	columns: []column{{title: "PERIOD"}, {title: "TYPE"}, {title: "TARGET"}, {title: "FURLONGS"}, {title: "HIPPODROME TYPES"}, {title: "PLACES"}},
+	columns: []column{{title: "PERIOD"}, {title: "TYPE"}, {title: "TARGET"}, {title: "FURLONGS"}, {title: "HIPPODROMES"}, {title: "PLACES"}},
 	cells: func(m *periodTemplate) []any {
 		return []any{m.period, m.Type, bounds(&m.Min, &m.Max), bounds(m.FurlongMin, m.FurlongMax),
 			bounds(m.HippodromeTypeMin, m.HippodromeTypeMax), bounds(m.PlaceMin, m.PlaceMax)}

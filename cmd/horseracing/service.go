@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,7 +59,8 @@ func (p *program) withService(ctx context.Context, args []string, do func(ctx co
 // connect returns the service. With -v every request is logged.
 func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	w := &waits{p: p}
-	opts = append(append(opts, w.options()...), horseracing.WithUserAgent("horseracing-cli/"+horseracing.Version))
+	base := []horseracing.Option{horseracing.WithUserAgent("horseracing-cli/" + horseracing.Version), horseracing.WithDriftHandler(p.reportDrift)}
+	opts = slices.Concat(base, opts, w.options())
 	if p.rate > 0 {
 		opts = append(opts, horseracing.WithRateLimit(p.rate, 1))
 	}
@@ -80,6 +83,13 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	stop := w.run()
 	userKey := horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY"))
 	return &service{Client: client, apiKey: apiKey, userKey: userKey, close: func() { stop(); client.Close() }}, nil
+}
+
+// reportDrift says once that a member could not be read.
+func (p *program) reportDrift(_ context.Context, d horseracing.Drift) {
+	if d.Kind == horseracing.DriftWrongType {
+		p.say(fmt.Sprintf("%s: %s is not of the documented type, and taken for zero", d.Route, d.Path))
+	}
 }
 
 // owner returns the key of the user whose horses these are.
