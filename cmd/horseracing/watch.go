@@ -107,9 +107,9 @@ func openNow(ctx context.Context, p *program, s *service, interval time.Duration
 
 var changeLayout = layout[change]{
 	columns: []column{
-		{title: "TIME", width: 8}, {title: "CHANGE", width: 7}, {title: "RACE", width: 6, isNumber: true}, {title: "CLOSES (UTC)", width: 25, rank: 3},
+		{title: "TIME", width: 8}, {title: "CHANGE", width: 7}, {title: "RACE", width: 6, isNumber: true}, {title: "CLOSES (UTC)", width: 26, rank: 3},
 		{title: "NAME", width: 15, rank: 4}, {title: "LEVELS", rank: 5}, {title: "FEE (TOKENS)", isNumber: true, rank: 2},
-		{title: "PLACES", width: 13, rank: 1}, {title: "WHAT CHANGED", width: 20},
+		{title: "PLACES", width: 13, rank: 1}, {title: "WHAT CHANGED", width: 19},
 	},
 	cells: func(c *change) []any {
 		r := c.Race
