@@ -96,6 +96,14 @@ func (r *Report) failed() string {
 	return fmt.Sprintf("%d requests, %d failed (status or cause): %s", r.Requests, r.Failed, r.Failures.list("%s (%d)"))
 }
 
+// advice returns the advice with the row of docs/unknowns.md that has more.
+func (f *finding) advice() string {
+	if f.Row == "" {
+		return f.Advice
+	}
+	return f.Advice + " (docs/unknowns.md, " + f.Row + ")"
+}
+
 // WriteTable writes the report for people, in lines of at most so many columns.
 func (r *Report) WriteTable(w io.Writer, width int) error {
 	for _, line := range r.head() {
@@ -113,7 +121,7 @@ func (r *Report) WriteTable(w io.Writer, width int) error {
 	for _, f := range r.Findings {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", signs[f.Mark], "§"+f.Section, f.Topic, cell(f.Text))
 		if f.Advice != "" {
-			fmt.Fprintf(table, "\t\t\t%s\n", cell("→ "+f.Advice))
+			fmt.Fprintf(table, "\t\t\t%s\n", cell("→ "+f.advice()))
 		}
 	}
 	if err := table.Flush(); err != nil {
@@ -138,7 +146,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	for _, f := range r.Findings {
 		text := f.Text
 		if f.Advice != "" {
-			text += " → " + f.Advice
+			text += " → " + f.advice()
 		}
 		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s |\n", signs[f.Mark], "§"+f.Section, f.Topic, cell.Replace(text)); err != nil {
 			return err
