@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
+	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
@@ -45,7 +47,7 @@ func do(ctx context.Context, b *backend, op operation, decode decoder, opts []Ca
 	request, err := call.request(ctx, decode != nil)
 	if err == nil {
 		call.record = b.transport.Do(ctx, request)
-		err = call.result(decode)
+		err = call.markOutcome(call.result(decode))
 	}
 	if call.config.capture != nil {
 		*call.config.capture = call.captured(err)
@@ -55,14 +57,18 @@ func do(ctx context.Context, b *backend, op operation, decode decoder, opts []Ca
 
 // request returns the request, and notes the keys in it.
 func (c *call) request(ctx context.Context, wantJSON bool) (transport.Request, error) {
-	u, body, err := c.urlAndBody(ctx)
+	if problem := c.problem(ctx); problem != nil {
+		name := operationText(c.op.method, c.op.route, c.secrets.Text(c.op.idText()))
+		return transport.Request{}, fmt.Errorf("%s: %w: %w", name, ErrInvalidArgument, problem)
+	}
+	body, err := c.body()
 	if err != nil {
 		return transport.Request{}, err
 	}
 	r := transport.Request{
-		Method: c.op.method, Route: c.op.route, URL: u, Payload: body, Keys: c.secrets,
+		Method: c.op.method, Route: c.op.route, URL: c.url(), Payload: body, Keys: c.secrets,
 		PaceRoute: c.op.paceRoute(), Rank: c.op.rank(), Retry: transport.Retry(c.config.retry.withDefaults(c.backend.retry)),
-		Patience: c.op.patience, NoCache: c.op.noCache, WantJSON: wantJSON,
+		Patience: c.op.patience, NoCache: c.op.noCache, OnSend: c.config.onSend, WantJSON: wantJSON,
 	}
 	if c.op.id != nil {
 		r.ID = c.secrets.Text(c.op.id.text())
@@ -76,81 +82,88 @@ func (c *call) request(ctx context.Context, wantJSON bool) (transport.Request, e
 	return r, nil
 }
 
-// urlAndBody returns the URL and the body of the request, and notes the keys in it.
-func (c *call) urlAndBody(ctx context.Context) (*url.URL, []byte, error) {
-	path, escaped, problem := c.op.path()
+// problem returns why the call cannot be made, or nil.
+func (c *call) problem(ctx context.Context) error {
+	if _, _, problem := c.op.path(); problem != nil {
+		return problem
+	}
 	switch {
-	case problem != nil:
 	case ctx == nil:
-		problem = errNilContext
-	case c.config.problem != nil:
-		problem = c.config.problem
+		return errNilContext
 	case c.config.background && !c.op.isRead():
-		problem = errors.New("AsBackground is for reads")
+		return errors.New("AsBackground is for reads")
+	case len(c.config.onSend) > 0 && c.op.isRead():
+		return errors.New("OnSend is for calls that change something")
 	}
-	if problem != nil {
-		name := operationText(c.op.method, c.op.route, c.secrets.Text(c.op.idText()))
-		return nil, nil, fmt.Errorf("%s: %w: %w", name, ErrInvalidArgument, problem)
-	}
-	var body []byte
-	switch {
-	case c.op.body != nil:
-		encoded, keys, err := encodeBody(c.op.body)
-		c.secrets = c.secrets.And(keys...)
-		if c.op.custom { // the caller may have written a key of the body into the path
-			c.op.route = clip(c.secrets.Text(c.op.raw), 200)
+	return c.config.problem
+}
+
+// body returns the body of the request, and notes the keys in it.
+func (c *call) body() ([]byte, error) {
+	if c.op.body == nil {
+		if c.op.isRead() {
+			return nil, nil
 		}
-		if err != nil {
-			return nil, nil, c.op.invalid(errors.New("the body cannot be encoded: " + clip(c.secrets.Text(err.Error()), maxErrorMessage)))
-		}
-		body = encoded
-	case !c.op.isRead():
-		body = []byte("{}") // net/http repeats requests without a body
+		return []byte("{}"), nil // net/http repeats requests without a body
 	}
+	body, keys, err := encodeBody(c.op.body)
+	c.secrets = c.secrets.And(keys...)
+	if c.op.isRaw { // the caller may have written a key of the body into the path
+		c.op.route = clip(c.secrets.Text(c.op.raw), 200)
+	}
+	if err != nil {
+		return nil, c.op.invalid(errors.New("the body cannot be encoded: " + clip(c.secrets.Text(err.Error()), maxErrorMessage)))
+	}
+	return body, nil
+}
+
+// url returns the URL of the request.
+func (c *call) url() *url.URL {
+	path, escaped, _ := c.op.path()
 	u := *c.backend.base
 	u.Path += path
 	if escaped != path || u.RawPath != "" {
 		u.RawPath = c.backend.base.EscapedPath() + escaped
 	}
 	u.RawQuery = c.op.query
-	return &u, body, nil
+	return &u
 }
 
 // result decodes the last response, or returns the error of the call.
 func (c *call) result(decode decoder) error {
 	r := c.record
-	held, isHeld := errors.AsType[*pace.HeldError](r.Stopped)
-	var err error
-	switch {
-	case isHeld && r.Attempts() == 0:
-		err = c.heldError(held)
-	case isHeld && r.Status != 0 && !r.IsSuccess():
-		last := c.apiError()
-		last.RetryAfter = max(last.RetryAfter, held.For)
-		err = last
-	case r.Stopped != nil, r.Status == 0:
-		err = c.transportError()
-	case !r.IsSuccess():
-		err = c.apiError()
-	default:
-		err = c.decode(decode)
+	if held, isHeld := errors.AsType[*pace.HeldError](r.Stopped); isHeld {
+		if r.Attempts() == 0 {
+			return c.heldError(held)
+		}
+		if r.Status != 0 && !r.IsSuccess() {
+			e := c.apiError()
+			e.RetryAfter = max(e.RetryAfter, held.For)
+			return e
+		}
 	}
-	return c.markOutcome(err)
+	if r.Stopped != nil || r.Status == 0 {
+		return c.transportError()
+	}
+	if !r.IsSuccess() {
+		return c.apiError()
+	}
+	return c.decode(decode)
 }
 
 // decode decodes a successful response.
 func (c *call) decode(decode decoder) error {
 	r := c.record
-	var err error
-	switch {
-	case r.Err != nil: // an HTML page or cut
-		err = newDecodeError(r, &readError{err: r.Err})
-	case c.op.emptyIsNotFound && isNothing(r.Body):
+	if r.Err == nil && c.op.emptyIsNotFound && isNothing(r.Body) {
 		return notFound(r)
-	case decode != nil && (len(r.Body) > 0 || c.op.isRead()):
+	}
+	var err error
+	if r.Err != nil { // an HTML page or cut
+		err = newDecodeError(r, &readError{err: r.Err})
+	} else if decode != nil && (len(r.Body) > 0 || c.op.isRead()) {
 		err = decode(r)
 	}
-	if err == nil && !mayDeclareError(r.Body) {
+	if err == nil && (c.op.isReceipt || !mayDeclareError(r.Body)) {
 		return nil
 	}
 	if words, declared := errorWords(r.Body, false); declared || err != nil && words != "" {
@@ -210,6 +223,12 @@ func notFound(r *transport.Record) *APIError {
 	return e
 }
 
+// notRequested returns the error of a successful response that contains something else
+// than the entry that was requested.
+func notRequested(r *transport.Record, found string) *DecodeError {
+	return newDecodeError(r, &readError{err: fmt.Errorf("it contains %s, which was not requested", clip(redact.Visible(found), 200))})
+}
+
 // proxyRefusals are the statuses with which proxies refuse a GET with a body.
 var proxyRefusals = []int{http.StatusBadRequest, http.StatusForbidden, http.StatusLengthRequired}
 
@@ -234,16 +253,22 @@ func (c *call) apiError() *APIError {
 	return e
 }
 
+// plainRefusals are the statuses of refusals that do not depend on what was done before.
+var plainRefusals = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests}
+
 // markOutcome marks the error of a write whose outcome is unknown: every error except
-// that of a refusal, and of a request that certainly was not sent.
+// that of a refusal, and of a request that certainly was not sent. A refusal that says
+// "already", or whose body was cut, may be that of a request which a server on the way has
+// repeated.
 func (c *call) markOutcome(err error) error {
 	r := c.record
-	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout
+	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout &&
+		(slices.Contains(plainRefusals, r.Status) || !r.Truncated && !bytes.Contains(bytes.ToLower(r.Body), []byte("already")))
 	unsent := r.Attempts() == 0 || r.Status == 0 && r.Unsent
 	if err == nil || c.op.isRead() || refused || unsent {
 		return err
 	}
-	return &outcomeUnknown{err, c.op.hint}
+	return &outcomeUnknown{err: err, hint: c.op.hint}
 }
 
 // captured returns the last response for CaptureResponse.
@@ -267,11 +292,15 @@ func (c *call) captured(err error) Response {
 func getOne[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
 	var value T
-	record, err := do(ctx, b, op, decodeObject(&value), opts)
+	var wrong []string
+	record, err := do(ctx, b, op, decodeObject(&value, &wrong), opts)
 	if err != nil {
 		return nil, err
 	}
-	b.drifts.report(ctx, op, record, reflect.TypeFor[T]())
+	b.drifts.report(ctx, op, record, reflect.TypeFor[T](), wrong)
+	if key := idOf(&value); key != "" && key != op.idText() {
+		return nil, notRequested(record, key)
+	}
 	return &value, nil
 }
 
@@ -291,28 +320,58 @@ func getList[T any](ctx context.Context, b *backend, op operation, opts []CallOp
 	return values, err
 }
 
-// getEntry calls an operation whose response is an array, and returns its only entry,
-// or of several the one with the operation's id.
+// getEntry calls an operation whose response is an array, and returns the entry with the
+// operation's id, or the only entry if that has none. Of several with the id it returns
+// the dearest, because any of them may be the one to pay.
 func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
 	l, err := getEntries[T](ctx, b, op, opts)
 	if err != nil {
 		return nil, err
 	}
-	var unreadable *DecodeError // of an entry that has the id, or may have it
-	isOnly := len(l.entries) == 1
+	if len(l.entries) == 0 {
+		return nil, notFound(l.record)
+	}
+	return requested(l, op.idText())
+}
+
+// requested returns the entry of a list with an id, as getEntry does.
+func requested[T any](l *list[T], id string) (*T, error) {
+	var found *T
+	var hidden *DecodeError // of an unreadable entry that may have the id
+	other := "entries without an id"
 	for i := range l.entries {
-		switch e := &l.entries[i]; {
-		case e.err == nil && (isOnly || idOf(&e.value) == op.idText()):
-			return &e.value, nil
-		case e.err != nil && (isOnly || e.err.ID == "" || e.err.ID == op.idText()):
-			unreadable = e.err
+		e := &l.entries[i]
+		switch key := idOf(&e.value); {
+		case key != "" && key != id:
+			other = key
+		case e.err != nil && key == id:
+			return nil, e.err.ofResponse(l.record.ID, e.err.Raw, e.err.Err)
+		case e.err != nil:
+			hidden = e.err
+		case key == "" && len(l.entries) > 1: // it may be another one
+		case found == nil || feeOf(&e.value).Cmp(feeOf(found)) > 0:
+			found = &e.value
 		}
 	}
-	if unreadable != nil {
-		return nil, unreadable.ofResponse(l.record.ID, unreadable.Raw, unreadable.Err)
+	switch {
+	case found != nil:
+		return found, nil
+	case hidden != nil:
+		return nil, hidden.ofResponse(l.record.ID, hidden.Raw, hidden.Err)
 	}
-	return nil, notFound(l.record)
+	return nil, notRequested(l.record, other)
+}
+
+// feeOf returns the entry fee of a race or a tournament.
+func feeOf(entry any) BigInt {
+	switch e := entry.(type) {
+	case *Race:
+		return e.EntryFee
+	case *Tournament:
+		return e.EntryFee
+	}
+	return BigInt{}
 }
 
 // getEntries calls an operation whose response is an array, and returns its entries,
@@ -338,17 +397,17 @@ func callList[T any](ctx context.Context, b *backend, op operation, opts []CallO
 	if _, isInPart := errors.AsType[*unreadableEntries](err); err != nil && !isInPart {
 		return nil, err
 	}
-	b.drifts.report(ctx, op, record, reflect.TypeFor[T]())
+	b.drifts.report(ctx, op, record, reflect.TypeFor[T](), l.wrong)
 	return l, err
 }
 
 // operation is one operation of the service, and how its response is decoded.
 type operation struct {
 	method          string
-	route           string  // the path, with a {placeholder} for the id
-	id              entryID // for the placeholder, or nil if there is none
+	route           string // the path, with a {placeholder} for the id
+	id              pathID // for the placeholder, or nil if there is none
 	body            any
-	custom          bool   // called by Do: nothing is documented, and raw and query are used as they are
+	isRaw           bool   // called by Do: nothing is documented, and raw and query are used as they are
 	raw             string // the path, escaped
 	query           string
 	emptyIsNotFound bool                // null or an empty array means that there is no such entry
@@ -356,6 +415,7 @@ type operation struct {
 	noCache         bool                // a cached response must not be used
 	order           pace.Rank           // of a read, or zero for a single read
 	patience        *transport.Patience // of a walk, or nil for a single call
+	isReceipt       bool                // the decoder judges objects that declare an error
 	hint            string              // what to do if the outcome of a write is unknown
 }
 
@@ -372,16 +432,15 @@ func (op operation) invalid(problem error) error {
 
 // path returns the operation's path, decoded and escaped, or the problem with its id.
 func (op operation) path() (path, escaped string, problem error) {
-	if op.custom {
+	if op.isRaw {
 		path, _ = url.PathUnescape(op.raw) // Do has parsed it
 		return path, op.raw, nil
 	}
 	if op.id == nil {
 		return op.route, op.route, nil
 	}
-	before, _, _ := strings.Cut(op.route, "{")
 	id := op.idText()
-	return before + id, before + url.PathEscape(id), op.id.problem()
+	return route.Fill(op.route, id), route.Fill(op.route, url.PathEscape(id)), op.id.problem()
 }
 
 // rank returns the priority of the operation's requests: first those that change
@@ -396,7 +455,7 @@ func (op operation) rank() pace.Rank {
 // paceRoute returns the route that the service may limit on its own: the path, which
 // has one documented method, or for Do, whose paths may hold ids, the method.
 func (op operation) paceRoute() string {
-	if op.custom {
+	if op.isRaw {
 		return op.method
 	}
 	return op.route

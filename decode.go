@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,68 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
+
+// DriftKind is the kind of a [Drift].
+type DriftKind string
+
+// The kinds of drift.
+const (
+	DriftUnknownField DriftKind = "unknown_field" // the service sends a member that the types do not declare
+	DriftMissingField DriftKind = "missing_field" // the service does not send a member that is documented
+	DriftWrongType    DriftKind = "wrong_type"    // the service sends a member with another type than the documented one; it stays zero
+)
+
+// Drift is a difference between the members that the service sends and those that the
+// types of this package declare: the service has changed, or the API reference is
+// incomplete. It does not make the call fail. A member with another type makes its entry
+// unreadable if programs decide by it: an id, a start, a fee, a price, a deadline, the
+// participants, a level, the places, a cooldown, the final order or the winners.
+type Drift struct {
+	Route string // the path with its placeholders: /api/v1/races/open
+	Path  string // the member's path: "[].info.weather" in an array of races, "info.weather" in a single race
+	Kind  DriftKind
+}
+
+// documented holds what the API reference documents of members beyond their names.
+// Only races differ from listing to listing.
+var documented = drift.Rules{
+	Routes: map[string][]string{
+		"Race._id":              {"/open", "/{raceId}"},
+		"Race.type":             {"/open", "/{raceId}", "/v2/"},
+		"Race.min_level":        {"/open", "/{raceId}", "/v2/"},
+		"Race.max_level":        {"/open", "/{raceId}", "/v2/"},
+		"Race.final_order":      {"/results"},
+		"Race.winners":          {"/results"},
+		"RaceParticipant.total": {"/results"},
+		"RaceParticipant.lane":  {"/results"},
+	},
+	Rename: documentedPrize,
+}
+
+// documentedPrize returns the documented name of a member that is named for the game's
+// currency, or any other name itself.
+func documentedPrize(name string) string { return prizeName.ReplaceAllString(name, "${1}token") }
+
+var prizeName = regexp.MustCompile(`^(additional_(?:treasury_)?).*`)
+
+// drifts reports the drift of one client's responses.
+type drifts struct {
+	handler func(context.Context, Drift) // may be nil
+	check   *drift.Check
+}
+
+// report compares a response with the type of the object or the entries that were
+// decoded. The members at the paths in wrong did not fit their types.
+func (d drifts) report(ctx context.Context, op operation, record *transport.Record, t reflect.Type, wrong []string) {
+	if d.handler == nil {
+		return
+	}
+	r := drift.Response{Route: op.route, Undocumented: op.objectOrArray, Type: t, Body: record.Body, Wrong: wrong}
+	for _, found := range d.check.Compare(r) {
+		path := clip(record.Keys.Text(redact.Visible(found.Path)), 200)
+		d.handler(ctx, Drift{Route: op.route, Path: path, Kind: DriftKind(found.Kind)})
+	}
+}
 
 // The decoder is the code of the standard library's encoding/json/v2: strict about
 // case, duplicate members, depth and what follows a value. Invalid UTF-8, in a name
@@ -47,14 +110,6 @@ func encodeBody(body any) (encoded []byte, keys []string, err error) {
 	return encoded, keys, err
 }
 
-// unmarshalMember decodes a member for a type that decodes itself.
-func unmarshalMember(name string, data []byte, out any) error {
-	if err := read(data, out, lenientUTF8); err != nil {
-		return fmt.Errorf("%s%s: %w", name, err.field, err.err)
-	}
-	return nil
-}
-
 // decoder decodes the body of a successful response.
 type decoder func(*transport.Record) error
 
@@ -62,7 +117,7 @@ type decoder func(*transport.Record) error
 // JSON leaves unchanged.
 func decodeAny(out any) decoder {
 	return func(r *transport.Record) error {
-		err := readBody(r.Body, new(jsontext.Value), anySyntax)
+		err := read(r.Body, new(jsontext.Value), anySyntax)
 		if err == nil {
 			err = read(r.Body, out, lenientUTF8)
 		}
@@ -73,16 +128,22 @@ func decodeAny(out any) decoder {
 	}
 }
 
-// decodeObject returns a decoder into a struct with documented members.
-func decodeObject(out any) decoder {
+// decodeObject returns a decoder into a struct with documented members. It adds the
+// paths of members that do not fit their types to wrong.
+func decodeObject(out any, wrong *[]string) decoder {
 	return func(r *transport.Record) error {
-		err := readDocumented(r.Body, out, tolerant)
+		if isTooDense(r.Body) {
+			return newDecodeError(r, errTooDense(r.Body))
+		}
+		var l lenient
+		err := l.read(r.Body, out)
 		if err == nil && !hasMembers(r.Body, out) {
 			err = &readError{err: errors.New("the object has none of the documented members")}
 		}
 		if err != nil {
 			return newDecodeError(r, err)
 		}
+		*wrong = l.wrong
 		return nil
 	}
 }
@@ -98,20 +159,14 @@ func hasMembers(body []byte, out any) bool {
 	return !rest.IsZero()
 }
 
-// readDocumented decodes the body of an operation whose response is documented.
-func readDocumented(body []byte, out any, how json.Options) *readError {
-	if isTooDense(body) {
-		return errTooDense(len(body))
-	}
-	return readBody(body, out, how)
-}
+// trimSpace drops the white space of JSON, and no other, from both ends.
+func trimSpace(body []byte) []byte { return bytes.Trim(body, " \t\r\n") }
 
-// readBody decodes a body, which is not empty.
-func readBody(body []byte, out any, how json.Options) *readError {
-	if len(trimSpace(body)) == 0 {
-		return &readError{err: errors.New("it is empty")}
-	}
-	return read(body, out, how)
+// isNothing reports whether a body is null or an empty array.
+func isNothing(body []byte) bool {
+	body = trimSpace(body)
+	inside, isArray := bytes.CutPrefix(body, []byte("["))
+	return string(body) == "null" || isArray && string(trimSpace(inside)) == "]"
 }
 
 // Tiny values take many times their size in memory: an entry with one member hundreds of
@@ -131,18 +186,8 @@ func isTooDense(body []byte) bool {
 		(bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("null")) > most(minObject) || bytes.Count(body, []byte(",")) > most(minValue))
 }
 
-func errTooDense(length int) *readError {
-	return &readError{err: fmt.Errorf("too many values for a documented response of %d bytes", length)}
-}
-
-// trimSpace drops the white space of JSON, and no other, from both ends.
-func trimSpace(body []byte) []byte { return bytes.Trim(body, " \t\r\n") }
-
-// isNothing reports whether a body is null or an empty array.
-func isNothing(body []byte) bool {
-	body = trimSpace(body)
-	inside, isArray := bytes.CutPrefix(body, []byte("["))
-	return string(body) == "null" || isArray && string(trimSpace(inside)) == "]"
+func errTooDense(body []byte) *readError {
+	return &readError{err: fmt.Errorf("too many values for a documented response of %d bytes", len(body))}
 }
 
 // readError is why JSON cannot be decoded.
@@ -160,7 +205,7 @@ func newDecodeError(r *transport.Record, e *readError) *DecodeError {
 // newEntryError returns the error of one entry of a list, by its index and its JSON,
 // which begins at an offset of the body. The position in e is within the entry.
 func newEntryError(r *transport.Record, index int, id string, entry []byte, offset int64, e *readError) *DecodeError {
-	err := newDecodeError(r, &readError{"/" + strconv.Itoa(index) + e.field, offset + e.offset, e.err})
+	err := newDecodeError(r, e.within("/"+strconv.Itoa(index), offset))
 	err.ID, err.entry = r.Keys.Text(id), true
 	if raw := jsontext.Value(r.Keys.Text(string(entry))); len(raw) <= maxErrorBody && raw.IsValid() {
 		err.Raw = []byte(raw)
@@ -168,17 +213,31 @@ func newEntryError(r *transport.Record, index int, id string, entry []byte, offs
 	return err
 }
 
-// shapes names the kinds of JSON values by the characters that they begin with.
-var shapes = map[jsontext.Kind]string{'[': "an array", '{': "an object", '"': "a string", '0': "a number", 'n': "null", 't': "a boolean", 'f': "a boolean"}
+// within returns the error of a value that contains the one of e, by the position of the
+// latter.
+func (e *readError) within(field string, offset int64) *readError {
+	return &readError{field: field + e.field, offset: offset + e.offset, err: e.err}
+}
 
 // read decodes data.
 func read(data []byte, out any, how json.Options) *readError {
 	err := json.Unmarshal(data, out, how)
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case len(trimSpace(data)) == 0:
+		return &readError{err: errors.New("it is empty")}
 	}
+	return newReadError(err)
+}
+
+// shapes names the kinds of JSON values by the characters that they begin with.
+var shapes = map[jsontext.Kind]string{'[': "an array", '{': "an object", '"': "a string", '0': "a number", 'n': "null", 't': "a boolean", 'f': "a boolean"}
+
+// newReadError returns an error of the decoder in the words of this package.
+func newReadError(err error) *readError {
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return &readError{string(syntactic.JSONPointer), syntactic.ByteOffset, fmt.Errorf("not valid JSON: %w", syntactic.Err)}
+		return &readError{field: string(syntactic.JSONPointer), offset: syntactic.ByteOffset, err: fmt.Errorf("not valid JSON: %w", syntactic.Err)}
 	}
 	semantic, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
@@ -193,10 +252,83 @@ func read(data []byte, out any, how json.Options) *readError {
 	if err := semantic.Err; err != nil && !errors.Is(err, strconv.ErrSyntax) && !errors.Is(err, strconv.ErrRange) {
 		cause = fmt.Errorf("%w: %w", cause, err)
 	}
-	return &readError{string(semantic.JSONPointer), semantic.ByteOffset, cause}
+	return &readError{field: string(semantic.JSONPointer), offset: semantic.ByteOffset, err: cause}
 }
 
-// tolerant are the options for decoding again after a failure. They accept values with
+// lenient decodes objects member by member if they cannot be decoded as a whole. A
+// member that does not fit its type stays zero.
+type lenient struct {
+	byMember json.Options
+	wrong    []string   // paths of such members, "info.turf", each once
+	err      *readError // the first of them in the current object that programs decide by, or invalid JSON
+}
+
+// read decodes an object. With an error, out has what could be read.
+func (l *lenient) read(object []byte, out any) *readError {
+	whole := json.Unmarshal(object, out, lenientUTF8)
+	if whole == nil {
+		return nil
+	}
+	if l.byMember == nil {
+		l.byMember = json.JoinOptions(anySyntax, json.WithUnmarshalers(json.UnmarshalFromFunc(l.value)))
+	}
+	value := reflect.ValueOf(out).Elem()
+	value.SetZero()
+	l.err = read(object, new(jsontext.Value), lenientUTF8)
+	_ = json.Unmarshal(object, out, l.byMember)
+	if l.err == nil && value.IsZero() {
+		return newReadError(whole)
+	}
+	return l.err
+}
+
+// decisive are the members that programs decide by, besides ids.
+var decisive = regexp.MustCompile(`^(|/(start_time|registration_deadline|entry_fee|price|participants(/\d+)?|level|min_level|max_level|places|breeding_cooldown|final_order|winners))$`)
+
+var indexes = regexp.MustCompile(`/\d+`)
+
+// value decodes one value of the object. It leaves the members of objects, and the
+// objects of arrays, to further calls.
+func (l *lenient) value(d *jsontext.Decoder, out any) error {
+	value := reflect.ValueOf(out).Elem()
+	if d.PeekKind() == containerOf(value.Type()) {
+		return errors.ErrUnsupported // the decoder continues within it
+	}
+	text, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	if err = json.Unmarshal(text, out, tolerant); err == nil {
+		return nil
+	}
+	value.SetZero()
+	field := string(d.StackPointer())
+	if _, isID := value.Interface().(pathID); isID || decisive.MatchString(field) {
+		if l.err == nil {
+			l.err = newReadError(err).within(field, d.InputOffset()-int64(len(text)))
+		}
+		return nil
+	}
+	path := strings.ReplaceAll(strings.TrimPrefix(indexes.ReplaceAllString(field, "[]"), "/"), "/", ".")
+	if !slices.Contains(l.wrong, path) {
+		l.wrong = append(l.wrong, path)
+	}
+	return nil
+}
+
+// containerOf returns the kind of the JSON values whose parts are decoded on their own:
+// objects for a struct, arrays for a slice of structs, or zero for any other type.
+func containerOf(t reflect.Type) jsontext.Kind {
+	switch {
+	case t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
+		return jsontext.KindBeginObject
+	case t.Kind() == reflect.Slice && containerOf(t.Elem()) != 0:
+		return jsontext.KindBeginArray
+	}
+	return 0
+}
+
+// tolerant are the options for a single value that did not fit. They accept values with
 // one obvious meaning: 12.0 for an integer, and "" or a number of milliseconds for a
 // cooldown.
 var tolerant = json.JoinOptions(lenientUTF8, json.WithUnmarshalers(json.JoinUnmarshalers(
@@ -234,87 +366,10 @@ func readOptionalTime(value []byte, t **time.Time) error {
 	return err
 }
 
-// partOf returns what can be read of the members that identify an entry and determine
-// its position, and of a race's participants. The others stay zero.
-func partOf[T any](entry []byte) (part T) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(entry), anySyntax)
-	if start, _ := d.ReadToken(); start.Kind() != '{' {
-		return part
+// unmarshalMember decodes a member for a type that decodes itself.
+func unmarshalMember(name string, data []byte, out any) error {
+	if err := read(data, out, lenientUTF8); err != nil {
+		return fmt.Errorf("%s%s: %w", name, err.field, err.err)
 	}
-	for d.PeekKind() == '"' {
-		token, _ := d.ReadToken()
-		name := token.String()
-		value, _ := d.ReadValue()
-		switch name {
-		case "main_race_id", "_id", "number", "start_time", "tier", "participants":
-			alone := fmt.Appendf(nil, `{"%s":%s}`, name, value)
-			if json.Unmarshal(alone, new(T), tolerant) == nil { // else a part of the member would remain
-				_ = json.Unmarshal(alone, &part, tolerant)
-			}
-		}
-	}
-	return part
-}
-
-// DriftKind is the kind of a [Drift].
-type DriftKind string
-
-// The kinds of drift.
-const (
-	DriftUnknownField DriftKind = "unknown_field" // the service sends a member that the types do not declare
-	DriftMissingField DriftKind = "missing_field" // the service does not send a member that is documented
-)
-
-// Drift is a difference between the members that the service sends and those that the
-// types of this package declare: the service has changed, or the API reference is
-// incomplete. It does not make the call fail.
-type Drift struct {
-	Route string // the path with its placeholders: /api/v1/races/open
-	Path  string // the member's path: "[].info.weather" in an array of races, "info.weather" in a single race
-	Kind  DriftKind
-}
-
-// documented holds what the API reference documents of members beyond their names.
-// Only races differ from listing to listing.
-var documented = drift.Rules{
-	Routes: map[string][]string{
-		"Race._id":              {"/open", "/{raceId}"},
-		"Race.type":             {"/open", "/{raceId}", "/v2/"},
-		"Race.min_level":        {"/open", "/{raceId}", "/v2/"},
-		"Race.max_level":        {"/open", "/{raceId}", "/v2/"},
-		"Race.final_order":      {"/results"},
-		"Race.winners":          {"/results"},
-		"RaceParticipant.total": {"/results"},
-		"RaceParticipant.lane":  {"/results"},
-	},
-	Rename: documentedPrize,
-}
-
-// documentedPrize returns the documented name of a member that is named for the game's
-// currency, or any other name itself.
-func documentedPrize(name string) string { return prizeName.ReplaceAllString(name, "${1}token") }
-
-var prizeName = regexp.MustCompile(`^(additional_(?:treasury_)?).*`)
-
-// drifts reports the drift of one client's responses.
-type drifts struct {
-	handler func(context.Context, Drift) // may be nil
-	check   *drift.Check
-}
-
-// report compares a response with the type of the object or the entries that were
-// decoded.
-func (d drifts) report(ctx context.Context, op operation, record *transport.Record, t reflect.Type) {
-	if d.handler == nil {
-		return
-	}
-	r := drift.Response{Route: op.route, Undocumented: op.objectOrArray, Type: t, Body: record.Body}
-	for _, found := range d.check.Compare(r) {
-		kind := DriftUnknownField
-		if found.Missing {
-			kind = DriftMissingField
-		}
-		path := clip(record.Keys.Text(redact.Visible(found.Path)), 200)
-		d.handler(ctx, Drift{Route: op.route, Path: path, Kind: kind})
-	}
+	return nil
 }

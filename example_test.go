@@ -366,7 +366,7 @@ func ExampleHorsesService_Owned() {
 func ExampleRacesService_Register() {
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
 	defer fake.Close()
-	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10)})
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10), Participants: []horseracing.RaceParticipant{{Number: 9999}}})
 	fake.Inject(horseracingtest.Fault{Method: http.MethodPost, ResetBefore: true}) // the connection breaks
 	client := fake.Client()
 	ctx := context.Background()
@@ -378,7 +378,7 @@ func ExampleRacesService_Register() {
 	case err == nil:
 		fmt.Println("registered, with status", receipt.StatusCode)
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		fake.Advance(12 * time.Minute) // otherwise Settle waits until the race's deadline has passed
+		fake.Advance(3 * time.Hour) // otherwise Settle waits until the race's result, or longer
 		registered, err := client.Races.Settle(ctx, entry.Race, entry.Horse)
 		switch {
 		case err != nil:
@@ -395,6 +395,32 @@ func ExampleRacesService_Register() {
 	}
 	// Output:
 	// not registered, and no fee is spent
+}
+
+// A bot that keeps its records in a database of its own: a row before the registration
+// is sent, so that a crash leaves a trace of it.
+func ExampleOnSend() {
+	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10)})
+	client, rows := fake.Client(), map[horseracing.RaceID]string{} // rows stands for a table
+
+	entry := horseracing.Registration{Horse: fake.Horses(0)[0], Race: 7, UserKey: fake.UserKey(0)}
+	_, err := client.Races.Register(context.Background(), entry, horseracing.OnSend(func() error {
+		rows[entry.Race] = "sending" // an error here, and nothing is sent
+		return nil
+	}))
+	switch {
+	case err == nil:
+		rows[entry.Race] = "entered"
+	case errors.Is(err, horseracing.ErrOutcomeUnknown):
+		rows[entry.Race] = "unknown" // Settle finds out
+	default:
+		rows[entry.Race] = "refused"
+	}
+	fmt.Println(rows)
+	// Output:
+	// map[7:entered]
 }
 
 // Amounts are exact at any size. That this one counts in units of 10^-18 is

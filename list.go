@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strings"
 
@@ -17,12 +18,13 @@ import (
 // read does not affect the others.
 type list[T any] struct {
 	record  *transport.Record
-	entries []listEntry[T]
-	dropped int // unreadable entries that are not in entries
+	entries []entry[T]
+	dropped int      // unreadable entries that are not in entries
+	wrong   []string // paths of members that do not fit their types
 }
 
-// listEntry is one entry of a list.
-type listEntry[T any] struct {
+// entry is one entry of a list.
+type entry[T any] struct {
 	value      T            // with an error, what can be read of it
 	err        *DecodeError // why the entry is unreadable
 	start, end int64        // of its JSON in the body, with the comma and the white space before it
@@ -37,23 +39,26 @@ const (
 // entries are unreadable, it returns the error of unreadable.
 func (l *list[T]) decode(op operation, r *transport.Record) error {
 	l.record = r
-	switch kind := jsontext.Value(r.Body).Kind(); {
-	case kind == '{' && op.objectOrArray:
-		l.entries = make([]listEntry[T], 1)
-		return decodeObject(&l.entries[0].value)(r)
-	case kind != '[':
-		err := readBody(r.Body, new([]T), lenientUTF8)
-		if err == nil {
-			err = &readError{err: errors.New("expected an array, got null")}
-		}
-		return newDecodeError(r, err)
-	case isTooDense(r.Body):
-		return newDecodeError(r, errTooDense(len(r.Body)))
+	kind := jsontext.Value(r.Body).Kind()
+	if r.Status == http.StatusNoContent || isNothing(r.Body) {
+		return nil
 	}
-	l.entries = make([]listEntry[T], 0, len(r.Body)/typicalEntry)
-	if err := unmarshal(r.Body, &l.entries); errors.Is(err, errManyEntries) {
-		return newDecodeError(r, errTooDense(len(r.Body)))
-	} else if err != nil {
+	if kind == jsontext.KindBeginObject && op.objectOrArray {
+		l.entries = make([]entry[T], 1)
+		return decodeObject(&l.entries[0].value, &l.wrong)(r)
+	}
+	if kind != jsontext.KindBeginArray {
+		return newDecodeError(r, read(r.Body, new([]T), lenientUTF8))
+	}
+	if isTooDense(r.Body) {
+		return newDecodeError(r, errTooDense(r.Body))
+	}
+	l.entries = make([]entry[T], 0, len(r.Body)/typicalEntry)
+	err := unmarshal(r.Body, &l.entries)
+	if errors.Is(err, errManyEntries) {
+		return newDecodeError(r, errTooDense(r.Body))
+	}
+	if err != nil {
 		return l.decodeEach(op)
 	}
 	return nil
@@ -71,7 +76,7 @@ type roomy interface {
 }
 
 // UnmarshalJSONFrom decodes the value and notes where its JSON is.
-func (e *listEntry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (e *entry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	e.start = d.InputOffset()
 	if _, n := d.StackIndex(1); areTooMany(n, e.start) {
 		return errManyEntries
@@ -94,47 +99,49 @@ func (e *listEntry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // areTooMany reports whether n entries in so many bytes are smaller than documented ones.
 func areTooMany(n, length int64) bool { return n > manyValues && length < n*minEntry }
 
-func (e *listEntry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().IsZero() }
+func (e *entry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().IsZero() }
 
 // decodeEach decodes entry by entry.
 func (l *list[T]) decodeEach(op operation) error {
-	l.entries = nil
+	l.entries = l.entries[:0]
 	body := l.record.Body
 	if err := read(body, new(jsontext.Value), anySyntax); err != nil {
 		return newDecodeError(l.record, err)
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(body), anySyntax)
 	_, _ = d.ReadToken() // the opening bracket
-	for unreadable := 0; d.PeekKind() != ']'; {
-		e := listEntry[T]{start: d.InputOffset()}
+	var members lenient
+	for unreadable := 0; d.PeekKind() != jsontext.KindEndArray; {
+		e := entry[T]{start: d.InputOffset()}
 		if areTooMany(int64(len(l.entries)), e.start) {
-			return newDecodeError(l.record, errTooDense(len(body)))
+			return newDecodeError(l.record, errTooDense(body))
 		}
 		element, _ := d.ReadValue()
 		e.end = d.InputOffset()
-		err := read(element, &e.value, tolerant)
+		err := members.read(element, &e.value)
 		if err == nil && e.isEmpty() {
 			err = &readError{err: errEmptyEntry}
 		}
-		switch {
-		case err == nil:
-			l.entries = append(l.entries, e)
-		case unreadable == maxUnreadable:
+		if err != nil && unreadable == maxUnreadable {
 			l.dropped++
-		default:
+			continue
+		}
+		l.entries = append(l.entries, e)
+		if err != nil {
 			unreadable++
-			e.value = partOf[T](element)
-			l.entries = append(l.entries, e)
 			l.fail(len(l.entries)-1, err)
 		}
+	}
+	for _, path := range members.wrong {
+		l.wrong = append(l.wrong, "[]."+path)
 	}
 	return l.unreadable(op)
 }
 
 // fail makes an entry unreadable.
 func (l *list[T]) fail(i int, err *readError) {
-	e, entry := &l.entries[i], l.json(i)
-	e.err = newEntryError(l.record, i, idOf(&e.value), entry, e.end-int64(len(entry)), err)
+	e, text := &l.entries[i], l.json(i)
+	e.err = newEntryError(l.record, i, idOf(&e.value), text, e.end-int64(len(text)), err)
 }
 
 // json returns the JSON of an entry as received: a part of the body.

@@ -3,6 +3,7 @@ package horseracing
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -201,6 +202,7 @@ type CallOption func(*callConfig)
 type callConfig struct {
 	capture    *Response
 	background bool
+	onSend     []func() error
 	retry      Retry // zero fields have the client's values
 	problem    error // the first thing wrong with an option
 }
@@ -228,6 +230,25 @@ func CaptureResponse(r *Response) CallOption {
 // wait. A call that changes something fails with ErrInvalidArgument.
 func AsBackground() CallOption {
 	return func(c *callConfig) { c.background = true }
+}
+
+// OnSend calls record once, just before the first attempt of a call that changes
+// something: after every wait, so that a call that is never sent is never recorded. If
+// record returns an error, nothing is sent, and the call fails with an error that wraps
+// it. Use it to note in a database of your own that a registration is being sent; package
+// ledger does so in a file.
+//
+// If the option is given several times, the functions are called in that order, and none
+// after one that fails. [WithAttemptTimeout] does not limit them. The call keeps its turn
+// to send meanwhile, so a call of the same Client within record may wait for itself. A
+// read with this option fails with ErrInvalidArgument.
+func OnSend(record func() error) CallOption {
+	return func(c *callConfig) {
+		if record == nil && c.problem == nil {
+			c.problem = errors.New("OnSend: the function is nil")
+		}
+		c.onSend = append(c.onSend, record)
+	}
 }
 
 // CallRetry sets how one call is retried. Zero fields default to the client's settings.

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // RacesService reads races, polls for changes, and registers horses. It is
@@ -31,7 +35,7 @@ type Race struct {
 	Length               int               `json:"length"`        // furlongs
 	V2                   bool              `json:"v2"`
 	NoEquipment          bool              `json:"no_equipment"`
-	EntryFee             BigInt            `json:"entry_fee"`       // unit undocumented; may exceed 10^18
+	EntryFee             BigInt            `json:"entry_fee"`       // may exceed 10^18; see BigInt for the unit
 	Prizes               []Number          `json:"prizes,omitzero"` // one for each prize place, in order; unit undocumented
 	Tier                 TierName          `json:"tier"`
 	Info                 RaceInfo          `json:"info"`
@@ -64,7 +68,7 @@ type RaceParticipant struct {
 	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
-func (r *Race) entryID() entryID { return r.MainRaceID }
+func (r *Race) key() string { return numberKey(r.MainRaceID) }
 
 // makeRoom gives the slices spare capacity before the race is decoded, which halves the
 // allocations of a page.
@@ -145,11 +149,14 @@ func (r *Race) AcceptsLevel(level int) bool {
 
 // CheckEntry returns nil, or an error with everything documented that keeps a horse out
 // of the race at t: registration is closed, no place is free, the horse's level is not
-// accepted, or the horse is already in the race. If h is nil, only the first two are
-// checked. Fees and tiers are not checked; whether a horse has to be of the race's tier
-// is undocumented.
+// accepted, or the horse is already in the race. A race without an id is refused, because
+// its fee may be that of another race. If h is nil, the horse is not checked. Fees and
+// tiers are not checked; whether a horse has to be of the race's tier is undocumented.
 func (r *Race) CheckEntry(h *Horse, t time.Time) error {
 	var reasons []string
+	if r.MainRaceID == 0 {
+		reasons = append(reasons, "it has no id, so it may be another race, with another fee")
+	}
 	switch {
 	case r.Finished():
 		reasons = append(reasons, "the race has finished")
@@ -199,8 +206,10 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 }
 
 // Get returns the race with the given MainRaceID, open or finished. If there is none,
-// the error matches ErrNotFound. If the response contains several races, Get returns
-// the one with that id.
+// the error matches ErrNotFound; if the response contains other races instead, it is a
+// [*DecodeError] that names one. Of several with that id, Get returns the one with the
+// highest fee. The only race of a response is returned even if it has no id: its fee may
+// be that of another one, so [Race.CheckEntry] refuses it.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -244,15 +253,21 @@ func raceOperation(id RaceID) operation {
 // idempotency key, so Register retries only if the request certainly had no effect: no
 // connection was made, or the status was 429.
 //
-// A refusal (a 4xx status other than 408) is an [*APIError]. If the outcome is unknown
-// (a broken connection, a timeout, a 408, a redirect, a 5xx or an unreadable response),
-// errors.Is finds [ErrOutcomeUnknown] and the cause: call [RacesService.Settle] before
-// registering again. After any other error the horse is not registered.
+// A refusal is an [*APIError] with a 4xx status. If the outcome is unknown, errors.Is
+// finds [ErrOutcomeUnknown] and the cause: a broken connection, a timeout, a 408, a
+// redirect, a 5xx, another 4xx than 401, 403, 404 and 429 whose body contains "already",
+// or a 2xx that does not confirm the registration. The fee may then be paid: call
+// [RacesService.Settle] before registering again, and count the fee until it returns,
+// which may be hours after the start of the race. After any other error the horse is not
+// registered.
+//
+// A 2xx confirms the registration if its body is empty, true, or an object that does not
+// report a failure. The shape of the response is undocumented.
 //
 // POST /api/v1/races/register:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {
-	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "call Races.Settle before registering again"}
+	op := operation{method: http.MethodPost, route: "/api/v1/races/register", isReceipt: true, hint: "call Races.Settle before registering again"}
 	if problem := cmp.Or(r.Horse.problem(), r.Race.problem(), r.UserKey.problem()); problem != nil {
 		return nil, s.secrets.Error(op.invalid(problem))
 	}
@@ -262,9 +277,58 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 		Race    RaceID      `json:"main_race_id"`
 	}{r.Horse, r.UserKey, r.Race}
 	var body json.RawMessage
-	record, err := do(ctx, s.backend, op, decodeAny(&body), opts)
+	record, err := do(ctx, s.backend, op, decodeReceipt(&body), opts)
 	if err != nil {
 		return nil, err
 	}
 	return &RegistrationReceipt{StatusCode: record.Status, Body: body}, nil
+}
+
+var errUnconfirmed = errors.New("it does not confirm the registration")
+
+// decodeReceipt returns a decoder of the response to a registration.
+func decodeReceipt(body *json.RawMessage) decoder {
+	return func(r *transport.Record) error {
+		text := trimSpace(r.Body)
+		if len(text) == 0 {
+			return nil
+		}
+		err := decodeAny(body)(r)
+		var object map[string]json.RawMessage
+		if err != nil || string(text) == "true" || unmarshal(text, &object) == nil && object != nil && confirms(object) {
+			return err
+		}
+		return newDecodeError(r, &readError{err: errUnconfirmed})
+	}
+}
+
+// confirms reports whether an object does not report a failure. One that holds nothing but
+// a message may report either.
+func confirms(object map[string]json.RawMessage) bool {
+	succeeded, messages := string(object["success"]) == "true", 0
+	for name, value := range object {
+		isNone := slices.Contains(noErrors, string(value))
+		text, _ := strconv.Unquote(string(value))
+		text = strings.ToLower(text)
+		number, _ := strconv.ParseFloat(cmp.Or(text, string(value)), 64)
+		failed := false
+		switch strings.ToLower(name) {
+		case "success", "ok", "registered":
+			failed = isNone || text == "false"
+		case "error", "errors", "err":
+			failed = !isNone && !succeeded
+		case "status":
+			failed = string(value) == "false" || strings.HasPrefix(text, "err") || strings.HasPrefix(text, "fail") || number >= 400
+		case "code", "statuscode":
+			failed = number >= 400
+		case "message", "reason", "result":
+			if text != "" {
+				messages++
+			}
+		}
+		if failed {
+			return false
+		}
+	}
+	return len(object) == 0 || messages < len(object)
 }

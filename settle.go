@@ -17,29 +17,35 @@ import (
 const (
 	settleFirst      = time.Second     // interval before the second reading; doubled after each
 	settleSlowest    = time.Minute     // longest interval
-	settleMargin     = time.Minute     // after the deadline, for a request that is still in flight
+	settleMargin     = time.Minute     // after the closing, for a request that is still in flight
+	settleListed     = time.Hour       // after the closing, until which a list may lack some horses
+	settleEnd        = 2 * time.Hour   // after the closing, until which a race is read
 	settleLong       = 5 * time.Second // a wait after a reading that failed, which is logged
-	settleUnreadable = 5               // readings in a row that do not list the participants
+	settleUnreadable = 5               // unreadable responses in a row
 )
-
-// never is when the outcome of a race without a plausible deadline is certain.
-var never = time.UnixMilli(maxMilliseconds)
 
 // Settle reports whether a registration that ended in [ErrOutcomeUnknown] has taken
 // effect. It reads the race, at growing intervals of up to a minute, and returns true as
-// soon as the race lists the horse, or false once a response from more than a minute
-// after the registration deadline does not list it. This assumes that the service
-// enforces the deadline.
+// soon as the race lists the horse. It returns false from a response that was made after
+// the registration deadline and the start and lists others, but not the horse: from a
+// minute after them on if the final order names everyone, else from an hour after them
+// on. This assumes that the service enforces the deadline.
+//
+// A list that is empty proves nothing, since the service may show participants at another
+// time. If it is empty two hours after the start, or the race is gone, Settle returns an
+// error: the fee may be paid, and only the game shows it.
 //
 // Settle may block until then, and longer if the race cannot be read: [WithLogger] logs
-// until when, and only ctx limits it. If the deadline is before the year 2000, or more
-// than a day after the start of the race, it is ignored, and Settle never returns false.
+// until when, and only ctx limits it. If the deadline or the start is before the year
+// 2000, or the deadline more than a day after the start, Settle never returns false.
 //
 // Register the horse again only after false with a nil error. Every error matches
-// ErrOutcomeUnknown: ctx is done, the race is gone, the key is refused, or several
-// responses in a row lack the list of participants.
+// ErrOutcomeUnknown: ctx is done, the race is gone or lists nobody, the key is refused, or
+// several responses in a row are unreadable.
 //
-// Times are the service's: the Date header of a response, minus its Age.
+// Times are the service's: the Date header of a response, minus its Age. If Date is ahead
+// of the local clock, the local clock counts, but at most an hour; if it is ahead by more
+// than a day, Date alone counts.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -50,24 +56,26 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		return false, unsettled(s.secrets.Error(op.invalid(problem)))
 	}
 	name := operationText(op.method, op.route, s.secrets.Text(op.idText()))
-	logged, unreadable := never, 0
+	var until, end time.Time // the end is that of the local clock, should Date stand still
+	unreadable := 0
 	for interval := settleFirst; ; interval = min(2*interval, settleSlowest) {
-		in, certain, now, err := s.entrants(ctx, op, race, horse, opts)
+		found, err := s.entrants(ctx, op, race, horse, opts)
 		wait := interval + rand.N(interval/4) // so that clients that lost the same connection do not retry together
 		switch {
-		case in:
+		case found.isIn:
 			return true, nil
-		case err == nil && now.After(certain):
+		case err == nil && found.isOut:
 			return false, nil
+		case err == nil && (found.now.After(found.until) || found.until.Equal(until) && time.Now().After(end)):
+			return false, unsettled(s.secrets.Error(fmt.Errorf("%s: %w; horse %d may be in it", name, errShowsNothing, horse)))
 		case err == nil:
 			unreadable = 0
-			wait = min(wait, certain.Add(time.Second).Sub(now))
-			if !certain.Equal(logged) {
-				logged = certain
+			if !found.until.Equal(until) {
+				until, end = found.until, time.Now().Add(found.until.Sub(found.now))
 				s.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: reading the race until the outcome of a registration is certain",
-					slog.String("operation", name), slog.Time("until", certain))
+					slog.String("operation", name), slog.Time("until", until))
 			}
-		case listsNoParticipants(err) && unreadable < settleUnreadable-1:
+		case isUndecodable(err) && unreadable < settleUnreadable-1:
 			unreadable++
 		case !maySettleLater(err):
 			return false, unsettled(err)
@@ -79,7 +87,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		if ended := transport.Sleep(ctx, wait); ended != nil {
 			switch {
 			case err == nil:
-				err = s.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far%s", name, ended, horse, finalText(certain)))
+				err = s.secrets.Error(fmt.Errorf("%s: %w; horse %d is not in the race so far, which is read until %s", name, ended, horse, found.until.UTC().Format(time.RFC3339)))
 			case !errors.Is(err, ended):
 				err = fmt.Errorf("%w; %w", err, ended)
 			}
@@ -88,16 +96,22 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 	}
 }
 
-// entrants reads a race once and reports whether the horse is in it. If not, certain is
-// the time from which on this is final, and now is the time at which the service made
-// the response.
-func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (in bool, certain, now time.Time, err error) {
+// entrants is what one response shows of whether a horse is in a race.
+type entrants struct {
+	isIn, isOut bool      // for good
+	now         time.Time // when the service made the response
+	until       time.Time // when another response shows no more than this one
+}
+
+// entrants reads a race once.
+func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (entrants, error) {
 	requested := time.Now()
 	l, err := getEntries[Race](ctx, s.backend, op, opts)
 	if err != nil {
-		return false, certain, now, err
+		return entrants{}, err
 	}
 	record := l.record
+	found := entrants{isOut: true, now: settleClock(responseTime(record.Header, requested), requested)}
 	var problem *DecodeError
 	wrong := func(i int, member, what string) *DecodeError {
 		return newDecodeError(record, &readError{field: fmt.Sprintf("/%d/%s", i, member), err: errors.New(what)})
@@ -106,44 +120,67 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 		e := &l.entries[i]
 		r := &e.value
 		isRequested := r.MainRaceID == race || r.MainRaceID == 0 && len(l.entries) == 1
+		closed, isPlausible := closing(r)
 		switch {
 		case isRequested && r.Has(horse):
-			return true, certain, now, nil
+			return entrants{isIn: true}, nil
 		case r.MainRaceID != race && r.MainRaceID != 0: // another race's participants prove nothing
 		case e.err != nil: // an entry that was read in part can show the horse, but not its absence
 			problem = e.err.ofResponse(record.ID, e.err.Raw, e.err.Err)
 		case r.MainRaceID == 0:
 			problem = wrong(i, "main_race_id", "absent or zero: it may be another race")
-		case r.Participants == nil || r.Has(0):
-			problem = wrong(i, "participants", "absent, null, or without the numbers of horses")
-		case certain.Before(certainAfter(r)):
-			certain = certainAfter(r)
+		case r.Has(0):
+			problem = wrong(i, "participants", "without the numbers of horses")
+		case closed.Year() < 2000:
+			problem = wrong(i, "registration_deadline", "absent or before the year 2000")
+		default:
+			found.isOut = found.isOut && isPlausible && listsAll(r, found.now.Sub(closed))
+			if until := closed.Add(settleEnd); until.After(found.until) {
+				found.until = until
+			}
 		}
 	}
-	if problem == nil && certain.IsZero() {
+	if problem == nil && found.until.IsZero() {
 		problem = newDecodeError(record, &readError{err: errors.New("the response does not contain the race that was requested")})
 	}
 	if problem != nil {
-		err = problem
+		return entrants{}, problem
 	}
-	return false, certain, responseTime(record.Header, requested), err
+	return found, nil
 }
 
-// certainAfter returns from when on the participants of a race are final.
-func certainAfter(r *Race) time.Time {
-	deadline := r.RegistrationDeadline.Time
-	if deadline.Year() < 2000 || !r.StartTime.IsZero() && deadline.After(r.StartTime.Add(24*time.Hour)) {
-		return never
+// closing returns when the deadline and the start of a race have passed, and whether both
+// are plausible. A start may be absent.
+func closing(r *Race) (closed time.Time, isPlausible bool) {
+	deadline, start := r.RegistrationDeadline.Time, r.StartTime.Time
+	switch {
+	case r.StartTime.IsZero():
+		return deadline, true
+	case start.Year() < 2000:
+		return deadline, false
+	case deadline.Year() < 2000, deadline.After(start.Add(24 * time.Hour)):
+		return start, false
+	case deadline.After(start):
+		return deadline, true
 	}
-	return deadline.Add(settleMargin)
+	return start, true
 }
 
-// finalText says from when on the participants of a race are final, if that is known.
-func finalText(certain time.Time) string {
-	if certain.Equal(never) {
-		return ""
+// listsAll reports whether the participants are all there are, a time after the closing. A
+// list may show some of them first, or nobody.
+func listsAll(r *Race, after time.Duration) bool {
+	finishers, err := r.Finishers()
+	isComplete := err == nil && len(finishers) == len(r.Participants)
+	return len(r.Participants) > 0 && (after > settleListed || isComplete && after > settleMargin)
+}
+
+// settleClock returns the time of a response for Settle. A front server may send a Date
+// that is an hour ahead; a service with a virtual clock is further ahead.
+func settleClock(made, local time.Time) time.Time {
+	if ahead := made.Sub(local); 0 < ahead && ahead <= 24*time.Hour {
+		return made.Add(-min(ahead, time.Hour))
 	}
-	return ", which is final from " + certain.UTC().Format(time.RFC3339) + " on"
+	return made
 }
 
 // responseTime returns when the service made a response: Date minus Age. Without a
@@ -157,18 +194,23 @@ func responseTime(header http.Header, requested time.Time) time.Time {
 	return made.Add(-time.Duration(max(age, 0)) * time.Second)
 }
 
+// errShowsNothing is the reason for an error of Settle.
+var errShowsNothing = errors.New("the race lists nobody, or its times are not plausible, two hours after the start")
+
 // unsettled is the error of a Settle.
 func unsettled(err error) error {
 	hint := "call Races.Settle again before registering again"
-	if errors.Is(err, ErrNotFound) {
+	switch {
+	case errors.Is(err, ErrNotFound):
 		hint = "the race is gone; look for it in Races.Results"
+	case errors.Is(err, errShowsNothing):
+		hint = "look for the horse in the game before registering again"
 	}
 	return &outcomeUnknown{err, hint}
 }
 
-// listsNoParticipants reports whether err is that of a response that does not list the
-// participants of a race.
-func listsNoParticipants(err error) bool {
+// isUndecodable reports whether err is that of a response that cannot be read.
+func isUndecodable(err error) bool {
 	_, undecodable := errors.AsType[*DecodeError](err)
 	api, ok := errors.AsType[*APIError](err)
 	return undecodable || ok && api.StatusCode < 300 && !api.absent

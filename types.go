@@ -24,18 +24,8 @@ type RaceID int64
 // contains a control character, methods return ErrInvalidArgument without a request.
 type TournamentID string
 
-// TierID is the number of a tier, as in queries and tournaments. In a query the zero
-// value means TierOmega, the service's default.
-type TierID int
-
-// TierOmega is the only documented tier id, and the service's default.
-const TierOmega TierID = 5
-
-// orDefault returns the tier that a query for t reads.
-func (t TierID) orDefault() TierID { return cmp.Or(t, TierOmega) }
-
-// entryID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
-type entryID interface {
+// pathID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
+type pathID interface {
 	text() string
 	problem() error // why it is invalid, or nil
 }
@@ -67,16 +57,81 @@ func (id TournamentID) problem() error {
 }
 
 // identified is an entry with an id.
-type identified interface{ entryID() entryID }
+type identified interface {
+	key() string // the id as text, or empty if the entry has none
+}
 
-// idOf returns the id of an entry as text, or empty if it has none.
+// idOf returns the key of an entry, or empty if its type has none.
 func idOf(entry any) string {
-	e, ok := entry.(identified)
-	if !ok || e.entryID().text() == "0" {
+	if e, ok := entry.(identified); ok {
+		return e.key()
+	}
+	return ""
+}
+
+// numberKey returns the key of an entry whose id is a number.
+func numberKey[T HorseNumber | RaceID](id T) string {
+	if id == 0 {
 		return ""
 	}
-	return e.entryID().text()
+	return strconv.FormatInt(int64(id), 10)
 }
+
+// TierID is the number of a tier, as in queries and tournaments. In a query the zero
+// value means TierOmega, the service's default.
+type TierID int
+
+// TierOmega is the only documented tier id, and the service's default.
+const TierOmega TierID = 5
+
+// orDefault returns the tier that a query for t reads.
+func (t TierID) orDefault() TierID { return cmp.Or(t, TierOmega) }
+
+// TierName is the name of a tier, as in horses and races. Undocumented values pass
+// through.
+type TierName string
+
+// The documented tier names.
+const (
+	TierNameOmega TierName = "Omega"
+	TierNameBeta  TierName = "Beta"
+)
+
+// resolveTiers returns the tiers that a query selects, sorted and each once, and the
+// payload of its Resume, if that is set. A query that names no tier has those of the
+// cursor; without either it selects tier zero, which stands for the service's default.
+// The problem is nil if the query is valid.
+func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (selected []TierID, payload []string, problem error) {
+	selected = []TierID{tier}
+	if len(tiers) > 0 {
+		selected = slices.Compact(slices.Sorted(slices.Values(tiers)))
+	}
+	saved, isValid := selected, true
+	if !resume.IsZero() {
+		saved, payload, isValid = resume.payload(kind)
+	}
+	isNamed := tier != 0 || len(tiers) > 0
+	same := func(a, b TierID) bool { return a.orDefault() == b.orDefault() }
+	switch {
+	case tier != 0 && len(tiers) > 0:
+		problem = errors.New("both Tier and Tiers are set")
+	case slices.Contains(tiers, 0):
+		problem = errors.New("a tier in Tiers is zero")
+	case selected[0] < 0:
+		problem = fmt.Errorf("tier %d is negative", selected[0])
+	case len(selected) > maxTiers:
+		problem = fmt.Errorf("there are %d tiers in Tiers, more than %d", len(selected), maxTiers)
+	case !isValid, isNamed && !slices.EqualFunc(saved, selected, same):
+		problem = errors.New("the cursor in Resume is of another listing or of other tiers")
+	case isNamed:
+		return selected, payload, nil
+	default:
+		return saved, payload, nil
+	}
+	return selected, nil, problem
+}
+
+const maxTiers = 100
 
 // Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It
 // embeds a [time.Time]; one decoded from JSON is in UTC. The zero value means null or
@@ -92,12 +147,10 @@ func NewTimestamp(t time.Time) Timestamp {
 	return timestampOf(t.UnixMilli())
 }
 
-func timestampOf(milliseconds int64) Timestamp {
-	return Timestamp{time.UnixMilli(milliseconds).UTC()}
-}
-
 // UnmarshalJSON reads a whole number of milliseconds, however written (5.0, 5e3). null
-// is the zero value; a year outside 1 to 9999 is an error.
+// is the zero value. A year outside 1 to 9999 is an error, and so is a number from
+// 900,000,000 to 100,000,000,000: it is in seconds, which would be an instant of the
+// years 1970 to 1973.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*t = Timestamp{}
@@ -111,16 +164,13 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if !ok || milliseconds < minMilliseconds || milliseconds > maxMilliseconds {
 		return errors.New("not a whole number of milliseconds in the years 1 to 9999")
 	}
-	*t = timestampOf(milliseconds)
+	read := timestampOf(milliseconds)
+	if problem := read.problem(); problem != nil {
+		return problem
+	}
+	*t = read
 	return nil
 }
-
-// The years 1 (exclusive of its first instant, which is the zero time) to
-// 9999: what RFC 3339 and most databases can hold.
-const (
-	minMilliseconds = -62135596800000 + 1
-	maxMilliseconds = 253402300799999
-)
 
 // MarshalJSON writes milliseconds since the epoch; the zero value is null.
 func (t Timestamp) MarshalJSON() ([]byte, error) {
@@ -128,6 +178,29 @@ func (t Timestamp) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return strconv.AppendInt(nil, t.UnixMilli(), 10), nil
+}
+
+const (
+	// The years 1 (exclusive of its first instant, which is the zero time) to 9999: what
+	// RFC 3339 and most databases can hold.
+	minMilliseconds = -62135596800000 + 1
+	maxMilliseconds = 253402300799999
+
+	// The years 1998 to 5138 in seconds.
+	minSeconds = 900_000_000
+	maxSeconds = 100_000_000_000
+)
+
+func timestampOf(milliseconds int64) Timestamp {
+	return Timestamp{time.UnixMilli(milliseconds).UTC()}
+}
+
+// problem returns why t cannot be an instant of the service, or nil.
+func (t Timestamp) problem() error {
+	if n := t.UnixMilli(); minSeconds <= n && n < maxSeconds {
+		return fmt.Errorf("%d is a time in seconds, and milliseconds were expected", n)
+	}
+	return nil
 }
 
 // redacted replaces a key in texts.
@@ -176,42 +249,6 @@ func (k *UserKey) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// resolveTiers returns the tiers that a query selects, sorted and each once, and the
-// payload of its Resume, if that is set. A query that names no tier has those of the
-// cursor; without either it selects tier zero, which stands for the service's default.
-// The problem is nil if the query is valid.
-func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (selected []TierID, payload []string, problem error) {
-	selected = []TierID{tier}
-	if len(tiers) > 0 {
-		selected = slices.Compact(slices.Sorted(slices.Values(tiers)))
-	}
-	saved, isValid := selected, true
-	if !resume.IsZero() {
-		saved, payload, isValid = resume.payload(kind)
-	}
-	isNamed := tier != 0 || len(tiers) > 0
-	same := func(a, b TierID) bool { return a.orDefault() == b.orDefault() }
-	switch {
-	case tier != 0 && len(tiers) > 0:
-		problem = errors.New("both Tier and Tiers are set")
-	case slices.Contains(tiers, 0):
-		problem = errors.New("a tier in Tiers is zero")
-	case selected[0] < 0:
-		problem = fmt.Errorf("tier %d is negative", selected[0])
-	case len(selected) > maxTiers:
-		problem = fmt.Errorf("there are %d tiers in Tiers, more than %d", len(selected), maxTiers)
-	case !isValid, isNamed && !slices.EqualFunc(saved, selected, same):
-		problem = errors.New("the cursor in Resume is of another listing or of other tiers")
-	case isNamed:
-		return selected, payload, nil
-	default:
-		return saved, payload, nil
-	}
-	return selected, nil, problem
-}
-
-const maxTiers = 100
-
 // Gender is the gender of a horse. Undocumented values pass through.
 type Gender string
 
@@ -235,16 +272,6 @@ type RaceStatus string
 // RaceStatusInProgress is the documented status of open races. The status of finished
 // races is empty; see [Race.Finished].
 const RaceStatusInProgress RaceStatus = "In progress"
-
-// TierName is the name of a tier, as in horses and races. Undocumented values pass
-// through.
-type TierName string
-
-// The documented tier names.
-const (
-	TierNameOmega TierName = "Omega"
-	TierNameBeta  TierName = "Beta"
-)
 
 // MissionPeriod is how often a mission is assigned. Undocumented values pass through.
 type MissionPeriod string

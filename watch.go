@@ -36,7 +36,8 @@ type Snapshot struct {
 //
 // A race that cannot be read is reported in [Snapshot.Err] and keeps its last
 // state in the list. While the id of an entry cannot be read, no race leaves the
-// list, because the entry may be any of them.
+// list, because the entry may be any of them. An empty list after one that was not is
+// requested a second time before it is believed.
 type Watcher struct {
 	races   *RacesService
 	query   WatchQuery
@@ -169,75 +170,13 @@ func (s *RacesService) WatchOpen(ctx context.Context, q WatchQuery) iter.Seq2[Ra
 	}
 }
 
-var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open", order: pace.Poll}
-
-func (q WatchQuery) check(ctx context.Context) error {
-	var invalid error
-	if q.Interval < 0 {
-		invalid = openRaces.invalid(fmt.Errorf("an Interval of %v is negative", q.Interval))
-	}
-	return mayRange(ctx, openRaces, invalid, false)
-}
-
-// pollOpen polls until ctx is done, and yields the snapshot after each poll. A poll
-// that fails, or cannot read every race, keeps those of the last snapshot.
-func (s *RacesService) pollOpen(ctx context.Context, q WatchQuery, last Snapshot) iter.Seq[Snapshot] {
-	return func(yield func(Snapshot) bool) {
-		schedule := pollSchedule{interval: cmp.Or(q.Interval, watchInterval)}
-		for ctx.Err() == nil {
-			l, err := getEntries[Race](ctx, s.backend, openRaces, nil)
-			if ctx.Err() != nil {
-				return
-			}
-			last.Err = err
-			if err == nil {
-				last.At = time.Now()
-				last.Races, last.Err = readOpen(last.Races, l)
-			}
-			if !yield(last) || !schedule.wait(ctx, err) {
-				return
-			}
-		}
-	}
-}
-
-// readOpen returns the races of a response, each once, and those of the previous list
-// that may be among the unreadable entries.
-func readOpen(before []Race, l *list[Race]) (races []Race, err error) {
-	hidden := map[string]bool{} // ids of unreadable entries; "" if an id is unreadable too
-	listed := map[RaceID]bool{}
-	add := func(race *Race) {
-		if !listed[race.MainRaceID] {
-			listed[race.MainRaceID] = true
-			races = append(races, *race)
-		}
-	}
-	for i := range l.entries {
-		e := &l.entries[i]
-		if e.err == nil && e.value.MainRaceID == 0 {
-			l.fail(i, &readError{field: "/main_race_id", err: errors.New("a race without an id cannot be distinguished from others")})
-		}
-		if e.err != nil {
-			hidden[e.err.ID] = true
-			continue
-		}
-		add(&e.value)
-	}
-	for i := range before {
-		if race := &before[i]; hidden[""] || hidden[idOf(race)] {
-			add(race)
-		}
-	}
-	return races, l.unreadable(openRaces)
-}
-
 // RaceChangeKind is the kind of a [RaceChange].
 type RaceChangeKind string
 
 // The kinds of [RaceChange].
 const (
 	RaceOpened  RaceChangeKind = "opened"  // it is open and was not before
-	RaceUpdated RaceChangeKind = "updated" // its participants, status, deadline or start changed
+	RaceUpdated RaceChangeKind = "updated" // its participants, status or deadline changed
 	RaceClosed  RaceChangeKind = "closed"  // it is no longer open: started, finished, or canceled
 )
 
@@ -252,20 +191,21 @@ type RaceChange struct {
 // opened ones, then updated ones, each sorted by start time. The changes point into the
 // lists.
 //
-// RaceUpdated reports that the participants, the status, the registration deadline or
-// the start time changed. Reordered participants are not reported, and neither are
-// races that opened and closed between the two lists. A race without an id is ignored;
-// of several with the same id the first is used.
+// Races with the same id and different start times are different races, so a race that
+// is moved is closed and opened. RaceUpdated reports that the participants, the status or
+// the registration deadline changed. Reordered participants are not reported, and neither
+// are races that opened and closed between the two lists. A race without an id is
+// ignored; of several with the same id and start the first is used.
 func Changes(before, after []Race) []RaceChange {
-	was, is := racesByID(before), racesByID(after)
+	was, is := racesByHeat(before), racesByHeat(after)
 	var changes []RaceChange
-	for id, race := range was {
-		if is[id] == nil {
+	for h, race := range was {
+		if is[h] == nil {
 			changes = append(changes, RaceChange{Kind: RaceClosed, Race: race, Previous: race})
 		}
 	}
-	for id, race := range is {
-		switch previous := was[id]; {
+	for h, race := range is {
+		switch previous := was[h]; {
 		case previous == nil:
 			changes = append(changes, RaceChange{Kind: RaceOpened, Race: race})
 		case isUpdate(previous, race):
@@ -290,26 +230,99 @@ func (c RaceChange) clone() RaceChange {
 	return c
 }
 
-func racesByID(races []Race) map[RaceID]*Race {
-	byID := make(map[RaceID]*Race, len(races))
+// heat identifies a race in a list of open races: several may have one id.
+type heat struct {
+	id    RaceID
+	start int64 // in milliseconds
+}
+
+func heatOf(r *Race) heat { return heat{id: r.MainRaceID, start: r.StartTime.UnixMilli()} }
+
+func racesByHeat(races []Race) map[heat]*Race {
+	byHeat := make(map[heat]*Race, len(races))
 	for i := range races {
-		if id := races[i].MainRaceID; id != 0 && byID[id] == nil {
-			byID[id] = &races[i]
+		if h := heatOf(&races[i]); h.id != 0 && byHeat[h] == nil {
+			byHeat[h] = &races[i]
 		}
 	}
-	return byID
+	return byHeat
 }
 
 // isUpdate reports whether b, a later state of a, is reported as an update.
 func isUpdate(a, b *Race) bool {
-	return a.Status != b.Status || !a.RegistrationDeadline.Equal(b.RegistrationDeadline.Time) ||
-		!a.StartTime.Equal(b.StartTime.Time) || !haveSameParticipants(a, b)
+	return a.Status != b.Status || !a.RegistrationDeadline.Equal(b.RegistrationDeadline.Time) || !haveSameParticipants(a, b)
 }
 
 // haveSameParticipants compares the participants as sets.
 func haveSameParticipants(a, b *Race) bool {
 	isMissing := func(p RaceParticipant) bool { return !slices.Contains(b.Participants, p) }
 	return len(a.Participants) == len(b.Participants) && !slices.ContainsFunc(a.Participants, isMissing)
+}
+
+var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open", order: pace.Poll}
+
+func (q WatchQuery) check(ctx context.Context) error {
+	var invalid error
+	if q.Interval < 0 {
+		invalid = openRaces.invalid(fmt.Errorf("an Interval of %v is negative", q.Interval))
+	}
+	return mayRange(ctx, openRaces, invalid, false)
+}
+
+// pollOpen polls until ctx is done, and yields the snapshot after each poll. A poll
+// that fails, or cannot read every race, keeps those of the last snapshot. An empty list
+// after one that was not is requested again, because it may be a mistake of the service.
+func (s *RacesService) pollOpen(ctx context.Context, q WatchQuery, last Snapshot) iter.Seq[Snapshot] {
+	return func(yield func(Snapshot) bool) {
+		schedule := pollSchedule{interval: cmp.Or(q.Interval, watchInterval)}
+		for ctx.Err() == nil {
+			l, err := getEntries[Race](ctx, s.backend, openRaces, nil)
+			if err == nil && len(l.entries) == 0 && len(last.Races) > 0 && transport.Sleep(ctx, emptyDelay) == nil {
+				l, err = getEntries[Race](ctx, s.backend, openRaces, nil)
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			last.Err = err
+			if err == nil {
+				last.At = time.Now()
+				last.Races, last.Err = readOpen(last.Races, l)
+			}
+			if !yield(last) || !schedule.wait(ctx, err) {
+				return
+			}
+		}
+	}
+}
+
+// readOpen returns the races of a response, each once, and those of the previous list
+// that may be among the unreadable entries.
+func readOpen(before []Race, l *list[Race]) (races []Race, err error) {
+	hidden := map[string]bool{} // ids of unreadable entries; "" if an id is unreadable too
+	listed := map[heat]bool{}
+	add := func(race *Race) {
+		if h := heatOf(race); !listed[h] {
+			listed[h] = true
+			races = append(races, *race)
+		}
+	}
+	for i := range l.entries {
+		e := &l.entries[i]
+		if e.err == nil && e.value.MainRaceID == 0 {
+			l.fail(i, &readError{field: "/main_race_id", err: errors.New("a race without an id cannot be distinguished from others")})
+		}
+		if e.err != nil {
+			hidden[e.err.ID] = true
+			continue
+		}
+		add(&e.value)
+	}
+	for i := range before {
+		if race := &before[i]; hidden[""] || hidden[idOf(race)] {
+			add(race)
+		}
+	}
+	return races, l.unreadable(openRaces)
 }
 
 // pollSchedule determines when the next poll is due.

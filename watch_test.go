@@ -1,23 +1,631 @@
-package horseracing
+package horseracing_test
 
 import (
+	"cmp"
+	"context"
 	"errors"
-	"math"
+	"fmt"
+	"iter"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-func TestAnIntervalOfAnyLengthIsWaitedFor(t *testing.T) {
-	p := pollSchedule{interval: math.MaxInt64}
-	for range 10 {
-		if wait := p.delay(errors.New("broken")); wait < math.MaxInt64/2 {
-			t.Fatalf("waits %v", wait)
+// inTurn is a service that returns one list after the other, and then the last
+// one; an empty text is a failure.
+func inTurn(lists ...string) *double.Script {
+	var steps []double.Step
+	for _, text := range lists {
+		if text == "" {
+			steps = append(steps, double.Respond(500, ""))
+		} else {
+			steps = append(steps, double.Respond(200, text))
 		}
 	}
-	p = pollSchedule{interval: time.Second}
-	for range 70 {
-		if wait := p.delay(errors.New("broken")); wait <= 0 || wait > longestBackoff {
-			t.Fatalf("waits %v", wait)
+	return double.Play(steps...)
+}
+
+// lineOf returns a change, or an error, as a line.
+func lineOf(c horseracing.RaceChange, err error) string {
+	if err != nil {
+		return "error"
+	}
+	line := string(c.Kind) + " " + c.Race.ID
+	if c.Previous != nil {
+		line += " was " + c.Previous.ID
+	}
+	return line
+}
+
+func TestWatchOpenReportsWhatChanged(t *testing.T) {
+	const (
+		a       = `{"_id":"a","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":1},{"number":2}]}`
+		aMixed  = `{"_id":"a again","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":2},{"number":1}]}`
+		aFuller = `{"_id":"fuller","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":3},{"number":2},{"number":1}]}`
+		aOther  = `{"_id":"other","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":3},{"number":2}]}`
+		aTwice  = `{"_id":"twice","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":2},{"number":2}]}`
+		aStatus = `{"_id":"status","main_race_id":1,"start_time":9000,"registration_deadline":5000,"status":"In progress","participants":[{"number":1},{"number":2}]}`
+		aLater  = `{"_id":"deadline","main_race_id":1,"start_time":9000,"registration_deadline":5001,"participants":[{"number":1},{"number":2}]}`
+		aMoved  = `{"_id":"start","main_race_id":1,"start_time":9001,"registration_deadline":5000,"participants":[{"number":1},{"number":2}]}`
+		b       = `{"_id":"b","main_race_id":2,"start_time":8000,"registration_deadline":5000,"participants":[]}`
+		c       = `{"_id":"c","main_race_id":3,"start_time":7000,"registration_deadline":5000,"participants":[]}`
+		d       = `{"_id":"end","main_race_id":4}` // ends a test
+	)
+	tests := map[string]struct {
+		polls []string
+		want  []string
+	}{
+		"the first poll reports what is open, by start": {[]string{double.List(a, b)}, []string{"opened b", "opened a"}},
+		"no change":                              {[]string{double.List(a), double.List(a)}, []string{"opened a"}},
+		"another order of races":                 {[]string{double.List(a, b), double.List(b, a)}, []string{"opened b", "opened a"}},
+		"another order of participants":          {[]string{double.List(a), double.List(aMixed)}, []string{"opened a"}},
+		"a participant more":                     {[]string{double.List(a), double.List(aFuller)}, []string{"opened a", "updated fuller was a"}},
+		"another participant":                    {[]string{double.List(a), double.List(aOther)}, []string{"opened a", "updated other was a"}},
+		"a participant in the place of another":  {[]string{double.List(a), double.List(aTwice)}, []string{"opened a", "updated twice was a"}},
+		"another status":                         {[]string{double.List(a), double.List(aStatus)}, []string{"opened a", "updated status was a"}},
+		"another deadline":                       {[]string{double.List(a), double.List(aLater)}, []string{"opened a", "updated deadline was a"}},
+		"another start":                          {[]string{double.List(a), double.List(aMoved)}, []string{"opened a", "closed a was a", "opened start"}},
+		"two heats with one id":                  {[]string{double.List(a, aMoved), double.List(aMoved, a), double.List(aFuller, aMoved)}, []string{"opened a", "opened start", "updated fuller was a"}},
+		"closed ones first, by start":            {[]string{double.List(a, b), double.List(c)}, []string{"opened b", "opened a", "closed b was b", "closed a was a", "opened c"}},
+		"closed with the last state":             {[]string{double.List(a), double.List(aFuller), `[]`}, []string{"opened a", "updated fuller was a", "closed fuller was fuller"}},
+		"closed with a state that was no update": {[]string{double.List(a), double.List(aMixed), `[]`}, []string{"opened a", "closed a again was a again"}},
+		"opened again":                           {[]string{double.List(a), `[]`, `[]`, double.List(a)}, []string{"opened a", "closed a was a", "opened a"}},
+		"one empty list":                         {[]string{double.List(a), `[]`, double.List(a), `null`, double.List(aFuller)}, []string{"opened a", "updated fuller was a"}},
+		"a race that is listed twice":            {[]string{double.List(a, aFuller), double.List(a, aFuller)}, []string{"opened a"}},
+		"a change after one that was no update":  {[]string{double.List(a), double.List(aMixed), double.List(aFuller)}, []string{"opened a", "updated fuller was a again"}},
+		"a failed poll":                          {[]string{"", double.List(a), "", "", double.List(b)}, []string{"error", "opened a", "error", "error", "closed a was a", "opened b"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := inTurn(append(test.polls, double.List(d))...).Client(t, double.NoRetries())
+				var got []string
+				for change, err := range client.Races.WatchOpen(t.Context(), horseracing.WatchQuery{}) {
+					if err == nil && change.Race.ID == "end" {
+						break
+					}
+					got = append(got, lineOf(change, err))
+					if err == nil { // it belongs to the caller
+						clear(change.Race.Participants)
+						change.Race.Status = "mine"
+					}
+				}
+				for len(got) > len(test.want) && strings.HasPrefix(got[len(got)-1], "closed") { // by the poll that ends the test
+					got = got[:len(got)-1]
+				}
+				if diff := gocmp.Diff(test.want, got); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+func TestWatchOpenPollsAtItsInterval(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		for change, err := range fake.Client().Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: time.Minute}) {
+			t.Errorf("change %v, error %v", change, err)
+		}
+		if took := time.Since(began); took != time.Hour {
+			t.Errorf("ended after %v", took)
+		}
+		var waits []time.Duration
+		requests := fake.Requests()
+		for i := 1; i < len(requests); i++ {
+			waits = append(waits, requests[i].Time.Sub(requests[i-1].Time))
+		}
+		slices.SortFunc(waits, cmp.Compare)
+		if waits[0] < 54*time.Second || waits[len(waits)-1] > time.Minute+time.Second || len(slices.Compact(waits)) < 20 {
+			t.Errorf("waits %v", waits)
+		}
+	}, horseracingtest.WithSchedule(0))
+}
+
+func openRaceAt(id horseracing.RaceID, minute int, horses ...horseracing.HorseNumber) horseracing.Race {
+	race := horseracing.Race{MainRaceID: id, StartTime: horseracing.NewTimestamp(time.UnixMilli(1_750_000_000_000).Add(time.Duration(minute) * time.Minute))}
+	for _, horse := range horses {
+		race.Participants = append(race.Participants, horseracing.RaceParticipant{Number: horse})
+	}
+	return race
+}
+
+func TestChangesAreSortedByKindAndStart(t *testing.T) {
+	before := []horseracing.Race{openRaceAt(1, 9), openRaceAt(2, 8), openRaceAt(3, 7), openRaceAt(4, 6), openRaceAt(0, 1), openRaceAt(1, 30, 5)}
+	after := []horseracing.Race{openRaceAt(6, 5), openRaceAt(3, 7, 1), openRaceAt(5, 5), openRaceAt(4, 6, 1), openRaceAt(7, 4), openRaceAt(7, 1), openRaceAt(0, 1, 2)}
+	var got []string
+	for _, c := range horseracing.Changes(before, after) {
+		got = append(got, fmt.Sprint(c.Kind, c.Race.MainRaceID))
+		inBefore := func(r *horseracing.Race) bool {
+			return slices.ContainsFunc(before, func(b horseracing.Race) bool { return gocmp.Equal(&b, r) })
+		}
+		if (c.Previous == nil) != (c.Kind == horseracing.RaceOpened) || c.Previous != nil && !inBefore(c.Previous) {
+			t.Errorf("%s %d: previous %v", c.Kind, c.Race.MainRaceID, c.Previous)
 		}
 	}
+	want := []string{"closed2", "closed1", "closed1", "opened7", "opened7", "opened5", "opened6", "updated4", "updated3"}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestChangesLeadFromOneListToTheOther(t *testing.T) {
+	lists := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) horseracing.Race {
+		return openRaceAt(horseracing.RaceID(rapid.IntRange(1, 9).Draw(t, "id")), rapid.IntRange(0, 3).Draw(t, "minute"),
+			rapid.SliceOfNDistinct(rapid.SampledFrom([]horseracing.HorseNumber{1, 2, 3}), 0, 3, rapid.ID[horseracing.HorseNumber]).Draw(t, "horses")...)
+	}), 0, 8)
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := lists.Draw(t, "before"), lists.Draw(t, "after")
+		if changes := horseracing.Changes(before, before); len(changes) > 0 {
+			t.Errorf("from a list to itself: %v", changes)
+		}
+		open := stateOf(before)
+		for _, c := range horseracing.Changes(before, after) {
+			key := heatOf(c.Race)
+			state := stateOf([]horseracing.Race{*c.Race})[key]
+			if was, known := open[key]; known != (c.Previous != nil) || c.Kind == horseracing.RaceUpdated && was == state {
+				t.Errorf("%s %s, before %s", c.Kind, state, was)
+			}
+			if open[key] = state; c.Kind == horseracing.RaceClosed {
+				delete(open, key)
+			}
+		}
+		if diff := gocmp.Diff(stateOf(after), open); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// heatOf returns what tells a race apart from others.
+func heatOf(r *horseracing.Race) string { return fmt.Sprint(r.MainRaceID, r.StartTime) }
+
+// stateOf returns what changes report of each race, the first of each heat.
+func stateOf(races []horseracing.Race) map[string]string {
+	states := map[string]string{}
+	for _, race := range slices.Backward(races) {
+		var horses []horseracing.HorseNumber
+		for _, p := range race.Participants {
+			horses = append(horses, p.Number)
+		}
+		slices.Sort(horses)
+		states[heatOf(&race)] = fmt.Sprint(horses)
+	}
+	return states
+}
+
+// refusedThreeMinutes returns a service that refuses everything from a minute on until
+// three minutes later. What it says is either nothing, or a minute more.
+func refusedThreeMinutes(began time.Time, status int, header ...string) *double.Script {
+	return double.Play(func(r *http.Request) (*http.Response, error) {
+		if since := time.Since(began); since >= time.Minute && since < 4*time.Minute {
+			lines := slices.Clone(header)
+			for i, line := range lines {
+				lines[i] = strings.ReplaceAll(line, "in a minute", time.Now().Add(time.Minute).UTC().Format(http.TimeFormat))
+			}
+			return double.Respond(status, "", lines...)(r)
+		}
+		return double.Respond(200, double.List(listed(1, "a")))(r)
+	})
+}
+
+// TestWatcherOutlivesRefusals that last for longer than a call waits: its
+// snapshot has the error meanwhile, it polls seldom, and is soon back at its
+// interval afterwards.
+func TestWatcherOutlivesRefusals(t *testing.T) {
+	for name, test := range map[string]struct {
+		status int
+		header []string
+		polls  int // requests while the service refuses, at most
+	}{
+		"Retry-After of a minute":          {429, []string{"Retry-After: 60"}, 3},
+		"a 503 with Retry-After":           {503, []string{"Retry-After: 60"}, 3},
+		"Retry-After as a date":            {429, []string{"Retry-After: in a minute"}, 3},
+		"no Retry-After":                   {429, nil, 20},
+		"a Retry-After that a call heeds":  {429, []string{"Retry-After: 10"}, 18},
+		"a Retry-After longer than it all": {429, []string{"Retry-After: 600"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				s := refusedThreeMinutes(began, test.status, test.header...)
+				w := s.Client(t).Races.Watcher(horseracing.WatchQuery{})
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error)
+				go func() { ended <- w.Run(ctx) }()
+
+				time.Sleep(time.Minute - time.Second)
+				if snapshot := w.Snapshot(); snapshot.Err != nil || len(snapshot.Races) != 1 {
+					t.Errorf("before the refusals: %+v", snapshot)
+				}
+				time.Sleep(3 * time.Minute) // a second before the last of them
+				snapshot := w.Snapshot()
+				if refusal, ok := errors.AsType[*horseracing.APIError](snapshot.Err); !ok || refusal.StatusCode != test.status || len(snapshot.Races) != 1 || snapshot.At.Sub(began) > time.Minute {
+					t.Errorf("meanwhile: %+v", snapshot)
+				}
+				time.Sleep(11 * time.Minute)
+				if snapshot := w.Snapshot(); snapshot.Err != nil || time.Since(snapshot.At) > 15*time.Second {
+					t.Errorf("afterwards: %+v, at %v", snapshot, snapshot.At.Sub(began))
+				}
+				refused, last := 0, time.Duration(0)
+				for _, r := range s.Requests() {
+					at := r.At.Sub(began)
+					if at >= time.Minute && at < 4*time.Minute {
+						refused++
+					}
+					if last >= 4*time.Minute && at-last > time.Minute {
+						t.Errorf("the service accepts again, and the poll after %v comes after %v", last, at)
+					}
+					last = at
+				}
+				if refused == 0 || refused > test.polls {
+					t.Errorf("%d requests in three minutes of refusals, want at most %d", refused, test.polls)
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// listed is an open race as JSON; its _id is what [lineOf] prints.
+func listed(id int, name string, horses ...int) string {
+	participants := make([]string, len(horses))
+	for i, n := range horses {
+		participants[i] = fmt.Sprintf(`{"number":%d}`, n)
+	}
+	return fmt.Sprintf(`{"_id":%q,"main_race_id":%d,"start_time":%d,"participants":[%s]}`, name, id, 9000+id, strings.Join(participants, ","))
+}
+
+// watcher returns a watcher of a service with those responses, one a minute,
+// and runs it until the test ends.
+func watcher(t *testing.T, polls ...string) *horseracing.Watcher {
+	t.Helper()
+	w := inTurn(polls...).Client(t, double.NoRetries()).Races.Watcher(horseracing.WatchQuery{Interval: time.Minute})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := w.Run(ctx); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}()
+	t.Cleanup(func() { stop(); <-ended })
+	return w
+}
+
+// story returns the changes from snapshot to snapshot, by a reader that pauses
+// after each snapshot.
+func story(t *testing.T, w *horseracing.Watcher, within, pause time.Duration) (lines []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	var before []horseracing.Race
+	for s := range w.Snapshots(ctx) {
+		for _, change := range horseracing.Changes(before, s.Races) {
+			lines = append(lines, lineOf(change, nil))
+		}
+		before = s.Races
+		if s.Err != nil {
+			lines = append(lines, "error")
+		}
+		time.Sleep(pause)
+	}
+	return lines
+}
+
+func TestWatcherLetsASlowReaderSkipToTheNewestSnapshot(t *testing.T) {
+	polls := []string{
+		double.List(listed(1, "a")),
+		double.List(listed(1, "a1", 1)),
+		double.List(listed(1, "a2", 1, 2), listed(2, "b")), // b opens
+		"",
+		double.List(listed(1, "a3", 1, 2, 3), listed(2, "b1", 7)),
+		double.List(listed(1, "a4", 1, 2, 3, 4), listed(3, "c")), // b closes, c opens
+	}
+	for name, test := range map[string]struct {
+		pause time.Duration
+		want  []string
+	}{
+		"as fast as the polls": {0, []string{"opened a", "updated a1 was a", "opened b", "updated a2 was a1", "error",
+			"updated a3 was a2", "updated b1 was b", "closed b1 was b1", "opened c", "updated a4 was a3"}},
+		"slower":      {155 * time.Second, []string{"opened a", "opened b", "updated a2 was a", "closed b was b", "opened c", "updated a4 was a2"}},
+		"much slower": {time.Hour, []string{"opened a", "opened c", "updated a4 was a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := watcher(t, polls...)
+				if diff := gocmp.Diff(test.want, story(t, w, 24*time.Hour, test.pause)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+func TestWatcherPollsOnceForManyReaders(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		w := fake.Client().Races.Watcher(horseracing.WatchQuery{Interval: time.Minute})
+		var readers sync.WaitGroup
+		var lines sync.Map
+		for range 100 {
+			readers.Go(func() {
+				var b strings.Builder
+				var before []horseracing.Race
+				for s := range w.Snapshots(ctx) {
+					for _, change := range horseracing.Changes(before, s.Races) {
+						fmt.Fprintln(&b, lineOf(change, nil))
+					}
+					before = s.Races
+				}
+				lines.Store(b.String(), true)
+			})
+		}
+		readers.Go(func() {
+			for range w.Snapshots(ctx) {
+				time.Sleep(time.Hour) // it never comes back in time
+			}
+		})
+		readers.Go(func() {
+			for range w.Snapshots(ctx) {
+				return // a reader that leaves
+			}
+		})
+		if err := w.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		readers.Wait()
+		stories := 0
+		for range lines.Range {
+			stories++
+		}
+		if polls := fake.RequestCount(); polls < 10 || polls > 12 || stories != 1 {
+			t.Errorf("%d polls in ten minutes, %d different stories", polls, stories)
+		}
+	}, horseracingtest.WithSchedule(60))
+}
+
+func TestWatcherRefusesASecondRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := double.Play(double.Respond(200, "[]")).Client(t).Races.Watcher(horseracing.WatchQuery{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		first := make(chan error)
+		go func() { first <- w.Run(ctx) }()
+		synctest.Wait()
+		var none context.Context
+		for _, second := range []context.Context{ctx, none} {
+			if err := w.Run(second); !errors.Is(err, horseracing.ErrInvalidArgument) {
+				t.Errorf("a second Run: %v", err)
+			}
+		}
+		if err := <-first; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if err := w.Run(ctx); err != nil {
+			t.Errorf("with a context that has ended: %v", err)
+		}
+	})
+}
+
+func TestWatcherSnapshotsWaitForARunAndEndWithIt(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		w := fake.Client().Races.Watcher(horseracing.WatchQuery{})
+		if s := w.Snapshot(); len(s.Races) != 0 || !s.At.IsZero() || s.Err != nil {
+			t.Errorf("before Run: %+v", s)
+		}
+		runAnHour := func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			if err := w.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		for run := range 2 {
+			for _, pause := range []time.Duration{0, 7 * time.Minute, 24 * time.Hour} {
+				var first, last horseracing.Snapshot
+				var ended time.Time
+				var reader sync.WaitGroup
+				reader.Go(func() {
+					for s := range w.Snapshots(t.Context()) {
+						if first.At.IsZero() {
+							first = s
+						}
+						last = s
+						time.Sleep(pause)
+					}
+					ended = time.Now()
+				})
+				time.Sleep(time.Hour)
+				if synctest.Wait(); !first.At.IsZero() {
+					t.Error("a snapshot without Run")
+				}
+				started := time.Now()
+				runAnHour()
+				newest := w.Snapshot()
+				if len(newest.Races) == 0 || time.Since(newest.At) > time.Minute {
+					t.Errorf("after Run the last snapshot is gone: %d races at %v", len(newest.Races), newest.At)
+				}
+				if pause > 0 { // a slow reader meets the next run
+					runAnHour()
+				}
+				reader.Wait()
+				if !first.At.Equal(started) || !last.At.Equal(newest.At) || pause == 0 && !ended.Equal(started.Add(time.Hour)) {
+					t.Errorf("run %d, pause %v: snapshots of %v to %v until %v, want from %v to %v", run, pause, first.At, last.At, ended, started, newest.At)
+				}
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for s := range w.Snapshots(ctx) {
+			t.Errorf("without a run: %+v", s)
+		}
+	}, horseracingtest.WithSchedule(20))
+}
+
+func TestWatcherMakesNoSnapshotOfAnInterruptedPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		})})
+		w := client.Races.Watcher(horseracing.WatchQuery{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			for s := range w.Snapshots(t.Context()) {
+				t.Errorf("a snapshot: %+v", s)
+			}
+		})
+		synctest.Wait()
+		if err := w.Run(ctx); err != nil || w.Snapshot().Err != nil {
+			t.Errorf("Run: %v; %+v", err, w.Snapshot())
+		}
+		reader.Wait()
+	})
+}
+
+func TestWatcherSnapshotsOfAnInvalidQueryIsItsError(t *testing.T) {
+	var none context.Context
+	races := double.Play(double.Respond(200, "[]")).Client(t).Races
+	for _, snapshots := range []iter.Seq[horseracing.Snapshot]{
+		races.Watcher(horseracing.WatchQuery{Interval: -1}).Snapshots(t.Context()),
+		races.Watcher(horseracing.WatchQuery{}).Snapshots(none),
+	} {
+		n := 0
+		for s := range snapshots {
+			if n++; !errors.Is(s.Err, horseracing.ErrInvalidArgument) {
+				t.Errorf("snapshot %+v", s)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d snapshots", n)
+		}
+	}
+}
+
+func TestWatcherKeepsTheLastStateOfAnUnreadableRace(t *testing.T) {
+	const (
+		broken   = `{"_id":"x","main_race_id":1,"start_time":"soon"}`
+		nameless = `{"_id":"x","main_race_id":"one","start_time":9001}`
+		without  = `{"_id":"x","start_time":9001}`
+	)
+	a, a1, b, c := listed(1, "a"), listed(1, "a1", 1), listed(2, "b"), listed(3, "c")
+	for name, test := range map[string]struct{ polls, want []string }{
+		"it keeps its last state":                   {[]string{double.List(a), double.List(broken), double.List(broken), double.List(a1)}, []string{"opened a", "error", "error", "updated a1 was a"}},
+		"what changes beside it is reported":        {[]string{double.List(a), double.List(broken, b), double.List(broken), double.List(a)}, []string{"opened a", "opened b", "error", "closed b was b", "error"}},
+		"it closes when it is gone":                 {[]string{double.List(a), double.List(broken), `[]`}, []string{"opened a", "error", "closed a was a"}},
+		"it opens when it can be read":              {[]string{double.List(broken, b), double.List(a, b)}, []string{"opened b", "error", "opened a"}},
+		"it is no change when it can be read again": {[]string{double.List(a), double.List(broken), double.List(a)}, []string{"opened a", "error"}},
+		"listed twice, once readable":               {[]string{double.List(a1, broken), double.List(a1)}, []string{"opened a1", "error"}},
+		"without a readable id nothing closes":      {[]string{double.List(a, b), double.List(nameless), double.List(nameless), `[]`}, []string{"opened a", "opened b", "error", "error", "closed a was a", "closed b was b"}},
+		"without any id nothing closes":             {[]string{double.List(a, b), double.List(without, c), double.List(c)}, []string{"opened a", "opened b", "opened c", "error", "closed a was a", "closed b was b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := watcher(t, test.polls...)
+				if diff := gocmp.Diff(test.want, story(t, w, time.Hour, 0)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+	t.Run("its errors are those of a good snapshot", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := watcher(t, double.List(a, b), double.List(broken, nameless, without))
+			time.Sleep(5 * time.Minute)
+			s := w.Snapshot()
+			first, ok := errors.AsType[*horseracing.DecodeError](s.Err)
+			if !ok || first.ID != "1" || !errors.Is(s.Err, horseracing.ErrSkipped) || time.Since(s.At) > time.Minute || len(s.Races) != 2 {
+				t.Errorf("snapshot with %d races at %v and error %v", len(s.Races), s.At, s.Err)
+			}
+			if all, ok := s.Err.(interface{ Unwrap() []error }); !ok || len(all.Unwrap()) != 3 { //nolint:errorlint // the list itself
+				t.Errorf("not three errors: %v", s.Err)
+			}
+		})
+	})
+}
+
+// Each of a thousand readers holds the snapshot before, and one of 800 races
+// changes with each poll: what they hold is the races of two lists.
+func TestWatcherOfAThousandReadersTakesLittleMemory(t *testing.T) {
+	double.UnlessShort(t)
+	const readers, races, minutes, most = 1000, 800, 8, 3 << 20
+	others := make([]string, races-1)
+	for i := range others {
+		others[i] = listed(i+2, "other", 1, 2, 3, 4, 5, 6)
+	}
+	var polls atomic.Int64
+	client := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+		return double.Respond(200, double.List(slices.Concat(others, []string{listed(1, "a", int(polls.Add(1)))})...))(req)
+	})})
+	open := func() []horseracing.Race {
+		list, err := client.Races.Open(t.Context())
+		if err != nil || len(list) != races {
+			t.Fatal(len(list), err)
+		}
+		return list
+	}
+	first := open() // with what a client allocates once
+	before := double.LiveHeap()
+	second := open()
+	lists := 2 * (double.LiveHeap() - before)
+	runtime.KeepAlive(first)
+	runtime.KeepAlive(second)
+
+	before = double.LiveHeap()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), minutes*time.Minute)
+		defer cancel()
+		w := client.Races.Watcher(horseracing.WatchQuery{Interval: time.Minute})
+		var all sync.WaitGroup
+		var updates atomic.Int64
+		for range readers {
+			all.Go(func() {
+				var held []horseracing.Race
+				for s := range w.Snapshots(ctx) {
+					for _, change := range horseracing.Changes(held, s.Races) {
+						if change.Kind == horseracing.RaceUpdated {
+							updates.Add(1)
+						}
+					}
+					held = s.Races
+				}
+			})
+		}
+		all.Go(func() {
+			if err := w.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep((minutes - 1) * time.Minute)
+		synctest.Wait()
+		beyond := int64(double.LiveHeap() - before - lists)
+		if t.Logf("two lists take %d KiB; beyond them %d KiB", lists>>10, beyond>>10); beyond > most {
+			t.Errorf("%d bytes beyond two lists, want at most %d", beyond, most)
+		}
+		all.Wait()
+		if updates.Load() < readers*(minutes-2) {
+			t.Errorf("%d updates in %d minutes for %d readers", updates.Load(), minutes, readers)
+		}
+	})
 }

@@ -9,7 +9,7 @@
 // run and appear in the results, some of them late; tournaments go through their
 // stages. The state depends only on a seed and on a clock that does not advance until
 // the test advances it, so every run of a test sees the same data. The history may have
-// millions of races.
+// a million races.
 //
 // It is strict. A request that differs from the API reference (a missing header,
 // a misspelled member, a string for a number, a body where none is documented)
@@ -19,7 +19,8 @@
 // and inspected ([Server.Requests]), and single operations replaced
 // ([Server.Handle]). Responses of the real service can be recorded ([Record]) and replayed
 // ([WithRecording]), and recorded races played as a live service
-// ([WithHistoryOf]).
+// ([WithHistoryOf]). [WithReadings] makes the fake do otherwise what its document leaves
+// open.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/fake.md has examples,
 // and describes the command horseracing fake.

@@ -1,11 +1,14 @@
 package horseracingtest
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/horseracing-go/horseracing/horseracingtest/internal/wire"
 )
 
 // Fault describes how a request fails. Its effects can be combined, such as a Delay
@@ -42,23 +45,178 @@ type Fault struct {
 // selects it, unless its Skip or Probability lets the request through. A fault is
 // removed after it has hit Times requests. Inject panics if a fault is invalid.
 func (s *Server) Inject(faults ...Fault) {
-	inject := make([]wire.Fault, len(faults))
-	for i, f := range faults {
-		inject[i] = wire.Fault(f)
-	}
-	must(s.wire.Inject(inject...))
+	must(s.faults.inject(faults...))
 }
 
 // ClearFaults removes all faults.
-func (s *Server) ClearFaults() { s.wire.ClearFaults() }
+func (s *Server) ClearFaults() { s.faults.clear() }
 
 // RequireFaults fails the test at its end if an injected fault has hit no request, even
 // if the fault was cleared since.
 func (s *Server) RequireFaults(t testing.TB) {
 	t.Cleanup(func() {
 		t.Helper()
-		for _, idle := range s.wire.IdleFaults() {
+		for _, idle := range s.faults.idle() {
 			t.Errorf("horseracingtest: %s", idle)
 		}
 	})
+}
+
+// problem returns what is invalid about the fault, or "". A test must not pass
+// because its fault did nothing.
+func (f *Fault) problem() string {
+	switch {
+	case f.Path != "" && f.Path[0] != '/':
+		return "its Path does not begin with /"
+	case f.Skip < 0 || f.CutBody < 0 || f.Delay < 0 || f.Drip < 0 || f.TakesEffectAfter < 0:
+		return "Skip, CutBody, Delay, Drip and TakesEffectAfter cannot be negative"
+	case !(f.Probability >= 0 && f.Probability <= 1):
+		return "its Probability is not between 0 and 1"
+	case f.Status != 0 && (f.Status < 200 || f.Status > 999):
+		return "Status " + strconv.Itoa(f.Status) + " is not the status of a response"
+	case f.Body != "" && f.Status == 0:
+		return "it has a Body but no Status"
+	case f.TakesEffectAfter > 0 && (f.ResetBefore || f.ResetAfter || f.Status != 0 || f.Header != nil || f.CutBody > 0 || f.Drip > 0):
+		return "TakesEffectAfter sends no response"
+	case f.ResetBefore && (f.ResetAfter || f.Status != 0 || f.Header != nil || f.CutBody > 0 || f.Drip > 0 || f.IgnoreBody):
+		return "nothing can follow ResetBefore"
+	case f.ResetAfter && (f.Status != 0 || f.Header != nil || f.CutBody > 0 || f.Drip > 0):
+		return "ResetAfter sends no response"
+	case f.Delay == 0 && f.TakesEffectAfter == 0 && !f.ResetBefore && !f.ResetAfter && f.Status == 0 && f.Header == nil && f.CutBody == 0 && f.Drip == 0 && !f.IgnoreBody:
+		return "it does nothing"
+	}
+	return ""
+}
+
+// faults are the rules in force.
+type faults struct {
+	mu       sync.Mutex
+	seed     uint64
+	rules    []*rule
+	injected []*rule // all that ever were
+}
+
+// rule is a fault in force.
+type rule struct {
+	Fault
+	asInjected Fault
+	chance     *rand.Rand
+	struck     int
+}
+
+// inject adds faults for later requests: all of them, or none if one is invalid.
+func (f *faults) inject(added ...Fault) error {
+	for i := range added {
+		if wrong := added[i].problem(); wrong != "" {
+			return fmt.Errorf("fault %d of %d: %s", i+1, len(added), wrong)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, fault := range added {
+		fault.Header = fault.Header.Clone()
+		r := &rule{Fault: fault, asInjected: fault, chance: rand.New(rand.NewPCG(f.seed, uint64(len(f.injected))))}
+		switch {
+		case fault.Times != 0:
+		case fault.Probability > 0:
+			r.Times = -1
+		default:
+			r.Times = 1
+		}
+		f.rules = append(f.rules, r)
+		f.injected = append(f.injected, r)
+	}
+	return nil
+}
+
+func (f *faults) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rules = nil
+}
+
+func (f *faults) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rules, f.injected = nil, nil
+}
+
+// idle says which of the injected faults have hit no request.
+func (f *faults) idle() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var idle []string
+	for i, rule := range f.injected {
+		if rule.struck == 0 {
+			idle = append(idle, fmt.Sprintf("fault %d of those injected never struck: %+v", i+1, rule.asInjected))
+		}
+	}
+	return idle
+}
+
+// link does to a request what the fault does that hits it.
+func (f *faults) link(late *late, sleep sleep, next handle) handle {
+	return func(c *call) response {
+		fault := f.strike(c.request)
+		if !fault.ResetBefore {
+			c.read() // before any delay: net/http notices that a client is gone only once the body was read
+		}
+		if !sleep(c.request.Context(), fault.Delay) {
+			panic(http.ErrAbortHandler)
+		}
+		if fault.ResetBefore {
+			drop(c.writer)
+		}
+		if fault.IgnoreBody {
+			c.arrived.Body, c.unread = nil, nil
+		}
+		if fault.TakesEffectAfter > 0 {
+			late.add(c, fault.TakesEffectAfter)
+			drop(c.writer)
+		}
+		if fault.Status != 0 {
+			c.instead = &response{status: fault.Status, body: []byte(fault.Body)}
+		}
+		out := next(c)
+		if fault.ResetAfter {
+			drop(c.writer)
+		}
+		out.fault = fault
+		return out
+	}
+}
+
+// instead is the link below the latency: what the fault's Status responds with.
+func instead(next handle) handle {
+	return func(c *call) response {
+		if c.instead != nil {
+			return *c.instead
+		}
+		return next(c)
+	}
+}
+
+// strike returns the fault that hits the request: one that does nothing, if
+// none does.
+func (f *faults) strike(r *http.Request) Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, rule := range f.rules {
+		switch {
+		case rule.Method != "" && rule.Method != r.Method, !strings.HasPrefix(r.URL.Path, rule.Path):
+			continue
+		case rule.Skip > 0:
+			rule.Skip--
+			continue
+		case rule.Probability > 0 && rule.chance.Float64() >= rule.Probability:
+			continue
+		case rule.Times > 1:
+			rule.Times--
+		case rule.Times == 1:
+			f.rules = append(f.rules[:i:i], f.rules[i+1:]...)
+		}
+		rule.struck++
+		return rule.Fault
+	}
+	return Fault{}
 }

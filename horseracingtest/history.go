@@ -25,5 +25,5 @@ import (
 // [WithHistory] follow this option. Races whose tier has no known id are omitted from
 // the results.
 func WithHistoryOf(races iter.Seq[horseracing.Race]) Option {
-	return func(s *settings) { s.historyOf, s.wire.World.Races, s.wire.World.PerHour = races, 0, 0 }
+	return func(s *settings) { s.historyOf, s.world.Races, s.world.PerHour = races, 0, 0 }
 }

@@ -1,9 +1,10 @@
 package horseracingtest
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"time"
-
-	"github.com/horseracing-go/horseracing/horseracingtest/internal/wire"
 )
 
 // RequestLimit limits how many requests the fake accepts from one API key. It is a
@@ -27,25 +28,70 @@ type RequestLimit struct {
 	CountRefused bool   // refused requests count too: a client that does not pause is refused forever
 }
 
-// String returns the limit's description, as used in 429 responses.
-func (l RequestLimit) String() string { return wire.RequestLimit(l).String() }
-
 // WithRequestLimit limits the requests of each API key. A request beyond one of the
 // limits is refused with status 429, and counts against the others only if they have
 // CountRefused. Limits are checked after a fault's Delay. Requests that get a fault's
 // Status are not counted. The option can be repeated. By default there is no limit.
 func WithRequestLimit(limits ...RequestLimit) Option {
-	return func(s *settings) { s.wire.Limits = append(s.wire.Limits, onWire(limits)...) }
+	return func(s *settings) { s.limits = append(s.limits, limits...) }
 }
 
 // SetRequestLimit replaces the limits of [WithRequestLimit]. All counts start from
 // zero. It panics if a limit is invalid.
-func (s *Server) SetRequestLimit(limits ...RequestLimit) { must(s.wire.SetLimits(onWire(limits)...)) }
-
-func onWire(limits []RequestLimit) []wire.RequestLimit {
-	var list []wire.RequestLimit
-	for _, l := range limits {
-		list = append(list, wire.RequestLimit(l))
+func (s *Server) SetRequestLimit(limits ...RequestLimit) {
+	for i := range limits {
+		must(limits[i].check())
 	}
-	return list
+	s.limiter.set(limits)
+}
+
+// check returns what is wrong with the limit.
+func (l *RequestLimit) check() error {
+	kinds := 0
+	for _, set := range []bool{l.PerSecond != 0, l.PerWindow != 0, l.InFlight != 0} {
+		if set {
+			kinds++
+		}
+	}
+	var wrong string
+	switch {
+	case l.Path != "" && l.Path[0] != '/':
+		wrong = "its Path does not begin with /"
+	case kinds != 1:
+		wrong = "it needs exactly one of PerSecond, PerWindow and InFlight"
+	case l.PerSecond < 0 || l.PerWindow < 0 || l.InFlight < 0 || l.Burst < 0 || l.Window < 0:
+		wrong = "nothing in it can be negative"
+	case l.PerSecond != 0 && !(l.PerSecond >= 1e-6 && l.PerSecond <= 1e6):
+		wrong = "PerSecond can be 0.000001 to 1000000"
+	case l.PerSecond == 0 && l.Burst != 0:
+		wrong = "Burst needs PerSecond"
+	case l.PerWindow != 0 && l.Window == 0:
+		wrong = "PerWindow needs a Window"
+	case l.PerWindow == 0 && (l.Window != 0 || l.Sliding):
+		wrong = "Window and Sliding need PerWindow"
+	case !slices.Contains([]string{"", "seconds", "date"}, l.RetryAfter):
+		wrong = `RetryAfter can be "seconds", "date" or ""`
+	}
+	if wrong != "" {
+		return errors.New("request limit " + l.String() + ": " + wrong)
+	}
+	return nil
+}
+
+// size is how many requests the limit accepts from a client that was silent.
+func (l *RequestLimit) size() int { return max(1, l.Burst, l.PerWindow, l.InFlight) }
+
+// String returns the limit's description, as used in 429 responses.
+func (l RequestLimit) String() string {
+	requests := "requests"
+	if l.Path != "" {
+		requests = "requests to " + l.Path
+	}
+	switch {
+	case l.PerSecond != 0:
+		return fmt.Sprintf("%v %s per second with bursts of %d", l.PerSecond, requests, l.size())
+	case l.PerWindow != 0:
+		return fmt.Sprintf("%d %s per %v", l.PerWindow, requests, l.Window)
+	}
+	return fmt.Sprintf("%d %s in flight", l.InFlight, requests)
 }

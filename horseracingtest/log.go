@@ -1,7 +1,9 @@
 package horseracingtest
 
 import (
+	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -18,17 +20,13 @@ type Request struct {
 // Requests returns the newest requests in the order in which they arrived, up to the
 // number that [WithRequestLog] sets.
 func (s *Server) Requests() []Request {
-	requests := []Request{}
-	for _, r := range s.wire.Requests() {
-		requests = append(requests, Request(r))
-	}
-	return requests
+	return s.log.requests()
 }
 
 // RequestCount returns the number of requests since the start or the last
 // [Server.ResetLog], those without a response included.
 func (s *Server) RequestCount() int {
-	all, _ := s.wire.Counts()
+	all, _ := s.log.counts()
 	return all
 }
 
@@ -36,9 +34,123 @@ func (s *Server) RequestCount() int {
 // time, since the start or the last [Server.ResetLog]. A request counts until just
 // before the last byte of its response is sent.
 func (s *Server) MaxInFlight() int {
-	_, highest := s.wire.Counts()
+	_, highest := s.log.counts()
 	return highest
 }
 
 // ResetLog clears the request log and the counts.
-func (s *Server) ResetLog() { s.wire.ResetLog() }
+func (s *Server) ResetLog() { s.log.reset() }
+
+// requestLog keeps the newest requests and counts all.
+type requestLog struct {
+	mu       sync.Mutex
+	limit    int
+	ring     []Request // of at most limit; request n is at n % limit
+	count    int
+	epoch    int // how often the log was reset
+	inFlight int // requests of which the response is not about to leave yet
+	highest  int
+	serving  int       // requests on their way through the chain
+	ended    sync.Cond // one of them ended
+}
+
+// link notes a request and its response, and counts it as long as it is served.
+func (l *requestLog) link(clock *clock, logger *slog.Logger, next handle) handle {
+	return func(c *call) response {
+		r := c.request
+		c.arrived = Request{Time: clock.Now(), Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header}
+		ticket := l.begin(c.arrived)
+		c.note = func(change func(*Request)) { l.update(ticket, change) }
+		defer l.end()
+		c.onLeave(l.leave)
+		defer c.leave()
+		if logger != nil {
+			began := time.Now()
+			defer func() {
+				logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("path", r.URL.EscapedPath()),
+					slog.Int("status", c.status), slog.Duration("took", time.Since(began)))
+			}()
+		}
+		return next(c)
+	}
+}
+
+func (l *requestLog) init(limit int) {
+	l.limit = limit
+	l.ended.L = &l.mu
+}
+
+// ticket is a request's place in the log.
+type ticket struct{ epoch, number int }
+
+// begin notes a request that arrived.
+func (l *requestLog) begin(r Request) ticket {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.serving++
+	l.inFlight++
+	l.highest = max(l.highest, l.inFlight)
+	t := ticket{l.epoch, l.count}
+	if len(l.ring) < l.limit {
+		l.ring = append(l.ring, r)
+	} else if l.limit > 0 {
+		l.ring[l.count%l.limit] = r
+	}
+	l.count++
+	return t
+}
+
+// update changes what is noted of a request, if it is still there.
+func (l *requestLog) update(t ticket, change func(*Request)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t.epoch == l.epoch && l.count-t.number <= l.limit {
+		change(&l.ring[t.number%l.limit])
+	}
+}
+
+// leave notes that the last byte of a response is about to leave.
+func (l *requestLog) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight--
+}
+
+func (l *requestLog) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.serving--
+	l.ended.Signal()
+}
+
+// awaitEnd waits until no request is on its way.
+func (l *requestLog) awaitEnd() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.serving > 0 {
+		l.ended.Wait()
+	}
+}
+
+func (l *requestLog) requests() []Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	requests := make([]Request, 0, len(l.ring))
+	for n := l.count - len(l.ring); n < l.count; n++ {
+		requests = append(requests, l.ring[n%l.limit].clone())
+	}
+	return requests
+}
+
+func (l *requestLog) counts() (all, maxInFlight int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.count, l.highest
+}
+
+func (l *requestLog) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ring, l.count, l.highest = nil, 0, l.inFlight
+	l.epoch++
+}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -120,21 +121,24 @@ func callOf(ctx context.Context, c *horseracing.Client, request string) func() e
 	query := horseracing.ResultsQuery{Before: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 	var offset horseracing.OffsetQuery
 	request, _, _ = strings.Cut(request, "?")
+	id := path.Base(request)
+	number, _ := strconv.ParseInt(id, 10, 64)
+	number = max(number, 1) // of an id that is not a number
 	for _, operation := range []struct {
 		pattern string
 		call    func() error
 	}{
 		{"GET /api/v1/horses/user", func() error { return errOf(c.Horses.Owned(ctx, key)) }},
-		{"GET /api/v1/horses/*", func() error { return errOf(c.Horses.Get(ctx, 1)) }},
-		{"GET /api/v1/horses/missions/*", func() error { return errOf(c.Horses.Missions(ctx, 1)) }},
+		{"GET /api/v1/horses/*", func() error { return errOf(c.Horses.Get(ctx, horseracing.HorseNumber(number))) }},
+		{"GET /api/v1/horses/missions/*", func() error { return errOf(c.Horses.Missions(ctx, horseracing.HorseNumber(number))) }},
 		{"GET /api/v1/horses/breeding/open", func() error { return errOf(c.Horses.OpenForBreeding(ctx)) }},
 		{"GET /api/v2/races/results", func() error { return errOf(c.Races.Results(query).Take(ctx, page)) }},
 		{"GET /api/v1/races/results", func() error { return errOf(c.Races.ResultsV1(offset).Take(ctx, page)) }},
 		{"GET /api/v1/races/open", func() error { return errOf(c.Races.Open(ctx)) }},
-		{"GET /api/v1/races/*", func() error { return errOf(c.Races.Get(ctx, 1)) }},
+		{"GET /api/v1/races/*", func() error { return errOf(c.Races.Get(ctx, horseracing.RaceID(number))) }},
 		{"GET /api/v1/tournaments/results", func() error { return errOf(c.Tournaments.Results(query).Take(ctx, page)) }},
 		{"GET /api/v1/tournaments/open", func() error { return errOf(c.Tournaments.Open(ctx)) }},
-		{"GET /api/v1/tournaments/*", func() error { return errOf(c.Tournaments.Get(ctx, "x")) }},
+		{"GET /api/v1/tournaments/*", func() error { return errOf(c.Tournaments.Get(ctx, horseracing.TournamentID(id))) }},
 		{"GET /api/v1/missions", func() error { return errOf(c.Missions.Catalogue(ctx)) }},
 		{"POST /api/v1/races/register", func() error {
 			return errOf(c.Races.Register(ctx, horseracing.Registration{Horse: 1, Race: 1, UserKey: key}))

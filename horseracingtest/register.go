@@ -18,9 +18,9 @@ type Registration struct {
 // Registrations returns the accepted registrations, in the order in which they
 // arrived.
 func (s *Server) Registrations() []Registration {
-	s.wire.CatchUp()
+	s.late.catchUp()
 	var all []Registration
-	for _, r := range s.wire.World.Registrations() {
+	for _, r := range s.world.Registrations() {
 		all = append(all, Registration(r))
 	}
 	return all

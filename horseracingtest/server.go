@@ -8,11 +8,12 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"sync"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest/internal/wire"
+	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
 
 // Server is a running fake of the service. Its methods are safe for concurrent use.
@@ -21,13 +22,19 @@ type Server struct {
 	APIKey string // the API key that it accepts, or the first of several
 
 	settings *settings
-	wire     *wire.Wire
+	clock    clock
+	world    world.World
+	log      requestLog
+	faults   faults
+	limiter  limiter
+	handlers handlers
+	replays  replays
+	late     late
+	closing  chan struct{}
 
-	http    *http.Server
-	client  *http.Client
-	close   sync.Once
-	serving sync.WaitGroup // the goroutine that accepts
-	conns   sync.WaitGroup // connections
+	http   *httptest.Server
+	client *http.Client
+	close  sync.Once
 }
 
 // NewServer starts a fake of the service. Like [net/http/httptest.NewServer] it
@@ -47,52 +54,70 @@ func Start(opts ...Option) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{APIKey: set.wire.APIKeys[0], settings: set}
-	if s.wire, err = wire.New(set.wire); err != nil {
-		return nil, err
+	s := &Server{APIKey: set.apiKeys[0], settings: set, closing: make(chan struct{})}
+	s.clock.now = set.now
+	s.log.init(set.logged)
+	s.faults.seed = set.world.Seed
+	if set.recorded != nil {
+		if s.replays.recording, err = readRecording(set.recorded); err != nil {
+			return nil, err
+		}
 	}
+	s.late.clock, s.late.world, s.late.keys = &s.clock, &s.world, headers(set.apiKeys)
+	s.Reset()
 	if err := s.listen(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
+// chain is the way of a request to the service and back: each link handles it, or lets
+// the next one do so.
+func (s *Server) chain() handle {
+	sleep, keys := sleepUntil(s.closing), headers(s.settings.apiKeys)
+	next := service(&reading{Readings: s.settings.readings, world: &s.world}, &s.late, keys)
+	next = s.replays.link(next)
+	next = s.handlers.link(keys, next)
+	next = s.limiter.link(&s.clock, next)
+	next = instead(next)
+	next = latency(s.settings.latency, sleep, next)
+	next = s.faults.link(&s.late, sleep, next)
+	next = send(&s.clock, s.settings.readings.DateOff, sleep, next)
+	return s.log.link(&s.clock, s.settings.logger, next)
+}
+
 // listen starts to serve, and makes the client that fits.
 func (s *Server) listen() error {
+	chain := s.chain()
+	s.http = &httptest.Server{EnableHTTP2: s.settings.tls, Config: &http.Server{
+		Handler:  http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { chain(&call{writer: w, request: r}) }),
+		ErrorLog: log.New(io.Discard, "", 0), // handshakes that fail are what some tests want
+	}}
 	transport := &http.Transport{MaxIdleConnsPerHost: 256, ForceAttemptHTTP2: true}
-	var listener net.Listener
 	if s.settings.inMemory {
 		p := newPipes()
-		listener = p
+		s.http.Listener = p
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx) }
 	} else {
 		tcp, err := net.Listen("tcp", s.settings.addr)
 		if err != nil {
 			return err
 		}
-		listener = tcp
+		s.http.Listener = tcp
 	}
-	s.http = &http.Server{
-		Handler:   s.wire,
-		ErrorLog:  log.New(io.Discard, "", 0), // handshakes that fail are what some tests want
-		ConnState: s.track,
-	}
-	host := reachable(listener.Addr())
-	s.URL = "http://" + host
-	serve := func() { s.http.Serve(listener) }
+	scheme := "http://"
 	if s.settings.tls {
-		certificate, roots, err := newCertificate()
-		if err != nil {
-			listener.Close()
-			return err
-		}
-		s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
-		transport.TLSClientConfig = trusting(roots)
-		s.URL = "https://" + host
-		serve = func() { s.http.ServeTLS(listener, "", "") }
+		scheme = "https://"
+		s.http.StartTLS()
+		roots := x509.NewCertPool()
+		roots.AddCert(s.http.Certificate())
+		// It is trusted by whatever name it is reached.
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, ServerName: s.http.Certificate().DNSNames[0]}
+	} else {
+		s.http.Start()
 	}
+	s.URL = scheme + reachable(s.http.Listener.Addr())
 	s.client = &http.Client{Transport: transport}
-	s.serving.Go(serve)
 	return nil
 }
 
@@ -105,40 +130,29 @@ func reachable(addr net.Addr) string {
 	return addr.String()
 }
 
-// trusting is the configuration of a client that trusts these roots alone,
-// by whatever name it reaches the server.
-func trusting(roots *x509.CertPool) *tls.Config {
-	return &tls.Config{RootCAs: roots, ServerName: "localhost"}
-}
-
-// track counts the connections that Close waits for.
-func (s *Server) track(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		s.conns.Add(1)
-	case http.StateHijacked, http.StateClosed:
-		s.conns.Done()
-	}
-}
-
 // Close stops the fake and drops its connections. It returns when all goroutines of
 // the fake have ended. It can be called more than once.
 func (s *Server) Close() {
 	s.close.Do(func() {
-		s.wire.Close()
+		close(s.closing)
+		s.http.Config.Close() // its own Close waits for the requests that are served
 		s.http.Close()
-		s.serving.Wait()
-		s.http.Close() // what was accepted meanwhile
 		s.client.CloseIdleConnections()
-		s.conns.Wait()
-		s.wire.AwaitEnd()
+		s.log.awaitEnd()
 	})
 }
 
 // Reset returns the fake to its start: the state is generated again, advances of the
 // clock are undone, the limits are those of [WithRequestLimit], and handlers, faults,
 // registrations and the request log are removed. Address and keys stay the same.
-func (s *Server) Reset() { s.wire.Reset() }
+func (s *Server) Reset() {
+	s.late.reset(s.settings.world)
+	s.handlers.reset()
+	s.faults.reset()
+	s.limiter.set(s.settings.limits)
+	s.replays.reset()
+	s.log.reset()
+}
 
 // HTTPClient returns an HTTP client that trusts the fake's certificate, and reaches the
 // fake with [WithInMemory] too.

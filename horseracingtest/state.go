@@ -13,14 +13,14 @@ import "github.com/horseracing-go/horseracing"
 // number of participants if that is more, and MaxLevel is 100. It panics if a
 // required field is missing, or if the fake does not have the tier.
 func (s *Server) AddRaces(races ...horseracing.Race) {
-	must(s.wire.World.AddRaces(s.wire.CatchUp(), races...))
+	must(s.world.AddRaces(s.late.catchUp(), races...))
 }
 
 // RemoveRaces removes races from the service. Ids of races that do not exist are
 // ignored.
 func (s *Server) RemoveRaces(ids ...horseracing.RaceID) {
-	s.wire.CatchUp()
-	s.wire.World.RemoveRaces(ids...)
+	s.late.catchUp()
+	s.world.RemoveRaces(ids...)
 }
 
 // AddTournaments adds tournaments to the service, or replaces added ones with the
@@ -29,8 +29,8 @@ func (s *Server) RemoveRaces(ids ...horseracing.RaceID) {
 // Tier defaults to Omega. It panics if a required field is missing, or if the fake
 // does not have the tier.
 func (s *Server) AddTournaments(tournaments ...horseracing.Tournament) {
-	s.wire.CatchUp()
-	must(s.wire.World.AddTournaments(tournaments...))
+	s.late.catchUp()
+	must(s.world.AddTournaments(tournaments...))
 }
 
 // AddHorses adds horses of a user to the service, or replaces those with the same
@@ -42,21 +42,21 @@ func (s *Server) AddHorses(user int, horses ...horseracing.Horse) {
 	if user != -1 {
 		s.mustHaveUser(user)
 	}
-	must(s.wire.World.AddHorses(user, horses...))
+	must(s.world.AddHorses(user, horses...))
 }
 
 // SetBreeding replaces the horses that are offered for breeding.
 func (s *Server) SetBreeding(listings ...horseracing.BreedingListing) {
-	must(s.wire.World.SetBreeding(listings...))
+	must(s.world.SetBreeding(listings...))
 }
 
 // SetHorseMissions replaces the missions of these horses. It panics if a horse does
 // not exist: add it first.
 func (s *Server) SetHorseMissions(missions ...horseracing.HorseMissions) {
-	must(s.wire.World.SetHorseMissions(missions...))
+	must(s.world.SetHorseMissions(missions...))
 }
 
 // SetCatalogue replaces the mission catalogue.
 func (s *Server) SetCatalogue(catalogue horseracing.MissionCatalogue) {
-	must(s.wire.World.SetCatalogue(catalogue))
+	must(s.world.SetCatalogue(catalogue))
 }

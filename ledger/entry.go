@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -40,5 +41,22 @@ func (e Entry) pair() pair { return pair{e.Horse, e.Race} }
 
 // sorted returns the entries in the order in which they were sent.
 func sorted(entries map[pair]Entry) []Entry {
-	return slices.SortedFunc(maps.Values(entries), func(a, b Entry) int { return a.Time.Compare(b.Time) })
+	list := slices.AppendSeq([]Entry{}, maps.Values(entries))
+	slices.SortFunc(list, func(a, b Entry) int { return a.Time.Compare(b.Time) })
+	return list
+}
+
+// Sum adds up the fees of entries that were sent at or after since: paid those of Entered
+// ones, and held those of Sending and Unknown ones, which may be paid. Budgets count both.
+func Sum(entries iter.Seq[Entry], since time.Time) (paid, held horseracing.BigInt) {
+	for e := range entries {
+		switch {
+		case e.Time.Before(since):
+		case e.State == Entered:
+			paid = paid.Add(e.Fee)
+		case e.State == Sending || e.State == Unknown:
+			held = held.Add(e.Fee)
+		}
+	}
+	return paid, held
 }

@@ -15,5 +15,5 @@ func (l *Ledger) BreakFile() { l.file.Close() }
 // ReplaceFile makes everything from now on go to f.
 func (l *Ledger) ReplaceFile(f *os.File) {
 	l.file.Close()
-	l.file = f
+	l.file, l.path = f, f.Name()
 }

@@ -3,15 +3,19 @@ package ledger
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -47,8 +51,13 @@ func parseLine(text []byte) (line, error) {
 	return n, nil
 }
 
-// openFile opens or creates the file and locks it. It locks another file beside it,
-// because on Windows a locked file cannot be read.
+const (
+	lockWait     = 30 * time.Second // for a lock that another process holds
+	lockInterval = 50 * time.Millisecond
+)
+
+// openFile opens or creates the file. What is locked is another file beside it, because
+// on Windows a locked file cannot be read.
 func (l *Ledger) openFile() error {
 	err := checkRegular(l.path)
 	if err != nil {
@@ -62,14 +71,63 @@ func (l *Ledger) openFile() error {
 		return err
 	}
 	l.lock = flock.New(target + ".lock")
-	locked, err := l.lock.TryLock()
-	if err != nil {
-		return err
-	}
-	if !locked {
-		return ErrInUse
-	}
 	return syncFolder(filepath.Dir(target))
+}
+
+// take takes the lock for a call that appends, and reads what other processes appended. It
+// waits for the lock.
+func (l *Ledger) take(ctx context.Context) error {
+	for waited := time.Duration(0); ; waited += lockInterval {
+		err := l.tryTake()
+		if !errors.Is(err, ErrInUse) || waited >= lockWait {
+			return err
+		}
+		select {
+		case <-time.After(lockInterval):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", err, ctx.Err())
+		}
+	}
+}
+
+// tryTake is take without waiting.
+func (l *Ledger) tryTake() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken == nil && !l.lock.Locked() {
+		if locked, err := l.lock.TryLock(); err != nil || !locked {
+			return cmp.Or(err, ErrInUse)
+		}
+		if _, err := unchanged(l.lock.Path(), l.lock); err != nil { // removed in the meantime
+			return cmp.Or(l.lock.Unlock(), ErrInUse)
+		}
+		if err := l.readAll(); err != nil {
+			return errors.Join(err, l.lock.Unlock())
+		}
+	}
+	l.using++
+	return l.broken
+}
+
+// release gives the lock up after a call, if other processes may have it.
+func (l *Ledger) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.using--; l.using == 0 && l.isShared {
+		_ = l.lock.Unlock()
+	}
+}
+
+// unchanged returns an error if what is open is not at the path any more.
+func unchanged(path string, open interface{ Stat() (os.FileInfo, error) }) (os.FileInfo, error) {
+	info, err := open.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if at, err := os.Stat(path); err != nil || !os.SameFile(info, at) {
+		return nil, fmt.Errorf("%s was removed or replaced by another program", path)
+	}
+	return info, nil
 }
 
 // checkRegular refuses a device or a pipe, whose end would never come.
@@ -80,10 +138,35 @@ func checkRegular(path string) error {
 	return nil
 }
 
-// readFile reads the entries from the file and cuts off an incomplete last line. What
-// was being sent is Unknown.
-func (l *Ledger) readFile() error {
-	data, err := io.ReadAll(l.file)
+// readAll reads what the file holds more, once the lock is held. It cuts off an incomplete
+// last line, and what was being sent is Unknown.
+func (l *Ledger) readAll() error {
+	err := l.readMore()
+	if err == nil {
+		err = l.file.Truncate(l.size)
+	}
+	if err != nil {
+		return err
+	}
+	for p, e := range l.entries {
+		if e.State == Sending {
+			e.State = Unknown
+			l.entries[p] = e
+		}
+	}
+	return nil
+}
+
+// readMore reads the complete lines that the file holds more than were read or written.
+func (l *Ledger) readMore() error {
+	info, err := unchanged(l.path, l.file)
+	if err != nil {
+		return err
+	}
+	if info.Size() < l.size {
+		return fmt.Errorf("%s was truncated by another program", l.path)
+	}
+	data, err := io.ReadAll(io.NewSectionReader(l.file, l.size, math.MaxInt64-l.size))
 	if err != nil {
 		return err
 	}
@@ -91,17 +174,16 @@ func (l *Ledger) readFile() error {
 	if err != nil {
 		return err
 	}
-	for p, e := range entries {
-		if e.State == Sending {
-			e.State = Unknown
-		}
-		l.entries[p] = e
+	maps.Copy(l.entries, entries)
+	l.size += size
+	return nil
+}
+
+// refresh reads what other processes have appended, as far as it can be read.
+func (l *Ledger) refresh() {
+	if l.broken == nil && !l.lock.Locked() {
+		l.broken = l.readMore()
 	}
-	if err := l.file.Truncate(size); err != nil {
-		return err
-	}
-	_, err = l.file.Seek(size, io.SeekStart)
-	return err
 }
 
 // replay returns the last state of each pair in the complete lines of data, and the size
@@ -152,12 +234,32 @@ func (l *Ledger) append(e Entry) error {
 	if err != nil {
 		return err
 	}
-	if _, err = l.file.Write(append(text, '\n')); err == nil {
+	text = append(text, '\n')
+	err = l.checkFile()
+	if err == nil {
+		_, err = l.file.WriteAt(text, l.size)
+	}
+	if err == nil {
 		err = l.file.Sync()
 	}
 	if err != nil {
 		l.broken = fmt.Errorf("a line could not be written; open the ledger again: %w", err)
+		return l.broken
 	}
+	l.size += int64(len(text))
+	return nil
+}
+
+// checkFile returns an error if another program has changed the file or its lock.
+func (l *Ledger) checkFile() error {
+	info, err := unchanged(l.path, l.file)
+	if err != nil {
+		return err
+	}
+	if info.Size() != l.size {
+		return fmt.Errorf("%s was changed by another program", l.path)
+	}
+	_, err = unchanged(l.lock.Path(), l.lock)
 	return err
 }
 

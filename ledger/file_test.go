@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -306,6 +307,58 @@ func TestAClosedOrBrokenLedgerSendsNothingUntilOpenedAgain(t *testing.T) {
 	}
 }
 
+// An editor, a backup that is restored, copytruncate, and whoever takes the lock file for a
+// stale one.
+func TestNothingIsSentOnceAnotherProgramHasChangedTheFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file cannot be replaced there")
+	}
+	write := func(path string, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
+	for name, test := range map[string]struct {
+		change func(path, text string) error
+		want   string
+	}{
+		"replaced":              {func(path, text string) error { return errors.Join(write(path+"2", text), os.Rename(path+"2", path)) }, "replaced"},
+		"removed":               {func(path, _ string) error { return os.Remove(path) }, "removed"},
+		"truncated":             {func(path, _ string) error { return os.Truncate(path, 0) }, "changed"},
+		"written by another":    {func(path, text string) error { return write(path, text+text) }, "changed"},
+		"its lock file removed": {func(path, _ string) error { return os.Remove(path + ".lock") }, ".lock was removed"},
+		"its lock file replaced": {func(path, _ string) error {
+			return errors.Join(os.Remove(path+".lock"), write(path+".lock", ""))
+		}, ".lock was removed or replaced"},
+	} {
+		for _, isShared := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, shared %t", name, isShared), func(t *testing.T) {
+				fake, path := newFake(t, 4), filepath.Join(t.TempDir(), "l")
+				opts := []ledger.Option{ledger.WithBudget(tokens(20))}
+				if isShared {
+					opts = append(opts, ledger.WithSharing())
+				}
+				l := open(t, path, fake.Client(), opts...)
+				fake.Inject(horseracingtest.Fault{Path: registerPath, ResetAfter: true})
+				l.Register(t.Context(), registration(fake, 1), tokens(10))
+				fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+					if err := test.change(path, read(t, path)); err != nil {
+						t.Error(err)
+					}
+					return horseracingtest.Response{}, false
+				})
+				if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); e.State != ledger.Entered || err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("changed while it was sent: %v, %v", e, err)
+				}
+				for race := 3; race <= 4; race++ {
+					if e, err := l.Register(t.Context(), registration(fake, race), tokens(0)); err == nil || !strings.Contains(err.Error(), path) {
+						t.Errorf("afterwards: %v, %v", e, err)
+					}
+				}
+				if n := posts(fake); n != 2 {
+					t.Errorf("%d sent", n)
+				}
+			})
+		}
+	}
+}
+
 func TestNothingIsSentBeforeItsLineIsOnDisk(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a file that can be written and not synced: /dev/null of Linux")
@@ -402,6 +455,15 @@ func TestReadReturnsTheEntriesWhileTheLedgerIsOpen(t *testing.T) {
 		if got, err := ledger.Read(path); got != nil || err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("of %q: %v, %v", content, got, err)
 		}
+	}
+}
+
+func TestAnEmptyLedgerIsAnEmptyList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "l")
+	l := open(t, path, newFake(t, 0).Client())
+	got, err := ledger.Read(path)
+	if text, _ := json.Marshal(got); err != nil || string(text) != "[]" || len(slices.Collect(l.Entries())) != 0 {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 

@@ -4,9 +4,13 @@
 // A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line just before it
 // sends a registration and another one when its outcome is known, and syncs both to disk.
 // A registration that is not sent, because the service refuses requests at the moment,
-// leaves no line. If
-// the outcome is unknown, [Ledger.Settle] determines it; until then the ledger refuses
-// to register the pair of horse and race again, and its fee counts against the budgets.
+// leaves no line. Nothing is sent once another program has changed the file.
+//
+// If the outcome is unknown, the fee may be paid: it counts against the budgets, and the
+// pair of horse and race is not registered again, until [Ledger.SettleOnce] finds the
+// horse in the race, [Ledger.Settle] has waited for the result, or a person calls
+// [Ledger.Decide]. A bot whose budget allows one fee does nothing until then, perhaps
+// hours: give it room for a few, and let it go on with other races meanwhile.
 //
 // The caller passes the fee; the ledger does not read the race.
 package ledger
@@ -24,12 +28,11 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // Sentinels for errors.Is. If an error is one of them, nothing was sent.
 var (
-	ErrInUse     = errors.New("the ledger is already open")                        // in this process or another
+	ErrInUse     = errors.New("the ledger is in use")                              // in this process or another
 	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, or of more than 100 digits
 	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered: its fee is paid
 	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // the entry is Sending or Unknown
@@ -45,21 +48,25 @@ type Ledger struct {
 	location              *time.Location      // of the days
 	freeRaces             bool
 
-	mu      sync.Mutex // not held while sending
-	file    *os.File
-	lock    *flock.Flock
-	broken  error // why nothing can be appended: a line could not be written, or the ledger is closed
-	entries map[pair]Entry
+	mu       sync.Mutex // not held while sending
+	file     *os.File
+	size     int64 // of what was read and written of the file
+	lock     *flock.Flock
+	using    int   // calls that need the lock, and one more while a ledger that is not shared is open
+	isShared bool  // the lock is held only while a call needs it
+	broken   error // why nothing can be appended: a line could not be written, or the ledger is closed
+	entries  map[pair]Entry
 }
 
 // Open opens the ledger at path, or creates an empty one that only the user can read.
 // Registrations are sent with client. A lock file, path.lock, keeps other processes
 // from opening the same ledger; Close does not remove it.
 //
-// The error matches ErrInUse if the ledger is already open, and ErrInvalidArgument if
-// it has sent registrations to another base URL. Open reads the whole file and does not
-// change it, except that it removes an incomplete last line. Entries that were Sending
-// when the program ended become Unknown.
+// The error matches ErrInUse if the ledger is already open (see [WithSharing]), and
+// ErrInvalidArgument if it has sent registrations to another base URL. Open reads the whole
+// file and does not change it, except that it removes an incomplete last line. Entries that
+// were Sending when the program ended become Unknown. An entry with a time in the future,
+// from a clock that was ahead, counts against the budget of every day until then.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
 	l := &Ledger{path: path, client: client, location: time.UTC, entries: map[pair]Entry{}}
 	for _, opt := range opts {
@@ -69,8 +76,10 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 		return nil, fmt.Errorf("ledger: %s: %w: the location of WithDailyBudget is nil", path, horseracing.ErrInvalidArgument)
 	}
 	err := l.openFile()
-	if err == nil {
-		err = l.readFile()
+	if err == nil && l.isShared {
+		err = l.readMore()
+	} else if err == nil {
+		err = l.tryTake()
 	}
 	if err != nil {
 		l.Close()
@@ -116,6 +125,7 @@ func (l *Ledger) Close() error {
 func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.refresh()
 	_, err := l.check(r, fee)
 	return err
 }
@@ -146,18 +156,20 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 	if fee.Cmp(zero) < 0 {
 		fee = zero
 	}
-	e := Entry{Time: l.now(), Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
+	e := Entry{Time: l.now(p), Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
 	if err := l.checkBudgets(e); err != nil {
 		return Entry{}, l.errorf(p, "%w", err)
 	}
 	return e, nil
 }
 
-// now returns the time of the next entry, which is after that of every other.
-func (l *Ledger) now() time.Time {
-	now := time.Now().UTC().Round(0)
-	for _, e := range l.entries {
-		if !now.After(e.Time) {
+// now returns the time of the next entry of a pair, which is after that of every other,
+// except of those from a clock that was ahead.
+func (l *Ledger) now(next pair) time.Time {
+	clock := time.Now().UTC().Round(0)
+	now := clock
+	for p, e := range l.entries {
+		if p != next && !now.After(e.Time) && e.Time.Before(clock.Add(time.Second)) {
 			now = e.Time.Add(1)
 		}
 	}
@@ -169,14 +181,16 @@ func (l *Ledger) now() time.Time {
 // counts as zero.
 //
 // If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown,
-// the entry is Unknown: call [Ledger.Settle]. If it matches [ErrEntered] or
+// the entry is Unknown: call [Ledger.SettleOnce] at once, and [Ledger.Settle] when there is
+// time. If it matches [ErrEntered] or
 // [ErrUnsettled], the entry is the existing one. After any other error of
 // [horseracing.RacesService.Register] the entry is Refused, the fee is not paid, and
 // the pair can be registered again. If the ledger itself refuses for another reason,
 // such as ErrFee or ErrBudget, the entry is zero.
 //
 // If no request was made, for example because the service refuses requests at the
-// moment, the returned entry is Refused too, and nothing is written to the file. If a
+// moment, or because the call waited into a day whose budget is spent, the returned entry
+// is Refused too, and nothing is written to the file. If a
 // panic of a transport wrapper ends the call, the entry is Unknown.
 //
 // If the outcome cannot be written to the file, the error says so; the returned entry
@@ -186,7 +200,16 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 	if ctx == nil {
 		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "%w: the context is nil", horseracing.ErrInvalidArgument)
 	}
-	e, err := l.begin(r, fee)
+	if err := l.take(ctx); err != nil {
+		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "not sent: %w", err)
+	}
+	defer l.release()
+	l.mu.Lock()
+	e, err := l.check(r, fee)
+	if err == nil {
+		l.entries[e.pair()] = e
+	}
+	l.mu.Unlock()
 	if err != nil {
 		return e, err
 	}
@@ -194,49 +217,48 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 	record := func() error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if recorded {
-			return nil
+		e.Time = l.now(e.pair()) // the wait may have lasted past midnight
+		l.entries[e.pair()] = e
+		err := l.checkBudgets(e)
+		if err == nil {
+			err = l.append(e)
 		}
-		if err := l.append(e); err != nil {
+		if err != nil {
 			return l.errorf(e.pair(), "not sent: %w", err)
 		}
 		recorded = true
 		return nil
 	}
-	state, note := Unknown, "the call did not return"
+	state, text := Unknown, "the call did not return"
 	defer func() { // also if a panic or runtime.Goexit ends the call
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if !recorded {
-			e.State, e.Note = Refused, note
+			e.State, e.Note = Refused, text
 			l.entries[e.pair()], entry = e, e
 			return
 		}
-		now, failed := l.conclude(e, state, note)
+		now, failed := l.conclude(e, state, text)
 		entry, err = now, errors.Join(failed, err)
 	}()
-	_, err = l.client.Races.Register(transport.BeforeWrite(ctx, record), r, opts...)
+	_, err = l.client.Races.Register(ctx, r, append(slices.Clip(opts), horseracing.OnSend(record))...)
 	switch {
 	case err == nil:
-		state, note = Entered, ""
+		state, text = Entered, ""
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		note, err = cause(err).Error(), l.unsettled(e, err)
+		text, err = note(err), l.unsettled(e, err)
 	default:
-		state, note = Refused, err.Error()
+		state, text = Refused, note(err)
 	}
 	return e, err
 }
 
-// begin returns the entry of a registration that is about to be sent. With ErrEntered
-// and ErrUnsettled it returns the existing entry.
-func (l *Ledger) begin(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e, err := l.check(r, fee)
-	if err == nil {
-		l.entries[e.pair()] = e
+// note returns the note of a registration that failed. It quotes what the service said.
+func note(err error) string {
+	if api, ok := errors.AsType[*horseracing.APIError](err); ok && api.Attempts > 0 && api.Message != "" {
+		return fmt.Sprintf("status %d: %.200q", api.StatusCode, api.Message)
 	}
-	return e, err
+	return cause(err).Error()
 }
 
 // conclude records the outcome of e, unless another one was recorded in the meantime,
@@ -254,29 +276,52 @@ func (l *Ledger) conclude(e Entry, state State, note string) (Entry, error) {
 }
 
 // Settle determines the outcome of all Unknown entries with
-// [horseracing.RacesService.Settle], all at the same time. It may block until a minute
-// after the registration deadlines of their races, and longer if a race cannot be read;
-// only the context limits it. Entries that become Unknown while it runs are not
-// included.
+// [horseracing.RacesService.Settle], all at the same time. It may block until two hours
+// after the start of their races, and longer if a race cannot be read; only the context
+// limits it. Entries that become Unknown while it runs are not included.
 //
 // The returned error joins one error for each entry that remains Unknown.
-func (l *Ledger) Settle(ctx context.Context) error {
+func (l *Ledger) Settle(ctx context.Context) error { return l.settleAll(ctx, l.client.Races.Settle) }
+
+// SettleOnce is Settle with one reading of each race: entries whose race lists the horse
+// already become Entered. Call it after a Register whose outcome is unknown.
+func (l *Ledger) SettleOnce(ctx context.Context) error {
+	return l.settleAll(ctx, func(ctx context.Context, id horseracing.RaceID, horse horseracing.HorseNumber, _ ...horseracing.CallOption) (bool, error) {
+		race, err := l.client.Races.Get(ctx, id)
+		if err == nil && !race.Has(horse) {
+			err = errors.New("the race does not list the horse so far")
+		}
+		return err == nil, err
+	})
+}
+
+type settleFunc func(context.Context, horseracing.RaceID, horseracing.HorseNumber, ...horseracing.CallOption) (isIn bool, err error)
+
+func (l *Ledger) settleAll(ctx context.Context, settle settleFunc) error {
+	if err := l.take(ctx); err != nil { // what was being sent by a process that ended becomes Unknown
+		return fmt.Errorf("ledger: %s: %w", l.path, err)
+	}
+	l.release()
 	unknown := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return e.State != Unknown })
 	errs := make([]error, len(unknown))
 	var settling sync.WaitGroup
 	for i, e := range unknown {
-		settling.Go(func() { errs[i] = l.settle(ctx, e) })
+		settling.Go(func() { errs[i] = l.settle(ctx, e, settle) })
 	}
 	settling.Wait()
 	return errors.Join(errs...)
 }
 
-func (l *Ledger) settle(ctx context.Context, e Entry) error {
-	isIn, err := l.client.Races.Settle(ctx, e.Race, e.Horse)
+func (l *Ledger) settle(ctx context.Context, e Entry, settle settleFunc) error {
+	isIn, err := settle(ctx, e.Race, e.Horse)
+	if err == nil {
+		err = l.take(ctx)
+	}
 	if err != nil {
 		return l.unsettled(e, err)
 	}
-	state, note := Absent, "settled: the horse was not in the race after its deadline"
+	defer l.release()
+	state, note := Absent, "settled: the race lists others, and not the horse"
 	if isIn {
 		state, note = Entered, "settled: the horse is in the race"
 	}
@@ -290,9 +335,13 @@ func (l *Ledger) settle(ctx context.Context, e Entry) error {
 // was determined by hand. It returns ErrInvalidArgument for any other state, or if the
 // entry is not Unknown.
 func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, state State, note string) error {
+	p := pair{horse, race}
+	if err := l.take(context.Background()); err != nil {
+		return l.errorf(p, "%w", err)
+	}
+	defer l.release()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := pair{horse, race}
 	e := l.entries[p]
 	if e.State != Unknown || state != Entered && state != Absent {
 		return l.errorf(p, "%w: it is %q and cannot become %q: only an unknown entry can become entered or absent", horseracing.ErrInvalidArgument, e.State, state)
@@ -306,6 +355,7 @@ func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, 
 func (l *Ledger) Entries() iter.Seq[Entry] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.refresh()
 	return slices.Values(sorted(l.entries))
 }
 
@@ -313,9 +363,9 @@ func (l *Ledger) Entries() iter.Seq[Entry] {
 // after since. If since is zero, all such entries count. Registrations that are
 // still being sent are not included, but the budgets include them.
 func (l *Ledger) Paid(since time.Time) horseracing.BigInt {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sum(func(e Entry) bool { return e.State != Sending && !e.Time.Before(since) })
+	sent := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return e.State == Sending })
+	paid, held := Sum(slices.Values(sent), since)
+	return paid.Add(held)
 }
 
 // unsettled returns the error of an entry whose outcome remains unknown.

@@ -39,7 +39,7 @@ func newFake(t testing.TB, n int) *horseracingtest.Server {
 func addRaces(fake *horseracingtest.Server, first, last int) {
 	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
 	for id := first; id <= last; id++ {
-		fake.AddRaces(horseracing.Race{MainRaceID: horseracing.RaceID(id), StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(10)})
+		fake.AddRaces(horseracing.Race{MainRaceID: horseracing.RaceID(id), StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(10), Participants: []horseracing.RaceParticipant{{Number: 9999}}})
 	}
 }
 
@@ -483,21 +483,56 @@ func TestTheDayOfABudgetIsThatOfTheSendingInItsLocation(t *testing.T) {
 	})
 }
 
-func TestAClockThatIsSetBackOpensNoNewDay(t *testing.T) {
+func TestARegistrationThatWaitsPastMidnightIsOfTheNewDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // it begins at midnight, UTC
+		fake := newFake(t, 0)
+		wait := func(context.Context) error { time.Sleep(time.Minute); return nil }
+		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client(horseracing.WithLimiter(limiter(wait))), ledger.WithDailyBudget(tokens(10), time.UTC))
+		var all sync.WaitGroup
+		var refused atomic.Int64
+		register := func(race int) {
+			all.Go(func() {
+				switch e, err := l.Register(t.Context(), registration(fake, race), tokens(10)); {
+				case err == nil && e.Time.Day() == 2:
+				case errors.Is(err, ledger.ErrBudget) && e.State == ledger.Refused && !errors.Is(err, horseracing.ErrOutcomeUnknown):
+					refused.Add(1)
+				default:
+					t.Errorf("race %d: %v, %v", race, e, err)
+				}
+			})
+		}
+		time.Sleep(24*time.Hour - 30*time.Second)
+		addRaces(fake, 1, 2)
+		register(1) // sent on the second day, as is the other one
+		time.Sleep(30 * time.Second)
+		register(2)
+		all.Wait()
+		if refused.Load() != 1 || posts(fake) != 1 {
+			t.Errorf("%d refused, %d sent", refused.Load(), posts(fake))
+		}
+	})
+}
+
+// What a clock sent that was ahead may have been paid on any day.
+func TestAnEntryFromTheFutureCountsOnEveryDayAndMakesNoneOfThemOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := newFake(t, 2)
 		path := filepath.Join(t.TempDir(), "l")
-		tomorrow := time.Now().Add(24 * time.Hour).UTC()
-		text := fmt.Sprintf(`{"v":1,"service":%q,"time":%q,"horse":1,"race":99,"fee":10,"state":"sending"}`+"\n", fake.URL, tomorrow.Format(time.RFC3339))
+		text := fmt.Sprintf(`{"v":1,"service":%q,"time":"2000-06-01T00:00:00Z","horse":1,"race":99,"fee":10,"state":"sending"}`+"\n", fake.URL)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		l := open(t, path, fake.Client(), ledger.WithDailyBudget(tokens(20), time.UTC))
-		if e, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err != nil || !e.Time.After(tomorrow) || e.Time.Sub(tomorrow) > time.Second {
-			t.Errorf("%v, %v; want a time just after %v", e, err, tomorrow)
-		}
-		if _, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); !errors.Is(err, ledger.ErrBudget) {
-			t.Errorf("a third one on that day: %v", err)
+		for day := range 3 {
+			addRaces(fake, 10*day+1, 10*day+2)
+			if e, err := l.Register(t.Context(), registration(fake, 10*day+1), tokens(10)); err != nil || !e.Time.Equal(time.Now()) {
+				t.Errorf("%v, %v", e, err)
+			}
+			_, err := l.Register(t.Context(), registration(fake, 10*day+2), tokens(10))
+			if !errors.Is(err, ledger.ErrBudget) || !strings.Contains(err.Error(), time.Now().UTC().Format(time.DateOnly)) || !strings.Contains(err.Error(), "race 99") || !strings.Contains(err.Error(), "2000-06-01") {
+				t.Errorf("a third one on a day: %v", err)
+			}
+			time.Sleep(24 * time.Hour)
 		}
 	})
 }
@@ -542,6 +577,19 @@ func TestEntriesAreOrderedByWhenTheyWereLastSent(t *testing.T) {
 		l.Close()
 		expectStates(t, open(t, path, fake.Client()), append(want, "4 entered"))
 	})
+}
+
+func TestANoteQuotesWhatTheServiceSaid(t *testing.T) {
+	fake, _, l := newLedger(t, 2)
+	words := `{"error":"too late\u001b[2J for ` + fake.APIKey + strings.Repeat(" and more", 100) + `"}`
+	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400, Body: words}, horseracingtest.Fault{Path: registerPath, Status: 409, Body: `{"error":"already in"}`})
+	for race, want := range []string{`status 400: "too late`, `status 409: "already in"`} {
+		e, _ := l.Register(t.Context(), registration(fake, race+1), tokens(10))
+		if !strings.HasPrefix(e.Note, want) || len(e.Note) > 300 || strings.Contains(e.Note, "\x1b") || strings.Contains(e.Note, fake.APIKey) {
+			t.Errorf("%q", e.Note)
+		}
+	}
+	expectStates(t, l, []string{"1 refused", "2 unknown"})
 }
 
 func TestNoKeyIsInTheFile(t *testing.T) {

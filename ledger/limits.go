@@ -7,7 +7,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Option limits what a Ledger registers.
+// Option configures a Ledger.
 type Option func(*Ledger)
 
 // WithBudget limits the sum of the fees that are or may be paid: those of Entered,
@@ -19,7 +19,8 @@ func WithBudget(total horseracing.BigInt) Option {
 
 // WithDailyBudget limits the sum of the fees of each calendar day in loc, by the time
 // at which an entry was sent. The default is no limit. If loc is nil, Open returns
-// ErrInvalidArgument.
+// ErrInvalidArgument. The [LimitError] names an entry from a clock that was ahead; see
+// [Open].
 func WithDailyBudget(perDay horseracing.BigInt, loc *time.Location) Option {
 	return func(l *Ledger) { l.perDay, l.location = &perDay, loc }
 }
@@ -33,6 +34,14 @@ func WithMaxFee(fee horseracing.BigInt) Option {
 // because the service may have omitted the fee of a race that is not free.
 func WithFreeRaces() Option {
 	return func(l *Ledger) { l.freeRaces = true }
+}
+
+// WithSharing lets several processes have the ledger open. It is locked only while a call
+// of Register, Settle or Decide needs it, and these wait for the lock for up to 30 seconds,
+// as long as their context lives, before they fail with ErrInUse. Settle does not need it
+// between its readings. What other processes have appended is read before each call.
+func WithSharing() Option {
+	return func(l *Ledger) { l.isShared = true }
 }
 
 // LimitError is returned when a fee is above the limit of WithMaxFee, or would exceed a
@@ -51,30 +60,29 @@ func (e *LimitError) Error() string {
 // Unwrap returns Err.
 func (e *LimitError) Unwrap() error { return e.Err }
 
-// errDailyBudget is the error of WithDailyBudget.
-var errDailyBudget = fmt.Errorf("%w of the day", ErrBudget)
-
-// checkBudgets checks the sums of the fees with e, in all and on its day.
+// checkBudgets checks the sums of the fees with e, in all and on its day. What was sent
+// later than e, by a clock that was ahead, counts as of its day, too.
 func (l *Ledger) checkBudgets(e Entry) error {
-	total := e.Fee.Add(l.sum(func(Entry) bool { return true }))
-	today := e.Fee.Add(l.sum(func(other Entry) bool { return l.day(other) == l.day(e) }))
+	total, today, ahead := e.Fee, e.Fee, ""
+	for p, other := range l.entries {
+		if p == e.pair() || other.State == Refused || other.State == Absent {
+			continue
+		}
+		total = total.Add(other.Fee)
+		if l.day(other) >= l.day(e) {
+			today = today.Add(other.Fee)
+		}
+		if l.day(other) > l.day(e) {
+			ahead = fmt.Sprintf(", on which horse %d in race %d counts, sent on %s by a clock that was ahead", p.horse, p.race, l.day(other))
+		}
+	}
 	switch {
 	case l.total != nil && total.Cmp(*l.total) > 0:
 		return &LimitError{ErrBudget, total, *l.total}
 	case l.perDay != nil && today.Cmp(*l.perDay) > 0:
-		return &LimitError{errDailyBudget, today, *l.perDay}
+		return &LimitError{fmt.Errorf("%w of the day %s%s", ErrBudget, l.day(e), ahead), today, *l.perDay}
 	}
 	return nil
 }
 
 func (l *Ledger) day(e Entry) string { return e.Time.In(l.location).Format(time.DateOnly) }
-
-// sum adds the fees of the included entries that are, or may be, paid.
-func (l *Ledger) sum(includes func(Entry) bool) (sum horseracing.BigInt) {
-	for _, e := range l.entries {
-		if e.State != Refused && e.State != Absent && includes(e) {
-			sum = sum.Add(e.Fee)
-		}
-	}
-	return sum
-}

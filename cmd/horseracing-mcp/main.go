@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,7 +32,9 @@ func main() {
 
 // settings are what the person who starts the program decides.
 type settings struct {
-	demo bool
+	demo  bool
+	text  bool // results as text too
+	clock *clock
 	limits
 }
 
@@ -41,7 +44,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
-	var s *mcp.Server
+	var s *server
 	var stop func()
 	if err == nil {
 		s, stop, err = start(set, getenv, stderr)
@@ -59,6 +62,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 }
 
 func parse(args []string, stderr io.Writer) (set settings, err error) {
+	set.clock = new(clock)
 	flags := flag.NewFlagSet("horseracing-mcp", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	tokens := func(name, usage string, into **horseracing.BigInt) {
@@ -69,10 +73,12 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 		})
 	}
 	flags.BoolVar(&set.demo, "demo", false, "use an embedded fake of the service")
-	flags.StringVar(&set.path, "ledger", "", "the `FILE` of the ledger; with it, -max-fee and -daily, the agent can register")
+	flags.StringVar(&set.path, "ledger", "", "the `FILE` of the ledger; with it, --max-fee and --daily, the agent can register")
 	tokens("max-fee", "the highest fee of one registration, in `TOKENS`", &set.maxFee)
 	tokens("daily", "the highest sum of the fees of a day in UTC, in `TOKENS`", &set.daily)
 	tokens("budget", "the highest sum of all fees in the ledger, in `TOKENS`; default unlimited", &set.budget)
+	flags.BoolVar(&set.confirm, "confirm", false, "ask the person for a yes before each payment, through the host")
+	flags.BoolVar(&set.text, "text", false, "results as JSON in texts too, for hosts that show nothing else to the model")
 	flags.Func("horses", "the `NUMBERS` of the horses that may be registered, as in 1,2,3; default any", func(text string) error {
 		for part := range strings.SplitSeq(text, ",") {
 			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
@@ -86,35 +92,41 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 	if err := flags.Parse(args); err != nil {
 		return set, err
 	}
-	some := set.path != "" || set.maxFee != nil || set.daily != nil || set.budget != nil || set.horses != nil
+	some := set.path != "" || set.maxFee != nil || set.daily != nil || set.budget != nil || set.horses != nil || set.confirm
 	switch {
 	case flags.NArg() > 0:
 		return set, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case some && (set.path == "" || set.maxFee == nil || set.daily == nil):
-		return set, errors.New("registering needs -ledger, -max-fee and -daily, all three")
+		return set, errors.New("registering needs --ledger, --max-fee and --daily, all three")
+	case some && !filepath.IsAbs(set.path):
+		return set, fmt.Errorf("--ledger %q must be an absolute path: a relative one is another ledger in each working folder", set.path)
 	case some && set.demo:
-		return set, errors.New("-demo is another service at each start, so it cannot have a ledger")
+		return set, errors.New("--demo is another service at each start, so it cannot have a ledger")
+	}
+	if _, err := os.Stat(filepath.Dir(set.path)); some && err != nil {
+		return set, fmt.Errorf("--ledger: its folder must exist: %w", err)
 	}
 	return set, nil
 }
 
 // start returns the server, and what closes its client.
-func start(set settings, getenv func(string) string, stderr io.Writer) (*mcp.Server, func(), error) {
+func start(set settings, getenv func(string) string, stderr io.Writer) (*server, func(), error) {
 	opts := []horseracing.Option{
 		horseracing.WithUserAgent("horseracing-mcp/" + horseracing.Version),
-		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+		horseracing.WithTransportWrapper(set.clock.wrap),
+		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))),
 	}
 	if set.demo {
 		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithInMemory())
 		if err != nil {
 			return nil, nil, err
 		}
-		return newServer(fake.Client(opts...), fake.UserKey(0), limits{}), fake.Close, nil
+		return newServer(fake.Client(opts...), fake.UserKey(0), set), fake.Close, nil
 	}
 	baseURL, apiKey, owner := getenv("HORSERACING_BASE_URL"), getenv("HORSERACING_API_KEY"), horseracing.UserKey(getenv("HORSERACING_USER_KEY"))
 	switch {
 	case baseURL == "" || apiKey == "":
-		return nil, nil, errors.New("set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with -demo")
+		return nil, nil, errors.New("set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with --demo")
 	case set.path != "" && owner == "":
 		return nil, nil, errors.New("registering needs HORSERACING_USER_KEY, the key of the horses' owner")
 	}
@@ -122,5 +134,5 @@ func start(set settings, getenv func(string) string, stderr io.Writer) (*mcp.Ser
 	if err != nil {
 		return nil, nil, err
 	}
-	return newServer(client, owner, set.limits), client.Close, nil
+	return newServer(client, owner, set), client.Close, nil
 }

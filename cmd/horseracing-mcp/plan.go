@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,27 +14,32 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// plan is a registration that was looked at. Its text carries everything.
+// plan is a registration that was looked at. Its text carries everything, and a mark
+// that only this run of the program can make.
 type plan struct {
 	horse horseracing.HorseNumber
 	race  horseracing.RaceID
 	fee   horseracing.BigInt
 }
 
-func (p plan) String() string { return fmt.Sprintf("%d-%d-%s", p.horse, p.race, p.fee) }
+func (p *payer) textOf(intent plan) string {
+	text := fmt.Sprintf("%d-%d-%s", intent.horse, intent.race, intent.fee)
+	mac := hmac.New(sha256.New, p.secret)
+	mac.Write([]byte(text))
+	return text + "-" + hex.EncodeToString(mac.Sum(nil)[:16])
+}
 
-func parsePlan(text string) (plan, error) {
-	parts := strings.Split(text, "-")
-	if len(parts) == 3 {
-		horse, horseErr := strconv.ParseInt(parts[0], 10, 64)
-		race, raceErr := strconv.ParseInt(parts[1], 10, 64)
-		fee, feeErr := horseracing.ParseUnits(parts[2], 0)
-		p := plan{horseracing.HorseNumber(horse), horseracing.RaceID(race), fee}
-		if errors.Join(horseErr, raceErr, feeErr) == nil && p.String() == text {
-			return p, nil
-		}
+// parse returns a plan, and whether this run of the program has made it.
+func (p *payer) parse(text string) (intent plan, isOurs bool, err error) {
+	var fee string
+	_, err = fmt.Sscanf(strings.ReplaceAll(text, "-", " "), "%d %d %s", &intent.horse, &intent.race, &fee)
+	if err == nil {
+		intent.fee, err = horseracing.ParseUnits(fee, 0)
 	}
-	return plan{}, errors.New("nothing was sent: this is not a plan; pass the plan of plan_registration unchanged")
+	if err != nil {
+		return plan{}, false, coded{planAgain, "nothing was sent: this is not a plan; pass the plan of plan_registration unchanged"}
+	}
+	return intent, hmac.Equal([]byte(text), []byte(p.textOf(intent))), nil
 }
 
 type planArgs struct {
@@ -42,60 +48,108 @@ type planArgs struct {
 }
 
 type planned struct {
-	Plan      string   `json:"plan" jsonschema:"pass it to register"`
+	Plan      string   `json:"plan,omitempty" jsonschema:"pass it to register; absent if something stands against it"`
+	Against   []string `json:"against" jsonschema:"why register would refuse it now; empty if it fits"`
 	Fee       amount   `json:"fee"`
 	LeftToday amount   `json:"left_today" jsonschema:"what may still be paid today, in UTC"`
 	Left      *amount  `json:"left,omitempty" jsonschema:"what may still be paid in all, if that is limited"`
-	Against   []string `json:"against" jsonschema:"why register would refuse it now; empty if it fits"`
 }
 
-func (p *payer) plan(ctx context.Context, in planArgs) (out planned, err error) {
-	if max(int64(in.Horse), int64(in.Race)) >= 1<<53 { // JSON readers round those, and would pay for another race
-		return out, errors.New("an id must be below 2^53")
+func (p planned) String() string {
+	if p.Plan == "" {
+		return "no plan: " + strings.Join(p.Against, "; ")
 	}
-	intent := plan{horse: in.Horse, race: in.Race}
-	err = p.withLedger(ctx, func(l *ledger.Ledger) error {
-		intent.fee, out.Against, err = p.look(ctx, l, intent)
-		s := p.sum(slices.Collect(l.Entries()))
-		out.Plan, out.Fee, out.LeftToday, out.Left = intent.String(), amountOf(intent.fee), s.LeftToday, s.Left
-		return err
-	})
-	return out, err
+	return fmt.Sprintf("planned for %s tokens, nothing is paid yet: %s", p.Fee.Tokens, p.Plan)
 }
 
-// look reads race and horse, and returns the fee, and what is against the registration.
-func (p *payer) look(ctx context.Context, l *ledger.Ledger, intent plan) (fee horseracing.BigInt, against []string, err error) {
+func (p *payer) plan(ctx context.Context, in planArgs) (planned, error) {
+	entries, err := p.entries()
+	if err != nil {
+		return planned{}, err
+	}
+	seen, err := p.look(ctx, plan{horse: in.Horse, race: in.Race}, entries)
+	if err != nil {
+		return planned{}, err
+	}
+	out := planned{Against: seen.against, Fee: amountOf(seen.fee), LeftToday: seen.before.LeftToday, Left: seen.before.Left}
+	if len(seen.against) == 0 {
+		out.Plan = p.textOf(seen.plan)
+	}
+	return out, nil
+}
+
+// sight is what was seen of a registration.
+type sight struct {
+	plan
+	words         string   // for the person who is asked
+	against       []string // why it cannot be sent now
+	before, after sums
+}
+
+// look reads the race and the owner's horses, and checks them and the limits. The
+// ledger checks its limits again before anything is sent.
+func (p *payer) look(ctx context.Context, intent plan, entries []ledger.Entry) (sight, error) {
 	race, err := p.client.Races.Get(ctx, intent.race)
 	if err != nil {
-		return fee, nil, err
+		return sight{}, err
 	}
-	horse, err := p.client.Horses.Get(ctx, intent.horse)
-	if err != nil {
-		return fee, nil, err
+	owned, err := p.client.Horses.Owned(ctx, p.owner)
+	i := slices.IndexFunc(owned, func(h horseracing.Horse) bool { return h.Number == intent.horse })
+	if err != nil && i < 0 {
+		return sight{}, err
 	}
-	against = []string{}
+	intent.fee = race.EntryFee
+	paying := ledger.Entry{Time: time.Now(), Fee: intent.fee, State: ledger.Unknown}
+	seen := sight{plan: intent, against: []string{}, before: p.sum(entries), after: p.sum(append(slices.Clip(entries), paying))}
+	var horse *horseracing.Horse
+	if i < 0 {
+		seen.against = append(seen.against, fmt.Sprintf("horse %d is not one of the person's horses", intent.horse))
+	} else {
+		horse = &owned[i]
+		seen.words = fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? Then there are %s.",
+			amountOf(intent.fee).Tokens, horse.Number, horse.Name, race.MainRaceID, race.Info.Name, race.Tier, instant(race.StartTime.Time), seen.after.left())
+	}
+	if err := race.CheckEntry(horse, p.clock.now()); err != nil {
+		seen.against = append(seen.against, strings.TrimPrefix(err.Error(), "horseracing: "))
+	}
+	if race.MainRaceID != intent.race {
+		seen.against = append(seen.against, fmt.Sprintf("the service does not say that this is race %d, so its fee may be that of another", intent.race))
+	}
 	if len(p.horses) > 0 && !slices.Contains(p.horses, intent.horse) {
-		against = append(against, "the person does not allow this horse (-horses)")
+		seen.against = append(seen.against, "the person does not allow this horse (--horses)")
 	}
-	if err := race.CheckEntry(horse, time.Now()); err != nil {
-		against = append(against, strings.TrimPrefix(err.Error(), "horseracing: "))
+	if e, ok := paidEntry(entries, intent); ok {
+		seen.against = append(seen.against, fmt.Sprintf("this horse was registered in this race at %s: its state is %s", instant(e.Time), e.State))
 	}
-	if err := l.Check(p.registration(intent), race.EntryFee); err != nil {
-		against = append(against, reason(err))
-	}
-	return race.EntryFee, against, nil
+	seen.against = append(seen.against, p.overLimits(intent.fee, seen.after)...)
+	return seen, nil
 }
 
-func (p *payer) registration(intent plan) horseracing.Registration {
-	return horseracing.Registration{Horse: intent.horse, Race: intent.race, UserKey: p.owner}
+// overLimits returns the limits that a fee is above, or the sums after it.
+func (p *payer) overLimits(fee horseracing.BigInt, after sums) (against []string) {
+	if fee.Cmp(horseracing.BigInt{}) <= 0 {
+		against = append(against, fmt.Sprintf("a fee of %s is not positive: the service may have left it out", fee))
+	}
+	for _, limit := range []struct {
+		what   string
+		amount horseracing.BigInt
+		most   *horseracing.BigInt
+	}{{"the fee", fee, p.maxFee}, {"the fees of the day with it", after.today, p.daily}, {"all fees with it", after.all, p.budget}} {
+		if limit.most != nil && limit.amount.Cmp(*limit.most) > 0 {
+			against = append(against, fmt.Sprintf("%s: %s tokens are above the limit of %s, which only the person can change",
+				limit.what, amountOf(limit.amount).Tokens, amountOf(*limit.most).Tokens))
+		}
+	}
+	return against
 }
 
-// reason is why the ledger refuses a registration. Limits are in tokens.
-func reason(err error) string {
-	limit, ok := errors.AsType[*ledger.LimitError](err)
-	if !ok {
-		return err.Error()
+// paidEntry returns the entry of a registration that is or may be paid.
+func paidEntry(entries []ledger.Entry, intent plan) (ledger.Entry, bool) {
+	i := slices.IndexFunc(entries, func(e ledger.Entry) bool {
+		return e.Horse == intent.horse && e.Race == intent.race && paid(e.State) != "no"
+	})
+	if i < 0 {
+		return ledger.Entry{}, false
 	}
-	return fmt.Sprintf("%v: %s tokens are above the limit of %s, which only the person can change",
-		limit.Err, limit.Amount.FormatUnits(tokenPlaces), limit.Limit.FormatUnits(tokenPlaces))
+	return entries[i], true
 }

@@ -6,74 +6,113 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-// maxEntries is the length of the longest list: a model reads every token of it.
-const maxEntries = 100
+type service struct {
+	client *horseracing.Client
+	owner  horseracing.UserKey // empty if it is not known
+	clock  *clock
 
-type none struct{}
+	mu    sync.Mutex
+	known []tier
+}
+
+const usualLimit, maxLimit = 20, 100
+
+type listArgs struct {
+	Limit int `json:"limit,omitempty" jsonschema:"the length of the list, at most 100; default 20"`
+}
 
 type list[T any] struct {
 	Entries []T    `json:"entries"`
-	LeftOut int    `json:"left_out,omitempty" jsonschema:"entries beyond the first hundred: ask for fewer"`
+	LeftOut int    `json:"left_out,omitempty" jsonschema:"how many more there are: raise limit, or ask for fewer"`
 	Cursor  string `json:"cursor,omitempty" jsonschema:"pass it to read on; absent at the end"`
 	Note    string `json:"note,omitempty" jsonschema:"what could not be read"`
 }
 
+func (l list[T]) String() string {
+	more := map[bool]string{true: ", more with the cursor"}[l.Cursor != ""]
+	return fmt.Sprintf("%d entries, %d left out%s%s", len(l.Entries), l.LeftOut, more, l.Note)
+}
+
 // listOf returns the views of the first entries. Unreadable entries are a note, not an
 // error.
-func listOf[T, V any](all []T, err error, view func(*T) V) (list[V], error) {
-	var out list[V]
+func listOf[T, V any](all []T, err error, in listArgs, view func(*T) V) (list[V], error) {
+	out := list[V]{Entries: []V{}, LeftOut: max(0, len(all)-cmp.Or(in.Limit, usualLimit))}
 	if errors.Is(err, horseracing.ErrSkipped) {
-		out.Note, err = "some entries could not be read: "+err.Error(), nil
+		out.Note, err = fmt.Sprintf("some entries could not be read: %q", err), nil
 	}
-	out.LeftOut = max(0, len(all)-maxEntries)
-	out.Entries = make([]V, 0, maxEntries)
 	for i := range all[:len(all)-out.LeftOut] {
 		out.Entries = append(out.Entries, view(&all[i]))
 	}
 	return out, err
 }
 
-type reader struct {
-	client *horseracing.Client
-	owner  horseracing.UserKey // empty if it is not known
+// takeFrom returns the views of the next entries of a pager, and a cursor to read on.
+func takeFrom[T, V any](ctx context.Context, pager *horseracing.Pager[T], in listArgs, view func(*T) V) (list[V], error) {
+	most := cmp.Or(in.Limit, usualLimit)
+	all, failed := pager.Take(ctx, most)
+	out, err := listOf(all, failed, in, view)
+	if len(all) == most || failed != nil {
+		out.Cursor = pager.Cursor().String()
+	}
+	return out, err
 }
 
 type openArgs struct {
-	Tier   string `json:"tier,omitempty" jsonschema:"the name of a tier, such as Omega"`
-	Level  int    `json:"level,omitempty" jsonschema:"only races that accept a horse of this level"`
-	MaxFee string `json:"max_fee,omitempty" jsonschema:"only races whose fee is at most this, in tokens"`
+	Tier   string                  `json:"tier,omitempty" jsonschema:"names or ids of tiers, such as Omega or 5; several with commas; default all"`
+	Horse  horseracing.HorseNumber `json:"horse,omitempty" jsonschema:"only races that the horse with this number may enter now"`
+	Level  int                     `json:"level,omitempty" jsonschema:"only races that accept a horse of this level"`
+	MaxFee string                  `json:"max_fee,omitempty" jsonschema:"only races whose fee is at most this, in tokens, such as 2.5"`
+	Closed bool                    `json:"closed,omitempty" jsonschema:"also races whose registration has closed"`
+	listArgs
 }
 
-func (r reader) openRaces(ctx context.Context, in openArgs) (list[raceView], error) {
+func (s *service) openRaces(ctx context.Context, in openArgs) (out list[raceView], err error) {
 	maxFee, err := horseracing.ParseUnits(cmp.Or(in.MaxFee, "0"), tokenPlaces)
 	if err != nil {
-		return list[raceView]{}, fmt.Errorf("max_fee must be a number of tokens, such as 2.5: %w", err)
+		return out, invalidf("max_fee must be a number of tokens, such as 2.5, not %q", in.MaxFee)
 	}
-	races, err := r.client.Races.Open(ctx)
-	races = slices.DeleteFunc(races, func(race horseracing.Race) bool {
-		return in.Tier != "" && !strings.EqualFold(string(race.Tier), in.Tier) || in.Level != 0 && !race.AcceptsLevel(in.Level) ||
-			in.MaxFee != "" && race.EntryFee.Cmp(maxFee) > 0
+	var horse *horseracing.Horse
+	if in.Horse != 0 {
+		if horse, err = s.client.Horses.Get(ctx, in.Horse); err != nil {
+			return out, err
+		}
+	}
+	races, skipped := s.client.Races.Open(ctx)
+	if skipped != nil && !errors.Is(skipped, horseracing.ErrSkipped) {
+		return out, skipped
+	}
+	tiers, err := s.tiers(ctx, in.Tier, races)
+	if err != nil {
+		return out, err
+	}
+	now := s.clock.now()
+	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
+		return !in.Closed && !r.RegistrationOpenAt(now) || in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
+			horse != nil && r.CheckEntry(horse, now) != nil || in.Tier != "" && !slices.ContainsFunc(tiers, func(t tier) bool { return t.name == r.Tier })
 	})
-	slices.SortStableFunc(races, func(a, b horseracing.Race) int { return a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time) })
-	return listOf(races, err, raceOf)
+	full := func(r horseracing.Race) int { return map[bool]int{true: 1}[r.CheckEntry(nil, now) != nil] }
+	slices.SortStableFunc(races, func(a, b horseracing.Race) int {
+		return cmp.Or(full(a)-full(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time))
+	})
+	return listOf(races, skipped, in.listArgs, s.raceOf)
 }
 
 type raceArgs struct {
 	Race horseracing.RaceID `json:"race" jsonschema:"the id of the race"`
 }
 
-func (r reader) race(ctx context.Context, in raceArgs) (raceView, error) {
-	race, err := r.client.Races.Get(ctx, in.Race)
+func (s *service) race(ctx context.Context, in raceArgs) (raceView, error) {
+	race, err := s.client.Races.Get(ctx, in.Race)
 	if err != nil {
 		return raceView{}, err
 	}
-	view := raceOf(race)
+	view := s.raceOf(race)
 	finishers, _ := race.Finishers() // none if the order cannot be read
 	for _, p := range finishers {
 		view.Runners = append(view.Runners, runner{p.Number, p.Lane, p.Total})
@@ -82,67 +121,99 @@ func (r reader) race(ctx context.Context, in raceArgs) (raceView, error) {
 }
 
 type resultsArgs struct {
-	Tiers  []horseracing.TierID `json:"tiers,omitempty" jsonschema:"ids of tiers; default 5, Omega"`
-	Since  time.Time            `json:"since,omitzero" jsonschema:"none that start before this time, as in 2026-01-31T12:00:00Z; default the whole history"`
-	Limit  int                  `json:"limit,omitempty" jsonschema:"how many races, at most 100; default 20"`
-	Cursor string               `json:"cursor,omitempty" jsonschema:"of the result before, to read on; with it, tiers and since are not needed"`
+	Tier   string `json:"tier,omitempty" jsonschema:"names or ids of tiers, such as Omega or 5; several with commas; default Omega for finished ones, all for open ones"`
+	Since  string `json:"since,omitempty" jsonschema:"none that start before this time, as in 2026-01-31 or 2026-01-31T12:00:00Z; default the whole history"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"of the result before, to read on; with it, tier and since are not needed"`
+	listArgs
 }
 
-func (r reader) results(ctx context.Context, in resultsArgs) (out list[raceView], err error) {
-	query := horseracing.ResultsQuery{Tiers: in.Tiers, Since: in.Since}
-	if in.Cursor != "" {
-		if query.Resume, err = horseracing.ParseCursor(in.Cursor); err != nil {
-			return out, fmt.Errorf("pass a cursor unchanged, or none: %w", err)
+func (s *service) results(ctx context.Context, in resultsArgs) (out list[raceView], err error) {
+	query, err := s.query(ctx, in)
+	if err != nil {
+		return out, err
+	}
+	return takeFrom(ctx, s.client.Races.Results(query), in.listArgs, s.raceOf)
+}
+
+func (s *service) query(ctx context.Context, in resultsArgs) (query horseracing.ResultsQuery, err error) {
+	tiers, err := s.tiers(ctx, in.Tier, nil)
+	for _, t := range tiers {
+		query.Tiers = append(query.Tiers, t.id)
+	}
+	if len(in.Since) == len(time.DateOnly) {
+		in.Since += "T00:00:00Z"
+	}
+	if err == nil && in.Since != "" {
+		if query.Since, err = time.Parse(time.RFC3339, in.Since); err != nil {
+			err = invalidf("since must be a date or a time, such as 2026-01-31 or 2026-01-31T12:00:00Z, not %q", in.Since)
 		}
 	}
-	limit := min(max(cmp.Or(in.Limit, 20), 1), maxEntries)
-	pager := r.client.Races.Results(query)
-	races, err := pager.Take(ctx, limit)
-	out, failed := listOf(races, err, raceOf)
-	if len(races) == limit || err != nil {
-		out.Cursor = pager.Cursor().String()
+	if err == nil && in.Cursor != "" {
+		if query.Resume, err = horseracing.ParseCursor(in.Cursor); err != nil {
+			err = invalidf("cursor must be that of the result before, unchanged")
+		}
 	}
-	return out, failed
+	return query, err
 }
 
 type horseArgs struct {
-	Horse horseracing.HorseNumber `json:"horse" jsonschema:"the number of the horse"`
+	Horse  horseracing.HorseNumber `json:"horse" jsonschema:"the number of the horse"`
+	Traits bool                    `json:"traits,omitempty" jsonschema:"with the traits of its appearance"`
 }
 
-func (r reader) horse(ctx context.Context, in horseArgs) (*horseracing.Horse, error) {
-	return r.client.Horses.Get(ctx, in.Horse)
-}
-
-func (r reader) ownedHorses(ctx context.Context, _ none) (list[horseracing.Horse], error) {
-	if r.owner == "" {
-		return list[horseracing.Horse]{}, errors.New("the owner is not known: the person has to set HORSERACING_USER_KEY where this program is started")
+func (s *service) horse(ctx context.Context, in horseArgs) (horseracing.Horse, error) {
+	horse, err := s.client.Horses.Get(ctx, in.Horse)
+	if err != nil {
+		return horseracing.Horse{}, err
 	}
-	horses, err := r.client.Horses.Owned(ctx, r.owner)
-	return listOf(horses, err, func(h *horseracing.Horse) horseracing.Horse { return *h })
+	return horseOf(in.Traits)(horse), nil
 }
 
-func (r reader) missions(ctx context.Context, in horseArgs) (list[missionView], error) {
-	missions, err := r.client.Horses.Missions(ctx, in.Horse)
+type ownedArgs struct {
+	Traits bool `json:"traits,omitempty" jsonschema:"with the traits of their appearance"`
+	listArgs
+}
+
+func (s *service) ownedHorses(ctx context.Context, in ownedArgs) (out list[horseracing.Horse], err error) {
+	if s.owner == "" {
+		return out, errors.New("the owner is not known: the person has to set HORSERACING_USER_KEY where this program is started")
+	}
+	horses, err := s.client.Horses.Owned(ctx, s.owner)
+	return listOf(horses, err, in.listArgs, horseOf(in.Traits))
+}
+
+type missionsArgs struct {
+	Horse horseracing.HorseNumber `json:"horse" jsonschema:"the number of the horse"`
+	listArgs
+}
+
+func (s *service) missions(ctx context.Context, in missionsArgs) (list[missionView], error) {
+	missions, err := s.client.Horses.Missions(ctx, in.Horse)
 	if err != nil {
 		return list[missionView]{}, err
 	}
-	return listOf(missions.Missions, nil, missionOf)
+	return listOf(missions.Missions, nil, in.listArgs, missionOf)
 }
 
-func (r reader) breeding(ctx context.Context, _ none) (list[breedingView], error) {
-	listings, err := r.client.Horses.OpenForBreeding(ctx)
-	return listOf(listings, err, breedingOf)
+func (s *service) breeding(ctx context.Context, in listArgs) (list[breedingView], error) {
+	listings, err := s.client.Horses.OpenForBreeding(ctx)
+	return listOf(listings, err, in, breedingOf)
 }
 
 type tournamentsArgs struct {
-	Finished bool `json:"finished,omitempty" jsonschema:"the last hundred finished ones of tier 5, Omega, instead of the open ones"`
+	Finished bool `json:"finished,omitempty" jsonschema:"finished ones, newest first, instead of open ones; only these have since and cursor"`
+	resultsArgs
 }
 
-func (r reader) tournaments(ctx context.Context, in tournamentsArgs) (list[tournamentView], error) {
-	if in.Finished {
-		finished, err := r.client.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, maxEntries)
-		return listOf(finished, err, tournamentOf)
+func (s *service) tournaments(ctx context.Context, in tournamentsArgs) (out list[tournamentView], err error) {
+	query, err := s.query(ctx, in.resultsArgs)
+	if err != nil {
+		return out, err
 	}
-	open, err := r.client.Tournaments.Open(ctx)
-	return listOf(open, err, tournamentOf)
+	if in.Finished {
+		return takeFrom(ctx, s.client.Tournaments.Results(query), in.listArgs, tournamentOf)
+	}
+	open, err := s.client.Tournaments.Open(ctx)
+	open = slices.DeleteFunc(open, func(t horseracing.Tournament) bool { return in.Tier != "" && !slices.Contains(query.Tiers, t.Tier) })
+	return listOf(open, err, in.listArgs, tournamentOf)
 }

@@ -1,97 +1,134 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
 const (
-	settleTime   = 12 * time.Second // of one call of settle
-	settleMargin = time.Minute      // after the deadline, until which Settle may read the race
+	settleTime = 6 * time.Second // of one call of settle
+	margin     = time.Minute     // after a time of the race, for the service's last changes
 )
 
 type registerArgs struct {
-	Plan string `json:"plan" jsonschema:"the plan of plan_registration"`
+	Plan string `json:"plan" jsonschema:"the plan of plan_registration, unchanged"`
 }
 
 type registered struct {
-	State ledger.State `json:"state" jsonschema:"entered: the horse is in the race and its fee is paid, once; refused: nothing is paid; unknown: it may be paid, call settle"`
+	State ledger.State `json:"state" jsonschema:"entered: the horse is in the race and its fee is paid, once; refused: not paid; unknown: perhaps paid, call settle"`
 	Note  string       `json:"note,omitempty"`
 	Entry *entryView   `json:"entry,omitempty" jsonschema:"the line of the ledger, absent if nothing was sent"`
 }
 
-func (p *payer) register(ctx context.Context, in registerArgs) (out registered, err error) {
-	intent, err := parsePlan(in.Plan)
+func (r registered) String() string { return strings.TrimSuffix(string(r.State)+": "+r.Note, ": ") }
+
+// register pays a plan of this run of the program, once. What is or may be paid already
+// is reported whoever made the plan.
+func (p *payer) register(ctx context.Context, req *mcp.CallToolRequest, in registerArgs) (out registered, err error) {
+	intent, isOurs, err := p.parse(in.Plan)
 	if err != nil {
 		return out, err
 	}
+	entries, err := p.entries()
+	if err != nil {
+		return out, fmt.Errorf("nothing was sent: %w", err)
+	}
+	if e, ok := paidEntry(entries, intent); ok {
+		return outcome(e), nil
+	}
+	if !isOurs {
+		return out, coded{planAgain, "nothing was sent: this run of the program has not made this plan; plan again with plan_registration"}
+	}
 	err = p.withLedger(ctx, func(l *ledger.Ledger) error {
-		for e := range l.Entries() {
-			if e.Horse == intent.horse && e.Race == intent.race && (e.State == ledger.Entered || e.State == ledger.Unknown) {
-				out = outcome(e)
-				return nil
-			}
-		}
-		fee, against, err := p.look(ctx, l, intent)
-		if err != nil {
-			return fmt.Errorf("nothing was sent: %w", err)
-		}
-		if !fee.Equal(intent.fee) {
-			against = append(against, fmt.Sprintf("the fee is now %s tokens, in the plan it is %s: make a new plan", fee.FormatUnits(tokenPlaces), intent.fee.FormatUnits(tokenPlaces)))
-		}
-		if len(against) > 0 {
-			out = registered{State: ledger.Refused, Note: "nothing was sent: " + strings.Join(against, "; ")}
-			return nil
-		}
-		e, err := l.Register(ctx, p.registration(intent), fee)
-		if e.State == "" {
-			return fmt.Errorf("nothing was sent: %w", err)
-		}
-		if out = outcome(e); err != nil && out.Note == "" { // entered, but the ledger could not be written
-			out.Note = err.Error()
-		}
-		return nil
+		out, err = p.pay(ctx, req, l, intent)
+		return err
 	})
 	return out, err
 }
 
+func (p *payer) pay(ctx context.Context, req *mcp.CallToolRequest, l *ledger.Ledger, intent plan) (out registered, err error) {
+	entries := slices.Collect(l.Entries())
+	if e, ok := paidEntry(entries, intent); ok { // by another call, since the file was read
+		return outcome(e), nil
+	}
+	seen, err := p.look(ctx, intent, entries)
+	if err != nil {
+		return out, fmt.Errorf("nothing was sent: %w", err)
+	}
+	if !seen.fee.Equal(intent.fee) {
+		seen.against = append(seen.against, fmt.Sprintf("the fee is now %s tokens, in the plan it is %s: make a new plan", seen.fee.FormatUnits(tokenPlaces), intent.fee.FormatUnits(tokenPlaces)))
+	}
+	if len(seen.against) > 0 {
+		return registered{State: ledger.Refused, Note: "nothing was sent: " + strings.Join(seen.against, "; ")}, nil
+	}
+	if p.confirm {
+		if err := p.confirmed(req, seen.words); err != nil {
+			return out, err
+		}
+	}
+	e, err := l.Register(ctx, horseracing.Registration{Horse: intent.horse, Race: intent.race, UserKey: p.owner}, seen.fee)
+	if e.State == "" {
+		return out, fmt.Errorf("nothing was sent: %w", err)
+	}
+	if out = outcome(e); err != nil && out.Note == "" { // entered, but the ledger could not be written
+		out.Note = err.Error()
+	}
+	return out, nil
+}
+
 func outcome(e ledger.Entry) registered {
-	view := entryOf(e)
-	out := registered{State: e.State, Note: e.Note, Entry: &view}
-	if e.State == ledger.Unknown {
-		out.Note = "the fee may be paid; call settle, and do not register this horse elsewhere until it is known"
+	view := entryOf(&e)
+	out := registered{State: e.State, Note: view.Note, Entry: &view}
+	if view.Paid == "perhaps" {
+		out.Note = "the fee is perhaps paid; call settle, and do not register this horse elsewhere until it is known"
 	}
 	return out
 }
 
 type settled struct {
 	Settled []entryView `json:"settled" jsonschema:"whose outcome is known now"`
-	Unknown []entryView `json:"unknown" jsonschema:"whose outcome is still unknown: call settle again"`
+	Unknown []entryView `json:"unknown" jsonschema:"whose outcome is still unknown, perhaps paid: call settle again after their until, not before"`
 }
 
-func (p *payer) settle(ctx context.Context, _ none) (settled, error) {
+func (s settled) String() string {
+	text := fmt.Sprintf("%d known now, %d still unknown", len(s.Settled), len(s.Unknown))
+	for _, e := range s.Unknown {
+		text += fmt.Sprintf("; horse %d in race %d until %s", e.Horse, e.Race, cmp.Or(e.Until, "a person decides"))
+	}
+	return text
+}
+
+func (p *payer) settle(ctx context.Context, _ struct{}) (settled, error) {
 	out := settled{Settled: []entryView{}, Unknown: []entryView{}}
+	isOpen := func(e ledger.Entry) bool { return paid(e.State) == "perhaps" }
+	if entries, err := p.entries(); !slices.ContainsFunc(entries, isOpen) {
+		return out, err // without making a ledger
+	}
 	err := p.withLedger(ctx, func(l *ledger.Ledger) error {
-		wasUnknown := map[plan]bool{}
-		for e := range l.Entries() {
-			wasUnknown[plan{horse: e.Horse, race: e.Race}] = e.State == ledger.Unknown
-		}
 		limited, cancel := context.WithTimeout(ctx, settleTime)
 		defer cancel()
+		wasOpen := map[plan]bool{}
+		for e := range l.Entries() {
+			wasOpen[plan{horse: e.Horse, race: e.Race}] = isOpen(e)
+		}
 		_ = l.Settle(limited) // what is still unknown is listed
 		for e := range l.Entries() {
 			switch {
-			case !wasUnknown[plan{horse: e.Horse, race: e.Race}]:
-			case e.State != ledger.Unknown:
-				out.Settled = append(out.Settled, entryOf(e))
-			default:
+			case !wasOpen[plan{horse: e.Horse, race: e.Race}]:
+			case isOpen(e):
 				out.Unknown = append(out.Unknown, p.unsettled(ctx, e))
+			default:
+				out.Settled = append(out.Settled, entryOf(&e))
 			}
 		}
 		return nil
@@ -99,17 +136,32 @@ func (p *payer) settle(ctx context.Context, _ none) (settled, error) {
 	return out, err
 }
 
-// unsettled says until when the outcome of an entry will be known.
+// unsettled says from when on another reading of the race can tell more about an entry.
 func (p *payer) unsettled(ctx context.Context, e ledger.Entry) entryView {
-	view := entryOf(e)
+	view := entryOf(&e)
 	race, err := p.client.Races.Get(ctx, e.Race)
-	switch {
-	case errors.Is(err, horseracing.ErrNotFound):
-		view.Note = "the race is gone: the person has to look, and decide with horseracing ledger FILE -decide"
-	case err != nil:
-		view.Note = sentence(err).Error()
-	default:
-		view.Until = instant(race.RegistrationDeadline.Add(settleMargin))
+	if err == nil {
+		view.Until = nextReading(race, p.clock.now())
+	}
+	if err != nil && !errors.Is(err, horseracing.ErrNotFound) {
+		view.Note = sentence(err)
+	} else if view.Until == "" {
+		view.Note = "the service does not show it: perhaps paid; the person has to look, and decide with horseracing ledger FILE --decide"
 	}
 	return view
+}
+
+// nextReading returns the next time at which a race can show what it did not before: it
+// may list its horses only once registration is closed, it has begun, or is over.
+func nextReading(r *horseracing.Race, now time.Time) string {
+	closes, begins := r.RegistrationDeadline.Time, r.StartTime.Time
+	if begins.IsZero() {
+		begins = closes
+	}
+	for _, t := range []time.Time{closes, begins, begins.Add(time.Hour), begins.Add(2 * time.Hour)} {
+		if t = t.Add(margin); t.After(now) {
+			return instant(t)
+		}
+	}
+	return ""
 }

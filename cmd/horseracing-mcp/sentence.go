@@ -6,15 +6,35 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/horseracing-go/horseracing"
 )
 
-// sentence adds what to do to an error. It quotes the service's words, which could be
-// meant for the reader.
-func sentence(err error) error {
-	if err == nil {
-		return nil
-	}
+// The codes of errors that this program finds itself.
+const (
+	invalid      = "invalid_argument"
+	inUse        = "in_use"
+	planAgain    = "plan_again"
+	notConfirmed = "not_confirmed"
+)
+
+// coded is an error with a code.
+type coded struct{ code, text string }
+
+func (e coded) Error() string { return e.text }
+
+func invalidf(format string, args ...any) error { return coded{invalid, fmt.Sprintf(format, args...)} }
+
+// failure is the result of a call that failed: a code and a sentence. It is text alone,
+// because hosts drop the rest of a result that is an error.
+func failure(err error) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: sentence(err)}}}
+}
+
+// sentence returns the code of an error, its text, and what to do. It quotes the
+// service's words, which could be meant for the reader.
+func sentence(err error) string {
 	text := err.Error()
 	api, isAPI := errors.AsType[*horseracing.APIError](err)
 	_, isTransport := errors.AsType[*horseracing.TransportError](err)
@@ -23,13 +43,18 @@ func sentence(err error) error {
 		bare.Message = ""
 		text = strings.Replace(text, api.Error(), fmt.Sprintf("%v; the service's words: %q", &bare, api.Message), 1)
 	}
+	own, isOwn := errors.AsType[coded](err)
 	switch {
+	case isOwn:
+		return own.code + ": " + text
 	case isTransport, isAPI && (api.StatusCode >= 500 || api.StatusCode == http.StatusTooManyRequests):
-		text += "; the service does not respond or refuses requests: try again in a minute"
+		return "unavailable: " + text + "; the service does not respond or refuses requests: try again in a minute"
 	case errors.Is(err, horseracing.ErrNotFound):
-		text += "; there is none with this id"
+		return "not_found: " + text + "; there is none with this id"
 	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden):
-		text += "; only the person can change the key"
+		return "unauthorized: " + text + "; only the person can change the key"
+	case errors.Is(err, horseracing.ErrInvalidArgument):
+		return invalid + ": " + text
 	}
-	return errors.New(text)
+	return "failed: " + text
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -21,7 +22,7 @@ type amount struct {
 func amountOf(n horseracing.BigInt) amount { return amount{n.FormatUnits(tokenPlaces), n.String()} }
 
 type raceView struct {
-	Race       horseracing.RaceID        `json:"race" jsonschema:"the id for the tools race and plan_registration"`
+	Race       horseracing.RaceID        `json:"race" jsonschema:"the id for get_race and plan_registration"`
 	Name       string                    `json:"name"`
 	Tier       horseracing.TierName      `json:"tier"`
 	Type       horseracing.RaceType      `json:"type,omitempty"`
@@ -29,8 +30,9 @@ type raceView struct {
 	Furlongs   int                       `json:"furlongs"`
 	Start      string                    `json:"start"`
 	Closes     string                    `json:"closes,omitempty" jsonschema:"when registration closes"`
+	Enterable  bool                      `json:"enterable" jsonschema:"registration is open and a place is free"`
 	Fee        amount                    `json:"fee"`
-	Prizes     []string                  `json:"prizes,omitempty" jsonschema:"for the places in order; unit undocumented"`
+	Prizes     []amount                  `json:"prizes,omitempty" jsonschema:"for the places in order"`
 	Places     int                       `json:"places"`
 	FreePlaces int                       `json:"free_places"`
 	MinLevel   int                       `json:"min_level,omitempty"`
@@ -40,20 +42,24 @@ type raceView struct {
 	Runners    []runner                  `json:"runners,omitempty" jsonschema:"of one finished race: the same horses with lane and total"`
 }
 
+func (v raceView) String() string {
+	return fmt.Sprintf("race %d, tier %q, %s tokens, %d of %d places free", v.Race, v.Tier, v.Fee.Tokens, v.FreePlaces, v.Places)
+}
+
 type runner struct {
 	Horse horseracing.HorseNumber `json:"horse"`
 	Lane  int                     `json:"lane,omitempty"`
 	Total float64                 `json:"total,omitempty" jsonschema:"time score, unit undocumented"`
 }
 
-func raceOf(r *horseracing.Race) raceView {
+func (s *service) raceOf(r *horseracing.Race) raceView {
 	v := raceView{
 		Race: r.MainRaceID, Name: r.Info.Name, Tier: r.Tier, Type: r.Type, Hippodrome: r.Info.HippodromeName, Furlongs: r.Length,
-		Start: instant(r.StartTime.Time), Closes: instant(r.RegistrationDeadline.Time), Fee: amountOf(r.EntryFee),
-		Places: r.Places, FreePlaces: r.FreePlaces(), MinLevel: r.MinLevel, MaxLevel: r.MaxLevel, Finished: r.Finished(),
+		Start: instant(r.StartTime.Time), Closes: instant(r.RegistrationDeadline.Time), Enterable: r.CheckEntry(nil, s.clock.now()) == nil,
+		Fee: amountOf(r.EntryFee), Places: r.Places, FreePlaces: r.FreePlaces(), MinLevel: r.MinLevel, MaxLevel: r.MaxLevel, Finished: r.Finished(),
 	}
 	for _, prize := range r.Prizes {
-		v.Prizes = append(v.Prizes, prize.String())
+		v.Prizes = append(v.Prizes, amount{prize.FormatUnits(tokenPlaces), prize.FormatUnits(0)})
 	}
 	horses, err := r.Finishers()
 	if err != nil || !r.Finished() {
@@ -63,6 +69,15 @@ func raceOf(r *horseracing.Race) raceView {
 		v.Horses = append(v.Horses, p.Number)
 	}
 	return v
+}
+
+func horseOf(traits bool) func(*horseracing.Horse) horseracing.Horse {
+	return func(h *horseracing.Horse) horseracing.Horse {
+		if !traits {
+			h.Appearance = nil
+		}
+		return *h
+	}
 }
 
 func instant(t time.Time) string {
@@ -129,11 +144,28 @@ type entryView struct {
 	Horse horseracing.HorseNumber `json:"horse"`
 	Race  horseracing.RaceID      `json:"race"`
 	Fee   amount                  `json:"fee"`
-	State ledger.State            `json:"state" jsonschema:"entered: paid; unknown or sending: may be paid; refused or absent: not paid"`
+	State ledger.State            `json:"state"`
+	Paid  string                  `json:"paid" jsonschema:"yes, perhaps or no"`
 	Note  string                  `json:"note,omitempty"`
-	Until string                  `json:"until,omitempty" jsonschema:"of an unknown one: when settle will know at the latest"`
+	Until string                  `json:"until,omitempty" jsonschema:"of an unknown one: from when on settle may know more"`
 }
 
-func entryOf(e ledger.Entry) entryView {
-	return entryView{Time: instant(e.Time), Horse: e.Horse, Race: e.Race, Fee: amountOf(e.Fee), State: e.State, Note: e.Note}
+// entryOf quotes the note, which may hold the service's words.
+func entryOf(e *ledger.Entry) entryView {
+	v := entryView{Time: instant(e.Time), Horse: e.Horse, Race: e.Race, Fee: amountOf(e.Fee), State: e.State, Paid: paid(e.State)}
+	if e.Note != "" {
+		v.Note = fmt.Sprintf("recorded: %.600q", e.Note)
+	}
+	return v
+}
+
+// paid says whether the fee of an entry is paid. What is not certain is perhaps.
+func paid(s ledger.State) string {
+	switch s {
+	case ledger.Entered:
+		return "yes"
+	case ledger.Refused, ledger.Absent:
+		return "no"
+	}
+	return "perhaps"
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -141,11 +141,8 @@ func (p *program) printError(end ending, err error) {
 }
 
 // operation names an operation, with the id in place of its placeholder.
-func operation(method, route, id string) string {
-	if before, _, byID := strings.Cut(route, "{"); byID {
-		route = before + id
-	}
-	return method + " " + route
+func operation(method, path, id string) string {
+	return method + " " + route.Fill(path, id)
 }
 
 // explain returns the error's own text, except for the two things that go wrong

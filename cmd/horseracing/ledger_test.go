@@ -74,7 +74,7 @@ func TestAnInterruptedRegistrationWhoseOutcomeIsUnknownIsStatus7(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(stderr)
-	for lines.Scan() && !strings.Contains(lines.Text(), "the outcome is certain at 2025-06-01 13:01:00 (UTC) at the latest") {
+	for lines.Scan() && !strings.Contains(lines.Text(), "the outcome is certain at 2025-06-01 15:00:00 (UTC) at the latest") {
 		t.Log(lines.Text())
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {

@@ -16,8 +16,8 @@ import (
 
 // unreadable damages a member of a race wherever it is shown.
 func unreadable(id int) func([]byte) []byte {
-	length := regexp.MustCompile(fmt.Sprintf(`("main_race_id":%d,.*?"length":)\d+`, id))
-	return func(body []byte) []byte { return length.ReplaceAll(body, []byte(`$1"eight"`)) }
+	fee := regexp.MustCompile(fmt.Sprintf(`("main_race_id":%d,.*?"entry_fee":)\d+`, id))
+	return func(body []byte) []byte { return fee.ReplaceAll(body, []byte(`$1{}`)) }
 }
 
 // brokenTimes counts the errors that name a race.

@@ -195,7 +195,7 @@ func TestAnUnreadableTournamentIsReportedOnce(t *testing.T) {
 		fake.AddTournaments(cup("a.1", -3*time.Hour), cup("a.2", -2*time.Hour), cup("a.3", -time.Hour))
 		unreadable := func(id string) func([]byte) []byte {
 			return func(body []byte) []byte {
-				return []byte(strings.ReplaceAll(string(body), `"_id":"`+id+`","name":""`, `"_id":"`+id+`","name":7`))
+				return []byte(strings.ReplaceAll(string(body), `"_id":"`+id+`","name":""`, `"_id":"`+id+`","name":"","name":""`))
 			}
 		}
 		d, client := damaged(fake, unreadable("a.2"))

@@ -307,21 +307,33 @@ func (p *process) tear() {
 	}
 }
 
-// store is what a program has of a listing: how often it read each race, what it was
+// key tells the entries of a listing apart: two heats have one id.
+type key struct {
+	id    string
+	start int64
+}
+
+func raceKey(race *horseracing.Race) key {
+	return key{fmt.Sprint(race.MainRaceID), race.StartTime.UnixMilli()}
+}
+
+// store is what a program has of a listing: how often it read each entry, what it was
 // told instead, and where it continues.
 type store struct {
-	name   string
-	tiers  []horseracing.TierID
-	since  time.Time // no race may start before it
-	from   time.Time // races that start at it or later,
-	before time.Time // and before this, have to be there
-	times  map[horseracing.RaceID]int
-	holes  []error
-	cursor string
+	name    string
+	tiers   []horseracing.TierID
+	since   time.Time // no entry may start before it
+	from    time.Time // entries that start at it or later,
+	before  time.Time // and before this, have to be there
+	times   map[key]int
+	orders  int // races with a final order
+	without int // races without one, after others had it
+	holes   []error
+	cursor  string
 }
 
 func (w *world) newStore(name string, random *rand.Rand) *store {
-	s := &store{name: name, since: w.fake.Now().Add(-time.Duration(random.Int64N(int64(40 * day)))), times: map[horseracing.RaceID]int{}}
+	s := &store{name: name, since: w.fake.Now().Add(-time.Duration(random.Int64N(int64(40 * day)))), times: map[key]int{}}
 	s.from = s.since
 	for tier := range horseracing.TierID(5) {
 		if random.IntN(3) == 0 {
@@ -336,12 +348,25 @@ func (s *store) resume() horseracing.Cursor {
 	return cursor
 }
 
-// add stores a race or an error together with the cursor after it.
-func (s *store) add(race *horseracing.Race, err error, cursor horseracing.Cursor) {
-	switch {
-	case err == nil:
-		s.times[race.MainRaceID]++
-	case errors.Is(err, horseracing.ErrSkipped):
+// add stores an entry or an error together with the cursor after it.
+func (s *store) add(entry any, err error, cursor horseracing.Cursor) {
+	switch entry := entry.(type) {
+	case *horseracing.Race:
+		if entry == nil {
+			break
+		}
+		s.times[raceKey(entry)]++
+		if entry.Finished() {
+			s.orders++
+		} else if s.orders > 0 {
+			s.without++
+		}
+	case *horseracing.Tournament:
+		if entry != nil {
+			s.times[key{string(entry.ID), entry.StartTime.UnixMilli()}]++
+		}
+	}
+	if errors.Is(err, horseracing.ErrSkipped) {
 		s.holes = append(s.holes, err)
 	}
 	s.cursor = ""
@@ -386,11 +411,12 @@ func (w *world) crawl() (finished *[]*store) {
 
 const interval = 5 * time.Minute // between the polls
 
-// follow follows the results, or catches up with them every ten minutes.
-func (w *world) follow(name string, catchUp bool) *store {
+// follow follows a listing, in which each entry is so long after its start, or catches up
+// with it every ten minutes.
+func follow[T any](w *world, name string, catchUp bool, late time.Duration, listing func(*horseracing.Client, horseracing.FollowQuery) *horseracing.Follower[T]) *store {
 	random := rand.New(rand.NewPCG(w.seed, 2))
 	s := w.newStore(name, random)
-	s.before = w.fake.Now().Add(day - published - 20*time.Minute)
+	s.before = w.fake.Now().Add(day - late - 20*time.Minute)
 	pause := interval
 	if catchUp {
 		pause = 10 * time.Minute
@@ -404,18 +430,18 @@ func (w *world) follow(name string, catchUp bool) *store {
 		}
 	}
 	w.run(name, pause, setup, func(ctx context.Context, p *process) {
-		f := p.client.Races.Follow(horseracing.FollowQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Interval: interval, Concurrency: p.concurrency()})
+		f := listing(p.client, horseracing.FollowQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Interval: interval, Concurrency: p.concurrency()})
 		loop, whole := f.All, true
 		if catchUp {
 			loop = f.CatchUp
 		}
-		for race, err := range loop(ctx) {
+		for entry, err := range loop(ctx) {
 			whole = whole && err == nil
 			p.fail(err)
-			p.write(func() { s.add(race, err, f.Cursor()) })
+			p.write(func() { s.add(entry, err, f.Cursor()) })
 		}
 		if whole && s.since.IsZero() && ctx.Err() == nil {
-			p.write(func() { s.from, s.since, s.cursor = w.fake.Now(), w.fake.Now().Add(-published), f.Cursor().String() })
+			p.write(func() { s.from, s.since, s.cursor = w.fake.Now(), w.fake.Now().Add(-late), f.Cursor().String() })
 		}
 	})
 	return s
@@ -423,8 +449,8 @@ func (w *world) follow(name string, catchUp bool) *store {
 
 // watch watches the open races with a reader that keeps up and a slow one, and notes
 // those that the first one saw.
-func (w *world) watch() (seen map[horseracing.RaceID]bool) {
-	seen = map[horseracing.RaceID]bool{}
+func (w *world) watch() (seen map[key]bool) {
+	seen = map[key]bool{}
 	setup := func(p *process) { p.quiet += interval }
 	w.run("watch", interval, setup, func(ctx context.Context, p *process) {
 		watcher := p.client.Races.Watcher(horseracing.WatchQuery{Interval: interval})
@@ -438,8 +464,8 @@ func (w *world) watch() (seen map[horseracing.RaceID]bool) {
 		for snapshot := range p.changing(watcher.Snapshots(ctx)) {
 			p.fail(snapshot.Err)
 			p.write(func() {
-				for _, race := range snapshot.Races {
-					seen[race.MainRaceID] = true
+				for i := range snapshot.Races {
+					seen[raceKey(&snapshot.Races[i])] = true
 				}
 			})
 		}
@@ -451,18 +477,20 @@ func (w *world) watch() (seen map[horseracing.RaceID]bool) {
 // changing returns the snapshots, and checks that the changes lead from one to the next.
 func (p *process) changing(snapshots iter.Seq[horseracing.Snapshot]) iter.Seq[horseracing.Snapshot] {
 	return func(yield func(horseracing.Snapshot) bool) {
-		open, last := map[horseracing.RaceID]bool{}, horseracing.Snapshot{}
+		open, last := map[key]bool{}, horseracing.Snapshot{}
 		for snapshot := range snapshots {
 			for _, change := range horseracing.Changes(last.Races, snapshot.Races) {
-				if id := change.Race.MainRaceID; change.Kind == horseracing.RaceClosed {
-					delete(open, id)
-				} else if open[id] = true; (change.Previous == nil) != (change.Kind == horseracing.RaceOpened) {
-					p.t.Errorf("race %d: %s, previously %v", id, change.Kind, change.Previous)
+				if race := raceKey(change.Race); change.Kind == horseracing.RaceClosed {
+					if delete(open, race); change.Race.StartTime.After(p.fake.Now()) {
+						p.t.Errorf("race %v closes before its start at %v", race, change.Race.StartTime)
+					}
+				} else if open[race] = true; (change.Previous == nil) != (change.Kind == horseracing.RaceOpened) {
+					p.t.Errorf("race %v: %s, previously %v", race, change.Kind, change.Previous)
 				}
 			}
-			for _, race := range snapshot.Races {
-				if !open[race.MainRaceID] || len(open) != len(snapshot.Races) {
-					p.t.Errorf("the changes lead to %d races, race %d not among them: %d are open", len(open), race.MainRaceID, len(snapshot.Races))
+			for i := range snapshot.Races {
+				if race := raceKey(&snapshot.Races[i]); !open[race] || len(open) != len(snapshot.Races) {
+					p.t.Errorf("the changes lead to %d races, race %v not among them: %d are open", len(open), race, len(snapshot.Races))
 				}
 			}
 			if last = snapshot; !yield(snapshot) {
@@ -507,6 +535,11 @@ func (w *world) register(user int) *bot {
 			var sending sync.WaitGroup
 			for range min(3, len(races)) {
 				race, horse := races[p.random.IntN(len(races))], horses[p.random.IntN(len(horses))]
+				for _, heat := range races { // which of them is entered is not known
+					if heat.MainRaceID == race.MainRaceID && heat.EntryFee.Cmp(race.EntryFee) > 0 {
+						race = heat
+					}
+				}
 				sending.Go(func() {
 					_, err := l.Register(ctx, horseracing.Registration{Horse: horse, Race: race.MainRaceID, UserKey: w.fake.UserKey(b.user)}, race.EntryFee)
 					p.fail(err)

@@ -24,24 +24,38 @@ type Response struct {
 	Route        string // of the operation, with its placeholders; every response to it has the same type
 	Undocumented bool   // the response of this operation is undocumented: no member is missing
 	Type         reflect.Type
-	Body         []byte // JSON, or empty; a name may come twice in an object
+	Body         []byte   // JSON, or empty; a name may come twice in an object
+	Wrong        []string // paths of members that did not fit their types
 }
 
-// Difference is a member that only the body or only the type has.
+// Kind is the kind of a [Difference].
+type Kind string
+
+// The kinds of differences.
+const (
+	Unknown Kind = "unknown_field" // in the body and not in the type
+	Missing Kind = "missing_field" // documented and not in the body
+	Wrong   Kind = "wrong_type"    // in the body with another type
+)
+
+// Difference is a member that body and type do not have alike.
 type Difference struct {
-	Path    string // "[].info.weather" in an array, "info.weather" in a single object
-	Missing bool   // documented and not in the body; otherwise in the body and unknown to the type
+	Path string // "[].info.weather" in an array, "info.weather" in a single object
+	Kind Kind
 }
 
 // Check compares responses with types. It is safe for concurrent use.
 type Check struct {
 	rules   Rules
-	mu      sync.Mutex // guards objects, and those below them
-	objects map[string]*object
+	mu      sync.Mutex         // guards what is below, and the objects
+	objects map[string]*object // by route and shape of the response
+	wrong   map[string]bool    // by route and path
 }
 
 // New returns a Check that has reported nothing yet.
-func New(rules Rules) *Check { return &Check{rules: rules, objects: map[string]*object{}} }
+func New(rules Rules) *Check {
+	return &Check{rules: rules, objects: map[string]*object{}, wrong: map[string]bool{}}
+}
 
 // Compare returns the differences that it has not returned before for the same
 // route. Of the unknown members of one object it returns at most 100.
@@ -61,6 +75,12 @@ func (c *Check) Compare(r Response) []Difference {
 	walk := comparison{rules: c.rules, in: in}
 	if walk.value(o) != nil {
 		return nil
+	}
+	for _, path := range r.Wrong {
+		if !c.wrong[r.Route+path] {
+			c.wrong[r.Route+path] = true
+			walk.found = append(walk.found, Difference{Path: path, Kind: Wrong})
+		}
 	}
 	slices.SortFunc(walk.found, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
 	return walk.found
@@ -164,7 +184,7 @@ func (c *comparison) members(o *object) error {
 		}
 		var below *object
 		if m == nil || m.seen { // unknown, or a second name for the same member: only one was read
-			c.differ(o, string(c.name), false)
+			c.differ(o, string(c.name), Unknown)
 		} else {
 			m.seen, below = true, m.object
 		}
@@ -175,7 +195,7 @@ func (c *comparison) members(o *object) error {
 	_, _ = c.in.ReadToken()
 	for name, m := range o.members {
 		if m.required && !m.seen {
-			c.differ(o, name, true)
+			c.differ(o, name, Missing)
 		}
 		m.seen = false
 	}
@@ -183,9 +203,9 @@ func (c *comparison) members(o *object) error {
 }
 
 // differ notes a difference, unless it was reported before.
-func (c *comparison) differ(o *object, name string, missing bool) {
-	d := Difference{o.pathOf(name), missing}
-	if o.reported[d] || len(o.reported) >= maxReported && !missing {
+func (c *comparison) differ(o *object, name string, kind Kind) {
+	d := Difference{Path: o.pathOf(name), Kind: kind}
+	if o.reported[d] || len(o.reported) >= maxReported && kind == Unknown {
 		return
 	}
 	o.reported[d] = true

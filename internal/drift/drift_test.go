@@ -116,7 +116,7 @@ func (o oracle) compare(value any, typ reflect.Type, path string) {
 			case typ == reflect.TypeFor[cup]() && strings.HasPrefix(name, "additional_"):
 				member = "additional_token"
 			default:
-				o[Difference{Path: path + name}] = true
+				o[Difference{Path: path + name, Kind: Unknown}] = true
 				continue
 			}
 			seen[member] = true
@@ -130,7 +130,7 @@ func (o oracle) compare(value any, typ reflect.Type, path string) {
 		}
 		for name := range members[typ] {
 			if !seen[name] {
-				o[Difference{Path: path + name, Missing: true}] = true
+				o[Difference{Path: path + name, Kind: Missing}] = true
 			}
 		}
 	}

@@ -1,19 +1,20 @@
 // Package redact keeps keys out of what a caller, a log or a terminal sees:
 // texts, headers and errors.
 //
-// A key that a text contains as it is, is replaced. A text that shows a key in another
-// spelling is withheld as a whole: in another case, escaped, in UTF-16, or with
-// characters between its letters. Only the ASCII letters and digits of a key are
-// compared, and a key with fewer than six of them is found only as it is.
+// A key that a text contains as it is, is replaced. A text that contains an escaped key is
+// withheld as a whole: escaped once or twice, as in JSON, a URL or HTML. A key of fewer
+// than six bytes is found only as it is.
 package redact
 
 import (
 	"errors"
 	"fmt"
+	"html"
 	"math"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,8 +22,8 @@ const (
 	Placeholder = "[redacted]"                 // replaces a key
 	Withheld    = "[withheld: it shows a key]" // replaces a text
 
-	minLetters = 6 // letters and digits of a key that is found in another spelling
-	minPrefix  = 4 // letters and digits of a key's beginning that are found at a cut
+	minKey    = 6 // bytes of a key that is found escaped
+	minPrefix = 4 // bytes of a key's beginning that are found at a cut
 )
 
 // Keys returns the keys to redact, the longest first. It is a function because
@@ -48,14 +49,13 @@ func (k Keys) Beginning(text string, limit int, truncated bool) string {
 	for _, key := range k() {
 		text = strings.ReplaceAll(text, key, Placeholder)
 	}
-	shown := readings(strings.ReplaceAll(text, Placeholder, ""))
+	shown := unescaped(strings.ReplaceAll(text, Placeholder, "\n"))
 	if truncated {
-		escape := max(0, strings.LastIndexAny(text, `\%&`)) // may be cut as well
-		shown = append(shown, readings(text[:escape])...)
+		shown = append(shown, unescaped(withoutLastEscape(text))...)
 	}
 	for _, key := range k() {
-		for _, key := range readings(key) {
-			if len(key) >= minLetters && slices.ContainsFunc(shown, func(text string) bool { return shows(text, key, truncated) }) {
+		for _, key := range unescaped(key) {
+			if len(key) >= minKey && slices.ContainsFunc(shown, func(text string) bool { return shows(text, key, truncated) }) {
 				text = Withheld
 			}
 		}
@@ -65,12 +65,69 @@ func (k Keys) Beginning(text string, limit int, truncated bool) string {
 
 // shows reports whether text contains key or, if it is truncated, ends within it.
 func shows(text, key string, truncated bool) bool {
+	whole := withoutLastEscape(text)
 	for n := minPrefix; n < len(key) && truncated; n++ {
-		if strings.HasSuffix(text, key[:n]) {
+		if strings.HasSuffix(text, key[:n]) || strings.HasSuffix(whole, key[:n]) {
 			return true
 		}
 	}
 	return strings.Contains(text, key)
+}
+
+// withoutLastEscape returns a text without the last escape, which may be incomplete, and
+// what follows it.
+func withoutLastEscape(text string) string {
+	return strings.TrimRight(text[:max(0, strings.LastIndexAny(text, `\%&`))], `\%&`)
+}
+
+// unescaped returns a text as it is, without escapes, and without the escapes within
+// these, such as JSON in a query.
+func unescaped(text string) []string {
+	all := []string{text}
+	for range 2 {
+		next := unescape(text)
+		if next == text {
+			break
+		}
+		all, text = append(all, next), next
+	}
+	return all
+}
+
+var inPointer = strings.NewReplacer("~1", "/", "~0", "~") // in a JSON pointer
+
+// unescape undoes the escapes of HTML, JSON pointers, JSON, Go and URLs in a text.
+func unescape(text string) string {
+	text = inPointer.Replace(html.UnescapeString(text))
+	out := make([]byte, 0, len(text))
+	for i := strings.IndexAny(text, `\%`); i >= 0; i = strings.IndexAny(text, `\%`) {
+		out = append(out, text[:i]...)
+		char, rest := unescapeChar(text[i:])
+		out = append(out, char...)
+		text = rest
+	}
+	return string(out) + text
+}
+
+// unescapeChar returns the first character of a text that begins with a percent sign or a
+// backslash, without its escape, and what follows it.
+func unescapeChar(text string) (char, rest string) {
+	if text[0] == '%' {
+		if value, err := strconv.ParseUint(text[1:min(3, len(text))], 16, 8); err == nil && len(text) >= 3 {
+			return string([]byte{byte(value)}), text[3:]
+		}
+		return text[:1], text[1:]
+	}
+	value, isRune, rest, err := strconv.UnquoteChar(text, 0)
+	switch {
+	case err != nil && len(text) > 1 && strings.Contains(`/"'`, text[1:2]): // which strconv takes for no escapes
+		return text[1:2], text[2:]
+	case err != nil:
+		return text[:1], text[1:]
+	case isRune:
+		return string(value), rest
+	}
+	return string([]byte{byte(value)}), rest
 }
 
 // Header returns a copy of the header with the keys redacted.
@@ -93,7 +150,7 @@ func (k Keys) Error(err error) error {
 	if !k.in(err) {
 		return err
 	}
-	return &redactedError{k.Text(err.Error()), func(target error) bool { return errors.Is(err, target) }}
+	return &redactedError{text: k.Text(err.Error()), is: func(target error) bool { return errors.Is(err, target) }}
 }
 
 // URLError returns the cause of a *url.Error, whose text repeats a URL that may hold

@@ -13,79 +13,51 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 const key = "app-Key/91+d7=e4"
 
-// between writes something between the characters of a text.
-func between(text, separator string) string { return strings.Join(strings.Split(text, ""), separator) }
-
 // quote and quoteASCII write a text as %q and %+q do, without the quotation marks.
 func quote(text string) string      { text = strconv.Quote(text); return text[1 : len(text)-1] }
 func quoteASCII(text string) string { text = strconv.QuoteToASCII(text); return text[1 : len(text)-1] }
 
-func TestAKeyInAnotherSpellingWithholdsTheText(t *testing.T) {
-	const hard = `us"er\key%41 <é>`
+func TestAnEscapedKeyWithholdsTheText(t *testing.T) {
+	const hard = `us"er/key%41<é>&+=`
 	for name, text := range map[string]string{
-		"in JSON":                       `us\"er\\key%41 \u003c\u00e9\u003e`,
-		"in JSON in JSON":               `us\\\"er\\\\key%41 \\u003c\\u00e9\\u003e`,
-		"with %q":                       quote(hard),
-		"with %+q":                      quoteASCII(hard),
-		"in a query":                    url.QueryEscape(hard),
-		"in a path":                     url.PathEscape(hard),
-		"in HTML":                       html.EscapeString(hard),
-		"in HTML in JSON":               quoteASCII(html.EscapeString(hard)),
-		"in HTML, each letter":          "&#x75;&#115;&#x65;&#114;&#107;&#101;&#121;%2541",
-		"in capitals":                   strings.ToUpper(hard),
-		"behind a backslash":            `path\us"er\Key%41 <é>`,
-		"with soft hyphens":             between(hard, "\u00ad"),
-		"with NULs":                     between(hard, "\x00"),
-		"with joiners and marks":        between(hard, "\u034f\u200d\u0332"),
-		"with tags":                     between(hard, "\U000e0041"),
-		"with invalid bytes":            between(hard, "\xff"),
-		"with replacement characters":   between(hard, "\ufffd"),
-		"with dashes":                   between(hard, "-"),
-		"folded as a header":            strings.Replace(hard, "er", "e\r\n r", 1),
-		"in JSON with soft hyphens":     quoteASCII(between(hard, "\u00ad")),
-		"in a query with NULs":          url.QueryEscape(between(hard, "\x00")),
-		"in Latin-1":                    "us\"er\\key%41 <\xe9>",
-		"in UTF-16":                     wide(hard, 2, false),
-		"in UTF-16, big end first":      wide(hard, 2, true),
-		"in a query in UTF-16":          wide(url.QueryEscape(hard), 2, false),
-		"in UTF-32, big end first":      wide(hard, 4, true),
-		"in a JSON pointer, other case": `US"ER\KEY%41~1`,
-		"in JSON, escaped again":        escapedTwice(hard, `\\u%04x`),
-		"in bytes, escaped again":       escapedTwice(hard, `\\x%02x`),
+		"in JSON":              `us\"er/key%41\u003c\u00e9\u003e\u0026+=`,
+		"in JSON, by PHP":      `us\"er\/key%41<\u00e9>&+=`,
+		"in JSON, by .NET":     `us\u0022er/key%41\u003C\u00E9\u003E\u0026\u002B=`,
+		"in JSON in JSON":      quote(quote(hard)),
+		"with %q":              quote(hard),
+		"with %+q":             quoteASCII(hard),
+		"in a query":           url.QueryEscape(hard),
+		"in a path":            url.PathEscape(hard),
+		"in a query, twice":    url.QueryEscape(url.QueryEscape(hard)),
+		"in a query, by a C":   strings.ToLower(url.QueryEscape(hard)),
+		"in JSON in a query":   url.QueryEscape(quoteASCII(hard)),
+		"in a JSON pointer":    strings.ReplaceAll(hard, "/", "~1"),
+		"in HTML":              html.EscapeString(hard),
+		"in HTML in JSON":      quoteASCII(html.EscapeString(hard)),
+		"in HTML, by number":   "us&#x22;er&#47;key%41&lt;é&gt;&amp;&#43;&#61;",
+		"each letter in JSON":  escaped(hard, `\u%04x`),
+		"each letter in a URL": strings.ReplaceAll(url.PathEscape(hard), "e", "%65"),
 	} {
 		if got := New(key, hard).Text("<<" + text + ">>"); got != Withheld {
 			t.Errorf("%s: %q became %q", name, text, got)
 		}
 	}
-	for _, key := range []string{key, "app-Key/10~1d7=e4"} {
-		pointer := strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-		if got := New(key).Text("/3/" + pointer); got != Withheld {
-			t.Errorf("%s became %q", pointer, got)
-		}
-	}
-	const capitals = "KEYabc"
-	for _, text := range []string{"%4B%45%59abc", `\u004b\u0045\u0059abc`, `\x4b\x45\x59abc`, `\U0000004bEYabc`, "&#x4B;&#69;&#x59;abc", `\ud83c\udfc7KEY\u200babc`, `KEY\ud83c\udfc7abc`, `K\\\\u0045Y\\\\u200babc`} {
-		if got := New(capitals).Text(text); got != Withheld {
-			t.Errorf("%q became %q", text, got)
-		}
-	}
-	const shortest = "0a-9z-zz" // six letters and digits, most at the ends of their ranges
-	if got := New(shortest).Text("0A9ZZZ"); got != Withheld {
-		t.Errorf("the shortest key became %q", got)
+	if got := New("%4b%45Y").Text("KEY"); got != "KEY" {
+		t.Errorf("a short key without its escapes became %q", got)
 	}
 }
 
-// escapedTwice writes each byte of a text as an escape whose backslash is escaped. Undone
-// twice, some of them are escapes of control characters: \\u0062 is \b.
-func escapedTwice(text, format string) string {
+// escaped writes each character of a text as an escape.
+func escaped(text, format string) string {
 	var out strings.Builder
-	for _, char := range []byte(text) {
+	for _, char := range text {
 		fmt.Fprintf(&out, format, char)
 	}
 	return out.String()
@@ -111,8 +83,8 @@ func TestAKeyAsItIsIsReplacedHoweverOddOrShort(t *testing.T) {
 func TestWhatIsNoKeyStaysAsItIs(t *testing.T) {
 	keys := New(key, `us"er`, "ab-12", "")
 	for _, text := range []string{
-		"", "app-Key/91+d7=e", "a line\nand\ta tab, 100 % \\ & ~ +", `{"message":"café \u0001 \\"}`, "\xff\xfe\x00", "soft\u00adhyphen", key[1:], "&amp;&lt;",
-		"user", `us\"er`, "AB-12", "ab12", // fewer than six letters and digits
+		"", "app-Key/91+d7=e", "a line\nand\ta tab, 100 % \\ & ~ +", `{"message":"café \u0001 \\"}`, "\xff\xfe\x00", key[1:], strings.ToUpper(key), "&amp;&lt;",
+		`us\"er`, "ab%2D12", // fewer than six bytes
 	} {
 		if got := keys.Text(text); got != text {
 			t.Errorf("%q became %q", text, got)
@@ -121,23 +93,6 @@ func TestWhatIsNoKeyStaysAsItIs(t *testing.T) {
 	if got := New().Text(key); got != key {
 		t.Errorf("without keys: %q", got)
 	}
-}
-
-// wide encodes a text of characters below 65,536 in units of so many bytes.
-func wide(text string, width int, big bool) string {
-	var out []byte
-	for _, r := range text {
-		unit := make([]byte, width)
-		for i := range unit {
-			place := i
-			if big {
-				place = width - 1 - i
-			}
-			unit[place] = byte(r >> (8 * i))
-		}
-		out = append(out, unit...)
-	}
-	return string(out)
 }
 
 func TestAndKeepsWhatItIsCalledOn(t *testing.T) {
@@ -157,28 +112,26 @@ func TestAndKeepsWhatItIsCalledOn(t *testing.T) {
 
 func TestATextThatIsCutWithinAKeyIsWithheld(t *testing.T) {
 	for _, form := range []string{
-		key, quoteASCII(between(key, "\u00ad")), url.QueryEscape(key), between(key, "\x00"), html.EscapeString(key), wide(key, 4, true),
-		strings.ReplaceAll(url.QueryEscape(key), "p", "%70"), strings.ReplaceAll(key, "p", `\u0070`), strings.ReplaceAll(key, "p", `\\u0070`),
-		strings.ReplaceAll(key, "p", "&#x70;"), strings.ReplaceAll(key, "p", "&amp;#112;"), strings.ReplaceAll(key, "p", "%2570"), between(key, "\u00ad"),
+		key, url.QueryEscape(key), html.EscapeString(key), strings.ReplaceAll(key, "/", `\/`), strings.ReplaceAll(url.QueryEscape(key), "p", "%70"),
+		strings.ReplaceAll(key, "p", `\u0070`), strings.ReplaceAll(key, "p", `\\u0070`), strings.ReplaceAll(key, "p", "&#x70;"), strings.ReplaceAll(key, "p", "%2570"),
 	} {
 		text := "id " + form
 		for n := range len(text) {
 			got := New(key).Beginning(text[:n], n+100, true)
-			rest := strings.TrimPrefix(letters(html.UnescapeString(strings.NewReplacer("%25", "%", `\\`, `\`, "&amp;", "&").Replace(got))), "id")
-			if got != Withheld && strings.HasPrefix(rest, "appk") {
+			if got != Withheld && slices.ContainsFunc(unescaped(got), func(shown string) bool { return strings.HasPrefix(shown, "id app-") }) {
 				t.Fatalf("at %d: %q became %q", n, text[:n], got)
 			}
-			if got == Withheld && n < len("id appK") {
+			if got == Withheld && n < len("id app-") {
 				t.Fatalf("at %d: %q is withheld", n, text[:n])
 			}
 		}
 	}
-	for _, cut := range []string{"app-K", "app-Key/91+d7=e", "APPKEY", `app-Key\`, `app-Key\u00`, "app-Key%", "app-Key%2", "app-Key&am", "app-Key&#x2"} {
+	for _, cut := range []string{"app-", "app-Key/91+d7=e", `app-Key\`, `app-Key\u00`, "app-Key%", "app-Key%2", "app-Key&am", "app-Key&#x2"} {
 		if got := New(key).Beginning("key "+cut, 100, true); got != Withheld {
 			t.Errorf("%q: %q", cut, got)
 		}
 	}
-	for _, none := range []string{"", "app", "it ends with ap-p", "100 %", "a & b", `c:\dir`, "%zz", "&nothing ", "~user", "app-Key is kept"} {
+	for _, none := range []string{"", "app", "it ends with app", "100 %", "a & b", `c:\dir`, "%zz", "&nothing ", "~user", "app-Key is kept"} {
 		if got := New(key).Beginning(none, 100, true); got != none {
 			t.Errorf("%q: %q", none, got)
 		}
@@ -201,9 +154,9 @@ func TestATextIsNotCutWithinAKey(t *testing.T) {
 
 func TestAHeaderIsCopiedWithoutTheKeys(t *testing.T) {
 	token := "abc-123def"
-	in := http.Header{"X-Echo": {"a " + token, "b"}, http.CanonicalHeaderKey(token): {"1"}, "Empty": nil}
+	in := http.Header{"X-Echo": {"a " + token, "b"}, token: {"1"}, "Empty": nil}
 	got := New(token).Header(in)
-	want := http.Header{"X-Echo": {"a [redacted]", "b"}, Withheld: {"1"}, "Empty": {}}
+	want := http.Header{"X-Echo": {"a [redacted]", "b"}, Placeholder: {"1"}, "Empty": {}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -233,13 +186,12 @@ func TestAnErrorIsReplacedOnlyWhereItShowsAKey(t *testing.T) {
 		t.Errorf("an error without a key became %v", got)
 	}
 	for name, err := range map[string]error{
-		"in its text":            fmt.Errorf("key %s: %w", key, context.Canceled),
-		"in a joined one":        errors.Join(context.Canceled, errors.New(key)),
-		"in one it wraps":        &outer{fmt.Errorf("%w: %s", context.Canceled, key)},
-		"in a field":             errors.Join(context.Canceled, quiet{key}),
-		"in one a joined wraps":  errors.Join(context.Canceled, &outer{errors.New(key)}),
-		"with soft hyphens":      fmt.Errorf("%w %s", context.Canceled, between(key, "\u00ad")),
-		"quoted, with a control": fmt.Errorf("%w %q", context.Canceled, between(key, "\x00")),
+		"in its text":           fmt.Errorf("key %s: %w", key, context.Canceled),
+		"in a joined one":       errors.Join(context.Canceled, errors.New(key)),
+		"in one it wraps":       &outer{fmt.Errorf("%w: %s", context.Canceled, key)},
+		"in a field":            errors.Join(context.Canceled, quiet{key}),
+		"in one a joined wraps": errors.Join(context.Canceled, &outer{errors.New(key)}),
+		"escaped":               fmt.Errorf("%w %s", context.Canceled, url.QueryEscape(key)),
 	} {
 		got := keys.Error(err)
 		if !errors.Is(got, context.Canceled) {
@@ -324,69 +276,35 @@ func BenchmarkRedacting(b *testing.B) {
 // encoders are what a service or Go's own code may do to an echo.
 var encoders = []func(string) string{
 	func(s string) string { return s },
-	quote, quoteASCII, url.QueryEscape, url.PathEscape, html.EscapeString,
-	strings.NewReplacer("~", "~0", "/", "~1").Replace,
-	func(s string) string { return between(s, "\u00ad") },
-	func(s string) string { return between(s, "\x00") },
-	func(s string) string { return between(s, "\u200b\u0332") },
-	func(s string) string { return between(s, "\xff") },
-	func(s string) string { return between(s, "\n") },
-	func(s string) string { return wide(s, 2, false) },
-	func(s string) string { return wide(s, 2, true) },
-	func(s string) string { return wide(s, 4, false) },
-	func(s string) string { return wide(s, 4, true) },
+	quote, quoteASCII, url.QueryEscape, url.PathEscape,
+	func(s string) string { return strings.ReplaceAll(s, "/", `\/`) },
+	html.EscapeString, // is the last of them to be applied: a path keeps the & of an escape and not its semicolon
 }
 
-// FuzzRedaction writes a key in one encoding or two, and cuts the text: neither
-// the key nor a long part of it shows, whatever is then dropped or decoded.
+// FuzzRedaction writes a key in one encoding or two, and cuts the text: neither the key
+// nor a long part of it can be read, as the text is or without its escapes.
 func FuzzRedaction(f *testing.F) {
 	for i := range encoders {
 		f.Add(key, "message: ", uint8(i), uint8(0), uint16(20))
-		f.Add(`kлюч\"x123"`, `{"m":"`, uint8(i), uint8(i%7), uint16(30))
+		f.Add(`kлюч/"x123"`, `{"m":"`, uint8(i), uint8(i%7), uint16(30))
 	}
 	f.Add("1111%11", "%1", uint8(3), uint8(0), uint16(9)) // cut within an escape
 	f.Fuzz(func(t *testing.T, key, before string, inner, outer uint8, cut uint16) {
-		bare := readings(key)[0]
-		if len(bare) < minLetters || len(key) > 200 || len(before) > 200 || slices.ContainsFunc(readings(key), func(other string) bool { return other != bare }) || strings.Contains(readings(Placeholder + Withheld)[0], bare[:minPrefix]) {
-			t.Skip()
+		if len(key) < 2*minKey || len(key) > 200 || len(before) > 200 || !utf8.ValidString(key) || len(unescaped(key)) > 1 || strings.ContainsAny(before, `\%&+`) || strings.Contains(key, " ") {
+			t.Skip() // what stands before the key may be the beginning of an escape, and a space is a plus in a query
 		}
-		if strings.ContainsFunc(key, func(r rune) bool { return r > 0xff || r == '0' }) {
-			t.Skip() // its code in UTF-16 may have letters, and codes have zeros
-		}
-		encode := func(key string) string {
-			text := encoders[int(inner)%len(encoders)](key)
-			if plain := 7; int(inner)%len(encoders) >= plain { // what is dropped, and then an escape
-				text = encoders[int(outer)%plain](text)
-			}
-			return text
-		}
-		text := before + "|" + encode(key)
-		limit := int(cut) % (len(text) + 1)
-		if most := bare[:minPrefix]; canBeRead(before, most) || canBeRead(encode(strings.Repeat("-", len(key))), most) {
+		most := key[:max(minPrefix, len(key)*3/4)]
+		if strings.Contains(before+Placeholder+Withheld, most[:minPrefix]) {
 			t.Skip() // it can be read without the key
 		}
+		text := before + "|" + encoders[int(outer)%len(encoders)](encoders[int(inner)%(len(encoders)-1)](key))
+		limit := int(cut) % (len(text) + 1)
 		for name, got := range map[string]string{
 			"whole": New(key).Text(text + "|"), "cut": New(key).Beginning(text, limit, false), "cut before": New(key).Beginning(text[:limit], len(text), true),
 		} {
-			if canBeRead(strings.TrimPrefix(got, before+"|"), bare[:max(minPrefix, len(bare)*3/4)]) {
+			if slices.ContainsFunc(unescaped(strings.TrimPrefix(got, before+"|")), func(shown string) bool { return strings.Contains(shown, most) }) {
 				t.Fatalf("%s: %q with key %q became %q", name, text, key, got)
 			}
 		}
 	})
-}
-
-// canBeRead reports whether the letters of a text, or of what it is an escape of,
-// contain a word.
-func canBeRead(text, word string) bool {
-	for _, decode := range []func(string) (string, error){
-		func(s string) (string, error) { return s, nil },
-		func(s string) (string, error) { return strconv.Unquote(`"` + s + `"`) },
-		func(s string) (string, error) { return html.UnescapeString(s), nil },
-		url.QueryUnescape,
-	} {
-		if s, err := decode(text); err == nil && strings.Contains(readings(s)[0], word) {
-			return true
-		}
-	}
-	return false
 }

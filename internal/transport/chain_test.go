@@ -150,24 +150,3 @@ func TestACallThatTheGateHoldsIsNotAnAttempt(t *testing.T) {
 		}
 	})
 }
-
-func TestAWriteIsRecordedBeforeEachAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sent, recorded := 0, 0
-		c := newClient(func(*http.Request) (*http.Response, error) { sent++; return respond(http.StatusTooManyRequests), nil })
-		full := errors.New("disk full")
-		record := func() error {
-			if recorded++; recorded == 3 {
-				return full
-			}
-			return nil
-		}
-		if r := c.Do(BeforeWrite(t.Context(), record), request(http.MethodPost)); r.Stopped != full || sent != 2 || r.Attempts() != 2 {
-			t.Errorf("%d requests, %v", sent, r.Stopped)
-		}
-		c.Do(BeforeWrite(t.Context(), record), request(http.MethodGet))
-		if recorded != 3 {
-			t.Error("a read is recorded")
-		}
-	})
-}

@@ -23,12 +23,11 @@ func (l paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
 	if r.Stopped = l.enter(req.Context(), r); r.Stopped != nil {
 		return nil, r.Stopped
 	}
-	if r.Stopped = r.beforeWrite(req.Context()); r.Stopped != nil {
-		l.gate.Leave(&r.ticket, pace.Unclear, 0)
+	defer l.leave(req.Context(), r)
+	if r.Stopped = r.beforeFirst(req.Context()); r.Stopped != nil {
 		return nil, r.Stopped
 	}
 	r.begin()
-	defer l.leave(req.Context(), r)
 	resp, err := l.next.RoundTrip(req)
 	r.Err = err
 	return resp, err
@@ -72,7 +71,7 @@ func (l paceLink) late(ctx context.Context, r *Record) {
 
 func (l paceLink) leave(ctx context.Context, r *Record) {
 	outcome := r.paceOutcome()
-	if r.Patience != nil && outcome == pace.Accepted && r.Patience.accept() {
+	if r.Patience != nil && outcome == pace.Accepted && !isDamaged(r.Err) && r.Patience.accept() {
 		l.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", r.Name))
 	}
 	if limit, left, reset, ok := announced(r.Header); ok {

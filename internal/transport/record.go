@@ -25,10 +25,11 @@ type Request struct {
 	PaceRoute string // what the service may limit on its own
 	Rank      pace.Rank
 	Retry     Retry
-	Patience  *Patience   // of a walk, or nil for a single call
-	NoCache   bool        // a cached response will not do
-	WantJSON  bool        // a body that is an HTML page or cut JSON is a failure
-	Keys      redact.Keys // kept out of the log
+	Patience  *Patience      // of a walk, or nil for a single call
+	NoCache   bool           // a cached response will not do
+	OnSend    []func() error // called before the first attempt
+	WantJSON  bool           // a body that is an HTML page or cut JSON is a failure
+	Keys      redact.Keys    // kept out of the log
 }
 
 func (r *Request) isRead() bool { return r.Method == http.MethodGet }
@@ -62,7 +63,7 @@ type Record struct {
 	Request
 	Attempt // the last one
 
-	Stopped  error // why the next attempt was not made: the context's error, that of BeforeWrite, a *pace.LimiterError or a *pace.HeldError
+	Stopped  error // why the next attempt was not made: the context's error, that of OnSend, a *pace.LimiterError or a *pace.HeldError
 	Withheld bool  // the budget withheld a retry
 
 	attempts atomic.Int64
@@ -88,6 +89,20 @@ func recordOf(req *http.Request) *Record {
 // Attempts returns how many requests were passed to the transport. It is safe for
 // concurrent use.
 func (r *Record) Attempts() int { return int(r.attempts.Load()) }
+
+// beforeFirst calls the functions of OnSend before the first attempt, until one fails. The
+// context may end while they run.
+func (r *Record) beforeFirst(ctx context.Context) error {
+	if r.Attempts() > 0 || len(r.OnSend) == 0 {
+		return nil
+	}
+	for _, onSend := range r.OnSend {
+		if err := onSend(); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
 
 // begin clears the record for another attempt.
 func (r *Record) begin() {

@@ -7,24 +7,6 @@ import (
 	"sync/atomic"
 )
 
-type beforeWriteKey struct{}
-
-// BeforeWrite returns a context with which a write calls record before each of its
-// attempts, once nothing has to be waited for any more. If record fails, the call ends
-// with its error, and the attempt is not made.
-func BeforeWrite(ctx context.Context, record func() error) context.Context {
-	return context.WithValue(ctx, beforeWriteKey{}, record)
-}
-
-// beforeWrite calls the function of [BeforeWrite], if there is one.
-func (r *Record) beforeWrite(ctx context.Context) error {
-	record, ok := ctx.Value(beforeWriteKey{}).(func() error)
-	if !ok || r.isRead() {
-		return nil
-	}
-	return record()
-}
-
 // writeLink notes of a write whether it left. Reads pass.
 type writeLink struct{ next http.RoundTripper }
 

@@ -15,7 +15,7 @@ func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 		return entries
 	}
 	var taken []int64
-	w := NewTime[uint64](Earliest, Position{At: Latest - 1}, 3, 10)
+	w := NewTime[uint64](Earliest, Position{At: Latest - 1}, 3, 10, &Pages{})
 	take := func() error {
 		for {
 			e, ok := w.Peek()

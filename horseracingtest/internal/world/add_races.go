@@ -41,9 +41,9 @@ func (w *World) RemoveRaces(ids ...horseracing.RaceID) {
 
 // publish moves a race to the results at once.
 func (w *World) publish(r *liveRace) {
-	r.isFinished = true
+	r.isFinished, r.isListed = true, true
 	w.upcoming = slices.DeleteFunc(w.upcoming, func(other *liveRace) bool { return other == r })
-	w.races[r.tier].add(order[int64]{r.start, r.id}, r)
+	w.races[r.tier].add(r.start, r.id, r)
 }
 
 // given turns a race that a test adds into one as the service has it.

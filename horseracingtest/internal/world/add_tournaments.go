@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -52,31 +50,12 @@ func (w *World) AddTournaments(tournaments ...horseracing.Tournament) error {
 func (w *World) addTournament(t *tournament, over bool) {
 	if old := w.tournaments[t.id]; old != nil {
 		w.current = slices.DeleteFunc(w.current, func(other *tournament) bool { return other == old })
-		w.cups[old.tier].remove(order[string]{old.start, old.id})
+		w.cups[old.tier].remove(old.start, old.id)
 	}
 	w.tournaments[t.id] = t
 	if over {
-		w.cups[t.tier].add(order[string]{t.start, t.id}, t)
+		w.cups[t.tier].add(t.start, t.id, t)
 	} else {
 		w.current = append(w.current, t)
 	}
-}
-
-// tournament finds a tournament by its id.
-func (w *World) tournament(id string) *tournament {
-	if t := w.tournaments[id]; t != nil {
-		return t
-	}
-	if len(id) != 24 {
-		return nil
-	}
-	n, err := strconv.ParseUint(id[8:], 16, 64)
-	tier, index := int(n>>40), int(n&math.MaxInt32)
-	if err != nil || tier < 1 || tier > omega || !w.cups[tier].has(index) {
-		return nil
-	}
-	if t := w.pastTournament(tier, index); t.id == id {
-		return t
-	}
-	return nil
 }

@@ -41,12 +41,13 @@ func (w *World) Advance(now int64) {
 		}
 	}
 	w.upcoming = slices.DeleteFunc(w.upcoming, func(r *liveRace) bool {
-		if due := r.catchUp(now); due != published {
-			next = min(next, due)
-			return false
+		due := r.catchUp(now)
+		next = min(next, due)
+		if !r.isListed && (due == published || w.readings.EarlyResults && now >= r.start) {
+			w.races[r.tier].add(r.start, r.id, r)
+			r.isListed = true
 		}
-		w.races[r.tier].add(order[int64]{r.start, r.id}, r)
-		return true
+		return due == published
 	})
 	w.current = slices.DeleteFunc(w.current, func(t *tournament) bool {
 		if t.given != nil || now < t.ends() {
@@ -55,7 +56,7 @@ func (w *World) Advance(now int64) {
 			}
 			return false
 		}
-		w.cups[t.tier].add(order[string]{t.start, t.id}, t)
+		w.cups[t.tier].add(t.start, t.id, t)
 		return true
 	})
 	w.due.Store(next)

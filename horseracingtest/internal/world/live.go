@@ -66,6 +66,7 @@ type liveRace struct {
 	joins      []join // still to come, earliest first
 	appears    int64  // when the result is published
 	isFinished bool   // the result is published
+	isListed   bool   // it is in the results
 	result     *race  // of a recorded race: what it will be
 }
 

@@ -1,6 +1,10 @@
 package world
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // Do is the one door for requests: it does what an operation does at that time, and
 // returns the response. It does not advance the world.
@@ -43,7 +47,7 @@ func (w *World) respond(operation Operation, argument Argument, body Body, now i
 	case OpenTournaments:
 		return appendTournaments(w.current, now), nil
 	case GetTournament:
-		if t := w.tournament(argument.Text); t != nil {
+		if t := w.tournaments[argument.Text]; t != nil {
 			return appendTournament(nil, t, now), nil
 		}
 		return nil, Refuse(notFound, "unknown_tournament", "there is no tournament %.100q", argument.Text)
@@ -56,9 +60,13 @@ func (w *World) respond(operation Operation, argument Argument, body Body, now i
 	tier := int(body.Tier)
 	switch {
 	case operation == TournamentResults:
-		return appendTournaments(w.cupsBefore(tier, body.StartTimeFrom), now), nil
+		var page []*tournament
+		for _, e := range w.cups[tier].before(body.StartTimeFrom, pageSize) {
+			page = append(page, e.value)
+		}
+		return appendTournaments(page, now), nil
 	case operation == RaceResults:
-		return w.appendRaces(tier, w.races[tier].before(body.StartTimeFrom), asFinished), nil
+		return w.appendRaces(tier, w.racesBefore(tier, body.StartTimeFrom), asFinished), nil
 	case body.Offset < 0:
 		return nil, Refuse(badRequest, "out_of_range", "offset must not be negative, got %d", body.Offset)
 	}
@@ -97,15 +105,34 @@ func (w *World) respondCatalogue() []byte {
 	return appendCatalogue(nil)
 }
 
+// racesBefore returns the page of finished races that start before the instant.
+func (w *World) racesBefore(tier int, instant int64) listing[int64, liveRace] {
+	races := &w.races[tier]
+	if !w.readings.LatestByFinish {
+		return races.before(instant, pageSize)
+	}
+	page := races.before(instant, 6*pageSize) // among which are the ten that finished last
+	finish := func(e listed[int64, liveRace]) int64 {
+		if e.value != nil {
+			return e.value.appears
+		}
+		past := liveRace{race: race{start: e.start}, key: uint64(e.id)}
+		past.runs()
+		return past.appears
+	}
+	slices.SortStableFunc(page, func(a, b listed[int64, liveRace]) int { return cmp.Compare(finish(b), finish(a)) })
+	return page[:min(pageSize, len(page))]
+}
+
 // appendRaces writes a page of results.
-func (w *World) appendRaces(tier int, page []place[*liveRace], form raceForm) []byte {
+func (w *World) appendRaces(tier int, page listing[int64, liveRace], form raceForm) []byte {
 	var past race
 	b := make([]byte, 0, 1024*len(page)+2)
 	return appendList(b, len(page), func(b []byte, i int) []byte {
-		if page[i].index < 0 {
-			return appendRace(b, &page[i].entry.race, form)
+		if live := page[i].value; live != nil {
+			return appendRace(b, &live.race, form)
 		}
-		w.pastRace(&past, tier, page[i].index)
+		w.pastRace(&past, tier, page[i].id)
 		return appendRace(b, &past, form)
 	})
 }
@@ -127,25 +154,12 @@ func (w *World) respondRace(id int64) []byte {
 		b = appendRace(b, &live.race, asFinishedByID)
 	} else if live != nil {
 		b = appendRace(b, &live.race, asOpen)
-	} else if tier, index := w.pastIndex(id); tier > 0 {
+	} else if tier := w.pastTier(id); tier > 0 {
 		var past race
-		w.pastRace(&past, tier, index)
+		w.pastRace(&past, tier, id)
 		b = appendRace(b, &past, asFinishedByID)
 	}
 	return append(b, ']')
-}
-
-// cupsBefore returns the page of the newest finished tournaments that start before
-// the instant.
-func (w *World) cupsBefore(tier int, instant int64) []*tournament {
-	var page []*tournament
-	for _, p := range w.cups[tier].before(instant) {
-		if p.index >= 0 {
-			p.entry = w.pastTournament(tier, p.index)
-		}
-		page = append(page, p.entry)
-	}
-	return page
 }
 
 func appendTournaments(list []*tournament, now int64) []byte {

@@ -30,21 +30,30 @@ func (w *World) register(body Body, now int64) ([]byte, *Refusal) {
 	if err := fee.UnmarshalJSON([]byte(race.money.fee)); err != nil {
 		panic(err) // fees are made up here, or come from a BigInt
 	}
+	if w.readings.FeesRise {
+		fee = fee.Add(fee)
+	}
 	w.registrations = append(w.registrations, Registration{
 		Time: time.UnixMilli(now).UTC(), User: user,
 		Horse: horseracing.HorseNumber(body.Horse), Race: horseracing.RaceID(body.Race), Fee: fee,
 	})
 	b := appendInt(nil, `{"registered":true,"main_race_id":`, body.Race)
 	b = appendInt(b, `,"horse_number":`, body.Horse)
-	b = append(append(b, `,"entry_fee":`...), race.money.fee...)
-	return append(b, '}'), nil
+	return append(append(append(b, `,"entry_fee":`...), fee.String()...), '}'), nil
+}
+
+// IsRegistered reports whether a horse was registered in a race with a user's key.
+func (w *World) IsRegistered(horse, race int64) bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return slices.ContainsFunc(w.registrations, func(r Registration) bool { return int64(r.Horse) == horse && int64(r.Race) == race })
 }
 
 // enter puts a horse into a race, if the race and the horse allow it.
 func (w *World) enter(user int, horse, id, now int64) (*liveRace, *Refusal) {
 	race := w.live[id]
 	if race == nil {
-		if tier, _ := w.pastIndex(id); tier > 0 {
+		if w.pastTier(id) > 0 {
 			return nil, Refuse(conflict, "registration_closed", "race %d is over", id)
 		}
 	}

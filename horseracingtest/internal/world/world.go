@@ -23,9 +23,10 @@ type World struct {
 // since, which is stored.
 type state struct {
 	seed          uint64
+	readings      Readings
 	begin         int64 // when the fake was started
 	races         [omega + 1]raceListing
-	cups          [omega + 1]tournamentListing
+	cups          [omega + 1]listing[string, tournament]
 	schedule      schedule
 	live          map[int64]*liveRace
 	upcoming      []*liveRace // not yet published, by id
@@ -46,11 +47,11 @@ type state struct {
 // raceListing is the results listing of one tier. Its past races have
 // consecutive ids.
 type raceListing struct {
-	listing[int64, *liveRace]
+	listing[int64, liveRace]
+	seed    uint64
 	firstID int64
+	starts  []int64 // of the past races
 }
-
-type tournamentListing struct{ listing[string, *tournament] }
 
 // Settings are what a world is made up from.
 type Settings struct {
@@ -59,6 +60,15 @@ type Settings struct {
 	PerHour  int        // races that open by themselves
 	Users    int        // who have a key
 	Recorded []Recorded // races to play, from ReadRecorded
+	Readings Readings
+}
+
+// Readings are ways in which the service may read its own document, as far as they are
+// about what it has, and not about how it is written.
+type Readings struct {
+	EarlyResults   bool // a race is in the results from its start on
+	LatestByFinish bool // a page has the races that finished last
+	FeesRise       bool // a registration costs twice the fee that is shown
 }
 
 // Reset makes up the past before the instant begin: as many races as are set in the
@@ -70,6 +80,7 @@ func (w *World) Reset(set Settings, begin int64) {
 	seed := set.Seed
 	w.state = state{
 		seed:        seed,
+		readings:    set.Readings,
 		begin:       begin,
 		schedule:    schedule{seed: seed, begin: begin, perHour: set.PerHour, foreign: int64(set.Users*horsesPerUser) + 1},
 		userKeys:    make(map[string]int, set.Users),
@@ -89,14 +100,20 @@ func (w *World) Reset(set Settings, begin int64) {
 		}
 		own := drawFrom(seed, forRaces, uint64(tier))
 		races := &w.races[tier]
-		races.firstID = id
-		races.past = newTimeline(own.next(), n, begin-hourMillis)
-		races.id = func(index int) int64 { return races.firstID + int64(index) }
+		races.firstID, races.seed = id, own.next()
+		races.starts = timeline(races.seed, n, begin-hourMillis)
+		races.listing = make(listing[int64, liveRace], n, n+n/8)
+		for i, start := range races.starts {
+			races.listing[i] = listed[int64, liveRace]{start: start, id: id + int64(i)}
+		}
 		id += int64(n)
 
-		cups := &w.cups[tier]
-		cups.past = newTimeline(own.next(), (n+39)/40, begin-dayMillis)
-		cups.id = func(index int) string { return w.pastTournament(tier, index).id }
+		cups := own.next()
+		for i, start := range timeline(cups, (n+39)/40, begin-dayMillis) {
+			t := &tournament{key: uint64(drawFrom(cups, forTournaments, uint64(i))), id: objectID(start, uint64(tier)<<40|uint64(i)), tier: tier, start: start}
+			w.tournaments[t.id] = t
+			w.cups[tier].add(start, t.id, t)
+		}
 	}
 	w.schedule.firstID = (id/1000 + 1) * 1000
 	w.nextRace = w.schedule.firstRace()
@@ -122,31 +139,34 @@ func (w *World) removeRace(id int64) {
 	if r := w.live[id]; r != nil {
 		delete(w.live, id)
 		w.upcoming = slices.DeleteFunc(w.upcoming, func(other *liveRace) bool { return other == r })
-		w.races[r.tier].remove(order[int64]{r.start, id})
+		w.races[r.tier].remove(r.start, id)
 	}
-	if tier, index := w.pastIndex(id); tier > 0 {
-		w.races[tier].removePast(index)
+	if tier := w.pastTier(id); tier > 0 {
+		w.races[tier].remove(w.races[tier].startOf(id), id)
 	}
 }
 
-// pastIndex finds the race of the past that has that id; tier 0: there is none.
-func (w *World) pastIndex(id int64) (tier, index int) {
+// pastTier returns the tier of the race of the past that has that id; 0: there is none.
+func (w *World) pastTier(id int64) int {
 	for tier := range w.races {
 		races := &w.races[tier]
-		if i := id - races.firstID; i >= 0 && i < int64(races.past.n) && races.has(int(i)) {
-			return tier, int(i)
+		if i := id - races.firstID; i >= 0 && i < int64(len(races.starts)) && races.has(races.starts[i], id) {
+			return tier
 		}
 	}
-	return 0, 0
+	return 0
 }
 
+// startOf returns when a race of the past started.
+func (l *raceListing) startOf(id int64) int64 { return l.starts[id-l.firstID] }
+
 // pastRace makes up a race of the past.
-func (w *World) pastRace(r *race, tier, index int) {
+func (w *World) pastRace(r *race, tier int, id int64) {
 	races := &w.races[tier]
-	d := drawFrom(races.past.seed, forRaces, uint64(index))
+	d := drawFrom(races.seed, forRaces, uint64(id-races.firstID))
 	r.tier = tier
-	r.id = races.firstID + int64(index)
-	r.start = races.past.start(index)
+	r.id = id
+	r.start = races.startOf(id)
 	r.deadline = r.start - int64(d.between(1, 5))*minuteMillis
 	r.describe(&d)
 	n := r.places
@@ -161,18 +181,6 @@ func (w *World) pastRace(r *race, tier, index int) {
 		r.participants = append(r.participants, participant{horse: int64(1 + (horse+i*stride)%horseCount)})
 	}
 	r.run(&d)
-}
-
-// pastTournament makes up a tournament of the past.
-func (w *World) pastTournament(tier, index int) *tournament {
-	past := &w.cups[tier].past
-	start := past.start(index)
-	return &tournament{
-		key:   uint64(drawFrom(past.seed, forTournaments, uint64(index))),
-		id:    objectID(start, uint64(tier)<<40|uint64(index)),
-		tier:  tier,
-		start: start,
-	}
 }
 
 // Recorded is a finished race that is played as a live one.

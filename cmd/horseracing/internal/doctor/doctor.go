@@ -71,6 +71,7 @@ func New(config *Config, connect func(...horseracing.Option) (*horseracing.Clien
 type check struct {
 	section string // of docs/service.md
 	topic   string
+	row     string // of docs/unknowns.md, if it is about how the service reads its document
 	do      func(context.Context) finding
 }
 

@@ -94,6 +94,14 @@ func (r *Report) failed() string {
 	return fmt.Sprintf("%d requests, %d failed (status or cause): %s", r.Requests, r.Failed, r.Failures.list("%s (%d)"))
 }
 
+// advice returns the advice with the row of docs/unknowns.md that has more.
+func (f *finding) advice() string {
+	if f.Row == "" {
+		return f.Advice
+	}
+	return f.Advice + " (docs/unknowns.md, " + f.Row + ")"
+}
+
 // WriteTable writes the report for people.
 func (r *Report) WriteTable(w io.Writer) error {
 	fmt.Fprintf(w, "%s\n\n", strings.Join(r.head(), "\n"))
@@ -101,7 +109,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	for _, f := range r.Findings {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", signs[f.Mark], "§"+f.Section, f.Topic, f.Text)
 		if f.Advice != "" {
-			fmt.Fprintf(table, "\t\t\t  → %s\n", f.Advice)
+			fmt.Fprintf(table, "\t\t\t  → %s\n", f.advice())
 		}
 	}
 	if err := table.Flush(); err != nil {
@@ -118,7 +126,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	for _, f := range r.Findings {
 		text := f.Text
 		if f.Advice != "" {
-			text += " → " + f.Advice
+			text += " → " + f.advice()
 		}
 		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s |\n", signs[f.Mark], "§"+f.Section, f.Topic, cell.Replace(text)); err != nil {
 			return err

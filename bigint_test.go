@@ -1,0 +1,472 @@
+package horseracing_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// anyInteger draws integers of every length up to 100 digits, and those around
+// the edges of the machine word.
+func anyInteger() *rapid.Generator[*big.Int] {
+	return rapid.Custom(func(t *rapid.T) *big.Int {
+		n := new(big.Int)
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			n.SetInt64(rapid.Int64().Draw(t, "word"))
+		case 1:
+			n.SetString([]string{"9223372036854775807", "18446744073709551615", "1000000000000000000000"}[rapid.IntRange(0, 2).Draw(t, "edge")], 10)
+			n.Add(n, big.NewInt(rapid.Int64Range(-2, 2).Draw(t, "offset")))
+		default:
+			digits := rapid.StringMatching(`[1-9][0-9]{0,99}`).Draw(t, "digits")
+			n.SetString(digits, 10)
+		}
+		if rapid.Bool().Draw(t, "negative") {
+			n.Neg(n)
+		}
+		return n
+	})
+}
+
+func TestBigIntAgreesWithMathBig(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, n := anyInteger().Draw(t, "m"), anyInteger().Draw(t, "n")
+		a, b := horseracing.BigIntFrom(m), horseracing.BigIntFrom(n)
+		if a.String() != m.String() {
+			t.Fatalf("String %s, want %s", a.String(), m)
+		}
+		if a.Cmp(b) != m.Cmp(n) || a.Equal(b) != (m.Cmp(n) == 0) || !a.Equal(a) {
+			t.Fatalf("Cmp %d, Equal %t; want %d", a.Cmp(b), a.Equal(b), m.Cmp(n))
+		}
+		if a.IsZero() != (m.Sign() == 0) {
+			t.Fatalf("IsZero %t", a.IsZero())
+		}
+		for _, format := range []string{"%d", "%v", "%s", "%x", "%#x", "%+d", "%40d", "%-40d|", "%040d", "%b", "%o"} {
+			if got, want := fmt.Sprintf(format, a), fmt.Sprintf(format, m); got != want {
+				t.Fatalf("%s prints %s, want %s", format, got, want)
+			}
+		}
+	})
+}
+
+func TestBigIntComesBackFromEveryForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := horseracing.BigIntFrom(anyInteger().Draw(t, "n"))
+		encoded, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := want.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := want.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, read := range map[string]func(*horseracing.BigInt) error{
+			"JSON":         func(b *horseracing.BigInt) error { return json.Unmarshal(encoded, b) },
+			"text":         func(b *horseracing.BigInt) error { return b.UnmarshalText(text) },
+			"Value":        func(b *horseracing.BigInt) error { return b.Scan(stored) },
+			"bytes":        func(b *horseracing.BigInt) error { return b.Scan(text) },
+			"its big.Int":  func(b *horseracing.BigInt) error { *b = horseracing.BigIntFrom(want.Big()); return nil },
+			"0 places":     func(b *horseracing.BigInt) error { return b.UnmarshalText([]byte(want.FormatUnits(0))) },
+			"-1000 places": func(b *horseracing.BigInt) error { return b.UnmarshalText([]byte(want.FormatUnits(-1000))) },
+		} {
+			var got horseracing.BigInt
+			if err := read(&got); err != nil || !got.Equal(want) {
+				t.Fatalf("%s gives %s, %v; want %s", name, got, err, want)
+			}
+		}
+	})
+}
+
+var decimalForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$`)
+
+func TestFormatUnitsIsTheExactQuotientWithoutTrailingZeros(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := anyInteger().Draw(t, "n")
+		places := rapid.IntRange(0, 120).Draw(t, "places")
+		text := horseracing.BigIntFrom(n).FormatUnits(places)
+		if !decimalForm.MatchString(text) || text == "-0" {
+			t.Fatalf("%s at %d places is spelled %s", n, places, text)
+		}
+		got, _ := new(big.Rat).SetString(text)
+		want := new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(places)), nil))
+		if got.Cmp(want) != 0 {
+			t.Fatalf("%s at %d places is %s", n, places, text)
+		}
+	})
+}
+
+// notBigInts are spellings that BigInt refuses, each for one reason.
+var notBigInts = []string{
+	"", " ", `""`, "-", "+1", "1 ", " 1", "\t1", "1\n", "- 1", "--1",
+	"0x10", "0X10", "0b1", "0o7", "017", "00", "-01", "1_0", "1_000", "1,000", "１",
+	"NaN", "Infinity", "-Infinity", "nil", "Null", "true", "false", "[]", "{}", "[1]",
+	"0.1", "1.5", "1e-1", "15e-2", "1.55e1", "-0.5", "1.", ".5", "1.e5", "e5", "1e", "1e+", "1e1.0", "1e1e1", "1f",
+	`"1.0"`, `"1e3"`, `" 1"`, `"1 "`, `"+1"`, `"0x10"`, `"017"`, `"1`, `1"`, `"`, `'1'`, `"null"`, `"\u0031"`, `""1""`,
+	"1e100", "10e99", "1e101", "1e1000000", "1e9999999999999999999", "1e-101", "0e101", "1e-1000000", "-1e1000000",
+	"1e-9223372036854775808", "1.5e-9223372036854775808", // the exponent has no opposite in 64 bits
+	"1" + strings.Repeat("0", 100),
+	"1." + strings.Repeat("0", 100),
+	`"1` + strings.Repeat("0", 100) + `"`,
+}
+
+func TestParseUnitsIsTheOppositeOfFormatUnits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := horseracing.BigIntFrom(anyInteger().Draw(t, "n"))
+		places := rapid.IntRange(0, 40).Draw(t, "places")
+		text := n.FormatUnits(places)
+		if len(text) > 100 {
+			t.Skip("longer than a number may be")
+		}
+		if got, err := horseracing.ParseUnits(text, places); err != nil || !got.Equal(n) {
+			t.Fatalf("%s at %d places: %v, %v; want %v", text, places, got, err, n)
+		}
+	})
+}
+
+func TestParseUnitsExamples(t *testing.T) {
+	long := strings.Repeat("9", 100)
+	for _, test := range []struct {
+		text   string
+		places int
+		want   string // empty: an error
+	}{
+		{"2.5", 18, "2500000000000000000"}, {"2.50", 18, "2500000000000000000"}, {"1.2345", 4, "12345"},
+		{"-0.5", 1, "-5"}, {"0", 18, "0"}, {"-0", 18, "0"}, {"0.000", 2, "0"}, {"7", 0, "7"}, {"1e3", 2, "100000"}, {"5e-1", 1, "5"},
+		{long, 0, long}, {"0", 5000, "0"},
+		{"1.2345", 3, ""}, {"0.1", 0, ""}, {"1", -1, ""}, {long, 1, ""}, {"1", 5000, ""}, {"1", math.MaxInt, ""}, {"1e101", 0, ""},
+		{"", 18, ""}, {"abc", 18, ""}, {".5", 18, ""}, {"5.", 18, ""}, {"+5", 18, ""}, {" 5", 18, ""}, {"1_000", 18, ""}, {"1,5", 18, ""}, {"0x10", 18, ""}, {"NaN", 18, ""}, {"Inf", 18, ""},
+		{strings.Repeat("1", 1_000_000), 0, ""},
+	} {
+		got, err := horseracing.ParseUnits(test.text, test.places)
+		if (err != nil) != (test.want == "") || err == nil && got.String() != test.want {
+			t.Errorf("%.50s at %d places: %v, %v; want %q", test.text, test.places, got, err, test.want)
+		}
+		if err != nil && (len(err.Error()) > 200 || !got.IsZero()) {
+			t.Errorf("%.50s: %v, %v", test.text, got, err)
+		}
+	}
+}
+
+// A hostile literal may be megabytes long, or short and mean megabytes. The
+// work stays the same: nothing is allocated that grows with either.
+func TestBigIntRefusesAtOnceHoweverLargeTheLiteral(t *testing.T) {
+	million := strings.Repeat("9", 1_000_000)
+	for name, literal := range map[string]string{
+		"a million digits":                million,
+		"a million digits in quotes":      `"` + million + `"`,
+		"a million digits, negative":      "-" + million,
+		"a million digits behind a point": "1." + million,
+		"a million zeros":                 strings.Repeat("0", 1_000_000),
+		"an exponent of a million digits": "1e" + million,
+		"an exponent of a million":        "1e1000000",
+		"an exponent of minus a million":  "1e-1000000",
+		"the longest that is looked at":   million[:3*100],
+	} {
+		data := []byte(literal)
+		var b horseracing.BigInt
+		allocated := allocatedBy(func() {
+			if b.UnmarshalJSON(data) == nil {
+				t.Fatalf("%s was accepted", name)
+			}
+		})
+		if allocated > 1000 {
+			t.Errorf("%s: %d bytes were allocated", name, allocated)
+		}
+	}
+}
+
+func TestBigIntAddAndSubAgreeWithMathBig(t *testing.T) {
+	check := func(t interface{ Errorf(string, ...any) }, a, b *big.Int) {
+		x, y := horseracing.BigIntFrom(a), horseracing.BigIntFrom(b)
+		if got, want := x.Add(y).Big(), new(big.Int).Add(a, b); got.Cmp(want) != 0 {
+			t.Errorf("%s + %s is %s, want %s", a, b, got, want)
+		}
+		if got, want := x.Sub(y).Big(), new(big.Int).Sub(a, b); got.Cmp(want) != 0 {
+			t.Errorf("%s - %s is %s, want %s", a, b, got, want)
+		}
+		if x.Big().Cmp(a) != 0 || y.Big().Cmp(b) != 0 {
+			t.Errorf("%s and %s were changed to %s and %s", a, b, x, y)
+		}
+	}
+	edges := []int64{0, 1, -1, 1 << 62, math.MaxInt64, math.MaxInt64 - 1, math.MinInt64, math.MinInt64 + 1}
+	for _, a := range edges {
+		for _, b := range edges {
+			check(t, big.NewInt(a), big.NewInt(b))
+			check(t, new(big.Int).Lsh(big.NewInt(a), 64), big.NewInt(b))
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		one := rapid.Custom(func(t *rapid.T) *big.Int {
+			return new(big.Int).Mul(big.NewInt(rapid.Int64().Draw(t, "a")), big.NewInt(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "b")))
+		})
+		check(t, one.Draw(t, "x"), one.Draw(t, "y"))
+	})
+}
+
+func TestBigIntIsImmutable(t *testing.T) {
+	for _, text := range []string{"5", "18446744073709551617"} {
+		source, _ := new(big.Int).SetString(text, 10)
+		b := horseracing.BigIntFrom(source)
+		source.SetInt64(1)
+		b.Big().SetInt64(2)
+		buffer := []byte(text)
+		var scanned horseracing.BigInt
+		if err := scanned.Scan(buffer); err != nil {
+			t.Fatal(err)
+		}
+		clear(buffer) // database drivers use their buffers again
+		copied := b
+		if err := copied.UnmarshalText([]byte("3")); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != text || scanned.String() != text {
+			t.Errorf("%s became %s and %s", text, b, scanned)
+		}
+	}
+}
+
+func TestBigIntScansWhatDatabasesHold(t *testing.T) {
+	for _, test := range []struct {
+		src  any
+		want string // empty: refused
+	}{
+		{nil, "0"},
+		{int64(math.MinInt64), "-9223372036854775808"},
+		{"18446744073709551617", "18446744073709551617"},
+		{[]byte("1e+21"), "1000000000000000000000"},
+		{"2.0", "2"},
+		{"", ""},
+		{"1.5", ""},
+		{float64(1), ""},
+		{true, ""},
+		{uint8(1), ""},
+	} {
+		b := bigInt("42")
+		err := b.Scan(test.src)
+		switch {
+		case test.want == "" && err == nil:
+			t.Errorf("%T %v was scanned as %s", test.src, test.src, b)
+		case test.want == "" && b.String() != "42":
+			t.Errorf("%T %v: refused, but the value became %s", test.src, test.src, b)
+		case test.want != "" && (err != nil || b.String() != test.want):
+			t.Errorf("%T %v: %s, %v; want %s", test.src, test.src, b, err, test.want)
+		}
+	}
+}
+
+func TestBigIntZeroValueIsZero(t *testing.T) {
+	var zero horseracing.BigInt
+	var null, nothing horseracing.BigInt = bigInt("42"), horseracing.BigIntFrom(nil)
+	if err := json.Unmarshal([]byte("null"), &null); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string]horseracing.BigInt{"zero value": zero, "null": null, "nil *big.Int": nothing, "-0": bigInt("-0")} {
+		if !b.IsZero() || b.String() != "0" || b.Big().Sign() != 0 || !b.Equal(zero) {
+			t.Errorf("%s: %s", name, b)
+		}
+	}
+}
+
+// The text would fill the memory otherwise.
+func TestFormatUnitsTakesAtMostAThousandPlaces(t *testing.T) {
+	for _, places := range []int{1001, math.MaxInt} {
+		if got, want := horseracing.NewBigInt(1).FormatUnits(places), horseracing.NewBigInt(1).FormatUnits(1000); got != want {
+			t.Errorf("%d places: %d digits, want %d", places, len(got), len(want))
+		}
+	}
+}
+
+func FuzzBigInt(f *testing.F) {
+	for _, text := range notBigInts {
+		f.Add([]byte(text))
+	}
+	for _, text := range []string{"null", "0", "-0", "1e+21", "1.5e21", "5.0", `"18446744073709551617"`, "0.1e100", "1e99", "100e-2"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		want, legal := integerWithinBounds(string(data))
+		if string(data) == "null" {
+			want, legal = new(big.Int), true
+		}
+		before := string(data)
+		b := bigInt("42")
+		err := b.UnmarshalJSON(data)
+		if string(data) != before {
+			t.Fatalf("%q was changed to %q", before, data)
+		}
+		if !legal {
+			if err == nil || b.String() != "42" {
+				t.Fatalf("%q: %v, value %s", data, err, b)
+			}
+			return
+		}
+		if err != nil || b.Big().Cmp(want) != 0 {
+			t.Fatalf("%q: %v, %s; want %s", data, err, b, want)
+		}
+		encoded, err := b.MarshalJSON()
+		if err != nil || !integerForm.Match(encoded) {
+			t.Fatalf("%q is written as %q, %v", data, encoded, err)
+		}
+		var again horseracing.BigInt
+		if err := again.UnmarshalJSON(encoded); err != nil || !again.Equal(b) {
+			t.Fatalf("%q: %s is read again as %s, %v", data, encoded, again, err)
+		}
+	})
+}
+
+// anyNumber draws JSON numbers within the bounds, in every form.
+func anyNumber() *rapid.Generator[string] {
+	return rapid.StringMatching(`-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?([eE][+-]?(0?[0-9]{1,2}|100))?`)
+}
+
+func TestNumberKeepsWhatItReadAndItsValue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		literal := anyNumber().Draw(t, "literal")
+		for name, read := range map[string]func([]byte, any) error{"encoding/json": json.Unmarshal, "this SDK's": decode} {
+			var n horseracing.Number
+			if err := read([]byte(literal), &n); err != nil {
+				t.Fatalf("%s: %s: %v", literal, name, err)
+			}
+			checkNumber(t, n, literal)
+		}
+	})
+}
+
+// checkNumber compares a number with the literal it was read from.
+func checkNumber(t interface{ Fatalf(string, ...any) }, n horseracing.Number, literal string) {
+	if got, want := fmt.Sprintf("%v %s %q", n, n, n), fmt.Sprintf("%s %s %q", literal, literal, literal); got != want {
+		t.Fatalf("prints %s, want %s", got, want)
+	}
+	exact, _ := new(big.Rat).SetString(literal)
+	if want, _ := strconv.ParseFloat(literal, 64); n.Float64() != want {
+		t.Fatalf("%s: Float64 is %v, want %v", literal, n.Float64(), want)
+	}
+	i, ok := n.Int64()
+	if fits := exact.IsInt() && exact.Num().IsInt64(); fits != ok || fits && exact.Num().Int64() != i || !fits && i != 0 {
+		t.Fatalf("%s: Int64 is %d, %t", literal, i, ok)
+	}
+	b, ok := n.BigInt()
+	if fits := exact.IsInt() && len(exact.Num().Text(10)) <= 100; fits && (!ok || b.Big().Cmp(exact.Num()) != 0) || !exact.IsInt() && ok || !ok && !b.IsZero() {
+		t.Fatalf("%s: BigInt is %v, %t", literal, b, ok)
+	}
+	for _, places := range []int{-1, 0, 3, 120} {
+		text := n.FormatUnits(places)
+		got, _ := new(big.Rat).SetString(text)
+		want := new(big.Rat).Quo(exact, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(places, 0))), nil)))
+		if !decimalForm.MatchString(text) || text == "-0" || got.Cmp(want) != 0 {
+			t.Fatalf("%s at %d places is %s", literal, places, text)
+		}
+	}
+	encoded, err := json.Marshal(n)
+	if err != nil || string(encoded) != literal {
+		t.Fatalf("%s is written as %s, %v", literal, encoded, err)
+	}
+	text, err := n.MarshalText()
+	var again horseracing.Number
+	if err != nil || again.UnmarshalText(text) != nil || !again.Equal(n) || again != n {
+		t.Fatalf("%s: text %s is read as %s", literal, text, again)
+	}
+}
+
+// notNumbers are spellings that Number refuses.
+var notNumbers = []string{
+	"", "-", "+1", " 1", "1 ", "01", "-01", ".5", "1.", "1.e1", "1e", "1e+", "1e1.5", "--1", "1_0", "0x1p4", "0x10", "1f",
+	"NaN", "Infinity", "-Inf", "inf", "true", `"1"`, `"null"`, "[]", "{}", "Null",
+	"1e101", "1e-101", "1e1000000", "1e-1000000", "1e9999999999999999999", "0e101",
+	"1e-9223372036854775808", "1.5e-9223372036854775808", // the exponent has no opposite in 64 bits
+	strings.Repeat("9", 101), "0." + strings.Repeat("0", 100), "1e" + strings.Repeat("0", 299) + "1",
+}
+
+var (
+	integerForm = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,99})$`)
+	numberForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	quotedForm  = regexp.MustCompile(`^"-?(0|[1-9][0-9]*)"$`)
+)
+
+// withinBounds reports whether the SDK guarantees to read a JSON number, by another
+// way than the code: at most 100 digits, an exponent of at most 100 and
+// no spelling of absurd length. The value is exact.
+func withinBounds(literal string) (value *big.Rat, ok bool) {
+	if !numberForm.MatchString(literal) || len(literal) > 300 {
+		return nil, false
+	}
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(literal), "e")
+	if len(strings.NewReplacer("-", "", ".", "").Replace(mantissa)) > 100 {
+		return nil, false
+	}
+	if e, ok := new(big.Int).SetString("0"+strings.TrimLeft(exponent, "+-"), 10); !ok || e.Cmp(big.NewInt(100)) > 0 {
+		return nil, false
+	}
+	return new(big.Rat).SetString(literal)
+}
+
+// integerWithinBounds does the same for an integer, which may be quoted where
+// that is plain base 10.
+func integerWithinBounds(literal string) (*big.Int, bool) {
+	if quotedForm.MatchString(literal) {
+		literal = literal[1 : len(literal)-1]
+	}
+	value, ok := withinBounds(literal)
+	limit := new(big.Int).Exp(big.NewInt(10), big.NewInt(100), nil)
+	if !ok || !value.IsInt() || value.Num().CmpAbs(limit) >= 0 {
+		return nil, false
+	}
+	return value.Num(), true
+}
+
+func FuzzNumber(f *testing.F) {
+	for _, text := range notNumbers {
+		f.Add([]byte(text))
+	}
+	for _, text := range []string{"null", "0", "-0", "-0.0", "1e+21", "12.50", "1E-100", "9223372036854775808", "5e0"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		n := number("4.2")
+		err := n.UnmarshalJSON(data)
+		if string(data) == "null" {
+			if err != nil || n != (horseracing.Number{}) {
+				t.Fatalf("null: %v, %s", err, n)
+			}
+			return
+		}
+		if _, legal := withinBounds(string(data)); !legal {
+			if err == nil || n.String() != "4.2" {
+				t.Fatalf("%q: %v, value %s", data, err, n)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", data, err)
+		}
+		checkNumber(t, n, string(data))
+	})
+}
+
+// allocatedBy returns how many bytes of heap a call of f takes, in the best of
+// a few calls: other goroutines may allocate as well.
+func allocatedBy(f func()) uint64 {
+	best := ^uint64(0)
+	var before, after runtime.MemStats
+	for range 5 {
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		best = min(best, after.TotalAlloc-before.TotalAlloc)
+	}
+	return best
+}

@@ -1,0 +1,974 @@
+package horseracing_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jarcoal/httpmock"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/internal/route"
+)
+
+// operationTest is one operation as a call: what it sends and what comes back.
+// Other tests range over them too, so that adding an operation is: its method, its
+// row, its file in testdata, and its route in the fake.
+type operationTest struct {
+	Name     string
+	Call     func(context.Context, *horseracing.Client, callIDs) (any, error)
+	Further  func(ctx context.Context, c *horseracing.Client, n int) (any, error) // of a paged listing: its first n entries
+	Method   string
+	Path     string // called with testdataIDs
+	Body     string // empty: none is sent
+	Response string // the file in testdata
+}
+
+// callIDs are what the operations are called with.
+type callIDs struct {
+	Horse      horseracing.HorseNumber
+	Race       horseracing.RaceID
+	Tournament horseracing.TournamentID
+	UserKey    horseracing.UserKey
+}
+
+// testdataIDs are those in the files of testdata.
+var testdataIDs = callIDs{Horse: 1042, Race: 880200, Tournament: "64aa10f2c3d4e5f601234999", UserKey: `user "key" <1>`}
+
+// operations returns all of them.
+func operations() []operationTest {
+	type ctx = context.Context
+	type client = *horseracing.Client
+	v2 := horseracing.ResultsQuery{Tier: horseracing.TierOmega, Before: time.UnixMilli(1767225600251)}
+	v1 := horseracing.OffsetQuery{Tier: horseracing.TierOmega, Offset: 20}
+	return []operationTest{{
+		Name: "Horses.Get", Method: "GET", Path: "/api/v1/horses/1042", Response: "horse.json",
+		Call: func(ctx ctx, c client, of callIDs) (any, error) { return c.Horses.Get(ctx, of.Horse) },
+	}, {
+		Name: "Horses.Owned", Method: "GET", Path: "/api/v1/horses/user", Response: "horses_user.json",
+		Body: `{"user_key":"user \"key\" <1>"}`,
+		Call: func(ctx ctx, c client, of callIDs) (any, error) { return c.Horses.Owned(ctx, of.UserKey) },
+	}, {
+		Name: "Horses.Missions", Method: "GET", Path: "/api/v1/horses/missions/1042", Response: "horse_missions.json",
+		Call: func(ctx ctx, c client, of callIDs) (any, error) { return c.Horses.Missions(ctx, of.Horse) },
+	}, {
+		Name: "Horses.OpenForBreeding", Method: "GET", Path: "/api/v1/horses/breeding/open", Response: "breeding_open.json",
+		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Horses.OpenForBreeding(ctx) },
+	}, {
+		Name: "Races.Results", Method: "GET", Path: "/api/v2/races/results", Response: "races_results_v2.json",
+		Body: `{"tier":5,"start_time_from":1767225600251}`,
+		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Races.Results(v2).Take(ctx, 2) },
+		Further: func(ctx ctx, c client, n int) (any, error) {
+			return c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, n)
+		},
+	}, {
+		Name: "Races.ResultsV1", Method: "GET", Path: "/api/v1/races/results", Response: "races_results_v1.json",
+		Body: `{"tier":5,"offset":20}`,
+		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Races.ResultsV1(v1).Take(ctx, 1) },
+		Further: func(ctx ctx, c client, n int) (any, error) {
+			return c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, n)
+		},
+	}, {
+		Name: "Races.Open", Method: "GET", Path: "/api/v1/races/open", Response: "races_open.json",
+		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Races.Open(ctx) },
+	}, {
+		Name: "Races.Get", Method: "GET", Path: "/api/v1/races/880200", Response: "race.json",
+		Call: func(ctx ctx, c client, of callIDs) (any, error) { return c.Races.Get(ctx, of.Race) },
+	}, {
+		Name: "Races.Register", Method: "POST", Path: "/api/v1/races/register", Response: "register.json",
+		Body: `{"horse_number":1042,"user_key":"user \"key\" <1>","main_race_id":880200}`,
+		Call: func(ctx ctx, c client, of callIDs) (any, error) {
+			receipt, err := c.Races.Register(ctx, horseracing.Registration{Horse: of.Horse, Race: of.Race, UserKey: of.UserKey})
+			if err != nil {
+				return nil, err
+			}
+			return receipt.Body, nil
+		},
+	}, {
+		Name: "Tournaments.Results", Method: "GET", Path: "/api/v1/tournaments/results", Response: "tournaments_results.json",
+		Body: `{"tier":5,"start_time_from":1767225600251}`,
+		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Tournaments.Results(v2).Take(ctx, 1) },
+		Further: func(ctx ctx, c client, n int) (any, error) {
+			return c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, n)
+		},
+	}, {
+		Name: "Tournaments.Open", Method: "GET", Path: "/api/v1/tournaments/open", Response: "tournaments_open.json",
+		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Tournaments.Open(ctx) },
+	}, {
+		Name: "Tournaments.Get", Method: "GET", Path: "/api/v1/tournaments/64aa10f2c3d4e5f601234999", Response: "tournament.json",
+		Call: func(ctx ctx, c client, of callIDs) (any, error) { return c.Tournaments.Get(ctx, of.Tournament) },
+	}, {
+		Name: "Missions.Catalogue", Method: "GET", Path: "/api/v1/missions", Response: "missions.json",
+		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Missions.Catalogue(ctx) },
+	}}
+}
+
+// The result is encoded again to be compared with the response: nothing of it may
+// be lost. That each member is in the right field is shown below.
+func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
+	for _, test := range operations() {
+		t.Run(test.Name, func(t *testing.T) {
+			var sent []*http.Request
+			var body []byte
+			mock := httpmock.NewMockTransport()
+			mock.RegisterNoResponder(func(r *http.Request) (*http.Response, error) {
+				sent = append(sent, r)
+				if r.Body != nil {
+					body, _ = io.ReadAll(r.Body)
+				}
+				return httpmock.NewBytesResponse(http.StatusOK, payload(t, test.Response)), nil
+			})
+			client, err := horseracing.NewClient(double.Service+"/a%2Fb/", double.AppKey, horseracing.WithHTTPClient(&http.Client{Transport: mock}))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got, err := test.Call(t.Context(), client, testdataIDs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			encoded, err := json.Marshal(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := exactJSON(t, payload(t, test.Response))
+			if test.Name == "Races.Get" { // whose response is a list of one
+				want = want.([]any)[0]
+			}
+			if diff := cmp.Diff(settled(want), exactJSON(t, encoded), byNumber); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
+			}
+			if len(sent) != 1 {
+				t.Fatalf("%d requests were sent, want one", len(sent))
+			}
+			request := sent[0]
+			if request.Method != test.Method {
+				t.Errorf("method %s, want %s", request.Method, test.Method)
+			}
+			if got, want := request.URL.String(), double.Service+"/a%2Fb"+test.Path; got != want {
+				t.Errorf("URL %s, want %s", got, want)
+			}
+			wantHeader := http.Header{
+				"X-Api-Key":    {double.AppKey},
+				"Content-Type": {"application/json"},
+				"Accept":       {"application/json"},
+				"User-Agent":   {"horseracing-go/" + horseracing.Version},
+			}
+			if diff := cmp.Diff(wantHeader, request.Header); diff != "" {
+				t.Errorf("header (-want +got):\n%s", diff)
+			}
+			if string(body) != test.Body {
+				t.Errorf("body %s, want %s", body, test.Body)
+			}
+			// With a known length the body does not go out in chunks,
+			// which fewer servers expect of a GET.
+			if request.ContentLength != int64(len(test.Body)) {
+				t.Errorf("Content-Length %d, want %d", request.ContentLength, len(test.Body))
+			}
+		})
+	}
+}
+
+// What is made of several requests has tests of its own.
+func TestOperationsIncludeEveryMethodOfAService(t *testing.T) {
+	composed := map[string]bool{"Horses.GetMany": true, "Races.Settle": true, "Races.Follow": true, "Tournaments.Follow": true, "Races.WatchOpen": true, "Races.Watcher": true}
+	inTable := map[string]bool{}
+	for _, op := range operations() {
+		inTable[op.Name] = true
+	}
+	for service := range reflect.TypeFor[horseracing.Client]().Fields() {
+		if !service.IsExported() {
+			continue
+		}
+		for method := range service.Type.Methods() {
+			name := service.Name + "." + method.Name
+			if inTable[name] == composed[name] {
+				t.Errorf("%s: in the table %t, made of several requests %t", name, inTable[name], composed[name])
+			}
+		}
+	}
+}
+
+// An operation is named in several places. Each has all of them: the API reference, with
+// its method, route and section; the fake; the README; and, for races, the costs in doc.go.
+func TestOperationsAreTheSameEverywhere(t *testing.T) {
+	type operation struct{ Method, Route, Name string }
+	row := regexp.MustCompile("(?m)^\\| \\[4\\.\\d+\\]\\(#\\S+\\) \\| `(\\w+) (\\S+)` \\| `(\\S+)` \\|")
+	documented := map[string]operation{}
+	for _, m := range row.FindAllStringSubmatch(read(t, "docs/service.md"), -1) {
+		documented[m[3]] = operation{Method: m[1], Route: m[2], Name: m[3]}
+	}
+	fake := horseracingtest.NewServer()
+	t.Cleanup(fake.Close)
+	readme, costs := read(t, "README.md"), read(t, "doc.go")
+	for _, op := range operations() {
+		is := documented[op.Name]
+		if _, ok := route.Match(is.Route, op.Path); !ok || is.Method != op.Method {
+			t.Errorf("docs/service.md has %q for %s, which sends %s %s", is, op.Name, op.Method, op.Path)
+		}
+		delete(documented, op.Name)
+		_, err := op.Call(t.Context(), fake.Client(double.NoRetries()), testdataIDs)
+		if err != nil && strings.Contains(err.Error(), "no operation at the path") {
+			t.Errorf("the fake does not serve %s: %v", op.Name, err)
+		}
+		service, method, _ := strings.Cut(op.Name, ".")
+		if !strings.Contains(readme, "`"+op.Name+"`") && !strings.Contains(readme, "`"+method+"`") && !strings.Contains(readme, "client."+op.Name) {
+			t.Errorf("README.md does not name %s", op.Name)
+		}
+		if service == "Races" && op.Method == http.MethodGet && !strings.Contains(costs, "\tRaces."+method+" ") && op.Name != "Races.ResultsV1" {
+			t.Errorf("the costs in doc.go do not name %s", op.Name)
+		}
+	}
+	for name := range documented {
+		t.Errorf("docs/service.md documents %s, which has no row", name)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A field has the name of its member, or of its end.
+func TestTypesNameEveryFieldAsItsMember(t *testing.T) {
+	fields := 0
+	seen := map[reflect.Type]bool{}
+	var visit func(reflect.Type)
+	visit = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || seen[typ] || typ.PkgPath() != reflect.TypeFor[horseracing.Race]().PkgPath() {
+			return
+		}
+		seen[typ] = true
+		for f := range typ.Fields() {
+			if !f.IsExported() || f.Anonymous { // of Timestamp, say
+				continue
+			}
+			fields++
+			member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if end := strings.ToLower(f.Name); !strings.HasSuffix(strings.ReplaceAll(member, "_", ""), end) {
+				t.Errorf("%v.%s is read from %q", typ, f.Name, member)
+			}
+			visit(f.Type)
+		}
+	}
+	for _, typ := range payloadTypes {
+		visit(typ)
+	}
+	if fields < 90 {
+		t.Errorf("only %d fields seen: the types have more", fields)
+	}
+}
+
+// payload returns a file of testdata.
+func payload(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.TrimSpace(data)
+}
+
+// decode reads a body as the SDK does.
+func decode(body []byte, out any) error {
+	c, err := horseracing.NewClient(double.Service, double.AppKey, horseracing.WithHTTPClient(&http.Client{Transport: sameResponse(body)}))
+	if err != nil {
+		return err
+	}
+	return c.Do(context.Background(), http.MethodGet, "/", nil, out)
+}
+
+// responding returns a client whose every call gets a response with status 200 and
+// that body.
+func responding(t testing.TB, body string, opts ...horseracing.Option) *horseracing.Client {
+	t.Helper()
+	return double.Connect(t, double.Service, &http.Client{Transport: sameResponse(body)}, opts...)
+}
+
+// sameResponse is a service whose response to everything is the same.
+type sameResponse string
+
+func (body sameResponse) RoundTrip(req *http.Request) (*http.Response, error) {
+	return double.Respond(http.StatusOK, string(body))(req)
+}
+
+func bigInt(text string) horseracing.BigInt {
+	var b horseracing.BigInt
+	if err := b.UnmarshalText([]byte(text)); err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func number(text string) horseracing.Number {
+	var n horseracing.Number
+	if err := n.UnmarshalText([]byte(text)); err != nil {
+		panic("number " + strconv.Quote(text) + ": " + err.Error())
+	}
+	return n
+}
+
+func at(milliseconds int64) horseracing.Timestamp {
+	return horseracing.NewTimestamp(time.UnixMilli(milliseconds))
+}
+
+func containsAll(text string, parts ...string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
+	for _, test := range []struct {
+		name, races, cups string // of race 5 and tournament "5"
+		want              string
+	}{
+		{"another one", `[{"main_race_id":4,"places":{}},{"main_race_id":5}]`, `[{"_id":"4","places":{}},{"_id":"5"}]`, "found"},
+		{"one without an id", `[{"main_race_id":5},null]`, `[{"_id":"5"},null]`, "found"},
+		{"twice, the dearer one last", `[{"main_race_id":5,"entry_fee":1},{"main_race_id":5,"entry_fee":2}]`, `[{"_id":"5"},{"_id":"5","entry_fee":2}]`, "found for 2"},
+		{"twice, the dearer one first", `[{"main_race_id":5,"entry_fee":2},{"main_race_id":5,"entry_fee":1}]`, `[{"_id":"5","entry_fee":2},{"_id":"5"}]`, "found for 2"},
+		{"twice, once unreadable", `[{"main_race_id":5},{"main_race_id":5,"entry_fee":{}}]`, `[{"_id":"5"},{"_id":"5","entry_fee":{}}]`, "damaged"},
+		{"itself", `[{"main_race_id":4},{"main_race_id":5,"places":{}}]`, `[{"_id":"4"},{"_id":"5","places":{}}]`, "damaged"},
+		{"itself, alone", `[{"main_race_id":5,"places":{}}]`, `{"_id":"5","places":{}}`, "damaged"},
+		{"perhaps itself", `[{"main_race_id":4},{"main_race_id":"5"}]`, `[{"_id":"4"},{"_id":5}]`, "damaged"},
+		{"a single one with another id", `[{"main_race_id":6}]`, `{"_id":"6"}`, "not 6"},
+		{"a single one without an id", `[{"length":6}]`, `{"length":6}`, "another"},
+		{"several without an id", `[{"length":6},{"length":6}]`, `[{"length":6},{"length":6}]`, "damaged"},
+		{"one of several", `[{"main_race_id":4},{"main_race_id":5},{"main_race_id":6}]`, `[{"_id":"4"},{"_id":"5"}]`, "found"},
+		{"none of several", `[{"main_race_id":4},{"main_race_id":6}]`, `[{"_id":"4"},{"_id":"6"}]`, "not 6"},
+		{"an empty array", `[]`, `[]`, "not found"},
+		{"null", `null`, `null`, "not found"},
+		{"another one, itself being away", `[{"main_race_id":3},{"main_race_id":6,"places":{}}]`, `[{"_id":"3"},{"_id":"6","places":{}}]`, "not 6"},
+	} {
+		race, raceErr := responding(t, test.races).Races.Get(t.Context(), 5)
+		cup, cupErr := responding(t, test.cups).Tournaments.Get(t.Context(), "5")
+		for name, got := range map[string]struct {
+			found, isDear bool
+			err           error
+		}{
+			"race":       {race != nil && race.MainRaceID == 5, race != nil && race.EntryFee.Equal(horseracing.NewBigInt(2)), raceErr},
+			"tournament": {cup != nil && cup.ID == "5", cup != nil && cup.EntryFee.Equal(horseracing.NewBigInt(2)), cupErr},
+		} {
+			d, damaged := errors.AsType[*horseracing.DecodeError](got.err)
+			damaged = damaged && d.ID == "5" && !got.found
+			is := map[string]bool{
+				"found": got.found && got.err == nil, "found for 2": got.found && got.isDear, "another": !got.found && got.err == nil, "damaged": damaged,
+				"not 6": damaged && strings.Contains(got.err.Error(), "it contains 6, which"), "not found": errors.Is(got.err, horseracing.ErrNotFound),
+			}
+			if !is[test.want] {
+				t.Errorf("%s, %s: found %t, %v; want %s", test.name, name, got.found, got.err, test.want)
+			}
+		}
+	}
+}
+
+// outcome is what came of a call to a script.
+type outcome struct {
+	Attempts int
+	Err      error // a sentinel that errors.Is finds; nil: success
+}
+
+func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
+	ok := double.Respond(200, `[]`)
+	cutBody := double.Stream(200, 100, func() io.Reader {
+		return io.MultiReader(strings.NewReader(`[{"le`), double.FailingReader{Err: io.ErrUnexpectedEOF})
+	})
+	for name, test := range map[string]struct {
+		steps []double.Step
+		want  outcome
+	}{
+		"at once":                      {[]double.Step{ok}, outcome{1, nil}},
+		"after a reset":                {[]double.Step{double.Broken(double.ErrReset), ok}, outcome{2, nil}},
+		"after a cut body":             {[]double.Step{cutBody, ok}, outcome{2, nil}},
+		"after 408":                    {[]double.Step{double.Respond(408, ""), ok}, outcome{2, nil}},
+		"after 429":                    {[]double.Step{double.Respond(429, ""), ok}, outcome{2, nil}},
+		"after 500, 502, 503":          {[]double.Step{double.Respond(500, ""), double.Respond(502, ""), double.Respond(503, ""), ok}, outcome{4, nil}},
+		"resets without end":           {[]double.Step{double.Broken(double.ErrReset)}, outcome{4, double.ErrReset}},
+		"cut bodies without end":       {[]double.Step{cutBody}, outcome{2, io.ErrUnexpectedEOF}},
+		"500 without end":              {[]double.Step{double.Respond(500, "")}, outcome{4, horseracing.ErrServer}},
+		"a reset, then 401":            {[]double.Step{double.Broken(double.ErrReset), double.Respond(401, "")}, outcome{2, horseracing.ErrUnauthorized}},
+		"401":                          {[]double.Step{double.Respond(401, "")}, outcome{1, horseracing.ErrUnauthorized}},
+		"501":                          {[]double.Step{double.Respond(501, "")}, outcome{1, horseracing.ErrServer}},
+		"a redirect":                   {[]double.Step{double.Respond(302, "", "Location: /elsewhere")}, outcome{1, horseracing.ErrRedirect}},
+		"a response that is too large": {[]double.Step{double.Respond(200, strings.Repeat(" ", 2<<20)+"[]")}, outcome{1, horseracing.ErrResponseTooLarge}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := double.Play(test.steps...)
+				var response horseracing.Response
+				_, err := s.Client(t, horseracing.WithMaxResponseBytes(1<<20)).
+					Races.Open(t.Context(), horseracing.CaptureResponse(&response))
+				got := outcome{len(s.Requests()), test.want.Err}
+				if !errors.Is(err, test.want.Err) {
+					got.Err = err
+				}
+				if diff := cmp.Diff(test.want, got, cmp.Comparer(func(a, b error) bool { return a == b })); diff != "" {
+					t.Errorf("outcome (-want +got):\n%s", diff)
+				}
+				if response.Attempts != test.want.Attempts {
+					t.Errorf("Response.Attempts is %d after %d requests", response.Attempts, test.want.Attempts)
+				}
+				var api *horseracing.APIError
+				if errors.As(err, &api) && api.Attempts != test.want.Attempts {
+					t.Errorf("APIError.Attempts is %d after %d requests", api.Attempts, test.want.Attempts)
+				}
+				var transport *horseracing.TransportError
+				if errors.As(err, &transport) && transport.Attempts != test.want.Attempts {
+					t.Errorf("TransportError.Attempts is %d after %d requests", transport.Attempts, test.want.Attempts)
+				}
+			})
+		})
+	}
+}
+
+// A 200 that is an HTML page or cut is likely to be whole the next time.
+func TestRetryOfADamagedReadHappensOnce(t *testing.T) {
+	const page = "<!DOCTYPE html><title>Bad gateway</title>"
+	horse := double.Respond(200, `{"name":"Comet","level":3}`)
+	decode := errors.New("a DecodeError") // in place of a sentinel
+	for name, test := range map[string]struct {
+		steps []double.Step
+		want  outcome
+	}{
+		"a page":                {[]double.Step{double.Respond(200, page), horse}, outcome{2, nil}},
+		"cut JSON":              {[]double.Step{double.Respond(200, `{"breed":"Gone","lev`), horse}, outcome{2, nil}},
+		"a page, then a 503":    {[]double.Step{double.Respond(200, page), double.Respond(503, ""), horse}, outcome{3, nil}},
+		"pages without end":     {[]double.Step{double.Respond(200, page)}, outcome{2, decode}},
+		"a page, a 503, a page": {[]double.Step{double.Respond(200, page), double.Respond(503, ""), double.Respond(200, page), horse}, outcome{3, decode}},
+		"another shape":         {[]double.Step{double.Respond(200, `[1]`), horse}, outcome{1, decode}},
+		"an empty body":         {[]double.Step{double.Respond(200, ``), horse}, outcome{1, decode}},
+		"an error object":       {[]double.Step{double.Respond(200, `{"error":"asleep"}`), horse}, outcome{1, nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := double.Play(test.steps...)
+				var response horseracing.Response
+				got, err := s.Client(t).Horses.Get(t.Context(), 7, horseracing.CaptureResponse(&response))
+				if n := len(s.Requests()); n != test.want.Attempts || response.Attempts != n {
+					t.Errorf("%d requests, %d attempts, want %d", n, response.Attempts, test.want.Attempts)
+				}
+				var d *horseracing.DecodeError
+				switch {
+				case name == "an error object":
+				case test.want.Err == nil && (err != nil || got.Name != "Comet" || got.Breed != ""):
+					t.Errorf("got %+v, %v", got, err)
+				case test.want.Err == decode && !errors.As(err, &d):
+					t.Errorf("got %v", err)
+				case test.want.Err != nil && test.want.Err != decode && !errors.Is(err, test.want.Err):
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		// What Do decodes into is the caller's: nothing of the cut response is left in it.
+		object := map[string]int{"mine": 1}
+		if err := double.Play(double.Respond(200, `{"cut":2,"mo`), double.Respond(200, `{"whole":3}`)).Client(t).Do(t.Context(), "GET", "/x", nil, &object); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(map[string]int{"mine": 1, "whole": 3}, object); diff != "" {
+			t.Errorf("Do (-want +got):\n%s", diff)
+		}
+		s := double.Play(double.Respond(200, page))
+		if _, err := s.Client(t, double.NoRetries()).Horses.Get(t.Context(), 7); err == nil || len(s.Requests()) != 1 {
+			t.Errorf("with Max 0: %d requests, %v", len(s.Requests()), err)
+		}
+		s = double.Play(double.Respond(503, ""))
+		c := s.Client(t)
+		for range 100 { // the budget is spent
+			c.Races.Open(t.Context())
+		}
+		s.Steps = []double.Step{double.Respond(200, page)}
+		before := len(s.Requests())
+		if _, err := c.Races.Open(t.Context()); err == nil || len(s.Requests()) != before+1 {
+			t.Errorf("without a budget: %d requests, %v", len(s.Requests())-before, err)
+		}
+	})
+}
+
+func TestRetryMaxSetsHowOftenAReadIsSent(t *testing.T) {
+	for most, want := range map[int]int{-2: 1, -1: 1, 0: 4, 1: 2, 2: 3, 5: 6} {
+		synctest.Test(t, func(t *testing.T) {
+			s := double.Play(double.Respond(503, ""))
+			_, err := s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: most})).Races.Open(t.Context())
+			if !errors.Is(err, horseracing.ErrServer) || len(s.Requests()) != want {
+				t.Errorf("WithRetry Max %d: %d requests, %v", most, len(s.Requests()), err)
+			}
+			s = double.Play(double.Respond(503, ""))
+			_, err = s.Client(t).Races.Open(t.Context(), horseracing.CallRetry(horseracing.Retry{Max: most}))
+			if !errors.Is(err, horseracing.ErrServer) || len(s.Requests()) != want {
+				t.Errorf("CallRetry Max %d: %d requests, %v", most, len(s.Requests()), err)
+			}
+		})
+	}
+}
+
+func TestRetryReturnsTheLastResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(double.Respond(500, `{"message":"first"}`), double.Respond(503, `{"message":"last words"}`, "X-Trace: 42"))
+		_, err := s.Client(t).Races.Open(t.Context())
+		var api *horseracing.APIError
+		if !errors.As(err, &api) {
+			t.Fatalf("got %v", err)
+		}
+		if api.StatusCode != 503 || api.Message != "last words" || api.Header.Get("X-Trace") != "42" ||
+			string(api.Body) != `{"message":"last words"}` || api.Attempts != 4 {
+			t.Errorf("got %+v, header %v, body %s", api, api.Header, api.Body)
+		}
+	})
+}
+
+func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
+	for _, down := range []double.Step{double.Respond(503, ""), double.Broken(double.ErrReset)} {
+		synctest.Test(t, func(t *testing.T) {
+			s := double.Play(down)
+			c := s.Client(t)
+			load := func(calls int) int {
+				before := len(s.Requests())
+				for range calls {
+					c.Races.Open(t.Context())
+				}
+				return len(s.Requests()) - before
+			}
+			if n := load(1000); n > 1100 {
+				t.Errorf("1000 calls into an outage made %d requests", n)
+			}
+			if n := load(100); n != 100 {
+				t.Errorf("100 calls into a long outage made %d requests", n)
+			}
+			// Back again: successes earn retries for the next failure.
+			s.Steps = []double.Step{double.Respond(200, "[]")}
+			load(500)
+			s.Steps = []double.Step{down}
+			if n := load(10); n != 40 {
+				t.Errorf("10 calls after the service was back made %d requests, want 4 each", n)
+			}
+			// However long all was well, no more is saved up.
+			s.Steps = []double.Step{double.Respond(200, "[]")}
+			load(3000)
+			s.Steps = []double.Step{down}
+			if n := load(1000); n > 1100 {
+				t.Errorf("1000 calls into the next outage made %d requests", n)
+			}
+		})
+	}
+}
+
+func TestRetrySendsTheSameRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(double.Broken(double.ErrReset), double.Respond(500, ""), double.Respond(502, ""), double.Respond(200, "[]"))
+		if _, err := s.Client(t).Horses.Owned(t.Context(), "a-user's key"); err != nil {
+			t.Fatal(err)
+		}
+		first := s.Requests()[0]
+		if first.Body != `{"user_key":"a-user's key"}` {
+			t.Errorf("body %s", first.Body)
+		}
+		for _, r := range s.Requests() {
+			if r.Body != first.Body || r.Request.URL.String() != first.Request.URL.String() {
+				t.Errorf("sent %v with %s, at first %v with %s", r.Request.URL, r.Body, first.Request.URL, first.Body)
+			}
+			if diff := cmp.Diff(first.Request.Header, r.Request.Header); diff != "" {
+				t.Errorf("header (-first +now):\n%s", diff)
+			}
+			if r.Request.ContentLength != int64(len(first.Body)) || len(r.Request.TransferEncoding) != 0 {
+				t.Errorf("Content-Length %d for %d bytes", r.Request.ContentLength, len(first.Body))
+			}
+		}
+	})
+}
+
+// Proxies refuse a GET whose body comes in chunks.
+func TestCallOfAGetWithABodyHasAContentLength(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength <= 0 || len(r.TransferEncoding) > 0 {
+			w.WriteHeader(http.StatusLengthRequired)
+			return
+		}
+		io.WriteString(w, "[]")
+	}))
+	defer server.Close()
+	if _, err := double.Connect(t, server.URL, server.Client()).Horses.Owned(t.Context(), double.UserKey); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRetryIgnoresAnUntrustedCertificate(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	var handshakes atomic.Int64
+	server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		handshakes.Add(1)
+		return nil, nil
+	}}
+	server.Config.ErrorLog = double.Silent
+	server.StartTLS()
+	defer server.Close()
+	c := double.Connect(t, server.URL, nil, double.Briefly)
+	_, err := c.Races.Open(t.Context())
+	var untrusted *tls.CertificateVerificationError
+	if !errors.As(err, &untrusted) || handshakes.Load() != 1 {
+		t.Errorf("Open, after %d handshakes: %v", handshakes.Load(), err)
+	}
+	_, err = c.Races.Register(t.Context(), double.Entry)
+	if !errors.As(err, &untrusted) || errors.Is(err, horseracing.ErrOutcomeUnknown) || handshakes.Load() != 2 {
+		t.Errorf("Register, after %d handshakes: %v", handshakes.Load(), err)
+	}
+}
+
+func TestRetryIgnoresAServerWithoutTLS(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	var connections atomic.Int64
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Config.ErrorLog = double.Silent
+	server.Start()
+	defer server.Close()
+	c := double.Connect(t, strings.Replace(server.URL, "http://", "https://", 1), nil, double.Briefly)
+	_, err := c.Races.Open(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "should the base URL begin with http:// instead?") || connections.Load() != 1 {
+		t.Errorf("Open, after %d connections: %v", connections.Load(), err)
+	}
+	if _, err = c.Races.Register(t.Context(), double.Entry); err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || connections.Load() != 2 {
+		t.Errorf("Register, after %d connections: %v", connections.Load(), err)
+	}
+}
+
+// A list is always there: where it is not, the base URL leads elsewhere.
+func TestCallOfAMissingListNamesTheBaseURLAsACause(t *testing.T) {
+	c := double.Play(double.Respond(404, "")).Client(t)
+	_, err := c.Races.Open(t.Context())
+	if err == nil || !strings.HasSuffix(err.Error(), "status 404 Not Found; check the base URL") {
+		t.Errorf("Open: %v", err)
+	}
+	for name, call := range map[string]func() error{
+		"Get":      func() error { _, err := c.Races.Get(t.Context(), 1); return err },
+		"Register": func() error { _, err := c.Races.Register(t.Context(), double.Entry); return err },
+	} {
+		if err := call(); !errors.Is(err, horseracing.ErrNotFound) || strings.Contains(err.Error(), "base URL") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// closeCounter is a transport that several clients may share.
+type closeCounter struct {
+	http.RoundTripper
+	closed atomic.Int64
+}
+
+func (c *closeCounter) CloseIdleConnections() { c.closed.Add(1) }
+
+func TestCallThatFailsLeavesTheSharedPoolAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &closeCounter{RoundTripper: double.Play(double.Respond(503, ""))}
+		c := double.Connect(t, double.Service, &http.Client{Transport: shared})
+		c.Races.Open(t.Context())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+		defer cancel()
+		c.Races.Open(ctx)
+		c.Races.Register(t.Context(), double.Entry)
+		c.Close()
+		if n := shared.closed.Load(); n != 0 {
+			t.Errorf("the idle connections were closed %d times", n)
+		}
+	})
+}
+
+func TestCallDoesNotChangeTheCallersHTTPClient(t *testing.T) {
+	mine := &http.Client{Transport: double.Play(double.Respond(302, "", "Location: /")), Timeout: time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("CheckRedirect was called"); return nil }}
+	transport := mine.Transport
+	c := double.Connect(t, double.Service, mine)
+	c.Races.Open(t.Context())
+	c.Races.Register(t.Context(), double.Entry)
+	if mine.Transport != transport || mine.Timeout != time.Minute || mine.CheckRedirect == nil || mine.Jar != nil {
+		t.Errorf("changed to %+v", mine)
+	}
+	pool := &http.Transport{MaxIdleConnsPerHost: 3}
+	double.Connect(t, double.Service, &http.Client{Transport: pool})
+	if pool.DisableKeepAlives || pool.MaxIdleConnsPerHost != 3 {
+		t.Errorf("the transport was changed")
+	}
+	if _, err := horseracing.NewClient(double.Service, double.AppKey); err != nil {
+		t.Fatal(err)
+	}
+	if def := http.DefaultTransport.(*http.Transport); def.MaxIdleConnsPerHost != 0 || def.DisableKeepAlives {
+		t.Errorf("http.DefaultTransport was changed")
+	}
+}
+
+// The error of a call that is interrupted between two attempts holds the failure
+// of the last one, and counts the requests that were sent.
+func TestCallErrorCountsAttemptsAndNamesTheLastFailure(t *testing.T) {
+	failing := func(context.Context) error { return errors.New("no tokens today") }
+	for name, test := range map[string]struct {
+		steps    []double.Step
+		opts     []horseracing.Option
+		attempts int
+		text     string
+	}{
+		"a limiter that fails at once": {
+			[]double.Step{double.Respond(200, "[]")}, []horseracing.Option{horseracing.WithLimiter(double.WaitFunc(failing))},
+			0, "waiting for the limiter: no tokens today",
+		},
+		"out of time in line": {
+			[]double.Step{double.Respond(200, "[]")}, []horseracing.Option{horseracing.WithLimiter(double.WaitFunc(hang))},
+			0, "context deadline exceeded",
+		},
+		"out of time in line for a retry": {
+			[]double.Step{double.Respond(503, "")}, []horseracing.Option{horseracing.WithLimiter(double.WaitFunc(failAfter(2, hang)))},
+			2, "context deadline exceeded after status 503 (after 2 attempts)",
+		},
+		"a limiter that fails for a retry": {
+			[]double.Step{double.Broken(double.ErrReset)}, []horseracing.Option{horseracing.WithLimiter(double.WaitFunc(failAfter(1, failing)))},
+			1, "waiting for the limiter: no tokens today after: connection reset by peer",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				s := double.Play(test.steps...)
+				var response horseracing.Response
+				_, err := s.Client(t, test.opts...).Races.Open(ctx, horseracing.CaptureResponse(&response))
+				var transport *horseracing.TransportError
+				if !errors.As(err, &transport) || !strings.Contains(err.Error(), test.text) {
+					t.Fatalf("got  %v\nwant %s", err, test.text)
+				}
+				if transport.Attempts != test.attempts || response.Attempts != test.attempts || len(s.Requests()) != test.attempts {
+					t.Errorf("%d and %d attempts, %d requests", transport.Attempts, response.Attempts, len(s.Requests()))
+				}
+			})
+		})
+	}
+}
+
+// A context that ends between two attempts ends the call, whoever notices.
+func TestContextThatEndsBetweenTwoAttemptsEndsTheCall(t *testing.T) {
+	for range 50 {
+		ctx, cancel := context.WithCancel(t.Context())
+		atRetry := slog.New(slog.NewTextHandler(writerFunc(func(line []byte) (int, error) {
+			if bytes.Contains(line, []byte("horseracing: retry")) {
+				cancel()
+			}
+			return len(line), nil
+		}), nil))
+		s := double.Play(double.Respond(503, ""))
+		_, err := s.Client(t, horseracing.WithLogger(atRetry)).Races.Open(ctx)
+		if want := "GET /api/v1/races/open: context canceled after status 503"; !errors.Is(err, context.Canceled) || err.Error() != want || len(s.Requests()) != 1 {
+			t.Fatalf("%d requests\ngot  %v\nwant %s", len(s.Requests()), err, want)
+		}
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func hang(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// failAfter lets some requests go before it does what then does.
+func failAfter(waits int, then func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if waits--; waits >= 0 {
+			return nil
+		}
+		return then(ctx)
+	}
+}
+
+func TestContextEndsWaiting(t *testing.T) {
+	for name, down := range map[string]double.Step{"a status": double.Respond(503, "", "Retry-After: 3600"), "a reset": double.Broken(double.ErrReset)} {
+		for want, end := range ends {
+			t.Run(fmt.Sprint(want, " after ", name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					policy := horseracing.Retry{Max: 1000, MinWait: 2 * time.Hour, MaxWait: 1000 * time.Hour}
+					ctx, cancel := end(t.Context(), time.Minute)
+					defer cancel()
+					started := time.Now()
+					_, err := double.Play(down).Client(t, horseracing.WithRetry(policy)).Races.Open(ctx)
+					if took := time.Since(started); took != time.Minute || !errors.Is(err, want) {
+						t.Errorf("%v after %v", err, took)
+					}
+					if text := err.Error(); !strings.Contains(text, want.Error()+" after") {
+						t.Errorf("the text does not name the last failure: %s", text)
+					}
+				})
+			})
+		}
+	}
+}
+
+// ends are the ways in which a context ends after some time.
+var ends = map[error]func(context.Context, time.Duration) (context.Context, context.CancelFunc){
+	context.DeadlineExceeded: context.WithTimeout,
+	context.Canceled: func(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
+		time.AfterFunc(after, cancel)
+		return ctx, cancel
+	},
+}
+
+func TestContextEndsAReadWhereverItIs(t *testing.T) {
+	for name, hang := range map[string]double.Step{
+		"before the response": func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		},
+		"before the response, another cause": func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, double.ErrReset
+		},
+		"within the body":                 hangingBody(200),
+		"within the body of a failure":    hangingBody(503),
+		"within the body of a rate limit": hangingBody(429),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for want, end := range ends {
+					ctx, cancel := end(t.Context(), time.Second)
+					defer cancel()
+					s := double.Play(hang)
+					started := time.Now()
+					_, err := s.Client(t).Races.Open(ctx)
+					if !errors.Is(err, want) {
+						t.Errorf("got %v, want %v", err, want)
+					}
+					if took := time.Since(started); took != time.Second || len(s.Requests()) != 1 {
+						t.Errorf("%d requests in %v", len(s.Requests()), took)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A refusal for good is returned, whenever the context ended.
+func TestContextHidesNoRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := double.Play(hangingBody(404)).Client(t).Races.Open(ctx); !errors.Is(err, horseracing.ErrNotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// hangingBody responds with a body that does not come.
+func hangingBody(status int) double.Step {
+	return func(req *http.Request) (*http.Response, error) {
+		return double.Stream(status, -1, func() io.Reader {
+			return readerFunc(func([]byte) (int, error) {
+				<-req.Context().Done()
+				return 0, double.ErrReset
+			})
+		})(req)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestContextThatHasEndedSendsNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := double.Play(double.Respond(200, "[]"))
+	c := s.Client(t)
+	if _, err := c.Races.Open(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open: %v", err)
+	}
+	if _, err := c.Races.Register(ctx, double.Entry); !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		t.Errorf("Register: %v", err)
+	}
+	if n := len(s.Requests()); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// An attempt ends after its time wherever it hangs: before the response, or in a
+// body that drips.
+func TestAttemptTimeoutCoversTheBody(t *testing.T) {
+	for name, fault := range map[string]horseracingtest.Fault{
+		"no response":       {Times: -1, Delay: time.Hour},
+		"a body that drips": {Times: -1, Drip: time.Second},
+		"a 500 that drips":  {Times: -1, Drip: time.Second, Status: 500, Body: strings.Repeat("x", 3000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
+				defer server.Close()
+				server.Inject(fault)
+				c := server.Client(horseracing.WithAttemptTimeout(10*time.Second),
+					horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
+				started := time.Now()
+				_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
+				if took := time.Since(started).Round(time.Second); took != 30*time.Second {
+					t.Errorf("three attempts of 10 s took %v", took)
+				}
+				if fault.Status == 0 && !errors.Is(err, context.DeadlineExceeded) || fault.Status == 500 && !errors.Is(err, horseracing.ErrServer) {
+					t.Errorf("got %v", err)
+				}
+				if n := server.RequestCount(); n != 3 {
+					t.Errorf("%d requests", n)
+				}
+			})
+		})
+	}
+}
+
+func TestAttemptTimeoutIsBoundedByTheHTTPClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		})
+		c := double.Connect(t, double.Service, &http.Client{Transport: s, Timeout: 5 * time.Second},
+			horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
+		started := time.Now()
+		_, err := c.Races.Open(t.Context())
+		if took := time.Since(started).Round(time.Second); took != 15*time.Second || len(s.Requests()) != 3 {
+			t.Errorf("%d attempts of 5 s took %v", len(s.Requests()), took)
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,0 +1,435 @@
+package horseracing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
+)
+
+func TestNewClientChecksTheBaseURL(t *testing.T) {
+	plain := horseracing.WithPlainHTTP()
+	for _, test := range []struct {
+		url  string
+		opt  horseracing.Option
+		want string // of the request for the open races; empty: refused
+	}{
+		{"https://game.test", nil, "https://game.test/api/v1/races/open"},
+		{"HTTPS://game.test", nil, "https://game.test/api/v1/races/open"},
+		{"https://game.test/base/path", nil, "https://game.test/base/path/api/v1/races/open"},
+		{"https://game.test/base//", nil, "https://game.test/base/api/v1/races/open"},
+		{"https://game.test/a%2Fb/c%20d", nil, "https://game.test/a%2Fb/c%20d/api/v1/races/open"},
+		{"https://[2001:db8::1]/", nil, "https://[2001:db8::1]/api/v1/races/open"},
+		{"http://localhost:8080", nil, "http://localhost:8080/api/v1/races/open"},
+		{"http://127.0.0.1:80", nil, "http://127.0.0.1:80/api/v1/races/open"},
+		{"http://[::1]:99", nil, "http://[::1]:99/api/v1/races/open"},
+		{"http://game.test", plain, "http://game.test/api/v1/races/open"},
+		{"http://game.test", nil, ""},
+		{"http://localhost.game.test", nil, ""},
+		{"http://0.0.0.0", nil, ""},
+		{"http://127.1", nil, ""},
+		{"", plain, ""},
+		{"game.test", plain, ""},
+		{"https://", plain, ""},
+		{"https:game.test", plain, ""},
+		{"https://:443", plain, ""},
+		{"ftp://game.test", plain, ""},
+		{"https://user:secret-word@game.test", plain, ""},
+		{"https://game.test?a=secret-word", plain, ""},
+		{"https://game.test/#secret-word", plain, ""},
+		{"https://user:secret-word@game.test:port", plain, ""},
+		{"https://game.test\n", plain, ""},
+		{"https://ga me.test", plain, ""},
+	} {
+		s := double.Play(double.Respond(200, "[]"))
+		c, err := horseracing.NewClient(test.url, double.AppKey, test.opt, horseracing.WithHTTPClient(&http.Client{Transport: s}))
+		if test.want == "" {
+			if c != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
+				t.Errorf("%q is not refused: %v", test.url, err)
+			} else if strings.Contains(err.Error(), "secret-word") || !strings.HasPrefix(err.Error(), "horseracing: NewClient: ") {
+				t.Errorf("%q: %v", test.url, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", test.url, err)
+			continue
+		}
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Errorf("%q: %v", test.url, err)
+		}
+		if got := s.Requests()[0].Request.URL.String(); got != test.want {
+			t.Errorf("%q: requested %s, want %s", test.url, got, test.want)
+		}
+	}
+}
+
+func TestNewClientChecksTheAPIKey(t *testing.T) {
+	for _, key := range []string{"", "key\n", "key\r\n", "a\x00b", "\tkey", "ke\x7fy", "ke\u0085y", " key", "key ", "\u00a0key"} {
+		_, err := horseracing.NewClient(double.Service, key)
+		if !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("%q is not refused: %v", key, err)
+		} else if key != "" && strings.Contains(err.Error(), strings.TrimSpace(key)+":") {
+			t.Errorf("the error repeats the key: %v", err)
+		}
+	}
+	for _, key := range []string{"k", "a b", "ключ", strings.Repeat("k", 4096)} {
+		if _, err := horseracing.NewClient(double.Service, key); err != nil {
+			t.Errorf("%.20q: %v", key, err)
+		}
+	}
+}
+
+func TestNewClientFromEnvReadsTheEnvironment(t *testing.T) {
+	for _, test := range []struct{ url, key, want string }{
+		{"", "", "set HORSERACING_BASE_URL to the service's URL, of the form https://host, and HORSERACING_API_KEY to your API key"},
+		{"", double.AppKey, "HORSERACING_BASE_URL"},
+		{double.Service, "", "HORSERACING_API_KEY"},
+		{"http://game.test", double.AppKey, "WithPlainHTTP"},
+		{double.Service, double.AppKey + "\n", "control character"},
+		{double.Service, double.AppKey, ""},
+	} {
+		t.Setenv("HORSERACING_BASE_URL", test.url)
+		t.Setenv("HORSERACING_API_KEY", test.key)
+		c, err := horseracing.NewClientFromEnv()
+		if test.want == "" && (err != nil || c == nil) || test.want != "" && (!errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%q, %q: %v", test.url, test.key, err)
+		}
+	}
+}
+
+// No id reaches another operation than the one it was given to.
+func TestClientKeepsIDsInTheirSegment(t *testing.T) {
+	for id, want := range map[horseracing.TournamentID]string{
+		"5f0c":              "/api/v1/tournaments/5f0c",
+		"a/b":               "/api/v1/tournaments/a%2Fb",
+		"../races/open":     "/api/v1/tournaments/..%2Fraces%2Fopen",
+		"a%2Fb":             "/api/v1/tournaments/a%252Fb",
+		"a b;c":             "/api/v1/tournaments/a%20b%3Bc",
+		"пони":              "/api/v1/tournaments/%D0%BF%D0%BE%D0%BD%D0%B8",
+		"":                  "",
+		".":                 "",
+		"..":                "",
+		"a\nb":              "",
+		"5f0c\r\nX-Evil: 1": "",
+	} {
+		s := double.Play(double.Respond(200, `[{"name":"Cup"}]`))
+		_, err := s.Client(t).Tournaments.Get(t.Context(), id)
+		if want == "" {
+			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.Requests()) != 0 {
+				t.Errorf("%q is not refused: %v", id, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", id, err)
+			continue
+		}
+		if got := s.Requests()[0].Request.URL; got.EscapedPath() != want || got.RawQuery != "" || got.Fragment != "" {
+			t.Errorf("%q: requested %v, want %s", id, got, want)
+		}
+	}
+}
+
+func TestDoKeepsThePathItIsGiven(t *testing.T) {
+	for path, want := range map[string]string{
+		"/api/v9/things":          "https://game.test/base/api/v9/things",
+		"api/v9/things":           "https://game.test/base/api/v9/things",
+		"/a%2Fb/c%20d?x=1&y=%2F":  "https://game.test/base/a%2Fb/c%20d?x=1&y=%2F",
+		"/":                       "https://game.test/base/",
+		"":                        "",
+		"https://elsewhere.test/": "",
+		"//elsewhere.test/":       "",
+		"/a/../b":                 "",
+		"/a/%2e%2E/b":             "",
+		"/a#b":                    "",
+		"/a\nb":                   "",
+		"/%zz":                    "",
+	} {
+		s := double.Play(double.Respond(200, "{}"))
+		err := double.Connect(t, "https://game.test/base", &http.Client{Transport: s}).Do(t.Context(), "GET", path, nil, nil)
+		if want == "" {
+			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.Requests()) != 0 {
+				t.Errorf("%q is not refused: %v", path, err)
+			}
+			continue
+		}
+		if err != nil || s.Requests()[0].Request.URL.String() != want {
+			t.Errorf("%q: requested %v, %v", path, s.Requests(), err)
+		}
+	}
+	for _, method := range []string{"", "get", "GE T", "GET\r\nX: y", "Ж"} {
+		if err := double.Play(double.Respond(200, "")).Client(t).Do(t.Context(), method, "/x", nil, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("method %q: %v", method, err)
+		}
+	}
+	var unset *int
+	for _, into := range []any{1, "x", unset, struct{}{}} {
+		if err := double.Play(double.Respond(200, "1")).Client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("into %T: %v", into, err)
+		}
+	}
+	if err := double.Play(double.Respond(200, "1")).Client(t).Do(t.Context(), "GET", "/x", func() {}, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
+		t.Errorf("a body that cannot be encoded: %v", err)
+	}
+	long := "/" + strings.Repeat("x", 5000) + "/.."
+	if err := double.Play(double.Respond(404, "")).Client(t).Do(t.Context(), "GET", long, nil, nil); len(err.Error()) > 2048 {
+		t.Errorf("a text of %d bytes", len(err.Error()))
+	}
+}
+
+func TestDoDecodesIntoAnything(t *testing.T) {
+	var number int
+	var text string
+	var anything any
+	var object struct{ A int }
+	var list []int
+	var when time.Time
+	var target url.URL
+	for _, test := range []struct {
+		body string
+		into any
+		want any
+	}{
+		{"5", &number, 5}, {`"x"`, &text, "x"}, {`{"a":[null]}`, &anything, map[string]any{"a": []any{nil}}},
+		{`{"A":7}`, &object, struct{ A int }{7}}, {"[1,2]", &list, []int{1, 2}}, {"[]", &list, []int{}},
+		{`"2026-01-02T03:04:05Z"`, &when, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+	} {
+		if err := double.Play(double.Respond(200, test.body)).Client(t).Do(t.Context(), "GET", "/x", nil, test.into); err != nil {
+			t.Errorf("%s into %T: %v", test.body, test.into, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, double.Deref(test.into)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.body, diff)
+		}
+	}
+	var decode *horseracing.DecodeError
+	for body, into := range map[string]any{"[]": &object, `"x"`: &target, "{}": &list, "": &number} {
+		if err := double.Play(double.Respond(200, body)).Client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.As(err, &decode) {
+			t.Errorf("%q into %T: %v", body, into, err)
+		}
+	}
+}
+
+func TestClientSendsItsHeadersWithEveryRequest(t *testing.T) {
+	s := double.Play(double.Respond(200, "{}"))
+	c := s.Client(t, horseracing.WithUserAgent("stable/3"))
+	c.Missions.Catalogue(t.Context())
+	c.Races.Register(t.Context(), double.Entry)
+	c.Do(t.Context(), "DELETE", "/x", nil, nil)
+	want := http.Header{
+		"X-Api-Key": {double.AppKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"stable/3"},
+	}
+	for _, r := range s.Requests() {
+		if diff := cmp.Diff(want, r.Request.Header); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", r.Request.Method, diff)
+		}
+	}
+	s = double.Play(double.Respond(200, "{}"))
+	s.Client(t).Missions.Catalogue(t.Context())
+	if got := s.Requests()[0].Request.UserAgent(); got != "horseracing-go/"+horseracing.Version {
+		t.Errorf("User-Agent: %s", got)
+	}
+}
+
+// A RoundTripper that breaks the rules and writes into a header spoils no other call.
+func TestClientSharesNoHeaderBetweenCalls(t *testing.T) {
+	s := double.Play(func(req *http.Request) (*http.Response, error) {
+		req.Header["X-Api-Key"][0] = "spoilt"
+		return double.Respond(500, "")(req)
+	})
+	var seen []string
+	c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+		seen = append(seen, req.Header.Get("X-Api-Key"))
+		return s.RoundTrip(req)
+	})}, horseracing.WithRetry(horseracing.Retry{Max: -1}))
+	c.Races.Open(t.Context())
+	c.Races.Open(t.Context())
+	if diff := cmp.Diff([]string{double.AppKey, double.AppKey}, seen); diff != "" {
+		t.Errorf("keys sent (-want +got):\n%s", diff)
+	}
+}
+
+// Two idle connections, Go's default, would throttle a concurrent crawl.
+func TestClientKeepsTheConnectionsOfAConcurrentCrawl(t *testing.T) {
+	var mu sync.Mutex
+	conns := map[string]bool{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		conns[r.RemoteAddr] = true
+		mu.Unlock()
+		time.Sleep(2 * time.Millisecond)
+		w.Write([]byte("[]"))
+	}))
+	defer server.Close()
+	c, err := horseracing.NewClient(server.URL, double.AppKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		var calls sync.WaitGroup
+		for range 16 {
+			calls.Go(func() { c.Races.Open(context.Background()) })
+		}
+		calls.Wait()
+	}
+	if len(conns) > 32 {
+		t.Errorf("160 calls of 16 goroutines opened %d connections", len(conns))
+	}
+}
+
+// Close returns what a client holds: 50 clients that were thrown away held 150
+// goroutines.
+func TestCloseEndsTheClientsIdleConnections(t *testing.T) {
+	var open atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	c, err := horseracing.NewClient(server.URL, double.AppKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a closed client can be used
+		if _, err := c.Races.Open(t.Context()); err != nil || open.Load() != 1 {
+			t.Errorf("%d connections, %v", open.Load(), err)
+		}
+		c.Close()
+		double.Eventually(t, func() string {
+			if n := open.Load(); n > 0 {
+				return fmt.Sprintf("%d connections after Close", n)
+			}
+			return ""
+		})
+	}
+}
+
+func TestCloseLeavesTheCallersTransportAlone(t *testing.T) {
+	var conns atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	mine := &http.Transport{}
+	defer mine.CloseIdleConnections()
+	c := double.Connect(t, server.URL, &http.Client{Transport: mine})
+	for range 3 {
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("3 reads over %d connections", n)
+	}
+}
+
+var redirects = []int{301, 302, 303, 307, 308}
+
+func TestRedirectIsNeverFollowed(t *testing.T) {
+	var elsewhere atomic.Int64
+	second := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		elsewhere.Add(1)
+		w.Write([]byte("[]"))
+	}))
+	defer second.Close()
+	var first atomic.Int64
+	for _, status := range redirects {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			first.Add(1)
+			w.Header().Set("Location", second.URL+"/path?key="+r.Header.Get("X-Api-Key"))
+			w.WriteHeader(status)
+		}))
+		via := &http.Client{
+			Transport:     second.Client().Transport, // would reach both
+			CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("CheckRedirect was called"); return nil },
+		}
+		c := double.Connect(t, server.URL, via, double.Briefly)
+		for name, call := range map[string]func(context.Context) error{
+			"a read":             func(ctx context.Context) error { _, err := c.Races.Open(ctx); return err },
+			"a read with a body": func(ctx context.Context) error { _, err := c.Horses.Owned(ctx, double.UserKey); return err },
+			"a registration":     func(ctx context.Context) error { _, err := c.Races.Register(ctx, double.Entry); return err },
+			"Do":                 func(ctx context.Context) error { return c.Do(ctx, "PUT", "/x", nil, nil) },
+		} {
+			t.Run(fmt.Sprint(status, " to ", name), func(t *testing.T) {
+				first.Store(0)
+				err := call(t.Context())
+				var api *horseracing.APIError
+				if !errors.Is(err, horseracing.ErrRedirect) || !errors.As(err, &api) || api.StatusCode != status {
+					t.Fatalf("got %v", err)
+				}
+				write := name == "a registration" || name == "Do"
+				if errors.Is(err, horseracing.ErrOutcomeUnknown) != write {
+					t.Errorf("unknown outcome: %v", err)
+				}
+				if text := err.Error(); !strings.Contains(text, second.URL) || strings.Contains(text, "?key") {
+					t.Errorf("the error names more or less than the target's origin: %s", text)
+				}
+				if n := first.Load(); n != 1 {
+					t.Errorf("%d requests", n)
+				}
+			})
+		}
+		server.Close()
+	}
+	if n := elsewhere.Load(); n != 0 {
+		t.Errorf("the other host saw %d requests", n)
+	}
+}
+
+func TestRedirectTargetIsNamedByItsOriginAlone(t *testing.T) {
+	for location, want := range map[string]string{
+		"https://new.test/a?b=" + double.AppKey: "to https://new.test;",
+		"https://user:pass@new.test/":           "to https://new.test;",
+		"//new.test/a":                          "to https://new.test;",
+		"/moved":                                "to https://game.test;",
+		"http://new.test:8080/":                 "to http://new.test:8080;",
+		"https://%zz/" + double.AppKey:          "to an unreadable location;",
+		"":                                      "to an unreadable location;",
+		"https://[::1]:99999999/x":              "to https://[::1]:99999999;",
+	} {
+		for _, status := range redirects {
+			s := double.Play(double.Respond(status, "", "Location: "+location))
+			_, err := s.Client(t, double.Briefly).Races.Open(t.Context())
+			if !errors.Is(err, horseracing.ErrRedirect) || !strings.Contains(err.Error(), want) || len(s.Requests()) != 1 {
+				t.Errorf("%d to %q: after %d requests: %v", status, location, len(s.Requests()), err)
+			}
+		}
+	}
+}
+
+func TestRedirectHostThatEchoesTheKeyIsRedacted(t *testing.T) {
+	s := double.Play(double.Respond(302, "", "Location: https://0123456789abcdef.evil.test/"))
+	c, err := horseracing.NewClient(double.Service, "0123456789abcdef", horseracing.WithHTTPClient(&http.Client{Transport: s}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Races.Open(t.Context()); !strings.Contains(err.Error(), "to https://[redacted].evil.test;") {
+		t.Error(err)
+	}
+}

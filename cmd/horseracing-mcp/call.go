@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// structured is the first version of the protocol whose results are more than text.
+const structured = "2025-06-18"
+
+// add adds a tool, with schemas that are made from In and Out. A result has the time of
+// the service. Its text is a line for people, unless the host takes nothing else.
+func add[In, Out any](s *server, name string, hints mcp.ToolAnnotations, call func(context.Context, *mcp.CallToolRequest, In) (Out, error)) {
+	input, output := schemaOf[In](), schemaOf[Out]()
+	for name, p := range input.Properties {
+		if p.Type == "integer" {
+			p.Minimum, p.Maximum = new(1.0), new(float64(1<<53-1)) // readers of JSON round what is beyond
+		}
+		if name == "limit" {
+			p.Maximum = new(float64(maxLimit))
+		}
+	}
+	output.Properties["now"] = &jsonschema.Schema{Type: "string", Description: "the time of the service"}
+	output.Required = append(output.Required, "now")
+	text, limit := s.tools[name], callTime
+	if !hints.ReadOnlyHint {
+		limit += lockTime
+	}
+	s.AddTool(&mcp.Tool{
+		Name: name, Title: text.Title, Description: strings.Join(text.Description, " "), Annotations: &hints, InputSchema: input, OutputSchema: output,
+	}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		var out Out
+		in, err := arguments[In](input, req.Params.Arguments)
+		if err == nil {
+			out, err = call(ctx, req, in)
+		}
+		if q, ok := errors.AsType[*question](err); ok {
+			return q.result(), nil
+		}
+		var body []byte
+		if err == nil {
+			body, err = json.Marshal(out)
+		}
+		if err != nil {
+			return failure(err), nil
+		}
+		all := `{"now":"` + instant(s.clock.now()) + `",` + string(body[1:])
+		line := text.Title
+		if out, ok := any(out).(fmt.Stringer); ok {
+			line = out.String()
+		}
+		if hello := req.Session.InitializeParams(); s.text || hello != nil && hello.ProtocolVersion < structured {
+			line = all
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: line}}, StructuredContent: json.RawMessage(all)}, nil
+	})
+}
+
+// plain is the call of a tool that needs nothing but its arguments.
+func plain[In, Out any](call func(context.Context, In) (Out, error)) func(context.Context, *mcp.CallToolRequest, In) (Out, error) {
+	return func(ctx context.Context, _ *mcp.CallToolRequest, in In) (Out, error) { return call(ctx, in) }
+}
+
+func schemaOf[T any]() *jsonschema.Schema {
+	schema, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err) // of a type of this program
+	}
+	return schema
+}
+
+// arguments decodes the arguments of a call. It takes a number or a bool for a text and
+// the reverse, as models write them, and its errors name the argument.
+func arguments[In any](schema *jsonschema.Schema, data json.RawMessage) (in In, err error) {
+	var given map[string]json.RawMessage
+	if len(data) > 0 && json.Unmarshal(data, &given) != nil {
+		return in, invalidf("the arguments must be a JSON object")
+	}
+	taken := map[string]json.RawMessage{}
+	for name, value := range given {
+		documented := schema.Properties[name]
+		if documented == nil {
+			return in, invalidf("there is no argument %q; there are: %s", name, strings.Join(schema.PropertyOrder, ", "))
+		}
+		if string(value) == "null" {
+			continue
+		}
+		if taken[name], err = argument(name, documented, value); err != nil {
+			return in, err
+		}
+	}
+	for _, name := range schema.Required {
+		if taken[name] == nil {
+			return in, invalidf("the argument %s is missing", name)
+		}
+	}
+	if data, err = json.Marshal(taken); err == nil {
+		err = json.Unmarshal(data, &in)
+	}
+	return in, err
+}
+
+// argument returns a value in the type that is documented.
+func argument(name string, documented *jsonschema.Schema, value json.RawMessage) (json.RawMessage, error) {
+	var text, want string
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	fits := true
+	switch documented.Type {
+	case "boolean":
+		want, fits = "true or false", text == "true" || text == "false"
+	case "integer":
+		least, most := *documented.Minimum, *documented.Maximum
+		n, err := strconv.ParseFloat(text, 64)
+		want, fits = fmt.Sprintf("a whole number from %.0f to %.0f", least, most), err == nil && n >= least && n <= most && n == math.Trunc(n)
+		text = strconv.FormatFloat(n, 'f', -1, 64)
+	default:
+		return json.Marshal(text)
+	}
+	if !fits {
+		return nil, invalidf("%s must be %s, not %s", name, want, value)
+	}
+	return json.RawMessage(text), nil
+}
+
+// clock is a transport that knows the time of the service, by the Date of its last
+// response.
+type clock struct {
+	http.RoundTripper
+	ahead atomic.Int64
+}
+
+func (c *clock) wrap(next http.RoundTripper) http.RoundTripper {
+	c.RoundTripper = next
+	return c
+}
+
+func (c *clock) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := c.RoundTripper.RoundTrip(r)
+	if err == nil {
+		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+			c.ahead.Store(int64(time.Until(date)))
+		}
+	}
+	return response, err
+}
+
+func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }

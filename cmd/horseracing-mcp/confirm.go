@@ -1,0 +1,48 @@
+package main
+
+import (
+	"crypto/rand"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// question is the error of a call that needs the answer of a person.
+type question struct{ words, id string }
+
+func (q *question) Error() string { return q.words }
+
+// result makes the host ask, and call again with the answer.
+func (q *question) result() *mcp.CallToolResult {
+	form := map[string]any{
+		"type": "object", "required": []string{"pay"},
+		"properties": map[string]any{"pay": map[string]any{"type": "string", "title": "Pay", "enum": []string{"no", "yes"}}},
+	}
+	ask := &mcp.ElicitParams{Message: q.words, RequestedSchema: form}
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"pay": ask}, RequestState: q.id}
+}
+
+// confirmed returns nil if the person said yes to these words, and a question if they
+// were not asked yet. An answer is to one question, and counts once.
+func (p *payer) confirmed(req *mcp.CallToolRequest, words string) error {
+	can := req.ClientCapabilities()
+	if can == nil || can.Elicitation == nil || can.Elicitation.Form == nil && can.Elicitation.URL != nil {
+		return coded{notConfirmed, "nothing was sent: the person wants to be asked before each payment (--confirm), but this host cannot ask"}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	answer, isAnswer := req.Params.InputResponses["pay"].(*mcp.ElicitResult)
+	if !isAnswer {
+		q := &question{words: words, id: rand.Text()}
+		p.asked[q.id] = words
+		return q
+	}
+	asked := p.asked[req.Params.RequestState]
+	delete(p.asked, req.Params.RequestState)
+	switch {
+	case asked != words:
+		return coded{notConfirmed, "nothing was sent: the answer is not to this question, or something has changed since; register again to ask again"}
+	case answer.Action != "accept" || answer.Content["pay"] != "yes":
+		return coded{notConfirmed, "nothing was sent: the person was asked and did not say yes"}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+// versions are the one in which a result asks the host, and the one in which a request
+// does.
+var versions = []string{"2026-07-28", "2025-11-25"}
+
+func TestOnlyAYesPays(t *testing.T) {
+	for _, version := range versions {
+		for name, test := range map[string]struct {
+			answer *mcp.ElicitResult
+			err    error
+			pays   bool
+		}{
+			"yes":               {&mcp.ElicitResult{Action: "accept", Content: map[string]any{"pay": "yes"}}, nil, true},
+			"no":                {&mcp.ElicitResult{Action: "accept", Content: map[string]any{"pay": "no"}}, nil, false},
+			"neither":           {&mcp.ElicitResult{Action: "accept", Content: map[string]any{"pay": "Yes, but"}}, nil, false},
+			"accepted unread":   {&mcp.ElicitResult{Action: "accept"}, nil, false},
+			"declined":          {&mcp.ElicitResult{Action: "decline", Content: map[string]any{"pay": "yes"}}, nil, false},
+			"dismissed":         {&mcp.ElicitResult{Action: "cancel"}, nil, false},
+			"the host gives up": {nil, errors.New("no window"), false},
+		} {
+			t.Run(version+" "+name, func(t *testing.T) {
+				fake := newFake(t, horseracingtest.WithInMemory())
+				l := allowed(t)
+				l.confirm, l.budget = true, tokens(t, "100")
+				var words string
+				s := inMemoryAs(t, fake, fake.UserKey(0), settings{limits: l}, &mcp.ClientOptions{
+					ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						words = r.Params.Message
+						return test.answer, test.err
+					},
+				}, version)
+				var out registered
+				problem := s.call("register", map[string]any{"plan": s.plan(1).Plan}, &out)
+				for _, want := range []string{"Pay 2.5 tokens", "horse 1,", "race 1,", "7.5 tokens left today and 97.5 in all"} {
+					if !strings.Contains(words, want) {
+						t.Errorf("%q is not in %q", want, words)
+					}
+				}
+				if paid := out.State == ledger.Entered; paid != test.pays || posts(fake) != len(fake.Registrations()) || len(fake.Registrations()) == 1 != test.pays {
+					t.Errorf("%+v, %q, %d sent", out, problem, posts(fake))
+				}
+				if !test.pays && problem == "" {
+					t.Error("no error")
+				}
+				if entries, _ := ledger.Read(l.path); len(entries) > 0 != test.pays {
+					t.Errorf("%d entries", len(entries))
+				}
+			})
+		}
+	}
+}
+
+func TestAHostThatCannotAskPaysNothing(t *testing.T) {
+	for name, host := range map[string]*mcp.ClientOptions{
+		"nothing": nil,
+		"links":   {Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}}},
+	} {
+		for _, version := range versions {
+			fake := newFake(t, horseracingtest.WithInMemory())
+			l := allowed(t)
+			l.confirm = true
+			s := inMemoryAs(t, fake, fake.UserKey(0), settings{limits: l}, host, version)
+			problem := s.call("register", map[string]any{"plan": s.plan(1).Plan}, nil)
+			if !strings.HasPrefix(problem, "not_confirmed: nothing was sent: ") || !strings.Contains(problem, "cannot ask") || posts(fake) != 0 {
+				t.Errorf("%s, %s: %q, %d sent", name, version, problem, posts(fake))
+			}
+		}
+	}
+}
+
+func TestAPersonWhoDoesNotAnswerPaysNothingAndStopsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake(t, horseracingtest.WithInMemory())
+		l := allowed(t)
+		l.confirm = true
+		s := inMemoryAs(t, fake, fake.UserKey(0), settings{limits: l}, &mcp.ClientOptions{
+			ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		}, "2025-11-25")
+		p := s.plan(1).Plan
+		began := time.Now()
+		time.AfterFunc(time.Minute, func() { // while the person is asked
+			if other, err := ledger.Open(l.path, fake.Client()); err != nil {
+				t.Errorf("the ledger is held: %v", err)
+			} else {
+				other.Close()
+			}
+		})
+		problem := s.call("register", map[string]any{"plan": p}, nil)
+		if took := time.Since(began); !strings.HasPrefix(problem, "not_confirmed: nothing was sent: ") || took > answerTime+time.Second || posts(fake) != 0 {
+			t.Errorf("after %v: %q, %d sent", took, problem, posts(fake))
+		}
+		s.Close()
+	})
+}
+
+func TestAYesIsForOneQuestionOnce(t *testing.T) {
+	fake := newFake(t, horseracingtest.WithInMemory())
+	l := allowed(t)
+	l.confirm = true
+	s := inMemoryAs(t, fake, fake.UserKey(0), settings{limits: l}, &mcp.ClientOptions{
+		Capabilities:   &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+	}, "")
+	yes := mcp.InputResponseMap{"pay": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"pay": "yes"}}}
+	call := func(plan, state string, answer mcp.InputResponseMap) *mcp.CallToolResult {
+		t.Helper()
+		result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "register", Arguments: map[string]any{"plan": plan}, RequestState: state, InputResponses: answer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	one, two := s.plan(1).Plan, s.plan(2).Plan
+	asked := call(one, "", nil).RequestState
+	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400, Body: `{"error":"full"}`})
+	for name, test := range map[string]struct{ plan, state string }{"never asked": {one, ""}, "made up": {one, "x"}, "of another race": {two, asked}} {
+		if result := call(test.plan, test.state, yes); !result.IsError {
+			t.Errorf("%s: %+v", name, result)
+		}
+	}
+	asked = call(one, "", nil).RequestState
+	if refused := call(one, asked, yes); refused.IsError || posts(fake) != 1 {
+		t.Errorf("%+v, %d sent", refused, posts(fake))
+	}
+	if again := call(one, asked, yes); !again.IsError || posts(fake) != 1 {
+		t.Errorf("a second time: %+v, %d sent", again, posts(fake))
+	}
+}

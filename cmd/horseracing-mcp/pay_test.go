@@ -1,0 +1,325 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+func TestAPlanIsPaidOnceAfterARestartToo(t *testing.T) {
+	fake := newFake(t, horseracingtest.WithInMemory())
+	l := allowed(t)
+	l.budget = tokens(t, "100")
+	s := inMemory(t, fake, l)
+	p := s.plan(1)
+	if !strings.HasPrefix(p.Plan, "1-1-2500000000000000000-") || p.Against == nil || len(p.Against) != 0 || p.LeftToday.Tokens != "10" || p.Left.Tokens != "100" || posts(fake) != 0 {
+		t.Fatalf("%+v", p)
+	}
+	for range 2 {
+		if got := s.register(p.Plan); got.State != ledger.Entered || got.Entry == nil || got.Entry.Fee.Tokens != "2.5" || got.Entry.Paid != "yes" {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := inMemory(t, fake, l).register(p.Plan); got.State != ledger.Entered {
+		t.Errorf("after a restart: %+v", got)
+	}
+	if again := s.plan(1); len(again.Against) != 2 || again.Plan != "" { // the race lists it, and so does the ledger
+		t.Errorf("a second plan: %+v", again)
+	}
+	var view ledgerView
+	s.must("list_ledger", nil, &view)
+	entries, err := ledger.Read(l.path)
+	if err != nil || len(entries) != 1 || len(view.Entries) != 1 || view.Paid.Tokens != "2.5" || view.PerhapsPaid.Tokens != "0" || view.LeftToday.Tokens != "7.5" || view.Left.Tokens != "97.5" {
+		t.Errorf("%+v; the file has %v, %v", view, entries, err)
+	}
+	if posts(fake) != 1 || len(fake.Registrations()) != 1 {
+		t.Errorf("%d sent, %d paid", posts(fake), len(fake.Registrations()))
+	}
+}
+
+func TestOnlyAPlanOfThisRunPays(t *testing.T) {
+	fake := newFake(t, horseracingtest.WithInMemory())
+	l := allowed(t)
+	ours := inMemory(t, fake, l).plan(1).Plan
+	s := inMemory(t, fake, l) // another run
+	next := s.plan(1).Plan
+	for _, plan := range []string{
+		"1-1-2500000000000000000", ours, next + "0", next[:len(next)-1], strings.ToUpper(next), " " + next, "0" + next, strings.Replace(next, "1-1-", "1-2-", 1),
+		"", "1-1", "1-1-2.5", "1-1-1e400", "1--1-5", "-1-1-5-", "1-1-2500000000000000000-",
+	} {
+		problem := s.call("register", map[string]any{"plan": plan}, nil)
+		if !strings.HasPrefix(problem, "plan_again: nothing was sent: ") || !strings.Contains(problem, "plan_registration") {
+			t.Errorf("%q: %q", plan, problem)
+		}
+	}
+	if _, err := os.Stat(l.path); err == nil || posts(fake) != 0 {
+		t.Errorf("there is a ledger, or %d sent", posts(fake))
+	}
+	if got := s.register(next); got.State != ledger.Entered {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLookingWritesNothing(t *testing.T) {
+	fake := newFake(t, horseracingtest.WithInMemory())
+	l := allowed(t)
+	s := inMemory(t, fake, l)
+	var view ledgerView
+	s.must("list_ledger", nil, &view)
+	s.must("settle", nil, nil)
+	if p := s.plan(1); p.Plan == "" || view.Entries == nil || view.LeftToday.Tokens != "10" {
+		t.Errorf("%+v, %+v", p, view)
+	}
+	if files, err := os.ReadDir(filepath.Dir(l.path)); err != nil || len(files) != 0 {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
+func TestAHorseOfAnotherOwnerIsNotPlanned(t *testing.T) {
+	fake := newFake(t, horseracingtest.WithInMemory())
+	s := inMemory(t, fake, allowed(t))
+	var p planned
+	for _, horse := range []horseracing.HorseNumber{fake.Horses(1)[0], 99999} {
+		if s.must("plan_registration", map[string]any{"horse": horse, "race": 1}, &p); p.Plan != "" || len(p.Against) != 1 || !strings.Contains(p.Against[0], "not one of the person's horses") {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+func TestARaceWithoutItsIDIsNotPlanned(t *testing.T) {
+	fake := newFake(t, horseracingtest.WithInMemory())
+	s := inMemory(t, fake, allowed(t))
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/1", Status: 200, Body: fmt.Sprintf(`[{"entry_fee":1000,"places":12,"participants":[],"registration_deadline":%d}]`, fake.Now().Add(time.Hour).UnixMilli())})
+	if p := s.plan(1); p.Plan != "" || len(p.Against) != 1 || !strings.Contains(p.Against[0], "does not say that this is race 1") {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestNothingIsRecordedIfTheServiceCannotBeReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake(t, horseracingtest.WithInMemory())
+		l := allowed(t)
+		s := inMemory(t, fake, l)
+		p := s.plan(1).Plan
+		fake.Inject(horseracingtest.Fault{Path: "/", Status: 503, Times: -1})
+		s.call("register", map[string]any{"plan": p}, nil)
+		if entries, err := ledger.Read(l.path); err != nil || len(entries) != 0 {
+			t.Errorf("%v, %v", entries, err)
+		}
+		s.Close()
+	})
+}
+
+// What is read of a ledger is as new as the file, and a ledger that has not changed is
+// not read again.
+func TestALedgerIsReadAgainWhenItHasChanged(t *testing.T) {
+	fake := newFake(t, horseracingtest.WithInMemory())
+	l := allowed(t)
+	one, other := inMemory(t, fake, l), inMemory(t, fake, l)
+	for race := 1; race <= 3; race++ {
+		one.register(one.plan(race).Plan)
+		var view ledgerView
+		if other.must("list_ledger", map[string]any{"limit": 1}, &view); len(view.Entries) != 1 || view.Entries[0].Race != horseracing.RaceID(race) || view.LeftOut != race-1 {
+			t.Errorf("after %d: %+v", race, view)
+		}
+	}
+	p := newPayer(&service{clock: new(clock)}, l)
+	first, err := p.entries()
+	second, _ := p.entries()
+	if err != nil || len(first) != 3 || &first[0] != &second[0] {
+		t.Errorf("%d entries, %v, read again", len(first), err)
+	}
+}
+
+func TestALostResponseIsUnknownUntilSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake(t, horseracingtest.WithInMemory())
+		s := inMemory(t, fake, allowed(t))
+		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetAfter: true}, horseracingtest.Fault{Path: registerPath, ResetBefore: true})
+		var plans []string
+		for race := 1; race <= 2; race++ {
+			p := s.plan(race).Plan
+			for range 2 {
+				if got := s.register(p); got.State != ledger.Unknown || !strings.Contains(got.Note, "settle") {
+					t.Errorf("race %d: %+v", race, got)
+				}
+			}
+			plans = append(plans, p)
+		}
+		if posts(fake) != 2 || len(fake.Registrations()) != 1 {
+			t.Fatalf("%d sent, %d paid", posts(fake), len(fake.Registrations()))
+		}
+		began := time.Now()
+		var out settled
+		s.must("settle", nil, &out)
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if out.Settled[0].Paid != "yes" || out.Unknown[0].Paid != "perhaps" {
+			t.Errorf("%+v", out)
+		}
+		var view ledgerView
+		if s.must("list_ledger", nil, &view); view.Paid.Tokens != "2.5" || view.PerhapsPaid.Tokens != "2.5" || view.LeftToday.Tokens != "5" {
+			t.Errorf("%+v", view)
+		}
+		until := instant(began.Truncate(time.Hour).Add(time.Hour + margin))
+		if len(out.Settled) != 1 || out.Settled[0].State != ledger.Entered || len(out.Unknown) != 1 || out.Unknown[0].Race != 2 || out.Unknown[0].Until != until {
+			t.Errorf("%+v, want until %s", out, until)
+		}
+		run := race(t, fake, 2)
+		run.Participants = []horseracing.RaceParticipant{{Number: 2}} // an empty list would prove nothing
+		fake.AddRaces(run)
+		time.Sleep(2*time.Hour + margin) // an hour after the start the list is final
+		out = settled{}
+		s.must("settle", nil, &out)
+		if len(out.Settled) != 1 || out.Settled[0].State != ledger.Absent || len(out.Unknown) != 0 {
+			t.Errorf("after the deadline: %+v", out)
+		}
+		if got := s.register(plans[1]); got.State != ledger.Refused || !strings.Contains(got.Note, "nothing was sent") {
+			t.Errorf("then: %+v", got)
+		}
+		if posts(fake) != 2 {
+			t.Errorf("%d sent", posts(fake))
+		}
+		s.Close()
+	})
+}
+
+func TestAHundredCallsAtTheSameTimePayOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake(t, horseracingtest.WithInMemory())
+		l := allowed(t)
+		one, other := inMemory(t, fake, l), inMemory(t, fake, l)
+		p := one.plan(1).Plan
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		outcomes := map[string]int{}
+		for i := range 100 {
+			all.Go(func() {
+				var out registered
+				problem := []session{one, other}[i%2].call("register", map[string]any{"plan": p}, &out)
+				if problem != "" && !strings.Contains(problem, "nothing was sent") {
+					t.Error(problem)
+				}
+				mu.Lock()
+				outcomes[string(out.State)]++
+				mu.Unlock()
+			})
+		}
+		all.Wait()
+		if posts(fake) != 1 || len(fake.Registrations()) != 1 || outcomes["entered"] == 0 || outcomes["entered"]+outcomes["unknown"]+outcomes[""] != 100 {
+			t.Errorf("%v; %d sent", outcomes, posts(fake))
+		}
+		one.Close()
+		other.Close()
+	})
+}
+
+func TestWhatThePersonDoesNotAllowIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*limits)
+		paid   int // registrations before
+		want   string
+	}{
+		"the fee":    {func(l *limits) { l.maxFee = tokens(t, "2.4") }, 0, "above the limit of 2.4"},
+		"the day":    {func(l *limits) { l.daily = tokens(t, "7.4") }, 2, "7.5 tokens are above the limit of 7.4"},
+		"the budget": {func(l *limits) { l.budget = tokens(t, "2.5") }, 1, "5 tokens are above the limit of 2.5"},
+		"the horse":  {func(l *limits) { l.horses = []horseracing.HorseNumber{2, 3} }, 0, "does not allow this horse"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := newFake(t, horseracingtest.WithInMemory())
+			l := allowed(t)
+			test.change(&l)
+			s := inMemory(t, fake, l)
+			early := s.plan(5).Plan // before the limits are used up
+			for race := 1; race <= test.paid; race++ {
+				if got := s.register(s.plan(race).Plan); got.State != ledger.Entered {
+					t.Fatalf("%+v", got)
+				}
+			}
+			if p := s.plan(4); p.Plan != "" || len(p.Against) != 1 || !strings.Contains(p.Against[0], test.want) {
+				t.Errorf("the plan: %+v", p)
+			}
+			if early != "" {
+				if got := s.register(early); got.State != ledger.Refused || !strings.Contains(got.Note, test.want) || got.Entry != nil {
+					t.Errorf("%+v", got)
+				}
+			}
+			if posts(fake) != test.paid {
+				t.Errorf("%d sent", posts(fake))
+			}
+		})
+	}
+}
+
+func TestWhatChangedSinceThePlanIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*horseracing.Race)
+		want   string
+	}{
+		"the fee":     {func(r *horseracing.Race) { r.EntryFee = *tokens(t, "2.6") }, "the fee is now 2.6 tokens"},
+		"a lower fee": {func(r *horseracing.Race) { r.EntryFee = *tokens(t, "1") }, "make a new plan"},
+		"the deadline": {func(r *horseracing.Race) {
+			r.RegistrationDeadline = horseracing.NewTimestamp(time.Now().Add(-time.Minute))
+		}, "registration closed"},
+		"it is full":       {func(r *horseracing.Race) { r.Places = 1; r.Participants = []horseracing.RaceParticipant{{Number: 2}} }, "none of its 1 places"},
+		"entered by hand":  {func(r *horseracing.Race) { r.Participants = []horseracing.RaceParticipant{{Number: 1}} }, "already in it"},
+		"its level":        {func(r *horseracing.Race) { r.MinLevel, r.MaxLevel = 500, 501 }, "is not accepted"},
+		"without a charge": {func(r *horseracing.Race) { r.EntryFee = horseracing.BigInt{} }, "is not positive"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := newFake(t, horseracingtest.WithInMemory())
+			s := inMemory(t, fake, allowed(t))
+			p := s.plan(1)
+			changed := race(t, fake, 1)
+			test.change(&changed)
+			fake.AddRaces(changed)
+			if got := s.register(p.Plan); got.State != ledger.Refused || !strings.Contains(got.Note, test.want) || !strings.Contains(got.Note, "nothing was sent") {
+				t.Errorf("%+v, want %q", got, test.want)
+			}
+			if posts(fake) != 0 {
+				t.Errorf("%d sent", posts(fake))
+			}
+			fake.AddRaces(race(t, fake, 1)) // as it was
+			if got := s.register(p.Plan); got.State != ledger.Entered {
+				t.Errorf("a refused plan tried again: %+v", got)
+			}
+		})
+	}
+}
+
+func TestALedgerThatIsInUseIsWaitedForAndThenASentence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake(t, horseracingtest.WithInMemory())
+		l := allowed(t)
+		s := inMemory(t, fake, l)
+		plans := []string{s.plan(1).Plan, s.plan(2).Plan}
+		for i, open := range []time.Duration{20 * time.Second, time.Minute} {
+			p, want := plans[i], i == 0
+			other, err := ledger.Open(l.path, fake.Client())
+			if err != nil {
+				t.Fatal(err)
+			}
+			closed := make(chan struct{})
+			time.AfterFunc(open, func() { other.Close(); close(closed) })
+			var out registered
+			began := time.Now()
+			problem := s.call("register", map[string]any{"plan": p}, &out)
+			if ok := out.State == ledger.Entered; ok != want || time.Since(began) > lockTime+time.Second || !want && !strings.HasPrefix(problem, "in_use: nothing was sent: ") {
+				t.Errorf("open for %v: %+v, %q after %v", open, out, problem, time.Since(began))
+			}
+			s.must("list_ledger", nil, nil) // is read beside it
+			<-closed
+		}
+		s.Close()
+	})
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// toolsOf returns the tools that a host is offered, by name.
+func toolsOf(t *testing.T, l limits) map[string]*mcp.Tool {
+	t.Helper()
+	fake := newFake(t, horseracingtest.WithInMemory())
+	all := map[string]*mcp.Tool{}
+	for tool, err := range inMemory(t, fake, l).Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[tool.Name] = tool
+	}
+	return all
+}
+
+func TestWithoutALedgerNothingCanPayAndHintsAreTrue(t *testing.T) {
+	reading, all := toolsOf(t, limits{}), toolsOf(t, allowed(t))
+	if len(reading) != 8 || len(all) != 12 {
+		t.Errorf("%d tools read, %d in all", len(reading), len(all))
+	}
+	for name, tool := range all {
+		hints, sentences := tool.Annotations, strings.Count(tool.Description+" ", ". ")
+		changes := name == "register" || name == "settle"
+		if hints.ReadOnlyHint == changes || reading[name] != nil && changes || hints.DestructiveHint == nil || *hints.DestructiveHint != (name == "register") || !hints.IdempotentHint || hints.OpenWorldHint == nil || *hints.OpenWorldHint != (name != "list_ledger") {
+			t.Errorf("%s: %+v", name, hints)
+		}
+		if tool.Title == "" || sentences < 3 || sentences > 5 || tool.OutputSchema == nil || tool.InputSchema == nil {
+			t.Errorf("%s: %q, %d sentences", name, tool.Title, sentences)
+		}
+		verb, noun, _ := strings.Cut(name, "_")
+		if !slices.Contains([]string{"list", "get", "plan", "register", "settle"}, verb) || noun == "" && !changes {
+			t.Errorf("%s is not verb and noun", name)
+		}
+	}
+}
+
+// The questions are for a reader who sees the descriptions alone.
+func TestEachQuestionIsAboutAToolThatExistsAndEachToolHasOne(t *testing.T) {
+	data, err := os.ReadFile("testdata/questions.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var questions []struct{ Question, Tool string }
+	if err := json.Unmarshal(data, &questions); err != nil {
+		t.Fatal(err)
+	}
+	tools := toolsOf(t, allowed(t))
+	asked := map[string]bool{}
+	for _, q := range questions {
+		if tools[q.Tool] == nil || q.Question == "" {
+			t.Errorf("%q: %q", q.Question, q.Tool)
+		}
+		asked[q.Tool] = true
+	}
+	if len(questions) != 20 || len(asked) != len(tools) {
+		t.Errorf("%d questions about %d tools of %d", len(questions), len(asked), len(tools))
+	}
+}
+
+func TestTheBundleListsTheToolsThatRead(t *testing.T) {
+	data, err := os.ReadFile("manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest struct {
+		Version string
+		Tools   []struct{ Name string }
+	}
+	if err := json.Unmarshal(data, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	tools := toolsOf(t, limits{})
+	for _, tool := range manifest.Tools {
+		delete(tools, tool.Name)
+	}
+	if len(manifest.Tools) != 8 || len(tools) != 0 || manifest.Version != horseracing.Version {
+		t.Errorf("version %q, not of the bundle: %v", manifest.Version, tools)
+	}
+}

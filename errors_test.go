@@ -1,0 +1,445 @@
+package horseracing_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
+)
+
+// TestErrorTexts holds what a person reads. None of these responses is retried,
+// because that would not help, except a read that was damaged: that one is, once.
+func TestErrorTexts(t *testing.T) {
+	page := "<!DOCTYPE html>\n<html><title>403</title></html>"
+	for _, test := range []struct {
+		call     func(context.Context, *horseracing.Client) error
+		response double.Step
+		want     string
+	}{
+		// statuses
+		{double.OpenRaces, double.Respond(400, `{"error":{"code":"bad","message":"tier is not a number"}}`), "GET /api/v1/races/open: status 400 Bad Request: tier is not a number"},
+		{double.OpenRaces, double.Respond(400, `{"statusCode":400,"message":["tier is not a number"],"error":"Bad Request"}`), "GET /api/v1/races/open: status 400 Bad Request: tier is not a number"},
+		{double.OpenRaces, double.Respond(400, `{"error":{"error":{"message":"deep"}}}`), `GET /api/v1/races/open: status 400 Bad Request: {"error":{"error":{"message":"deep"}}}`},
+		{double.OpenRaces, double.Respond(401, `{"message":"unknown key"}`), "GET /api/v1/races/open: status 401 Unauthorized: unknown key; check the API key"},
+		{double.OpenRaces, double.Respond(403, ""), "GET /api/v1/races/open: status 403 Forbidden; the API key or the user key does not allow this"},
+		{double.OneHorse, double.Respond(404, "no such horse\nsecond line"), "GET /api/v1/horses/7: status 404 Not Found: no such horse"},
+		{double.OpenRaces, double.Respond(429, "", "Retry-After: 60"), "GET /api/v1/races/open: status 429 Too Many Requests; wait 1m0s before the next request"},
+		{double.OpenRaces, double.Respond(503, "", "Retry-After: 3600"), "GET /api/v1/races/open: status 503 Service Unavailable; wait 1h0m0s before the next request"},
+		{double.OpenRaces, double.Respond(501, `"sorry"`), `GET /api/v1/races/open: status 501 Not Implemented: "sorry"`},
+		{double.OpenRaces, double.Respond(400, "\x1b[31mred\x1b[0m \u202eevil"), "GET /api/v1/races/open: status 400 Bad Request: [31mred[0m evil"},
+		{double.OpenRaces, double.Respond(301, "", "Location: https://new.test/x"), "GET /api/v1/races/open: status 301 Moved Permanently: to https://new.test; redirects are not followed, because that could send the API key to another host: change the base URL"},
+
+		// proxies that dislike a GET with a body
+		{double.Owned, double.Respond(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
+		{double.Owned, double.Respond(403, "\n<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
+		{double.Owned, double.Respond(403, "<Error>no</Error>", "Content-Type: text/xml"), "GET /api/v1/horses/user: status 403 Forbidden: <Error>no</Error>; the API key or the user key does not allow this"},
+		{double.OpenRaces, double.Respond(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page; the API key or the user key does not allow this"},
+
+		// a success that is none
+		{double.OpenRaces, double.Respond(200, `{"error":"maintenance"}`), "GET /api/v1/races/open: status 200 OK: maintenance"},
+		{double.OneHorse, double.Respond(200, `{"errors":[{"detail":"bad key"}]}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
+		{double.OneHorse, double.Respond(200, `{"message":"bad key","code":7}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
+		{double.OneHorse, double.Respond(200, `{"name":"NotFoundError","message":"no such horse"}`), "GET /api/v1/horses/7: status 200 OK: no such horse"},
+		{double.OpenCups, double.Respond(200, `{"message":["try later","or not"],"name":"Busy","code":7}`), "GET /api/v1/tournaments/open: status 200 OK: try later"},
+		{double.OneHorse, double.Respond(200, `{"name":"Comet","number":7,"message":"hello"}`), "<nil>"},
+		{double.Missions, double.Respond(200, `{"error":true,"message":"asleep"}`), "GET /api/v1/missions: status 200 OK: asleep"},
+		{double.OneCup, double.Respond(200, `{"_id":"5f","error":"asleep"}`), "GET /api/v1/tournaments/5f: status 200 OK: asleep"},
+		{double.OpenRaces, double.Respond(200, page), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
+		{double.OpenRaces, double.Respond(200, "<h1>Sign in</h1>"), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
+		{double.OpenRaces, double.Respond(200, ""), "GET /api/v1/races/open: cannot read the response: it is empty"},
+
+		// another shape
+		{double.OpenRaces, double.Respond(200, `{"races":[]}`), "GET /api/v1/races/open: cannot read the response: an object does not fit []Race"},
+		{double.Cups, double.Respond(200, `{"name":"Cup","description":"A nice cup"}`), "GET /api/v1/tournaments/results: cannot read the response: an object does not fit []Tournament"},
+		{double.OneHorse, double.Respond(200, `[{"name":"x"}]`), "GET /api/v1/horses/7: cannot read the response: an array does not fit Horse"},
+		{double.OpenRaces, double.Respond(200, `[{"v2":true},{}]`), "GET /api/v1/races/open: cannot read the response at /1: the entry is null or has none of the documented members"},
+		{double.OpenRaces, double.Respond(200, "[[]]"), "GET /api/v1/races/open: cannot read the response at /0: an array does not fit Race"},
+		{double.OneHorse, double.Respond(200, "{}"), "GET /api/v1/horses/7: cannot read the response: the object has none of the documented members"},
+
+		// nothing there
+		{double.OneRace, double.Respond(200, "null"), "GET /api/v1/races/11: not found: status 200 OK, but the response does not contain it"},
+
+		// not JSON
+		{double.OpenRaces, double.Respond(200, `[{"level":1}`), "GET /api/v1/races/open: cannot read the response: the response was cut short"},
+		{double.OpenRaces, double.Respond(200, `[] []`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '[' after top-level value"},
+		{double.OpenRaces, double.Respond(200, `[01]`), "GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '1' after array element (expecting ',' or ']')"},
+		{double.OneRace, double.Respond(200, "[\f]"), `GET /api/v1/races/11: cannot read the response at /0: not valid JSON: invalid character '\f' at start of value`},
+		{double.OpenRaces, double.Respond(200, "\x1f\x8b\x08\x00"), `GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\x1f' at start of value`},
+		{double.OpenRaces, double.Respond(200, `[{"tier":"a","tier":"b"}]`), `GET /api/v1/races/open: cannot read the response at /0/tier: not valid JSON: duplicate object member name`},
+		{double.OpenRaces, double.Respond(200, "["+strings.Repeat("{},", 999)+"{}]"), "GET /api/v1/races/open: cannot read 1000 of 1000 entries, the first of them at /0: the entry is null or has none of the documented members"},
+
+		// a member of another type
+		{double.OpenRaces, double.Respond(200, `[{"v2":true},{"v2":true},{"v2":true},{"entry_fee":"0x10"}]`), "GET /api/v1/races/open: cannot read the response at /3/entry_fee: a string does not fit BigInt: a quoted integer must be in plain base 10"},
+		{double.OpenRaces, double.Respond(200, `[{"entry_fee":1e101}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
+		{double.OpenRaces, double.Respond(200, `[{"entry_fee":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: not an integer of at most 100 digits"},
+		{double.OpenRaces, double.Respond(200, `[{"prizes":[1,"x"]}]`), "GET /api/v1/races/open: cannot read the response at /0/prizes/1: a string does not fit Number: not a number in JSON notation"},
+		{double.OpenRaces, double.Respond(200, `[{"length":"12"}]`), "GET /api/v1/races/open: cannot read the response at /0/length: a string does not fit int"},
+		{double.OpenRaces, double.Respond(200, `[{"length":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/length: the number 1.5 does not fit int"},
+		{double.OpenRaces, double.Respond(200, `[{"info":[]}]`), "GET /api/v1/races/open: cannot read the response at /0/info: an array does not fit RaceInfo"},
+		{double.OpenRaces, double.Respond(200, `[{"start_time":"2026"}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a string does not fit Timestamp: not a number in JSON notation"},
+		{double.OpenRaces, double.Respond(200, `[{"start_time":1e30}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a number does not fit Timestamp: not a whole number of milliseconds in the years 1 to 9999"},
+		{double.OneHorse, double.Respond(200, `{"breeding_cooldown":"tomorrow"}`), `GET /api/v1/horses/7: cannot read the response at /breeding_cooldown: a string does not fit time.Time: parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006"`},
+		{double.OpenCups, double.Respond(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1: an object does not fit AdditionalPrize: additional_token: a string does not fit BigInt: a quoted integer must be in plain base 10"},
+		{double.OneCup, double.Respond(200, `{"additional_prizes":[{"additional_items":[{"_id":7}]}]}`), `GET /api/v1/tournaments/5f: cannot read the response at /additional_prizes/0: an object does not fit AdditionalPrize: additional_items/0/_id: a number does not fit string`},
+
+		// too much
+		{double.OpenRaces, double.Respond(200, strings.Repeat(" ", 5000)), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},
+		{double.OpenRaces, double.Stream(200, -1, func() double.Reader { return double.Endless("[") }), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},
+		{double.OpenRaces, double.Stream(400, -1, func() double.Reader { return double.Endless("[") }), "GET /api/v1/races/open: status 400 Bad Request: " + strings.Repeat("[", 200) + " …"},
+
+		// money
+		{double.Register, double.Respond(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},
+		{double.Register, double.Respond(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error; the outcome is unknown: call Races.Settle before registering again"},
+		{double.Register, double.Broken(double.ErrReset), "POST /api/v1/races/register: connection reset by peer; the outcome is unknown: call Races.Settle before registering again"},
+		{double.Register, double.Respond(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page; the outcome is unknown: call Races.Settle before registering again"},
+	} {
+		t.Run(test.want[:min(len(test.want), 90)], func(t *testing.T) {
+			s := double.Play(test.response)
+			err := test.call(t.Context(), s.Client(t, horseracing.WithMaxResponseBytes(4096), double.Briefly))
+			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+				t.Errorf("text (-want +got):\n%s", diff)
+			}
+			requests := 1
+			if damaged := "cannot read the response: "; strings.HasPrefix(test.want, "GET") &&
+				(strings.Contains(test.want, damaged+"expected JSON, got an HTML page") || strings.HasSuffix(test.want, "cut short")) {
+				requests = 2
+			}
+			if n := len(s.Requests()); n != requests {
+				t.Errorf("%d requests, want %d", n, requests)
+			}
+		})
+	}
+}
+
+func TestErrorTextIsBounded(t *testing.T) {
+	double.UnlessShort(t)
+	t.Parallel()
+	long := strings.Repeat("word ", 1<<20)
+	for name, s := range map[string]double.Step{
+		"message":  double.Respond(400, `{"message":"`+long+`"}`),
+		"plain":    double.Respond(400, long),
+		"pointer":  double.Respond(200, `[{"`+long+`":1,"`+long+`":2}]`),
+		"location": double.Respond(301, "", "Location: https://"+strings.Repeat("x", 100_000)+".test/"),
+		"cause":    double.Broken(errors.New(long)),
+	} {
+		_, err := double.Play(s).Client(t, horseracing.WithRetry(horseracing.Retry{Max: -1})).Races.Open(t.Context())
+		if err == nil || len(err.Error()) >= 2048 || !strings.HasPrefix(err.Error(), "GET /api/v1/races/open: ") {
+			t.Errorf("%s: %d bytes: %.100s", name, len(err.Error()), err)
+		}
+		var api *horseracing.APIError
+		if errors.As(err, &api) && (len(api.Body) > 64<<10 || len(api.Message) > 64<<10) {
+			t.Errorf("%s: body of %d bytes, message of %d", name, len(api.Body), len(api.Message))
+		}
+		_, err = double.Play(s).Client(t).Races.Register(t.Context(), double.Entry)
+		if err == nil || len(err.Error()) >= 2048 {
+			t.Errorf("%s: %d bytes", name, len(err.Error()))
+		}
+	}
+}
+
+// Of twenty look-ups at once the error names the one that failed.
+func TestErrorsHoldTheRequestedID(t *testing.T) {
+	placeholder := regexp.MustCompile(`\{[^}]*\}`)
+	failures := map[string]double.Step{"status": double.Respond(404, ""), "nothing": double.Respond(200, ""), "broken": double.Broken(double.ErrReset), "undecodable": double.Respond(200, "17")}
+	for _, op := range operations() {
+		for name, failure := range failures {
+			if op.Method != http.MethodGet {
+				continue // whose receipt may be anything
+			}
+			var log strings.Builder
+			logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			_, err := op.Call(t.Context(), double.Play(failure).Client(t, double.Briefly, horseracing.WithLogger(logger)), testdataIDs)
+			var route, id string
+			if api, ok := errors.AsType[*horseracing.APIError](err); ok {
+				route, id = api.Route, api.ID
+			} else if transport, ok := errors.AsType[*horseracing.TransportError](err); ok {
+				route, id = transport.Route, transport.ID
+			} else if decode, ok := errors.AsType[*horseracing.DecodeError](err); ok {
+				route, id = decode.Route, decode.ID
+			}
+			operation := "GET " + op.Path
+			if placeholder.ReplaceAllString(route, id) != op.Path || id == "" && strings.Contains(route, "{") || !strings.HasPrefix(err.Error(), operation+": ") {
+				t.Errorf("%s, %s: route %q, id %q: %v", op.Name, name, route, id, err)
+			}
+			if walk := op.Further != nil; !walk && !strings.Contains(log.String(), "operation=\""+operation+"\"") || strings.Contains(log.String(), "{") {
+				t.Errorf("%s, %s: the log has not %s:\n%s", op.Name, name, operation, log.String())
+			}
+		}
+	}
+}
+
+func TestErrorMemberThatIsEmptyIsIgnored(t *testing.T) {
+	for _, member := range []string{`"error":null`, `"error":false`, `"error":""`, `"errors":[]`, `"errors":{}`, `"note":"error"`} {
+		horse, err := double.Play(double.Respond(200, `{"name":"Comet",`+member+`}`)).Client(t).Horses.Get(t.Context(), 7)
+		if err != nil || horse.Name != "Comet" {
+			t.Errorf("%s: %v", member, err)
+		}
+	}
+	horse, err := double.Play(double.Respond(200, `{"name":"error","level":3}`)).Client(t).Horses.Get(t.Context(), 7)
+	if err != nil || horse.Level != 3 {
+		t.Errorf("a horse named error: %v", err)
+	}
+}
+
+func TestErrSkippedMatchesErrorsThatDoNotEndAListing(t *testing.T) {
+	page := func(ctx context.Context, c *horseracing.Client) error { // its only error
+		var errs []error
+		for _, err := range c.Races.Results(horseracing.ResultsQuery{}).All(ctx) {
+			if err != nil {
+				errs = append(errs, err)
+			}
+		}
+		if len(errs) != 1 {
+			t.Errorf("errors %v", errs)
+		}
+		return errors.Join(errs...)
+	}
+	for name, test := range map[string]struct {
+		body string
+		call func(context.Context, *horseracing.Client) error
+		hole bool
+	}{
+		"an entry of a list":           {`[{"number":1,"name":"a"},{"number":"x","name":"b"}]`, double.Owned, true},
+		"a whole list":                 {`{"a":1}`, double.Owned, false},
+		"one race":                     {`[{"main_race_id":"x"}]`, double.OneRace, false},
+		"an entry of a page":           {`[{"main_race_id":7,"start_time":1000},{"main_race_id":6,"start_time":900,"places":"x"}]`, page, true},
+		"a page":                       {`{"a":1}`, page, false},
+		"a page of unreadable entries": {"[{}" + strings.Repeat(",{}", 100) + "]", page, false},
+	} {
+		err := test.call(t.Context(), double.Play(double.Respond(200, test.body), double.Respond(200, "[]")).Client(t, double.NoRetries()))
+		if err == nil || errors.Is(err, horseracing.ErrSkipped) != test.hole {
+			t.Errorf("%s: errors.Is(%v, ErrSkipped) is %v", name, err, !test.hole)
+		}
+	}
+	for _, err := range []error{&horseracing.TieOverflowError{}, &horseracing.GapError{Err: errors.New("x")}} {
+		if !errors.Is(err, horseracing.ErrSkipped) {
+			t.Errorf("%T is not ErrSkipped", err)
+		}
+	}
+}
+
+func TestAPIErrorIsLoggedAsAGroupWithoutItsBody(t *testing.T) {
+	err := double.OneHorse(t.Context(), double.Play(double.Respond(400, `{"message":"no such `+double.AppKey+`"}`)).Client(t))
+	var logged bytes.Buffer
+	slog.New(slog.NewTextHandler(&logged, nil)).Error("failed", "error", err)
+	_, after, _ := strings.Cut(logged.String(), "msg=failed ")
+	want := `error.operation="GET /api/v1/horses/{horse_number}" error.id=7 error.status=400 error.attempts=1 error.message="no such [redacted]"` + "\n"
+	if diff := cmp.Diff(want, after); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A bot that meets the same refusal again and again can leave out what it has logged.
+func TestAPIErrorOfTheSameRefusalHasTheSameText(t *testing.T) {
+	for header, want := range map[string]string{
+		"120":                  "GET /api/v1/races/open: status 503 Service Unavailable: not sent, because an earlier request was refused until 2000-01-01T00:02:00Z",
+		"7200":                 "", // an hour is heeded
+		"99999999999999999999": "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := double.Play(double.Respond(503, "", "Retry-After: "+header)).Client(t, double.NoRetries())
+			if err := double.OpenRaces(t.Context(), c); want == "" && !strings.Contains(err.Error(), "; wait longer than an hour before") {
+				t.Errorf("%v", err)
+			}
+			texts := map[string]bool{}
+			for range 5 {
+				time.Sleep(7 * time.Second)
+				err := double.OpenRaces(t.Context(), c)
+				if api, ok := errors.AsType[*horseracing.APIError](err); !ok || api.Attempts != 0 || api.RetryAfter <= 0 {
+					t.Errorf("%v", err)
+				}
+				texts[err.Error()] = true
+			}
+			if len(texts) != 1 || want != "" && !texts[want] {
+				t.Errorf("%v", texts)
+			}
+		})
+	}
+}
+
+func TestSettleLogsUntilWhenItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := `[{"main_race_id":7,"registration_deadline":946685400000,"participants":[]}]` // at 00:10, the year 2000
+		var logged bytes.Buffer
+		c := double.Play(double.Respond(200, body)).Client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := c.Races.Settle(ctx, 7, 1)
+		if want := "horse 1 is not in the race so far, which is read until 2000-01-01T02:10:00Z"; !strings.Contains(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+		if want := "until=2000-01-01T02:10:00.000Z"; strings.Count(logged.String(), want) != 1 {
+			t.Errorf("%s", logged.String())
+		}
+	})
+}
+
+// The text of an argument that is refused names the operation with the id in its
+// place, and the value.
+func TestErrInvalidArgumentTexts(t *testing.T) {
+	var none context.Context // nil, as callers leave it by mistake
+	noon := time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+	type client = *horseracing.Client
+	horse := func(n horseracing.HorseNumber) func(client) error {
+		return func(c client) error { _, err := c.Horses.Get(t.Context(), n); return err }
+	}
+	many := func(ctx context.Context, numbers ...horseracing.HorseNumber) func(client) error {
+		return func(c client) error { _, err := c.Horses.GetMany(ctx, numbers); return err }
+	}
+	race := func(ctx context.Context, id horseracing.RaceID) func(client) error {
+		return func(c client) error { _, err := c.Races.Get(ctx, id); return err }
+	}
+	register := func(horse horseracing.HorseNumber, race horseracing.RaceID, key horseracing.UserKey) func(client) error {
+		return func(c client) error {
+			_, err := c.Races.Register(t.Context(), horseracing.Registration{Horse: horse, Race: race, UserKey: key})
+			return err
+		}
+	}
+	settle := func(ctx context.Context, race horseracing.RaceID, horse horseracing.HorseNumber) func(client) error {
+		return func(c client) error { _, err := c.Races.Settle(ctx, race, horse); return err }
+	}
+	tournament := func(id horseracing.TournamentID) func(client) error {
+		return func(c client) error { _, err := c.Tournaments.Get(t.Context(), id); return err }
+	}
+	results := func(q horseracing.ResultsQuery) func(client) error {
+		return func(c client) error { _, err := c.Races.Results(q).Take(t.Context(), 1); return err }
+	}
+	byOffset := func(q horseracing.OffsetQuery) func(client) error {
+		return func(c client) error { _, err := c.Races.ResultsV1(q).Take(t.Context(), 1); return err }
+	}
+	follow := func(q horseracing.FollowQuery) func(client) error {
+		return func(c client) error {
+			var errs []error // one, after which it ends
+			for _, err := range c.Races.Follow(q).All(t.Context()) {
+				errs = append(errs, err)
+			}
+			return errors.Join(errs...)
+		}
+	}
+	watch := func(q horseracing.WatchQuery) func(client) error {
+		return func(c client) error {
+			var errs []error // likewise
+			for _, err := range c.Races.WatchOpen(t.Context(), q) {
+				errs = append(errs, err)
+			}
+			return errors.Join(errs...)
+		}
+	}
+	backwards := horseracing.CallRetry(horseracing.Retry{MinWait: 2, MaxWait: 1})
+	for _, test := range []struct {
+		call func(client) error
+		want string
+	}{
+		{horse(-3), "GET /api/v1/horses/-3: invalid argument: horse number -3 is not positive"},
+		{horse(0), "GET /api/v1/horses/0: invalid argument: horse number 0 is not positive"},
+		{func(c client) error { _, err := c.Horses.Missions(t.Context(), -3); return err }, "GET /api/v1/horses/missions/-3: invalid argument: horse number -3 is not positive"},
+		{many(t.Context(), 7, -3), "GET /api/v1/horses/-3: invalid argument: horse number -3 is not positive"},
+		{many(none, 7), "GET /api/v1/horses/{horse_number}: invalid argument: the context is nil"}, // no one number is meant
+		{race(t.Context(), -3), "GET /api/v1/races/-3: invalid argument: race id -3 is not positive"},
+		{race(none, 99), "GET /api/v1/races/99: invalid argument: the context is nil"},
+		{settle(t.Context(), -3, 7), "GET /api/v1/races/-3: invalid argument: race id -3 is not positive; the outcome is unknown: call Races.Settle again before registering again"},
+		{settle(t.Context(), 99, -3), "GET /api/v1/races/99: invalid argument: horse number -3 is not positive; the outcome is unknown: call Races.Settle again before registering again"},
+		{settle(none, 99, 7), "GET /api/v1/races/99: invalid argument: the context is nil; the outcome is unknown: call Races.Settle again before registering again"},
+		{register(-3, 99, "key"), "POST /api/v1/races/register: invalid argument: horse number -3 is not positive"},
+		{register(7, 0, "key"), "POST /api/v1/races/register: invalid argument: race id 0 is not positive"},
+		{register(7, 99, ""), "POST /api/v1/races/register: invalid argument: the user key is empty"},
+		{tournament(""), "GET /api/v1/tournaments/{tournamentId}: invalid argument: the tournament id is empty"},
+		{tournament(".."), "GET /api/v1/tournaments/..: invalid argument: the tournament id is a dot segment, which would change the path"},
+		{tournament("a\nb"), "GET /api/v1/tournaments/a%0Ab: invalid argument: the tournament id contains a control character"},
+		{tournament(double.AppKey + "\n"), "GET /api/v1/tournaments/[redacted]%0A: invalid argument: the tournament id contains a control character"},
+		{tournament(horseracing.TournamentID(strings.Repeat("a", 300)) + "\n"),
+			"GET /api/v1/tournaments/" + strings.Repeat("a", 200) + " …: invalid argument: the tournament id contains a control character"},
+		{results(horseracing.ResultsQuery{Tier: -1}), "GET /api/v2/races/results: invalid argument: tier -1 is negative"},
+		{results(horseracing.ResultsQuery{Concurrency: 1001}), "GET /api/v2/races/results: invalid argument: a Concurrency of 1001 is not between 0 and 1000"},
+		{results(horseracing.ResultsQuery{Patience: -time.Second}), "GET /api/v2/races/results: invalid argument: a Patience of -1s is negative"},
+		{results(horseracing.ResultsQuery{Since: noon.Add(time.Second), Before: noon}),
+			"GET /api/v2/races/results: invalid argument: the Since 2025-06-01T12:00:01Z is after the Before 2025-06-01T12:00:00Z"},
+		{byOffset(horseracing.OffsetQuery{Offset: -1}), "GET /api/v1/races/results: invalid argument: an Offset of -1 is negative"},
+		{follow(horseracing.FollowQuery{Interval: -time.Second}), "GET /api/v2/races/results: invalid argument: an Interval of -1s is negative"},
+		{follow(horseracing.FollowQuery{Lookback: -time.Hour}), "GET /api/v2/races/results: invalid argument: a Lookback of -1h0m0s is negative"},
+		{func(c client) error {
+			for _, err := range c.Tournaments.Follow(horseracing.FollowQuery{Lookback: -1}).All(t.Context()) {
+				return err
+			}
+			return nil
+		}, "GET /api/v1/tournaments/results: invalid argument: a Lookback of -1ns is negative"},
+		{func(c client) error {
+			return c.Races.Watcher(horseracing.WatchQuery{Interval: -time.Second}).Run(t.Context())
+		},
+			"GET /api/v1/races/open: invalid argument: an Interval of -1s is negative"},
+		{results(horseracing.ResultsQuery{Concurrency: -1}), "GET /api/v2/races/results: invalid argument: a Concurrency of -1 is not between 0 and 1000"},
+		{func(c client) error {
+			_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(none, 5)
+			return err
+		}, "GET /api/v2/races/results: invalid argument: the context is nil"},
+		{follow(horseracing.FollowQuery{Tier: -1}), "GET /api/v2/races/results: invalid argument: tier -1 is negative"},
+		{watch(horseracing.WatchQuery{Interval: -time.Second}), "GET /api/v1/races/open: invalid argument: an Interval of -1s is negative"},
+		{func(c client) error { _, err := c.Horses.Owned(t.Context(), ""); return err }, "GET /api/v1/horses/user: invalid argument: the user key is empty"},
+		{func(c client) error {
+			_, err := c.Horses.GetMany(t.Context(), numbers(1, 2), horseracing.CaptureResponse(new(horseracing.Response)))
+			return err
+		}, "GET /api/v1/horses/{horse_number}: invalid argument: CaptureResponse stores one response, and GetMany reads many"},
+		{func(c client) error { _, err := c.Horses.GetMany(t.Context(), numbers(7, 7), backwards); return err }, "GET /api/v1/horses/7: invalid argument: CallRetry: MinWait 2ns is longer than MaxWait 1ns"},
+		{func(c client) error { _, err := c.Races.Open(t.Context(), backwards); return err }, "GET /api/v1/races/open: invalid argument: CallRetry: MinWait 2ns is longer than MaxWait 1ns"},
+		{func(c client) error {
+			_, err := c.Races.Register(t.Context(), double.Entry, horseracing.CallRetry(horseracing.Retry{MaxWait: -1}))
+			return err
+		}, "POST /api/v1/races/register: invalid argument: CallRetry: a wait of {Max:0 MinWait:0s MaxWait:-1ns} is negative"},
+		{func(c client) error {
+			_, err := c.Races.Register(t.Context(), double.Entry, horseracing.AsBackground())
+			return err
+		}, "POST /api/v1/races/register: invalid argument: AsBackground is for reads"},
+		{func(c client) error {
+			return c.Do(t.Context(), http.MethodDelete, "/api/v1/x", nil, nil, horseracing.AsBackground())
+		}, "DELETE /api/v1/x: invalid argument: AsBackground is for reads"},
+		{func(c client) error {
+			_, err := c.Races.Open(t.Context(), horseracing.OnSend(func() error { return nil }))
+			return err
+		}, "GET /api/v1/races/open: invalid argument: OnSend is for calls that change something"},
+		{func(c client) error {
+			_, err := c.Races.Register(t.Context(), double.Entry, horseracing.OnSend(nil))
+			return err
+		}, "POST /api/v1/races/register: invalid argument: OnSend: the function is nil"},
+	} {
+		s := double.Play()
+		err := test.call(s.Client(t))
+		if !errors.Is(err, horseracing.ErrInvalidArgument) || err.Error() != test.want {
+			t.Errorf("%v\nwant %s", err, test.want)
+		}
+		if n := len(s.Requests()); n != 0 {
+			t.Errorf("%s: %d requests", test.want, n)
+		}
+	}
+}
+
+// An id may be the API key by mistake, one of digits too.
+func TestErrInvalidArgumentRedactsAnIDThatIsTheKey(t *testing.T) {
+	const key = "4815162342"
+	c, err := horseracing.NewClient(double.Service, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var none context.Context
+	_, ofGet := c.Races.Get(none, 4815162342)
+	_, ofSettle := c.Races.Settle(none, 4815162342, 7)
+	_, ofSettleNoHorse := c.Races.Settle(t.Context(), 4815162342, -1)
+	_, ofGetMany := c.Horses.GetMany(t.Context(), []horseracing.HorseNumber{7, -4815162342})
+	_, ofRegister := c.Races.Register(t.Context(), horseracing.Registration{Race: -4815162342, Horse: 7, UserKey: double.UserKey})
+	for _, err := range []error{ofGet, ofSettle, ofSettleNoHorse, ofGetMany, ofRegister} {
+		if text := err.Error(); !errors.Is(err, horseracing.ErrInvalidArgument) || strings.Contains(text, key) {
+			t.Errorf("%q", text)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package double
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// A Reading is one way in which the service may read its own document.
+type Reading struct {
+	Kind, Name string // those of one kind are alternatives
+	horseracingtest.Readings
+}
+
+// Readings returns the readings under which every guarantee about money, completeness
+// and ending holds.
+func Readings() []Reading {
+	type r = horseracingtest.Readings
+	list := []Reading{
+		{"literal", "it is as it is written", r{}},
+		{"inclusive", "start_time_from is inclusive", r{Inclusive: true}},
+		{"heats", "two heats with one id", r{Heats: true}},
+		{"early", "results without a final order", r{EarlyResults: true}},
+		{"empty open", "every third list of open races is empty", r{EmptyOpen: 3}},
+		{"tier name", "another name of the tier", r{TierName: "Second"}},
+		{"tier name", "Omega in every tier", r{TierName: "Omega"}},
+		{"date", "a Date an hour ahead", r{DateOff: time.Hour}},
+		{"date", "a Date an hour behind", r{DateOff: -time.Hour}},
+		{"empty list", "an empty list is null", r{EmptyList: "null"}},
+		{"empty list", "an empty list is a 204", r{EmptyList: "204"}},
+	}
+	for _, when := range []string{"from start", "in result", "until start", "others first"} {
+		list = append(list, Reading{"participants", "participants " + when, r{Participants: when}})
+	}
+	for _, status := range []int{400, 409, 422} {
+		list = append(list, Reading{"repeated", fmt.Sprintf("already registered, with status %d", status), r{RepeatedAs: status}})
+	}
+	for _, body := range Refusals() {
+		list = append(list, Reading{"refusal", "a refusal is a 200 with " + body, r{Refusal: body}})
+	}
+	for _, body := range Confirmations() {
+		list = append(list, Reading{"confirmation", "a confirmation is " + body, r{Confirmation: body}})
+	}
+	types := WrongTypes()
+	for _, path := range slices.Sorted(maps.Keys(types)) {
+		list = append(list, Reading{"type", path + " is " + types[path], r{Members: map[string]string{path: types[path]}}})
+	}
+	return list
+}
+
+// Refusals are bodies of status 200 that do not confirm a registration.
+func Refusals() []string {
+	return []string{
+		`{"success":false}`, `{"ok":false}`, `{"registered":false}`, `{"success":false,"message":"too late"}`,
+		`{"error":"full"}`, `{"errors":["full"]}`, `{"err":"full"}`, `{"error":{"code":"full"}}`,
+		`{"status":"error"}`, `{"status":"failed"}`, `{"code":400}`, `{"statusCode":422}`,
+		`{"message":"race is full"}`, `{"reason":"full"}`, `{"result":"full"}`,
+		`false`, `null`, `[]`, `"full"`, `full`, `0`,
+	}
+}
+
+// Confirmations are bodies of status 200 that confirm a registration, or may: with the
+// texts the outcome is unknown.
+func Confirmations() []string {
+	return []string{
+		"empty", `true`, `{}`, `{"success":true}`, `{"success":true,"error":null}`, `{"ok":true,"errors":[]}`,
+		`{"status":"ok","code":200}`, `{"_id":"684f"}`, `{"success":true,"message":"registered"}`,
+		`{"message":"registered"}`, `"OK"`, `OK`, `[{"main_race_id":1}]`,
+	}
+}
+
+// WrongTypes are members that nobody decides by, with a value of another type.
+func WrongTypes() map[string]string {
+	return map[string]string{
+		"info": `"Oval"`, "info.hippodrome_type": "1", "info.turf": "null", "status": "2", "v2": "1", "no_equipment": "0", "tier": "5", "type": "[]",
+		"length": `"14"`, "prizes": `"none"`, "participants.total": `"61.5"`, "participants.lane": `{}`,
+		"name": "7", "gender": "0", "height": `"1.6 m"`, "appearance": `{}`, "description": "{}",
+	}
+}

@@ -1,0 +1,311 @@
+package horseracing_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
+)
+
+// listCalls are the operations that return a list, each with a readable entry,
+// the id of another and a member that cannot be read.
+var listCalls = []struct {
+	name string
+	call func(context.Context, *horseracing.Client) ([]string, error) // the ids
+	good string
+	odd  string // entry 4711
+	bad  string // the member of odd
+}{
+	{"open races", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.Race, error) { return c.Races.Open(ctx) }),
+		`{"main_race_id":%d}`, `{"main_race_id":4711,"entry_fee":{}}`, "/entry_fee"},
+	{"a user's horses", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.Horse, error) {
+		return c.Horses.Owned(ctx, double.UserKey)
+	}),
+		`{"number":%d}`, `{"number":4711,"level":"high"}`, "/level"},
+	{"horses open for breeding", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.BreedingListing, error) {
+		return c.Horses.OpenForBreeding(ctx)
+	}),
+		`{"number":%d}`, `{"number":4711,"price":1e400}`, "/price"},
+	{"open tournaments", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.Tournament, error) {
+		return c.Tournaments.Open(ctx)
+	}),
+		`{"_id":"%d"}`, `{"_id":"4711","stages":[{},{"results":[{"number":"x"}]}]}`, "/stages/1/results/0/number"},
+}
+
+func idsOf[T any](call func(context.Context, *horseracing.Client) ([]T, error)) func(context.Context, *horseracing.Client) ([]string, error) {
+	return func(ctx context.Context, c *horseracing.Client) ([]string, error) {
+		values, err := call(ctx, c)
+		var ids []string
+		for i := range values {
+			ids = append(ids, idOf(&values[i]))
+		}
+		return ids, err
+	}
+}
+
+// idOf returns the id of an entry, as text.
+func idOf(entry any) string {
+	switch entry := entry.(type) {
+	case *horseracing.Race:
+		return fmt.Sprint(int64(entry.MainRaceID))
+	case *horseracing.Horse:
+		return fmt.Sprint(int(entry.Number))
+	case *horseracing.BreedingListing:
+		return fmt.Sprint(int(entry.Number))
+	case *horseracing.Tournament:
+		return string(entry.ID)
+	}
+	return ""
+}
+
+func TestListWithAnUnreadableEntryReturnsTheOthers(t *testing.T) {
+	for _, l := range listCalls {
+		one, two := fmt.Sprintf(l.good, 1), fmt.Sprintf(l.good, 2)
+		for _, test := range []struct {
+			name, entry, id, field string
+		}{
+			{"a member that does not fit", l.odd, "4711", "/1" + l.bad},
+			{"null", "null", "", "/1"},
+			{"no documented member", `{"weather":"fine"}`, "", "/1"},
+			{"no object", `["x"]`, "", "/1"},
+		} {
+			t.Run(l.name+": "+test.name, func(t *testing.T) {
+				body := "[" + one + ", " + test.entry + " ," + two + "]"
+				ids, err := l.call(t.Context(), responding(t, body))
+				if diff := cmp.Diff([]string{"1", "2"}, ids); diff != "" {
+					t.Errorf("the others (-want +got):\n%s", diff)
+				}
+				d, ok := errors.AsType[*horseracing.DecodeError](err)
+				if !ok {
+					t.Fatalf("error %v", err)
+				}
+				if d.ID != test.id || d.Field != test.field || string(d.Raw) != test.entry {
+					t.Errorf("ID %q, Field %q, Raw %s", d.ID, d.Field, d.Raw)
+				}
+				if at := int64(strings.Index(body, test.entry)); d.Offset < at || d.Offset > at+int64(len(test.entry)) {
+					t.Errorf("Offset %d; the entry begins at %d", d.Offset, at)
+				}
+				if text := err.Error(); !containsAll(text, test.id, test.field) {
+					t.Errorf("the text %q does not name it", text)
+				}
+			})
+		}
+	}
+}
+
+func TestListIsEmptyIfTheResponseIsNullOrHasNoContent(t *testing.T) {
+	for _, l := range listCalls {
+		for _, empty := range []double.Step{double.Respond(200, "null"), double.Respond(200, " null\n"), double.Respond(204, ""), double.Respond(200, "[]")} {
+			if ids, err := l.call(t.Context(), double.Play(empty).Client(t)); ids != nil || err != nil {
+				t.Errorf("%s: %v, %v", l.name, ids, err)
+			}
+		}
+		if _, err := l.call(t.Context(), double.Play(double.Respond(404, "[]")).Client(t)); !errors.Is(err, horseracing.ErrNotFound) {
+			t.Errorf("%s: %v", l.name, err)
+		}
+	}
+}
+
+func TestListJoinsAtMostAHundredErrorsInAShortText(t *testing.T) {
+	for _, l := range listCalls {
+		body := "[" + strings.Repeat(l.odd+",", 250) + fmt.Sprintf(l.good, 1) + "]"
+		ids, err := l.call(t.Context(), responding(t, body))
+		if len(ids) != 1 || ids[0] != "1" {
+			t.Errorf("%s: got %v", l.name, ids)
+		}
+		joined, ok := err.(interface{ Unwrap() []error })
+		if !ok || len(joined.Unwrap()) != 100 {
+			t.Fatalf("%s: %T", l.name, err)
+		}
+		if text := err.Error(); len(text) > 500 || !containsAll(text, "250 of 251", "4711", "/0"+l.bad) || strings.Contains(text, "\n") {
+			t.Errorf("%s: %s", l.name, text)
+		}
+	}
+}
+
+// With more unreadable entries than are kept, a page is no page.
+func TestPageOfMoreThanAHundredUnreadableEntriesIsOneError(t *testing.T) {
+	for n, whole := range map[int]bool{100: false, 101: true} {
+		c := responding(t, "["+strings.Repeat("null,", n)+`{"main_race_id":1,"start_time":1767225600250}]`)
+		races, errs := 0, 0
+		for race := range c.Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
+			if race == nil {
+				errs++
+			} else if races++; races == 1 {
+				break
+			}
+		}
+		if whole != (errs == 1) || whole == (races == 1) {
+			t.Errorf("%d: %d entries, %d errors", n, races, errs)
+		}
+	}
+}
+
+func TestListThatIsNotAnArrayIsOneError(t *testing.T) {
+	for _, l := range listCalls {
+		good := fmt.Sprintf(l.good, 1)
+		for _, body := range []string{"7", `"null"`, "[" + l.odd + "," + good, "[" + good + "," + l.odd[:len(l.odd)-1], "[" + l.odd + "] x", "[" + good + "," + l.odd + ",]"} {
+			ids, err := l.call(t.Context(), responding(t, body))
+			d, ok := errors.AsType[*horseracing.DecodeError](err)
+			if ids != nil || !ok || d.Raw != nil || d.ID != "" {
+				t.Errorf("%s: %s: %v, %v", l.name, body, ids, err)
+			}
+		}
+	}
+}
+
+func TestDecodeErrorRawIsRedactedBoundedAndNeverPrinted(t *testing.T) {
+	entry := func(note string) string { return `{"main_race_id":4711,"note":"` + note + `","entry_fee":{}}` }
+	for _, test := range []struct {
+		name, entry, want string
+	}{
+		{"a key in a string", entry("x" + double.AppKey + "x"), entry("x[redacted]x")},
+		{"64 KiB", entry(strings.Repeat("x", 64<<10-len(entry("")))), entry(strings.Repeat("x", 64<<10-len(entry(""))))},
+		{"more than 64 KiB", entry(strings.Repeat("x", 64<<10-len(entry(""))+1)), ""},
+	} {
+		_, err := responding(t, "["+test.entry+"]").Races.Open(t.Context())
+		d, ok := errors.AsType[*horseracing.DecodeError](err)
+		if !ok || string(d.Raw) != test.want {
+			t.Errorf("%s: %.200s, %v", test.name, d.Raw, err)
+			continue
+		}
+		var out bytes.Buffer
+		for _, log := range []*slog.Logger{slog.New(slog.NewTextHandler(&out, nil)), slog.New(slog.NewJSONHandler(&out, nil))} {
+			log.Error("failed", "err", err, "decode", d, "value", *d)
+		}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			fmt.Fprintf(&out, verb+verb+verb, err, d, *d)
+		}
+		if printed := out.String(); strings.Contains(printed, "note") || strings.Contains(printed, double.AppKey) || strings.Count(printed, "4711") < 10 {
+			t.Errorf("%s: printed %.3000s", test.name, printed)
+		}
+	}
+}
+
+// A null costs memory only where an object may stand.
+func TestListAcceptsManyNullsInNumbers(t *testing.T) {
+	horse := `{"number":1,"dropped_at_index":null,"total":null},`
+	cup := `{"_id":"x","participants":[` + strings.TrimSuffix(strings.Repeat(horse, 500), ",") + `]},`
+	cups, err := responding(t, "["+strings.TrimSuffix(strings.Repeat(cup, 20), ",")+"]").Tournaments.Open(t.Context())
+	if err != nil || len(cups) != 20 || len(cups[19].Participants) != 500 {
+		t.Errorf("%d tournaments, %v", len(cups), err)
+	}
+	for _, body := range []string{
+		"[" + strings.Repeat("null,", 20_000) + "null]", "[" + strings.Repeat(" null ,\n", 40_000) + "null]",
+		`[{"_id":"x","participants":[` + strings.Repeat("null,", 20_000) + "null]}]", "[" + strings.Repeat("{},", 20_000) + "{}]",
+	} {
+		_, err := responding(t, body).Tournaments.Open(t.Context())
+		if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || !strings.Contains(err.Error(), "too many values") || d.Raw != nil {
+			t.Errorf("%.40s: %v", body, err)
+		}
+	}
+}
+
+// Whatever the service makes of its document: of the entries that it lists none is lost
+// without an error, and what is returned is what was requested, with the values of the
+// literal reading, except for members that have another type.
+func TestListAndGetUnderEveryReading(t *testing.T) {
+	now := func() time.Time { return time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC) }
+	literal := horseracingtest.NewServer(horseracingtest.WithClock(now), horseracingtest.WithHistory(20), horseracingtest.WithInMemory())
+	t.Cleanup(literal.Close)
+	truth, err := literal.Client().Races.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts := map[horseracing.Timestamp]horseracing.Race{}
+	for _, race := range truth {
+		starts[race.StartTime] = race
+	}
+	numbers := literal.Horses(0)
+	members := []string{"main_race_id", "start_time", "entry_fee", "places", "participants", "type", "v2", "tier", "length", "prizes", "info.turf", "participants.total", "number", "level", "name", "height"}
+	rapid.Check(t, func(t *rapid.T) {
+		odd := rapid.SliceOfNDistinct(rapid.SampledFrom(members), 0, 3, rapid.ID[string]).Draw(t, "members")
+		r := horseracingtest.Readings{
+			OtherRace: rapid.Bool().Draw(t, "other race"), OtherHorse: rapid.Bool().Draw(t, "other horse"), Heats: rapid.Bool().Draw(t, "heats"),
+			Seconds: rapid.Bool().Draw(t, "seconds"), EmptyList: rapid.SampledFrom([]string{"", "null", "204"}).Draw(t, "empty list"), Members: map[string]string{},
+		}
+		for _, member := range odd {
+			r.Members[member] = `{"another":"type"}`
+		}
+		fake := horseracingtest.NewServer(horseracingtest.WithClock(now), horseracingtest.WithHistory(20), horseracingtest.WithReadings(r), horseracingtest.WithInMemory())
+		defer fake.Close()
+		c, ctx := fake.Client(), context.Background()
+
+		open, err := c.Races.Open(ctx)
+		if len(open)+errorsIn(err) != len(truth) {
+			t.Fatalf("%d races and %d errors of %d: %v", len(open), errorsIn(err), len(truth), err)
+		}
+		for i := range open {
+			mustBeTrue(t, &open[i], starts[open[i].StartTime], r)
+		}
+		for _, race := range truth {
+			got, err := c.Races.Get(ctx, race.MainRaceID)
+			if err == nil {
+				if mustBeTrue(t, got, starts[got.StartTime], r); got.MainRaceID != race.MainRaceID || got.EntryFee.Cmp(race.EntryFee) < 0 {
+					t.Fatalf("race %d for %v became %d for %v", race.MainRaceID, race.EntryFee, got.MainRaceID, got.EntryFee)
+				}
+				continue
+			}
+			_, isDecode := errors.AsType[*horseracing.DecodeError](err)
+			if isMoved := r.Heats && race.MainRaceID%10 == 1; !isDecode && !(isMoved && errors.Is(err, horseracing.ErrNotFound)) {
+				t.Fatalf("race %d: %v", race.MainRaceID, err)
+			}
+		}
+		horses, err := c.Horses.GetMany(ctx, numbers)
+		for number, horse := range horses {
+			if horse.Number != number {
+				t.Fatalf("horse %d became %d", number, horse.Number)
+			}
+		}
+		if len(horses)+errorsIn(err) != len(numbers) {
+			t.Fatalf("%d of %d horses, %v", len(horses), len(numbers), err)
+		}
+	})
+}
+
+// errorsIn counts the joined errors.
+func errorsIn(err error) int {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the list itself
+		return len(joined.Unwrap())
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+// mustBeTrue fails unless a race is the literal one, but for its id and members of
+// another type.
+func mustBeTrue(t *rapid.T, got *horseracing.Race, want horseracing.Race, r horseracingtest.Readings) {
+	want.MainRaceID = got.MainRaceID // that of another heat
+	for member := range r.Members {
+		switch member {
+		case "type":
+			want.Type = ""
+		case "v2":
+			want.V2 = false
+		case "tier":
+			want.Tier = ""
+		case "length":
+			want.Length = 0
+		case "prizes":
+			want.Prizes = nil
+		case "info.turf":
+			want.Info.Turf = ""
+		}
+	}
+	if diff := cmp.Diff(&want, got); diff != "" {
+		t.Fatalf("race %d: %s", got.MainRaceID, diff)
+	}
+}

@@ -1,0 +1,701 @@
+package horseracing_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/cookiejar"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
+)
+
+func TestNewClientChecksOptions(t *testing.T) {
+	for want, opt := range map[string]horseracing.Option{
+		"WithRetry: a wait of {Max:0 MinWait:-1s MaxWait:0s} is negative": horseracing.WithRetry(horseracing.Retry{MinWait: -time.Second}),
+		"WithRetry: MinWait 2s is longer than MaxWait 1s":                 horseracing.WithRetry(horseracing.Retry{MinWait: 2 * time.Second, MaxWait: time.Second}),
+		"WithAttemptTimeout: 0s is not positive":                          horseracing.WithAttemptTimeout(0),
+		"WithRateLimit: 0 per second is not positive":                     horseracing.WithRateLimit(0, 1),
+		"WithRateLimit: a burst of 0 is not positive":                     horseracing.WithRateLimit(1, 0),
+		"WithUserAgent: the agent contains a control character":           horseracing.WithUserAgent("a\nb"),
+		"WithMaxResponseBytes: 0 is not positive":                         horseracing.WithMaxResponseBytes(0),
+		"WithTransportWrapper: the wrapper is nil":                        horseracing.WithTransportWrapper(nil),
+	} {
+		_, err := horseracing.NewClient(double.Service, double.AppKey, opt)
+		if !errors.Is(err, horseracing.ErrInvalidArgument) || err.Error() != "horseracing: NewClient: invalid argument: "+want {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	if _, err := horseracing.NewClient(double.Service, double.AppKey, nil, horseracing.WithHTTPClient(nil), horseracing.WithLogger(nil),
+		horseracing.WithLimiter(nil), horseracing.WithDriftHandler(nil)); err != nil {
+		t.Errorf("nil options: %v", err)
+	}
+}
+
+func TestWithHTTPClientUsesTheJar(t *testing.T) {
+	jar, _ := cookiejar.New(nil)
+	s := double.Play(double.Respond(200, "[]", "Set-Cookie: route=7"), double.Respond(503, ""), double.Respond(503, "", "Set-Cookie: route=8"), double.Respond(200, "[]"))
+	c := double.Connect(t, double.Service, &http.Client{Transport: s, Jar: jar}, double.Briefly)
+	c.Races.Open(t.Context())
+	c.Races.Open(t.Context())
+	var got []string
+	for _, r := range s.Requests() {
+		got = append(got, strings.Join(r.Request.Header.Values("Cookie"), "|"))
+	}
+	if diff := cmp.Diff([]string{"", "route=7", "route=7", "route=8"}, got); diff != "" {
+		t.Errorf("Cookie of each attempt (-want +got):\n%s", diff)
+	}
+}
+
+func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
+	s := double.Play(double.Respond(200, `[{"level":3}]`, "X-Trace: 1"), double.Respond(404, `{"message":"gone"}`))
+	c := s.Client(t)
+	var r horseracing.Response
+	capture := horseracing.CaptureResponse(&r)
+	c.Horses.Owned(t.Context(), double.UserKey, nil, capture)
+	want := horseracing.Response{StatusCode: 200, Header: http.Header{"X-Trace": {"1"}}, Body: []byte(`[{"level":3}]`), Attempts: 1}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("success (-want +got):\n%s", diff)
+	}
+	c.Races.Get(t.Context(), 5, capture)
+	want = horseracing.Response{StatusCode: 404, Header: http.Header{}, Body: []byte(`{"message":"gone"}`), Attempts: 1}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("failure (-want +got):\n%s", diff)
+	}
+	c.Horses.Get(t.Context(), -5, capture)
+	if diff := cmp.Diff(horseracing.Response{}, r); diff != "" {
+		t.Errorf("no request (-want +got):\n%s", diff)
+	}
+}
+
+func TestWithTransportWrapperSeesEveryAttempt(t *testing.T) {
+	var order []string
+	made := 0
+	named := func(name string) horseracing.Option {
+		return horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+			made++
+			return double.TripFunc(func(req *http.Request) (*http.Response, error) {
+				order = append(order, name+" "+req.Method)
+				return next.RoundTrip(req)
+			})
+		})
+	}
+	s := double.Play(double.Respond(503, ""), double.Respond(200, "[]"), double.Respond(200, "{}"))
+	c := s.Client(t, double.Briefly, named("inner"), named("outer"))
+	if _, err := c.Races.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Races.Register(t.Context(), double.Entry); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"outer GET", "inner GET", "outer GET", "inner GET", "outer POST", "inner POST"}
+	if diff := cmp.Diff(want, order); diff != "" || made != 2 {
+		t.Errorf("wrappers were made %d times; attempts (-want +got):\n%s", made, diff)
+	}
+}
+
+func TestWithTransportWrapperRefusesNil(t *testing.T) {
+	for name, opt := range map[string]horseracing.Option{
+		"nil":         horseracing.WithTransportWrapper(nil),
+		"returns nil": horseracing.WithTransportWrapper(func(http.RoundTripper) http.RoundTripper { return nil }),
+	} {
+		if c, err := horseracing.NewClient(double.Service, double.AppKey, opt); c != nil || !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), "WithTransportWrapper") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Whatever a wrapper does, one attempt of a registration reaches the transport
+// once at most.
+func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
+	again := func(req *http.Request, ctx context.Context) *http.Request {
+		again := req.Clone(ctx)
+		again.Body = io.NopCloser(strings.NewReader(`{}`))
+		again.ContentLength = 2
+		return again
+	}
+	for name, wrapper := range map[string]func(next http.RoundTripper, req *http.Request) (*http.Response, error){
+		"after a 503, as a retrying transport does": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(again(req, req.Context()))
+			for n := 0; n < 3 && err == nil && resp.StatusCode == 503; n++ {
+				resp.Body.Close()
+				resp, err = next.RoundTrip(again(req, req.Context()))
+			}
+			return resp, err
+		},
+		"both at once": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+			var both sync.WaitGroup
+			both.Go(func() { _, _ = next.RoundTrip(again(req, req.Context())) })
+			resp, err := next.RoundTrip(req)
+			both.Wait()
+			return resp, err
+		},
+		"in the background, without the context": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+			_, _ = next.RoundTrip(again(req, context.Background()))
+			return next.RoundTrip(req)
+		},
+		"with another method": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+			put := again(req, req.Context())
+			put.Method = http.MethodPut
+			_, _ = next.RoundTrip(put)
+			return next.RoundTrip(req)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := double.Play(double.Respond(503, ""))
+			c := s.Client(t, double.Briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+				return double.TripFunc(func(req *http.Request) (*http.Response, error) { return wrapper(next, req) })
+			}))
+			_, err := c.Races.Register(t.Context(), double.Entry)
+			if n := len(s.Requests()); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Errorf("sent %d times: %v", n, err)
+			}
+		})
+	}
+}
+
+// What a wrapper adds must not make net/http repeat the request.
+func TestWithTransportWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
+	repeatable := horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return double.TripFunc(func(req *http.Request) (*http.Response, error) {
+			body, err := io.ReadAll(req.Body)
+			if err != nil {
+				return nil, err
+			}
+			req = req.Clone(req.Context())
+			req.Header.Set("Idempotency-Key", "1")
+			req.Header["X-Idempotency-Key"] = nil
+			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+			req.Body, _ = req.GetBody()
+			return next.RoundTrip(req)
+		})
+	})
+	s := double.PlayH2(t, double.ResetStream(double.RefusedStream))
+	_, err := double.Connect(t, s.URL, s.Client, double.Briefly, repeatable).Races.Register(t.Context(), double.Entry)
+	if n := s.Requests.Load(); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		t.Errorf("HTTP/2: the service read the registration %d times: %v", n, err)
+	}
+}
+
+// A wrapper may repeat reads, and make reads of its own.
+func TestWithTransportWrapperMayRepeatReads(t *testing.T) {
+	s := double.Play(double.Respond(503, ""), double.Respond(200, "[]"))
+	c := s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: -1}), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return double.TripFunc(func(req *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(req.Clone(context.Background()))
+			if err == nil && resp.StatusCode == 503 {
+				return next.RoundTrip(req)
+			}
+			return resp, err
+		})
+	}))
+	if _, err := c.Races.Open(t.Context()); err != nil || len(s.Requests()) != 2 {
+		t.Errorf("%d requests, %v", len(s.Requests()), err)
+	}
+}
+
+// No connection is made: through a wrapper, too, that is seen, and the
+// registration is sent again.
+func TestWithTransportWrapperRetriesARegistrationWithoutAConnection(t *testing.T) {
+	attempts := 0
+	c := double.Connect(t, double.Refused, &http.Client{Transport: &http.Transport{}}, double.Briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return double.TripFunc(func(req *http.Request) (*http.Response, error) { attempts++; return next.RoundTrip(req) })
+	}))
+	if _, err := c.Races.Register(t.Context(), double.Entry); err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || attempts != 4 {
+		t.Errorf("after %d attempts: %v", attempts, err)
+	}
+}
+
+func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
+	var seen []horseracing.CallInfo
+	s := double.Play(double.Respond(503, ""), double.Respond(503, ""), double.Respond(200, `{"number":7}`), double.Respond(200, "{}"), double.Respond(200, "{}"))
+	c := s.Client(t, double.Briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return double.TripFunc(func(req *http.Request) (*http.Response, error) {
+			info, ok := horseracing.CallFromContext(req.Context())
+			if !ok {
+				t.Errorf("%s %s: no call in the context", req.Method, req.URL)
+			}
+			seen = append(seen, info)
+			return next.RoundTrip(req)
+		})
+	}))
+	if _, err := c.Horses.Get(t.Context(), 7); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Races.Register(t.Context(), double.Entry); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Do(t.Context(), http.MethodGet, "/api/v9/"+double.AppKey, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	const horse = "/api/v1/horses/{horse_number}"
+	want := []horseracing.CallInfo{
+		{Method: "GET", Route: horse, ID: "7", Attempt: 1},
+		{Method: "GET", Route: horse, ID: "7", Attempt: 2},
+		{Method: "GET", Route: horse, ID: "7", Attempt: 3},
+		{Method: "POST", Route: "/api/v1/races/register", Attempt: 1},
+		{Method: "GET", Route: "/api/v9/[redacted]", Attempt: 1},
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if info, ok := horseracing.CallFromContext(t.Context()); ok {
+		t.Errorf("outside a call: %v", info)
+	}
+}
+
+// one is a limiter that lets one request go at a time, when the test says so.
+type one chan struct{}
+
+func (o one) Wait(ctx context.Context) error {
+	select {
+	case <-o:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestAsBackgroundWaitsForAllOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(double.Respond(200, "[]"))
+		limiter := make(one)
+		c := s.Client(t, horseracing.WithLimiter(limiter))
+		var calls sync.WaitGroup
+		calls.Go(func() { _, _ = c.Races.Open(t.Context(), horseracing.AsBackground()) })
+		synctest.Wait()
+		calls.Go(func() { _, _ = c.Horses.OpenForBreeding(t.Context()) })
+		synctest.Wait()
+		for range 2 {
+			limiter <- struct{}{}
+			synctest.Wait()
+		}
+		calls.Wait()
+		var paths []string
+		for _, r := range s.Requests() {
+			paths = append(paths, r.Request.URL.Path)
+		}
+		if want := []string{"/api/v1/horses/breeding/open", "/api/v1/races/open"}; !slices.Equal(paths, want) {
+			t.Errorf("sent %v", paths)
+		}
+	})
+}
+
+func TestOnSendIsCalledOnceInOrderBeforeTheFirstAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []string
+		event := func(name string, err error) horseracing.CallOption {
+			return horseracing.OnSend(func() error { events = append(events, name); return err })
+		}
+		s := double.Play(func(*http.Request) (*http.Response, error) {
+			events = append(events, "sent")
+			return double.Respond(429, "")(nil)
+		})
+		c, full := s.Client(t), errors.New("the disk is full")
+		_, err := c.Races.Register(t.Context(), double.Entry, event("first", nil), event("second", nil))
+		if want := "first second sent sent sent sent"; strings.Join(events, " ") != want || !errors.Is(err, horseracing.ErrRateLimited) {
+			t.Errorf("%v, %v", events, err)
+		}
+		events = nil
+		time.Sleep(time.Hour)
+		err = c.Do(t.Context(), http.MethodPost, "/api/v9/thing", nil, nil, event("first", full), event("second", nil))
+		if len(events) != 1 || !errors.Is(err, full) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("one that fails: %v, %v", events, err)
+		}
+	})
+}
+
+func TestOnSendRunsWithTheTurnOfTheCallAndWithoutATimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(double.Respond(200, "{}"))
+		c := s.Client(t, horseracing.WithRateLimit(0.1, 1), horseracing.WithAttemptTimeout(time.Second))
+		began, ctx := time.Now(), t.Context()
+		register := func(record func() error) error {
+			_, err := c.Races.Register(ctx, double.Entry, horseracing.OnSend(record))
+			return err
+		}
+		if err := register(func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := register(func() error { time.Sleep(time.Minute); return nil }); err != nil || time.Since(began) != 70*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		if err := register(func() error { cancel(); return nil }); !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("canceled within: %v", err)
+		}
+		if n := len(s.Requests()); n != 2 {
+			t.Errorf("%d were sent", n)
+		}
+	})
+}
+
+func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct {
+			client, call horseracing.Retry
+			longest      time.Duration // of the waits, with full jitter
+			attempts     int
+		}{
+			{horseracing.Retry{Max: 1}, horseracing.Retry{}, 200 * time.Millisecond, 2},
+			{horseracing.Retry{Max: 1}, horseracing.Retry{Max: 2}, 400 * time.Millisecond, 3},
+			{horseracing.Retry{Max: -1}, horseracing.Retry{MaxWait: time.Minute}, 0, 1},
+			{horseracing.Retry{}, horseracing.Retry{MaxWait: time.Millisecond}, time.Millisecond, 4},
+			{horseracing.Retry{MaxWait: time.Second}, horseracing.Retry{Max: 1, MinWait: time.Hour}, time.Hour, 2},
+		} {
+			s := double.Play(double.Respond(503, ""))
+			c := s.Client(t, horseracing.WithRetry(test.client))
+			_, err := c.Races.Open(t.Context(), horseracing.CallRetry(test.call))
+			waits := append(s.Waits(), 0)
+			if !errors.Is(err, horseracing.ErrServer) || len(waits) != test.attempts || slices.Max(waits) > test.longest {
+				t.Errorf("%+v, %+v: waits %v, %v", test.client, test.call, waits, err)
+			}
+		}
+		s := double.Play(double.Respond(503, ""))
+		c := s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: 1}))
+		_, _ = c.Races.Open(t.Context(), horseracing.CallRetry(horseracing.Retry{Max: 3}))
+		if _, err := c.Races.Open(t.Context()); err == nil || len(s.Requests()) != 6 {
+			t.Errorf("%d requests of a call with three retries and one with one", len(s.Requests()))
+		}
+	})
+}
+
+// A registration that no connection was made for is sent again as often as
+// CallRetry allows, and one whose outcome is unknown never.
+func TestCallRetryOfARegistration(t *testing.T) {
+	for name, want := range map[string]struct{ most, attempts int }{"none": {-1, 1}, "one": {1, 2}} {
+		var response horseracing.Response
+		c := double.Connect(t, double.Refused, &http.Client{}, double.Briefly)
+		_, err := c.Races.Register(t.Context(), double.Entry, horseracing.CallRetry(horseracing.Retry{Max: want.most}), horseracing.CaptureResponse(&response))
+		if err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || response.Attempts != want.attempts {
+			t.Errorf("%s: %d attempts, %v", name, response.Attempts, err)
+		}
+	}
+	s := double.Play(double.Respond(503, ""))
+	_, err := s.Client(t).Races.Register(t.Context(), double.Entry, horseracing.CallRetry(horseracing.Retry{Max: 5}))
+	if !errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.Requests()) != 1 {
+		t.Errorf("%d requests, %v", len(s.Requests()), err)
+	}
+}
+
+func TestCallOptionsOfGetManyHoldForEachCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(double.Respond(503, ""))
+		_, err := s.Client(t).Horses.GetMany(t.Context(), []horseracing.HorseNumber{1}, horseracing.CallRetry(horseracing.Retry{Max: -1}))
+		if !errors.Is(err, horseracing.ErrServer) || len(s.Requests()) != 1 {
+			t.Errorf("%d requests, %v", len(s.Requests()), err)
+		}
+	})
+}
+
+func TestClientNamesItsService(t *testing.T) {
+	s := double.Play(double.Respond(200, "[]"))
+	c := double.Connect(t, "https://game.test/api/", &http.Client{Transport: s})
+	if got := c.BaseURL(); got != "https://game.test/api" {
+		t.Errorf("BaseURL %q", got)
+	}
+	if got := fmt.Sprint(c); got != "horseracing.Client(https://game.test/api)" {
+		t.Errorf("prints as %q", got)
+	}
+	if got := fmt.Sprint(double.Connect(t, "https://game.test/"+double.AppKey, &http.Client{Transport: s})); got != "horseracing.Client(https://game.test/[redacted])" {
+		t.Errorf("prints as %q", got)
+	}
+}
+
+// What is documented for those who set nothing.
+
+func TestDefaultOfAttemptTimeoutIsThirtySeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		})
+		started := time.Now()
+		_, err := s.Client(t, double.NoRetries()).Races.Open(t.Context())
+		if took := time.Since(started); took != 30*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
+func TestDefaultOfRetryIsFourAttemptsWithShortWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var longest [3]time.Duration
+		for range 100 {
+			s := double.Play(double.Respond(503, ""))
+			if _, err := s.Client(t).Races.Open(t.Context()); !errors.Is(err, horseracing.ErrServer) {
+				t.Fatalf("got %v", err)
+			}
+			waits := s.Waits()
+			if len(waits) != len(longest) {
+				t.Fatalf("%d requests", len(waits)+1)
+			}
+			for i, wait := range waits {
+				longest[i] = max(longest[i], wait)
+			}
+		}
+		for i, want := range []time.Duration{200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
+			if longest[i] > want || longest[i] < want*8/10 {
+				t.Errorf("of a hundred waits before retry %d the longest was %v, want up to %v", i+1, longest[i], want)
+			}
+		}
+	})
+}
+
+func TestDefaultOfMaxWaitIsFifteenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for wait, requests := range map[string]int{"15": 2, "16": 1} {
+			s := double.Play(double.Respond(429, "", "Retry-After: "+wait), double.Respond(200, "[]"))
+			_, err := s.Client(t).Races.Open(t.Context())
+			if n := len(s.Requests()); n != requests || (err == nil) != (requests == 2) {
+				t.Errorf("Retry-After: %s: %d requests, then %v", wait, n, err)
+			}
+		}
+	})
+}
+
+func TestDefaultOfMaxResponseBytesIsEightMebibytes(t *testing.T) {
+	const limit = 8 << 20
+	for length, tooLarge := range map[int64]bool{limit: false, limit + 1: true} {
+		s := double.Play(double.Stream(200, length, func() io.Reader { return io.LimitReader(double.Endless(" "), length) }))
+		_, err := s.Client(t).Races.Open(t.Context())
+		if errors.Is(err, horseracing.ErrResponseTooLarge) != tooLarge || err == nil {
+			t.Errorf("%d bytes: %v", length, err)
+		}
+	}
+}
+
+func TestDefaultOfFollowQueryIsTwoPollsAMinuteAndAnHour(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var came []horseracing.RaceID
+		fake.AddRaces(double.Finished(1, -10*time.Minute)...)
+		for race, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-3 * time.Hour)}).All(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if came = append(came, race.MainRaceID); len(came) == 1 {
+				fake.AddRaces(double.Finished(2, -10*time.Minute-59*time.Minute, -10*time.Minute-61*time.Minute)...)
+			}
+		}
+		if len(came) != 2 || came[1] != 2 {
+			t.Errorf("races %v came, want 1 and the one that started 59 minutes before it", came)
+		}
+		if n := fake.RequestCount(); n < 120 || n > 140 {
+			t.Errorf("%d requests in an hour", n)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestDefaultOfWatchQueryIsFourPollsAMinute(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for _, err := range fake.Client().Races.WatchOpen(ctx, horseracing.WatchQuery{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := fake.RequestCount(); n < 240 || n > 270 {
+			t.Errorf("%d requests in an hour", n)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestWithLimiterTakesATokenForEveryAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := 0
+		s := double.Play(double.Respond(503, ""))
+		s.Client(t, horseracing.WithLimiter(double.WaitFunc(func(context.Context) error { got++; return nil }))).Races.Open(t.Context())
+		if got != 4 || len(s.Requests()) != 4 {
+			t.Errorf("%d tokens for %d requests", got, len(s.Requests()))
+		}
+	})
+}
+
+func TestWithLimiterErrorEndsTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": double.OpenRaces, "a registration": double.Register} {
+			s := double.Play(double.Respond(429, ""))
+			failing := double.WaitFunc(failAfter(1, func(context.Context) error { return double.ErrReset }))
+			err := call(t.Context(), s.Client(t, horseracing.WithLimiter(failing)))
+			if !errors.Is(err, double.ErrReset) || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.Requests()) != 1 {
+				t.Errorf("%s: %d requests, %v", name, len(s.Requests()), err)
+			}
+		}
+	})
+}
+
+// The limiter may let a call wait for longer than an attempt may take.
+func TestWithLimiterWaitsOutsideTheAttemptTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := double.Play(double.Respond(200, "[]")).Client(t, horseracing.WithRateLimit(0.01, 1), horseracing.WithAttemptTimeout(time.Second))
+		for range 3 {
+			if _, err := c.Races.Open(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestWithRateLimitSpacesRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(double.Respond(200, "[]"))
+		c := s.Client(t, horseracing.WithRateLimit(2, 3))
+		for range 7 {
+			if _, err := c.Races.Open(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const gap = 500 * time.Millisecond
+		if diff := cmp.Diff([]time.Duration{0, 0, gap, gap, gap, gap}, s.Waits()); diff != "" {
+			t.Errorf("waits (-want +got):\n%s", diff)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), gap/2)
+		defer cancel()
+		if _, err := c.Races.Open(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("no token in time: got %v", err)
+		}
+	})
+}
+
+func TestWithLimiterThatPanicsCostsNoOtherCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := 0
+		s := double.Play(double.Respond(200, "[]"))
+		c := s.Client(t, horseracing.WithLimiter(double.WaitFunc(func(context.Context) error {
+			if waits++; waits <= 10 {
+				panic("limiter")
+			}
+			return nil
+		})))
+		for range 10 {
+			func() {
+				defer func() { recover() }()
+				double.OpenRaces(t.Context(), c)
+			}()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := double.OpenRaces(ctx, c); err != nil || len(s.Requests()) != 1 || c.Pace().Waiting != 0 {
+			t.Errorf("%v after %d requests, %+v", err, len(s.Requests()), c.Pace())
+		}
+	})
+}
+
+// quitter is a limiter whose third Wait ends the goroutine that calls it.
+type quitter struct{ calls atomic.Int32 }
+
+func (q *quitter) Wait(context.Context) error {
+	if q.calls.Add(1) == 3 {
+		runtime.Goexit()
+	}
+	return nil
+}
+
+func TestWithLimiterThatEndsItsGoroutineCostsOneCall(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithInMemory())
+	defer fake.Close()
+	client := fake.Client(horseracing.WithLimiter(new(quitter)))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	results, failures := client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}), 0
+	for range 2 {
+		for _, err := range results.All(ctx) {
+			if err != nil {
+				failures++
+			}
+		}
+	}
+	if failures != 1 || ctx.Err() != nil {
+		t.Errorf("%d failures, %v", failures, ctx.Err())
+	}
+}
+
+func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
+	const never = time.Duration(math.MaxInt64)
+	inBubble := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where synctest's clock begins
+	for _, test := range []struct {
+		header   string
+		wait     time.Duration // at least, and up to a tenth more; 0: no more than a random first wait
+		demanded time.Duration // more than MaxWait: returned, not slept
+	}{
+		{"3", 3 * time.Second, 0},
+		{"10", 10 * time.Second, 0},
+		{inBubble.Add(4 * time.Second).Format(http.TimeFormat), 4 * time.Second, 0},
+		{"11", 0, 11 * time.Second},
+		{"Fri, 31 Dec 9999 23:59:59 GMT", 0, never}, // would overflow Sub
+		{"", 0, 0},
+	} {
+		for _, status := range []int{429, 503} {
+			t.Run(fmt.Sprint(test.header[:min(len(test.header), 30)], " ", status), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := double.Play(double.Respond(status, "", "Retry-After: "+test.header), double.Respond(200, "[]"))
+					policy := horseracing.Retry{Max: 1, MinWait: 10 * time.Millisecond, MaxWait: 10 * time.Second}
+					started := time.Now()
+					_, err := s.Client(t, horseracing.WithRetry(policy)).Races.Open(t.Context())
+					if test.demanded > 0 {
+						var api *horseracing.APIError
+						if !errors.As(err, &api) || api.StatusCode != status || api.RetryAfter != test.demanded {
+							t.Errorf("got %v", err)
+						}
+						if took := time.Since(started); took != 0 || len(s.Requests()) != 1 {
+							t.Errorf("returned after %v and %d requests, want at once", took, len(s.Requests()))
+						}
+						return
+					}
+					if err != nil || len(s.Waits()) != 1 {
+						t.Fatalf("%d requests, %v", len(s.Requests()), err)
+					}
+					if got := s.Waits()[0]; got < test.wait || got > max(test.wait+test.wait/10, policy.MinWait) {
+						t.Errorf("waited %v, want %v", got, test.wait)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Clients that were refused together must not come back together.
+func TestRetryAfterIsSpreadUpwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers = 200
+		var mu sync.Mutex
+		came := map[time.Duration]bool{}
+		var earliest, latest time.Duration = math.MaxInt64, 0
+		var work sync.WaitGroup
+		for range workers {
+			work.Go(func() {
+				s := double.Play(double.Respond(429, "", "Retry-After: 10"), double.Respond(200, "[]"))
+				if _, err := s.Client(t).Races.Open(t.Context()); err != nil {
+					t.Error(err)
+				}
+				wait := s.Waits()[0]
+				mu.Lock()
+				defer mu.Unlock()
+				came[wait] = true
+				earliest, latest = min(earliest, wait), max(latest, wait)
+			})
+		}
+		work.Wait()
+		if len(came) < workers*9/10 || earliest < 10*time.Second || latest > 11*time.Second || latest-earliest < 900*time.Millisecond {
+			t.Errorf("%d workers came back in %d instants from %v to %v", workers, len(came), earliest, latest)
+		}
+	})
+}

@@ -1,0 +1,557 @@
+package horseracing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
+)
+
+func TestRaceFinishersFollowTheFinalOrder(t *testing.T) {
+	three := []horseracing.RaceParticipant{{Number: 10}, {Number: 20}, {Number: 30}}
+	for _, test := range []struct {
+		name    string
+		order   []int
+		want    []horseracing.HorseNumber
+		problem bool
+	}{
+		{name: "every place", order: []int{2, 0, 1}, want: []horseracing.HorseNumber{30, 10, 20}},
+		{name: "the first only", order: []int{1}, want: []horseracing.HorseNumber{20}},
+		{name: "none yet", order: nil},
+		{name: "beyond the last", order: []int{0, 3}, problem: true},
+		{name: "before the first", order: []int{-1}, problem: true},
+		{name: "twice the same", order: []int{1, 1}, problem: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			race := horseracing.Race{Participants: three, FinalOrder: test.order}
+			finishers, err := race.Finishers()
+			if (err != nil) != test.problem {
+				t.Fatalf("error %v", err)
+			}
+			winner, ok := race.Winner()
+			if wins := len(test.want) > 0; ok != wins || wins && winner.Number != test.want[0] || !wins && winner != (horseracing.RaceParticipant{}) {
+				t.Errorf("Winner is %+v, %t", winner, ok)
+			}
+			var got []horseracing.HorseNumber
+			for _, p := range finishers {
+				got = append(got, p.Number)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRaceMethods(t *testing.T) {
+	deadline := time.UnixMilli(1767311700000)
+	open := horseracing.Race{RegistrationDeadline: at(1767311700000), Places: 2, MinLevel: 10, MaxLevel: 20}
+	finished := open
+	finished.FinalOrder = []int{0}
+	crowded := horseracing.Race{Places: 1, Participants: make([]horseracing.RaceParticipant, 3)}
+	unbounded := horseracing.Race{MinLevel: 10}
+	entered := horseracing.Race{Participants: []horseracing.RaceParticipant{{Number: 9}, {Number: 7}}}
+	for name, ok := range map[string]bool{
+		"open just before the deadline":         open.RegistrationOpenAt(deadline.Add(-time.Millisecond)),
+		"closed at the deadline":                !open.RegistrationOpenAt(deadline),
+		"closed when it has finished":           !finished.RegistrationOpenAt(deadline.Add(-time.Hour)),
+		"closed without a deadline":             !new(horseracing.Race).RegistrationOpenAt(deadline),
+		"two places free":                       open.FreePlaces() == 2,
+		"never less than none free":             crowded.FreePlaces() == 0,
+		"both bounds of the level belong to it": open.AcceptsLevel(10) && open.AcceptsLevel(20),
+		"too low and too high a level":          !open.AcceptsLevel(9) && !open.AcceptsLevel(21),
+		"has who is in it, and nobody else":     entered.Has(7) && !entered.Has(8) && !entered.Has(0) && !open.Has(7),
+		"an absent bound does not bind":         unbounded.AcceptsLevel(999) && !unbounded.AcceptsLevel(9),
+	} {
+		if !ok {
+			t.Errorf("does not hold: %s", name)
+		}
+	}
+}
+
+func TestRaceCheckEntryNamesAllThatKeepsAHorseOut(t *testing.T) {
+	now := time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
+	open := horseracing.Race{
+		MainRaceID: 4711, RegistrationDeadline: horseracing.NewTimestamp(now.Add(time.Minute)), Places: 2, MinLevel: 10, MaxLevel: 20,
+		Participants: []horseracing.RaceParticipant{{Number: 8}},
+	}
+	horse := &horseracing.Horse{Number: 7, Level: 10, Tier: horseracing.TierNameOmega}
+	for name, test := range map[string]struct {
+		change func(*horseracing.Race)
+		horse  *horseracing.Horse
+		want   []string // parts of the text, or none for no error
+	}{
+		"nothing":                  {nil, horse, nil},
+		"nothing, without a horse": {nil, nil, nil},
+		"the deadline":             {func(r *horseracing.Race) { r.RegistrationDeadline = horseracing.NewTimestamp(now) }, horse, []string{"registration closed at 2026-01-02T15:00:00.000Z"}},
+		"no deadline":              {func(r *horseracing.Race) { r.RegistrationDeadline = horseracing.Timestamp{} }, horse, []string{"no registration deadline"}},
+		"finished":                 {func(r *horseracing.Race) { r.FinalOrder = []int{0} }, horse, []string{"has finished"}},
+		"full":                     {func(r *horseracing.Race) { r.Places = 1 }, nil, []string{"none of its 1 places is free"}},
+		"too low a level":          {nil, &horseracing.Horse{Number: 7, Level: 9}, []string{"level 9 of horse 7", "10 to 20"}},
+		"too high a level":         {nil, &horseracing.Horse{Number: 7, Level: 21}, []string{"level 21 of horse 7"}},
+		"no upper bound":           {func(r *horseracing.Race) { r.MaxLevel = 0 }, &horseracing.Horse{Number: 7, Level: 9}, []string{"10 or above"}},
+		"it is in":                 {nil, &horseracing.Horse{Number: 8, Level: 10}, []string{"horse 8 is already in it"}},
+		"no id":                    {func(r *horseracing.Race) { r.MainRaceID = 0 }, nil, []string{"race 0: it has no id"}},
+		"everything": {func(r *horseracing.Race) { r.Places, r.RegistrationDeadline = 1, horseracing.NewTimestamp(now) }, &horseracing.Horse{Number: 8, Level: 9},
+			[]string{"registration closed", "places", "level 9", "already in it"}},
+	} {
+		race := open
+		if test.change != nil {
+			test.change(&race)
+		}
+		err := race.CheckEntry(test.horse, now)
+		if (err == nil) != (test.want == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, part := range append(test.want, fmt.Sprintf("race %d", race.MainRaceID)) {
+			if err != nil && !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %q does not contain %q", name, err, part)
+			}
+		}
+	}
+}
+
+func TestRegisterResponseIsFinalOrUnknown(t *testing.T) {
+	cut := double.Stream(200, 50, func() io.Reader { return double.FailingReader{Err: io.ErrUnexpectedEOF} })
+	for name, test := range map[string]struct {
+		step     double.Step
+		requests int
+		unknown  bool
+		is       error
+	}{
+		"200":                    {double.Respond(200, `{"ok":true}`), 1, false, nil},
+		"204":                    {double.Respond(204, ""), 1, false, nil},
+		"400":                    {double.Respond(400, `{"message":"no such race"}`), 1, false, nil},
+		"401":                    {double.Respond(401, ""), 1, false, horseracing.ErrUnauthorized},
+		"409":                    {double.Respond(409, ""), 1, false, nil},
+		"429":                    {double.Respond(429, ""), 4, false, horseracing.ErrRateLimited},
+		"429 for an hour":        {double.Respond(429, "", "Retry-After: 3600"), 1, false, horseracing.ErrRateLimited},
+		"408":                    {double.Respond(408, ""), 1, true, nil},
+		"500":                    {double.Respond(500, ""), 1, true, horseracing.ErrServer},
+		"503 with Retry-After":   {double.Respond(503, "", "Retry-After: 1"), 1, true, horseracing.ErrServer},
+		"a redirect":             {double.Respond(303, "", "Location: /done"), 1, true, horseracing.ErrRedirect},
+		"409 already":            {double.Respond(409, `{"message":"Horse is Already registered"}`), 1, true, nil},
+		"a cut 409":              {double.Stream(409, 50, func() io.Reader { return double.FailingReader{Err: io.ErrUnexpectedEOF} }), 1, true, nil},
+		"422 already":            {double.Respond(422, `already in the race`), 1, true, nil},
+		"429 already":            {double.Respond(429, `already too many`), 4, false, horseracing.ErrRateLimited},
+		"403 already":            {double.Respond(403, `the key was already revoked`), 1, false, horseracing.ErrForbidden},
+		"an error object in 200": {double.Respond(200, `{"error":"horse is tired"}`), 1, true, nil},
+		"half a response in 200": {double.Respond(200, `{"ok":`), 1, true, nil},
+		"a cut response":         {cut, 1, true, io.ErrUnexpectedEOF},
+		"too large a response":   {double.Respond(200, strings.Repeat(" ", 2000)), 1, true, horseracing.ErrResponseTooLarge},
+		"a reset":                {double.Broken(double.ErrReset), 1, true, double.ErrReset},
+		"no response, no error":  {func(*http.Request) (*http.Response, error) { return nil, nil }, 1, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := double.Play(test.step)
+				c := s.Client(t, horseracing.WithMaxResponseBytes(1000))
+				var response horseracing.Response
+				receipt, err := c.Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
+				if n := len(s.Requests()); n != test.requests || response.Attempts != n {
+					t.Errorf("sent %d times, want %d; Attempts is %d", n, test.requests, response.Attempts)
+				}
+				if got := errors.Is(err, horseracing.ErrOutcomeUnknown); got != test.unknown {
+					t.Errorf("outcome unknown is %v: %v", got, err)
+				}
+				if test.unknown && !strings.Contains(err.Error(), "Races.Settle") {
+					t.Errorf("the error does not say what to do: %v", err)
+				}
+				if test.is != nil && !errors.Is(err, test.is) {
+					t.Errorf("got %v, want %v", err, test.is)
+				}
+				if (receipt == nil) != (err != nil) {
+					t.Errorf("receipt %v, error %v", receipt, err)
+				}
+				var api *horseracing.APIError
+				if refused := response.StatusCode >= 400; refused != errors.As(err, &api) && name != "a redirect" && name != "an error object in 200" {
+					t.Errorf("status %d, but %T", response.StatusCode, err)
+				}
+			})
+		})
+	}
+}
+
+// A wrong guess costs a Settle where it is unknown, and a race that the horse does not run
+// where it is not.
+func TestRegisterTakesOnlyAConfirmationForARegistration(t *testing.T) {
+	for _, body := range []string{
+		"", "\n", "true", " true\n", "{}", `{"success":true}`, `{"success":true,"error":"none"}`, `{"ok":true,"error":null,"errors":[]}`,
+		`{"status":"ok","code":200}`, `{"status":"","main_race_id":11}`, `{"message":"done","race":11}`, `{"result":{"id":1}}`, `{"statusCode":"201"}`,
+	} {
+		s := double.Play(double.Respond(200, body))
+		if receipt, err := s.Client(t).Races.Register(t.Context(), double.Entry); err != nil || receipt.StatusCode != 200 || strings.TrimSpace(body) != strings.TrimSpace(string(receipt.Body)) {
+			t.Errorf("%q: %v, %v", body, receipt, err)
+		}
+	}
+	for _, body := range []string{
+		"false", "null", "[]", `[{"ok":true}]`, "1", "OK", `"OK"`, "{", `{"success":false}`, `{"Success":0}`, `{"ok":"false"}`, `{"registered":null}`,
+		`{"error":"full"}`, `{"errors":["full"]}`, `{"err":{"code":7}}`, `{"success":"yes","error":"full"}`, `{"status":"error"}`, `{"status":"FAILED"}`, `{"status":false}`,
+		`{"status":409}`, `{"code":400}`, `{"code":"422","data":1}`, `{"statusCode":500}`, `{"message":"Horse registered"}`, `{"reason":"no","message":"full"}`, `{"result":"OK"}`,
+	} {
+		s := double.Play(double.Respond(200, body))
+		receipt, err := s.Client(t).Races.Register(t.Context(), double.Entry)
+		if receipt != nil || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("%q: %v, %v", body, receipt, err)
+		}
+		for _, words := range []string{"full", "Horse registered"} {
+			if strings.Contains(body, words) && !strings.Contains(err.Error(), words) {
+				t.Errorf("%q: the error does not quote it: %v", body, err)
+			}
+		}
+	}
+}
+
+func TestRegisterReceiptKeepsTheResponse(t *testing.T) {
+	receipt, err := double.Play(double.Respond(202, ` {"place":3,"place":4} `)).Client(t).Races.Register(t.Context(), double.Entry)
+	if err == nil { // duplicate members are refused everywhere
+		t.Errorf("a dubious response was taken: %v", receipt)
+	}
+	receipt, err = double.Play(double.Respond(202, `{"place": 3}`)).Client(t).Races.Register(t.Context(), double.Entry)
+	if err != nil || receipt.StatusCode != 202 || string(receipt.Body) != `{"place": 3}` {
+		t.Errorf("got %d %s, %v", receipt.StatusCode, receipt.Body, err)
+	}
+}
+
+// What Go's HTTP client needs in order to send a request twice by itself.
+func TestRegisterGivesTheTransportNothingToRepeat(t *testing.T) {
+	s := double.Play(double.Respond(200, "{}"))
+	c := s.Client(t)
+	if _, err := c.Races.Register(t.Context(), double.Entry); err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+		if err := c.Do(t.Context(), method, "/api/v9/thing", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range s.Requests() {
+		if r.Request.GetBody != nil {
+			t.Errorf("%s: GetBody is set", r.Request.Method)
+		}
+		if r.Body == "" || r.Request.ContentLength != int64(len(r.Body)) {
+			t.Errorf("%s: body %q, Content-Length %d", r.Request.Method, r.Body, r.Request.ContentLength)
+		}
+		for name := range r.Request.Header {
+			if strings.Contains(strings.ToLower(name), "idempotency") {
+				t.Errorf("%s: header %s is set", r.Request.Method, name)
+			}
+		}
+	}
+}
+
+func TestRegisterIsNotReplayedOverHTTP2(t *testing.T) {
+	for name, refuse := range map[string]func(net.Conn, uint32){
+		"REFUSED_STREAM":        double.ResetStream(double.RefusedStream),
+		"PROTOCOL_ERROR":        double.ResetStream(double.ProtocolError),
+		"GOAWAY":                double.GoAway(double.NoError),
+		"the connection closes": func(c net.Conn, _ uint32) { c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, wrapped := range []bool{false, true} { // in a RoundTripper of the caller's
+				s := double.PlayH2(t, refuse)
+				if via := s.Client.Transport; wrapped {
+					s.Client.Transport = double.TripFunc(via.RoundTrip)
+				}
+				_, err := double.Connect(t, s.URL, s.Client, double.Briefly).Races.Register(t.Context(), double.Entry)
+				if n := s.Requests.Load(); !errors.Is(err, horseracing.ErrOutcomeUnknown) || n != 1 {
+					t.Errorf("wrapped %v: the service read the registration %d times: %v", wrapped, n, err)
+				}
+			}
+		})
+	}
+}
+
+// Every method but GET may change something.
+func TestRegisterRulesHoldForDo(t *testing.T) {
+	for _, method := range []string{"POST", "PUT", "DELETE", "HEAD", "PURGE"} {
+		for name, test := range map[string]struct {
+			step     double.Step
+			requests int
+			unknown  bool
+		}{
+			"503":     {double.Respond(503, ""), 1, true},
+			"a reset": {double.Broken(double.ErrReset), 1, true},
+			"429":     {double.Respond(429, ""), 4, false},
+			"409":     {double.Respond(409, ""), 1, false},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				s := double.Play(test.step)
+				err := s.Client(t).Do(t.Context(), method, "/api/v9/thing", nil, nil)
+				if n := len(s.Requests()); err == nil || n != test.requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
+					t.Errorf("%s, %s: after %d requests: %v", method, name, n, err)
+				}
+			})
+		}
+	}
+}
+
+func TestRegisterUsesAConnectionOfItsOwnOverHTTP2(t *testing.T) {
+	s := double.PlayH2(t, double.AcceptEmpty)
+	c := double.Connect(t, s.URL, s.Client)
+	for range 3 {
+		if _, err := c.Races.Register(t.Context(), double.Entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := s.Conns.Load(); n != 3 {
+		t.Errorf("3 registrations over %d connections", n)
+	}
+}
+
+// A server may close a kept-alive connection at any time. A read is sent again
+// then; a registration must not meet such a connection at all.
+func TestRegisterUsesAFreshConnection(t *testing.T) {
+	for name, via := range map[string]func(*http.Transport) (http.RoundTripper, horseracing.Option){
+		"of its own transport": func(own *http.Transport) (http.RoundTripper, horseracing.Option) { return own, nil },
+		"through a wrapper": func(own *http.Transport) (http.RoundTripper, horseracing.Option) {
+			return own, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { return double.TripFunc(next.RoundTrip) })
+		},
+		"of the caller's RoundTripper, or an unknown outcome": func(own *http.Transport) (http.RoundTripper, horseracing.Option) {
+			return double.TripFunc(own.RoundTrip), nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var registrations atomic.Int64
+			url := double.H1script(t, func(c net.Conn, r *http.Request, before int) {
+				body := "[]"
+				if r.Method == http.MethodPost {
+					registrations.Add(1)
+					body = "{}"
+				}
+				if before > 0 { // a stale connection
+					c.Close()
+					return
+				}
+				io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"+body)
+			})
+			own := new(http.Transport)
+			defer own.CloseIdleConnections()
+			transport, opt := via(own)
+			_, transparent := transport.(*http.Transport)
+			c := double.Connect(t, url, &http.Client{Transport: transport}, double.Briefly, opt)
+			for range 20 {
+				if _, err := c.Races.Open(t.Context()); err != nil {
+					t.Fatalf("a read on a stale connection: %v", err)
+				}
+				if _, err := c.Races.Register(t.Context(), double.Entry); err != nil && (transparent || !errors.Is(err, horseracing.ErrOutcomeUnknown)) {
+					t.Fatalf("a registration on a stale connection: %v", err)
+				}
+			}
+			if n := registrations.Load(); n != 20 {
+				t.Errorf("20 registrations were sent %d times", n)
+			}
+		})
+	}
+}
+
+func TestRegisterIsSentOnceWhateverBreaks(t *testing.T) {
+	respondWith := func(text string) func(net.Conn) {
+		return func(c net.Conn) { io.WriteString(c, text); c.Close() }
+	}
+	for name, act := range map[string]func(net.Conn){
+		"closed":              func(c net.Conn) { c.Close() },
+		"reset":               func(c net.Conn) { c.(*net.TCPConn).SetLinger(0); c.Close() },
+		"half a status line":  respondWith("HTTP/1.1 20"),
+		"half a body":         respondWith("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"registered\":"),
+		"half a chunked body": respondWith("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{\"ok\""),
+		"a body without end":  respondWith("HTTP/1.1 200 OK\r\n\r\n{\"ok\""),
+		"silence":             func(net.Conn) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sent atomic.Int64
+			url := double.H1script(t, func(c net.Conn, _ *http.Request, _ int) {
+				sent.Add(1)
+				act(c)
+			})
+			transport := new(http.Transport)
+			defer transport.CloseIdleConnections()
+			c := double.Connect(t, url, &http.Client{Transport: transport}, double.Briefly, horseracing.WithAttemptTimeout(200*time.Millisecond))
+			_, err := c.Races.Register(t.Context(), double.Entry)
+			if !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Errorf("got %v", err)
+			}
+			if n := sent.Load(); n != 1 {
+				t.Errorf("sent %d times", n)
+			}
+		})
+	}
+}
+
+func TestRegisterIsRetriedWhereNoConnectionWasMade(t *testing.T) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "not through here", http.StatusForbidden)
+	}))
+	defer proxy.Close()
+	proxyURL, _ := url.Parse(proxy.URL)
+	hangUp, err := net.Listen("tcp", "127.0.0.1:0") // ends every connection before its handshake
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hangUp.Close()
+	go func() {
+		for {
+			conn, err := hangUp.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	var hung atomic.Int64
+	for name, test := range map[string]struct {
+		url       string
+		transport *http.Transport
+	}{
+		"refused":           {double.Refused, &http.Transport{}},
+		"no such host":      {"https://game.invalid", &http.Transport{}},
+		"the proxy refuses": {double.Service, &http.Transport{Proxy: http.ProxyURL(proxyURL)}},
+		"no handshake":      {"https://" + hangUp.Addr().String(), &http.Transport{}},
+		"connecting takes long": {double.Service, &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			hung.Add(1)
+			select {
+			case <-ctx.Done():
+			case <-t.Context().Done(): // net/http keeps a dial that no request waits for
+			}
+			return nil, context.Canceled
+		}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var response horseracing.Response
+			c := double.Connect(t, test.url, &http.Client{Transport: test.transport}, double.Briefly, horseracing.WithAttemptTimeout(300*time.Millisecond))
+			_, err := c.Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
+			if err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Errorf("got %v", err)
+			}
+			if response.Attempts != 4 {
+				t.Errorf("tried %d times", response.Attempts)
+			}
+		})
+	}
+	if hung.Load() != 4 {
+		t.Errorf("dialled %d times", hung.Load())
+	}
+}
+
+// A transport of the caller's own may trace nothing, or a part: that no
+// connection was seen is then no proof that none was made.
+func TestRegisterThroughATransportThatTracesNothingProvesNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		trace    func(*httptrace.ClientTrace)
+		requests int
+	}{
+		"nothing":   {func(*httptrace.ClientTrace) {}, 1},
+		"requested": {func(trace *httptrace.ClientTrace) { trace.GetConn("game.test:443") }, 4},
+		"requested and got": {func(trace *httptrace.ClientTrace) {
+			trace.GetConn("game.test:443")
+			trace.GotConn(httptrace.GotConnInfo{})
+		}, 1},
+		"got, then requested": {func(trace *httptrace.ClientTrace) {
+			trace.GotConn(httptrace.GotConnInfo{})
+			trace.GetConn("game.test:443")
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := double.Play(func(req *http.Request) (*http.Response, error) {
+				test.trace(httptrace.ContextClientTrace(req.Context()))
+				return nil, double.ErrReset
+			})
+			_, err := s.Client(t, double.Briefly).Races.Register(t.Context(), double.Entry)
+			if n := len(s.Requests()); n != test.requests {
+				t.Errorf("sent %d times, want %d", n, test.requests)
+			}
+			if errors.Is(err, horseracing.ErrOutcomeUnknown) != (test.requests == 1) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// That the first attempt found no connection says nothing about the second.
+func TestRegisterAttemptsProveTheirOwnOutcome(t *testing.T) {
+	unconnected := func(req *http.Request) (*http.Response, error) {
+		httptrace.ContextClientTrace(req.Context()).GetConn("game.test:443")
+		return nil, double.ErrReset
+	}
+	for _, end := range []error{io.ErrUnexpectedEOF, double.ErrReset} {
+		s := double.Play(unconnected, double.Stream(200, 50, func() double.Reader { return double.Readers(`{"registered":`, end) }))
+		_, err := s.Client(t, double.Briefly).Races.Register(t.Context(), double.Entry)
+		if n := len(s.Requests()); n != 2 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("a response that ends in %v, after %d requests: %v", end, n, err)
+		}
+	}
+}
+
+// The caller's own trace goes on working.
+func TestRegisterKeepsTheCallersTrace(t *testing.T) {
+	var wrote atomic.Int64
+	url := double.H1script(t, func(c net.Conn, _ *http.Request, _ int) { io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n") })
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { wrote.Add(1) }})
+	c := double.Connect(t, url, &http.Client{Transport: &http.Transport{}})
+	if _, err := c.Races.Register(ctx, double.Entry); err != nil || wrote.Load() != 1 {
+		t.Errorf("traced %d times, %v", wrote.Load(), err)
+	}
+}
+
+// A registration that the context ends is unknown from the moment on when a
+// connection was there, not before.
+func TestRegisterEndsWithTheContextWhereverItIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		trace   func(*httptrace.ClientTrace)
+		unknown bool
+	}{
+		"while it connects": {func(trace *httptrace.ClientTrace) { trace.GetConn("game.test:443") }, false},
+		"after it was sent": {func(trace *httptrace.ClientTrace) {
+			trace.GetConn("game.test:443")
+			trace.GotConn(httptrace.GotConnInfo{})
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, cancel)
+				s := double.Play(func(req *http.Request) (*http.Response, error) {
+					test.trace(httptrace.ContextClientTrace(req.Context()))
+					<-req.Context().Done()
+					return nil, double.ErrReset // not every RoundTripper returns the context's error
+				})
+				started := time.Now()
+				_, err := s.Client(t).Races.Register(ctx, double.Entry)
+				if !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
+					t.Errorf("got %v", err)
+				}
+				if took := time.Since(started); took != time.Second || len(s.Requests()) != 1 {
+					t.Errorf("%d requests in %v", len(s.Requests()), took)
+				}
+			})
+		})
+	}
+}
+
+// A refusal stays a refusal where the wait for the next attempt is broken off.
+func TestRegisterInterruptedWhileItWaitsHasAKnownOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		s := double.Play(double.Respond(429, "", "Retry-After: 5"))
+		_, err := s.Client(t).Races.Register(ctx, double.Entry)
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.Requests()) != 1 {
+			t.Errorf("after %d requests: %v", len(s.Requests()), err)
+		}
+	})
+}

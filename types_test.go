@@ -1,0 +1,393 @@
+package horseracing_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"math/big"
+	"os"
+	"reflect"
+	"testing"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+const plainKey = "secret-of-user-9" // without characters that an encoding escapes
+
+func TestUserKeyReadsItsTextAndEncodesRedacted(t *testing.T) {
+	type account struct {
+		Key      horseracing.UserKey  `json:"key" xml:"key"`
+		Optional *horseracing.UserKey `json:"optional" xml:"optional"`
+	}
+	wire := []byte(`{"key":"secret-of-user-9","optional":"secret-of-user-9"}`)
+	for name, read := range map[string]func([]byte, any) error{"encoding/json": json.Unmarshal, "this SDK's": decode} {
+		var a account
+		if err := read(wire, &a); err != nil || a.Key != plainKey || *a.Optional != plainKey {
+			t.Fatalf("%s reads %q, %v", name, string(a.Key), err)
+		}
+		for name, encode := range map[string]func(any) ([]byte, error){
+			"encoding/json": json.Marshal,
+			"version 2":     func(v any) ([]byte, error) { return jsonv2.Marshal(v) },
+			"encoding/xml":  xml.Marshal,
+		} {
+			if encoded, err := encode(a); err != nil || bytes.Contains(encoded, []byte(plainKey)) || bytes.Count(encoded, []byte("[redacted]")) != 2 {
+				t.Errorf("%s writes %s, %v", name, encoded, err)
+			}
+		}
+	}
+}
+
+// The instants that a Timestamp holds, from year 1 to year 9999.
+const earliestMilliseconds, latestMilliseconds = -62135596800000 + 1, 253402300799999
+
+func TestTimestampIsWrittenInMilliseconds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ms := rapid.Int64Range(earliestMilliseconds, latestMilliseconds).Filter(func(ms int64) bool { return ms < 9e8 || ms >= 1e11 }).Draw(t, "ms")
+		zone := time.FixedZone("", rapid.IntRange(-14*3600, 14*3600).Draw(t, "zone"))
+		instant := time.UnixMilli(ms).Add(time.Duration(rapid.Int64Range(0, 999_999).Draw(t, "ns"))).In(zone)
+
+		stamp := horseracing.NewTimestamp(instant)
+		if stamp.UnixMilli() != ms || stamp.Nanosecond()%1e6 != 0 || stamp.Location() != time.UTC {
+			t.Fatalf("NewTimestamp(%v) is %v", instant, stamp)
+		}
+		for name, s := range map[string]horseracing.Timestamp{"made": stamp, "made by hand": {Time: instant}} {
+			encoded, err := json.Marshal(s)
+			if err != nil || string(encoded) != fmt.Sprint(ms) {
+				t.Fatalf("%s: written as %s, %v; want %d", name, encoded, err, ms)
+			}
+			var again horseracing.Timestamp
+			if err := decode(encoded, &again); err != nil || again != stamp {
+				t.Fatalf("%s: %s is read as %v, %v", name, encoded, again, err)
+			}
+		}
+	})
+}
+
+// notTimestamps are spellings that Timestamp refuses.
+var notTimestamps = []string{
+	"", "-", "+1", "01", " 1", "1.5", "1e-1", "0x10", "1_0", "true", "[]", "{}", "NaN",
+	`"1767225600250"`, `"2026-01-01T00:00:00Z"`, `""`,
+	"900000000", "1767225600", "1767225600.0", "99999999999", // in seconds
+	"253402300800000", "-62135596800000", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1e21", "1e99", "1e1000000",
+}
+
+func TestTimestampZeroValueIsNull(t *testing.T) {
+	null := at(42)
+	if err := json.Unmarshal([]byte("null"), &null); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]horseracing.Timestamp{"null": null, "zero value": {}, "of the zero time": horseracing.NewTimestamp(time.Time{})} {
+		if encoded, err := json.Marshal(s); !s.IsZero() || string(encoded) != "null" || err != nil {
+			t.Errorf("%s: %v is written as %s, %v", name, s, encoded, err)
+		}
+	}
+	if epoch := horseracing.NewTimestamp(time.Unix(0, 0)); epoch.IsZero() {
+		t.Error("the epoch is taken for nothing")
+	}
+}
+
+func FuzzTimestamp(f *testing.F) {
+	for _, text := range notTimestamps {
+		f.Add([]byte(text))
+	}
+	for _, text := range []string{"899999999", "100000000000", "null", "0", "-0", "1767225600250", "1767225600250.0", "1.7e12", "253402300799999", "-62135596799999"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got := at(42)
+		err := got.UnmarshalJSON(data)
+		if string(data) == "null" {
+			if err != nil || got != (horseracing.Timestamp{}) {
+				t.Fatalf("null: %v, %v", err, got)
+			}
+			return
+		}
+		want, legal := integerWithinBounds(string(data))
+		if legal = legal && data[0] != '"'; legal {
+			legal = want.Cmp(big.NewInt(earliestMilliseconds)) >= 0 && want.Cmp(big.NewInt(latestMilliseconds)) <= 0 &&
+				(want.Cmp(big.NewInt(9e8)) < 0 || want.Cmp(big.NewInt(1e11)) >= 0)
+		}
+		if !legal {
+			if err == nil || got != at(42) {
+				t.Fatalf("%q: %v, value %v", data, err, got)
+			}
+			return
+		}
+		if err != nil || got.UnixMilli() != want.Int64() || got.Location() != time.UTC || got.IsZero() {
+			t.Fatalf("%q: %v, %v; want %s ms", data, err, got, want)
+		}
+		encoded, err := got.MarshalJSON()
+		if err != nil || string(encoded) != want.String() {
+			t.Fatalf("%q is written as %s, %v", data, encoded, err)
+		}
+	})
+}
+
+// payloadTypes is the type of each file of testdata.
+var payloadTypes = map[string]reflect.Type{
+	"breeding_open.json":             reflect.TypeFor[[]horseracing.BreedingListing](),
+	"horse.json":                     reflect.TypeFor[horseracing.Horse](),
+	"horse_missions.json":            reflect.TypeFor[horseracing.HorseMissions](),
+	"horse_missions_optionals.json":  reflect.TypeFor[horseracing.HorseMissions](),
+	"horses_unseen_values.json":      reflect.TypeFor[[]horseracing.Horse](),
+	"horses_user.json":               reflect.TypeFor[[]horseracing.Horse](),
+	"missions.json":                  reflect.TypeFor[horseracing.MissionCatalogue](),
+	"missions_optionals.json":        reflect.TypeFor[horseracing.MissionCatalogue](),
+	"race.json":                      reflect.TypeFor[[]horseracing.Race](),
+	"races_amounts.json":             reflect.TypeFor[[]horseracing.Race](),
+	"races_open.json":                reflect.TypeFor[[]horseracing.Race](),
+	"races_results_v1.json":          reflect.TypeFor[[]horseracing.Race](),
+	"races_results_v2.json":          reflect.TypeFor[[]horseracing.Race](),
+	"races_unseen_values.json":       reflect.TypeFor[[]horseracing.Race](),
+	"register.json":                  reflect.TypeFor[json.RawMessage](),
+	"tournament.json":                reflect.TypeFor[horseracing.Tournament](),
+	"tournament_array_of_one.json":   reflect.TypeFor[[]horseracing.Tournament](),
+	"tournament_currency_prize.json": reflect.TypeFor[horseracing.Tournament](),
+	"tournaments_open.json":          reflect.TypeFor[[]horseracing.Tournament](),
+	"tournaments_results.json":       reflect.TypeFor[[]horseracing.Tournament](),
+}
+
+// Users store what they read, with whichever encoder they use: every pair of
+// decoder and encoder gives back what was on the wire.
+func TestTypesEncodeWhatTheyDecoded(t *testing.T) {
+	decoders := map[string]func([]byte, any) error{
+		"this SDK's decoder": decode,
+		"encoding/json":      json.Unmarshal,
+	}
+	encoders := map[string]func(any) ([]byte, error){
+		"encoding/json": json.Marshal,
+		"version 2":     func(v any) ([]byte, error) { return jsonv2.Marshal(v) },
+	}
+	files, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if file.IsDir() {
+			continue // kept by fuzz targets and property tests
+		}
+		kind, ok := payloadTypes[file.Name()]
+		if !ok {
+			t.Errorf("testdata/%s has no type in the table", file.Name())
+			continue
+		}
+		wire := payload(t, file.Name())
+		for decoder, read := range decoders {
+			for encoder, encode := range encoders {
+				t.Run(fmt.Sprintf("%s/%s to %s", file.Name(), decoder, encoder), func(t *testing.T) {
+					value := reflect.New(kind)
+					if err := read(wire, value.Interface()); err != nil {
+						t.Fatal(err)
+					}
+					// By value, as a user's struct holds it, not by pointer.
+					back, err := encode(value.Elem().Interface())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(settled(exactJSON(t, wire)), exactJSON(t, back), byNumber); diff != "" {
+						t.Errorf("(-wire +encoded):\n%s", diff)
+					}
+				})
+			}
+		}
+	}
+	if len(files) < len(payloadTypes) {
+		t.Errorf("%d files in testdata, %d in the table", len(files), len(payloadTypes))
+	}
+}
+
+// Each notation has one spelling when it is written again.
+func TestTypesWriteNumbersAsDocumented(t *testing.T) {
+	var race horseracing.Race
+	const wire = `{"main_race_id":1,"start_time":1.7672256e12,"entry_fee":1.5e21,"prizes":[1e+21,12.50]}`
+	if err := decode([]byte(wire), &race); err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := json.Marshal(race)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"start_time":1767225600000,`,                 // milliseconds as an integer literal
+		`"entry_fee":1500000000000000000000,`,         // an integer as an integer literal
+		`"prizes":[1e+21,12.50],`,                     // a number as it was read
+		`"main_race_id":1,"start_time":1767225600000`, // members in the documented order
+	} {
+		if !bytes.Contains(encoded, []byte(want)) {
+			t.Errorf("%s\ndoes not hold %s", encoded, want)
+		}
+	}
+}
+
+// nullIsAbsent are the members that the API reference marks as absent or
+// null: one Go value, nil, stands for both.
+var nullIsAbsent = map[string]bool{
+	"place": true, "hippodrome": true, "furlongs": true,
+	"furlong_min": true, "furlong_max": true,
+	"hippodrome_type_min": true, "hippodrome_type_max": true,
+	"place_min": true, "place_max": true,
+}
+
+// zeroIsAbsent are the plain numbers that the document does not always show.
+var zeroIsAbsent = map[string]bool{"lane": true, "total": true, "min_level": true, "max_level": true}
+
+var byNumber = cmp.Comparer(func(a, b *big.Rat) bool { return a.Cmp(b) == 0 })
+
+// exactJSON parses a payload into maps, slices, strings and exact numbers, so
+// that 1e+21 equals the integer literal that it means.
+func exactJSON(t testing.TB, data []byte) any {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		t.Fatalf("%v in %s", err, data)
+	}
+	return exact(t, "", value)
+}
+
+func exact(t testing.TB, name string, value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		n, ok := new(big.Rat).SetString(v.String())
+		if !ok {
+			t.Fatalf("%s is not a number", v)
+		}
+		return n
+	case string:
+		if name == "breeding_cooldown" {
+			instant, err := time.Parse(time.RFC3339, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return instant
+		}
+	case []any:
+		for i := range v {
+			v[i] = exact(t, "", v[i])
+		}
+	case map[string]any:
+		for member, value := range v {
+			v[member] = exact(t, member, value)
+		}
+	}
+	return value
+}
+
+// settled takes out of a parsed payload what is written as absent.
+func settled(value any) any {
+	switch v := value.(type) {
+	case []any:
+		for _, element := range v {
+			settled(element)
+		}
+	case map[string]any:
+		for member, value := range v {
+			n, isNumber := value.(*big.Rat)
+			if value == nil && nullIsAbsent[member] || isNumber && n.Sign() == 0 && zeroIsAbsent[member] {
+				delete(v, member)
+				continue
+			}
+			settled(value)
+		}
+	}
+	return value
+}
+
+// fill sets every exported field to a value of its own. What the fake has a set of stays
+// within it.
+func fill(v reflect.Value, n *int) {
+	*n++
+	moment := time.UnixMilli(1_900_000_000_000).Add(time.Duration(*n) * time.Minute).UTC()
+	known := map[reflect.Type]any{
+		reflect.TypeFor[horseracing.Timestamp](): horseracing.NewTimestamp(moment), reflect.TypeFor[*time.Time](): &moment,
+		reflect.TypeFor[horseracing.BigInt](): horseracing.NewBigInt(int64(*n)), reflect.TypeFor[horseracing.Number](): horseracing.NewNumber(int64(*n)),
+		reflect.TypeFor[horseracing.TierName](): horseracing.TierNameOmega, reflect.TypeFor[horseracing.TierID](): horseracing.TierOmega,
+		reflect.TypeFor[json.RawMessage](): json.RawMessage("7"),
+	}
+	if value, ok := known[v.Type()]; ok {
+		v.Set(reflect.ValueOf(value))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprint("text ", *n))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(*n))
+	case reflect.Float64:
+		v.SetFloat(float64(*n) + 0.5)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), n)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), n)
+			}
+		}
+	}
+}
+
+func filled[T any]() *T {
+	value, n := new(T), 5000 // above the fake's own numbers
+	fill(reflect.ValueOf(value).Elem(), &n)
+	return value
+}
+
+// Who adds a member to a type has to add it in the fake as well.
+func TestTypesKeepEveryMemberThroughTheFake(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithClock(func() time.Time { return time.UnixMilli(1_800_000_000_000) }))
+	t.Cleanup(fake.Close)
+	c, ctx := fake.Client(), t.Context()
+	horse, cup, listing, missions := filled[horseracing.Horse](), filled[horseracing.Tournament](), filled[horseracing.BreedingListing](), filled[horseracing.HorseMissions]()
+	missions.Number = horse.Number
+	open, finished := filled[horseracing.Race](), filled[horseracing.Race]()
+	finished.MainRaceID, finished.FinalOrder, finished.Winners = open.MainRaceID+1, []int{0}, []int{0}
+	finished.StartTime = horseracing.NewTimestamp(fake.Now().Add(-time.Hour))
+	fake.AddHorses(0, *horse)
+	fake.SetBreeding(*listing)
+	fake.SetHorseMissions(*missions)
+	fake.AddTournaments(*cup)
+	fake.AddRaces(*open, *finished)
+
+	must := func(got any, err error) reflect.Value {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := reflect.ValueOf(got)
+		if v.Kind() == reflect.Slice {
+			v = v.Index(0).Addr()
+		}
+		return v.Elem()
+	}
+	openRace, result := must(c.Races.Get(ctx, open.MainRaceID)), must(c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1))
+	for _, test := range []struct{ want, got, orElse reflect.Value }{
+		{want: reflect.ValueOf(*horse), got: must(c.Horses.Get(ctx, horse.Number))},
+		{want: reflect.ValueOf(*cup), got: must(c.Tournaments.Get(ctx, cup.ID))},
+		{want: reflect.ValueOf(*listing), got: must(c.Horses.OpenForBreeding(ctx))},
+		{want: reflect.ValueOf(*missions), got: must(c.Horses.Missions(ctx, horse.Number))},
+		{want: reflect.ValueOf(*open), got: openRace, orElse: result}, // some members are those of a result
+		{want: reflect.ValueOf(*finished), got: result, orElse: openRace},
+	} {
+		for i := range test.want.NumField() {
+			want, got := test.want.Field(i).Interface(), test.got.Field(i).Interface()
+			if cmp.Equal(want, got) || test.orElse.IsValid() && !test.orElse.Field(i).IsZero() && test.got.Field(i).IsZero() {
+				continue
+			}
+			t.Errorf("%s.%s: %s", test.want.Type(), test.want.Type().Field(i).Name, cmp.Diff(want, got))
+		}
+	}
+}
