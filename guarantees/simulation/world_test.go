@@ -79,15 +79,11 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
-// notYet are the kinds of readings that are not drawn, because the library does not
-// defend them yet.
-var notYet = []string{"inclusive", "heats", "early", "tier name"}
-
 // drawReadings returns one or two readings together.
 func drawReadings(random *rand.Rand) (readings horseracingtest.Readings, names []string) {
 	kinds := map[string][]double.Reading{}
 	for _, r := range double.Readings() {
-		if *onlyReading == r.Kind || *onlyReading == "" && !slices.Contains(notYet, r.Kind) {
+		if *onlyReading == r.Kind || *onlyReading == "" {
 			kinds[r.Kind] = append(kinds[r.Kind], r)
 		}
 	}

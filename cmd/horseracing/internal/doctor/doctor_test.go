@@ -28,7 +28,7 @@ func examine(t *testing.T, readings horseracingtest.Readings) map[string]finding
 	fake.AddRaces(horseracing.Race{
 		MainRaceID: 50_001, StartTime: at(time.Minute), RegistrationDeadline: at(-time.Minute), EntryFee: fee, Participants: []horseracing.RaceParticipant{{Number: 1}},
 	})
-	config := &Config{Requests: 150, Rate: 10_000, Progress: func(string) {}}
+	config := &Config{Requests: 150, Progress: func(string) {}}
 	d, err := New(config, func(opts ...horseracing.Option) (*horseracing.Client, error) { return fake.Client(opts...), nil })
 	if err != nil {
 		t.Fatal(err)

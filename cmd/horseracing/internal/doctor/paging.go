@@ -214,7 +214,7 @@ func (p *pages) lateness(ctx context.Context) finding {
 		late = append(late, time.Since(race.StartTime.Time).Round(time.Second))
 	}
 	if len(late) == 0 {
-		return found(skipped, "no race appeared within %v (-watch)", p.config.Watch)
+		return found(skipped, "no race appeared within %v (--watch)", p.config.Watch)
 	}
 	return oddIf(slices.Max(late) > time.Hour, "set FollowQuery.Lookback above this",
 		"%d races appeared from %v to %v after their start", len(late), slices.Min(late), slices.Max(late))

@@ -26,7 +26,7 @@ type probe struct {
 	headers  map[string]counts // values of the headers that are about limits or caches
 }
 
-var errNoRequestsLeft = errors.New("no requests left (-requests)")
+var errNoRequestsLeft = errors.New("no requests left (--requests)")
 
 // left returns how many requests may still be sent.
 func (p *probe) left() int { return p.most - p.requests }

@@ -29,7 +29,7 @@ func (d *Doctor) traffic() []check {
 		}},
 		{"8", "rate limits", "", func(context.Context) finding {
 			refused := p.failures["429"]
-			return oddIf(refused > 0, "the SDK learns the pace by itself; run the doctor with a smaller -rate", "%d of %d requests were refused with status 429", refused, p.requests)
+			return oddIf(refused > 0, "the SDK learns the pace by itself; run the doctor with a smaller --rate", "%d of %d requests were refused with status 429", refused, p.requests)
 		}},
 	}
 }
