@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -406,69 +405,30 @@ func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
 	}
 }
 
-// A 200 that is an HTML page or cut is likely to be whole the next time.
+// A 200 that is an HTML page or cut is likely to be whole the next time. What Do decodes
+// into is the caller's: nothing of the cut response is left in it.
 func TestRetryOfADamagedReadHappensOnce(t *testing.T) {
 	const page = "<!DOCTYPE html><title>Bad gateway</title>"
-	horse := double.Respond(200, `{"name":"Comet","level":3}`)
-	decode := errors.New("a DecodeError") // in place of a sentinel
 	for name, test := range map[string]struct {
-		steps []double.Step
-		want  outcome
+		bodies   []string
+		requests int
+		want     map[string]int
 	}{
-		"a page":                {[]double.Step{double.Respond(200, page), horse}, outcome{2, nil}},
-		"cut JSON":              {[]double.Step{double.Respond(200, `{"breed":"Gone","lev`), horse}, outcome{2, nil}},
-		"a page, then a 503":    {[]double.Step{double.Respond(200, page), double.Respond(503, ""), horse}, outcome{3, nil}},
-		"pages without end":     {[]double.Step{double.Respond(200, page)}, outcome{2, decode}},
-		"a page, a 503, a page": {[]double.Step{double.Respond(200, page), double.Respond(503, ""), double.Respond(200, page), horse}, outcome{3, decode}},
-		"another shape":         {[]double.Step{double.Respond(200, `[1]`), horse}, outcome{1, decode}},
-		"an empty body":         {[]double.Step{double.Respond(200, ``), horse}, outcome{1, decode}},
-		"an error object":       {[]double.Step{double.Respond(200, `{"error":"asleep"}`), horse}, outcome{1, nil}},
+		"cut":               {[]string{`{"cut":2,"mo`, `{"whole":3}`}, 2, map[string]int{"mine": 1, "whole": 3}},
+		"a page":            {[]string{page, `{"whole":3}`}, 2, map[string]int{"mine": 1, "whole": 3}},
+		"pages without end": {[]string{page, page, `{"whole":3}`}, 2, nil},
+		"another shape":     {[]string{`[1]`, `{"whole":3}`}, 1, nil},
+		"an empty body":     {[]string{``, `{"whole":3}`}, 1, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := double.Play(test.steps...)
-				var response horseracing.Response
-				got, err := s.Client(t).Horses.Get(t.Context(), 7, horseracing.CaptureResponse(&response))
-				if n := len(s.Requests()); n != test.want.Attempts || response.Attempts != n {
-					t.Errorf("%d requests, %d attempts, want %d", n, response.Attempts, test.want.Attempts)
-				}
-				var d *horseracing.DecodeError
-				switch {
-				case name == "an error object":
-				case test.want.Err == nil && (err != nil || got.Name != "Comet" || got.Breed != ""):
-					t.Errorf("got %+v, %v", got, err)
-				case test.want.Err == decode && !errors.As(err, &d):
-					t.Errorf("got %v", err)
-				case test.want.Err != nil && test.want.Err != decode && !errors.Is(err, test.want.Err):
-					t.Errorf("got %v", err)
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			s, object := inTurn(test.bodies...), map[string]int{"mine": 1}
+			if err := s.Client(t).Do(t.Context(), "GET", "/x", nil, &object); err == nil != (test.want != nil) || len(s.Requests()) != test.requests {
+				t.Errorf("%s: %d requests, %v", name, len(s.Requests()), err)
+			} else if err == nil && !cmp.Equal(test.want, object) {
+				t.Errorf("%s: %v", name, object)
+			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
-		// What Do decodes into is the caller's: nothing of the cut response is left in it.
-		object := map[string]int{"mine": 1}
-		if err := double.Play(double.Respond(200, `{"cut":2,"mo`), double.Respond(200, `{"whole":3}`)).Client(t).Do(t.Context(), "GET", "/x", nil, &object); err != nil {
-			t.Error(err)
-		}
-		if diff := cmp.Diff(map[string]int{"mine": 1, "whole": 3}, object); diff != "" {
-			t.Errorf("Do (-want +got):\n%s", diff)
-		}
-		s := double.Play(double.Respond(200, page))
-		if _, err := s.Client(t, double.NoRetries()).Horses.Get(t.Context(), 7); err == nil || len(s.Requests()) != 1 {
-			t.Errorf("with Max 0: %d requests, %v", len(s.Requests()), err)
-		}
-		s = double.Play(double.Respond(503, ""))
-		c := s.Client(t)
-		for range 100 { // the budget is spent
-			c.Races.Open(t.Context())
-		}
-		s.Steps = []double.Step{double.Respond(200, page)}
-		before := len(s.Requests())
-		if _, err := c.Races.Open(t.Context()); err == nil || len(s.Requests()) != before+1 {
-			t.Errorf("without a budget: %d requests, %v", len(s.Requests())-before, err)
-		}
-	})
 }
 
 func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
@@ -683,28 +643,6 @@ func TestCallErrorCountsAttemptsAndNamesTheLastFailure(t *testing.T) {
 		})
 	}
 }
-
-// A context that ends between two attempts ends the call, whoever notices.
-func TestContextThatEndsBetweenTwoAttemptsEndsTheCall(t *testing.T) {
-	for range 50 {
-		ctx, cancel := context.WithCancel(t.Context())
-		atRetry := slog.New(slog.NewTextHandler(writerFunc(func(line []byte) (int, error) {
-			if bytes.Contains(line, []byte("horseracing: retry")) {
-				cancel()
-			}
-			return len(line), nil
-		}), nil))
-		s := double.Play(double.Respond(503, ""))
-		_, err := s.Client(t, horseracing.WithLogger(atRetry)).Races.Open(ctx)
-		if want := "GET /api/v1/races/open: context canceled after status 503"; !errors.Is(err, context.Canceled) || err.Error() != want || len(s.Requests()) != 1 {
-			t.Fatalf("%d requests\ngot  %v\nwant %s", len(s.Requests()), err, want)
-		}
-	}
-}
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func hang(ctx context.Context) error {
 	<-ctx.Done()

@@ -19,7 +19,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -241,7 +240,7 @@ func FuzzResponses(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		requests := 0
-		c := responding(t, string(body), horseracing.WithTransportWrapper(counting(&requests)), horseracing.WithRetry(horseracing.Retry{Max: -1}), horseracing.WithMaxResponseBytes(1<<20),
+		c := responding(t, string(body), horseracing.WithTransportWrapper(counting(&requests)), double.NoRetries(), horseracing.WithMaxResponseBytes(1<<20),
 			horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
 		for name, read := range reads() {
 			requests = 0
@@ -657,49 +656,38 @@ func TestDecodeMatchesMembersByTheirExactName(t *testing.T) {
 }
 
 // serve is a service of a real socket.
-func serve(t *testing.T, handle http.HandlerFunc) *horseracing.Client {
+func serve(t *testing.T, handle http.HandlerFunc, opts ...horseracing.Option) *horseracing.Client {
 	server := httptest.NewUnstartedServer(handle)
 	server.Config.ErrorLog = double.Silent
 	server.Start()
 	t.Cleanup(server.Close)
-	return double.Connect(t, server.URL, server.Client(), horseracing.WithRetry(horseracing.Retry{Max: -1}))
+	return double.Connect(t, server.URL, server.Client(), append([]horseracing.Option{double.NoRetries()}, opts...)...)
 }
 
-func TestDecodeReadsGzipAndNoticesATruncatedOne(t *testing.T) {
+func TestDecodeReadsGzipAndRetriesADamagedOneOnce(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	io.WriteString(z, `[{"level":3},`+strings.Repeat(`{"level":4},`, 1000)+`{"level":5}]`)
 	z.Close()
-	for _, cut := range []int{0, 1, 8, packed.Len() / 2} {
-		c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Encoding", "gzip")
-			w.Write(packed.Bytes()[:packed.Len()-cut])
-		})
-		horses, err := c.Horses.Owned(t.Context(), "u")
-		if cut == 0 && (err != nil || len(horses) != 1002) || cut > 0 && !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("cut by %d: %d horses, %v", cut, len(horses), err)
-		}
+	whole := packed.Bytes()
+	flipped := func(at int) []byte {
+		body := bytes.Clone(whole)
+		body[at] ^= 1
+		return body
 	}
-}
-
-func TestRetryOfADamagedGzipHappensOnce(t *testing.T) {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	io.WriteString(z, `[{"level":3}]`)
-	z.Close()
-	for _, damaged := range []int{0, packed.Len() - 8} { // the header, the checksum
-		var requests atomic.Int64
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			requests.Add(1)
-			body := bytes.Clone(packed.Bytes())
-			body[damaged] ^= 1
+	for name, body := range map[string][]byte{
+		"whole": whole, "cut in its checksum": whole[:len(whole)-1], "without its checksum": whole[:len(whole)-8], "half": whole[:len(whole)/2],
+		"a damaged header": flipped(0), "a damaged checksum": flipped(len(whole) - 8),
+	} {
+		var requests int
+		c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			requests++
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Write(body)
-		}))
-		t.Cleanup(server.Close)
-		horses, err := double.Connect(t, server.URL, server.Client(), double.Briefly).Horses.Owned(t.Context(), "u")
-		if n := requests.Load(); n != 2 || err == nil || len(horses) != 0 {
-			t.Errorf("byte %d damaged: %d requests, %d horses, %v", damaged, n, len(horses), err)
+		}, double.Briefly)
+		horses, err := c.Horses.Owned(t.Context(), "u")
+		if name == "whole" && (err != nil || len(horses) != 1002 || requests != 1) || name != "whole" && (err == nil || len(horses) > 0 || requests != 2) {
+			t.Errorf("%s: %d horses after %d requests, %v", name, len(horses), requests, err)
 		}
 	}
 }
@@ -725,7 +713,7 @@ func TestDecodeRefusesATruncatedBody(t *testing.T) {
 // A large body that is only announced takes no memory.
 func TestDecodeDoesNotAllocateAnAnnouncedLength(t *testing.T) {
 	url := double.H1scriptText(t, "HTTP/1.1 200 OK\r\nContent-Length: 33000000\r\n\r\n[")
-	c := double.Connect(t, url, &http.Client{Transport: &http.Transport{}}, horseracing.WithRetry(horseracing.Retry{Max: -1}))
+	c := double.Connect(t, url, &http.Client{Transport: &http.Transport{}}, double.NoRetries())
 	memory := grown(func() { c.Races.Open(t.Context()) })
 	if memory > 8<<20 {
 		t.Errorf("took %d MiB", memory>>20)

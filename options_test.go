@@ -160,7 +160,7 @@ func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
 // A wrapper may repeat reads, and make reads of its own.
 func TestWithTransportWrapperMayRepeatReads(t *testing.T) {
 	s := double.Play(double.Respond(503, ""), double.Respond(200, "[]"))
-	c := s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: -1}), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+	c := s.Client(t, double.NoRetries(), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return double.TripFunc(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req.Clone(context.Background()))
 			if err == nil && resp.StatusCode == 503 {
@@ -372,24 +372,16 @@ func TestDefaultOfAttemptTimeoutIsThirtySeconds(t *testing.T) {
 
 func TestDefaultOfRetryIsFourAttemptsWithShortWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var longest [3]time.Duration
+		var longest time.Duration
 		for range 100 {
 			s := double.Play(double.Respond(503, ""))
-			if _, err := s.Client(t).Races.Open(t.Context()); !errors.Is(err, horseracing.ErrServer) {
-				t.Fatalf("got %v", err)
+			if err := double.OpenRaces(t.Context(), s.Client(t)); !errors.Is(err, horseracing.ErrServer) || len(s.Waits()) != 3 {
+				t.Fatalf("%d requests, %v", len(s.Requests()), err)
 			}
-			waits := s.Waits()
-			if len(waits) != len(longest) {
-				t.Fatalf("%d requests", len(waits)+1)
-			}
-			for i, wait := range waits {
-				longest[i] = max(longest[i], wait)
-			}
+			longest = max(longest, s.Waits()[2])
 		}
-		for i, want := range []time.Duration{200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
-			if longest[i] > want || longest[i] < want*8/10 {
-				t.Errorf("of a hundred waits before retry %d the longest was %v, want up to %v", i+1, longest[i], want)
-			}
+		if longest > 800*time.Millisecond || longest < 640*time.Millisecond {
+			t.Errorf("of a hundred waits before the last attempt the longest was %v, want up to 800 ms", longest)
 		}
 	})
 }

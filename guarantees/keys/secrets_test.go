@@ -218,7 +218,7 @@ func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 	for _, status := range []int{200, 401, 500} {
 		for i, shape := range shapes {
 			body := shape(double.AppKey)
-			c := double.Play(double.Respond(status, body)).Client(t, horseracing.WithRetry(horseracing.Retry{Max: -1}))
+			c := double.Play(double.Respond(status, body)).Client(t, double.NoRetries())
 			failures := map[string]error{
 				"GetMany":   errorOf(c.Horses.GetMany(t.Context(), []horseracing.HorseNumber{1, 2, 3})),
 				"Results":   errorOf(c.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), 1)),

@@ -93,7 +93,7 @@ func TestThePolicyOfACall(t *testing.T) {
 		"it is heeded up to MaxWait":          {"GET", 500, []try{{status(429).after(15 * second), true, waits{15 * second, 16500 * time.Millisecond}, 500}}},
 		"a longer one is final":               {"GET", 500, []try{{status(503).after(15*second + 1), false, waits{}, 500}}},
 		"a 500 may have one":                  {"GET", 500, []try{{status(500).after(3 * second), true, waits{3 * second, 3300 * time.Millisecond}, 495}}},
-		"damage is retried once":              {"GET", 500, []try{{unread, true, ms(200), 495}, {unread, false, waits{}, 495}}},
+		"damage is retried once":              {"GET", 500, []try{{unread, true, ms(200), 495}, {status(503), true, ms(400), 490}, {unread, false, waits{}, 490}}},
 		"what is permanent is not retried":    {"GET", 500, []try{{failure(errBrowser), false, waits{}, 500}}},
 		"a write that left is not":            {"POST", 500, []try{{failure(errReset), false, waits{}, 500}}},
 		"nor one that failed":                 {"POST", 500, []try{{status(503).after(second), false, waits{}, 500}}},
