@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -355,7 +356,7 @@ type outcome struct {
 func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
 	ok := double.Respond(200, `[]`)
 	cutBody := double.Stream(200, 100, func() io.Reader {
-		return io.MultiReader(strings.NewReader(`[{"le`), double.FailingReader{Err: io.ErrUnexpectedEOF})
+		return io.MultiReader(strings.NewReader(`[{"le`), iotest.ErrReader(io.ErrUnexpectedEOF))
 	})
 	for name, test := range map[string]struct {
 		steps []double.Step

@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -97,7 +98,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 		"a key for a time":    echoing(200, `[{"breeding_cooldown":"`+double.JSONText(double.AppKey+double.UserKey)+`"}]`),
 		"a deep wrong type":   echoing(200, `{"`+double.JSONText(double.AppKey)+`":[`+"\x01"+`]}`),
 		"a cut response": double.Stream(200, 4000, func() (r double.Reader) {
-			return double.FailingReader{Err: errors.New("after " + double.AppKey + ": reset")}
+			return iotest.ErrReader(errors.New("after " + double.AppKey + ": reset"))
 		}),
 	}
 	for _, status := range []int{300, 301, 304, 307, 400, 401, 403, 404, 408, 411, 418, 429, 500, 503, 599, 999} {
