@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -42,6 +43,20 @@ type operationTest struct {
 	Path     string // called with testdataIDs
 	Body     string // empty: none is sent
 	Response string // the file in testdata
+}
+
+// operationOf returns the one with a name.
+func operationOf(name string) operationTest {
+	all := operations()
+	return all[slices.IndexFunc(all, func(op operationTest) bool { return op.Name == name })]
+}
+
+// once calls an operation; of a listing it reads a single entry.
+func (op operationTest) once(ctx context.Context, c *horseracing.Client) (any, error) {
+	if op.Further != nil {
+		return op.Further(ctx, c, 1)
+	}
+	return op.Call(ctx, c, testdataIDs)
 }
 
 // callIDs are what the operations are called with.

@@ -83,13 +83,9 @@ func TestDecodeReadsAnEntryWithoutAMemberOfAnotherType(t *testing.T) {
 	}
 }
 
+// valueOf returns what an operation makes of a body; a listing, of its first entry.
 func valueOf(t *testing.T, operation, body string, opts ...horseracing.Option) (any, error) {
-	all := operations()
-	op := all[slices.IndexFunc(all, func(op operationTest) bool { return op.Name == operation })]
-	if op.Further != nil {
-		return op.Further(t.Context(), responding(t, body, opts...), 1)
-	}
-	return op.Call(t.Context(), responding(t, body, opts...), testdataIDs)
+	return operationOf(operation).once(t.Context(), responding(t, body, opts...))
 }
 
 // otherType is a body in which one value has another type, and the body without it.
@@ -483,20 +479,6 @@ func with(text, begin, members string) string {
 	return strings.Replace(text, begin, begin+members+",", 1)
 }
 
-// calling returns a call of an operation; of a listing, for a single entry.
-func calling(name string) func(context.Context, *horseracing.Client) error {
-	all := operations()
-	op := all[slices.IndexFunc(all, func(op operationTest) bool { return op.Name == name })]
-	return func(ctx context.Context, c *horseracing.Client) (err error) {
-		if op.Further != nil {
-			_, err = op.Further(ctx, c, 1)
-		} else {
-			_, err = op.Call(ctx, c, testdataIDs)
-		}
-		return err
-	}
-}
-
 func TestDriftIsEveryDifferenceOfTypesAndResponse(t *testing.T) {
 	const unknown, missing = horseracing.DriftUnknownField, horseracing.DriftMissingField
 	tests := map[string]struct {
@@ -562,7 +544,7 @@ func TestDriftIsEveryDifferenceOfTypesAndResponse(t *testing.T) {
 			var log driftLog
 			c := responding(t, test.body, horseracing.WithDriftHandler(log.handle))
 			for range 2 { // reported once
-				if err := calling(test.operation)(t.Context(), c); err != nil {
+				if err := errorOf(operationOf(test.operation).once(t.Context(), c)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -580,7 +562,7 @@ func TestDriftIsReportedForEachRouteAndToEachClient(t *testing.T) {
 		var log driftLog
 		c := responding(t, body, horseracing.WithDriftHandler(log.handle))
 		for range 3 {
-			if err := cmp.Or(calling("Races.Open")(t.Context(), c), calling("Races.Get")(t.Context(), c)); err != nil {
+			if err := cmp.Or(errorOf(operationOf("Races.Open").once(t.Context(), c)), errorOf(operationOf("Races.Get").once(t.Context(), c))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -601,7 +583,7 @@ func TestDriftIsBoundedWhereNamesAreData(t *testing.T) {
 	}
 	var log driftLog
 	c := responding(t, "{"+members.String()+horse[1:], horseracing.WithDriftHandler(log.handle))
-	if err := calling("Horses.Get")(t.Context(), c); err != nil {
+	if err := errorOf(operationOf("Horses.Get").once(t.Context(), c)); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(log.all); n != 100 {
@@ -619,11 +601,11 @@ func TestDriftHandlerMayCallTheClient(t *testing.T) {
 	calls := 0
 	c = responding(t, double.List(with(openRace, "{", `"weather":1`)), horseracing.WithDriftHandler(func(ctx context.Context, _ horseracing.Drift) {
 		calls++
-		if err := calling("Races.Open")(ctx, c); err != nil {
+		if err := errorOf(operationOf("Races.Open").once(ctx, c)); err != nil {
 			t.Error(err)
 		}
 	}))
-	if err := calling("Races.Open")(t.Context(), c); err != nil || calls != 1 {
+	if err := errorOf(operationOf("Races.Open").once(t.Context(), c)); err != nil || calls != 1 {
 		t.Errorf("error %v, %d calls", err, calls)
 	}
 }
@@ -723,7 +705,7 @@ func TestDecodeDoesNotAllocateAnAnnouncedLength(t *testing.T) {
 func TestWithMaxResponseBytesTakesAnyNumber(t *testing.T) {
 	for limit, ok := range map[int64]bool{1: false, 12: false, 13: true, 14: true, 1<<63 - 1: true} {
 		for _, length := range []int64{13, -1} {
-			s := double.Stream(200, length, func() double.Reader { return strings.NewReader(`[{"level":1}]`) })
+			s := double.Stream(200, length, func() io.Reader { return strings.NewReader(`[{"level":1}]`) })
 			_, err := double.Play(s).Client(t, horseracing.WithMaxResponseBytes(limit)).Horses.Owned(t.Context(), "u")
 			if ok && err != nil || !ok && !errors.Is(err, horseracing.ErrResponseTooLarge) {
 				t.Errorf("limit %d: %v", limit, err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -97,8 +98,8 @@ func TestErrorTexts(t *testing.T) {
 
 		// too much
 		{double.OpenRaces, double.Respond(200, strings.Repeat(" ", 5000)), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},
-		{double.OpenRaces, double.Stream(200, -1, func() double.Reader { return double.Endless("[") }), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},
-		{double.OpenRaces, double.Stream(400, -1, func() double.Reader { return double.Endless("[") }), "GET /api/v1/races/open: status 400 Bad Request: " + strings.Repeat("[", 200) + " …"},
+		{double.OpenRaces, double.Stream(200, -1, func() io.Reader { return double.Endless("[") }), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},
+		{double.OpenRaces, double.Stream(400, -1, func() io.Reader { return double.Endless("[") }), "GET /api/v1/races/open: status 400 Bad Request: " + strings.Repeat("[", 200) + " …"},
 
 		// money
 		{double.Register, double.Respond(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},

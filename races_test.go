@@ -460,7 +460,7 @@ func TestRegisterAttemptsProveTheirOwnOutcome(t *testing.T) {
 		return nil, double.ErrReset
 	}
 	for _, end := range []error{io.ErrUnexpectedEOF, double.ErrReset} {
-		s := double.Play(unconnected, double.Stream(200, 50, func() double.Reader { return double.Readers(`{"registered":`, end) }))
+		s := double.Play(unconnected, double.Stream(200, 50, func() io.Reader { return double.Readers(`{"registered":`, end) }))
 		_, err := s.Client(t, double.Briefly).Races.Register(t.Context(), double.Entry)
 		if n := len(s.Requests()); n != 2 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 			t.Errorf("a response that ends in %v, after %d requests: %v", end, n, err)
