@@ -3,7 +3,6 @@ package horseracing_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -507,46 +506,32 @@ func TestRetrySendsTheSameRequest(t *testing.T) {
 	})
 }
 
-func TestRetryIgnoresAnUntrustedCertificate(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	var handshakes atomic.Int64
-	server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		handshakes.Add(1)
-		return nil, nil
-	}}
-	server.Config.ErrorLog = double.Silent
-	server.StartTLS()
-	defer server.Close()
-	c := double.Connect(t, server.URL, nil, double.Briefly)
-	_, err := c.Races.Open(t.Context())
-	var untrusted *tls.CertificateVerificationError
-	if !errors.As(err, &untrusted) || handshakes.Load() != 1 {
-		t.Errorf("Open, after %d handshakes: %v", handshakes.Load(), err)
-	}
-	_, err = c.Races.Register(t.Context(), double.Entry)
-	if !errors.As(err, &untrusted) || errors.Is(err, horseracing.ErrOutcomeUnknown) || handshakes.Load() != 2 {
-		t.Errorf("Register, after %d handshakes: %v", handshakes.Load(), err)
-	}
-}
-
-func TestRetryIgnoresAServerWithoutTLS(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	var connections atomic.Int64
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			connections.Add(1)
+// Neither a certificate that is not trusted nor a server without TLS changes by itself.
+func TestRetryIgnoresWhatKeepsTLSFromWorking(t *testing.T) {
+	for name, test := range map[string]struct {
+		start func(*httptest.Server)
+		text  string
+	}{
+		"an untrusted certificate": {(*httptest.Server).StartTLS, "certificate"},
+		"no TLS":                   {(*httptest.Server).Start, "should the base URL begin with http:// instead?"},
+	} {
+		var connections atomic.Int64
+		server := httptest.NewUnstartedServer(http.NotFoundHandler())
+		server.Config.ErrorLog = double.Silent
+		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				connections.Add(1)
+			}
 		}
-	}
-	server.Config.ErrorLog = double.Silent
-	server.Start()
-	defer server.Close()
-	c := double.Connect(t, strings.Replace(server.URL, "http://", "https://", 1), nil, double.Briefly)
-	_, err := c.Races.Open(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "should the base URL begin with http:// instead?") || connections.Load() != 1 {
-		t.Errorf("Open, after %d connections: %v", connections.Load(), err)
-	}
-	if _, err = c.Races.Register(t.Context(), double.Entry); err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || connections.Load() != 2 {
-		t.Errorf("Register, after %d connections: %v", connections.Load(), err)
+		test.start(server)
+		defer server.Close()
+		c := double.Connect(t, strings.Replace(server.URL, "http://", "https://", 1), nil, double.Briefly)
+		for i, call := range []func(context.Context, *horseracing.Client) error{double.OpenRaces, double.Register} {
+			err := call(t.Context(), c)
+			if n := connections.Load(); err == nil || !strings.Contains(err.Error(), test.text) || errors.Is(err, horseracing.ErrOutcomeUnknown) || n != int64(i+1) {
+				t.Errorf("%s, after %d connections: %v", name, n, err)
+			}
+		}
 	}
 }
 
@@ -815,21 +800,19 @@ func TestAttemptTimeoutCoversTheBody(t *testing.T) {
 	}
 }
 
-func TestAttemptTimeoutIsBoundedByTheHTTPClients(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(func(req *http.Request) (*http.Response, error) {
-			<-req.Context().Done()
-			return nil, req.Context().Err()
+func TestAttemptTimeoutIsThirtySecondsOrTheHTTPClients(t *testing.T) {
+	for limit, want := range map[time.Duration]time.Duration{0: 90 * time.Second, 5 * time.Second: 15 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := double.Play(func(req *http.Request) (*http.Response, error) {
+				<-req.Context().Done()
+				return nil, req.Context().Err()
+			})
+			c := double.Connect(t, double.Service, &http.Client{Transport: s, Timeout: limit}, horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
+			started := time.Now()
+			err := double.OpenRaces(t.Context(), c)
+			if took := time.Since(started).Round(time.Second); took != want || len(s.Requests()) != 3 || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%d attempts took %v, want %v: %v", len(s.Requests()), took, want, err)
+			}
 		})
-		c := double.Connect(t, double.Service, &http.Client{Transport: s, Timeout: 5 * time.Second},
-			horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
-		started := time.Now()
-		_, err := c.Races.Open(t.Context())
-		if took := time.Since(started).Round(time.Second); took != 15*time.Second || len(s.Requests()) != 3 {
-			t.Errorf("%d attempts of 5 s took %v", len(s.Requests()), took)
-		}
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
-	})
+	}
 }

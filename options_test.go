@@ -353,20 +353,6 @@ func TestClientNamesItsService(t *testing.T) {
 
 // What is documented for those who set nothing.
 
-func TestDefaultOfAttemptTimeoutIsThirtySeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(func(req *http.Request) (*http.Response, error) {
-			<-req.Context().Done()
-			return nil, req.Context().Err()
-		})
-		started := time.Now()
-		_, err := s.Client(t, double.NoRetries()).Races.Open(t.Context())
-		if took := time.Since(started); took != 30*time.Second || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v after %v", err, took)
-		}
-	})
-}
-
 func TestDefaultOfRetryIsFourAttemptsWithShortWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var longest time.Duration
