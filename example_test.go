@@ -185,31 +185,6 @@ func ExampleRacesService_Open() {
 	// Clover Cup, 2 furlongs: 12 places left, until 12:29:00
 }
 
-// A user's horses that can breed now.
-func ExampleHorsesService_Owned() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	client := fake.Client()
-	userKey := fake.UserKey(0) // horseracing.UserKey(os.Getenv("USER_KEY")) in a program
-
-	horses, err := client.Horses.Owned(context.Background(), userKey)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, horse := range horses {
-		if horse.CanBreedAt(fake.Now()) {
-			fmt.Println(horse.Number, horse.Name)
-		}
-	}
-	fmt.Println("the key does not print:", userKey)
-	// Output:
-	// 1 Bold Echo
-	// 2 Bold Echo
-	// 4 Iron Jester
-	// 5 Amber Breeze
-	// the key does not print: [redacted]
-}
-
 // Registering spends the race's entry fee. Where the response is lost, the SDK
 // does not send the registration again, for that might pay twice: Settle reports
 // whether it took effect, and only its false makes it safe to register again.
