@@ -255,6 +255,39 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
+// A field has the name of its member, or of its end.
+func TestTypesNameEveryFieldAsItsMember(t *testing.T) {
+	fields := 0
+	seen := map[reflect.Type]bool{}
+	var visit func(reflect.Type)
+	visit = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || seen[typ] || typ.PkgPath() != reflect.TypeFor[horseracing.Race]().PkgPath() {
+			return
+		}
+		seen[typ] = true
+		for f := range typ.Fields() {
+			if !f.IsExported() || f.Anonymous { // of Timestamp, say
+				continue
+			}
+			fields++
+			member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if end := strings.ToLower(f.Name); !strings.HasSuffix(strings.ReplaceAll(member, "_", ""), end) {
+				t.Errorf("%v.%s is read from %q", typ, f.Name, member)
+			}
+			visit(f.Type)
+		}
+	}
+	for _, typ := range payloadTypes {
+		visit(typ)
+	}
+	if fields < 90 {
+		t.Errorf("only %d fields seen: the types have more", fields)
+	}
+}
+
 // payload returns a file of testdata.
 func payload(t testing.TB, name string) []byte {
 	t.Helper()

@@ -145,8 +145,8 @@ func openRaceAt(id horseracing.RaceID, minute int, horses ...horseracing.HorseNu
 }
 
 func TestChangesAreSortedByKindAndStart(t *testing.T) {
-	before := []horseracing.Race{openRaceAt(1, 9), openRaceAt(2, 8), openRaceAt(3, 7), openRaceAt(4, 6), openRaceAt(0, 1), openRaceAt(1, 30, 5)}
-	after := []horseracing.Race{openRaceAt(6, 5), openRaceAt(3, 7, 1), openRaceAt(5, 5), openRaceAt(4, 6, 1), openRaceAt(7, 4), openRaceAt(7, 1), openRaceAt(0, 1, 2)}
+	before := []horseracing.Race{openRaceAt(1, 9), openRaceAt(2, 8), openRaceAt(3, 7), openRaceAt(4, 6), openRaceAt(0, 1), openRaceAt(1, 30, 5), openRaceAt(8, 3)}
+	after := []horseracing.Race{openRaceAt(6, 5), openRaceAt(3, 7, 1), openRaceAt(5, 5), openRaceAt(4, 6, 1), openRaceAt(7, 4), openRaceAt(7, 1), openRaceAt(0, 1, 2), openRaceAt(8, 3), openRaceAt(8, 3, 1)}
 	var got []string
 	for _, c := range horseracing.Changes(before, after) {
 		got = append(got, fmt.Sprint(c.Kind, c.Race.MainRaceID))
