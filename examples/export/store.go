@@ -26,9 +26,9 @@ type store struct {
 	source string // the service that its races come from
 }
 
-// exportID is the application_id of the database: "HRse", where SQLite's own
-// file format has a place for it.
-const exportID = 0x48527365
+// exportID is the application_id of the database, where SQLite's own file format
+// has a place for it. Tables that change need another one.
+const exportID = 0x48527366
 
 // openStore opens or creates the database, and keeps every other export from it
 // until close. It refuses, and does not change, a database that another program
@@ -95,7 +95,7 @@ func (s *store) checkFile(ctx context.Context) error {
 	var id int
 	err = db.QueryRowContext(ctx, `SELECT application_id FROM pragma_application_id`).Scan(&id)
 	if ctx.Err() == nil && (err != nil && strings.Contains(err.Error(), "not a database") || err == nil && id != exportID) {
-		return fmt.Errorf("%s is not a database of export; it was not changed", s.path)
+		return fmt.Errorf("%s is not a database of export, or of an older one; it was not changed: choose another -out", s.path)
 	}
 	return err
 }
