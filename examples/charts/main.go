@@ -67,12 +67,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(races) == 0 {
 		return fmt.Errorf("there are no finished races of tier %d to draw (-tier)", *tier)
 	}
-	if err := os.MkdirAll(*out, 0o755); err != nil {
+	folder, err := filepath.Abs(*out) // go -C runs in another folder than the user's
+	if err != nil {
 		return err
 	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	about := caption(races, query.Tier, *newest)
+	if service.Fake != nil {
+		about = "Invented by the embedded fake: " + about
+	}
 	for _, c := range charts {
-		path := filepath.Join(*out, c.name+"."+*format)
-		if err := c.save(path, *format, races, caption(races, *tier, *newest)); err != nil {
+		p, err := c.draw(races)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		path := filepath.Join(folder, c.name+"."+*format)
+		if err := save(path, *format, p, about); err != nil {
 			return err
 		}
 		fmt.Fprintln(stdout, path)
@@ -99,12 +111,12 @@ func read(ctx context.Context, client *horseracing.Client, query horseracing.Res
 }
 
 // caption names the races of a picture.
-func caption(races []horseracing.Race, tier, newest int) string {
+func caption(races []horseracing.Race, tier horseracing.TierID, newest int) string {
 	const layout = "2 Jan 2006"
 	first, last := races[len(races)-1].StartTime.Format(layout), races[0].StartTime.Format(layout)
-	which := "All"
+	which := "all"
 	if len(races) == newest {
-		which = "The newest"
+		which = "the newest"
 	}
-	return fmt.Sprintf("%s %d races of tier %d, %s to %s (UTC)", which, len(races), tier, first, last)
+	return fmt.Sprintf("%s %d races of tier %s, %s to %s (UTC)", which, len(races), program.Tier(tier), first, last)
 }
