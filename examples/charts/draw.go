@@ -28,7 +28,7 @@ const width, height = 16 * vg.Centimeter, 9 * vg.Centimeter
 var charts = []struct {
 	name string
 	draw func([]horseracing.Race) (*plot.Plot, error)
-}{{"times", drawTimes}, {"days", drawDays}, {"fees", drawFees}}
+}{{"times", drawTimes}, {"fees", drawFees}}
 
 // save writes a plot and, in a line below, the caption.
 func save(path, format string, p *plot.Plot, caption string) error {
@@ -104,45 +104,6 @@ func addLine(p *plot.Plot, xys plotter.XYs) error {
 
 func quantile(q float64, values []float64) float64 {
 	return stat.Quantile(q, stat.LinInterp, slices.Sorted(slices.Values(values)), nil)
-}
-
-// drawDays draws a bar for each day, and the mean of each week around it.
-func drawDays(races []horseracing.Race) (*plot.Plot, error) {
-	count := map[int64]int{}
-	for _, r := range races {
-		count[r.StartTime.Unix()/int64(day.Seconds())]++
-	}
-	days := slices.Sorted(maps.Keys(count))
-	first, last := days[0], days[len(days)-1]
-	p := newPlot("Races per day", "a bar for each day (UTC), a line for the mean of 7 days", "finished races a day")
-	width := vg.Points(max(0.6, min(12, 420/float64(last-first+1))))
-	mean := plotter.XYs{}
-	for d := first; d <= last; d++ {
-		x := float64(d) * day.Seconds()
-		if n := count[d]; n > 0 {
-			stick, err := plotter.NewLine(plotter.XYs{{X: x, Y: 0}, {X: x, Y: float64(n)}})
-			if err != nil {
-				return nil, err
-			}
-			stick.LineStyle = draw.LineStyle{Color: pale, Width: width}
-			p.Add(stick)
-		}
-		sum, span := 0, 0
-		for e := max(first, d-3); e <= min(last, d+3); e++ {
-			sum, span = sum+count[e], span+1
-		}
-		mean = append(mean, plotter.XY{X: x, Y: float64(sum) / float64(span)})
-	}
-	line, err := plotter.NewLine(mean)
-	if err != nil {
-		return nil, err
-	}
-	line.LineStyle = draw.LineStyle{Color: blue, Width: 1.5}
-	p.Add(line)
-	timeAxis(p, time.Unix(first*int64(day.Seconds()), 0).Add(-day/2), time.Unix(last*int64(day.Seconds()), 0).Add(day/2))
-	p.Y.Min = 0
-	p.Y.Tick.Marker = shortLabels{}
-	return p, nil
 }
 
 // drawFees draws the median fee and the middle half, over spans of time long

@@ -1,11 +1,11 @@
-// Charts draws finished races: finishing times by hippodrome and length, races
-// per day, and entry fees over time.
+// Charts draws finished races: finishing times by hippodrome, and entry fees over
+// time.
 //
 //	go -C examples/charts run . -out /tmp/charts
 //	go -C examples/charts run . -out /tmp/charts -format svg -since 30d -newest 20000
 //
-// It writes times.png, days.png and fees.png, or the same as SVG, and prints
-// their names. Each picture has a line that names its races.
+// It writes times.png and fees.png, or the same as SVG, and prints their names.
+// Each picture has a line that names its races.
 //
 // It reads a fake of the service that lives for this run, unless
 // HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
@@ -23,13 +23,12 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/program"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 const usage = `Usage: charts [flags]
 
-Draws finishing times, races per day and entry fees, as PNG or SVG. Reads an
-embedded fake unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
+Draws finishing times and entry fees, as PNG or SVG. Reads an embedded fake
+unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
 
 Examples:
   charts -out pictures                          the 2000 newest races
@@ -54,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *newest < 1 || *format != "png" && *format != "svg" {
 		return program.UsageError("-newest is at least 1, and -format png or svg")
 	}
-	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now)}, program.Waits(stderr))
+	service, err := program.Connect(stderr, nil, program.Waits(stderr))
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,6 @@ func TestEveryChartIsDrawnInEveryFormat(t *testing.T) {
 	}
 	labels := map[string][]string{
 		"times": {"all 400 races of tier Omega, DATES (UTC)", "hippodrome (totals)"},
-		"days":  {"finished races a day", "a bar for each day (UTC), a line for the mean of 7 days"},
 		"fees":  {"entry fee (tokens, log scale)", "1000"},
 	}
 	for name, labels := range labels {
@@ -102,7 +101,7 @@ func svgTexts(path string) (texts []string, err error) {
 func TestTheLastMonthOfTheEmbeddedFakeIsDrawn(t *testing.T) {
 	out := t.TempDir()
 	r := programtest.Run(t, nil, "-out", out, "-since", "30d", "-format", "svg")
-	if files, err := os.ReadDir(out); r.Status != 0 || len(files) != 3 || err != nil {
+	if files, err := os.ReadDir(out); r.Status != 0 || len(files) != 2 || err != nil {
 		t.Errorf("exit status %d, %d files, error %v\n%s", r.Status, len(files), err, r.Stderr)
 	}
 	for name := range strings.Lines(r.Stdout) {

@@ -196,13 +196,7 @@ func (s *store) save(ctx context.Context, w *walk, rows []row, cursor horseracin
 	for _, r := range rows {
 		newest = max(newest, r.start)
 	}
-	err = s.transact(ctx, func(tx *sql.Tx) error {
-		if added, err = s.insert(tx, rows); err != nil {
-			return err
-		}
-		_, err := tx.Exec(`UPDATE walks SET cursor = ?, newest = ? WHERE `+thisWalk, cursor.String(), newest, w.table, w.tier, w.since)
-		return err
-	})
+	added, err = s.insertWith(ctx, rows, `UPDATE walks SET cursor = ?, newest = ? WHERE `+thisWalk, cursor.String(), newest, w.table, w.tier, w.since)
 	if err == nil {
 		w.cursor, w.newest = cursor, newest
 	}
@@ -211,11 +205,16 @@ func (s *store) save(ctx context.Context, w *walk, rows []row, cursor horseracin
 
 // saveFollowed stores a race of -follow and the cursor after it in one transaction.
 func (s *store) saveFollowed(ctx context.Context, w *walk, r row, cursor horseracing.Cursor) (added int, err error) {
+	return s.insertWith(ctx, []row{r}, `UPDATE walks SET following = ? WHERE `+thisWalk, cursor.String(), w.table, w.tier, w.since)
+}
+
+// insertWith inserts rows in one transaction with a statement.
+func (s *store) insertWith(ctx context.Context, rows []row, statement string, args ...any) (added int, err error) {
 	err = s.transact(ctx, func(tx *sql.Tx) error {
-		if added, err = s.insert(tx, []row{r}); err != nil {
+		if _, err := tx.Exec(statement, args...); err != nil {
 			return err
 		}
-		_, err := tx.Exec(`UPDATE walks SET following = ? WHERE `+thisWalk, cursor.String(), w.table, w.tier, w.since)
+		added, err = s.insert(tx, rows)
 		return err
 	})
 	return added, err
@@ -234,13 +233,8 @@ func (s *store) saveLedger(ctx context.Context, path string) error {
 	for _, e := range entries {
 		rows = append(rows, registrationRow(e))
 	}
-	return s.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.Exec(`DELETE FROM registrations`); err != nil {
-			return err
-		}
-		_, err := s.insert(tx, rows)
-		return err
-	})
+	_, err = s.insertWith(ctx, rows, `DELETE FROM registrations`)
+	return err
 }
 
 // insert stores rows with their parts, except those that are stored already, and

@@ -154,16 +154,6 @@ func TestEveryBrowserGetsTheChangesFromOnePoll(t *testing.T) {
 			t.Fatalf("%s %v", name, data)
 		}
 	}
-	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 503, Times: 3})
-	for _, isDown := range []bool{true, false} {
-		for _, stream := range streams {
-			for {
-				if _, data := event(t, stream, "state"); (data["trouble"] != "") == isDown {
-					break
-				}
-			}
-		}
-	}
 	fake.RemoveRaces(one.MainRaceID)
 	for _, stream := range streams {
 		if name, _ := event(t, stream, changes...); name != "closed" {
