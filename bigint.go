@@ -12,8 +12,11 @@ import (
 )
 
 // BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more. The
-// zero value is 0. Compare with Cmp or Equal, not with ==. The unit of fees is
-// undocumented.
+// zero value is 0. Compare with Cmp or Equal, not with ==.
+//
+// The unit of fees and prizes is undocumented. This module takes it for 10^-18 tokens, as
+// is usual for such amounts: FormatUnits(18) returns tokens, ParseUnits(text, 18) reads
+// them.
 //
 // It decodes plain integers (12), integral decimals (5.0), exponents (1e+21, as
 // JavaScript writes integers from 10^21 on), and quoted base-10 integers; null is zero.
@@ -36,6 +39,26 @@ func BigIntFrom(n *big.Int) BigInt {
 	default:
 		return BigInt{big: new(big.Int).Set(n)}
 	}
+}
+
+// ParseUnits parses a decimal number and multiplies it by 10^places: "2.5" at 18
+// places is 2500000000000000000. It is the inverse of [BigInt.FormatUnits]. The text must
+// be a number in JSON notation ("2", "-0.5", "1e3") and the product an integer of at
+// most 100 digits; places must not be negative.
+func ParseUnits(text string, places int) (BigInt, error) {
+	d, err := parseDecimal([]byte(text))
+	if err != nil {
+		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q: %w", clip(text, 50), err)
+	}
+	if places < 0 {
+		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: places is negative: %d", places)
+	}
+	d.exponent += min(places, 1000)
+	var n big.Int
+	if err := d.integer(&n); err != nil {
+		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
+	}
+	return BigIntFrom(&n), nil
 }
 
 // Big returns the value as a new big.Int.
@@ -61,42 +84,14 @@ func (b BigInt) FormatUnits(places int) string {
 	return decimal{digits: []byte(b.String())}.text(places)
 }
 
-// ParseUnits parses a decimal number and multiplies it by 10^places: "2.5" at 18
-// places is 2500000000000000000. It is the inverse of [BigInt.FormatUnits]. The text must
-// be a number in JSON notation ("2", "-0.5", "1e3") and the product an integer of at
-// most 100 digits; places must not be negative.
-func ParseUnits(text string, places int) (BigInt, error) {
-	d, err := parseDecimal([]byte(text))
-	if err != nil {
-		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q: %w", clip(text, 50), err)
-	}
-	if places < 0 {
-		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: places is negative: %d", places)
-	}
-	d.exponent += min(places, 1000)
-	var n big.Int
-	if err := d.integer(&n); err != nil {
-		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
-	}
-	return BigIntFrom(&n), nil
-}
-
 // Add returns b + other. Sums can have more than 100 digits, which decoding refuses.
 func (b BigInt) Add(other BigInt) BigInt {
-	sum := b.small + other.small
-	if b.big == nil && other.big == nil && (sum > b.small) == (other.small > 0) { // no overflow
-		return BigInt{small: sum}
-	}
 	return BigIntFrom(new(big.Int).Add(b.Big(), other.Big()))
 }
 
 // Sub returns b - other. Differences can have more than 100 digits, which decoding
 // refuses.
 func (b BigInt) Sub(other BigInt) BigInt {
-	difference := b.small - other.small
-	if b.big == nil && other.big == nil && (difference < b.small) == (other.small > 0) { // no overflow
-		return BigInt{small: difference}
-	}
 	return BigIntFrom(new(big.Int).Sub(b.Big(), other.Big()))
 }
 
@@ -289,7 +284,7 @@ func parseDecimal(text []byte) (decimal, error) {
 	case err != nil, exponent > maxDigits, exponent < -maxDigits, len(whole)+len(fraction) > maxDigits:
 		return decimal{}, errTooLong
 	}
-	return decimal{append(slices.Clip(signed), fraction...), exponent - len(fraction)}, nil
+	return decimal{digits: append(slices.Clip(signed), fraction...), exponent: exponent - len(fraction)}, nil
 }
 
 func isDigits(s []byte) bool { return len(s) > 0 && len(bytes.Trim(s, "0123456789")) == 0 }

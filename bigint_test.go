@@ -215,10 +215,6 @@ func TestBigIntAddAndSubAgreeWithMathBig(t *testing.T) {
 		})
 		check(t, one.Draw(t, "x"), one.Draw(t, "y"))
 	})
-	small := horseracing.NewBigInt(math.MaxInt64 / 2)
-	if n := testing.AllocsPerRun(10, func() { _ = small.Add(small).Sub(small) }); n != 0 {
-		t.Errorf("%v allocations below 2^63", n)
-	}
 }
 
 func TestBigIntIsImmutable(t *testing.T) {

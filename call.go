@@ -57,12 +57,16 @@ func do(ctx context.Context, b *backend, op operation, decode decoder, opts []Ca
 
 // request returns the request, and notes the keys in it.
 func (c *call) request(ctx context.Context, wantJSON bool) (transport.Request, error) {
-	u, body, err := c.urlAndBody(ctx)
+	if problem := c.problem(ctx); problem != nil {
+		name := operationText(c.op.method, c.op.route, c.secrets.Text(c.op.idText()))
+		return transport.Request{}, fmt.Errorf("%s: %w: %w", name, ErrInvalidArgument, problem)
+	}
+	body, err := c.body()
 	if err != nil {
 		return transport.Request{}, err
 	}
 	r := transport.Request{
-		Method: c.op.method, Route: c.op.route, URL: u, Payload: body, Keys: c.secrets,
+		Method: c.op.method, Route: c.op.route, URL: c.url(), Payload: body, Keys: c.secrets,
 		PaceRoute: c.op.paceRoute(), Rank: c.op.rank(), Retry: transport.Retry(c.config.retry.withDefaults(c.backend.retry)),
 		Patience: c.op.patience, NoCache: c.op.noCache, OnSend: c.config.onSend, WantJSON: wantJSON,
 	}
@@ -78,46 +82,51 @@ func (c *call) request(ctx context.Context, wantJSON bool) (transport.Request, e
 	return r, nil
 }
 
-// urlAndBody returns the URL and the body of the request, and notes the keys in it.
-func (c *call) urlAndBody(ctx context.Context) (*url.URL, []byte, error) {
-	path, escaped, problem := c.op.path()
+// problem returns why the call cannot be made, or nil.
+func (c *call) problem(ctx context.Context) error {
+	if _, _, problem := c.op.path(); problem != nil {
+		return problem
+	}
 	switch {
-	case problem != nil:
 	case ctx == nil:
-		problem = errNilContext
-	case c.config.problem != nil:
-		problem = c.config.problem
+		return errNilContext
 	case c.config.background && !c.op.isRead():
-		problem = errors.New("AsBackground is for reads")
+		return errors.New("AsBackground is for reads")
 	case len(c.config.onSend) > 0 && c.op.isRead():
-		problem = errors.New("OnSend is for calls that change something")
+		return errors.New("OnSend is for calls that change something")
 	}
-	if problem != nil {
-		name := operationText(c.op.method, c.op.route, c.secrets.Text(c.op.idText()))
-		return nil, nil, fmt.Errorf("%s: %w: %w", name, ErrInvalidArgument, problem)
-	}
-	var body []byte
-	switch {
-	case c.op.body != nil:
-		encoded, keys, err := encodeBody(c.op.body)
-		c.secrets = c.secrets.And(keys...)
-		if c.op.custom { // the caller may have written a key of the body into the path
-			c.op.route = clip(c.secrets.Text(c.op.raw), 200)
+	return c.config.problem
+}
+
+// body returns the body of the request, and notes the keys in it.
+func (c *call) body() ([]byte, error) {
+	if c.op.body == nil {
+		if c.op.isRead() {
+			return nil, nil
 		}
-		if err != nil {
-			return nil, nil, c.op.invalid(errors.New("the body cannot be encoded: " + clip(c.secrets.Text(err.Error()), maxErrorMessage)))
-		}
-		body = encoded
-	case !c.op.isRead():
-		body = []byte("{}") // net/http repeats requests without a body
+		return []byte("{}"), nil // net/http repeats requests without a body
 	}
+	body, keys, err := encodeBody(c.op.body)
+	c.secrets = c.secrets.And(keys...)
+	if c.op.isRaw { // the caller may have written a key of the body into the path
+		c.op.route = clip(c.secrets.Text(c.op.raw), 200)
+	}
+	if err != nil {
+		return nil, c.op.invalid(errors.New("the body cannot be encoded: " + clip(c.secrets.Text(err.Error()), maxErrorMessage)))
+	}
+	return body, nil
+}
+
+// url returns the URL of the request.
+func (c *call) url() *url.URL {
+	path, escaped, _ := c.op.path()
 	u := *c.backend.base
 	u.Path += path
 	if escaped != path || u.RawPath != "" {
 		u.RawPath = c.backend.base.EscapedPath() + escaped
 	}
 	u.RawQuery = c.op.query
-	return &u, body, nil
+	return &u
 }
 
 // result decodes the last response, or returns the error of the call.
@@ -259,7 +268,7 @@ func (c *call) markOutcome(err error) error {
 	if err == nil || c.op.isRead() || refused || unsent {
 		return err
 	}
-	return &outcomeUnknown{err, c.op.hint}
+	return &outcomeUnknown{err: err, hint: c.op.hint}
 }
 
 // captured returns the last response for CaptureResponse.
@@ -398,7 +407,7 @@ type operation struct {
 	route           string // the path, with a {placeholder} for the id
 	id              pathID // for the placeholder, or nil if there is none
 	body            any
-	custom          bool   // called by Do: nothing is documented, and raw and query are used as they are
+	isRaw           bool   // called by Do: nothing is documented, and raw and query are used as they are
 	raw             string // the path, escaped
 	query           string
 	emptyIsNotFound bool                // null or an empty array means that there is no such entry
@@ -423,7 +432,7 @@ func (op operation) invalid(problem error) error {
 
 // path returns the operation's path, decoded and escaped, or the problem with its id.
 func (op operation) path() (path, escaped string, problem error) {
-	if op.custom {
+	if op.isRaw {
 		path, _ = url.PathUnescape(op.raw) // Do has parsed it
 		return path, op.raw, nil
 	}
@@ -446,7 +455,7 @@ func (op operation) rank() pace.Rank {
 // paceRoute returns the route that the service may limit on its own: the path, which
 // has one documented method, or for Do, whose paths may hold ids, the method.
 func (op operation) paceRoute() string {
-	if op.custom {
+	if op.isRaw {
 		return op.method
 	}
 	return op.route

@@ -62,7 +62,7 @@ func (c *Client) Pace() Pace { return Pace(c.gate.State()) }
 // and ErrOutcomeUnknown means that it may have had one. For these methods a nil body is
 // sent as {}, since net/http may repeat a request without a body by itself.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any, opts ...CallOption) error {
-	op := operation{method: method, body: body, custom: true, hint: "check whether it took effect before sending it again"}
+	op := operation{method: method, body: body, isRaw: true, hint: "check whether it took effect before sending it again"}
 	u, err := url.Parse(path)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Fragment != "" || u.Path == "" || hasControl(path) {
 		op.route = "(path)"

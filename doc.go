@@ -44,9 +44,9 @@
 //
 // # Registering a horse
 //
-// Registering spends the race's entry fee, and the service has no idempotency key. The
-// package [github.com/horseracing-go/horseracing/ledger] registers each horse at most once
-// in a race, under a budget and across crashes. Without it, [RacesService.Register] sends
+// Registering spends the race's entry fee. The package
+// [github.com/horseracing-go/horseracing/ledger] registers each horse at most once in a
+// race, under a budget and across crashes. Without it, [RacesService.Register] sends
 // the request again only if it certainly had no effect. If the response is lost, the error
 // matches [ErrOutcomeUnknown], and [RacesService.Settle] waits until the outcome is certain:
 //

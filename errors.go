@@ -45,6 +45,7 @@ const (
 	maxErrorBody    = 64 << 10 // length of APIError.Body
 	maxErrorObject  = 1 << 20  // length of a body that is searched for an error message
 	maxErrorMessage = 500      // length of the service's message in an error's text
+	maxErrorText    = 1800     // length of any error's text
 
 	instantLayout = "2006-01-02T15:04:05.000Z07:00" // for start times in error texts
 )
@@ -108,25 +109,6 @@ func (e *APIError) LogValue() slog.Value {
 		slog.Int("status", e.StatusCode), slog.Int("attempts", e.Attempts), slog.String("message", clip(e.Message, maxErrorMessage)))
 }
 
-// operationText names an operation, with the id in place of its placeholder:
-// GET /api/v1/horses/311.
-func operationText(method, path, id string) string {
-	if id != "" {
-		escaped := strings.ReplaceAll(url.PathEscape(id), url.PathEscape(redact.Placeholder), redact.Placeholder)
-		path = route.Fill(path, clip(escaped, 200))
-	}
-	return method + " " + path
-}
-
-// attemptsText returns the number of attempts for an error's text, if there were
-// several.
-func attemptsText(attempts int) string {
-	if attempts <= 1 {
-		return ""
-	}
-	return fmt.Sprintf(" (after %d attempts)", attempts)
-}
-
 func (e *APIError) advice() string {
 	switch {
 	case isRedirect(e.StatusCode):
@@ -175,7 +157,9 @@ func isRedirect(status int) bool {
 }
 
 // DecodeError is returned when a successful response, or one entry of it, cannot be
-// read: it is not JSON, is truncated, or does not have the documented shape and types.
+// read: it is not JSON, is truncated, does not have the documented shape, contains
+// something else than what was requested, or a member by which programs decide has another
+// type (see [Drift] for the others).
 // A read is retried only if the response is an HTML page or ends early: once, or in a
 // Pager for up to its Patience. [CaptureResponse] keeps the whole response.
 //
@@ -222,13 +206,13 @@ func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
+// Is reports whether target is ErrSkipped and the error is about one entry of a list.
+func (e *DecodeError) Is(target error) bool { return target == ErrSkipped && e.entry }
+
 // ofResponse returns an error about the whole response, from one about an entry of it.
 func (e *DecodeError) ofResponse(id string, raw json.RawMessage, err error) *DecodeError {
 	return &DecodeError{Method: e.Method, Route: e.Route, ID: id, Field: e.Field, Offset: e.Offset, Raw: raw, Err: err}
 }
-
-// Is reports whether target is ErrSkipped and the error is about one entry of a list.
-func (e *DecodeError) Is(target error) bool { return target == ErrSkipped && e.entry }
 
 // TransportError is returned when a call got no complete response, after all retries.
 // The cause is a failed connection, a connection that broke before the end of the
@@ -370,10 +354,27 @@ func wordsOf(value json.RawMessage) string {
 	return text
 }
 
-const maxErrorText = 1800 // bytes of any error's text
-
 // errorText returns the text of an error without invisible characters, and cut.
 func errorText(text string) string { return clip(redact.Visible(text), maxErrorText) }
+
+// operationText names an operation, with the id in place of its placeholder:
+// GET /api/v1/horses/311.
+func operationText(method, path, id string) string {
+	if id != "" {
+		escaped := strings.ReplaceAll(url.PathEscape(id), url.PathEscape(redact.Placeholder), redact.Placeholder)
+		path = route.Fill(path, clip(escaped, 200))
+	}
+	return method + " " + path
+}
+
+// attemptsText returns the number of attempts for an error's text, if there were
+// several.
+func attemptsText(attempts int) string {
+	if attempts <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (after %d attempts)", attempts)
+}
 
 // clip cuts a text to limit bytes, at the end of a character.
 func clip(text string, limit int) string {

@@ -68,17 +68,21 @@ func ExamplePager_All() {
 	// 19 races
 }
 
-// Pages come in handy where races go into a database in batches. A cursor that
+// Take comes in handy where races go into a database in batches. A cursor that
 // is stored in the same transaction makes the whole thing restartable.
-func ExamplePager_Pages() {
+func ExamplePager_Take() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
 	client := fake.Client()
 
 	results := client.Races.Results(horseracing.ResultsQuery{Since: fake.Now().AddDate(0, 0, -1)})
-	for races, err := range results.Pages(context.Background()) {
+	for {
+		races, err := results.Take(context.Background(), 10)
 		if err != nil {
 			log.Fatal(err)
+		}
+		if len(races) == 0 {
+			break
 		}
 		fmt.Println("insert races", races[0].MainRaceID, "to", races[len(races)-1].MainRaceID, "and the cursor", results.Cursor())
 	}

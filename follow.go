@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
 // FollowQuery configures a [Follower].
@@ -35,17 +37,18 @@ const (
 // A Follower is not safe for concurrent use, and only one loop may range over it at a
 // time.
 type Follower[T any] struct {
-	listing  listing[T]
-	kind     cursorKind
-	query    FollowQuery
-	tiers    []TierID
-	lookback int64        // milliseconds
-	clock    atomic.Int64 // when the last response was sent
-	invalid  error        // of the query; yielded instead of races
-	ranging  bool         // a loop is running
-	vanished int          // polls in a row that found nothing
-	schedule pollSchedule
-	state    *followState
+	listing    listing[T]
+	kind       cursorKind
+	query      FollowQuery
+	tiers      []TierID
+	lookback   int64        // milliseconds
+	clock      atomic.Int64 // when the last response was sent
+	invalid    error        // of the query; yielded instead of races
+	ranging    bool         // a loop is running
+	vanished   int          // polls in a row that found nothing
+	hasResults bool         // the listing has shown an entry with its result
+	schedule   pollSchedule
+	state      *followState
 }
 
 // Follow returns a Follower of the finished races.
@@ -72,6 +75,7 @@ func (s *TournamentsService) Follow(q FollowQuery) *Follower[Tournament] {
 
 func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback time.Duration) *Follower[T] {
 	tiers, fields, problem := resolveTiers(kind, q.Tier, q.Tiers, q.Resume)
+	l.named, l.pages = new(atomic.Bool), new(walk.Pages)
 	f := &Follower[T]{
 		listing: l, kind: kind, query: q, tiers: tiers,
 		lookback: int64((cmp.Or(q.Lookback, lookback)-1)/time.Millisecond) + 1,

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,11 +22,15 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// A time range is read in parts, the oldest first. Parts adapt to the density of the
-// entries: the next one is expected to have half of what it may.
+// What a poll reads comes in parts, the oldest first, although the listing shows the
+// newest first: a part with more entries than it may have is held, and what lies below it
+// is read before.
 const (
-	firstEntries = 30   // that the first part may have: it comes soon
-	maxEntries   = 4000 // that a part may have; of what is read too early twice as many are held
+	firstLimit = pageSize - 1 // entries that the first part of a poll may have: it comes soon
+	growth     = 12           // how many times as many entries the next part is to have
+	maxAim     = 2000         // entries that a part is to have
+	maxHeld    = 7000         // entries that are held; a part may have half of what is left of it
+	maxProbes  = 4            // requests in flight at once while the first entry is looked for
 )
 
 // maxFailures is how many times in a row a page fails alone before it is skipped, and
@@ -33,7 +38,8 @@ const (
 const maxFailures = 6
 
 // firstSkip is how much earlier, in milliseconds, the read continues after a page that
-// is skipped. Each further skip is twice as long, until a page is read.
+// is skipped. Until a page is read each skip is twice as long as the one before: a page
+// of a quiet listing spans months.
 const firstSkip int64 = 60_000
 
 // followLoop is one range over a follower. Its methods report false once the
@@ -42,12 +48,14 @@ type followLoop[T any] struct {
 	*Follower[T]
 	ctx   context.Context // of the range
 	yield func(*T, error) bool
-	once  bool      // it ends after one poll, and after an error that is not ErrSkipped
-	each  int64     // milliseconds from one entry to the next, as far as is known
-	aim   int       // entries that the next part should have
-	held  []part[T] // read before what lies below them, newest first
-	alone int       // times in a row that a page failed and the newest one was accepted
-	skip  int64     // how much to skip for the next page that fails alone
+	once  bool // it ends after one poll, and after an error that is not ErrSkipped
+
+	aim     int                    // entries that the next part is to have
+	step    int64                  // milliseconds that the next part spans; 0 up to the newest entry
+	first   int64                  // nothing is expected to start before it
+	held    []part[T]              // read before what lies below them, newest first
+	alone   int                    // times in a row that a page failed and the newest one was accepted
+	pending []walk.Entry[Entry[T]] // read by this poll, and held back for their results
 
 	began atomic.Int64 // when the first response of the poll was sent
 }
@@ -71,18 +79,6 @@ func (g gap) error(op operation) error {
 	return &GapError{From: timestampOf(max(1, g.from)), To: timestampOf(g.reach), Err: g.err, operation: op.String()}
 }
 
-// keyOf returns the key of an entry: that of its id, after a ? if it is unreadable, or
-// else a hash of its JSON or, of a tie, of its start.
-func keyOf[T any](e walk.Entry[Entry[T]]) string {
-	switch {
-	case e.ID == "":
-		return "?" + checksum(cmp.Or(string(e.Value.JSON), strconv.FormatInt(e.Start, 10)))
-	case e.Err != nil:
-		return "?" + keyOfID(e.ID)
-	}
-	return keyOfID(e.ID)
-}
-
 // All yields what finished after the follower's position, oldest first, and polls
 // for new ones. An entry that finishes late comes after entries that started later. The loop
 // ends when ctx is done, without an error. No request is made while its body runs.
@@ -98,7 +94,13 @@ func keyOf[T any](e walk.Entry[Entry[T]]) string {
 // many entries is a [*TieOverflowError]. Entries that can be read later, within Lookback,
 // are yielded then.
 //
+// A race that is listed before it has a FinalOrder comes once it has one, or when it
+// starts more than Lookback ago, if other races of the listing have one.
+//
 // Of the entries within Lookback, the newest 1,000 are checked for late results.
+//
+// Without Since and Resume there is no position to store before the first entry comes:
+// range over [Follower.CatchUp] first, which finds one, and store its [Follower.Cursor].
 func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
 
 // CatchUp is one poll of [Follower.All]: it yields what finished after the
@@ -106,7 +108,7 @@ func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.f
 // end it; any other does. Range again, over CatchUp or All, to continue after it.
 //
 // Without Since and Resume the first CatchUp yields no entry, but finds where to begin:
-// save its [Follower.Cursor]. To skip a page that fails alone takes half a minute in one
+// store the [Follower.Cursor] after it. To skip a page that fails alone takes half a minute in one
 // process: shorter runs stop there each time.
 func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
 
@@ -118,8 +120,7 @@ func (f *Follower[T]) follow(ctx context.Context, once bool) iter.Seq2[*T, error
 		}
 		f.ranging = true
 		defer func() { f.ranging = false }()
-		seen := len(f.state.seen) // is read again
-		l := &followLoop[T]{Follower: f, ctx: ctx, yield: yield, once: once, each: f.lookback / int64(max(firstEntries, seen)), aim: firstEntries/8 + seen}
+		l := &followLoop[T]{Follower: f, ctx: ctx, yield: yield, once: once}
 		if f.state.recent != 0 || l.begin() && !once {
 			for l.poll() {
 			}
@@ -136,30 +137,12 @@ func (l *followLoop[T]) fail(err error) bool {
 	return l.emit(nil, err) && !l.once && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
 }
 
-// poll reads everything from recent on, and waits until the next poll is due.
-func (l *followLoop[T]) poll() bool {
-	l.vanished++ // until an entry is read
-	l.began.Store(0)
-	for low := l.state.recent; low < walk.Latest; {
-		p, ok := l.readPart(low)
-		if !ok || !l.deliver(p) {
-			return false
-		}
-		l.measure(p)
-		low = p.high
-	}
-	if l.vanished > 0 && l.vanished <= maxFailures && len(l.state.seen) > 0 {
-		return l.fail(fmt.Errorf("%v: the listing is empty, although it was not before", l.listing.op()))
-	}
-	return !l.once && l.schedule.wait(l.ctx, nil)
-}
-
 // begin settles the entries that finished before the follower began. It reads the newest
 // ones, then all that start up to Lookback before these.
 func (l *followLoop[T]) begin() bool {
-	p, ok := l.read(walk.Earliest, walk.Latest, firstEntries, 0)
+	p, ok := l.read(walk.Earliest, walk.Latest, firstLimit)
 	if ok && p.low > walk.Earliest {
-		p, ok = l.read(p.low-l.lookback, walk.Latest, maxSeen, 0)
+		p, ok = l.read(p.low-l.lookback, walk.Latest, maxSeen)
 	}
 	if !ok {
 		return false
@@ -170,7 +153,10 @@ func (l *followLoop[T]) begin() bool {
 	}
 	for _, e := range p.entries {
 		l.advance(e.Start)
-		l.state.seen[cmp.Or(keyOfID(e.ID), keyOf(e))] = e.Start
+		if !l.isPending(e) { // an unreadable entry is old too, and may be readable later
+			e.Err = nil
+			l.state.seen[keyOf(e)] = e.Start
+		}
 	}
 	for _, g := range slices.Backward(p.gaps) { // what is in it is old, and may be readable later
 		g.from = min(g.from, max(l.state.recent, l.clock.Load()-l.lookback))
@@ -182,102 +168,147 @@ func (l *followLoop[T]) begin() bool {
 	return true
 }
 
-// readPart reads a part that begins at low. If it has too many entries, what was read of
-// it is held, and the lower half of the rest is read. While it has none the next range is
-// read, a longer one: that what lies below is empty is read again in the end.
-func (l *followLoop[T]) readPart(low int64) (p part[T], ok bool) {
-	bottom, top := low, int64(walk.Latest)
-	if last := len(l.held) - 1; last >= 0 {
-		if p, top = l.held[last], l.held[last].low; top == low {
-			l.held = l.held[:last]
+// poll reads everything from recent on, and waits until the next poll is due.
+func (l *followLoop[T]) poll() bool {
+	l.vanished++ // until an entry is read
+	l.began.Store(0)
+	l.aim, l.step, l.first, l.pending = firstLimit, 0, 0, nil
+	for low := l.state.recent; low < walk.Latest; {
+		p, ok := l.next(low)
+		if !ok || !l.deliver(p) {
+			return false
+		}
+		low = p.high
+	}
+	if l.vanished > 0 && l.vanished <= maxFailures && len(l.state.seen) > 0 {
+		return l.fail(fmt.Errorf("%v: the listing is empty, although it was not before", l.listing.op()))
+	}
+	return !l.once && l.schedule.wait(l.ctx, nil)
+}
+
+// next returns the part that begins at low. A part that turns out to have too many
+// entries is held, and what lies below it is read first.
+func (l *followLoop[T]) next(low int64) (p part[T], ok bool) {
+	for top := int64(walk.Latest); ; top = p.low {
+		if last := len(l.held) - 1; last >= 0 {
+			if p, top = l.held[last], l.held[last].low; top == low {
+				l.held = l.held[:last]
+				return p, true
+			}
+		}
+		high := top
+		if l.step > 0 {
+			high = min(top, max(low, l.first)+l.step)
+		}
+		if p, ok = l.read(low, high, l.limit()); !ok {
+			return p, false
+		}
+		if p.low > low {
+			l.held = append(l.held, p)
+		}
+		switch {
+		case l.step == 0 && p.low > low && len(l.state.seen) == 0:
+			l.findFirst(low, p.low)
+		case l.step == 0 && p.low > low:
+			l.step = l.lookback + l.lookback*firstLimit/2/int64(len(l.state.seen)) // what was yielded, and a few
+		default:
+			l.measure(p)
+		}
+		if p.low == low {
 			return p, true
 		}
 	}
-	for bottom < top {
-		high, limit, trusted := l.end(bottom, top), l.limit(), int64(0)
-		if high < walk.Latest {
-			trusted = high
-		}
-		if bottom > low && limit <= firstEntries { // it is read again
-			trusted = bottom
-		}
-		p, ok = l.read(bottom, high, limit, trusted)
-		switch isEmpty := len(p.starts) == 0 && len(p.gaps) == 0; {
-		case !ok || p.low == low && (!isEmpty || high == walk.Latest):
-			return p, ok
-		case p.low > bottom:
-			if top = p.low; limit > firstEntries {
-				l.hold(p)
-			}
-			l.aim = max(1, l.aim/2)
-			l.each = (top - bottom) / int64(2*l.aim)
-		case isEmpty:
-			bottom, l.each = high, 64*l.each
-		case limit > firstEntries:
-			l.hold(p)
-			top = bottom
-		default:
-			l.each = (high - bottom) / int64(8*max(1, len(p.starts))) // what measure allows at most
-			bottom, top = high, high
-		}
-	}
-	if p, ok = l.read(low, top, l.limit(), 0); ok && p.low > low {
-		l.hold(p)
-		return l.readPart(low)
-	}
-	return p, ok
 }
 
-// end returns where a part ends that begins at low, at most at top. The newest part, which
-// is read one page at a time, has little more than Lookback.
-func (l *followLoop[T]) end(low, top int64) int64 {
-	l.each = min(max(1, l.each), walk.Latest/maxEntries/64)
-	high := min(top, low+l.each*int64(l.aim))
-	if recent := l.clock.Load() - l.lookback; top == walk.Latest && low+pageSize*l.each < recent {
-		return min(high, recent)
-	} else if top == walk.Latest {
-		return top
-	}
-	return high
-}
-
-// limit returns how many entries the next part may have, or those of one page.
-func (l *followLoop[T]) limit() int {
-	return max(min(8*l.aim, maxEntries), min(len(l.tiers)*pageSize, firstEntries)-1)
-}
-
-// hold keeps a part that was read before what lies below it. If too much is held, the
-// newest is read again.
-func (l *followLoop[T]) hold(p part[T]) {
-	l.held = append(l.held, p)
-	n := 0
-	for i, p := range slices.Backward(l.held) {
-		if n += len(p.starts); n > 2*maxEntries {
-			l.held = slices.Delete(l.held, 0, i+1)
-			return
-		}
-	}
-}
-
-// measure adapts the next part to the density of one. Where that falls it may soon rise.
+// measure chooses how long the next part is, from how many entries the last one had. Where
+// there were few there may be many: it spans at most four times as long, or more while
+// parts grow.
 func (l *followLoop[T]) measure(p part[T]) {
-	if n := len(p.starts); p.high < walk.Latest {
-		l.each = min((p.high-p.low)/int64(max(n, 1)), 8*l.each)
-		l.aim = max(l.aim, min(8*n, maxEntries/2))
+	span, n, longer := p.high-max(p.low, l.first), int64(len(p.starts)), int64(4)
+	if aim := min(growth*l.aim, maxAim); n > 0 {
+		longer, l.aim = 4*int64(aim)/int64(l.aim), aim
 	}
+	l.step = max(1, min(span*int64(l.aim)/max(1, n), longer*span))
+}
+
+// limit returns how many entries the next part may have.
+func (l *followLoop[T]) limit() int {
+	if l.aim == firstLimit {
+		return firstLimit
+	}
+	left := maxHeld
+	for _, p := range l.held {
+		left -= len(p.starts)
+	}
+	return max(firstLimit+1, left/2)
+}
+
+// findFirst looks for the first entry that starts between low and top, so that the next
+// part ends shortly after it. That nothing starts before is read again, with that part.
+func (l *followLoop[T]) findFirst(low, top int64) {
+	probes := make([]probe, min(max(1, l.query.Concurrency), maxProbes))
+	for isLast := false; !isLast && top-low > time.Second.Milliseconds() && l.ctx.Err() == nil; {
+		between := (top - low) / int64(len(probes)+1)
+		var requests sync.WaitGroup
+		for i := range probes {
+			requests.Go(func() { probes[i] = l.probe(low + between*int64(i+1)) })
+		}
+		requests.Wait()
+		for _, p := range probes {
+			if p.entries > 0 {
+				top, isLast = p.top, p.isLast
+				break
+			}
+			low = p.at
+		}
+	}
+	l.first, l.step = low, max(1, top-low)
+}
+
+// probe is a page requested from an instant.
+type probe struct {
+	at      int64
+	entries int
+	top     int64 // the end of a time range from which the first entry is
+	isLast  bool  // the page had room for older entries
+}
+
+func (l *followLoop[T]) probe(at int64) probe {
+	p := probe{at: at, top: at, isLast: true}
+	pager := l.pager(walk.Earliest, at, 0)
+	for source := range l.tiers {
+		page, err := pager.listing.fetch(l.ctx, walk.Request{Source: source, At: at, Once: true})
+		if err != nil { // that of what is read next
+			return probe{at: at, top: at, entries: 1, isLast: true}
+		}
+		p.entries += len(page)
+		p.isLast = p.isLast && len(page) < pageSize
+		for _, e := range page {
+			if e.ID != "" {
+				p.top = min(p.top, e.Start+1)
+			}
+		}
+	}
+	if p.isLast {
+		p.top = at
+	}
+	return p
 }
 
 // read reads the entries that start at low or later, and before high, newest first,
 // until there are more than limit that do not all share a start. A page that fails is
-// requested again with backoff, or skipped if it fails alone. Unless trusted is zero, an
-// empty page from there on is believed at once.
-func (l *followLoop[T]) read(low, high int64, limit int, trusted int64) (p part[T], ok bool) {
-	p, l.skip = part[T]{low: high, high: high}, firstSkip
-	pager := l.pager(low, high, limit, trusted)
+// requested again with backoff, or skipped if it fails alone.
+func (l *followLoop[T]) read(low, high int64, limit int) (p part[T], ok bool) {
+	p = part[T]{low: high, high: high}
+	pager, skip := l.pager(low, high, limit), firstSkip
 	for {
+		before := p.low
 		failed := l.readOn(pager, &p, low, limit)
 		if l.ctx.Err() != nil || failed == nil {
 			return p, failed == nil
+		}
+		if p.low < before {
+			skip = firstSkip
 		}
 		if p.low == walk.Latest || !l.failsAlone(failed) { // it is the newest page, or others fail too
 			if !l.fail(failed) {
@@ -291,10 +322,10 @@ func (l *followLoop[T]) read(low, high int64, limit int, trusted int64) (p part[
 			continue
 		}
 		if from == p.low { // no such gap was reported
-			from, l.skip = p.low-l.skip, 2*l.skip
+			from, skip = p.low-skip, 2*skip
 		}
-		p.skip(gap{max(low, from), p.low, p.reach(len(l.tiers) * pageSize), failed})
-		pager = l.pager(low, p.low, limit, 0)
+		p.skip(gap{from: max(low, from), to: p.low, reach: p.reach(len(l.tiers) * pageSize), err: failed})
+		pager = l.pager(low, p.low, limit)
 		l.vanished = 0
 	}
 }
@@ -306,7 +337,11 @@ func (l *followLoop[T]) readOn(pager *Pager[T], p *part[T], low int64, limit int
 		if e.Err != nil && !errors.Is(e.Err, ErrSkipped) {
 			return e.Err
 		}
-		l.schedule.failures, l.alone, l.vanished, l.skip = 0, 0, 0, firstSkip
+		l.schedule.failures, l.alone, l.vanished = 0, 0, 0
+		l.hasResults = l.hasResults || e.Err == nil && l.listing.hasResult != nil && l.listing.hasResult(e.Value.Value)
+		if e.ID != "" {
+			e.Value.JSON = nil // only the key of an entry without an id needs it
+		}
 		p.starts = append(p.starts, e.Start)
 		p.low = e.Start + 1 // others may share the start
 		if !l.wasYielded(e) {
@@ -324,19 +359,17 @@ func (l *followLoop[T]) readOn(pager *Pager[T], p *part[T], low int64, limit int
 
 // pager returns a pager of the entries that start at low or later, and before high, to
 // read about limit of them.
-func (l *followLoop[T]) pager(low, high int64, limit int, trusted int64) *Pager[T] {
+func (l *followLoop[T]) pager(low, high int64, limit int) *Pager[T] {
 	q := ResultsQuery{Since: time.UnixMilli(low)}
 	if l.tiers[0] != 0 {
 		q.Tiers = l.tiers
 	}
 	if high < walk.Latest {
 		q.Before = time.UnixMilli(high)
-		if limit > firstEntries {
-			q.Concurrency = l.query.Concurrency
-		}
 	}
+	q.Concurrency = min(l.query.Concurrency, 1+limit/50)
 	p := newTimePager(q, l.listing)
-	p.listing.order, p.listing.trusted = pace.Poll, trusted
+	p.listing.order = pace.Poll
 	p.listing.responded = func(t time.Time) {
 		l.clock.Store(t.UnixMilli())
 		l.began.CompareAndSwap(0, t.UnixMilli())
@@ -350,7 +383,7 @@ func (l *followLoop[T]) failsAlone(err error) bool {
 	l.alone++
 	if refused, ok := errors.AsType[*APIError](err); ok && (refused.StatusCode == http.StatusTooManyRequests || refused.StatusCode == http.StatusServiceUnavailable) {
 		l.alone = 0
-	} else if _, err := l.pager(l.clock.Load(), walk.Latest, 0, 0).Take(l.ctx, 1); err != nil && !errors.Is(err, ErrSkipped) {
+	} else if _, err := l.pager(l.clock.Load(), walk.Latest, 0).Take(l.ctx, 1); err != nil && !errors.Is(err, ErrSkipped) {
 		l.alone = 0
 	}
 	return l.alone > 0
@@ -377,8 +410,9 @@ func (p *part[T]) skip(g gap) {
 
 // wasYielded reports whether an entry was yielded, or the error of an unreadable one.
 func (l *followLoop[T]) wasYielded(e walk.Entry[Entry[T]]) bool {
-	_, whole := l.state.seen[keyOfID(e.ID)]
 	_, same := l.state.seen[keyOf(e)]
+	e.Err = nil
+	_, whole := l.state.seen[keyOf(e)]
 	return whole || same
 }
 
@@ -402,19 +436,44 @@ func (l *followLoop[T]) deliver(p part[T]) bool {
 	})
 	for i, e := range p.entries {
 		l.advance(e.Start)
-		if l.ctx.Err() != nil {
+		if i%maxSeen == 0 && !l.trim() {
 			return false
 		}
-		if i%maxSeen == 0 {
-			l.state.trim()
-		}
-		l.state.seen[keyOf(e)] = e.Start
-		if !l.emit(e.Value.Value, e.Err) {
+		if l.isPending(e) {
+			l.pending = append(l.pending, e)
+		} else if !l.yieldEntry(e) {
 			return false
 		}
 	}
-	l.state.trim()
+	return l.trim()
+}
+
+// trim bounds what is remembered. Entries that were held back and would not be read
+// again are yielded before.
+func (l *followLoop[T]) trim() bool {
+	first := l.state.firstKept()
+	for _, e := range l.pending {
+		if e.Start < first && !l.wasYielded(e) && !l.yieldEntry(e) {
+			return false
+		}
+	}
+	l.state.advance(first)
 	return true
+}
+
+// isPending reports whether an entry is held back: it has no result yet, although others
+// have, and starts within Lookback of both clocks, so that the next poll reads it again.
+func (l *followLoop[T]) isPending(e walk.Entry[Entry[T]]) bool {
+	isRecent := func(now int64) bool { return now-l.lookback <= e.Start && e.Start-l.lookback <= now }
+	return l.hasResults && e.Err == nil && !l.listing.hasResult(e.Value.Value) && isRecent(l.clock.Load()) && isRecent(time.Now().UnixMilli())
+}
+
+func (l *followLoop[T]) yieldEntry(e walk.Entry[Entry[T]]) bool {
+	if l.ctx.Err() != nil {
+		return false
+	}
+	l.state.seen[keyOf(e)] = e.Start
+	return l.emit(e.Value.Value, e.Err)
 }
 
 func (l *followLoop[T]) yieldGap(g gap) bool {
@@ -423,6 +482,18 @@ func (l *followLoop[T]) yieldGap(g gap) bool {
 	}
 	l.state.addGap(g.from, g.reach)
 	return l.emit(nil, g.error(l.listing.op()))
+}
+
+// keyOf returns the key of an entry: that of its id and start, after a ? if it is
+// unreadable. Without an id it is a hash of its JSON or, of a tie, of its start.
+func keyOf[T any](e walk.Entry[Entry[T]]) string {
+	switch {
+	case e.ID == "":
+		return hashMark + checksum(cmp.Or(string(e.Value.JSON), strconv.FormatInt(e.Start, 10)))
+	case e.Err != nil:
+		return "?" + seenKey(keyOfID(e.ID), e.Start)
+	}
+	return seenKey(keyOfID(e.ID), e.Start)
 }
 
 // followState records which entries a follower has yielded. It is the content of the
@@ -442,6 +513,9 @@ const gapMark = "!"
 // maxSeen bounds a cursor's text, and memory: if more was seen, recent rises.
 const maxSeen = 1000
 
+// hashMark begins the key of an entry without an id, before a hash.
+const hashMark = "="
+
 const maxNumber = len("-9223372036854775808")
 
 // keyOfID returns the key of an entry with an id: the number of a race, or a hash of a
@@ -453,6 +527,9 @@ func keyOfID(id string) string {
 	hash := sha256.Sum256([]byte(id))
 	return "#" + hex.EncodeToString(hash[:8])
 }
+
+// seenKey returns the key of an entry: two may share an id.
+func seenKey(id string, start int64) string { return id + "@" + strconv.FormatInt(start, 36) }
 
 func newFollowState(recent int64) *followState {
 	return &followState{recent: recent, seen: map[string]int64{}}
@@ -466,11 +543,12 @@ func (s *followState) advance(recent int64) {
 	}
 }
 
-// trim forgets all but the newest, if there are too many.
-func (s *followState) trim() {
+// firstKept returns what recent has to rise to if too much was seen.
+func (s *followState) firstKept() int64 {
 	if n := len(s.seen); n > maxSeen {
-		s.advance(slices.Sorted(maps.Values(s.seen))[n-maxSeen])
+		return slices.Sorted(maps.Values(s.seen))[n-maxSeen]
 	}
+	return s.recent
 }
 
 // addGap notes that a gap was reported.
@@ -489,11 +567,13 @@ func (s *followState) gapAt(at int64) int64 {
 	return low
 }
 
-// payload returns the state as fields of a cursor. Starts are relative to recent.
+// payload returns the state as fields of a cursor. Starts are relative to recent, and keys
+// have none: it follows.
 func (s *followState) payload() []string {
 	fields := []string{strconv.FormatInt(s.recent, 36)}
 	for _, key := range slices.Sorted(maps.Keys(s.seen)) {
-		fields = append(fields, key+"_"+strconv.FormatInt(s.seen[key]-s.recent, 36))
+		text := strings.TrimSuffix(key, seenKey("", s.seen[key]))
+		fields = append(fields, text+"_"+strconv.FormatInt(s.seen[key]-s.recent, 36))
 	}
 	return fields
 }
@@ -506,6 +586,9 @@ func parseFollowState(fields []string) (s *followState, problem error) {
 	for _, field := range fields[1:] {
 		key, after, _ := strings.Cut(field, "_")
 		start, err := strconv.ParseInt(after, 36, 64)
+		if !strings.HasPrefix(key, gapMark) && !strings.HasPrefix(key, hashMark) {
+			key = seenKey(key, recent+start)
+		}
 		s.seen[key], invalid = recent+start, cmp.Or(invalid, err)
 	}
 	if invalid != nil {

@@ -113,7 +113,8 @@ type HorseMission struct {
 }
 
 // Get returns the horse with the given number. If there is no such horse, the error
-// matches ErrNotFound.
+// matches ErrNotFound; if the response contains another one, it is a [*DecodeError] that
+// names it.
 //
 // GET /api/v1/horses/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
@@ -169,7 +170,7 @@ const manyAtOnce = 4
 // requests each number once. A number without a horse is missing from the map.
 //
 // If the error is not nil, the map holds the horses that were read. GetMany continues
-// after a horse that cannot be read. Any other error ends it: a refused key, a failing
+// after a horse that cannot be read or is not the one requested. Any other error ends it: a refused key, a failing
 // service, a broken connection, a context that is done. At most 100 errors are joined.
 //
 // The options apply to each of its calls. GetMany returns ErrInvalidArgument without a
@@ -194,30 +195,7 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 		}
 	}
 
-	reading, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	horses, errs := make([]*Horse, len(numbers)), make([]error, len(numbers))
-	places := make(chan struct{}, manyAtOnce)
-	var group sync.WaitGroup
-	for i, number := range numbers {
-		places <- struct{}{}
-		if reading.Err() != nil {
-			break
-		}
-		group.Go(func() {
-			defer func() { <-places }()
-			errs[i] = fmt.Errorf("%v: %w", op, errAborted) // unless the call returns
-			defer func() {
-				if _, isUnreadable := errors.AsType[*DecodeError](errs[i]); errs[i] != nil && !isUnreadable && !errors.Is(errs[i], ErrNotFound) {
-					stop(errs[i])
-				}
-			}()
-			each := horseOperation(number)
-			each.order = pace.Walk
-			horses[i], errs[i] = getOne[Horse](reading, s.backend, each, opts)
-		})
-	}
-	group.Wait()
+	horses, errs, failed := s.getEach(ctx, op, numbers, opts)
 	found := make(map[HorseNumber]*Horse, len(numbers))
 	var unreadable []*DecodeError
 	for i, number := range numbers {
@@ -227,12 +205,47 @@ func (s *HorsesService) GetMany(ctx context.Context, numbers []HorseNumber, opts
 			unreadable = append(unreadable, e)
 		}
 	}
-	failed := context.Cause(reading)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return found, fmt.Errorf("%v: %w", op, ctx.Err())
-	case failed != nil:
+	}
+	if failed != nil {
 		return found, failed
 	}
 	return found, unreadableError(op, unreadable, 0, len(numbers))
+}
+
+// getEach requests each horse, and returns each with its error, and the error that ended
+// the requests early.
+func (s *HorsesService) getEach(ctx context.Context, op operation, numbers []HorseNumber, opts []CallOption) (horses []*Horse, errs []error, failed error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	horses, errs = make([]*Horse, len(numbers)), make([]error, len(numbers))
+	slots := make(chan struct{}, manyAtOnce)
+	var group sync.WaitGroup
+	for i, number := range numbers {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = fmt.Errorf("%v: %w", op, errAborted) // unless the call returns
+			defer func() {
+				if errs[i] != nil && !concernsOneHorse(errs[i]) {
+					stop(errs[i])
+				}
+			}()
+			each := horseOperation(number)
+			each.order = pace.Walk
+			horses[i], errs[i] = getOne[Horse](ctx, s.backend, each, opts)
+		})
+	}
+	group.Wait()
+	return horses, errs, context.Cause(ctx)
+}
+
+// concernsOneHorse reports whether other horses may be read despite an error.
+func concernsOneHorse(err error) bool {
+	_, isUnreadable := errors.AsType[*DecodeError](err)
+	return isUnreadable || errors.Is(err, ErrNotFound)
 }

@@ -139,6 +139,14 @@ func TestHorsesGetManyRequestsEachNumberOnceAndAFewAtATime(t *testing.T) {
 	})
 }
 
+func TestHorsesGetManyReportsAHorseThatWasNotRequested(t *testing.T) {
+	horses, err := responding(t, `{"number":8}`).Horses.GetMany(t.Context(), numbers(7, 9))
+	d, isDecode := errors.AsType[*horseracing.DecodeError](err)
+	if len(horses) != 1 || horses[8] == nil || !isDecode || d.ID != "7" || !strings.Contains(d.Error(), "it contains 8, which was not requested") || errors.Is(err, horseracing.ErrNotFound) {
+		t.Errorf("%v, %v", horses, err)
+	}
+}
+
 func TestHorsesGetManyOfNoneMakesNoRequest(t *testing.T) {
 	s := &stable{horse: sound}
 	horses, err := s.client(t).Horses.GetMany(t.Context(), nil)

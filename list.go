@@ -18,13 +18,13 @@ import (
 // read does not affect the others.
 type list[T any] struct {
 	record  *transport.Record
-	entries []listEntry[T]
+	entries []entry[T]
 	dropped int      // unreadable entries that are not in entries
 	wrong   []string // paths of members that do not fit their types
 }
 
-// listEntry is one entry of a list.
-type listEntry[T any] struct {
+// entry is one entry of a list.
+type entry[T any] struct {
 	value      T            // with an error, what can be read of it
 	err        *DecodeError // why the entry is unreadable
 	start, end int64        // of its JSON in the body, with the comma and the white space before it
@@ -44,7 +44,7 @@ func (l *list[T]) decode(op operation, r *transport.Record) error {
 		return nil
 	}
 	if kind == jsontext.KindBeginObject && op.objectOrArray {
-		l.entries = make([]listEntry[T], 1)
+		l.entries = make([]entry[T], 1)
 		return decodeObject(&l.entries[0].value, &l.wrong)(r)
 	}
 	if kind != jsontext.KindBeginArray {
@@ -53,7 +53,7 @@ func (l *list[T]) decode(op operation, r *transport.Record) error {
 	if isTooDense(r.Body) {
 		return newDecodeError(r, errTooDense(r.Body))
 	}
-	l.entries = make([]listEntry[T], 0, len(r.Body)/typicalEntry)
+	l.entries = make([]entry[T], 0, len(r.Body)/typicalEntry)
 	err := unmarshal(r.Body, &l.entries)
 	if errors.Is(err, errManyEntries) {
 		return newDecodeError(r, errTooDense(r.Body))
@@ -76,7 +76,7 @@ type roomy interface {
 }
 
 // UnmarshalJSONFrom decodes the value and notes where its JSON is.
-func (e *listEntry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (e *entry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	e.start = d.InputOffset()
 	if _, n := d.StackIndex(1); areTooMany(n, e.start) {
 		return errManyEntries
@@ -99,7 +99,7 @@ func (e *listEntry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // areTooMany reports whether n entries in so many bytes are smaller than documented ones.
 func areTooMany(n, length int64) bool { return n > manyValues && length < n*minEntry }
 
-func (e *listEntry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().IsZero() }
+func (e *entry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().IsZero() }
 
 // decodeEach decodes entry by entry.
 func (l *list[T]) decodeEach(op operation) error {
@@ -112,7 +112,7 @@ func (l *list[T]) decodeEach(op operation) error {
 	_, _ = d.ReadToken() // the opening bracket
 	var members lenient
 	for unreadable := 0; d.PeekKind() != jsontext.KindEndArray; {
-		e := listEntry[T]{start: d.InputOffset()}
+		e := entry[T]{start: d.InputOffset()}
 		if areTooMany(int64(len(l.entries)), e.start) {
 			return newDecodeError(l.record, errTooDense(body))
 		}
@@ -140,8 +140,8 @@ func (l *list[T]) decodeEach(op operation) error {
 
 // fail makes an entry unreadable.
 func (l *list[T]) fail(i int, err *readError) {
-	e, entry := &l.entries[i], l.json(i)
-	e.err = newEntryError(l.record, i, idOf(&e.value), entry, e.end-int64(len(entry)), err)
+	e, text := &l.entries[i], l.json(i)
+	e.err = newEntryError(l.record, i, idOf(&e.value), text, e.end-int64(len(text)), err)
 }
 
 // json returns the JSON of an entry as received: a part of the body.

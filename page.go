@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -23,31 +24,37 @@ type Entry[T any] struct {
 
 // listing describes a paged listing to its pager.
 type listing[T any] struct {
-	backend *backend
-	kind    cursorKind
-	route   string
-	key     func(*T) entryKey
+	backend  *backend
+	kind     cursorKind
+	route    string
+	byOffset bool // pages are requested by offset, not by start time
+	key      func(*T) entryKey
 
+	hasResult func(*T) bool   // an entry may be listed before it has its result; nil if it may not
 	order     pace.Rank       // priority of its requests, or zero for that of walks
-	trusted   int64           // an empty page requested from this instant on is believed at once, unless zero
 	responded func(time.Time) // called with the service's time of each response, unless nil
 	tiers     []TierID        // sorted, where zero is the service's default, which no request names
 	patience  *transport.Patience
+	named     *atomic.Bool // a tier other than Omega was shown under another name
+	pages     *walk.Pages  // those shown so far
 }
 
 // entryKey determines the position of an entry in a listing.
 type entryKey struct {
-	start Timestamp
-	id    string // empty if the entry has none
-	omega bool   // its tier is Omega
+	start   Timestamp
+	id      string // empty if the entry has none
+	isOmega bool   // its tier is named Omega
+	isOther bool   // its tier is named otherwise
 }
 
 func raceKey(r *Race) entryKey {
-	return entryKey{r.StartTime, idOf(r), r.Tier == TierNameOmega}
+	isOmega := r.Tier == TierNameOmega
+	return entryKey{start: r.StartTime, id: idOf(r), isOmega: isOmega, isOther: !isOmega && r.Tier != ""}
 }
 
 func tournamentKey(t *Tournament) entryKey {
-	return entryKey{t.StartTime, idOf(t), t.Tier == TierOmega}
+	isOmega := t.Tier == TierOmega
+	return entryKey{start: t.StartTime, id: idOf(t), isOmega: isOmega, isOther: !isOmega && t.Tier != 0}
 }
 
 func (l *listing[T]) op() operation { return operation{method: http.MethodGet, route: l.route} }
@@ -77,61 +84,76 @@ type pageBody struct {
 // pageBody returns the body of a page request: the tier and the start of the page.
 func (l *listing[T]) pageBody(r walk.Request) pageBody {
 	body := pageBody{Tier: l.tiers[r.Source]}
-	switch isOffset := l.kind == cursorRacesV1; {
-	case isOffset && r.At > 0:
+	if l.byOffset && r.At > 0 {
 		body.Offset = &r.At
-	case !isOffset && r.At < walk.Latest:
+	}
+	if !l.byOffset && r.At < walk.Latest {
 		body.StartTimeFrom = &r.At
 	}
 	return body
 }
 
-// emptyDelay is when an empty page is requested again: a replica that lags shows none.
+// emptyDelay is after how long a page in doubt is requested again: a replica that lags
+// shows none.
 const emptyDelay = 200 * time.Millisecond
 
-// doubts reports whether an empty page is requested again. By offset the walk itself
-// steps back from an empty page, except the first.
-func (l *listing[T]) doubts(r walk.Request) bool {
-	if l.kind == cursorRacesV1 {
-		return r.At == 0
-	}
-	return l.trusted == 0 || r.At < l.trusted
-}
-
-// fetch requests one page, and an empty one twice. An entry that does not fit the request is an error.
+// fetch requests one page, and one in doubt a second time: an empty one where more is
+// expected, or one of the wrong tier.
 func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entry[T]], error) {
-	op, body := l.op(), l.pageBody(r)
-	op.body, op.order, op.patience = body, cmp.Or(l.order, pace.Walk), l.patience
-	requested := time.Now()
-	page, err := getEntries[T](ctx, l.backend, op, nil)
-	if err == nil && len(page.entries) == 0 && l.doubts(r) {
+	page, err := l.request(ctx, r)
+	if err == nil && (len(page.entries) == 0 && !r.Once || l.isOfOmega(page, r)) {
 		if transport.Sleep(ctx, emptyDelay) != nil {
-			return nil, fmt.Errorf("%v: %w", op, ctx.Err())
+			return nil, fmt.Errorf("%v: %w", l.op(), ctx.Err())
 		}
-		page, err = getEntries[T](ctx, l.backend, op, nil)
+		page, err = l.request(ctx, r)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if l.responded != nil {
+	if l.isOfOmega(page, r) {
+		return nil, walk.IgnoredError(fmt.Sprintf("requested tier %d, got tier %d (Omega)", l.tier(r.Source), TierOmega))
+	}
+	return l.place(page, r), nil
+}
+
+// request requests one page.
+func (l *listing[T]) request(ctx context.Context, r walk.Request) (*list[T], error) {
+	op := l.op()
+	op.body, op.order, op.patience = l.pageBody(r), cmp.Or(l.order, pace.Walk), l.patience
+	requested := time.Now()
+	page, err := getEntries[T](ctx, l.backend, op, nil)
+	if err == nil && l.responded != nil {
 		l.responded(responseTime(page.record.Header, requested))
 	}
-	newest := int64(0)
-	if body.StartTimeFrom != nil {
-		newest = *body.StartTimeFrom
+	return page, err
+}
+
+// isOfOmega reports whether a page shows races of Omega alone although another tier was
+// requested, and such a tier had another name before.
+func (l *listing[T]) isOfOmega(page *list[T], r walk.Request) bool {
+	if l.tier(r.Source) == TierOmega || len(page.entries) == 0 || !l.named.Load() {
+		return false
 	}
+	for i := range page.entries {
+		if !l.key(&page.entries[i].value).isOmega {
+			return false
+		}
+	}
+	return true
+}
+
+// place returns the entries of a page with their ids and starts. An entry that cannot be
+// placed among others is an error, and has no id.
+func (l *listing[T]) place(page *list[T], r walk.Request) []walk.Entry[Entry[T]] {
 	entries := make([]walk.Entry[Entry[T]], len(page.entries))
 	for i := range entries {
-		key := l.key(&page.entries[i].value)
-		if tier := l.tier(r.Source); key.omega && tier != TierOmega {
-			return nil, walk.IgnoredError(fmt.Sprintf("requested tier %d, got tier %d (Omega)", tier, TierOmega))
-		}
-		entries[i].ID, entries[i].Start = key.id, key.start.UnixMilli()
-		newest = max(newest, entries[i].Start)
-	}
-	for i := range entries {
 		e, from := &entries[i], &page.entries[i]
-		if problem := unplaced(e.ID, e.Start, newest); problem != nil {
+		key := l.key(&from.value)
+		if key.isOther && l.tier(r.Source) != TierOmega {
+			l.named.Store(true)
+		}
+		e.ID, e.Start = key.id, key.start.UnixMilli()
+		if problem := unplaced(e.ID, e.Start); problem != nil {
 			if e.ID = ""; from.err == nil {
 				page.fail(i, problem)
 			}
@@ -143,20 +165,19 @@ func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[En
 			e.Err = from.err
 		}
 	}
-	return entries, nil
+	return entries
 }
 
-// unplaced returns why an entry cannot be placed among others, of which newest is
-// the latest start, or nil if it can.
-func unplaced(id string, start, newest int64) *readError {
-	const modern = 1e11 // the year 1973 in milliseconds; a start in seconds is a thousandth of it
+// unplaced returns why an entry cannot be placed among others, or nil if it can.
+func unplaced(id string, start int64) *readError {
+	const minSeconds, maxSeconds = 900_000_000, 100_000_000_000 // the years 1998 and 5138 in seconds; 1970 and 1973 in milliseconds
 	switch {
 	case id == "":
 		return &readError{err: errors.New("an entry without an id cannot be distinguished from others")}
 	case start <= 0:
 		return &readError{field: "/start_time", err: errors.New("an entry without a start time cannot be placed")}
-	case newest >= modern && newest/2000 <= start && start <= newest/500:
-		return &readError{field: "/start_time", err: fmt.Errorf("the start time %d, in seconds, cannot be placed among others in milliseconds", start)}
+	case minSeconds <= start && start < maxSeconds:
+		return &readError{field: "/start_time", err: fmt.Errorf("the start time %d looks like seconds, where milliseconds are documented", start)}
 	}
 	return nil
 }
@@ -210,6 +231,13 @@ func (f *fetcher[T]) fetch(r walk.Request) {
 	result.page, result.err = f.listing.fetch(f.ctx, r)
 }
 
+// receive passes the pages that have arrived to the walk.
+func (f *fetcher[T]) receive() {
+	for len(f.results) > 0 {
+		f.wait()
+	}
+}
+
 // wait passes the next page that arrives to the walk.
 func (f *fetcher[T]) wait() {
 	result := <-f.results
@@ -230,4 +258,13 @@ func (f *fetcher[T]) close() {
 	for f.inFlight > 0 {
 		f.wait()
 	}
+}
+
+// canceled closes the fetcher, and returns the error of a loop whose context is done.
+func (f *fetcher[T]) canceled(cause error) error {
+	f.close()
+	if f.interrupted != nil {
+		return f.interrupted
+	}
+	return fmt.Errorf("%v: %w", f.listing.op(), cause)
 }

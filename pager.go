@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
@@ -62,19 +63,19 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 
 // finished is the listing of Results and Follow.
 func (s *RacesService) finished() listing[Race] {
-	return listing[Race]{backend: s.backend, kind: cursorRaces, route: "/api/v2/races/results", key: raceKey}
+	return listing[Race]{backend: s.backend, kind: cursorRaces, route: "/api/v2/races/results", key: raceKey, hasResult: (*Race).Finished}
 }
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is paged by
 // offset, one page at a time. Its races have no Type. New races shift the listing while
-// it is read. No race that stays in it is missed, but one can be repeated if dozens of
-// races with the same start time arrive between two pages. Prefer
-// [RacesService.Results].
+// it is read, and none is missed or repeated, except if dozens of races with the same
+// start time arrive between two pages. Races that are removed from the listing while it
+// is read may hide others. Prefer [RacesService.Results].
 //
 // GET /api/v1/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1
 func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
-	return newOffsetPager(q, listing[Race]{backend: s.backend, kind: cursorRacesV1, route: "/api/v1/races/results", key: raceKey})
+	return newOffsetPager(q, listing[Race]{backend: s.backend, kind: cursorRacesV1, route: "/api/v1/races/results", byOffset: true, key: raceKey})
 }
 
 // Results walks over finished tournaments, newest first. A query without a tier
@@ -93,64 +94,6 @@ func (s *TournamentsService) finished() listing[Tournament] {
 	return listing[Tournament]{backend: s.backend, kind: cursorTournaments, route: "/api/v1/tournaments/results", key: tournamentKey}
 }
 
-func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
-	p, positions := newPager(q, l)
-	before := int64(walk.Latest)
-	if !q.Before.IsZero() {
-		before = ceilMilli(q.Before)
-	}
-	if !q.Since.IsZero() {
-		p.since = ceilMilli(q.Since)
-	}
-	if !q.Since.IsZero() && p.since > before {
-		p.invalid = p.listing.op().invalid(fmt.Errorf("the Since %s is after the Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
-	}
-	for i := range positions {
-		if q.Resume.IsZero() || positions[i].At >= before {
-			positions[i] = walk.Position{At: before - 1}
-		}
-	}
-	p.walk = walk.NewTiers[Entry[T]](p.since, positions, p.concurrency, pageSize)
-	return p
-}
-
-func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
-	p, positions := newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume, Patience: q.Patience}, l)
-	if q.Offset < 0 {
-		p.invalid = p.listing.op().invalid(fmt.Errorf("an Offset of %d is negative", q.Offset))
-	}
-	if q.Resume.IsZero() {
-		positions[0].At = int64(q.Offset)
-	}
-	p.walk = walk.NewOffset[Entry[T]](positions[0], pageSize)
-	return p
-}
-
-// newPager returns a pager without a walk, and the position in each tier: that of the
-// query's Resume, or the zero Position.
-func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) {
-	tiers, payload, problem := resolveTiers(l.kind, q.Tier, q.Tiers, q.Resume)
-	l.tiers, l.patience = tiers, newPatience(q.Patience)
-	p := &Pager[T]{
-		listing: l, since: walk.Earliest, resume: q.Resume,
-		concurrency: min(max(1, q.Concurrency), maxConcurrency),
-	}
-	positions := make([]walk.Position, len(tiers))
-	if payload != nil {
-		p.since, problem = readPositions(payload, positions)
-	}
-	switch {
-	case q.Patience < 0:
-		problem = fmt.Errorf("a Patience of %v is negative", q.Patience)
-	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
-		problem = fmt.Errorf("a Concurrency of %d is not between 0 and %d", q.Concurrency, maxConcurrency)
-	}
-	if problem != nil {
-		p.invalid = l.op().invalid(problem)
-	}
-	return p, positions
-}
-
 // Pager walks over a paged listing, newest entry first. It yields every entry that the
 // listing can return, and yields it once, except as documented at
 // [RacesService.ResultsV1]. No request is made until it is ranged over.
@@ -161,11 +104,11 @@ func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) 
 // An error that matches [ErrSkipped] is the [*DecodeError] of one entry, yielded in its
 // position, or a [*TieOverflowError], yielded after the entries that share its start
 // time. It does not end the loop; every other error does. If the start or the id of an
-// entry cannot be read, its error comes after the other entries of its page, perhaps
+// entry cannot be read, its error comes before the other entries of its page, perhaps
 // more than once; a full page of such entries ends the loop. Only an empty page is the
-// end of a listing, and only if a second request for it, 200 ms later, is empty too. The
-// loop ends with [ErrBodyIgnored] if a response does not match the page that was
-// requested.
+// end of a listing. It is requested again 200 ms later, unless the page before it had
+// room for older entries. The loop ends with [ErrBodyIgnored] if a response does not
+// match the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.
@@ -208,32 +151,6 @@ func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	}
 }
 
-// Pages ranges over the entries in slices of ten; the last slice, and one before an
-// error, may be shorter. A slice belongs to the caller. An error comes with a nil
-// slice. Unreadable entries are reported this way.
-func (p *Pager[T]) Pages(ctx context.Context) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) {
-		var page []T
-		flush := func() bool {
-			full := page
-			page = nil
-			return len(full) == 0 || yield(full, nil)
-		}
-		for e := range p.walkEntries(ctx, flush) {
-			if e.Err != nil {
-				if !flush() || !yield(nil, e.Err) {
-					return
-				}
-				continue
-			}
-			if page = append(page, *e.Value.Value); len(page) == pageSize && !flush() {
-				return
-			}
-		}
-		flush()
-	}
-}
-
 // Take returns up to n more entries, and none if n <= 0. It returns fewer only at the
 // end of the listing, or together with an error. An [ErrSkipped] ends a Take like any
 // other error; the next Take continues after it. With a Concurrency above one, each
@@ -264,16 +181,70 @@ func (p *Pager[T]) Cursor() Cursor {
 	return newCursor(p.listing.kind, p.listing.tiers, writePositions(p.since, p.walk.Positions()))
 }
 
-// entries ranges over the entries and the errors in their positions. An entry that
-// cannot be placed in the listing has no ID, and the lowest start of its page.
-func (p *Pager[T]) entries(ctx context.Context) iter.Seq[walk.Entry[Entry[T]]] {
-	return p.walkEntries(ctx, func() bool { return true })
+func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
+	p, positions := newPager(q, l)
+	before := int64(walk.Latest)
+	if !q.Before.IsZero() {
+		before = ceilMilli(q.Before)
+	}
+	if !q.Since.IsZero() {
+		p.since = ceilMilli(q.Since)
+	}
+	if !q.Since.IsZero() && p.since > before {
+		p.invalid = p.listing.op().invalid(fmt.Errorf("the Since %s is after the Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
+	}
+	for i := range positions {
+		if q.Resume.IsZero() || positions[i].At >= before {
+			positions[i] = walk.Position{At: before - 1}
+		}
+	}
+	p.walk = walk.NewTiers[Entry[T]](p.since, positions, p.concurrency, pageSize, p.listing.pages)
+	return p
 }
 
-// walkEntries runs the walk. Only this goroutine uses it; others fetch pages, and are
-// canceled and waited for when the loop ends. It calls beforeError before the walk
-// moves past an error, and ends if that returns false.
-func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) iter.Seq[walk.Entry[Entry[T]]] {
+func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
+	p, positions := newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume, Patience: q.Patience}, l)
+	if q.Offset < 0 {
+		p.invalid = p.listing.op().invalid(fmt.Errorf("an Offset of %d is negative", q.Offset))
+	}
+	if q.Resume.IsZero() {
+		positions[0].At = int64(q.Offset)
+	}
+	p.walk = walk.NewOffset[Entry[T]](positions[0], pageSize)
+	return p
+}
+
+// newPager returns a pager without a walk, and the position in each tier: that of the
+// query's Resume, or the zero Position.
+func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) {
+	tiers, payload, problem := resolveTiers(l.kind, q.Tier, q.Tiers, q.Resume)
+	l.tiers, l.patience = tiers, newPatience(q.Patience)
+	if l.named == nil {
+		l.named, l.pages = new(atomic.Bool), new(walk.Pages)
+	}
+	p := &Pager[T]{
+		listing: l, since: walk.Earliest, resume: q.Resume,
+		concurrency: min(max(1, q.Concurrency), maxConcurrency),
+	}
+	positions := make([]walk.Position, len(tiers))
+	if payload != nil {
+		p.since, problem = readPositions(payload, positions)
+	}
+	switch {
+	case q.Patience < 0:
+		problem = fmt.Errorf("a Patience of %v is negative", q.Patience)
+	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
+		problem = fmt.Errorf("a Concurrency of %d is not between 0 and %d", q.Concurrency, maxConcurrency)
+	}
+	if problem != nil {
+		p.invalid = l.op().invalid(problem)
+	}
+	return p, positions
+}
+
+// entries ranges over the entries and the errors in their positions. An entry that
+// cannot be placed in the listing has no ID, and the start of the entry after it.
+func (p *Pager[T]) entries(ctx context.Context) iter.Seq[walk.Entry[Entry[T]]] {
 	return func(yield func(walk.Entry[Entry[T]]) bool) {
 		if err := mayRange(ctx, p.listing.op(), p.invalid, p.ranging); err != nil {
 			yield(walk.Entry[Entry[T]]{Err: err})
@@ -286,40 +257,37 @@ func (p *Pager[T]) walkEntries(ctx context.Context, beforeError func() bool) ite
 			p.walk.Restart()
 			p.ranging = false
 		}()
-		for !p.walk.Done() {
-			if err := ctx.Err(); err != nil {
-				f.close()
-				if f.interrupted != nil {
-					err = f.interrupted
-				} else {
-					err = fmt.Errorf("%v: %w", p.listing.op(), err)
-				}
-				yield(walk.Entry[Entry[T]]{Err: err})
-				return
-			}
-			if p.concurrency > 1 { // fetch ahead, also while the loop body runs
-				if len(f.results) > 0 {
-					f.wait()
-				}
-				f.fill()
-			}
-			e, ok := p.walk.Peek()
-			if !ok {
-				if f.fill(); f.inFlight > 0 { // else the last page has arrived
-					f.wait()
-				}
-				continue
-			}
-			if e.Err != nil && !beforeError() {
-				return
-			}
-			p.walk.Take()
-			e.Value.Tier, e.Err = p.listing.tier(e.Source), p.publicError(e.Err)
-			if !yield(e) || e.Err != nil && !errors.Is(e.Err, ErrSkipped) {
+		for {
+			e, ok := p.next(ctx, f)
+			if !ok || !yield(e) || e.Err != nil && !errors.Is(e.Err, ErrSkipped) {
 				return
 			}
 		}
 	}
+}
+
+// next takes the next entry from the walk, or the error in its position, and fetches
+// pages until there is one. It reports false at the end of the listing. Only this
+// goroutine uses the walk.
+func (p *Pager[T]) next(ctx context.Context, f *fetcher[T]) (walk.Entry[Entry[T]], bool) {
+	for !p.walk.Done() {
+		if ctx.Err() != nil {
+			return walk.Entry[Entry[T]]{Err: f.canceled(ctx.Err())}, true
+		}
+		if p.concurrency > 1 { // fetch ahead, also while the loop body runs
+			f.receive()
+			f.fill()
+		}
+		if e, ok := p.walk.Peek(); ok {
+			p.walk.Take()
+			e.Value.Tier, e.Err = p.listing.tier(e.Source), p.publicError(e.Err)
+			return e, true
+		}
+		if f.fill(); f.inFlight > 0 { // else the last page has arrived
+			f.wait()
+		}
+	}
+	return walk.Entry[Entry[T]]{}, false
 }
 
 // mayRange returns an error if no loop may start over the results of an operation.

@@ -35,7 +35,7 @@ type Race struct {
 	Length               int               `json:"length"`        // furlongs
 	V2                   bool              `json:"v2"`
 	NoEquipment          bool              `json:"no_equipment"`
-	EntryFee             BigInt            `json:"entry_fee"`       // unit undocumented; may exceed 10^18
+	EntryFee             BigInt            `json:"entry_fee"`       // may exceed 10^18; see BigInt for the unit
 	Prizes               []Number          `json:"prizes,omitzero"` // one for each prize place, in order; unit undocumented
 	Tier                 TierName          `json:"tier"`
 	Info                 RaceInfo          `json:"info"`
@@ -149,11 +149,14 @@ func (r *Race) AcceptsLevel(level int) bool {
 
 // CheckEntry returns nil, or an error with everything documented that keeps a horse out
 // of the race at t: registration is closed, no place is free, the horse's level is not
-// accepted, or the horse is already in the race. If h is nil, only the first two are
-// checked. Fees and tiers are not checked; whether a horse has to be of the race's tier
-// is undocumented.
+// accepted, or the horse is already in the race. A race without an id is refused, because
+// its fee may be that of another race. If h is nil, the horse is not checked. Fees and
+// tiers are not checked; whether a horse has to be of the race's tier is undocumented.
 func (r *Race) CheckEntry(h *Horse, t time.Time) error {
 	var reasons []string
+	if r.MainRaceID == 0 {
+		reasons = append(reasons, "it has no id, so it may be another race, with another fee")
+	}
 	switch {
 	case r.Finished():
 		reasons = append(reasons, "the race has finished")
@@ -203,8 +206,10 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 }
 
 // Get returns the race with the given MainRaceID, open or finished. If there is none,
-// the error matches ErrNotFound. If the response contains several races, Get returns
-// the one with that id.
+// the error matches ErrNotFound; if the response contains other races instead, it is a
+// [*DecodeError] that names one. Of several with that id, Get returns the one with the
+// highest fee. The only race of a response is returned even if it has no id: its fee may
+// be that of another one, so [Race.CheckEntry] refuses it.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race

@@ -3,6 +3,7 @@ package horseracing_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -105,6 +106,7 @@ func TestRaceCheckEntryNamesAllThatKeepsAHorseOut(t *testing.T) {
 		"too high a level":         {nil, &horseracing.Horse{Number: 7, Level: 21}, []string{"level 21 of horse 7"}},
 		"no upper bound":           {func(r *horseracing.Race) { r.MaxLevel = 0 }, &horseracing.Horse{Number: 7, Level: 9}, []string{"10 or above"}},
 		"it is in":                 {nil, &horseracing.Horse{Number: 8, Level: 10}, []string{"horse 8 is already in it"}},
+		"no id":                    {func(r *horseracing.Race) { r.MainRaceID = 0 }, nil, []string{"race 0: it has no id"}},
 		"everything": {func(r *horseracing.Race) { r.Places, r.RegistrationDeadline = 1, horseracing.NewTimestamp(now) }, &horseracing.Horse{Number: 8, Level: 9},
 			[]string{"registration closed", "places", "level 9", "already in it"}},
 	} {
@@ -116,7 +118,7 @@ func TestRaceCheckEntryNamesAllThatKeepsAHorseOut(t *testing.T) {
 		if (err == nil) != (test.want == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
-		for _, part := range append(test.want, "race 4711") {
+		for _, part := range append(test.want, fmt.Sprintf("race %d", race.MainRaceID)) {
 			if err != nil && !strings.Contains(err.Error(), part) {
 				t.Errorf("%s: %q does not contain %q", name, err, part)
 			}

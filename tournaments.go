@@ -31,7 +31,7 @@ type Tournament struct {
 	Length                   int                     `json:"length"` // unit undocumented; a race's is in furlongs
 	Places                   int                     `json:"places"` // capacity
 	MinPlaces                int                     `json:"min_places"`
-	EntryFee                 BigInt                  `json:"entry_fee"`       // unit undocumented; very large
+	EntryFee                 BigInt                  `json:"entry_fee"`       // see BigInt for the unit
 	Prizes                   []Number                `json:"prizes,omitzero"` // unit undocumented
 	NoEquipment              bool                    `json:"no_equipment"`
 	MinLevel                 int                     `json:"min_level,omitzero"` // zero if absent
@@ -173,8 +173,9 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 }
 
 // Get returns the tournament with the given id. If there is none, the error matches
-// ErrNotFound. The shape of the response is undocumented: Get accepts a tournament or
-// an array, and returns the one with that id if there are several.
+// ErrNotFound; if the response contains other tournaments instead, it is a [*DecodeError]
+// that names one. The shape of the response is undocumented: Get accepts a tournament or
+// an array. Of several with that id, it returns the one with the highest fee.
 //
 // GET /api/v1/tournaments/{tournamentId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament

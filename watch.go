@@ -36,7 +36,8 @@ type Snapshot struct {
 //
 // A race that cannot be read is reported in [Snapshot.Err] and keeps its last
 // state in the list. While the id of an entry cannot be read, no race leaves the
-// list, because the entry may be any of them.
+// list, because the entry may be any of them. An empty list after one that was not is
+// requested a second time before it is believed.
 type Watcher struct {
 	races   *RacesService
 	query   WatchQuery
@@ -169,72 +170,6 @@ func (s *RacesService) WatchOpen(ctx context.Context, q WatchQuery) iter.Seq2[Ra
 	}
 }
 
-var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open", order: pace.Poll}
-
-func (q WatchQuery) check(ctx context.Context) error {
-	var invalid error
-	if q.Interval < 0 {
-		invalid = openRaces.invalid(fmt.Errorf("an Interval of %v is negative", q.Interval))
-	}
-	return mayRange(ctx, openRaces, invalid, false)
-}
-
-// pollOpen polls until ctx is done, and yields the snapshot after each poll. A poll
-// that fails, or cannot read every race, keeps those of the last snapshot. An empty list
-// after one that was not is requested again, because it may be a mistake of the service.
-func (s *RacesService) pollOpen(ctx context.Context, q WatchQuery, last Snapshot) iter.Seq[Snapshot] {
-	return func(yield func(Snapshot) bool) {
-		schedule := pollSchedule{interval: cmp.Or(q.Interval, watchInterval)}
-		for ctx.Err() == nil {
-			l, err := getEntries[Race](ctx, s.backend, openRaces, nil)
-			if err == nil && len(l.entries) == 0 && len(last.Races) > 0 && transport.Sleep(ctx, emptyDelay) == nil {
-				l, err = getEntries[Race](ctx, s.backend, openRaces, nil)
-			}
-			if ctx.Err() != nil {
-				return
-			}
-			last.Err = err
-			if err == nil {
-				last.At = time.Now()
-				last.Races, last.Err = readOpen(last.Races, l)
-			}
-			if !yield(last) || !schedule.wait(ctx, err) {
-				return
-			}
-		}
-	}
-}
-
-// readOpen returns the races of a response, each once, and those of the previous list
-// that may be among the unreadable entries.
-func readOpen(before []Race, l *list[Race]) (races []Race, err error) {
-	hidden := map[string]bool{} // ids of unreadable entries; "" if an id is unreadable too
-	listed := map[heat]bool{}
-	add := func(race *Race) {
-		if h := heatOf(race); !listed[h] {
-			listed[h] = true
-			races = append(races, *race)
-		}
-	}
-	for i := range l.entries {
-		e := &l.entries[i]
-		if e.err == nil && e.value.MainRaceID == 0 {
-			l.fail(i, &readError{field: "/main_race_id", err: errors.New("a race without an id cannot be distinguished from others")})
-		}
-		if e.err != nil {
-			hidden[e.err.ID] = true
-			continue
-		}
-		add(&e.value)
-	}
-	for i := range before {
-		if race := &before[i]; hidden[""] || hidden[idOf(race)] {
-			add(race)
-		}
-	}
-	return races, l.unreadable(openRaces)
-}
-
 // RaceChangeKind is the kind of a [RaceChange].
 type RaceChangeKind string
 
@@ -322,6 +257,72 @@ func isUpdate(a, b *Race) bool {
 func haveSameParticipants(a, b *Race) bool {
 	isMissing := func(p RaceParticipant) bool { return !slices.Contains(b.Participants, p) }
 	return len(a.Participants) == len(b.Participants) && !slices.ContainsFunc(a.Participants, isMissing)
+}
+
+var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open", order: pace.Poll}
+
+func (q WatchQuery) check(ctx context.Context) error {
+	var invalid error
+	if q.Interval < 0 {
+		invalid = openRaces.invalid(fmt.Errorf("an Interval of %v is negative", q.Interval))
+	}
+	return mayRange(ctx, openRaces, invalid, false)
+}
+
+// pollOpen polls until ctx is done, and yields the snapshot after each poll. A poll
+// that fails, or cannot read every race, keeps those of the last snapshot. An empty list
+// after one that was not is requested again, because it may be a mistake of the service.
+func (s *RacesService) pollOpen(ctx context.Context, q WatchQuery, last Snapshot) iter.Seq[Snapshot] {
+	return func(yield func(Snapshot) bool) {
+		schedule := pollSchedule{interval: cmp.Or(q.Interval, watchInterval)}
+		for ctx.Err() == nil {
+			l, err := getEntries[Race](ctx, s.backend, openRaces, nil)
+			if err == nil && len(l.entries) == 0 && len(last.Races) > 0 && transport.Sleep(ctx, emptyDelay) == nil {
+				l, err = getEntries[Race](ctx, s.backend, openRaces, nil)
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			last.Err = err
+			if err == nil {
+				last.At = time.Now()
+				last.Races, last.Err = readOpen(last.Races, l)
+			}
+			if !yield(last) || !schedule.wait(ctx, err) {
+				return
+			}
+		}
+	}
+}
+
+// readOpen returns the races of a response, each once, and those of the previous list
+// that may be among the unreadable entries.
+func readOpen(before []Race, l *list[Race]) (races []Race, err error) {
+	hidden := map[string]bool{} // ids of unreadable entries; "" if an id is unreadable too
+	listed := map[heat]bool{}
+	add := func(race *Race) {
+		if h := heatOf(race); !listed[h] {
+			listed[h] = true
+			races = append(races, *race)
+		}
+	}
+	for i := range l.entries {
+		e := &l.entries[i]
+		if e.err == nil && e.value.MainRaceID == 0 {
+			l.fail(i, &readError{field: "/main_race_id", err: errors.New("a race without an id cannot be distinguished from others")})
+		}
+		if e.err != nil {
+			hidden[e.err.ID] = true
+			continue
+		}
+		add(&e.value)
+	}
+	for i := range before {
+		if race := &before[i]; hidden[""] || hidden[idOf(race)] {
+			add(race)
+		}
+	}
+	return races, l.unreadable(openRaces)
 }
 
 // pollSchedule determines when the next poll is due.

@@ -19,7 +19,8 @@
 // and inspected ([Server.Requests]), and single operations replaced
 // ([Server.Handle]). Responses of the real service can be recorded ([Record]) and replayed
 // ([WithRecording]), and recorded races played as a live service
-// ([WithHistoryOf]).
+// ([WithHistoryOf]). [WithReadings] makes the fake do otherwise what its document leaves
+// open.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/fake.md has examples,
 // and describes the command horseracing fake.

@@ -75,11 +75,11 @@ func (l *Ledger) openFile() error {
 }
 
 // take takes the lock for a call that appends, and reads what other processes appended. It
-// waits for the lock, unless ctx is nil.
+// waits for the lock.
 func (l *Ledger) take(ctx context.Context) error {
 	for waited := time.Duration(0); ; waited += lockInterval {
 		err := l.tryTake()
-		if !errors.Is(err, ErrInUse) || ctx == nil || waited >= lockWait {
+		if !errors.Is(err, ErrInUse) || waited >= lockWait {
 			return err
 		}
 		select {
@@ -90,6 +90,7 @@ func (l *Ledger) take(ctx context.Context) error {
 	}
 }
 
+// tryTake is take without waiting.
 func (l *Ledger) tryTake() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,9 +4,13 @@
 // A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line just before it
 // sends a registration and another one when its outcome is known, and syncs both to disk.
 // A registration that is not sent, because the service refuses requests at the moment,
-// leaves no line. If
-// the outcome is unknown, [Ledger.Settle] determines it; until then the ledger refuses
-// to register the pair of horse and race again, and its fee counts against the budgets.
+// leaves no line. Nothing is sent once another program has changed the file.
+//
+// If the outcome is unknown, the fee may be paid: it counts against the budgets, and the
+// pair of horse and race is not registered again, until [Ledger.SettleOnce] finds the
+// horse in the race, [Ledger.Settle] has waited for the result, or a person calls
+// [Ledger.Decide]. A bot whose budget allows one fee does nothing until then, perhaps
+// hours: give it room for a few, and let it go on with other races meanwhile.
 //
 // The caller passes the fee; the ledger does not read the race.
 package ledger
@@ -28,7 +32,7 @@ import (
 
 // Sentinels for errors.Is. If an error is one of them, nothing was sent.
 var (
-	ErrInUse     = errors.New("the ledger is already open")                        // in this process or another
+	ErrInUse     = errors.New("the ledger is in use")                              // in this process or another
 	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, or of more than 100 digits
 	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered: its fee is paid
 	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // the entry is Sending or Unknown
@@ -58,10 +62,11 @@ type Ledger struct {
 // Registrations are sent with client. A lock file, path.lock, keeps other processes
 // from opening the same ledger; Close does not remove it.
 //
-// The error matches ErrInUse if the ledger is already open, and ErrInvalidArgument if
-// it has sent registrations to another base URL. Open reads the whole file and does not
-// change it, except that it removes an incomplete last line. Entries that were Sending
-// when the program ended become Unknown.
+// The error matches ErrInUse if the ledger is already open (see [WithSharing]), and
+// ErrInvalidArgument if it has sent registrations to another base URL. Open reads the whole
+// file and does not change it, except that it removes an incomplete last line. Entries that
+// were Sending when the program ended become Unknown. An entry with a time in the future,
+// from a clock that was ahead, counts against the budget of every day until then.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
 	l := &Ledger{path: path, client: client, location: time.UTC, entries: map[pair]Entry{}}
 	for _, opt := range opts {
@@ -74,7 +79,7 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 	if err == nil && l.isShared {
 		err = l.readMore()
 	} else if err == nil {
-		err = l.take(nil)
+		err = l.tryTake()
 	}
 	if err != nil {
 		l.Close()
@@ -176,14 +181,16 @@ func (l *Ledger) now(next pair) time.Time {
 // counts as zero.
 //
 // If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown,
-// the entry is Unknown: call [Ledger.Settle]. If it matches [ErrEntered] or
+// the entry is Unknown: call [Ledger.SettleOnce] at once, and [Ledger.Settle] when there is
+// time. If it matches [ErrEntered] or
 // [ErrUnsettled], the entry is the existing one. After any other error of
 // [horseracing.RacesService.Register] the entry is Refused, the fee is not paid, and
 // the pair can be registered again. If the ledger itself refuses for another reason,
 // such as ErrFee or ErrBudget, the entry is zero.
 //
 // If no request was made, for example because the service refuses requests at the
-// moment, the returned entry is Refused too, and nothing is written to the file. If a
+// moment, or because the call waited into a day whose budget is spent, the returned entry
+// is Refused too, and nothing is written to the file. If a
 // panic of a transport wrapper ends the call, the entry is Unknown.
 //
 // If the outcome cannot be written to the file, the error says so; the returned entry
@@ -197,7 +204,12 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "not sent: %w", err)
 	}
 	defer l.release()
-	e, err := l.begin(r, fee)
+	l.mu.Lock()
+	e, err := l.check(r, fee)
+	if err == nil {
+		l.entries[e.pair()] = e
+	}
+	l.mu.Unlock()
 	if err != nil {
 		return e, err
 	}
@@ -247,18 +259,6 @@ func note(err error) string {
 		return fmt.Sprintf("status %d: %.200q", api.StatusCode, api.Message)
 	}
 	return cause(err).Error()
-}
-
-// begin returns the entry of a registration that is about to be sent. With ErrEntered
-// and ErrUnsettled it returns the existing entry.
-func (l *Ledger) begin(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e, err := l.check(r, fee)
-	if err == nil {
-		l.entries[e.pair()] = e
-	}
-	return e, err
 }
 
 // conclude records the outcome of e, unless another one was recorded in the meantime,

@@ -19,8 +19,8 @@ func WithBudget(total horseracing.BigInt) Option {
 
 // WithDailyBudget limits the sum of the fees of each calendar day in loc, by the time
 // at which an entry was sent. The default is no limit. If loc is nil, Open returns
-// ErrInvalidArgument. An entry with a time in the future, from a clock that was ahead,
-// counts on every day until then, and the [LimitError] names it.
+// ErrInvalidArgument. The [LimitError] names an entry from a clock that was ahead; see
+// [Open].
 func WithDailyBudget(perDay horseracing.BigInt, loc *time.Location) Option {
 	return func(l *Ledger) { l.perDay, l.location = &perDay, loc }
 }

@@ -23,7 +23,7 @@ block go docs/fake.md >"$work/program/main_test.go"
 export GOBIN="$work/bin" PATH="$work/bin:$PATH" TMPDIR="$work" CURL_HOME="$work"
 echo fail >"$work/.curlrc" # a status of 400 or more is the failure of a command
 go -C cmd install ./...
-horseracing fake -control 127.0.0.1:8081 -json >"$work/keys" &
+horseracing fake --control 127.0.0.1:8081 --json >"$work/keys" &
 until [ -s "$work/keys" ]; do kill -0 $!; sleep 0.1; done
 value() { grep -oE "\"$1\":\"[^\"]*" "$work/keys" | head -1 | cut -d'"' -f4; }
 KEY=$(value api_key) USER_KEY=$(value user_key)
@@ -38,7 +38,7 @@ while read -r command; do
 	*FILE* | *DIR* | 'go mod edit' | 'horseracing register' | *'horseracing fake'*) continue ;; # not lines to type; the service above
 	'go mod '* | 'go doc -all github.com'*) folder=$work/program ;;
 	*examples/web\ run* | *watch*) seconds=20 wanted=124 ;; # until it is interrupted
-	*' -race 4711 '*) wanted=3 ;; # no such race
+	*' --race 4711 '*) wanted=3 ;; # no such race
 	esac
 	case $command in horseracing*) environment=("${service[@]}") ;; esac
 	status=0

@@ -42,20 +42,20 @@ func add[In, Out any](s *server, name string, hints mcp.ToolAnnotations, call fu
 	}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
+		var out Out
 		in, err := arguments[In](input, req.Params.Arguments)
-		if err != nil {
-			return failure(err), nil
+		if err == nil {
+			out, err = call(ctx, req, in)
 		}
-		out, err := call(ctx, req, in)
 		if q, ok := errors.AsType[*question](err); ok {
 			return q.result(), nil
 		}
+		var body []byte
+		if err == nil {
+			body, err = json.Marshal(out)
+		}
 		if err != nil {
 			return failure(err), nil
-		}
-		body, err := json.Marshal(out)
-		if err != nil {
-			return nil, err
 		}
 		all := `{"now":"` + instant(s.clock.now()) + `",` + string(body[1:])
 		line := text.Title

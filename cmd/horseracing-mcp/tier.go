@@ -28,7 +28,9 @@ func (s *service) tiers(ctx context.Context, text string, races []horseracing.Ra
 		known = append(known, tier{name: r.Tier})
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
-		is := func(t tier) bool { return t.id != 0 && word == strconv.Itoa(int(t.id)) || strings.EqualFold(word, string(t.name)) }
+		is := func(t tier) bool {
+			return t.id != 0 && word == strconv.Itoa(int(t.id)) || strings.EqualFold(word, string(t.name))
+		}
 		i := slices.IndexFunc(known, is)
 		if i < 0 {
 			if known, err = s.knownTiers(ctx); err != nil {

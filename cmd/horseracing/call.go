@@ -3,29 +3,22 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"io"
 	"net/http"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/horseracing-go/horseracing"
 )
 
-const callHelp = `PATH is relative to the base URL. BODY is JSON; with - it is read from standard
-input. Any method except GET may change something, or cost something, and is sent
-only with -yes; such a call is not retried once it may have arrived.
-
-Examples:
-  horseracing call GET /api/v1/missions
-  horseracing call GET /api/v2/races/results '{"tier":3}' | jq -c '.[]'
-`
-
-func callOperation(flags *flag.FlagSet) action {
-	yes := flags.Bool("yes", false, "send a method other than GET")
-	return reading(func(ctx context.Context, p *program, s *service, args []string) error {
+func (p *program) callCommand() *cobra.Command {
+	c := p.command("call METHOD PATH [BODY]", "The response body of any operation, as it was received", 2, 3)
+	yes := c.Flags().Bool("yes", false, "send a method other than GET")
+	return p.reading(c, func(ctx context.Context, s *service, args []string) error {
 		method := strings.ToUpper(args[0])
 		if method != http.MethodGet && !*yes {
-			return usageError(method + " may change something: add -yes to send it")
+			return usageError(method + " may change something: add --yes to send it")
 		}
 		var body any
 		if len(args) == 3 {
@@ -45,7 +38,6 @@ func callOperation(flags *flag.FlagSet) action {
 		if err := s.Do(ctx, method, args[1], body, nil, horseracing.CaptureResponse(&response)); err != nil {
 			return err
 		}
-		_, err := p.stdout.Write(response.Body)
-		return err
+		return p.write(response.Body)
 	})
 }

@@ -1,59 +1,33 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/horseracing/internal/doctor"
 )
 
-const doctorHelp = `It examines whether the responses are as documented, and what the documentation
-leaves open, with at most 150 requests in about a minute. It only reads. With
-HORSERACING_USER_KEY it reads that user's horses too. Ctrl-C ends it, and prints
-what was found so far.
-
-The report names the host and the hippodromes. It contains no key.
-The status is 1 if something is broken.
-
-Examples:
-  horseracing doctor
-  horseracing doctor -markdown -record recorded >report.md
-`
-
-func examineService(flags *flag.FlagSet) action {
+func (p *program) doctorCommand() *cobra.Command {
+	c := p.command("doctor", "Test how the service behaves, with reads only", 0, 0)
 	var config doctor.Config
-	flags.IntVar(&config.Requests, "requests", 150, "send at most this `NUMBER` of requests")
-	flags.Float64Var(&config.Rate, "rate", 2, "send at most this `NUMBER` of requests per second")
-	flags.DurationVar(&config.Watch, "watch", 0, "at the end, watch for this `TIME` how late results appear, like 10m")
-	flags.StringVar(&config.Record, "record", "", "write every response, without keys, to files in this `FOLDER`")
-	markdown := flags.Bool("markdown", false, "print the report as Markdown")
-	return func(ctx context.Context, p *program, _ []string) error {
-		switch {
-		case config.Requests < 1 || !(config.Rate > 0) || config.Watch < 0:
-			return usageError("-requests, -rate and -watch must be above zero")
-		case *markdown && p.asJSON:
-			return usageError("-markdown and -json exclude each other")
+	c.Flags().IntVar(&config.Requests, "requests", 150, "send at most this `NUMBER` of requests")
+	c.Flags().DurationVar(&config.Watch, "watch", 0, "at the end, watch for this `TIME` how late results appear, like 10m")
+	c.Flags().StringVar(&config.Record, "record", "", "write every response, without keys, to files in this `FOLDER`")
+	markdown := c.Flags().Bool("markdown", false, "print the report as Markdown")
+	p.serviceFlags(c.Flags(), true)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if config.Requests < 1 || config.Watch < 0 {
+			return usageError("--requests and --watch must be above zero")
 		}
-		var s *service
-		began := time.Now()
-		config.Progress = func(topic string) { p.reportProgress("%v  %s", time.Since(began).Round(time.Second), topic) }
-		d, err := doctor.New(&config, func(opts ...horseracing.Option) (client *horseracing.Client, err error) {
-			if s, err = p.connect(opts...); err != nil {
-				return nil, err
-			}
-			config.APIKey, config.UserKey = s.apiKey, s.userKey
-			return s.Client, nil
-		})
-		if s != nil {
-			defer s.close()
+		if *markdown && p.asJSON {
+			return usageError("--markdown and --json exclude each other")
 		}
-		if err != nil {
-			return err
-		}
-		report, err := d.Examine(ctx)
+		report, err := p.examine(c.Context(), &config)
 		if err != nil {
 			return err
 		}
@@ -63,14 +37,37 @@ func examineService(flags *flag.FlagSet) action {
 		case *markdown:
 			err = report.WriteMarkdown(p.stdout)
 		default:
-			err = report.WriteTable(p.stdout)
+			err = report.WriteTable(p.stdout, p.width)
 		}
 		if broken := report.Broken(); err == nil && broken > 0 {
 			err = fmt.Errorf("%d findings are about something that does not work", broken)
 		}
 		if err == nil && report.Interrupted {
-			err = ctx.Err()
+			err = c.Context().Err()
 		}
 		return err
 	}
+	return c
+}
+
+// examine makes the doctor's checks.
+func (p *program) examine(ctx context.Context, config *doctor.Config) (*doctor.Report, error) {
+	var s *service
+	began := time.Now()
+	p.rate = cmp.Or(p.rate, 2)
+	config.Progress = func(topic string) { p.reportProgress("%v  %s", time.Since(began).Round(time.Second), topic) }
+	d, err := doctor.New(config, func(opts ...horseracing.Option) (client *horseracing.Client, err error) {
+		if s, err = p.connect(opts...); err != nil {
+			return nil, err
+		}
+		config.APIKey, config.UserKey = s.apiKey, s.userKey
+		return s.Client, nil
+	})
+	if s != nil {
+		defer s.close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.Examine(ctx)
 }

@@ -42,7 +42,7 @@ func (d diagnosis) text(topic string) string {
 // diagnose runs the doctor, and requires a status.
 func diagnose(t *testing.T, status int, environment []string, args ...string) diagnosis {
 	t.Helper()
-	got := run(t, environment, append([]string{"doctor", "-json", "-rate", "1000"}, args...)...)
+	got := run(t, environment, append([]string{"doctor", "--json", "--rate", "1000"}, args...)...)
 	var d diagnosis
 	if err := json.Unmarshal([]byte(got.stdout), &d); err != nil || got.status != status {
 		t.Fatalf("status %d, want %d: %v: %s", got.status, status, err, got.stderr)
@@ -178,7 +178,7 @@ func TestAnInterruptedDoctorReportsWhatItFound(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/horses/breeding", Delay: 3600e9})
-	cmd := prepare(t, environment(fake), "doctor", "-json", "-rate", "1000")
+	cmd := prepare(t, environment(fake), "doctor", "--json", "--rate", "1000")
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	if err := cmd.Start(); err != nil {
@@ -210,9 +210,9 @@ func TestTheDoctorSendsNoMoreRequestsThanItMay(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 25} {
 		fake := newFake(t)
-		d := diagnose(t, 0, environment(fake), "-requests", fmt.Sprint(most))
+		d := diagnose(t, 0, environment(fake), "--requests", fmt.Sprint(most))
 		if d.Requests != most || fake.RequestCount() != most || !strings.Contains(d.text("how far back results go"), "no requests left") {
-			t.Errorf("-requests %d: %d were sent: %s", most, fake.RequestCount(), d.text("how far back results go"))
+			t.Errorf("--requests %d: %d were sent: %s", most, fake.RequestCount(), d.text("how far back results go"))
 		}
 	}
 }
@@ -281,7 +281,7 @@ func TestTheDoctorNoticesWhatIsUnlikeTheDocumentation(t *testing.T) {
 			t.Parallel()
 			fake := newFake(t)
 			url := front(t, fake, test.request, test.response)
-			d := diagnose(t, test.status, append(environment(fake), "HORSERACING_BASE_URL="+url), "-requests", "100")
+			d := diagnose(t, test.status, append(environment(fake), "HORSERACING_BASE_URL="+url), "--requests", "100")
 			if got := d.text(test.topic); !strings.HasPrefix(got, test.want) {
 				t.Errorf("%s: %s, want %s", test.topic, got, test.want)
 			}
@@ -306,8 +306,8 @@ func TestNoKeyAndNoCookieIsInAnyOutputOfTheDoctor(t *testing.T) {
 		return bytes.ReplaceAll(body, []byte(`"Stallion"`), []byte(`"`+userKey+`"`))
 	})
 	dir := t.TempDir()
-	for _, form := range []string{"-json", "-markdown", "-table"} {
-		got := run(t, append(environment(fake), "HORSERACING_BASE_URL="+url), "doctor", form, "-rate", "1000", "-requests", "60", "-record", filepath.Join(dir, form))
+	for _, form := range []string{"--json", "--markdown", "--table"} {
+		got := run(t, append(environment(fake), "HORSERACING_BASE_URL="+url), "doctor", form, "--rate", "1000", "--requests", "60", "--record", filepath.Join(dir, form))
 		if len(got.stdout) < 1000 || !strings.Contains(got.stdout, "[redacted]") {
 			t.Errorf("%s: %s", form, got.stdout+got.stderr)
 		}
@@ -340,8 +340,8 @@ func TestTheFormsOfAReport(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	service := append(environment(fake), "HORSERACING_USER_KEY=")
-	table := run(t, service, "doctor", "-rate", "1000", "-requests", "12").stdout
-	markdown := run(t, service, "doctor", "-rate", "1000", "-requests", "12", "-markdown").stdout
+	table := run(t, service, "doctor", "--rate", "1000", "--requests", "12").stdout
+	markdown := run(t, service, "doctor", "--rate", "1000", "--requests", "12", "--markdown").stdout
 	clean := strings.NewReplacer(fake.URL, "http://host", runtime.Version(), "go1", runtime.GOOS+"/"+runtime.GOARCH, "os/cpu", horseracing.Version, "0")
 	moving := regexp.MustCompile(`examined [-0-9: ]+UTC|median .* to the headers`)
 	for name, text := range map[string]string{"doctor.table": table, "doctor.markdown": markdown} {

@@ -5,35 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
+	"syscall"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// ending is how the program ends: an exit status, and the code of a JSON error.
-type ending struct {
+// exitCode is how the program ends: an exit status, and the code of a JSON error.
+type exitCode struct {
 	status int
 	code   string
 }
 
 var (
-	done          = ending{0, ""}
-	failed        = ending{1, "failed"}
-	misused       = ending{2, "usage"}
-	notFound      = ending{3, "not_found"}
-	unauthorized  = ending{4, "unauthorized"}
-	unavailable   = ending{5, "unavailable"}
-	notRegistered = ending{6, "not_registered"}
-	outcomeOpen   = ending{7, "unknown"}
-	interrupted   = ending{130, "interrupted"}
+	done          = exitCode{status: 0}
+	failed        = exitCode{status: 1, code: "failed"}
+	misused       = exitCode{status: 2, code: "usage"}
+	notFound      = exitCode{status: 3, code: "not_found"}
+	unauthorized  = exitCode{status: 4, code: "unauthorized"}
+	unavailable   = exitCode{status: 5, code: "unavailable"}
+	notRegistered = exitCode{status: 6, code: "not_registered"}
+	outcomeOpen   = exitCode{status: 7, code: "unknown"}
+	interrupted   = exitCode{status: 130, code: "interrupted"}
+	terminated    = exitCode{status: 143, code: "interrupted"}
 )
 
-const exitStatuses = `Exit status: 0 done, 1 failed, 2 a mistake on the command line, 3 no such race,
-horse or tournament, 4 the key is not accepted, 5 the service does not respond or
-refuses requests, 6 not registered and nothing paid, 7 the outcome is unknown and
-the fee may be paid, 130 interrupted.
-`
+// errInUse is the error of a file that another process has locked.
+var errInUse = errors.New("is in use by another process")
 
 // usageError is a mistake on the command line.
 type usageError string
@@ -46,9 +46,9 @@ type notRegisteredError struct{ err error }
 func (e *notRegisteredError) Error() string { return e.err.Error() }
 func (e *notRegisteredError) Unwrap() error { return e.err }
 
-// endingOf classifies what ended the program. That a fee may be paid must not be
+// exitCodeOf classifies what ended the program. That a fee may be paid must not be
 // lost, whatever else happened.
-func endingOf(ctx context.Context, err error) ending {
+func exitCodeOf(ctx context.Context, err error) exitCode {
 	_, isMistake := errors.AsType[usageError](err)
 	_, isNotRegistered := errors.AsType[*notRegisteredError](err)
 	switch {
@@ -58,6 +58,8 @@ func endingOf(ctx context.Context, err error) ending {
 		return done
 	case isMistake:
 		return misused
+	case isTerminated(ctx):
+		return terminated
 	case ctx.Err() != nil:
 		return interrupted
 	case err == nil:
@@ -74,10 +76,17 @@ func endingOf(ctx context.Context, err error) ending {
 	return failed
 }
 
+// isTerminated reports whether SIGTERM ended the context: signal.NotifyContext names the
+// signal in the cause.
+func isTerminated(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return cause != nil && strings.HasPrefix(cause.Error(), syscall.SIGTERM.String())
+}
+
 // isUnavailable reports whether the same command may succeed later.
 func isUnavailable(err error) bool {
 	_, isTransport := errors.AsType[*horseracing.TransportError](err)
-	_, isFile := errors.AsType[*fs.PathError](err) // of doctor -record, say
+	_, isFile := errors.AsType[*fs.PathError](err) // of doctor --record, say
 	return isTransport && !isFile && !errors.Is(err, horseracing.ErrResponseTooLarge) ||
 		errors.Is(err, horseracing.ErrRateLimited) || errors.Is(err, horseracing.ErrServer)
 }
@@ -91,14 +100,14 @@ func isAbsent(err error) bool {
 
 // exit prints what ended the program, and returns the exit status.
 func (p *program) exit(ctx context.Context, err error) int {
-	end := endingOf(ctx, err)
+	end := exitCodeOf(ctx, err)
 	switch {
 	case end == done:
 	case p.asJSON && err != nil:
 		p.printError(end, err)
 	case end == misused:
 		p.say(fmt.Sprintf("%v (see %s -h)", err, p.name))
-	case end != interrupted:
+	case end != interrupted && end != terminated:
 		p.say(explain(err))
 	}
 	return end.status
@@ -108,16 +117,16 @@ func (p *program) exit(ctx context.Context, err error) int {
 func (p *program) complain(err error) {
 	switch {
 	case !p.asJSON:
-		p.say(err.Error())
+		p.say(withFlags.Replace(err.Error()))
 	case errors.Is(err, horseracing.ErrSkipped): // a later request does not fill it, whatever caused it
 		p.printError(failed, err)
 	default:
-		p.printError(endingOf(context.Background(), err), err)
+		p.printError(exitCodeOf(context.Background(), err), err)
 	}
 }
 
 // printError prints an error as a line of JSON.
-func (p *program) printError(end ending, err error) {
+func (p *program) printError(end exitCode, err error) {
 	var line struct {
 		Error struct {
 			Code      string `json:"code"`
@@ -127,6 +136,9 @@ func (p *program) printError(end ending, err error) {
 		} `json:"error"`
 	}
 	line.Error.Code, line.Error.Message = end.code, explain(err)
+	if errors.Is(err, errInUse) || errors.Is(err, ledger.ErrInUse) {
+		line.Error.Code = "in_use"
+	}
 	if api, ok := errors.AsType[*horseracing.APIError](err); ok {
 		line.Error.Operation = operation(api.Method, api.Route, api.ID)
 		if api.Attempts > 0 {
@@ -137,13 +149,24 @@ func (p *program) printError(end ending, err error) {
 	} else if damaged, ok := errors.AsType[*horseracing.DecodeError](err); ok {
 		line.Error.Operation = operation(damaged.Method, damaged.Route, damaged.ID)
 	}
-	_ = writeJSON(p.stderr, line) // there is nowhere to report it
+	text, _ := lineOf(line)                     // it is made of text and numbers
+	_, _ = p.stderr.Write(escapeControls(text)) // there is nowhere to report it
 }
 
 // operation names an operation, with the id in place of its placeholder.
-func operation(method, path, id string) string {
-	return method + " " + route.Fill(path, id)
-}
+func operation(method, path, id string) string { return method + " " + route.Fill(path, id) }
+
+// withFlags writes the advice of the library's errors for those who type flags.
+var withFlags = strings.NewReplacer(
+	"WithRateLimit sets a limit", "--rate sets a limit",
+	"; WithAttemptTimeout sets how long an attempt may take", "",
+	" (WithMaxResponseBytes)", "",
+	"; WithFreeRaces allows it", "",
+	"Results with Since and Before returns", "horseracing results --since and --before prints",
+	"call Races.Settle before registering again", "look at the race before you register again",
+	"call Races.Settle again before registering again", "look at the race before you register again",
+	"call Settle, or Decide if you know the outcome", "horseracing ledger FILE --settle determines it",
+)
 
 // explain returns the error's own text, except for the two things that go wrong
 // on a first run.
@@ -156,5 +179,5 @@ func explain(err error) string {
 	if isTransport && !isFile && !errors.Is(err, horseracing.ErrOutcomeUnknown) && !errors.Is(err, horseracing.ErrResponseTooLarge) {
 		return fmt.Sprintf("the service does not respond: check HORSERACING_BASE_URL (%v)", broken.Err)
 	}
-	return err.Error()
+	return withFlags.Replace(err.Error())
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -17,102 +16,113 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/horseracing/internal/control"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-const fakeHelp = `It runs until it is interrupted. Races open, fill up, run and appear in the
-results as time passes. -json prints the addresses and keys as one line.
+// fakeOptions are the flags of the command fake.
+type fakeOptions struct {
+	addr, control, replay, history string
+	seed                           uint64
+	races                          int
+	latency                        time.Duration
+	limits                         []horseracingtest.RequestLimit
+	faults                         []horseracingtest.Fault
+}
 
--history FILE opens finished races again, those of results -o FILE, an hour before
-their registration deadline and without their results. The clock starts when the
-first of them opens, and runs, or is moved through -control. So a program is tried
-against the past.
-
-Examples:
-  horseracing fake -limit 50/s -fail 5%     a service that refuses and fails
-  horseracing fake -control 127.0.0.1:8081  then: curl -d '{"by":"1h"}' http://127.0.0.1:8081/advance
-  horseracing fake -history results.jsonl -control 127.0.0.1:8081
-
-docs/fake.md describes -limit, -control and -replay.
-`
-
-func serveFake(flags *flag.FlagSet) action {
-	addr := flags.String("addr", "127.0.0.1:8080", "listen at this `ADDRESS`; port 0 takes a free one")
-	controlAddr := flags.String("control", "", "let programs control the fake at this `ADDRESS`, like 127.0.0.1:8081")
-	replay := flags.String("replay", "", "respond with the recording in this `FOLDER` instead of a generated world")
-	history := flags.String("history", "", "open the finished races in this `FILE` again, one JSON line each, as the command results prints them")
-	seed := flags.Uint64("seed", 1, "the same `SEED` gives the same horses, races and keys")
-	races := flags.Int("races", 2000, "how many finished `RACES` there are before the start; a million is fine")
-	latency := flags.Duration("latency", 0, "let every response wait this `TIME`, like 20ms")
-	var limits []horseracingtest.RequestLimit
+func (p *program) fakeCommand() *cobra.Command {
+	c := p.command("fake", "Serve a fake of the service, for programs in any language", 0, 0)
+	var o fakeOptions
+	flags := c.Flags()
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen at this `ADDRESS`; port 0 takes a free one")
+	flags.StringVar(&o.control, "control", "", "let programs control the fake at this `ADDRESS`, like 127.0.0.1:8081")
+	flags.StringVar(&o.replay, "replay", "", "respond with the recording in this `FOLDER` instead of a generated world")
+	flags.StringVar(&o.history, "history", "", "open the finished races in this `FILE` again, one JSON line each, as the command results prints them")
+	flags.Uint64Var(&o.seed, "seed", 1, "the same `SEED` gives the same horses, races and keys")
+	flags.IntVar(&o.races, "races", 2000, "how many finished `RACES` there are before the start; a million is fine")
+	flags.DurationVar(&o.latency, "latency", 0, "let every response wait this `TIME`, like 20ms")
 	flags.Func("limit", "refuse requests beyond this `LIMIT` with status 429: 50/s, 600/m, 60/10s, 50/s:burst=10, inflight=4; can be repeated", func(text string) error {
 		limit, err := control.ParseLimit(text)
-		limits = append(limits, limit)
+		o.limits = append(o.limits, limit)
 		return err
 	})
-	var faults []horseracingtest.Fault
 	flags.Func("fail", "let this `SHARE` of the requests fail, like 5%: half with status 503, half with a dropped connection", func(text string) (err error) {
-		faults, err = failing(text)
+		o.faults, err = failing(text)
 		return err
 	})
-	return func(ctx context.Context, p *program, _ []string) error {
-		opts := []horseracingtest.Option{
-			horseracingtest.WithAddr(*addr), horseracingtest.WithSeed(*seed), horseracingtest.WithHistory(*races),
-			horseracingtest.WithLatency(*latency), horseracingtest.WithRequestLimit(limits...),
-		}
-		clock := control.NewClock()
-		if *history != "" {
-			if err := exclude(flags, "and -history exclude each other", "races", "replay"); err != nil {
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if o.history != "" {
+			if err := refuse(flags, "and --history exclude each other", "races", "replay"); err != nil {
 				return err
 			}
-			past, begin, err := readHistory(*history)
-			if err != nil {
-				return err
-			}
-			opts, clock = append(opts, past), control.NewClockAt(begin)
 		}
-		opts = append(opts, horseracingtest.WithClock(clock.Now))
-		if *controlAddr == "" {
-			opts = append(opts, horseracingtest.WithRequestLog(0)) // nobody can read it
-		}
-		if *replay != "" {
-			if _, err := os.ReadDir(*replay); err != nil {
-				return fmt.Errorf("-replay: %w", err)
-			}
-			opts = append(opts, horseracingtest.WithRecording(os.DirFS(*replay)))
-		}
-		if p.verbose {
-			opts = append(opts, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(p.stderr, nil))))
-		}
-		server, err := horseracingtest.Start(opts...)
-		if _, ok := errors.AsType[*net.OpError](err); ok {
-			err = fmt.Errorf("%w; take another address with -addr", err)
-		}
-		if err != nil {
-			return err
-		}
-		defer server.Close()
-		controlURL := ""
-		if *controlAddr == "" {
-			server.Inject(faults...)
-		} else {
-			listener, err := net.Listen("tcp", *controlAddr)
-			if err != nil {
-				return fmt.Errorf("-control: %w", err)
-			}
-			controlServer := &http.Server{Handler: control.New(server, clock, faults...), ReadHeaderTimeout: 10 * time.Second}
-			go controlServer.Serve(listener)
-			defer controlServer.Close()
-			controlURL = "http://" + listener.Addr().String()
-		}
-		if err := p.announce(server, controlURL); err != nil && !errors.Is(err, errOutputClosed) {
-			return err
-		}
-		<-ctx.Done()
-		return nil
+		return p.serveFake(c.Context(), &o)
 	}
+	return c
+}
+
+// start starts the fake with its clock.
+func (o *fakeOptions) start(p *program) (*horseracingtest.Server, *control.Clock, error) {
+	opts := []horseracingtest.Option{
+		horseracingtest.WithAddr(o.addr), horseracingtest.WithSeed(o.seed), horseracingtest.WithHistory(o.races),
+		horseracingtest.WithLatency(o.latency), horseracingtest.WithRequestLimit(o.limits...),
+	}
+	clock := control.NewClock()
+	if o.history != "" {
+		past, begin, err := readHistory(o.history)
+		if err != nil {
+			return nil, nil, err
+		}
+		opts, clock = append(opts, past), control.NewClockAt(begin)
+	}
+	opts = append(opts, horseracingtest.WithClock(clock.Now))
+	if o.control == "" {
+		opts = append(opts, horseracingtest.WithRequestLog(0)) // nobody can read it
+	}
+	if o.replay != "" {
+		if _, err := os.ReadDir(o.replay); err != nil {
+			return nil, nil, fmt.Errorf("--replay: %w", err)
+		}
+		opts = append(opts, horseracingtest.WithRecording(os.DirFS(o.replay)))
+	}
+	if p.verbose {
+		opts = append(opts, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(p.stderr, nil))))
+	}
+	server, err := horseracingtest.Start(opts...)
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		err = fmt.Errorf("%w; take another address with --addr", err)
+	}
+	return server, clock, err
+}
+
+// serveFake serves until the context ends.
+func (p *program) serveFake(ctx context.Context, o *fakeOptions) error {
+	server, clock, err := o.start(p)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	controlURL := ""
+	if o.control == "" {
+		server.Inject(o.faults...)
+	} else {
+		listener, err := net.Listen("tcp", o.control)
+		if err != nil {
+			return fmt.Errorf("--control: %w", err)
+		}
+		controlServer := &http.Server{Handler: control.New(server, clock, o.faults...), ReadHeaderTimeout: 10 * time.Second}
+		go controlServer.Serve(listener)
+		defer controlServer.Close()
+		controlURL = "http://" + listener.Addr().String()
+	}
+	if err := p.announce(server, controlURL); err != nil && !errors.Is(err, errOutputClosed) {
+		return err
+	}
+	<-ctx.Done()
+	return nil
 }
 
 // readHistory reads finished races, one JSON line each, and returns when the first of
@@ -120,7 +130,7 @@ func serveFake(flags *flag.FlagSet) action {
 func readHistory(path string) (horseracingtest.Option, time.Time, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("-history: %w", err)
+		return nil, time.Time{}, fmt.Errorf("--history: %w", err)
 	}
 	var races []horseracing.Race
 	n := 0
@@ -129,14 +139,14 @@ func readHistory(path string) (horseracingtest.Option, time.Time, error) {
 		var race horseracing.Race
 		switch err := json.Unmarshal(line, &race); {
 		case err != nil:
-			return nil, time.Time{}, fmt.Errorf("-history: %s, line %d is not a race as JSON", path, n)
+			return nil, time.Time{}, fmt.Errorf("--history: %s, line %d is not a race as JSON", path, n)
 		case race.MainRaceID <= 0 || race.StartTime.IsZero() || !race.Finished():
-			return nil, time.Time{}, fmt.Errorf("-history: %s, line %d is not a finished race, which has main_race_id, start_time and final_order", path, n)
+			return nil, time.Time{}, fmt.Errorf("--history: %s, line %d is not a finished race, which has main_race_id, start_time and final_order", path, n)
 		}
 		races = append(races, race)
 	}
 	if len(races) == 0 {
-		return nil, time.Time{}, fmt.Errorf("-history: %s has no race", path)
+		return nil, time.Time{}, fmt.Errorf("--history: %s has no race", path)
 	}
 	past := horseracingtest.WithHistoryOf(slices.Values(races))
 	first, err := horseracingtest.Start(horseracingtest.WithInMemory(), past) // its clock stands where the first race opens
@@ -162,7 +172,7 @@ func failing(text string) ([]horseracingtest.Fault, error) {
 	}
 	half := share / 2
 	return []horseracingtest.Fault{
-		{Probability: half, Status: 503, Body: `{"error":{"code":"injected","message":"this failure was requested with -fail"}}`},
+		{Probability: half, Status: 503, Body: `{"error":{"code":"injected","message":"this failure was requested with --fail"}}`},
 		{Probability: half / (1 - half), ResetAfter: true}, // of those that the first one spares
 	}, nil
 }
@@ -180,7 +190,7 @@ func (p *program) announce(server *horseracingtest.Server, controlURL string) er
 		Users   []user `json:"users"`
 	}{URL: server.URL, Control: controlURL, APIKey: server.APIKey}
 	for i := range server.NumUsers() {
-		line.Users = append(line.Users, user{string(server.UserKey(i)), server.Horses(i)})
+		line.Users = append(line.Users, user{Key: string(server.UserKey(i)), Horses: server.Horses(i)})
 	}
 	if p.asJSON {
 		return p.printJSON(line)
@@ -198,11 +208,11 @@ func (p *program) announce(server *horseracingtest.Server, controlURL string) er
 		return err
 	}
 	_, err := fmt.Fprintf(p.stdout, `
-export HORSERACING_BASE_URL=%[2]s HORSERACING_API_KEY='%[1]s'
+export HORSERACING_BASE_URL=%[2]s HORSERACING_API_KEY='%[1]s' HORSERACING_USER_KEY='%[3]s'
 
 Try:  curl -H 'x-api-key: %[1]s' -H 'content-type: application/json' %[2]s/api/v1/races/open
       curl -X GET -H 'x-api-key: %[1]s' -H 'content-type: application/json' -d '{"tier":5}' %[2]s/api/v2/races/results
 Stop: Ctrl-C
-`, line.APIKey, line.URL)
+`, line.APIKey, line.URL, line.Users[0].Key)
 	return err
 }

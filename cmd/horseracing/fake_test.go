@@ -30,7 +30,7 @@ func fakeProcess(t *testing.T, stderr io.Writer, args ...string) (cmd *exec.Cmd,
 	}
 }) {
 	t.Helper()
-	cmd = prepare(t, nil, append([]string{"fake", "-json", "-addr", "127.0.0.1:0"}, args...)...)
+	cmd = prepare(t, nil, append([]string{"fake", "--json", "--addr", "127.0.0.1:0"}, args...)...)
 	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -51,7 +51,7 @@ func TestTheFakeServesUntilItIsInterrupted(t *testing.T) {
 	}
 	t.Parallel()
 	var stderr bytes.Buffer
-	cmd, line := fakeProcess(t, &stderr, "-seed", "3", "-races", "1000000", "-latency", "1ms", "-control", "127.0.0.1:0")
+	cmd, line := fakeProcess(t, &stderr, "--seed", "3", "--races", "1000000", "--latency", "1ms", "--control", "127.0.0.1:0")
 	service := []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey, "HORSERACING_USER_KEY=" + line.Users[1].Key}
 	for _, args := range []string{"open", "owned", `call GET /api/v1/races/results {"offset":999990}`} {
 		if got := run(t, service, strings.Fields(args)...); got.status != 0 || len(got.stdout) < 100 {
@@ -76,7 +76,7 @@ func TestTheFakeServesUntilItIsInterrupted(t *testing.T) {
 
 func TestTheFakeRefusesAndFailsAsItIsTold(t *testing.T) {
 	t.Parallel()
-	_, line := fakeProcess(t, nil, "-limit", "3/h:sliding", "-limit", "inflight=4")
+	_, line := fakeProcess(t, nil, "--limit", "3/h:sliding", "--limit", "inflight=4")
 	service := []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey}
 	for range 3 {
 		if got := run(t, service, "catalogue"); got.status != 0 {
@@ -86,10 +86,10 @@ func TestTheFakeRefusesAndFailsAsItIsTold(t *testing.T) {
 	if got := run(t, service, "catalogue"); got.status != 5 || !strings.Contains(got.stderr, "429") {
 		t.Errorf("beyond the limit: %+v", got)
 	}
-	_, line = fakeProcess(t, nil, "-fail", "100%")
+	_, line = fakeProcess(t, nil, "--fail", "100%")
 	service = []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey}
-	if got := run(t, service, "call", "POST", "/api/v1/races/register", "{}", "-yes"); got.status != 7 {
-		t.Errorf("-fail 100%%: %+v", got)
+	if got := run(t, service, "call", "POST", "/api/v1/races/register", "{}", "--yes"); got.status != 7 {
+		t.Errorf("--fail 100%%: %+v", got)
 	}
 }
 
@@ -109,19 +109,19 @@ func TestMistakesOfTheFakeAreOneSentence(t *testing.T) {
 		status int
 		words  string
 	}{
-		{"-races many", 2, `invalid value "many"`},
-		{"-fail 120%", 2, "between 0% and 100%"},
-		{"-limit often", 2, "50/s"},
-		{"-control 127.0.0.1:99999", 1, "-control: "},
-		{"-replay nowhere", 1, "nowhere"},
-		{"-history nowhere", 1, "nowhere"},
-		{"-history fake_test.go", 1, "fake_test.go, line 1 is not a race"},
-		{"-history " + unfinished, 1, "line 1 is not a finished race"},
-		{"-history " + os.DevNull, 1, "has no race"},
-		{"-history races.jsonl -races 10", 2, "-races and -history exclude each other"},
-		{"-addr " + taken.Addr().String(), 1, "take another address with -addr"},
+		{"--races many", 2, `invalid argument "many"`},
+		{"--fail 120%", 2, "between 0% and 100%"},
+		{"--limit often", 2, "50/s"},
+		{"--control 127.0.0.1:99999", 1, "--control: "},
+		{"--replay nowhere", 1, "nowhere"},
+		{"--history nowhere", 1, "nowhere"},
+		{"--history fake_test.go", 1, "fake_test.go, line 1 is not a race"},
+		{"--history " + unfinished, 1, "line 1 is not a finished race"},
+		{"--history " + os.DevNull, 1, "has no race"},
+		{"--history races.jsonl --races 10", 2, "--races and --history exclude each other"},
+		{"--addr " + taken.Addr().String(), 1, "take another address with --addr"},
 	} {
-		got := run(t, nil, append([]string{"fake", "-addr", "127.0.0.1:0"}, strings.Fields(test.args)...)...)
+		got := run(t, nil, append([]string{"fake", "--addr", "127.0.0.1:0"}, strings.Fields(test.args)...)...)
 		if got.status != test.status || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.words) {
 			t.Errorf("%s: %+v", test.args, got)
 		}
@@ -151,7 +151,7 @@ func TestWhatTheFakePrintsForPeopleWorks(t *testing.T) {
 func TestTheFakeLogsAndReplays(t *testing.T) {
 	t.Parallel()
 	reader, writer := io.Pipe()
-	_, line := fakeProcess(t, writer, "-v", "-replay", filepath.Join("..", "..", "testdata", "recorded"))
+	_, line := fakeProcess(t, writer, "-v", "--replay", filepath.Join("..", "..", "testdata", "recorded"))
 	logged := bufio.NewScanner(reader)
 	for path, want := range map[string]int{"/api/v1/horses/311": 200, "/api/v1/horses/312": 501} {
 		response, err := http.Get(line.URL + path)
@@ -171,7 +171,7 @@ func TestTheFakeOpensFinishedRacesAgain(t *testing.T) {
 	if err := os.WriteFile(file, []byte(recorded.stdout), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, line := fakeProcess(t, nil, "-history", file, "-control", "127.0.0.1:0")
+	_, line := fakeProcess(t, nil, "--history", file, "--control", "127.0.0.1:0")
 	service := []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey}
 	lines := func(args ...string) []string {
 		t.Helper()

@@ -2,31 +2,44 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/horseracing-go/horseracing"
 )
 
-// given returns the names of the flags that the command line has.
-func given(flags *flag.FlagSet) (names []string) {
-	flags.Visit(func(f *flag.Flag) { names = append(names, f.Name) })
-	return names
+// many is the number of arguments of a command that has no limit.
+const many = 1 << 20
+
+// takes returns a check of how many arguments there are. The usage line names them.
+func takes(least, most int) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if len(args) < least {
+			return usageError(strings.Fields(command.Use)[1+len(args)] + " is missing")
+		}
+		if len(args) > most {
+			return usageError(fmt.Sprintf("unexpected argument %q", args[most]))
+		}
+		return nil
+	}
 }
 
-// exclude returns a mistake if the command line has one of the flags, which would do
-// nothing.
-func exclude(flags *flag.FlagSet, why string, names ...string) error {
-	for _, name := range given(flags) {
-		if slices.Contains(names, name) {
-			return usageError("-" + name + " " + why)
-		}
+// refuse returns a mistake if the command line has one of the flags.
+func refuse(flags *pflag.FlagSet, why string, names ...string) error {
+	i := slices.IndexFunc(names, flags.Changed)
+	if i < 0 {
+		return nil
 	}
-	return nil
+	if short := flags.Lookup(names[i]).Shorthand; short != "" {
+		return usageError("-" + short + " " + why)
+	}
+	return usageError("--" + names[i] + " " + why)
 }
 
 // parseNumbers reads arguments that are horse numbers or race ids.
@@ -42,8 +55,8 @@ func parseNumbers[T ~int64](args []string) ([]T, error) {
 	return all, nil
 }
 
-// tokensFlag defines a flag that takes an amount in tokens. It is nil unless given.
-func tokensFlag(flags *flag.FlagSet, name, about string) **horseracing.BigInt {
+// tokensFlag defines a flag that takes an amount in tokens. It is nil by default.
+func tokensFlag(flags *pflag.FlagSet, name, about string) **horseracing.BigInt {
 	amount := new(*horseracing.BigInt)
 	flags.Func(name, about, func(text string) error {
 		units, err := horseracing.ParseUnits(text, tokenPlaces)
@@ -57,7 +70,7 @@ func tokensFlag(flags *flag.FlagSet, name, about string) **horseracing.BigInt {
 }
 
 // timeFlag defines a flag that takes an instant.
-func timeFlag(flags *flag.FlagSet, name, about string) *time.Time {
+func timeFlag(flags *pflag.FlagSet, name, about string) *time.Time {
 	var t time.Time
 	flags.Func(name, about, func(text string) (err error) {
 		t, err = parseTime(text, time.Now())

@@ -4,18 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"iter"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
 )
-
-// listed is how the entries of a listing are printed, and when one starts.
-type listed[T any] struct {
-	layout layout[T]
-	start  func(*T) time.Time
-}
 
 // followOptions are the flags of a command that prints a listing, or what is new in it.
 type followOptions struct {
@@ -26,34 +22,34 @@ type followOptions struct {
 	interval           time.Duration
 }
 
-func followFlags(flags *flag.FlagSet, name string) *followOptions {
+func followFlags(flags *pflag.FlagSet, name string) *followOptions {
 	o := &followOptions{listingOptions: listingFlags(flags), name: name}
 	flags.StringVar(&o.cursor, "cursor", "", "keep the position in this `FILE`, and continue there if it exists")
-	flags.BoolVar(&o.withCursor, "with-cursor", false, "with -cursor or -follow, add to each JSON line the position after it")
+	flags.BoolVar(&o.withCursor, "with-cursor", false, "with --cursor or --follow, add to each JSON line the position after it")
 	flags.BoolVar(&o.follow, "follow", false, "wait for "+name+"s to finish, and print them as they appear")
-	flags.DurationVar(&o.interval, "interval", 0, "with -follow, the `TIME` between polls (default 30s)")
+	flags.DurationVar(&o.interval, "interval", 0, "with --follow, the `TIME` between polls (default 30s)")
 	return o
 }
 
 // check refuses flags that would do nothing.
-func (o *followOptions) check(p *program, flags *flag.FlagSet) error {
+func (o *followOptions) check(p *program) error {
 	var unused error
 	switch isKept := o.cursor != "" || o.follow; {
 	case isKept && o.withCursor && !p.printsJSON():
-		unused = usageError("-with-cursor is for JSON, and -table is not")
+		unused = usageError("--with-cursor is for JSON, and --table is not")
 	case isKept:
-		unused = exclude(flags, "is for listings that begin with the newest "+o.name, "before")
+		unused = refuse(o.flags, "is for listings that begin with the newest "+o.name, "before")
 	default:
-		unused = exclude(flags, "needs -cursor or -follow", "with-cursor")
+		unused = refuse(o.flags, "needs --cursor or --follow", "with-cursor")
 	}
-	return cmp.Or(unused, o.checkInterval(flags), o.listingOptions.check(flags))
+	return cmp.Or(unused, o.checkInterval(), o.listingOptions.check())
 }
 
-func (o *followOptions) checkInterval(flags *flag.FlagSet) error {
+func (o *followOptions) checkInterval() error {
 	if o.follow {
 		return nil
 	}
-	return exclude(flags, "needs -follow", "interval")
+	return refuse(o.flags, "needs --follow", "interval")
 }
 
 func (o *followOptions) patience() time.Duration {
@@ -63,7 +59,7 @@ func (o *followOptions) patience() time.Duration {
 	return listingPatience
 }
 
-// query selects what comes after a position, or if there is none what starts at -since.
+// query selects what comes after a position, or if there is none what starts at --since.
 func (o *followOptions) query(tiers []horseracing.TierID, at horseracing.Cursor, isKept bool) horseracing.FollowQuery {
 	q := horseracing.FollowQuery{Tiers: tiers, Resume: at, Interval: o.interval, Concurrency: o.concurrency}
 	if at.IsZero() {
@@ -76,7 +72,7 @@ func (o *followOptions) query(tiers []horseracing.TierID, at horseracing.Cursor,
 	return q
 }
 
-// printFinished prints a listing, or with -cursor or -follow what is new in it.
+// printFinished prints a listing, or with --cursor or --follow what is new in it.
 func printFinished[T any](ctx context.Context, p *program, s *service, o *followOptions, tiers []horseracing.TierID, l listed[T],
 	results func(horseracing.ResultsQuery) *horseracing.Pager[T], follow func(horseracing.FollowQuery) *horseracing.Follower[T],
 ) error {
@@ -84,92 +80,68 @@ func printFinished[T any](ctx context.Context, p *program, s *service, o *follow
 	if o.cursor != "" || o.follow {
 		return printNew(ctx, p, s, o, tiers, l, follow)
 	}
-	return printListing(p, l.layout, o.name+"s", l.start, results(o.listingOptions.query(tiers)).All(ctx), o.most)
+	return printListing(ctx, p, o, l, results(o.listingOptions.query(tiers)))
 }
 
-// storeError is an error of the place where the races are stored.
-type storeError struct{ error }
-
-func (e *storeError) Unwrap() error { return e.error }
-
-// each passes each entry to add, and the position after what is no entry to move.
-func each[T any](ctx context.Context, p *program, o *followOptions, f *horseracing.Follower[T], add func(*T) error, move func(horseracing.Cursor) error) error {
-	holes, loop := 0, f.CatchUp
+// loop returns what is new, and with --follow what will be.
+func loop[T any](ctx context.Context, o *followOptions, f *horseracing.Follower[T]) iter.Seq2[*T, error] {
 	if o.follow {
-		loop = f.All
+		return f.All(ctx)
 	}
-	for entry, err := range loop(ctx) {
-		var failed error
-		switch {
-		case err == nil:
-			failed = add(entry)
-		case errors.Is(err, horseracing.ErrSkipped):
-			holes++
-			p.complain(err)
-			failed = move(f.Cursor())
-		case o.follow && !endsReading(err):
-			p.complain(err)
-		default:
-			return err
-		}
-		if failed != nil {
-			return &storeError{failed}
-		}
-	}
-	if holes > 0 {
-		return fmt.Errorf("some %ss could not be read", o.name)
-	}
-	return ctx.Err()
+	return f.CatchUp(ctx)
 }
 
-// printNew prints what is new since the position of -cursor, or with -follow alone since
+// printNew prints what is new since the position of --cursor, or with --follow alone since
 // now.
-func printNew[T any](ctx context.Context, p *program, s *service, o *followOptions, tiers []horseracing.TierID, l listed[T], follow func(horseracing.FollowQuery) *horseracing.Follower[T]) (failed error) {
-	at := &position{}
+func printNew[T any](ctx context.Context, p *program, s *service, o *followOptions, tiers []horseracing.TierID, l listed[T], follow func(horseracing.FollowQuery) *horseracing.Follower[T]) error {
+	at := &checkpoint{}
 	if o.cursor != "" {
 		var err error
-		if at, err = openPosition(o.cursor, o.cursor+".lock", s, tiers); err != nil {
+		if at, err = openCheckpoint(o.cursor, o.cursor+".lock", s, tiers); err != nil {
 			return err
 		}
 		defer at.close()
 		if at.Bytes != nil { // what it covers would be lost
 			return fmt.Errorf("%s is a position of -o: use another file", o.cursor)
 		}
+		at.startAt(p, *o.since, o.cursor)
 	}
 	f := follow(o.query(tiers, at.Cursor, o.cursor != ""))
-	save := func(isLast bool) error {
-		if o.cursor == "" || !isLast && !at.due() {
+	save := func() error {
+		if o.cursor == "" {
 			return nil
 		}
 		at.Cursor = f.Cursor()
 		return at.save()
 	}
-	if err := save(true); err != nil { // now rather than after the first lines
+	saveIfDue := func() error {
+		if !at.due() {
+			return nil
+		}
+		return save()
+	}
+	if err := save(); err != nil { // now rather than after the first lines
 		return err
 	}
-	t, printed, reached := newTable(p, l.layout), 0, p.progressOf(o.name+"s", true)
-	enough := errors.New("enough")
-	failed = each(ctx, p, o, f, func(entry *T) error {
+	r := newPrinter(p, o, l)
+	failed := each(ctx, p, o, loop(ctx, o, f), func(entry *T) error {
 		var line any = entry
 		if o.withCursor {
 			line = map[string]any{o.name: entry, "cursor": f.Cursor()}
 		}
-		if err := errors.Join(t.add(line, entry), t.flush()); err != nil {
+		if err := r.print(line, entry); err != nil {
 			return err
 		}
-		reached(l.start(entry))
-		if printed++; printed == o.most {
-			return enough
-		}
-		return save(false)
-	}, func(horseracing.Cursor) error { return save(false) })
-	if errors.Is(failed, enough) {
-		failed = nil
-	} else if _, isOutput := errors.AsType[*storeError](failed); isOutput {
+		return saveIfDue()
+	}, saveIfDue)
+	if _, isOutput := errors.AsType[*storeError](failed); isOutput && !errors.Is(failed, errEnough) {
 		return failed // the last line may not have been read
 	}
-	if failed != nil && printed == 0 && at.isNew && ctx.Err() == nil {
+	if errors.Is(failed, errEnough) {
+		failed = nil
+	}
+	if failed != nil && r.printed == 0 && at.isNew && ctx.Err() == nil {
 		return errors.Join(failed, at.forget())
 	}
-	return errors.Join(failed, save(true))
+	return errors.Join(failed, save())
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"github.com/horseracing-go/horseracing"
 )
 
@@ -12,6 +14,23 @@ import (
 const tokenPlaces = 18
 
 func tokens(amount horseracing.BigInt) string { return amount.FormatUnits(tokenPlaces) }
+
+// inTokens writes an amount with its unit.
+func inTokens(amount horseracing.BigInt) string {
+	if text := tokens(amount); text != "1" {
+		return text + " tokens"
+	}
+	return "1 token"
+}
+
+// price writes the price of a breeding listing in tokens. Some are written in tokens and
+// some in units; whole numbers of at least 10^15 are taken for units.
+func price(n horseracing.Number) string {
+	if amount, isWhole := n.BigInt(); isWhole && amount.Cmp(horseracing.NewBigInt(1e15)) >= 0 {
+		return tokens(amount)
+	}
+	return n.FormatUnits(0)
+}
 
 // minute writes an instant in UTC to the minute.
 func minute(t time.Time) string {
@@ -32,20 +51,37 @@ func levels(low, high int) string {
 	return fmt.Sprintf("%d-%d", low, high)
 }
 
+// places writes how many places are free, of all.
+func places(taken, all int) painted {
+	cell := painted{text: fmt.Sprintf("%d of %d free", max(0, all-taken), all)}
+	if taken >= all {
+		cell.color = text.Faint
+	}
+	return cell
+}
+
+// soon is how long before its deadline a race is shown in a color.
+const soon = 10 * time.Minute
+
 // closing writes an instant and how far away it is, rounded down.
-func closing(t, now time.Time) string {
+func closing(t, now time.Time) painted {
 	left := t.Sub(now)
 	switch {
 	case t.IsZero():
-		return ""
+		return painted{}
 	case left <= 0:
-		return minute(t) + ", closed"
+		return painted{text: minute(t) + ", closed", color: text.Faint}
 	case left >= 48*time.Hour:
-		return fmt.Sprintf("%s, in %dd", minute(t), left/(24*time.Hour))
+		return painted{text: fmt.Sprintf("%s, in %dd", minute(t), left/(24*time.Hour))}
 	case left >= time.Hour:
-		return fmt.Sprintf("%s, in %dh%02dm", minute(t), left/time.Hour, left%time.Hour/time.Minute)
-	case left >= time.Minute:
-		return fmt.Sprintf("%s, in %dm", minute(t), left/time.Minute)
+		return painted{text: fmt.Sprintf("%s, in %dh%02dm", minute(t), left/time.Hour, left%time.Hour/time.Minute)}
 	}
-	return fmt.Sprintf("%s, in %ds", minute(t), left/time.Second)
+	cell := painted{text: fmt.Sprintf("%s, in %dm", minute(t), left/time.Minute)}
+	if left < time.Minute {
+		cell.text = fmt.Sprintf("%s, in %ds", minute(t), left/time.Second)
+	}
+	if left <= soon {
+		cell.color = text.FgYellow
+	}
+	return cell
 }

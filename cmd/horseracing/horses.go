@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
-	"flag"
+
+	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-func horsesByNumber(*flag.FlagSet) action {
-	return reading(func(ctx context.Context, p *program, s *service, args []string) error {
+func (p *program) horseCommand() *cobra.Command {
+	return p.reading(p.command("horse NUMBER…", "Horses by number", 1, many), func(ctx context.Context, s *service, args []string) error {
 		numbers, err := parseNumbers[horseracing.HorseNumber](args)
 		if err != nil {
 			return err
@@ -18,8 +19,8 @@ func horsesByNumber(*flag.FlagSet) action {
 	})
 }
 
-func ownedHorses(*flag.FlagSet) action {
-	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {
+func (p *program) ownedCommand() *cobra.Command {
+	return p.reading(p.command("owned", "The horses of the user whose key is HORSERACING_USER_KEY", 0, 0), func(ctx context.Context, s *service, _ []string) error {
 		owner, err := s.owner()
 		if err != nil {
 			return err
@@ -29,15 +30,18 @@ func ownedHorses(*flag.FlagSet) action {
 	})
 }
 
-func breedingHorses(*flag.FlagSet) action {
-	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {
+func (p *program) breedingCommand() *cobra.Command {
+	return p.reading(p.command("breeding", "The horses that are offered for breeding", 0, 0), func(ctx context.Context, s *service, _ []string) error {
 		offers, err := s.Horses.OpenForBreeding(ctx)
 		return printList(p, breedingLayout, offers, err)
 	})
 }
 
 var horseLayout = layout[horseracing.Horse]{
-	titles: []string{"HORSE", "NAME", "GENDER", "LEVEL", "TIER", "BREED", "GENERATION", "MAY BREED FROM (UTC)"},
+	columns: []column{
+		{title: "HORSE", isNumber: true}, {title: "NAME"}, {title: "GENDER", rank: 2}, {title: "LEVEL", isNumber: true}, {title: "TIER"},
+		{title: "BREED", rank: 3}, {title: "GENERATION", isNumber: true, rank: 4}, {title: "MAY BREED FROM (UTC)", rank: 1},
+	},
 	cells: func(h *horseracing.Horse) []any {
 		from := ""
 		if h.BreedingCooldown != nil {
@@ -48,8 +52,12 @@ var horseLayout = layout[horseracing.Horse]{
 }
 
 var breedingLayout = layout[horseracing.BreedingListing]{
-	titles: []string{"HORSE", "NAME", "GENDER", "TIER", "GENERATION", "RACES", "WON", "SECOND", "THIRD", "PRICE"},
+	columns: []column{
+		{title: "HORSE", isNumber: true}, {title: "NAME"}, {title: "GENDER"}, {title: "TIER"}, {title: "GENERATION", isNumber: true, rank: 3},
+		{title: "RACES", isNumber: true}, {title: "WON", isNumber: true}, {title: "SECOND", isNumber: true, rank: 1}, {title: "THIRD", isNumber: true, rank: 2},
+		{title: "PRICE (TOKENS)", isNumber: true},
+	},
 	cells: func(b *horseracing.BreedingListing) []any {
-		return []any{b.Number, b.Name, b.Gender, b.Tier, b.Generation, b.TotalRaceCount, b.WinsFirstCount, b.WinsSecondCount, b.WinsThirdCount, b.Price}
+		return []any{b.Number, b.Name, b.Gender, b.Tier, b.Generation, b.TotalRaceCount, b.WinsFirstCount, b.WinsSecondCount, b.WinsThirdCount, price(b.Price)}
 	},
 }

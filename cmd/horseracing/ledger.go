@@ -3,111 +3,124 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-const ledgerHelp = `It shows the entries of FILE, one for each horse and race, the oldest first, also
-while a bot writes the file. -settle and -decide need the file for themselves.
+// ledgerOptions are the flags of the command ledger.
+type ledgerOptions struct {
+	sum, settle  bool
+	decide, note string
+	horse, race  int64
+}
 
-Fees are in tokens in tables and in -sum, and in units in the JSON of entries, as FILE
-has them.
-
-Examples:
-  horseracing ledger paid.jsonl -sum
-  horseracing ledger paid.jsonl -settle
-  horseracing ledger paid.jsonl -decide entered -horse 7 -race 4711 -note "seen in the game"
-`
-
-func showLedger(flags *flag.FlagSet) action {
-	sum := flags.Bool("sum", false, "print what was paid in all, today (in UTC), and by state")
-	settle := flags.Bool("settle", false, "read the races whose outcome is unknown, until it is certain")
-	decide := flags.String("decide", "", "note that a horse is `entered|absent` whose outcome is unknown")
-	horse := flags.Int64("horse", 0, "with -decide, the `NUMBER` of the horse")
-	race := flags.Int64("race", 0, "with -decide, the main_race_id, a `NUMBER`")
-	note := flags.String("note", "", "with -decide, the `TEXT` of how you know")
-	return func(ctx context.Context, p *program, args []string) error {
-		if *decide == "" {
-			if err := exclude(flags, "needs -decide", "horse", "race", "note"); err != nil {
+func (p *program) ledgerCommand() *cobra.Command {
+	c := p.command("ledger FILE", "What a ledger has paid", 1, 1)
+	var o ledgerOptions
+	flags := c.Flags()
+	flags.BoolVar(&o.sum, "sum", false, "print what was paid in all, today (in UTC), and by state")
+	flags.BoolVar(&o.settle, "settle", false, "read the races whose outcome is unknown, until it is certain")
+	flags.StringVar(&o.decide, "decide", "", "note that a horse is `entered|absent` whose outcome is unknown")
+	flags.Int64Var(&o.horse, "horse", 0, "with --decide, the `NUMBER` of the horse")
+	flags.Int64Var(&o.race, "race", 0, "with --decide, the main_race_id, a `NUMBER`")
+	flags.StringVar(&o.note, "note", "", "with --decide, the `TEXT` of how you know")
+	p.serviceFlags(flags, false)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if o.decide == "" {
+			if err := refuse(flags, "needs --decide", "horse", "race", "note"); err != nil {
 				return err
 			}
 		}
-		state := ledger.State(*decide)
-		switch {
-		case *sum && *settle, *decide != "" && (*sum || *settle):
-			return usageError("-sum, -settle and -decide exclude each other")
-		case *settle || *decide != "":
-			if *decide != "" && (state != ledger.Entered && state != ledger.Absent || *horse <= 0 || *race <= 0) {
-				return usageError("-decide is entered or absent, and needs -horse and -race")
-			}
-			return changeLedger(ctx, p, args[0], func(l *ledger.Ledger) error {
-				if *settle {
-					p.say("reading the races until their outcome is certain")
-					return l.Settle(ctx)
-				}
-				return l.Decide(horseracing.HorseNumber(*horse), horseracing.RaceID(*race), state, *note)
+		if err := o.check(); err != nil {
+			return err
+		}
+		entries, err := ledger.Read(args[0]) // before a change, so that a wrong name creates nothing
+		if err != nil {
+			return err
+		}
+		if o.settle || o.decide != "" {
+			return p.withService(c.Context(), args, func(ctx context.Context, s *service, args []string) error {
+				return changeLedger(ctx, p, s, args[0], o)
 			})
 		}
-		entries, err := ledger.Read(args[0])
-		if err != nil {
-			return err
-		}
-		return printEntries(p, entries, *sum)
+		return printEntries(p, entries, o.sum)
 	}
+	return c
 }
 
-// changeLedger opens a ledger for itself, and shows it afterwards.
-func changeLedger(ctx context.Context, p *program, path string, change func(*ledger.Ledger) error) error {
-	if _, err := ledger.Read(path); err != nil { // so that a wrong name creates nothing
+// check refuses flags that contradict each other.
+func (o *ledgerOptions) check() error {
+	if o.sum && o.settle || o.decide != "" && (o.sum || o.settle) {
+		return usageError("--sum, --settle and --decide exclude each other")
+	}
+	isState := o.decide == string(ledger.Entered) || o.decide == string(ledger.Absent)
+	if o.decide != "" && (!isState || o.horse <= 0 || o.race <= 0) {
+		return usageError("--decide is entered or absent, and needs --horse and --race")
+	}
+	return nil
+}
+
+// changeLedger settles or decides what is unknown in a ledger, and shows the ledger.
+func changeLedger(ctx context.Context, p *program, s *service, path string, o ledgerOptions) error {
+	l, err := openLedger(path, s)
+	if err != nil {
 		return err
 	}
-	return reading(func(_ context.Context, p *program, s *service, _ []string) error {
-		l, err := openLedger(path, s)
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		if err := change(l); err != nil {
-			return err
-		}
-		entries, err := ledger.Read(path)
-		if err != nil {
-			return err
-		}
-		return printEntries(p, entries, false)
-	})(ctx, p, nil)
+	defer l.Close()
+	if o.settle {
+		p.say("reading the races until their outcome is certain")
+		err = l.Settle(ctx)
+	} else {
+		err = l.Decide(horseracing.HorseNumber(o.horse), horseracing.RaceID(o.race), ledger.State(o.decide), o.note)
+	}
+	if err != nil {
+		return inUse(path, err)
+	}
+	entries, err := ledger.Read(path)
+	if err != nil {
+		return err
+	}
+	return printEntries(p, entries, false)
 }
 
-// openLedger opens a ledger, which one process at a time can do.
+// openLedger opens a ledger, which several processes may use in turns.
 func openLedger(path string, s *service, options ...ledger.Option) (*ledger.Ledger, error) {
-	l, err := ledger.Open(path, s.Client, options...)
+	return ledger.Open(path, s.Client, append(options, ledger.WithSharing())...)
+}
+
+// inUse names the ledger in the error of one whose turn did not come.
+func inUse(path string, err error) error {
 	if errors.Is(err, ledger.ErrInUse) {
-		return nil, fmt.Errorf("%s is in use by another process: try again when that has ended", path)
+		return fmt.Errorf("%s %w: try again when that has ended", path, errInUse)
 	}
-	return l, err
+	return err
 }
 
 var entryLayout = layout[ledger.Entry]{
-	titles: []string{"TIME (UTC)", "HORSE", "RACE", "FEE (TOKENS)", "STATE", "NOTE"},
+	columns: []column{
+		{title: "TIME (UTC)"}, {title: "HORSE", isNumber: true}, {title: "RACE", isNumber: true}, {title: "FEE (TOKENS)", isNumber: true},
+		{title: "STATE"}, {title: "NOTE"},
+	},
 	cells: func(e *ledger.Entry) []any {
 		return []any{minute(e.Time), e.Horse, e.Race, tokens(e.Fee), e.State, e.Note}
 	},
 }
 
-// sumOfState is a line of -sum.
+// sumOfState is a line of --sum.
 type sumOfState struct {
-	What string `json:"what"` // a state, or "paid" or "paid today"
+	What string `json:"what"` // a state, or "paid" or "perhaps paid", in all or today
 	N    int    `json:"entries"`
 	Fees string `json:"fees"` // in tokens
 }
 
 var sumLayout = layout[sumOfState]{
-	titles: []string{"WHAT", "ENTRIES", "FEES (TOKENS)"},
-	cells:  func(s *sumOfState) []any { return []any{s.What, s.N, s.Fees} },
+	columns: []column{{title: "WHAT"}, {title: "ENTRIES", isNumber: true}, {title: "FEES (TOKENS)", isNumber: true}},
+	cells:   func(s *sumOfState) []any { return []any{s.What, s.N, s.Fees} },
 }
 
 // printEntries prints entries, or their sums.
@@ -116,12 +129,13 @@ func printEntries(p *program, entries []ledger.Entry, summed bool) error {
 		return printList(p, entryLayout, entries, nil)
 	}
 	today := time.Now().UTC().Truncate(24 * time.Hour)
-	isPaid := func(e ledger.Entry) bool {
-		return e.State == ledger.Sending || e.State == ledger.Entered || e.State == ledger.Unknown
-	}
+	isPaid := func(e ledger.Entry) bool { return e.State == ledger.Entered }
+	isOpen := func(e ledger.Entry) bool { return e.State == ledger.Sending || e.State == ledger.Unknown }
 	lines := []sumOfState{
 		sumOf("paid", entries, isPaid),
+		sumOf("perhaps paid", entries, isOpen),
 		sumOf("paid today", entries, func(e ledger.Entry) bool { return isPaid(e) && !e.Time.Before(today) }),
+		sumOf("perhaps paid today", entries, func(e ledger.Entry) bool { return isOpen(e) && !e.Time.Before(today) }),
 	}
 	for _, state := range []ledger.State{ledger.Sending, ledger.Entered, ledger.Unknown, ledger.Refused, ledger.Absent} {
 		lines = append(lines, sumOf(fmt.Sprint(state), entries, func(e ledger.Entry) bool { return e.State == state }))
@@ -138,5 +152,5 @@ func sumOf(what string, entries []ledger.Entry, counts func(ledger.Entry) bool) 
 			n++
 		}
 	}
-	return sumOfState{what, n, tokens(fees)}
+	return sumOfState{What: what, N: n, Fees: tokens(fees)}
 }

@@ -124,16 +124,16 @@ func TestEveryCommandPrintsATableAndJSONLines(t *testing.T) {
 		"owned":                {"owned"},
 		"breeding":             {"breeding"},
 		"tournaments":          {"tournaments"},
-		"tournaments-finished": {"tournaments", "-finished", "-n", "2"},
+		"tournaments-finished": {"tournaments", "--finished", "-n", "2"},
 		"catalogue":            {"catalogue"},
 		"tiers":                {"tiers"},
-		"open-filtered":        {"open", "-tier", "omega", "-level", "12", "-max-fee", "5"},
-		"missions":             {"missions", "1", "-n", "3", "-hippodromes", "Oval,Straight,Triangle"},
+		"open-filtered":        {"open", "--tier", "omega", "--level", "12", "--max-fee", "5"},
+		"missions":             {"missions", "1"},
 	} {
 		for _, form := range []string{"json", "table"} {
 			t.Run(name+"."+form, func(t *testing.T) {
 				t.Parallel()
-				got := run(t, environment(fake), append(args, "-"+form)...)
+				got := run(t, environment(fake), append(args, "--"+form)...)
 				if got.status != 0 || got.stderr != "" {
 					t.Errorf("status %d: %s", got.status, got.stderr)
 				}
@@ -153,7 +153,7 @@ func TestEveryCommandPrintsATableAndJSONLines(t *testing.T) {
 func TestJSONIsPrintedToAnythingButATerminal(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
-	got, want := run(t, environment(fake), "open"), run(t, environment(fake), "open", "-json")
+	got, want := run(t, environment(fake), "open"), run(t, environment(fake), "open", "--json")
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Error(diff)
 	}
@@ -162,10 +162,10 @@ func TestJSONIsPrintedToAnythingButATerminal(t *testing.T) {
 func TestFlagsComeBeforeOrAfterTheCommand(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
-	want := run(t, environment(fake), "results", "-n", "2", "-table")
+	want := run(t, environment(fake), "results", "-n", "2", "--table")
 	for _, args := range [][]string{
-		{"-n", "2", "-table", "results"},
-		{"-table=true", "-n=2", "results"},
+		{"-n", "2", "--table", "results"},
+		{"--table=true", "-n=2", "results"},
 	} {
 		if diff := cmp.Diff(want, run(t, environment(fake), args...), cmp.AllowUnexported(result{})); diff != "" {
 			t.Errorf("%q: %s", args, diff)
@@ -182,36 +182,43 @@ func TestMistakesAreOneSentence(t *testing.T) {
 	}{
 		{"", "horseracing: a command is missing (see horseracing -h)"},
 		{"run", `horseracing: there is no command "run"`},
-		{"open -x", "not defined: -x"},
+		{"open -x", "unknown shorthand flag: 'x' in -x"},
+		{"results -since 30d", "there is no flag -since: did you mean --since?"},
+		{"results -out=f", "there is no flag -out: did you mean --out?"},
+		{"open --rate 0", "want a number above zero"},
+		{"watch --interval 1ms", "--interval must be at least 1s"},
 		{"open now", `unexpected argument "now"`},
 		{"race", "ID… is missing"},
 		{"race first", `"first" is not a number above zero`},
-		{"missions 1 -n 0", "-n must be at least 1"},
-		{"results -tier 0", "want ids or names of tiers, like 3,4,5"},
-		{"results -tier gold", "there are no races of a tier \"gold\"; found: 1 "},
-		{"open -tier gold", "there are no races of a tier \"gold\"; found: 1 "},
-		{"open -tier omega,gold", "there are no races of a tier \"gold\"; found: 1 "},
+		{"missions", "NUMBER is missing"},
+		{"results --tier 0", "want ids or names of tiers, like 3,4,5"},
+		{"results --tier gold", "there are no races of a tier \"gold\"; found: 1 "},
+		{"results --tier 9", "there are no races of a tier \"9\"; found: 1 "},
+		{"tournaments --finished --tier 9", "there are no races of a tier \"9\"; found: 1 "},
+		{"open --tier 9", "there are no races of a tier \"9\"; found: 1 "},
+		{"open --tier gold", "there are no races of a tier \"gold\"; found: 1 "},
+		{"open --tier omega,gold", "there are no races of a tier \"gold\"; found: 1 "},
 		{"results -n 0", "-n must be at least 1"},
-		{"results -concurrency 2000", "-concurrency must be between 1 and 1000"},
-		{"results -interval 1s", "-interval needs -follow"},
-		{"results -with-cursor", "-with-cursor needs -cursor or -follow"},
-		{"results -cursor f -with-cursor -table", "-with-cursor is for JSON"},
+		{"results --concurrency 2000", "--concurrency must be between 1 and 1000"},
+		{"results --interval 1s", "--interval needs --follow"},
+		{"results --with-cursor", "--with-cursor needs --cursor or --follow"},
+		{"results --cursor f --with-cursor --table", "--with-cursor is for JSON"},
 		{"results -o f -n 3", "-n and -o exclude each other"},
 		{"results -o /dev/null", "is not a regular file"},
-		{"tournaments -n 2", "-n needs -finished"},
+		{"tournaments -n 2", "-n needs --finished"},
 		{"opne", `there is no command "opne": did you mean open?`},
 		{"opne -h", `there is no command "opne": did you mean open?`},
 		{"help opne", "did you mean open?"},
-		{"completion tcsh", "want bash, zsh or fish"},
-		{"-demo register -horse 1 -race 1 -ledger f", "-demo is another service at each start"},
-		{"ledger f -note x", "-note needs -decide"},
-		{"results -since yesterday", "want 30d, 12h, a date like 2025-06-01"},
-		{"results -follow -before 1d", "-before is for listings that begin with the newest race"},
-		{"tournaments -finished 1", "-finished takes no ids"},
-		{"call POST /api/v1/races/register {}", "POST may change something: add -yes to send it"},
+		{"completion tcsh", "want bash, zsh, fish or powershell"},
+		{"--demo register --horse 1 --race 1 --ledger f", "unknown flag: --demo"},
+		{"ledger f --note x", "--note needs --decide"},
+		{"results --since yesterday", "want 30d, 12h, a date like 2025-06-01"},
+		{"results --follow --before 1d", "--before is for listings that begin with the newest race"},
+		{"tournaments --finished 1", "--finished takes no ids"},
+		{"call POST /api/v1/races/register {}", "POST may change something: add --yes to send it"},
 		{"call GET /api/v1/missions {", "BODY is not JSON"},
 		{"call GET", "PATH is missing"},
-		{"-table -json open", "-json and -table exclude each other"},
+		{"--table --json open", "--json and --table exclude each other"},
 	} {
 		got := run(t, environment(fake), strings.Fields(test.args)...)
 		if got.status != 2 || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.words) {
@@ -219,7 +226,7 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		}
 	}
 	for _, missing := range []string{"HORSERACING_BASE_URL", "HORSERACING_API_KEY"} {
-		const words = "horseracing open: set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with -demo (see horseracing open -h)\n"
+		const words = "horseracing open: set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with --demo (see horseracing open -h)\n"
 		if got := run(t, append(environment(fake), missing+"="), "open"); got.status != 2 || got.stderr != words {
 			t.Errorf("without %s: status %d, %s", missing, got.status, got.stderr)
 		}
@@ -245,13 +252,13 @@ func TestErrorsAreOneSentenceAndAStatus(t *testing.T) {
 		stderr      string
 	}{
 		{with("HORSERACING_API_KEY=wrong"), "watch", 4, "horseracing watch: the service does not accept the API key: check HORSERACING_API_KEY\n"},
-		{with("HORSERACING_API_KEY=wrong"), "results -follow", 4, "horseracing results: the service does not accept the API key: check HORSERACING_API_KEY\n"},
+		{with("HORSERACING_API_KEY=wrong"), "results --follow", 4, "horseracing results: the service does not accept the API key: check HORSERACING_API_KEY\n"},
 		{with("HORSERACING_BASE_URL=http://127.0.0.1:1"), "open", 5, "check HORSERACING_BASE_URL"},
 		{environment(fake), "horse 5000", 3, "GET /api/v1/horses/5000: status 404 Not Found"},
 		{environment(fake), "race 99999", 3, "99999"},
-		{environment(fake), "results -cursor /nowhere/at/all", 1, "/nowhere/at/all"},
-		{environment(fake), "register -horse 1 -race 99999 -yes -ledger /nowhere/l", 6, "/nowhere/l"}, // before the race is read
-		{environment(fake), "doctor -record " + os.Args[0] + "/x", 1, "Record: mkdir " + os.Args[0]},
+		{environment(fake), "results --cursor /nowhere/at/all", 1, "/nowhere/at/all"},
+		{environment(fake), "register --horse 1 --race 99999 --yes --ledger /nowhere/l", 6, "/nowhere/l"}, // before the race is read
+		{environment(fake), "doctor --record " + os.Args[0] + "/x", 1, "Record: mkdir " + os.Args[0]},
 	} {
 		got := run(t, test.environment, strings.Fields(test.args)...)
 		if got.status != test.status || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.stderr) {
@@ -276,7 +283,7 @@ func TestAnEntryThatCannotBeReadDoesNotHideTheOthers(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	fake.Handle("GET /api/v1/races/open", func(horseracingtest.Request) (horseracingtest.Response, bool) {
-		return horseracingtest.Response{Body: `[{"main_race_id":1},{"main_race_id":2,"length":[]},{"main_race_id":3}]`}, true
+		return horseracingtest.Response{Body: `[{"main_race_id":1},{"main_race_id":2,"entry_fee":[]},{"main_race_id":3,"length":[]}]`}, true
 	})
 	var served bool
 	fake.Handle("GET /api/v2/races/results", func(horseracingtest.Request) (horseracingtest.Response, bool) {
@@ -284,11 +291,11 @@ func TestAnEntryThatCannotBeReadDoesNotHideTheOthers(t *testing.T) {
 			return horseracingtest.Response{Body: "[]"}, true
 		}
 		served = true
-		return horseracingtest.Response{Body: `[{"main_race_id":3,"start_time":1748000003000},{"main_race_id":2,"start_time":1748000002000,"length":[]},{"main_race_id":1,"start_time":1748000001000}]`}, true
+		return horseracingtest.Response{Body: `[{"main_race_id":3,"start_time":1748000003000,"length":[]},{"main_race_id":2,"start_time":1748000002000,"entry_fee":[]},{"main_race_id":1,"start_time":1748000001000}]`}, true
 	})
 	for _, command := range []string{"open", "results"} {
 		got := run(t, environment(fake), command)
-		if got.status != 1 || strings.Count(got.stdout, "\n") != 2 || !strings.Contains(got.stderr, "length") {
+		if got.status != 1 || strings.Count(got.stdout, "\n") != 2 || !strings.Contains(got.stderr, "entry_fee") || !strings.Contains(got.stderr, "[].length is not of the documented type") {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
@@ -300,13 +307,13 @@ func TestHelpGoesToStandardOutput(t *testing.T) {
 	if help.status != 0 || help.stderr != "" {
 		t.Errorf("%+v", help)
 	}
-	for _, c := range commands() {
-		if !strings.Contains(help.stdout, "\n  "+c.name+" ") {
-			t.Errorf("-h does not list %s", c.name)
+	for _, c := range new(program).rootCommand().Commands() {
+		if !strings.Contains(help.stdout, "\n  "+c.Name()+" ") {
+			t.Errorf("-h does not list %s", c.Name())
 		}
-		got := run(t, nil, c.name, "-h")
-		if got.status != 0 || got.stderr != "" || !strings.HasPrefix(got.stdout, "Usage: horseracing "+c.name) || !strings.Contains(got.stdout, exitStatuses) {
-			t.Errorf("%s -h: %+v", c.name, got)
+		got := run(t, nil, c.Name(), "-h")
+		if got.status != 0 || got.stderr != "" || !strings.Contains(got.stdout, "\n  horseracing "+c.Name()) || !strings.Contains(got.stdout, "143 terminated") {
+			t.Errorf("%s -h: %+v", c.Name(), got)
 		}
 	}
 	if got := run(t, nil, "help", "open"); got != run(t, nil, "open", "-h") {
@@ -317,18 +324,13 @@ func TestHelpGoesToStandardOutput(t *testing.T) {
 	}
 }
 
-// The scripts are run by the shells that are there.
+// The scripts are read by the shells that are there.
 func TestCompletionHasEveryCommandAndItsFlags(t *testing.T) {
 	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish"} {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		got := run(t, nil, "completion", shell)
-		for _, c := range commands() {
-			if got.status != 0 || !strings.Contains(got.stdout, c.name) {
-				t.Errorf("%s: %s is missing", shell, c.name)
-			}
-		}
-		if !strings.Contains(got.stdout, "-max-fee") {
-			t.Errorf("%s: no flags", shell)
+		if got.status != 0 || len(got.stdout) < 1000 {
+			t.Errorf("%s: %+v", shell, got)
 		}
 		if path, err := exec.LookPath(shell); err == nil {
 			check := exec.CommandContext(t.Context(), path, "-n")
@@ -338,13 +340,10 @@ func TestCompletionHasEveryCommandAndItsFlags(t *testing.T) {
 			}
 		}
 	}
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash")
-	}
-	script := run(t, nil, "completion", "bash").stdout + "\nCOMP_WORDS=(horseracing register -max); COMP_CWORD=2; _horseracing; echo ${COMPREPLY[@]}"
-	if text, err := exec.CommandContext(t.Context(), bash, "-c", script).Output(); string(text) != "-max-fee\n" {
-		t.Errorf("%q, %v", text, err)
+	for word, want := range map[string]string{"regi": "register\t", "register --max": "--max-fee\t"} {
+		if got := run(t, nil, append([]string{"__complete"}, strings.Fields(word)...)...); !strings.HasPrefix(got.stdout, want) {
+			t.Errorf("%s: %+v", word, got)
+		}
 	}
 }
 
@@ -356,7 +355,7 @@ func TestCallPrintsTheBodyAsItWasReceived(t *testing.T) {
 	})
 	for _, args := range [][]string{
 		{"call", "GET", "/api/v9/echo", `{"a": 1}`},
-		{"call", "POST", "/api/v9/echo", `{"a": 1}`, "-yes"},
+		{"call", "POST", "/api/v9/echo", `{"a": 1}`, "--yes"},
 	} {
 		if got := run(t, environment(fake), args...); got != (result{stdout: `{ "got":{"a": 1} }`}) && got != (result{stdout: `{ "got":{"a":1} }`}) {
 			t.Errorf("%q: %+v", args, got)

@@ -25,7 +25,7 @@ import (
 
 func TestAClosedPipeIsQuiet(t *testing.T) {
 	t.Parallel()
-	cmd := prepare(t, nil, "-demo", "results") // 2,000 races: more than a pipe holds
+	cmd := prepare(t, nil, "--demo", "results") // 2,000 races: more than a pipe holds
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -45,14 +45,14 @@ func TestAClosedPipeIsQuiet(t *testing.T) {
 	}
 }
 
-func TestASignalEndsEveryLongCommandWithStatus130(t *testing.T) {
+func TestASignalEndsEveryLongCommandWithItsStatus(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot be interrupted from outside there")
 	}
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithLatency(time.Hour))
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		for _, args := range []string{"open", "watch", "results", "results -follow", "horse 1 2"} {
+	for signal, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
+		for _, args := range []string{"open", "watch", "results", "results --follow", "horse 1 2"} {
 			before := fake.RequestCount()
 			cmd := prepare(t, environment(fake), strings.Fields(args)...)
 			var stderr bytes.Buffer
@@ -65,18 +65,20 @@ func TestASignalEndsEveryLongCommandWithStatus130(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait()
-			if status := cmd.ProcessState.ExitCode(); status != 130 || stderr.Len() > 0 {
+			if status := cmd.ProcessState.ExitCode(); status != want || stderr.Len() > 0 {
 				t.Errorf("%s, %v: status %d, %s", args, signal, status, &stderr)
 			}
 		}
 	}
 }
 
-// waitFor waits for another process.
+// waitFor waits for another process, which may have ended.
 func waitFor(t *testing.T, holds func() bool) {
 	t.Helper()
-	for t.Context().Err() == nil && !holds() {
-		time.Sleep(time.Millisecond)
+	for limit := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("it did not happen within a minute")
+		}
 	}
 }
 
@@ -85,25 +87,27 @@ func TestWatchPrintsEachChangeOnALine(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithSchedule(0))
 	race := horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour))}
 	fake.AddRaces(race)
-	_, stdout := start(t, environment(fake), "watch", "-interval", "10ms")
+	_, stdout := start(t, environment(fake), "watch", "--interval", "1s")
 	lines := bufio.NewScanner(stdout)
-	expect := func(kind string, participants int) {
+	expect := func(kind string, participants int, what ...string) {
 		t.Helper()
 		var got struct {
-			Kind string
-			Race horseracing.Race
+			Kind    string
+			Race    horseracing.Race
+			Time    time.Time
+			Changed []string
 		}
 		if !lines.Scan() {
 			t.Fatalf("no line about %s", kind)
 		}
-		if err := json.Unmarshal(lines.Bytes(), &got); err != nil || got.Kind != kind || got.Race.MainRaceID != 7 || len(got.Race.Participants) != participants {
+		if err := json.Unmarshal(lines.Bytes(), &got); err != nil || got.Kind != kind || got.Race.MainRaceID != 7 || len(got.Race.Participants) != participants || !slices.Equal(got.Changed, what) || time.Since(got.Time) > time.Minute {
 			t.Errorf("%s, %v; want %s", lines.Text(), err, kind)
 		}
 	}
 	expect("opened", 0)
 	race.Participants = []horseracing.RaceParticipant{{Number: 8}}
 	fake.AddRaces(race)
-	expect("updated", 1)
+	expect("updated", 1, "horse 8 entered")
 	fake.RemoveRaces(7)
 	expect("closed", 1)
 }
@@ -114,7 +118,7 @@ func TestWatchNewLeavesOutWhatIsOpenAtTheStart(t *testing.T) {
 	fake.Inject(horseracingtest.Fault{Status: http.StatusInternalServerError, Times: 4}) // the service is down at the start
 	at := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
 	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: at})
-	_, stdout := start(t, environment(fake), "watch", "-new", "-interval", "10ms")
+	_, stdout := start(t, environment(fake), "watch", "--new", "--interval", "1s")
 	waitFor(t, func() bool { return fake.RequestCount() >= 7 })
 	fake.AddRaces(horseracing.Race{MainRaceID: 8, StartTime: at})
 	lines := bufio.NewScanner(stdout)
@@ -170,16 +174,16 @@ func TestAKilledProgramContinuesWithoutALoss(t *testing.T) {
 	}
 	fake := newFake(t, horseracingtest.WithHistory(races), horseracingtest.WithLatency(time.Millisecond/2))
 	for name, args := range map[string][]string{
-		"results": {"results", "-since", since, "-concurrency", "1"},
-		"follow":  {"results", "-follow", "-since", since},
+		"results": {"results", "--since", since, "--concurrency", "1"},
+		"follow":  {"results", "--follow", "--since", since},
 	} {
-		want := slices.Collect(strings.Lines(run(t, environment(fake), append(args, "-cursor", filepath.Join(t.TempDir(), "whole"), "-n", fmt.Sprint(races))...).stdout))
+		want := slices.Collect(strings.Lines(run(t, environment(fake), append(args, "--cursor", filepath.Join(t.TempDir(), "whole"), "-n", fmt.Sprint(races))...).stdout))
 		if len(want) != races {
 			t.Fatalf("%d lines", len(want))
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := killedRuns(t, lines, environment(fake), append(args, "-cursor", filepath.Join(t.TempDir(), "place")),
+			got := killedRuns(t, lines, environment(fake), append(args, "--cursor", filepath.Join(t.TempDir(), "place")),
 				func(line string) bool { return line == want[races-1] }, func(string) {})
 			if lines > 1000 && len(got) > races*5/4 { // shorter runs may end before the cursor is saved
 				t.Errorf("%d lines in 11 runs, %d in one: the cursor saves nothing", len(got), races)
@@ -207,7 +211,7 @@ func TestAKilledProgramContinuesWithoutALoss(t *testing.T) {
 				return string(l.Race) + "\n", l.Cursor
 			}
 			file := filepath.Join(t.TempDir(), "place")
-			got := killedRuns(t, lines, environment(fake), append(args, "-with-cursor", "-cursor", file),
+			got := killedRuns(t, lines, environment(fake), append(args, "--with-cursor", "--cursor", file),
 				func(line string) bool { race, _ := parse(line); return race == want[races-1] },
 				func(line string) {
 					_, cursor := parse(line)
@@ -234,12 +238,12 @@ func TestTheCursorCoversNoLineThatCouldNotBeWritten(t *testing.T) {
 	defer full.Close()
 	fake := newFake(t, horseracingtest.WithHistory(15))
 	file := filepath.Join(t.TempDir(), "place")
-	cmd := prepare(t, environment(fake), "results", "-json", "-cursor", file)
+	cmd := prepare(t, environment(fake), "results", "--json", "--cursor", file)
 	cmd.Stdout = full
 	if err := cmd.Run(); err == nil {
 		t.Error("it wrote to a device that is full")
 	}
-	if got := run(t, environment(fake), "results", "-cursor", file); strings.Count(got.stdout, "\n") != 15 {
+	if got := run(t, environment(fake), "results", "--cursor", file); strings.Count(got.stdout, "\n") != 15 {
 		t.Errorf("then it printed %+v", got)
 	}
 }
@@ -247,22 +251,22 @@ func TestTheCursorCoversNoLineThatCouldNotBeWritten(t *testing.T) {
 func TestTheCursorIsBoundToTiersAndKeepsTheSinceOfTheFirstRun(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
-	query := []string{"results", "-tier", "2,5", "-since", "2025-05-25"}
+	query := []string{"results", "--tier", "2,5", "--since", "2025-05-25"}
 	want := run(t, environment(fake), query...)
 	lines := slices.Collect(strings.Lines(want.stdout))
 	slices.Reverse(lines)
 	want.stdout = strings.Join(lines, "")
 	file := filepath.Join(t.TempDir(), "place")
-	got := run(t, environment(fake), append(query, "-n", "7", "-cursor", file)...)
-	rest := run(t, environment(fake), "results", "-tier", "5,2", "-since", "1d", "-cursor", file)
+	got := run(t, environment(fake), append(query, "-n", "7", "--cursor", file)...)
+	rest := run(t, environment(fake), "results", "--tier", "5,2", "--since", "1d", "--cursor", file)
 	got.stdout += rest.stdout
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" || strings.Count(want.stdout, "\n") < 20 {
 		t.Errorf("%s", diff)
 	}
-	if again := run(t, environment(fake), append(query, "-cursor", file)...); again != (result{}) {
+	if again := run(t, environment(fake), append(query, "--cursor", file)...); again != (result{}) {
 		t.Errorf("after the end: %+v", again)
 	}
-	other := run(t, environment(fake), "results", "-cursor", file, "-tier", "3")
+	other := run(t, environment(fake), "results", "--cursor", file, "--tier", "3")
 	if other.status != 1 || other.stdout != "" || !strings.Contains(other.stderr, "tiers") {
 		t.Errorf("with another tier: %+v", other)
 	}
@@ -272,7 +276,7 @@ func TestFollowingHasAPositionBeforeItsFirstLine(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithHistory(10), horseracingtest.WithClock(time.Now))
 	file := filepath.Join(t.TempDir(), "place")
-	args := []string{"results", "-follow", "-since", "1h", "-interval", "20ms", "-cursor", file}
+	args := []string{"results", "--follow", "--since", "1h", "--interval", "20ms", "--cursor", file}
 	first, _ := start(t, environment(fake), args...)
 	waitFor(t, func() bool { text, err := os.ReadFile(file); return err == nil && len(text) > 0 })
 	if err := first.Process.Kill(); err != nil {
@@ -294,11 +298,11 @@ func TestTournamentsAreFollowedFromAPosition(t *testing.T) {
 		fake.AddTournaments(horseracing.Tournament{ID: horseracing.TournamentID(id), StartTime: horseracing.NewTimestamp(fake.Now().Add(-ago)), Status: 2})
 	}
 	file := filepath.Join(t.TempDir(), "place")
-	args := []string{"tournaments", "-finished", "-json", "-cursor", file}
+	args := []string{"tournaments", "--finished", "--json", "--cursor", file}
 	add("a", 3*time.Hour)
 	add("c", time.Hour)
 	printed := ""
-	for _, more := range [][]string{{"-n", "1"}, nil, {"-follow", "-n", "1", "-interval", "20ms", "-with-cursor"}, nil} {
+	for _, more := range [][]string{{"-n", "1"}, nil, {"--follow", "-n", "1", "--interval", "20ms", "--with-cursor"}, nil} {
 		if len(more) > 2 {
 			add("b", 2*time.Hour) // it finished late
 		}
@@ -321,7 +325,7 @@ func TestTournamentsAreFollowedFromAPosition(t *testing.T) {
 	if printed != "acb" {
 		t.Errorf("printed %q, want a, c, b", printed)
 	}
-	races := run(t, environment(fake), "results", "-cursor", file)
+	races := run(t, environment(fake), "results", "--cursor", file)
 	if races.status == 0 || !strings.Contains(races.stderr, "another listing") {
 		t.Errorf("races go on from tournaments: %+v", races)
 	}

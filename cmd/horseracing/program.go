@@ -1,14 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
-	"flag"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
+	"unicode/utf16"
+
+	"golang.org/x/term"
 )
 
 // program is what all commands share.
@@ -17,46 +22,100 @@ type program struct {
 	stdin       io.Reader
 	stdout      io.Writer
 	stderr      io.Writer
-	interactive bool // standard output is a terminal
-	attended    bool // standard error is a terminal
-	began       time.Time
+	interactive bool      // standard output is a terminal
+	attended    bool      // standard error is a terminal
+	width       int       // of a line of standard output
 	reported    time.Time // when progress was printed last
 
 	patience        time.Duration // how long a request that fails is repeated, zero if not for long
 	asJSON, asTable bool
 	demo, verbose   bool
+	rate            float64 // requests per second, zero if not limited
 }
 
 const (
 	listingPatience               = 10 * time.Minute
 	forever         time.Duration = -1
+	pipeWidth                     = 120 // of a table that does not go to a terminal
 )
 
-// isTerminal reports whether a file is a terminal, or another device that is
-// not for storage.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+var errOutputClosed = errors.New("standard output is closed")
+
+// output is standard output.
+type output struct{ *os.File }
+
+// Write returns errOutputClosed if nobody reads any more.
+func (o output) Write(b []byte) (int, error) {
+	n, err := o.File.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		err = errOutputClosed
+	}
+	return n, err
 }
 
-// setFlags defines the flags that every command has.
-func (p *program) setFlags(flags *flag.FlagSet) {
-	flags.BoolVar(&p.asJSON, "json", false, "print JSON Lines (the default unless it goes to a terminal), and errors as JSON")
-	flags.BoolVar(&p.asTable, "table", false, "print a table (the default on a terminal)")
-	flags.BoolVar(&p.demo, "demo", false, "read an embedded fake of the service")
-	flags.BoolVar(&p.verbose, "v", false, "log every request to standard error")
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+func widthOf(f *os.File) int {
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return pipeWidth
 }
 
 // printsJSON reports whether values are printed as JSON.
 func (p *program) printsJSON() bool { return p.asJSON || !p.asTable && !p.interactive }
 
 // printJSON prints a line of JSON.
-func (p *program) printJSON(value any) error { return writeJSON(p.stdout, value) }
+func (p *program) printJSON(value any) error {
+	text, err := lineOf(value)
+	if err != nil {
+		return err
+	}
+	return p.write(text)
+}
 
-func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
+// lineOf returns a value as a line of JSON.
+func lineOf(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
+	err := encoder.Encode(value)
+	return text.Bytes(), err
+}
+
+// write prints JSON. For a terminal it escapes what could control it.
+func (p *program) write(text []byte) error {
+	if p.interactive {
+		text = escapeControls(text)
+	}
+	_, err := p.stdout.Write(text)
+	return err
+}
+
+// escapeControls writes characters that are not printable as JSON does, which does not
+// have to escape all of them: names are chosen by players.
+func escapeControls(text []byte) []byte {
+	var escaped bytes.Buffer
+	for _, r := range string(text) {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			escaped.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&escaped, `\u%04x`, unit)
+		}
+	}
+	return escaped.Bytes()
+}
+
+// printable removes what could control a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, text)
 }
 
 // printTitle prints a line for people.
@@ -64,10 +123,7 @@ func (p *program) printTitle(format string, args ...any) error {
 	if p.printsJSON() {
 		return nil
 	}
-	for i, arg := range args {
-		args[i] = printable(fmt.Sprint(arg))
-	}
-	_, err := fmt.Fprintf(p.stdout, format+"\n", args...)
+	_, err := fmt.Fprintln(p.stdout, printable(fmt.Sprintf(format, args...)))
 	return err
 }
 
@@ -94,7 +150,7 @@ func (p *program) progressOf(name string, arePrinted bool) func(time.Time) {
 }
 
 // reportProgress prints how far a command is: every five seconds if somebody may read it,
-// or else once a minute, except with -follow, which has no end.
+// or else once a minute, except with --follow, which has no end.
 func (p *program) reportProgress(format string, args ...any) {
 	every := 5 * time.Second
 	if !p.attended {
@@ -105,14 +161,4 @@ func (p *program) reportProgress(format string, args ...any) {
 	}
 	p.say(fmt.Sprintf(format, args...))
 	p.reported = time.Now()
-}
-
-// printable removes what could control a terminal: names are chosen by players.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return -1
-	}, text)
 }

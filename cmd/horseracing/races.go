@@ -3,44 +3,43 @@ package main
 import (
 	"cmp"
 	"context"
-	"flag"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-const openHelp = `Examples:
-  horseracing open -tier omega -level 12 -max-fee 2.5
-`
-
-func openRaces(flags *flag.FlagSet) action {
-	tiers := tierFlag(flags, "all")
-	level := flags.Int("level", 0, "only races that take horses of this `LEVEL`")
-	maxFee := tokensFlag(flags, "max-fee", "only races whose fee is at most this many `TOKENS`")
-	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {
-		names, err := s.tierNames(ctx, tiers)
-		if err != nil {
-			return err
+func (p *program) openCommand() *cobra.Command {
+	c := p.command("open", "The open races", 0, 0)
+	tiers := tierFlag(c.Flags(), "all")
+	level := c.Flags().Int("level", 0, "only races that take horses of this `LEVEL`")
+	maxFee := tokensFlag(c.Flags(), "max-fee", "only races whose fee is at most this many `TOKENS`")
+	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
+		var wanted []horseracing.TierName
+		for _, word := range *tiers {
+			t, err := s.tier(ctx, word)
+			if err != nil {
+				return err
+			}
+			wanted = append(wanted, t.Name)
 		}
 		var response horseracing.Response
 		races, err := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
 		if len(races) == 0 && err != nil {
 			return err
 		}
-		unseen := slices.DeleteFunc(slices.Clone(*tiers), func(name string) bool {
-			return slices.ContainsFunc(races, func(r horseracing.Race) bool { return strings.EqualFold(name, string(r.Tier)) })
-		})
-		if _, err := s.tiers(ctx, &unseen); err != nil { // a name of no tier
-			return err
-		}
+		all := len(races)
 		races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
-			isOfTier := func(name string) bool { return strings.EqualFold(name, string(r.Tier)) }
-			return len(names) > 0 && !slices.ContainsFunc(names, isOfTier) ||
+			return len(wanted) > 0 && !slices.Contains(wanted, r.Tier) ||
 				*level > 0 && !r.AcceptsLevel(*level) || *maxFee != nil && r.EntryFee.Cmp(**maxFee) > 0
 		})
+		if len(races) == 0 && p.attended {
+			p.say(fmt.Sprintf("none of the %d open races fits", all))
+		}
 		slices.SortStableFunc(races, func(a, b horseracing.Race) int {
 			return cmp.Or(a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
 		})
@@ -48,29 +47,48 @@ func openRaces(flags *flag.FlagSet) action {
 	})
 }
 
-func racesByID(*flag.FlagSet) action {
-	return reading(func(ctx context.Context, p *program, s *service, args []string) error {
+func (p *program) raceCommand() *cobra.Command {
+	return p.reading(p.command("race ID…", "Races by main_race_id", 1, many), func(ctx context.Context, s *service, args []string) error {
 		ids, err := parseNumbers[horseracing.RaceID](args)
 		if err != nil {
 			return err
 		}
-		races, err := getEach(ids, func(id horseracing.RaceID) (*horseracing.Race, error) { return s.Races.Get(ctx, id) })
-		return printList(p, finishedRaceLayout, races, err)
+		var response horseracing.Response
+		races, err := getEach(ids, func(id horseracing.RaceID) (*horseracing.Race, error) {
+			return s.Races.Get(ctx, id, horseracing.CaptureResponse(&response))
+		})
+		isFinished := func(r horseracing.Race) bool { return r.Finished() }
+		if p.printsJSON() || !slices.ContainsFunc(races, func(r horseracing.Race) bool { return !r.Finished() }) {
+			return printList(p, finishedRaceLayout, races, err)
+		}
+		finished := slices.DeleteFunc(slices.Clone(races), func(r horseracing.Race) bool { return !r.Finished() })
+		printed := printList(p, openRaceLayout(serviceTime(&response)), slices.DeleteFunc(races, isFinished), nil)
+		if len(finished) > 0 {
+			printed = errors.Join(printed, p.printTitle(""), printList(p, finishedRaceLayout, finished, nil))
+		}
+		return errors.Join(printed, err)
 	})
 }
 
 func openRaceLayout(now time.Time) layout[horseracing.Race] {
 	return layout[horseracing.Race]{
-		titles: []string{"RACE", "CLOSES (UTC)", "TIER", "NAME", "HIPPODROME", "FURLONGS", "LEVELS", "TAKEN", "FEE (TOKENS)"},
+		columns: []column{
+			{title: "RACE", isNumber: true}, {title: "CLOSES (UTC)"}, {title: "TIER", rank: 1}, {title: "NAME", rank: 2}, {title: "HIPPODROME", rank: 4},
+			{title: "FURLONGS", isNumber: true, rank: 3}, {title: "LEVELS"}, {title: "PLACES"}, {title: "FEE (TOKENS)", isNumber: true},
+		},
 		cells: func(r *horseracing.Race) []any {
 			return []any{r.MainRaceID, closing(r.RegistrationDeadline.Time, now), r.Tier, r.Info.Name, r.Info.HippodromeName, r.Length,
-				levels(r.MinLevel, r.MaxLevel), fmt.Sprintf("%d of %d", len(r.Participants), r.Places), tokens(r.EntryFee)}
+				levels(r.MinLevel, r.MaxLevel), places(len(r.Participants), r.Places), tokens(r.EntryFee)}
 		},
 	}
 }
 
 var finishedRaceLayout = layout[horseracing.Race]{
-	titles: []string{"RACE  ", "START (UTC)     ", "TIER ", "NAME                  ", "FURLONGS", "TYPE      ", "FIRST         ", "SECOND        ", "THIRD"},
+	columns: []column{
+		{title: "RACE", width: 6, isNumber: true}, {title: "START (UTC)", width: 16}, {title: "TIER", width: 5}, {title: "NAME", width: 15, rank: 1},
+		{title: "FURLONGS", isNumber: true, rank: 4}, {title: "TYPE", width: 10, rank: 5},
+		{title: "FIRST", width: 14}, {title: "SECOND", width: 14, rank: 2}, {title: "THIRD", width: 14, rank: 3},
+	},
 	cells: func(r *horseracing.Race) []any {
 		finishers, _ := r.Finishers() // none if the final order cannot be read
 		var best [3]string

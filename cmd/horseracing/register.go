@@ -3,29 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/ledger"
 )
-
-const registerHelp = `It spends the race's entry fee, with the owner's key in HORSERACING_USER_KEY, and
-only with -yes. Without it nothing is sent or written: it says what stands against
-the registration, or what it would cost.
-
-The ledger FILE keeps what was sent and what came of it, so that no pair of horse
-and race is paid twice, whatever happens to the program. If a response is lost, it
-reads the race until the outcome is certain, which may take until a minute after
-the registration deadline. Ctrl-C is safe: the same command line continues.
-
-Examples:
-  horseracing register -horse 7 -race 4711 -ledger paid.jsonl
-  horseracing register -horse 7 -race 4711 -ledger paid.jsonl -max-fee 3 -daily 25 -yes
-`
 
 // registerOptions are the flags of the command register.
 type registerOptions struct {
@@ -36,8 +23,10 @@ type registerOptions struct {
 	daily, budget **horseracing.BigInt
 }
 
-func registerHorse(flags *flag.FlagSet) action {
+func (p *program) registerCommand() *cobra.Command {
+	c := p.command("register", "Enter a horse into a race, through a ledger; needs HORSERACING_USER_KEY", 0, 0)
 	var o registerOptions
+	flags := c.Flags()
 	flags.Int64Var((*int64)(&o.Horse), "horse", 0, "the `NUMBER` of the horse")
 	flags.Int64Var((*int64)(&o.Race), "race", 0, "the main_race_id of the race, a `NUMBER`")
 	flags.StringVar(&o.path, "ledger", "", "the `FILE` of the ledger; created if it does not exist")
@@ -45,25 +34,32 @@ func registerHorse(flags *flag.FlagSet) action {
 	o.maxFee = tokensFlag(flags, "max-fee", "the most `TOKENS` that this fee may be; default unlimited")
 	o.daily = tokensFlag(flags, "daily", "the most `TOKENS` that the ledger may pay on a day in UTC; default unlimited")
 	o.budget = tokensFlag(flags, "budget", "the most `TOKENS` that all fees in the ledger may add up to; default unlimited")
-	return reading(func(ctx context.Context, p *program, s *service, _ []string) (err error) {
-		switch {
-		case o.Horse <= 0 || o.Race <= 0 || o.path == "":
-			return usageError("-horse, -race and -ledger are needed")
-		case p.demo:
-			return usageError("-demo is another service at each start: a ledger cannot be kept for it")
-		}
-		if o.UserKey, err = s.owner(); err != nil {
-			return err
-		}
-		if !o.yes {
-			return dryRun(ctx, p, s, o)
-		}
-		entry, err := register(ctx, p, s, o)
-		if entry.State == "" { // nothing is in the ledger
-			return err
-		}
-		return errors.Join(err, printEntries(p, []ledger.Entry{entry}, false))
-	})
+	p.serviceFlags(flags, false)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return p.withService(c.Context(), args, func(ctx context.Context, s *service, _ []string) error { return p.enter(ctx, s, o) })
+	}
+	return c
+}
+
+// enter registers, or with a dry run says what that would do.
+func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err error) {
+	if o.Horse <= 0 || o.Race <= 0 || o.path == "" {
+		return usageError("--horse, --race and --ledger are needed")
+	}
+	if o.UserKey, err = s.owner(); err != nil {
+		return err
+	}
+	if !o.yes {
+		return dryRun(ctx, p, s, o)
+	}
+	entry, err := register(ctx, p, s, o)
+	if entry.State == "" { // nothing is in the ledger
+		return err
+	}
+	if err != nil && !p.printsJSON() {
+		entry.Note = "" // the error says it
+	}
+	return errors.Join(err, printEntries(p, []ledger.Entry{entry}, false))
 }
 
 // limits returns the options of the ledger.
@@ -95,21 +91,41 @@ func register(ctx context.Context, p *program, s *service, o registerOptions) (l
 	case isKnown && (entry.State == ledger.Unknown || entry.State == ledger.Sending):
 		return settle(ctx, p, l, o)
 	}
-	race, err := s.Races.Get(ctx, o.Race)
+	race, against, err := look(ctx, s, l, o)
 	if err != nil {
 		return ledger.Entry{}, unpaid(err)
 	}
 	if race.Has(o.Horse) {
 		return ledger.Entry{}, unpaid(fmt.Errorf("race %d lists horse %d already, but %s does not: nothing was sent", o.Race, o.Horse, o.path))
 	}
+	if against != nil {
+		return ledger.Entry{}, unpaid(against)
+	}
 	entry, err = l.Register(ctx, o.Registration, race.EntryFee)
 	if errors.Is(err, horseracing.ErrOutcomeUnknown) || errors.Is(err, ledger.ErrUnsettled) {
 		return settle(ctx, p, l, o)
 	}
 	if err != nil {
-		return entry, unpaid(inTokens(err))
+		return entry, unpaid(inUse(o.path, limitInTokens(err)))
 	}
 	return entry, nil
+}
+
+// look reads race and horse, and returns what stands against a registration.
+func look(ctx context.Context, s *service, l *ledger.Ledger, o registerOptions) (race *horseracing.Race, against, err error) {
+	if race, err = s.Races.Get(ctx, o.Race); err != nil {
+		return nil, nil, err
+	}
+	var response horseracing.Response
+	horse, err := s.Horses.Get(ctx, o.Horse, horseracing.CaptureResponse(&response))
+	if err != nil {
+		return nil, nil, err
+	}
+	against = l.Check(o.Registration, race.EntryFee)
+	if errors.Is(against, ledger.ErrEntered) || errors.Is(against, ledger.ErrUnsettled) {
+		return race, against, nil
+	}
+	return race, errors.Join(limitInTokens(against), race.CheckEntry(horse, serviceTime(&response))), nil
 }
 
 // settle determines the outcome of a registration whose response was lost.
@@ -124,7 +140,7 @@ func settle(ctx context.Context, p *program, l *ledger.Ledger, o registerOptions
 		if ctx.Err() != nil {
 			err = nil // who interrupted it knows why
 		}
-		unknown := fmt.Errorf("%w, the fee may be paid: run the same command again to settle it, or horseracing ledger %s -decide if you know", horseracing.ErrOutcomeUnknown, o.path)
+		unknown := fmt.Errorf("%w, the fee may be paid: run the same command again to settle it, or horseracing ledger %s --decide if you know", horseracing.ErrOutcomeUnknown, o.path)
 		return entry, errors.Join(unknown, err)
 	}
 	return entry, unpaid(errors.New("the horse is not in the race, so its fee is not paid"))
@@ -146,41 +162,33 @@ func entryOf(l *ledger.Ledger, r horseracing.Registration) (ledger.Entry, bool) 
 	return ledger.Entry{}, false
 }
 
-// inTokens writes the amounts of a limit that was reached in tokens.
-func inTokens(err error) error {
+// limitInTokens writes the amounts of a limit that was reached in tokens.
+func limitInTokens(err error) error {
 	limit, ok := errors.AsType[*ledger.LimitError](err)
 	if !ok {
 		return err
 	}
-	return fmt.Errorf("%w: %s tokens, and the limit is %s", limit.Err, tokens(limit.Amount), tokens(limit.Limit))
+	return fmt.Errorf("%w: %s, and the limit is %s", limit.Err, inTokens(limit.Amount), tokens(limit.Limit))
 }
 
 // dryRun says what stands against a registration, or what it would cost. It works on a
 // copy of the ledger, so that it creates nothing and needs no lock.
 func dryRun(ctx context.Context, p *program, s *service, o registerOptions) error {
-	race, err := s.Races.Get(ctx, o.Race)
-	if err != nil {
-		return err
-	}
-	var response horseracing.Response
-	horse, err := s.Horses.Get(ctx, o.Horse, horseracing.CaptureResponse(&response))
-	if err != nil {
-		return err
-	}
 	l, err := openCopy(o.path, s, o.limits())
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	against := l.Check(o.Registration, race.EntryFee)
+	race, against, err := look(ctx, s, l, o)
 	switch {
+	case err != nil:
+		return err
 	case errors.Is(against, ledger.ErrEntered):
 		p.say("the ledger has it as entered: there is nothing to do")
 		return nil
 	case errors.Is(against, ledger.ErrUnsettled):
-		return fmt.Errorf("%w, its fee may be paid: -yes settles it", ledger.ErrUnsettled)
-	}
-	if against = errors.Join(inTokens(against), race.CheckEntry(horse, serviceTime(&response))); against != nil {
+		return fmt.Errorf("%w, its fee may be paid: --yes settles it", ledger.ErrUnsettled)
+	case against != nil:
 		return unpaid(against)
 	}
 	return p.printPlan(o, race, l)
@@ -204,7 +212,7 @@ func openCopy(path string, s *service, options []ledger.Option) (*ledger.Ledger,
 	return ledger.Open(name, s.Client, options...)
 }
 
-// printPlan prints what -yes would do.
+// printPlan prints what --yes would do.
 func (p *program) printPlan(o registerOptions, race *horseracing.Race, l *ledger.Ledger) error {
 	plan := struct {
 		Horse    horseracing.HorseNumber `json:"horse"`
@@ -213,7 +221,7 @@ func (p *program) printPlan(o registerOptions, race *horseracing.Race, l *ledger
 		Left     string                  `json:"left,omitzero"`
 		LeftOfIt string                  `json:"left_today,omitzero"`
 	}{Horse: o.Horse, Race: o.Race, Fee: tokens(race.EntryFee)}
-	text := fmt.Sprintf("-yes would register horse %d in race %d (%s) for %s tokens", o.Horse, o.Race, race.Info.Name, plan.Fee)
+	text := fmt.Sprintf("--yes would register horse %d in race %d (%s) for %s", o.Horse, o.Race, race.Info.Name, inTokens(race.EntryFee))
 	if *o.budget != nil {
 		plan.Left = tokens((*o.budget).Sub(l.Paid(time.Time{})).Sub(race.EntryFee))
 		text += fmt.Sprintf("; %s of the budget would be left", plan.Left)

@@ -1,18 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 // service is what the commands read: the service of the environment, or with
-// -demo an embedded fake of it.
+// --demo an embedded fake of it.
 type service struct {
 	*horseracing.Client
 	apiKey  string
@@ -20,20 +27,53 @@ type service struct {
 	close   func()
 }
 
+// serviceFlags defines the flags of a command that uses the service.
+func (p *program) serviceFlags(flags *pflag.FlagSet, mayDemo bool) {
+	flags.Func("rate", "send at most this `NUMBER` of requests per second", func(text string) (err error) {
+		if p.rate, err = strconv.ParseFloat(text, 64); err != nil || !(p.rate > 0) {
+			return errors.New("want a number above zero")
+		}
+		return nil
+	})
+	if mayDemo {
+		flags.BoolVar(&p.demo, "demo", false, "read an embedded fake of the service")
+	}
+}
+
+// reading lets a command read the service.
+func (p *program) reading(c *cobra.Command, do func(ctx context.Context, s *service, args []string) error) *cobra.Command {
+	p.serviceFlags(c.Flags(), true)
+	c.RunE = func(c *cobra.Command, args []string) error { return p.withService(c.Context(), args, do) }
+	return c
+}
+
+func (p *program) withService(ctx context.Context, args []string, do func(ctx context.Context, s *service, args []string) error) error {
+	s, err := p.connect()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return do(ctx, s, args)
+}
+
 // connect returns the service. With -v every request is logged.
 func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	w := &waits{p: p}
-	opts = append(append(opts, w.options()...), horseracing.WithUserAgent("horseracing-cli/"+horseracing.Version))
+	base := []horseracing.Option{horseracing.WithUserAgent("horseracing-cli/" + horseracing.Version), horseracing.WithDriftHandler(p.reportDrift)}
+	opts = slices.Concat(base, opts, w.options())
+	if p.rate > 0 {
+		opts = append(opts, horseracing.WithRateLimit(p.rate, 1))
+	}
 	if p.demo {
 		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithInMemory())
 		if err != nil {
 			return nil, err
 		}
-		return &service{fake.Client(opts...), fake.APIKey, fake.UserKey(0), fake.Close}, nil
+		return &service{Client: fake.Client(opts...), apiKey: fake.APIKey, userKey: fake.UserKey(0), close: fake.Close}, nil
 	}
 	baseURL, apiKey := os.Getenv("HORSERACING_BASE_URL"), os.Getenv("HORSERACING_API_KEY")
 	if baseURL == "" || apiKey == "" {
-		return nil, usageError("set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with -demo")
+		return nil, usageError("set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with --demo")
 	}
 	client, err := horseracing.NewClient(baseURL, apiKey, opts...)
 	if err != nil {
@@ -41,7 +81,15 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 		return nil, usageError("HORSERACING_BASE_URL or HORSERACING_API_KEY: " + strings.TrimSuffix(problem, ", or allow it with WithPlainHTTP"))
 	}
 	stop := w.run()
-	return &service{client, apiKey, horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY")), func() { stop(); client.Close() }}, nil
+	userKey := horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY"))
+	return &service{Client: client, apiKey: apiKey, userKey: userKey, close: func() { stop(); client.Close() }}, nil
+}
+
+// reportDrift says once that a member could not be read.
+func (p *program) reportDrift(_ context.Context, d horseracing.Drift) {
+	if d.Kind == horseracing.DriftWrongType {
+		p.say(fmt.Sprintf("%s: %s is not of the documented type, and taken for zero", d.Route, d.Path))
+	}
 }
 
 // owner returns the key of the user whose horses these are.

@@ -3,19 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/horseracing-go/horseracing"
 )
-
-const tiersHelp = `It reads one page of results of each tier from 1 to 12: the ids of the tiers are not
-documented, except 5, Omega.
-`
 
 // maxTier is the highest id that is tried.
 const maxTier = 12
@@ -26,21 +23,21 @@ type tier struct {
 	Name horseracing.TierName `json:"name"`
 }
 
-func listTiers(*flag.FlagSet) action {
-	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {
+func (p *program) tiersCommand() *cobra.Command {
+	return p.reading(p.command("tiers", "The ids of the tiers, with the names that the service gives them", 0, 0), func(ctx context.Context, s *service, _ []string) error {
 		found, err := s.namedTiers(ctx)
 		return printList(p, tierLayout, found, err)
 	})
 }
 
 var tierLayout = layout[tier]{
-	titles: []string{"TIER", "NAME"},
-	cells:  func(t *tier) []any { return []any{t.ID, t.Name} },
+	columns: []column{{title: "TIER", isNumber: true}, {title: "NAME"}},
+	cells:   func(t *tier) []any { return []any{t.ID, t.Name} },
 }
 
 // tierFlag defines a flag that takes tiers, by id or by name, separated by commas.
 // Without it there are none, which means usual.
-func tierFlag(flags *flag.FlagSet, usual string) *[]string {
+func tierFlag(flags *pflag.FlagSet, usual string) *[]string {
 	var tiers []string
 	flags.Func("tier", "the `TIERS`, by id or name, like 5 or 3,4,omega (see horseracing tiers); default "+usual, func(text string) error {
 		tiers = nil
@@ -56,49 +53,46 @@ func tierFlag(flags *flag.FlagSet, usual string) *[]string {
 	return &tiers
 }
 
-// tiers returns the ids of tiers. It sends requests only for names.
-func (s *service) tiers(ctx context.Context, words *[]string) (ids []horseracing.TierID, err error) {
-	var known []tier
-	for _, word := range *words {
-		if n, err := strconv.Atoi(word); err == nil {
-			ids = append(ids, horseracing.TierID(n))
-			continue
+// tier looks a tier up, by id or name. With an error it may have an id.
+func (s *service) tier(ctx context.Context, word string) (tier, error) {
+	if strings.EqualFold(word, string(horseracing.TierNameOmega)) {
+		return tier{ID: horseracing.TierOmega, Name: horseracing.TierNameOmega}, nil
+	}
+	if id, err := strconv.Atoi(word); err == nil {
+		if t, err := s.namedTier(ctx, horseracing.TierID(id)); err != nil || t.Name != "" {
+			return t, err
 		}
-		if strings.EqualFold(word, string(horseracing.TierNameOmega)) {
-			ids = append(ids, horseracing.TierOmega)
-			continue
+	}
+	return s.tierCalled(ctx, word)
+}
+
+// tierIDs returns the ids of tiers. One that cannot be looked up at the moment is taken
+// as it is.
+func (s *service) tierIDs(ctx context.Context, words []string) (ids []horseracing.TierID, err error) {
+	for _, word := range words {
+		t, err := s.tier(ctx, word)
+		if err != nil && (t.ID == 0 || !isUnavailable(err)) {
+			return nil, err
 		}
-		if known == nil {
-			if known, err = s.namedTiers(ctx); err != nil {
-				return nil, err
-			}
-		}
-		i := slices.IndexFunc(known, func(t tier) bool { return strings.EqualFold(word, string(t.Name)) })
-		if i < 0 {
-			var found []string
-			for _, t := range known {
-				found = append(found, fmt.Sprintf("%d %s", t.ID, t.Name))
-			}
-			return nil, usageError(fmt.Sprintf("there are no races of a tier %q; found: %s", word, strings.Join(found, ", ")))
-		}
-		ids = append(ids, known[i].ID)
+		ids = append(ids, t.ID)
 	}
 	return ids, nil
 }
 
-// tierNames returns the names of tiers. It sends requests only for ids.
-func (s *service) tierNames(ctx context.Context, words *[]string) (names []string, err error) {
-	for _, word := range *words {
-		if n, isID := strconv.Atoi(word); isID == nil {
-			t, err := s.namedTier(ctx, horseracing.TierID(n))
-			if err != nil {
-				return nil, err
-			}
-			word = string(t.Name)
-		}
-		names = append(names, word)
+// tierCalled returns the tier of a name, or an error that lists those there are.
+func (s *service) tierCalled(ctx context.Context, name string) (tier, error) {
+	known, err := s.namedTiers(ctx)
+	if err != nil {
+		return tier{}, err
 	}
-	return names, nil
+	var found []string
+	for _, t := range known {
+		if strings.EqualFold(name, string(t.Name)) {
+			return t, nil
+		}
+		found = append(found, fmt.Sprintf("%d %s", t.ID, t.Name))
+	}
+	return tier{}, usageError(fmt.Sprintf("there are no races of a tier %q; found: %s", name, strings.Join(found, ", ")))
 }
 
 func (s *service) namedTiers(ctx context.Context) (found []tier, err error) {
@@ -117,7 +111,7 @@ func (s *service) namedTiers(ctx context.Context) (found []tier, err error) {
 // namedTier reads the name of a tier from its newest race. It is empty if there is none.
 func (s *service) namedTier(ctx context.Context, id horseracing.TierID) (tier, error) {
 	if id == horseracing.TierOmega {
-		return tier{id, horseracing.TierNameOmega}, nil
+		return tier{ID: id, Name: horseracing.TierNameOmega}, nil
 	}
 	races, err := s.Races.Results(horseracing.ResultsQuery{Tier: id}).Take(ctx, 1)
 	if api, ok := errors.AsType[*horseracing.APIError](err); ok && (api.StatusCode == http.StatusBadRequest || api.StatusCode == http.StatusNotFound) {
@@ -126,5 +120,5 @@ func (s *service) namedTier(ctx context.Context, id horseracing.TierID) (tier, e
 	if err != nil || len(races) == 0 {
 		return tier{ID: id}, err
 	}
-	return tier{id, races[0].Tier}, nil
+	return tier{ID: id, Name: races[0].Tier}, nil
 }

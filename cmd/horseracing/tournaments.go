@@ -2,59 +2,68 @@ package main
 
 import (
 	"context"
-	"flag"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-const tournamentsHelp = `-finished prints the finished ones, the newest first, as the command results
-prints races; the other flags are for that, and do what they do there. A tournament
-that appears more than a day after newer ones is missed with -follow and -cursor.
-
-Examples:
-  horseracing tournaments
-  horseracing tournaments -finished -tier 5 -since 90d
-  horseracing tournaments -finished -follow -json
-`
-
-var tournamentListing = listed[horseracing.Tournament]{tournamentLayout, func(t *horseracing.Tournament) time.Time { return t.StartTime.Time }}
-
-func tournaments(flags *flag.FlagSet) action {
-	finished := flags.Bool("finished", false, "print finished tournaments")
-	o := followFlags(flags, "tournament")
-	return reading(func(ctx context.Context, p *program, s *service, args []string) error {
-		if !*finished {
-			if err := exclude(flags, "needs -finished", "n", "tier", "since", "before", "concurrency", "cursor", "with-cursor", "follow", "interval"); err != nil {
-				return err
-			}
+func (p *program) tournamentsCommand() *cobra.Command {
+	c := p.command("tournaments [ID…]", "The open tournaments, those with these ids, or finished ones", 0, many)
+	finished := c.Flags().Bool("finished", false, "print finished tournaments")
+	o := followFlags(c.Flags(), "tournament")
+	return p.reading(c, func(ctx context.Context, s *service, args []string) error {
+		if *finished {
+			return p.finishedTournaments(ctx, s, o, args)
 		}
-		switch {
-		case *finished && len(args) > 0:
-			return usageError("-finished takes no ids")
-		case *finished:
-			if err := o.check(p, flags); err != nil {
-				return err
-			}
-			tiers, err := s.tiers(ctx, o.tiers)
-			if err != nil {
-				return err
-			}
-			return printFinished(ctx, p, s, o, tiers, tournamentListing, s.Tournaments.Results, s.Tournaments.Follow)
-		case len(args) > 0:
-			found, err := getEach(args, func(id string) (*horseracing.Tournament, error) {
+		if err := refuse(c.Flags(), "needs --finished", "limit", "tier", "since", "before", "concurrency", "cursor", "with-cursor", "follow", "interval"); err != nil {
+			return err
+		}
+		var found []horseracing.Tournament
+		var err error
+		if len(args) == 0 {
+			found, err = s.Tournaments.Open(ctx)
+		} else {
+			found, err = getEach(args, func(id string) (*horseracing.Tournament, error) {
 				return s.Tournaments.Get(ctx, horseracing.TournamentID(id))
 			})
-			return printList(p, tournamentLayout, found, err)
 		}
-		open, err := s.Tournaments.Open(ctx)
-		return printList(p, tournamentLayout, open, err)
+		return printList(p, openTournamentLayout, found, err)
 	})
 }
 
-var tournamentLayout = layout[horseracing.Tournament]{
-	titles: []string{"TOURNAMENT              ", "START (UTC)     ", "TIER", "NAME                  ", "HIPPODROME            ", "FURLONGS", "LEVELS", "HORSES", "FEE (TOKENS)"},
-	cells: func(t *horseracing.Tournament) []any {
-		return []any{t.ID, minute(t.StartTime.Time), t.Tier, t.Name, t.HippodromeName, t.Length, levels(t.MinLevel, t.MaxLevel), len(t.Participants), tokens(t.EntryFee)}
-	},
+func (p *program) finishedTournaments(ctx context.Context, s *service, o *followOptions, args []string) error {
+	if len(args) > 0 {
+		return usageError("--finished takes no ids")
+	}
+	if err := o.check(p); err != nil {
+		return err
+	}
+	tiers, err := s.tierIDs(ctx, *o.tiers)
+	if err != nil {
+		return err
+	}
+	return printFinished(ctx, p, s, o, tiers, tournamentListing, s.Tournaments.Results, s.Tournaments.Follow)
+}
+
+var tournamentListing = listed[horseracing.Tournament]{
+	layout: tournamentLayout(column{title: "HORSES", isNumber: true}, func(t *horseracing.Tournament) any { return len(t.Participants) }),
+	start:  func(t *horseracing.Tournament) time.Time { return t.StartTime.Time },
+}
+
+var openTournamentLayout = tournamentLayout(column{title: "PLACES"}, func(t *horseracing.Tournament) any { return places(len(t.Participants), t.Places) })
+
+// tournamentLayout returns a layout with a column about how many horses there are.
+func tournamentLayout(horses column, count func(*horseracing.Tournament) any) layout[horseracing.Tournament] {
+	return layout[horseracing.Tournament]{
+		columns: []column{
+			{title: "TOURNAMENT", width: 24}, {title: "START (UTC)", width: 16}, {title: "TIER", isNumber: true, rank: 2}, {title: "NAME", width: 20, rank: 1},
+			{title: "HIPPODROME", width: 15, rank: 5}, {title: "FURLONGS", isNumber: true, rank: 4}, {title: "LEVELS", rank: 3},
+			horses, {title: "FEE (TOKENS)", isNumber: true},
+		},
+		cells: func(t *horseracing.Tournament) []any {
+			return []any{t.ID, minute(t.StartTime.Time), t.Tier, t.Name, t.HippodromeName, t.Length, levels(t.MinLevel, t.MaxLevel), count(t), tokens(t.EntryFee)}
+		},
+	}
 }

@@ -1,60 +1,86 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-const watchHelp = `First come the races that are open now, as opened, unless -new leaves them out. In
-JSON a line is {"kind":"opened","race":{…}}; the kinds are opened, updated and closed.
-
-Examples:
-  horseracing watch
-  horseracing watch -new -json | jq -r 'select(.kind == "opened") | .race.info.name'
-`
-
 // change is a line of the command watch.
 type change struct {
-	Kind horseracing.RaceChangeKind `json:"kind"`
-	Race *horseracing.Race          `json:"race"`
+	Kind    horseracing.RaceChangeKind `json:"kind"`
+	Race    *horseracing.Race          `json:"race"`
+	Time    time.Time                  `json:"time"`
+	Changed []string                   `json:"changed,omitempty"`
 }
 
-func watchOpen(flags *flag.FlagSet) action {
-	interval := flags.Duration("interval", 0, "the `TIME` between polls (default 15s)")
-	isNew := flags.Bool("new", false, "leave out the races that are open at the start")
-	return reading(func(ctx context.Context, p *program, s *service, _ []string) error {
-		t := newTable(p, changeLayout)
+func (p *program) watchCommand() *cobra.Command {
+	c := p.command("watch", "Changes in the open races", 0, 0)
+	interval := c.Flags().Duration("interval", 15*time.Second, "the `TIME` between polls, at least 1s")
+	isNew := c.Flags().Bool("new", false, "leave out the races that are open at the start")
+	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
+		if *interval < time.Second {
+			return usageError("--interval must be at least 1s")
+		}
 		p.patience = forever
 		var old map[horseracing.RaceID]bool // those that are not printed when the watch first finds them
 		if *isNew {
 			var err error
-			if old, err = openNow(ctx, p, s, cmp.Or(*interval, 15*time.Second)); err != nil {
+			if old, err = openNow(ctx, p, s, *interval); err != nil {
 				return err
 			}
 		}
-		for c, err := range s.Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: *interval}) {
-			switch {
-			case err == nil && c.Kind == horseracing.RaceOpened && old[c.Race.MainRaceID]:
-				delete(old, c.Race.MainRaceID)
-			case err == nil:
-				line := change{c.Kind, c.Race}
-				if err := errors.Join(t.add(line, &line), t.flush()); err != nil {
-					return err
-				}
-			case endsReading(err):
-				return err
-			default:
-				p.complain(err)
-			}
-		}
-		return nil
+		return p.watch(ctx, s, *interval, old)
 	})
+}
+
+// watch prints the changes of the open races.
+func (p *program) watch(ctx context.Context, s *service, interval time.Duration, old map[horseracing.RaceID]bool) error {
+	table := newSheet(p, changeLayout)
+	for c, err := range s.Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: interval}) {
+		switch {
+		case err == nil && c.Kind == horseracing.RaceOpened && old[c.Race.MainRaceID]:
+			delete(old, c.Race.MainRaceID)
+		case err == nil:
+			line := change{Kind: c.Kind, Race: c.Race, Time: time.Now().UTC().Truncate(time.Second), Changed: changed(c)}
+			if err := errors.Join(table.add(line, &line), table.flush()); err != nil {
+				return err
+			}
+		case endsReading(err):
+			return err
+		default:
+			p.complain(err)
+		}
+	}
+	return nil
+}
+
+// changed says what an update changed.
+func changed(c horseracing.RaceChange) (parts []string) {
+	if c.Kind != horseracing.RaceUpdated {
+		return nil
+	}
+	add := func(isChanged bool, format string, args ...any) {
+		if isChanged {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	for _, horse := range c.Race.Participants {
+		add(!c.Previous.Has(horse.Number), "horse %d entered", horse.Number)
+	}
+	for _, horse := range c.Previous.Participants {
+		add(!c.Race.Has(horse.Number), "horse %d left", horse.Number)
+	}
+	add(!c.Race.RegistrationDeadline.Equal(c.Previous.RegistrationDeadline.Time), "closes %s", minute(c.Race.RegistrationDeadline.Time))
+	add(!c.Race.StartTime.Equal(c.Previous.StartTime.Time), "starts %s", minute(c.Race.StartTime.Time))
+	add(c.Race.Status != c.Previous.Status, "status %q", c.Race.Status)
+	return parts
 }
 
 // openNow returns which races are open, as soon as the service responds.
@@ -80,10 +106,14 @@ func openNow(ctx context.Context, p *program, s *service, interval time.Duration
 }
 
 var changeLayout = layout[change]{
-	titles: []string{"CHANGE ", "RACE  ", "CLOSES (UTC)             ", "TIER ", "NAME                  ", "FURLONGS", "LEVELS", "TAKEN   ", "FEE (TOKENS)"},
+	columns: []column{
+		{title: "TIME", width: 8}, {title: "CHANGE", width: 7}, {title: "RACE", width: 6, isNumber: true}, {title: "CLOSES (UTC)", width: 26, rank: 3},
+		{title: "NAME", width: 15, rank: 4}, {title: "LEVELS", rank: 5}, {title: "FEE (TOKENS)", isNumber: true, rank: 2},
+		{title: "PLACES", width: 13, rank: 1}, {title: "WHAT CHANGED", width: 19},
+	},
 	cells: func(c *change) []any {
 		r := c.Race
-		return []any{c.Kind, r.MainRaceID, closing(r.RegistrationDeadline.Time, time.Now()), r.Tier, r.Info.Name, r.Length,
-			levels(r.MinLevel, r.MaxLevel), fmt.Sprintf("%d of %d", len(r.Participants), r.Places), tokens(r.EntryFee)}
+		return []any{c.Time.Format(time.TimeOnly), c.Kind, r.MainRaceID, closing(r.RegistrationDeadline.Time, c.Time), r.Info.Name,
+			levels(r.MinLevel, r.MaxLevel), tokens(r.EntryFee), places(len(r.Participants), r.Places), strings.Join(c.Changed, ", ")}
 	},
 }

@@ -40,7 +40,7 @@ func (b *bot) run(ctx context.Context, interval time.Duration) error {
 			return cmp.Or(ctx.Err(), err)
 		}
 		if interval == 0 {
-			return b.settle(ctx)
+			return b.settle(ctx, b.ledger.Settle)
 		}
 		if err != nil {
 			b.print("", "%v; next round in %v", err, interval)
@@ -49,7 +49,7 @@ func (b *bot) run(ctx context.Context, interval time.Duration) error {
 			fmt.Fprintf(b.out, "%s  nothing changed; next round in %v\n", time.Now().UTC().Format(time.TimeOnly), interval)
 		}
 		pause, cancel := context.WithTimeout(ctx, interval)
-		_ = b.settle(pause) // what stays unknown is settled in the next pause
+		_ = b.settle(pause, b.ledger.Settle) // what stays unknown is settled in the next pause
 		<-pause.Done()
 		cancel()
 	}
@@ -108,7 +108,8 @@ func (b *bot) decide(ctx context.Context, horse *horseracing.Horse, race *horser
 	}
 	for _, reason := range []error{ledger.ErrFee, ledger.ErrEntered, ledger.ErrUnsettled, ledger.ErrBudget} {
 		if errors.Is(err, reason) {
-			b.print(p, "skip: %v (%s)", reason, program.Tokens(race.EntryFee))
+			_, held := ledger.Sum(b.ledger.Entries(), time.Time{}) // it counts until its outcome is known
+			b.print(p, "skip: %v (%s; perhaps paid: %s)", reason, program.Tokens(race.EntryFee), program.Tokens(held))
 			return false, nil
 		}
 	}
@@ -120,31 +121,28 @@ func (b *bot) decide(ctx context.Context, horse *horseracing.Horse, race *horser
 	if errors.Is(err, horseracing.ErrUnauthorized) || ctx.Err() != nil {
 		return false, cmp.Or(ctx.Err(), err)
 	}
+	if e.State == ledger.Unknown { // the race may list the horse already; else the next round goes on without this fee
+		_ = b.settle(ctx, b.ledger.SettleOnce)
+	}
 	b.refused[p] = e.State == ledger.Refused && !errors.Is(err, horseracing.ErrRateLimited)
 	return !b.isDryRun && e.State != ledger.Refused, nil
 }
 
 // settle finds out what became of registrations whose outcome is unknown.
-func (b *bot) settle(ctx context.Context) error {
+func (b *bot) settle(ctx context.Context, settle func(context.Context) error) error {
 	if b.isDryRun {
 		return nil
 	}
 	unknown := map[string]bool{}
 	for e := range b.ledger.Entries() {
-		if e.State != ledger.Unknown {
-			continue
+		if p := pair(e.Horse, e.Race); e.State == ledger.Unknown {
+			b.print(p, "perhaps paid: reading the race; Ctrl-C is safe")
+			unknown[p] = true
 		}
-		until := ""
-		if race, err := b.client.Races.Get(ctx, e.Race); err == nil {
-			until = " until " + clock(race.RegistrationDeadline.Add(2*time.Minute)) + " at the latest"
-		}
-		p := pair(e.Horse, e.Race)
-		b.print(p, "settling%s; Ctrl-C is safe", until)
-		unknown[p] = true
 	}
-	err := b.ledger.Settle(ctx)
+	err := settle(ctx)
 	for e := range b.ledger.Entries() {
-		if p := pair(e.Horse, e.Race); unknown[p] {
+		if p := pair(e.Horse, e.Race); unknown[p] && e.State != ledger.Unknown {
 			b.print(p, "%s %s", e.State, e.Note)
 		}
 	}

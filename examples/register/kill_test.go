@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
@@ -66,6 +67,7 @@ func TestWhereverItIsKilledNothingIsPaidTwiceOrForgotten(t *testing.T) {
 
 func playKilled(t *testing.T, random *rand.Rand) (kills int64) {
 	fake := newFake(t)
+	addRaces(t, fake, horseracing.RaceParticipant{Number: 9999}) // without others a race proves nothing
 	dir := t.TempDir()
 	path := filepath.Join(dir, "l")
 	var killAt atomic.Int64 // the request; counted down

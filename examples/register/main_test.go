@@ -38,11 +38,11 @@ func newFake(t *testing.T) *horseracingtest.Server {
 	return fake
 }
 
-func addRaces(t *testing.T, fake *horseracingtest.Server) {
+func addRaces(t *testing.T, fake *horseracingtest.Server, others ...horseracing.RaceParticipant) {
 	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
 	for id := range horseracing.RaceID(3) {
 		fake.AddRaces(horseracing.Race{
-			MainRaceID: id + 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: amount(t, "1"), Length: 8,
+			MainRaceID: id + 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: amount(t, "1"), Length: 8, Participants: others,
 			Prizes: []horseracing.Number{horseracing.NewNumber(25e17), horseracing.NewNumber(1e18)},
 		})
 	}
@@ -150,8 +150,8 @@ func TestItStaysWithinItsLimits(t *testing.T) {
 		flag, amount, reason string
 		paid                 int
 	}{
-		{"-budget", "4.5", "skip: the fee would exceed the budget (1)", 4},
-		{"-max-fee", "0.5", "skip: fee not allowed (1)", 0},
+		{"-budget", "4.5", "skip: the fee would exceed the budget (1; perhaps paid: 0)", 4},
+		{"-max-fee", "0.5", "skip: fee not allowed (1; perhaps paid: 0)", 0},
 	} {
 		fake := newFake(t)
 		path := filepath.Join(t.TempDir(), "l")
@@ -192,13 +192,36 @@ func TestItSettlesBeforeItPaysAgainAndPrintsUntilWhen(t *testing.T) {
 		if paid, sent := len(fake.Registrations()), sent(fake, http.MethodPost, "/"); paid != 3 || sent != 3 {
 			t.Errorf("paid %d times, sent %d times", paid, sent)
 		}
-		for _, part := range []string{"race 1: unknown: ", "race 1: settling until 01:02 UTC at the latest", "race 1: entered ", "race 3: entered "} {
+		for _, part := range []string{"race 1: unknown: ", "race 1: perhaps paid: ", "race 1: entered ", "race 3: entered "} {
 			if !strings.Contains(out.String(), part) {
 				t.Errorf("it does not print %q:\n%s", part, out.String())
 			}
 		}
 		if strings.Contains(out.String(), "call Settle") {
 			t.Errorf("it advises its user to call a method:\n%s", out.String())
+		}
+	})
+}
+
+// A fee that is perhaps paid holds the budget, but not the bot.
+func TestItGoesOnWhileAFeeIsPerhapsPaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
+		defer fake.Close()
+		addRaces(t, fake, horseracing.RaceParticipant{Number: 9999})
+		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true}, horseracingtest.Fault{Path: registerPath, ResetAfter: true})
+		var out bytes.Buffer
+		b := newBot(t, fake, &out)
+		if err := b.round(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"race 1: perhaps paid: ", "race 2: unknown: ", "race 2: entered settled", "race 3: entered: "} {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("it does not print %q:\n%s", part, out.String())
+			}
+		}
+		if paid, held := ledger.Sum(b.ledger.Entries(), time.Time{}); !paid.Equal(amount(t, "2")) || !held.Equal(amount(t, "1")) {
+			t.Errorf("paid %s, held %s", paid, held)
 		}
 	})
 }

@@ -51,6 +51,7 @@ func report(ctx context.Context, client *horseracing.Client, l *ledger.Ledger, t
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s entered and not in these results. Tokens paid in all: %s\n", count(len(entered), "race"), program.Tokens(l.Paid(time.Time{})))
+	paid, held := ledger.Sum(l.Entries(), time.Time{})
+	_, err := fmt.Fprintf(w, "\n%s entered and not in these results. Tokens paid in all: %s; perhaps: %s\n", count(len(entered), "race"), program.Tokens(paid), program.Tokens(held))
 	return err
 }

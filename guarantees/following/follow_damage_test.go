@@ -218,7 +218,7 @@ func TestFollowFromNowYieldsNothingOldBelowABrokenPage(t *testing.T) {
 		d, client := damaged(fake, withPage("125"))
 		var f followed
 		f.run(t, client, horseracing.FollowQuery{}, 30*time.Minute)
-		late := double.Finished(200, -70*time.Minute)[0] // within an hour of the newest, below the hole
+		late := double.Finished(200, -70*time.Minute)[0] // within an hour of the newest, below the gap
 		late.StartTime = horseracing.NewTimestamp(time.Now().Add(-80 * time.Minute))
 		fake.AddRaces(late)
 		fake.AddRaces(double.Finished(201, -time.Second)...)

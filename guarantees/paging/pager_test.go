@@ -23,7 +23,7 @@ import (
 // sparse segments, and gaps of months.
 func drawWorld(t *rapid.T) *world {
 	w := &world{}
-	at := rapid.Int64Range(1_000, 2_000_000_000_000).Draw(t, "newest")
+	at := rapid.Int64Range(1_000_000_000_000, 2_000_000_000_000).Draw(t, "newest")
 	n := rapid.IntRange(0, 150).Draw(t, "instants")
 	id := int64(1000)
 	for range n {
@@ -32,7 +32,7 @@ func drawWorld(t *rapid.T) *world {
 			id--
 		}
 		at -= rapid.SampledFrom([]int64{1, 2, 1_000, 60_000, 61_000, 3_600_000, 60 * 24 * 3_600_000}).Draw(t, "gap")
-		if at < 1 {
+		if at < 200_000_000_000 { // it would look like seconds
 			break
 		}
 	}
@@ -136,8 +136,8 @@ func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
 		for _, apart := range []int64{1000, 0} {
 			for _, concurrency := range []int{1, 2, 4, 8, 16, 64} {
 				for name, walk := range walks {
-					if apart == 0 && size >= 10 && strings.HasPrefix(name, "v2") {
-						continue // the tie comes first
+					if isOffset, isResumed := strings.HasPrefix(name, "v1"), name == "v2 resume"; !isOffset && !isResumed && (apart == 0 || size == 1) {
+						continue // one instant: the page shows all of it, or the tie comes first
 					}
 					w := &world{ignoreBody: true, delay: 20 * time.Millisecond}
 					for i := range size {
@@ -185,18 +185,8 @@ func TestEntriesBeforeAFailedPageComeFirst(t *testing.T) {
 	}
 }
 
-func TestPagesAndTakeYieldTheSameEntries(t *testing.T) {
+func TestTakeYieldsWhatIsThere(t *testing.T) {
 	w := dense(47, 1000)
-	var sizes []int
-	for page, err := range w.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Pages(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		sizes = append(sizes, len(page))
-	}
-	if d := cmp.Diff([]int{10, 10, 10, 10, 7}, sizes); d != "" {
-		t.Error(d)
-	}
 	p := w.client(t).Races.Results(horseracing.ResultsQuery{})
 	for _, n := range []int{0, 1, 20, 100} {
 		if _, err := p.Take(t.Context(), n); err != nil {
@@ -346,8 +336,7 @@ func groups(n, days int64) *world {
 	return w.numbered()
 }
 
-// Under a virtual clock the figures do not depend on the machine. An empty page is
-// requested again 200 ms later, at most twice one after the other.
+// Under a virtual clock the figures do not depend on the machine.
 func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
 	double.UnlessShort(t)
 	for _, test := range []struct {
@@ -357,7 +346,7 @@ func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
 		faster      float64 // at least
 		more        float64 // requests, at most
 	}{
-		{"5,000 races", dense(5_000, 60_000), 16, 14, 1.15},
+		{"5,000 races", dense(5_000, 60_000), 16, 13.5, 1.15},
 		{"20,000 races", dense(20_000, 60_000), 16, 14.5, 1.15},
 		{"20,000 races", dense(20_000, 60_000), 64, 50, 1.15},
 		{"four clusters 200 days apart", groups(4, 200), 8, 2, 3},
@@ -370,7 +359,7 @@ func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
 		several, fast := simulate(t, test.w, test.concurrency)
 		faster, more := slow.Seconds()/fast.Seconds(), float64(several)/float64(one)
 		t.Logf("%s: %d requests one at a time; at %d %d (%.2f), %.1f times as fast", test.name, one, test.concurrency, several, more, faster)
-		most := time.Duration(float64(slow)/test.faster) + 400*time.Millisecond
+		most := time.Duration(float64(slow) / test.faster)
 		if fast > most || more > test.more {
 			t.Errorf("it took %v; expected %v with %.2f of the requests", fast, most, test.more)
 		}
@@ -411,5 +400,40 @@ func TestManyRacesOnTheNewestInstantAreNoIgnoredBody(t *testing.T) {
 	w.numbered()
 	if got := collect(t, w.client(t).Races.ResultsV1(horseracing.OffsetQuery{})); len(got) != 220 {
 		t.Errorf("%d of 220 races", len(got))
+	}
+}
+
+// While a listing is read by offset, any number of races may arrive at its
+// top: what was read comes again, and is not handed out again.
+func TestArrivalsRepeatNothingByOffset(t *testing.T) { synctest.Test(t, arrivalsRepeatNothing) }
+
+func arrivalsRepeatNothing(t *testing.T) {
+	for arrivals := range 160 {
+		for _, resumed := range []bool{false, true} {
+			w := dense(200, 60_000)
+			c, want := w.client(t), slices.Clone(w.ids)
+			pager := c.Races.ResultsV1(horseracing.OffsetQuery{})
+			races, err := pager.Take(t.Context(), 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range arrivals {
+				w.insert(w.starts[0] + 1)
+			}
+			if resumed {
+				pager = c.Races.ResultsV1(horseracing.OffsetQuery{Resume: pager.Cursor()})
+			}
+			rest, err := pager.Take(t.Context(), 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int64 // of those that were there
+			for _, race := range append(races, rest...) {
+				if race.MainRaceID <= 200 {
+					got = append(got, int64(race.MainRaceID))
+				}
+			}
+			sameEntries(t, got, want)
+		}
 	}
 }

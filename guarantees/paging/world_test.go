@@ -224,7 +224,7 @@ func collect(t failer, p *horseracing.Pager[horseracing.Race]) (ids []int64) {
 // crawl reads a listing to its end by many pagers: each is left after some races,
 // or where a request fails, and the next one resumes at its cursor. It returns the
 // unreadable entries apart.
-func crawl(t *rapid.T, begin func(resume horseracing.Cursor, concurrency int) *horseracing.Pager[horseracing.Race]) (races []*horseracing.Race, holes []string) {
+func crawl(t *rapid.T, begin func(resume horseracing.Cursor, concurrency int) *horseracing.Pager[horseracing.Race]) (races []*horseracing.Race, skipped []string) {
 	var resume horseracing.Cursor
 	for range 10_000 {
 		p := begin(resume, rapid.IntRange(1, 16).Draw(t, "concurrency"))
@@ -234,7 +234,7 @@ func crawl(t *rapid.T, begin func(resume horseracing.Cursor, concurrency int) *h
 				if e.Value != nil || string(e.JSON) != string(bad.Raw) {
 					t.Fatalf("value %v, JSON %s with %v", e.Value, e.JSON, err)
 				}
-				holes = append(holes, string(bad.Raw))
+				skipped = append(skipped, string(bad.Raw))
 				continue
 			}
 			if err != nil && !errors.Is(err, errBroken) {
@@ -249,7 +249,7 @@ func crawl(t *rapid.T, begin func(resume horseracing.Cursor, concurrency int) *h
 			}
 		}
 		if !stopped {
-			return races, holes
+			return races, skipped
 		}
 		var err error
 		if resume, err = horseracing.ParseCursor(p.Cursor().String()); err != nil {

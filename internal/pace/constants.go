@@ -10,6 +10,8 @@ const (
 	growth        = 1.5                    // of the backoff with each probe: the last wait is a third of all
 	fastest       = 2.0                    // times the highest rate that was accepted: the known rate at most
 	margin        = 0.01                   // below the known rate, as a part of it: a bucket fills again, at the cost of 1 %
+	aged          = 0.7                    // a measurement's weight in the history, of the next one's
+	mostEarly     = 5                      // refusals in a row within the trust that the history outweighs
 	doublings     = 8.0                    // of the excess, in as long as the rate was trusted
 	enough        = 20                     // requests: they measure a rate, or a route's share, to 5 %
 	shortestTrust = 4.0                    // seconds until the known rate is exceeded

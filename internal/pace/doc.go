@@ -12,14 +12,16 @@
 //
 // A learner has a known rate and a time of trust in it. It sends evenly, 1 % below the
 // known rate, while it trusts it; then faster, the excess doubling eight times in as long
-// again, until a request is refused. Then it holds: one probe at a time is sent, after a
+// again, but at most once in the time of twenty requests, until a request is refused. Then it holds: one probe at a time is sent, after a
 // Retry-After or a growing backoff, until one is accepted.
 //
 // What was accepted from one hold to the next, by the time, is a measurement: exact for a
 // window, and for a bucket that was empty at both ends.
 //
 //   - Refused within the trust: the known rate falls to the measurement, by half at most,
-//     and the trust is halved.
+//     and the trust is halved. The first five times in a row it falls no lower than what
+//     was accepted over the last few holds: a sliding window returns each earlier burst
+//     one window later, so that a single measurement swings.
 //   - Refused later: the limit is below the refused rate by what a bucket held: while the
 //     rate rises by s each second, an excess of e empties e²/2s. The trust doubles.
 //   - Probes were refused for longer than a bucket refuses them: a window ended, and the

@@ -49,6 +49,8 @@ type learner struct {
 	burst            float64 // requests that a full bucket accepts at once
 	raised           bool    // known was calculated with it
 	last, next       time.Time
+	history, counted count     // from hold to hold, the older the less; of measured what it has
+	early            int       // refusals within the trust, one after another
 	measured, window count     // since the last hold, and since the last silence
 	accepted         time.Time // the last one
 	waited, crowded  bool      // the rate, or the cap, held back the next request
@@ -98,7 +100,9 @@ func (l *learner) perSecond() float64 {
 }
 
 // doubling returns in how many seconds the excess doubles after the trust.
-func (l *learner) doubling() float64 { return min(l.trust/doublings, shortestTrust) }
+func (l *learner) doubling() float64 {
+	return min(l.trust/doublings, max(shortestTrust, enough/l.known))
+}
 
 func (l *learner) send(now time.Time, s *sending) {
 	gap := now.Sub(l.last).Seconds()
@@ -113,7 +117,7 @@ func (l *learner) send(now time.Time, s *sending) {
 	case l.known > 0: // nobody wanted to send
 		gap = min(gap, 1/l.perSecond())
 	case gap > long.Seconds(): // a burst begins anew
-		gap, l.measured, l.window = 0, count{}, count{}
+		gap, l.measured, l.counted, l.window = 0, count{}, count{}, count{}
 	}
 	l.measured.seconds += gap
 	l.window.seconds += gap
@@ -167,7 +171,7 @@ func (l *learner) report(now time.Time, s *sending, outcome Outcome, retryAfter 
 func (l *learner) change() {
 	l.next, l.most = time.Time{}, 0
 	if !l.atRandom && l.lasted() { // the known rate is out of date
-		l.measured, l.window, l.known = count{}, count{}, 0
+		l.measured, l.counted, l.window, l.known, l.history = count{}, count{}, count{}, 0, count{}
 	}
 	l.sped = 0
 }
@@ -220,7 +224,7 @@ func (l *learner) recover(sent time.Time) {
 		silent = l.learn(sent.Sub(l.heldAt).Seconds(), l.refused.Sub(l.heldAt).Seconds())
 	}
 	if l.measured.accepted >= enough || first || silent {
-		l.measured = count{}
+		l.measured, l.counted = count{}, count{}
 	}
 	if first || silent {
 		l.window = count{}
@@ -241,6 +245,7 @@ func (l *learner) learn(pause, refused float64) (silent bool) {
 	// From one hold to the next a window accepts just what it allows, and so does a
 	// bucket, except its burst if it was full.
 	measured := max(m.accepted/m.seconds, (m.accepted-l.burst)/sending)
+	past := l.remember()
 	exceeded := l.perSecond()
 	if l.known == 0 { // how much of the pause was needed is unknown
 		exceeded = m.accepted / math.Sqrt(sending*m.seconds)
@@ -254,6 +259,9 @@ func (l *learner) learn(pause, refused float64) (silent bool) {
 	case !tooSoon || silent: // probes were refused one after another, as few are at random
 		l.judge(false)
 	}
+	if l.known == 0 || l.limited >= l.trust {
+		l.early = 0
+	}
 	switch {
 	case l.known == 0:
 		l.known = exceeded
@@ -262,6 +270,9 @@ func (l *learner) learn(pause, refused float64) (silent bool) {
 		}
 		l.burst = max(0, m.accepted-l.known*sending)
 	case l.limited < l.trust: // too soon: the known rate was too high
+		if l.early++; l.early <= mostEarly { // else the limit was lowered, and the past does not count
+			measured = max(measured, past)
+		}
 		l.known = min(l.known, max(measured, l.known/2))
 		l.trust /= 2
 		if l.raised {
@@ -283,6 +294,20 @@ func (l *learner) learn(pause, refused float64) (silent bool) {
 	shortest := min(max(shortestTrust, enough/l.known, 3*pause), 10*shortestTrust)
 	l.trust = max(shortest, min(l.trust, pause*dear))
 	return silent
+}
+
+// remember adds what was measured since the last hold to the history, and returns the
+// rate that was accepted in all of it.
+func (l *learner) remember() float64 {
+	l.history = count{
+		aged*l.history.accepted + l.measured.accepted - l.counted.accepted,
+		aged*l.history.seconds + l.measured.seconds - l.counted.seconds,
+	}
+	l.counted = l.measured
+	if l.history.seconds == 0 {
+		return 0
+	}
+	return l.history.accepted / l.history.seconds
 }
 
 // earlier returns the earlier time; a zero time is none.

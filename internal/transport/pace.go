@@ -71,7 +71,7 @@ func (l paceLink) late(ctx context.Context, r *Record) {
 
 func (l paceLink) leave(ctx context.Context, r *Record) {
 	outcome := r.paceOutcome()
-	if r.Patience != nil && outcome == pace.Accepted && r.Patience.accept() {
+	if r.Patience != nil && outcome == pace.Accepted && !isDamaged(r.Err) && r.Patience.accept() {
 		l.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", r.Name))
 	}
 	if limit, left, reset, ok := announced(r.Header); ok {

@@ -69,10 +69,10 @@ func (w *Time[V]) guessing() (n int) {
 func (w *Time[V]) guess(open []*segment[V]) (point int64, ok bool) {
 	widest := narrow
 	for _, s := range open {
-		if s.span == 0 {
+		if s.span == 0 || s.high < w.empty || w.isAtEnd(s.high+1) {
 			continue
 		}
-		points := []int64{max(s.low, 0), s.high + 1}
+		points := []int64{max(s.low, w.empty, 0), s.high + 1}
 		for at := range w.inFlight {
 			if s.low < at && at <= s.high {
 				points = append(points, at)

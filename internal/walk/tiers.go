@@ -17,10 +17,10 @@ type Tiers[V any] struct {
 // NewTiers returns a walk over the listings from a position in each down to the
 // entries that start at since, with up to slots requests in flight. A page holds
 // up to pageSize entries.
-func NewTiers[V any](since int64, positions []Position, slots, pageSize int) *Tiers[V] {
+func NewTiers[V any](since int64, positions []Position, slots, pageSize int, pages *Pages) *Tiers[V] {
 	m := &Tiers[V]{enough: 2 * lookAhead * pageSize * slots}
 	for _, p := range positions {
-		m.walks = append(m.walks, NewTime[V](since, p, slots, pageSize))
+		m.walks = append(m.walks, NewTime[V](since, p, slots, pageSize, pages))
 	}
 	return m
 }
@@ -43,7 +43,7 @@ func (m *Tiers[V]) Next() (Request, bool) {
 	}
 	for _, i := range order {
 		if at, ok := m.walks[i].Next(isEnough); ok {
-			return Request{Source: i, At: at}, true
+			return Request{Source: i, At: at, Once: m.walks[i].isOnce(at)}, true
 		}
 	}
 	return Request{}, false

@@ -26,7 +26,7 @@ import (
 // If a page holds nothing older than the instant it was requested for, the next
 // request excludes that instant; only an empty page is the end. A whole page of
 // entries with one start leaves a [TieError] between the entries, and the walk
-// continues after it. Entries that cannot be placed follow the others of their
+// continues after it. Entries that cannot be placed precede the others of their
 // page. A page of such entries alone is an [UnplacedError], because nothing shows
 // where the listing continues; a short one is the end of the listing.
 //
@@ -42,6 +42,8 @@ type Time[V any] struct {
 	inFlight map[int64]bool // requests without a response; true for a guess
 	guesses  int            // how many guesses may be in flight: fewer if they bring little
 	position Position       // after the entries taken
+	pages    *Pages         // of this listing, so far
+	empty    int64          // a guess showed no entry below it
 }
 
 const (
@@ -56,6 +58,7 @@ type segment[V any] struct {
 	high   int64
 	span   float64 // milliseconds that a page spans around here; 0 if not measured
 	failed error   // of the request for the gap
+	isLast bool    // the page above the gap had room for older entries
 }
 
 func (s *segment[V]) open() bool { return s.low <= s.high }
@@ -63,8 +66,8 @@ func (s *segment[V]) open() bool { return s.low <= s.high }
 // NewTime returns a walk over the entries from a position down to those that
 // start at since, with up to slots requests in flight. A page holds up to
 // pageSize entries.
-func NewTime[V any](since int64, from Position, slots, pageSize int) *Time[V] {
-	w := &Time[V]{pageSize: pageSize, slots: slots, inFlight: map[int64]bool{}, position: from}
+func NewTime[V any](since int64, from Position, slots, pageSize int, pages *Pages) *Time[V] {
+	w := &Time[V]{pageSize: pageSize, slots: slots, inFlight: map[int64]bool{}, position: from, pages: pages}
 	w.segments = []*segment[V]{{low: since, high: from.At, seen: slices.Clone(from.Seen)}}
 	w.dropEmpty()
 	w.Restart()
@@ -113,7 +116,7 @@ func (w *Time[V]) Take() {
 
 // lower lowers the position to a start above which no entry waits.
 func (w *Time[V]) lower(start int64) {
-	if e, ok := w.Peek(); w.position.At > start && !(ok && e.held) {
+	if w.position.At > start {
 		w.position = Position{At: start}
 	}
 }
@@ -178,63 +181,79 @@ func (w *Time[V]) gapFrom(at int64) *segment[V] {
 // Learn processes the page that was requested from at.
 func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	placed, unplaced := sortPage(page)
-	bottom := int64(math.MinInt64)
-	switch {
-	case len(placed) > 0 && placed[0].Start >= at:
-		w.Fail(at, IgnoredError("an entry starts at or after start_time_from"))
-		return
-	case len(placed) > 0:
-		bottom = placed[len(placed)-1].Start
-	case len(unplaced) >= w.pageSize:
-		w.Fail(at, &UnplacedError{unplaced[0].Err})
+	isFull := len(page) >= w.pageSize
+	if err := w.mismatch(at, placed, unplaced, isFull); err != nil {
+		w.Fail(at, err)
 		return
 	}
+	placed = slices.DeleteFunc(placed, func(e Entry[V]) bool { return e.Start == at }) // of a service that includes the bound
 	isGuess := w.inFlight[at]
 	delete(w.inFlight, at)
-	s := w.gapFrom(at)
+	if isGuess && len(page) == 0 { // it proves nothing: it was requested once
+		w.empty, w.guesses = max(w.empty, at), max(1, w.guesses-3)
+		return
+	}
+	s, bottom := w.gapFrom(at), int64(math.MinInt64)
+	if len(placed) > 0 {
+		bottom = placed[len(placed)-1].Start
+	}
 	if s == nil || bottom > s.high {
 		return // other pages have shown all of it
 	}
-	fresh := dropRead(placed, s.wasRead)
+	fresh := slices.DeleteFunc(slices.Clone(placed), s.wasRead)
 	w.measure(s, placed, len(fresh), isGuess)
-	edge := s.high
-	if len(placed) > 0 {
-		edge = max(bottom, s.low)
-	}
-	setPositions(Position{At: s.high, Seen: slices.Clone(s.seen)}, fresh, unplaced, edge)
-	s.ready = append(append(s.ready, fresh...), unplaced...)
-	w.readEdge(s, at, bottom, placed, len(page))
+	w.pages.hasFull = w.pages.hasFull || isFull
+	w.pages.isMisread = w.pages.isMisread || s.isLast && len(fresh) > 0
+	s.isLast = !isFull
+	s.append(fresh, unplaced, bottom)
+	w.readEdge(s, at, bottom, placed, isFull)
 	w.dropEmpty()
 }
 
-// setPositions sets the positions after the entries of a page, given the one above
-// it. If the page has entries that cannot be placed, the position stays above it
-// until the last of these is taken: a walk that resumes below would not read them.
-func setPositions[V any](p Position, fresh, unplaced []Entry[V], edge int64) {
-	held := len(unplaced) > 0
-	for i, e := range fresh {
-		if !held && e.Start != p.At {
+// mismatch returns why a page that was requested from at cannot be used, or nil.
+func (w *Time[V]) mismatch(at int64, placed, unplaced []Entry[V], isFull bool) error {
+	switch {
+	case len(placed) > 0 && placed[0].Start > at:
+		return IgnoredError("an entry starts after start_time_from")
+	case len(placed) > 0 && placed[len(placed)-1].Start == at && isFull:
+		return IgnoredError("a whole page of entries starts at start_time_from")
+	case len(placed) == 0 && len(unplaced) >= w.pageSize:
+		return &UnplacedError{unplaced[0].Err}
+	}
+	return nil
+}
+
+// append adds the entries of a page. Those that cannot be placed come first: a walk that
+// resumes after them reads the page again, and one that resumes further down does not.
+func (s *segment[V]) append(fresh, unplaced []Entry[V], bottom int64) {
+	p, top := Position{At: s.high, Seen: slices.Clone(s.seen)}, s.high
+	if len(fresh) > 0 {
+		top = fresh[0].Start
+	} else if bottom > math.MinInt64 {
+		top = max(bottom, s.low)
+	}
+	for _, e := range unplaced {
+		e.Start, e.after = top, p
+		s.ready = append(s.ready, e)
+	}
+	for _, e := range fresh {
+		if e.Start != p.At {
 			p = Position{At: e.Start}
 		}
 		p.Seen = append(p.Seen, e.ID)
-		fresh[i].after, fresh[i].held = p, held
-	}
-	for i := range unplaced {
-		if i == len(unplaced)-1 {
-			p.At = edge
-		}
-		unplaced[i].Start, unplaced[i].after, unplaced[i].held = edge, p, true
+		e.after = p
+		s.ready = append(s.ready, e)
 	}
 }
 
 // wasRead reports whether an entry is outside the gap, or was seen at its upper end.
 func (s *segment[V]) wasRead(e Entry[V]) bool {
-	return e.Start < s.low || e.Start > s.high || slices.Contains(s.seen, e.ID)
+	return e.Start < s.low || e.Start > s.high || e.Start == s.high && slices.Contains(s.seen, e.ID)
 }
 
-// readEdge lowers the upper end of the gap of s to bottom, the last instant of a page of
-// length entries, requested from at.
-func (w *Time[V]) readEdge(s *segment[V], at, bottom int64, page []Entry[V], length int) {
+// readEdge lowers the upper end of the gap of s to bottom, the last instant of a page
+// requested from at.
+func (w *Time[V]) readEdge(s *segment[V], at, bottom int64, page []Entry[V], isFull bool) {
 	if bottom < s.low {
 		s.high = s.low - 1
 		return
@@ -248,11 +267,21 @@ func (w *Time[V]) readEdge(s *segment[V], at, bottom int64, page []Entry[V], len
 			s.seen = append(s.seen, e.ID)
 		}
 	}
-	isFull := page[0].Start == bottom && length >= w.pageSize
-	if isFull {
+	isTie := isFull && page[0].Start == bottom
+	if isTie {
 		s.ready = append(s.ready, Entry[V]{Start: bottom, after: Position{At: bottom - 1}, Err: &TieError{Start: bottom, Seen: len(s.seen)}})
 	}
-	if isFull || bottom == at-1 { // no older entry: the next request excludes the instant
+	if isTie || bottom == at-1 { // no older entry: the next request excludes the instant
 		s.high, s.seen = bottom-1, nil
 	}
+}
+
+// isOnce reports whether the page from at is not requested again if it is empty: a guess,
+// or one where the end is expected.
+func (w *Time[V]) isOnce(at int64) bool { return w.inFlight[at] || w.isAtEnd(at) }
+
+// isAtEnd reports whether the page from at continues below a page that had room for
+// older entries and showed none.
+func (w *Time[V]) isAtEnd(at int64) bool {
+	return w.pages.hasFull && !w.pages.isMisread && slices.ContainsFunc(w.segments, func(s *segment[V]) bool { return s.isLast && s.high+1 == at })
 }

@@ -7,7 +7,11 @@
 // of which is read by a [Time], and [Offset], over one that is paged by offset.
 package walk
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Walker is a [Tiers] or an [Offset]. It is not safe for concurrent use.
 type Walker[V any] interface {
@@ -31,10 +35,19 @@ type Walker[V any] interface {
 	Positions() []Position
 }
 
+// Pages records what the pages of a listing have shown, over all its walks: whether a
+// page that is not full is the last one. A service may filter a page after it has
+// limited it.
+type Pages struct {
+	hasFull   bool // a page was full
+	isMisread bool // below a page that was not full there were older entries
+}
+
 // Request is a request for a page.
 type Request struct {
 	Source int   // the index of the listing
 	At     int64 // the instant or offset that the page is requested from
+	Once   bool  // if the page is empty, that needs no second request
 }
 
 // Entry is one entry of a listing, or an error in its position.
@@ -46,14 +59,14 @@ type Entry[V any] struct {
 	Err    error  // why the entry cannot be read, or an error of the walk
 
 	after Position // by time the position after the entry is taken
-	held  bool     // by time whether its page has entries that cannot be placed
 }
 
 // Position is a position in a listing, after the entry that was taken last.
 type Position struct {
-	At     int64    `json:"at"`              // by time the start of that entry, by offset that of the page to request next
-	Newest int64    `json:"newest,omitzero"` // by offset the latest start among Seen
-	Seen   []string `json:"seen,omitempty"`  // ids that a walk resumed there may read again
+	At     int64    `json:"at"`               // by time the start of that entry, by offset that of the page to request next
+	Newest int64    `json:"newest,omitzero"`  // by offset the latest start among Seen
+	Seen   []string `json:"seen,omitempty"`   // ids that a walk resumed there may read again
+	Starts []int64  `json:"starts,omitempty"` // by offset those of Seen; if there are none, each is Newest
 }
 
 // Latest as an instant stands for the service's own now, which it uses if a
@@ -86,3 +99,20 @@ type UnplacedError struct {
 }
 
 func (e *UnplacedError) Error() string { return "no entry of the page can be placed" }
+
+// sortPage returns the entries of a page that can be placed, newest first and each
+// once, and the others. On one instant they keep their order. Two entries may share an
+// id if they differ in their starts.
+func sortPage[V any](page []Entry[V]) (placed, unplaced []Entry[V]) {
+	for _, e := range page {
+		if e.ID == "" {
+			unplaced = append(unplaced, e)
+		} else if !slices.ContainsFunc(placed, e.isSame) {
+			placed = append(placed, e)
+		}
+	}
+	slices.SortStableFunc(placed, func(a, b Entry[V]) int { return cmp.Compare(b.Start, a.Start) })
+	return placed, unplaced
+}
+
+func (e Entry[V]) isSame(other Entry[V]) bool { return e.ID == other.ID && e.Start == other.Start }

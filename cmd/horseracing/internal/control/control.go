@@ -4,9 +4,12 @@ package control
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -42,7 +45,26 @@ func New(fake *horseracingtest.Server, clock *Clock, faults ...horseracingtest.F
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		respond(w, http.StatusNotFound, fail("there is no %s; docs/fake.md lists what there is", r.URL.Path))
 	})
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := checkOrigin(r); err != nil {
+			respond(w, http.StatusForbidden, fail("%v", err))
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// checkOrigin refuses the requests of web pages, which send an Origin, or use a name of
+// their own for this machine.
+func checkOrigin(r *http.Request) error {
+	host := (&url.URL{Host: r.Host}).Hostname()
+	if r.Header.Get("Origin") != "" {
+		return errors.New("requests of web pages (header Origin) are refused")
+	}
+	if host != "localhost" && net.ParseIP(host) == nil {
+		return fmt.Errorf("the Host must be localhost or an address, not %q", host)
+	}
+	return nil
 }
 
 // serve calls the operation of the request's method.

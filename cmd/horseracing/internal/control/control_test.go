@@ -95,7 +95,8 @@ func TestAProgramInAnyLanguageCanControlTheFake(t *testing.T) {
 		Header             http.Header
 	}
 	if err := json.Unmarshal([]byte(text), &requests); err != nil || len(requests) != 2 || requests[0].Status != 429 || requests[0].Path != "/api/v1/races/register" ||
-		!strings.Contains(requests[1].Body, `"main_race_id":7`) || requests[1].Header.Get("X-Api-Key") != fake.APIKey {
+		!strings.Contains(requests[1].Body, `"main_race_id":7`) || !strings.HasPrefix(requests[1].Header.Get("X-Api-Key"), fake.APIKey[:8]) ||
+		strings.Contains(text, fake.APIKey) || strings.Contains(text, string(fake.UserKey(0))) {
 		t.Errorf("%v: %s", err, text)
 	}
 	expect("POST", "/limits", `["1/h","inflight=4"]`, `{"count":2}`)
@@ -110,6 +111,24 @@ func TestAProgramInAnyLanguageCanControlTheFake(t *testing.T) {
 	expect("DELETE", "/requests", "", "{}")
 	if races, err := client().Races.Open(t.Context()); err != nil || len(races) != 0 || fake.RequestCount() != 1 {
 		t.Errorf("%v: %v; %d requests", races, err, fake.RequestCount())
+	}
+}
+
+func TestWebPagesCannotControlTheFake(t *testing.T) {
+	_, url := controlled(t)
+	for name, test := range map[string]struct {
+		change func(*http.Request)
+		status int
+	}{
+		"a program":           {func(r *http.Request) { r.Host = "[::1]:8081" }, 200},
+		"localhost":           {func(r *http.Request) { r.Host = "localhost:8081" }, 200},
+		"a page":              {func(r *http.Request) { r.Header.Set("Origin", "https://page.example") }, 403},
+		"a file as a page":    {func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
+		"a name of one's own": {func(r *http.Request) { r.Host = "page.example:8081" }, 403},
+	} {
+		if status, text := send(t, url, "POST", "/advance", `{"by":"1h"}`, test.change); status != test.status {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// ParseLimit reads a limit in the notation of -limit:
+// ParseLimit reads a limit in the notation of --limit:
 //
 //	50/s, 600/m, 60/10s   requests in every window of the clock
 //	50/s:sliding          requests in any window, wherever it begins

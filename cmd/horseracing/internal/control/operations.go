@@ -3,7 +3,9 @@ package control
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -129,13 +131,28 @@ func (c *control) setLimits(limits ...limit) {
 	c.fake.SetRequestLimit(converted...)
 }
 
+// keys are those in the body of a request.
+var keys = regexp.MustCompile(`"user_key"\s*:\s*"[^"]*`)
+
+// requests returns what was requested, with keys in part: somebody may have used a real one.
 func (c *control) requests(*http.Request) (any, error) {
 	all := []object{}
 	for _, r := range c.fake.Requests() {
-		all = append(all, object{"time": r.Time, "method": r.Method, "path": r.Path, "header": r.Header, "body": string(r.Body), "status": r.Status})
+		header := r.Header.Clone()
+		if key := header.Get("X-Api-Key"); key != "" {
+			header.Set("X-Api-Key", part(key))
+		}
+		body := keys.ReplaceAllStringFunc(string(r.Body), func(member string) string {
+			i := strings.LastIndexByte(member, '"') + 1
+			return member[:i] + part(member[i:])
+		})
+		all = append(all, object{"time": r.Time, "method": r.Method, "path": r.Path, "header": header, "body": body, "status": r.Status})
 	}
 	return all, nil
 }
+
+// part returns so much of a key that the fake's keys can be told apart.
+func part(key string) string { return key[:min(len(key)/2, 12)] + "…" }
 
 func (c *control) registrations(*http.Request) (any, error) {
 	all := []object{}

@@ -18,7 +18,6 @@ import (
 // Config sets how much is examined.
 type Config struct {
 	Requests int                 // the most requests to send
-	Rate     float64             // the most requests per second
 	Watch    time.Duration       // how long to watch for late results; not at all if zero
 	Record   string              // folder for the responses; none is written if empty
 	Progress func(topic string)  // called before each check
@@ -43,7 +42,6 @@ func New(config *Config, connect func(...horseracing.Option) (*horseracing.Clien
 		At: time.Now().UTC().Truncate(time.Second), SDK: horseracing.Version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Contains: contains,
 	}}
 	options := []horseracing.Option{
-		horseracing.WithRateLimit(config.Rate, 1),
 		horseracing.WithRetry(horseracing.Retry{Max: 1, MinWait: 500 * time.Millisecond, MaxWait: 15 * time.Second}),
 		horseracing.WithDriftHandler(func(_ context.Context, drift horseracing.Drift) { d.drifts = append(d.drifts, drift) }),
 		// The innermost wrapper comes first: it counts what is really sent.
@@ -71,6 +69,7 @@ func New(config *Config, connect func(...horseracing.Option) (*horseracing.Clien
 type check struct {
 	section string // of docs/service.md
 	topic   string
+	row     string // of docs/unknowns.md, if it is about how the service reads its document
 	do      func(context.Context) finding
 }
 

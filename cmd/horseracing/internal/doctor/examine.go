@@ -19,7 +19,8 @@ func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
 	defer stop(nil)
 	d.probe.spent = func() { stop(errNoRequestsLeft) }
 	operations := &operations{Doctor: d}
-	for _, checks := range []func() []check{operations.checks, operations.values, (&pages{Doctor: d}).checks, d.traffic} {
+	pages := &pages{operations: operations}
+	for _, checks := range []func() []check{operations.checks, operations.values, pages.checks, (&readings{pages: pages}).checks, d.traffic} {
 		for _, c := range checks() {
 			d.config.Progress(c.topic)
 			d.err = nil
@@ -30,7 +31,7 @@ func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
 			case d.err != nil:
 				f = found(skipped, "not examined: %v", cmp.Or(context.Cause(running), d.err))
 			}
-			f.Section, f.Topic = c.section, c.topic
+			f.Section, f.Topic, f.Row = c.section, c.topic, c.row
 			d.report.Findings = append(d.report.Findings, f)
 		}
 	}

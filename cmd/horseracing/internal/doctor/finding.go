@@ -26,7 +26,8 @@ type finding struct {
 	Topic   string `json:"topic"`
 	Mark    mark   `json:"mark"`
 	Text    string `json:"text"`
-	Advice  string `json:"advice,omitempty"`
+	Advice  string `json:"advice,omitempty"` // what is then different for the user
+	Row     string `json:"row,omitempty"`    // of docs/unknowns.md
 }
 
 // found returns a finding of a check, which adds section and topic.

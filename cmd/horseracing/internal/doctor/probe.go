@@ -18,16 +18,15 @@ type probe struct {
 	most  int
 	spent func() // called when a request more is attempted
 
-	requests   int
-	failures   counts
-	protocol   string // HTTP/2.0
-	tls        string // TLS 1.3; empty without
-	compressed int
-	latencies  []time.Duration
-	headers    map[string]counts // values of the headers that are about limits or caches
+	requests int
+	failures counts
+	protocol string            // HTTP/2.0
+	tls      string            // TLS 1.3; empty without
+	date     time.Time         // of the newest response
+	headers  map[string]counts // values of the headers that are about limits or caches
 }
 
-var errNoRequestsLeft = errors.New("no requests left (-requests)")
+var errNoRequestsLeft = errors.New("no requests left (--requests)")
 
 // left returns how many requests may still be sent.
 func (p *probe) left() int { return p.most - p.requests }
@@ -39,27 +38,22 @@ func (p *probe) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	p.requests++
 
-	began := time.Now()
 	resp, err := p.next.RoundTrip(req)
-	took := time.Since(began)
 	if err != nil {
 		if req.Context().Err() == nil {
 			p.failures["no response"]++
 		}
 		return resp, err
 	}
-	p.latencies = append(p.latencies, took)
 	p.look(resp, req.Context().Value(refusalExpected{}) != nil)
 	return resp, nil
 }
 
 func (p *probe) look(resp *http.Response, refusalExpected bool) {
 	p.protocol = resp.Proto
+	p.date, _ = http.ParseTime(resp.Header.Get("Date"))
 	if resp.TLS != nil {
 		p.tls = tls.VersionName(resp.TLS.Version)
-	}
-	if resp.Uncompressed || resp.Header.Get("Content-Encoding") != "" {
-		p.compressed++
 	}
 	refused := resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests
 	if resp.StatusCode >= 300 && !(refused && refusalExpected) {

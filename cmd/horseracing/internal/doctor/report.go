@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // contains is part of every report.
@@ -94,21 +96,47 @@ func (r *Report) failed() string {
 	return fmt.Sprintf("%d requests, %d failed (status or cause): %s", r.Requests, r.Failed, r.Failures.list("%s (%d)"))
 }
 
-// WriteTable writes the report for people.
-func (r *Report) WriteTable(w io.Writer) error {
-	fmt.Fprintf(w, "%s\n\n", strings.Join(r.head(), "\n"))
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+// advice returns the advice with the row of docs/unknowns.md that has more.
+func (f *finding) advice() string {
+	if f.Row == "" {
+		return f.Advice
+	}
+	return f.Advice + " (docs/unknowns.md, " + f.Row + ")"
+}
+
+// WriteTable writes the report for people, in lines of at most so many columns.
+func (r *Report) WriteTable(w io.Writer, width int) error {
+	for _, line := range r.head() {
+		fmt.Fprintln(w, wrap(line, width))
+	}
+	fmt.Fprintln(w)
+	left := width
 	for _, f := range r.Findings {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", signs[f.Mark], "§"+f.Section, f.Topic, f.Text)
+		left = min(left, width-len("✓  §4.10  ")-text.StringWidth(f.Topic))
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	cell := func(words string) string {
+		return strings.ReplaceAll(wrap(words, max(left, 20)), "\n", "\n\t\t\t")
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", signs[f.Mark], "§"+f.Section, f.Topic, cell(f.Text))
 		if f.Advice != "" {
-			fmt.Fprintf(table, "\t\t\t  → %s\n", f.Advice)
+			fmt.Fprintf(table, "\t\t\t%s\n", cell("→ "+f.advice()))
 		}
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(w, "\n✓ as expected   ! worth a look   ✗ broken   · not examined   § section of docs/service.md\n")
+	_, err := fmt.Fprintln(w, "\n"+wrap("✓ as expected   ! worth a look   ✗ broken   · not examined   § section of docs/service.md", width))
 	return err
+}
+
+func wrap(words string, width int) string {
+	var lines []string
+	for line := range strings.Lines(text.WrapSoft(words, width)) {
+		lines = append(lines, strings.TrimRight(line, " \n"))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // WriteMarkdown writes the report for an issue.
@@ -118,7 +146,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	for _, f := range r.Findings {
 		text := f.Text
 		if f.Advice != "" {
-			text += " → " + f.Advice
+			text += " → " + f.advice()
 		}
 		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s |\n", signs[f.Mark], "§"+f.Section, f.Topic, cell.Replace(text)); err != nil {
 			return err

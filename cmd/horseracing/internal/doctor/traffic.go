@@ -7,40 +7,29 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // traffic are the checks of what the probe saw.
 func (d *Doctor) traffic() []check {
 	p := d.probe
 	return []check{
-		{"1", "connection", func(context.Context) finding {
+		{"1", "connection", "", func(context.Context) finding {
 			return found(good, "%s over %s", p.protocol, cmp.Or(p.tls, "plain HTTP"))
 		}},
-		{"1", "compression", func(context.Context) finding {
-			return found(good, "%d of %d responses", p.compressed, len(p.latencies))
-		}},
-		{"1", "latency", func(context.Context) finding {
-			slices.Sort(p.latencies)
-			quantile := func(percent int) time.Duration {
-				return p.latencies[percent*(len(p.latencies)-1)/100].Round(time.Millisecond / 10)
-			}
-			return found(good, "median %v, 95th percentile %v, to the headers", quantile(50), quantile(95))
-		}},
-		{"5", "the key", func(context.Context) finding { return found(good, "the service accepts it") }},
-		{"4", "headers for caches", func(context.Context) finding {
+		{"5", "the key", "", func(context.Context) finding { return found(good, "the service accepts it") }},
+		{"4", "headers for caches", "", func(context.Context) finding {
 			return p.headersThat(isCacheHeader, "a cache on the network path must not ignore the body of a GET")
 		}},
-		{"4", "QUERY (RFC 10008) in place of GET with a body", func(context.Context) finding {
+		{"4", "QUERY (RFC 10008) in place of GET with a body", "", func(context.Context) finding {
 			accepted := p.headers[acceptQuery].total() > 0
 			return found(good, "does the service send Accept-Query? %s", yesOrNo(accepted))
 		}},
-		{"8", "headers that announce limits", func(context.Context) finding {
+		{"8", "headers that announce limits", "", func(context.Context) finding {
 			return p.headersThat(isLimitHeader, "the SDK heeds Retry-After and RateLimit-Remaining, and learns the rest from refusals")
 		}},
-		{"8", "rate limits", func(context.Context) finding {
+		{"8", "rate limits", "", func(context.Context) finding {
 			refused := p.failures["429"]
-			return oddIf(refused > 0, "the SDK learns the pace by itself; run the doctor with a smaller -rate", "%d of %d requests were refused with status 429", refused, p.requests)
+			return oddIf(refused > 0, "the SDK learns the pace by itself; run the doctor with a smaller --rate", "%d of %d requests were refused with status 429", refused, p.requests)
 		}},
 	}
 }

@@ -77,10 +77,10 @@ func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 			},
 		}
 		for name, begin := range pagers {
-			races, holes := crawl(t, begin)
+			races, skipped := crawl(t, begin)
 			sameEntries(t, idsIn(races), readable)
 			count := map[string]int{}
-			for _, text := range holes {
+			for _, text := range skipped {
 				count[text]++
 			}
 			for _, text := range once {
@@ -107,15 +107,15 @@ func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 		w.damage(i, "no start")
 	}
 	p := w.client(t).Races.Results(horseracing.ResultsQuery{})
-	n, holes := 0, 0
+	n, skipped := 0, 0
 	var last error
 	for _, err := range p.All(t.Context()) {
 		if last = err; err != nil {
-			holes++
+			skipped++
 		} else {
 			n++
 		}
-		if holes > 60 {
+		if skipped > 60 {
 			t.Fatal("the loop does not end")
 		}
 	}
@@ -129,7 +129,7 @@ func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 	}
 }
 
-func TestTakeContinuesAfterAHole(t *testing.T) {
+func TestTakeContinuesAfterASkippedEntry(t *testing.T) {
 	w := dense(30, 60_000)
 	w.damage(13, "member")
 	c := w.client(t)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -60,7 +61,7 @@ func TestAFileHasEachRaceOnceWhateverKillsTheProgram(t *testing.T) {
 	}
 	fake := newFake(t, horseracingtest.WithHistory(2000), horseracingtest.WithLatency(time.Millisecond))
 	file := filepath.Join(t.TempDir(), "results.jsonl")
-	args := []string{"results", "-o", file, "-concurrency"}
+	args := []string{"results", "-o", file, "--concurrency"}
 	for kill := range kills {
 		cmd := prepare(t, environment(fake), append(args, fmt.Sprint(1+rand.IntN(16)))...)
 		isFull := kill%5 == 4 // the disk is full after some more bytes
@@ -101,13 +102,13 @@ func TestAFileGetsWhatIsNewAndNothingElse(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil { // an empty one is new
 		t.Fatal(err)
 	}
-	first := run(t, environment(fake), "results", "-since", "2025-05-20", "-o", file)
+	first := run(t, environment(fake), "results", "--since", "2025-05-20", "-o", file)
 	before := racesIn(t, file)
 	if first != (result{}) || len(before) == 0 {
 		t.Fatalf("%d races, %+v", len(before), first)
 	}
 	fake.Advance(6 * time.Hour)
-	if got := run(t, environment(fake), "results", "-tier", "omega", "-since", "1d", "-o", link); got != (result{}) {
+	if got := run(t, environment(fake), "results", "--tier", "omega", "--since", "1d", "-o", link); got != (result{}) {
 		t.Fatalf("%+v", got)
 	}
 	after := racesIn(t, file)
@@ -124,12 +125,15 @@ func TestAFirstRunThatFailedFixesNoSince(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	wrong := append(environment(fake), "HORSERACING_API_KEY=wrong")
-	for _, flag := range []string{"-o", "-cursor"} {
+	for _, flag := range []string{"-o", "--cursor"} {
 		file := filepath.Join(t.TempDir(), "file")
-		if got := run(t, wrong, "results", "-since", "2025-05-31", flag, file); got.status != 4 {
+		if got := run(t, wrong, "results", "--since", "2025-05-31", flag, file); got.status != 4 {
 			t.Errorf("%s with a wrong key: %+v", flag, got)
 		}
-		got := run(t, environment(fake), "results", "-since", "2025-05-20", flag, file)
+		if _, err := os.Stat(file); err == nil {
+			t.Errorf("%s with a wrong key left a file", flag)
+		}
+		got := run(t, environment(fake), "results", "--since", "2025-05-20", flag, file)
 		n := strings.Count(got.stdout, "\n")
 		if flag == "-o" {
 			n = len(racesIn(t, file))
@@ -153,22 +157,24 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 		"empty position":  {func(t *testing.T, file string) { os.WriteFile(file+".position", nil, 0o600) }, environment(fake), "", "does not hold a position"},
 		"a pipe's":        {func(t *testing.T, file string) { withoutBytes(t, file+".position") }, environment(fake), "", "it is not of -o"},
 		"shorter":         {func(t *testing.T, file string) { os.Truncate(file, 100) }, environment(fake), "", "is shorter than"},
+		"no file":         {func(t *testing.T, file string) { os.Remove(file) }, environment(fake), "", "is gone"},
+		"another line":    {func(t *testing.T, file string) { shiftEnd(t, file) }, environment(fake), "", "was changed by something else"},
 		"changed":         {func(t *testing.T, file string) { appendTo(t, file, "# a note\n") }, environment(fake), "", "was changed by something else"},
 		"another service": {nil, environment(other), "", "belongs to " + fake.URL},
-		"another tier":    {nil, environment(fake), "-tier 3", "is about tiers 5, not 3"},
+		"another tier":    {nil, environment(fake), "--tier 3", "is about tiers 5, not 3"},
 		"a folder":        {func(t *testing.T, file string) { os.Remove(file); os.Mkdir(file, 0o700) }, environment(fake), "", "is not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "results.jsonl")
-			args := append([]string{"results", "-since", "2025-05-30", "-o", file}, strings.Fields(test.args)...)
+			args := append([]string{"results", "--since", "2025-05-30", "-o", file}, strings.Fields(test.args)...)
 			if got := run(t, environment(fake), args[:5]...); got != (result{}) {
 				t.Fatalf("%+v", got)
 			}
 			if test.break_ != nil {
 				test.break_(t, file)
 			}
-			before, _ := os.ReadFile(file)
+			before, missing := os.ReadFile(file)
 			got := run(t, test.environment, args...)
 			want := 1
 			if name == "a folder" {
@@ -177,10 +183,71 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 			if got.status != want || !strings.Contains(got.stderr, test.words) || strings.Count(got.stderr, "\n") != 1 {
 				t.Errorf("%+v", got)
 			}
-			if after, _ := os.ReadFile(file); string(after) != string(before) {
-				t.Errorf("%d bytes became %d", len(before), len(after))
+			if after, err := os.ReadFile(file); string(after) != string(before) || (err == nil) != (missing == nil) {
+				t.Errorf("%d bytes became %d, %v", len(before), len(after), err)
 			}
 		})
+	}
+}
+
+// shiftEnd makes the position end within a line, as if other lines had replaced some.
+func shiftEnd(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append([]byte("{}\n"), text...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that is rotated while it is written gets no zeros and loses no race: the program
+// ends with a sentence.
+func TestAFileThatIsRotatedIsNotWrittenAnyMore(t *testing.T) {
+	t.Parallel()
+	for name, rotate := range map[string]func(file string) error{
+		"copied and cut": func(file string) error { return os.Truncate(file, 0) },
+		"renamed":        func(file string) error { return os.Rename(file, file+".1") },
+		"replaced": func(file string) error {
+			return errors.Join(os.WriteFile(file+".new", nil, 0o600), os.Rename(file+".new", file))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fake := newFake(t)
+			file := filepath.Join(t.TempDir(), "results.jsonl")
+			cmd := prepare(t, environment(fake), "results", "--since", "2025-05-30", "--follow", "--interval", "20ms", "-o", file)
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, func() bool { text, _ := os.ReadFile(file); return len(text) > 0 })
+			if err := rotate(file); err != nil {
+				t.Fatal(err)
+			}
+			fake.Advance(6 * time.Hour)
+			if err := cmd.Wait(); err == nil || !strings.Contains(stderr.String(), "was changed by something else") {
+				t.Errorf("%v, %s", err, &stderr)
+			}
+			if text, _ := os.ReadFile(file); len(text) > 0 {
+				t.Errorf("%d bytes were written after that", len(text))
+			}
+		})
+	}
+}
+
+func TestASinceThatIsEarlierThanTheFirstIsReported(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	file := filepath.Join(t.TempDir(), "results.jsonl")
+	for _, test := range []struct{ since, want string }{
+		{"2025-05-30", ""}, {"2025-05-30", ""}, {"2025-05-31", ""}, {"2025-05-01", "which began at 2025-05-30 00:00: what is older is not added"},
+	} {
+		got := run(t, environment(fake), "results", "--since", test.since, "-o", file)
+		if got.status != 0 || !strings.Contains(got.stderr, test.want) || (got.stderr == "") != (test.want == "") {
+			t.Errorf("%s: %+v", test.since, got)
+		}
 	}
 }
 
@@ -203,11 +270,11 @@ func TestThePositionOfAFileIsNotOneForAPipe(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	file := filepath.Join(t.TempDir(), "results.jsonl")
-	if got := run(t, environment(fake), "results", "-since", "2025-05-30", "-o", file); got != (result{}) {
+	if got := run(t, environment(fake), "results", "--since", "2025-05-30", "-o", file); got != (result{}) {
 		t.Fatalf("%+v", got)
 	}
 	before, _ := os.ReadFile(file + ".position")
-	got := run(t, environment(fake), "results", "-cursor", file+".position")
+	got := run(t, environment(fake), "results", "--cursor", file+".position")
 	after, _ := os.ReadFile(file + ".position")
 	if got.status != 1 || got.stdout != "" || !strings.Contains(got.stderr, "is a position of -o") || string(before) != string(after) {
 		t.Errorf("%+v; %s became %s", got, before, after)
@@ -230,7 +297,7 @@ func TestWhatFollowsThePositionIsCutIfARunLeftIt(t *testing.T) {
 	fake := newFake(t)
 	for _, rest := range []string{`{"main_race_id":7,"start_time":1}` + "\n", `{"main_ra`, "{", strings.Repeat("\x00", 5000), `{"main_race_id":7}` + "\n" + `{"ma` + "\x00\x00"} {
 		file := filepath.Join(t.TempDir(), "results.jsonl")
-		args := []string{"results", "-since", "2025-05-30", "-o", file}
+		args := []string{"results", "--since", "2025-05-30", "-o", file}
 		if got := run(t, environment(fake), args...); got != (result{}) {
 			t.Fatalf("%+v", got)
 		}
@@ -245,9 +312,9 @@ func TestWhatFollowsThePositionIsCutIfARunLeftIt(t *testing.T) {
 func TestAFileIsForOneProcess(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
-	for _, flag := range []string{"-o", "-cursor"} {
+	for _, flag := range []string{"-o", "--cursor"} {
 		file := filepath.Join(t.TempDir(), "results")
-		first, _ := start(t, environment(fake), "results", "-since", "1h", "-follow", flag, file)
+		first, _ := start(t, environment(fake), "results", "--since", "1h", "--follow", flag, file)
 		waitFor(t, func() bool { _, err := os.Stat(file); return err == nil })
 		if got := run(t, environment(fake), "results", flag, file); got.status != 1 || !strings.Contains(got.stderr, "is in use by another process") {
 			t.Errorf("%s: %+v", flag, got)
@@ -261,9 +328,9 @@ func TestAnErrorAsJSONHasACodeAndTheOperation(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	for args, want := range map[string]string{
-		"race 99 -json":  `{"error":{"code":"not_found","message":"GET /api/v1/races/99: not found: status 200 OK, but the response does not contain it","operation":"GET /api/v1/races/99","status":200}}`,
-		"race one -json": `{"error":{"code":"usage","message":"\"one\" is not a number above zero"}}`,
-		"opne -json":     `{"error":{"code":"usage","message":"there is no command \"opne\": did you mean open?"}}`,
+		"race 99 --json":  `{"error":{"code":"not_found","message":"GET /api/v1/races/99: not found: status 200 OK, but the response does not contain it","operation":"GET /api/v1/races/99","status":200}}`,
+		"race one --json": `{"error":{"code":"usage","message":"\"one\" is not a number above zero"}}`,
+		"opne --json":     `{"error":{"code":"usage","message":"there is no command \"opne\": did you mean open?"}}`,
 	} {
 		if got := run(t, environment(fake), strings.Fields(args)...); got.stderr != want+"\n" || got.stdout != "" {
 			t.Errorf("%s: %+v", args, got)

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// saveInterval is the shortest time between two writes of a checkpoint.
+const saveInterval = time.Second
+
+// checkpoint is how far a listing was read, as a file. It is bound to a service and to
+// tiers, and locked while it is used.
+type checkpoint struct {
+	Service string               `json:"service"`
+	Tiers   []horseracing.TierID `json:"tiers"`
+	Since   time.Time            `json:"since,omitzero"` // of the first run
+	Cursor  horseracing.Cursor   `json:"cursor"`
+	Bytes   *int64               `json:"bytes,omitzero"` // of the file of -o that are covered, or nil for -cursor
+
+	path  string
+	isNew bool
+	lock  *flock.Flock
+	saved time.Time // when the file was written last
+}
+
+// openCheckpoint locks lockPath and reads the checkpoint at path, which may not exist yet.
+func openCheckpoint(path, lockPath string, s *service, tiers []horseracing.TierID) (*checkpoint, error) {
+	lock := flock.New(lockPath)
+	switch locked, err := lock.TryLock(); {
+	case err != nil:
+		return nil, err
+	case !locked:
+		return nil, fmt.Errorf("%s %w", strings.TrimSuffix(lockPath, ".lock"), errInUse)
+	}
+	c := &checkpoint{Service: s.BaseURL(), Tiers: normal(tiers), path: path, lock: lock}
+	if err := c.read(); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// close lets other processes use the checkpoint.
+func (c *checkpoint) close() { _ = c.lock.Close() }
+
+// read reads the file, if it exists: a checkpoint, or the text of a cursor alone.
+func (c *checkpoint) read() error {
+	text, err := os.ReadFile(c.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		c.isNew = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	damaged := fmt.Errorf("%s does not hold a position, or is damaged: restore it, or remove it to begin anew", c.path)
+	trimmed := strings.TrimSpace(string(text))
+	if trimmed == "" {
+		return damaged
+	}
+	if !strings.HasPrefix(trimmed, "{") {
+		if c.Cursor, err = horseracing.ParseCursor(trimmed); err != nil {
+			return fmt.Errorf("%w (%w)", damaged, err)
+		}
+		return nil
+	}
+	stored := checkpoint{}
+	if err := json.Unmarshal(text, &stored); err != nil || stored.Cursor.IsZero() || stored.Bytes != nil && *stored.Bytes < 0 {
+		return damaged
+	}
+	if stored.Service != c.Service {
+		return fmt.Errorf("%s belongs to %s, not to %s: use another file", c.path, stored.Service, c.Service)
+	}
+	if !slices.Equal(normal(stored.Tiers), c.Tiers) {
+		return fmt.Errorf("%s is about tiers %s, not %s: use another file, or --tier %[2]s", c.path, joined(stored.Tiers), joined(c.Tiers))
+	}
+	c.Cursor, c.Since, c.Bytes = stored.Cursor, stored.Since, stored.Bytes
+	return nil
+}
+
+// startAt notes where the first run starts. Later runs continue where it ended: startAt says
+// so if one asks for what came before.
+func (c *checkpoint) startAt(of *program, since time.Time, name string) {
+	if c.isNew {
+		c.Since = since
+	} else if !since.IsZero() && since.Before(c.Since) {
+		of.say(fmt.Sprintf("--since counts for the first run, which began at %s: what is older is not added to %s; use another file for it", minute(c.Since), name))
+	}
+}
+
+// due reports whether it is time to save.
+func (c *checkpoint) due() bool { return time.Since(c.saved) >= saveInterval }
+
+// save replaces the file: whoever reads it, after a loss of power too, sees the old
+// checkpoint or the new one.
+func (c *checkpoint) save() error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(c.path + ".tmp")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = rename(f.Name(), c.path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	if folder, err := os.Open(filepath.Dir(c.path)); err == nil { // not every system can sync one
+		_ = folder.Sync()
+		folder.Close()
+	}
+	c.saved = time.Now()
+	return nil
+}
+
+// rename renames a file. On Windows that fails as long as a scanner has one of the two
+// open.
+func rename(from, to string) error {
+	err := os.Rename(from, to)
+	for range 20 {
+		if err == nil || runtime.GOOS != "windows" {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+		err = os.Rename(from, to)
+	}
+	return err
+}
+
+// forget removes a new checkpoint after a run that failed before its first race: it would
+// fix a --since with which nothing was read.
+func (c *checkpoint) forget() error { return os.Remove(c.path) }
+
+// normal returns tiers sorted and each once. No tier is the service's default.
+func normal(tiers []horseracing.TierID) []horseracing.TierID {
+	if len(tiers) == 0 {
+		return []horseracing.TierID{horseracing.TierOmega}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(tiers)))
+}
+
+func joined(tiers []horseracing.TierID) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(normal(tiers)), "[]"), " ", ",")
+}

@@ -1,0 +1,174 @@
+package following_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
+)
+
+// While a past is read in parts, some of them before what lies below them, races finish
+// late, a page fails, and the process is killed: each race comes once, or is in a gap.
+func TestPartsThatAreHeldLoseNothing(t *testing.T) {
+	seeds := uint64(12)
+	if testing.Short() {
+		seeds = 3
+	}
+	for seed := range seeds {
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			random := rand.New(rand.NewPCG(seed, 7))
+			starts := map[horseracing.RaceID]time.Time{}
+			add := func(ago time.Duration) {
+				race := double.Finished(horseracing.RaceID(len(starts)+1), -ago)
+				starts[race[0].MainRaceID] = race[0].StartTime.Time
+				fake.AddRaces(race...)
+			}
+			for i := range 1500 { // busy and quiet days
+				add(time.Duration(i/100)*30*time.Hour + time.Duration(random.IntN(1+i%100*10))*time.Minute + time.Minute)
+			}
+			broken := fmt.Sprint(1 + random.IntN(1500))
+			late, requests := 1+random.IntN(200), 0
+			d, client := damaged(fake, nil)
+			d.change = func(body []byte) []byte {
+				if requests++; requests%late == 0 && len(starts) < 1560 {
+					add(time.Duration(random.IntN(55)) * time.Minute)
+				}
+				if seed%2 == 0 {
+					return body
+				}
+				return withPage(broken)(body)
+			}
+			query := horseracing.FollowQuery{Since: time.Now().AddDate(0, -2, 0), Concurrency: 1 + int(seed%3)}
+			var f followed
+			for range 5 {
+				f.process(t, double.ADay(t), client, query, 1+random.IntN(500))
+			}
+			f.run(t, client, query, 5*time.Hour)
+			for id, start := range starts {
+				if n := f.times[id]; n > 1 || n == 0 && !f.isInGap(start) {
+					t.Errorf("seed %d: race %d at %v came %d times, and is in no gap", seed, id, start, n)
+				}
+			}
+			if (seed%2 == 1) != (len(f.gaps) > 0) || len(f.times) < 1400 {
+				t.Errorf("seed %d: %d races, gaps %v", seed, len(f.times), f.gaps)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+// A gap ends at most twice as far down as the first page that can be read, and a minute,
+// however far apart the races are. To find that takes few requests.
+func TestAGapIsNoLongerThanTwiceTheBrokenPage(t *testing.T) {
+	for _, every := range []time.Duration{10 * time.Second, 10 * time.Minute, 24 * time.Hour} {
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			for i := range horseracing.RaceID(200) {
+				fake.AddRaces(double.Finished(200-i, -time.Duration(i+1)*every)...)
+			}
+			broken := time.Now().Add(-time.Duration(200-100+1) * every) // the start of race 100
+			_, client := damaged(fake, withPage("100"))
+			var f followed
+			f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-201 * every), Interval: 2 * time.Hour}, time.Hour)
+			if len(f.gaps) != 1 {
+				t.Fatalf("every %v: gaps %v", every, f.gaps)
+			}
+			if n := fake.RequestCount(); n > 150 {
+				t.Errorf("every %v: %d requests", every, n)
+			}
+			length, page := f.gaps[0].To.Sub(f.gaps[0].From.Time), f.gaps[0].To.Sub(broken)
+			if !f.isInGap(broken) || length > 2*page+time.Minute || len(f.times) < 170 && every > time.Minute {
+				t.Errorf("every %v: a gap of %v around a page of %v, %d of 200 races", every, length, page, len(f.times))
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+// A process that is killed within seconds, again and again, comes to the end of a past.
+func TestAFollowerThatIsSoonKilledAdvances(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		var f followed
+		for n := range 40 {
+			before := len(f.times)
+			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.UnixMilli(1)}, 3*time.Second)
+			if len(f.times) == 3_000 {
+				return
+			}
+			if len(f.times) == before {
+				t.Fatalf("process %d of three seconds did not advance: %d races", n+1, before)
+			}
+		}
+		t.Errorf("%d of 3,000 races after 40 processes", len(f.times))
+	}, horseracingtest.WithHistory(3_000), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(20*time.Millisecond))
+}
+
+// Of a past of any length few races are held: 8,000 and 32 MiB at most.
+func TestFollowHoldsAtMostEightThousandRaces(t *testing.T) {
+	double.UnlessShort(t)
+	const races = 60_000
+	starts := make([]int64, races) // oldest first: busy days, then quiet weeks
+	random, at := rand.New(rand.NewPCG(3, 3)), int64(1_500_000_000_000)
+	for i := range starts {
+		pace := []int64{20_000, 200_000, 20_000_000, 2_000_000}[i/777%4]
+		at += 1 + random.Int64N(2*pace)
+		starts[i] = at
+	}
+	horses := strings.Repeat(`{"number":123456,"total":61.123456789,"lane":7},`, 11) + `{"number":7,"total":60,"lane":1}`
+	for _, concurrency := range []int{1, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			listed := make([]bool, races)
+			count := 0
+			client := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+				time.Sleep(20 * time.Millisecond)
+				from := struct {
+					From int64 `json:"start_time_from"`
+				}{1 << 62}
+				if err := json.NewDecoder(req.Body).Decode(&from); err != nil {
+					return nil, err
+				}
+				var page []string
+				mu.Lock()
+				defer mu.Unlock()
+				for i := races - 1; i >= 0 && len(page) < 10; i-- {
+					if i > 64 && starts[i-64] >= from.From {
+						i -= 63
+						continue
+					}
+					if starts[i] < from.From {
+						page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"final_order":[0,1],"participants":[%s]}`, i+1, starts[i], horses))
+						if !listed[i] {
+							listed[i] = true
+							count++
+						}
+					}
+				}
+				return double.Respond(200, "["+strings.Join(page, ",")+"]")(req)
+			})})
+			before, n, ahead, heap := double.LiveHeap(), 0, 0, uint64(0)
+			for race, err := range client.Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1), Concurrency: concurrency}).CatchUp(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; race.MainRaceID != horseracing.RaceID(n) {
+					t.Fatalf("race %d came as number %d", race.MainRaceID, n)
+				}
+				ahead = max(ahead, count-n)
+				if n%3_000 == 1 {
+					heap = max(heap, double.LiveHeap()-before)
+				}
+			}
+			t.Logf("%d at once: %d races, at most %d read ahead, a live heap of %.1f MiB", concurrency, n, ahead, float64(heap)/(1<<20))
+			if n != races || ahead > 8_000 || heap > 32<<20 {
+				t.Errorf("that is not %d races, at most 8,000 read ahead, and 32 MiB", races)
+			}
+		})
+	}
+}

@@ -1,0 +1,227 @@
+package following_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
+)
+
+// What the service may be, where its document leaves something open.
+
+// entry is a race as somebody who follows or walks tells it from others.
+type entry struct {
+	ID    horseracing.RaceID
+	Start int64
+}
+
+// collected counts what a loop yields that continues after each error.
+func collected(t *testing.T, loop iter.Seq2[*horseracing.Race, error]) map[entry]int {
+	t.Helper()
+	got := map[entry]int{}
+	for range 20 {
+		var last error
+		for race, err := range loop {
+			if last = err; err == nil {
+				got[entry{race.MainRaceID, race.StartTime.UnixMilli()}]++
+			}
+		}
+		if last == nil {
+			return got
+		}
+	}
+	t.Error("it does not end")
+	return got
+}
+
+// Two heats share an id. Each comes once, through restarts anywhere.
+func TestHeatsComeOnceEach(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		client, query := fake.Client(), horseracing.FollowQuery{Since: time.UnixMilli(1), Lookback: 24 * time.Hour}
+		want := collected(t, client.Races.Results(horseracing.ResultsQuery{}).All(t.Context()))
+		if len(want) != 61 {
+			t.Fatalf("%d of 61 races", len(want))
+		}
+		for name, loop := range map[string]func(horseracing.Cursor, func(*horseracing.Race) bool) horseracing.Cursor{
+			"a pager": func(c horseracing.Cursor, each func(*horseracing.Race) bool) horseracing.Cursor {
+				p := client.Races.Results(horseracing.ResultsQuery{Resume: c, Concurrency: 3})
+				for race, err := range p.All(t.Context()) {
+					if err != nil || !each(race) {
+						return p.Cursor()
+					}
+				}
+				return horseracing.Cursor{}
+			},
+			"a pager by offset": func(c horseracing.Cursor, each func(*horseracing.Race) bool) horseracing.Cursor {
+				p := client.Races.ResultsV1(horseracing.OffsetQuery{Resume: c})
+				for race, err := range p.All(t.Context()) {
+					if err != nil || !each(race) {
+						return p.Cursor()
+					}
+				}
+				return horseracing.Cursor{}
+			},
+			"a follower": func(c horseracing.Cursor, each func(*horseracing.Race) bool) horseracing.Cursor {
+				q := query
+				q.Resume = c
+				f := client.Races.Follow(q)
+				for race, err := range f.CatchUp(t.Context()) {
+					if err != nil || !each(race) {
+						return f.Cursor()
+					}
+				}
+				return horseracing.Cursor{}
+			},
+		} {
+			for every := range 8 {
+				got := map[entry]int{}
+				for cursor, more := (horseracing.Cursor{}), true; more; more = !cursor.IsZero() {
+					n := 0
+					cursor = loop(cursor, func(r *horseracing.Race) bool {
+						got[entry{r.MainRaceID, r.StartTime.UnixMilli()}]++
+						n++
+						return n != every+1
+					})
+				}
+				if diff := gocmp.Diff(want, got); diff != "" {
+					t.Errorf("%s, restarted after every %d (-want +got):\n%s", name, every+1, diff)
+				}
+			}
+		}
+	}, horseracingtest.WithHistory(61), horseracingtest.WithSchedule(0), horseracingtest.WithReadings(horseracingtest.Readings{Heats: true}))
+}
+
+// A race may be listed before it has its result: it comes once, with it. One that never
+// gets one comes when it leaves Lookback. In a listing without results nothing waits.
+func TestARaceIsHeldBackUntilItHasItsResult(t *testing.T) {
+	for name, test := range map[string]struct {
+		others, late bool
+		want         time.Duration // after its start
+	}{
+		"it has one after 20 minutes": {others: true, late: true, want: 20 * time.Minute},
+		"it never has one":            {others: true, want: time.Hour},
+		"no race has one":             {want: 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				race := double.Finished(7, -10*time.Minute)[0]
+				start := race.StartTime.Time
+				bare := race
+				bare.FinalOrder, bare.Winners = nil, nil
+				others := double.Finished(100, -70*time.Minute, -40*time.Minute, -20*time.Minute)
+				if !test.others {
+					for i := range others {
+						others[i].FinalOrder, others[i].Winners = nil, nil
+					}
+				}
+				fake.AddRaces(others...)
+				fake.AddRaces(bare)
+				if test.late {
+					go func() { time.Sleep(10 * time.Minute); fake.AddRaces(race) }()
+				}
+				f := fake.Client().Races.Follow(horseracing.FollowQuery{Since: start.Add(-2 * time.Hour), Interval: time.Minute})
+				var times []time.Duration
+				for r, err := range f.All(within(t, 3*time.Hour)) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if r.MainRaceID == 7 {
+						times = append(times, time.Since(start))
+						if test.late && test.others && !r.Finished() {
+							t.Error("it came without its result")
+						}
+					}
+				}
+				if len(times) != 1 || times[0] < test.want || times[0] > test.want+2*time.Minute {
+					t.Errorf("it came %v after its start, want once, %v after it", times, test.want)
+				}
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		})
+	}
+}
+
+// A walk ends after its Patience while what comes cannot be read, whatever its status.
+func TestAWalkEndsAfterItsPatienceIfNothingCanBeRead(t *testing.T) {
+	for name, body := range map[string]string{"HTML": "<html>maintenance</html>", "cut": `[{"main_race_id":1`} {
+		t.Run(name, func(t *testing.T) {
+			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: body, Skip: 2, Times: -1})
+				began := time.Now()
+				_, err := fake.Client().Races.Results(horseracing.ResultsQuery{Patience: 10 * time.Minute}).Take(within(t, 24*time.Hour), 1000)
+				if took := time.Since(began); err == nil || errors.Is(err, context.DeadlineExceeded) || took < 9*time.Minute || took > 20*time.Minute {
+					t.Errorf("after %v: %v", took, err)
+				}
+			}, horseracingtest.WithHistory(100), horseracingtest.WithSchedule(0))
+		})
+	}
+}
+
+// A start in seconds is an error, not a race of 1970.
+func TestAStartInSecondsIsAnError(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		races, err := fake.Client().Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
+		if len(races) > 0 || err == nil || !strings.Contains(err.Error(), "seconds") {
+			t.Errorf("%d races, %v", len(races), err)
+		}
+	}, horseracingtest.WithHistory(40), horseracingtest.WithSchedule(0), horseracingtest.WithReadings(horseracingtest.Readings{Seconds: true}))
+}
+
+// Whichever readings and faults come together, a walk and a follower yield each race
+// once; an error is no end of them.
+func TestReadingsAndFaultsLoseNothing(t *testing.T) {
+	rapid.Check(t, func(drawn *rapid.T) {
+		readings := horseracingtest.Readings{
+			Heats: rapid.Bool().Draw(drawn, "heats"), Inclusive: rapid.Bool().Draw(drawn, "inclusive"),
+			TierName:  rapid.SampledFrom([]string{"", "Omega", "5"}).Draw(drawn, "tier"),
+			EmptyList: rapid.SampledFrom([]string{"", "null", "204"}).Draw(drawn, "empty list"),
+		}
+		faults := make([]horseracingtest.Fault, rapid.IntRange(0, 3).Draw(drawn, "faults"))
+		for i := range faults {
+			faults[i] = horseracingtest.Fault{Path: double.ResultsPath, Skip: rapid.IntRange(0, 40).Draw(drawn, "skip")}
+			switch rapid.IntRange(0, 3).Draw(drawn, "fault") {
+			case 0:
+				faults[i].Status, faults[i].Body = http.StatusOK, "[]"
+			case 1:
+				faults[i].Status, faults[i].Body = http.StatusOK, "<html>maintenance</html>"
+			case 2:
+				faults[i].Status = http.StatusServiceUnavailable
+			case 3:
+				faults[i].Status, faults[i].Header = http.StatusTooManyRequests, http.Header{"Retry-After": {"1"}}
+			}
+		}
+		concurrency := rapid.IntRange(1, 5).Draw(drawn, "concurrency")
+		tiers := []horseracing.TierID{rapid.SampledFrom([]horseracing.TierID{3, 5}).Draw(drawn, "tier of the query")}
+		problem := ""
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			client := fake.Client()
+			want := collected(t, client.Races.Results(horseracing.ResultsQuery{Tiers: tiers}).All(t.Context()))
+			for name, loop := range map[string]iter.Seq2[*horseracing.Race, error]{
+				"a pager":    client.Races.Results(horseracing.ResultsQuery{Tiers: tiers, Concurrency: concurrency}).All(t.Context()),
+				"a follower": client.Races.Follow(horseracing.FollowQuery{Tiers: tiers, Since: time.UnixMilli(1), Concurrency: concurrency}).CatchUp(t.Context()),
+			} {
+				fake.ClearFaults()
+				fake.Inject(faults...)
+				if diff := gocmp.Diff(want, collected(t, loop)); diff != "" {
+					problem = fmt.Sprintf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+			if tiers[0] == horseracing.TierOmega && len(want) != 300 || len(want) < 20 {
+				problem = fmt.Sprint(len(want), " races of 300")
+			}
+		}, horseracingtest.WithHistory(300), horseracingtest.WithSchedule(0), horseracingtest.WithReadings(readings))
+		if problem != "" {
+			drawn.Fatal(problem)
+		}
+	})
+}
