@@ -218,7 +218,7 @@ func TestThePageInABrowser(t *testing.T) {
 		Info: horseracing.RaceInfo{Name: "Noon <b>Cup</b>"}, FinalOrder: []int{1, 0}, Winners: []int{1},
 		Participants: []horseracing.RaceParticipant{{Number: 7, Total: 61, Lane: 1}, {Number: 9, Total: 60.5, Lane: 2}},
 	})
-	b.until(`(document.querySelector("#results [data-id='900004']")?.textContent ?? "").endsWith(" UTC Noon <b>Cup</b> #9 won, total 60.5, 6 furlongs ")`)
+	b.until(`(document.querySelector("#results [data-id='900004']")?.textContent ?? "").endsWith(" Noon <b>Cup</b> #9, 60.5, 6 furlongs ")`)
 	if !value[bool](b, "window.notReloaded === true") {
 		t.Error("the page was loaded again")
 	}

@@ -132,10 +132,10 @@ type result struct {
 func resultOf(r *horseracing.Race) result {
 	text := fmt.Sprintf("%d furlongs", r.Length)
 	if winner, ok := r.Winner(); ok {
-		text = fmt.Sprintf("#%d won, total %v, %s", winner.Number, winner.Total, text)
+		text = fmt.Sprintf("#%d, %v, %s", winner.Number, winner.Total, text)
 	}
 	return result{
-		ID: r.MainRaceID, Name: r.Info.Name, Began: r.StartTime.UTC().Format("2 Jan 15:04 UTC"), Text: text, start: r.StartTime.Time,
+		ID: r.MainRaceID, Name: r.Info.Name, Began: r.StartTime.UTC().Format("2 Jan 15:04"), Text: text, start: r.StartTime.Time,
 	}
 }
 
