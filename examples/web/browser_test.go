@@ -83,7 +83,7 @@ func prefer(theme string) func(context.Context, *chromedp.Target) (chromedp.Void
 }
 
 func (b *tab) listen(event any) {
-	problem := ""
+	var problem string
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
 		problem = fmt.Sprintf("%s, line %d", e.ExceptionDetails.Text, e.ExceptionDetails.LineNumber+1)
