@@ -40,7 +40,7 @@ func FuzzErrorBodies(f *testing.F) {
 				return err
 			},
 		} {
-			c := s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: -1})) // one of its own, which waits for no Retry-After
+			c := s.Client(t, double.NoRetries()) // one of its own, which waits for no Retry-After
 			err := call(t.Context(), c)
 			if err == nil {
 				if status < 200 || status > 299 {
