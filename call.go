@@ -67,7 +67,7 @@ func (c *call) request(ctx context.Context, wantJSON bool) (transport.Request, e
 	}
 	r := transport.Request{
 		Method: c.op.method, Route: c.op.route, URL: c.url(), Payload: body, Keys: c.secrets,
-		PaceRoute: c.op.paceRoute(), Rank: c.op.rank(), Retry: transport.Retry(c.config.retry.withDefaults(c.backend.retry)),
+		PaceRoute: c.op.paceRoute(), Priority: c.op.priority(), Retry: transport.Retry(c.config.retry.withDefaults(c.backend.retry)),
 		Patience: c.op.patience, NoCache: c.op.noCache, OnSend: c.config.onSend, WantJSON: wantJSON,
 	}
 	if c.op.id != nil {
@@ -77,7 +77,7 @@ func (c *call) request(ctx context.Context, wantJSON bool) (transport.Request, e
 		r.Name = operationText(r.Method, r.Route, r.ID)
 	}
 	if c.config.background {
-		r.Rank = pace.Walk
+		r.Priority = pace.Walk
 	}
 	return r, nil
 }
@@ -132,13 +132,13 @@ func (c *call) url() *url.URL {
 // result decodes the last response, or returns the error of the call.
 func (c *call) result(decode decoder) error {
 	r := c.record
-	if held, isHeld := errors.AsType[*pace.HeldError](r.Stopped); isHeld {
+	if expired, isExpired := errors.AsType[*pace.ExpiredError](r.Stopped); isExpired {
 		if r.Attempts() == 0 {
-			return c.heldError(held)
+			return c.expiredError(expired)
 		}
 		if r.Status != 0 && !r.IsSuccess() {
 			e := c.apiError()
-			e.RetryAfter = max(e.RetryAfter, held.For)
+			e.RetryAfter = max(e.RetryAfter, expired.For)
 			return e
 		}
 	}
@@ -201,16 +201,16 @@ func newAPIError(r *transport.Record, status int) *APIError {
 	}
 }
 
-// heldError returns the error of a call that was not sent, because the service
+// expiredError returns the error of a call that was not sent, because the service
 // refuses requests for longer than the call may wait.
-func (c *call) heldError(held *pace.HeldError) *APIError {
-	e := newAPIError(c.record, held.Status)
-	e.Message, e.RetryAfter = "not sent, because an earlier request was refused", held.For
-	if held.Spent {
+func (c *call) expiredError(expired *pace.ExpiredError) *APIError {
+	e := newAPIError(c.record, expired.Status)
+	e.Message, e.RetryAfter = "not sent, because an earlier request was refused", expired.For
+	if expired.Spent {
 		e.Message = "not sent, because the service announced that it accepts no more requests"
 	}
-	if 0 < held.For && held.For <= time.Hour { // the same instant, and so the same text, until then
-		e.Message += " until " + time.Now().Add(held.For).UTC().Round(time.Second).Format(time.RFC3339)
+	if 0 < expired.For && expired.For <= time.Hour { // the same instant, and so the same text, until then
+		e.Message += " until " + time.Now().Add(expired.For).UTC().Round(time.Second).Format(time.RFC3339)
 	}
 	return e
 }
@@ -413,7 +413,7 @@ type operation struct {
 	emptyIsNotFound bool                // null or an empty array means that there is no such entry
 	objectOrArray   bool                // an object may stand for an array of one
 	noCache         bool                // a cached response must not be used
-	order           pace.Rank           // of a read, or zero for a single read
+	order           pace.Priority       // of a read, or zero for a single read
 	patience        *transport.Patience // of a walk, or nil for a single call
 	isReceipt       bool                // the decoder judges objects that declare an error
 	hint            string              // what to do if the outcome of a write is unknown
@@ -443,9 +443,9 @@ func (op operation) path() (path, escaped string, problem error) {
 	return route.Fill(op.route, id), route.Fill(op.route, url.PathEscape(id)), op.id.problem()
 }
 
-// rank returns the priority of the operation's requests: first those that change
+// priority returns the priority of the operation's requests: first those that change
 // something, then single reads, then polls, then walks.
-func (op operation) rank() pace.Rank {
+func (op operation) priority() pace.Priority {
 	if !op.isRead() {
 		return pace.Write
 	}

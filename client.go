@@ -32,8 +32,8 @@ type Client struct {
 	Missions    *MissionsService    // the catalogue of missions
 
 	*backend
-	wire *transport.Wire
-	gate *pace.Gate // decides when a request may be sent
+	wire      *transport.Wire
+	scheduler *pace.Scheduler // decides when a request may be sent
 }
 
 // Close closes the client's idle connections, except those of a Transport given with
@@ -49,7 +49,7 @@ func (c *Client) String() string { return "horseracing.Client(" + c.secrets.Text
 func (c *Client) BaseURL() string { return c.base.String() }
 
 // Pace returns what the client has learned about the service's rate limit.
-func (c *Client) Pace() Pace { return Pace(c.gate.State()) }
+func (c *Client) Pace() Pace { return Pace(c.scheduler.State()) }
 
 // Do calls an operation that the SDK has no method for yet. The path is relative to the
 // base URL and may carry a query. A body that is not nil is sent as JSON; a [UserKey]
@@ -96,7 +96,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 // URL and the key are right. Every error matches ErrInvalidArgument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	cfg := config{
-		timeout:   transport.DefaultTimeout,
+		timeout:   defaultAttemptTimeout,
 		userAgent: "horseracing-go/" + Version,
 		maxBytes:  transport.DefaultMaxBytes,
 	}
@@ -123,7 +123,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		logger:  cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
 		drifts:  drifts{cfg.drift, drift.New(documented)},
 	}}
-	c.gate = pace.NewGate(cfg.limiter, c.retry.MinWait, c.retry.MaxWait)
+	c.scheduler = pace.NewScheduler(cfg.limiter, c.retry.MinWait, c.retry.MaxWait)
 	var own http.Client
 	if cfg.httpClient != nil {
 		own = *cfg.httpClient
@@ -139,7 +139,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		}
 	}
 	c.transport = transport.New(transport.Config{
-		Send: send, Jar: own.Jar, Gate: c.gate, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: c.logger,
+		Send: send, Jar: own.Jar, Scheduler: c.scheduler, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: c.logger,
 		Header: transport.Header(apiKey, cfg.userAgent),
 	})
 	c.Horses = &HorsesService{c.backend}

@@ -31,7 +31,7 @@ type listing[T any] struct {
 	key      func(*T) entryKey
 
 	hasResult func(*T) bool   // an entry may be listed before it has its result; nil if it may not
-	order     pace.Rank       // priority of its requests, or zero for that of walks
+	order     pace.Priority   // priority of its requests, or zero for that of walks
 	responded func(time.Time) // called with the service's time of each response, unless nil
 	tiers     []TierID        // sorted, where zero is the service's default, which no request names
 	patience  *transport.Patience

@@ -2,28 +2,45 @@ package pace
 
 import "time"
 
-// The numbers of the package.
+// Backoff, in time.
 const (
-	firstBackoff  = 100 * time.Millisecond // at most, while no rate is known: a few round trips
-	leastBackoff  = 20 * time.Millisecond  // a round trip
-	long          = 5 * time.Second        // a wait: of a backoff at most, of a Retry-After that need not bind all routes, of a caller who is told
-	growth        = 1.5                    // of the backoff with each probe: the last wait is a third of all
-	fastest       = 2.0                    // times the highest rate that was accepted: the known rate at most
-	margin        = 0.01                   // below the known rate, as a part of it: a bucket fills again, at the cost of 1 %
-	aged          = 0.7                    // a measurement's weight in the history, of the next one's
-	mostEarly     = 5                      // refusals in a row within the trust that the history outweighs
-	doublings     = 8.0                    // of the excess, in as long as the rate was trusted
-	enough        = 20                     // requests: they measure a rate, or a route's share, to 5 %
-	shortestTrust = 4.0                    // seconds until the known rate is exceeded
-	dear          = 50.0                   // times as long as the pause of a refusal the known rate is trusted at most: it costs 2 %
-	silence       = 5.0                    // requests at the known rate: no bucket refuses probes for as long
-	unlikely      = 0.00001                // the odds that a common limit refused one route alone
-	vain          = 6                      // times that slowing down did not help, in all: refusals are at random
-	crowd         = 3.0                    // requests accepted for each refused one: behind a limit that other clients use there are fewer
-	moreOdds      = 2.5                    // of a refusal: the share that is refused rises with the rate
-	convinced     = 5.0                    // refusals beyond that share end the belief
-	speeding      = 3.0                    // requests accepted while refusals are at random double the rate
-	proven        = 100.0                  // of those: the known rate is out of date
-	maxWaits      = 4                      // for the Limiter, at once: one that is 10 ms away grants 400 requests a second
-	rejoinAfter   = 10 * time.Minute       // without a refusal: longer than a usual window
+	firstBackoff   = 100 * time.Millisecond // at most, while there is no estimate: a few round trips
+	minBackoff     = 20 * time.Millisecond  // a round trip
+	maxBackoff     = 5 * time.Second
+	backoffGrowth  = 1.5              // with each probe: the last wait is a third of all
+	hungAfter      = 5 * time.Second  // a probe without a response: another one is sent
+	longRetryAfter = 5 * time.Second  // at least: other routes are probed at once
+	lateAfter      = 5 * time.Second  // a waiter is reported as late
+	idleAfter      = 5 * time.Second  // without a request: a burst begins anew
+	isolationTime  = 10 * time.Minute // of a route without a refusal: longer than a usual window
+)
+
+// The estimate, and how it is probed.
+const (
+	sampleRequests      = 20   // measure a rate, or a route's share, to 5 %
+	cruiseMargin        = 0.01 // of the estimate, below it: a bucket fills again, at the cost of 1 %
+	maxOvershoot        = 2.0  // times the highest rate that was accepted: the estimate at most
+	maxCut              = 2.0  // the estimate is divided by at most, with one refusal
+	minCruise           = 4.0  // seconds until the estimate is exceeded
+	maxCruisePerBackoff = 50.0 // times as long as the last backoff: refusals cost 2 % of the time
+	doublingsPerCruise  = 8.0  // of the excess, while probing up for as long as a cruise
+	historyWeight       = 0.7  // of a measurement, relative to that of the next one
+	maxFlooredCuts      = 5    // in a row that go no lower than the history: then the limit was lowered
+	windowGapRequests   = 5.0  // at the estimate: no bucket refuses probes for as long
+)
+
+// Load shedding, in requests unless it says otherwise.
+const (
+	minUselessCuts        = 6     // cuts that did not help, less those that did
+	minAcceptedPerRefusal = 3.0   // behind a limit that other clients use there are fewer
+	maxOddsRise           = 2.5   // times the odds of a refusal at the estimate: more depend on the rate
+	maxDoubts             = 5.0   // refusals beyond those odds
+	requestsPerDoubling   = 3.0   // accepted, until the rate is doubled
+	requestsOfProof       = 100.0 // accepted: the estimate is out of date
+)
+
+// Others.
+const (
+	maxChance       = 0.00001 // that a common limit refused one route alone: else it is isolated
+	maxLimiterWaits = 4       // for the Limiter, at once: one that is 10 ms away grants 400 requests a second
 )

@@ -1,71 +1,60 @@
 // Package pace decides when a request may be sent. The limits of the service are
-// undocumented, so they are learned from refusals: status 429, or 503 with
-// Retry-After. Without a refusal nothing waits, except behind a quota that the service
-// announces.
+// undocumented, so they are learned from refusals: status 429, or 503. Without a refusal
+// nothing waits, unless the service announces a quota.
 //
-// # The idea
+// # The control loop
 //
-// Requests wait in a line for each route, by rank, and the first ones of all lines
-// compete, so that only a Retry-After goes over all that wait. A learner for all routes,
-// and one more for each route that is limited apart, says when the next one may go. A
-// [Gate] has the callers wait, and asks the caller's own [Limiter].
+// Requests wait in a queue for each route, by priority. A [Scheduler] lets them go when a
+// learner allows it, and asks the caller's own [Limiter]. A learner is a congestion
+// control (AIMD, https://www.rfc-editor.org/rfc/rfc5681, with a plateau as in CUBIC,
+// https://www.rfc-editor.org/rfc/rfc9438) over a rate instead of a window:
 //
-// A learner has a known rate and a time of trust in it. It sends evenly, 1 % below the
-// known rate, while it trusts it; then faster, the excess doubling eight times in as long
-// again, but at most once in the time of twenty requests, until a request is refused. Then it holds: one probe at a time is sent, after a
-// Retry-After or a growing backoff, until one is accepted.
+//   - Cruise: requests are sent evenly, 1 % below the estimate of the limit.
+//   - Probing up: after the cruise the excess over the estimate doubles eight times in as
+//     long again, until a request is refused.
+//   - Backoff: one probe at a time is sent, after a Retry-After or a growing wait, until
+//     one is accepted.
 //
-// What was accepted from one hold to the next, by the time, is a measurement: exact for a
-// window, and for a bucket that was empty at both ends.
+// What was accepted from one backoff to the next, by the time, measures the limit: exactly
+// for a window, and for a bucket that was empty at both ends. A refusal within the cruise
+// cuts the estimate to the measurement, by half at most, and halves the cruise. The first
+// five times in a row the cut goes no lower than what was accepted over the last few
+// backoffs: a sliding window returns each earlier burst one window later, so that a single
+// measurement swings. A later refusal raises the estimate towards the refused rate, less
+// what a bucket held, and doubles the cruise. If probes are refused for longer than a
+// bucket refuses them (a window gap), the limit is what was accepted since the last gap.
 //
-//   - Refused within the trust: the known rate falls to the measurement, by half at most,
-//     and the trust is halved. The first five times in a row it falls no lower than what
-//     was accepted over the last few holds: a sliding window returns each earlier burst
-//     one window later, so that a single measurement swings.
-//   - Refused later: the limit is below the refused rate by what a bucket held: while the
-//     rate rises by s each second, an excess of e empties e²/2s. The trust doubles.
-//   - Probes were refused for longer than a bucket refuses them: a window ended, and the
-//     limit is what was accepted from one such silence to the next.
+// The cruise is at most fifty times as long as the last backoff, so that refusals cost 2 %
+// of the time, whether a backoff lasts 20 ms or a minute. To find a raised limit sooner,
+// lower maxCruisePerBackoff: more requests are refused. The estimate is at most twice the
+// highest rate that was accepted.
 //
-// The trust is at most fifty times as long as the last hold: what refusals cost is 2 %
-// of the time, whether a hold lasts 20 ms or a minute. The known rate is at most twice the
-// highest that was accepted, and a backoff at least 20 ms, so nothing spins behind a
-// service that refuses for ever.
+// The first refusal with several requests in flight is taken for a cap in flight: as many
+// as were accepted of those. A refusal with no more in flight refutes it.
 //
-// The first refusal with several in flight is taken for a cap in flight: as many as were
-// accepted of those. A refusal with no more in flight refutes it.
-//
-// # A quota
+// # Quota
 //
 // The service may announce how many requests it accepts until an instant. No more are
-// sent: each response says how many are left, and those in flight are taken off. A walk
-// leaves a tenth to the other requests. After that instant one request goes at a time,
+// sent, and a walk leaves some to others. After that instant one request goes at a time,
 // until a response announces the next quota. The learners know nothing of it.
 //
-// # Refusals at random
+// # Load shedding
 //
 // A service that sheds load refuses a share of all requests, however slowly this client
-// sends. Taken for a limit, each refusal would lower the rate, and it would never rise
-// again. So the learner notices that slowing down does not help: below a real limit few
-// requests are refused, but here the known rate was too high six times more often than it
-// was exceeded, each time although the first probe was accepted, and fewer than a quarter
-// of the requests are refused. Then it tries whether speeding up hurts: from the known
-// rate on, the rate doubles with every three accepted requests. While as many are refused
-// as before, a refusal teaches nothing: a moment later one probe is sent, and then all go
-// on. A Retry-After binds its own route. When the odds of a refusal rise to two and a half
-// times as much, it is a limit again: the known one if that was soon, else it is learned
-// anew.
+// sends. Taken for a limit, each refusal would lower the rate for good. It is noticed by
+// cuts that do not help: six more refusals within a cruise than after it, each followed by
+// a first probe that is accepted, while fewer than a quarter of the requests are refused.
+// Then the rate doubles with every three accepted requests, and a refusal teaches nothing,
+// until the odds of a refusal rise to two and a half times as much.
 //
-// # A route apart
+// # Isolated routes
 //
-// A route gets a learner of its own when chance does not explain that only it is refused:
-// the product of its shares of the latest requests, and of the others' share where only
-// others were accepted in between, falls below one in a hundred thousand. Or at once, if it is
-// refused with a Retry-After of five seconds or more and another route is accepted then.
-// Its refusals teach its own learner alone, until ten minutes pass without one. A request
-// needs leave of both learners. No request of a route is sent before its Retry-After.
+// A route gets a learner of its own if chance does not explain that only it is refused: its
+// shares of the latest requests, multiplied over its refusals, fall below one in a hundred
+// thousand. Or at once, if it is refused with a Retry-After of five seconds or more and
+// another route is accepted then. It is isolated until ten minutes pass without a refusal.
 //
-// A request that is not sent again after a 503, because its outcome is unknown, is no
-// trial of another route's 503: it waits until that Retry-After ends, or a request of a
-// third route, sent after the refusal, is accepted.
+// No request of a route is sent before its Retry-After. A request that is not sent again
+// after a 503, because its outcome is unknown, is no probe of another route's 503: it waits
+// until that Retry-After ends or a third route is accepted.
 package pace

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func join(e *Routes, rank Rank) *Ticket {
-	t := NewTicket(rank, "GET /")
+func join(e *Routes, priority Priority) *Waiter {
+	t := NewWaiter(priority, "GET /")
 	e.Join(&t)
 	return &t
 }
@@ -20,63 +20,63 @@ func TestAnySequenceOfResponses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now, jitter := simStart, rapid.Float64Range(0, 0.999).Draw(t, "jitter")
 		e := NewRoutes(func() float64 { return jitter }, time.Second, time.Minute)
-		var flying, waiting []*Ticket
-		var last *Ticket
+		var flying, waiting []*Waiter
+		var last *Waiter
 		var lastSpeed float64
-		var held time.Time
+		var retryAt time.Time
 		pump := func() (at time.Time) {
 			for {
-				ticket, at := e.Next(now)
-				if ticket == nil {
+				waiter, at := e.Next(now)
+				if waiter == nil {
 					return at
 				}
-				if now.Before(held) {
-					t.Fatalf("a request is sent at %v, before %v", now, held)
+				if now.Before(retryAt) {
+					t.Fatalf("a request is sent at %v, before %v", now, retryAt)
 				}
-				e.Send(now, ticket)
+				e.Send(now, waiter)
 				speed := e.State(now).PerSecond
-				if last != nil && lastSpeed > 0 && speed > 0 && !ticket.common.probe && !last.common.probe {
+				if last != nil && lastSpeed > 0 && speed > 0 && !waiter.common.probe && !last.common.probe {
 					if gap := now.Sub(last.common.at).Seconds(); gap < 0.97/max(lastSpeed, speed) {
 						t.Fatalf("%.4f s after another, at %.2f and %.2f a second", gap, lastSpeed, speed)
 					}
 				}
-				last, lastSpeed = ticket, speed
-				flying = append(flying, ticket)
-				waiting = without(waiting, ticket)
+				last, lastSpeed = waiter, speed
+				flying = append(flying, waiter)
+				waiting = without(waiting, waiter)
 			}
 		}
-		report := func(ticket *Ticket, outcome Outcome, retryAfter time.Duration) {
-			if until := now.Add(retryAfter); outcome == Refused && until.After(held) {
-				held = until
+		report := func(waiter *Waiter, outcome Outcome, retryAfter time.Duration) {
+			if until := now.Add(retryAfter); outcome == Refused && until.After(retryAt) {
+				retryAt = until
 			}
-			e.Report(now, ticket, outcome, retryAfter)
-			flying = without(flying, ticket)
+			e.Report(now, waiter, outcome, retryAfter)
+			flying = without(flying, waiter)
 		}
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0, 1, 2:
 				for range rapid.IntRange(1, 5).Draw(t, "requests") {
-					waiting = append(waiting, join(e, Rank(rapid.IntRange(int(Write), int(Walk)).Draw(t, "rank"))))
+					waiting = append(waiting, join(e, Priority(rapid.IntRange(int(Write), int(Walk)).Draw(t, "priority"))))
 				}
 			case 3, 4, 5, 6:
 				if len(flying) > 0 {
-					ticket := rapid.SampledFrom(flying).Draw(t, "response to")
+					waiter := rapid.SampledFrom(flying).Draw(t, "response to")
 					outcome := Outcome(rapid.IntRange(0, 2).Draw(t, "outcome"))
 					retryAfter := time.Duration(rapid.SampledFrom([]int64{0, 0, 0, 1, 50, 1000, 7000}).Draw(t, "retry-after")) * time.Millisecond
-					report(ticket, outcome, retryAfter)
+					report(waiter, outcome, retryAfter)
 				}
 			case 7:
 				if len(waiting) > 0 {
-					ticket := rapid.SampledFrom(waiting).Draw(t, "abandoned")
-					e.Leave(ticket)
-					waiting = without(waiting, ticket)
+					waiter := rapid.SampledFrom(waiting).Draw(t, "abandoned")
+					e.Leave(waiter)
+					waiting = without(waiting, waiter)
 				}
 			default:
 				now = now.Add(time.Duration(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "time")))
 			}
 			pump()
-			if l := e.common; l.known > 0 && !l.atRandom && max(l.known, l.perSecond()) > fastest*l.highest {
-				t.Fatalf("%v a second, and at most %v were accepted", l.known, l.highest)
+			if l := e.common; l.rate > 0 && !l.sheds && max(l.rate, l.perSecond()) > maxOvershoot*l.peak {
+				t.Fatalf("%v a second, and at most %v were accepted", l.rate, l.peak)
 			}
 			if e.State(now).Waiting != len(waiting) || e.common.inFlight != len(flying) {
 				t.Fatalf("%d wait and %d fly, and the engine has %d and %d", len(waiting), len(flying), e.State(now).Waiting, e.common.inFlight)
@@ -105,7 +105,7 @@ func TestAnySequenceOfResponses(t *testing.T) {
 	})
 }
 
-func without(all []*Ticket, t *Ticket) []*Ticket {
+func without(all []*Waiter, t *Waiter) []*Waiter {
 	for i := range all {
 		if all[i] == t {
 			return append(all[:i:i], all[i+1:]...)
@@ -114,14 +114,14 @@ func without(all []*Ticket, t *Ticket) []*Ticket {
 	return all
 }
 
-// TestWhoGoesFirst: by rank, and within one in order.
+// TestWhoGoesFirst: by priority, and within one in order.
 func TestWhoGoesFirst(t *testing.T) {
 	l := newPace(nil)
-	join := func(r Rank) *Ticket { return join(l, r) }
+	join := func(r Priority) *Waiter { return join(l, r) }
 	walk, poll, read, write, second := join(Walk), join(Poll), join(Read), join(Write), join(Write)
-	for i, want := range []*Ticket{write, second, read, poll, walk} {
+	for i, want := range []*Waiter{write, second, read, poll, walk} {
 		if got, _ := l.Next(simStart); got != want {
-			t.Fatalf("%d. is of rank %d, want %d", i, got.rank, want.rank)
+			t.Fatalf("%d. is of priority %d, want %d", i, got.priority, want.priority)
 		}
 		l.Leave(want)
 	}
@@ -152,33 +152,33 @@ func TestOneProbeAtATime(t *testing.T) {
 		e.Report(now, probe, Refused, 0)
 		join(e, Walk)
 	}
-	if wait > 2*long {
+	if wait > 2*maxBackoff {
 		t.Fatalf("the backoff is %v", wait)
 	}
 	_, at := e.Next(now)
 	probe, _ := e.Next(at)
 	e.Send(at, probe)
-	if _, again := e.Next(at); again.Sub(at) != long {
-		t.Fatalf("a probe that hangs holds the others for %v", again.Sub(at))
+	if _, again := e.Next(at); again.Sub(at) != hungAfter {
+		t.Fatalf("a probe that hangs stops the others for %v", again.Sub(at))
 	}
 }
 
-func TestAProbeThatHungDoesNotEndALaterHold(t *testing.T) {
+func TestAProbeThatHungDoesNotEndALaterBackoff(t *testing.T) {
 	e, start := NewRoutes(func() float64 { return 0 }, time.Second, time.Minute), time.Now()
-	send := func(route string, after time.Duration) *Ticket {
-		ticket := NewTicket(Read, route)
-		e.Join(&ticket)
-		if next, _ := e.Next(start.Add(after)); next != &ticket {
+	send := func(route string, after time.Duration) *Waiter {
+		waiter := NewWaiter(Read, route)
+		e.Join(&waiter)
+		if next, _ := e.Next(start.Add(after)); next != &waiter {
 			t.Fatalf("%s is not sent after %v", route, after)
 		}
-		e.Send(start.Add(after), &ticket)
-		return &ticket
+		e.Send(start.Add(after), &waiter)
+		return &waiter
 	}
 	e.Report(start, send("A", 0), Refused, 0)
 	hung := send("A", time.Second)
 	e.Report(start.Add(7*time.Second), send("B", 7*time.Second), Refused, 3*time.Second)
 	e.Report(start.Add(8*time.Second), hung, Accepted, 0)
-	early := NewTicket(Read, "C")
+	early := NewWaiter(Read, "C")
 	e.Join(&early)
 	if next, _ := e.Next(start.Add(9 * time.Second)); next != nil {
 		t.Error("a request is sent before the Retry-After of the last probe")
@@ -197,7 +197,7 @@ func TestNoEventGoesOverAllThatWait(t *testing.T) {
 	for range 10_000 {
 		join(p, Walk).longest = time.Minute
 	}
-	for e := p.routes["GET /"].line[Walk].Front().Next(); e != nil; e = e.Next() {
+	for e := p.routes["GET /"].queue[Walk].Front().Next(); e != nil; e = e.Next() {
 		e.Value = nil // a look at it panics
 	}
 	p.Report(now, first, Refused, 20*time.Second)
@@ -213,14 +213,14 @@ func TestNoEventGoesOverAllThatWait(t *testing.T) {
 // TestABackoffIsNeverZero, however high a rate was learned.
 func TestABackoffIsNeverZero(t *testing.T) {
 	p, now := newPace(func() float64 { return 0 }), simStart
-	p.common.known, p.common.highest = 1e29, 1e29
+	p.common.rate, p.common.peak = 1e29, 1e29
 	for i := range 100 {
-		ticket := join(p, Walk)
-		p.Send(now, ticket)
-		p.Report(now, ticket, Refused, 0)
+		waiter := join(p, Walk)
+		p.Send(now, waiter)
+		p.Report(now, waiter, Refused, 0)
 		join(p, Walk)
 		next, at := p.Next(now)
-		if next != nil || at.Sub(now) < leastBackoff {
+		if next != nil || at.Sub(now) < minBackoff {
 			t.Fatalf("probe %d is sent after %v", i, at.Sub(now))
 		}
 		now = at

@@ -25,9 +25,9 @@ func within(used, refused float64) func(cell) bool {
 
 func raForms() map[string]func(time.Duration) time.Duration {
 	return map[string]func(time.Duration) time.Duration{
-		"none": nil, "right": seconds,
+		"none": nil, "right": roundedUp,
 		"zero":   always(0),
-		"halved": func(d time.Duration) time.Duration { return seconds(d) / 2 },
+		"halved": func(d time.Duration) time.Duration { return roundedUp(d) / 2 },
 		"dated":  func(d time.Duration) time.Duration { return max(0, d-500*time.Millisecond) },
 	}
 }
@@ -95,7 +95,7 @@ func fairRows() (all []mrow) {
 		}{
 			{"bucket 50/s burst 10", func() limit { return newBucket(50, 10) }, nil},
 			{"bucket 50/s burst 50", func() limit { return newBucket(50, 50) }, nil},
-			{"bucket 50/s burst 50 ra", func() limit { return newBucket(50, 50) }, seconds},
+			{"bucket 50/s burst 50 ra", func() limit { return newBucket(50, 50) }, roundedUp},
 			{"window 60/10s", func() limit { return &window{most: 60, length: 10 * time.Second} }, nil},
 		} {
 			all = append(all, mrow{"fair", fmt.Sprintf("%d clients, %s", n, c.name), func(seed uint64) cell {
@@ -129,7 +129,7 @@ func fairRows() (all []mrow) {
 		lim  func() limit
 	}{
 		{"bucket 50/s", nil, func() limit { return newBucket(50, 50) }},
-		{"600 a minute, ra", seconds, func() limit { return &window{most: 600, length: time.Minute} }},
+		{"600 a minute, ra", roundedUp, func() limit { return &window{most: 600, length: time.Minute} }},
 	} {
 		all = append(all, mrow{"fair", "joiner of ten, " + c.name, func(seed uint64) cell {
 			w := newWorld(seed)
@@ -214,7 +214,7 @@ func randomRows() (all []mrow) {
 		}
 		all = append(all, mrow{"random", fmt.Sprintf("%v: first 1000 pages, of a plain loop", p), func(seed uint64) cell {
 			w, t := newWorld(seed), &tally{}
-			svc := scenario{limit: func() limit { return newShedding(p, seed) }}.service()
+			svc := scenario{limit: func() limit { return newSheds(p, seed) }}.service()
 			w.crawl(newPace(w.random.Float64), svc, 16, t)
 			for t.accepted < 1000 && w.now.Sub(simStart) < time.Hour {
 				w.run(w.now.Add(time.Second / 10))
@@ -249,7 +249,7 @@ func randomRows() (all []mrow) {
 	}
 	all = append(all, mrow{"both", "5 % at random, ban after 60 refusals a minute: bans in 20 minutes", func(seed uint64) cell {
 		w := newWorld(seed)
-		l := &bans{limit: newShedding(.05, seed)}
+		l := &bans{limit: newSheds(.05, seed)}
 		t := w.start(realPace, scenario{limit: func() limit { return l }}.service(), 16)
 		w.run(simStart.Add(20 * time.Minute))
 		return cell{float64(l.n) / 100, float64(t.refused) / float64(t.accepted+t.refused)}
@@ -321,10 +321,10 @@ func matrix(t *testing.T, rows []mrow, seeds int) (missed map[string]int) {
 func TestThePaceDoesNotDecay(t *testing.T) {
 	rows := slices.DeleteFunc(hourRows(), func(r mrow) bool {
 		decayed := strings.Contains(r.name, "sliding") && (strings.HasPrefix(r.name, "90/30s") || strings.HasPrefix(r.name, "100/1m"))
-		return strings.HasPrefix(r.name, "1000/") || !others && !decayed
+		return strings.HasPrefix(r.name, "1000/") || !deep && !decayed
 	})
 	seeds, most := 1, 2
-	if others {
+	if deep {
 		seeds, most = 5, 5
 	}
 	if missed := matrix(t, rows, seeds); missed["hours"] > most {
@@ -334,7 +334,7 @@ func TestThePaceDoesNotDecay(t *testing.T) {
 
 // TestMatrix logs how well the aims of the pace are met that are not all met yet.
 func TestMatrix(t *testing.T) {
-	if !others {
+	if !deep {
 		t.Skip("HORSERACING_DEEP is not set")
 	}
 	rows := slices.Concat(kindRows(), fairRows(), randomRows(), changeRows())

@@ -13,30 +13,30 @@ type quota struct {
 	last     time.Time // when the last one was sent
 }
 
-// reserve returns how many requests are kept for those that go before a rank: a tenth
+// reserve returns how many requests are kept for those that go before a priority: a tenth
 // of the quota, if it is a walk, which has many.
-func (q *quota) reserve(rank Rank) int {
-	if rank == Walk {
+func (q *quota) reserve(priority Priority) int {
+	if priority == Walk {
 		return q.limit / 10
 	}
 	return 0
 }
 
 // ready reports whether a request may be sent, or else when that may change.
-func (q *quota) ready(now time.Time, rank Rank) (ok bool, at time.Time) {
+func (q *quota) ready(now time.Time, priority Priority) (ok bool, at time.Time) {
 	switch {
-	case q.until.IsZero(), q.left > q.reserve(rank) && now.Before(q.until):
+	case q.until.IsZero(), q.left > q.reserve(priority) && now.Before(q.until):
 		return true, now
 	case now.Before(q.until):
 		return false, q.until
 	}
-	hung := q.last.Add(long)
+	hung := q.last.Add(hungAfter)
 	return q.inFlight == 0 || !now.Before(hung), hung
 }
 
-// spent returns until when no request of a rank is sent, or the zero time.
-func (q *quota) spent(rank Rank) time.Time {
-	if q.left > q.reserve(rank) {
+// spent returns until when no request of a priority is sent, or the zero time.
+func (q *quota) spent(priority Priority) time.Time {
+	if q.left > q.reserve(priority) {
 		return time.Time{}
 	}
 	return q.until

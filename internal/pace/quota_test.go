@@ -17,7 +17,7 @@ func TestAnAnnouncedQuotaIsNeverExceeded(t *testing.T) {
 		width := time.Duration(rapid.IntRange(1, 60).Draw(t, "width")) * time.Second
 		taken := map[time.Time]int{} // by the beginning of the window
 		type flight struct {
-			ticket            *Ticket
+			waiter            *Waiter
 			arrives, responds time.Time
 			left              int
 			reset             time.Duration
@@ -26,7 +26,7 @@ func TestAnAnnouncedQuotaIsNeverExceeded(t *testing.T) {
 		var flying []*flight
 		waiting := rapid.IntRange(1, 100).Draw(t, "requests")
 		for range waiting {
-			join(e, Rank(rapid.IntRange(int(Write), int(Walk)).Draw(t, "rank")))
+			join(e, Priority(rapid.IntRange(int(Write), int(Walk)).Draw(t, "priority")))
 		}
 		trip := rapid.Custom(func(t *rapid.T) time.Duration {
 			return time.Duration(rapid.IntRange(1, 800).Draw(t, "ms")) * time.Millisecond
@@ -36,16 +36,16 @@ func TestAnAnnouncedQuotaIsNeverExceeded(t *testing.T) {
 			if steps > 100_000 {
 				t.Fatalf("%d requests wait for ever", waiting)
 			}
-			ticket, at := e.Next(now)
-			if ticket != nil && (!first || len(flying) < limit) {
+			waiter, at := e.Next(now)
+			if waiter != nil && (!first || len(flying) < limit) {
 				waiting--
-				e.Send(now, ticket)
+				e.Send(now, waiter)
 				arrives := now.Add(trip.Draw(t, "there"))
-				flying = append(flying, &flight{ticket: ticket, arrives: arrives, responds: arrives.Add(trip.Draw(t, "back"))})
+				flying = append(flying, &flight{waiter: waiter, arrives: arrives, responds: arrives.Add(trip.Draw(t, "back"))})
 				continue
 			}
 			next := at
-			if ticket != nil { // it may be sent when the first response is there
+			if waiter != nil { // it may be sent when the first response is there
 				next = time.Time{}
 			}
 			for _, f := range flying {
@@ -67,8 +67,8 @@ func TestAnAnnouncedQuotaIsNeverExceeded(t *testing.T) {
 					break
 				}
 				if f.handled && !now.Before(f.responds) {
-					e.Announce(now, f.ticket, limit, f.left, f.reset)
-					e.Report(now, f.ticket, Accepted, 0)
+					e.Announce(now, f.waiter, limit, f.left, f.reset)
+					e.Report(now, f.waiter, Accepted, 0)
 					flying = append(flying[:i], flying[i+1:]...)
 					first = false
 					break
@@ -80,12 +80,12 @@ func TestAnAnnouncedQuotaIsNeverExceeded(t *testing.T) {
 
 func TestAQuotaThatIsNoLongerAnnouncedEnds(t *testing.T) {
 	now, e := simStart, NewRoutes(func() float64 { return 0.5 }, time.Second, time.Minute)
-	send := func() *Ticket {
-		ticket, _ := e.Next(now)
-		if ticket != nil {
-			e.Send(now, ticket)
+	send := func() *Waiter {
+		waiter, _ := e.Next(now)
+		if waiter != nil {
+			e.Send(now, waiter)
 		}
-		return ticket
+		return waiter
 	}
 	for range 6 {
 		join(e, Read)
@@ -93,15 +93,15 @@ func TestAQuotaThatIsNoLongerAnnouncedEnds(t *testing.T) {
 	first := send()
 	e.Announce(now, first, 1, 0, 10*time.Second)
 	e.Report(now, first, Accepted, 0)
-	if ticket, at := e.Next(now); ticket != nil || !at.Equal(now.Add(10*time.Second)) || !e.State(now).Until.Equal(at) {
-		t.Errorf("%v at %v, state %+v", ticket, at, e.State(now))
+	if waiter, at := e.Next(now); waiter != nil || !at.Equal(now.Add(10*time.Second)) || !e.State(now).Until.Equal(at) {
+		t.Errorf("%v at %v, state %+v", waiter, at, e.State(now))
 	}
 	now = now.Add(10 * time.Second)
 	probe := send()
 	if more := send(); probe == nil || more != nil {
 		t.Errorf("after the quota: %v, %v, want one request at a time", probe, more)
 	}
-	if _, at := e.Next(now); !at.Equal(now.Add(long)) {
+	if _, at := e.Next(now); !at.Equal(now.Add(hungAfter)) {
 		t.Errorf("behind a request that hangs the next one is sent at %v", at)
 	}
 	e.Report(now, probe, Unclear, 0) // a broken connection announces nothing
@@ -110,7 +110,7 @@ func TestAQuotaThatIsNoLongerAnnouncedEnds(t *testing.T) {
 		t.Errorf("after a broken connection: %v, %v, want one request at a time", probe, more)
 	}
 	e.Report(now, probe, Accepted, 0)
-	if send() == nil || send() == nil {
+	if first, second := send(), send(); first == nil || second == nil {
 		t.Error("a quota that is no longer announced holds requests")
 	}
 }

@@ -13,25 +13,25 @@ type caller struct {
 	*world
 	pace  *Routes
 	allow func(route string) (ok bool, retryAfter time.Duration)
-	calls map[*Ticket]func(sent time.Time, ok bool)
+	calls map[*Waiter]func(sent time.Time, ok bool)
 	wake  time.Time
 
-	unavailable           bool // it refuses with 503
-	sent, accepted, apart map[string]int
+	unavailable              bool // it refuses with 503
+	sent, accepted, isolated map[string]int
 }
 
 func newCaller(seed uint64, allow func(w *world, route string) (bool, time.Duration)) *caller {
 	w := newWorld(seed)
 	return &caller{
 		world: w, pace: newPace(w.random.Float64), allow: func(route string) (bool, time.Duration) { return allow(w, route) },
-		calls: map[*Ticket]func(time.Time, bool){}, sent: map[string]int{}, accepted: map[string]int{}, apart: map[string]int{},
+		calls: map[*Waiter]func(time.Time, bool){}, sent: map[string]int{}, accepted: map[string]int{}, isolated: map[string]int{},
 	}
 }
 
 // call makes one attempt, and calls done with its outcome.
-func (c *caller) call(rank Rank, route string, done func(sent time.Time, ok bool)) {
-	t := NewTicket(rank, route)
-	t.Once = rank == Write
+func (c *caller) call(priority Priority, route string, done func(sent time.Time, ok bool)) {
+	t := NewWaiter(priority, route)
+	t.Once = priority == Write
 	c.calls[&t] = done
 	c.pace.Join(&t)
 	c.pump()
@@ -52,9 +52,9 @@ func (c *caller) pump() {
 	}
 }
 
-func (c *caller) send(t *Ticket, sent time.Time) {
-	c.sent[t.route]++
-	ok, retryAfter := c.allow(t.route)
+func (c *caller) send(t *Waiter, sent time.Time) {
+	c.sent[t.routeName]++
+	ok, retryAfter := c.allow(t.routeName)
 	c.after(20*time.Millisecond, func() {
 		outcome := Refused
 		if c.unavailable {
@@ -62,10 +62,10 @@ func (c *caller) send(t *Ticket, sent time.Time) {
 		}
 		if ok {
 			outcome = Accepted
-			c.accepted[t.route]++
+			c.accepted[t.routeName]++
 		}
 		if route := c.pace.Report(c.now, t, outcome, retryAfter); route != "" {
-			c.apart[route]++
+			c.isolated[route]++
 		}
 		done := c.calls[t]
 		delete(c.calls, t)
@@ -77,7 +77,7 @@ func (c *caller) send(t *Ticket, sent time.Time) {
 // every calls the route at each interval, unless the last call is still in
 // progress. It returns how many calls succeeded, and the longest time until
 // one was sent.
-func (c *caller) every(interval time.Duration, rank Rank, route string) (succeeded *int, latest *time.Duration) {
+func (c *caller) every(interval time.Duration, priority Priority, route string) (succeeded *int, latest *time.Duration) {
 	succeeded, latest = new(int), new(time.Duration)
 	busy := false
 	var tick func()
@@ -88,7 +88,7 @@ func (c *caller) every(interval time.Duration, rank Rank, route string) (succeed
 		}
 		busy = true
 		begun := c.now
-		c.call(rank, route, func(sent time.Time, ok bool) {
+		c.call(priority, route, func(sent time.Time, ok bool) {
 			busy = false
 			*latest = max(*latest, sent.Sub(begun))
 			if ok {
@@ -132,7 +132,7 @@ func TestABadRouteStopsNobody(t *testing.T) {
 			registrations, latest := c.every(time.Minute, Write, "register")
 			c.every(time.Second, Read, "bad")
 			c.run(simStart.Add(length))
-			t.Logf("%d reads, %d registrations, the latest after %v; %d requests of the bad route, set apart %d times", *reads, *registrations, *latest, c.sent["bad"], c.apart["bad"])
+			t.Logf("%d reads, %d registrations, the latest after %v; %d requests of the bad route, isolated %d times", *reads, *registrations, *latest, c.sent["bad"], c.isolated["bad"])
 			if want := int(length.Seconds() * 0.95); *reads < want {
 				t.Errorf("%d reads, want %d", *reads, want)
 			}
@@ -165,7 +165,7 @@ func TestSharedLimits(t *testing.T) {
 					if ok || !test.retryAfter {
 						return ok, 0
 					}
-					return false, seconds(left)
+					return false, roundedUp(left)
 				})
 				c.walk("walk")
 				latest := new(time.Duration)
@@ -186,7 +186,7 @@ func TestSharedLimits(t *testing.T) {
 					sent, accepted = sent+c.sent[route], accepted+c.accepted[route]
 				}
 				share, refused := float64(accepted)/(test.perSecond*1200), 1-float64(accepted)/float64(sent)
-				t.Logf("%.1f %% of the limit, %.1f %% refused; accepted: %v; the latest registration was sent after %v; set apart: %v", 100*share, 100*refused, c.accepted, *latest, c.apart)
+				t.Logf("%.1f %% of the limit, %.1f %% refused; accepted: %v; the latest registration was sent after %v; isolated: %v", 100*share, 100*refused, c.accepted, *latest, c.isolated)
 				if share < 0.9 || refused > 0.03 {
 					t.Errorf("%.1f %% of the limit, %.1f %% refused", 100*share, 100*refused)
 				}
@@ -213,7 +213,7 @@ func TestARouteLimitBehindACommonOneStarvesNobody(t *testing.T) {
 				if ok || !retryAfter {
 					return ok, 0
 				}
-				return false, seconds(left)
+				return false, roundedUp(left)
 			})
 			c.walk("limited walk")
 			c.walk("another walk")
@@ -246,7 +246,7 @@ func TestNoRequestOfARouteIsSentBeforeItsRetryAfter(t *testing.T) {
 			return false, retryAfter
 		})
 		for i, route := range []string{"a", "b", "c"} {
-			c.every(time.Duration(1+i)*700*time.Millisecond, Rank(i), route)
+			c.every(time.Duration(1+i)*700*time.Millisecond, Priority(i), route)
 		}
 		c.run(simStart.Add(time.Hour))
 	}
@@ -254,7 +254,7 @@ func TestNoRequestOfARouteIsSentBeforeItsRetryAfter(t *testing.T) {
 
 // Requests that their route's own pace let go wait for the common one still, while the
 // route is refused anew.
-func TestNoRequestInTheCommonLineIsSentBeforeTheRetryAfterOfItsRoute(t *testing.T) {
+func TestNoRequestInTheCommonQueueIsSentBeforeTheRetryAfterOfItsRoute(t *testing.T) {
 	for seed := range uint64(5) {
 		common, own := newBucket(5, 4), newBucket(0.5, 4)
 		named, early := time.Time{}, 0
@@ -278,8 +278,8 @@ func TestNoRequestInTheCommonLineIsSentBeforeTheRetryAfterOfItsRoute(t *testing.
 		c.walk("walk")
 		c.walk("another walk")
 		c.run(simStart.Add(time.Hour))
-		if early > 0 || c.apart["walk"] == 0 {
-			t.Errorf("seed %d: %d of %d requests came before the end of a Retry-After; set apart: %v", seed, early, c.sent["walk"], c.apart)
+		if early > 0 || c.isolated["walk"] == 0 {
+			t.Errorf("seed %d: %d of %d requests came before the end of a Retry-After; isolated: %v", seed, early, c.sent["walk"], c.isolated)
 		}
 	}
 }
@@ -292,12 +292,12 @@ func TestARouteRejoins(t *testing.T) {
 	c.every(time.Second, Read, "good")
 	c.every(time.Second, Read, "bad")
 	c.run(simStart.Add(time.Minute))
-	if c.apart["bad"] != 1 {
-		t.Fatalf("set apart %d times", c.apart["bad"])
+	if c.isolated["bad"] != 1 {
+		t.Fatalf("isolated %d times", c.isolated["bad"])
 	}
 	c.run(simStart.Add(12 * time.Minute))
 	if c.pace.routes["bad"].own != nil {
-		t.Error("it is still set apart")
+		t.Error("it is still isolated")
 	}
 }
 
@@ -316,16 +316,16 @@ func TestARegistrationIsNotTheTrialOfA503(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPace(func() float64 { return 0 })
-			send := func(now time.Time, route string) *Ticket {
-				ticket := NewTicket(Read, route)
-				p.Join(&ticket)
-				p.Send(now, &ticket)
-				return &ticket
+			send := func(now time.Time, route string) *Waiter {
+				waiter := NewWaiter(Read, route)
+				p.Join(&waiter)
+				p.Send(now, &waiter)
+				return &waiter
 			}
 			late := send(simStart, "horse") // its response comes after the refusal, and shows nothing
 			p.Report(simStart, send(simStart, "open"), test.refusal, 30*time.Second)
 			p.Report(simStart, late, Accepted, 0)
-			registration := NewTicket(Write, "register")
+			registration := NewWaiter(Write, "register")
 			registration.Once = true
 			p.Join(&registration)
 			for after := time.Duration(0); after <= time.Minute; after += time.Second {
@@ -351,7 +351,7 @@ func TestRegistrationsBehindA503(t *testing.T) {
 		limit := &window{most: 60, length: time.Minute}
 		c := newCaller(seed, func(w *world, _ string) (bool, time.Duration) {
 			ok, left := limit.admit(w.now)
-			return ok, seconds(left)
+			return ok, roundedUp(left)
 		})
 		c.unavailable = true
 		c.walk("walk")

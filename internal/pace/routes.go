@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Routes is the pace of a client: a line for each route, a limit for all of them, and
-// one more for each route that is set apart. It does no I/O, reads no clock, and is not
+// Routes is the pace of a client: a queue for each route, a limit for all of them, and
+// one more for each route that is isolated. It does no I/O, reads no clock, and is not
 // safe for concurrent use.
 type Routes struct {
 	newLearner func() *learner
@@ -17,19 +17,21 @@ type Routes struct {
 	routes     map[string]*route // all that were requested
 	joined     int               // requests
 	waiting    int               // of those
-	refusal    Outcome           // the last one of a route that is not set apart
+	refusal    Outcome           // the last one of a route that is not isolated
+	probed     *route            // the last probe's
+	suspect    *route            // the only one refused in this backoff, with a long Retry-After
 
-	probed  *route   // the last probe's
-	suspect *route   // the only one refused in this hold, with a long Retry-After
-	lately  []*route // those of the last requests
-	blamed  *route   // that of the last refusal
-	chance  float64  // that a common limit refused it alone since another one was refused
-	same    bool     // it was accepted since
-	others  bool     // another one was
+	isolator
+	unavailable
+}
 
-	closedBy *route    // the last one refused with 503 that is not set apart
-	closed   time.Time // until then by Retry-After, or zero if another one was accepted since
-	closedIn int       // that episode
+// route is what is known of one route.
+type route struct {
+	name string
+	queue
+	own     *learner  // its own limit, nil unless it is isolated
+	until   time.Time // by its Retry-After
+	refusal Outcome   // the last one, if there was one
 }
 
 // NewRoutes returns a pace without a limit. random returns numbers in [0, 1). After a
@@ -37,186 +39,183 @@ type Routes struct {
 // every longest.
 func NewRoutes(random func() float64, first, longest time.Duration) *Routes {
 	newLearner := func() *learner { return &learner{random: random, first: first, longest: longest} }
-	return &Routes{newLearner: newLearner, common: newLearner(), routes: map[string]*route{}, chance: 1}
+	return &Routes{newLearner: newLearner, common: newLearner(), routes: map[string]*route{}, isolator: isolator{chance: 1}}
 }
 
-// Join puts a request in line.
-func (p *Routes) Join(t *Ticket) {
-	if p.routes[t.route] == nil {
-		p.routes[t.route] = &route{name: t.route}
+// Join puts a request into the queue of its route.
+func (p *Routes) Join(w *Waiter) {
+	if p.routes[w.routeName] == nil {
+		p.routes[w.routeName] = &route{name: w.routeName}
 	}
 	p.joined++
 	p.waiting++
-	t.number, t.in = p.joined, p.routes[t.route]
-	t.in.join(t)
+	w.number, w.route = p.joined, p.routes[w.routeName]
+	w.route.join(w)
 }
 
-// Leave takes a request out of line that is not to be sent any more.
-func (p *Routes) Leave(t *Ticket) {
+// Leave takes a request out of its queue that is not to be sent any more.
+func (p *Routes) Leave(w *Waiter) {
 	p.waiting--
-	t.in.leave(t)
+	w.route.leave(w)
 }
 
-// Next returns the ticket of the request that may be sent now; Send follows. If
+// Next returns the waiter of the request that may be sent now; Send follows. If
 // it returns nil, at is when to call it again unless something happens before; a
 // zero at means not before.
-func (p *Routes) Next(now time.Time) (next *Ticket, at time.Time) {
+func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
 	if p.waiting == 0 {
 		return nil, at
 	}
 	for _, r := range p.routes {
-		t := r.first()
-		if t == nil {
+		w := r.first()
+		if w == nil {
 			continue
 		}
-		if ok, from := p.mayGo(now, t); !ok {
+		if ok, from := p.routeReady(now, w); !ok {
 			at = earlier(at, from)
-		} else if next == nil || p.isBefore(t, next) {
-			next = t
+		} else if next == nil || p.isBefore(w, next) {
+			next = w
 		}
 	}
 	if next == nil {
 		return nil, at
 	}
-	if ok, from := p.quota.ready(now, next.rank); !ok {
+	if ok, from := p.quota.ready(now, next.priority); !ok {
 		return nil, earlier(at, from)
 	}
-	ok, from := p.common.ready(now)
-	if !ok {
+	if ok, from := p.common.ready(now); !ok {
 		return nil, earlier(at, from)
 	}
 	return next, now
 }
 
-// mayGo reports whether its route allows that t is sent now, or else when that may change.
-func (p *Routes) mayGo(now time.Time, t *Ticket) (ok bool, at time.Time) {
-	if at = t.in.until; t.Once {
-		at = later(at, p.closed)
+// routeReady reports whether its route allows that w is sent now, or else when that may
+// change.
+func (p *Routes) routeReady(now time.Time, w *Waiter) (ok bool, at time.Time) {
+	if at = w.route.until; w.Once {
+		at = later(at, p.unavailable.until)
 	}
-	if t.in.own == nil || now.Before(at) {
+	if w.route.own == nil || now.Before(at) {
 		return !now.Before(at), at
 	}
-	return t.in.own.ready(now)
+	return w.route.own.ready(now)
 }
 
-// isBefore reports whether t goes before other.
-func (p *Routes) isBefore(t, other *Ticket) bool {
-	if p.common.held && (t.in == p.probed) != (other.in == p.probed) { // probes take turns between the routes
-		return other.in == p.probed
+// isBefore reports whether w goes before other.
+func (p *Routes) isBefore(w, other *Waiter) bool {
+	if p.common.backingOff && (w.route == p.probed) != (other.route == p.probed) { // probes take turns between the routes
+		return other.route == p.probed
 	}
-	return cmp.Or(cmp.Compare(t.rank, other.rank), t.number-other.number) < 0
+	return cmp.Or(cmp.Compare(w.priority, other.priority), w.number-other.number) < 0
 }
 
-// Send takes t out of line: its request is sent now.
-func (p *Routes) Send(now time.Time, t *Ticket) {
-	p.Leave(t)
+// Send takes w out of its queue: its request is sent now.
+func (p *Routes) Send(now time.Time, w *Waiter) {
+	p.Leave(w)
 	p.quota.send(now)
-	p.common.send(now, &t.common)
-	if t.own = (sending{}); t.in.own != nil {
-		t.in.own.send(now, &t.own)
+	p.common.send(now, &w.common)
+	if w.own = (flight{}); w.route.own != nil {
+		w.route.own.send(now, &w.own)
 	}
-	if t.common.probe {
-		p.probed = t.in
+	if w.common.probe {
+		p.probed = w.route
 	}
-	if p.lately = append(p.lately, t.in); len(p.lately) > enough {
-		p.lately = p.lately[1:]
-	}
+	p.isolator.send(w.route)
 }
 
-// Announce records what the response to the request of t says: of limit requests, left
+// Announce records what the response to the request of w says: of limit requests, left
 // more are accepted until reset from now. Report follows.
-func (p *Routes) Announce(now time.Time, t *Ticket, limit, left int, reset time.Duration) {
-	p.quota.announce(now, t.common.at, limit, left, reset)
+func (p *Routes) Announce(now time.Time, w *Waiter, limit, left int, reset time.Duration) {
+	p.quota.announce(now, w.common.at, limit, left, reset)
 }
 
-// Report records the outcome of the request of t. retryAfter is for how long from
+// Report records the outcome of the request of w. retryAfter is for how long from
 // now the service wants no request of its route, or zero if it names no time. It
-// returns the name of a route that it sets apart because of it.
-func (p *Routes) Report(now time.Time, t *Ticket, outcome Outcome, retryAfter time.Duration) (apart string) {
-	p.quota.report(t.common.at, outcome)
-	var alone *route // is set apart
-	closes := outcome == Unavailable
-	switch {
-	case outcome == Accepted:
-		p.same, p.others = p.same || t.in == p.blamed, p.others || t.in != p.blamed
-		if t.in != p.closedBy && t.common.episode >= p.closedIn {
-			p.closed = time.Time{}
+// returns the name of a route that it isolates because of it.
+func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration) (isolated string) {
+	p.quota.report(w.common.at, outcome)
+	with503 := outcome == Unavailable
+	if with503 || outcome == Refused {
+		w.route.refusal, outcome = outcome, Refused
+		w.route.until = later(w.route.until, now.Add(retryAfter))
+	}
+	if r := p.toIsolate(now, w, outcome); r != nil {
+		r.own, isolated = p.newLearner(), r.name
+		r.own.lastRefused = now
+	}
+	p.reportCommon(now, w, p.reportOwn(now, w, outcome, retryAfter), retryAfter, with503)
+	return isolated
+}
+
+// toIsolate returns the route that is alone refused, as the outcome of w shows, or nil.
+func (p *Routes) toIsolate(now time.Time, w *Waiter, outcome Outcome) *route {
+	switch outcome {
+	case Accepted:
+		p.isolator.accept(w.route)
+		p.unavailable.accept(w)
+		if s := p.suspect; s != nil && s != w.route && p.common.backingOff && w.common.probe && now.Before(s.until) {
+			p.common.rateExceeded = false
+			return s
 		}
-		if s := p.suspect; s != nil && s != t.in && p.common.held && t.common.probe && now.Before(s.until) {
-			alone, p.common.blamed = s, false
-		}
-	case outcome == Refused || closes:
-		t.in.refusal, outcome = outcome, Refused
-		t.in.until = later(t.in.until, now.Add(retryAfter))
-		if t.in.own == nil && p.isUnlikely(t.in, t.common.episode) {
-			alone = t.in
-			l := *p.newLearner() // what it learned from the refusals of this route is forgotten
+	case Refused:
+		if w.route.own == nil && p.isUnlikely(w.route, w.common.episode == p.common.episode) {
+			l := p.newLearner() // what was learned from the refusals of this route is forgotten
 			l.inFlight, l.episode = p.common.inFlight, p.common.episode+1
-			*p.common = l
+			*p.common = *l
+			return w.route
 		}
 	}
-	if alone != nil {
-		alone.own, apart = p.newLearner(), alone.name
-		alone.own.refused = now
+	return nil
+}
+
+// reportOwn reports an outcome to the limit of an isolated route. It returns what the
+// outcome shows of the common one.
+func (p *Routes) reportOwn(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration) Outcome {
+	own := w.route.own
+	if own == nil {
+		return outcome
 	}
-	if own := t.in.own; own != nil {
-		if t.own.by != own { // it was sent before its route was set apart
-			own.send(now, &t.own)
-		}
-		own.report(now, &t.own, outcome, retryAfter)
-		if outcome == Accepted && !own.held && now.Sub(own.refused) > rejoinAfter {
-			t.in.own = nil
-		}
-		if outcome == Refused {
-			outcome = Unclear
-		}
+	if w.own.by != own { // it was sent before its route was isolated
+		own.send(now, &w.own)
+	}
+	own.report(now, &w.own, outcome, retryAfter)
+	if outcome == Accepted && !own.backingOff && now.Sub(own.lastRefused) > isolationTime {
+		w.route.own = nil
 	}
 	if outcome == Refused {
-		p.refusal = t.in.refusal
-		first := !p.common.held || p.suspect == t.in
-		if p.suspect = nil; first && retryAfter >= long && !p.common.atRandom { // the other routes are tried at once
-			p.suspect, retryAfter = t.in, 0
-		}
+		return Unclear
 	}
-	p.common.report(now, &t.common, outcome, retryAfter)
-	if outcome == Refused && p.suspect != nil {
-		p.common.until = now
-	}
-	if outcome == Refused && closes {
-		p.closedBy, p.closed, p.closedIn = t.in, later(p.closed, t.in.until), p.common.episode
-	}
-	return apart
+	return outcome
 }
 
-// isUnlikely reports whether chance does not explain that only route r, whose request
-// of this episode is refused now, was refused of late.
-func (p *Routes) isUnlikely(r *route, episode int) bool {
-	if p.blamed != r {
-		p.blamed, p.chance, p.same, p.others = r, 1, false, false
+// reportCommon reports an outcome to the limit of all routes. If the first refusal of a
+// backoff has a long Retry-After, other routes are probed at once.
+func (p *Routes) reportCommon(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration, with503 bool) {
+	if outcome != Refused {
+		p.common.report(now, &w.common, outcome, retryAfter)
+		return
 	}
-	if episode == p.common.episode { // not sent before the first refusal
-		mine := 0
-		for _, sent := range p.lately {
-			if sent == r {
-				mine++
-			}
-		}
-		share := float64(mine) / float64(len(p.lately))
-		if p.chance *= share; p.others && !p.same { // only others were accepted since
-			p.chance *= 1 - share
-		}
-		p.same, p.others = false, false
+	p.refusal = w.route.refusal
+	first := !p.common.backingOff || p.suspect == w.route
+	if p.suspect = nil; first && retryAfter >= longRetryAfter && !p.common.sheds {
+		p.suspect, retryAfter = w.route, 0
 	}
-	return p.chance < unlikely
+	p.common.report(now, &w.common, outcome, retryAfter)
+	if p.suspect != nil {
+		p.common.until = now
+	}
+	if with503 {
+		p.unavailable.refuse(w.route, p.common.episode)
+	}
 }
 
 // limitOf returns the limit that a request waits for first, and until when a Retry-After
 // or a spent quota binds it.
-func (p *Routes) limitOf(t *Ticket) (l *learner, named time.Time) {
-	if l = p.common; t.in.own != nil {
-		l = t.in.own
+func (p *Routes) limitOf(w *Waiter) (l *learner, retryAt time.Time) {
+	if l = p.common; w.route.own != nil {
+		l = w.route.own
 	}
-	return l, later(later(t.in.until, l.named), p.quota.spent(t.rank))
+	return l, later(later(w.route.until, l.retryAt), p.quota.spent(w.priority))
 }
 
 // statusFor returns the status of the refusal for which the requests of a route wait.
@@ -231,12 +230,12 @@ func (p *Routes) statusFor(now time.Time, r *route) int {
 	return http.StatusTooManyRequests
 }
 
-// hopeless returns the requests in line that are bound for longer than they would wait.
-func (p *Routes) hopeless(now time.Time) (all []*Ticket) {
+// expired returns the waiters that are bound for longer than they would wait.
+func (p *Routes) expired(now time.Time) (all []*Waiter) {
 	for _, r := range p.routes {
-		all = append(all, slices.DeleteFunc(r.all(), func(t *Ticket) bool {
-			_, named := p.limitOf(t)
-			return named.Sub(now) <= t.longest
+		all = append(all, slices.DeleteFunc(r.all(), func(w *Waiter) bool {
+			_, retryAt := p.limitOf(w)
+			return retryAt.Sub(now) <= w.longest
 		})...)
 	}
 	return all
@@ -245,18 +244,18 @@ func (p *Routes) hopeless(now time.Time) (all []*Ticket) {
 // State is what was learned of the common limit.
 type State struct {
 	PerSecond float64   // zero if no limit was seen
-	Waiting   int       // requests in line, of all routes
-	Until     time.Time // nothing is sent before; the zero time if nothing is held
+	Waiting   int       // requests in the queues of all routes
+	Until     time.Time // nothing is sent before; the zero time if requests may be sent
 	AtRandom  bool      // refusals do not depend on the rate, which is not limited
 }
 
 // State returns what was learned so far.
 func (p *Routes) State(now time.Time) State {
-	s := State{Waiting: p.waiting, AtRandom: p.common.atRandom}
-	if p.common.known > 0 && !s.AtRandom {
+	s := State{Waiting: p.waiting, AtRandom: p.common.sheds}
+	if p.common.rate > 0 && !s.AtRandom {
 		s.PerSecond = p.common.perSecond()
 	}
-	if p.common.held {
+	if p.common.backingOff {
 		s.Until = p.common.until
 		if p.suspect != nil {
 			s.Until = later(s.Until, p.suspect.until)

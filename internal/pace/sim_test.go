@@ -243,7 +243,7 @@ func between(a, b time.Duration) func(*rand.Rand) time.Duration {
 	return func(r *rand.Rand) time.Duration { return a + time.Duration(r.Int64N(int64(b-a))) }
 }
 
-func seconds(d time.Duration) time.Duration { // rounded up, as the header is
+func roundedUp(d time.Duration) time.Duration { // rounded up, as the header is
 	return max((d + time.Second - 1).Truncate(time.Second), time.Second)
 }
 func always(ra time.Duration) func(time.Duration) time.Duration {
@@ -252,10 +252,10 @@ func always(ra time.Duration) func(time.Duration) time.Duration {
 
 // sender is a client: the engine, or an oracle.
 type sender interface {
-	Join(*Ticket)
-	Next(time.Time) (*Ticket, time.Time)
-	Send(time.Time, *Ticket)
-	Report(time.Time, *Ticket, Outcome, time.Duration) string
+	Join(*Waiter)
+	Next(time.Time) (*Waiter, time.Time)
+	Send(time.Time, *Waiter)
+	Report(time.Time, *Waiter, Outcome, time.Duration) string
 }
 
 type tally struct {
@@ -283,8 +283,8 @@ func (w *world) crawl(client sender, svc *service, workers int, t *tally) {
 	var pump func()
 	pump = func() {
 		for {
-			ticket, at := client.Next(w.now)
-			if ticket == nil {
+			waiter, at := client.Next(w.now)
+			if waiter == nil {
 				if !at.IsZero() && (wake.IsZero() || at.Before(wake) || !wake.After(w.now)) {
 					wake = at
 					w.at(at, func() {
@@ -296,17 +296,17 @@ func (w *world) crawl(client sender, svc *service, workers int, t *tally) {
 				}
 				return
 			}
-			client.Send(w.now, ticket)
-			w.send(client, svc, ticket, t, pump)
+			client.Send(w.now, waiter)
+			w.send(client, svc, waiter, t, pump)
 		}
 	}
 	for range workers {
-		client.Join(&Ticket{rank: Walk})
+		client.Join(&Waiter{priority: Walk})
 	}
 	w.after(time.Duration(w.random.Int64N(int64(100*time.Millisecond))), pump)
 }
 
-func (w *world) send(client sender, svc *service, ticket *Ticket, t *tally, pump func()) {
+func (w *world) send(client sender, svc *service, waiter *Waiter, t *tally, pump func()) {
 	w.after(svc.before(w.random), func() {
 		ok, wait := svc.limit.admit(w.now)
 		if !ok {
@@ -323,8 +323,8 @@ func (w *world) send(client sender, svc *service, ticket *Ticket, t *tally, pump
 				if svc.unavailable {
 					outcome = Unavailable
 				}
-				client.Report(w.now, ticket, outcome, retryAfter)
-				client.Join(&Ticket{rank: Walk})
+				client.Report(w.now, waiter, outcome, retryAfter)
+				client.Join(&Waiter{priority: Walk})
 				pump()
 			})
 			return
@@ -339,8 +339,8 @@ func (w *world) send(client sender, svc *service, ticket *Ticket, t *tally, pump
 				t.acceptedAt = append(t.acceptedAt, 0)
 			}
 			t.acceptedAt[t.at(w.now)]++
-			client.Report(w.now, ticket, Accepted, 0)
-			client.Join(&Ticket{rank: Walk})
+			client.Report(w.now, waiter, Accepted, 0)
+			client.Join(&Waiter{priority: Walk})
 			pump()
 		})
 	})

@@ -136,16 +136,16 @@ func TestAWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
 
 func TestACallThatTheGateHoldsIsNotAnAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate := pace.NewGate(nil, usual.MinWait, usual.MaxWait)
+		scheduler := pace.NewScheduler(nil, usual.MinWait, usual.MaxWait)
 		late := tripFunc(func(*http.Request) (*http.Response, error) {
 			resp := respond(http.StatusTooManyRequests)
 			resp.Header.Set("Retry-After", "60")
 			return resp, nil
 		})
-		link := paceLink{bodyLink{late, 1}, gate, slog.New(slog.DiscardHandler)}
+		link := paceLink{bodyLink{late, 1}, scheduler, slog.New(slog.DiscardHandler)}
 		pass(t.Context(), link, http.MethodGet)
 		r, _, err := pass(t.Context(), link, http.MethodGet)
-		if held, ok := errors.AsType[*pace.HeldError](err); !ok || held.For != time.Minute || r.Stopped != err || r.Attempts() != 0 {
+		if held, ok := errors.AsType[*pace.ExpiredError](err); !ok || held.For != time.Minute || r.Stopped != err || r.Attempts() != 0 {
 			t.Errorf("held: %v", err)
 		}
 	})

@@ -16,7 +16,7 @@ var usual = Retry{Max: 3, MinWait: 200 * time.Millisecond, MaxWait: 15 * time.Se
 // newClient returns a client that sends through a function.
 func newClient(send tripFunc) *Client {
 	return New(Config{
-		Send: send, Header: Header("the-key", "agent"), Gate: pace.NewGate(nil, usual.MinWait, usual.MaxWait),
+		Send: send, Header: Header("the-key", "agent"), Scheduler: pace.NewScheduler(nil, usual.MinWait, usual.MaxWait),
 		Timeout: 30 * time.Second, MaxBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler),
 	})
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
-// paceLink waits before a retry and until the gate lets the request go, and
-// reports its outcome to the gate.
+// paceLink waits before a retry and until the scheduler lets the request go, and
+// reports its outcome to the scheduler.
 type paceLink struct {
-	next   http.RoundTripper
-	gate   *pace.Gate
-	logger *slog.Logger
+	next      http.RoundTripper
+	scheduler *pace.Scheduler
+	logger    *slog.Logger
 }
 
 func (l paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -35,17 +35,17 @@ func (l paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (l paceLink) enter(ctx context.Context, r *Record) error {
 	if r.wait > 0 {
-		_ = Sleep(ctx, r.wait) // the gate returns the context's error
+		_ = Sleep(ctx, r.wait) // the scheduler returns the context's error
 	}
 	for {
 		longest := r.Retry.MaxWait
 		if r.Patience != nil { // it counts what its calls waited before
 			longest = r.Patience.left()
-			r.ticket = pace.NewTicket(r.Rank, r.PaceRoute)
+			r.waiter = pace.NewWaiter(r.Priority, r.PaceRoute)
 		}
-		err := l.gate.Enter(ctx, &r.ticket, longest, func() { l.late(ctx, r) })
-		held, isHeld := errors.AsType[*pace.HeldError](err)
-		if !isHeld || r.Patience == nil || !r.Patience.excuse(held.For) {
+		err := l.scheduler.Enter(ctx, &r.waiter, longest, func() { l.late(ctx, r) })
+		expired, isExpired := errors.AsType[*pace.ExpiredError](err)
+		if !isExpired || r.Patience == nil || !r.Patience.excuse(expired.For) {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func Sleep(ctx context.Context, wait time.Duration) error {
 	return ctx.Err()
 }
 
-// late logs a wait in line that takes long.
+// late logs a wait in the queue that takes long.
 func (l paceLink) late(ctx context.Context, r *Record) {
 	if r.Patience == nil || r.Patience.warn() {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting until the service accepts requests", r.attrs()...)
@@ -75,11 +75,11 @@ func (l paceLink) leave(ctx context.Context, r *Record) {
 		l.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", r.Name))
 	}
 	if limit, left, reset, ok := announced(r.Header); ok {
-		l.gate.Announce(&r.ticket, limit, left, min(reset, maxHeeded))
+		l.scheduler.Announce(&r.waiter, limit, left, min(reset, maxHeeded))
 	}
-	apart := l.gate.Leave(&r.ticket, outcome, min(r.RetryAfter, maxHeeded))
-	if apart != "" {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: refusals of this route no longer slow down the others", slog.String("route", apart))
+	isolated := l.scheduler.Leave(&r.waiter, outcome, min(r.RetryAfter, maxHeeded))
+	if isolated != "" {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: refusals of this route no longer slow down the others", slog.String("route", isolated))
 	}
 }
 

@@ -21,7 +21,7 @@ type outcome int
 
 const (
 	conclusive outcome = iota // a response that another attempt would not change
-	hopeless                  // another attempt cannot help, or is not safe
+	permanent                 // another attempt cannot help, or is not safe
 	refused                   // because of the pace
 	failed                    // another attempt may help
 )
@@ -38,7 +38,7 @@ func (p *policy) shouldRetry(ctx context.Context) bool {
 	case outcome == conclusive:
 		p.budget.earn(r.tally.paid)
 		return false
-	case outcome == hopeless:
+	case outcome == permanent:
 		return false
 	case err != nil:
 		if !errors.Is(r.Err, err) {
@@ -66,13 +66,13 @@ func (r *Record) classify() outcome {
 	case r.Status == 0 && !isPermanent(r.Err) && (r.isRead() || r.Unsent):
 		return failed
 	}
-	return hopeless
+	return permanent
 }
 
 // decide decides whether another attempt follows one that was refused or failed. The
 // budget pays for those that follow a failure.
 func (p *policy) decide(ctx context.Context, r *Record, outcome outcome) bool {
-	if outcome == refused && r.Patience != nil { // the gate waits, for as long as the patience lasts
+	if outcome == refused && r.Patience != nil { // the scheduler waits, for as long as the patience lasts
 		r.tally.refusals++
 		return r.RetryAfter <= maxHeeded
 	}
@@ -101,7 +101,7 @@ func (p *policy) decide(ctx context.Context, r *Record, outcome outcome) bool {
 // its walk ends. Before the first accepted page, and in a Follower, which polls again,
 // it fails like a single call.
 func (r *Record) persists() bool {
-	return r.Patience != nil && r.Rank == pace.Walk && r.Retry.Max > 0 && r.Patience.wasAccepted() && r.Patience.left() > 0
+	return r.Patience != nil && r.Priority == pace.Walk && r.Retry.Max > 0 && r.Patience.wasAccepted() && r.Patience.left() > 0
 }
 
 func (p *policy) warn(ctx context.Context, r *Record, message string, more ...slog.Attr) {

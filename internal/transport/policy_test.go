@@ -37,21 +37,21 @@ func TestAnAttemptIsClassifiedByItsResponse(t *testing.T) {
 		{"a redirect", status(302), conclusive, conclusive},
 		{"404", status(404), conclusive, conclusive},
 		{"501", status(501), conclusive, conclusive},
-		{"408", status(408), failed, hopeless},
-		{"500", status(500), failed, hopeless},
-		{"502", status(502), failed, hopeless},
-		{"503", status(503), failed, hopeless},
-		{"504", status(504), failed, hopeless},
+		{"408", status(408), failed, permanent},
+		{"500", status(500), failed, permanent},
+		{"502", status(502), failed, permanent},
+		{"503", status(503), failed, permanent},
+		{"504", status(504), failed, permanent},
 		{"429", status(429), refused, refused},
 		{"429 with a wait", status(429).after(time.Second), refused, refused},
-		{"503 with a wait", status(503).after(time.Second), refused, hopeless},
-		{"a reset", failure(errReset), failed, hopeless},
+		{"503 with a wait", status(503).after(time.Second), refused, permanent},
+		{"a reset", failure(errReset), failed, permanent},
 		{"no connection", Attempt{Err: errReset, Unsent: true}, failed, failed},
-		{"a certificate", Attempt{Err: &tls.CertificateVerificationError{Err: errReset}, Unsent: true}, hopeless, hopeless},
-		{"no TLS", Attempt{Err: tls.RecordHeaderError{}, Unsent: true}, hopeless, hopeless},
-		{"too large", failure(&TooLargeError{1}), hopeless, hopeless},
-		{"a page", Attempt{Status: 200, Err: ErrHTML}, failed, hopeless},
-		{"cut", Attempt{Status: 200, Err: ErrCut}, failed, hopeless},
+		{"a certificate", Attempt{Err: &tls.CertificateVerificationError{Err: errReset}, Unsent: true}, permanent, permanent},
+		{"no TLS", Attempt{Err: tls.RecordHeaderError{}, Unsent: true}, permanent, permanent},
+		{"too large", failure(&TooLargeError{1}), permanent, permanent},
+		{"a page", Attempt{Status: 200, Err: ErrHTML}, failed, permanent},
+		{"cut", Attempt{Status: 200, Err: ErrCut}, failed, permanent},
 	} {
 		for method, want := range map[string]outcome{http.MethodGet: test.read, http.MethodPost: test.write} {
 			r := &Record{Request: request(method), Attempt: test.attempt}
@@ -122,7 +122,7 @@ func playOn(t *testing.T, p *policy, r *Record, tries []try) {
 	}
 }
 
-// The gate waits after the refusals of a walk, and a page is requested again until the
+// The scheduler waits after the refusals of a walk, and a page is requested again until the
 // patience ends, once the listing was accepted.
 func TestThePolicyOfAWalk(t *testing.T) {
 	most := waits{usual.MaxWait, usual.MaxWait + usual.MaxWait/10}
@@ -145,7 +145,7 @@ func TestThePolicyOfAWalk(t *testing.T) {
 				patience := &Patience{Most: time.Minute}
 				patience.begin()
 				r := &Record{Request: request(http.MethodGet)}
-				r.Rank, r.Patience = pace.Walk, patience
+				r.Priority, r.Patience = pace.Walk, patience
 				if test.accepted {
 					patience.accept()
 				}

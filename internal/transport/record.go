@@ -23,7 +23,7 @@ type Request struct {
 
 	// How it is sent.
 	PaceRoute string // what the service may limit on its own
-	Rank      pace.Rank
+	Priority  pace.Priority
 	Retry     Retry
 	Patience  *Patience      // of a walk, or nil for a single call
 	NoCache   bool           // a cached response will not do
@@ -63,14 +63,14 @@ type Record struct {
 	Request
 	Attempt // the last one
 
-	Stopped  error // why the next attempt was not made: the context's error, that of OnSend, a *pace.LimiterError or a *pace.HeldError
+	Stopped  error // why the next attempt was not made: the context's error, that of OnSend, a *pace.LimiterError or a *pace.ExpiredError
 	Withheld bool  // the budget withheld a retry
 
 	attempts atomic.Int64
 	retrying bool          // another attempt follows
 	wait     time.Duration // before it
 	tally    tally
-	ticket   pace.Ticket
+	waiter   pace.Waiter
 }
 
 type recordKey struct{}

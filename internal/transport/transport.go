@@ -31,13 +31,13 @@ import (
 
 // Config configures a [Client].
 type Config struct {
-	Send     http.RoundTripper // a [Wire], or what wraps it
-	Jar      http.CookieJar    // may be nil
-	Header   func() http.Header
-	Gate     *pace.Gate
-	Timeout  time.Duration // of one attempt
-	MaxBytes int64         // of a response body, less than the largest int64
-	Logger   *slog.Logger
+	Send      http.RoundTripper // a [Wire], or what wraps it
+	Jar       http.CookieJar    // may be nil
+	Header    func() http.Header
+	Scheduler *pace.Scheduler
+	Timeout   time.Duration // of one attempt
+	MaxBytes  int64         // of a response body, less than the largest int64
+	Logger    *slog.Logger
 }
 
 // Client sends calls. It is safe for concurrent use.
@@ -53,7 +53,7 @@ func New(c Config) *Client {
 	chain = bodyLink{chain, c.MaxBytes}
 	chain = timeoutLink{chain, c.Timeout}
 	chain = logLink{chain, c.Logger}
-	chain = paceLink{chain, c.Gate, c.Logger}
+	chain = paceLink{chain, c.Scheduler, c.Logger}
 	policy := &policy{budget: newBudget(retryCost), logger: c.Logger}
 	return &Client{
 		policy: policy,
@@ -86,8 +86,8 @@ func (c *Client) Do(ctx context.Context, request Request) *Record {
 		r.Patience.begin()
 		defer r.Patience.end()
 	}
-	r.ticket = pace.NewTicket(r.Rank, r.PaceRoute)
-	r.ticket.Once = !r.isRead()
+	r.waiter = pace.NewWaiter(r.Priority, r.PaceRoute)
+	r.waiter.Once = !r.isRead()
 	plain := http.Request{Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	req := &retryablehttp.Request{Request: plain.WithContext(context.WithValue(ctx, recordKey{}, r))}
 	if r.Payload != nil {

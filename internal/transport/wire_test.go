@@ -26,7 +26,7 @@ func TestInABrowserAReadWithABodyIsAnErrorAndNoRequest(t *testing.T) {
 	if _, err := wire.RoundTrip(withBody); !errors.Is(err, errBrowser) || requests != 1 {
 		t.Errorf("a read with a body: %d requests, %v", requests, err)
 	}
-	if r := (&Record{Request: Request{Method: http.MethodGet}, Attempt: Attempt{Err: errBrowser}}); r.classify() != hopeless {
+	if r := (&Record{Request: Request{Method: http.MethodGet}, Attempt: Attempt{Err: errBrowser}}); r.classify() != permanent {
 		t.Error("it is retried")
 	}
 }

@@ -14,7 +14,7 @@ func randomLimit(seed uint64) scenario {
 	rate := 2 * float64(uint64(1)<<r.IntN(6)) * (1 + r.Float64())
 	said := "nothing"
 	if r.IntN(2) == 0 {
-		s.ra, said = seconds, "seconds"
+		s.ra, said = roundedUp, "seconds"
 	}
 	switch r.IntN(3) {
 	case 0:
@@ -59,7 +59,7 @@ func TestLimitsDrawnAtRandom(t *testing.T) {
 // TestARaisedLimitIsFound: from a minute and a half later on 85 % of the
 // new one are used, over forty seconds, of which a refusal may cost one.
 func TestARaisedLimitIsFound(t *testing.T) {
-	for name, ra := range map[string]func(time.Duration) time.Duration{"without Retry-After": nil, "with Retry-After": seconds} {
+	for name, ra := range map[string]func(time.Duration) time.Duration{"without Retry-After": nil, "with Retry-After": roundedUp} {
 		for _, c := range []struct{ rate, burst float64 }{{2, 10}, {10, 1}, {10, 10}, {20, 40}, {40, 10}} {
 			for seed := range uint64(3) {
 				raised := 3*time.Minute + time.Duration(seed)*4*time.Second

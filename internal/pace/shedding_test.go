@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// shedding refuses a share of the requests at random, however many there are.
-type shedding struct {
+// sheds refuses a share of the requests at random, however many there are.
+type sheds struct {
 	none
 	share  float64
 	random *rand.Rand
 }
 
-func newShedding(share float64, seed uint64) *shedding {
-	return &shedding{share: share, random: rand.New(rand.NewPCG(seed, 5))}
+func newSheds(share float64, seed uint64) *sheds {
+	return &sheds{share: share, random: rand.New(rand.NewPCG(seed, 5))}
 }
 
-func (l *shedding) admit(time.Time) (bool, time.Duration) { return l.random.Float64() >= l.share, 0 }
+func (l *sheds) admit(time.Time) (bool, time.Duration) { return l.random.Float64() >= l.share, 0 }
 
 // turns is the service of another limit every so often.
 type turns struct {
@@ -51,13 +51,13 @@ var retryAfters = []struct {
 	of   func(time.Duration) time.Duration
 }{{"none", nil}, {"1 s", always(time.Second)}}
 
-// others has the tests at random run two hundred seeds on which the numbers of belief.go
+// deep has the tests of load shedding run two hundred seeds on which the constants
 // were not chosen, and ask for less. Otherwise they run the twenty on which they were.
-var others = os.Getenv("HORSERACING_DEEP") != ""
+var deep = os.Getenv("HORSERACING_DEEP") != ""
 
 func seedsAtRandom() (seeds []uint64) {
 	n, first := uint64(20), uint64(0)
-	if others {
+	if deep {
 		n, first = 200, 20_000
 	}
 	for seed := first; seed < first+n; seed++ {
@@ -76,7 +76,7 @@ var randomRefusals = []struct{ share, perSecond, withRetryAfter float64 }{
 func crawlAtRandom(share float64, retryAfter func(time.Duration) time.Duration, seed uint64) (perSecond float64, e *Routes) {
 	w, t := newWorld(seed), &tally{}
 	e = newPace(w.random.Float64)
-	svc := scenario{limit: func() limit { return newShedding(share, seed) }, ra: retryAfter}.service()
+	svc := scenario{limit: func() limit { return newSheds(share, seed) }, ra: retryAfter}.service()
 	svc.unavailable = seed%2 == 1 // the same as 429
 	w.crawl(e, svc, 16, t)
 	for t.accepted < 2000 && w.now.Sub(simStart) < time.Hour {
@@ -98,7 +98,7 @@ func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
 				slices.Sort(got)
 				n := len(got)
 				t.Logf("%.0f to %.0f pages a second, 19 of 20 runs at least %.0f, half of them %.0f", got[0], got[n-1], got[(n-1)/20], got[n/2])
-				if others {
+				if deep {
 					want /= 2
 				}
 				if least := got[(n-1)/20]; least < want {
@@ -113,12 +113,12 @@ func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
 // 39 of 40 turns.
 func TestFromRandomRefusalsToALimitAndBack(t *testing.T) {
 	const each = 2 * time.Minute
-	believed, missed := [2]int{}, 0
+	noticed, missed := [2]int{}, 0
 	seeds := seedsAtRandom()
 	for i, least := range []float64{21 * 0.7, 3 * 0.7} {
 		for _, seed := range seeds {
 			w, tally := newWorld(seed), &tally{}
-			l := &turns{[]limit{newShedding(0.15, seed), newBucket(20, 10)}, each}
+			l := &turns{[]limit{newSheds(0.15, seed), newBucket(20, 10)}, each}
 			e := newPace(w.random.Float64)
 			w.crawl(e, scenario{limit: func() limit { return l }, ra: retryAfters[i].of}.service(), 16, tally)
 			for turn := range 4 {
@@ -128,7 +128,7 @@ func TestFromRandomRefusalsToALimitAndBack(t *testing.T) {
 					want = 14
 				}
 				if e.State(w.now).AtRandom == (turn%2 == 0) {
-					believed[turn%2]++
+					noticed[turn%2]++
 				}
 				if got < want {
 					missed++
@@ -138,11 +138,11 @@ func TestFromRandomRefusalsToALimitAndBack(t *testing.T) {
 		}
 	}
 	turns, sure := 4*len(seeds), 0.75 // turns of each kind; the share in which it is right
-	if others {
+	if deep {
 		sure = 0.6
 	}
-	t.Logf("%d of %d turns are used to less than 70 %%; at the end of each it believes what is so %v times", missed, 2*turns, believed)
-	if missed > turns/20 || float64(min(believed[0], believed[1])) < sure*float64(turns) {
+	t.Logf("%d of %d turns are used to less than 70 %%; at the end of each it noticed what is so %v times", missed, 2*turns, noticed)
+	if missed > turns/20 || float64(min(noticed[0], noticed[1])) < sure*float64(turns) {
 		t.Error("that is too seldom")
 	}
 }
@@ -151,7 +151,7 @@ func TestFromRandomRefusalsToALimitAndBack(t *testing.T) {
 // other, because they do not take a limit for refusals at random for long.
 func TestFewAreRefusedByALimit(t *testing.T) {
 	seeds := uint64(1)
-	if others {
+	if deep {
 		seeds = 6
 	}
 	for _, test := range []struct {

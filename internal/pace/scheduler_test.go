@@ -25,19 +25,19 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 			if limited {
 				limiter = xrate.NewLimiter(20, 1)
 			}
-			g := NewGate(limiter, time.Second, time.Minute)
+			g := NewScheduler(limiter, time.Second, time.Minute)
 			random := rand.New(rand.NewPCG(seed, 1))
 			var group sync.WaitGroup
 			for range 40 {
 				deadline := time.Duration(random.Int64N(int64(20 * time.Second)))
-				rank := Rank(random.IntN(int(Walk) + 1))
+				priority := Priority(random.IntN(int(Walk) + 1))
 				service := rand.New(rand.NewPCG(random.Uint64(), 2))
 				group.Go(func() {
 					start := time.Now()
 					ctx, cancel := context.WithTimeout(t.Context(), deadline)
 					defer cancel()
 					for ctx.Err() == nil {
-						ticket, err := enter(ctx, g, rank, time.Hour)
+						waiter, err := enter(ctx, g, priority, time.Hour)
 						if took := time.Since(start); took > deadline {
 							t.Errorf("waited %v, and the context ended after %v", took, deadline)
 						}
@@ -50,7 +50,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 						}
 						time.Sleep(time.Duration(service.Int64N(int64(50 * time.Millisecond))))
 						outcome := Outcome(service.IntN(3))
-						g.Leave(ticket, outcome, time.Duration(service.Int64N(2))*time.Second)
+						g.Leave(waiter, outcome, time.Duration(service.Int64N(2))*time.Second)
 					}
 				})
 			}
@@ -77,12 +77,12 @@ func (c lateContext) Done() <-chan struct{} {
 func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 50 { // either end of the wait may come first
-			g := NewGate(nil, time.Second, time.Minute)
+			g := NewScheduler(nil, time.Second, time.Minute)
 			first, _ := enter(t.Context(), g, Read, time.Hour)
 			g.Leave(first, Refused, time.Second)
 			ctx, cancel := context.WithCancel(t.Context())
-			if ticket, err := enter(lateContext{ctx, cancel}, g, Read, time.Hour); err == nil {
-				g.Leave(ticket, Accepted, 0)
+			if waiter, err := enter(lateContext{ctx, cancel}, g, Read, time.Hour); err == nil {
+				g.Leave(waiter, Accepted, 0)
 			}
 			if n := g.routes.common.inFlight; n != 0 {
 				t.Fatalf("%d in flight", n)
@@ -91,8 +91,8 @@ func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 	})
 }
 
-func enter(ctx context.Context, g *Gate, rank Rank, most time.Duration) (*Ticket, error) {
-	t := NewTicket(rank, "GET /")
+func enter(ctx context.Context, g *Scheduler, priority Priority, most time.Duration) (*Waiter, error) {
+	t := NewWaiter(priority, "GET /")
 	return &t, g.Enter(ctx, &t, most, nil)
 }
 
@@ -111,11 +111,11 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 		least   int // requests in a minute
 	}{
 		"in memory, 100 a second": {xrate.NewLimiter(100, 1), 5900},
-		"10 ms away":              {remote(10 * time.Millisecond), 60 * maxWaits * 99},
+		"10 ms away":              {remote(10 * time.Millisecond), 60 * maxLimiterWaits * 99},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := NewGate(test.limiter, time.Second, time.Minute)
+				g := NewScheduler(test.limiter, time.Second, time.Minute)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				var group sync.WaitGroup
@@ -123,13 +123,13 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 				for range 32 {
 					group.Go(func() {
 						for {
-							ticket, err := enter(ctx, g, Walk, 0)
+							waiter, err := enter(ctx, g, Walk, 0)
 							if err != nil {
 								return
 							}
 							sent.Add(1)
 							time.Sleep(20 * time.Millisecond)
-							g.Leave(ticket, Accepted, 0)
+							g.Leave(waiter, Accepted, 0)
 						}
 					})
 				}
@@ -147,15 +147,15 @@ type limiterFunc func(context.Context) error
 func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
 
 // A permit that comes when its request was sent with another's is for whoever
-// is first in line then. The ticket may be another's by now.
-func TestAPermitThatComesTooLateIsNotForTheSameTicket(t *testing.T) {
+// is first in its queue then. The waiter may be another's by now.
+func TestAPermitThatComesTooLateIsNotForTheSameWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var grants [2]chan struct{}
 		for i := range grants {
 			grants[i] = make(chan struct{})
 		}
 		var waits atomic.Int32
-		g := NewGate(limiterFunc(func(ctx context.Context) error {
+		g := NewScheduler(limiterFunc(func(ctx context.Context) error {
 			switch n := waits.Add(1); n {
 			case 1, 2:
 				<-grants[n-1] // whatever becomes of the context
@@ -166,7 +166,7 @@ func TestAPermitThatComesTooLateIsNotForTheSameTicket(t *testing.T) {
 			}
 			return nil
 		}), time.Second, time.Minute)
-		read, entered := NewTicket(Read, "GET /"), make(chan error, 1)
+		read, entered := NewWaiter(Read, "GET /"), make(chan error, 1)
 		go func() { entered <- g.Enter(t.Context(), &read, time.Second, nil) }()
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -181,47 +181,47 @@ func TestAPermitThatComesTooLateIsNotForTheSameTicket(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.Leave(&read, Refused, 20*time.Second)
-		read = NewTicket(Read, "GET /") // a retry that is not made
+		read = NewWaiter(Read, "GET /") // a retry that is not made
 		if err := g.Enter(t.Context(), &read, time.Second, nil); err == nil {
 			t.Error("a request entered before Retry-After")
 		}
 		time.Sleep(30 * time.Second)
 		started := time.Now()
-		ticket, err := enter(t.Context(), g, Read, time.Hour)
+		waiter, err := enter(t.Context(), g, Read, time.Hour)
 		if took := time.Since(started); err != nil || took > 0 {
 			t.Errorf("%v after %v", err, took)
 		}
-		g.Leave(ticket, Accepted, 0)
+		g.Leave(waiter, Accepted, 0)
 		if g.routes.common.inFlight != 0 {
 			t.Errorf("%d in flight", g.routes.common.inFlight)
 		}
 	})
 }
 
-// TestAHeldErrorHasTheStatusOfTheRefusal, also if that was another route's.
-func TestAHeldErrorHasTheStatusOfTheRefusal(t *testing.T) {
+// TestAnExpiredErrorHasTheStatusOfTheRefusal, also if that was another route's.
+func TestAnExpiredErrorHasTheStatusOfTheRefusal(t *testing.T) {
 	for outcome, status := range map[Outcome]int{Refused: 429, Unavailable: 503} {
 		for _, retryAfter := range []time.Duration{0, 20 * time.Second} {
 			for _, route := range []string{"GET /", "GET /other"} {
 				synctest.Test(t, func(t *testing.T) {
-					g := NewGate(nil, time.Second, time.Minute)
+					g := NewScheduler(nil, time.Second, time.Minute)
 					for g.State().Until.IsZero() || time.Until(g.State().Until) < time.Second {
-						ticket, err := enter(t.Context(), g, Read, time.Hour)
+						waiter, err := enter(t.Context(), g, Read, time.Hour)
 						if err != nil {
 							t.Fatal(err)
 						}
-						g.Leave(ticket, outcome, retryAfter)
+						g.Leave(waiter, outcome, retryAfter)
 					}
-					hung := NewTicket(Read, "GET /third") // no later request shows that it is accepted
+					hung := NewWaiter(Read, "GET /third") // no later request shows that it is accepted
 					if retryAfter > 0 {
 						if err := g.Enter(t.Context(), &hung, time.Second, nil); err != nil {
 							t.Fatal(err)
 						}
 					}
-					ticket := NewTicket(Read, route)
-					held, ok := errors.AsType[*HeldError](g.Enter(t.Context(), &ticket, 100*time.Millisecond, nil))
-					if !ok || held.Status != status {
-						t.Errorf("%s, Retry-After %v: %+v, want %d", route, retryAfter, held, status)
+					waiter := NewWaiter(Read, route)
+					expired, ok := errors.AsType[*ExpiredError](g.Enter(t.Context(), &waiter, 100*time.Millisecond, nil))
+					if !ok || expired.Status != status {
+						t.Errorf("%s, Retry-After %v: %+v, want %d", route, retryAfter, expired, status)
 					}
 				})
 			}

@@ -12,7 +12,7 @@ import (
 // oracle is a client that was given the limit: it sends evenly at a fixed rate, or with a fixed
 // number in flight, and heeds Retry-After.
 type oracle struct {
-	line  []*Ticket
+	queue []*Waiter
 	rate  float64
 	most  int
 	busy  int
@@ -20,26 +20,26 @@ type oracle struct {
 	until time.Time
 }
 
-func (o *oracle) Join(t *Ticket) { o.line = append(o.line, t) }
-func (o *oracle) Next(now time.Time) (*Ticket, time.Time) {
+func (o *oracle) Join(t *Waiter) { o.queue = append(o.queue, t) }
+func (o *oracle) Next(now time.Time) (*Waiter, time.Time) {
 	at := o.next
 	if o.until.After(at) {
 		at = o.until
 	}
 	switch {
-	case len(o.line) == 0 || o.busy >= o.most:
+	case len(o.queue) == 0 || o.busy >= o.most:
 		return nil, time.Time{}
 	case now.Before(at):
 		return nil, at
 	}
-	return o.line[0], now
+	return o.queue[0], now
 }
-func (o *oracle) Send(now time.Time, t *Ticket) {
-	o.line = o.line[1:]
+func (o *oracle) Send(now time.Time, t *Waiter) {
+	o.queue = o.queue[1:]
 	o.busy++
 	o.next = now.Add(time.Duration(float64(time.Second) / o.rate))
 }
-func (o *oracle) Report(now time.Time, t *Ticket, out Outcome, ra time.Duration) string {
+func (o *oracle) Report(now time.Time, t *Waiter, out Outcome, ra time.Duration) string {
 	o.busy--
 	if out == Refused {
 		if u := now.Add(ra); u.After(o.until) {
@@ -153,7 +153,7 @@ func scenarios() []scenario {
 	ras := []struct {
 		name string
 		f    func(time.Duration) time.Duration
-	}{{"none", nil}, {"s", seconds}}
+	}{{"none", nil}, {"s", roundedUp}}
 	for _, ra := range ras {
 		for _, rate := range []float64{2, 5, 20, 50, 200} {
 			for _, burst := range []float64{1, 10, 100} {
@@ -205,7 +205,7 @@ func scenarios() []scenario {
 	}
 	add(scenario{name: "window 600/1m0s, ra of a minute", limit: func() limit { return &window{most: 600, length: time.Minute} }, ra: always(time.Minute), length: 30 * time.Minute})
 	for _, first := range []time.Duration{10 * time.Second, 30 * time.Second} {
-		add(scenario{name: fmt.Sprintf("bucket 50/s burst 10, ra s, the first %v", first), limit: func() limit { return newBucket(50, 10) }, ra: seconds, length: first})
+		add(scenario{name: fmt.Sprintf("bucket 50/s burst 10, ra s, the first %v", first), limit: func() limit { return newBucket(50, 10) }, ra: roundedUp, length: first})
 	}
 	add(scenario{name: "none", limit: func() limit { return none{} }})
 	return all
@@ -245,7 +245,7 @@ func (s scenario) measure(seeds ...uint64) (r result) {
 // seedsOfLimits returns the seeds on which the numbers of the package were chosen, or
 // with HORSERACING_DEEP twenty others.
 func seedsOfLimits() []uint64 {
-	if !others {
+	if !deep {
 		return []uint64{1, 2, 3, 4, 5}
 	}
 	var seeds []uint64
@@ -260,7 +260,7 @@ func seedsOfLimits() []uint64 {
 // are refused once it has learned the limit. With other seeds it may be half a percent worse.
 func TestKindsOfLimits(t *testing.T) {
 	least, most := 0.89, 0.03
-	if others {
+	if deep {
 		least, most = 0.885, 0.035
 	}
 	tested := map[string]bool{
@@ -353,8 +353,8 @@ func TestTheFirstSeconds(t *testing.T) {
 	}
 }
 
-// BenchmarkLine is how long so many calls take to get in line and out of it again.
-func BenchmarkLine(b *testing.B) {
+// BenchmarkQueue is how long so many calls take to join a queue and leave it.
+func BenchmarkQueue(b *testing.B) {
 	for _, n := range []int{10_000, 20_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {

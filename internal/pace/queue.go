@@ -1,0 +1,74 @@
+package pace
+
+import (
+	"container/list"
+	"time"
+)
+
+// Priority is that of a request: a lower one goes first.
+type Priority uint8
+
+// The priorities, from the first to the last.
+const (
+	Write Priority = iota // a request that changes something
+	Read                  // a single read
+	Poll                  // a read that is repeated
+	Walk                  // one page of many
+)
+
+// Waiter is a request that waits to be sent. One waiter serves all attempts of a call.
+type Waiter struct {
+	Once bool // it is not sent again after a 503, since its outcome is unknown
+
+	priority    Priority
+	routeName   string
+	route       *route // the one with this name, once it joined
+	common, own flight // own is zero unless its route is isolated
+	number      int    // of those that joined, in order
+	element     *list.Element
+	waiting
+}
+
+// NewWaiter returns the waiter of a call. route is its method and the documented path.
+func NewWaiter(priority Priority, route string) Waiter {
+	return Waiter{priority: priority, routeName: route}
+}
+
+// waiting is what a scheduler keeps of a waiter.
+type waiting struct {
+	waits   bool          // it is in a queue
+	waited  time.Duration // of its call, in all
+	since   time.Time     // when it began to wait, less the time that its call waited before
+	longest time.Duration // that its call waits while no request is accepted
+	timer   *time.Timer   // ends its wait then
+	done    chan struct{} // closed when it no longer waits
+	cancel  func()        // ends its Wait for the limiter
+	err     error         // why it is not sent
+}
+
+// queue holds the requests of a route that wait, by priority: first in, first out.
+type queue [Walk + 1]list.List
+
+func (q *queue) join(w *Waiter) { w.element = q[w.priority].PushBack(w) }
+
+func (q *queue) leave(w *Waiter) { q[w.priority].Remove(w.element) }
+
+// first returns the one to be sent first, nil if none waits.
+func (q *queue) first() *Waiter {
+	for i := range q {
+		if e := q[i].Front(); e != nil {
+			return e.Value.(*Waiter)
+		}
+	}
+	return nil
+}
+
+// all returns all that wait.
+func (q *queue) all() (all []*Waiter) {
+	for i := range q {
+		for e := q[i].Front(); e != nil; e = e.Next() {
+			all = append(all, e.Value.(*Waiter))
+		}
+	}
+	return all
+}
