@@ -170,14 +170,11 @@ func (l *listing[T]) place(page *list[T], r walk.Request) []walk.Entry[Entry[T]]
 
 // unplaced returns why an entry cannot be placed among others, or nil if it can.
 func unplaced(id string, start int64) *readError {
-	const minSeconds, maxSeconds = 900_000_000, 100_000_000_000 // the years 1998 and 5138 in seconds; 1970 and 1973 in milliseconds
 	switch {
 	case id == "":
 		return &readError{err: errors.New("an entry without an id cannot be distinguished from others")}
 	case start <= 0:
 		return &readError{field: "/start_time", err: errors.New("an entry without a start time cannot be placed")}
-	case minSeconds <= start && start < maxSeconds:
-		return &readError{field: "/start_time", err: fmt.Errorf("the start time %d looks like seconds, where milliseconds are documented", start)}
 	}
 	return nil
 }
