@@ -45,9 +45,9 @@ const firstSkip int64 = 60_000
 // range has ended.
 type followLoop[T any] struct {
 	*Follower[T]
-	ctx   context.Context // of the range
-	yield func(*T, error) bool
-	once  bool // it ends after one poll, and after an error that is not ErrSkipped
+	ctx       context.Context // of the range
+	yield     func(*T, error) bool
+	isOnePoll bool // it ends after one poll, and after an error that is not ErrSkipped
 
 	aim     int                    // entries that the next part is to have
 	step    int64                  // milliseconds that the next part spans; 0 up to the newest entry
@@ -111,7 +111,7 @@ func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.f
 // process: shorter runs stop there each time.
 func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
 
-func (f *Follower[T]) follow(ctx context.Context, once bool) iter.Seq2[*T, error] {
+func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		if err := mayRange(ctx, f.listing.op(), f.invalid, f.ranging); err != nil {
 			yield(nil, err)
@@ -119,8 +119,8 @@ func (f *Follower[T]) follow(ctx context.Context, once bool) iter.Seq2[*T, error
 		}
 		f.ranging = true
 		defer func() { f.ranging = false }()
-		l := &followLoop[T]{Follower: f, ctx: ctx, yield: yield, once: once}
-		if f.state.recent != 0 || l.begin() && !once {
+		l := &followLoop[T]{Follower: f, ctx: ctx, yield: yield, isOnePoll: isOnePoll}
+		if f.state.recent != 0 || l.begin() && !isOnePoll {
 			for l.poll() {
 			}
 		}
@@ -133,7 +133,7 @@ func (l *followLoop[T]) emit(value *T, err error) bool {
 
 // fail yields the error of a failed request or poll, and waits until the next one is due.
 func (l *followLoop[T]) fail(err error) bool {
-	return l.emit(nil, err) && !l.once && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
+	return l.emit(nil, err) && !l.isOnePoll && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
 }
 
 // begin settles the entries that finished before the follower began. It reads the newest
@@ -182,7 +182,7 @@ func (l *followLoop[T]) poll() bool {
 	if l.vanished > 0 && l.vanished <= maxFailures && len(l.state.seen) > 0 {
 		return l.fail(fmt.Errorf("%v: the listing is empty, although it was not before", l.listing.op()))
 	}
-	return !l.once && l.schedule.wait(l.ctx, nil)
+	return !l.isOnePoll && l.schedule.wait(l.ctx, nil)
 }
 
 // next returns the part that begins at low. A part that turns out to have too many
@@ -274,7 +274,7 @@ func (l *followLoop[T]) probe(at int64) probe {
 	p := probe{isEmpty: true, isLast: true, top: at}
 	pages := l.pager(walk.Earliest, at, 0).listing
 	for source := range l.tiers {
-		page, err := pages.fetch(l.ctx, walk.Request{Source: source, At: at, Once: true})
+		page, err := pages.fetch(l.ctx, walk.Request{Source: source, At: at, AcceptEmpty: true})
 		if err != nil { // the error is that of what is read next
 			return probe{isLast: true, top: at}
 		}

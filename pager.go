@@ -219,8 +219,8 @@ func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) {
 	tiers, payload, problem := resolveTiers(l.kind, q.Tier, q.Tiers, q.Resume)
 	l.tiers, l.patience = tiers, newPatience(q.Patience)
-	if l.named == nil {
-		l.named, l.pages = new(atomic.Bool), new(walk.Pages)
+	if l.otherSeen == nil {
+		l.otherSeen, l.pages = new(atomic.Bool), new(walk.Pages)
 	}
 	p := &Pager[T]{
 		listing: l, since: walk.Earliest, resume: q.Resume,

@@ -119,7 +119,7 @@ func (w *Offset[V]) Learn(r Request, page []Entry[V]) {
 		w.ended = true
 		return
 	case len(placed) == 0 && len(unplaced) >= w.pageSize:
-		w.failed = &UnplacedError{unplaced[0].Err}
+		w.failed = &UnplacedError{First: unplaced[0].Err}
 		return
 	case isShifted && len(fresh) == 0 && r.At > 0:
 		if w.repeats++; w.repeats == maxRepeats {
