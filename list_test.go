@@ -8,10 +8,13 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
@@ -206,5 +209,103 @@ func TestListAcceptsManyNullsInNumbers(t *testing.T) {
 		if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || !strings.Contains(err.Error(), "too many values") || d.Raw != nil {
 			t.Errorf("%.40s: %v", body, err)
 		}
+	}
+}
+
+// Whatever the service makes of its document: of the entries that it lists none is lost
+// without an error, and what is returned is what was requested, with the values of the
+// literal reading, except for members that have another type.
+func TestListAndGetUnderEveryReading(t *testing.T) {
+	now := func() time.Time { return time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC) }
+	literal := horseracingtest.NewServer(horseracingtest.WithClock(now), horseracingtest.WithHistory(20), horseracingtest.WithInMemory())
+	t.Cleanup(literal.Close)
+	truth, err := literal.Client().Races.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts := map[horseracing.Timestamp]horseracing.Race{}
+	for _, race := range truth {
+		starts[race.StartTime] = race
+	}
+	numbers := literal.Horses(0)
+	members := []string{"main_race_id", "start_time", "entry_fee", "places", "participants", "type", "v2", "tier", "length", "prizes", "info.turf", "participants.total", "number", "level", "name", "height"}
+	rapid.Check(t, func(t *rapid.T) {
+		odd := rapid.SliceOfNDistinct(rapid.SampledFrom(members), 0, 3, rapid.ID[string]).Draw(t, "members")
+		r := horseracingtest.Readings{
+			OtherRace: rapid.Bool().Draw(t, "other race"), OtherHorse: rapid.Bool().Draw(t, "other horse"), Heats: rapid.Bool().Draw(t, "heats"),
+			Seconds: rapid.Bool().Draw(t, "seconds"), EmptyList: rapid.SampledFrom([]string{"", "null", "204"}).Draw(t, "empty list"), Members: map[string]string{},
+		}
+		for _, member := range odd {
+			r.Members[member] = `{"another":"type"}`
+		}
+		fake := horseracingtest.NewServer(horseracingtest.WithClock(now), horseracingtest.WithHistory(20), horseracingtest.WithReadings(r), horseracingtest.WithInMemory())
+		defer fake.Close()
+		c, ctx := fake.Client(), context.Background()
+
+		open, err := c.Races.Open(ctx)
+		if len(open)+errorsIn(err) != len(truth) {
+			t.Fatalf("%d races and %d errors of %d: %v", len(open), errorsIn(err), len(truth), err)
+		}
+		for i := range open {
+			mustBeTrue(t, &open[i], starts[open[i].StartTime], r)
+		}
+		for _, race := range truth {
+			got, err := c.Races.Get(ctx, race.MainRaceID)
+			if err == nil {
+				if mustBeTrue(t, got, starts[got.StartTime], r); got.MainRaceID != race.MainRaceID || got.EntryFee.Cmp(race.EntryFee) < 0 {
+					t.Fatalf("race %d for %v became %d for %v", race.MainRaceID, race.EntryFee, got.MainRaceID, got.EntryFee)
+				}
+				continue
+			}
+			_, isDecode := errors.AsType[*horseracing.DecodeError](err)
+			if isMoved := r.Heats && race.MainRaceID%10 == 1; !isDecode && !(isMoved && errors.Is(err, horseracing.ErrNotFound)) {
+				t.Fatalf("race %d: %v", race.MainRaceID, err)
+			}
+		}
+		horses, err := c.Horses.GetMany(ctx, numbers)
+		for number, horse := range horses {
+			if horse.Number != number {
+				t.Fatalf("horse %d became %d", number, horse.Number)
+			}
+		}
+		if len(horses)+errorsIn(err) != len(numbers) {
+			t.Fatalf("%d of %d horses, %v", len(horses), len(numbers), err)
+		}
+	})
+}
+
+// errorsIn counts the joined errors.
+func errorsIn(err error) int {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the list itself
+		return len(joined.Unwrap())
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+// mustBeTrue fails unless a race is the literal one, but for its id and members of
+// another type.
+func mustBeTrue(t *rapid.T, got *horseracing.Race, want horseracing.Race, r horseracingtest.Readings) {
+	want.MainRaceID = got.MainRaceID // that of another heat
+	for member := range r.Members {
+		switch member {
+		case "type":
+			want.Type = ""
+		case "v2":
+			want.V2 = false
+		case "tier":
+			want.Tier = ""
+		case "length":
+			want.Length = 0
+		case "prizes":
+			want.Prizes = nil
+		case "info.turf":
+			want.Info.Turf = ""
+		}
+	}
+	if diff := cmp.Diff(&want, got); diff != "" {
+		t.Fatalf("race %d: %s", got.MainRaceID, diff)
 	}
 }
