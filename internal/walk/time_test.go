@@ -71,10 +71,10 @@ func TestAShortPageIsTheEndOnlyInAListingOfFullPages(t *testing.T) {
 		c, misled, ends := mergeOf([]*world{w}, nil, 1), 0, false
 		c.fetch = func(r Request) ([]Entry[uint64], error) {
 			page := w.before(r.At)
-			if r.Once && len(page) > 1 {
+			if r.AcceptEmpty && len(page) > 1 {
 				misled++
 			}
-			ends = r.Once && len(page) == 0
+			ends = r.AcceptEmpty && len(page) == 0
 			return page, nil
 		}
 		for _, ok := c.take(); ok; _, ok = c.take() {
