@@ -42,6 +42,7 @@ func (l paceLink) enter(ctx context.Context, r *Record) error {
 		if r.Patience != nil { // it counts what its calls waited before
 			longest = r.Patience.left()
 			r.waiter = pace.NewWaiter(r.Priority, r.PaceRoute)
+			r.waiter.Patient = true
 		}
 		err := l.scheduler.Enter(ctx, &r.waiter, longest, func() { l.late(ctx, r) })
 		expired, isExpired := errors.AsType[*pace.ExpiredError](err)
@@ -86,7 +87,7 @@ func (l paceLink) leave(ctx context.Context, r *Record) {
 // paceOutcome returns what the last attempt shows of the pace.
 func (r *Record) paceOutcome() pace.Outcome {
 	switch {
-	case r.isRefused() && r.Status == http.StatusServiceUnavailable:
+	case r.Status == http.StatusServiceUnavailable:
 		return pace.Unavailable
 	case r.isRefused():
 		return pace.Refused
