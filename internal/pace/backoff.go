@@ -20,6 +20,10 @@ type backoff struct {
 // refuse begins a backoff, or lengthens it after a probe.
 func (l *learner) refuse(now time.Time, f *flight, outcome Outcome, retryAfter time.Duration) {
 	l.outage = outcome == Unavailable && (l.outage || !l.backingOff)
+	if l.sheds && !l.backingOff && retryAfter == 0 {
+		return
+	}
+	l.paused = retryAfter > 0
 	spread := 1 + l.random()/10 // clients that were refused together come back apart
 	if l.sheds {
 		retryAfter = 0 // it binds its route alone
@@ -33,7 +37,7 @@ func (l *learner) refuse(now time.Time, f *flight, outcome Outcome, retryAfter t
 		l.episode++
 		l.wait = min(l.first, firstBackoff, l.longest)
 		if l.rate > 0 {
-			l.wait = max(min(seconds(1/(l.rate*l.speed())), l.longest, maxBackoff), minBackoff)
+			l.wait = max(min(seconds(1/(l.rate*l.speedup())), l.longest, maxBackoff), minBackoff)
 		}
 		l.rateExceeded = l.outage || !l.isCap(f.inFlight, l.inFlight, l.rate > 0)
 		spread = 2 - spread

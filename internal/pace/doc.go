@@ -43,9 +43,10 @@
 // A service that sheds load refuses a share of all requests, however slowly this client
 // sends. Taken for a limit, each refusal would lower the rate for good. It is noticed by
 // cuts that do not help: six more refusals within a cruise than after it, each followed by
-// a first probe that is accepted, while fewer than a quarter of the requests are refused.
-// Then the rate doubles with every three accepted requests, and a refusal teaches nothing,
-// until the odds of a refusal rise to two and a half times as much.
+// a first probe that is accepted, while fewer than 30 % of the requests are refused.
+// Then the rate doubles with every three accepted requests, up to eight times what was
+// accepted (a Retry-After binds it as well), and a refusal teaches nothing, until the odds
+// of one rise to two and a half times as much.
 //
 // # Isolated routes
 //

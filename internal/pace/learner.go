@@ -126,6 +126,10 @@ func (l *learner) accept(now time.Time, f *flight) {
 	}
 	l.cycle.accepted++
 	l.sinceGap.accepted++
+	if l.sheds && l.cycle.accepted >= sampleRequests {
+		l.proven = max(l.proven, l.cycle.accepted/l.cycle.seconds)
+		l.cycle, l.counted = sample{}, sample{}
+	}
 }
 
 // sheddingChanged starts again what depends on whether the service sheds load.
@@ -140,7 +144,7 @@ func (l *learner) sheddingChanged() {
 // perSecond returns the present rate, infinite if there is no estimate.
 func (l *learner) perSecond() float64 {
 	if l.sheds {
-		return l.rate * l.speed()
+		return max(l.rate, l.proven) * l.speedup()
 	}
 	return l.estimate.perSecond()
 }
