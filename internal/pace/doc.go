@@ -35,7 +35,7 @@
 // # Quota
 //
 // The service may announce how many requests it accepts until an instant. No more are
-// sent, and a walk leaves some to others. After that instant one request goes at a time,
+// sent. A walk leaves some to others, and once half was used spreads the rest evenly. After that instant one request goes at a time,
 // until a response announces the next quota. The learners know nothing of it.
 //
 // # Load shedding
