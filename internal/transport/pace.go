@@ -46,7 +46,11 @@ func (l paceLink) enter(ctx context.Context, r *Record) error {
 		}
 		err := l.scheduler.Enter(ctx, &r.waiter, longest, func() { l.late(ctx, r) })
 		expired, isExpired := errors.AsType[*pace.ExpiredError](err)
-		if !isExpired || r.Patience == nil || !r.Patience.excuse(expired.For) {
+		if !isExpired || r.Patience == nil {
+			return err
+		}
+		renewed := expired.For == 0 && r.Patience.left() > 0 // another page was accepted
+		if !renewed && !r.Patience.excuse(expired.For) {
 			return err
 		}
 	}
