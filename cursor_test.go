@@ -112,3 +112,11 @@ func TestACursorWithANewlineIsRefusedWithTheReason(t *testing.T) {
 		t.Errorf("%v does not say that the text has a newline", err)
 	}
 }
+
+func TestParseCursorRefusesAForeignText(t *testing.T) {
+	for _, text := range []string{"0", "hr1.r2.5.loyw3v28.0.3mv.3mw.e69cdebb", "hr4.r2.5.1.0.00000000", "hr3.r1.0.e3d94c96", "eyJhIjoxfQ==", strings.Repeat("hr1.", 3000)} {
+		if _, err := ParseCursor(text); !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+}

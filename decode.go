@@ -46,14 +46,14 @@ type Drift struct {
 // Only races differ from listing to listing.
 var documented = drift.Rules{
 	Routes: map[string][]string{
-		"Race._id":              {"/open", "/{raceId}"},
-		"Race.type":             {"/open", "/{raceId}", "/v2/"},
-		"Race.min_level":        {"/open", "/{raceId}", "/v2/"},
-		"Race.max_level":        {"/open", "/{raceId}", "/v2/"},
-		"Race.final_order":      {"/results"},
-		"Race.winners":          {"/results"},
-		"RaceParticipant.total": {"/results"},
-		"RaceParticipant.lane":  {"/results"},
+		"Race._id":              {routeOpenRaces, routeRace},
+		"Race.type":             {routeOpenRaces, routeRace, routeResults},
+		"Race.min_level":        {routeOpenRaces, routeRace, routeResults},
+		"Race.max_level":        {routeOpenRaces, routeRace, routeResults},
+		"Race.final_order":      {routeResults, routeResultsV1},
+		"Race.winners":          {routeResults, routeResultsV1},
+		"RaceParticipant.total": {routeResults, routeResultsV1},
+		"RaceParticipant.lane":  {routeResults, routeResultsV1},
 	},
 	Rename: documentedPrize,
 }

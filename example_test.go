@@ -2,17 +2,15 @@ package horseracing_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log"
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
-
-	"github.com/jarcoal/httpmock"
-	"golang.org/x/time/rate"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -107,7 +105,7 @@ func ExampleNewClientFromEnv() {
 	// monthly 80 to 100
 }
 
-// errors.Is finds out what an error means.
+// errors.Is finds out what an error means, and errors.AsType the response that it comes from.
 func Example_errors() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
@@ -128,35 +126,13 @@ func Example_errors() {
 	case errors.Is(err, context.DeadlineExceeded):
 		fmt.Println("it took too long")
 	default:
+		if refused, ok := errors.AsType[*horseracing.APIError](err); ok {
+			fmt.Println("refused with status", refused.StatusCode, refused.Message)
+		}
 		log.Fatal(err)
 	}
 	// Output:
 	// there is no such race
-}
-
-// errors.As finds the response that an error comes from.
-func ExampleAPIError() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	fake.Inject(horseracingtest.Fault{
-		Status: http.StatusServiceUnavailable,
-		Header: http.Header{"Retry-After": {"120"}},
-		Body:   `{"error":"closed for maintenance"}`,
-	})
-	client := fake.Client()
-
-	_, err := client.Races.Open(context.Background())
-	if failed, ok := errors.AsType[*horseracing.APIError](err); ok {
-		fmt.Println("status:", failed.StatusCode)
-		fmt.Println("message:", failed.Message)
-		fmt.Println("wait:", failed.RetryAfter)
-	}
-	fmt.Println(err)
-	// Output:
-	// status: 503
-	// message: closed for maintenance
-	// wait: 2m0s
-	// GET /api/v1/races/open: status 503 Service Unavailable: closed for maintenance; wait 2m0s before the next request
 }
 
 // An operation that the SDK has no method for, such as a new one for stables. Do
@@ -178,132 +154,6 @@ func ExampleClient_Do() {
 	fmt.Println(stable.Name, "has", stable.Boxes, "boxes")
 	// Output:
 	// North End has 12 boxes
-}
-
-// The response as it came, for its header, its status, or a member that the types
-// do not have.
-func ExampleCaptureResponse() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	fake.Inject(
-		horseracingtest.Fault{Status: http.StatusBadGateway}, // for the first attempt
-		horseracingtest.Fault{Status: http.StatusOK, Body: `{"number":1,"name":"Bold Echo","color":"bay"}`},
-	)
-	client := fake.Client(horseracing.WithRetry(horseracing.Retry{Max: 1, MaxWait: time.Millisecond}))
-
-	var response horseracing.Response
-	horse, err := client.Horses.Get(context.Background(), 1, horseracing.CaptureResponse(&response))
-	if err != nil {
-		log.Fatal(err)
-	}
-	var more struct {
-		Color string `json:"color"`
-	}
-	if err := json.Unmarshal(response.Body, &more); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(horse.Name, "is", more.Color)
-	fmt.Println("status", response.StatusCode, "after", response.Attempts, "attempts")
-	// Output:
-	// Bold Echo is bay
-	// status 200 after 2 attempts
-}
-
-// One limit for two clients, such as of two keys. A limit that several processes
-// share is a type of your own with a Wait method: examples/sharedlimit in the
-// repository has one in Redis.
-func ExampleWithLimiter() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-
-	limiter := rate.NewLimiter(rate.Every(time.Hour), 2)
-	first := fake.Client(horseracing.WithLimiter(limiter))
-	second := fake.Client(horseracing.WithLimiter(limiter))
-
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for _, client := range []*horseracing.Client{first, second, first} {
-		_, err := client.Races.Open(ctx)
-		fmt.Println(err)
-	}
-	// Output:
-	// <nil>
-	// <nil>
-	// GET /api/v1/races/open: waiting for the limiter: rate: Wait(n=1) would exceed context deadline
-}
-
-// Every attempt is logged at level Debug and every retry at level Warn: never a
-// header, a body or a key.
-func ExampleWithLogger() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	fake.Inject(horseracingtest.Fault{Status: http.StatusServiceUnavailable}) // for the first attempt
-
-	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
-		Level: slog.LevelDebug, // LevelWarn in production
-		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey || a.Value.Kind() == slog.KindDuration {
-				return slog.Attr{} // differs in every run of the example
-			}
-			return a
-		},
-	}))
-	client := fake.Client(horseracing.WithLogger(logger), horseracing.WithRetry(horseracing.Retry{Max: 3, MaxWait: time.Millisecond}))
-	if _, err := client.Horses.Get(context.Background(), 1); err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// level=DEBUG msg="horseracing: attempt" operation="GET /api/v1/horses/1" attempt=1 status=503
-	// level=WARN msg="horseracing: retry" operation="GET /api/v1/horses/1" attempt=1 status=503
-	// level=DEBUG msg="horseracing: attempt" operation="GET /api/v1/horses/1" attempt=2 status=200
-}
-
-// A refusal with a Retry-After holds all calls of its route, and those of other
-// routes if the next one of them is refused too. PerSecond is the rate that the
-// client has learned, zero after this single refusal.
-func ExampleClient_Pace() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	fake.Inject(horseracingtest.Fault{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"120"}}})
-	client := fake.Client()
-
-	_, err := client.Races.Open(context.Background())
-	fmt.Println("refused:", errors.Is(err, horseracing.ErrRateLimited))
-	pace := client.Pace()
-	fmt.Println(pace.PerSecond, "requests a second; nothing is sent for", time.Until(pace.Until).Round(time.Minute))
-
-	_, err = client.Races.Open(context.Background()) // fails at once, since two minutes are more than Retry.MaxWait
-	fmt.Println("refused:", errors.Is(err, horseracing.ErrRateLimited), "after", fake.RequestCount(), "request")
-	// Output:
-	// refused: true
-	// 0 requests a second; nothing is sent for 2m0s
-	// refused: true after 1 request
-}
-
-// In a test, github.com/jarcoal/httpmock can respond in the service's place. It
-// is given to the client as the transport of an http.Client. The package
-// horseracingtest does more: it is a fake of the whole service.
-func ExampleWithHTTPClient_httpmock() {
-	mock := httpmock.NewMockTransport()
-	mock.RegisterResponder(http.MethodGet, "https://races.example/api/v1/races/open",
-		httpmock.NewStringResponder(http.StatusOK, `[{"main_race_id":7,"info":{"name":"Dawn"},"places":12,"participants":[{"number":3}]}]`))
-
-	client, err := horseracing.NewClient("https://races.example", "any key",
-		horseracing.WithHTTPClient(&http.Client{Transport: mock}))
-	if err != nil {
-		log.Fatal(err)
-	}
-	races, err := client.Races.Open(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, race := range races {
-		fmt.Println(race.Info.Name, "has", race.FreePlaces(), "places left")
-	}
-	fmt.Println(mock.GetTotalCallCount(), "request")
-	// Output:
-	// Dawn has 11 places left
-	// 1 request
 }
 
 // The short races that a horse could enter now.
@@ -333,31 +183,6 @@ func ExampleRacesService_Open() {
 	// Northern Mile, 2 furlongs: 6 places left, until 12:21:00
 	// Clover Cup, 3 furlongs: 10 places left, until 12:36:00
 	// Clover Cup, 2 furlongs: 12 places left, until 12:29:00
-}
-
-// A user's horses that can breed now.
-func ExampleHorsesService_Owned() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	client := fake.Client()
-	userKey := fake.UserKey(0) // horseracing.UserKey(os.Getenv("USER_KEY")) in a program
-
-	horses, err := client.Horses.Owned(context.Background(), userKey)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, horse := range horses {
-		if horse.CanBreedAt(fake.Now()) {
-			fmt.Println(horse.Number, horse.Name)
-		}
-	}
-	fmt.Println("the key does not print:", userKey)
-	// Output:
-	// 1 Bold Echo
-	// 2 Bold Echo
-	// 4 Iron Jester
-	// 5 Amber Breeze
-	// the key does not print: [redacted]
 }
 
 // Registering spends the race's entry fee. Where the response is lost, the SDK
@@ -397,46 +222,8 @@ func ExampleRacesService_Register() {
 	// not registered, and no fee is spent
 }
 
-// A bot that keeps its records in a database of its own: a row before the registration
-// is sent, so that a crash leaves a trace of it.
-func ExampleOnSend() {
-	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10)})
-	client, rows := fake.Client(), map[horseracing.RaceID]string{} // rows stands for a table
-
-	entry := horseracing.Registration{Horse: fake.Horses(0)[0], Race: 7, UserKey: fake.UserKey(0)}
-	_, err := client.Races.Register(context.Background(), entry, horseracing.OnSend(func() error {
-		rows[entry.Race] = "sending" // an error here, and nothing is sent
-		return nil
-	}))
-	switch {
-	case err == nil:
-		rows[entry.Race] = "entered"
-	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		rows[entry.Race] = "unknown" // Settle finds out
-	default:
-		rows[entry.Race] = "refused"
-	}
-	fmt.Println(rows)
-	// Output:
-	// map[7:entered]
-}
-
 // Amounts are exact at any size. That this one counts in units of 10^-18 is
 // the caller's knowledge; the unit is undocumented.
-func ExampleTimestamp() {
-	first := horseracing.Race{StartTime: horseracing.NewTimestamp(time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC))}
-	second := horseracing.Race{StartTime: horseracing.NewTimestamp(time.Date(2025, 6, 1, 12, 5, 0, 0, time.UTC))}
-
-	fmt.Println(first.StartTime.Before(second.StartTime.Time))
-	fmt.Println(second.StartTime.Sub(first.StartTime.Time))
-
-	// Output:
-	// true
-	// 5m0s
-}
-
 func ExampleBigInt_FormatUnits() {
 	var fee horseracing.BigInt
 	if err := fee.UnmarshalText([]byte("2500000000000000000001")); err != nil {
@@ -449,46 +236,164 @@ func ExampleBigInt_FormatUnits() {
 	// 2500.000000000000000001
 }
 
-// spans prints a line for every request that passes. It stands for the
-// RoundTripper of a tracing library.
-type spans struct{ next http.RoundTripper }
-
-func (s spans) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := s.next.RoundTrip(req)
-	if err != nil {
-		fmt.Println("span:", req.Method, req.URL.Path, err)
-		return nil, err
-	}
-	fmt.Println("span:", req.Method, req.URL.Path, resp.StatusCode)
-	return resp, nil
-}
-
-// OpenTelemetry, and whatever else is an http.RoundTripper, wraps the client's
-// transport. Every attempt passes through it, so that a retry is a span of its
-// own, under the span in the call's context. With OpenTelemetry's otelhttp wrap is
-//
-//	func(next http.RoundTripper) http.RoundTripper { return otelhttp.NewTransport(next) }
-//
-// and examples/otel in the repository is the whole program. The API key is in
-// a header and a user's key in a body: record neither.
-func ExampleWithTransportWrapper() {
+// The winners of the last three hours, the latest race first.
+func ExampleRacesService_Results() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
-	fake.Inject(horseracingtest.Fault{Status: http.StatusServiceUnavailable}) // for the first attempt
+	client := fake.Client()
 
-	client, err := horseracing.NewClient(fake.URL, fake.APIKey,
-		horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { return spans{next} }),
-		horseracing.WithRetry(horseracing.Retry{Max: 3, MaxWait: time.Millisecond}))
-	if err != nil {
-		log.Fatal(err)
+	since := fake.Now().Add(-3 * time.Hour) // time.Now in a program
+	results := client.Races.Results(horseracing.ResultsQuery{Since: since})
+	for race, err := range results.All(context.Background()) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		finishers, err := race.Finishers()
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(race.StartTime.Format(time.DateTime), race.Info.Name, "won by horse", finishers[0].Number)
 	}
-	races, err := client.Races.Open(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(len(races), "races are open")
 	// Output:
-	// span: GET /api/v1/races/open 503
-	// span: GET /api/v1/races/open 200
-	// 10 races are open
+	// 2025-06-01 10:25:22 Amber Handicap won by horse 279
+	// 2025-06-01 09:52:21 Amber Handicap won by horse 3307
+	// 2025-06-01 09:19:04 Two Rivers won by horse 3891
+}
+
+// A program that stops after a few races and goes on there when it is started
+// again: its place is a short text in a file.
+func ExampleCursor() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "cursor")
+
+	program := func() {
+		saved, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			log.Fatal(err)
+		}
+		cursor, err := horseracing.ParseCursor(string(saved)) // of no text: the beginning
+		if err != nil {
+			log.Fatal(err)
+		}
+		results := fake.Client().Races.Results(horseracing.ResultsQuery{Resume: cursor})
+		races, err := results.Take(context.Background(), 3)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, race := range races {
+			fmt.Println("race", race.MainRaceID)
+		}
+		if err := os.WriteFile(file, []byte(results.Cursor().String()), 0o600); err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	program()
+	fmt.Println("another process")
+	program()
+	// Output:
+	// race 3000
+	// race 2999
+	// race 2998
+	// another process
+	// race 2997
+	// race 2996
+	// race 2995
+}
+
+// Each race is handled exactly once, however often the program is restarted: the
+// cursor is stored in the transaction that handles the race.
+func ExampleRacesService_Follow() {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	fake.AddRaces(
+		horseracing.Race{MainRaceID: 1, StartTime: inMinutes(fake, -30)},
+		horseracing.Race{MainRaceID: 2, StartTime: inMinutes(fake, -20)},
+	)
+
+	// With database/sql, store is a transaction that does the work and
+	//
+	//	UPDATE followers SET cursor = ? WHERE name = 'omega'
+	var stored string
+	store := func(race *horseracing.Race, cursor horseracing.Cursor) {
+		fmt.Println("race", race.MainRaceID)
+		stored = cursor.String()
+	}
+
+	program := func(until horseracing.RaceID) error {
+		resume, err := horseracing.ParseCursor(stored) // empty at first: begin at Since
+		if err != nil {
+			return err
+		}
+		follower := fake.Client().Races.Follow(horseracing.FollowQuery{Since: fake.Now().Add(-time.Hour), Resume: resume})
+		for race, err := range follower.All(context.Background()) {
+			if err != nil {
+				slog.Warn("following goes on", "error", err)
+				continue
+			}
+			store(race, follower.Cursor())
+			if race.MainRaceID == until {
+				break
+			}
+		}
+		return nil
+	}
+
+	fmt.Println(program(2))
+	fake.AddRaces(
+		horseracing.Race{MainRaceID: 3, StartTime: inMinutes(fake, -25)}, // finished late, behind race 2
+		horseracing.Race{MainRaceID: 4, StartTime: inMinutes(fake, -10)},
+	)
+	fmt.Println(program(4)) // restarted
+	// Output:
+	// race 1
+	// race 2
+	// <nil>
+	// race 3
+	// race 4
+	// <nil>
+}
+
+// A program that reports what happens to the open races.
+func ExampleRacesService_WatchOpen() {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	race := horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10), Places: 4, Info: horseracing.RaceInfo{Name: "Dawn"}}
+	fake.AddRaces(race)
+	client := fake.Client()
+
+	query := horseracing.WatchQuery{Interval: time.Millisecond} // every 15 seconds without it
+	for change, err := range client.Races.WatchOpen(context.Background(), query) {
+		if err != nil {
+			slog.Warn("a poll failed; WatchOpen goes on", "error", err)
+			continue
+		}
+		switch change.Kind {
+		case horseracing.RaceOpened:
+			fmt.Printf("%s takes %d horses\n", change.Race.Info.Name, change.Race.FreePlaces())
+			race.Participants = []horseracing.RaceParticipant{{Number: 12}}
+			fake.AddRaces(race) // a horse comes in
+		case horseracing.RaceUpdated:
+			fmt.Printf("%s: %d places free, %d before\n", change.Race.Info.Name, change.Race.FreePlaces(), change.Previous.FreePlaces())
+			fake.Advance(10 * time.Minute) // it starts
+		case horseracing.RaceClosed:
+			fmt.Printf("%s closed with %d horses\n", change.Race.Info.Name, len(change.Race.Participants))
+			return
+		}
+	}
+	// Output:
+	// Dawn takes 4 horses
+	// Dawn: 3 places free, 4 before
+	// Dawn closed with 1 horses
+}
+
+// inMinutes returns an instant by the fake's clock, before now where n is negative.
+func inMinutes(fake *horseracingtest.Server, n int) horseracing.Timestamp {
+	return horseracing.NewTimestamp(fake.Now().Add(time.Duration(n) * time.Minute))
 }

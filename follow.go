@@ -75,7 +75,7 @@ func (s *TournamentsService) Follow(q FollowQuery) *Follower[Tournament] {
 
 func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback time.Duration) *Follower[T] {
 	tiers, fields, problem := resolveTiers(kind, q.Tier, q.Tiers, q.Resume)
-	l.named, l.pages = new(atomic.Bool), new(walk.Pages)
+	l.otherSeen, l.pages = new(atomic.Bool), new(walk.Pages)
 	f := &Follower[T]{
 		listing: l, kind: kind, query: q, tiers: tiers,
 		lookback: int64((cmp.Or(q.Lookback, lookback)-1)/time.Millisecond) + 1,

@@ -37,18 +37,17 @@ const (
 // how many polls in a row find nothing before that is believed.
 const maxFailures = 6
 
-// firstSkip is how much earlier, in milliseconds, the read continues after a page that
-// is skipped. Until a page is read each skip is twice as long as the one before: a page
-// of a quiet listing spans months.
+// firstSkip is how long, in milliseconds, a gap is at first. While the page below it cannot
+// be read either, it doubles: a page of a quiet listing spans months.
 const firstSkip int64 = 60_000
 
 // followLoop is one range over a follower. Its methods report false once the
 // range has ended.
 type followLoop[T any] struct {
 	*Follower[T]
-	ctx   context.Context // of the range
-	yield func(*T, error) bool
-	once  bool // it ends after one poll, and after an error that is not ErrSkipped
+	ctx       context.Context // of the range
+	yield     func(*T, error) bool
+	isOnePoll bool // it ends after one poll, and after an error that is not ErrSkipped
 
 	aim     int                    // entries that the next part is to have
 	step    int64                  // milliseconds that the next part spans; 0 up to the newest entry
@@ -112,7 +111,7 @@ func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.f
 // process: shorter runs stop there each time.
 func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
 
-func (f *Follower[T]) follow(ctx context.Context, once bool) iter.Seq2[*T, error] {
+func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		if err := mayRange(ctx, f.listing.op(), f.invalid, f.ranging); err != nil {
 			yield(nil, err)
@@ -120,8 +119,8 @@ func (f *Follower[T]) follow(ctx context.Context, once bool) iter.Seq2[*T, error
 		}
 		f.ranging = true
 		defer func() { f.ranging = false }()
-		l := &followLoop[T]{Follower: f, ctx: ctx, yield: yield, once: once}
-		if f.state.recent != 0 || l.begin() && !once {
+		l := &followLoop[T]{Follower: f, ctx: ctx, yield: yield, isOnePoll: isOnePoll}
+		if f.state.recent != 0 || l.begin() && !isOnePoll {
 			for l.poll() {
 			}
 		}
@@ -134,15 +133,15 @@ func (l *followLoop[T]) emit(value *T, err error) bool {
 
 // fail yields the error of a failed request or poll, and waits until the next one is due.
 func (l *followLoop[T]) fail(err error) bool {
-	return l.emit(nil, err) && !l.once && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
+	return l.emit(nil, err) && !l.isOnePoll && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
 }
 
 // begin settles the entries that finished before the follower began. It reads the newest
 // ones, then all that start up to Lookback before these.
 func (l *followLoop[T]) begin() bool {
-	p, ok := l.read(walk.Earliest, walk.Latest, firstLimit)
-	if ok && p.low > walk.Earliest {
-		p, ok = l.read(p.low-l.lookback, walk.Latest, maxSeen)
+	p, ok := l.read(0, walk.Latest, firstLimit)
+	if ok && p.low > 0 {
+		p, ok = l.read(max(0, p.low-l.lookback), walk.Latest, maxSeen)
 	}
 	if !ok {
 		return false
@@ -183,7 +182,7 @@ func (l *followLoop[T]) poll() bool {
 	if l.vanished > 0 && l.vanished <= maxFailures && len(l.state.seen) > 0 {
 		return l.fail(fmt.Errorf("%v: the listing is empty, although it was not before", l.listing.op()))
 	}
-	return !l.once && l.schedule.wait(l.ctx, nil)
+	return !l.isOnePoll && l.schedule.wait(l.ctx, nil)
 }
 
 // next returns the part that begins at low. A part that turns out to have too many
@@ -206,13 +205,12 @@ func (l *followLoop[T]) next(low int64) (p part[T], ok bool) {
 		if p.low > low {
 			l.held = append(l.held, p)
 		}
-		switch {
-		case l.step == 0 && p.low > low && len(l.state.seen) == 0:
-			l.findFirst(low, p.low)
-		case l.step == 0 && p.low > low:
-			l.step = l.lookback + l.lookback*firstLimit/2/int64(len(l.state.seen)) // what was yielded, and a few
-		default:
+		if l.step > 0 {
 			l.measure(p)
+		} else if seen := int64(len(l.state.seen)); p.low > low && seen > 0 {
+			l.step = l.lookback + l.lookback*firstLimit/2/seen // what was yielded, and a few
+		} else if p.low > low {
+			l.findFirst(low, p.low)
 		}
 		if p.low == low {
 			return p, true
@@ -255,33 +253,32 @@ func (l *followLoop[T]) findFirst(low, top int64) {
 		}
 		requests.Wait()
 		for _, p := range probes {
-			if p.entries > 0 {
+			if !p.isEmpty {
 				top, isLast = p.top, p.isLast
 				break
 			}
-			low = p.at
+			low += between
 		}
 	}
 	l.first, l.step = low, max(1, top-low)
 }
 
-// probe is a page requested from an instant.
+// probe is what the page requested from an instant shows.
 type probe struct {
-	at      int64
-	entries int
-	top     int64 // the end of a time range from which the first entry is
-	isLast  bool  // the page had room for older entries
+	isEmpty bool
+	isLast  bool  // it had room for older entries
+	top     int64 // the first entry starts before it
 }
 
 func (l *followLoop[T]) probe(at int64) probe {
-	p := probe{at: at, top: at, isLast: true}
-	pager := l.pager(walk.Earliest, at, 0)
+	p := probe{isEmpty: true, isLast: true, top: at}
+	pages := l.pager(walk.Earliest, at, 0).listing
 	for source := range l.tiers {
-		page, err := pager.listing.fetch(l.ctx, walk.Request{Source: source, At: at, Once: true})
-		if err != nil { // that of what is read next
-			return probe{at: at, top: at, entries: 1, isLast: true}
+		page, err := pages.fetch(l.ctx, walk.Request{Source: source, At: at, AcceptEmpty: true})
+		if err != nil { // the error is that of what is read next
+			return probe{isLast: true, top: at}
 		}
-		p.entries += len(page)
+		p.isEmpty = p.isEmpty && len(page) == 0
 		p.isLast = p.isLast && len(page) < pageSize
 		for _, e := range page {
 			if e.ID != "" {
@@ -300,15 +297,11 @@ func (l *followLoop[T]) probe(at int64) probe {
 // requested again with backoff, or skipped if it fails alone.
 func (l *followLoop[T]) read(low, high int64, limit int) (p part[T], ok bool) {
 	p = part[T]{low: high, high: high}
-	pager, skip := l.pager(low, high, limit), firstSkip
+	pager := l.pager(low, high, limit)
 	for {
-		before := p.low
 		failed := l.readOn(pager, &p, low, limit)
 		if l.ctx.Err() != nil || failed == nil {
 			return p, failed == nil
-		}
-		if p.low < before {
-			skip = firstSkip
 		}
 		if p.low == walk.Latest || !l.failsAlone(failed) { // it is the newest page, or others fail too
 			if !l.fail(failed) {
@@ -316,15 +309,12 @@ func (l *followLoop[T]) read(low, high int64, limit int) (p part[T], ok bool) {
 			}
 			continue
 		}
-		from := l.state.gapAt(p.low)
-		if from == p.low && l.alone < maxFailures {
+		reported := l.state.gapAt(p.low)
+		if reported == p.low && l.alone < maxFailures {
 			_ = transport.Sleep(l.ctx, time.Second<<(l.alone-1))
 			continue
 		}
-		if from == p.low { // no such gap was reported
-			from, skip = p.low-skip, 2*skip
-		}
-		p.skip(gap{from: max(low, from), to: p.low, reach: p.reach(len(l.tiers) * pageSize), err: failed})
+		p.skip(low, reported, p.reach(len(l.tiers)*pageSize), failed)
 		pager = l.pager(low, p.low, limit)
 		l.vanished = 0
 	}
@@ -398,13 +388,18 @@ func (p *part[T]) reach(entries int) int64 {
 	return p.low
 }
 
-// skip moves p.low to the lower end of a gap. Directly below another gap it extends that.
-func (p *part[T]) skip(g gap) {
-	if last := len(p.gaps) - 1; last >= 0 && p.gaps[last].from == p.low {
-		p.gaps[last].from = g.from
-	} else {
-		p.gaps = append(p.gaps, g)
+// skip moves p.low below a page that fails, to the lower end of its gap: that of the gap
+// at p.low which was reported, or a minute lower, or if the gap continues another one by as
+// much as that spans.
+func (p *part[T]) skip(low, reported, reach int64, err error) {
+	if n := len(p.gaps); n == 0 || p.gaps[n-1].from > p.low {
+		p.gaps = append(p.gaps, gap{from: p.low, to: p.low, reach: reach, err: err})
 	}
+	g := &p.gaps[len(p.gaps)-1]
+	if reported == p.low {
+		reported -= max(firstSkip, g.to-g.from)
+	}
+	g.from = max(low, reported)
 	p.low = g.from
 }
 

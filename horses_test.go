@@ -18,38 +18,24 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-func TestHorseTraitFindsTheFirstOfItsType(t *testing.T) {
-	h := horseracing.Horse{Appearance: []horseracing.Trait{{Type: "mane_color", Value: "Black"}, {Type: "tail_color", Value: ""}, {Type: "mane_color", Value: "White"}}}
-	for _, test := range []struct {
-		name, want string
-		found      bool
-	}{
-		{"mane_color", "Black", true},
-		{"tail_color", "", true},
-		{"Mane_Color", "", false},
-		{"", "", false},
-	} {
-		if got, found := h.Trait(test.name); got != test.want || found != test.found {
-			t.Errorf("Trait(%q) = %q, %t; want %q, %t", test.name, got, found, test.want, test.found)
-		}
-	}
-}
-
-func TestHorseCanBreedAtTheEndOfTheCooldown(t *testing.T) {
+func TestHorseMethods(t *testing.T) {
 	end := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
-	resting, rested := horseracing.Horse{BreedingCooldown: &end}, horseracing.Horse{}
-	for _, test := range []struct {
-		horse *horseracing.Horse
-		at    time.Time
-		want  bool
-	}{
-		{&rested, end, true},
-		{&resting, end.Add(-time.Nanosecond), false},
-		{&resting, end, true},
-		{&resting, end.Add(time.Hour), true},
+	h := horseracing.Horse{BreedingCooldown: &end, Appearance: []horseracing.Trait{{Type: "mane_color", Value: "Black"}, {Type: "tail_color", Value: ""}, {Type: "mane_color", Value: "White"}}}
+	trait := func(name, want string, found bool) bool {
+		got, ok := h.Trait(name)
+		return got == want && ok == found
+	}
+	for name, ok := range map[string]bool{
+		"the first trait of a type":            trait("mane_color", "Black", true),
+		"an empty one":                         trait("tail_color", "", true),
+		"a type is matched as it is":           trait("Mane_Color", "", false),
+		"no type":                              trait("", "", false),
+		"a rested horse can breed":             new(horseracing.Horse).CanBreedAt(end),
+		"a resting one cannot":                 !h.CanBreedAt(end.Add(-time.Nanosecond)),
+		"it can at the end of its cooldown on": h.CanBreedAt(end) && h.CanBreedAt(end.Add(time.Hour)),
 	} {
-		if got := test.horse.CanBreedAt(test.at); got != test.want {
-			t.Errorf("cooldown %v: CanBreedAt(%v) = %t", test.horse.BreedingCooldown, test.at, got)
+		if !ok {
+			t.Errorf("does not hold: %s", name)
 		}
 	}
 }

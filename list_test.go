@@ -27,46 +27,29 @@ var listCalls = []struct {
 	odd  string // entry 4711
 	bad  string // the member of odd
 }{
-	{"open races", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.Race, error) { return c.Races.Open(ctx) }),
-		`{"main_race_id":%d}`, `{"main_race_id":4711,"entry_fee":{}}`, "/entry_fee"},
-	{"a user's horses", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.Horse, error) {
-		return c.Horses.Owned(ctx, double.UserKey)
-	}),
-		`{"number":%d}`, `{"number":4711,"level":"high"}`, "/level"},
-	{"horses open for breeding", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.BreedingListing, error) {
-		return c.Horses.OpenForBreeding(ctx)
-	}),
-		`{"number":%d}`, `{"number":4711,"price":1e400}`, "/price"},
-	{"open tournaments", idsOf(func(ctx context.Context, c *horseracing.Client) ([]horseracing.Tournament, error) {
-		return c.Tournaments.Open(ctx)
-	}),
-		`{"_id":"%d"}`, `{"_id":"4711","stages":[{},{"results":[{"number":"x"}]}]}`, "/stages/1/results/0/number"},
+	{"open races", func(ctx context.Context, c *horseracing.Client) ([]string, error) {
+		races, err := c.Races.Open(ctx)
+		return idsOf(races, func(r horseracing.Race) any { return int64(r.MainRaceID) }), err
+	}, `{"main_race_id":%d}`, `{"main_race_id":4711,"entry_fee":{}}`, "/entry_fee"},
+	{"a user's horses", func(ctx context.Context, c *horseracing.Client) ([]string, error) {
+		horses, err := c.Horses.Owned(ctx, double.UserKey)
+		return idsOf(horses, func(h horseracing.Horse) any { return int(h.Number) }), err
+	}, `{"number":%d}`, `{"number":4711,"level":"high"}`, "/level"},
+	{"horses open for breeding", func(ctx context.Context, c *horseracing.Client) ([]string, error) {
+		horses, err := c.Horses.OpenForBreeding(ctx)
+		return idsOf(horses, func(l horseracing.BreedingListing) any { return int(l.Number) }), err
+	}, `{"number":%d}`, `{"number":4711,"price":1e400}`, "/price"},
+	{"open tournaments", func(ctx context.Context, c *horseracing.Client) ([]string, error) {
+		cups, err := c.Tournaments.Open(ctx)
+		return idsOf(cups, func(t horseracing.Tournament) any { return t.ID }), err
+	}, `{"_id":"%d"}`, `{"_id":"4711","stages":[{},{"results":[{"number":"x"}]}]}`, "/stages/1/results/0/number"},
 }
 
-func idsOf[T any](call func(context.Context, *horseracing.Client) ([]T, error)) func(context.Context, *horseracing.Client) ([]string, error) {
-	return func(ctx context.Context, c *horseracing.Client) ([]string, error) {
-		values, err := call(ctx, c)
-		var ids []string
-		for i := range values {
-			ids = append(ids, idOf(&values[i]))
-		}
-		return ids, err
+func idsOf[T any](values []T, id func(T) any) (ids []string) {
+	for _, value := range values {
+		ids = append(ids, fmt.Sprint(id(value)))
 	}
-}
-
-// idOf returns the id of an entry, as text.
-func idOf(entry any) string {
-	switch entry := entry.(type) {
-	case *horseracing.Race:
-		return fmt.Sprint(int64(entry.MainRaceID))
-	case *horseracing.Horse:
-		return fmt.Sprint(int(entry.Number))
-	case *horseracing.BreedingListing:
-		return fmt.Sprint(int(entry.Number))
-	case *horseracing.Tournament:
-		return string(entry.ID)
-	}
-	return ""
+	return ids
 }
 
 func TestListWithAnUnreadableEntryReturnsTheOthers(t *testing.T) {

@@ -98,6 +98,8 @@ func WithRetry(r Retry) Option {
 	}
 }
 
+const defaultAttemptTimeout = 30 * time.Second
+
 // WithAttemptTimeout limits the time of one attempt, from connecting to the
 // last byte of the response body. The default is 30 seconds. The context limits
 // the time of a whole call, retries and waits included.

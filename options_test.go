@@ -1,12 +1,10 @@
 package horseracing_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/http/cookiejar"
 	"runtime"
@@ -35,6 +33,7 @@ func TestNewClientChecksOptions(t *testing.T) {
 		"WithUserAgent: the agent contains a control character":           horseracing.WithUserAgent("a\nb"),
 		"WithMaxResponseBytes: 0 is not positive":                         horseracing.WithMaxResponseBytes(0),
 		"WithTransportWrapper: the wrapper is nil":                        horseracing.WithTransportWrapper(nil),
+		"WithTransportWrapper: the wrapper returned nil":                  horseracing.WithTransportWrapper(func(http.RoundTripper) http.RoundTripper { return nil }),
 	} {
 		_, err := horseracing.NewClient(double.Service, double.AppKey, opt)
 		if !errors.Is(err, horseracing.ErrInvalidArgument) || err.Error() != "horseracing: NewClient: invalid argument: "+want {
@@ -83,40 +82,26 @@ func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
 	}
 }
 
-func TestWithTransportWrapperSeesEveryAttempt(t *testing.T) {
+// TestCallFromContextDescribesTheCallOfARequest has that they see every attempt.
+func TestWithTransportWrapperIsMadeOnceAroundTheOnesBefore(t *testing.T) {
 	var order []string
-	made := 0
 	named := func(name string) horseracing.Option {
 		return horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-			made++
+			order = append(order, name+" made")
 			return double.TripFunc(func(req *http.Request) (*http.Response, error) {
-				order = append(order, name+" "+req.Method)
+				order = append(order, name)
 				return next.RoundTrip(req)
 			})
 		})
 	}
-	s := double.Play(double.Respond(503, ""), double.Respond(200, "[]"), double.Respond(200, "{}"))
-	c := s.Client(t, double.Briefly, named("inner"), named("outer"))
-	if _, err := c.Races.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Races.Register(t.Context(), double.Entry); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"outer GET", "inner GET", "outer GET", "inner GET", "outer POST", "inner POST"}
-	if diff := cmp.Diff(want, order); diff != "" || made != 2 {
-		t.Errorf("wrappers were made %d times; attempts (-want +got):\n%s", made, diff)
-	}
-}
-
-func TestWithTransportWrapperRefusesNil(t *testing.T) {
-	for name, opt := range map[string]horseracing.Option{
-		"nil":         horseracing.WithTransportWrapper(nil),
-		"returns nil": horseracing.WithTransportWrapper(func(http.RoundTripper) http.RoundTripper { return nil }),
-	} {
-		if c, err := horseracing.NewClient(double.Service, double.AppKey, opt); c != nil || !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), "WithTransportWrapper") {
-			t.Errorf("%s: %v", name, err)
+	c := responding(t, "[]", named("inner"), named("outer"))
+	for range 2 {
+		if err := double.OpenRaces(t.Context(), c); err != nil {
+			t.Fatal(err)
 		}
+	}
+	if want := "inner made, outer made, outer, inner, outer, inner"; strings.Join(order, ", ") != want {
+		t.Errorf("%v, want %s", order, want)
 	}
 }
 
@@ -169,33 +154,10 @@ func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
 	}
 }
 
-// What a wrapper adds must not make net/http repeat the request.
-func TestWithTransportWrapperCannotMakeARegistrationRepeatable(t *testing.T) {
-	repeatable := horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-		return double.TripFunc(func(req *http.Request) (*http.Response, error) {
-			body, err := io.ReadAll(req.Body)
-			if err != nil {
-				return nil, err
-			}
-			req = req.Clone(req.Context())
-			req.Header.Set("Idempotency-Key", "1")
-			req.Header["X-Idempotency-Key"] = nil
-			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-			req.Body, _ = req.GetBody()
-			return next.RoundTrip(req)
-		})
-	})
-	s := double.PlayH2(t, double.ResetStream(double.RefusedStream))
-	_, err := double.Connect(t, s.URL, s.Client, double.Briefly, repeatable).Races.Register(t.Context(), double.Entry)
-	if n := s.Requests.Load(); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-		t.Errorf("HTTP/2: the service read the registration %d times: %v", n, err)
-	}
-}
-
 // A wrapper may repeat reads, and make reads of its own.
 func TestWithTransportWrapperMayRepeatReads(t *testing.T) {
 	s := double.Play(double.Respond(503, ""), double.Respond(200, "[]"))
-	c := s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: -1}), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+	c := s.Client(t, double.NoRetries(), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return double.TripFunc(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req.Clone(context.Background()))
 			if err == nil && resp.StatusCode == 503 {
@@ -375,34 +337,6 @@ func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
 	})
 }
 
-// A registration that no connection was made for is sent again as often as
-// CallRetry allows, and one whose outcome is unknown never.
-func TestCallRetryOfARegistration(t *testing.T) {
-	for name, want := range map[string]struct{ most, attempts int }{"none": {-1, 1}, "one": {1, 2}} {
-		var response horseracing.Response
-		c := double.Connect(t, double.Refused, &http.Client{}, double.Briefly)
-		_, err := c.Races.Register(t.Context(), double.Entry, horseracing.CallRetry(horseracing.Retry{Max: want.most}), horseracing.CaptureResponse(&response))
-		if err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || response.Attempts != want.attempts {
-			t.Errorf("%s: %d attempts, %v", name, response.Attempts, err)
-		}
-	}
-	s := double.Play(double.Respond(503, ""))
-	_, err := s.Client(t).Races.Register(t.Context(), double.Entry, horseracing.CallRetry(horseracing.Retry{Max: 5}))
-	if !errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.Requests()) != 1 {
-		t.Errorf("%d requests, %v", len(s.Requests()), err)
-	}
-}
-
-func TestCallOptionsOfGetManyHoldForEachCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(503, ""))
-		_, err := s.Client(t).Horses.GetMany(t.Context(), []horseracing.HorseNumber{1}, horseracing.CallRetry(horseracing.Retry{Max: -1}))
-		if !errors.Is(err, horseracing.ErrServer) || len(s.Requests()) != 1 {
-			t.Errorf("%d requests, %v", len(s.Requests()), err)
-		}
-	})
-}
-
 func TestClientNamesItsService(t *testing.T) {
 	s := double.Play(double.Respond(200, "[]"))
 	c := double.Connect(t, "https://game.test/api/", &http.Client{Transport: s})
@@ -419,40 +353,18 @@ func TestClientNamesItsService(t *testing.T) {
 
 // What is documented for those who set nothing.
 
-func TestDefaultOfAttemptTimeoutIsThirtySeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(func(req *http.Request) (*http.Response, error) {
-			<-req.Context().Done()
-			return nil, req.Context().Err()
-		})
-		started := time.Now()
-		_, err := s.Client(t, double.NoRetries()).Races.Open(t.Context())
-		if took := time.Since(started); took != 30*time.Second || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v after %v", err, took)
-		}
-	})
-}
-
 func TestDefaultOfRetryIsFourAttemptsWithShortWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var longest [3]time.Duration
+		var longest time.Duration
 		for range 100 {
 			s := double.Play(double.Respond(503, ""))
-			if _, err := s.Client(t).Races.Open(t.Context()); !errors.Is(err, horseracing.ErrServer) {
-				t.Fatalf("got %v", err)
+			if err := double.OpenRaces(t.Context(), s.Client(t)); !errors.Is(err, horseracing.ErrServer) || len(s.Waits()) != 3 {
+				t.Fatalf("%d requests, %v", len(s.Requests()), err)
 			}
-			waits := s.Waits()
-			if len(waits) != len(longest) {
-				t.Fatalf("%d requests", len(waits)+1)
-			}
-			for i, wait := range waits {
-				longest[i] = max(longest[i], wait)
-			}
+			longest = max(longest, s.Waits()[2])
 		}
-		for i, want := range []time.Duration{200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
-			if longest[i] > want || longest[i] < want*8/10 {
-				t.Errorf("of a hundred waits before retry %d the longest was %v, want up to %v", i+1, longest[i], want)
-			}
+		if longest > 800*time.Millisecond || longest < 640*time.Millisecond {
+			t.Errorf("of a hundred waits before the last attempt the longest was %v, want up to 800 ms", longest)
 		}
 	})
 }
@@ -503,32 +415,6 @@ func TestDefaultOfFollowQueryIsTwoPollsAMinuteAndAnHour(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-func TestDefaultOfWatchQueryIsFourPollsAMinute(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		for _, err := range fake.Client().Races.WatchOpen(ctx, horseracing.WatchQuery{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if n := fake.RequestCount(); n < 240 || n > 270 {
-			t.Errorf("%d requests in an hour", n)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
-func TestWithLimiterTakesATokenForEveryAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := 0
-		s := double.Play(double.Respond(503, ""))
-		s.Client(t, horseracing.WithLimiter(double.WaitFunc(func(context.Context) error { got++; return nil }))).Races.Open(t.Context())
-		if got != 4 || len(s.Requests()) != 4 {
-			t.Errorf("%d tokens for %d requests", got, len(s.Requests()))
-		}
-	})
-}
-
 func TestWithLimiterErrorEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": double.OpenRaces, "a registration": double.Register} {
@@ -537,18 +423,6 @@ func TestWithLimiterErrorEndsTheCall(t *testing.T) {
 			err := call(t.Context(), s.Client(t, horseracing.WithLimiter(failing)))
 			if !errors.Is(err, double.ErrReset) || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.Requests()) != 1 {
 				t.Errorf("%s: %d requests, %v", name, len(s.Requests()), err)
-			}
-		}
-	})
-}
-
-// The limiter may let a call wait for longer than an attempt may take.
-func TestWithLimiterWaitsOutsideTheAttemptTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := double.Play(double.Respond(200, "[]")).Client(t, horseracing.WithRateLimit(0.01, 1), horseracing.WithAttemptTimeout(time.Second))
-		for range 3 {
-			if _, err := c.Races.Open(t.Context()); err != nil {
-				t.Error(err)
 			}
 		}
 	})
@@ -626,76 +500,4 @@ func TestWithLimiterThatEndsItsGoroutineCostsOneCall(t *testing.T) {
 	if failures != 1 || ctx.Err() != nil {
 		t.Errorf("%d failures, %v", failures, ctx.Err())
 	}
-}
-
-func TestRetryAfterIsHonouredUpToMaxWait(t *testing.T) {
-	const never = time.Duration(math.MaxInt64)
-	inBubble := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where synctest's clock begins
-	for _, test := range []struct {
-		header   string
-		wait     time.Duration // at least, and up to a tenth more; 0: no more than a random first wait
-		demanded time.Duration // more than MaxWait: returned, not slept
-	}{
-		{"3", 3 * time.Second, 0},
-		{"10", 10 * time.Second, 0},
-		{inBubble.Add(4 * time.Second).Format(http.TimeFormat), 4 * time.Second, 0},
-		{"11", 0, 11 * time.Second},
-		{"Fri, 31 Dec 9999 23:59:59 GMT", 0, never}, // would overflow Sub
-		{"", 0, 0},
-	} {
-		for _, status := range []int{429, 503} {
-			t.Run(fmt.Sprint(test.header[:min(len(test.header), 30)], " ", status), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := double.Play(double.Respond(status, "", "Retry-After: "+test.header), double.Respond(200, "[]"))
-					policy := horseracing.Retry{Max: 1, MinWait: 10 * time.Millisecond, MaxWait: 10 * time.Second}
-					started := time.Now()
-					_, err := s.Client(t, horseracing.WithRetry(policy)).Races.Open(t.Context())
-					if test.demanded > 0 {
-						var api *horseracing.APIError
-						if !errors.As(err, &api) || api.StatusCode != status || api.RetryAfter != test.demanded {
-							t.Errorf("got %v", err)
-						}
-						if took := time.Since(started); took != 0 || len(s.Requests()) != 1 {
-							t.Errorf("returned after %v and %d requests, want at once", took, len(s.Requests()))
-						}
-						return
-					}
-					if err != nil || len(s.Waits()) != 1 {
-						t.Fatalf("%d requests, %v", len(s.Requests()), err)
-					}
-					if got := s.Waits()[0]; got < test.wait || got > max(test.wait+test.wait/10, policy.MinWait) {
-						t.Errorf("waited %v, want %v", got, test.wait)
-					}
-				})
-			})
-		}
-	}
-}
-
-// Clients that were refused together must not come back together.
-func TestRetryAfterIsSpreadUpwards(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const workers = 200
-		var mu sync.Mutex
-		came := map[time.Duration]bool{}
-		var earliest, latest time.Duration = math.MaxInt64, 0
-		var work sync.WaitGroup
-		for range workers {
-			work.Go(func() {
-				s := double.Play(double.Respond(429, "", "Retry-After: 10"), double.Respond(200, "[]"))
-				if _, err := s.Client(t).Races.Open(t.Context()); err != nil {
-					t.Error(err)
-				}
-				wait := s.Waits()[0]
-				mu.Lock()
-				defer mu.Unlock()
-				came[wait] = true
-				earliest, latest = min(earliest, wait), max(latest, wait)
-			})
-		}
-		work.Wait()
-		if len(came) < workers*9/10 || earliest < 10*time.Second || latest > 11*time.Second || latest-earliest < 900*time.Millisecond {
-			t.Errorf("%d workers came back in %d instants from %v to %v", workers, len(came), earliest, latest)
-		}
-	})
 }

@@ -35,7 +35,7 @@ type listing[T any] struct {
 	responded func(time.Time) // called with the service's time of each response, unless nil
 	tiers     []TierID        // sorted, where zero is the service's default, which no request names
 	patience  *transport.Patience
-	named     *atomic.Bool // a tier other than Omega was shown under another name
+	otherSeen *atomic.Bool // a tier other than Omega was shown under another name
 	pages     *walk.Pages  // those shown so far
 }
 
@@ -101,7 +101,7 @@ const emptyDelay = 200 * time.Millisecond
 // expected, or one of the wrong tier.
 func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entry[T]], error) {
 	page, err := l.request(ctx, r)
-	if err == nil && (len(page.entries) == 0 && !r.Once || l.isOfOmega(page, r)) {
+	if err == nil && (len(page.entries) == 0 && !r.AcceptEmpty || l.isOfOmega(page, r)) {
 		if transport.Sleep(ctx, emptyDelay) != nil {
 			return nil, fmt.Errorf("%v: %w", l.op(), ctx.Err())
 		}
@@ -131,7 +131,7 @@ func (l *listing[T]) request(ctx context.Context, r walk.Request) (*list[T], err
 // isOfOmega reports whether a page shows races of Omega alone although another tier was
 // requested, and such a tier had another name before.
 func (l *listing[T]) isOfOmega(page *list[T], r walk.Request) bool {
-	if l.tier(r.Source) == TierOmega || len(page.entries) == 0 || !l.named.Load() {
+	if l.tier(r.Source) == TierOmega || len(page.entries) == 0 || !l.otherSeen.Load() {
 		return false
 	}
 	for i := range page.entries {
@@ -150,7 +150,7 @@ func (l *listing[T]) place(page *list[T], r walk.Request) []walk.Entry[Entry[T]]
 		e, from := &entries[i], &page.entries[i]
 		key := l.key(&from.value)
 		if key.isOther && l.tier(r.Source) != TierOmega {
-			l.named.Store(true)
+			l.otherSeen.Store(true)
 		}
 		e.ID, e.Start = key.id, key.start.UnixMilli()
 		if problem := unplaced(e.ID, e.Start); problem != nil {
@@ -170,14 +170,11 @@ func (l *listing[T]) place(page *list[T], r walk.Request) []walk.Entry[Entry[T]]
 
 // unplaced returns why an entry cannot be placed among others, or nil if it can.
 func unplaced(id string, start int64) *readError {
-	const minSeconds, maxSeconds = 900_000_000, 100_000_000_000 // the years 1998 and 5138 in seconds; 1970 and 1973 in milliseconds
 	switch {
 	case id == "":
 		return &readError{err: errors.New("an entry without an id cannot be distinguished from others")}
 	case start <= 0:
 		return &readError{field: "/start_time", err: errors.New("an entry without a start time cannot be placed")}
-	case minSeconds <= start && start < maxSeconds:
-		return &readError{field: "/start_time", err: fmt.Errorf("the start time %d looks like seconds, where milliseconds are documented", start)}
 	}
 	return nil
 }

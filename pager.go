@@ -63,7 +63,7 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 
 // finished is the listing of Results and Follow.
 func (s *RacesService) finished() listing[Race] {
-	return listing[Race]{backend: s.backend, kind: cursorRaces, route: "/api/v2/races/results", key: raceKey, hasResult: (*Race).Finished}
+	return listing[Race]{backend: s.backend, kind: cursorRaces, route: routeResults, key: raceKey, hasResult: (*Race).Finished}
 }
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is paged by
@@ -75,7 +75,7 @@ func (s *RacesService) finished() listing[Race] {
 // GET /api/v1/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1
 func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
-	return newOffsetPager(q, listing[Race]{backend: s.backend, kind: cursorRacesV1, route: "/api/v1/races/results", byOffset: true, key: raceKey})
+	return newOffsetPager(q, listing[Race]{backend: s.backend, kind: cursorRacesV1, route: routeResultsV1, byOffset: true, key: raceKey})
 }
 
 // Results walks over finished tournaments, newest first. A query without a tier
@@ -219,8 +219,8 @@ func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) {
 	tiers, payload, problem := resolveTiers(l.kind, q.Tier, q.Tiers, q.Resume)
 	l.tiers, l.patience = tiers, newPatience(q.Patience)
-	if l.named == nil {
-		l.named, l.pages = new(atomic.Bool), new(walk.Pages)
+	if l.otherSeen == nil {
+		l.otherSeen, l.pages = new(atomic.Bool), new(walk.Pages)
 	}
 	p := &Pager[T]{
 		listing: l, since: walk.Earliest, resume: q.Resume,

@@ -16,6 +16,14 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
+// The routes that return races.
+const (
+	routeOpenRaces = "/api/v1/races/open"
+	routeRace      = "/api/v1/races/{raceId}"
+	routeResults   = "/api/v2/races/results"
+	routeResultsV1 = "/api/v1/races/results"
+)
+
 // RacesService reads races, polls for changes, and registers horses. It is
 // [Client.Races].
 type RacesService struct{ *backend }
@@ -201,7 +209,7 @@ func (r *Race) clone() *Race {
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
-	op := operation{method: http.MethodGet, route: "/api/v1/races/open"}
+	op := operation{method: http.MethodGet, route: routeOpenRaces}
 	return getList[Race](ctx, s.backend, op, opts)
 }
 
@@ -246,7 +254,7 @@ func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
 func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
 func raceOperation(id RaceID) operation {
-	return operation{method: http.MethodGet, route: "/api/v1/races/{raceId}", id: id}
+	return operation{method: http.MethodGet, route: routeRace, id: id}
 }
 
 // Register enters a horse into a race and spends the entry fee. The service has no

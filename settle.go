@@ -206,7 +206,7 @@ func unsettled(err error) error {
 	case errors.Is(err, errShowsNothing):
 		hint = "look for the horse in the game before registering again"
 	}
-	return &outcomeUnknown{err, hint}
+	return &outcomeUnknown{err: err, hint: hint}
 }
 
 // isUndecodable reports whether err is that of a response that cannot be read.

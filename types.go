@@ -164,11 +164,10 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if !ok || milliseconds < minMilliseconds || milliseconds > maxMilliseconds {
 		return errors.New("not a whole number of milliseconds in the years 1 to 9999")
 	}
-	read := timestampOf(milliseconds)
-	if problem := read.problem(); problem != nil {
-		return problem
+	if minSeconds <= milliseconds && milliseconds < maxSeconds {
+		return fmt.Errorf("%d is a time in seconds, and milliseconds were expected", milliseconds)
 	}
-	*t = read
+	*t = timestampOf(milliseconds)
 	return nil
 }
 
@@ -195,17 +194,6 @@ func timestampOf(milliseconds int64) Timestamp {
 	return Timestamp{time.UnixMilli(milliseconds).UTC()}
 }
 
-// problem returns why t cannot be an instant of the service, or nil.
-func (t Timestamp) problem() error {
-	if n := t.UnixMilli(); minSeconds <= n && n < maxSeconds {
-		return fmt.Errorf("%d is a time in seconds, and milliseconds were expected", n)
-	}
-	return nil
-}
-
-// redacted replaces a key in texts.
-const redacted = redact.Placeholder
-
 // UserKey is the key of a user, which some operations require. Convert a string:
 // UserKey("...").
 //
@@ -229,7 +217,7 @@ func (k UserKey) String() string {
 	if k == "" {
 		return ""
 	}
-	return redacted
+	return redact.Placeholder
 }
 
 // Format prints the redacted form as a string.

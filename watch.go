@@ -259,7 +259,7 @@ func haveSameParticipants(a, b *Race) bool {
 	return len(a.Participants) == len(b.Participants) && !slices.ContainsFunc(a.Participants, isMissing)
 }
 
-var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open", order: pace.Poll}
+var openRaces = operation{method: http.MethodGet, route: routeOpenRaces, order: pace.Poll}
 
 func (q WatchQuery) check(ctx context.Context) error {
 	var invalid error

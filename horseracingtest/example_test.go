@@ -114,24 +114,3 @@ func ExampleRecord() {
 	// replayed horse 311
 	// not recorded: true
 }
-
-// A service that allows ten requests a second, in bursts of two.
-func ExampleWithRequestLimit() {
-	server := horseracingtest.NewServer(horseracingtest.WithRequestLimit(
-		horseracingtest.RequestLimit{PerSecond: 10, Burst: 2, RetryAfter: "seconds"},
-	))
-	defer server.Close()
-	client := server.Client(horseracing.WithRetry(horseracing.Retry{Max: -1}))
-	for range 3 {
-		_, err := client.Horses.Get(context.Background(), 311)
-		fmt.Println("refused:", errors.Is(err, horseracing.ErrRateLimited))
-	}
-	server.Advance(100 * time.Millisecond)
-	_, err := server.Client().Horses.Get(context.Background(), 311)
-	fmt.Println("a little later:", err)
-	// Output:
-	// refused: false
-	// refused: false
-	// refused: true
-	// a little later: <nil>
-}

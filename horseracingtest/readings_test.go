@@ -113,14 +113,3 @@ func TestThePageByFinishLacksRacesThatItsSpanHolds(t *testing.T) {
 		t.Error("every page is the same")
 	}
 }
-
-func TestReadingsThatThereAreNot(t *testing.T) {
-	for _, readings := range []horseracingtest.Readings{{Participants: "never"}, {EmptyList: "500"}, {RepeatedAs: 200}, {Members: map[string]string{"tier": "x"}}} {
-		if s, err := horseracingtest.Start(horseracingtest.WithReadings(readings)); err == nil || !strings.Contains(err.Error(), "readings: ") {
-			t.Errorf("%+v: %v", readings, err)
-			if s != nil {
-				s.Close()
-			}
-		}
-	}
-}

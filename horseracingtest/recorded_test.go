@@ -155,21 +155,12 @@ func errOf[T any](_ T, err error) error { return err }
 
 func TestARecordingThatDriftsIsFound(t *testing.T) {
 	s, dir := start(t), t.TempDir()
-	s.AddRaces(raceAt(s, 7, time.Hour))
-	everything(t, s, s.UserKey(2), s.Client(horseracing.WithHTTPClient(recordingClient(s, dir))))
-	s.Inject(horseracingtest.Fault{Status: 500, Body: `{"error":{"message":"oh"}}`})
-	s.Client(horseracing.WithHTTPClient(recordingClient(s, dir)), horseracing.WithRetry(horseracing.Retry{Max: -1})).Horses.Get(t.Context(), 9)
-	files := recordedFiles(t, dir)
-	if len(files) < 18 {
-		t.Fatalf("%d files", len(files))
+	if _, _, err := send(recordingClient(s, dir), newRequest(t, s, "GET", "/api/v1/horses/3", "")); err != nil {
+		t.Fatal(err)
 	}
-	for name, text := range files {
-		if found := checkRecording(t, []byte(text)); len(found) > 0 {
-			t.Errorf("%s: %v", name, found)
-		}
-	}
-	horse := files["GET-api-v1-horses-3-0001.json"]
+	horse := recordedFiles(t, dir)["GET-api-v1-horses-3-0001.json"]
 	for _, test := range []struct{ old, new, want string }{
+		{"", "", ""},
 		{`"level"`, `"lvl"`, "drift: unknown_field at lvl"},
 		{`"level": `, `"level": "x" + `, "invalid"},
 		{`"status": 200`, `"status": 404`, ""},

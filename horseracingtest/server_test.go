@@ -3,6 +3,7 @@ package horseracingtest_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,19 +23,41 @@ func TestEveryOperationRespondsAsTheAPIReferenceSays(t *testing.T) {
 
 func TestStartReportsWhyItCannot(t *testing.T) {
 	taken := start(t)
-	for words, opt := range map[string]horseracingtest.Option{
-		"address already in use":    horseracingtest.WithAddr(strings.TrimPrefix(taken.URL, "http://")),
-		"a history of -1 races":     horseracingtest.WithHistory(-1),
-		"4000 new races an hour":    horseracingtest.WithSchedule(4000),
-		"latency cannot be":         horseracingtest.WithLatency(-1),
-		"negative number of reques": horseracingtest.WithRequestLog(-1),
-		"0 users":                   horseracingtest.WithUsers(0),
-		"501 users":                 horseracingtest.WithUsers(501),
+	nameless, timeless := ranAt(0, noon, 1), ranAt(7, noon, 1)
+	timeless.StartTime = horseracing.Timestamp{}
+	history := func(races ...horseracing.Race) []horseracingtest.Option {
+		return []horseracingtest.Option{horseracingtest.WithHistoryOf(slices.Values(races))}
+	}
+	var limits, readings []horseracingtest.Option
+	for _, limit := range []horseracingtest.RequestLimit{
+		{}, {PerSecond: 1, InFlight: 1}, {PerSecond: -1}, {PerSecond: 1e9}, {PerWindow: 5}, {Window: time.Second},
+		{InFlight: 1, Burst: 2}, {InFlight: 1, Sliding: true}, {InFlight: -1}, {PerSecond: 1, RetryAfter: "minutes"}, {PerSecond: 1, Path: "api"},
 	} {
-		if s, err := horseracingtest.Start(opt); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%v, want %q", err, words)
-			if s != nil {
-				s.Close()
+		limits = append(limits, horseracingtest.WithRequestLimit(limit))
+	}
+	for _, reading := range []horseracingtest.Readings{{Participants: "never"}, {EmptyList: "500"}, {RepeatedAs: 200}, {Members: map[string]string{"tier": "x"}}} {
+		readings = append(readings, horseracingtest.WithReadings(reading))
+	}
+	for words, opts := range map[string][]horseracingtest.Option{
+		"address already in use":    {horseracingtest.WithAddr(strings.TrimPrefix(taken.URL, "http://"))},
+		"a history of -1 races":     {horseracingtest.WithHistory(-1)},
+		"4000 new races an hour":    {horseracingtest.WithSchedule(4000)},
+		"latency cannot be":         {horseracingtest.WithLatency(-1)},
+		"negative number of reques": {horseracingtest.WithRequestLog(-1)},
+		"0 users":                   {horseracingtest.WithUsers(0)},
+		"501 users":                 {horseracingtest.WithUsers(501)},
+		"request limit":             limits,
+		"readings: ":                readings,
+		"there is no race":          history(),
+		"no MainRaceID":             history(nameless),
+		"race 7 has no StartTime":   history(timeless),
+	} {
+		for i, opt := range opts {
+			if s, err := horseracingtest.Start(opt); err == nil || !strings.Contains(err.Error(), words) {
+				t.Errorf("option %d: %v, want %q", i, err, words)
+				if s != nil {
+					s.Close()
+				}
 			}
 		}
 	}

@@ -7,9 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -56,26 +55,39 @@ const (
 	lockInterval = 50 * time.Millisecond
 )
 
-// openFile opens or creates the file. What is locked is another file beside it, because
-// on Windows a locked file cannot be read.
-func (l *Ledger) openFile() error {
-	err := checkRegular(l.path)
-	if err != nil {
+// checkRegular refuses a device or a pipe, whose end would never come.
+func checkRegular(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	return nil
+}
+
+// openFile opens the file if it is not open. What is locked is another file beside it,
+// because on Windows a locked file cannot be read.
+func (l *Ledger) openFile(flag int) error {
+	if l.file != nil {
+		return nil
+	}
+	if err := checkRegular(l.path); err != nil {
 		return err
 	}
-	if l.file, err = os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	file, err := os.OpenFile(l.path, os.O_RDWR|flag, 0o600)
+	if err != nil {
 		return err
 	}
 	target, err := filepath.EvalSymlinks(l.path)
-	if err != nil {
-		return err
+	if err == nil {
+		err = syncFolder(filepath.Dir(target))
 	}
-	l.lock = flock.New(target + ".lock")
-	return syncFolder(filepath.Dir(target))
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	l.file, l.lock = file, flock.New(target+".lock")
+	return nil
 }
 
-// take takes the lock for a call that appends, and reads what other processes appended. It
-// waits for the lock.
+// take takes the lock for a call that appends, and waits for it.
 func (l *Ledger) take(ctx context.Context) error {
 	for waited := time.Duration(0); ; waited += lockInterval {
 		err := l.tryTake()
@@ -94,59 +106,33 @@ func (l *Ledger) take(ctx context.Context) error {
 func (l *Ledger) tryTake() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.broken == nil && !l.lock.Locked() {
-		if locked, err := l.lock.TryLock(); err != nil || !locked {
-			return cmp.Or(err, ErrInUse)
-		}
-		if _, err := unchanged(l.lock.Path(), l.lock); err != nil { // removed in the meantime
-			return cmp.Or(l.lock.Unlock(), ErrInUse)
-		}
-		if err := l.readAll(); err != nil {
-			return errors.Join(err, l.lock.Unlock())
+	if l.broken != nil {
+		return l.broken
+	}
+	if l.using == 0 {
+		if err := l.lockFile(); err != nil {
+			return err
 		}
 	}
 	l.using++
-	return l.broken
-}
-
-// release gives the lock up after a call, if other processes may have it.
-func (l *Ledger) release() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.using--; l.using == 0 && l.isShared {
-		_ = l.lock.Unlock()
-	}
-}
-
-// unchanged returns an error if what is open is not at the path any more.
-func unchanged(path string, open interface{ Stat() (os.FileInfo, error) }) (os.FileInfo, error) {
-	info, err := open.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if at, err := os.Stat(path); err != nil || !os.SameFile(info, at) {
-		return nil, fmt.Errorf("%s was removed or replaced by another program", path)
-	}
-	return info, nil
-}
-
-// checkRegular refuses a device or a pipe, whose end would never come.
-func checkRegular(path string) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return errors.New("not a regular file")
-	}
 	return nil
 }
 
-// readAll reads what the file holds more, once the lock is held. It cuts off an incomplete
-// last line, and what was being sent is Unknown.
-func (l *Ledger) readAll() error {
+// lockFile takes the lock and reads what other processes appended. It cuts off an
+// incomplete last line, and what a process that ended was sending is Unknown.
+func (l *Ledger) lockFile() error {
+	if err := l.openFile(os.O_CREATE); err != nil {
+		return err
+	}
+	if locked, err := l.lock.TryLock(); err != nil || !locked {
+		return cmp.Or(err, ErrInUse)
+	}
 	err := l.readMore()
 	if err == nil {
 		err = l.file.Truncate(l.size)
 	}
 	if err != nil {
-		return err
+		return errors.Join(err, l.lock.Unlock())
 	}
 	for p, e := range l.entries {
 		if e.State == Sending {
@@ -157,17 +143,38 @@ func (l *Ledger) readAll() error {
 	return nil
 }
 
+// release gives the lock up after a call, unless a ledger that is not shared keeps it.
+func (l *Ledger) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.using--; l.using == 0 {
+		_ = l.lock.Unlock()
+	}
+}
+
+// refresh reads what other processes have appended, as far as it can be read.
+func (l *Ledger) refresh() {
+	if l.broken == nil && l.using == 0 {
+		l.broken = l.readMore()
+	}
+}
+
 // readMore reads the complete lines that the file holds more than were read or written.
 func (l *Ledger) readMore() error {
-	info, err := unchanged(l.path, l.file)
+	if err := l.openFile(0); errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was appended
+	} else if err != nil {
+		return err
+	}
+	size, err := sizeAt(l.path, l.file)
+	if err == nil && size < l.size {
+		err = l.changed()
+	}
 	if err != nil {
 		return err
 	}
-	if info.Size() < l.size {
-		return fmt.Errorf("%s was truncated by another program", l.path)
-	}
-	data, err := io.ReadAll(io.NewSectionReader(l.file, l.size, math.MaxInt64-l.size))
-	if err != nil {
+	data := make([]byte, size-l.size)
+	if _, err := l.file.ReadAt(data, l.size); err != nil {
 		return err
 	}
 	entries, size, err := replay(data, l.client.BaseURL())
@@ -179,12 +186,19 @@ func (l *Ledger) readMore() error {
 	return nil
 }
 
-// refresh reads what other processes have appended, as far as it can be read.
-func (l *Ledger) refresh() {
-	if l.broken == nil && !l.lock.Locked() {
-		l.broken = l.readMore()
+// sizeAt returns the size of an open file, or an error if it is not at the path any more.
+func sizeAt(path string, open interface{ Stat() (os.FileInfo, error) }) (int64, error) {
+	info, err := open.Stat()
+	if err != nil {
+		return 0, err
 	}
+	if at, err := os.Stat(path); err != nil || !os.SameFile(info, at) {
+		return 0, fmt.Errorf("%s was removed or replaced by another program", path)
+	}
+	return info.Size(), nil
 }
+
+func (l *Ledger) changed() error { return fmt.Errorf("%s was changed by another program", l.path) }
 
 // replay returns the last state of each pair in the complete lines of data, and the size
 // of these lines. All of them must be of the same service, which is that of the first
@@ -224,8 +238,9 @@ func cut(data []byte) (complete int, torn string) {
 	return complete, strings.TrimRight(string(data[complete:]), "\x00")
 }
 
-// append writes a line and syncs it to disk. If that fails, part of the line may be in
-// the file, so nothing can be appended any more.
+// append writes a line and syncs it to disk, if no other program has changed the file or
+// its lock. If that fails, part of the line may be in the file, so nothing can be appended
+// any more.
 func (l *Ledger) append(e Entry) error {
 	if l.broken != nil {
 		return l.broken
@@ -235,7 +250,13 @@ func (l *Ledger) append(e Entry) error {
 		return err
 	}
 	text = append(text, '\n')
-	err = l.checkFile()
+	size, err := sizeAt(l.path, l.file)
+	if err == nil && size != l.size {
+		err = l.changed()
+	}
+	if err == nil {
+		_, err = sizeAt(l.lock.Path(), l.lock)
+	}
 	if err == nil {
 		_, err = l.file.WriteAt(text, l.size)
 	}
@@ -248,19 +269,6 @@ func (l *Ledger) append(e Entry) error {
 	}
 	l.size += int64(len(text))
 	return nil
-}
-
-// checkFile returns an error if another program has changed the file or its lock.
-func (l *Ledger) checkFile() error {
-	info, err := unchanged(l.path, l.file)
-	if err != nil {
-		return err
-	}
-	if info.Size() != l.size {
-		return fmt.Errorf("%s was changed by another program", l.path)
-	}
-	_, err = unchanged(l.lock.Path(), l.lock)
-	return err
 }
 
 // syncFolder makes a new file in the folder survive a loss of power. Windows cannot

@@ -75,13 +75,11 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 	if l.location == nil {
 		return nil, fmt.Errorf("ledger: %s: %w: the location of WithDailyBudget is nil", path, horseracing.ErrInvalidArgument)
 	}
-	err := l.openFile()
-	if err == nil && l.isShared {
-		err = l.readMore()
-	} else if err == nil {
-		err = l.tryTake()
+	open := l.tryTake
+	if l.isShared {
+		open = l.readMore
 	}
-	if err != nil {
+	if err := open(); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
 	}
@@ -113,11 +111,10 @@ func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.broken = errors.New("the ledger is closed")
-	err := l.file.Close()
-	if l.lock != nil {
-		err = errors.Join(err, l.lock.Close())
+	if l.file == nil {
+		return nil
 	}
-	return err
+	return errors.Join(l.file.Close(), l.lock.Close())
 }
 
 // Check returns nil if Register would send the registration now, or else the error with
@@ -204,36 +201,15 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "not sent: %w", err)
 	}
 	defer l.release()
-	l.mu.Lock()
-	e, err := l.check(r, fee)
-	if err == nil {
-		l.entries[e.pair()] = e
-	}
-	l.mu.Unlock()
+	e, err := l.reserve(r, fee)
 	if err != nil {
 		return e, err
 	}
-	recorded := false // that it is being sent
-	record := func() error {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		e.Time = l.now(e.pair()) // the wait may have lasted past midnight
-		l.entries[e.pair()] = e
-		err := l.checkBudgets(e)
-		if err == nil {
-			err = l.append(e)
-		}
-		if err != nil {
-			return l.errorf(e.pair(), "not sent: %w", err)
-		}
-		recorded = true
-		return nil
-	}
-	state, text := Unknown, "the call did not return"
+	isSent, state, text := false, Unknown, "the call did not return"
 	defer func() { // also if a panic or runtime.Goexit ends the call
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if !recorded {
+		if !isSent {
 			e.State, e.Note = Refused, text
 			l.entries[e.pair()], entry = e, e
 			return
@@ -241,7 +217,11 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 		now, failed := l.conclude(e, state, text)
 		entry, err = now, errors.Join(failed, err)
 	}()
-	_, err = l.client.Races.Register(ctx, r, append(slices.Clip(opts), horseracing.OnSend(record))...)
+	_, err = l.client.Races.Register(ctx, r, append(slices.Clip(opts), horseracing.OnSend(func() error {
+		err := l.send(&e)
+		isSent = err == nil
+		return err
+	}))...)
 	switch {
 	case err == nil:
 		state, text = Entered, ""
@@ -251,6 +231,34 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 		state, text = Refused, note(err)
 	}
 	return e, err
+}
+
+// reserve makes the fee of a registration count and keeps others of the pair back.
+func (l *Ledger) reserve(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, err := l.check(r, fee)
+	if err == nil {
+		l.entries[e.pair()] = e
+	}
+	return e, err
+}
+
+// send records that a registration is being sent now. It checks the budgets again: the
+// call may have waited past midnight.
+func (l *Ledger) send(e *Entry) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.Time = l.now(e.pair())
+	l.entries[e.pair()] = *e
+	err := l.checkBudgets(*e)
+	if err == nil {
+		err = l.append(*e)
+	}
+	if err != nil {
+		return l.errorf(e.pair(), "not sent: %w", err)
+	}
+	return nil
 }
 
 // note returns the note of a registration that failed. It quotes what the service said.

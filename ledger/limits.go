@@ -36,10 +36,11 @@ func WithFreeRaces() Option {
 	return func(l *Ledger) { l.freeRaces = true }
 }
 
-// WithSharing lets several processes have the ledger open. It is locked only while a call
-// of Register, Settle or Decide needs it, and these wait for the lock for up to 30 seconds,
-// as long as their context lives, before they fail with ErrInUse. Settle does not need it
-// between its readings. What other processes have appended is read before each call.
+// WithSharing lets several processes have the ledger open. The file is created by the
+// first call of Register, Settle or Decide. It is locked only while such a call needs it,
+// and these wait for the lock for up to 30 seconds, as long as their context lives, before
+// they fail with ErrInUse. Settle does not need it between its readings. What other
+// processes have appended is read before each call.
 func WithSharing() Option {
 	return func(l *Ledger) { l.isShared = true }
 }
@@ -52,9 +53,10 @@ type LimitError struct {
 	Limit  horseracing.BigInt
 }
 
-// Error names the limit, and both amounts in the unit of the fees.
+// Error names the limit, and both amounts in tokens of 18 decimal places, which are
+// undocumented.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%v: %s is above the limit of %s", e.Err, e.Amount, e.Limit)
+	return fmt.Sprintf("%v: %s tokens are above the limit of %s tokens", e.Err, e.Amount.FormatUnits(18), e.Limit.FormatUnits(18))
 }
 
 // Unwrap returns Err.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
@@ -12,7 +13,12 @@ import (
 
 // prepare makes the folder. One that holds something is refused: a month's file replaces another, so that a second run
 // could leave less there, or races of two tiers.
-func (c crawl) prepare(ctx context.Context) error {
+func (c *crawl) prepare(ctx context.Context) (err error) {
+	if !isRemote(c.out) {
+		if c.out, err = filepath.Abs(c.out); err != nil { // go -C runs in another folder than the user's
+			return err
+		}
+	}
 	fs, err := filesystem.New(ctx, c.out)
 	if err != nil {
 		return err

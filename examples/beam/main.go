@@ -27,7 +27,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/program"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 const usage = `Usage: beam [flags]
@@ -79,7 +78,7 @@ func read(ctx context.Context, c crawl, stdout, stderr io.Writer) error {
 		c.before = time.Now()
 	}
 	if os.Getenv("HORSERACING_BASE_URL") != "" || inProcess() {
-		service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now)})
+		service, err := program.Connect(stderr, nil)
 		if err != nil {
 			return err
 		}

@@ -71,38 +71,3 @@ func TestAFailedPipelineIsOneSentenceAndLeavesNothing(t *testing.T) {
 		t.Errorf("it left the folder (%v)", err)
 	}
 }
-
-func TestAFileIsReplacedOnlyByAWholeOne(t *testing.T) {
-	out := t.TempDir()
-	write := func(lines func(*string) bool) error {
-		return (&writeMonth{Folder: out}).ProcessElement(t.Context(), "2025-05", lines)
-	}
-	content := func() string {
-		text, _ := os.ReadFile(filepath.Join(out, "2025-05.jsonl"))
-		return string(text)
-	}
-	lines := func(text ...string) func(*string) bool {
-		return func(line *string) bool {
-			if len(text) == 0 {
-				return false
-			}
-			*line, text = text[0], text[1:]
-			return true
-		}
-	}
-	if err := write(lines("old")); err != nil {
-		t.Fatal(err)
-	}
-	long := strings.Repeat("new", 1<<20)
-	next, began := lines(long, long), ""
-	err := write(func(line *string) bool {
-		began += content() // as an interrupted run would leave it
-		return next(line)
-	})
-	if err != nil || began != "old\nold\nold\n" || content() != long+"\n"+long+"\n" {
-		t.Errorf("while it was written the file held %.20q, then %.20q (%v)", began, content(), err)
-	}
-	if left, _ := os.ReadDir(out); len(left) != 1 {
-		t.Errorf("it left %v", left)
-	}
-}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"reflect"
@@ -69,16 +70,17 @@ func (r *readRaces) ProcessElement(ctx context.Context, tracker *sdf.LockRTracke
 	pager := r.client.Races.Results(horseracing.ResultsQuery{
 		Tier: horseracing.TierID(span.Tier), Since: since, Before: before, Concurrency: r.Concurrency,
 	})
-	found, err := readWindow(ctx, tracker, span.Before, pager, func(race *horseracing.Race) error {
-		line, err := json.Marshal(race) // in the service's own form
-		if err == nil {
-			emit(race.StartTime.UTC().Format("2006-01"), string(line))
-			r.counters.races.Inc(ctx, 1)
+	missing, err := readWindow(ctx, tracker, span.Before, pager, func(race horseracing.Entry[horseracing.Race]) error {
+		var line bytes.Buffer
+		if err := json.Compact(&line, race.JSON); err != nil { // as received, on one line
+			return err
 		}
-		return err
+		emit(race.Value.StartTime.UTC().Format("2006-01"), line.String())
+		r.counters.races.Inc(ctx, 1)
+		return nil
 	})
-	r.counters.overflows.Inc(ctx, int64(found.overflows))
-	r.counters.unreadable.Inc(ctx, int64(found.unreadable))
+	r.counters.overflows.Inc(ctx, int64(missing.overflows))
+	r.counters.unreadable.Inc(ctx, int64(missing.unreadable))
 	r.counters.windows.Inc(ctx, 1)
 	return err
 }

@@ -17,8 +17,8 @@ type races interface {
 	Entries(context.Context) iter.Seq2[horseracing.Entry[horseracing.Race], error]
 }
 
-// holes count what a window could not show.
-type holes struct {
+// skipped counts what is missing from a window.
+type skipped struct {
 	overflows  int // instants whose races fill a page alone: the listing cannot show whether there are more
 	unreadable int // races that cannot be read
 }
@@ -30,8 +30,8 @@ type holes struct {
 // that start in one millisecond share a position, which is claimed once, so a cut never parts them; and since the listing
 // includes Since and excludes Before, windows that touch neither share a race nor leave one out.
 //
-// A hole in the listing is counted, and reading continues after it.
-func readWindow(ctx context.Context, tracker *sdf.LockRTracker, before int64, pager races, emit func(*horseracing.Race) error) (found holes, err error) {
+// A skipped entry is counted, and reading continues after it.
+func readWindow(ctx context.Context, tracker *sdf.LockRTracker, before int64, pager races, emit func(horseracing.Entry[horseracing.Race]) error) (missing skipped, err error) {
 	window := tracker.GetRestriction().(offsetrange.Restriction)
 	claimed := window.Start - 1
 	claim := func(start time.Time) bool {
@@ -46,24 +46,24 @@ func readWindow(ctx context.Context, tracker *sdf.LockRTracker, before int64, pa
 		_, overflow := errors.AsType[*horseracing.TieOverflowError](err)
 		switch {
 		case overflow:
-			found.overflows++
+			missing.overflows++
 		case errors.Is(err, horseracing.ErrSkipped): // a race that cannot be read
 			if start, ok := startOf(entry.JSON); ok && !claim(start) {
-				return found, nil
+				return missing, nil
 			}
-			found.unreadable++
+			missing.unreadable++
 		case err != nil:
-			return found, err
+			return missing, err
 		case !claim(entry.Value.StartTime.Time):
-			return found, nil
+			return missing, nil
 		default:
-			if err := emit(entry.Value); err != nil {
-				return found, err
+			if err := emit(entry); err != nil {
+				return missing, err
 			}
 		}
 	}
 	tracker.TryClaim(window.End) // there is nothing more down to the end
-	return found, nil
+	return missing, nil
 }
 
 // startOf returns the start of a race that cannot be read as a whole, and whether it has one. A race without one counts

@@ -4,14 +4,13 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
 func init() {
@@ -33,12 +32,7 @@ type writeMonth struct{ Folder string }
 
 // ProcessElement writes one month.
 func (w *writeMonth) ProcessElement(ctx context.Context, month string, lines func(*string) bool) error {
-	fs, err := filesystem.New(ctx, w.Folder)
-	if err != nil {
-		return err
-	}
-	defer fs.Close()
-	return writeFile(ctx, fs, w.Folder+"/"+month+".jsonl", func(out io.Writer) error {
+	return writeFile(ctx, w.Folder+"/"+month+".jsonl", func(out io.Writer) error {
 		buffer := bufio.NewWriterSize(out, 1<<20)
 		for line := ""; lines(&line); {
 			_, _ = buffer.WriteString(line) // Flush returns the error
@@ -48,24 +42,19 @@ func (w *writeMonth) ProcessElement(ctx context.Context, month string, lines fun
 	})
 }
 
-// writeFile replaces a file as a whole: where an interrupted write leaves a part of a file, on local disks, it writes
-// under another name first. An object store stores nothing before Close.
-func writeFile(ctx context.Context, fs filesystem.Interface, path string, write func(io.Writer) error) error {
-	name := path
-	local := !isRemote(path)
-	if local {
-		name = fmt.Sprintf("%s.%016x.tmp", path, rand.Uint64())
+// writeFile replaces a file as a whole. An object store stores nothing before Close.
+func writeFile(ctx context.Context, path string, write func(io.Writer) error) error {
+	if !isRemote(path) {
+		return program.WriteFile(path, write)
 	}
-	file, err := fs.OpenWrite(ctx, name)
+	fs, err := filesystem.New(ctx, path)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(write(file), file.Close())
-	if err == nil && local {
-		err = filesystem.Rename(ctx, fs, name, path)
+	defer fs.Close()
+	file, err := fs.OpenWrite(ctx, path)
+	if err != nil {
+		return err
 	}
-	if remover, ok := fs.(filesystem.Remover); ok && local && err != nil {
-		_ = remover.Remove(ctx, name)
-	}
-	return err
+	return errors.Join(write(file), file.Close())
 }

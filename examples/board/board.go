@@ -55,7 +55,7 @@ func cells(r horseracing.Race, now time.Time) []string {
 		printable(string(r.Tier)),
 		printable(r.Info.Name),
 		program.Tokens(r.EntryFee),
-		places(r),
+		program.Places(&r),
 		program.Levels(&r),
 		fmt.Sprintf("%d fur", r.Length),
 		printable(program.Wins(&r)),
@@ -120,12 +120,4 @@ func left(d time.Duration) string {
 		return fmt.Sprintf("%dm %02ds", m, s)
 	}
 	return fmt.Sprintf("%ds", s)
-}
-
-// places are those that are taken, of all.
-func places(r horseracing.Race) string {
-	if r.FreePlaces() == 0 {
-		return fmt.Sprintf("full/%d", r.Places)
-	}
-	return fmt.Sprintf("%d/%d", len(r.Participants), r.Places)
 }

@@ -39,7 +39,7 @@ set.
 Examples:
   board                     every open race
   board -level 12           those that take a horse of level 12
-  board | grep -v full      a plain table
+  board | grep -v ' 0 of'   a plain table
 
 Flags:
 `
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := program.Parse(flags, usage, args, stderr); err != nil {
 		return err
 	}
-	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(120)})
+	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithSchedule(120)})
 	if err != nil {
 		return err
 	}

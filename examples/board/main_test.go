@@ -75,12 +75,12 @@ func TestTheScreenShowsWhatClosesFirstOnTop(t *testing.T) {
 	got := lines(s)
 	want := []string{
 		" 3 open races, 1 closed  an embedded fake  12:00:00 UTC  q quits",
-		" closes in  race  tier   name         fee   places  levels  length  wins     hippodrome",
-		"       42s   101  Omega  Clover Cup   2.5    11/12    1-20   8 fur  fastest  Larkspur Downs",
-		"    4m 00s   102  Omega  Clover Cup   2.5  full/12    1-20   8 fur  fastest  Larkspur Downs",
-		"    3h 00m   104  Omega  evil[2Jname  2.5     0/12   30-60   8 fur  fastest  Larkspur Downs",
+		" closes in  race  tier   name         fee         places  levels  length  wins     hippodrome",
+		"       42s   101  Omega  Clover Cup   2.5   1 of 12 free    1-20   8 fur  fastest  Larkspur Downs",
+		"    4m 00s   102  Omega  Clover Cup   2.5   0 of 12 free    1-20   8 fur  fastest  Larkspur Downs",
+		"    3h 00m   104  Omega  evil[2Jname  2.5  12 of 12 free   30-60   8 fur  fastest  Larkspur Downs",
 		"",
-		"    closed   103  Omega  Clover Cup   2.5      5/6    1-20   8 fur  fastest  Larkspur Downs",
+		"    closed   103  Omega  Clover Cup   2.5    1 of 6 free    1-20   8 fur  fastest  Larkspur Downs",
 		"",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -96,7 +96,7 @@ func TestTheScreenFollowsTheWatcher(t *testing.T) {
 	shown := func() string { return strings.Join(lines(s), "\n") }
 	latest.Races = []horseracing.Race{latest.Races[0], openRace(t, 101, 42*time.Second, 12, 12)}
 	s = after(s, tick(noon.Add(30*time.Second)))
-	for text, want := range map[string]bool{" 102 ": false, "full/12": true, " 12s ": true, "2 open races  ": true} {
+	for text, want := range map[string]bool{" 102 ": false, "0 of 12 free": true, " 12s ": true, "2 open races  ": true} {
 		if strings.Contains(shown(), text) != want {
 			t.Errorf("%q on the screen: %v, want %v:\n%s", text, !want, want, shown())
 		}

@@ -1,11 +1,11 @@
-// Charts draws finished races: finishing times by hippodrome and length, races
-// per day, and entry fees over time.
+// Charts draws finished races: finishing times by hippodrome, and entry fees over
+// time.
 //
 //	go -C examples/charts run . -out /tmp/charts
 //	go -C examples/charts run . -out /tmp/charts -format svg -since 30d -newest 20000
 //
-// It writes times.png, days.png and fees.png, or the same as SVG, and prints
-// their names. Each picture has a line that names its races.
+// It writes times.png and fees.png, or the same as SVG, and prints their names.
+// Each picture has a line that names its races.
 //
 // It reads a fake of the service that lives for this run, unless
 // HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
@@ -23,13 +23,12 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/program"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 const usage = `Usage: charts [flags]
 
-Draws finishing times, races per day and entry fees, as PNG or SVG. Reads an
-embedded fake unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
+Draws finishing times and entry fees, as PNG or SVG. Reads an embedded fake
+unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
 
 Examples:
   charts -out pictures                          the 2000 newest races
@@ -54,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *newest < 1 || *format != "png" && *format != "svg" {
 		return program.UsageError("-newest is at least 1, and -format png or svg")
 	}
-	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now)}, program.Waits(stderr))
+	service, err := program.Connect(stderr, nil, program.Waits(stderr))
 	if err != nil {
 		return err
 	}
@@ -67,12 +66,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(races) == 0 {
 		return fmt.Errorf("there are no finished races of tier %d to draw (-tier)", *tier)
 	}
-	if err := os.MkdirAll(*out, 0o755); err != nil {
+	folder, err := filepath.Abs(*out) // go -C runs in another folder than the user's
+	if err != nil {
 		return err
 	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	about := caption(races, query.Tier, *newest)
+	if service.Fake != nil {
+		about = "Invented by the embedded fake: " + about
+	}
 	for _, c := range charts {
-		path := filepath.Join(*out, c.name+"."+*format)
-		if err := c.save(path, *format, races, caption(races, *tier, *newest)); err != nil {
+		p, err := c.draw(races)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		path := filepath.Join(folder, c.name+"."+*format)
+		if err := save(path, *format, p, about); err != nil {
 			return err
 		}
 		fmt.Fprintln(stdout, path)
@@ -99,12 +110,12 @@ func read(ctx context.Context, client *horseracing.Client, query horseracing.Res
 }
 
 // caption names the races of a picture.
-func caption(races []horseracing.Race, tier, newest int) string {
+func caption(races []horseracing.Race, tier horseracing.TierID, newest int) string {
 	const layout = "2 Jan 2006"
 	first, last := races[len(races)-1].StartTime.Format(layout), races[0].StartTime.Format(layout)
-	which := "All"
+	which := "all"
 	if len(races) == newest {
-		which = "The newest"
+		which = "the newest"
 	}
-	return fmt.Sprintf("%s %d races of tier %d, %s to %s (UTC)", which, len(races), tier, first, last)
+	return fmt.Sprintf("%s %d races of tier %s, %s to %s (UTC)", which, len(races), program.Tier(tier), first, last)
 }

@@ -16,17 +16,12 @@ import (
 
 // Colours that people with any colour vision can distinguish, and that print well.
 var (
-	ink    = color.NRGBA{0x22, 0x2b, 0x33, 0xff}
-	faint  = color.NRGBA{0x3d, 0x46, 0x4e, 0xff}
-	quiet  = color.NRGBA{0xb8, 0xbe, 0xc4, 0xff}
-	blue   = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
-	orange = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
-	green  = color.NRGBA{0x00, 0x9e, 0x73, 0xff}
-	purple = color.NRGBA{0xaa, 0x4c, 0x8f, 0xff}
-	pale   = color.NRGBA{0xb9, 0xd9, 0xec, 0xff}
+	ink   = color.NRGBA{0x22, 0x2b, 0x33, 0xff}
+	faint = color.NRGBA{0x3d, 0x46, 0x4e, 0xff}
+	quiet = color.NRGBA{0xb8, 0xbe, 0xc4, 0xff}
+	blue  = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
+	pale  = color.NRGBA{0xb9, 0xd9, 0xec, 0xff}
 )
-
-var palette = []color.Color{blue, orange, green, purple, ink}
 
 var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
 
@@ -38,7 +33,7 @@ func newPlot(title, x, y string) *plot.Plot {
 	p.Title.Padding = 3 * vg.Millimeter
 	for style, size := range map[*text.Style]vg.Length{
 		&p.Title.TextStyle: 12, &p.X.Label.TextStyle: 10, &p.Y.Label.TextStyle: 10,
-		&p.X.Tick.Label: 9, &p.Y.Tick.Label: 9, &p.Legend.TextStyle: 9,
+		&p.X.Tick.Label: 9, &p.Y.Tick.Label: 9,
 	} {
 		style.Font, style.Color = font.From(sans, size), ink
 	}
@@ -46,7 +41,6 @@ func newPlot(title, x, y string) *plot.Plot {
 		a.LineStyle.Color, a.Tick.LineStyle.Color = ink, ink
 		a.Label.Padding = 1.5 * vg.Millimeter
 	}
-	p.Legend.Top, p.Legend.Padding = true, vg.Millimeter
 	grid := plotter.NewGrid()
 	grid.Vertical.Width, grid.Horizontal.Color = 0, quiet
 	p.Add(grid)
@@ -65,21 +59,6 @@ func captionStyle() text.Style {
 	style.Font.Size, style.Color = 8, faint
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
 	return style
-}
-
-// wholeNumbers marks every step-th integer.
-func wholeNumbers(step int) plot.Ticker {
-	return plot.TickerFunc(func(low, high float64) []plot.Tick {
-		var ticks []plot.Tick
-		for i := int(math.Ceil(low)); float64(i) <= high; i++ {
-			tick := plot.Tick{Value: float64(i)}
-			if i%step == 0 {
-				tick.Label = strconv.Itoa(i)
-			}
-			ticks = append(ticks, tick)
-		}
-		return ticks
-	})
 }
 
 // shortLabels are the usual ticks, labelled without needless zeros.

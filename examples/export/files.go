@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -22,7 +23,7 @@ var exported = []struct {
 	wanted       func(options) bool
 }{
 	{"races", "tier_id, start_time, race_id", always},
-	{"participants", "race_id, position", always},
+	{"participants", "race_id, start_time, position", always},
 	{"horses", "number", options.wantsHorses},
 	{"traits", "horse, type", options.wantsHorses},
 	{"tournaments", "tournament_id", options.wantsTournaments},
@@ -96,7 +97,8 @@ func scan(rows *sql.Rows, columns int, f func(values []any) error) (n int, err e
 }
 
 // writeCSV writes values as people and spreadsheets read them: times in RFC 3339,
-// null as an empty cell.
+// null as an empty cell, and an apostrophe before a text that a spreadsheet would
+// take for a formula, since players choose the names.
 func writeCSV(out io.Writer, rows *sql.Rows) (n int, err error) {
 	columns, err := rows.Columns()
 	if err != nil {
@@ -121,6 +123,9 @@ func writeCSV(out io.Writer, rows *sql.Rows) (n int, err error) {
 				record[i] = strconv.FormatFloat(v, 'f', -1, 64)
 			default:
 				record[i] = fmt.Sprint(v)
+				if strings.ContainsAny(record[i][:min(1, len(record[i]))], "=+-@\t\r") {
+					record[i] = "'" + record[i]
+				}
 			}
 		}
 		return w.Write(record)

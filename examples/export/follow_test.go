@@ -70,21 +70,3 @@ func TestFollowStartedAgainStoresEachRaceOnceAndCrawlsNothing(t *testing.T) {
 		}
 	})
 }
-
-func TestARaceThatCannotBeReadForAWhileIsNotLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, horseracingtest.WithHistory(50), horseracingtest.WithSchedule(20))
-		b.run(2*time.Hour, options{})
-		race := finished(b.fake, 900_001, 0)
-		b.fake.AddRaces(unreadable(race))
-		b.run(20*time.Minute, options{})
-		if b.has(race.MainRaceID) {
-			t.Error("the race is stored although it could not be read")
-		}
-		b.fake.AddRaces(race)
-		b.run(20*time.Minute, options{})
-		if !b.has(race.MainRaceID) {
-			t.Error("the race is not stored")
-		}
-	})
-}

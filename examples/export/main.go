@@ -100,6 +100,10 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	if o.interval <= 0 {
 		return program.UsageError("-interval must be more than 0")
 	}
+	var err error
+	if o.out, err = filepath.Abs(o.out); err != nil { // go -C runs in another folder than the user's
+		return err
+	}
 	return export(ctx, o, stderr)
 }
 

@@ -15,15 +15,17 @@ import (
 const schema = `
 CREATE TABLE IF NOT EXISTS source (name TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS races (
-	race_id INTEGER PRIMARY KEY, tier_id INTEGER, start_time INTEGER, registration_deadline INTEGER,
+	race_id INTEGER NOT NULL, start_time INTEGER NOT NULL, -- heats share an id
+	tier_id INTEGER, registration_deadline INTEGER,
 	name TEXT, hippodrome TEXT, hippodrome_type TEXT, turf TEXT, type TEXT, length INTEGER, places INTEGER,
 	min_level INTEGER, max_level INTEGER, v2 INTEGER, no_equipment INTEGER,
-	entry_fee TEXT, prizes TEXT, final_order TEXT, winners TEXT);
+	entry_fee TEXT, prizes TEXT, final_order TEXT, winners TEXT,
+	PRIMARY KEY (race_id, start_time));
 CREATE INDEX IF NOT EXISTS races_by_start ON races (tier_id, start_time);
 CREATE TABLE IF NOT EXISTS participants (
-	race_id INTEGER NOT NULL, position INTEGER NOT NULL, horse INTEGER, lane INTEGER, total REAL,
+	race_id INTEGER NOT NULL, start_time INTEGER NOT NULL, position INTEGER NOT NULL, horse INTEGER, lane INTEGER, total REAL,
 	place INTEGER, -- 1 for the winner; null if the final order does not show it
-	PRIMARY KEY (race_id, position)) WITHOUT ROWID;
+	PRIMARY KEY (race_id, start_time, position)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS participants_by_horse ON participants (horse);
 CREATE TABLE IF NOT EXISTS horses (
 	number INTEGER PRIMARY KEY, name TEXT, gender TEXT, breed TEXT, tier TEXT, generation INTEGER, level INTEGER,
@@ -68,7 +70,7 @@ func unreadableRow(listing string, entry []byte) row {
 func raceRow(r *horseracing.Race, tier horseracing.TierID) row {
 	start := millis(r.StartTime.Time)
 	out := row{table: "races", start: start, values: []any{
-		r.MainRaceID, tier, start, orNull(millis(r.RegistrationDeadline.Time)),
+		r.MainRaceID, start, tier, orNull(millis(r.RegistrationDeadline.Time)),
 		r.Info.Name, r.Info.HippodromeName, r.Info.HippodromeType, r.Info.Turf, r.Type, r.Length, r.Places,
 		r.MinLevel, r.MaxLevel, r.V2, r.NoEquipment,
 		r.EntryFee.String(), digits(r.Prizes), array(r.FinalOrder), array(r.Winners),
@@ -81,7 +83,7 @@ func raceRow(r *horseracing.Race, tier horseracing.TierID) row {
 	}
 	for i, p := range r.Participants {
 		out.parts = append(out.parts, row{table: "participants", values: []any{
-			r.MainRaceID, i, p.Number, orNull(int64(p.Lane)), p.Total, orNull(place[p.Number]),
+			r.MainRaceID, start, i, p.Number, orNull(int64(p.Lane)), p.Total, orNull(place[p.Number]),
 		}})
 	}
 	return out

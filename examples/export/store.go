@@ -26,9 +26,9 @@ type store struct {
 	source string // the service that its races come from
 }
 
-// exportID is the application_id of the database: "HRse", where SQLite's own
-// file format has a place for it.
-const exportID = 0x48527365
+// exportID is the application_id of the database, where SQLite's own file format
+// has a place for it. Tables that change need another one.
+const exportID = 0x48527366
 
 // openStore opens or creates the database, and keeps every other export from it
 // until close. It refuses, and does not change, a database that another program
@@ -95,7 +95,7 @@ func (s *store) checkFile(ctx context.Context) error {
 	var id int
 	err = db.QueryRowContext(ctx, `SELECT application_id FROM pragma_application_id`).Scan(&id)
 	if ctx.Err() == nil && (err != nil && strings.Contains(err.Error(), "not a database") || err == nil && id != exportID) {
-		return fmt.Errorf("%s is not a database of export; it was not changed", s.path)
+		return fmt.Errorf("%s is not a database of export, or of an older one; it was not changed: choose another -out", s.path)
 	}
 	return err
 }
@@ -196,13 +196,7 @@ func (s *store) save(ctx context.Context, w *walk, rows []row, cursor horseracin
 	for _, r := range rows {
 		newest = max(newest, r.start)
 	}
-	err = s.transact(ctx, func(tx *sql.Tx) error {
-		if added, err = s.insert(tx, rows); err != nil {
-			return err
-		}
-		_, err := tx.Exec(`UPDATE walks SET cursor = ?, newest = ? WHERE `+thisWalk, cursor.String(), newest, w.table, w.tier, w.since)
-		return err
-	})
+	added, err = s.insertWith(ctx, rows, `UPDATE walks SET cursor = ?, newest = ? WHERE `+thisWalk, cursor.String(), newest, w.table, w.tier, w.since)
 	if err == nil {
 		w.cursor, w.newest = cursor, newest
 	}
@@ -211,11 +205,16 @@ func (s *store) save(ctx context.Context, w *walk, rows []row, cursor horseracin
 
 // saveFollowed stores a race of -follow and the cursor after it in one transaction.
 func (s *store) saveFollowed(ctx context.Context, w *walk, r row, cursor horseracing.Cursor) (added int, err error) {
+	return s.insertWith(ctx, []row{r}, `UPDATE walks SET following = ? WHERE `+thisWalk, cursor.String(), w.table, w.tier, w.since)
+}
+
+// insertWith inserts rows in one transaction with a statement.
+func (s *store) insertWith(ctx context.Context, rows []row, statement string, args ...any) (added int, err error) {
 	err = s.transact(ctx, func(tx *sql.Tx) error {
-		if added, err = s.insert(tx, []row{r}); err != nil {
+		if _, err := tx.Exec(statement, args...); err != nil {
 			return err
 		}
-		_, err := tx.Exec(`UPDATE walks SET following = ? WHERE `+thisWalk, cursor.String(), w.table, w.tier, w.since)
+		added, err = s.insert(tx, rows)
 		return err
 	})
 	return added, err
@@ -234,13 +233,8 @@ func (s *store) saveLedger(ctx context.Context, path string) error {
 	for _, e := range entries {
 		rows = append(rows, registrationRow(e))
 	}
-	return s.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.Exec(`DELETE FROM registrations`); err != nil {
-			return err
-		}
-		_, err := s.insert(tx, rows)
-		return err
-	})
+	_, err = s.insertWith(ctx, rows, `DELETE FROM registrations`)
+	return err
 }
 
 // insert stores rows with their parts, except those that are stored already, and

@@ -85,7 +85,7 @@ func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
 	}
 	got := map[int64]storedRace{}
 	found, err := db.Query(`SELECT race_id, start_time, hippodrome, entry_fee, count(*), sum(iif(place = 1, horse, 0))
-		FROM races JOIN participants USING (race_id) GROUP BY race_id`)
+		FROM races JOIN participants USING (race_id, start_time) GROUP BY race_id`)
 	if err != nil {
 		t.Fatal(err)
 	}

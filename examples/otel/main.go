@@ -21,7 +21,6 @@ import (
 	"flag"
 	"io"
 	"net/http"
-	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel/attribute"
@@ -86,7 +85,7 @@ func observe(ctx context.Context, failures int, stdout, stderr io.Writer) (err e
 		err = errors.Join(err, tracing.Shutdown(flush), metering.Shutdown(flush))
 	}()
 
-	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now)}, instrument(tracing, metering))
+	service, err := program.Connect(stderr, nil, instrument(tracing, metering))
 	if err != nil {
 		return err
 	}

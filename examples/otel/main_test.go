@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, main) }
@@ -92,22 +90,6 @@ func TestAttemptsAreNamedByTheirRoute(t *testing.T) {
 	}
 }
 
-func TestNoKeyIsPrintedEvenWhenTheServiceRefusesIt(t *testing.T) {
-	const key = "key-that-must-not-be-seen"
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	fake.Inject(horseracingtest.Fault{Status: http.StatusUnauthorized, Body: "no such key: " + key})
-	t.Setenv("HORSERACING_BASE_URL", fake.URL)
-	t.Setenv("HORSERACING_API_KEY", key)
-
-	spans, printed := output(t, 1)
-	if len(spans["GET /api/v1/races/open"]) != 1 {
-		t.Errorf("want one attempt, got:\n%s", printed)
-	}
-	if strings.Contains(printed, key) {
-		t.Errorf("the key was printed:\n%s", printed)
-	}
-}
 func TestItStartsAndEndsAsEveryExample(t *testing.T) {
 	programtest.ExpectUsage(t)
 	programtest.ExpectErrors(t)

@@ -19,7 +19,6 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/program"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 const usage = `Usage: quickstart [flags]
@@ -42,7 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := program.Parse(flags, usage, args, stderr); err != nil {
 		return err
 	}
-	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now)})
+	service, err := program.Connect(stderr, nil)
 	if err != nil {
 		return err
 	}
@@ -57,10 +56,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	fmt.Fprintln(stdout, "\nOpen races") // names are quoted: players choose them
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "RACE\tCLOSES (UTC)\tNAME\tFURLONGS\tFREE PLACES\tFEE (TOKENS)")
+	fmt.Fprintln(table, "RACE\tCLOSES (UTC)\tNAME\tFURLONGS\tPLACES\tFEE (TOKENS)")
 	for _, r := range races {
 		closes := r.RegistrationDeadline.Format(time.DateTime)
-		fmt.Fprintf(table, "%d\t%s\t%q\t%d\t%d\t%s\n", r.MainRaceID, closes, r.Info.Name, r.Length, r.FreePlaces(), r.EntryFee.FormatUnits(18))
+		fmt.Fprintf(table, "%d\t%s\t%q\t%d\t%s\t%s\n", r.MainRaceID, closes, r.Info.Name, r.Length, program.Places(&r), program.Tokens(r.EntryFee))
 	}
 	table.Flush()
 

@@ -28,7 +28,7 @@ func NewSharedLimiter(client *redis.Client, budget string, limit Limit) *SharedL
 	return &SharedLimiter{client, budget, limit}
 }
 
-// permit returns 0 if a request may be sent now, else the microseconds to wait before asking again. It is the generic
+// permit returns 0 if a request may be sent now, else the microseconds to wait before the next try. It is the generic
 // cell rate algorithm: the key holds when the next request is due if all keep their distance, and a request may come
 // up to burst-1 intervals early.
 var permit = redis.NewScript(`

@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return work(ctx, number, *length, limit, stdout)
 	}
 
-	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now), horseracingtest.WithRequestLog(100_000)})
+	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithRequestLog(100_000)})
 	if err != nil {
 		return err
 	}

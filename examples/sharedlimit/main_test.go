@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,48 +28,23 @@ func TestMain(m *testing.M) {
 	programtest.Main(m, main)
 }
 
-// The service may have a limit of its own, which counts the requests of all three
-// processes. If that is the lower one, each of them learns its part of it; if the
-// shared limit is, nothing is refused.
 func TestThreeProcessesKeepOneLimit(t *testing.T) {
-	low, high := Limit{Rate: 40, Burst: 8}, Limit{Rate: 200, Burst: 20}
-	for name, test := range map[string]struct {
-		shared  Limit
-		service horseracingtest.RequestLimit
-		refused int // at most, of a hundred
-	}{
-		"the service allows less": {high, horseracingtest.RequestLimit{PerSecond: 40, Burst: 8}, 40},
-		"the service allows more": {low, horseracingtest.RequestLimit{PerSecond: 200, Burst: 60}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			redis := startRedis(t)
-			fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithRequestLog(100_000), horseracingtest.WithRequestLimit(test.service))
-			t.Cleanup(fake.Close)
-			if output, err := startWorkers(t, 6*time.Second, fake, redis.addr, test.shared); err != nil {
-				t.Fatalf("a worker failed: %v\n%s", err, output)
-			}
-			accepted, refused, seen := map[string]int{}, 0, fake.Requests()
-			for _, request := range seen {
-				if request.Status == http.StatusTooManyRequests {
-					refused++
-				} else {
-					accepted[request.Header.Get("User-Agent")]++
-				}
-			}
-			if over := overrun(arrivals(fake), test.shared); over > delivery {
-				t.Errorf("requests came up to %v before %v allows", over, test.shared)
-			}
-			if len(seen)-refused < 120 { // of 240 and a burst
-				t.Errorf("accepted %v: the limit was not used", accepted)
-			}
-			if refused*100 > test.refused*len(seen) {
-				t.Errorf("%d of %d requests were refused", refused, len(seen))
-			}
-			if len(accepted) != 3 {
-				t.Errorf("requests per process: %v, want three that took part", accepted)
-			}
-		})
+	redis, fake, limit := startRedis(t), newFake(t), Limit{Rate: 40, Burst: 8}
+	if output, err := startWorkers(t, 6*time.Second, fake, redis.addr, limit); err != nil {
+		t.Fatalf("a worker failed: %v\n%s", err, output)
+	}
+	sent := map[string]int{}
+	for _, request := range fake.Requests() {
+		sent[request.Header.Get("User-Agent")]++
+	}
+	if over := overrun(arrivals(fake), limit); over > delivery {
+		t.Errorf("requests came up to %v before %v allows", over, limit)
+	}
+	if n := fake.RequestCount(); n < 120 { // of 240 and a burst
+		t.Errorf("%d requests: the limit was not used", n)
+	}
+	if len(sent) != 3 {
+		t.Errorf("requests per process: %v, want three that took part", sent)
 	}
 }
 

@@ -18,6 +18,7 @@ type feed struct {
 	watcher  *horseracing.Watcher
 	follower *horseracing.Follower[horseracing.Race]
 	results  *results
+	tier     horseracing.TierID // of the results
 	started  time.Time
 }
 
@@ -28,6 +29,7 @@ func newFeed(client *horseracing.Client, interval time.Duration, tier horseracin
 			Tier: tier, Since: time.Now().Add(-2 * time.Hour), Interval: interval,
 		}),
 		results: &results{last: []result{}, changed: make(chan struct{})},
+		tier:    tier,
 		started: time.Now(),
 	}
 }
@@ -78,7 +80,7 @@ func (r *results) add(one result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = append([]result{one}, r.last[:min(len(r.last), lastResults-1)]...)
-	slices.SortStableFunc(r.last, func(a, b result) int { return int(b.Start - a.Start) })
+	slices.SortStableFunc(r.last, func(a, b result) int { return b.start.Compare(a.start) })
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
@@ -101,7 +103,7 @@ type openRace struct {
 	Fee        string             `json:"fee"`   // in whole tokens, exactly
 	Units      string             `json:"units"` // the fee as it is on the wire, to sort and filter by
 	Free       int                `json:"free"`
-	Places     string             `json:"places"`
+	Places     string             `json:"places"` // "3 of 12 free"
 	Levels     string             `json:"levels"`
 	MinLevel   int                `json:"minLevel"`
 	MaxLevel   int                `json:"maxLevel"`
@@ -110,13 +112,9 @@ type openRace struct {
 }
 
 func openRaceOf(r *horseracing.Race) openRace {
-	places := "full"
-	if r.FreePlaces() > 0 {
-		places = fmt.Sprintf("%d of %d", r.FreePlaces(), r.Places)
-	}
 	return openRace{
 		ID: r.MainRaceID, Name: r.Info.Name, Hippodrome: r.Info.HippodromeName, Type: program.Wins(r), Length: r.Length,
-		Fee: program.Tokens(r.EntryFee), Units: r.EntryFee.String(), Free: r.FreePlaces(), Places: places,
+		Fee: program.Tokens(r.EntryFee), Units: r.EntryFee.String(), Free: r.FreePlaces(), Places: program.Places(r),
 		Levels: program.Levels(r), MinLevel: r.MinLevel, MaxLevel: r.MaxLevel, Deadline: r.RegistrationDeadline.UnixMilli(),
 		Tier: string(r.Tier),
 	}
@@ -124,21 +122,21 @@ func openRaceOf(r *horseracing.Race) openRace {
 
 // result is a finished race as the page shows it.
 type result struct {
-	ID     horseracing.RaceID      `json:"id"`
-	Name   string                  `json:"name"`
-	Start  int64                   `json:"start"`
-	Length int                     `json:"length"`
-	Winner horseracing.HorseNumber `json:"winner"` // zero if unknown
-	Total  float64                 `json:"total"`  // of the winner; its unit is undocumented
-	Horses int                     `json:"horses"`
+	ID    horseracing.RaceID `json:"id"`
+	Name  string             `json:"name"`
+	Began string             `json:"began"`
+	Text  string             `json:"text"`
+	start time.Time
 }
 
 func resultOf(r *horseracing.Race) result {
-	one := result{ID: r.MainRaceID, Name: r.Info.Name, Start: r.StartTime.UnixMilli(), Length: r.Length, Horses: len(r.Participants)}
+	text := fmt.Sprintf("%d furlongs", r.Length)
 	if winner, ok := r.Winner(); ok {
-		one.Winner, one.Total = winner.Number, winner.Total
+		text = fmt.Sprintf("#%d, %v, %s", winner.Number, winner.Total, text)
 	}
-	return one
+	return result{
+		ID: r.MainRaceID, Name: r.Info.Name, Began: r.StartTime.UTC().Format("2 Jan 15:04"), Text: text, start: r.StartTime.Time,
+	}
 }
 
 // state is how the service does, as visitors see it: what failed is for the

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
@@ -72,10 +71,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer stop()
 	f := newFeed(service.Client, *interval, horseracing.TierID(*tier))
 	work.Go(func() { f.run(ctx, stderr) })
-	server := &http.Server{
-		Handler: f.handler(*addr), ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return ctx }, // ends the event streams
-	}
+	server := f.server(ctx, *addr)
 	context.AfterFunc(ctx, func() { server.Close() })
 	if err := server.Serve(listener); ctx.Err() == nil {
 		return err

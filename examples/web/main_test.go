@@ -4,13 +4,16 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -80,7 +83,7 @@ func TestThePageIsCompleteWithoutAScriptAndSafe(t *testing.T) {
 		page = string(text)
 		return strings.Contains(page, `data-id="900001"`)
 	})
-	if strings.Contains(page, "<img") || !strings.Contains(page, "&lt;img src=x") || !strings.Contains(page, "4 of 4") || !strings.Contains(page, ">2.5<") {
+	if strings.Contains(page, "<img") || !strings.Contains(page, "&lt;img src=x") || !strings.Contains(page, "4 of 4 free") || !strings.Contains(page, "results of tier Omega") || !strings.Contains(page, ">2.5<") {
 		t.Errorf("the page:\n%s", page)
 	}
 	for _, path := range []string{"/static/page.js", "/static/style.css", "/static/icon.svg"} {
@@ -151,16 +154,6 @@ func TestEveryBrowserGetsTheChangesFromOnePoll(t *testing.T) {
 			t.Fatalf("%s %v", name, data)
 		}
 	}
-	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 503, Times: 3})
-	for _, isDown := range []bool{true, false} {
-		for _, stream := range streams {
-			for {
-				if _, data := event(t, stream, "state"); (data["trouble"] != "") == isDown {
-					break
-				}
-			}
-		}
-	}
 	fake.RemoveRaces(one.MainRaceID)
 	for _, stream := range streams {
 		if name, _ := event(t, stream, changes...); name != "closed" {
@@ -229,6 +222,49 @@ func TestOnlyRequestsThatNameTheServerAreServed(t *testing.T) {
 		if response.Code != test.status {
 			t.Errorf("at %s, Host %s: status %d, want %d", test.addr, test.host, response.Code, test.status)
 		}
+	}
+}
+
+// pipe is a listener for one connection, whose clock is the test's.
+type pipe struct {
+	net.Listener
+	connections chan net.Conn
+}
+
+func (p pipe) Accept() (net.Conn, error) {
+	if connection, ok := <-p.connections; ok {
+		return connection, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipe) Addr() net.Addr { return &net.TCPAddr{} }
+func (p pipe) Close() error   { return nil }
+
+func TestABrowserThatDoesNothingLosesItsConnection(t *testing.T) {
+	for what, request := range map[string]string{"reads nothing": "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "sends nothing more": ""} {
+		synctest.Test(t, func(t *testing.T) {
+			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
+			defer fake.Close()
+			server := newFeed(fake.Client(), time.Hour, horseracing.TierOmega).server(t.Context(), "")
+			browser, connection := net.Pipe()
+			listener := pipe{connections: make(chan net.Conn, 1)}
+			listener.connections <- connection
+			go server.Serve(listener)
+			defer close(listener.connections)
+			if request == "" { // a page first, from a connection that is kept
+				fmt.Fprint(browser, "HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+				if _, err := http.ReadResponse(bufio.NewReader(browser), &http.Request{Method: "HEAD"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fmt.Fprint(browser, request)
+			time.Sleep(3 * time.Minute)
+			if n, err := browser.Read(make([]byte, 1)); n > 0 || err != io.EOF {
+				t.Errorf("a browser that %s is still connected: %d bytes, %v", what, n, err)
+			}
+			browser.Close()
+		})
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/examples/internal/program"
 )
 
 //go:embed page.html
@@ -27,6 +28,18 @@ var page = template.Must(template.New("page").Parse(pageText))
 // players' words.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// server serves at addr until ctx ends, which ends the event streams. A browser
+// that reads or sends nothing does not keep its connection.
+func (f *feed) server(ctx context.Context, addr string) *http.Server {
+	return &http.Server{
+		Handler: f.handler(addr), BaseContext: func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: 10 * time.Second, WriteTimeout: writeTimeout, IdleTimeout: 2 * time.Minute,
+	}
+}
+
+// writeTimeout is how long a browser may take to receive a page, or an event.
+const writeTimeout = 30 * time.Second
 
 // handler serves the page of a server that listens at addr.
 func (f *feed) handler(addr string) http.Handler {
@@ -63,10 +76,11 @@ func isOwn(host, addr string) bool {
 func (f *feed) page(w http.ResponseWriter, _ *http.Request) {
 	snapshot := f.watcher.Snapshot()
 	data := struct {
+		Tier    string
 		Races   []openRace
 		Results []result
 		State   state
-	}{State: f.state(snapshot)}
+	}{Tier: program.Tier(f.tier), State: f.state(snapshot)}
 	for i := range snapshot.Races {
 		data.Races = append(data.Races, openRaceOf(&snapshot.Races[i]))
 	}
@@ -128,7 +142,7 @@ func (s *stream) send(event string, data any) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.control.SetWriteDeadline(time.Now().Add(30 * time.Second)) // a browser that hangs
+	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if _, err := fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", event, text); err != nil {
 		return false
 	}

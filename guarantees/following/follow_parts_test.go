@@ -66,7 +66,7 @@ func TestPartsThatAreHeldLoseNothing(t *testing.T) {
 }
 
 // A gap ends at most twice as far down as the first page that can be read, and a minute,
-// however far apart the races are.
+// however far apart the races are. To find that takes few requests.
 func TestAGapIsNoLongerThanTwiceTheBrokenPage(t *testing.T) {
 	for _, every := range []time.Duration{10 * time.Second, 10 * time.Minute, 24 * time.Hour} {
 		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
@@ -76,9 +76,12 @@ func TestAGapIsNoLongerThanTwiceTheBrokenPage(t *testing.T) {
 			broken := time.Now().Add(-time.Duration(200-100+1) * every) // the start of race 100
 			_, client := damaged(fake, withPage("100"))
 			var f followed
-			f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-201 * every)}, time.Hour)
+			f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-201 * every), Interval: 2 * time.Hour}, time.Hour)
 			if len(f.gaps) != 1 {
 				t.Fatalf("every %v: gaps %v", every, f.gaps)
+			}
+			if n := fake.RequestCount(); n > 150 {
+				t.Errorf("every %v: %d requests", every, n)
 			}
 			length, page := f.gaps[0].To.Sub(f.gaps[0].From.Time), f.gaps[0].To.Sub(broken)
 			if !f.isInGap(broken) || length > 2*page+time.Minute || len(f.times) < 170 && every > time.Minute {

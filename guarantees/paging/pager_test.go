@@ -402,3 +402,38 @@ func TestManyRacesOnTheNewestInstantAreNoIgnoredBody(t *testing.T) {
 		t.Errorf("%d of 220 races", len(got))
 	}
 }
+
+// While a listing is read by offset, any number of races may arrive at its
+// top: what was read comes again, and is not handed out again.
+func TestArrivalsRepeatNothingByOffset(t *testing.T) { synctest.Test(t, arrivalsRepeatNothing) }
+
+func arrivalsRepeatNothing(t *testing.T) {
+	for arrivals := range 160 {
+		for _, resumed := range []bool{false, true} {
+			w := dense(200, 60_000)
+			c, want := w.client(t), slices.Clone(w.ids)
+			pager := c.Races.ResultsV1(horseracing.OffsetQuery{})
+			races, err := pager.Take(t.Context(), 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range arrivals {
+				w.insert(w.starts[0] + 1)
+			}
+			if resumed {
+				pager = c.Races.ResultsV1(horseracing.OffsetQuery{Resume: pager.Cursor()})
+			}
+			rest, err := pager.Take(t.Context(), 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int64 // of those that were there
+			for _, race := range append(races, rest...) {
+				if race.MainRaceID <= 200 {
+					got = append(got, int64(race.MainRaceID))
+				}
+			}
+			sameEntries(t, got, want)
+		}
+	}
+}

@@ -13,12 +13,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -142,15 +142,10 @@ var Briefly = horseracing.WithRetry(horseracing.Retry{Max: 3, MinWait: time.Mill
 
 var Silent = log.New(io.Discard, "", 0)
 
-// Reader is an io.Reader, for steps.
-type Reader = io.Reader
-
 // Readers reads a text, then fails.
-func Readers(text string, err error) Reader {
-	return io.MultiReader(strings.NewReader(text), FailingReader{err})
+func Readers(text string, err error) io.Reader {
+	return io.MultiReader(strings.NewReader(text), iotest.ErrReader(err))
 }
-
-func Deref(pointer any) any { return reflect.ValueOf(pointer).Elem().Interface() }
 
 // Frame types, flags and error codes of HTTP/2 (RFC 9113).
 const (
@@ -295,20 +290,6 @@ func LiveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// Eventually waits until nothing is left to complain about.
-func Eventually(t *testing.T, complaint func() string) {
-	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		switch problem := complaint(); {
-		case problem == "":
-			return
-		case time.Now().After(deadline):
-			t.Error(problem)
-			return
-		}
-	}
-}
-
 // H1script is an HTTP/1 server that reads each request and hands it to next,
 // with how many came before on the same connection.
 func H1script(t *testing.T, next func(c net.Conn, r *http.Request, before int)) (url string) {
@@ -391,7 +372,3 @@ func (f TripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return 
 type WaitFunc func(context.Context) error
 
 func (f WaitFunc) Wait(ctx context.Context) error { return f(ctx) }
-
-type FailingReader struct{ Err error }
-
-func (r FailingReader) Read([]byte) (int, error) { return 0, r.Err }

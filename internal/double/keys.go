@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"html"
 	"log/slog"
+	"maps"
 	"net/url"
 	"strings"
 	"testing"
@@ -106,15 +108,34 @@ func Surfaces(err error, response horseracing.Response, logged string) map[strin
 			values = append(values, *e)
 		}
 		for _, value := range values {
-			name := fmt.Sprintf("%T ", value)
-			texts[name+"Error"] = e.Error()
-			for _, verb := range []string{"%v", "%+v", "%#v", "%q", "%s"} {
-				texts[name+verb] = fmt.Sprintf(verb, value)
-			}
-			var text, encoded bytes.Buffer
-			slog.New(slog.NewTextHandler(&text, nil)).Error("m", "error", value, slog.Group("g", "errors", []any{value}))
-			slog.New(slog.NewJSONHandler(&encoded, nil)).Error("m", "error", value, slog.Group("g", "errors", []any{value}))
-			texts[name+"in slog's text"], texts[name+"in slog's JSON"] = text.String(), encoded.String()
+			maps.Copy(texts, Printed(value))
+		}
+	}
+	return texts
+}
+
+var verbs = []string{"v", "+v", "#v", "s", "q", "+q", "#q", "x", "X", "#x", "d", "t", "T", "b", "o", "O", "e", "f", "g", "c", "U", "20v", ".3s", "-5q"}
+
+// Printed are the texts that fmt, slog and encoders write of a value.
+func Printed(value any) map[string]string {
+	texts := map[string]string{}
+	name := fmt.Sprintf("%T ", value)
+	for _, verb := range verbs {
+		texts[name+"with %"+verb] = fmt.Sprintf("%"+verb, value)
+	}
+	texts[name+"in a list"] = fmt.Sprintf("%v %+v", []any{value}, []any{value})
+	var text, encoded bytes.Buffer
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&text, nil), slog.NewJSONHandler(&encoded, nil)} {
+		slog.New(handler).Error("m", "error", value, slog.Group("g", "value", value))
+	}
+	texts[name+"in slog's text"], texts[name+"in slog's JSON"] = text.String(), encoded.String()
+	switch value.(type) {
+	case horseracing.Response, *horseracing.Response, horseracing.RegistrationReceipt, *horseracing.RegistrationReceipt:
+		return texts // encoded they are what the service sent
+	}
+	for kind, encode := range map[string]func(any) ([]byte, error){"JSON": json.Marshal, "XML": xml.Marshal} {
+		if text, err := encode([]any{value}); err == nil {
+			texts[name+"as "+kind] = string(text)
 		}
 	}
 	return texts

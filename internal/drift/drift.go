@@ -15,7 +15,7 @@ import (
 // Rules hold what is documented of members beyond their json tags. A member that is a
 // pointer with omitzero is optional.
 type Rules struct {
-	Routes map[string][]string      // by "Type.member": it is documented only for routes that contain one of these
+	Routes map[string][]string      // by "Type.member": it is documented only for these
 	Rename func(name string) string // the documented name of a member with an unknown one
 }
 
@@ -134,8 +134,8 @@ func (rules Rules) objectOf(r Response, t reflect.Type, path string) *object {
 
 // isFor reports whether a member is documented for a route.
 func (rules Rules) isFor(route, member string) bool {
-	parts, ok := rules.Routes[member]
-	return !ok || slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(route, part) })
+	routes, ok := rules.Routes[member]
+	return !ok || slices.Contains(routes, route)
 }
 
 func (o *object) pathOf(name string) string { return strings.TrimPrefix(o.path+"."+name, ".") }

@@ -241,7 +241,7 @@ func hostileTexts(n int) map[string]string {
 }
 
 // What is copied is counted: a pass over the text for each of its characters would copy
-// the text again and again, or search it (BenchmarkRedacting).
+// the text again and again, or search it.
 func TestRedactingCopiesByTheLengthAlone(t *testing.T) {
 	const short, factor = 1 << 14, 32 // quadratic work would have the ratio 1024
 	copied := func(text string) uint64 {
@@ -255,20 +255,6 @@ func TestRedactingCopiesByTheLengthAlone(t *testing.T) {
 	for name, text := range hostileTexts(short) {
 		if ratio := float64(copied(long[name])) / float64(copied(text)); ratio > 2*factor {
 			t.Errorf("%s: %d times the length copies %.0f times as much", name, factor, ratio)
-		}
-	}
-}
-
-// BenchmarkRedacting shows that texts of any length take the same time for each byte.
-func BenchmarkRedacting(b *testing.B) {
-	for _, length := range []int{1 << 14, 1 << 19} {
-		for name, text := range hostileTexts(length) {
-			b.Run(fmt.Sprintf("%s/%dKiB", name, length>>10), func(b *testing.B) {
-				b.SetBytes(int64(length))
-				for b.Loop() {
-					New(key, "ключ").Beginning(text, math.MaxInt, true)
-				}
-			})
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (l bodyLink) read(r *Record, resp *http.Response) error {
 	case !success:
 		limit = min(limit, maxFailureBody)
 	case resp.ContentLength > limit:
-		return &TooLargeError{limit}
+		return &TooLargeError{Limit: limit}
 	}
 	body, err := readUpTo(resp.Body, limit+1, resp.ContentLength)
 	beyond := int64(len(body)) > limit
@@ -84,7 +84,7 @@ func (l bodyLink) read(r *Record, resp *http.Response) error {
 	case err != nil:
 		return err
 	case beyond:
-		return &TooLargeError{limit}
+		return &TooLargeError{Limit: limit}
 	}
 	r.Body = body[:min(int64(len(body)), limit)]
 	return nil

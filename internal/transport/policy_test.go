@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,7 +93,7 @@ func TestThePolicyOfACall(t *testing.T) {
 		"it is heeded up to MaxWait":          {"GET", 500, []try{{status(429).after(15 * second), true, waits{15 * second, 16500 * time.Millisecond}, 500}}},
 		"a longer one is final":               {"GET", 500, []try{{status(503).after(15*second + 1), false, waits{}, 500}}},
 		"a 500 may have one":                  {"GET", 500, []try{{status(500).after(3 * second), true, waits{3 * second, 3300 * time.Millisecond}, 495}}},
-		"damage is retried once":              {"GET", 500, []try{{unread, true, ms(200), 495}, {unread, false, waits{}, 495}}},
+		"damage is retried once":              {"GET", 500, []try{{unread, true, ms(200), 495}, {status(503), true, ms(400), 490}, {unread, false, waits{}, 490}}},
 		"what is permanent is not retried":    {"GET", 500, []try{{failure(errBrowser), false, waits{}, 500}}},
 		"a write that left is not":            {"POST", 500, []try{{failure(errReset), false, waits{}, 500}}},
 		"nor one that failed":                 {"POST", 500, []try{{status(503).after(second), false, waits{}, 500}}},
@@ -175,6 +177,20 @@ func TestNothingIsRetriedOnceTheContextEnds(t *testing.T) {
 		r := &Record{Request: request(http.MethodGet), Attempt: test.attempt}
 		if p.shouldRetry(context.WithValue(ctx, recordKey{}, r)) || !errors.Is(r.Stopped, test.stopped) {
 			t.Errorf("%s: Stopped is %v", name, r.Stopped)
+		}
+	}
+}
+
+// Clients that were refused together must not come back together.
+func TestWaitsAreSpread(t *testing.T) {
+	for demanded, most := range map[time.Duration]time.Duration{0: usual.MinWait, 10 * time.Second: 11 * time.Second} {
+		waits := map[time.Duration]bool{}
+		for range 200 {
+			waits[usual.backoff(demanded, 0)] = true
+		}
+		shortest, longest := slices.Min(slices.Collect(maps.Keys(waits))), slices.Max(slices.Collect(maps.Keys(waits)))
+		if len(waits) < 180 || shortest < demanded || longest > most || longest-shortest < (most-demanded)*9/10 {
+			t.Errorf("200 waits of at least %v are %d, from %v to %v", demanded, len(waits), shortest, longest)
 		}
 	}
 }

@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// DefaultTimeout limits an attempt unless the caller sets another limit.
-const DefaultTimeout = 30 * time.Second
-
 // ErrAttemptTimeout is the error of an attempt that ran out of time.
 var ErrAttemptTimeout = errors.New("no complete response within the attempt timeout")
 

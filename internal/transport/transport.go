@@ -48,11 +48,11 @@ type Client struct {
 
 // New returns a client.
 func New(c Config) *Client {
-	var chain http.RoundTripper = writeLink{c.Send}
-	chain = headerLink{chain, c.Header}
-	chain = bodyLink{chain, c.MaxBytes}
-	chain = timeoutLink{chain, c.Timeout}
-	chain = logLink{chain, c.Logger}
+	var chain http.RoundTripper = writeLink{next: c.Send}
+	chain = headerLink{next: chain, header: c.Header}
+	chain = bodyLink{next: chain, limit: c.MaxBytes}
+	chain = timeoutLink{next: chain, timeout: c.Timeout}
+	chain = logLink{next: chain, logger: c.Logger}
 	chain = paceLink{chain, c.Scheduler, c.Logger}
 	policy := &policy{budget: newBudget(retryCost), logger: c.Logger}
 	return &Client{

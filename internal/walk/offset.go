@@ -22,7 +22,7 @@ type Offset[V any] struct {
 	next    int64      // the offset of the page to request next
 	recent  []Entry[V] // the entries taken last, without values
 	longest int        // entries of the longest page
-	first   Entry[V]   // the newest of the last page
+	top     int64      // the latest start of the last page
 	repeats int        // pages in a row that an ignored offset would explain
 	ended   bool
 	failed  error
@@ -110,14 +110,18 @@ func (w *Offset[V]) Learn(r Request, page []Entry[V]) {
 	placed, unplaced := sortPage(page)
 	fresh := slices.DeleteFunc(slices.Clone(placed), w.wasRead)
 	w.longest = max(w.longest, len(page))
+	isShifted := len(placed) > 0 && placed[0].Start >= w.top // no further down than the last page
+	if len(placed) > 0 {
+		w.top = placed[0].Start
+	}
 	switch {
 	case len(page) == 0:
 		w.ended = true
 		return
 	case len(placed) == 0 && len(unplaced) >= w.pageSize:
-		w.failed = &UnplacedError{unplaced[0].Err}
+		w.failed = &UnplacedError{First: unplaced[0].Err}
 		return
-	case w.repeated(placed) && len(fresh) == 0 && r.At > 0:
+	case isShifted && len(fresh) == 0 && r.At > 0:
 		if w.repeats++; w.repeats == maxRepeats {
 			w.failed = IgnoredError("the same page or newer ones come whatever the offset")
 			return
@@ -129,14 +133,4 @@ func (w *Offset[V]) Learn(r Request, page []Entry[V]) {
 	if len(fresh) > 0 {
 		w.next--
 	}
-}
-
-// repeated reports whether a page begins like the one before, or with a newer entry.
-func (w *Offset[V]) repeated(page []Entry[V]) bool {
-	if len(page) == 0 {
-		return false
-	}
-	first := w.first
-	w.first = page[0]
-	return page[0].isSame(first) || page[0].Start > first.Start
 }

@@ -43,7 +43,7 @@ func (m *Tiers[V]) Next() (Request, bool) {
 	}
 	for _, i := range order {
 		if at, ok := m.walks[i].Next(isEnough); ok {
-			return Request{Source: i, At: at, Once: m.walks[i].isOnce(at)}, true
+			return Request{Source: i, At: at, AcceptEmpty: m.walks[i].acceptsEmpty(at)}, true
 		}
 	}
 	return Request{}, false

@@ -218,7 +218,7 @@ func (w *Time[V]) mismatch(at int64, placed, unplaced []Entry[V], isFull bool) e
 	case len(placed) > 0 && placed[len(placed)-1].Start == at && isFull:
 		return IgnoredError("a whole page of entries starts at start_time_from")
 	case len(placed) == 0 && len(unplaced) >= w.pageSize:
-		return &UnplacedError{unplaced[0].Err}
+		return &UnplacedError{First: unplaced[0].Err}
 	}
 	return nil
 }
@@ -276,9 +276,9 @@ func (w *Time[V]) readEdge(s *segment[V], at, bottom int64, page []Entry[V], isF
 	}
 }
 
-// isOnce reports whether the page from at is not requested again if it is empty: a guess,
+// acceptsEmpty reports whether the page from at is not requested again if it is empty: a guess,
 // or one where the end is expected.
-func (w *Time[V]) isOnce(at int64) bool { return w.inFlight[at] || w.isAtEnd(at) }
+func (w *Time[V]) acceptsEmpty(at int64) bool { return w.inFlight[at] || w.isAtEnd(at) }
 
 // isAtEnd reports whether the page from at continues below a page that had room for
 // older entries and showed none.

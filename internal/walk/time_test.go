@@ -51,3 +51,36 @@ func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 		t.Errorf("%d entries, then %v", len(taken), err)
 	}
 }
+
+// A service may filter a page after it has limited it. That a short page is not the last
+// one is noticed once; without full pages the end is never expected.
+func TestAShortPageIsTheEndOnlyInAListingOfFullPages(t *testing.T) {
+	for name, test := range map[string]struct {
+		keep   func(id uint64) bool
+		misled int
+		ends   bool // the end was expected
+	}{
+		"full pages":           {func(uint64) bool { return true }, 0, true},
+		"some pages are short": {func(id uint64) bool { return id%23 != 0 }, 1, false},
+		"all pages are short":  {func(id uint64) bool { return id%3 != 0 }, 0, false},
+	} {
+		w := &world{pageSize: 10, keep: test.keep}
+		for i := range uint64(200) {
+			w.add(1_700_000_000_000-60_000*int64(i), 1000-i)
+		}
+		c, misled, ends := mergeOf([]*world{w}, nil, 1), 0, false
+		c.fetch = func(r Request) ([]Entry[uint64], error) {
+			page := w.before(r.At)
+			if r.AcceptEmpty && len(page) > 1 {
+				misled++
+			}
+			ends = r.AcceptEmpty && len(page) == 0
+			return page, nil
+		}
+		for _, ok := c.take(); ok; _, ok = c.take() {
+		}
+		if misled > test.misled || ends != test.ends {
+			t.Errorf("%s: the end was expected %d times too early, and at the end %v", name, misled, ends)
+		}
+	}
+}

@@ -45,9 +45,9 @@ type Pages struct {
 
 // Request is a request for a page.
 type Request struct {
-	Source int   // the index of the listing
-	At     int64 // the instant or offset that the page is requested from
-	Once   bool  // if the page is empty, that needs no second request
+	Source      int   // the index of the listing
+	At          int64 // the instant or offset that the page is requested from
+	AcceptEmpty bool  // if the page is empty, it is not requested again
 }
 
 // Entry is one entry of a listing, or an error in its position.

@@ -42,3 +42,16 @@ func Levels(race *horseracing.Race) string {
 	}
 	return fmt.Sprintf("%d-%d", race.MinLevel, race.MaxLevel)
 }
+
+// Places returns the places of a race that are free, of all.
+func Places(race *horseracing.Race) string {
+	return fmt.Sprintf("%d of %d free", race.FreePlaces(), race.Places)
+}
+
+// Tier returns the name of a tier, of which only Omega's is documented.
+func Tier(id horseracing.TierID) string {
+	if id == horseracing.TierOmega {
+		return string(horseracing.TierNameOmega)
+	}
+	return fmt.Sprint(id)
+}

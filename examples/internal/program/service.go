@@ -20,10 +20,11 @@ type Service struct {
 }
 
 // Connect reaches the service that HORSERACING_BASE_URL and HORSERACING_API_KEY
-// name, or else starts a fake, and prints which of the two it is.
+// name, or else starts a fake whose clock is this machine's, and prints which of the
+// two it is.
 func Connect(stderr io.Writer, fakeOptions []horseracingtest.Option, opts ...horseracing.Option) (*Service, error) {
 	if os.Getenv("HORSERACING_BASE_URL") == "" && os.Getenv("HORSERACING_API_KEY") == "" {
-		fake, err := horseracingtest.Start(fakeOptions...)
+		fake, err := horseracingtest.Start(append([]horseracingtest.Option{horseracingtest.WithClock(time.Now)}, fakeOptions...)...)
 		if err != nil {
 			return nil, err
 		}

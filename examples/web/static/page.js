@@ -16,7 +16,7 @@ const left = (deadline) => {
   return `${Math.floor(s / 3600)}h ${String(Math.floor(s / 60) % 60).padStart(2, "0")}m`;
 };
 
-const time = (at) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+const time = (at) => new Date(at).toISOString().slice(11, 16) + " UTC";
 
 const labels = [...document.querySelectorAll("#races th")].map((th) => th.dataset.label ?? th.textContent);
 
@@ -33,7 +33,6 @@ function show(race, isNews) {
   entry.race = race;
   const texts = [left(race.deadline), race.name, race.fee, race.places, race.levels, race.type, race.length, race.hippodrome, race.tier];
   texts.forEach((text, i) => { entry.row.cells[i].textContent = text; });
-  entry.row.cells[2].title = race.fee;
   if (isNews) {
     entry.row.classList.remove("news");
     void entry.row.offsetWidth; // begin the animation anew
@@ -43,7 +42,7 @@ function show(race, isNews) {
 
 // copyButton copies a command that lacks only the number of a horse. It is a dry run.
 function copyButton(race) {
-  const button = document.createElement("button"), command = `horseracing register -ledger register.ledger -race ${race.id} -horse `;
+  const button = document.createElement("button"), command = `horseracing register --ledger register.ledger --race ${race.id} --horse `;
   button.type = "button";
   button.textContent = race.id;
   button.title = "Copy: " + command;
@@ -89,11 +88,11 @@ function arrange() { // once for many events
     $("more").hidden = shown.length <= 10 || !$("races").classList.contains("first");
     $("more").textContent = `Show all ${shown.length} races`;
     hippodromes();
-    const open = shown.map((e) => e.race).filter((race) => !isClosed(race));
+    const open = shown.filter((e) => !isClosed(e.race)).length;
     closed = [...races.values()].filter((e) => isClosed(e.race)).length;
-    $("races").caption.textContent = !state.at ? "– open races" : open.length === 1 ? "1 open race" : `${open.length} open races`;
-    if (shown.length > open.length) $("races").caption.textContent += `, and ${shown.length - open.length} closed`;
-    chart(open);
+    const all = races.size - closed, text = all === 1 ? "1 open race" : `${all} open races`;
+    $("races").caption.textContent = !state.at ? "– open races" : open < all ? `${open} of ${text}` : text;
+    if (shown.length > open) $("races").caption.textContent += `, and ${shown.length - open} closed`;
     count();
   }, 30);
 }
@@ -105,18 +104,6 @@ function hippodromes() {
   const chosen = select.value;
   select.replaceChildren(select.options[0], ...names.map((name) => new Option(name, name)));
   select.value = chosen;
-}
-
-function chart(list) {
-  const fees = list.map(tokens).sort((a, b) => a - b);
-  const svg = "http://www.w3.org/2000/svg", highest = fees.at(-1) || 1, width = 320 / Math.max(fees.length, 1);
-  $("chart").replaceChildren(...fees.map((fee, i) => {
-    const bar = document.createElementNS(svg, "rect"), height = 4 + 84 * Math.log1p(fee) / Math.log1p(highest);
-    for (const [name, value] of Object.entries({ x: i * width + 0.5, y: 90 - height, width: Math.max(width - 1, 0.5), height })) bar.setAttribute(name, value);
-    return bar;
-  }));
-  const text = (fee) => fee.toLocaleString("en", { maximumFractionDigits: 4 });
-  $("scale").textContent = fees.length ? `${text(fees[0])} to ${text(fees.at(-1))} tokens, half of them up to ${text(fees[Math.floor((fees.length - 1) / 2)])}` : "";
 }
 
 function count() {
@@ -140,11 +127,12 @@ function report() {
 
 function showResults(list) {
   $("results").replaceChildren(...list.map((r) => {
-    const item = document.createElement("li"), name = document.createElement("b"), rest = document.createElement("span");
+    const item = document.createElement("li");
     item.dataset.id = r.id;
-    name.textContent = r.name;
-    rest.textContent = `${time(r.start)} · ` + (r.winner ? `horse ${r.winner} won, ${r.total} · ` : "") + `${r.horses} horses · ${r.length} furlongs`;
-    item.append(name, rest);
+    for (const [tag, text] of [["time", r.began], ["b", r.name], ["span", r.text]]) {
+      item.append(document.createElement(tag), " ");
+      item.querySelector(tag).textContent = text;
+    }
     return item;
   }));
 }

@@ -1,4 +1,4 @@
-package paging_test
+package horseracing_test
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -18,7 +17,7 @@ import (
 
 // The listing has whole milliseconds: one that begins within a range belongs to
 // it, one that began before the range does not.
-func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
+func TestPagerRoundsBeforeAndSinceUpToTheMillisecond(t *testing.T) {
 	const ms int64 = 1_700_000_000_000
 	for fraction, up := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1} {
 		s := double.Play(double.Respond(200, `[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`), double.Respond(200, "[]"))
@@ -37,7 +36,7 @@ func TestBeforeAndSinceAreRoundedUpToTheMillisecond(t *testing.T) {
 	}
 }
 
-func TestAnEntryThatAPageShowsTwiceComesOnce(t *testing.T) {
+func TestPagerYieldsAnEntryThatAPageShowsTwiceOnce(t *testing.T) {
 	const twice = `[{"main_race_id":1,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1700000000000}]`
 	for name, pager := range map[string]func(*horseracing.Client) *horseracing.Pager[horseracing.Race]{
 		"by time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
@@ -55,7 +54,7 @@ func TestAnEntryThatAPageShowsTwiceComesOnce(t *testing.T) {
 }
 
 // A cursor is a value: what the pager does afterwards does not change it.
-func TestACursorDoesNotChangeWithItsPager(t *testing.T) {
+func TestPagerDoesNotChangeItsCursors(t *testing.T) {
 	page := `[{"main_race_id":3,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
 	pager := double.Play(double.Respond(200, page)).Client(t).Races.Results(horseracing.ResultsQuery{})
 	var cursors []horseracing.Cursor
@@ -76,7 +75,7 @@ func TestACursorDoesNotChangeWithItsPager(t *testing.T) {
 
 // A service that filters a page after it has limited it may show one entry
 // where older ones follow. Only an empty page is the end.
-func TestAPageWithNothingOlderIsNotTheEnd(t *testing.T) {
+func TestPagerContinuesAfterAPageWithNothingOlder(t *testing.T) {
 	const a, b = `[{"main_race_id":2,"start_time":2000}]`, `[{"main_race_id":1,"start_time":1000}]`
 	pages := map[string]string{
 		`{}`: a, `{"start_time_from":2001}`: a, `{"start_time_from":2000}`: b, `{"start_time_from":1001}`: b, `{"start_time_from":1000}`: `[]`,
@@ -98,7 +97,7 @@ func TestAPageWithNothingOlderIsNotTheEnd(t *testing.T) {
 
 // A response for the default tier is noticed if the tier had another name before. The
 // service may name all tiers Omega, and one response may be wrong.
-func TestAResponseForAnotherTierIsRefused(t *testing.T) {
+func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 	page := func(from int, tiers ...string) double.Step {
 		var entries []string
 		for i, tier := range tiers {
@@ -136,44 +135,9 @@ func TestAResponseForAnotherTierIsRefused(t *testing.T) {
 	}
 }
 
-// While a listing is read by offset, any number of races may arrive at its
-// top: what was read comes again, and is not handed out again.
-func TestArrivalsRepeatNothingByOffset(t *testing.T) { synctest.Test(t, arrivalsRepeatNothing) }
-
-func arrivalsRepeatNothing(t *testing.T) {
-	for arrivals := range 160 {
-		for _, resumed := range []bool{false, true} {
-			w := dense(200, 60_000)
-			c, want := w.client(t), slices.Clone(w.ids)
-			pager := c.Races.ResultsV1(horseracing.OffsetQuery{})
-			races, err := pager.Take(t.Context(), 100)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range arrivals {
-				w.insert(w.starts[0] + 1)
-			}
-			if resumed {
-				pager = c.Races.ResultsV1(horseracing.OffsetQuery{Resume: pager.Cursor()})
-			}
-			rest, err := pager.Take(t.Context(), 1000)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []int64 // of those that were there
-			for _, race := range append(races, rest...) {
-				if race.MainRaceID <= 200 {
-					got = append(got, int64(race.MainRaceID))
-				}
-			}
-			sameEntries(t, got, want)
-		}
-	}
-}
-
 // Two ids may share every hash that is shorter than they are: these do FNV-1a's of
 // 64 bits.
-func TestEntriesAreToldApartByTheirWholeID(t *testing.T) {
+func TestPagerTellsEntriesApartByTheirWholeID(t *testing.T) {
 	const page = `[{"_id":"8yn0iYCKYHlIj4-BwPqk","start_time":1700000000000},{"_id":"GReLUrM4wMqfg9yzV3KQ","start_time":1700000000000}]`
 	got, err := double.Play(double.Respond(200, page), double.Respond(200, "[]")).Client(t).Tournaments.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
 	if err != nil || len(got) != 2 {
@@ -189,8 +153,8 @@ func TestEntriesAreToldApartByTheirWholeID(t *testing.T) {
 	}
 }
 
-// ids walks to the end and returns the ids of the races.
-func ids(t *testing.T, c *horseracing.Client, q horseracing.ResultsQuery) (ids []horseracing.RaceID) {
+// walkedIDs walks to the end and returns the ids of the races.
+func walkedIDs(t *testing.T, c *horseracing.Client, q horseracing.ResultsQuery) (ids []horseracing.RaceID) {
 	t.Helper()
 	for race, err := range c.Races.Results(q).All(t.Context()) {
 		if err != nil {
@@ -203,7 +167,7 @@ func ids(t *testing.T, c *horseracing.Client, q horseracing.ResultsQuery) (ids [
 
 // Saved anywhere, before the first entry too, a cursor alone reads what the first
 // query would have read.
-func TestACursorCarriesTheWholeQuery(t *testing.T) {
+func TestPagerCursorCarriesTheWholeQuery(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(3_000))
 	defer fake.Close()
 	c, now := fake.Client(), fake.Now()
@@ -216,7 +180,7 @@ func TestACursorCarriesTheWholeQuery(t *testing.T) {
 		"fractions":         {Since: month.Add(time.Microsecond), Before: week.Add(time.Microsecond)},
 		"several at a time": {Since: month, Concurrency: 4},
 	} {
-		want := ids(t, c, q)
+		want := walkedIDs(t, c, q)
 		for _, taken := range []int{0, 1, 20, len(want)} {
 			pager := c.Races.Results(q)
 			races, err := pager.Take(t.Context(), taken)
@@ -231,7 +195,7 @@ func TestACursorCarriesTheWholeQuery(t *testing.T) {
 			if err != nil || cursor.IsZero() {
 				t.Fatalf("%s, after %d: cursor %q, %v", name, taken, cursor, err)
 			}
-			got = append(got, ids(t, c, horseracing.ResultsQuery{Resume: cursor})...)
+			got = append(got, walkedIDs(t, c, horseracing.ResultsQuery{Resume: cursor})...)
 			if !slices.Equal(got, want) || len(want) == 0 {
 				t.Errorf("%s, resumed after %d: %d races, want %d", name, taken, len(got), len(want))
 			}
@@ -241,14 +205,14 @@ func TestACursorCarriesTheWholeQuery(t *testing.T) {
 	if _, err := pager.Take(t.Context(), 20); err != nil {
 		t.Fatal(err)
 	}
-	longer := ids(t, c, horseracing.ResultsQuery{Resume: pager.Cursor(), Since: month.AddDate(0, 0, -30)})
-	if all := ids(t, c, horseracing.ResultsQuery{Since: month.AddDate(0, 0, -30)}); len(longer) != len(all)-20 {
+	longer := walkedIDs(t, c, horseracing.ResultsQuery{Resume: pager.Cursor(), Since: month.AddDate(0, 0, -30)})
+	if all := walkedIDs(t, c, horseracing.ResultsQuery{Since: month.AddDate(0, 0, -30)}); len(longer) != len(all)-20 {
 		t.Errorf("with another Since: %d races, want %d", len(longer), len(all)-20)
 	}
 }
 
 // A query without a tier stays one, and a cursor may go with the tiers that it has.
-func TestACursorKeepsAQueryWithoutATier(t *testing.T) {
+func TestPagerCursorKeepsAQueryWithoutATier(t *testing.T) {
 	s := double.Play(double.Respond(200, "[]"))
 	cursor := s.Client(t).Races.Results(horseracing.ResultsQuery{}).Cursor()
 	for want, q := range map[string]horseracing.ResultsQuery{
@@ -273,7 +237,7 @@ func TestACursorKeepsAQueryWithoutATier(t *testing.T) {
 	}
 }
 
-func TestInstantsFarOutsideAreClamped(t *testing.T) {
+func TestPagerClampsInstantsFarOutside(t *testing.T) {
 	const page = `[{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
 	past, future := time.Unix(math.MinInt64, 0), time.Unix(1<<62, 0)
 	for name, test := range map[string]struct {
