@@ -257,3 +257,43 @@ func TestAPageThatIsRefusedForEverCostsLittle(t *testing.T) {
 		})
 	}
 }
+
+// TestAWalkThatStarvesEnds with an error: single reads, which go first, want more than a
+// limit of one request in flight accepts.
+func TestAWalkThatStarvesEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := 0
+		var mu sync.Mutex
+		s := double.Play(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if busy > 0 {
+				return double.Respond(429, "")(r)
+			}
+			busy++
+			mu.Unlock()
+			time.Sleep(20 * time.Millisecond)
+			mu.Lock()
+			busy--
+			return double.Respond(200, "[]")(r)
+		})
+		c := s.Client(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var reads sync.WaitGroup
+		for range 8 {
+			reads.Go(func() {
+				for ctx.Err() == nil {
+					double.OpenRaces(ctx, c)
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		started := time.Now()
+		_, err := c.Races.Results(horseracing.ResultsQuery{Patience: time.Minute}).Take(ctx, 10)
+		if took := time.Since(started); err == nil || took > 2*time.Minute {
+			t.Errorf("after %v: %v", took, err)
+		}
+		cancel()
+		reads.Wait()
+	})
+}

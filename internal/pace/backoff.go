@@ -12,12 +12,18 @@ type backoff struct {
 	wait         time.Duration // before the next probe
 	probe        *flight       // the one that is in flight, or nil
 	lastRefused  time.Time     // the last probe that was refused was sent, or began
+	outage       bool          // all that was refused is 503 without Retry-After
 	rateExceeded bool          // the refusal is taken for one of a rate, not of a cap in flight
 	episode      int           // counts begins and ends: what was sent before the first refusal teaches nothing
 }
 
 // refuse begins a backoff, or lengthens it after a probe.
-func (l *learner) refuse(now time.Time, f *flight, retryAfter time.Duration) {
+func (l *learner) refuse(now time.Time, f *flight, outcome Outcome, retryAfter time.Duration) {
+	l.outage = outcome == Unavailable && (l.outage || !l.backingOff)
+	if l.sheds && !l.backingOff && retryAfter == 0 {
+		return
+	}
+	l.paused = retryAfter > 0
 	spread := 1 + l.random()/10 // clients that were refused together come back apart
 	if l.sheds {
 		retryAfter = 0 // it binds its route alone
@@ -31,9 +37,9 @@ func (l *learner) refuse(now time.Time, f *flight, retryAfter time.Duration) {
 		l.episode++
 		l.wait = min(l.first, firstBackoff, l.longest)
 		if l.rate > 0 {
-			l.wait = max(min(seconds(1/(l.rate*l.speed())), l.longest, maxBackoff), minBackoff)
+			l.wait = max(min(seconds(1/(l.rate*l.speedup())), l.longest, maxBackoff), minBackoff)
 		}
-		l.rateExceeded = !l.isCap(f.inFlight, l.inFlight, l.rate > 0)
+		l.rateExceeded = l.outage || !l.isCap(f.inFlight, l.inFlight, l.rate > 0)
 		spread = 2 - spread
 	}
 	if retryAfter > 0 {
@@ -45,7 +51,8 @@ func (l *learner) refuse(now time.Time, f *flight, retryAfter time.Duration) {
 // recover ends a backoff: a request that was sent at that time is accepted.
 func (l *learner) recover(sent time.Time) {
 	first, gap := l.rate == 0, false
-	if l.rateExceeded && !l.sheds && l.cycle.seconds > 0 && l.cycle.accepted+l.rate > 0 {
+	learns := l.rateExceeded && !l.sheds && !(l.outage && sent.Sub(l.began) > maxBackoff)
+	if learns && l.cycle.seconds > 0 && l.cycle.accepted+l.rate > 0 {
 		gap = l.learn(sent)
 	}
 	if l.cycle.accepted >= sampleRequests || first || gap {

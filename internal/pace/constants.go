@@ -32,9 +32,10 @@ const (
 // Load shedding, in requests unless it says otherwise.
 const (
 	minUselessCuts        = 6     // cuts that did not help, less those that did
-	minAcceptedPerRefusal = 3.0   // behind a limit that other clients use there are fewer
+	minAcceptedPerRefusal = 2.3   // behind a limit that other clients use there are fewer
 	maxOddsRise           = 2.5   // times the odds of a refusal at the estimate: more depend on the rate
 	maxDoubts             = 5.0   // refusals beyond those odds
+	maxSpeedup            = 8.0   // times the rate that was accepted
 	requestsPerDoubling   = 3.0   // accepted, until the rate is doubled
 	requestsOfProof       = 100.0 // accepted: the estimate is out of date
 )

@@ -35,7 +35,7 @@
 // # Quota
 //
 // The service may announce how many requests it accepts until an instant. No more are
-// sent, and a walk leaves some to others. After that instant one request goes at a time,
+// sent. A walk leaves some to others, and once half was used spreads the rest evenly. After that instant one request goes at a time,
 // until a response announces the next quota. The learners know nothing of it.
 //
 // # Load shedding
@@ -43,9 +43,10 @@
 // A service that sheds load refuses a share of all requests, however slowly this client
 // sends. Taken for a limit, each refusal would lower the rate for good. It is noticed by
 // cuts that do not help: six more refusals within a cruise than after it, each followed by
-// a first probe that is accepted, while fewer than a quarter of the requests are refused.
-// Then the rate doubles with every three accepted requests, and a refusal teaches nothing,
-// until the odds of a refusal rise to two and a half times as much.
+// a first probe that is accepted, while fewer than 30 % of the requests are refused.
+// Then the rate doubles with every three accepted requests, up to eight times what was
+// accepted (a Retry-After binds it as well), and a refusal teaches nothing, until the odds
+// of one rise to two and a half times as much.
 //
 // # Isolated routes
 //

@@ -9,7 +9,7 @@ const (
 	Unclear     Outcome = iota // a failure that shows nothing of it
 	Accepted                   // a response
 	Refused                    // 429
-	Unavailable                // 503: refused too
+	Unavailable                // 503, refused too; without Retry-After it may be an outage
 )
 
 // learner learns one limit from refusals, and says when the next request may be sent.
@@ -38,8 +38,10 @@ type flight struct {
 }
 
 // ready reports whether a request may be sent, or else when that may change.
-func (l *learner) ready(now time.Time) (ok bool, at time.Time) {
+func (l *learner) ready(now time.Time, patient bool) (ok bool, at time.Time) {
 	switch {
+	case l.backingOff && l.outage && !patient:
+		return true, now
 	case l.backingOff && now.Before(l.until):
 		return false, l.until
 	case l.backingOff && l.probe != nil && now.Sub(l.probe.at) < hungAfter:
@@ -96,16 +98,17 @@ func (l *learner) count(gap float64) float64 {
 // report records the outcome of a request. For retryAfter nothing is to be sent.
 func (l *learner) report(now time.Time, f *flight, outcome Outcome, retryAfter time.Duration) {
 	l.inFlight--
-	if outcome != Unclear && l.weigh(outcome == Refused) {
+	if outcome != Unclear && l.weigh(outcome != Accepted) {
 		l.sheddingChanged()
 	}
 	switch {
-	case outcome == Refused && f.episode == l.episode:
-		l.refuse(now, f, retryAfter)
-	case outcome == Refused && l.backingOff && !l.rateExceeded: // it was in flight at the first refusal
-		l.maxInFlight = max(1, l.maxInFlight-1)
+	case outcome == Unclear:
 	case outcome == Accepted:
 		l.accept(now, f)
+	case f.episode == l.episode:
+		l.refuse(now, f, outcome, retryAfter)
+	case l.backingOff && !l.rateExceeded: // it was in flight at the first refusal
+		l.maxInFlight = max(1, l.maxInFlight-1)
 	}
 	if l.probe == f {
 		l.probe = nil
@@ -123,6 +126,10 @@ func (l *learner) accept(now time.Time, f *flight) {
 	}
 	l.cycle.accepted++
 	l.sinceGap.accepted++
+	if l.sheds && l.cycle.accepted >= sampleRequests {
+		l.proven = max(l.proven, l.cycle.accepted/l.cycle.seconds)
+		l.cycle, l.counted = sample{}, sample{}
+	}
 }
 
 // sheddingChanged starts again what depends on whether the service sheds load.
@@ -137,7 +144,7 @@ func (l *learner) sheddingChanged() {
 // perSecond returns the present rate, infinite if there is no estimate.
 func (l *learner) perSecond() float64 {
 	if l.sheds {
-		return l.rate * l.speed()
+		return max(l.rate, l.proven) * l.speedup()
 	}
 	return l.estimate.perSecond()
 }

@@ -18,7 +18,8 @@ const (
 
 // Waiter is a request that waits to be sent. One waiter serves all attempts of a call.
 type Waiter struct {
-	Once bool // it is not sent again after a 503, since its outcome is unknown
+	Once    bool // it is not sent again after a 503, since its outcome is unknown
+	Patient bool // it waits as long as the service is unavailable, even if that names no time
 
 	priority    Priority
 	routeName   string

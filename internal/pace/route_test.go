@@ -363,3 +363,56 @@ func TestRegistrationsBehindA503(t *testing.T) {
 		t.Errorf("%d of %d registrations are refused", refused, sent)
 	}
 }
+
+// TestA503WithoutRetryAfterIsALimitOfTheRate, as a server that limits requests sends it,
+// and it stops no single call.
+func TestA503WithoutRetryAfterIsALimitOfTheRate(t *testing.T) {
+	for _, rate := range []float64{5, 50} {
+		for seed := range uint64(4) {
+			w, tally := newWorld(seed), &tally{}
+			svc := scenario{limit: func() limit { return newBucket(rate, 10) }}.service()
+			svc.unavailable = true
+			w.crawl(newPace(w.random.Float64), svc, 16, tally)
+			w.run(simStart.Add(10 * time.Minute))
+			share, refused := tally.perSecond(0, 10*time.Minute)/rate, float64(tally.refused)/float64(tally.accepted+tally.refused)
+			if share < 0.9 || refused > 0.04 {
+				t.Errorf("%v a second, seed %d: %.0f %% are used, %.1f %% refused", rate, seed, 100*share, 100*refused)
+			}
+		}
+	}
+}
+
+// TestAnOutageTeachesNothing: while all is refused with 503, single calls are sent at
+// once, and a walk is back within a backoff.
+func TestAnOutageTeachesNothing(t *testing.T) {
+	for seed := range uint64(4) {
+		w, tally := newWorld(seed), &tally{}
+		from, to := time.Minute, 6*time.Minute
+		svc := scenario{limit: func() limit { return &outage{from: simStart.Add(from), to: simStart.Add(to)} }}.service()
+		svc.unavailable = true
+		p := newPace(w.random.Float64)
+		w.crawl(p, svc, 16, tally)
+		w.run(simStart.Add(to - time.Second))
+		single := NewWaiter(Read, "GET /horse")
+		p.Join(&single)
+		if next, at := p.Next(w.now); next != &single {
+			t.Errorf("seed %d: a single call waits for %v", seed, at.Sub(w.now))
+		}
+		p.Leave(&single)
+		w.run(simStart.Add(to + time.Minute))
+		before, after := tally.perSecond(0, from), tally.perSecond(to+7*time.Second, to+time.Minute)
+		if tally.refused > 100 || after < 0.98*before {
+			t.Errorf("seed %d: %d refused; %.0f a second before, %.0f after", seed, tally.refused, before, after)
+		}
+	}
+}
+
+// outage refuses everything for a time.
+type outage struct {
+	none
+	from, to time.Time
+}
+
+func (l *outage) admit(now time.Time) (bool, time.Duration) {
+	return now.Before(l.from) || !now.Before(l.to), 0
+}

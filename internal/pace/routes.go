@@ -83,7 +83,7 @@ func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
 	if ok, from := p.quota.ready(now, next.priority); !ok {
 		return nil, earlier(at, from)
 	}
-	if ok, from := p.common.ready(now); !ok {
+	if ok, from := p.common.ready(now, next.Patient); !ok {
 		return nil, earlier(at, from)
 	}
 	return next, now
@@ -98,7 +98,7 @@ func (p *Routes) routeReady(now time.Time, w *Waiter) (ok bool, at time.Time) {
 	if w.route.own == nil || now.Before(at) {
 		return !now.Before(at), at
 	}
-	return w.route.own.ready(now)
+	return w.route.own.ready(now, w.Patient)
 }
 
 // isBefore reports whether w goes before other.
@@ -134,16 +134,18 @@ func (p *Routes) Announce(now time.Time, w *Waiter, limit, left int, reset time.
 // returns the name of a route that it isolates because of it.
 func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration) (isolated string) {
 	p.quota.report(w.common.at, outcome)
-	with503 := outcome == Unavailable
-	if with503 || outcome == Refused {
-		w.route.refusal, outcome = outcome, Refused
+	if outcome == Refused || outcome == Unavailable {
+		w.route.refusal = outcome
 		w.route.until = later(w.route.until, now.Add(retryAfter))
+		if retryAfter > 0 { // no outage
+			outcome = Refused
+		}
 	}
 	if r := p.toIsolate(now, w, outcome); r != nil {
 		r.own, isolated = p.newLearner(), r.name
 		r.own.lastRefused = now
 	}
-	p.reportCommon(now, w, p.reportOwn(now, w, outcome, retryAfter), retryAfter, with503)
+	p.reportCommon(now, w, p.reportOwn(now, w, outcome, retryAfter), retryAfter)
 	return isolated
 }
 
@@ -157,7 +159,7 @@ func (p *Routes) toIsolate(now time.Time, w *Waiter, outcome Outcome) *route {
 			p.common.rateExceeded = false
 			return s
 		}
-	case Refused:
+	case Refused, Unavailable:
 		if w.route.own == nil && p.isUnlikely(w.route, w.common.episode == p.common.episode) {
 			l := p.newLearner() // what was learned from the refusals of this route is forgotten
 			l.inFlight, l.episode = p.common.inFlight, p.common.episode+1
@@ -182,7 +184,7 @@ func (p *Routes) reportOwn(now time.Time, w *Waiter, outcome Outcome, retryAfter
 	if outcome == Accepted && !own.backingOff && now.Sub(own.lastRefused) > isolationTime {
 		w.route.own = nil
 	}
-	if outcome == Refused {
+	if outcome != Accepted {
 		return Unclear
 	}
 	return outcome
@@ -190,8 +192,8 @@ func (p *Routes) reportOwn(now time.Time, w *Waiter, outcome Outcome, retryAfter
 
 // reportCommon reports an outcome to the limit of all routes. If the first refusal of a
 // backoff has a long Retry-After, other routes are probed at once.
-func (p *Routes) reportCommon(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration, with503 bool) {
-	if outcome != Refused {
+func (p *Routes) reportCommon(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration) {
+	if outcome != Refused && outcome != Unavailable {
 		p.common.report(now, &w.common, outcome, retryAfter)
 		return
 	}
@@ -204,7 +206,7 @@ func (p *Routes) reportCommon(now time.Time, w *Waiter, outcome Outcome, retryAf
 	if p.suspect != nil {
 		p.common.until = now
 	}
-	if with503 {
+	if p.refusal == Unavailable {
 		p.unavailable.refuse(w.route, p.common.episode)
 	}
 }

@@ -61,7 +61,7 @@ func NewScheduler(limiter Limiter, first, longest time.Duration) *Scheduler {
 // Enter waits until the request of w may be sent; [Scheduler.Leave] follows. A non-nil
 // error means that it was not sent: a [*ExpiredError] when a Retry-After of its route
 // ends later than in longest, or its call waited for longest in which nothing was
-// accepted, a [*LimiterError], or the error of ctx. After a wait of five seconds
+// accepted (of a Patient one: in which it was not sent), a [*LimiterError], or the error of ctx. After a wait of five seconds
 // Enter calls late, unless it is nil.
 func (s *Scheduler) Enter(ctx context.Context, w *Waiter, longest time.Duration, late func()) error {
 	if err := ctx.Err(); err != nil {
@@ -165,7 +165,11 @@ func (s *Scheduler) expire(now time.Time, w *Waiter) {
 		return
 	}
 	limit, retryAt := s.routes.limitOf(w)
-	left := later(later(w.since, s.freed), limit.accepted).Add(w.longest).Sub(now)
+	from := later(w.since, s.freed)
+	if !w.Patient { // a patient one counts what is accepted of its own
+		from = later(from, limit.accepted)
+	}
+	left := from.Add(w.longest).Sub(now)
 	if s.lacking { // waiting for the limiter alone does not count
 		left = max(w.longest, minBackoff)
 	}

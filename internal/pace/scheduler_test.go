@@ -219,6 +219,7 @@ func TestAnExpiredErrorHasTheStatusOfTheRefusal(t *testing.T) {
 						}
 					}
 					waiter := NewWaiter(Read, route)
+					waiter.Patient = true
 					expired, ok := errors.AsType[*ExpiredError](g.Enter(t.Context(), &waiter, 100*time.Millisecond, nil))
 					if !ok || expired.Status != status {
 						t.Errorf("%s, Retry-After %v: %+v, want %d", route, retryAfter, expired, status)

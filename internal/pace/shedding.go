@@ -13,6 +13,8 @@ type shedding struct {
 	share       counts  // of the requests since there are such, except those in lately
 	lately      counts  // of the requests since there are doubts
 	sped        float64 // requests accepted since the service sheds load
+	paused      bool    // the last refusal had a Retry-After, which bounds what is sent
+	proven      float64 // requests per second, accepted since then
 	doubts      float64 // grow with each refusal, and shrink with each acceptance while no more are refused than before
 }
 
@@ -67,5 +69,10 @@ func (s *shedding) highestShare() float64 {
 	return refused / (s.share.accepted + refused)
 }
 
-// speed returns how many times the estimate is sent.
-func (s *shedding) speed() float64 { return math.Exp2(s.sped / requestsPerDoubling) }
+// speedup returns how many times the estimate is sent.
+func (s *shedding) speedup() float64 {
+	if s.paused {
+		return math.Exp2(s.sped / requestsPerDoubling)
+	}
+	return min(math.Exp2(s.sped/requestsPerDoubling), maxSpeedup)
+}

@@ -200,3 +200,20 @@ func TestALimitThatOthersUseUp(t *testing.T) {
 		}
 	}
 }
+
+// TestThirtyPercentAtRandom of refusals leave at least as much as a plain loop gets.
+func TestThirtyPercentAtRandom(t *testing.T) {
+	for seed := range uint64(5) {
+		if perSecond, p := crawlAtRandom(0.3, nil, 7000+seed); perSecond < plainLoop(0.3) || !p.State(simStart).AtRandom {
+			t.Errorf("seed %d: %.1f pages a second", seed, perSecond)
+		}
+	}
+}
+
+// TestSheddingHasABound: no more than eight times the highest rate that was accepted.
+func TestSheddingHasABound(t *testing.T) {
+	s := shedding{sheds: true, sped: 1e6}
+	if got := s.speedup(); got != maxSpeedup {
+		t.Errorf("%v times the rate", got)
+	}
+}

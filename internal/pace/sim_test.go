@@ -301,7 +301,7 @@ func (w *world) crawl(client sender, svc *service, workers int, t *tally) {
 		}
 	}
 	for range workers {
-		client.Join(&Waiter{priority: Walk})
+		client.Join(&Waiter{priority: Walk, Patient: true})
 	}
 	w.after(time.Duration(w.random.Int64N(int64(100*time.Millisecond))), pump)
 }
@@ -324,7 +324,7 @@ func (w *world) send(client sender, svc *service, waiter *Waiter, t *tally, pump
 					outcome = Unavailable
 				}
 				client.Report(w.now, waiter, outcome, retryAfter)
-				client.Join(&Waiter{priority: Walk})
+				client.Join(&Waiter{priority: Walk, Patient: true})
 				pump()
 			})
 			return
@@ -340,7 +340,7 @@ func (w *world) send(client sender, svc *service, waiter *Waiter, t *tally, pump
 			}
 			t.acceptedAt[t.at(w.now)]++
 			client.Report(w.now, waiter, Accepted, 0)
-			client.Join(&Waiter{priority: Walk})
+			client.Join(&Waiter{priority: Walk, Patient: true})
 			pump()
 		})
 	})

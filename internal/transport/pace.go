@@ -42,10 +42,15 @@ func (l paceLink) enter(ctx context.Context, r *Record) error {
 		if r.Patience != nil { // it counts what its calls waited before
 			longest = r.Patience.left()
 			r.waiter = pace.NewWaiter(r.Priority, r.PaceRoute)
+			r.waiter.Patient = true
 		}
 		err := l.scheduler.Enter(ctx, &r.waiter, longest, func() { l.late(ctx, r) })
 		expired, isExpired := errors.AsType[*pace.ExpiredError](err)
-		if !isExpired || r.Patience == nil || !r.Patience.excuse(expired.For) {
+		if !isExpired || r.Patience == nil {
+			return err
+		}
+		renewed := expired.For == 0 && r.Patience.left() > 0 // another page was accepted
+		if !renewed && !r.Patience.excuse(expired.For) {
 			return err
 		}
 	}
@@ -86,7 +91,7 @@ func (l paceLink) leave(ctx context.Context, r *Record) {
 // paceOutcome returns what the last attempt shows of the pace.
 func (r *Record) paceOutcome() pace.Outcome {
 	switch {
-	case r.isRefused() && r.Status == http.StatusServiceUnavailable:
+	case r.Status == http.StatusServiceUnavailable:
 		return pace.Unavailable
 	case r.isRefused():
 		return pace.Refused
