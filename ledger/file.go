@@ -55,10 +55,15 @@ const (
 	lockInterval = 50 * time.Millisecond
 )
 
-// checkRegular refuses a device or a pipe, whose end would never come.
-func checkRegular(path string) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+// checkPath refuses a device or a pipe, whose end would never come, and a path in a folder
+// that does not exist.
+func checkPath(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
 		return errors.New("not a regular file")
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no folder %s", filepath.Dir(path))
 	}
 	return nil
 }
@@ -69,7 +74,7 @@ func (l *Ledger) openFile(flag int) error {
 	if l.file != nil {
 		return nil
 	}
-	if err := checkRegular(l.path); err != nil {
+	if err := checkPath(l.path); err != nil {
 		return err
 	}
 	file, err := os.OpenFile(l.path, os.O_RDWR|flag, 0o600)

@@ -91,7 +91,7 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 // used while a program has the ledger open. An entry whose outcome is not in the file is
 // Sending; Open makes it Unknown. An incomplete last line is ignored.
 func Read(path string) ([]Entry, error) {
-	if err := checkRegular(path); err != nil {
+	if err := checkPath(path); err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
 	}
 	data, err := os.ReadFile(path)

@@ -99,7 +99,7 @@ func TestARaceWithoutItsIDIsNotPlanned(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithInMemory())
 	s := inMemory(t, fake, allowed(t))
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/1", Status: 200, Body: fmt.Sprintf(`[{"entry_fee":1000,"places":12,"participants":[],"registration_deadline":%d}]`, fake.Now().Add(time.Hour).UnixMilli())})
-	if p := s.plan(1); p.Plan != "" || len(p.Against) != 1 || !strings.Contains(p.Against[0], "does not say that this is race 1") {
+	if p := s.plan(1); p.Plan != "" || len(p.Against) != 1 || !strings.Contains(p.Against[0], "it has no id") {
 		t.Errorf("%+v", p)
 	}
 }

@@ -112,9 +112,6 @@ func (p *payer) look(ctx context.Context, intent plan, entries []ledger.Entry) (
 	if err := race.CheckEntry(horse, p.clock.now()); err != nil {
 		seen.against = append(seen.against, strings.TrimPrefix(err.Error(), "horseracing: "))
 	}
-	if race.MainRaceID != intent.race {
-		seen.against = append(seen.against, fmt.Sprintf("the service does not say that this is race %d, so its fee may be that of another", intent.race))
-	}
 	if len(p.horses) > 0 && !slices.Contains(p.horses, intent.horse) {
 		seen.against = append(seen.against, "the person does not allow this horse (--horses)")
 	}
