@@ -38,7 +38,7 @@ func TestAnOutageCostsNoRace(t *testing.T) {
 }
 
 func outage(t *testing.T, fake *horseracingtest.Server, seed uint64) {
-	random := rand.New(rand.NewPCG(seed, 1))
+	random := rand.New(&sharedSource{source: rand.NewPCG(seed, 1)})
 	down := 30*time.Minute + time.Duration(random.Int64N(int64(23*time.Hour+30*time.Minute)))
 	passes := []float64{0, 0.02, 0.05, 0.1}[seed%4]
 	inMidPoll := seed/4%2 == 0
@@ -319,4 +319,16 @@ func TestCatchUpEndsWithTheErrorOfAnOutage(t *testing.T) {
 			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 		})
 	}
+}
+
+// sharedSource is a source of random numbers for several goroutines.
+type sharedSource struct {
+	mu     sync.Mutex
+	source rand.Source
+}
+
+func (s *sharedSource) Uint64() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.source.Uint64()
 }

@@ -228,7 +228,7 @@ func TestAnOutageCostsNoTournament(t *testing.T) {
 	}
 	for seed := range uint64(outages) {
 		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-			random := rand.New(rand.NewPCG(seed, 3))
+			random := rand.New(&sharedSource{source: rand.NewPCG(seed, 3)})
 			passes, begun := []float64{0, 0.02, 0.05, 0.1}[seed%4], time.Now()
 			fake.Handle("GET "+cupsPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 				if since := time.Since(begun); since < 6*time.Hour || since > 36*time.Hour || random.Float64() < passes {
