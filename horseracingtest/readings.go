@@ -59,7 +59,7 @@ type Readings struct {
 // WithReadings makes the fake read its document in other ways than the literal one.
 func WithReadings(r Readings) Option {
 	return func(s *settings) {
-		s.readings = Readings(r)
+		s.readings = r
 		s.world.Readings = world.Readings{EarlyResults: r.EarlyResults, LatestByFinish: r.LatestByFinish, FeesRise: r.FeesRise}
 	}
 }
