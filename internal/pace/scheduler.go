@@ -69,6 +69,9 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, longest time.Duration,
 	}
 	s.mu.Lock()
 	now := time.Now()
+	if w.Patient { // its caller counts what it waited before
+		w.waited = 0
+	}
 	w.waiting = waiting{waits: true, waited: w.waited, since: now.Add(-w.waited), longest: longest}
 	s.routes.Join(w)
 	s.advance(now)

@@ -41,8 +41,6 @@ func (l paceLink) enter(ctx context.Context, r *Record) error {
 		longest := r.Retry.MaxWait
 		if r.Patience != nil { // it counts what its calls waited before
 			longest = r.Patience.left()
-			r.waiter = pace.NewWaiter(r.Priority, r.PaceRoute)
-			r.waiter.Patient = true
 		}
 		err := l.scheduler.Enter(ctx, &r.waiter, longest, func() { l.late(ctx, r) })
 		expired, isExpired := errors.AsType[*pace.ExpiredError](err)

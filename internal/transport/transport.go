@@ -87,7 +87,7 @@ func (c *Client) Do(ctx context.Context, request Request) *Record {
 		defer r.Patience.end()
 	}
 	r.waiter = pace.NewWaiter(r.Priority, r.PaceRoute)
-	r.waiter.Once = !r.isRead()
+	r.waiter.Once, r.waiter.Patient = !r.isRead(), r.Patience != nil
 	plain := http.Request{Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	req := &retryablehttp.Request{Request: plain.WithContext(context.WithValue(ctx, recordKey{}, r))}
 	if r.Payload != nil {
