@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 failed=0
 complain() { echo "$*" >&2; failed=1; }
 
+if git grep -nE '^(<{7}|>{7}) '; then complain "a merge was not finished"; fi
+
 pages=$(git ls-files '*.md')
 functions=$(git ls-files '*_test.go' | xargs grep -hoE '^func (Test|Benchmark|Fuzz|Example)[A-Za-z0-9_]*' | sed 's/^func //' | sort -u)
 for page in $pages; do
