@@ -29,7 +29,7 @@ var (
 	notRegistered = exitCode{status: 6, code: "not_registered"}
 	outcomeOpen   = exitCode{status: 7, code: "unknown"}
 	interrupted   = exitCode{status: 130, code: "interrupted"}
-	terminated    = exitCode{status: 143, code: "interrupted"}
+	terminated    = exitCode{status: 143, code: "terminated"}
 )
 
 // errInUse is the error of a file that another process has locked.
@@ -64,7 +64,7 @@ func exitCodeOf(ctx context.Context, err error) exitCode {
 		return interrupted
 	case err == nil:
 		return done
-	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden):
+	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden) && !isNotRegistered:
 		return unauthorized
 	case isNotRegistered:
 		return notRegistered

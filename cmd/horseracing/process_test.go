@@ -51,8 +51,8 @@ func TestASignalEndsEveryLongCommandWithItsStatus(t *testing.T) {
 	}
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithLatency(time.Hour))
-	for signal, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
-		for _, args := range []string{"open", "watch", "results", "results --follow", "horse 1 2"} {
+	for signal, want := range map[os.Signal]exitCode{os.Interrupt: {status: 130, code: "interrupted"}, syscall.SIGTERM: {status: 143, code: "terminated"}} {
+		for _, args := range []string{"open", "watch", "results", "results --follow", "horse 1 2", "race 1 --json"} {
 			before := fake.RequestCount()
 			cmd := prepare(t, environment(fake), strings.Fields(args)...)
 			var stderr bytes.Buffer
@@ -65,7 +65,8 @@ func TestASignalEndsEveryLongCommandWithItsStatus(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait()
-			if status := cmd.ProcessState.ExitCode(); status != want || stderr.Len() > 0 {
+			said := strings.Contains(stderr.String(), `"code":"`+want.code+`"`)
+			if status := cmd.ProcessState.ExitCode(); status != want.status || said != strings.Contains(args, "--json") || !said && stderr.Len() > 0 {
 				t.Errorf("%s, %v: status %d, %s", args, signal, status, &stderr)
 			}
 		}

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,39 +76,63 @@ func (o *registerOptions) limits() (options []ledger.Option) {
 	return options
 }
 
-// register registers and pays. A race that lists the horse, although the ledger lacks
-// the pair, was paid from elsewhere.
+// register registers and pays, unless this or another process has done so before.
 func register(ctx context.Context, p *program, s *service, o registerOptions) (ledger.Entry, error) {
 	l, err := openLedger(o.path, s, o.limits()...)
 	if err != nil {
 		return ledger.Entry{}, unpaid(err)
 	}
 	defer l.Close()
-	entry, isKnown := entryOf(l, o.Registration)
+	entry, err := pay(ctx, s, l, o)
 	switch {
-	case isKnown && entry.State == ledger.Entered:
+	case errors.Is(err, ledger.ErrEntered):
+		entry, _ = entryOf(l, o.Registration)
+		entry.Note = "entered before: nothing was sent now"
 		return entry, nil
-	case isKnown && (entry.State == ledger.Unknown || entry.State == ledger.Sending):
+	case errors.Is(err, horseracing.ErrOutcomeUnknown), errors.Is(err, ledger.ErrUnsettled):
 		return settle(ctx, p, l, o)
+	case err != nil && entry.State == ledger.Entered:
+		err = fmt.Errorf("%w for the ledger, which could not record that the fee is paid; run the same command again to settle it: %w", horseracing.ErrOutcomeUnknown, err)
+	}
+	return entry, err
+}
+
+// pay registers, unless the ledger knows the pair or something stands against it. A race
+// that lists the horse, although the ledger lacks the pair, was paid from elsewhere.
+func pay(ctx context.Context, s *service, l *ledger.Ledger, o registerOptions) (ledger.Entry, error) {
+	if err := known(l, o.Registration); err != nil {
+		return ledger.Entry{}, err
 	}
 	race, against, err := look(ctx, s, l, o)
-	if err != nil {
-		return ledger.Entry{}, unpaid(err)
-	}
-	if race.Has(o.Horse) {
+	switch {
+	case err != nil:
+		return ledger.Entry{}, err
+	case errors.Is(against, ledger.ErrEntered), errors.Is(against, ledger.ErrUnsettled): // by another process just now
+		return ledger.Entry{}, against
+	case race.Has(o.Horse):
 		return ledger.Entry{}, unpaid(fmt.Errorf("race %d lists horse %d already, but %s does not: nothing was sent", o.Race, o.Horse, o.path))
-	}
-	if against != nil {
+	case against != nil:
 		return ledger.Entry{}, unpaid(against)
 	}
-	entry, err = l.Register(ctx, o.Registration, race.EntryFee)
-	if errors.Is(err, horseracing.ErrOutcomeUnknown) || errors.Is(err, ledger.ErrUnsettled) {
-		return settle(ctx, p, l, o)
+	entry, err := l.Register(ctx, o.Registration, race.EntryFee)
+	if errors.Is(err, ledger.ErrInUse) { // perhaps by a process that registers this pair
+		err = cmp.Or(known(l, o.Registration), inUse(o.path, err))
 	}
-	if err != nil {
-		return entry, unpaid(inUse(o.path, limitInTokens(err)))
+	if err == nil || entry.State == ledger.Entered {
+		return entry, err
 	}
-	return entry, nil
+	return entry, unpaid(limitInTokens(err))
+}
+
+// known returns ErrEntered or ErrUnsettled if the ledger has the pair in such a state.
+func known(l *ledger.Ledger, r horseracing.Registration) error {
+	switch entry, _ := entryOf(l, r); entry.State {
+	case ledger.Entered:
+		return ledger.ErrEntered
+	case ledger.Sending, ledger.Unknown:
+		return ledger.ErrUnsettled
+	}
+	return nil
 }
 
 // look reads race and horse, and returns what stands against a registration.
@@ -146,12 +170,7 @@ func settle(ctx context.Context, p *program, l *ledger.Ledger, o registerOptions
 	return entry, unpaid(errors.New("the horse is not in the race, so its fee is not paid"))
 }
 
-func unpaid(err error) error {
-	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
-		return err
-	}
-	return &notRegisteredError{err}
-}
+func unpaid(err error) error { return &notRegisteredError{err} }
 
 func entryOf(l *ledger.Ledger, r horseracing.Registration) (ledger.Entry, bool) {
 	for e := range l.Entries() {
@@ -171,10 +190,10 @@ func limitInTokens(err error) error {
 	return fmt.Errorf("%w: %s, and the limit is %s", limit.Err, inTokens(limit.Amount), tokens(limit.Limit))
 }
 
-// dryRun says what stands against a registration, or what it would cost. It works on a
-// copy of the ledger, so that it creates nothing and needs no lock.
+// dryRun says what stands against a registration, or what it would cost. It creates and
+// changes nothing.
 func dryRun(ctx context.Context, p *program, s *service, o registerOptions) error {
-	l, err := openCopy(o.path, s, o.limits())
+	l, err := openLedger(o.path, s, o.limits()...)
 	if err != nil {
 		return err
 	}
@@ -191,25 +210,14 @@ func dryRun(ctx context.Context, p *program, s *service, o registerOptions) erro
 	case against != nil:
 		return unpaid(against)
 	}
-	return p.printPlan(o, race, l)
-}
-
-// openCopy opens a copy of a ledger that is thrown away.
-func openCopy(path string, s *service, options []ledger.Option) (*ledger.Ledger, error) {
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	folder, err := os.MkdirTemp("", "horseracing")
+	owned, err := s.Horses.Owned(ctx, o.UserKey)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer os.RemoveAll(folder)
-	name := folder + "/ledger"
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		return nil, err
+	if !slices.ContainsFunc(owned, func(h horseracing.Horse) bool { return h.Number == o.Horse }) {
+		return unpaid(fmt.Errorf("horse %d is not one of the %d that HORSERACING_USER_KEY owns", o.Horse, len(owned)))
 	}
-	return ledger.Open(name, s.Client, options...)
+	return p.printPlan(o, race, l)
 }
 
 // printPlan prints what --yes would do.
@@ -221,17 +229,21 @@ func (p *program) printPlan(o registerOptions, race *horseracing.Race, l *ledger
 		Left     string                  `json:"left,omitzero"`
 		LeftOfIt string                  `json:"left_today,omitzero"`
 	}{Horse: o.Horse, Race: o.Race, Fee: tokens(race.EntryFee)}
-	text := fmt.Sprintf("--yes would register horse %d in race %d (%s) for %s", o.Horse, o.Race, race.Info.Name, inTokens(race.EntryFee))
+	left := func(limit horseracing.BigInt, since time.Time) string {
+		paid, held := ledger.Sum(l.Entries(), since)
+		return tokens(limit.Sub(paid).Sub(held).Sub(race.EntryFee))
+	}
+	text := fmt.Sprintf("It costs %s", inTokens(race.EntryFee))
 	if *o.budget != nil {
-		plan.Left = tokens((*o.budget).Sub(l.Paid(time.Time{})).Sub(race.EntryFee))
+		plan.Left = left(**o.budget, time.Time{})
 		text += fmt.Sprintf("; %s of the budget would be left", plan.Left)
 	}
 	if *o.daily != nil {
-		plan.LeftOfIt = tokens((*o.daily).Sub(l.Paid(time.Now().UTC().Truncate(24 * time.Hour))).Sub(race.EntryFee))
+		plan.LeftOfIt = left(**o.daily, time.Now().UTC().Truncate(24*time.Hour))
 		text += fmt.Sprintf("; %s of today's", plan.LeftOfIt)
 	}
 	if p.printsJSON() {
 		return p.printJSON(plan)
 	}
-	return p.printTitle("%s", text)
+	return errors.Join(p.printTitle("--yes would register horse %d in race %d (%s).", o.Horse, o.Race, race.Info.Name), p.printTitle("%s.", text))
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,22 +38,25 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 		fault  horseracingtest.Fault
 		status int
 		state  ledger.State // none was printed if empty
-		plan   string       // of a dry run
+		note   string
+		plan   string // of a dry run
 		stderr string
 		paid   int // registrations so far
 	}{
 		{args: "--race 7", plan: `{"horse":1,"race":7,"fee":"2.5"}`},
 		{args: "--race 7 --budget 5 --daily 4", plan: `{"horse":1,"race":7,"fee":"2.5","left":"2.5","left_today":"1.5"}`},
 		{args: "--race 99", status: 3, stderr: "not found"},
+		{args: "--race 7 --horse 4000", status: 6, stderr: "not one of the"},
+		{args: "--race 7 --horse 4000 --yes", status: 6, state: ledger.Refused, stderr: "does not belong"},
 		{args: "--race 7 --max-fee 2", status: 6, stderr: "2.5 tokens, and the limit is 2"},
 		{args: "--race 10", status: 6, stderr: "registration closed"},
-		{args: "--race 99 --yes", status: 6, stderr: "not found"},
+		{args: "--race 99 --yes", status: 3, stderr: "not found"},
 		{args: "--race 11 --yes", status: 6, stderr: "lists horse 1 already"},
 		{args: "--race 10 --yes", status: 6, stderr: "registration closed"},
 		{args: "--race 12 --yes", status: 6, stderr: "level"},
 		{args: "--race 7 --budget 2 --yes", status: 6, stderr: "budget"},
 		{args: "--race 7 --budget 5 --yes", state: ledger.Entered, paid: 1},
-		{args: "--race 7 --budget 5 --yes", state: ledger.Entered, paid: 1},
+		{args: "--race 7 --budget 5 --yes", state: ledger.Entered, note: "nothing was sent", paid: 1},
 		{args: "--race 7", stderr: "nothing to do", paid: 1},
 		{args: "--race 8 --budget 5 --yes", fault: horseracingtest.Fault{Method: "POST", ResetAfter: true}, state: ledger.Entered, stderr: "the outcome is unknown", paid: 2},
 		{args: "--race 9 --budget 5", status: 6, stderr: "7.5 tokens, and the limit is 5", paid: 2},
@@ -64,14 +68,14 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 		if test.fault.Method != "" {
 			fake.Inject(test.fault)
 		}
-		got := run(t, environment(fake), append(strings.Fields(test.args), "register", "--horse", horse, "--ledger", file)...)
+		got := run(t, environment(fake), append([]string{"register", "--horse", horse, "--ledger", file}, strings.Fields(test.args)...)...)
 		var entry ledger.Entry
 		if test.state != "" {
 			if err := json.Unmarshal([]byte(got.stdout), &entry); err != nil {
 				t.Error(err)
 			}
 		}
-		if got.status != test.status || entry.State != test.state || !strings.Contains(got.stderr, test.stderr) || (test.stderr == "") != (got.stderr == "") {
+		if got.status != test.status || entry.State != test.state || !strings.Contains(entry.Note, test.note) || !strings.Contains(got.stderr, test.stderr) || (test.stderr == "") != (got.stderr == "") {
 			t.Errorf("%s: %+v", test.args, got)
 		}
 		if paid := len(fake.Registrations()); paid != test.paid {
@@ -88,14 +92,8 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 
 func TestAKilledRegistrationIsSettledByTheNext(t *testing.T) {
 	t.Parallel()
-	fake := newFake(t, horseracingtest.WithSchedule(0))
-	fee, err := horseracing.ParseUnits("1", tokenPlaces)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), EntryFee: fee})
+	fake, args, _ := newRegistration(t)
 	fake.Inject(horseracingtest.Fault{Method: "POST", Drip: time.Hour}) // the response never ends
-	args := []string{"register", "--yes", "--race", "7", "--horse", fmt.Sprint(fake.Horses(0)[0]), "--ledger", filepath.Join(t.TempDir(), "paid.jsonl")}
 	cmd, _ := start(t, environment(fake), args...)
 	waitFor(t, func() bool { return len(fake.Registrations()) == 1 })
 	if err := cmd.Process.Kill(); err != nil {
@@ -106,4 +104,67 @@ func TestAKilledRegistrationIsSettledByTheNext(t *testing.T) {
 	if got.status != 0 || !strings.Contains(got.stdout, `"state":"entered"`) || len(fake.Registrations()) != 1 {
 		t.Errorf("%+v, %d registrations", got, len(fake.Registrations()))
 	}
+}
+
+// With the last line of each ledger goes what it knows of a payment.
+func TestWhatIsPaidAndCannotBeRecordedIsStatus7(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{200, 500, 400} {
+		fake, args, file := newRegistration(t)
+		fake.Handle("POST /api/v1/races/register", func(horseracingtest.Request) (horseracingtest.Response, bool) {
+			if err := os.Truncate(file, 0); err != nil {
+				t.Error(err)
+			}
+			return horseracingtest.Response{Status: status, Body: "{}"}, true
+		})
+		want, state := 7, `"state":"entered"`
+		switch status {
+		case 500:
+			state = `"state":"unknown"`
+		case 400: // a refusal is one, whether or not it is recorded
+			want, state = 6, `"state":"refused"`
+		}
+		if got := run(t, environment(fake), args...); got.status != want || !strings.Contains(got.stdout, state) || !strings.Contains(got.stderr, file) {
+			t.Errorf("a response with %d: %+v", status, got)
+		}
+	}
+}
+
+// Another process pays while this one reads the race and the horse.
+func TestWhatAnotherProcessPaysMeanwhileIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"GET /api/v1/races/{id}", "GET /api/v1/horses/{number}"} {
+		for _, isLost := range []bool{false, true} {
+			fake, args, file := newRegistration(t)
+			if isLost {
+				fake.Inject(horseracingtest.Fault{Method: "POST", ResetAfter: true})
+			}
+			var once sync.Once
+			fake.Handle(path, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+				once.Do(func() {
+					l, err := ledger.Open(file, fake.Client(), ledger.WithSharing())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer l.Close()
+					_, _ = l.Register(t.Context(), horseracing.Registration{Horse: fake.Horses(0)[0], Race: 7, UserKey: fake.UserKey(0)}, horseracing.NewBigInt(1))
+				})
+				return horseracingtest.Response{}, false
+			})
+			got := run(t, environment(fake), args...)
+			if got.status != 0 || !strings.Contains(got.stdout, `"state":"entered"`) || len(fake.Registrations()) != 1 {
+				t.Errorf("%s, lost %t: %+v, %d registrations", path, isLost, got, len(fake.Registrations()))
+			}
+		}
+	}
+}
+
+// newRegistration starts a fake with race 7, and returns the arguments that register a
+// horse in it, and the file of the ledger.
+func newRegistration(t *testing.T) (fake *horseracingtest.Server, args []string, file string) {
+	t.Helper()
+	fake, file = newFake(t, horseracingtest.WithSchedule(0)), filepath.Join(t.TempDir(), "paid.jsonl")
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), EntryFee: horseracing.NewBigInt(1)})
+	return fake, []string{"register", "--yes", "--race", "7", "--horse", fmt.Sprint(fake.Horses(0)[0]), "--ledger", file}, file
 }

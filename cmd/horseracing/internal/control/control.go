@@ -58,8 +58,9 @@ func New(fake *horseracingtest.Server, clock *Clock, faults ...horseracingtest.F
 // their own for this machine.
 func checkOrigin(r *http.Request) error {
 	host := (&url.URL{Host: r.Host}).Hostname()
-	if r.Header.Get("Origin") != "" {
-		return errors.New("requests of web pages (header Origin) are refused")
+	site := r.Header.Get("Sec-Fetch-Site") // a page's GET has no Origin
+	if r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin" {
+		return errors.New("requests of web pages (header Origin or Sec-Fetch-Site) are refused")
 	}
 	if host != "localhost" && net.ParseIP(host) == nil {
 		return fmt.Errorf("the Host must be localhost or an address, not %q", host)

@@ -123,6 +123,8 @@ func TestWebPagesCannotControlTheFake(t *testing.T) {
 		"a program":           {func(r *http.Request) { r.Host = "[::1]:8081" }, 200},
 		"localhost":           {func(r *http.Request) { r.Host = "localhost:8081" }, 200},
 		"a page":              {func(r *http.Request) { r.Header.Set("Origin", "https://page.example") }, 403},
+		"a page's GET":        {func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
+		"typed in a browser":  {func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "none") }, 200},
 		"a file as a page":    {func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
 		"a name of one's own": {func(r *http.Request) { r.Host = "page.example:8081" }, 403},
 	} {
