@@ -32,7 +32,7 @@ func listingFlags(flags *pflag.FlagSet) *listingOptions {
 		before: timeFlag(flags, "before", "only those that start before this `TIME`; default now"),
 	}
 	flags.IntVarP(&l.limit, "limit", "n", 0, "print at most this `NUMBER` of entries; default all")
-	flags.IntVar(&l.concurrency, "concurrency", 4, "how many `REQUESTS` may be in flight")
+	flags.IntVar(&l.concurrency, "concurrency", 4, "how many `REQUESTS` may be in flight; with -n at most one for each hundred entries, unless this is set")
 	return l
 }
 
@@ -47,8 +47,14 @@ func (l *listingOptions) check() error {
 	return nil
 }
 
+// query selects the listing. A short one is read page by page, and not further ahead than
+// -n needs.
 func (l *listingOptions) query(tiers []horseracing.TierID) horseracing.ResultsQuery {
-	return horseracing.ResultsQuery{Tiers: tiers, Since: *l.since, Before: *l.before, Concurrency: l.concurrency}
+	concurrency := l.concurrency
+	if l.limit > 0 && !l.flags.Changed("concurrency") {
+		concurrency = min(concurrency, 1+l.limit/100)
+	}
+	return horseracing.ResultsQuery{Tiers: tiers, Since: *l.since, Before: *l.before, Concurrency: concurrency}
 }
 
 // listed is how the entries of a listing are printed, and when one starts.

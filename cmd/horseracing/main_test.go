@@ -150,6 +150,16 @@ func TestEveryCommandPrintsATableAndJSONLines(t *testing.T) {
 	})
 }
 
+func TestAShortListingIsNotReadAhead(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]int{"results -n 20": 3, "tournaments --finished -n 5": 1, "results -n 20 --concurrency 8": 0} {
+		fake := newFake(t)
+		if got := run(t, environment(fake), strings.Fields(args)...); got.status != 0 || want > 0 && fake.RequestCount() > want {
+			t.Errorf("%s: %d requests, want at most %d: %+v", args, fake.RequestCount(), want, got)
+		}
+	}
+}
+
 func TestJSONIsPrintedToAnythingButATerminal(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)

@@ -40,12 +40,12 @@ type unfinished struct {
 
 var missionLayout = layout[unfinished]{
 	columns: []column{
-		{title: "PERIOD"}, {title: "MISSION"}, {title: "TARGET", isNumber: true}, {title: "XP", isNumber: true},
+		{title: "PERIOD"}, {title: "MISSION"}, {title: "TARGET", isNumber: true}, {title: "PROGRESS", isNumber: true}, {title: "XP", isNumber: true},
 		{title: "SUGAR", isNumber: true}, {title: "WHAT COUNTS", rank: 1},
 	},
 	cells: func(u *unfinished) []any {
 		m := u.Mission
-		return []any{m.Type, m.Name, m.Count, m.RewardXP, m.RewardSugar, u.Counts}
+		return []any{m.Type, m.Name, m.Count, len(m.Progress), m.RewardXP, m.RewardSugar, u.Counts}
 	},
 }
 

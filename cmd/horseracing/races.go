@@ -40,10 +40,17 @@ func (p *program) openCommand() *cobra.Command {
 		if len(races) == 0 && p.attended {
 			p.say(fmt.Sprintf("none of the %d open races fits", all))
 		}
+		now := serviceTime(&response)
+		isShut := func(r horseracing.Race) int { // closed or full, which comes last
+			if r.CheckEntry(nil, now) != nil {
+				return 1
+			}
+			return 0
+		}
 		slices.SortStableFunc(races, func(a, b horseracing.Race) int {
-			return cmp.Or(a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
+			return cmp.Or(isShut(a)-isShut(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
 		})
-		return printList(p, openRaceLayout(serviceTime(&response)), races, err)
+		return printList(p, openRaceLayout(now), races, err)
 	})
 }
 

@@ -77,8 +77,6 @@ func syncResults(ctx context.Context, p *program, s *service, o *resultsOptions,
 	if failed != nil && added == 0 && file.isNew && ctx.Err() == nil {
 		return errors.Join(failed, file.forget())
 	}
-	if p.attended {
-		p.say(fmt.Sprintf("new races: %d", added))
-	}
+	p.say(fmt.Sprintf("races added to %s: %d", o.out, added))
 	return failed
 }

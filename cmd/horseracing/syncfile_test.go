@@ -81,7 +81,7 @@ func TestAFileHasEachRaceOnceWhateverKillsTheProgram(t *testing.T) {
 		_ = cmd.Wait()
 		fake.Advance(10 * time.Minute)
 	}
-	if got := run(t, environment(fake), append(args, "4")...); got != (result{}) {
+	if got := run(t, environment(fake), append(args, "4")...); got.status != 0 || got.stdout != "" {
 		t.Fatalf("%+v", got)
 	}
 	got := racesIn(t, file)
@@ -104,18 +104,18 @@ func TestAFileGetsWhatIsNewAndNothingElse(t *testing.T) {
 	}
 	first := run(t, environment(fake), "results", "--since", "2025-05-20", "-o", file)
 	before := racesIn(t, file)
-	if first != (result{}) || len(before) == 0 {
+	if first.status != 0 || first.stderr != fmt.Sprintf("horseracing results: races added to %s: %d\n", file, len(before)) || len(before) == 0 {
 		t.Fatalf("%d races, %+v", len(before), first)
 	}
 	fake.Advance(6 * time.Hour)
-	if got := run(t, environment(fake), "results", "--tier", "omega", "--since", "1d", "-o", link); got != (result{}) {
+	if got := run(t, environment(fake), "results", "--tier", "omega", "--since", "1d", "-o", link); got.status != 0 || got.stdout != "" {
 		t.Fatalf("%+v", got)
 	}
 	after := racesIn(t, file)
 	if len(after) <= len(before) || !slices.Equal(after[:len(before)], before) {
 		t.Errorf("%d races before, %d after", len(before), len(after))
 	}
-	if again := run(t, environment(fake), "results", "-o", file); again != (result{}) || !slices.Equal(racesIn(t, file), after) {
+	if again := run(t, environment(fake), "results", "-o", file); again.status != 0 || again.stdout != "" || !strings.HasSuffix(again.stderr, ": 0\n") || !slices.Equal(racesIn(t, file), after) {
 		t.Errorf("without news: %+v", again)
 	}
 }
@@ -168,7 +168,7 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "results.jsonl")
 			args := append([]string{"results", "--since", "2025-05-30", "-o", file}, strings.Fields(test.args)...)
-			if got := run(t, environment(fake), args[:5]...); got != (result{}) {
+			if got := run(t, environment(fake), args[:5]...); got.status != 0 || got.stdout != "" {
 				t.Fatalf("%+v", got)
 			}
 			if test.break_ != nil {
@@ -245,7 +245,7 @@ func TestASinceThatIsEarlierThanTheFirstIsReported(t *testing.T) {
 		{"2025-05-30", ""}, {"2025-05-30", ""}, {"2025-05-31", ""}, {"2025-05-01", "which began at 2025-05-30 00:00: what is older is not added"},
 	} {
 		got := run(t, environment(fake), "results", "--since", test.since, "-o", file)
-		if got.status != 0 || !strings.Contains(got.stderr, test.want) || (got.stderr == "") != (test.want == "") {
+		if got.status != 0 || !strings.Contains(got.stderr, test.want) || (strings.Count(got.stderr, "\n") == 1) != (test.want == "") {
 			t.Errorf("%s: %+v", test.since, got)
 		}
 	}
@@ -270,7 +270,7 @@ func TestThePositionOfAFileIsNotOneForAPipe(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	file := filepath.Join(t.TempDir(), "results.jsonl")
-	if got := run(t, environment(fake), "results", "--since", "2025-05-30", "-o", file); got != (result{}) {
+	if got := run(t, environment(fake), "results", "--since", "2025-05-30", "-o", file); got.status != 0 || got.stdout != "" {
 		t.Fatalf("%+v", got)
 	}
 	before, _ := os.ReadFile(file + ".position")
@@ -298,12 +298,12 @@ func TestWhatFollowsThePositionIsCutIfARunLeftIt(t *testing.T) {
 	for _, rest := range []string{`{"main_race_id":7,"start_time":1}` + "\n", `{"main_ra`, "{", strings.Repeat("\x00", 5000), `{"main_race_id":7}` + "\n" + `{"ma` + "\x00\x00"} {
 		file := filepath.Join(t.TempDir(), "results.jsonl")
 		args := []string{"results", "--since", "2025-05-30", "-o", file}
-		if got := run(t, environment(fake), args...); got != (result{}) {
+		if got := run(t, environment(fake), args...); got.status != 0 || got.stdout != "" {
 			t.Fatalf("%+v", got)
 		}
 		want := racesIn(t, file)
 		appendTo(t, file, rest)
-		if got := run(t, environment(fake), args...); got != (result{}) || !slices.Equal(racesIn(t, file), want) {
+		if got := run(t, environment(fake), args...); got.status != 0 || got.stdout != "" || !slices.Equal(racesIn(t, file), want) {
 			t.Errorf("%.20q: %+v", rest, got)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -104,11 +105,17 @@ func (s *sheet[T]) flush() error {
 	w := table.NewWriter()
 	if s.widths == nil {
 		s.widths = s.fit()
-		titles := table.Row{}
-		for _, c := range s.columns {
+		titles, dropped := table.Row{}, []string(nil)
+		for i, c := range s.columns {
 			titles = append(titles, c.title)
+			if s.widths[i] == 0 {
+				dropped = append(dropped, c.title)
+			}
 		}
 		w.AppendHeader(titles)
+		if len(dropped) > 0 && s.p.attended {
+			s.p.say(fmt.Sprintf("%d columns have no room for %s: widen the terminal, or add --json", s.p.width, strings.Join(dropped, ", ")))
+		}
 	}
 	for _, row := range s.rows {
 		w.AppendRow(s.paint(row))

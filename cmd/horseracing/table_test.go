@@ -34,10 +34,13 @@ func TestATableFitsTheTerminal(t *testing.T) {
 		40: "           ID  NAME\n            7  one\n1099511627776  [31mé\n            8  馬馬馬馬馬馬馬馬馬馬馬馬…\n",
 		10: "           ID  NAME\n            7  one\n1099511627776  [31…\n            8  馬…\n",
 	} {
-		var screen strings.Builder
-		p := &program{stdout: &screen, interactive: true, width: width}
+		var screen, said strings.Builder
+		p := &program{name: "horseracing", stdout: &screen, stderr: &said, interactive: true, attended: true, width: width}
 		if err := printList(p, l, rows, nil); err != nil {
 			t.Fatal(err)
+		}
+		if isWhole := width == 120; (said.Len() == 0) != isWhole || !isWhole && !strings.Contains(said.String(), "no room for LENGTH, CLOSES:") {
+			t.Errorf("%d columns: %s", width, &said)
 		}
 		if diff := cmp.Diff(want, screen.String()); diff != "" {
 			t.Errorf("%d columns: %s", width, diff)

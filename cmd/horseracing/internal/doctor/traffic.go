@@ -25,11 +25,11 @@ func (d *Doctor) traffic() []check {
 			return found(good, "does the service send Accept-Query? %s", yesOrNo(accepted))
 		}},
 		{"8", "headers that announce limits", "", func(context.Context) finding {
-			return p.headersThat(isLimitHeader, "the SDK heeds Retry-After and RateLimit-Remaining, and learns the rest from refusals")
+			return p.headersThat(isLimitHeader, "the SDK waits as long as Retry-After and RateLimit-Remaining say, and slows down when requests are refused")
 		}},
 		{"8", "rate limits", "", func(context.Context) finding {
 			refused := p.failures["429"]
-			return oddIf(refused > 0, "the SDK learns the pace by itself; run the doctor with a smaller --rate", "%d of %d requests were refused with status 429", refused, p.requests)
+			return oddIf(refused > 0, "the SDK slows down by itself; run the doctor with a smaller --rate", "%d of %d requests were refused with status 429", refused, p.requests)
 		}},
 	}
 }
