@@ -5,8 +5,8 @@ import "os"
 // Replay reads data as the file of a ledger for service, and returns its entries in
 // their order and how much of data are lines.
 func Replay(data []byte, service string) ([]Entry, int64, error) {
-	entries, size, err := replay(data, service)
-	return sorted(entries), size, err
+	entries, size, last, err := replay(data, service)
+	return sorted(entries), size + int64(len(last)), err
 }
 
 // BreakFile makes everything that is written from now on fail.

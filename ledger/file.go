@@ -55,12 +55,16 @@ const (
 	lockInterval = 50 * time.Millisecond
 )
 
-// checkPath refuses a device or a pipe, whose end would never come, and a path in a folder
-// that does not exist.
+// checkPath refuses a device or a pipe, whose end would never come, a path in a folder that
+// does not exist, and a file that was moved away: its lock file is created after it.
 func checkPath(path string) error {
+	_, unused := os.Stat(path + ".lock")
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
+	switch {
+	case err == nil && !info.Mode().IsRegular():
 		return errors.New("not a regular file")
+	case errors.Is(err, fs.ErrNotExist) && unused == nil:
+		return fmt.Errorf("it is gone: restore it, or remove %s.lock to begin anew, without what was paid", path)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no folder %s", filepath.Dir(path))
@@ -69,7 +73,8 @@ func checkPath(path string) error {
 }
 
 // openFile opens the file if it is not open. What is locked is another file beside it,
-// because on Windows a locked file cannot be read.
+// because on Windows a locked file cannot be read, and elsewhere the file, too, which may
+// have several names.
 func (l *Ledger) openFile(flag int) error {
 	if l.file != nil {
 		return nil
@@ -88,7 +93,10 @@ func (l *Ledger) openFile(flag int) error {
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	l.file, l.lock = file, flock.New(target+".lock")
+	l.file, l.locks = file, []*flock.Flock{flock.New(target + ".lock")}
+	if runtime.GOOS != "windows" {
+		l.locks = append(l.locks, flock.New(target, flock.SetFlag(os.O_RDWR)))
+	}
 	return nil
 }
 
@@ -124,20 +132,27 @@ func (l *Ledger) tryTake() error {
 }
 
 // lockFile takes the lock and reads what other processes appended. It cuts off an
-// incomplete last line, and what a process that ended was sending is Unknown.
+// incomplete last line, or ends one that lacks only its newline, and what a process that
+// ended was sending is Unknown.
 func (l *Ledger) lockFile() error {
 	if err := l.openFile(os.O_CREATE); err != nil {
 		return err
 	}
-	if locked, err := l.lock.TryLock(); err != nil || !locked {
-		return cmp.Or(err, ErrInUse)
+	for _, lock := range l.locks {
+		if locked, err := lock.TryLock(); err != nil || !locked {
+			return errors.Join(cmp.Or(err, ErrInUse), l.unlock())
+		}
 	}
-	err := l.readMore()
+	last, err := l.readMore()
+	if err == nil && last != "" {
+		_, err = l.file.WriteAt([]byte("\n"), l.size+int64(len(last)))
+		l.size += int64(len(last)) + 1
+	}
 	if err == nil {
 		err = l.file.Truncate(l.size)
 	}
 	if err != nil {
-		return errors.Join(err, l.lock.Unlock())
+		return errors.Join(err, l.unlock())
 	}
 	for p, e := range l.entries {
 		if e.State == Sending {
@@ -148,47 +163,55 @@ func (l *Ledger) lockFile() error {
 	return nil
 }
 
+func (l *Ledger) unlock() (err error) {
+	for _, lock := range l.locks {
+		err = errors.Join(err, lock.Unlock())
+	}
+	return err
+}
+
 // release gives the lock up after a call, unless a ledger that is not shared keeps it.
 func (l *Ledger) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.using--; l.using == 0 {
-		_ = l.lock.Unlock()
+		_ = l.unlock()
 	}
 }
 
 // refresh reads what other processes have appended, as far as it can be read.
 func (l *Ledger) refresh() {
 	if l.broken == nil && l.using == 0 {
-		l.broken = l.readMore()
+		_, l.broken = l.readMore()
 	}
 }
 
-// readMore reads the complete lines that the file holds more than were read or written.
-func (l *Ledger) readMore() error {
+// readMore reads the lines that the file holds more than were read or written, and returns
+// the last one if it lacks its newline, with which it will be read again.
+func (l *Ledger) readMore() (last string, err error) {
 	if err := l.openFile(0); errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing was appended
+		return "", nil // nothing was appended
 	} else if err != nil {
-		return err
+		return "", err
 	}
 	size, err := sizeAt(l.path, l.file)
 	if err == nil && size < l.size {
 		err = l.changed()
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	data := make([]byte, size-l.size)
 	if _, err := l.file.ReadAt(data, l.size); err != nil {
-		return err
+		return "", err
 	}
-	entries, size, err := replay(data, l.client.BaseURL())
+	entries, size, last, err := replay(data, l.client.BaseURL())
 	if err != nil {
-		return err
+		return "", err
 	}
 	maps.Copy(l.entries, entries)
 	l.size += size
-	return nil
+	return last, nil
 }
 
 // sizeAt returns the size of an open file, or an error if it is not at the path any more.
@@ -205,28 +228,32 @@ func sizeAt(path string, open interface{ Stat() (os.FileInfo, error) }) (int64, 
 
 func (l *Ledger) changed() error { return fmt.Errorf("%s was changed by another program", l.path) }
 
-// replay returns the last state of each pair in the complete lines of data, and the size
-// of these lines. All of them must be of the same service, which is that of the first
+// replay returns the last state of each pair in the lines of data, the size of the complete
+// lines, and a last one that lacks only its newline. All of them must be of the same service, which is that of the first
 // line if service is empty.
-func replay(data []byte, service string) (entries map[pair]Entry, size int64, err error) {
+func replay(data []byte, service string) (entries map[pair]Entry, size int64, last string, err error) {
 	complete, torn := cut(data)
 	if complete == 0 && !strings.HasPrefix(torn, firstBytes) && !strings.HasPrefix(firstBytes, torn) {
-		return nil, 0, fmt.Errorf("line 1: %w", errNotLine)
+		return nil, 0, "", fmt.Errorf("line 1: %w", errNotLine)
+	}
+	lines := data[:complete]
+	if _, err := parseLine([]byte(torn)); err == nil {
+		lines, last = data[:complete+len(torn)], torn
 	}
 	entries = map[pair]Entry{}
 	number := 0
-	for text := range bytes.Lines(data[:complete]) {
+	for text := range bytes.Lines(lines) {
 		number++
 		n, err := parseLine(text)
 		if err != nil {
-			return nil, 0, fmt.Errorf("line %d: %w", number, err)
+			return nil, 0, "", fmt.Errorf("line %d: %w", number, err)
 		}
 		if service = cmp.Or(service, n.Service); n.Service != service {
-			return nil, 0, fmt.Errorf("%w: the ledger is for %s, not for %s: use a file for each service", horseracing.ErrInvalidArgument, n.Service, service)
+			return nil, 0, "", fmt.Errorf("%w: the ledger is for %s, not for %s: use a file for each service", horseracing.ErrInvalidArgument, n.Service, service)
 		}
 		entries[n.pair()] = n.Entry
 	}
-	return entries, int64(complete), nil
+	return entries, int64(complete), last, nil
 }
 
 // cut returns the size of the complete lines of data, and the torn line after them
@@ -260,7 +287,7 @@ func (l *Ledger) append(e Entry) error {
 		err = l.changed()
 	}
 	if err == nil {
-		_, err = sizeAt(l.lock.Path(), l.lock)
+		_, err = sizeAt(l.locks[0].Path(), l.locks[0])
 	}
 	if err == nil {
 		_, err = l.file.WriteAt(text, l.size)

@@ -51,7 +51,7 @@ type Ledger struct {
 	mu       sync.Mutex // not held while sending
 	file     *os.File
 	size     int64 // of what was read and written of the file
-	lock     *flock.Flock
+	locks    []*flock.Flock
 	using    int   // calls that need the lock, and one more while a ledger that is not shared is open
 	isShared bool  // the lock is held only while a call needs it
 	broken   error // why nothing can be appended: a line could not be written, or the ledger is closed
@@ -63,8 +63,10 @@ type Ledger struct {
 // from opening the same ledger; Close does not remove it.
 //
 // The error matches ErrInUse if the ledger is already open (see [WithSharing]), and
-// ErrInvalidArgument if it has sent registrations to another base URL. Open reads the whole
-// file and does not change it, except that it removes an incomplete last line. Entries that
+// ErrInvalidArgument if it has sent registrations to another base URL. A file that is gone
+// although its lock file is there is not created anew. Open reads the whole file and does
+// not change it, except that it removes an incomplete last line, or ends one that lacks only
+// its newline. Entries that
 // were Sending when the program ended become Unknown. An entry with a time in the future,
 // from a clock that was ahead, counts against the budget of every day until then.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
@@ -77,7 +79,7 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 	}
 	open := l.tryTake
 	if l.isShared {
-		open = l.readMore
+		open = func() error { _, err := l.readMore(); return err }
 	}
 	if err := open(); err != nil {
 		l.Close()
@@ -98,7 +100,7 @@ func Read(path string) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	entries, _, err := replay(data, "")
+	entries, _, _, err := replay(data, "")
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
 	}
@@ -114,7 +116,7 @@ func (l *Ledger) Close() error {
 	if l.file == nil {
 		return nil
 	}
-	return errors.Join(l.file.Close(), l.lock.Close())
+	return errors.Join(l.unlock(), l.file.Close())
 }
 
 // Check returns nil if Register would send the registration now, or else the error with
