@@ -76,6 +76,9 @@ func (o *registerOptions) limits() (options []ledger.Option) {
 	return options
 }
 
+// enteredBefore is the note of an entry that this process did not pay.
+const enteredBefore = "entered before: nothing was sent now"
+
 // register registers and pays, unless this or another process has done so before.
 func register(ctx context.Context, p *program, s *service, o registerOptions) (ledger.Entry, error) {
 	l, err := openLedger(o.path, s, o.limits()...)
@@ -87,7 +90,7 @@ func register(ctx context.Context, p *program, s *service, o registerOptions) (l
 	switch {
 	case errors.Is(err, ledger.ErrEntered):
 		entry, _ = entryOf(l, o.Registration)
-		entry.Note = "entered before: nothing was sent now"
+		entry.Note = enteredBefore
 		return entry, nil
 	case errors.Is(err, horseracing.ErrOutcomeUnknown), errors.Is(err, ledger.ErrUnsettled):
 		return settle(ctx, p, l, o)
@@ -159,6 +162,7 @@ func settle(ctx context.Context, p *program, l *ledger.Ledger, o registerOptions
 	entry, _ := entryOf(l, o.Registration)
 	switch entry.State {
 	case ledger.Entered:
+		entry.Note = cmp.Or(entry.Note, enteredBefore) // else the ledger notes that it was settled
 		return entry, nil
 	case ledger.Unknown, ledger.Sending:
 		if ctx.Err() != nil {
