@@ -4,7 +4,10 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,7 +30,33 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stderr, &mcp.StdioTransport{}))
+	stdin := &frames{File: os.Stdin, lines: bufio.NewReader(os.Stdin), stderr: os.Stderr}
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stderr, &mcp.IOTransport{Reader: stdin, Writer: os.Stdout}))
+}
+
+// frames is standard input without the lines that are not JSON, which would end the
+// connection.
+type frames struct {
+	*os.File
+	lines  *bufio.Reader
+	rest   []byte // of the line that is being read
+	stderr io.Writer
+}
+
+func (f *frames) Read(b []byte) (int, error) {
+	for len(f.rest) == 0 {
+		line, err := f.lines.ReadBytes('\n')
+		if json.Valid(line) {
+			f.rest = line
+		} else if err != nil {
+			return 0, err
+		} else if len(bytes.TrimSpace(line)) > 0 {
+			fmt.Fprintf(f.stderr, "horseracing-mcp: ignored a line of %d bytes that is not JSON\n", len(line))
+		}
+	}
+	n := copy(b, f.rest)
+	f.rest = f.rest[n:]
+	return n, nil
 }
 
 // settings are what the person who starts the program decides.

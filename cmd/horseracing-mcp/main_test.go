@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -268,6 +270,30 @@ func TestTheDemoOverPipes(t *testing.T) {
 	}
 }
 
+func TestALineThatIsNotJSONDoesNotEndTheConnection(t *testing.T) {
+	command := exec.CommandContext(t.Context(), os.Args[0], "--demo")
+	command.Env = append(os.Environ(), asProgram+"=1")
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(stdin, "{\"jsonrpc\":\n\n"+`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+	answer, err := bufio.NewReader(stdout).ReadString('\n')
+	stdin.Close()
+	if err != nil || command.Wait() != nil || !strings.Contains(answer, `"id":7,"result"`) || stderr.String() != "horseracing-mcp: ignored a line of 12 bytes that is not JSON\n" {
+		t.Errorf("%v: %s%s", err, answer, &stderr)
+	}
+}
+
 func TestAConnectionThatFailsLeavesAtMostOneLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "paid.jsonl")
 	p := launch(t, []string{"HORSERACING_BASE_URL=http://127.0.0.1:1", "HORSERACING_API_KEY=k", "HORSERACING_USER_KEY=u"}, "--ledger", path, "--max-fee", "3", "--daily", "10")
@@ -345,18 +371,20 @@ func TestTwoProgramsOnOneLedgerKeepItsLimit(t *testing.T) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	states := map[string]int{}
-	for i := range 2 {
-		p := launch(t, env, args...)
-		for race := 1 + 2*i; race <= 2+2*i; race++ {
-			plan := p.plan(race).Plan
-			all.Go(func() {
-				var out registered
-				problem := p.call("register", map[string]any{"plan": plan}, &out)
-				mu.Lock()
-				states[string(out.State)+problem]++
-				mu.Unlock()
-			})
-		}
+	programs := []program{launch(t, env, args...), launch(t, env, args...)}
+	plans := map[string]program{}
+	for race := 1; race <= 4; race++ { // all of them before the first payment
+		p := programs[race%2]
+		plans[p.plan(race).Plan] = p
+	}
+	for plan, p := range plans {
+		all.Go(func() {
+			var out registered
+			problem := p.call("register", map[string]any{"plan": plan}, &out)
+			mu.Lock()
+			states[string(out.State)+problem]++
+			mu.Unlock()
+		})
 	}
 	all.Wait()
 	if states["entered"] != 3 || states["refused"] != 1 || posts(fake) != 3 {

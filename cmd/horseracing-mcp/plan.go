@@ -5,10 +5,12 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/ledger"
@@ -62,16 +64,13 @@ func (p planned) String() string {
 	return fmt.Sprintf("planned for %s tokens, nothing is paid yet: %s", p.Fee.Tokens, p.Plan)
 }
 
-func (p *payer) plan(ctx context.Context, in planArgs) (planned, error) {
-	entries, err := p.entries()
+func (p *payer) plan(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, in planArgs) (planned, error) {
+	seen, err := p.look(ctx, l, plan{horse: in.Horse, race: in.Race})
 	if err != nil {
 		return planned{}, err
 	}
-	seen, err := p.look(ctx, plan{horse: in.Horse, race: in.Race}, entries)
-	if err != nil {
-		return planned{}, err
-	}
-	out := planned{Against: seen.against, Fee: amountOf(seen.fee), LeftToday: seen.before.LeftToday, Left: seen.before.Left}
+	now := p.sum(l, horseracing.BigInt{})
+	out := planned{Against: seen.against, Fee: amountOf(seen.fee), LeftToday: now.LeftToday, Left: now.Left}
 	if len(seen.against) == 0 {
 		out.Plan = p.textOf(seen.plan)
 	}
@@ -81,14 +80,13 @@ func (p *payer) plan(ctx context.Context, in planArgs) (planned, error) {
 // sight is what was seen of a registration.
 type sight struct {
 	plan
-	words         string   // for the person who is asked
-	against       []string // why it cannot be sent now
-	before, after sums
+	words   string   // for the person who is asked
+	against []string // why it cannot be sent now
 }
 
 // look reads the race and the owner's horses, and checks them and the limits. The
 // ledger checks its limits again before anything is sent.
-func (p *payer) look(ctx context.Context, intent plan, entries []ledger.Entry) (sight, error) {
+func (p *payer) look(ctx context.Context, l *ledger.Ledger, intent plan) (sight, error) {
 	race, err := p.client.Races.Get(ctx, intent.race)
 	if err != nil {
 		return sight{}, err
@@ -99,15 +97,14 @@ func (p *payer) look(ctx context.Context, intent plan, entries []ledger.Entry) (
 		return sight{}, err
 	}
 	intent.fee = race.EntryFee
-	paying := ledger.Entry{Time: time.Now(), Fee: intent.fee, State: ledger.Unknown}
-	seen := sight{plan: intent, against: []string{}, before: p.sum(entries), after: p.sum(append(slices.Clip(entries), paying))}
+	seen := sight{plan: intent, against: []string{}}
 	var horse *horseracing.Horse
 	if i < 0 {
 		seen.against = append(seen.against, fmt.Sprintf("horse %d is not one of the person's horses", intent.horse))
 	} else {
 		horse = &owned[i]
 		seen.words = fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? Then there are %s.",
-			amountOf(intent.fee).Tokens, horse.Number, horse.Name, race.MainRaceID, race.Info.Name, race.Tier, instant(race.StartTime.Time), seen.after.left())
+			amountOf(intent.fee).Tokens, horse.Number, horse.Name, race.MainRaceID, race.Info.Name, race.Tier, instant(race.StartTime.Time), p.sum(l, intent.fee).left())
 	}
 	if err := race.CheckEntry(horse, p.clock.now()); err != nil {
 		seen.against = append(seen.against, strings.TrimPrefix(err.Error(), "horseracing: "))
@@ -115,38 +112,38 @@ func (p *payer) look(ctx context.Context, intent plan, entries []ledger.Entry) (
 	if len(p.horses) > 0 && !slices.Contains(p.horses, intent.horse) {
 		seen.against = append(seen.against, "the person does not allow this horse (--horses)")
 	}
-	if e, ok := paidEntry(entries, intent); ok {
-		seen.against = append(seen.against, fmt.Sprintf("this horse was registered in this race at %s: its state is %s", instant(e.Time), e.State))
+	if err := l.Check(p.registration(intent), intent.fee); err != nil {
+		seen.against = append(seen.against, objection(err))
 	}
-	seen.against = append(seen.against, p.overLimits(intent.fee, seen.after)...)
 	return seen, nil
 }
 
-// overLimits returns the limits that a fee is above, or the sums after it.
-func (p *payer) overLimits(fee horseracing.BigInt, after sums) (against []string) {
-	if fee.Cmp(horseracing.BigInt{}) <= 0 {
-		against = append(against, fmt.Sprintf("a fee of %s is not positive: the service may have left it out", fee))
+func (p *payer) registration(intent plan) horseracing.Registration {
+	return horseracing.Registration{Horse: intent.horse, Race: intent.race, UserKey: p.owner}
+}
+
+// objection says why the ledger refuses a registration.
+func objection(err error) string {
+	limit, isLimit := errors.AsType[*ledger.LimitError](err)
+	switch {
+	case isLimit:
+		return limit.Error() + ", which only the person can change"
+	case errors.Is(err, ledger.ErrFee):
+		return "the fee is not positive: the service may have left it out"
+	case errors.Is(err, ledger.ErrEntered):
+		return "this horse was registered in this race: its fee is paid"
+	case errors.Is(err, ledger.ErrUnsettled):
+		return "this horse was registered in this race: its fee is perhaps paid; call settle"
 	}
-	for _, limit := range []struct {
-		what   string
-		amount horseracing.BigInt
-		most   *horseracing.BigInt
-	}{{"the fee", fee, p.maxFee}, {"the fees of the day with it", after.today, p.daily}, {"all fees with it", after.all, p.budget}} {
-		if limit.most != nil && limit.amount.Cmp(*limit.most) > 0 {
-			against = append(against, fmt.Sprintf("%s: %s tokens are above the limit of %s, which only the person can change",
-				limit.what, amountOf(limit.amount).Tokens, amountOf(*limit.most).Tokens))
-		}
-	}
-	return against
+	return err.Error()
 }
 
 // paidEntry returns the entry of a registration that is or may be paid.
-func paidEntry(entries []ledger.Entry, intent plan) (ledger.Entry, bool) {
-	i := slices.IndexFunc(entries, func(e ledger.Entry) bool {
-		return e.Horse == intent.horse && e.Race == intent.race && paid(e.State) != "no"
-	})
-	if i < 0 {
-		return ledger.Entry{}, false
+func paidEntry(l *ledger.Ledger, intent plan) (ledger.Entry, bool) {
+	for e := range l.Entries() {
+		if e.Horse == intent.horse && e.Race == intent.race && paid(e.State) != "no" {
+			return e, true
+		}
 	}
-	return entries[i], true
+	return ledger.Entry{}, false
 }

@@ -6,19 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 )
 
 type service struct {
 	client *horseracing.Client
+	tiers  *tiers.Finder
 	owner  horseracing.UserKey // empty if it is not known
 	clock  *clock
-
-	mu    sync.Mutex
-	known []tier
 }
 
 const usualLimit, maxLimit = 20, 100
@@ -67,8 +65,8 @@ type openArgs struct {
 	Tier   string                  `json:"tier,omitempty" jsonschema:"names or ids of tiers, such as Omega or 5; several with commas; default all"`
 	Horse  horseracing.HorseNumber `json:"horse,omitempty" jsonschema:"only races that the horse with this number may enter now"`
 	Level  int                     `json:"level,omitempty" jsonschema:"only races that accept a horse of this level"`
-	MaxFee string                  `json:"max_fee,omitempty" jsonschema:"only races whose fee is at most this, in tokens, such as 2.5"`
-	Closed bool                    `json:"closed,omitempty" jsonschema:"also races whose registration has closed"`
+	MaxFee string                  `json:"max_fee,omitempty" jsonschema:"only races whose fee is this or less, in tokens (not units), such as 2.5"`
+	Closed bool                    `json:"closed,omitempty" jsonschema:"also listed races whose registration has closed"`
 	listArgs
 }
 
@@ -87,14 +85,14 @@ func (s *service) openRaces(ctx context.Context, in openArgs) (out list[raceView
 	if skipped != nil && !errors.Is(skipped, horseracing.ErrSkipped) {
 		return out, skipped
 	}
-	tiers, err := s.tiers(ctx, in.Tier, races)
+	wanted, err := s.tiers.Find(ctx, in.Tier, races)
 	if err != nil {
 		return out, err
 	}
 	now := s.clock.now()
 	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
 		return !in.Closed && !r.RegistrationOpenAt(now) || in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
-			horse != nil && r.CheckEntry(horse, now) != nil || in.Tier != "" && !slices.ContainsFunc(tiers, func(t tier) bool { return t.name == r.Tier })
+			horse != nil && r.CheckEntry(horse, now) != nil || in.Tier != "" && !slices.ContainsFunc(wanted, func(t tiers.Tier) bool { return t.Name == r.Tier })
 	})
 	full := func(r horseracing.Race) int { return map[bool]int{true: 1}[r.CheckEntry(nil, now) != nil] }
 	slices.SortStableFunc(races, func(a, b horseracing.Race) int {
@@ -122,7 +120,7 @@ func (s *service) race(ctx context.Context, in raceArgs) (raceView, error) {
 
 type resultsArgs struct {
 	Tier   string `json:"tier,omitempty" jsonschema:"names or ids of tiers, such as Omega or 5; several with commas; default Omega for finished ones, all for open ones"`
-	Since  string `json:"since,omitempty" jsonschema:"none that start before this time, as in 2026-01-31 or 2026-01-31T12:00:00Z; default the whole history"`
+	Since  string `json:"since,omitempty" jsonschema:"only those that start at this time or later, as in 2026-01-31 or 2026-01-31T12:00:00Z; default the whole history"`
 	Cursor string `json:"cursor,omitempty" jsonschema:"of the result before, to read on; with it, tier and since are not needed"`
 	listArgs
 }
@@ -136,9 +134,9 @@ func (s *service) results(ctx context.Context, in resultsArgs) (out list[raceVie
 }
 
 func (s *service) query(ctx context.Context, in resultsArgs) (query horseracing.ResultsQuery, err error) {
-	tiers, err := s.tiers(ctx, in.Tier, nil)
-	for _, t := range tiers {
-		query.Tiers = append(query.Tiers, t.id)
+	found, err := s.tiers.Find(ctx, in.Tier, nil)
+	for _, t := range found {
+		query.Tiers = append(query.Tiers, t.ID)
 	}
 	if len(in.Since) == len(time.DateOnly) {
 		in.Since += "T00:00:00Z"

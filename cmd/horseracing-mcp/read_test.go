@@ -67,7 +67,7 @@ func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) {
 	if after := len(fake.Requests()); after != before {
 		t.Errorf("%d requests for names that are known", after-before)
 	}
-	if problem := s.call("list_open_races", map[string]any{"tier": "Silver"}, nil); !strings.Contains(problem, `no tier "Silver"; there are:`) || !strings.Contains(problem, "Omega (5)") {
+	if problem := s.call("list_open_races", map[string]any{"tier": "Silver"}, nil); !strings.Contains(problem, `of a tier "Silver"; found: `) || !strings.Contains(problem, "5 Omega") {
 		t.Error(problem)
 	}
 }
@@ -186,15 +186,15 @@ func TestAMistakeInAnArgumentIsASentenceThatNamesIt(t *testing.T) {
 		{"get_horse", map[string]any{"horse": 1, "traits": "perhaps"}, "traits must be true or false"},
 		{"list_results", map[string]any{"cursor": "x"}, "cursor must be"},
 		{"list_results", map[string]any{"since": "yesterday"}, "since must be a date or a time"},
-		{"list_results", map[string]any{"tier": "Tin"}, `no tier "Tin"; there are: `},
-		{"list_results", map[string]any{"tier": 99}, `no tier "99"; there are: `},
-		{"list_results", map[string]any{"tier": []string{"Tin"}}, "there is no tier "},
-		{"list_tournaments", map[string]any{"tier": "-1"}, `no tier "-1"; there are: `},
+		{"list_results", map[string]any{"tier": "Tin"}, `no races of a tier "Tin"; found: `},
+		{"list_results", map[string]any{"tier": 99}, `no races of a tier "99"; found: `},
+		{"list_results", map[string]any{"tier": []string{"Tin"}}, "there are no races of a tier "},
+		{"list_tournaments", map[string]any{"tier": "-1"}, `no races of a tier "-1"; found: `},
 		{"list_results", map[string]any{"limit": 1000}, "limit must be a whole number from 1 to 100"},
 		{"list_breeding", map[string]any{"limit": 0}, "limit must be a whole number from 1 to 100"},
 		{"list_open_races", map[string]any{"max_fee": "a lot"}, "max_fee must be a number of tokens"},
 		{"list_open_races", map[string]any{"level": "high"}, "level must be a whole number"},
-		{"list_open_races", map[string]any{"tier": 0}, `no tier "0"; there are: `},
+		{"list_open_races", map[string]any{"tier": 0}, `no races of a tier "0"; found: `},
 		{"list_open_races", map[string]any{"horse": 99999}, "not_found: "},
 		{"plan_registration", map[string]any{"horse": 1}, "the argument race is missing"},
 		{"plan_registration", map[string]any{"horse": 1, "race": 99999}, "not_found: "},

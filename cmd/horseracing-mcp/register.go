@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,36 +33,23 @@ func (r registered) String() string { return strings.TrimSuffix(string(r.State)+
 
 // register pays a plan of this run of the program, once. What is or may be paid already
 // is reported whoever made the plan.
-func (p *payer) register(ctx context.Context, req *mcp.CallToolRequest, in registerArgs) (out registered, err error) {
+func (p *payer) register(ctx context.Context, req *mcp.CallToolRequest, l *ledger.Ledger, in registerArgs) (out registered, err error) {
 	intent, isOurs, err := p.parse(in.Plan)
 	if err != nil {
 		return out, err
 	}
-	entries, err := p.entries()
-	if err != nil {
-		return out, fmt.Errorf("nothing was sent: %w", err)
-	}
-	if e, ok := paidEntry(entries, intent); ok {
+	if e, ok := paidEntry(l, intent); ok {
 		return outcome(e), nil
 	}
 	if !isOurs {
 		return out, coded{planAgain, "nothing was sent: this run of the program has not made this plan; plan again with plan_registration"}
 	}
-	err = p.withLedger(ctx, func(l *ledger.Ledger) error {
-		out, err = p.pay(ctx, req, l, intent)
-		return err
-	})
-	return out, err
-}
-
-func (p *payer) pay(ctx context.Context, req *mcp.CallToolRequest, l *ledger.Ledger, intent plan) (out registered, err error) {
-	entries := slices.Collect(l.Entries())
-	if e, ok := paidEntry(entries, intent); ok { // by another call, since the file was read
-		return outcome(e), nil
-	}
-	seen, err := p.look(ctx, intent, entries)
+	seen, err := p.look(ctx, l, intent)
 	if err != nil {
 		return out, fmt.Errorf("nothing was sent: %w", err)
+	}
+	if e, ok := paidEntry(l, intent); ok { // by another call meanwhile
+		return outcome(e), nil
 	}
 	if !seen.fee.Equal(intent.fee) {
 		seen.against = append(seen.against, fmt.Sprintf("the fee is now %s tokens, in the plan it is %s: make a new plan", seen.fee.FormatUnits(tokenPlaces), intent.fee.FormatUnits(tokenPlaces)))
@@ -76,11 +62,14 @@ func (p *payer) pay(ctx context.Context, req *mcp.CallToolRequest, l *ledger.Led
 			return out, err
 		}
 	}
-	e, err := l.Register(ctx, horseracing.Registration{Horse: intent.horse, Race: intent.race, UserKey: p.owner}, seen.fee)
-	if e.State == "" {
+	e, err := l.Register(ctx, p.registration(intent), seen.fee)
+	switch {
+	case errors.Is(err, ledger.ErrBudget): // another call has paid meanwhile
+		return registered{State: ledger.Refused, Note: "nothing was sent: " + objection(err)}, nil
+	case e.State == "":
 		return out, fmt.Errorf("nothing was sent: %w", err)
 	}
-	if out = outcome(e); err != nil && out.Note == "" { // entered, but the ledger could not be written
+	if out = outcome(e); err != nil && out.Note == "" && !errors.Is(err, ledger.ErrEntered) { // the ledger could not be written
 		out.Note = err.Error()
 	}
 	return out, nil
@@ -88,7 +77,7 @@ func (p *payer) pay(ctx context.Context, req *mcp.CallToolRequest, l *ledger.Led
 
 func outcome(e ledger.Entry) registered {
 	view := entryOf(&e)
-	out := registered{State: e.State, Note: view.Note, Entry: &view}
+	out := registered{State: view.State, Note: view.Note, Entry: &view}
 	if view.Paid == "perhaps" {
 		out.Note = "the fee is perhaps paid; call settle, and do not register this horse elsewhere until it is known"
 	}
@@ -108,32 +97,32 @@ func (s settled) String() string {
 	return text
 }
 
-func (p *payer) settle(ctx context.Context, _ struct{}) (settled, error) {
+func (p *payer) settle(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, _ struct{}) (settled, error) {
 	out := settled{Settled: []entryView{}, Unknown: []entryView{}}
-	isOpen := func(e ledger.Entry) bool { return paid(e.State) == "perhaps" }
-	if entries, err := p.entries(); !slices.ContainsFunc(entries, isOpen) {
-		return out, err // without making a ledger
+	wasOpen := map[plan]bool{}
+	for e := range l.Entries() {
+		if paid(e.State) == "perhaps" {
+			wasOpen[plan{horse: e.Horse, race: e.Race}] = true
+		}
 	}
-	err := p.withLedger(ctx, func(l *ledger.Ledger) error {
-		limited, cancel := context.WithTimeout(ctx, settleTime)
-		defer cancel()
-		wasOpen := map[plan]bool{}
-		for e := range l.Entries() {
-			wasOpen[plan{horse: e.Horse, race: e.Race}] = isOpen(e)
+	if len(wasOpen) == 0 {
+		return out, nil // without making a ledger
+	}
+	limited, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	if err := l.Settle(limited); errors.Is(err, ledger.ErrInUse) {
+		return out, err
+	}
+	for e := range l.Entries() { // what is still unknown is listed
+		switch {
+		case !wasOpen[plan{horse: e.Horse, race: e.Race}]:
+		case paid(e.State) == "perhaps":
+			out.Unknown = append(out.Unknown, p.unsettled(ctx, e))
+		default:
+			out.Settled = append(out.Settled, entryOf(&e))
 		}
-		_ = l.Settle(limited) // what is still unknown is listed
-		for e := range l.Entries() {
-			switch {
-			case !wasOpen[plan{horse: e.Horse, race: e.Race}]:
-			case isOpen(e):
-				out.Unknown = append(out.Unknown, p.unsettled(ctx, e))
-			default:
-				out.Settled = append(out.Settled, entryOf(&e))
-			}
-		}
-		return nil
-	})
-	return out, err
+	}
+	return out, nil
 }
 
 // unsettled says from when on another reading of the race can tell more about an entry.

@@ -9,6 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
+	"github.com/horseracing-go/horseracing/ledger"
 )
 
 // The codes of errors that this program finds itself.
@@ -43,17 +45,20 @@ func sentence(err error) string {
 		bare.Message = ""
 		text = strings.Replace(text, api.Error(), fmt.Sprintf("%v; the service's words: %q", &bare, api.Message), 1)
 	}
+	_, isUnknownTier := errors.AsType[tiers.UnknownError](err)
 	own, isOwn := errors.AsType[coded](err)
 	switch {
 	case isOwn:
 		return own.code + ": " + text
+	case errors.Is(err, ledger.ErrInUse):
+		return inUse + ": " + text + "; another program uses the ledger: try again later"
 	case isTransport, isAPI && (api.StatusCode >= 500 || api.StatusCode == http.StatusTooManyRequests):
 		return "unavailable: " + text + "; the service does not respond or refuses requests: try again in a minute"
 	case errors.Is(err, horseracing.ErrNotFound):
 		return "not_found: " + text + "; there is none with this id"
 	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden):
 		return "unauthorized: " + text + "; only the person can change the key"
-	case errors.Is(err, horseracing.ErrInvalidArgument):
+	case isUnknownTier, errors.Is(err, horseracing.ErrInvalidArgument):
 		return invalid + ": " + text
 	}
 	return "failed: " + text

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 )
 
 // Hosts that wait for a minute get a response. A person has longer.
@@ -49,7 +50,7 @@ func newServer(client *horseracing.Client, owner horseracing.UserKey, set settin
 	}
 	yes, no := true, false
 	reads := mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}
-	r := &service{client: client, owner: owner, clock: set.clock}
+	r := &service{client: client, tiers: tiers.New(client.Races), owner: owner, clock: set.clock}
 	add(s, "list_open_races", reads, plain(r.openRaces))
 	add(s, "get_race", reads, plain(r.race))
 	add(s, "list_results", reads, plain(r.results))
@@ -62,10 +63,10 @@ func newServer(client *horseracing.Client, owner horseracing.UserKey, set settin
 		return s
 	}
 	p := newPayer(r, set.limits)
-	add(s, "plan_registration", reads, plain(p.plan))
-	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, p.register)
-	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, plain(p.settle))
-	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, plain(p.list))
+	add(s, "plan_registration", reads, withLedger(p, p.plan))
+	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, withLedger(p, p.register))
+	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, withLedger(p, p.settle))
+	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, withLedger(p, p.list))
 	s.AddReceivingMiddleware(answerInTime)
 	return s
 }

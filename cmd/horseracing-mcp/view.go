@@ -153,6 +153,9 @@ type entryView struct {
 // entryOf quotes the note, which may hold the service's words.
 func entryOf(e *ledger.Entry) entryView {
 	v := entryView{Time: instant(e.Time), Horse: e.Horse, Race: e.Race, Fee: amountOf(e.Fee), State: e.State, Paid: paid(e.State)}
+	if e.State == ledger.Sending { // by a program that runs, or was killed
+		v.State = ledger.Unknown
+	}
 	if e.Note != "" {
 		v.Note = fmt.Sprintf("recorded: %.600q", e.Note)
 	}

@@ -16,7 +16,7 @@ import (
 // first.
 type listingOptions struct {
 	flags         *pflag.FlagSet
-	tiers         *[]string
+	tiers         *string
 	since, before *time.Time
 	limit         int
 	concurrency   int

@@ -11,36 +11,32 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 )
 
 func (p *program) openCommand() *cobra.Command {
 	c := p.command("open", "The open races", 0, 0)
-	tiers := tierFlag(c.Flags(), "all")
+	words := tierFlag(c.Flags(), "all")
 	level := c.Flags().Int("level", 0, "only races that take horses of this `LEVEL`")
 	maxFee := tokensFlag(c.Flags(), "max-fee", "only races whose fee is at most this many `TOKENS`")
 	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
-		var wanted []horseracing.TierName
-		for _, word := range *tiers {
-			t, err := s.tier(ctx, word)
-			if err != nil {
-				return err
-			}
-			wanted = append(wanted, t.Name)
-		}
 		var response horseracing.Response
-		races, err := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
-		if len(races) == 0 && err != nil {
+		races, skipped := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
+		if len(races) == 0 && skipped != nil {
+			return skipped
+		}
+		wanted, err := s.findTiers(ctx, *words, races)
+		if err != nil {
 			return err
 		}
-		all := len(races)
+		all, now := len(races), serviceTime(&response)
 		races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
-			return len(wanted) > 0 && !slices.Contains(wanted, r.Tier) ||
+			return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(t tiers.Tier) bool { return t.Name == r.Tier }) ||
 				*level > 0 && !r.AcceptsLevel(*level) || *maxFee != nil && r.EntryFee.Cmp(**maxFee) > 0
 		})
 		if len(races) == 0 && p.attended {
 			p.say(fmt.Sprintf("none of the %d open races fits", all))
 		}
-		now := serviceTime(&response)
 		isShut := func(r horseracing.Race) int { // closed or full, which comes last
 			if r.CheckEntry(nil, now) != nil {
 				return 1
@@ -50,7 +46,7 @@ func (p *program) openCommand() *cobra.Command {
 		slices.SortStableFunc(races, func(a, b horseracing.Race) int {
 			return cmp.Or(isShut(a)-isShut(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
 		})
-		return printList(p, openRaceLayout(now), races, err)
+		return printList(p, openRaceLayout(now), races, skipped)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
@@ -22,6 +23,7 @@ import (
 // --demo an embedded fake of it.
 type service struct {
 	*horseracing.Client
+	tiers   *tiers.Finder
 	apiKey  string
 	userKey horseracing.UserKey // empty if none is known
 	close   func()
@@ -69,7 +71,8 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &service{Client: fake.Client(opts...), apiKey: fake.APIKey, userKey: fake.UserKey(0), close: fake.Close}, nil
+		client := fake.Client(opts...)
+		return &service{Client: client, tiers: tiers.New(client.Races), apiKey: fake.APIKey, userKey: fake.UserKey(0), close: fake.Close}, nil
 	}
 	baseURL, apiKey := os.Getenv("HORSERACING_BASE_URL"), os.Getenv("HORSERACING_API_KEY")
 	if baseURL == "" || apiKey == "" {
@@ -82,7 +85,7 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	}
 	stop := w.run()
 	userKey := horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY"))
-	return &service{Client: client, apiKey: apiKey, userKey: userKey, close: func() { stop(); client.Close() }}, nil
+	return &service{Client: client, tiers: tiers.New(client.Races), apiKey: apiKey, userKey: userKey, close: func() { stop(); client.Close() }}, nil
 }
 
 // reportDrift says once that a member could not be read.
