@@ -1,7 +1,7 @@
 package horseracing
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -256,19 +256,42 @@ func (c *call) apiError() *APIError {
 // plainRefusals are the statuses of refusals that do not depend on what was done before.
 var plainRefusals = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests}
 
+// repeatedWords are those of services that refuse what was done before.
+var repeatedWords = []string{"already", "duplicate", "exists", "is registered"}
+
+const statusClientClosed = 499 // of nginx, whose client did not wait
+
 // markOutcome marks the error of a write whose outcome is unknown: every error except
-// that of a refusal, and of a request that certainly was not sent. A refusal that says
-// "already", or whose body was cut, may be that of a request which a server on the way has
-// repeated.
+// that of a refusal, and of a request that certainly was not sent.
 func (c *call) markOutcome(err error) error {
 	r := c.record
-	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout &&
-		(slices.Contains(plainRefusals, r.Status) || !r.Truncated && !bytes.Contains(bytes.ToLower(r.Body), []byte("already")))
+	refused := r.Status >= 400 && r.Status <= 499 &&
+		(slices.Contains(plainRefusals, r.Status) || !r.Truncated && !mayFollowEffect(r.Status, r.Body))
 	unsent := r.Attempts() == 0 || r.Status == 0 && r.Unsent
 	if err == nil || c.op.isRead() || refused || unsent {
 		return err
 	}
 	return &outcomeUnknown{err: err, hint: c.op.hint}
+}
+
+// mayFollowEffect reports whether a 4xx may be the response to a request that took effect:
+// it gave up waiting, or a server on the way has repeated the request, and what the second
+// one met is in place already. A conflict without a reason may be either.
+func mayFollowEffect(status int, body []byte) bool {
+	text := string(trimSpace(body))
+	reason, _ := errorWords(body, true)
+	switch {
+	case status == http.StatusRequestTimeout, status == statusClientClosed:
+		return true
+	case status == http.StatusConflict && (slices.Contains(noErrors, text) || strings.EqualFold(cmp.Or(reason, text), "conflict")):
+		return true
+	}
+	var value any
+	if unmarshal(body, &value) == nil {
+		text = fmt.Sprint(value) // without the escapes of JSON
+	}
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(repeatedWords, func(words string) bool { return strings.Contains(text, words) })
 }
 
 // captured returns the last response for CaptureResponse.

@@ -262,9 +262,9 @@ func raceOperation(id RaceID) operation {
 // connection was made, or the status was 429.
 //
 // A refusal is an [*APIError] with a 4xx status. If the outcome is unknown, errors.Is
-// finds [ErrOutcomeUnknown] and the cause: a broken connection, a timeout, a 408, a
-// redirect, a 5xx, another 4xx than 401, 403, 404 and 429 whose body contains "already",
-// or a 2xx that does not confirm the registration. The fee may then be paid: call
+// finds [ErrOutcomeUnknown] and the cause: a broken connection, a timeout, a 408 or 499, a
+// redirect, a 5xx, a 409 without a reason, another 4xx than 401, 403, 404 and 429 whose body
+// says that the horse is registered already, or a 2xx that does not confirm the registration. The fee may then be paid: call
 // [RacesService.Settle] before registering again, and count the fee until it returns,
 // which may be hours after the start of the race. After any other error the horse is not
 // registered.
@@ -310,25 +310,35 @@ func decodeReceipt(body *json.RawMessage) decoder {
 	}
 }
 
+// otherStatuses are the beginnings of a status that is not that of a registration.
+var otherStatuses = []string{"err", "fail", "reject", "pend"}
+
 // confirms reports whether an object does not report a failure. One that holds nothing but
-// a message may report either.
+// a message and a code may report either.
 func confirms(object map[string]json.RawMessage) bool {
 	succeeded, messages := string(object["success"]) == "true", 0
 	for name, value := range object {
 		isNone := slices.Contains(noErrors, string(value))
 		text, _ := strconv.Unquote(string(value))
 		text = strings.ToLower(text)
-		number, _ := strconv.ParseFloat(cmp.Or(text, string(value)), 64)
+		number, notNumber := strconv.ParseFloat(cmp.Or(text, string(value)), 64)
 		failed := false
 		switch strings.ToLower(name) {
-		case "success", "ok", "registered":
+		case "success", "issuccess", "ok", "registered", "accepted":
 			failed = isNone || text == "false"
+		case "data":
+			var nested map[string]json.RawMessage
+			failed = unmarshal(value, &nested) == nil && nested != nil && !confirms(nested)
 		case "error", "errors", "err":
 			failed = !isNone && !succeeded
 		case "status":
-			failed = string(value) == "false" || strings.HasPrefix(text, "err") || strings.HasPrefix(text, "fail") || number >= 400
+			failed = string(value) == "false" || number >= 400 ||
+				slices.ContainsFunc(otherStatuses, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
 		case "code", "statuscode":
-			failed = number >= 400
+			failed = number != 0 && (number < 200 || number > 299)
+			if text != "" && notNumber != nil {
+				messages++
+			}
 		case "message", "reason", "result":
 			if text != "" {
 				messages++

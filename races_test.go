@@ -139,7 +139,11 @@ func TestRegisterResponseIsFinalOrUnknown(t *testing.T) {
 		"204":                    {double.Respond(204, ""), 1, false, nil},
 		"400":                    {double.Respond(400, `{"message":"no such race"}`), 1, false, nil},
 		"401":                    {double.Respond(401, ""), 1, false, horseracing.ErrUnauthorized},
-		"409":                    {double.Respond(409, ""), 1, false, nil},
+		"409":                    {double.Respond(409, ""), 1, true, nil},
+		"409 without a reason":   {double.Respond(409, `{"statusCode":409,"message":"Conflict"}`), 1, true, nil},
+		"409 full":               {double.Respond(409, `{"statusCode":409,"message":"Race is full","error":"Conflict"}`), 1, false, nil},
+		"409 closed":             {double.Respond(409, "registration is closed"), 1, false, nil},
+		"499":                    {double.Respond(499, ""), 1, true, nil},
 		"429":                    {double.Respond(429, ""), 4, false, horseracing.ErrRateLimited},
 		"429 for an hour":        {double.Respond(429, "", "Retry-After: 3600"), 1, false, horseracing.ErrRateLimited},
 		"408":                    {double.Respond(408, ""), 1, true, nil},
@@ -148,6 +152,10 @@ func TestRegisterResponseIsFinalOrUnknown(t *testing.T) {
 		"a redirect":             {double.Respond(303, "", "Location: /done"), 1, true, horseracing.ErrRedirect},
 		"409 already":            {double.Respond(409, `{"message":"Horse is Already registered"}`), 1, true, nil},
 		"a cut 409":              {double.Stream(409, 50, func() io.Reader { return iotest.ErrReader(io.ErrUnexpectedEOF) }), 1, true, nil},
+		"400 already, escaped":   {double.Respond(400, `{"error":"alre\u0061dy in"}`), 1, true, nil},
+		"400 duplicate":          {double.Respond(400, `E11000 Duplicate key error`), 1, true, nil},
+		"400 exists":             {double.Respond(400, `{"message":"entry exists"}`), 1, true, nil},
+		"400 is registered":      {double.Respond(400, `{"message":"horse 7 is registered"}`), 1, true, nil},
 		"422 already":            {double.Respond(422, `already in the race`), 1, true, nil},
 		"429 already":            {double.Respond(429, `already too many`), 4, false, horseracing.ErrRateLimited},
 		"403 already":            {double.Respond(403, `the key was already revoked`), 1, false, horseracing.ErrForbidden},
@@ -193,7 +201,7 @@ func TestRegisterResponseIsFinalOrUnknown(t *testing.T) {
 func TestRegisterTakesOnlyAConfirmationForARegistration(t *testing.T) {
 	for _, body := range []string{
 		"", "\n", "true", " true\n", "{}", `{"success":true}`, `{"success":true,"error":"none"}`, `{"ok":true,"error":null,"errors":[]}`,
-		`{"status":"ok","code":200}`, `{"status":"","main_race_id":11}`, `{"message":"done","race":11}`, `{"result":{"id":1}}`, `{"statusCode":"201"}`,
+		`{"status":"ok","code":200}`, `{"status":"","main_race_id":11}`, `{"code":0,"data":{"id":7}}`, `{"code":"OK","race":11}`, `{"message":"done","race":11}`, `{"result":{"id":1}}`, `{"statusCode":"201"}`,
 	} {
 		s := double.Play(double.Respond(200, body))
 		if receipt, err := s.Client(t).Races.Register(t.Context(), double.Entry); err != nil || receipt.StatusCode != 200 || strings.TrimSpace(body) != strings.TrimSpace(string(receipt.Body)) {
@@ -203,7 +211,8 @@ func TestRegisterTakesOnlyAConfirmationForARegistration(t *testing.T) {
 	for _, body := range []string{
 		"false", "null", "[]", `[{"ok":true}]`, "1", "OK", `"OK"`, "{", `{"success":false}`, `{"Success":0}`, `{"ok":"false"}`, `{"registered":null}`,
 		`{"error":"full"}`, `{"errors":["full"]}`, `{"err":{"code":7}}`, `{"success":"yes","error":"full"}`, `{"status":"error"}`, `{"status":"FAILED"}`, `{"status":false}`,
-		`{"status":409}`, `{"code":400}`, `{"code":"422","data":1}`, `{"statusCode":500}`, `{"message":"Horse registered"}`, `{"reason":"no","message":"full"}`, `{"result":"OK"}`,
+		`{"status":409}`, `{"code":400}`, `{"code":"422","data":1}`, `{"statusCode":500}`, `{"code":1,"message":"full","data":null}`, `{"code":"FULL","message":"full"}`,
+		`{"data":{"success":false}}`, `{"isSuccess":false}`, `{"status":"pending"}`, `{"status":"rejected","race":11}`, `{"accepted":false}`, `{"message":"Horse registered"}`, `{"reason":"no","message":"full"}`, `{"result":"OK"}`,
 	} {
 		s := double.Play(double.Respond(200, body))
 		receipt, err := s.Client(t).Races.Register(t.Context(), double.Entry)
@@ -251,7 +260,7 @@ func TestRegisterRulesHoldForDo(t *testing.T) {
 			"503":     {double.Respond(503, ""), 1, true},
 			"a reset": {double.Broken(double.ErrReset), 1, true},
 			"429":     {double.Respond(429, ""), 4, false},
-			"409":     {double.Respond(409, ""), 1, false},
+			"409":     {double.Respond(409, "full"), 1, false},
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				s := double.Play(test.step)

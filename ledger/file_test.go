@@ -447,7 +447,7 @@ func TestReadReturnsTheEntriesWhileTheLedgerIsOpen(t *testing.T) {
 		t.Errorf("of a file that does not exist: %v", err)
 	}
 	l := open(t, path, fake.Client())
-	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 409})
+	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400})
 	l.Register(t.Context(), registration(fake, 2), tokens(10))
 	fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 		got, err := ledger.Read(path)

@@ -562,7 +562,7 @@ func TestOfAHundredAtOnceUnderABudgetForTenTenAreSent(t *testing.T) {
 func TestEntriesAreOrderedByWhenTheyWereLastSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // whose clock stands still here
 		fake, path, l := newLedger(t, 4)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 409})
+		fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400})
 		for _, race := range []int{2, 3, 2, 1} {
 			l.Register(t.Context(), registration(fake, race), tokens(10))
 		}

@@ -144,7 +144,7 @@ func TestSettleEndsWithItsContext(t *testing.T) {
 
 func TestOnlyAnUnknownOutcomeCanBeDecided(t *testing.T) {
 	fake, path, l := newLedger(t, 5)
-	fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 3}, horseracingtest.Fault{Path: registerPath, Status: 409})
+	fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 3}, horseracingtest.Fault{Path: registerPath, Status: 400})
 	for race := 1; race <= 5; race++ { // 1 to 3 unknown, 4 refused, 5 entered
 		l.Register(t.Context(), registration(fake, race), tokens(10))
 	}
