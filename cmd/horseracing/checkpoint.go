@@ -28,6 +28,7 @@ type checkpoint struct {
 	Since   time.Time            `json:"since,omitzero"` // of the first run
 	Cursor  horseracing.Cursor   `json:"cursor"`
 	Bytes   *int64               `json:"bytes,omitzero"` // of the file of -o that are covered, or nil for -cursor
+	Ended   bool                 `json:"ended,omitzero"` // the last run of -o was not killed
 
 	path  string
 	isNew bool
@@ -86,7 +87,7 @@ func (c *checkpoint) read() error {
 	if !slices.Equal(normal(stored.Tiers), c.Tiers) {
 		return fmt.Errorf("%s is about tiers %s, not %s: use another file, or --tier %[2]s", c.path, joined(stored.Tiers), joined(c.Tiers))
 	}
-	c.Cursor, c.Since, c.Bytes = stored.Cursor, stored.Since, stored.Bytes
+	c.Cursor, c.Since, c.Bytes, c.Ended = stored.Cursor, stored.Since, stored.Bytes, stored.Ended
 	return nil
 }
 

@@ -71,7 +71,7 @@ func syncResults(ctx context.Context, p *program, s *service, o *resultsOptions,
 		reached(race.StartTime.Time)
 		return file.add(race, f.Cursor())
 	}, func() error { return file.add(nil, f.Cursor()) })
-	if err := file.save(); err != nil {
+	if err := file.end(); err != nil {
 		return err
 	}
 	if failed != nil && added == 0 && file.isNew && ctx.Err() == nil {

@@ -100,6 +100,9 @@ func (f *syncFile) check() error {
 	if info.Size() < f.size {
 		return fmt.Errorf("%s is shorter than %[1]s.position says: restore it, or move both away to begin anew", name)
 	}
+	if f.Ended && info.Size() > f.size {
+		return f.changed()
+	}
 	last := max(0, f.size-1) // the end of the last line that is covered
 	if _, err := f.file.Seek(last, io.SeekStart); err != nil {
 		return err
@@ -163,13 +166,21 @@ func isOwn(line []byte, isLast bool) bool {
 	return json.Unmarshal(line, &race) == nil && race.ID > 0
 }
 
-// start writes the first checkpoint, before the file has its first byte.
+// start writes a checkpoint before the run writes its first byte.
 func (f *syncFile) start(at horseracing.Cursor) error {
-	if !f.isNew {
-		return nil
+	if f.isNew {
+		f.Cursor, f.Bytes = at, new(f.size)
 	}
-	f.Cursor, f.Bytes = at, new(f.size)
+	f.Ended = false
 	return f.checkpoint.save()
+}
+
+// end writes the last checkpoint.
+func (f *syncFile) end() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.Ended = true
+	return f.flush()
 }
 
 // forget removes what a first run that failed before its first race has created.

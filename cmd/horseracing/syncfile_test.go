@@ -155,11 +155,12 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 	}{
 		"no position":     {func(t *testing.T, file string) { os.Remove(file + ".position") }, environment(fake), "", "has lines but no"},
 		"empty position":  {func(t *testing.T, file string) { os.WriteFile(file+".position", nil, 0o600) }, environment(fake), "", "does not hold a position"},
-		"a pipe's":        {func(t *testing.T, file string) { withoutBytes(t, file+".position") }, environment(fake), "", "it is not of -o"},
+		"a pipe's":        {func(t *testing.T, file string) { without(t, file+".position", `"bytes":[0-9]+`) }, environment(fake), "", "it is not of -o"},
 		"shorter":         {func(t *testing.T, file string) { os.Truncate(file, 100) }, environment(fake), "", "is shorter than"},
 		"no file":         {func(t *testing.T, file string) { os.Remove(file) }, environment(fake), "", "is gone"},
 		"another line":    {func(t *testing.T, file string) { shiftEnd(t, file) }, environment(fake), "", "was changed by something else"},
 		"changed":         {func(t *testing.T, file string) { appendTo(t, file, "# a note\n") }, environment(fake), "", "was changed by something else"},
+		"appended":        {func(t *testing.T, file string) { appendTo(t, file, `{"main_race_id":7,"start_time":1}`+"\n") }, environment(fake), "", "was changed by something else"},
 		"another service": {nil, environment(other), "", "belongs to " + fake.URL},
 		"another tier":    {nil, environment(fake), "--tier 3", "is about tiers 5, not 3"},
 		"a folder":        {func(t *testing.T, file string) { os.Remove(file); os.Mkdir(file, 0o700) }, environment(fake), "", "is not a regular file"},
@@ -251,17 +252,18 @@ func TestASinceThatIsEarlierThanTheFirstIsReported(t *testing.T) {
 	}
 }
 
-// withoutBytes makes the position of -o one of -cursor.
-func withoutBytes(t *testing.T, file string) {
+// without removes a member of a position: with its bytes it is one of -cursor, with its end
+// one of a run that was killed.
+func without(t *testing.T, file, member string) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	covered := regexp.MustCompile(`,"bytes":[0-9]+`)
-	if !covered.Match(text) {
-		t.Fatalf("%s has no bytes", text)
+	found := regexp.MustCompile("," + member)
+	if !found.Match(text) {
+		t.Fatalf("%s has no %s", text, member)
 	}
-	if err := os.WriteFile(file, covered.ReplaceAll(text, nil), 0o600); err != nil {
+	if err := os.WriteFile(file, found.ReplaceAll(text, nil), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -292,7 +294,7 @@ func appendTo(t *testing.T, file, text string) {
 	}
 }
 
-func TestWhatFollowsThePositionIsCutIfARunLeftIt(t *testing.T) {
+func TestWhatFollowsThePositionIsCutIfARunThatWasKilledLeftIt(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	for _, rest := range []string{`{"main_race_id":7,"start_time":1}` + "\n", `{"main_ra`, "{", strings.Repeat("\x00", 5000), `{"main_race_id":7}` + "\n" + `{"ma` + "\x00\x00"} {
@@ -302,6 +304,7 @@ func TestWhatFollowsThePositionIsCutIfARunLeftIt(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		want := racesIn(t, file)
+		without(t, file+".position", `"ended":true`)
 		appendTo(t, file, rest)
 		if got := run(t, environment(fake), args...); got.status != 0 || got.stdout != "" || !slices.Equal(racesIn(t, file), want) {
 			t.Errorf("%.20q: %+v", rest, got)
