@@ -118,7 +118,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 
 	c := &Client{backend: &backend{
 		base:    base,
-		secrets: redact.New(apiKey),
+		secrets: redact.New(apiKey).And(cfg.userKeys...),
 		retry:   cfg.retry.withDefaults(defaultRetry),
 		logger:  cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
 		drifts:  drifts{cfg.drift, drift.New(documented)},

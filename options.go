@@ -33,6 +33,7 @@ type config struct {
 	limiter    Limiter
 	logger     *slog.Logger
 	userAgent  string
+	userKeys   []string
 	maxBytes   int64
 	plainHTTP  bool
 	drift      func(context.Context, Drift)
@@ -149,6 +150,16 @@ func WithUserAgent(agent string) Option {
 	return func(c *config) {
 		c.check(!hasControl(agent), "WithUserAgent: the agent contains a control character")
 		c.userAgent = agent
+	}
+}
+
+// WithUserKeys redacts keys of users on every call. Without it a UserKey is redacted only
+// on the calls that send it.
+func WithUserKeys(keys ...UserKey) Option {
+	return func(c *config) {
+		for _, key := range keys {
+			c.userKeys = append(c.userKeys, string(key))
+		}
 	}
 }
 

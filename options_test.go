@@ -83,6 +83,19 @@ func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
 }
 
 // TestCallFromContextDescribesTheCallOfARequest has that they see every attempt.
+func TestWithUserKeysRedactsThemOnEveryCall(t *testing.T) {
+	for _, test := range []struct {
+		opts  []horseracing.Option
+		shown bool
+	}{{nil, true}, {[]horseracing.Option{horseracing.WithUserKeys("", double.UserKey)}, false}} {
+		s := double.Play(double.Respond(400, "not "+double.UserKey))
+		_, err := s.Client(t, test.opts...).Races.Open(t.Context())
+		if err == nil || strings.Contains(err.Error(), double.UserKey) != test.shown {
+			t.Errorf("%d options: %v", len(test.opts), err)
+		}
+	}
+}
+
 func TestWithTransportWrapperIsMadeOnceAroundTheOnesBefore(t *testing.T) {
 	var order []string
 	named := func(name string) horseracing.Option {

@@ -159,7 +159,7 @@ func start(set settings, getenv func(string) string, stderr io.Writer) (*server,
 	case set.path != "" && owner == "":
 		return nil, nil, errors.New("registering needs HORSERACING_USER_KEY, the key of the horses' owner")
 	}
-	client, err := horseracing.NewClient(baseURL, apiKey, opts...)
+	client, err := horseracing.NewClient(baseURL, apiKey, append(opts, horseracing.WithUserKeys(owner))...)
 	if err != nil {
 		return nil, nil, err
 	}

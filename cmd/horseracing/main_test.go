@@ -277,6 +277,17 @@ func TestErrorsAreOneSentenceAndAStatus(t *testing.T) {
 	}
 }
 
+func TestAnErrorThatQuotesTheOwnersKeyIsRedacted(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	fake.Inject(horseracingtest.Fault{Status: 400, Body: "no " + string(fake.UserKey(0)), Times: -1})
+	for _, args := range []string{"open", "horse 1", "call GET /api/v1/races/open", "register --horse 1 --race 7 --ledger " + filepath.Join(t.TempDir(), "l")} {
+		if got := run(t, environment(fake), strings.Fields(args)...); got.status != 1 || strings.Contains(got.stderr, string(fake.UserKey(0))) {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}
+
 // TestWhatWasFoundIsPrintedBesideAnError is about requests of several things.
 func TestWhatWasFoundIsPrintedBesideAnError(t *testing.T) {
 	t.Parallel()

@@ -78,13 +78,13 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	if baseURL == "" || apiKey == "" {
 		return nil, usageError("set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with --demo")
 	}
-	client, err := horseracing.NewClient(baseURL, apiKey, opts...)
+	userKey := horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY"))
+	client, err := horseracing.NewClient(baseURL, apiKey, append(opts, horseracing.WithUserKeys(userKey))...)
 	if err != nil {
 		_, problem, _ := strings.Cut(err.Error(), horseracing.ErrInvalidArgument.Error()+": ")
 		return nil, usageError("HORSERACING_BASE_URL or HORSERACING_API_KEY: " + strings.TrimSuffix(problem, ", or allow it with WithPlainHTTP"))
 	}
 	stop := w.run()
-	userKey := horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY"))
 	return &service{Client: client, tiers: tiers.New(client.Races), apiKey: apiKey, userKey: userKey, close: func() { stop(); client.Close() }}, nil
 }
 
