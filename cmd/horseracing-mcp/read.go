@@ -110,12 +110,7 @@ func (s *service) race(ctx context.Context, in raceArgs) (raceView, error) {
 	if err != nil {
 		return raceView{}, err
 	}
-	view := s.raceOf(race)
-	finishers, _ := race.Finishers() // none if the order cannot be read
-	for _, p := range finishers {
-		view.Runners = append(view.Runners, runner{p.Number, p.Lane, p.Total})
-	}
-	return view, nil
+	return s.wholeRaceOf(race), nil
 }
 
 type resultsArgs struct {

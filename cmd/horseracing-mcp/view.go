@@ -71,6 +71,16 @@ func (s *service) raceOf(r *horseracing.Race) raceView {
 	return v
 }
 
+// wholeRaceOf is the view of one race, with its runners if it is finished.
+func (s *service) wholeRaceOf(r *horseracing.Race) raceView {
+	v := s.raceOf(r)
+	finishers, _ := r.Finishers() // none if the order cannot be read
+	for _, p := range finishers {
+		v.Runners = append(v.Runners, runner{p.Number, p.Lane, p.Total})
+	}
+	return v
+}
+
 func horseOf(traits bool) func(*horseracing.Horse) horseracing.Horse {
 	return func(h *horseracing.Horse) horseracing.Horse {
 		if !traits {
@@ -112,16 +122,22 @@ func tournamentOf(t *horseracing.Tournament) tournamentView {
 
 type missionView struct {
 	Period    horseracing.MissionPeriod `json:"period"`
+	Kind      horseracing.MissionKind   `json:"kind"`
 	Name      string                    `json:"name"`
 	Count     int                       `json:"count" jsonschema:"how often it must be done"`
 	Done      int                       `json:"done" jsonschema:"entries of its progress, whose meaning is undocumented"`
 	Completed bool                      `json:"completed"`
 	XP        int                       `json:"xp"`
 	Sugar     int                       `json:"sugar"`
+
+	// What some kinds are about.
+	Furlongs   *int `json:"furlongs,omitempty"`
+	Hippodrome *int `json:"hippodrome,omitempty" jsonschema:"a type of hippodromes, undocumented"`
+	Place      *int `json:"place,omitempty"`
 }
 
 func missionOf(m *horseracing.HorseMission) missionView {
-	return missionView{m.Type, m.Name, m.Count, len(m.Progress), m.Completed, m.RewardXP, m.RewardSugar}
+	return missionView{m.Type, m.Mission, m.Name, m.Count, len(m.Progress), m.Completed, m.RewardXP, m.RewardSugar, m.Furlongs, m.Hippodrome, m.Place}
 }
 
 type breedingView struct {
