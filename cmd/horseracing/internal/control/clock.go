@@ -1,6 +1,9 @@
 package control
 
 import (
+	"errors"
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -56,4 +59,95 @@ func (c *Clock) set(now time.Time, still bool) {
 	if still {
 		c.stopped = now
 	}
+}
+
+// setting is what POST /clock and POST /reset take.
+type setting struct {
+	Now   string // as in RFC 3339; empty if it stays
+	Still *bool
+}
+
+// time returns the time that is set, or another one.
+func (s *setting) time(otherwise time.Time) (time.Time, error) {
+	if s.Now == "" {
+		return otherwise, nil
+	}
+	now, err := time.Parse(time.RFC3339, s.Now)
+	if err != nil {
+		err = fmt.Errorf("%q is not a time like 2025-06-01T12:00:00Z", s.Now)
+	}
+	return now, err
+}
+
+// longest is how far the clock can be ahead of the fake's start: races that
+// opened meanwhile take memory.
+const longest = 366 * 24 * time.Hour
+
+// setClock sets the clock, stops it, or lets it run.
+func (c *control) setClock(r *http.Request) (any, error) {
+	var body setting
+	if err := read(r, &body, `like {"now":"2025-06-01T12:00:00Z","still":true}`); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, err := body.time(c.clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	still := c.clock.IsStill()
+	if body.Still != nil {
+		still = *body.Still
+	}
+	return c.move(now, still)
+}
+
+// advance puts the clock forward.
+func (c *control) advance(r *http.Request) (any, error) {
+	var body struct{ By time.Duration }
+	if err := read(r, &body, `like {"by":"1h30m"}`); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.move(c.clock.Now().Add(body.By), c.clock.IsStill())
+}
+
+// move sets the clock to a time that is not before its own.
+func (c *control) move(now time.Time, still bool) (any, error) {
+	switch {
+	case now.Before(c.clock.Now()):
+		return nil, errors.New("the clock cannot be put back: POST /reset starts anew, at any time")
+	case now.After(c.begin.Add(longest)):
+		return nil, fmt.Errorf("the clock can be at most %d days ahead of the start, %s: POST /reset starts anew, at any time",
+			longest/(24*time.Hour), c.begin.Format(time.RFC3339))
+	}
+	c.clock.set(now, still)
+	return object{"now": c.fake.Now(), "still": still}, nil
+}
+
+// reset puts the fake back to its start. Without a time its clock starts as it did
+// first.
+func (c *control) reset(r *http.Request) (any, error) {
+	var body setting
+	if r.ContentLength != 0 {
+		if err := read(r, &body, `empty, or like {"now":"2025-06-01T12:00:00Z","still":true}`); err != nil {
+			return nil, err
+		}
+	}
+	now, err := body.time(c.clock.start())
+	if err != nil {
+		return nil, err
+	}
+	still := body.Still != nil && *body.Still
+	if now.Year() < 2000 || now.Year() > 2100 {
+		return nil, fmt.Errorf("the fake can start in the years 2000 to 2100, not %d", now.Year())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clock.set(now, still)
+	c.fake.Reset()
+	c.fake.Inject(c.faults...)
+	c.begin = c.fake.Now()
+	return object{"now": c.begin, "still": still}, nil
 }

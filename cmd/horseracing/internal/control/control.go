@@ -12,9 +12,21 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
+
+// control is the handler of a fake's control port.
+type control struct {
+	fake   *horseracingtest.Server
+	faults []horseracingtest.Fault // in force from the start
+
+	mu    sync.Mutex // one change of the clock at a time
+	clock *Clock
+	begin time.Time
+}
 
 // New returns a handler that controls fake, whose clock must be clock. It injects
 // the faults, and again whenever the fake is reset.
@@ -30,13 +42,13 @@ func New(fake *horseracingtest.Server, clock *Clock, faults ...horseracingtest.F
 		"/races":               {"POST": list("races", fake.AddRaces)},
 		"/races/{id}":          {"DELETE": c.removeRace},
 		"/tournaments":         {"POST": list("tournaments", fake.AddTournaments)},
-		"/horses":              {"POST": list("horses", c.addHorsesOfNobody)},
+		"/horses":              {"POST": c.addHorses},
 		"/users/{user}/horses": {"POST": c.addHorses},
 		"/breeding":            {"POST": list("breeding listings", fake.SetBreeding)},
 		"/missions":            {"POST": list("horses with their missions", fake.SetHorseMissions)},
 		"/catalogue":           {"POST": c.setCatalogue},
-		"/faults":              {"POST": list("faults", c.inject), "DELETE": act(fake.ClearFaults)},
-		"/limits":              {"POST": list(`limits such as "50/s"`, c.setLimits)},
+		"/faults":              {"POST": list("faults", fake.Inject), "DELETE": act(fake.ClearFaults)},
+		"/limits":              {"POST": list(`limits such as "50/s"`, fake.SetRequestLimit)},
 		"/requests":            {"GET": c.requests, "DELETE": act(fake.ResetLog)},
 		"/registrations":       {"GET": c.registrations},
 	} {

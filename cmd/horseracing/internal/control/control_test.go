@@ -204,7 +204,7 @@ func TestTheControlReportsWhatIsWrongInWordsForUsers(t *testing.T) {
 		{"POST", "/horses", `[{"number":1,"name":"Changed"},{"name":"Comet"}]`, 400, "a horse to add has the number 0"},
 		{"POST", "/users/9/horses", `[{"number":5000}]`, 400, "there is no user 9, only 0 to 3"},
 		{"POST", "/missions", `[{"number":1,"missions":[]},{"number":5000}]`, 400, "missions of horse 5000, which does not exist"},
-		{"POST", "/catalogue", `[]`, 400, "must be a mission catalogue, not of type array"},
+		{"POST", "/catalogue", `[]`, 400, "must be a mission catalogue: it cannot be of type array"},
 		{"POST", "/limits", `["10/x"]`, 400, `limit "10/x": after the slash goes s, m, h or a duration such as 10s, not "x"`},
 		{"GET", "/advance", "", 405, "/advance takes POST, not GET"},
 		{"GET", "/nothing", "", 404, "there is no /nothing"},

@@ -6,11 +6,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
+
+// operation handles a request whose response is a value.
+type operation func(*http.Request) (any, error)
 
 // object is a JSON object of a response.
 type object map[string]any
@@ -52,12 +53,13 @@ func (c *control) removeRace(r *http.Request) (any, error) {
 	return object{}, nil
 }
 
-func (c *control) addHorsesOfNobody(horses ...horseracing.Horse) { c.fake.AddHorses(-1, horses...) }
-
 func (c *control) addHorses(r *http.Request) (any, error) {
-	user, err := strconv.ParseUint(r.PathValue("user"), 10, 31)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a user: users are numbered from 0", r.PathValue("user"))
+	user := int64(-1) // nobody
+	if name := r.PathValue("user"); name != "" {
+		var err error
+		if user, err = strconv.ParseInt(name, 10, 32); err != nil || user < 0 {
+			return nil, fmt.Errorf("%q is not a user: users are numbered from 0", name)
+		}
 	}
 	return list("horses", func(horses ...horseracing.Horse) { c.fake.AddHorses(int(user), horses...) })(r)
 }
@@ -68,67 +70,6 @@ func (c *control) setCatalogue(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return object{}, attempt(func() { c.fake.SetCatalogue(catalogue) })
-}
-
-// duration is written as in Go: "1h30m", "250ms".
-type duration time.Duration
-
-func (d *duration) UnmarshalText(text []byte) error {
-	parsed, err := time.ParseDuration(string(text))
-	if err != nil {
-		return fmt.Errorf("%q is not a duration like 250ms or 1h30m", text)
-	}
-	*d = duration(parsed)
-	return nil
-}
-
-// fault is a horseracingtest.Fault as JSON.
-type fault struct {
-	Method           string      `json:"method"`
-	Path             string      `json:"path"`
-	Skip             int         `json:"skip"`
-	Probability      float64     `json:"probability"`
-	Times            int         `json:"times"`
-	Status           int         `json:"status"`
-	Header           http.Header `json:"header"`
-	Body             string      `json:"body"`
-	Delay            duration    `json:"delay"`
-	ResetBefore      bool        `json:"reset_before"`
-	ResetAfter       bool        `json:"reset_after"`
-	CutBody          int         `json:"cut_body"`
-	Drip             duration    `json:"drip"`
-	IgnoreBody       bool        `json:"ignore_body"`
-	TakesEffectAfter duration    `json:"takes_effect_after"`
-}
-
-func (c *control) inject(faults ...fault) {
-	converted := make([]horseracingtest.Fault, len(faults))
-	for i, f := range faults {
-		converted[i] = horseracingtest.Fault{
-			Method: f.Method, Path: f.Path, Skip: f.Skip, Probability: f.Probability, Times: f.Times,
-			Status: f.Status, Header: f.Header, Body: f.Body, Delay: time.Duration(f.Delay),
-			ResetBefore: f.ResetBefore, ResetAfter: f.ResetAfter, CutBody: f.CutBody, Drip: time.Duration(f.Drip),
-			IgnoreBody: f.IgnoreBody, TakesEffectAfter: time.Duration(f.TakesEffectAfter),
-		}
-	}
-	c.fake.Inject(converted...)
-}
-
-// limit is a horseracingtest.RequestLimit in the notation of ParseLimit.
-type limit horseracingtest.RequestLimit
-
-func (l *limit) UnmarshalText(text []byte) error {
-	parsed, err := ParseLimit(string(text))
-	*l = limit(parsed)
-	return err
-}
-
-func (c *control) setLimits(limits ...limit) {
-	converted := make([]horseracingtest.RequestLimit, len(limits))
-	for i := range limits {
-		converted[i] = horseracingtest.RequestLimit(limits[i])
-	}
-	c.fake.SetRequestLimit(converted...)
 }
 
 // keys are those in the body of a request.
