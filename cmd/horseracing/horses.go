@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -60,4 +61,102 @@ var breedingLayout = layout[horseracing.BreedingListing]{
 	cells: func(b *horseracing.BreedingListing) []any {
 		return []any{b.Number, b.Name, b.Gender, b.Tier, b.Generation, b.TotalRaceCount, b.WinsFirstCount, b.WinsSecondCount, b.WinsThirdCount, price(b.Price)}
 	},
+}
+
+func (p *program) missionsCommand() *cobra.Command {
+	return p.reading(p.command("missions NUMBER", "A horse's unfinished missions", 1, 1), func(ctx context.Context, s *service, args []string) error {
+		numbers, err := parseNumbers[horseracing.HorseNumber](args)
+		if err != nil {
+			return err
+		}
+		record, err := s.Horses.Missions(ctx, numbers[0])
+		if err != nil {
+			return err
+		}
+		table := newSheet(p, missionLayout)
+		for i := range record.Missions {
+			if m := (unfinished{Mission: &record.Missions[i]}); !m.Mission.Completed {
+				m.Counts = whatCounts(m.Mission)
+				if err := table.add(m, &m); err != nil {
+					return err
+				}
+			}
+		}
+		return table.flush()
+	})
+}
+
+// unfinished is a line of the command missions.
+type unfinished struct {
+	Mission *horseracing.HorseMission `json:"mission"`
+	Counts  string                    `json:"what_counts"`
+}
+
+var missionLayout = layout[unfinished]{
+	columns: []column{
+		{title: "PERIOD"}, {title: "MISSION"}, {title: "TARGET", isNumber: true}, {title: "PROGRESS", isNumber: true}, {title: "XP", isNumber: true},
+		{title: "SUGAR", isNumber: true}, {title: "WHAT COUNTS", rank: 1},
+	},
+	cells: func(u *unfinished) []any {
+		m := u.Mission
+		return []any{m.Type, m.Name, m.Count, len(m.Progress), m.RewardXP, m.RewardSugar, u.Counts}
+	},
+}
+
+// whatCounts says which races count for a mission, as far as that is documented.
+func whatCounts(m *horseracing.HorseMission) string {
+	switch m.Mission {
+	case horseracing.MissionKindRunXRaces:
+		return "any race"
+	case horseracing.MissionKindTakePrizePlaceInXRaces:
+		return "any race, with a prize place"
+	case horseracing.MissionKindRunXFurlongRace, horseracing.MissionKindRunXRacesYFurlong:
+		if m.Furlongs != nil {
+			return fmt.Sprintf("races of %d furlongs", *m.Furlongs)
+		}
+	case horseracing.MissionKindRunAllOnZHippodrome:
+		if m.Hippodrome != nil {
+			return fmt.Sprintf("races on hippodromes of type %d", *m.Hippodrome)
+		}
+	case horseracing.MissionKindAllDaily, horseracing.MissionKindAllWeekly:
+		return "the other missions"
+	}
+	return "unknown"
+}
+
+func (p *program) catalogueCommand() *cobra.Command {
+	return p.reading(p.command("catalogue", "The mission templates", 0, 0), func(ctx context.Context, s *service, _ []string) error {
+		catalogue, err := s.Missions.Catalogue(ctx)
+		if err != nil {
+			return err
+		}
+		if p.printsJSON() {
+			return p.printJSON(catalogue)
+		}
+		var all []periodTemplate
+		for period, m := range catalogue.All() {
+			all = append(all, periodTemplate{period: period, MissionTemplate: m})
+		}
+		return printList(p, templateLayout, all, nil)
+	})
+}
+
+type periodTemplate struct {
+	period horseracing.MissionPeriod
+	horseracing.MissionTemplate
+}
+
+var templateLayout = layout[periodTemplate]{
+	columns: []column{{title: "PERIOD"}, {title: "TYPE"}, {title: "TARGET"}, {title: "FURLONGS"}, {title: "HIPPODROMES"}, {title: "PLACES"}},
+	cells: func(m *periodTemplate) []any {
+		return []any{m.period, m.Type, bounds(&m.Min, &m.Max), bounds(m.FurlongMin, m.FurlongMax),
+			bounds(m.HippodromeTypeMin, m.HippodromeTypeMax), bounds(m.PlaceMin, m.PlaceMax)}
+	},
+}
+
+func bounds(low, high *int) string {
+	if low == nil || high == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d-%d", *low, *high)
 }

@@ -84,8 +84,7 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 		_, problem, _ := strings.Cut(err.Error(), horseracing.ErrInvalidArgument.Error()+": ")
 		return nil, usageError("HORSERACING_BASE_URL or HORSERACING_API_KEY: " + strings.TrimSuffix(problem, ", or allow it with WithPlainHTTP"))
 	}
-	stop := w.run()
-	return &service{Client: client, tiers: tiers.New(client.Races), apiKey: apiKey, userKey: userKey, close: func() { stop(); client.Close() }}, nil
+	return &service{Client: client, tiers: tiers.New(client.Races), apiKey: apiKey, userKey: userKey, close: func() { w.close(); client.Close() }}, nil
 }
 
 // reportDrift says once that a member could not be read.

@@ -16,47 +16,37 @@ const (
 	again   = time.Minute     // between two sentences about the same wait
 )
 
-// waits reports to the person in front of the program when the service does not respond or
-// refuses requests, and when it responds again.
+// waits is a RoundTripper that reports to the person in front of the program when the
+// service does not respond or refuses requests, and when it responds again.
 type waits struct {
-	p *program
+	p    *program
+	next http.RoundTripper
 
 	mu       sync.Mutex
 	inFlight int
 	since    time.Time // no good response came since then, zero if none is waited for
 	reason   string
-	said     time.Time // zero if nothing was said of this wait
+	isSaid   bool        // of this wait
+	timer    *time.Timer // says it
 }
 
-// watch returns a RoundTripper that notes what comes of each request.
-func (w *waits) watch(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		w.begin()
-		resp, err := next.RoundTrip(req)
-		w.end(req.Context(), resp, err)
-		return resp, err
-	})
+// wrap makes w the transport before next.
+func (w *waits) wrap(next http.RoundTripper) http.RoundTripper {
+	w.next = next
+	return w
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-func (w *waits) begin() {
+func (w *waits) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.inFlight++
-	if w.since.IsZero() {
-		w.since, w.reason = time.Now(), "it has not responded yet"
-	}
-}
-
-func (w *waits) end(ctx context.Context, resp *http.Response, err error) {
+	w.begin()
+	w.mu.Unlock()
+	resp, err := w.next.RoundTrip(req)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.inFlight--
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && req.Context().Err() != nil:
 	case err != nil:
 		w.reason = "it does not respond"
 	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500:
@@ -65,22 +55,45 @@ func (w *waits) end(ctx context.Context, resp *http.Response, err error) {
 			w.reason += ", Retry-After " + after
 		}
 	default:
-		if !w.said.IsZero() {
+		if w.isSaid {
 			w.p.say("the service responds again")
 		}
-		w.since, w.said = time.Time{}, time.Time{}
+		w.end()
 		if w.inFlight > 0 {
-			w.since, w.reason = time.Now(), "it has not responded yet"
+			w.begin()
 		}
+	}
+	return resp, err
+}
+
+// begin begins a wait, unless there is one.
+func (w *waits) begin() {
+	if w.since.IsZero() {
+		w.since, w.reason = time.Now(), "it has not responded yet"
+		w.timer = time.AfterFunc(silence, w.tell)
 	}
 }
 
-// tell says how long the service has been waited for, if that is long enough.
-func (w *waits) tell(now time.Time) {
+// end ends a wait.
+func (w *waits) end() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.since, w.isSaid = time.Time{}, false
+}
+
+func (w *waits) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.since.IsZero() || now.Sub(w.since) < silence || now.Sub(w.said) < again {
-		return
+	w.end()
+}
+
+// tell says how long the service has been waited for.
+func (w *waits) tell() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.since.IsZero() || time.Since(w.since) < silence {
+		return // it has just ended
 	}
 	text := fmt.Sprintf("waiting for the service since %s: %s", w.since.UTC().Format(time.TimeOnly), w.reason)
 	switch patience := w.p.patience; {
@@ -90,28 +103,8 @@ func (w *waits) tell(now time.Time) {
 		text += fmt.Sprintf("; it is tried until %s (UTC)", w.since.Add(patience).UTC().Format(time.TimeOnly))
 	}
 	w.p.say(text)
-	w.said = now
-}
-
-// run reports waits until the function that it returns is called.
-func (w *waits) run() (stop func()) {
-	ticker, done := time.NewTicker(time.Second), make(chan struct{})
-	var group sync.WaitGroup
-	group.Go(func() {
-		for {
-			select {
-			case now := <-ticker.C:
-				w.tell(now)
-			case <-done:
-				return
-			}
-		}
-	})
-	return func() {
-		ticker.Stop()
-		close(done)
-		group.Wait()
-	}
+	w.isSaid = true
+	w.timer.Reset(again)
 }
 
 // handler is the log of a client for people: it says until when a registration is
@@ -135,7 +128,7 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 
 // options are the options of a client whose waits are reported.
 func (w *waits) options() []horseracing.Option {
-	opts := []horseracing.Option{horseracing.WithTransportWrapper(w.watch)}
+	opts := []horseracing.Option{horseracing.WithTransportWrapper(w.wrap)}
 	if w.p.verbose {
 		return append(opts, horseracing.WithLogger(slog.New(slog.NewTextHandler(w.p.stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	}

@@ -12,6 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
 func TestAWaitIsReportedAfterFiveSecondsOnceAMinuteAndAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen strings.Builder
@@ -19,7 +23,7 @@ func TestAWaitIsReportedAfterFiveSecondsOnceAMinuteAndAtItsEnd(t *testing.T) {
 		w := &waits{p: p}
 		var status int
 		var took time.Duration
-		wire := w.watch(roundTripper(func(*http.Request) (*http.Response, error) {
+		wire := w.wrap(roundTripper(func(*http.Request) (*http.Response, error) {
 			time.Sleep(took)
 			if status == 0 {
 				return nil, errors.New("connection refused")
@@ -31,7 +35,6 @@ func TestAWaitIsReportedAfterFiveSecondsOnceAMinuteAndAtItsEnd(t *testing.T) {
 			req, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "https://game.test/", nil)
 			_, _ = wire.RoundTrip(req)
 		}
-		stop := w.run()
 		send(200, 4*time.Second) // soon enough
 		time.Sleep(time.Hour)    // nothing is waited for
 		send(429, 0)
@@ -41,7 +44,7 @@ func TestAWaitIsReportedAfterFiveSecondsOnceAMinuteAndAtItsEnd(t *testing.T) {
 		send(200, 0)
 		p.patience = forever
 		send(200, 10*time.Second)
-		stop()
+		w.close()
 		want := `horseracing: waiting for the service since 01:00:04: it refuses requests with status 429, Retry-After 30; it is tried until 01:10:04 (UTC)
 horseracing: waiting for the service since 01:00:04: it refuses requests with status 429, Retry-After 30; it is tried until 01:10:04 (UTC)
 horseracing: waiting for the service since 01:00:04: it does not respond; it is tried until 01:10:04 (UTC)

@@ -2,15 +2,18 @@ package doctor
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
@@ -109,48 +112,154 @@ func (r *Report) WriteTable(w io.Writer, width int) error {
 	for _, line := range r.head() {
 		fmt.Fprintln(w, wrap(line, width))
 	}
-	fmt.Fprintln(w)
 	left := width
 	for _, f := range r.Findings {
 		left = min(left, width-len("✓  §4.10  ")-text.StringWidth(f.Topic))
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	cell := func(words string) string {
-		return strings.ReplaceAll(wrap(words, max(left, 20)), "\n", "\n\t\t\t")
-	}
+	t := table.NewWriter()
+	t.SetStyle(table.StyleDefault)
+	t.Style().Options, t.Style().Box.PaddingLeft, t.Style().Box.PaddingRight = table.OptionsNoBordersAndSeparators, "", "  "
+	t.SuppressTrailingSpaces()
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 4, WidthMax: max(left, 20), WidthMaxEnforcer: text.WrapSoft}})
 	for _, f := range r.Findings {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", signs[f.Mark], "§"+f.Section, f.Topic, cell(f.Text))
+		t.AppendRow(table.Row{signs[f.Mark], "§" + f.Section, f.Topic, f.Text})
 		if f.Advice != "" {
-			fmt.Fprintf(table, "\t\t\t%s\n", cell("→ "+f.advice()))
+			t.AppendRow(table.Row{"", "", "", "→ " + f.advice()})
 		}
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w, "\n"+wrap("✓ as expected   ! worth a look   ✗ broken   · not examined   § section of docs/service.md", width))
+	const legend = "✓ as expected   ! worth a look   ✗ broken   · not examined   § section of docs/service.md"
+	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n", t.Render(), wrap(legend, width))
 	return err
 }
 
+// spaces are those that WrapSoft leaves at the end of lines.
+var spaces = regexp.MustCompile(` +(\n|$)`)
+
 func wrap(words string, width int) string {
-	var lines []string
-	for line := range strings.Lines(text.WrapSoft(words, width)) {
-		lines = append(lines, strings.TrimRight(line, " \n"))
-	}
-	return strings.Join(lines, "\n")
+	return spaces.ReplaceAllString(text.WrapSoft(words, width), "$1")
 }
 
 // WriteMarkdown writes the report for an issue.
 func (r *Report) WriteMarkdown(w io.Writer) error {
-	fmt.Fprintf(w, "## What the service really does\n\n%s\n\n| | section | topic | finding |\n|---|---|---|---|\n", strings.Join(r.head(), "\n"))
-	cell := strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "@", "&#64;")
+	t := table.NewWriter()
+	t.AppendHeader(table.Row{"", "section", "topic", "finding"})
+	cell := strings.NewReplacer("<", "&lt;", "`", "'", "@", "&#64;")
 	for _, f := range r.Findings {
 		text := f.Text
 		if f.Advice != "" {
 			text += " → " + f.advice()
 		}
-		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s |\n", signs[f.Mark], "§"+f.Section, f.Topic, cell.Replace(text)); err != nil {
-			return err
-		}
+		t.AppendRow(table.Row{signs[f.Mark], "§" + f.Section, f.Topic, cell.Replace(text)})
 	}
-	return nil
+	_, err := fmt.Fprintf(w, "## What the service really does\n\n%s\n\n%s\n", strings.Join(r.head(), "\n"), t.RenderMarkdown())
+	return err
+}
+
+// mark is how a finding is to be read.
+type mark string
+
+const (
+	good    mark = "ok"      // as documented, or as the SDK expects
+	odd     mark = "note"    // worth a look; nothing is wrong
+	bad     mark = "broken"  // something does not work
+	skipped mark = "skipped" // not examined
+)
+
+var signs = map[mark]string{good: "✓", odd: "!", bad: "✗", skipped: "·"}
+
+// finding is a line of the report.
+type finding struct {
+	Section string `json:"section"` // of docs/service.md
+	Topic   string `json:"topic"`
+	Mark    mark   `json:"mark"`
+	Text    string `json:"text"`
+	Advice  string `json:"advice,omitempty"` // what is then different for the user
+	Row     string `json:"row,omitempty"`    // of docs/unknowns.md
+}
+
+// found returns a finding of a check, which adds section and topic.
+func found(m mark, format string, args ...any) finding {
+	return finding{Mark: m, Text: fmt.Sprintf(format, args...)}
+}
+
+// oddIf returns a finding with advice if something is worth a look, and one
+// without if not.
+func oddIf(isOdd bool, advice, format string, args ...any) finding {
+	f := found(good, format, args...)
+	if isOdd {
+		f.Mark, f.Advice = odd, advice
+	}
+	return f
+}
+
+func yesOrNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// notRead is the finding about values of which none were read.
+var notRead = found(skipped, "not examined: none were read")
+
+// counts says how often each value was seen.
+type counts map[string]int
+
+func count(values []string) counts {
+	c := counts{}
+	for _, value := range values {
+		c[value]++
+	}
+	return c
+}
+
+func (c counts) total() (n int) {
+	for _, count := range c {
+		n += count
+	}
+	return n
+}
+
+// list writes value and count in this format, at most twelve of them.
+func (c counts) list(format string) string {
+	var parts []string
+	for _, value := range slices.Sorted(maps.Keys(c)) {
+		parts = append(parts, fmt.Sprintf(format, value, c[value]))
+	}
+	if len(parts) > 12 {
+		parts = append(parts[:12], fmt.Sprintf("and %d more", len(parts)-12))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (c counts) String() string { return c.list("%q (%d)") }
+
+func each[T any, S ~string](list []T, value func(T) S) (values []string) {
+	for _, v := range list {
+		values = append(values, string(value(v)))
+	}
+	return values
+}
+
+// shapeOf describes a body without showing it.
+func shapeOf(body []byte) string {
+	var value any
+	if json.Unmarshal(body, &value) != nil {
+		return "not JSON"
+	}
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case []any:
+		return fmt.Sprintf("an array of %d", len(v))
+	case map[string]any:
+		names := slices.Sorted(maps.Keys(v))
+		if len(names) > 6 {
+			names = append(names[:6], "…")
+		}
+		return "an object with " + strings.Join(names, ", ")
+	case float64:
+		return "a number"
+	}
+	return fmt.Sprintf("a %T", value)
 }
