@@ -35,6 +35,18 @@ type Doctor struct {
 	report Report
 	drifts []horseracing.Drift
 	err    error // why the check that runs could not find out its thing
+
+	// What was read.
+	open, finished []horseracing.Race
+	tournaments    []horseracing.Tournament
+	horses, owned  []horseracing.Horse
+	missions       []horseracing.HorseMissions
+	breeding       []horseracing.BreedingListing
+	catalogue      *horseracing.MissionCatalogue
+	opened, top    []entry   // the open races; the newest page of finished ones
+	from           int64     // a time in the past with races before it
+	second         []entry   // the page before from; empty if bodies of GET requests do not arrive
+	walked         [][]entry // the pages of one walk back
 }
 
 // New returns a Doctor. connect makes the client, with the options that it is
@@ -99,9 +111,7 @@ func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	d.probe.spent = func() { stop(errNoRequestsLeft) }
-	operations := &operations{Doctor: d}
-	pages := &pages{operations: operations}
-	for _, checks := range []func() []check{operations.checks, operations.values, pages.checks, (&readings{pages: pages}).checks, d.traffic} {
+	for _, checks := range []func() []check{d.operations, d.values, d.paging, d.readings, d.traffic} {
 		for _, c := range checks() {
 			d.config.Progress(c.topic)
 			d.err = nil

@@ -11,52 +11,41 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// operations checks whether the responses of all operations that read decode,
-// and keeps what they return.
-type operations struct {
-	*Doctor
-	open, finished []horseracing.Race
-	byID           []horseracing.Race // one of each
-	tournaments    []horseracing.Tournament
-	horses, owned  []horseracing.Horse
-	missions       []horseracing.HorseMissions
-	breeding       []horseracing.BreedingListing
-	catalogue      *horseracing.MissionCatalogue
-}
-
-func (o *operations) checks() []check {
-	horses, races, tournaments := o.client.Horses, o.client.Races, o.client.Tournaments
+// operations are the checks whether the responses of all operations that read decode. They
+// keep what these return.
+func (d *Doctor) operations() []check {
+	horses, races, tournaments := d.client.Horses, d.client.Races, d.client.Tournaments
 	omega := horseracing.ResultsQuery{Tier: horseracing.TierOmega}
 	return []check{
 		// It comes first, so that a recording has the user's key before anything echoes it.
-		{"4.2", "Horses.Owned", "", o.horsesOwned},
-		{"4.7", "Races.Open", "", decodes(o, &o.open, races.Open)},
-		{"4.5", "Races.Results", "", walks(o, &o.finished, races.Results(omega), 20)},
-		{"4.6", "Races.ResultsV1", "", walks(o, new([]horseracing.Race), races.ResultsV1(horseracing.OffsetQuery{Tier: horseracing.TierOmega}), 10)},
-		{"4.10", "Tournaments.Results", "", walks(o, &o.tournaments, tournaments.Results(omega), 10)},
-		{"4.11", "Tournaments.Open", "", decodes(o, new([]horseracing.Tournament), tournaments.Open)},
-		{"4.12", "Tournaments.Get", "", decodesEach(o, new([]horseracing.Tournament), tournaments.Get, o.tournamentIDs)},
-		{"4.8", "Races.Get", "", decodesEach(o, &o.byID, races.Get, o.raceIDs)},
-		{"4.1", "Horses.Get", "", decodesEach(o, &o.horses, horses.Get, o.runners)},
-		{"4.3", "Horses.Missions", "", decodesEach(o, &o.missions, horses.Missions, o.runners)},
-		{"4.4", "Horses.OpenForBreeding", "", decodes(o, &o.breeding, horses.OpenForBreeding)},
-		{"4.13", "Missions.Catalogue", "", decodes(o, &o.catalogue, o.client.Missions.Catalogue)},
-		{"7", "a request without a key", "", o.keyless},
-		{"4.1", "Horses.Get of an id that does not exist", "", o.unknown("/api/v1/horses/999999999")},
-		{"4.3", "Horses.Missions of an id that does not exist", "", o.unknown("/api/v1/horses/missions/999999999")},
-		{"4.8", "Races.Get of an id that does not exist", "", o.unknown("/api/v1/races/999999999999")},
-		{"4.12", "Tournaments.Get of an id that does not exist", "", o.unknown("/api/v1/tournaments/000000000000000000000000")},
+		{"4.2", "Horses.Owned", "", d.horsesOwned},
+		{"4.7", "Races.Open", "", decodes(d, &d.open, races.Open)},
+		{"4.5", "Races.Results", "", walks(d, &d.finished, races.Results(omega), 20)},
+		{"4.6", "Races.ResultsV1", "", walks(d, new([]horseracing.Race), races.ResultsV1(horseracing.OffsetQuery{Tier: horseracing.TierOmega}), 10)},
+		{"4.10", "Tournaments.Results", "", walks(d, &d.tournaments, tournaments.Results(omega), 10)},
+		{"4.11", "Tournaments.Open", "", decodes(d, new([]horseracing.Tournament), tournaments.Open)},
+		{"4.12", "Tournaments.Get", "", decodesEach(d, new([]horseracing.Tournament), tournaments.Get, d.tournamentIDs)},
+		{"4.8", "Races.Get", "", decodesEach(d, new([]horseracing.Race), races.Get, d.raceIDs)},
+		{"4.1", "Horses.Get", "", decodesEach(d, &d.horses, horses.Get, d.runners)},
+		{"4.3", "Horses.Missions", "", decodesEach(d, &d.missions, horses.Missions, d.runners)},
+		{"4.4", "Horses.OpenForBreeding", "", decodes(d, &d.breeding, horses.OpenForBreeding)},
+		{"4.13", "Missions.Catalogue", "", decodes(d, &d.catalogue, d.client.Missions.Catalogue)},
+		{"7", "a request without a key", "", d.keyless},
+		{"4.1", "Horses.Get of an id that does not exist", "", d.unknown("/api/v1/horses/999999999")},
+		{"4.3", "Horses.Missions of an id that does not exist", "", d.unknown("/api/v1/horses/missions/999999999")},
+		{"4.8", "Races.Get of an id that does not exist", "", d.unknown("/api/v1/races/999999999999")},
+		{"4.12", "Tournaments.Get of an id that does not exist", "", d.unknown("/api/v1/tournaments/000000000000000000000000")},
 	}
 }
 
 // decodes returns the check that calls an operation, and keeps what it returns.
-func decodes[T any](o *operations, into *T, get func(context.Context, ...horseracing.CallOption) (T, error)) func(context.Context) finding {
+func decodes[T any](d *Doctor, into *T, get func(context.Context, ...horseracing.CallOption) (T, error)) func(context.Context) finding {
 	return func(ctx context.Context) finding {
 		var response horseracing.Response
 		value, err := get(ctx, horseracing.CaptureResponse(&response))
 		*into = value
 		if err != nil {
-			return o.failure(err)
+			return d.failure(err)
 		}
 		return found(good, "it decodes: %s", shapeOf(response.Body))
 	}
@@ -64,12 +53,12 @@ func decodes[T any](o *operations, into *T, get func(context.Context, ...horsera
 
 // decodesEach does the same with an operation that takes an id, for several of
 // them.
-func decodesEach[ID, T any](o *operations, into *[]T, get func(context.Context, ID, ...horseracing.CallOption) (*T, error), ids func() []ID) func(context.Context) finding {
+func decodesEach[ID, T any](d *Doctor, into *[]T, get func(context.Context, ID, ...horseracing.CallOption) (*T, error), ids func() []ID) func(context.Context) finding {
 	return func(ctx context.Context) finding {
 		f := notRead
 		for _, id := range ids() {
 			var value *T
-			f = decodes(o, &value, func(ctx context.Context, options ...horseracing.CallOption) (*T, error) {
+			f = decodes(d, &value, func(ctx context.Context, options ...horseracing.CallOption) (*T, error) {
 				return get(ctx, id, options...)
 			})(ctx)
 			if value == nil {
@@ -83,7 +72,7 @@ func decodesEach[ID, T any](o *operations, into *[]T, get func(context.Context, 
 
 // walks returns the check that reads the first entries of a listing, and keeps
 // those that can be read.
-func walks[T any](o *operations, into *[]T, pager *horseracing.Pager[T], most int) func(context.Context) finding {
+func walks[T any](d *Doctor, into *[]T, pager *horseracing.Pager[T], most int) func(context.Context) finding {
 	return func(ctx context.Context) finding {
 		var failed error
 		read := 0
@@ -97,7 +86,7 @@ func walks[T any](o *operations, into *[]T, pager *horseracing.Pager[T], most in
 		}
 		f := found(good, "%d entries decode", len(*into))
 		if failed != nil {
-			f = o.failure(failed)
+			f = d.failure(failed)
 			f.Text += fmt.Sprintf("; entries that decode: %d of %d", len(*into), read)
 		}
 		return f
@@ -105,9 +94,9 @@ func walks[T any](o *operations, into *[]T, pager *horseracing.Pager[T], most in
 }
 
 // failure returns the finding about a call that failed.
-func (o *operations) failure(err error) finding {
+func (d *Doctor) failure(err error) finding {
 	if errors.Is(err, context.Canceled) || errors.Is(err, errNoRequestsLeft) {
-		o.fail(err)
+		d.fail(err)
 	}
 	f := finding{Mark: bad, Text: err.Error(), Advice: "the method returns this error"}
 	if _, unreadable := errors.AsType[*horseracing.DecodeError](err); unreadable {
@@ -116,25 +105,25 @@ func (o *operations) failure(err error) finding {
 	return f
 }
 
-func (o *operations) horsesOwned(ctx context.Context) finding {
-	if o.config.UserKey == "" {
+func (d *Doctor) horsesOwned(ctx context.Context) finding {
+	if d.config.UserKey == "" {
 		return found(skipped, "not examined: set HORSERACING_USER_KEY to read that user's horses")
 	}
-	return decodes(o, &o.owned, func(ctx context.Context, options ...horseracing.CallOption) ([]horseracing.Horse, error) {
-		return o.client.Horses.Owned(ctx, o.config.UserKey, options...)
+	return decodes(d, &d.owned, func(ctx context.Context, options ...horseracing.CallOption) ([]horseracing.Horse, error) {
+		return d.client.Horses.Owned(ctx, d.config.UserKey, options...)
 	})(ctx)
 }
 
-func (o *operations) tournamentIDs() (ids []horseracing.TournamentID) {
-	if len(o.tournaments) > 0 {
-		ids = append(ids, o.tournaments[0].ID)
+func (d *Doctor) tournamentIDs() (ids []horseracing.TournamentID) {
+	if len(d.tournaments) > 0 {
+		ids = append(ids, d.tournaments[0].ID)
 	}
 	return ids
 }
 
 // raceIDs returns the ids of an open race and of a finished one.
-func (o *operations) raceIDs() (ids []horseracing.RaceID) {
-	for _, races := range [][]horseracing.Race{o.open, o.finished} {
+func (d *Doctor) raceIDs() (ids []horseracing.RaceID) {
+	for _, races := range [][]horseracing.Race{d.open, d.finished} {
 		if len(races) > 0 {
 			ids = append(ids, races[0].MainRaceID)
 		}
@@ -143,8 +132,8 @@ func (o *operations) raceIDs() (ids []horseracing.RaceID) {
 }
 
 // runners returns numbers of horses that ran lately.
-func (o *operations) runners() (numbers []horseracing.HorseNumber) {
-	for _, race := range slices.Concat(o.finished, o.open) {
+func (d *Doctor) runners() (numbers []horseracing.HorseNumber) {
+	for _, race := range slices.Concat(d.finished, d.open) {
 		for _, p := range race.Participants {
 			if p.Number > 0 && !slices.Contains(numbers, p.Number) && len(numbers) < 3 {
 				numbers = append(numbers, p.Number)
@@ -155,12 +144,12 @@ func (o *operations) runners() (numbers []horseracing.HorseNumber) {
 }
 
 // keyless sends a request without a key, which the client never does.
-func (o *operations) keyless(ctx context.Context) finding {
-	req, _ := http.NewRequestWithContext(expectRefusal(ctx), http.MethodGet, o.client.BaseURL()+"/api/v1/missions", nil) // the client uses that URL too
+func (d *Doctor) keyless(ctx context.Context) finding {
+	req, _ := http.NewRequestWithContext(expectRefusal(ctx), http.MethodGet, d.client.BaseURL()+"/api/v1/missions", nil) // the client uses that URL too
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := o.probe.RoundTrip(req)
+	resp, err := d.probe.RoundTrip(req)
 	if err != nil {
-		o.fail(err)
+		d.fail(err)
 		return notRead
 	}
 	resp.Body.Close()
@@ -168,9 +157,9 @@ func (o *operations) keyless(ctx context.Context) finding {
 }
 
 // unknown returns the check that requests what does not exist.
-func (o *operations) unknown(path string) func(context.Context) finding {
+func (d *Doctor) unknown(path string) func(context.Context) finding {
 	return func(ctx context.Context) finding {
-		status, body := o.get(expectRefusal(ctx), path, nil)
+		status, body := d.get(expectRefusal(ctx), path, nil)
 		shape := shapeOf(body)
 		isNotFound := status == http.StatusNotFound || shape == "null" || shape == "an array of 0"
 		return oddIf(!isNotFound, "errors.Is does not find ErrNotFound in it", "status %d, %s", status, shape)

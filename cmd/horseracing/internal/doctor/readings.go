@@ -14,32 +14,27 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// readings checks how the service reads its own document, where another reading than the
-// literal one makes a difference in money, in races or in time. Each check has the row of
+// readings are the checks how the service reads its own document, where another reading
+// than the literal one makes a difference in money, in races or in time. Each has the row of
 // docs/unknowns.md that says what the SDK does about it.
-type readings struct {
-	*pages
-	opened []entry // the open races
-}
-
-func (r *readings) checks() []check {
+func (d *Doctor) readings() []check {
 	return []check{
-		{"4.7", "empty lists of open races", "R8", r.emptyOpen}, // it comes first, for the others need the open races
-		{"4.9", "who is listed in a race", "R1", r.participants},
-		{"4.8", "the race or horse that was requested", "R4", r.requested},
-		{"2.4", "races with one main_race_id", "R5", ofRaces(r.races, heats)},
-		{"4.5", "finished races without a final_order", "R7", ofRaces(r.past, early)},
-		{"2.4", "start times", "R9", ofRaces(r.races, seconds)},
-		{"4.5", "an empty list", "R10", r.emptyList},
-		{"4.5", "the races of a page", "R12", r.order},
-		{"2.4", "entry fees", "R13", ofRaces(r.races, fees)},
-		{"7", "the header Date", "R14", r.date},
+		{"4.7", "empty lists of open races", "R8", d.emptyOpen}, // it comes first, for the others need the open races
+		{"4.9", "who is listed in a race", "R1", d.participants},
+		{"4.8", "the race or horse that was requested", "R4", d.requested},
+		{"2.4", "races with one main_race_id", "R5", ofRaces(d.races, heats)},
+		{"4.5", "finished races without a final_order", "R7", ofRaces(d.past, early)},
+		{"2.4", "start times", "R9", ofRaces(d.races, seconds)},
+		{"4.5", "an empty list", "R10", d.emptyList},
+		{"4.5", "the races of a page", "R12", d.order},
+		{"2.4", "entry fees", "R13", ofRaces(d.races, fees)},
+		{"7", "the header Date", "R14", d.date},
 	}
 }
 
 // past returns the finished races that were read, and races the open ones too.
-func (r *readings) past() []entry  { return slices.Concat(r.top, slices.Concat(r.walked...)) }
-func (r *readings) races() []entry { return slices.Concat(r.opened, r.past()) }
+func (d *Doctor) past() []entry  { return slices.Concat(d.top, slices.Concat(d.walked...)) }
+func (d *Doctor) races() []entry { return slices.Concat(d.opened, d.past()) }
 
 // ofRaces returns the check that examines races, if there are some.
 func ofRaces(races func() []entry, examine func([]entry) finding) func(context.Context) finding {
@@ -62,21 +57,21 @@ func share(races []entry, has func(entry) bool) (n int) {
 }
 
 // participants finds out whether a list of participants can say that a horse is not in it.
-func (r *readings) participants(ctx context.Context) finding {
-	if r.probe.date.IsZero() || len(r.opened) == 0 || len(r.top) == 0 {
+func (d *Doctor) participants(ctx context.Context) finding {
+	if d.probe.date.IsZero() || len(d.opened) == 0 || len(d.top) == 0 {
 		return notRead
 	}
-	now := r.probe.date.UnixMilli()
+	now := d.probe.date.UnixMilli()
 	isListed := func(e entry) bool { return len(e.Participants) > 0 }
 	var before, closed []entry
-	for _, race := range r.opened {
+	for _, race := range d.opened {
 		if race.Deadline > now {
 			before = append(before, race)
 		} else {
 			closed = append(closed, race)
 		}
 	}
-	over := r.byID(ctx, fmt.Sprintf("races/%d", r.top[0].ID))
+	over := d.byID(ctx, fmt.Sprintf("races/%d", d.top[0].ID))
 	return oddIf(share(closed, isListed) < len(closed) || share(over, isListed) < len(over) || len(before) > 0 && share(before, isListed) == 0,
 		"an empty list proves nothing: after a lost response Settle waits for the result, and up to two hours after the start; its fee counts as paid until then",
 		"somebody is listed before the deadline in %d of %d races, after it in %d of %d, by id after the result in %d of %d",
@@ -84,25 +79,25 @@ func (r *readings) participants(ctx context.Context) finding {
 }
 
 // byID returns what the operation of one race or horse returns.
-func (r *readings) byID(ctx context.Context, path string) (entries []entry) {
-	if status, text := r.get(expectRefusal(ctx), "/api/v1/"+path, nil); status < 300 {
+func (d *Doctor) byID(ctx context.Context, path string) (entries []entry) {
+	if status, text := d.get(expectRefusal(ctx), "/api/v1/"+path, nil); status < 300 {
 		entries = decodeEntries(text)
 	}
 	return entries
 }
 
 // requested compares ids that were requested with those that were returned.
-func (r *readings) requested(ctx context.Context) finding {
+func (d *Doctor) requested(ctx context.Context) finding {
 	var paths []string
-	for _, id := range r.raceIDs() {
+	for _, id := range d.raceIDs() {
 		paths = append(paths, fmt.Sprintf("races/%d", id))
 	}
-	for _, number := range r.runners() {
+	for _, number := range d.runners() {
 		paths = append(paths, fmt.Sprintf("horses/%d", number))
 	}
 	f := notRead
 	for _, path := range paths {
-		for _, e := range r.byID(ctx, path) {
+		for _, e := range d.byID(ctx, path) {
 			if got := fmt.Sprint(cmp.Or(e.ID, e.Number)); !strings.HasSuffix(path, "/"+got) {
 				return finding{Mark: bad, Text: path + " is " + got, Advice: "Get returns an error that names the id, and nothing is registered or paid"}
 			}
@@ -130,18 +125,18 @@ func early(finished []entry) finding {
 	return oddIf(early > 0, "a follower holds them back until they have one, or leave Lookback; a Pager yields them as they are", "%d of %d", early, len(finished))
 }
 
-func (r *readings) emptyOpen(ctx context.Context) finding {
+func (d *Doctor) emptyOpen(ctx context.Context) finding {
 	empty := 0
 	const times = 4
 	for range times {
-		_, text := r.get(ctx, "/api/v1/races/open", nil)
+		_, text := d.get(ctx, "/api/v1/races/open", nil)
 		if open := decodeEntries(text); len(open) > 0 {
-			r.opened = open
+			d.opened = open
 		} else {
 			empty++
 		}
 	}
-	return oddIf(empty > 0 && len(r.opened) > 0, "a watch requests an empty list again before it believes it; Races.Open returns it as it is", "%d of %d, while races are open", empty, times)
+	return oddIf(empty > 0 && len(d.opened) > 0, "a watch requests an empty list again before it believes it; Races.Open returns it as it is", "%d of %d, while races are open", empty, times)
 }
 
 func seconds(races []entry) finding {
@@ -154,24 +149,24 @@ func seconds(races []entry) finding {
 }
 
 // emptyList requests the races before any.
-func (r *readings) emptyList(ctx context.Context) finding {
-	status, text := r.get(expectRefusal(ctx), resultsPath, map[string]any{"tier": 5, "start_time_from": 1})
+func (d *Doctor) emptyList(ctx context.Context) finding {
+	status, text := d.get(expectRefusal(ctx), resultsPath, map[string]any{"tier": 5, "start_time_from": 1})
 	isList := status == http.StatusNoContent || status < 300 && len(decodeEntries(text)) == 0
 	return oddIf(!isList, "each walk ends with an error in place of its end", "status %d, %s", status, shapeOf(text))
 }
 
 // order requests from the middle of pages, and looks for races that the whole page should
 // have shown.
-func (r *readings) order(ctx context.Context) finding {
+func (d *Doctor) order(ctx context.Context) finding {
 	pages, missing := 0, 0
-	for _, page := range r.walked[:min(6, len(r.walked))] {
+	for _, page := range d.walked[:min(6, len(d.walked))] {
 		if len(page) < 4 {
 			continue
 		}
 		pages++
 		lowest := lowest(page)
 		page = slices.SortedFunc(slices.Values(page), byStart)
-		for _, e := range r.before(ctx, page[len(page)/2].Start) {
+		for _, e := range d.before(ctx, page[len(page)/2].Start) {
 			if e.Start > lowest && !slices.ContainsFunc(page, e.is) {
 				missing++
 			}
@@ -222,11 +217,11 @@ func fees(races []entry) finding {
 
 // date compares the header Date with the starts of races: the newest finished one is past,
 // an open one is not.
-func (r *readings) date(context.Context) finding {
-	if r.probe.date.IsZero() || len(r.opened) == 0 || len(r.top) == 0 {
+func (d *Doctor) date(context.Context) finding {
+	if d.probe.date.IsZero() || len(d.opened) == 0 || len(d.top) == 0 {
 		return notRead
 	}
-	date, newest, next := r.probe.date, slices.MaxFunc(r.top, byStart), slices.MaxFunc(r.opened, byStart)
+	date, newest, next := d.probe.date, slices.MaxFunc(d.top, byStart), slices.MaxFunc(d.opened, byStart)
 	ahead, behind := date.UnixMilli()-next.Start, newest.Start-date.UnixMilli()
 	off := time.Duration(max(ahead, behind)) * time.Millisecond
 	local := "differs by more than a day from the clock of this machine, which then does not count"

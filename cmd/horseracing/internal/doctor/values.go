@@ -35,9 +35,9 @@ func texts[S ~string](constants ...S) known {
 func names[S ~string](constants ...S) known { return known{texts(constants...).values, true} }
 
 // values are the checks of what the operations returned. They send nothing.
-func (o *operations) values() []check {
-	checks := []check{{"2", "undocumented and missing fields", "R11", o.drift}}
-	for _, p := range o.properties() {
+func (d *Doctor) values() []check {
+	checks := []check{{"2", "undocumented and missing fields", "R11", d.drift}}
+	for _, p := range d.properties() {
 		checks = append(checks, check{p.section, p.name, "", p.examine})
 	}
 	return checks
@@ -59,7 +59,7 @@ func (p property) examine(context.Context) finding {
 	return found(good, "seen: %v", count(p.values))
 }
 
-func (o *operations) properties() []property {
+func (d *Doctor) properties() []property {
 	type (
 		race       = horseracing.Race
 		horse      = horseracing.Horse
@@ -67,22 +67,22 @@ func (o *operations) properties() []property {
 		mission    = horseracing.HorseMission
 		offer      = horseracing.BreedingListing
 	)
-	races, horses := slices.Concat(o.open, o.finished), slices.Concat(o.horses, o.owned)
+	races, horses := slices.Concat(d.open, d.finished), slices.Concat(d.horses, d.owned)
 	var stages []horseracing.Stage
 	var prizes []horseracing.AdditionalPrize
-	for _, t := range o.tournaments {
+	for _, t := range d.tournaments {
 		stages, prizes = append(stages, t.Stages...), append(prizes, t.AdditionalPrizes...)
 	}
 	var missions []mission
 	var progress []json.RawMessage
-	for _, record := range o.missions {
+	for _, record := range d.missions {
 		for _, m := range record.Missions {
 			missions, progress = append(missions, m), append(progress, m.Progress...)
 		}
 	}
 	var templates []horseracing.MissionTemplate
-	if o.catalogue != nil {
-		templates = slices.Concat(o.catalogue.Daily, o.catalogue.Weekly, o.catalogue.Monthly)
+	if d.catalogue != nil {
+		templates = slices.Concat(d.catalogue.Daily, d.catalogue.Weekly, d.catalogue.Monthly)
 	}
 	genders := names(horseracing.GenderStallion)
 	tiers := names(horseracing.TierNameOmega, horseracing.TierNameBeta)
@@ -91,8 +91,8 @@ func (o *operations) properties() []property {
 		{"2.1", "Horse.breed", known{}, each(horses, func(h horse) string { return h.Breed })},
 		{"2.1", "Horse.tier", tiers, each(horses, func(h horse) horseracing.TierName { return h.Tier })},
 		{"2.1", "Horse.appearance", expected("each type once"), each(horses, traits)},
-		{"2.2", "BreedingListing.gender", genders, each(o.breeding, func(b offer) horseracing.Gender { return b.Gender })},
-		{"2.2", "BreedingListing.tier", tiers, each(o.breeding, func(b offer) horseracing.TierName { return b.Tier })},
+		{"2.2", "BreedingListing.gender", genders, each(d.breeding, func(b offer) horseracing.Gender { return b.Gender })},
+		{"2.2", "BreedingListing.tier", tiers, each(d.breeding, func(b offer) horseracing.TierName { return b.Tier })},
 		{"2.3", "HorseMission.type", texts(horseracing.MissionPeriodDaily, horseracing.MissionPeriodWeekly, horseracing.MissionPeriodMonthly),
 			each(missions, func(m mission) horseracing.MissionPeriod { return m.Type })},
 		{"2.3", "HorseMission.mission", missionKinds, each(missions, func(m mission) horseracing.MissionKind { return m.Mission })},
@@ -104,11 +104,11 @@ func (o *operations) properties() []property {
 		{"2.4", "Race.info.hippodrome_type", known{}, each(races, func(r race) string { return r.Info.HippodromeType })},
 		{"2.4", "Race.info.hippodrome_name", known{}, each(races, func(r race) string { return r.Info.HippodromeName })},
 		{"2.4", "Race.info.turf", known{}, each(races, func(r race) string { return r.Info.Turf })},
-		{"2.4", "Race.final_order", expected(finalOrderFits), each(o.finished, finalOrder)},
-		{"2.5", "Tournament.type", texts(horseracing.RaceTypeBestTime), each(o.tournaments, func(t tournament) horseracing.RaceType { return t.Type })},
-		{"2.5", "Tournament.status", expected("2"), each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Status) })},
-		{"2.5", "Tournament.tier", expected("5"), each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Tier) })},
-		{"2.5", "Tournament.turf", known{}, each(o.tournaments, func(t tournament) string { return fmt.Sprint(t.Turf) })},
+		{"2.4", "Race.final_order", expected(finalOrderFits), each(d.finished, finalOrder)},
+		{"2.5", "Tournament.type", texts(horseracing.RaceTypeBestTime), each(d.tournaments, func(t tournament) horseracing.RaceType { return t.Type })},
+		{"2.5", "Tournament.status", expected("2"), each(d.tournaments, func(t tournament) string { return fmt.Sprint(t.Status) })},
+		{"2.5", "Tournament.tier", expected("5"), each(d.tournaments, func(t tournament) string { return fmt.Sprint(t.Tier) })},
+		{"2.5", "Tournament.turf", known{}, each(d.tournaments, func(t tournament) string { return fmt.Sprint(t.Turf) })},
 		{"2.5", "Tournament.additional_prizes[]", known{}, each(prizes, prizeFields)},
 		{"2.5", "Stage.status", expected("2"), each(stages, func(s horseracing.Stage) string { return fmt.Sprint(s.Status) })},
 		{"2.6", "MissionTemplate.type", missionKinds, each(templates, func(m horseracing.MissionTemplate) horseracing.MissionKind { return m.Type })},
@@ -152,9 +152,9 @@ func prizeFields(p horseracing.AdditionalPrize) string {
 	return shapeOf(text)
 }
 
-func (o *operations) drift(context.Context) finding {
+func (d *Doctor) drift(context.Context) finding {
 	var parts []string
-	for _, drift := range o.drifts {
+	for _, drift := range d.drifts {
 		parts = append(parts, fmt.Sprintf("%s: %s %s", drift.Route, drift.Kind, drift.Path))
 	}
 	slices.Sort(parts)

@@ -29,7 +29,7 @@ const needNoLine = `
 
 func TestEachMemberHasALineOfTheReportOrNeedsNone(t *testing.T) {
 	var lines []string
-	for _, p := range new(operations).properties() {
+	for _, p := range new(Doctor).properties() {
 		name, second, _ := strings.Cut(strings.TrimSuffix(p.name, "[]"), "/")
 		lines = append(lines, name)
 		if second != "" { // HorseMission.processed/completed
