@@ -21,12 +21,7 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-func TestMain(m *testing.M) {
-	programtest.Main(m, func() {
-		killWhenDue()
-		main()
-	})
-}
+func TestMain(m *testing.M) { programtest.Main(m, main) }
 
 const registerPath = "/api/v1/races/register"
 

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package main
-
-const canKillAtBytes = false
-
-func killAtBytes(int) {}
