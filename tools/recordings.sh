@@ -9,4 +9,4 @@ if [ $# -ne 1 ] || [ ! -d "$1" ]; then
 fi
 recorded=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
-go test -count=1 -run TestRecordings ./horseracingtest -args -recorded "$recorded"
+go test -count=1 -run TestRecordings . -args -recorded "$recorded"
