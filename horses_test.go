@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
@@ -52,51 +50,6 @@ func TestHorsesGetOfAMissingHorseIsErrNotFound(t *testing.T) {
 	}
 }
 
-// stable is a service whose horses a test sets.
-type stable struct {
-	horse func(number string) double.Step
-	took  time.Duration // by each response
-
-	mu            sync.Mutex
-	requested     map[string]int
-	flying, flown int // requests in flight now, and at most
-}
-
-func (s *stable) RoundTrip(req *http.Request) (*http.Response, error) {
-	number := req.URL.Path[strings.LastIndex(req.URL.Path, "/")+1:]
-	s.mu.Lock()
-	if s.requested == nil {
-		s.requested = map[string]int{}
-	}
-	s.requested[number]++
-	s.flying++
-	s.flown = max(s.flown, s.flying)
-	s.mu.Unlock()
-	defer func() { s.mu.Lock(); s.flying--; s.mu.Unlock() }()
-	select {
-	case <-time.After(s.took):
-	case <-req.Context().Done():
-		return nil, req.Context().Err()
-	}
-	return s.horse(number)(req)
-}
-
-func (s *stable) client(t *testing.T) *horseracing.Client {
-	return double.Connect(t, double.Service, &http.Client{Transport: s}, double.NoRetries())
-}
-
-func sound(number string) double.Step { return double.Respond(200, `{"number":`+number+`}`) }
-
-// except is a service where some horses are not sound.
-func except(odd map[string]double.Step) func(string) double.Step {
-	return func(number string) double.Step {
-		if step, ok := odd[number]; ok {
-			return step
-		}
-		return sound(number)
-	}
-}
-
 func numbers(from, to horseracing.HorseNumber) (all []horseracing.HorseNumber) {
 	for n := from; n <= to; n++ {
 		all = append(all, n)
@@ -104,10 +57,16 @@ func numbers(from, to horseracing.HorseNumber) (all []horseracing.HorseNumber) {
 	return all
 }
 
+// failing is a fault of the response to Get of a horse.
+func failing(number horseracing.HorseNumber, fault horseracingtest.Fault) horseracingtest.Fault {
+	fault.Path = fmt.Sprintf("/api/v1/horses/%d", number)
+	return fault
+}
+
 func TestHorsesGetManyRequestsEachNumberOnceAndAFewAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &stable{took: time.Second, horse: except(map[string]double.Step{"3": double.Respond(404, ""), "5": double.Respond(200, "null")})}
-		horses, err := s.client(t).Horses.GetMany(t.Context(), append(numbers(1, 20), numbers(1, 20)...))
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.Inject(failing(3, horseracingtest.Fault{Status: 404}), failing(5, horseracingtest.Fault{Status: 200, Body: "null"}))
+		horses, err := fake.Client().Horses.GetMany(t.Context(), append(numbers(1, 20), numbers(1, 20)...))
 		if err != nil || len(horses) != 18 || horses[3] != nil || horses[5] != nil {
 			t.Errorf("%d horses, %v", len(horses), err)
 		}
@@ -116,13 +75,17 @@ func TestHorsesGetManyRequestsEachNumberOnceAndAFewAtATime(t *testing.T) {
 				t.Errorf("%d is %d", number, horse.Number)
 			}
 		}
-		if len(s.requested) != 20 || slices.Max(slices.Collect(maps.Values(s.requested))) != 1 {
-			t.Errorf("requested %v", s.requested)
+		requested := map[string]bool{}
+		for _, r := range fake.Requests() {
+			requested[r.Path] = true
 		}
-		if s.flown < 2 || s.flown > 8 {
-			t.Errorf("%d requests in flight at once", s.flown)
+		if len(requested) != 20 || fake.RequestCount() != 20 {
+			t.Errorf("requested %v", requested)
 		}
-	})
+		if n := fake.MaxInFlight(); n < 2 || n > 8 {
+			t.Errorf("%d requests in flight at once", n)
+		}
+	}, horseracingtest.WithLatency(time.Second))
 }
 
 func TestHorsesGetManyReportsAHorseThatWasNotRequested(t *testing.T) {
@@ -134,73 +97,71 @@ func TestHorsesGetManyReportsAHorseThatWasNotRequested(t *testing.T) {
 }
 
 func TestHorsesGetManyOfNoneMakesNoRequest(t *testing.T) {
-	s := &stable{horse: sound}
-	horses, err := s.client(t).Horses.GetMany(t.Context(), nil)
-	if horses == nil || len(horses) != 0 || err != nil || len(s.requested) != 0 {
-		t.Errorf("%v, %v, %v", horses, err, s.requested)
+	s := double.Play(double.Respond(500, ""))
+	if horses, err := s.Client(t).Horses.GetMany(t.Context(), nil); horses == nil || len(horses) != 0 || err != nil || len(s.Requests()) != 0 {
+		t.Errorf("%v, %v after %d requests", horses, err, len(s.Requests()))
 	}
 }
 
 func TestHorsesGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
-	var (
-		unreadable = double.Respond(200, `{"number":3,"level":"high"}`)
-		failing    = map[string]double.Step{}
-	)
-	for n := range 30 {
-		failing[fmt.Sprint(n+1)] = double.Respond(500, "")
-	}
-	ends := func(*http.Request) (*http.Response, error) {
-		runtime.Goexit()
-		return nil, nil
+	type fault = horseracingtest.Fault
+	unreadable := func(number horseracing.HorseNumber) fault {
+		return failing(number, fault{Status: 200, Body: fmt.Sprintf(`{"number":%d,"level":"high"}`, number)})
 	}
 	decode := func(err error) bool { _, ok := errors.AsType[*horseracing.DecodeError](err); return ok }
 	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 	for name, test := range map[string]struct {
-		odd         map[string]double.Step
+		faults      []fault
 		is          func(error) bool
 		least, most int // horses found, of 100
 		text        string
 	}{
-		"one unreadable horse":     {map[string]double.Step{"3": unreadable}, decode, 99, 99, "GET /api/v1/horses/3"},
-		"two unreadable horses":    {map[string]double.Step{"3": unreadable, "9": unreadable}, decode, 98, 98, "2 of 100"},
-		"a failure of the service": {map[string]double.Step{"3": double.Respond(500, "")}, is(horseracing.ErrServer), 2, 20, "status 500"},
-		"an outage":                {failing, is(horseracing.ErrServer), 0, 0, "status 500"},
-		"a refused key":            {map[string]double.Step{"50": double.Respond(401, "")}, is(horseracing.ErrUnauthorized), 40, 60, "check the API key"},
-		"a rate limit":             {map[string]double.Step{"50": double.Respond(429, "")}, is(horseracing.ErrRateLimited), 40, 60, "status 429"},
-		"no connection":            {map[string]double.Step{"50": double.Broken(double.ErrReset)}, is(double.ErrReset), 40, 60, "reset"},
-		"an ended goroutine":       {map[string]double.Step{"50": ends}, func(error) bool { return true }, 40, 60, "goroutine was ended"},
+		"one unreadable horse":     {[]fault{unreadable(3)}, decode, 99, 99, "GET /api/v1/horses/3"},
+		"two unreadable horses":    {[]fault{unreadable(3), unreadable(9)}, decode, 98, 98, "2 of 100"},
+		"a failure of the service": {[]fault{failing(3, fault{Status: 500})}, is(horseracing.ErrServer), 2, 20, "status 500"},
+		"an outage":                {[]fault{{Status: 500, Times: -1}}, is(horseracing.ErrServer), 0, 0, "status 500"},
+		"a refused key":            {[]fault{failing(50, fault{Status: 401})}, is(horseracing.ErrUnauthorized), 40, 60, "check the API key"},
+		"a rate limit":             {[]fault{failing(50, fault{Status: 429})}, is(horseracing.ErrRateLimited), 40, 60, "status 429"},
+		"no connection":            {[]fault{failing(50, fault{ResetBefore: true, Times: -1})}, is(io.EOF), 40, 60, "EOF"},
+		"an ended goroutine":       {nil, func(error) bool { return true }, 40, 60, "goroutine was ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &stable{took: time.Millisecond, horse: except(test.odd)}
-				horses, err := s.client(t).Horses.GetMany(t.Context(), numbers(1, 100))
+			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+				fake.Inject(test.faults...)
+				c := fake.Client(double.NoRetries(), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+					return double.TripFunc(func(req *http.Request) (*http.Response, error) {
+						if test.faults == nil && strings.HasSuffix(req.URL.Path, "/50") {
+							runtime.Goexit()
+						}
+						return next.RoundTrip(req)
+					})
+				}))
+				horses, err := c.Horses.GetMany(t.Context(), numbers(1, 100))
 				if n := len(horses); n < test.least || n > test.most {
 					t.Errorf("%d horses", n)
 				}
 				if !test.is(err) || !strings.Contains(fmt.Sprint(err), test.text) || errors.Is(err, context.Canceled) || len(err.Error()) > 2000 {
 					t.Errorf("error %v", err)
 				}
-			})
+			}, horseracingtest.WithLatency(time.Millisecond))
 		})
 	}
 }
 
 func TestHorsesGetManyEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // fails if a goroutine outlives it
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) { // fails if a goroutine outlives it
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer cancel()
-		s := &stable{took: time.Second, horse: sound}
-		started := time.Now()
-		horses, err := s.client(t).Horses.GetMany(ctx, numbers(1, 100))
-		if took := time.Since(started); took != 2500*time.Millisecond || s.flying != 0 {
-			t.Errorf("took %v, %d in flight", took, s.flying)
+		c, started := fake.Client(), time.Now()
+		horses, err := c.Horses.GetMany(ctx, numbers(1, 100))
+		if took := time.Since(started); took != 2500*time.Millisecond {
+			t.Errorf("took %v", took)
 		}
 		if n := len(horses); n < 4 || n > 16 || !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "failed") {
 			t.Errorf("%d horses, %v", n, err)
 		}
-		cancel()
-		if horses, err := s.client(t).Horses.GetMany(ctx, numbers(1, 5)); len(horses) != 0 || !errors.Is(err, context.DeadlineExceeded) {
+		if horses, err := c.Horses.GetMany(ctx, numbers(1, 5)); len(horses) != 0 || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("afterwards: %v, %v", horses, err)
 		}
-	})
+	}, horseracingtest.WithLatency(time.Second))
 }
