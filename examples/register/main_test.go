@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -158,88 +155,95 @@ func TestItStaysWithinItsLimits(t *testing.T) {
 	}
 }
 
-// bot returns a bot of horse 1 on a fake in memory.
-func newBot(t *testing.T, fake *horseracingtest.Server, out io.Writer) *bot {
-	l, err := ledger.Open(filepath.Join(t.TempDir(), "l"), fake.Client())
-	if err != nil {
-		t.Fatal(err)
+// bubble runs a test of a bot of horse 1 on a fake in memory, under a virtual clock.
+func bubble(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server, b *bot, out *strings.Builder), others ...horseracing.RaceParticipant) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
+		defer fake.Close()
+		addRaces(t, fake, others...)
+		l, err := ledger.Open(filepath.Join(t.TempDir(), "l"), fake.Client())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		out := new(strings.Builder)
+		test(t, fake, &bot{
+			client: fake.Client(), ledger: l, userKey: fake.UserKey(0), horses: []horseracing.HorseNumber{1},
+			atOnce: 3, out: out, refused: map[string]bool{}, printed: map[string]string{},
+		}, out)
+	})
+}
+
+// runFor runs a bot with a round every half minute.
+func runFor(t *testing.T, b *bot, d time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	if err := b.run(ctx, 30*time.Second); err != context.DeadlineExceeded {
+		t.Errorf("it ended with %v", err)
 	}
-	t.Cleanup(func() { l.Close() })
-	return &bot{
-		client: fake.Client(), ledger: l, userKey: fake.UserKey(0), horses: []horseracing.HorseNumber{1},
-		atOnce: 3, out: out, refused: map[string]bool{}, printed: map[string]string{},
+}
+
+func expectParts(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("it does not print %q:\n%s", part, text)
+		}
 	}
 }
 
 // A horse that is not in the race yet may be in it a minute later.
 func TestItSettlesBeforeItPaysAgainAndPrintsUntilWhen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
-		defer fake.Close()
-		addRaces(t, fake)
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server, b *bot, out *strings.Builder) {
 		fake.Inject(horseracingtest.Fault{Path: registerPath, TakesEffectAfter: 10 * time.Minute, Times: 3})
-		var out bytes.Buffer
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
-		defer cancel()
-		if err := newBot(t, fake, &out).run(ctx, 30*time.Second); err != context.DeadlineExceeded {
-			t.Errorf("it ended with %v", err)
-		}
+		runFor(t, b, 30*time.Minute)
 		if paid, sent := len(fake.Registrations()), sent(fake, http.MethodPost, "/"); paid != 3 || sent != 3 {
 			t.Errorf("paid %d times, sent %d times", paid, sent)
 		}
-		for _, part := range []string{"race 1: unknown: ", "race 1: perhaps paid: ", "race 1: entered ", "race 3: entered "} {
-			if !strings.Contains(out.String(), part) {
-				t.Errorf("it does not print %q:\n%s", part, out.String())
-			}
-		}
+		expectParts(t, out.String(), "race 1: unknown: ", "race 1: perhaps paid: ", "race 1: entered ", "race 3: entered ")
 		if strings.Contains(out.String(), "call Settle") {
-			t.Errorf("it advises its user to call a method:\n%s", out.String())
+			t.Errorf("it advises its user to call a method:\n%s", out)
 		}
 	})
 }
 
 // A fee that is perhaps paid holds the budget, but not the bot.
 func TestItGoesOnWhileAFeeIsPerhapsPaid(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
-		defer fake.Close()
-		addRaces(t, fake, horseracing.RaceParticipant{Number: 9999})
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server, b *bot, out *strings.Builder) {
 		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true}, horseracingtest.Fault{Path: registerPath, ResetAfter: true})
-		var out bytes.Buffer
-		b := newBot(t, fake, &out)
 		if err := b.round(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{"race 1: perhaps paid: ", "race 2: unknown: ", "race 2: entered settled", "race 3: entered: "} {
-			if !strings.Contains(out.String(), part) {
-				t.Errorf("it does not print %q:\n%s", part, out.String())
-			}
-		}
+		expectParts(t, out.String(), "race 1: perhaps paid: ", "race 2: unknown: ", "race 2: entered settled", "race 3: entered: ")
 		if paid, held := ledger.Sum(b.ledger.Entries(), time.Time{}); !paid.Equal(amount(t, "2")) || !held.Equal(amount(t, "1")) {
 			t.Errorf("paid %s, held %s", paid, held)
 		}
-	})
+	}, horseracing.RaceParticipant{Number: 9999})
 }
 
 func TestAnOutageIsSurvivedAndARefusalIsNotRetried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
-		defer fake.Close()
-		addRaces(t, fake)
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server, b *bot, out *strings.Builder) {
 		fake.Inject(
 			horseracingtest.Fault{Path: registerPath, Status: http.StatusConflict, Body: `{"error":"too tired"}`},
 			horseracingtest.Fault{Path: registerPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"60"}}},
+			horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusBadGateway, Times: 4, Skip: 1},
 		)
-		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusBadGateway, Times: 4, Skip: 1})
-		var out bytes.Buffer
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer cancel()
-		newBot(t, fake, &out).run(ctx, 30*time.Second)
+		runFor(t, b, 10*time.Minute)
 		if paid, sent := len(fake.Registrations()), sent(fake, http.MethodPost, "/"); paid != 2 || sent != 4 {
-			t.Errorf("paid %d times, sent %d times; want the limited one again and the refused one not\n%s", paid, sent, out.String())
+			t.Errorf("paid %d times, sent %d times; want the limited one again and the refused one not\n%s", paid, sent, out)
 		}
-		if !strings.Contains(out.String(), "race 1: refused: ") || !strings.Contains(out.String(), "too tired") || !strings.Contains(out.String(), "502") {
-			t.Errorf("it prints\n%s", out.String())
+		expectParts(t, out.String(), "race 1: refused: ", "too tired", "502")
+	})
+}
+
+func TestARoundInWhichNothingChangesIsOneLine(t *testing.T) {
+	bubble(t, func(t *testing.T, fake *horseracingtest.Server, b *bot, out *strings.Builder) {
+		b.isDryRun, b.atOnce = true, 1
+		runFor(t, b, 100*time.Second)
+		if all, same := strings.Count(out.String(), "\n"), strings.Count(out.String(), "nothing changed; next round in 30s\n"); all != 3+3 || same != 3 {
+			t.Errorf("three races and four rounds:\n%s", out)
 		}
 	})
 }
@@ -268,25 +272,6 @@ func TestTheReportHasFeesPlacesAndPrizes(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"1 2.5": 3, "2 1": 3}, places); diff != "" {
 		t.Errorf("places and prizes differ (-want +got):\n%s\n%s", diff, r.Stdout)
 	}
-}
-
-func TestARoundInWhichNothingChangesIsOneLine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
-		defer fake.Close()
-		addRaces(t, fake)
-		var out strings.Builder
-		b := newBot(t, fake, &out)
-		b.isDryRun, b.atOnce = true, 1
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
-		defer cancel()
-		if err := b.run(ctx, 30*time.Second); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		if all, same := strings.Count(out.String(), "\n"), strings.Count(out.String(), "nothing changed; next round in 30s\n"); all != 3+3 || same != 3 {
-			t.Errorf("three races and four rounds:\n%s", out.String())
-		}
-	})
 }
 
 func TestItStartsAndEndsAsEveryExample(t *testing.T) {
