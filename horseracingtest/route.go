@@ -103,7 +103,8 @@ func parse(c *call, keys headers, now int64) (request, *world.Refusal) {
 		no = world.Refuse(http.StatusBadRequest, "unexpected_body", "%s %s takes no request body, but %d bytes came", op.method, op.path, len(body))
 	case op.takes != nil:
 		no = parseBody(body, op.takes(&parsed.body)...)
-	case text != "" && !op.takesText:
+	}
+	if no == nil && text != "" && !op.takesText {
 		parsed.argument.Number, no = op.integer(text)
 	}
 	return parsed, no

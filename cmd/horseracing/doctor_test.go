@@ -59,6 +59,15 @@ func TestTheDoctorFindsNothingBrokenInTheFake(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
+	reference, err := os.ReadFile("../../docs/service.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| \\[4\\..* `GET .*\\| `(\\w+\\.\\w+)` \\|").FindAllStringSubmatch(string(reference), -1) {
+		if d.text(row[1]) == "no finding" {
+			t.Errorf("the doctor has no check of %s", row[1])
+		}
+	}
 	if d.Requests > 150 || d.Failed != 0 || d.Requests != fake.RequestCount() {
 		t.Errorf("%d requests, %d failed", d.Requests, d.Failed)
 	}
