@@ -206,7 +206,7 @@ func TestErrSkippedMatchesErrorsThatDoNotEndAListing(t *testing.T) {
 		"a page":                       {`{"a":1}`, page, false},
 		"a page of unreadable entries": {"[{}" + strings.Repeat(",{}", 100) + "]", page, false},
 	} {
-		err := test.call(t.Context(), double.Play(double.Respond(200, test.body), double.Respond(200, "[]")).Client(t, double.NoRetries()))
+		err := test.call(t.Context(), double.Play(double.Respond(200, test.body), double.Listing(`[{"main_race_id":6,"start_time":900}]`)).Client(t, double.NoRetries()))
 		if err == nil || errors.Is(err, horseracing.ErrSkipped) != test.hole {
 			t.Errorf("%s: errors.Is(%v, ErrSkipped) is %v", name, err, !test.hole)
 		}

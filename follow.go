@@ -45,7 +45,6 @@ type Follower[T any] struct {
 	clock      atomic.Int64 // when the last response was sent
 	invalid    error        // of the query; yielded instead of races
 	ranging    bool         // a loop is running
-	vanished   int          // polls in a row that found nothing
 	hasResults bool         // the listing has shown an entry with its result
 	schedule   pollSchedule
 	state      *followState
@@ -75,7 +74,7 @@ func (s *TournamentsService) Follow(q FollowQuery) *Follower[Tournament] {
 
 func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback time.Duration) *Follower[T] {
 	tiers, fields, problem := resolveTiers(kind, q.Tier, q.Tiers, q.Resume)
-	l.otherSeen, l.pages = new(atomic.Bool), new(walk.Pages)
+	l.otherSeen, l.shown = new(atomic.Bool), walk.Shown{}
 	f := &Follower[T]{
 		listing: l, kind: kind, query: q, tiers: tiers,
 		lookback: int64((cmp.Or(q.Lookback, lookback)-1)/time.Millisecond) + 1,

@@ -33,8 +33,7 @@ const (
 	maxProbes  = 4            // requests in flight at once while the first entry is looked for
 )
 
-// maxFailures is how many times in a row a page fails alone before it is skipped, and
-// how many polls in a row find nothing before that is believed.
+// maxFailures is how many times in a row a page fails alone before it is skipped.
 const maxFailures = 6
 
 // firstSkip is how long, in milliseconds, a gap is at first. While the page below it cannot
@@ -54,6 +53,7 @@ type followLoop[T any] struct {
 	first   int64                  // nothing is expected to start before it
 	held    []part[T]              // read before what lies below them, newest first
 	alone   int                    // times in a row that a page failed and the newest one was accepted
+	found   bool                   // this poll has read an entry, or skipped a page
 	pending []walk.Entry[Entry[T]] // read by this poll, and held back for their results
 
 	began atomic.Int64 // when the first response of the poll was sent
@@ -169,7 +169,7 @@ func (l *followLoop[T]) begin() bool {
 
 // poll reads everything from recent on, and waits until the next poll is due.
 func (l *followLoop[T]) poll() bool {
-	l.vanished++ // until an entry is read
+	l.found, l.listing.shown = false, walk.Shown{}
 	l.began.Store(0)
 	l.aim, l.step, l.first, l.pending = firstLimit, 0, 0, nil
 	for low := l.state.recent; low < walk.Latest; {
@@ -179,7 +179,7 @@ func (l *followLoop[T]) poll() bool {
 		}
 		low = p.high
 	}
-	if l.vanished > 0 && l.vanished <= maxFailures && len(l.state.seen) > 0 {
+	if !l.found && len(l.state.seen) > 0 {
 		return l.fail(fmt.Errorf("%v: the listing is empty, although it was not before", l.listing.op()))
 	}
 	return !l.isOnePoll && l.schedule.wait(l.ctx, nil)
@@ -316,7 +316,7 @@ func (l *followLoop[T]) read(low, high int64, limit int) (p part[T], ok bool) {
 		}
 		p.skip(low, reported, p.reach(len(l.tiers)*pageSize), failed)
 		pager = l.pager(low, p.low, limit)
-		l.vanished = 0
+		l.found = true
 	}
 }
 
@@ -327,7 +327,7 @@ func (l *followLoop[T]) readOn(pager *Pager[T], p *part[T], low int64, limit int
 		if e.Err != nil && !errors.Is(e.Err, ErrSkipped) {
 			return e.Err
 		}
-		l.schedule.failures, l.alone, l.vanished = 0, 0, 0
+		l.schedule.failures, l.alone, l.found = 0, 0, true
 		l.hasResults = l.hasResults || e.Err == nil && l.listing.hasResult != nil && l.listing.hasResult(e.Value.Value)
 		if e.ID != "" {
 			e.Value.JSON = nil // only the key of an entry without an id needs it

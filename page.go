@@ -36,7 +36,7 @@ type listing[T any] struct {
 	tiers     []TierID        // sorted, where zero is the service's default, which no request names
 	patience  *transport.Patience
 	otherSeen *atomic.Bool // a tier other than Omega was shown under another name
-	pages     *walk.Pages  // those shown so far
+	shown     walk.Shown   // what its pages have shown so far
 }
 
 // entryKey determines the position of an entry in a listing.
@@ -94,18 +94,21 @@ func (l *listing[T]) pageBody(r walk.Request) pageBody {
 }
 
 // emptyDelay is after how long a page in doubt is requested again: a replica that lags
-// shows none.
-const emptyDelay = 200 * time.Millisecond
+// shows none. maxEmptyDelay is the last wait for one that cannot be empty.
+const (
+	emptyDelay    = 200 * time.Millisecond
+	maxEmptyDelay = 16 * emptyDelay
+)
 
-// fetch requests one page, and one in doubt a second time: an empty one where more is
-// expected, or one of the wrong tier.
+// fetch requests one page, and one in doubt again: an empty one where more is expected, or
+// one of the wrong tier.
 func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entry[T]], error) {
 	page, err := l.request(ctx, r)
-	if err == nil && (len(page.entries) == 0 && !r.AcceptEmpty || l.isOfOmega(page, r)) {
-		if transport.Sleep(ctx, emptyDelay) != nil {
-			return nil, fmt.Errorf("%v: %w", l.op(), ctx.Err())
-		}
-		page, err = l.request(ctx, r)
+	if err == nil && l.isOfOmega(page, r) {
+		page, err = l.requestAfter(ctx, emptyDelay, r)
+	}
+	if err == nil && len(page.entries) == 0 && !r.AcceptEmpty {
+		page, err = l.confirmEmpty(ctx, r)
 	}
 	if err != nil {
 		return nil, err
@@ -114,6 +117,32 @@ func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[En
 		return nil, walk.IgnoredError(fmt.Sprintf("requested tier %d, got tier %d (Omega)", l.tier(r.Source), TierOmega))
 	}
 	return l.place(page, r), nil
+}
+
+// confirmEmpty requests an empty page again. A service in trouble may show empty lists for
+// a while: the page is believed to be empty only if its witness is not.
+func (l *listing[T]) confirmEmpty(ctx context.Context, r walk.Request) (page *list[T], err error) {
+	for delay := emptyDelay; delay <= maxEmptyDelay; delay *= 4 {
+		if page, err = l.requestAfter(ctx, delay, r); err != nil || len(page.entries) > 0 || r.Witness < 0 {
+			return page, err
+		}
+		if r.Witness == r.At {
+			continue
+		}
+		witness, err := l.request(ctx, walk.Request{Source: r.Source, At: r.Witness})
+		if err != nil || len(witness.entries) > 0 {
+			return page, err
+		}
+	}
+	return nil, newDecodeError(page.record, &readError{err: errors.New("the list is empty, although it has shown entries before")})
+}
+
+// requestAfter requests one page after a delay.
+func (l *listing[T]) requestAfter(ctx context.Context, delay time.Duration, r walk.Request) (*list[T], error) {
+	if transport.Sleep(ctx, delay) != nil {
+		return nil, fmt.Errorf("%v: %w", l.op(), ctx.Err())
+	}
+	return l.request(ctx, r)
 }
 
 // request requests one page.

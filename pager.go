@@ -107,8 +107,9 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // entry cannot be read, its error comes before the other entries of its page, perhaps
 // more than once; a full page of such entries ends the loop. Only an empty page is the
 // end of a listing. It is requested again 200 ms later, unless the page before it had
-// room for older entries. The loop ends with [ErrBodyIgnored] if a response does not
-// match the page that was requested.
+// room for older entries and showed none. If pages are empty that were not before, the
+// loop ends after a few seconds with a [*DecodeError]. It ends with [ErrBodyIgnored] if a
+// response does not match the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.
@@ -198,7 +199,7 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 			positions[i] = walk.Position{At: before - 1}
 		}
 	}
-	p.walk = walk.NewTiers[Entry[T]](p.since, positions, p.concurrency, pageSize, p.listing.pages)
+	p.walk = walk.NewTiers[Entry[T]](p.since, positions, p.concurrency, pageSize, p.listing.shown)
 	return p
 }
 
@@ -220,7 +221,7 @@ func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) 
 	tiers, payload, problem := resolveTiers(l.kind, q.Tier, q.Tiers, q.Resume)
 	l.tiers, l.patience = tiers, newPatience(q.Patience)
 	if l.otherSeen == nil {
-		l.otherSeen, l.pages = new(atomic.Bool), new(walk.Pages)
+		l.otherSeen, l.shown = new(atomic.Bool), walk.Shown{}
 	}
 	p := &Pager[T]{
 		listing: l, since: walk.Earliest, resume: q.Resume,

@@ -109,7 +109,7 @@ func TestAPageThatFailsOftenEndsNoWalk(t *testing.T) {
 				for range 16 {
 					failures = append(failures, failure)
 				}
-				c := listing(1, append(failures, double.Respond(200, "[]"))...).Client(t)
+				c := listing(1, append(failures, double.Listing(`[{"main_race_id":1,"start_time":1700000000000}]`))...).Client(t)
 				if races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10); err != nil || len(races) != 1 {
 					t.Errorf("%d races, %v", len(races), err)
 				}

@@ -7,9 +7,11 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"log"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -72,7 +74,9 @@ func (s *Script) RoundTrip(req *http.Request) (*http.Response, error) {
 	s.Seen = append(s.Seen, Sent{time.Now(), req, string(body)})
 	next := s.Steps[min(len(s.Seen), len(s.Steps))-1]
 	s.Mu.Unlock()
-	return next(req)
+	again := req.WithContext(req.Context())
+	again.Body = io.NopCloser(strings.NewReader(string(body)))
+	return next(again)
 }
 
 func (s *Script) Requests() []Sent {
@@ -95,6 +99,37 @@ func (s *Script) Waits() []time.Duration {
 // Respond returns a step: a status, a body and header lines ("Retry-After: 3").
 func Respond(status int, body string, header ...string) Step {
 	return Stream(status, int64(len(body)), func() io.Reader { return strings.NewReader(body) }, header...)
+}
+
+// Listing responds to page requests with the entries of a JSON array, newest first: those
+// that start before start_time_from, after the offset, or all of them; at most ten.
+func Listing(entries string) Step {
+	return func(req *http.Request) (*http.Response, error) {
+		var all, page []json.RawMessage
+		body := struct {
+			From   int64 `json:"start_time_from"`
+			Offset int
+		}{From: math.MaxInt64}
+		if err := errors.Join(json.Unmarshal([]byte(entries), &all), json.NewDecoder(req.Body).Decode(&body)); err != nil {
+			return nil, err
+		}
+		for _, text := range all[min(body.Offset, len(all)):] {
+			var entry struct {
+				Start int64 `json:"start_time"`
+			}
+			if err := json.Unmarshal(text, &entry); err != nil {
+				return nil, err
+			}
+			if entry.Start < body.From && len(page) < 10 {
+				page = append(page, text)
+			}
+		}
+		text, err := json.Marshal(page)
+		if err != nil {
+			return nil, err
+		}
+		return Respond(http.StatusOK, string(text))(req)
+	}
 }
 
 // Stream is a step whose body is produced as it is read.

@@ -69,7 +69,7 @@ func (w *Time[V]) guessing() (n int) {
 func (w *Time[V]) guess(open []*segment[V]) (point int64, ok bool) {
 	widest := narrow
 	for _, s := range open {
-		if s.span == 0 || s.high < w.empty || w.isAtEnd(s.high+1) {
+		if s.span == 0 || s.high < w.empty || s.isLast {
 			continue
 		}
 		points := []int64{max(s.low, w.empty, 0), s.high + 1}

@@ -99,7 +99,11 @@ func (w *Offset[V]) wasRead(e Entry[V]) bool {
 
 // Next returns the request for the next page.
 func (w *Offset[V]) Next() (Request, bool) {
-	return Request{At: w.next}, len(w.ready) == 0 && w.failed == nil && !w.ended
+	r := Request{At: w.next, Witness: -1}
+	if len(w.recent) > 0 {
+		r.Witness = max(0, w.next-2*int64(w.pageSize))
+	}
+	return r, len(w.ready) == 0 && w.failed == nil && !w.ended
 }
 
 // Fail records the error of a request, which Peek returns after the entries read.

@@ -148,7 +148,7 @@ func (s *schedules) explore(t *testing.T, w *world) {
 		x.queue = x.queue[1:]
 		for x.slots = 1; x.slots <= 3; x.slots++ {
 			x.seen = map[string]*tally{}
-			begun := state{NewTime[uint64](Earliest, x.roots[r], x.slots, w.pageSize, &Pages{}), r.handed, r.ties, r.last, r.last == math.MaxInt64}
+			begun := state{NewTime[uint64](Earliest, x.roots[r], x.slots, w.pageSize), r.handed, r.ties, r.last, r.last == math.MaxInt64}
 			n := x.run(begun, [events]bool{})
 			s.all += n.all
 			for e := range events {
@@ -294,8 +294,6 @@ func (w *Time[V]) clone() *Time[V] {
 	}
 	c.inFlight = maps.Clone(w.inFlight)
 	c.position = clonePosition(w.position)
-	pages := *w.pages
-	c.pages = &pages
 	return &c
 }
 
@@ -347,8 +345,6 @@ func (s state) key() string {
 	}
 	number(int64(w.guesses))
 	number(w.empty)
-	flag(w.pages.hasFull)
-	flag(w.pages.isMisread)
 	number(w.position.At)
 	set(w.position.Seen)
 	return string(b)

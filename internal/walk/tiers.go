@@ -11,16 +11,20 @@ import (
 // has been read down to its start.
 type Tiers[V any] struct {
 	walks  []*Time[V]
+	shown  Shown
 	enough int // if so many entries wait, only the topmost gap is read
 }
 
 // NewTiers returns a walk over the listings from a position in each down to the
 // entries that start at since, with up to slots requests in flight. A page holds
-// up to pageSize entries.
-func NewTiers[V any](since int64, positions []Position, slots, pageSize int, pages *Pages) *Tiers[V] {
-	m := &Tiers[V]{enough: 2 * lookAhead * pageSize * slots}
-	for _, p := range positions {
-		m.walks = append(m.walks, NewTime[V](since, p, slots, pageSize, pages))
+// up to pageSize entries. It notes in shown what the pages show.
+func NewTiers[V any](since int64, positions []Position, slots, pageSize int, shown Shown) *Tiers[V] {
+	m := &Tiers[V]{shown: shown, enough: 2 * lookAhead * pageSize * slots}
+	for i, p := range positions {
+		m.walks = append(m.walks, NewTime[V](since, p, slots, pageSize))
+		if len(p.Seen) > 0 {
+			shown.note(i, p.At)
+		}
 	}
 	return m
 }
@@ -43,14 +47,21 @@ func (m *Tiers[V]) Next() (Request, bool) {
 	}
 	for _, i := range order {
 		if at, ok := m.walks[i].Next(isEnough); ok {
-			return Request{Source: i, At: at, AcceptEmpty: m.walks[i].acceptsEmpty(at)}, true
+			return Request{Source: i, At: at, AcceptEmpty: m.walks[i].acceptsEmpty(at), Witness: m.shown.witness(i, at)}, true
 		}
 	}
 	return Request{}, false
 }
 
 // Learn processes the page that r requested.
-func (m *Tiers[V]) Learn(r Request, page []Entry[V]) { m.walks[r.Source].Learn(r.At, page) }
+func (m *Tiers[V]) Learn(r Request, page []Entry[V]) {
+	for _, e := range page {
+		if e.ID != "" {
+			m.shown.note(r.Source, e.Start)
+		}
+	}
+	m.walks[r.Source].Learn(r.At, page)
+}
 
 // Fail records the error of r, which Peek returns in its position.
 func (m *Tiers[V]) Fail(r Request, err error) { m.walks[r.Source].Fail(r.At, err) }

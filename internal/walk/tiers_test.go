@@ -14,7 +14,7 @@ func mergeOf(worlds []*world, resume []Position, slots int) *crawl {
 			resume = append(resume, Position{At: Latest - 1})
 		}
 	}
-	return &crawl{walk: NewTiers[uint64](Earliest, resume, slots, 10, &Pages{}), slots: slots, pick: rand.IntN, fetch: func(r Request) ([]Entry[uint64], error) {
+	return &crawl{walk: NewTiers[uint64](Earliest, resume, slots, 10, Shown{}), slots: slots, pick: rand.IntN, fetch: func(r Request) ([]Entry[uint64], error) {
 		return worlds[r.Source].before(r.At), nil
 	}}
 }

@@ -42,7 +42,6 @@ type Time[V any] struct {
 	inFlight map[int64]bool // requests without a response; true for a guess
 	guesses  int            // how many guesses may be in flight: fewer if they bring little
 	position Position       // after the entries taken
-	pages    *Pages         // of this listing, so far
 	empty    int64          // a guess showed no entry below it
 }
 
@@ -58,7 +57,7 @@ type segment[V any] struct {
 	high   int64
 	span   float64 // milliseconds that a page spans around here; 0 if not measured
 	failed error   // of the request for the gap
-	isLast bool    // the page above the gap had room for older entries
+	isLast bool    // the page above the gap had room for older entries, and showed none
 }
 
 func (s *segment[V]) open() bool { return s.low <= s.high }
@@ -66,8 +65,8 @@ func (s *segment[V]) open() bool { return s.low <= s.high }
 // NewTime returns a walk over the entries from a position down to those that
 // start at since, with up to slots requests in flight. A page holds up to
 // pageSize entries.
-func NewTime[V any](since int64, from Position, slots, pageSize int, pages *Pages) *Time[V] {
-	w := &Time[V]{pageSize: pageSize, slots: slots, inFlight: map[int64]bool{}, position: from, pages: pages}
+func NewTime[V any](since int64, from Position, slots, pageSize int) *Time[V] {
+	w := &Time[V]{pageSize: pageSize, slots: slots, inFlight: map[int64]bool{}, position: from}
 	w.segments = []*segment[V]{{low: since, high: from.At, seen: slices.Clone(from.Seen)}}
 	w.dropEmpty()
 	w.Restart()
@@ -202,9 +201,6 @@ func (w *Time[V]) Learn(at int64, page []Entry[V]) {
 	}
 	fresh := slices.DeleteFunc(slices.Clone(placed), s.wasRead)
 	w.measure(s, placed, len(fresh), isGuess)
-	w.pages.hasFull = w.pages.hasFull || isFull
-	w.pages.isMisread = w.pages.isMisread || s.isLast && len(fresh) > 0
-	s.isLast = !isFull
 	s.append(fresh, unplaced, bottom)
 	w.readEdge(s, at, bottom, placed, isFull)
 	w.dropEmpty()
@@ -272,16 +268,12 @@ func (w *Time[V]) readEdge(s *segment[V], at, bottom int64, page []Entry[V], isF
 		s.ready = append(s.ready, Entry[V]{Start: bottom, after: Position{At: bottom - 1}, Err: &TieError{Start: bottom, Seen: len(s.seen)}})
 	}
 	if isTie || bottom == at-1 { // no older entry: the next request excludes the instant
-		s.high, s.seen = bottom-1, nil
+		s.high, s.seen, s.isLast = bottom-1, nil, !isFull
 	}
 }
 
 // acceptsEmpty reports whether the page from at is not requested again if it is empty: a guess,
 // or one where the end is expected.
-func (w *Time[V]) acceptsEmpty(at int64) bool { return w.inFlight[at] || w.isAtEnd(at) }
-
-// isAtEnd reports whether the page from at continues below a page that had room for
-// older entries and showed none.
-func (w *Time[V]) isAtEnd(at int64) bool {
-	return w.pages.hasFull && !w.pages.isMisread && slices.ContainsFunc(w.segments, func(s *segment[V]) bool { return s.isLast && s.high+1 == at })
+func (w *Time[V]) acceptsEmpty(at int64) bool {
+	return w.inFlight[at] || slices.ContainsFunc(w.segments, func(s *segment[V]) bool { return s.isLast && s.high+1 == at })
 }

@@ -15,7 +15,7 @@ func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 		return entries
 	}
 	var taken []int64
-	w := NewTime[uint64](Earliest, Position{At: Latest - 1}, 3, 10, &Pages{})
+	w := NewTime[uint64](Earliest, Position{At: Latest - 1}, 3, 10)
 	take := func() error {
 		for {
 			e, ok := w.Peek()
@@ -52,35 +52,67 @@ func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 	}
 }
 
-// A service may filter a page after it has limited it. That a short page is not the last
-// one is noticed once; without full pages the end is never expected.
-func TestAShortPageIsTheEndOnlyInAListingOfFullPages(t *testing.T) {
-	for name, test := range map[string]struct {
-		keep   func(id uint64) bool
-		misled int
-		ends   bool // the end was expected
-	}{
-		"full pages":           {func(uint64) bool { return true }, 0, true},
-		"some pages are short": {func(id uint64) bool { return id%23 != 0 }, 1, false},
-		"all pages are short":  {func(id uint64) bool { return id%3 != 0 }, 0, false},
-	} {
-		w := &world{pageSize: 10, keep: test.keep}
+// A service may filter a page after it has limited it. The end is expected only below a
+// page that has room for older entries and shows none.
+func TestAShortPageIsNotTheEnd(t *testing.T) {
+	for part := range uint64(9) { // of the entries, one in so many is missing
+		w := &world{pageSize: 10, keep: func(id uint64) bool { return part < 2 || id%part != 0 }}
 		for i := range uint64(200) {
 			w.add(1_700_000_000_000-60_000*int64(i), 1000-i)
 		}
-		c, misled, ends := mergeOf([]*world{w}, nil, 1), 0, false
+		c, ends := mergeOf([]*world{w}, nil, 1), false
 		c.fetch = func(r Request) ([]Entry[uint64], error) {
 			page := w.before(r.At)
-			if r.AcceptEmpty && len(page) > 1 {
-				misled++
+			if ends = r.AcceptEmpty; ends && len(page) > 0 {
+				t.Errorf("one in %d is missing: the end is expected at %d", part, r.At)
 			}
-			ends = r.AcceptEmpty && len(page) == 0
 			return page, nil
 		}
 		for _, ok := c.take(); ok; _, ok = c.take() {
 		}
-		if misled > test.misled || ends != test.ends {
-			t.Errorf("%s: the end was expected %d times too early, and at the end %v", name, misled, ends)
+		if !ends {
+			t.Errorf("one in %d is missing: the end is not expected", part)
+		}
+	}
+}
+
+// A page that shows an entry again cannot be empty, nor can one of which a page further
+// down showed an entry.
+func TestTheWitnessOfAPageShowsAnEntry(t *testing.T) {
+	for name, test := range map[string]struct {
+		walk    func(*world) Walker[uint64]
+		page    func(*world, int64) []Entry[uint64]
+		resumed bool
+	}{
+		"by time": {func(*world) Walker[uint64] {
+			return NewTiers[uint64](Earliest, []Position{{At: Latest - 1}}, 1, 10, Shown{})
+		}, (*world).before, false},
+		"by time, resumed": {func(w *world) Walker[uint64] {
+			return NewTiers[uint64](Earliest, []Position{{At: w.entries[20].Start, Seen: []string{w.entries[20].ID}}}, 1, 10, Shown{})
+		}, (*world).before, true},
+		"by offset": {func(*world) Walker[uint64] { return NewOffset[uint64](Position{}, 10) }, (*world).from, false},
+	} {
+		w := &world{pageSize: 10}
+		for i := range uint64(95) {
+			w.add(1_700_000_000_000-60_000*int64(i), 1000-i)
+		}
+		without, itself := 0, 0
+		c := newCrawl(test.walk(w), 1, nil)
+		c.fetch = func(r Request) ([]Entry[uint64], error) {
+			if r.Witness < 0 {
+				without++
+			} else if len(test.page(w, r.Witness)) == 0 {
+				t.Errorf("%s: the witness of %+v is empty", name, r)
+			}
+			if r.Witness == r.At {
+				itself++
+			}
+			return test.page(w, r.At), nil
+		}
+		for _, ok := c.take(); ok; _, ok = c.take() {
+		}
+		if test.resumed && without > 0 || without > 1 || itself < 5 && name != "by offset" {
+			t.Errorf("%s: %d requests, %d without a witness, %d are their own", name, c.requests, without, itself)
 		}
 	}
 }

@@ -35,12 +35,21 @@ type Walker[V any] interface {
 	Positions() []Position
 }
 
-// Pages records what the pages of a listing have shown, over all its walks: whether a
-// page that is not full is the last one. A service may filter a page after it has
-// limited it.
-type Pages struct {
-	hasFull   bool // a page was full
-	isMisread bool // below a page that was not full there were older entries
+// Shown is the lowest start that each listing has shown, by its index.
+type Shown map[int]int64
+
+func (s Shown) note(source int, start int64) {
+	if lowest, ok := s[source]; !ok || start < lowest {
+		s[source] = start
+	}
+}
+
+// witness returns the [Request.Witness] of a page that is requested from at.
+func (s Shown) witness(source int, at int64) int64 {
+	if lowest, ok := s[source]; ok {
+		return max(at, lowest+1)
+	}
+	return -1
 }
 
 // Request is a request for a page.
@@ -48,6 +57,7 @@ type Request struct {
 	Source      int   // the index of the listing
 	At          int64 // the instant or offset that the page is requested from
 	AcceptEmpty bool  // if the page is empty, it is not requested again
+	Witness     int64 // a page from there shows entries, as one did before: At, if it is this page; negative if none is known
 }
 
 // Entry is one entry of a listing, or an error in its position.
