@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -67,6 +68,8 @@ func (w *World) respond(operation Operation, argument Argument, body Body, now i
 		return appendTournaments(page, now), nil
 	case operation == RaceResults:
 		return w.appendRaces(tier, w.racesBefore(tier, body.StartTimeFrom), asFinished), nil
+	case operation != RaceResultsV1:
+		panic(fmt.Sprintf("the fake does nothing for operation %d", operation))
 	case body.Offset < 0:
 		return nil, Refuse(badRequest, "out_of_range", "offset must not be negative, got %d", body.Offset)
 	}
