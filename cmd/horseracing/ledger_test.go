@@ -94,6 +94,11 @@ func TestAnInterruptedRegistrationWhoseOutcomeIsUnknownIsStatus7(t *testing.T) {
 	if !strings.Contains(text, "the fee may be paid: run the same command again") || strings.Contains(text, "call Settle") {
 		t.Errorf("the last sentence is not for a person: %s", text)
 	}
+	fake.AddRaces(horseracing.Race{MainRaceID: 8, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), EntryFee: fee})
+	fake.Inject(horseracingtest.Fault{Method: "POST", ResetAfter: true})
+	if got := run(t, environment(fake), append(args, "--race", "8", "--yes")...); got.status != 0 || !strings.Contains(got.stdout, "entered") {
+		t.Errorf("another race, which lists the horse at once: %+v", got)
+	}
 	want := "horseracing register: the outcome of an earlier registration is unknown, its fee may be paid: --yes settles it\n"
 	if got := run(t, environment(fake), args...); got.status != 7 || got.stderr != want {
 		t.Errorf("a dry run: %+v", got)

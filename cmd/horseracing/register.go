@@ -158,7 +158,10 @@ func look(ctx context.Context, s *service, l *ledger.Ledger, o registerOptions) 
 // settle determines the outcome of a registration whose response was lost.
 func settle(ctx context.Context, p *program, l *ledger.Ledger, o registerOptions) (ledger.Entry, error) {
 	p.say("the outcome is unknown: reading the race until it is certain")
-	err := l.Settle(ctx)
+	err := l.SettleOnce(ctx)
+	if errors.Is(known(l, o.Registration), ledger.ErrUnsettled) && ctx.Err() == nil {
+		err = l.Settle(ctx) // of all that is unknown
+	}
 	entry, _ := entryOf(l, o.Registration)
 	switch entry.State {
 	case ledger.Entered:
@@ -199,7 +202,7 @@ func limitInTokens(err error) error {
 func dryRun(ctx context.Context, p *program, s *service, o registerOptions) error {
 	l, err := openLedger(o.path, s, o.limits()...)
 	if err != nil {
-		return err
+		return unpaid(err)
 	}
 	defer l.Close()
 	race, against, err := look(ctx, s, l, o)
@@ -249,5 +252,5 @@ func (p *program) printPlan(o registerOptions, race *horseracing.Race, l *ledger
 	if p.printsJSON() {
 		return p.printJSON(plan)
 	}
-	return errors.Join(p.printTitle("--yes would register horse %d in race %d (%s).", o.Horse, o.Race, race.Info.Name), p.printTitle("%s.", text))
+	return errors.Join(p.printTitle("--yes would register horse %d in race %d, %q.", o.Horse, o.Race, race.Info.Name), p.printTitle("%s.", text))
 }
