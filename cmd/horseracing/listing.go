@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,55 +12,101 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// listingOptions are the flags of a command that prints a listing, the newest entry
-// first.
+// listingOptions are the flags of a command that prints a listing, the newest entry first,
+// or what is new in it.
 type listingOptions struct {
 	flags         *pflag.FlagSet
+	name          string // of an entry
 	tiers         *string
 	since, before *time.Time
 	limit         int
 	concurrency   int
+	out           string // a flag of results alone
+	cursor        string
+	withCursor    bool
+	follow        bool
+	interval      time.Duration
 }
 
 const maxConcurrency = 1000
 
-func listingFlags(flags *pflag.FlagSet) *listingOptions {
-	l := &listingOptions{
+func listingFlags(flags *pflag.FlagSet, name string) *listingOptions {
+	o := &listingOptions{
 		flags:  flags,
+		name:   name,
 		tiers:  tierFlag(flags, "5, Omega"),
 		since:  timeFlag(flags, "since", "only those that start at this `TIME` or later: 30d, 12h, or a date or instant in UTC; default the whole history"),
 		before: timeFlag(flags, "before", "only those that start before this `TIME`; default now"),
 	}
-	flags.IntVarP(&l.limit, "limit", "n", 0, "print at most this `NUMBER` of entries; default all")
-	flags.IntVar(&l.concurrency, "concurrency", 4, "how many `REQUESTS` may be in flight; with -n at most one for each hundred entries, unless this is set")
-	return l
+	flags.IntVarP(&o.limit, "limit", "n", 0, "print at most this `NUMBER` of entries; default all")
+	flags.IntVar(&o.concurrency, "concurrency", 4, "how many `REQUESTS` may be in flight; with -n at most one for each hundred entries, unless this is set")
+	flags.StringVar(&o.cursor, "cursor", "", "keep the position in this `FILE`, and continue there if it exists")
+	flags.BoolVar(&o.withCursor, "with-cursor", false, "with --cursor or --follow, add to each JSON line the position after it")
+	flags.BoolVar(&o.follow, "follow", false, "wait for "+name+"s to finish, and print them as they appear")
+	flags.DurationVar(&o.interval, "interval", 0, "with --follow, the `TIME` between polls (default 30s)")
+	return o
 }
 
-// check refuses values that would do nothing.
-func (l *listingOptions) check() error {
-	if l.limit < 1 && l.flags.Changed("limit") {
+// begin refuses flags that would do nothing, and looks the tiers up.
+func (o *listingOptions) begin(ctx context.Context, p *program, s *service) ([]horseracing.TierID, error) {
+	if err := o.check(p); err != nil {
+		return nil, err
+	}
+	p.patience = listingPatience
+	if o.follow {
+		p.patience = forever
+	}
+	return s.tierIDs(ctx, *o.tiers)
+}
+
+func (o *listingOptions) check(p *program) error {
+	isKept := o.cursor != "" || o.follow
+	switch {
+	case o.limit < 1 && o.flags.Changed("limit"):
 		return usageError("-n must be at least 1")
-	}
-	if l.concurrency < 1 || l.concurrency > maxConcurrency {
+	case o.concurrency < 1 || o.concurrency > maxConcurrency:
 		return usageError(fmt.Sprintf("--concurrency must be between 1 and %d", maxConcurrency))
+	case !o.follow && o.flags.Changed("interval"):
+		return usageError("--interval needs --follow")
+	case o.out != "":
+		return refuse(o.flags, "and -o exclude each other", "limit", "before", "table", "with-cursor", "cursor")
+	case isKept && o.withCursor && !p.printsJSON():
+		return usageError("--with-cursor is for JSON, and --table is not")
+	case isKept:
+		return refuse(o.flags, "is for listings that begin with the newest "+o.name, "before")
 	}
-	return nil
+	return refuse(o.flags, "needs --cursor or --follow", "with-cursor")
 }
 
 // query selects the listing. A short one is read page by page, and not further ahead than
 // -n needs.
-func (l *listingOptions) query(tiers []horseracing.TierID) horseracing.ResultsQuery {
-	concurrency := l.concurrency
-	if l.limit > 0 && !l.flags.Changed("concurrency") {
-		concurrency = min(concurrency, 1+l.limit/100)
+func (o *listingOptions) query(tiers []horseracing.TierID) horseracing.ResultsQuery {
+	concurrency := o.concurrency
+	if o.limit > 0 && !o.flags.Changed("concurrency") {
+		concurrency = min(concurrency, 1+o.limit/100)
 	}
-	return horseracing.ResultsQuery{Tiers: tiers, Since: *l.since, Before: *l.before, Concurrency: concurrency}
+	return horseracing.ResultsQuery{Tiers: tiers, Since: *o.since, Before: *o.before, Concurrency: concurrency}
 }
 
-// listed is how the entries of a listing are printed, and when one starts.
+// newQuery selects what comes after a position, or if there is none what starts at --since.
+func (o *listingOptions) newQuery(tiers []horseracing.TierID, at horseracing.Cursor, isKept bool) horseracing.FollowQuery {
+	q := horseracing.FollowQuery{Tiers: tiers, Resume: at, Interval: o.interval, Concurrency: o.concurrency}
+	if at.IsZero() {
+		if q.Since = *o.since; q.Since.IsZero() && isKept {
+			q.Since = time.UnixMilli(1) // the whole history
+		}
+	} else {
+		q.Tiers = nil // the cursor has them
+	}
+	return q
+}
+
+// listed is how the entries of a listing are read and printed, and when one starts.
 type listed[T any] struct {
-	layout layout[T]
-	start  func(*T) time.Time
+	layout  layout[T]
+	start   func(*T) time.Time
+	results func(horseracing.ResultsQuery) *horseracing.Pager[T]
+	follow  func(horseracing.FollowQuery) *horseracing.Follower[T]
 }
 
 // errEnough ends a listing when as many entries were printed as -n allows.
@@ -75,7 +120,7 @@ type printer[T any] struct {
 	reached        func(time.Time)
 }
 
-func newPrinter[T any](p *program, o *followOptions, l listed[T]) *printer[T] {
+func newPrinter[T any](p *program, o *listingOptions, l listed[T]) *printer[T] {
 	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name+"s", true)}
 }
 
@@ -97,7 +142,7 @@ func (e *storeError) Unwrap() error { return e.error }
 
 // each passes each entry to add, and calls skip for each that cannot be read. It returns
 // an error at the end if there were some.
-func each[T any](ctx context.Context, p *program, o *followOptions, entries iter.Seq2[*T, error], add func(*T) error, skip func() error) error {
+func each[T any](ctx context.Context, p *program, o *listingOptions, entries iter.Seq2[*T, error], add func(*T) error, skip func() error) error {
 	skipped := 0
 	for entry, err := range entries {
 		var failed error
@@ -123,97 +168,31 @@ func each[T any](ctx context.Context, p *program, o *followOptions, entries iter
 	return ctx.Err()
 }
 
-// printListing prints a listing, the newest entry first.
-func printListing[T any](ctx context.Context, p *program, o *followOptions, l listed[T], pager *horseracing.Pager[T]) error {
-	r := newPrinter(p, o, l)
-	err := each(ctx, p, o, pager.All(ctx), func(entry *T) error { return r.print(entry, entry) }, func() error { return nil })
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
-	}
-	return r.flush()
-}
-
-// followOptions are the flags of a command that prints a listing, or what is new in it.
-type followOptions struct {
-	*listingOptions
-	name               string // of an entry
-	cursor             string
-	follow, withCursor bool
-	interval           time.Duration
-}
-
-func followFlags(flags *pflag.FlagSet, name string) *followOptions {
-	o := &followOptions{listingOptions: listingFlags(flags), name: name}
-	flags.StringVar(&o.cursor, "cursor", "", "keep the position in this `FILE`, and continue there if it exists")
-	flags.BoolVar(&o.withCursor, "with-cursor", false, "with --cursor or --follow, add to each JSON line the position after it")
-	flags.BoolVar(&o.follow, "follow", false, "wait for "+name+"s to finish, and print them as they appear")
-	flags.DurationVar(&o.interval, "interval", 0, "with --follow, the `TIME` between polls (default 30s)")
-	return o
-}
-
-// check refuses flags that would do nothing.
-func (o *followOptions) check(p *program) error {
-	var unused error
-	switch isKept := o.cursor != "" || o.follow; {
-	case isKept && o.withCursor && !p.printsJSON():
-		unused = usageError("--with-cursor is for JSON, and --table is not")
-	case isKept:
-		unused = refuse(o.flags, "is for listings that begin with the newest "+o.name, "before")
-	default:
-		unused = refuse(o.flags, "needs --cursor or --follow", "with-cursor")
-	}
-	return cmp.Or(unused, o.checkInterval(), o.listingOptions.check())
-}
-
-func (o *followOptions) checkInterval() error {
-	if o.follow {
-		return nil
-	}
-	return refuse(o.flags, "needs --follow", "interval")
-}
-
-func (o *followOptions) patience() time.Duration {
-	if o.follow {
-		return forever
-	}
-	return listingPatience
-}
-
-// query selects what comes after a position, or if there is none what starts at --since.
-func (o *followOptions) query(tiers []horseracing.TierID, at horseracing.Cursor, isKept bool) horseracing.FollowQuery {
-	q := horseracing.FollowQuery{Tiers: tiers, Resume: at, Interval: o.interval, Concurrency: o.concurrency}
-	if at.IsZero() {
-		if q.Since = *o.since; q.Since.IsZero() && isKept {
-			q.Since = time.UnixMilli(1) // the whole history
-		}
-	} else {
-		q.Tiers = nil // the cursor has them
-	}
-	return q
-}
-
-// printFinished prints a listing, or with --cursor or --follow what is new in it.
-func printFinished[T any](ctx context.Context, p *program, s *service, o *followOptions, tiers []horseracing.TierID, l listed[T],
-	results func(horseracing.ResultsQuery) *horseracing.Pager[T], follow func(horseracing.FollowQuery) *horseracing.Follower[T],
-) error {
-	p.patience = o.patience()
-	if o.cursor != "" || o.follow {
-		return printNew(ctx, p, s, o, tiers, l, follow)
-	}
-	return printListing(ctx, p, o, l, results(o.listingOptions.query(tiers)))
-}
-
 // loop returns what is new, and with --follow what will be.
-func loop[T any](ctx context.Context, o *followOptions, f *horseracing.Follower[T]) iter.Seq2[*T, error] {
+func loop[T any](ctx context.Context, o *listingOptions, f *horseracing.Follower[T]) iter.Seq2[*T, error] {
 	if o.follow {
 		return f.All(ctx)
 	}
 	return f.CatchUp(ctx)
 }
 
+// printFinished prints a listing, the newest entry first. With --cursor or --follow it
+// prints what is new: since the position of --cursor, or since now.
+func printFinished[T any](ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID, l listed[T]) error {
+	if o.cursor != "" || o.follow {
+		return printNew(ctx, p, s, o, tiers, l)
+	}
+	r := newPrinter(p, o, l)
+	err := each(ctx, p, o, l.results(o.query(tiers)).All(ctx), func(entry *T) error { return r.print(entry, entry) }, func() error { return nil })
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	return r.flush()
+}
+
 // printNew prints what is new since the position of --cursor, or with --follow alone since
 // now.
-func printNew[T any](ctx context.Context, p *program, s *service, o *followOptions, tiers []horseracing.TierID, l listed[T], follow func(horseracing.FollowQuery) *horseracing.Follower[T]) error {
+func printNew[T any](ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID, l listed[T]) error {
 	at := &checkpoint{}
 	if o.cursor != "" {
 		var err error
@@ -226,7 +205,7 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *followOptio
 		}
 		at.startAt(p, *o.since, o.cursor)
 	}
-	f := follow(o.query(tiers, at.Cursor, o.cursor != ""))
+	f := l.follow(o.newQuery(tiers, at.Cursor, o.cursor != ""))
 	save := func() error {
 		if o.cursor == "" {
 			return nil

@@ -12,7 +12,7 @@ import (
 func (p *program) tournamentsCommand() *cobra.Command {
 	c := p.command("tournaments [ID…]", "The open tournaments, those with these ids, or finished ones", 0, many)
 	finished := c.Flags().Bool("finished", false, "print finished tournaments")
-	o := followFlags(c.Flags(), "tournament")
+	o := listingFlags(c.Flags(), "tournament")
 	return p.reading(c, func(ctx context.Context, s *service, args []string) error {
 		if *finished {
 			return p.finishedTournaments(ctx, s, o, args)
@@ -33,23 +33,19 @@ func (p *program) tournamentsCommand() *cobra.Command {
 	})
 }
 
-func (p *program) finishedTournaments(ctx context.Context, s *service, o *followOptions, args []string) error {
+func (p *program) finishedTournaments(ctx context.Context, s *service, o *listingOptions, args []string) error {
 	if len(args) > 0 {
 		return usageError("--finished takes no ids")
 	}
-	if err := o.check(p); err != nil {
-		return err
-	}
-	tiers, err := s.tierIDs(ctx, *o.tiers)
+	tiers, err := o.begin(ctx, p, s)
 	if err != nil {
 		return err
 	}
-	return printFinished(ctx, p, s, o, tiers, tournamentListing, s.Tournaments.Results, s.Tournaments.Follow)
-}
-
-var tournamentListing = listed[horseracing.Tournament]{
-	layout: tournamentLayout(column{title: "HORSES", isNumber: true}, func(t *horseracing.Tournament) any { return len(t.Participants) }),
-	start:  func(t *horseracing.Tournament) time.Time { return t.StartTime.Time },
+	horses := column{title: "HORSES", isNumber: true}
+	return printFinished(ctx, p, s, o, tiers, listed[horseracing.Tournament]{
+		layout: tournamentLayout(horses, func(t *horseracing.Tournament) any { return len(t.Participants) }),
+		start:  func(t *horseracing.Tournament) time.Time { return t.StartTime.Time }, results: s.Tournaments.Results, follow: s.Tournaments.Follow,
+	})
 }
 
 var openTournamentLayout = tournamentLayout(column{title: "PLACES"}, func(t *horseracing.Tournament) any { return places(len(t.Participants), t.Places) })
