@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/horseracing/internal/doctor"
 )
 
@@ -52,22 +51,15 @@ func (p *program) doctorCommand() *cobra.Command {
 
 // examine makes the doctor's checks.
 func (p *program) examine(ctx context.Context, config *doctor.Config) (*doctor.Report, error) {
-	var s *service
 	began := time.Now()
-	p.rate = cmp.Or(p.rate, 2)
 	config.Progress = func(topic string) { p.reportProgress("%v  %s", time.Since(began).Round(time.Second), topic) }
-	d, err := doctor.New(config, func(opts ...horseracing.Option) (client *horseracing.Client, err error) {
-		if s, err = p.connect(opts...); err != nil {
-			return nil, err
-		}
-		config.APIKey, config.UserKey = s.apiKey, s.userKey
-		return s.Client, nil
-	})
-	if s != nil {
-		defer s.close()
-	}
+	p.rate = cmp.Or(p.rate, 2)
+	d := doctor.New(config)
+	s, err := p.connect(d.Options()...)
 	if err != nil {
 		return nil, err
 	}
-	return d.Examine(ctx)
+	defer s.close()
+	config.APIKey, config.UserKey = s.apiKey, s.userKey
+	return d.Examine(ctx, s.Client)
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -195,24 +194,21 @@ func (p *program) announce(server *horseracingtest.Server, controlURL string) er
 	if p.asJSON {
 		return p.printJSON(line)
 	}
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "address\t%s\n", line.URL)
+	text := "address   " + line.URL
 	if line.Control != "" {
-		fmt.Fprintf(table, "control\t%s\n", line.Control)
+		text += "\ncontrol   " + line.Control
 	}
-	fmt.Fprintf(table, "API key\t%s\n", line.APIKey)
+	text += "\nAPI key   " + line.APIKey
 	for _, user := range line.Users {
-		fmt.Fprintf(table, "user key\t%s\thorses %s\n", user.Key, strings.Trim(fmt.Sprint(user.Horses), "[]"))
+		text += fmt.Sprintf("\nuser key  %s  horses %s", user.Key, strings.Trim(fmt.Sprint(user.Horses), "[]"))
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(p.stdout, `
+	_, err := fmt.Fprintf(p.stdout, `%[4]s
+
 export HORSERACING_BASE_URL=%[2]s HORSERACING_API_KEY='%[1]s' HORSERACING_USER_KEY='%[3]s'
 
 Try:  curl -H 'x-api-key: %[1]s' -H 'content-type: application/json' %[2]s/api/v1/races/open
       curl -X GET -H 'x-api-key: %[1]s' -H 'content-type: application/json' -d '{"tier":5}' %[2]s/api/v2/races/results
 Stop: Ctrl-C
-`, line.APIKey, line.URL, line.Users[0].Key)
+`, line.APIKey, line.URL, line.Users[0].Key, text)
 	return err
 }

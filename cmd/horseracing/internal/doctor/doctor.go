@@ -49,34 +49,28 @@ type Doctor struct {
 	walked         [][]entry // the pages of one walk back
 }
 
-// New returns a Doctor. connect makes the client, with the options that it is
-// given and others, and may set the keys of config.
-func New(config *Config, connect func(...horseracing.Option) (*horseracing.Client, error)) (*Doctor, error) {
-	d := &Doctor{config: config, report: Report{
-		At: time.Now().UTC().Truncate(time.Second), SDK: horseracing.Version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Contains: contains,
-	}}
+// New returns a Doctor.
+func New(config *Config) *Doctor {
+	return &Doctor{
+		config: config,
+		probe:  &probe{most: config.Requests, spent: func() {}, failures: counts{}, headers: map[string]counts{}},
+		report: Report{
+			At: time.Now().UTC().Truncate(time.Second), SDK: horseracing.Version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Contains: contains,
+		},
+	}
+}
+
+// Options are those of the client that Examine is given, which may have others.
+func (d *Doctor) Options() []horseracing.Option {
 	options := []horseracing.Option{
 		horseracing.WithRetry(horseracing.Retry{Max: 1, MinWait: 500 * time.Millisecond, MaxWait: 15 * time.Second}),
 		horseracing.WithDriftHandler(func(_ context.Context, drift horseracing.Drift) { d.drifts = append(d.drifts, drift) }),
-		// The innermost wrapper comes first: it counts what is really sent.
-		horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-			d.probe = &probe{next: next, most: config.Requests, spent: func() {}, failures: counts{}, headers: map[string]counts{}}
-			return d.probe
-		}),
+		horseracing.WithTransportWrapper(d.probe.wrap), // first, so that it counts what is really sent
 	}
-	if config.Record != "" {
-		options = append(options, horseracing.WithTransportWrapper(horseracingtest.Record(config.Record)))
+	if d.config.Record != "" {
+		options = append(options, horseracing.WithTransportWrapper(horseracingtest.Record(d.config.Record)))
 	}
-	var err error
-	if d.client, err = connect(options...); err != nil {
-		return nil, err
-	}
-	service, err := url.Parse(d.client.BaseURL())
-	if err != nil {
-		return nil, err
-	}
-	d.report.Service = service.Scheme + "://" + service.Host
-	return d, nil
+	return options
 }
 
 // check finds out one thing. If it cannot, it calls fail or returns notRead.
@@ -104,7 +98,11 @@ func (d *Doctor) get(ctx context.Context, path string, body any) (status int, te
 
 // Examine makes the checks until the context ends or no requests are left. The
 // error is a reason to make none: the service is not there, or refuses the key.
-func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
+func (d *Doctor) Examine(ctx context.Context, client *horseracing.Client) (*Report, error) {
+	d.client = client
+	if service, err := url.Parse(client.BaseURL()); err == nil { // a client has one that can be read
+		d.report.Service = service.Scheme + "://" + service.Host
+	}
 	if err := d.connect(ctx); err != nil {
 		return nil, err
 	}

@@ -29,11 +29,8 @@ func examine(t *testing.T, readings horseracingtest.Readings) map[string]finding
 		MainRaceID: 50_001, StartTime: at(time.Minute), RegistrationDeadline: at(-time.Minute), EntryFee: fee, Participants: []horseracing.RaceParticipant{{Number: 1}},
 	})
 	config := &Config{Requests: 150, Progress: func(string) {}}
-	d, err := New(config, func(opts ...horseracing.Option) (*horseracing.Client, error) { return fake.Client(opts...), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := d.Examine(t.Context())
+	d := New(config)
+	report, err := d.Examine(t.Context(), fake.Client(d.Options()...))
 	if err != nil {
 		t.Fatal(err)
 	}

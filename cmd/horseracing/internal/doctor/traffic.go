@@ -33,6 +33,11 @@ var errNoRequestsLeft = errors.New("no requests left (--requests)")
 // left returns how many requests may still be sent.
 func (p *probe) left() int { return p.most - p.requests }
 
+func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
+	p.next = next
+	return p
+}
+
 func (p *probe) RoundTrip(req *http.Request) (*http.Response, error) {
 	if p.requests >= p.most {
 		p.spent()
