@@ -101,14 +101,15 @@ func TestStartedAgainAfterItsEndItFetchesOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-func TestFollowStoresNewResultsUntilCtrlC(t *testing.T) {
+func TestFollowStoresEachNewResultUntilCtrlCAndContinues(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot be interrupted from outside there")
 	}
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(50), horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	name := filepath.Join(t.TempDir(), "races")
-	child := programtest.Start(t, programtest.Environment(fake), "-out", name, "-follow", "-interval", "20ms", "-format", "csv")
+	arguments := []string{"-out", name, "-follow", "-interval", "20ms", "-format", "csv"}
+	child := programtest.Start(t, programtest.Environment(fake), arguments...)
 	waitFor(t, "the crawl's end", func() bool { _, err := os.Stat(name + "-races.csv"); return err == nil })
 	db := open(t, name)
 	fake.AddRaces(finished(fake, 900_001, 2*time.Minute))
@@ -127,6 +128,18 @@ func TestFollowStoresNewResultsUntilCtrlC(t *testing.T) {
 	written, err := os.ReadFile(name + "-races.csv")
 	if err != nil || !strings.Contains(string(written), "900002,") {
 		t.Errorf("races.csv lacks what was followed (%v)", err)
+	}
+
+	if _, err := db.Exec(`CREATE TRIGGER once BEFORE INSERT ON races BEGIN SELECT RAISE(ABORT, 'stored before') WHERE NEW.race_id < 900003; END`); err != nil {
+		t.Fatal(err)
+	}
+	fake.AddRaces(finished(fake, 900_003, 3*time.Minute)) // nobody follows
+	fake.ResetLog()
+	child = programtest.Start(t, programtest.Environment(fake), arguments...)
+	waitFor(t, "a race that finished meanwhile", func() bool { return count(t, db, `SELECT count(*) FROM races WHERE race_id = 900003`) == 1 })
+	child.Kill()
+	if n := fake.RequestCount(); n > 100 {
+		t.Errorf("%d requests for one race", n)
 	}
 }
 
