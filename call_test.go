@@ -434,7 +434,13 @@ func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
 				s := double.Play(test.steps...)
 				var response horseracing.Response
 				_, err := s.Client(t, horseracing.WithMaxResponseBytes(1<<20)).
-					Races.Open(t.Context(), horseracing.CaptureResponse(&response))
+					Horses.Owned(t.Context(), "a-user's key", horseracing.CaptureResponse(&response))
+				first := s.Requests()[0].Request
+				for i, r := range s.Requests() {
+					if diff := cmp.Diff(first.Header, r.Request.Header); diff != "" || r.Body != `{"user_key":"a-user's key"}` || r.Request.ContentLength != int64(len(r.Body)) || *r.Request.URL != *first.URL {
+						t.Errorf("request %d: %v with %s, header (-first +now):\n%s", i, r.Request.URL, r.Body, diff)
+					}
+				}
 				got := outcome{len(s.Requests()), test.want.Err}
 				if !errors.Is(err, test.want.Err) {
 					got.Err = err
@@ -520,30 +526,6 @@ func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
 	}
 }
 
-func TestRetrySendsTheSameRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Broken(double.ErrReset), double.Respond(500, ""), double.Respond(502, ""), double.Respond(200, "[]"))
-		if _, err := s.Client(t).Horses.Owned(t.Context(), "a-user's key"); err != nil {
-			t.Fatal(err)
-		}
-		first := s.Requests()[0]
-		if first.Body != `{"user_key":"a-user's key"}` {
-			t.Errorf("body %s", first.Body)
-		}
-		for _, r := range s.Requests() {
-			if r.Body != first.Body || r.Request.URL.String() != first.Request.URL.String() {
-				t.Errorf("sent %v with %s, at first %v with %s", r.Request.URL, r.Body, first.Request.URL, first.Body)
-			}
-			if diff := cmp.Diff(first.Request.Header, r.Request.Header); diff != "" {
-				t.Errorf("header (-first +now):\n%s", diff)
-			}
-			if r.Request.ContentLength != int64(len(first.Body)) || len(r.Request.TransferEncoding) != 0 {
-				t.Errorf("Content-Length %d for %d bytes", r.Request.ContentLength, len(first.Body))
-			}
-		}
-	})
-}
-
 // Neither a certificate that is not trusted nor a server without TLS changes by itself.
 func TestRetryIgnoresWhatKeepsTLSFromWorking(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -598,30 +580,19 @@ type closeCounter struct {
 
 func (c *closeCounter) CloseIdleConnections() { c.closed.Add(1) }
 
-func TestCallThatFailsLeavesTheSharedPoolAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shared := &closeCounter{RoundTripper: double.Play(double.Respond(503, ""))}
-		c := double.Connect(t, double.Service, &http.Client{Transport: shared})
-		c.Races.Open(t.Context())
-		ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
-		defer cancel()
-		c.Races.Open(ctx)
-		c.Races.Register(t.Context(), double.Entry)
-		c.Close()
-		if n := shared.closed.Load(); n != 0 {
-			t.Errorf("the idle connections were closed %d times", n)
-		}
-	})
-}
-
-func TestCallDoesNotChangeTheCallersHTTPClient(t *testing.T) {
-	mine := &http.Client{Transport: double.Play(double.Respond(302, "", "Location: /")), Timeout: time.Minute,
+func TestCallLeavesTheCallersHTTPClientAlone(t *testing.T) {
+	shared := &closeCounter{RoundTripper: double.Play(double.Respond(302, "", "Location: /"), double.Respond(503, ""))}
+	mine := &http.Client{Transport: shared, Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("CheckRedirect was called"); return nil }}
-	transport := mine.Transport
-	c := double.Connect(t, double.Service, mine)
-	c.Races.Open(t.Context())
-	c.Races.Register(t.Context(), double.Entry)
-	if mine.Transport != transport || mine.Timeout != time.Minute || mine.CheckRedirect == nil || mine.Jar != nil {
+	c := double.Connect(t, double.Service, mine, double.Briefly)
+	for _, call := range []func(context.Context, *horseracing.Client) error{double.OpenRaces, double.OpenRaces, double.Register} {
+		_ = call(t.Context(), c)
+	}
+	c.Close()
+	if n := shared.closed.Load(); n != 0 {
+		t.Errorf("the idle connections were closed %d times", n)
+	}
+	if mine.Transport != shared || mine.Timeout != time.Minute || mine.CheckRedirect == nil || mine.Jar != nil {
 		t.Errorf("changed to %+v", mine)
 	}
 	pool := &http.Transport{MaxIdleConnsPerHost: 3}

@@ -184,18 +184,6 @@ func TestWithTransportWrapperMayRepeatReads(t *testing.T) {
 	}
 }
 
-// No connection is made: through a wrapper, too, that is seen, and the
-// registration is sent again.
-func TestWithTransportWrapperRetriesARegistrationWithoutAConnection(t *testing.T) {
-	attempts := 0
-	c := double.Connect(t, double.Refused, &http.Client{Transport: &http.Transport{}}, double.Briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-		return double.TripFunc(func(req *http.Request) (*http.Response, error) { attempts++; return next.RoundTrip(req) })
-	}))
-	if _, err := c.Races.Register(t.Context(), double.Entry); err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || attempts != 4 {
-		t.Errorf("after %d attempts: %v", attempts, err)
-	}
-}
-
 func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 	var seen []horseracing.CallInfo
 	s := double.Play(double.Respond(503, ""), double.Respond(503, ""), double.Respond(200, `{"number":7}`), double.Respond(200, "{}"), double.Respond(200, "{}"))

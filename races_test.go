@@ -392,12 +392,17 @@ func TestRegisterIsRetriedWhereNoConnectionWasMade(t *testing.T) {
 	for name, test := range map[string]struct {
 		url       string
 		transport *http.Transport
+		opt       horseracing.Option
 	}{
-		"refused":           {double.Refused, &http.Transport{}},
-		"no such host":      {"https://game.invalid", &http.Transport{}},
-		"the proxy refuses": {double.Service, &http.Transport{Proxy: http.ProxyURL(proxyURL)}},
-		"no handshake":      {"https://" + hangUp.Addr().String(), &http.Transport{}},
-		"connecting takes long": {double.Service, &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		"refused": {url: double.Refused, transport: &http.Transport{}},
+		"refused, through a wrapper": {
+			url: double.Refused, transport: &http.Transport{},
+			opt: horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { return double.TripFunc(next.RoundTrip) }),
+		},
+		"no such host":      {url: "https://game.invalid", transport: &http.Transport{}},
+		"the proxy refuses": {url: double.Service, transport: &http.Transport{Proxy: http.ProxyURL(proxyURL)}},
+		"no handshake":      {url: "https://" + hangUp.Addr().String(), transport: &http.Transport{}},
+		"connecting takes long": {url: double.Service, transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			hung.Add(1)
 			select {
 			case <-ctx.Done():
@@ -408,7 +413,7 @@ func TestRegisterIsRetriedWhereNoConnectionWasMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var response horseracing.Response
-			c := double.Connect(t, test.url, &http.Client{Transport: test.transport}, double.Briefly, horseracing.WithAttemptTimeout(300*time.Millisecond))
+			c := double.Connect(t, test.url, &http.Client{Transport: test.transport}, double.Briefly, horseracing.WithAttemptTimeout(300*time.Millisecond), test.opt)
 			_, err := c.Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
 			if err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) {
 				t.Errorf("got %v", err)

@@ -7,32 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/alicebob/miniredis/v2"
 )
-
-func newLimiter(t *testing.T, addr string, limit Limit) *SharedLimiter {
-	t.Helper()
-	client := connect(addr)
-	t.Cleanup(func() { _ = client.Close() })
-	return NewSharedLimiter(client, "test", limit)
-}
-
-func TestLimitersOfOneBudgetSpendItTogether(t *testing.T) {
-	redis := miniredis.RunT(t)
-	limit := Limit{Rate: 1, Burst: 2}
-	first, second := newLimiter(t, redis.Addr(), limit), newLimiter(t, redis.Addr(), limit)
-	for _, limiter := range []*SharedLimiter{first, second} {
-		if err := limiter.Wait(t.Context()); err != nil {
-			t.Fatalf("the burst is refused: %v", err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if err := first.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Wait beyond the burst = %v, want context.DeadlineExceeded", err)
-	}
-}
 
 func TestWaitReturnsWithItsContextWhenRedisDoesNotRespond(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,7 +15,9 @@ func TestWaitReturnsWithItsContextWhenRedisDoesNotRespond(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close() // connections complete, and nobody reads them
-	limiter := newLimiter(t, silent.Addr().String(), Limit{Rate: 10, Burst: 10})
+	client := connect(silent.Addr().String())
+	defer client.Close()
+	limiter := NewSharedLimiter(client, "test", Limit{Rate: 10, Burst: 10})
 
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

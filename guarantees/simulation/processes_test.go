@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,8 +40,7 @@ type process struct {
 
 	mu     sync.Mutex
 	fate   *rand.Rand
-	held   map[string][2]time.Time // by routes: when a Retry-After arrived, and when it ends
-	odds   int                     // of being killed at a step
+	odds   int // of being killed at a step
 	dead   bool
 	synced int64     // size of the ledger when a registration was sent last
 	acted  time.Time // when it last sent, received or said something
@@ -61,7 +59,7 @@ func (w *world) run(name string, pause time.Duration, setup func(*process), prog
 			ctx, cancel := context.WithDeadline(context.Background(), w.end)
 			now := time.Now()
 			p := &process{
-				world: w, name: name, kill: cancel, random: random, fate: fate, held: map[string][2]time.Time{}, acted: now, moved: now,
+				world: w, name: name, kill: cancel, random: random, fate: fate, acted: now, moved: now,
 				odds: []int{10, 100, 1000}[random.IntN(3)], quiet: 50 * time.Second, // an attempt, and the last wait before a page is skipped
 				rounds: 135 * time.Minute, // a Retry-After of an hour, another one, and the patience
 			}
@@ -153,7 +151,6 @@ func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
 		p.synced = p.ledgerSize()
 		p.mu.Unlock()
 	}
-	p.heed(req)
 	resp, err := p.send.RoundTrip(req)
 	if err == nil && req.URL.Path == resultsPath {
 		err = p.spoilBody(resp)
@@ -169,9 +166,6 @@ func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
 		p.tally("failures")
 	}
 	p.act(err == nil && resp.StatusCode < 300)
-	if err == nil {
-		p.hold(req, resp)
-	}
 	return resp, err
 }
 
@@ -182,31 +176,6 @@ func (p *process) spoilBody(resp *http.Response) error {
 	page = p.spoiled(page)
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(page)), int64(len(page))
 	return err
-}
-
-// routeOf returns the route of a request, for the routes of the simulation.
-func routeOf(req *http.Request) string {
-	return req.Method + strings.TrimRight(req.URL.Path, "0123456789")
-}
-
-// hold notes a Retry-After of up to an hour.
-func (p *process) hold(req *http.Request, resp *http.Response) {
-	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	if err == nil && seconds <= 3600 && (resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.held[routeOf(req)] = [2]time.Time{time.Now(), time.Now().Add(time.Duration(seconds) * time.Second)}
-	}
-}
-
-// heed checks that a request is not sent before the Retry-After of its route, except at
-// the very instant at which that arrives.
-func (p *process) heed(req *http.Request) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if held := p.held[routeOf(req)]; time.Now().After(held[0]) && time.Now().Before(held[1]) {
-		p.t.Errorf("%s sent a request %v before the Retry-After of %s", p.name, time.Until(held[1]), routeOf(req))
-	}
 }
 
 // write makes a change to a store: all of it, or nothing.
