@@ -19,12 +19,11 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
 
 func main() {
@@ -145,23 +144,12 @@ func start(set settings, getenv func(string) string, stderr io.Writer) (*server,
 		horseracing.WithTransportWrapper(set.clock.wrap),
 		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))),
 	}
-	if set.demo {
-		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithInMemory())
-		if err != nil {
-			return nil, nil, err
-		}
-		return newServer(fake.Client(opts...), fake.UserKey(0), set), fake.Close, nil
-	}
-	baseURL, apiKey, owner := getenv("HORSERACING_BASE_URL"), getenv("HORSERACING_API_KEY"), horseracing.UserKey(getenv("HORSERACING_USER_KEY"))
-	switch {
-	case baseURL == "" || apiKey == "":
-		return nil, nil, errors.New("set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with --demo")
-	case set.path != "" && owner == "":
-		return nil, nil, errors.New("registering needs HORSERACING_USER_KEY, the key of the horses' owner")
-	}
-	client, err := horseracing.NewClient(baseURL, apiKey, append(opts, horseracing.WithUserKeys(owner))...)
+	remote, err := connection.Open(set.demo, getenv, opts...)
 	if err != nil {
 		return nil, nil, err
 	}
-	return newServer(client, owner, set), client.Close, nil
+	if set.path != "" && remote.UserKey == "" {
+		return nil, nil, errors.New("registering needs HORSERACING_USER_KEY, the key of the horses' owner")
+	}
+	return newServer(remote.Client, remote.UserKey, set), remote.Close, nil
 }

@@ -59,7 +59,7 @@ func (p *program) examine(ctx context.Context, config *doctor.Config) (*doctor.R
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
-	config.APIKey, config.UserKey = s.apiKey, s.userKey
+	defer s.Close()
+	config.APIKey, config.UserKey = s.APIKey, s.UserKey
 	return d.Examine(ctx, s.Client)
 }

@@ -8,25 +8,21 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 // service is what the commands read: the service of the environment, or with
 // --demo an embedded fake of it.
 type service struct {
-	*horseracing.Client
-	tiers   *tiers.Finder
-	apiKey  string
-	userKey horseracing.UserKey // empty if none is known
-	close   func()
+	*connection.Service
+	tiers *tiers.Finder
 }
 
 // serviceFlags defines the flags of a command that uses the service.
@@ -54,7 +50,7 @@ func (p *program) withService(ctx context.Context, args []string, do func(ctx co
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	return do(ctx, s, args)
 }
 
@@ -66,25 +62,13 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	if p.rate > 0 {
 		opts = append(opts, horseracing.WithRateLimit(p.rate, 1))
 	}
-	if p.demo {
-		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithInMemory())
-		if err != nil {
-			return nil, err
-		}
-		client := fake.Client(opts...)
-		return &service{Client: client, tiers: tiers.New(client.Races), apiKey: fake.APIKey, userKey: fake.UserKey(0), close: fake.Close}, nil
-	}
-	baseURL, apiKey := os.Getenv("HORSERACING_BASE_URL"), os.Getenv("HORSERACING_API_KEY")
-	if baseURL == "" || apiKey == "" {
-		return nil, usageError("set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with --demo")
-	}
-	userKey := horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY"))
-	client, err := horseracing.NewClient(baseURL, apiKey, append(opts, horseracing.WithUserKeys(userKey))...)
+	remote, err := connection.Open(p.demo, os.Getenv, opts...)
 	if err != nil {
-		_, problem, _ := strings.Cut(err.Error(), horseracing.ErrInvalidArgument.Error()+": ")
-		return nil, usageError("HORSERACING_BASE_URL or HORSERACING_API_KEY: " + strings.TrimSuffix(problem, ", or allow it with WithPlainHTTP"))
+		return nil, usageError(err.Error())
 	}
-	return &service{Client: client, tiers: tiers.New(client.Races), apiKey: apiKey, userKey: userKey, close: func() { w.close(); client.Close() }}, nil
+	closeClient := remote.Close
+	remote.Close = func() { w.close(); closeClient() }
+	return &service{Service: remote, tiers: tiers.New(remote.Races)}, nil
 }
 
 // reportDrift says once that a member could not be read.
@@ -96,10 +80,10 @@ func (p *program) reportDrift(_ context.Context, d horseracing.Drift) {
 
 // owner returns the key of the user whose horses these are.
 func (s *service) owner() (horseracing.UserKey, error) {
-	if s.userKey == "" {
+	if s.UserKey == "" {
 		return "", usageError("set HORSERACING_USER_KEY to the key of the horses' owner")
 	}
-	return s.userKey, nil
+	return s.UserKey, nil
 }
 
 // serviceTime returns the service's time in a response, and this computer's if

@@ -1,0 +1,42 @@
+// Package connection connects the programs to the service that their environment names.
+package connection
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// Service is the service of the environment, or an embedded fake of it.
+type Service struct {
+	*horseracing.Client
+	APIKey  string
+	UserKey horseracing.UserKey // of the horses' owner, empty if it is not known
+	Close   func()
+}
+
+// Open returns the service that HORSERACING_BASE_URL, HORSERACING_API_KEY and
+// HORSERACING_USER_KEY name, or for a demo a fake. Its error says what to set.
+func Open(demo bool, getenv func(string) string, options ...horseracing.Option) (*Service, error) {
+	if demo {
+		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithInMemory())
+		if err != nil {
+			return nil, err
+		}
+		return &Service{Client: fake.Client(options...), APIKey: fake.APIKey, UserKey: fake.UserKey(0), Close: fake.Close}, nil
+	}
+	baseURL, apiKey := getenv("HORSERACING_BASE_URL"), getenv("HORSERACING_API_KEY")
+	if baseURL == "" || apiKey == "" {
+		return nil, errors.New("set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with --demo")
+	}
+	userKey := horseracing.UserKey(getenv("HORSERACING_USER_KEY"))
+	client, err := horseracing.NewClient(baseURL, apiKey, append(options, horseracing.WithUserKeys(userKey))...)
+	if err != nil {
+		_, problem, _ := strings.Cut(err.Error(), horseracing.ErrInvalidArgument.Error()+": ")
+		return nil, errors.New("HORSERACING_BASE_URL or HORSERACING_API_KEY: " + strings.TrimSuffix(problem, ", or allow it with WithPlainHTTP"))
+	}
+	return &Service{Client: client, APIKey: apiKey, UserKey: userKey, Close: client.Close}, nil
+}
