@@ -5,7 +5,7 @@ import "os"
 // Replay reads data as the file of a ledger for service, and returns its entries in
 // their order and how much of data are lines.
 func Replay(data []byte, service string) ([]Entry, int64, error) {
-	entries, size, last, err := replay(data, service)
+	entries, size, last, err := replay(data, service, true)
 	return sorted(entries), size + int64(len(last)), err
 }
 

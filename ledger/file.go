@@ -205,7 +205,7 @@ func (l *Ledger) readMore() (last string, err error) {
 	if _, err := l.file.ReadAt(data, l.size); err != nil {
 		return "", err
 	}
-	entries, size, last, err := replay(data, l.client.BaseURL())
+	entries, size, last, err := replay(data, l.client.BaseURL(), l.size == 0)
 	if err != nil {
 		return "", err
 	}
@@ -229,11 +229,12 @@ func sizeAt(path string, open interface{ Stat() (os.FileInfo, error) }) (int64, 
 func (l *Ledger) changed() error { return fmt.Errorf("%s was changed by another program", l.path) }
 
 // replay returns the last state of each pair in the lines of data, the size of the complete
-// lines, and a last one that lacks only its newline. All of them must be of the same service, which is that of the first
-// line if service is empty.
-func replay(data []byte, service string) (entries map[pair]Entry, size int64, last string, err error) {
+// lines, and a last one that lacks only its newline. All of them must be of the same
+// service, which is that of the first line if service is empty. If data is the whole file, it
+// must begin as a ledger does.
+func replay(data []byte, service string, isWhole bool) (entries map[pair]Entry, size int64, last string, err error) {
 	complete, torn := cut(data)
-	if complete == 0 && !strings.HasPrefix(torn, firstBytes) && !strings.HasPrefix(firstBytes, torn) {
+	if isWhole && complete == 0 && !strings.HasPrefix(torn, firstBytes) && !strings.HasPrefix(firstBytes, torn) {
 		return nil, 0, "", fmt.Errorf("line 1: %w", errNotLine)
 	}
 	lines := data[:complete]

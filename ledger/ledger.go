@@ -77,11 +77,11 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 	if l.location == nil {
 		return nil, fmt.Errorf("ledger: %s: %w: the location of WithDailyBudget is nil", path, horseracing.ErrInvalidArgument)
 	}
-	open := l.tryTake
-	if l.isShared {
-		open = func() error { _, err := l.readMore(); return err }
+	_, err := l.readMore()
+	if err == nil && !l.isShared {
+		err = l.tryTake()
 	}
-	if err := open(); err != nil {
+	if err != nil {
 		l.Close()
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
 	}
@@ -100,7 +100,7 @@ func Read(path string) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	entries, _, _, err := replay(data, "")
+	entries, _, _, err := replay(data, "", true)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
 	}
