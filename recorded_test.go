@@ -9,12 +9,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -140,5 +144,35 @@ func TestARecordingThatDriftsIsFound(t *testing.T) {
 		if !strings.Contains(found, test.want) || test.want == "" && found != "" {
 			t.Errorf("%s: %q, want %q", test.new, found, test.want)
 		}
+	}
+}
+
+// The fake responds to each operation without drift, and the same when it is replayed, to
+// another user.
+func TestOperationsReplayAsTheyWereRecorded(t *testing.T) {
+	original, dir := horseracingtest.NewServer(), filepath.Join(t.TempDir(), "a", "b")
+	defer original.Close()
+	soon := horseracing.NewTimestamp(original.Now().Add(time.Hour))
+	original.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: soon, RegistrationDeadline: soon})
+	original.AddTournaments(horseracing.Tournament{ID: "cup", StartTime: soon})
+	drift := horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) { t.Errorf("%+v", d) })
+	all := func(c *horseracing.Client, key horseracing.UserKey) map[string]any {
+		values := map[string]any{}
+		for _, op := range operations() {
+			value, err := op.Call(t.Context(), c, callIDs{Horse: 13, Race: 7, Tournament: "cup", UserKey: key})
+			if err == nil && op.Further != nil {
+				values[op.Name+", further"], err = op.Further(t.Context(), c, 35)
+			}
+			if values[op.Name] = value; err != nil {
+				t.Errorf("%s: %v", op.Name, err)
+			}
+		}
+		return values
+	}
+	want := all(original.Client(drift, horseracing.WithTransportWrapper(horseracingtest.Record(dir))), original.UserKey(2))
+	replay := horseracingtest.NewServer(horseracingtest.WithSeed(99), horseracingtest.WithRecording(os.DirFS(dir)))
+	defer replay.Close()
+	if diff := cmp.Diff(want, all(replay.Client(), replay.UserKey(0))); diff != "" {
+		t.Errorf("-recorded +replayed:\n%s", diff)
 	}
 }

@@ -14,9 +14,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -25,53 +22,6 @@ import (
 // recordingClient is an HTTP client of the fake that records.
 func recordingClient(s *horseracingtest.Server, dir string) *http.Client {
 	return &http.Client{Transport: horseracingtest.Record(dir)(s.HTTPClient().Transport)}
-}
-
-// everything reads what there is to read, and registers a horse.
-func everything(t *testing.T, s *horseracingtest.Server, key horseracing.UserKey, client *horseracing.Client) []any {
-	t.Helper()
-	ctx := t.Context()
-	before := horseracingtest.NewServer().Now()
-	var all []any
-	add := func(value any, err error) {
-		if err != nil {
-			t.Errorf("%v", err)
-		}
-		all = append(all, value)
-	}
-	add(client.Horses.Get(ctx, 3))
-	add(client.Horses.Owned(ctx, key))
-	add(client.Horses.Missions(ctx, 3))
-	add(client.Horses.OpenForBreeding(ctx))
-	open, err := client.Races.Open(ctx)
-	add(open, err)
-	add(client.Races.Get(ctx, open[0].MainRaceID))
-	add(client.Races.Results(horseracing.ResultsQuery{Before: before}).Take(ctx, 35))
-	add(client.Races.Results(horseracing.ResultsQuery{Before: before, Tier: 2}).Take(ctx, 5))
-	add(client.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, 15))
-	add(client.Tournaments.Results(horseracing.ResultsQuery{Before: before}).Take(ctx, 5))
-	cups, err := client.Tournaments.Open(ctx)
-	add(cups, err)
-	for _, cup := range cups {
-		add(client.Tournaments.Get(ctx, cup.ID))
-	}
-	add(client.Missions.Catalogue(ctx))
-	add(client.Races.Register(ctx, horseracing.Registration{Horse: 13, Race: 7, UserKey: key}))
-	add(client.Races.Get(ctx, 7))
-	return all
-}
-
-func TestAReplayGivesWhatWasRecorded(t *testing.T) {
-	original := start(t)
-	original.AddRaces(raceAt(original, 7, time.Hour))
-	dir := filepath.Join(t.TempDir(), "a", "b")
-	want := everything(t, original, original.UserKey(2), original.Client(horseracing.WithTransportWrapper(horseracingtest.Record(dir))))
-
-	replay := start(t, horseracingtest.WithSeed(99), horseracingtest.WithRecording(os.DirFS(dir)))
-	got := everything(t, replay, replay.UserKey(0), replay.Client())
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-recorded +replayed:\n%s", diff)
-	}
 }
 
 func TestNoKeyAndNoCookieIsInARecording(t *testing.T) {

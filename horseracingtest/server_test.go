@@ -1,7 +1,6 @@
 package horseracingtest_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,13 +18,6 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
-
-func TestEveryOperationRespondsAsTheAPIReferenceSays(t *testing.T) {
-	s := start(t)
-	s.AddRaces(raceAt(s, 7, time.Hour))
-	drift := func(_ context.Context, d horseracing.Drift) { t.Errorf("%+v", d) }
-	everything(t, s, s.UserKey(2), s.Client(horseracing.WithDriftHandler(drift)))
-}
 
 func TestStartReportsWhyItCannot(t *testing.T) {
 	taken := start(t)
