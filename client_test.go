@@ -112,6 +112,15 @@ func TestNewClientFromEnvReadsTheEnvironment(t *testing.T) {
 	}
 }
 
+// requested returns the URL that was requested, or nothing if the call was refused as
+// invalid without a request.
+func requested(s *double.Script, err error) string {
+	if errors.Is(err, horseracing.ErrInvalidArgument) && len(s.Requests()) == 0 {
+		return ""
+	}
+	return s.Requests()[0].Request.URL.String()
+}
+
 // No id reaches another operation than the one it was given to.
 func TestClientKeepsIDsInTheirSegment(t *testing.T) {
 	for id, want := range map[horseracing.TournamentID]string{
@@ -129,18 +138,8 @@ func TestClientKeepsIDsInTheirSegment(t *testing.T) {
 	} {
 		s := double.Play(double.Respond(200, `[{"name":"Cup"}]`))
 		_, err := s.Client(t).Tournaments.Get(t.Context(), id)
-		if want == "" {
-			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.Requests()) != 0 {
-				t.Errorf("%q is not refused: %v", id, err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%q: %v", id, err)
-			continue
-		}
-		if got := s.Requests()[0].Request.URL; got.EscapedPath() != want || got.RawQuery != "" || got.Fragment != "" {
-			t.Errorf("%q: requested %v, want %s", id, got, want)
+		if got := requested(s, err); strings.TrimPrefix(got, double.Service) != want {
+			t.Errorf("%q: requested %q, want %q", id, got, want)
 		}
 	}
 }
@@ -162,14 +161,8 @@ func TestDoKeepsThePathItIsGiven(t *testing.T) {
 	} {
 		s := double.Play(double.Respond(200, "{}"))
 		err := double.Connect(t, "https://game.test/base", &http.Client{Transport: s}).Do(t.Context(), "GET", path, nil, nil)
-		if want == "" {
-			if !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.Requests()) != 0 {
-				t.Errorf("%q is not refused: %v", path, err)
-			}
-			continue
-		}
-		if err != nil || s.Requests()[0].Request.URL.String() != want {
-			t.Errorf("%q: requested %v, %v", path, s.Requests(), err)
+		if got := requested(s, err); got != want {
+			t.Errorf("%q: requested %q, want %q", path, got, want)
 		}
 	}
 	for _, method := range []string{"", "get", "GE T", "GET\r\nX: y", "Ж"} {

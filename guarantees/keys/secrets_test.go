@@ -149,16 +149,22 @@ func TestNoErrorShowsAKey(t *testing.T) {
 	}
 }
 
+// clientWithKey returns a client whose every call gets that body.
+func clientWithKey(t *testing.T, key, body string) *horseracing.Client {
+	t.Helper()
+	c, err := horseracing.NewClient(double.Service, key, horseracing.WithHTTPClient(&http.Client{Transport: double.Play(double.Respond(200, body))}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // A number is cut in an error's text: not within a key of digits.
 func TestNoPartOfAKeyOfDigitsIsShown(t *testing.T) {
 	for n := 6; n <= 100; n++ {
 		digits := strings.Repeat("1234567890", 10)[:n]
 		for _, body := range []string{`[{"name":` + digits + `}]`, `[{"number":` + digits + `0}]`, `[{"entry_fee":-` + digits + `.5}]`, `[{"level":` + digits + `e999999}]`} {
-			c, err := horseracing.NewClient(double.Service, digits, horseracing.WithHTTPClient(&http.Client{Transport: double.Play(double.Respond(200, body))}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = c.Horses.Owned(t.Context(), double.UserKey)
+			_, err := clientWithKey(t, digits, body).Horses.Owned(t.Context(), double.UserKey)
 			if err == nil {
 				continue
 			}
@@ -178,10 +184,7 @@ func TestAKeyForANumberIsRedacted(t *testing.T) {
 		"an entry's id":      `[{"main_race_id":1},{"main_race_id":` + digits + `,"places":"x"}]`,
 		"an error object":    `{"error":{"message":"no race ` + digits + `","code":` + digits + `}}`,
 	} {
-		c, err := horseracing.NewClient(double.Service, digits, horseracing.WithHTTPClient(&http.Client{Transport: double.Play(double.Respond(200, body))}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := clientWithKey(t, digits, body)
 		var response horseracing.Response
 		for _, err := range []error{
 			errorOf(c.Races.Get(t.Context(), 7, horseracing.CaptureResponse(&response))),
@@ -328,4 +331,55 @@ func TestTheLibraryPrintsNothing(t *testing.T) {
 	if output, err := child.CombinedOutput(); err != nil || len(output) != 0 {
 		t.Errorf("printed %q, %v", output, err)
 	}
+}
+
+// FuzzErrorBodies gives any status, body and header to a read and a
+// registration: every failure is reported, without the keys.
+func FuzzErrorBodies(f *testing.F) {
+	f.Add(400, `{"error":{"message":"x"}}`, "1", uint8(0))
+	f.Add(401, "keys "+double.AppKey+" "+double.UserKey, double.AppKey, uint8(3))
+	f.Add(403, "<html>", "/x", uint8(0))
+	f.Add(429, `{"errors":["`+double.JSONText(double.UserKey)+`"]}`, "Fri, 31 Dec 9999 23:59:59 GMT", uint8(9))
+	f.Add(302, "%61pp-Key%2F91", "https://a.test/?k="+double.AppKey, uint8(2))
+	f.Add(503, `\u0061pp-Key\/91+d7=e4`, "99999999999999999999", uint8(1))
+	f.Fuzz(func(t *testing.T, status int, body, header string, cut uint8) {
+		if status < 100 || status > 999 {
+			return
+		}
+		down := double.Stream(status, -1, func() io.Reader { return double.Readers(body[:max(0, len(body)-int(cut))], double.ErrReset) })
+		if cut == 0 {
+			down = double.Respond(status, body)
+		}
+		s := double.Play(func(req *http.Request) (*http.Response, error) {
+			resp, err := down(req)
+			resp.Header = http.Header{"Retry-After": {header}, "Location": {header}, "X-Echo": {body, header}}
+			return resp, err
+		})
+		for _, call := range []func(context.Context, *horseracing.Client) error{
+			double.Register,
+			func(ctx context.Context, c *horseracing.Client) error {
+				_, err := c.Horses.Owned(ctx, double.UserKey)
+				return err
+			},
+		} {
+			c := s.Client(t, double.NoRetries()) // one of its own, which waits for no Retry-After
+			err := call(t.Context(), c)
+			if err == nil {
+				if status < 200 || status > 299 {
+					t.Errorf("status %d is a success", status)
+				}
+				continue
+			}
+			double.CheckError(t, "call", err)
+			for where, text := range double.Surfaces(err, horseracing.Response{}, "") {
+				double.MustNotShowKeys(t, where, text)
+			}
+			if api, ok := errors.AsType[*horseracing.APIError](err); ok && (api.RetryAfter < 0 || len(api.Body) > 64<<10) {
+				t.Errorf("RetryAfter %v, %d bytes", api.RetryAfter, len(api.Body))
+			}
+		}
+		if n := len(s.Requests()); n != 2 {
+			t.Errorf("%d requests", n)
+		}
+	})
 }
