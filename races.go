@@ -325,7 +325,7 @@ func confirms(object map[string]json.RawMessage) bool {
 		failed := false
 		switch strings.ToLower(name) {
 		case "success", "issuccess", "ok", "registered", "accepted":
-			failed = isNone || text == "false"
+			failed = isNone || text == "false" || text == "no"
 		case "data":
 			var nested map[string]json.RawMessage
 			failed = unmarshal(value, &nested) == nil && nested != nil && !confirms(nested)

@@ -212,7 +212,7 @@ func TestRegisterTakesOnlyAConfirmationForARegistration(t *testing.T) {
 		"false", "null", "[]", `[{"ok":true}]`, "1", "OK", `"OK"`, "{", `{"success":false}`, `{"Success":0}`, `{"ok":"false"}`, `{"registered":null}`,
 		`{"error":"full"}`, `{"errors":["full"]}`, `{"err":{"code":7}}`, `{"success":"yes","error":"full"}`, `{"status":"error"}`, `{"status":"FAILED"}`, `{"status":false}`,
 		`{"status":409}`, `{"code":400}`, `{"code":"422","data":1}`, `{"statusCode":500}`, `{"code":1,"message":"full","data":null}`, `{"code":"FULL","message":"full"}`,
-		`{"data":{"success":false}}`, `{"isSuccess":false}`, `{"status":"pending"}`, `{"status":"rejected","race":11}`, `{"accepted":false}`, `{"message":"Horse registered"}`, `{"reason":"no","message":"full"}`, `{"result":"OK"}`,
+		`{"data":{"success":false}}`, `{"isSuccess":false}`, `{"status":"pending"}`, `{"status":"rejected","race":11}`, `{"accepted":false}`, `{"success":"no"}`, `{"message":"Horse registered"}`, `{"reason":"no","message":"full"}`, `{"result":"OK"}`,
 	} {
 		s := double.Play(double.Respond(200, body))
 		receipt, err := s.Client(t).Races.Register(t.Context(), double.Entry)
