@@ -26,6 +26,7 @@ const (
 	doublingsPerCruise  = 8.0  // of the excess, while probing up for as long as a cruise
 	historyWeight       = 0.7  // of a measurement, relative to that of the next one
 	maxFlooredCuts      = 5    // in a row that go no lower than the history: then the limit was lowered
+	minBurstKept        = 0.7  // of the burst, with each raise: with less, several clients share a limit less evenly
 	windowGapRequests   = 5.0  // at the estimate: no bucket refuses probes for as long
 )
 
@@ -42,6 +43,7 @@ const (
 
 // Others.
 const (
+	reservedShare   = 20      // of a quota, one part is left by walks to other requests
 	maxChance       = 0.00001 // that a common limit refused one route alone: else it is isolated
 	maxLimiterWaits = 4       // for the Limiter, at once: one that is 10 ms away grants 400 requests a second
 )

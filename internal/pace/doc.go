@@ -35,8 +35,10 @@
 // # Quota
 //
 // The service may announce how many requests it accepts until an instant. No more are
-// sent. A walk leaves some to others, and once half was used spreads the rest evenly. After that instant one request goes at a time,
-// until a response announces the next quota. The learners know nothing of it.
+// sent. A walk leaves some to others, and once half was used spreads the rest evenly: until
+// that instant, or if it moves on, as for a sliding window, over the longest time that was
+// announced. After that instant one request goes at a time, until a response announces the
+// next quota. The learners know nothing of it.
 //
 // # Load shedding
 //

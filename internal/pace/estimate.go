@@ -133,7 +133,7 @@ func (e *estimate) cut(measured, past float64) {
 // e²/2s (the integral of s·t until e = s·t).
 func (e *estimate) raise(c cycle) {
 	slope := (c.exceeded - e.rate*(1-2*cruiseMargin)) * math.Ln2 / e.doubling()
-	e.burst *= max(e.rate/c.exceeded, 0.5)
+	e.burst *= max(e.rate/c.exceeded, minBurstKept)
 	emptied := c.exceeded - math.Sqrt(2*slope*e.burst)
 	e.raised = emptied > max(e.rate, c.measured)
 	e.rate = max(e.rate, c.measured, emptied)

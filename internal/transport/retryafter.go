@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"net/http"
@@ -25,6 +26,12 @@ func retryAfter(header http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
+	return waitUntil(until, header)
+}
+
+// waitUntil returns how long it is until an instant of the service, by its own clock in the
+// Date or by the local one, whichever gives the shorter wait.
+func waitUntil(until time.Time, header http.Header) time.Duration {
 	wait := time.Until(until) // saturates
 	if date, err := http.ParseTime(header.Get("Date")); err == nil {
 		wait = min(wait, until.Sub(date))
@@ -32,17 +39,46 @@ func retryAfter(header http.Header) time.Duration {
 	return max(0, wait)
 }
 
-// announced returns what the RateLimit headers say: how many requests the service
-// accepts in all and still, and for how long that counts. ok is false unless all three
-// can be read.
+// firstUnixTime is the least number that is an instant, and not a count of seconds.
+const firstUnixTime = 900_000_000 // in 1998
+
+// announced returns the quota that a response announces: of limit requests, left more are
+// accepted until reset. limit is 0 if it is not said. It reads the fields RateLimit-*,
+// X-RateLimit-* and RateLimit (https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers).
 func announced(header http.Header) (limit, left int, reset time.Duration, ok bool) {
-	var values [3]int
-	for i, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
-		n, err := strconv.ParseUint(strings.TrimSpace(header.Get(name)), 10, 31)
-		if err != nil {
-			return 0, 0, 0, false
+	for _, prefix := range []string{"RateLimit-", "X-RateLimit-"} {
+		if limit, left, reset, ok = quotaOf(header, header.Get(prefix+"Limit"), header.Get(prefix+"Remaining"), header.Get(prefix+"Reset")); ok {
+			return limit, left, reset, ok
 		}
-		values[i] = int(n)
 	}
-	return values[0], values[1], time.Duration(values[2]) * time.Second, true
+	said := parameters(header.Get("RateLimit") + ";" + header.Get("RateLimit-Policy"))
+	return quotaOf(header, cmp.Or(said["q"], said["limit"]), cmp.Or(said["r"], said["remaining"]), cmp.Or(said["t"], said["reset"]))
+}
+
+// quotaOf reads the three values of a quota. ok is false unless the last two are numbers.
+func quotaOf(header http.Header, limit, left, reset string) (int, int, time.Duration, bool) {
+	limit, _, _ = strings.Cut(limit, ",") // policies may follow
+	most, _ := strconv.ParseUint(strings.TrimSpace(limit), 10, 31)
+	remaining, noLeft := strconv.ParseUint(strings.TrimSpace(left), 10, 31)
+	seconds, noReset := strconv.ParseUint(strings.TrimSpace(reset), 10, 32)
+	if noLeft != nil || noReset != nil {
+		return 0, 0, 0, false
+	}
+	wait := time.Duration(seconds) * time.Second
+	if seconds >= firstUnixTime {
+		wait = waitUntil(time.Unix(int64(seconds), 0), header)
+	}
+	return int(most), int(remaining), wait, true
+}
+
+// parameters returns the first value of each name in a structured field.
+func parameters(field string) map[string]string {
+	values := map[string]string{}
+	for _, each := range strings.FieldsFunc(field, func(r rune) bool { return r == ';' || r == ',' }) {
+		name, value, _ := strings.Cut(strings.TrimSpace(each), "=")
+		if _, known := values[name]; !known {
+			values[name] = value
+		}
+	}
+	return values
 }
