@@ -141,25 +141,21 @@ func TestEveryBrowserGetsTheChangesFromOnePoll(t *testing.T) {
 		}
 		streams, leave = append(streams, bufio.NewScanner(resp.Body)), append(leave, cancel)
 	}
-	changes := []string{"opened", "updated", "closed"}
-	for _, stream := range streams {
-		if name, data := event(t, stream, changes...); name != "opened" || data["name"] != "Dawn" || data["fee"] != "2.5" || data["free"] != 4.0 {
-			t.Fatalf("%s %v", name, data)
+	expect := func(change string, free any) {
+		t.Helper()
+		for _, stream := range streams {
+			name, data := event(t, stream, "opened", "updated", "closed")
+			if name != change || data["name"] != "Dawn" || data["fee"] != "2.5" || data["free"] != free {
+				t.Fatalf("%s %v, want %s with %v places", name, data, change, free)
+			}
 		}
 	}
+	expect("opened", 4.0)
 	one.Participants = []horseracing.RaceParticipant{{Number: 7}}
 	fake.AddRaces(one)
-	for _, stream := range streams {
-		if name, data := event(t, stream, changes...); name != "updated" || data["free"] != 3.0 {
-			t.Fatalf("%s %v", name, data)
-		}
-	}
+	expect("updated", 3.0)
 	fake.RemoveRaces(one.MainRaceID)
-	for _, stream := range streams {
-		if name, _ := event(t, stream, changes...); name != "closed" {
-			t.Fatal(name)
-		}
-	}
+	expect("closed", 3.0)
 	if n := fake.MaxInFlight(); n > 2 { // the watcher's poll and the follower's
 		t.Errorf("%d requests at once for %d browsers", n, browsers)
 	}

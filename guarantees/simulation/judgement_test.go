@@ -23,7 +23,7 @@ import (
 
 var (
 	firstSeed = flag.Uint64("seed", 0, "the first seed of the simulation")
-	seeds     = flag.Uint64("seeds", 5, "how many seeds to simulate; .ci/deep takes 1000")
+	seeds     = flag.Uint64("seeds", 4, "how many seeds to simulate; .ci/deep takes 1000")
 
 	onlyReading = flag.String("reading", "", "a kind of double.Readings, in place of one or two that are drawn")
 )
