@@ -120,10 +120,10 @@ func arguments[In any](schema *jsonschema.Schema, data json.RawMessage) (in In, 
 // argument returns a value in the type that is documented.
 func argument(name string, documented *jsonschema.Schema, value json.RawMessage) (json.RawMessage, error) {
 	var text, want string
+	var fits bool
 	if json.Unmarshal(value, &text) != nil {
 		text = string(value)
 	}
-	fits := true
 	switch documented.Type {
 	case "boolean":
 		want, fits = "true or false", text == "true" || text == "false"

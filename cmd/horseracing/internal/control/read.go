@@ -55,7 +55,7 @@ func read(r *http.Request, value any, want string) error {
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 		member := semantic.JSONPointer.LastToken()
 		switch kind := kinds[byte(semantic.JSONKind)]; {
-		case semantic.Err == json.ErrUnknownName:
+		case errors.Is(semantic, json.ErrUnknownName):
 			problem = fmt.Sprintf("there is no member %q", member)
 		case semantic.Err != nil:
 			problem = semantic.Err.Error()
