@@ -89,7 +89,7 @@ func register(ctx context.Context, p *program, s *service, o registerOptions) (l
 	entry, err := pay(ctx, s, l, o)
 	switch {
 	case errors.Is(err, ledger.ErrEntered):
-		entry, _ = entryOf(l, o.Registration)
+		entry = entryOf(l, o.Registration)
 		entry.Note = enteredBefore
 		return entry, nil
 	case errors.Is(err, horseracing.ErrOutcomeUnknown), errors.Is(err, ledger.ErrUnsettled):
@@ -124,12 +124,12 @@ func pay(ctx context.Context, s *service, l *ledger.Ledger, o registerOptions) (
 	if err == nil || entry.State == ledger.Entered {
 		return entry, err
 	}
-	return entry, unpaid(limitInTokens(err))
+	return entry, unpaid(limitAlone(err))
 }
 
 // known returns ErrEntered or ErrUnsettled if the ledger has the pair in such a state.
 func known(l *ledger.Ledger, r horseracing.Registration) error {
-	switch entry, _ := entryOf(l, r); entry.State {
+	switch entryOf(l, r).State {
 	case ledger.Entered:
 		return ledger.ErrEntered
 	case ledger.Sending, ledger.Unknown:
@@ -152,7 +152,7 @@ func look(ctx context.Context, s *service, l *ledger.Ledger, o registerOptions) 
 	if errors.Is(against, ledger.ErrEntered) || errors.Is(against, ledger.ErrUnsettled) {
 		return race, against, nil
 	}
-	return race, errors.Join(limitInTokens(against), race.CheckEntry(horse, serviceTime(&response))), nil
+	return race, errors.Join(limitAlone(against), race.CheckEntry(horse, serviceTime(&response))), nil
 }
 
 // settle determines the outcome of a registration whose response was lost.
@@ -162,7 +162,7 @@ func settle(ctx context.Context, p *program, l *ledger.Ledger, o registerOptions
 	if errors.Is(known(l, o.Registration), ledger.ErrUnsettled) && ctx.Err() == nil {
 		err = l.Settle(ctx) // of all that is unknown
 	}
-	entry, _ := entryOf(l, o.Registration)
+	entry := entryOf(l, o.Registration)
 	switch entry.State {
 	case ledger.Entered:
 		entry.Note = cmp.Or(entry.Note, enteredBefore) // else the ledger notes that it was settled
@@ -179,22 +179,23 @@ func settle(ctx context.Context, p *program, l *ledger.Ledger, o registerOptions
 
 func unpaid(err error) error { return &notRegisteredError{err} }
 
-func entryOf(l *ledger.Ledger, r horseracing.Registration) (ledger.Entry, bool) {
+// entryOf returns the entry of a pair, which is zero if the ledger has none.
+func entryOf(l *ledger.Ledger, r horseracing.Registration) ledger.Entry {
 	for e := range l.Entries() {
 		if e.Horse == r.Horse && e.Race == r.Race {
-			return e, true
+			return e
 		}
 	}
-	return ledger.Entry{}, false
+	return ledger.Entry{}
 }
 
-// limitInTokens writes the amounts of a limit that was reached in tokens.
-func limitInTokens(err error) error {
-	limit, ok := errors.AsType[*ledger.LimitError](err)
-	if !ok {
-		return err
+// limitAlone returns the limit that was reached, without file and pair, which the command
+// line names.
+func limitAlone(err error) error {
+	if limit, ok := errors.AsType[*ledger.LimitError](err); ok {
+		return limit
 	}
-	return fmt.Errorf("%w: %s, and the limit is %s", limit.Err, inTokens(limit.Amount), tokens(limit.Limit))
+	return err
 }
 
 // dryRun says what stands against a registration, or what it would cost. It creates and
