@@ -22,7 +22,7 @@ while IFS=: read -r page command; do
 	folders=$(grep -oE ' \./[^ ]+' <<<"$command" | sed -E 's|^ \./||; s|(/?\.\.\.)?$|/*_test.go|' || true)
 	for pattern in $(grep -oE -- " -(run|bench|fuzz)[ =]('[^']+'|[^ ']+)" <<<"$command" | sed -E "s/^ -[a-z]+[ =]//; s/'//g; s|/.*||; s/\|/ /g"); do
 		case $pattern in '^$' | .) continue ;; esac
-		git grep -hoE '^func (Test|Benchmark|Fuzz|Example)[A-Za-z0-9_]*' -- ${folders:-'*_test.go'} | sed 's/^func //' | grep -qE -- "$pattern" ||
+		git grep -hoE '^func (Test|Benchmark|Fuzz|Example)[A-Za-z0-9_]*' -- "${folders:-*_test.go}" | sed 's/^func //' | grep -E -- "$pattern" >/dev/null ||
 			complain "$page: nothing matches $pattern: $command"
 	done
 done < <(grep -HoE 'go test [^`]*' $pages || true)
