@@ -68,7 +68,7 @@ func outage(t *testing.T, fake *horseracingtest.Server, seed uint64) {
 		}
 	})
 	var f followed
-	client, query := fake.Client(), horseracing.FollowQuery{Since: begun.Add(-time.Hour)}
+	client, query := fake.Client(), horseracing.FollowQuery{Since: begun.Add(-time.Hour), Interval: 2 * time.Minute}
 	f.process(t, ctx, client, query, 1<<30)
 	races.Wait()
 	for id := horseracing.RaceID(1); id < last-5; id++ {

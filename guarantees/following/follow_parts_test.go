@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -19,8 +20,11 @@ import (
 // While a past is read in parts, some of them before what lies below them, races finish
 // late, a page fails, and the process is killed: each race comes once, or is in a gap.
 func TestPartsThatAreHeldLoseNothing(t *testing.T) {
-	seeds := uint64(12)
-	if testing.Short() {
+	seeds := uint64(6)
+	switch {
+	case os.Getenv("HORSERACING_DEEP") != "":
+		seeds = 60
+	case testing.Short():
 		seeds = 3
 	}
 	for seed := range seeds {

@@ -20,49 +20,6 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-func TestFollowReadsAYearFromItsBeginningAlmostAsFastAsAPager(t *testing.T) {
-	double.UnlessShort(t)
-	t.Parallel()
-	const races = 20_000
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		client, since := fake.Client(), time.Now().AddDate(-1, 0, 0)
-		every := time.Since(since) / races
-		for i := range horseracing.RaceID(races) {
-			fake.AddRaces(double.Finished(races-i, -time.Duration(i+1)*every)...)
-		}
-		began := time.Now()
-		n := 0
-		for _, err := range client.Races.Results(horseracing.ResultsQuery{Since: since, Concurrency: 8}).All(t.Context()) {
-			if n++; err != nil {
-				t.Fatal(err)
-			}
-		}
-		took, requests := time.Since(began), fake.RequestCount()
-
-		fake.ResetLog()
-		began = time.Now()
-		followed := horseracing.RaceID(0)
-		for race, err := range client.Races.Follow(horseracing.FollowQuery{Since: since, Concurrency: 8}).All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if followed++; race.MainRaceID != followed {
-				t.Fatalf("race %d came as number %d", race.MainRaceID, followed)
-			}
-			if followed == 1 && fake.RequestCount() > 60 {
-				t.Errorf("%d requests before the first race", fake.RequestCount())
-			}
-			if followed == races {
-				break
-			}
-		}
-		t.Logf("a pager: %d races in %v, %d requests; a follower: %d races in %v, %d requests", n, took, requests, followed, time.Since(began), fake.RequestCount())
-		if n != races || time.Since(began) > took*14/10 || fake.RequestCount() > requests*13/10 {
-			t.Error("a follower takes more than 1.4 times as long, or 1.3 times as many requests")
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(50*time.Millisecond))
-}
-
 // The beginning of the history is found in few requests, however long ago Since is.
 func TestFollowFindsTheBeginningOfTheHistory(t *testing.T) {
 	const races = 3_000

@@ -14,7 +14,7 @@ import (
 // With one request in ten that succeeds a poll takes hours: races that its first parts
 // lacked finish before its last part is read, more than Lookback before the newest.
 func TestAPollThatTakesHoursLosesNoRace(t *testing.T) {
-	worlds := 10
+	worlds := 5
 	switch {
 	case os.Getenv("HORSERACING_DEEP") != "":
 		worlds = 240

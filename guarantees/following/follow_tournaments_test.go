@@ -247,7 +247,7 @@ func TestAnOutageCostsNoTournament(t *testing.T) {
 				}
 			})
 			var c cups
-			c.run(ctx, t, fake.Client(), horseracing.FollowQuery{Since: begun.Add(-time.Hour * 8)}, 0)
+			c.run(ctx, t, fake.Client(), horseracing.FollowQuery{Since: begun.Add(-time.Hour * 8), Interval: 5 * time.Minute}, 0)
 			added.Wait()
 			got := map[string]int{}
 			for _, id := range c.ids {

@@ -134,28 +134,3 @@ func TestAWalkKeepsToItsConcurrencyAndItsBound(t *testing.T) {
 		})
 	}
 }
-
-// Follow hands out a past of any length oldest first, but holds a small part of it.
-func TestFollowHoldsLittleOfALongPast(t *testing.T) {
-	double.UnlessShort(t)
-	synctest.Test(t, func(t *testing.T) {
-		c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(longListing)})
-		before, races := double.LiveHeap(), 0
-		for race, err := range c.Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1)}).All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if races++; race.MainRaceID != horseracing.RaceID(races) {
-				t.Fatalf("race %d came as number %d", race.MainRaceID, races)
-			}
-			if races == 1 || races == 5000 {
-				if held := int64(double.LiveHeap() - before); held > 4<<20 {
-					t.Errorf("%d KiB are held at race %d of %d", held>>10, races, longHistory)
-				}
-			}
-			if races == 5000 {
-				break
-			}
-		}
-	})
-}
