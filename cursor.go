@@ -51,8 +51,8 @@ const (
 	cursorRaces             cursorKind = "r2" // Races.Results
 	cursorRacesV1           cursorKind = "r1" // Races.ResultsV1
 	cursorTournaments       cursorKind = "t1" // Tournaments.Results
-	cursorFollowRaces       cursorKind = "f2" // Races.Follow
-	cursorFollowTournaments cursorKind = "g1" // Tournaments.Follow
+	cursorFollowRaces       cursorKind = "f3" // Races.Follow
+	cursorFollowTournaments cursorKind = "g2" // Tournaments.Follow
 )
 
 // cursorVersion is the prefix of every cursor's text. It changes with the format.

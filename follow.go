@@ -105,8 +105,8 @@ func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback t
 // Cursor returns the position after everything yielded so far. If the query has
 // neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
 //
-// Its text takes about fifteen bytes for each race within Lookback, about 25 for each
-// tournament, and never exceeds 64 KiB.
+// Its text takes about twenty bytes for each entry within Lookback, and never exceeds
+// 64 KiB.
 func (f *Follower[T]) Cursor() Cursor {
 	if f.invalid != nil || f.state.recent == 0 {
 		return f.query.Resume

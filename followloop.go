@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -479,16 +479,18 @@ func (l *followLoop[T]) yieldGap(g gap) bool {
 	return l.emit(nil, g.error(l.listing.op()))
 }
 
-// keyOf returns the key of an entry: that of its id and start, after a ? if it is
-// unreadable. Without an id it is a hash of its JSON or, of a tie, of its start.
+// keyOf returns the key of an entry: a hash of its id and start, after a ? if it is
+// unreadable. Of an entry without an id it is one of its JSON or, of a tie, of its start.
 func keyOf[T any](e walk.Entry[Entry[T]]) string {
-	switch {
-	case e.ID == "":
-		return hashMark + checksum(cmp.Or(string(e.Value.JSON), strconv.FormatInt(e.Start, 10)))
-	case e.Err != nil:
-		return "?" + seenKey(keyOfID(e.ID), e.Start)
+	mark, text := "", e.ID+"@"+strconv.FormatInt(e.Start, 36)
+	if e.Err != nil {
+		mark = "?"
 	}
-	return seenKey(keyOfID(e.ID), e.Start)
+	if e.ID == "" {
+		text = cmp.Or(string(e.Value.JSON), text)
+	}
+	hash := sha256.Sum256([]byte(text))
+	return mark + strconv.FormatUint(binary.BigEndian.Uint64(hash[:]), 36)
 }
 
 // followState records which entries a follower has yielded. It is the content of the
@@ -507,24 +509,6 @@ const gapMark = "!"
 
 // maxSeen bounds a cursor's text, and memory: if more was seen, recent rises.
 const maxSeen = 1000
-
-// hashMark begins the key of an entry without an id, before a hash.
-const hashMark = "="
-
-const maxNumber = len("-9223372036854775808")
-
-// keyOfID returns the key of an entry with an id: the number of a race, or a hash of a
-// tournament's id, which may be any text.
-func keyOfID(id string) string {
-	if len(id) <= maxNumber && strings.Trim(id, "-0123456789") == "" {
-		return id
-	}
-	hash := sha256.Sum256([]byte(id))
-	return "#" + hex.EncodeToString(hash[:8])
-}
-
-// seenKey returns the key of an entry: two may share an id.
-func seenKey(id string, start int64) string { return id + "@" + strconv.FormatInt(start, 36) }
 
 func newFollowState(recent int64) *followState {
 	return &followState{recent: recent, seen: map[string]int64{}}
@@ -562,13 +546,11 @@ func (s *followState) gapAt(at int64) int64 {
 	return low
 }
 
-// payload returns the state as fields of a cursor. Starts are relative to recent, and keys
-// have none: it follows.
+// payload returns the state as fields of a cursor. Starts are relative to recent.
 func (s *followState) payload() []string {
 	fields := []string{strconv.FormatInt(s.recent, 36)}
 	for _, key := range slices.Sorted(maps.Keys(s.seen)) {
-		text := strings.TrimSuffix(key, seenKey("", s.seen[key]))
-		fields = append(fields, text+"_"+strconv.FormatInt(s.seen[key]-s.recent, 36))
+		fields = append(fields, key+"_"+strconv.FormatInt(s.seen[key]-s.recent, 36))
 	}
 	return fields
 }
@@ -581,9 +563,6 @@ func parseFollowState(fields []string) (s *followState, problem error) {
 	for _, field := range fields[1:] {
 		key, after, _ := strings.Cut(field, "_")
 		start, err := strconv.ParseInt(after, 36, 64)
-		if !strings.HasPrefix(key, gapMark) && !strings.HasPrefix(key, hashMark) {
-			key = seenKey(key, recent+start)
-		}
 		s.seen[key], invalid = recent+start, cmp.Or(invalid, err)
 	}
 	if invalid != nil {
