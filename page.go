@@ -1,12 +1,14 @@
 package horseracing
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -172,7 +174,8 @@ func (l *listing[T]) isOfOmega(page *list[T], r walk.Request) bool {
 }
 
 // place returns the entries of a page with their ids and starts. An entry that cannot be
-// placed among others is an error, and has no id.
+// placed among others is an error, and has no id. One that differs from another with its
+// id and start is an error too.
 func (l *listing[T]) place(page *list[T], r walk.Request) []walk.Entry[Entry[T]] {
 	entries := make([]walk.Entry[Entry[T]], len(page.entries))
 	for i := range entries {
@@ -188,6 +191,12 @@ func (l *listing[T]) place(page *list[T], r walk.Request) []walk.Entry[Entry[T]]
 			}
 		}
 		e.Value.JSON = page.json(i)
+		isTwin := func(o walk.Entry[Entry[T]]) bool {
+			return e.ID != "" && o.ID == e.ID && o.Start == e.Start && !bytes.Equal(o.Value.JSON, e.Value.JSON)
+		}
+		if from.err == nil && slices.ContainsFunc(entries[:i], isTwin) {
+			page.fail(i, &readError{err: errors.New("another entry of the page has its id and start time")})
+		}
 		if from.err == nil {
 			e.Value.Value = &from.value
 		} else {

@@ -50,6 +50,15 @@ func TestPagerYieldsAnEntryThatAPageShowsTwiceOnce(t *testing.T) {
 		if err != nil || len(races) != 2 {
 			t.Errorf("%s: %d races, %v", name, len(races), err)
 		}
+		// Of two races with one id and start the second is an error, once.
+		other := strings.Replace(twice, "1700000000000}]", `1700000000000,"length":3}]`, 1)
+		count := map[bool]int{}
+		for _, err := range pager(double.Play(double.Listing(other)).Client(t)).All(t.Context()) {
+			count[errors.Is(err, horseracing.ErrSkipped)]++
+		}
+		if count[false] != 2 || count[true] != 1 {
+			t.Errorf("%s: a second race with the id of another: %v", name, count)
+		}
 	}
 }
 

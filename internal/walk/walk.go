@@ -112,12 +112,12 @@ func (e *UnplacedError) Error() string { return "no entry of the page can be pla
 
 // sortPage returns the entries of a page that can be placed, newest first and each
 // once, and the others. On one instant they keep their order. Two entries may share an
-// id if they differ in their starts.
+// id if they differ in their starts, or one is an error.
 func sortPage[V any](page []Entry[V]) (placed, unplaced []Entry[V]) {
 	for _, e := range page {
 		if e.ID == "" {
 			unplaced = append(unplaced, e)
-		} else if !slices.ContainsFunc(placed, e.isSame) {
+		} else if !slices.ContainsFunc(placed, func(o Entry[V]) bool { return e.isSame(o) && (e.Err == nil) == (o.Err == nil) }) {
 			placed = append(placed, e)
 		}
 	}
