@@ -701,67 +701,6 @@ var ends = map[error]func(context.Context, time.Duration) (context.Context, cont
 	},
 }
 
-func TestContextEndsAReadWhereverItIs(t *testing.T) {
-	for name, hang := range map[string]double.Step{
-		"before the response": func(req *http.Request) (*http.Response, error) {
-			<-req.Context().Done()
-			return nil, req.Context().Err()
-		},
-		"before the response, another cause": func(req *http.Request) (*http.Response, error) {
-			<-req.Context().Done()
-			return nil, double.ErrReset
-		},
-		"within the body":                 hangingBody(200),
-		"within the body of a failure":    hangingBody(503),
-		"within the body of a rate limit": hangingBody(429),
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				for want, end := range ends {
-					ctx, cancel := end(t.Context(), time.Second)
-					defer cancel()
-					s := double.Play(hang)
-					started := time.Now()
-					_, err := s.Client(t).Races.Open(ctx)
-					if !errors.Is(err, want) {
-						t.Errorf("got %v, want %v", err, want)
-					}
-					if took := time.Since(started); took != time.Second || len(s.Requests()) != 1 {
-						t.Errorf("%d requests in %v", len(s.Requests()), took)
-					}
-				}
-			})
-		})
-	}
-}
-
-// A refusal for good is returned, whenever the context ended.
-func TestContextHidesNoRefusal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := double.Play(hangingBody(404)).Client(t).Races.Open(ctx); !errors.Is(err, horseracing.ErrNotFound) {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
-// hangingBody responds with a body that does not come.
-func hangingBody(status int) double.Step {
-	return func(req *http.Request) (*http.Response, error) {
-		return double.Stream(status, -1, func() io.Reader {
-			return readerFunc(func([]byte) (int, error) {
-				<-req.Context().Done()
-				return 0, double.ErrReset
-			})
-		})(req)
-	}
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
 func TestContextThatHasEndedSendsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -639,24 +639,6 @@ func TestDecodeReadsGzipAndRetriesADamagedOneOnce(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesATruncatedBody(t *testing.T) {
-	body := `[{"level":1},{"level":2}]`
-	for name, test := range map[string]struct {
-		head string
-		is   func(error) bool
-	}{
-		"with a length":    {"Content-Length: 100\r\n\r\n" + body, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
-		"chunked":          {"Transfer-Encoding: chunked\r\n\r\n19\r\n" + body + "\r\n", func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
-		"without a length": {"Connection: close\r\n\r\n" + body[:20], func(err error) bool { var d *horseracing.DecodeError; return errors.As(err, &d) }},
-	} {
-		url := double.H1scriptText(t, "HTTP/1.1 200 OK\r\n"+test.head)
-		c := double.Connect(t, url, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, double.Briefly)
-		if _, err := c.Horses.Owned(t.Context(), "u"); !test.is(err) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 func TestWithMaxResponseBytesTakesAnyNumber(t *testing.T) {
 	for limit, ok := range map[int64]bool{1: false, 12: false, 13: true, 14: true, 1<<63 - 1: true} {
 		for _, length := range []int64{13, -1} {

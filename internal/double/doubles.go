@@ -356,15 +356,6 @@ func H1script(t *testing.T, next func(c net.Conn, r *http.Request, before int)) 
 	return "http://" + l.Addr().String()
 }
 
-// H1scriptText is an HTTP/1 server that responds to every request with the same
-// text and closes.
-func H1scriptText(t *testing.T, text string) (url string) {
-	return H1script(t, func(c net.Conn, _ *http.Request, _ int) {
-		io.WriteString(c, text)
-		c.Close()
-	})
-}
-
 // The calls that the responses below are given to.
 var (
 	OpenRaces = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Open(ctx); return err }
