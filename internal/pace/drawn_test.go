@@ -38,8 +38,13 @@ func randomLimit(seed uint64) scenario {
 
 // TestLimitsDrawnAtRandom: the worst of many is not far behind the rest.
 func TestLimitsDrawnAtRandom(t *testing.T) {
+	simulates(t)
 	worst, most := 2.0, 0.0
-	for seed := range uint64(15) {
+	seeds := uint64(6)
+	if deep {
+		seeds = 40
+	}
+	for seed := range seeds {
 		s := randomLimit(seed)
 		r := s.measure(seed)
 		if share := max(r.share, r.ofOracle); share < worst {
@@ -59,6 +64,7 @@ func TestLimitsDrawnAtRandom(t *testing.T) {
 // TestARaisedLimitIsFound: from a minute and a half later on 85 % of the
 // new one are used, over forty seconds, of which a refusal may cost one.
 func TestARaisedLimitIsFound(t *testing.T) {
+	simulates(t)
 	for name, ra := range map[string]func(time.Duration) time.Duration{"without Retry-After": nil, "with Retry-After": roundedUp} {
 		for _, c := range []struct{ rate, burst float64 }{{2, 10}, {10, 1}, {10, 10}, {20, 40}, {40, 10}} {
 			for seed := range uint64(3) {

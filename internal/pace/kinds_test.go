@@ -259,6 +259,7 @@ func seedsOfLimits() []uint64 {
 // service allows, or of what a client gets that knows the limit, and at most 3 %
 // are refused once it has learned the limit. With other seeds it may be half a percent worse.
 func TestKindsOfLimits(t *testing.T) {
+	simulates(t)
 	least, most := 0.89, 0.03
 	if deep {
 		least, most = 0.885, 0.035
@@ -318,6 +319,7 @@ func BenchmarkPace(b *testing.B) {
 
 // TestTheFirstSeconds: runs of 10 to 110 seconds from the first request on.
 func TestTheFirstSeconds(t *testing.T) {
+	simulates(t)
 	for _, test := range []struct {
 		name           string
 		limit          func() limit

@@ -319,6 +319,7 @@ func matrix(t *testing.T, rows []mrow, seeds int) (missed map[string]int) {
 // most 4 % refused, except behind a window of an hour, whose first one a burst uses up.
 // Without HORSERACING_DEEP it runs the kinds that decayed once.
 func TestThePaceDoesNotDecay(t *testing.T) {
+	simulates(t)
 	rows := slices.DeleteFunc(hourRows(), func(r mrow) bool {
 		decayed := strings.Contains(r.name, "sliding") && (strings.HasPrefix(r.name, "90/30s") || strings.HasPrefix(r.name, "100/1m"))
 		return strings.HasPrefix(r.name, "1000/") || !deep && (!decayed || strings.HasSuffix(r.name, "zero"))

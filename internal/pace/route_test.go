@@ -198,6 +198,7 @@ func TestSharedLimits(t *testing.T) {
 // TestARouteLimitBehindACommonOneStarvesNobody: a walk of a route with a limit of its
 // own and a walk of another one leave single reads and registrations their turn.
 func TestARouteLimitBehindACommonOneStarvesNobody(t *testing.T) {
+	simulates(t)
 	for _, retryAfter := range []bool{false, true} {
 		registrations, reads := 0, 0
 		for seed := range uint64(8) {
@@ -231,6 +232,7 @@ func TestARouteLimitBehindACommonOneStarvesNobody(t *testing.T) {
 
 // TestNoRequestOfARouteIsSentBeforeItsRetryAfter, whoever else is refused.
 func TestNoRequestOfARouteIsSentBeforeItsRetryAfter(t *testing.T) {
+	simulates(t)
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		named := map[string]time.Time{}
@@ -367,6 +369,7 @@ func TestRegistrationsBehindA503(t *testing.T) {
 // TestA503WithoutRetryAfterIsALimitOfTheRate, as a server that limits requests sends it,
 // and it stops no single call.
 func TestA503WithoutRetryAfterIsALimitOfTheRate(t *testing.T) {
+	simulates(t)
 	for _, rate := range []float64{5, 50} {
 		for seed := range uint64(4) {
 			w, tally := newWorld(seed), &tally{}
@@ -385,6 +388,7 @@ func TestA503WithoutRetryAfterIsALimitOfTheRate(t *testing.T) {
 // TestAnOutageTeachesNothing: while all is refused with 503, single calls are sent at
 // once, and a walk is back within a backoff.
 func TestAnOutageTeachesNothing(t *testing.T) {
+	simulates(t)
 	for seed := range uint64(4) {
 		w, tally := newWorld(seed), &tally{}
 		from, to := time.Minute, 6*time.Minute

@@ -87,6 +87,7 @@ func crawlAtRandom(share float64, retryAfter func(time.Duration) time.Duration, 
 
 // TestRefusalsAtRandomDoNotSlowDown: a share of all requests is refused, whatever the rate.
 func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
+	simulates(t)
 	for _, test := range randomRefusals {
 		for i, want := range []float64{test.perSecond, test.withRetryAfter} {
 			t.Run(fmt.Sprintf("%v, Retry-After %s", test.share, retryAfters[i].name), func(t *testing.T) {
@@ -112,9 +113,13 @@ func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
 // TestFromRandomRefusalsToALimitAndBack: each is used to 70 % from a minute later on, in
 // 39 of 40 turns.
 func TestFromRandomRefusalsToALimitAndBack(t *testing.T) {
+	simulates(t)
 	const each = 2 * time.Minute
 	noticed, missed := [2]int{}, 0
 	seeds := seedsAtRandom()
+	if !deep { // a turn of load shedding has 100,000 requests
+		seeds = seeds[:5]
+	}
 	for i, least := range []float64{21 * 0.7, 3 * 0.7} {
 		for _, seed := range seeds {
 			w, tally := newWorld(seed), &tally{}
@@ -150,9 +155,10 @@ func TestFromRandomRefusalsToALimitAndBack(t *testing.T) {
 // TestFewAreRefusedByALimit, of a client alone and of several that do not know of each
 // other, because they do not take a limit for refusals at random for long.
 func TestFewAreRefusedByALimit(t *testing.T) {
-	seeds := uint64(1)
+	simulates(t)
+	seeds, inFlight := uint64(1), []int{2, 8}
 	if deep {
-		seeds = 6
+		seeds, inFlight = 6, []int{2, 4, 8, 16}
 	}
 	for _, test := range []struct {
 		clients     int
@@ -161,7 +167,7 @@ func TestFewAreRefusedByALimit(t *testing.T) {
 		var sum, worst, runs float64
 		for _, rate := range []float64{2, 5, 10, 20, 40} {
 			for _, burst := range []float64{2, 3, 5, 10} {
-				for _, workers := range []int{2, 4, 8, 16} {
+				for _, workers := range inFlight {
 					for seed := range seeds {
 						w, tally := newWorld(seed), &tally{}
 						svc := scenario{limit: func() limit { return newBucket(rate, burst) }}.service()
@@ -184,6 +190,7 @@ func TestFewAreRefusedByALimit(t *testing.T) {
 
 // TestALimitThatOthersUseUp is no refusal at random.
 func TestALimitThatOthersUseUp(t *testing.T) {
+	simulates(t)
 	for _, test := range []struct{ others, least, most float64 }{{80, 15, 25}, {95, 5, 14}} {
 		for seed := range uint64(4) {
 			w, tally := newWorld(seed), &tally{}

@@ -4,12 +4,21 @@ import (
 	"container/heap"
 	"math"
 	"math/rand/v2"
+	"testing"
 	"time"
 )
 
 // A discrete-event simulation: services with limits, and clients that keep a
 // number of requests in flight. Time is simulated, so that hours take
 // milliseconds, and every run of a seed is the same.
+
+// simulates skips a long simulation under -short, as the race detector runs: it is all in
+// one goroutine.
+func simulates(t *testing.T) {
+	if t.Helper(); testing.Short() {
+		t.Skip("a long simulation in one goroutine")
+	}
+}
 
 // world is the clock and what happens next.
 type world struct {
