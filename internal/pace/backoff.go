@@ -55,11 +55,11 @@ func (l *learner) recover(sent time.Time) {
 	if learns && l.cycle.seconds > 0 && l.cycle.accepted+l.rate > 0 {
 		gap = l.learn(sent)
 	}
-	if l.cycle.accepted >= sampleRequests || first || gap {
-		l.cycle, l.counted = sample{}, sample{}
-	}
 	if first || gap {
 		l.sinceGap = sample{}
+	}
+	if l.cycle.accepted >= sampleRequests || first || gap {
+		l.cycle = sample{}
 	}
 	if l.sending = 0; l.rate > 0 {
 		l.next = sent.Add(seconds(1 / l.perSecond()))

@@ -37,8 +37,8 @@ const (
 	maxOddsRise           = 2.5   // times the odds of a refusal at the estimate: more depend on the rate
 	maxDoubts             = 5.0   // refusals beyond those odds
 	maxSpeedup            = 8.0   // times the rate that was accepted
-	requestsPerDoubling   = 3.0   // accepted, until the rate is doubled
 	requestsOfProof       = 100.0 // accepted: the estimate is out of date
+	requestsPerDoubling   = 3.0   // accepted, until the rate is doubled
 )
 
 // Others.

@@ -18,9 +18,9 @@
 // What was accepted from one backoff to the next, by the time, measures the limit: exactly
 // for a window, and for a bucket that was empty at both ends. A refusal within the cruise
 // cuts the estimate to the measurement, by half at most, and halves the cruise. The first
-// five times in a row the cut goes no lower than what was accepted over the last few
-// backoffs: a sliding window returns each earlier burst one window later, so that a single
-// measurement swings. A later refusal raises the estimate towards the refused rate, less
+// five times in a row it goes no lower than what the last few backoffs measured together: a
+// sliding window returns each earlier burst one window later, so that one measurement
+// swings. A later refusal raises the estimate towards the refused rate, less
 // what a bucket held, and doubles the cruise. If probes are refused for longer than a
 // bucket refuses them (a window gap), the limit is what was accepted since the last gap.
 //
@@ -54,8 +54,9 @@
 //
 // A route gets a learner of its own if chance does not explain that only it is refused: its
 // shares of the latest requests, multiplied over its refusals, fall below one in a hundred
-// thousand. Or at once, if it is refused with a Retry-After of five seconds or more and
-// another route is accepted then. It is isolated until ten minutes pass without a refusal.
+// thousand. It is isolated until ten minutes pass without a refusal. A first refusal with a
+// Retry-After of five seconds or more holds its own route alone: another one is probed at
+// once, and if that is accepted, the refusal teaches the common limit nothing.
 //
 // No request of a route is sent before its Retry-After. A request that is not sent again
 // after a 503, because its outcome is unknown, is no probe of another route's 503: it waits

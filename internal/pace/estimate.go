@@ -22,7 +22,6 @@ type estimate struct {
 	cycle    sample // since the last backoff; a short one continues the one before
 	sinceGap sample // since the last window gap
 	history  sample // of all cycles, the older the less
-	counted  sample // of cycle, in history
 }
 
 // sample is how many requests were accepted, and the seconds in which they were wanted.
@@ -84,12 +83,15 @@ func (e *estimate) measure(backoff, refused float64) cycle {
 // update learns from a cycle. The estimate is multiplicatively decreased and the cruise
 // halved if it was refused early, and doubled otherwise, so that refusals become rare.
 func (e *estimate) update(c cycle) {
-	past := e.remember()
+	e.history = sample{
+		accepted: historyWeight*e.history.accepted + e.cycle.accepted,
+		seconds:  historyWeight*e.history.seconds + e.cycle.seconds,
+	}
 	switch {
 	case e.rate == 0:
 		e.begin(c)
 	case c.early:
-		e.cut(c.measured, past)
+		e.cut(c.measured)
 	case c.gap:
 		e.rate = c.measured
 		e.cruise *= 2
@@ -114,11 +116,12 @@ func (e *estimate) begin(c cycle) {
 }
 
 // cut lowers the estimate to what was measured, at most by half, as AIMD does. The first
-// times in a row it goes no lower than the past: a sliding window returns each earlier
-// burst one window later, so that a single measurement swings.
-func (e *estimate) cut(measured, past float64) {
+// times in a row it goes no lower than the history, an exponentially weighted average: a
+// sliding window returns each earlier burst one window later, so that a single measurement
+// swings.
+func (e *estimate) cut(measured float64) {
 	if e.earlyCuts++; e.earlyCuts <= maxFlooredCuts {
-		measured = max(measured, past)
+		measured = max(measured, e.history.accepted/e.history.seconds)
 	}
 	e.rate = min(e.rate, max(measured, e.rate/maxCut))
 	e.cruise /= 2
@@ -138,18 +141,4 @@ func (e *estimate) raise(c cycle) {
 	e.raised = emptied > max(e.rate, c.measured)
 	e.rate = max(e.rate, c.measured, emptied)
 	e.cruise *= 2
-}
-
-// remember adds what was measured since the last backoff to the history, and returns the
-// rate that was accepted in all of it: an exponentially weighted average.
-func (e *estimate) remember() float64 {
-	e.history = sample{
-		accepted: historyWeight*e.history.accepted + e.cycle.accepted - e.counted.accepted,
-		seconds:  historyWeight*e.history.seconds + e.cycle.seconds - e.counted.seconds,
-	}
-	e.counted = e.cycle
-	if e.history.seconds == 0 {
-		return 0
-	}
-	return e.history.accepted / e.history.seconds
 }

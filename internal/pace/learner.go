@@ -87,7 +87,7 @@ func (l *learner) count(gap float64) float64 {
 	case l.rate > 0:
 		gap = min(gap, 1/l.perSecond())
 	case gap > idleAfter.Seconds():
-		l.cycle, l.counted, l.sinceGap = sample{}, sample{}, sample{}
+		l.cycle, l.sinceGap = sample{}, sample{}
 		return 0
 	}
 	l.cycle.seconds += gap
@@ -99,7 +99,11 @@ func (l *learner) count(gap float64) float64 {
 func (l *learner) report(now time.Time, f *flight, outcome Outcome, retryAfter time.Duration) {
 	l.inFlight--
 	if outcome != Unclear && l.weigh(outcome != Accepted) {
-		l.sheddingChanged()
+		l.next, l.maxInFlight = time.Time{}, 0
+		if l.sped >= requestsOfProof { // it shed load for long: the estimate is out of date
+			l.rate, l.sinceGap, l.history = 0, sample{}, sample{}
+		}
+		l.sped = 0
 	}
 	switch {
 	case outcome == Unclear:
@@ -128,17 +132,8 @@ func (l *learner) accept(now time.Time, f *flight) {
 	l.sinceGap.accepted++
 	if l.sheds && l.cycle.accepted >= sampleRequests {
 		l.proven = max(l.proven, l.cycle.accepted/l.cycle.seconds)
-		l.cycle, l.counted = sample{}, sample{}
+		l.cycle = sample{}
 	}
-}
-
-// sheddingChanged starts again what depends on whether the service sheds load.
-func (l *learner) sheddingChanged() {
-	l.next, l.maxInFlight = time.Time{}, 0
-	if !l.sheds && l.sped >= requestsOfProof {
-		l.rate, l.cycle, l.counted, l.sinceGap, l.history = 0, sample{}, sample{}, sample{}, sample{}
-	}
-	l.sped = 0
 }
 
 // perSecond returns the present rate, infinite if there is no estimate.

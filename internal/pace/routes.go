@@ -141,33 +141,36 @@ func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, retryAfter ti
 			outcome = Refused
 		}
 	}
-	if r := p.toIsolate(now, w, outcome); r != nil {
-		r.own, isolated = p.newLearner(), r.name
-		r.own.lastRefused = now
+	switch outcome {
+	case Accepted:
+		p.accept(now, w)
+	case Refused, Unavailable:
+		if w.route.own == nil && p.isUnlikely(w.route, w.common.episode == p.common.episode) {
+			p.isolate(now, w.route)
+			isolated = w.route.name
+		}
 	}
 	p.reportCommon(now, w, p.reportOwn(now, w, outcome, retryAfter), retryAfter)
 	return isolated
 }
 
-// toIsolate returns the route that is alone refused, as the outcome of w shows, or nil.
-func (p *Routes) toIsolate(now time.Time, w *Waiter, outcome Outcome) *route {
-	switch outcome {
-	case Accepted:
-		p.isolator.accept(w.route)
-		p.unavailable.accept(w)
-		if s := p.suspect; s != nil && s != w.route && p.common.backingOff && w.common.probe && now.Before(s.until) {
-			p.common.rateExceeded = false
-			return s
-		}
-	case Refused, Unavailable:
-		if w.route.own == nil && p.isUnlikely(w.route, w.common.episode == p.common.episode) {
-			l := p.newLearner() // what was learned from the refusals of this route is forgotten
-			l.inFlight, l.episode = p.common.inFlight, p.common.episode+1
-			*p.common = *l
-			return w.route
-		}
+// accept records what an accepted request shows of other routes.
+func (p *Routes) accept(now time.Time, w *Waiter) {
+	p.isolator.accept(w.route)
+	p.unavailable.accept(w)
+	if s := p.suspect; s != nil && s != w.route && w.common.probe && now.Before(s.until) {
+		p.common.rateExceeded = false
 	}
-	return nil
+}
+
+// isolate gives a route a limit of its own. What was learned from its refusals is
+// forgotten.
+func (p *Routes) isolate(now time.Time, r *route) {
+	common := p.newLearner()
+	common.inFlight, common.episode = p.common.inFlight, p.common.episode+1
+	*p.common = *common
+	r.own = p.newLearner()
+	r.own.lastRefused = now
 }
 
 // reportOwn reports an outcome to the limit of an isolated route. It returns what the
