@@ -215,8 +215,10 @@ func TestEmptyListsCostNothing(t *testing.T) {
 				failed := 0
 				for n := range 60 {
 					whiles := []time.Duration{0, []time.Duration{time.Second, time.Minute}[n%2]}
-					for _, while = range whiles[:min(n+1, 2)] {
-						skip = n
+					for _, length := range whiles[:min(n+1, 2)] {
+						mu.Lock()
+						skip, while = n, length
+						mu.Unlock()
 						got, failures, began := map[horseracing.RaceID]int{}, 0, time.Now()
 						all := loop(fake.Client(), 1+n%5)
 						for again := true; again && failures < 9; {
