@@ -432,6 +432,10 @@ func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
 			if status != test.status || !strings.Contains(body, test.words) {
 				t.Errorf("status %d: %s\nwant %d and %q", status, body, test.status, test.words)
 			}
+			_, err := s.Client().Races.Register(t.Context(), horseracing.Registration{Horse: test.horse, Race: test.race, UserKey: test.key})
+			if isUnknown := errors.Is(err, horseracing.ErrOutcomeUnknown); err == nil || isUnknown != (test.name == "twice") {
+				t.Errorf("the client says: %v", err)
+			}
 		})
 	}
 	if got := len(s.Registrations()); got != 2 {
