@@ -41,9 +41,15 @@ const (
 	requestsPerDoubling   = 3.0   // accepted, until the rate is doubled
 )
 
+// An announced quota.
+const (
+	reservedShare   = 20 // one part in so many requests of a quota is not for walks
+	sparedShare     = 12 // one part in so many of a sliding window is left to what other requests take
+	pausesPerWindow = 4  // of a walk, while a sliding window is full
+)
+
 // Others.
 const (
-	reservedShare   = 20      // of a quota, one part is left by walks to other requests
 	maxChance       = 0.00001 // that a common limit refused one route alone: else it is isolated
 	maxLimiterWaits = 4       // for the Limiter, at once: one that is 10 ms away grants 400 requests a second
 )

@@ -50,9 +50,9 @@ func (q *quota) interval(now time.Time) time.Duration {
 	case !q.rolling:
 		return q.until.Sub(now) / time.Duration(q.left)
 	case q.left <= q.reserve(Walk):
-		return q.window / 4 // until some are given back
-	default: // a twelfth is for what other requests take
-		return q.window / time.Duration(q.limit-q.limit/12)
+		return q.window / pausesPerWindow
+	default:
+		return q.window / time.Duration(q.limit-q.limit/sparedShare)
 	}
 }
 

@@ -31,7 +31,7 @@ type route struct {
 	queue
 	own     *learner  // its own limit, nil unless it is isolated
 	until   time.Time // by its Retry-After
-	refusal Outcome   // the last one, if there was one
+	refusal Outcome   // the last one, unless a request was accepted since
 }
 
 // NewRoutes returns a pace without a limit. random returns numbers in [0, 1). After a
@@ -143,6 +143,7 @@ func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, retryAfter ti
 	}
 	switch outcome {
 	case Accepted:
+		w.route.refusal = Unclear
 		p.accept(now, w)
 	case Refused, Unavailable:
 		if w.route.own == nil && p.isUnlikely(w.route, w.common.episode == p.common.episode) {
@@ -224,12 +225,8 @@ func (p *Routes) limitOf(w *Waiter) (l *learner, retryAt time.Time) {
 }
 
 // statusFor returns the status of the refusal for which the requests of a route wait.
-func (p *Routes) statusFor(now time.Time, r *route) int {
-	refusal := p.refusal
-	if r.own != nil || now.Before(r.until) {
-		refusal = r.refusal
-	}
-	if refusal == Unavailable {
+func (p *Routes) statusFor(r *route) int {
+	if refusal := cmp.Or(r.refusal, p.refusal); refusal == Unavailable {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusTooManyRequests

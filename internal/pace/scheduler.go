@@ -158,7 +158,7 @@ func (s *Scheduler) end(now time.Time, w *Waiter, err error) {
 func (s *Scheduler) expiredError(now time.Time, w *Waiter) error {
 	_, retryAt := s.routes.limitOf(w)
 	spent := s.routes.quota.spent(w.priority)
-	return &ExpiredError{max(0, retryAt.Sub(now)), s.routes.statusFor(now, w.route), spent.After(now) && retryAt.Equal(spent)}
+	return &ExpiredError{max(0, retryAt.Sub(now)), s.routes.statusFor(w.route), spent.After(now) && retryAt.Equal(spent)}
 }
 
 // expire ends the wait of w if it is too long, or would be because of a Retry-After, or
