@@ -75,7 +75,7 @@ func (l *learner) learn(sent time.Time) (gap bool) {
 	switch {
 	case c.refused == 0 || l.retryAt.After(l.began): // the first probe was accepted, or came late anyway
 		l.judgeCut(c.early)
-	case !c.early || c.gap: // probes were refused one after another, as few are by load shedding
+	case !c.early: // probes were refused one after another, as few are by load shedding
 		l.judgeCut(false)
 	}
 	l.update(c)
