@@ -153,7 +153,7 @@ func TestFromRandomRefusalsToALimitAndBack(t *testing.T) {
 }
 
 // TestFewAreRefusedByALimit, of a client alone and of several that do not know of each
-// other, because they do not take a limit for refusals at random for long.
+// other, because they do not take a limit for load shedding for long.
 func TestFewAreRefusedByALimit(t *testing.T) {
 	simulates(t)
 	seeds, inFlight := uint64(1), []int{2, 8}
@@ -188,7 +188,7 @@ func TestFewAreRefusedByALimit(t *testing.T) {
 	}
 }
 
-// TestALimitThatOthersUseUp is no refusal at random.
+// TestALimitThatOthersUseUp is not taken for load shedding.
 func TestALimitThatOthersUseUp(t *testing.T) {
 	simulates(t)
 	for _, test := range []struct{ others, least, most float64 }{{80, 15, 25}, {95, 5, 14}} {

@@ -16,7 +16,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// BenchmarkRefusalsAtRandom requests pages from a server that refuses a share of all
+// BenchmarkRefusalsAtRandom requests pages from a server that sheds load, a share of all
 // requests, by realWorkers goroutines: with this SDK, and with go-retryablehttp as its
 // README sets it up.
 //
