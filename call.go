@@ -1,7 +1,6 @@
 package horseracing
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
@@ -276,21 +276,26 @@ func (c *call) markOutcome(err error) error {
 
 // mayFollowEffect reports whether a 4xx may be the response to a request that took effect:
 // it gave up waiting, or a server on the way has repeated the request, and what the second
-// one met is in place already. A conflict without a reason may be either.
+// one met is in place already. A conflict without a reason, or a body that is not text,
+// may be either.
 func mayFollowEffect(status int, body []byte) bool {
 	text := string(trimSpace(body))
-	reason, _ := errorWords(body, true)
-	switch {
-	case status == http.StatusRequestTimeout, status == statusClientClosed:
-		return true
-	case status == http.StatusConflict && (slices.Contains(noErrors, text) || strings.EqualFold(cmp.Or(reason, text), "conflict")):
-		return true
-	}
+	hasMembers := strings.IndexAny(text, "{[<") == 0 // of JSON, or those of a page
 	var value any
 	if unmarshal(body, &value) == nil {
 		text = fmt.Sprint(value) // without the escapes of JSON
 	}
-	text = strings.ToLower(text)
+	reason, _ := errorWords(body, true)
+	if !hasMembers {
+		reason = text
+	}
+	text, reason = strings.ToLower(text), strings.TrimPrefix(strings.ToLower(reason), "409 ")
+	switch {
+	case status == http.StatusRequestTimeout, status == statusClientClosed, !utf8.Valid(body): // compressed in a way that was not requested, say
+		return true
+	case status == http.StatusConflict && (slices.Contains(noErrors, reason) || reason == "conflict"):
+		return true
+	}
 	return slices.ContainsFunc(repeatedWords, func(words string) bool { return strings.Contains(text, words) })
 }
 

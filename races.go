@@ -264,7 +264,7 @@ func raceOperation(id RaceID) operation {
 // A refusal is an [*APIError] with a 4xx status. If the outcome is unknown, errors.Is
 // finds [ErrOutcomeUnknown] and the cause: a broken connection, a timeout, a 408 or 499, a
 // redirect, a 5xx, a 409 without a reason, another 4xx than 401, 403, 404 and 429 whose body
-// says that the horse is registered already, or a 2xx that does not confirm the registration. The fee may then be paid: call
+// is not text or says that the horse is registered already, or a 2xx that does not confirm the registration. The fee may then be paid: call
 // [RacesService.Settle] before registering again, and count the fee until it returns,
 // which may be hours after the start of the race. After any other error the horse is not
 // registered.
