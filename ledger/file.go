@@ -58,13 +58,21 @@ const (
 // checkPath refuses a device or a pipe, whose end would never come, a path in a folder that
 // does not exist, and a file that was moved away: its lock file is created after it.
 func checkPath(path string) error {
-	_, unused := os.Stat(path + ".lock")
 	info, err := os.Stat(path)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
+	if err == nil && !info.Mode().IsRegular() {
 		return errors.New("not a regular file")
-	case errors.Is(err, fs.ErrNotExist) && unused == nil:
-		return fmt.Errorf("it is gone: restore it, or remove %s.lock to begin anew, without what was paid", path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		target := path
+		for link, err := os.Readlink(target); err == nil; link, err = os.Readlink(target) {
+			if !filepath.IsAbs(link) {
+				link = filepath.Dir(target) + string(filepath.Separator) + link // its .. may follow another link
+			}
+			target = link
+		}
+		if _, err := os.Stat(target + ".lock"); err == nil {
+			return fmt.Errorf("it is gone: restore it, or remove %s.lock to begin anew, without what was paid", target)
+		}
 	}
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no folder %s", filepath.Dir(path))

@@ -307,6 +307,17 @@ func TestALedgerThatIsGoneIsNotBegunAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		open(t, path, client, opts...).Close() // as of a first run that was killed before it had the lock
+		target := filepath.Join(t.TempDir(), "target")
+		if err := os.Symlink(target, path+".link"); err != nil {
+			continue // not everywhere allowed
+		}
+		open(t, path+".link", client).Close()
+		if err := os.Rename(target, target+".1"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ledger.Open(path+".link", client, opts...); err == nil || !strings.Contains(err.Error(), target+".lock") {
+			t.Errorf("the target of a symbolic link renamed: %v", err)
+		}
 	}
 }
 
