@@ -59,8 +59,19 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 	if err != nil && !p.printsJSON() {
 		entry.Note = "" // the error says it
 	}
-	return errors.Join(err, printEntries(p, []ledger.Entry{entry}, false))
+	printed := printEntries(p, []ledger.Entry{entry}, false)
+	if err != nil || entry.State != ledger.Entered {
+		return errors.Join(err, printed)
+	}
+	if printed != nil {
+		p.say(fmt.Sprintf("horse %d is in race %d and the fee is paid, but this could not be printed: %v", o.Horse, o.Race, printed))
+	}
+	return errPaid
 }
+
+// errPaid ends a run whose fee is paid with status 0: neither a full disk nor an
+// interruption hides it.
+var errPaid = errors.New("the fee is paid")
 
 // limits returns the options of the ledger.
 func (o *registerOptions) limits() (options []ledger.Option) {

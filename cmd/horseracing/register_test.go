@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -126,6 +129,32 @@ func TestWhatIsPaidAndCannotBeRecordedIsStatus7(t *testing.T) {
 		}
 		if got := run(t, environment(fake), args...); got.status != want || !strings.Contains(got.stdout, state) || !strings.Contains(got.stderr, file) {
 			t.Errorf("a response with %d: %+v", status, got)
+		}
+	}
+}
+
+// writer is standard output in this process.
+type writer func() error
+
+func (w writer) Write(text []byte) (int, error) { return len(text), w() }
+
+func TestNeitherAFullDiskNorAnInterruptionHidesAPayment(t *testing.T) {
+	for _, full := range []error{nil, syscall.ENOSPC} {
+		fake, args, _ := newRegistration(t)
+		for _, variable := range environment(fake) {
+			name, value, _ := strings.Cut(variable, "=")
+			t.Setenv(name, value)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var stderr bytes.Buffer
+		p := &program{stderr: &stderr, stdout: writer(func() error {
+			cancel()
+			return full
+		})}
+		status := p.exit(ctx, p.run(ctx, args))
+		if status != 0 || (full != nil) != strings.Contains(stderr.String(), "the fee is paid") {
+			t.Errorf("%v: status %d, %s", full, status, &stderr)
 		}
 	}
 }
