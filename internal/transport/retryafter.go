@@ -42,16 +42,29 @@ func waitUntil(until time.Time, header http.Header) time.Duration {
 // firstUnixTime is the least number that is an instant, and not a count of seconds.
 const firstUnixTime = 900_000_000 // in 1998
 
+// quotaFields are the fields of a limit, what is left of it and until when, as http.Header
+// spells them.
+var quotaFields = [][3]string{
+	{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"},
+	{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"},
+}
+
 // announced returns the quota that a response announces: of limit requests, left more are
 // accepted until reset. limit is 0 if it is not said. It reads the fields RateLimit-*,
 // X-RateLimit-* and RateLimit (https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers).
 func announced(header http.Header) (limit, left int, reset time.Duration, ok bool) {
-	for _, prefix := range []string{"RateLimit-", "X-RateLimit-"} {
-		if limit, left, reset, ok = quotaOf(header, header.Get(prefix+"Limit"), header.Get(prefix+"Remaining"), header.Get(prefix+"Reset")); ok {
+	for _, names := range quotaFields {
+		if header[names[1]] == nil {
+			continue
+		}
+		if limit, left, reset, ok = quotaOf(header, header.Get(names[0]), header.Get(names[1]), header.Get(names[2])); ok {
 			return limit, left, reset, ok
 		}
 	}
-	said := parameters(header.Get("RateLimit") + ";" + header.Get("RateLimit-Policy"))
+	if header["Ratelimit"] == nil {
+		return 0, 0, 0, false
+	}
+	said := parameters(header.Get("Ratelimit") + ";" + header.Get("Ratelimit-Policy"))
 	return quotaOf(header, cmp.Or(said["q"], said["limit"]), cmp.Or(said["r"], said["remaining"]), cmp.Or(said["t"], said["reset"]))
 }
 
