@@ -60,6 +60,11 @@ func (o *listingOptions) begin(ctx context.Context, p *program, s *service) ([]h
 }
 
 func (o *listingOptions) check(p *program) error {
+	for name, file := range map[string]string{"out": o.out, "cursor": o.cursor} {
+		if file == "" && o.flags.Changed(name) { // as from a variable that is not set
+			return usageError("--" + name + " lacks the name of a file")
+		}
+	}
 	isKept := o.cursor != "" || o.follow
 	switch {
 	case o.limit < 1 && o.flags.Changed("limit"):

@@ -214,6 +214,8 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"results --with-cursor", "--with-cursor needs --cursor or --follow"},
 		{"results --cursor f --with-cursor --table", "--with-cursor is for JSON"},
 		{"results -o f -n 3", "-n and -o exclude each other"},
+		{"results --out=", "--out lacks the name of a file"},
+		{"tournaments --finished --cursor=", "--cursor lacks the name of a file"},
 		{"results -o /dev/null", "is not a regular file"},
 		{"tournaments -n 2", "-n needs --finished"},
 		{"opne", `there is no command "opne": did you mean open?`},
