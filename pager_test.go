@@ -3,6 +3,7 @@ package horseracing_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -14,6 +15,29 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
+
+// A service that knows one of two tiers alone may answer with the other for both.
+func TestPagerYieldsARaceOfTwoTiersOnceAndSaysSo(t *testing.T) {
+	s := double.Play(double.Listing(`[{"main_race_id":2,"start_time":1700000001000},{"main_race_id":1,"start_time":1700000000000}]`))
+	pager := s.Client(t).Races.Results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{5, 6}})
+	times := map[horseracing.RaceID]int{}
+	errs := 0
+	for range 3 {
+		for race, err := range pager.All(t.Context()) {
+			if err != nil {
+				errs++
+				if !errors.Is(err, horseracing.ErrBodyIgnored) || !strings.Contains(err.Error(), "two tiers show the same entry") {
+					t.Error(err)
+				}
+			} else {
+				times[race.MainRaceID]++
+			}
+		}
+	}
+	if !maps.Equal(times, map[horseracing.RaceID]int{1: 1, 2: 1}) || errs != 2 {
+		t.Errorf("%d errors, races %v", errs, times)
+	}
+}
 
 // The listing has whole milliseconds: one that begins within a range belongs to
 // it, one that began before the range does not.

@@ -232,7 +232,8 @@ func TestEmptyListsCostNothing(t *testing.T) {
 								}
 							}
 						}
-						if diff := gocmp.Diff(once(1, races), got); diff != "" {
+						hasBegun := len(got) > 0 || name != "a follower" || n >= 5 // the first lists of a follower may be of instants before all races
+						if diff := gocmp.Diff(once(1, races), got); diff != "" && hasBegun {
 							t.Errorf("from list %d on they are empty for %v: %d of %d races", n+1, while, len(got), races)
 						}
 						if failed += failures; failures > 1 || failures > 0 && while < time.Minute || time.Since(began) > 2*time.Minute {

@@ -144,7 +144,7 @@ func TestOneTierInTiersIsThatTier(t *testing.T) {
 }
 
 func TestTiersThatMakeNoSenseAreRefusedBeforeAnyRequest(t *testing.T) {
-	s := tiers{horseracing.TierOmega: dense(50, 60_000), 3: dense(50, 60_000)}
+	s := tiers{horseracing.TierOmega: dense(50, 60_000), 3: dense(51, 60_000)}
 	s[3].foreign = true
 	c := s.client(t)
 	both := c.Races.Results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{3, horseracing.TierOmega}})

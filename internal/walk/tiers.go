@@ -22,8 +22,8 @@ func NewTiers[V any](since int64, positions []Position, slots, pageSize int, sho
 	m := &Tiers[V]{shown: shown, enough: 2 * lookAhead * pageSize * slots}
 	for i, p := range positions {
 		m.walks = append(m.walks, NewTime[V](since, p, slots, pageSize))
-		if len(p.Seen) > 0 {
-			shown.note(i, p.At)
+		if start, ok := p.shown(); ok {
+			shown.note(i, start)
 		}
 	}
 	return m
@@ -80,7 +80,21 @@ func (m *Tiers[V]) Peek() (best Entry[V], ok bool) {
 			best, ok = e, true
 		}
 	}
+	if ok && m.isElsewhere(best) {
+		best.Err = IgnoredError("two tiers show the same entry")
+	}
 	return best, ok && unread <= best.Start
+}
+
+// isElsewhere reports whether another listing has shown an entry, too: the service does not
+// tell them apart.
+func (m *Tiers[V]) isElsewhere(e Entry[V]) bool {
+	for i, w := range m.walks {
+		if i != e.Source && e.ID != "" && w.position.At == e.Start && slices.Contains(w.position.Seen, e.ID) {
+			return true
+		}
+	}
+	return false
 }
 
 // Take moves past the entry that Peek returns. No listing has more above its start.

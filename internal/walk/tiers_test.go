@@ -65,10 +65,10 @@ func TestTiesInSeveralListingsStandAtTheirPlaces(t *testing.T) {
 	worlds := []*world{{pageSize: 10}, {pageSize: 10}}
 	for i, w := range worlds {
 		for id := range uint64(5) {
-			w.add(int64(3000-id), 100+id)
+			w.add(int64(3000-id), uint64(1000*i)+100+id)
 		}
 		for id := range uint64(12) {
-			w.add(2000, 200+id)
+			w.add(2000, uint64(1000*i)+200+id)
 		}
 		w.add(1000+int64(i), 300)
 	}
@@ -84,7 +84,7 @@ func TestTiesInSeveralListingsStandAtTheirPlaces(t *testing.T) {
 			}
 			if _, tie := errors.AsType[*TieError](e.Err); tie {
 				ties++
-			} else {
+			} else if e.Err == nil {
 				entries++
 			}
 			if e.Start > last {
@@ -96,6 +96,27 @@ func TestTiesInSeveralListingsStandAtTheirPlaces(t *testing.T) {
 		}
 		if entries != 2*(5+10+1) || ties != 2 {
 			t.Errorf("with %d slots: %d entries and %d ties", slots, entries, ties)
+		}
+	}
+}
+
+// A listing whose position was lowered is resumed with the knowledge that it has shown
+// entries: a page of it that is empty is not believed at once.
+func TestAResumedListingThatHasShownEntriesIsNotTakenForEmpty(t *testing.T) {
+	busy, quiet := &world{pageSize: 10}, &world{pageSize: 10}
+	quiet.add(100_000, 1)
+	for i := range 40 {
+		busy.add(int64(99_000-i), uint64(100+i))
+	}
+	m := mergeOf([]*world{busy, quiet}, nil, 1)
+	for range 5 {
+		m.take()
+	}
+	resumed := mergeOf([]*world{busy, quiet}, m.walk.Positions(), 1)
+	for range 2 {
+		r, ok := resumed.walk.Next()
+		if !ok || r.Witness < 0 || r.Source == 1 && r.Witness != 100_001 {
+			t.Errorf("%+v", r)
 		}
 	}
 }

@@ -116,7 +116,8 @@ func (w *Time[V]) Take() {
 // lower lowers the position to a start above which no entry waits.
 func (w *Time[V]) lower(start int64) {
 	if w.position.At > start {
-		w.position = Position{At: start}
+		shown, _ := w.position.shown()
+		w.position = Position{At: start, Newest: shown}
 	}
 }
 
@@ -265,7 +266,7 @@ func (w *Time[V]) readEdge(s *segment[V], at, bottom int64, page []Entry[V], isF
 	}
 	isTie := isFull && page[0].Start == bottom
 	if isTie {
-		s.ready = append(s.ready, Entry[V]{Start: bottom, after: Position{At: bottom - 1}, Err: &TieError{Start: bottom, Seen: len(s.seen)}})
+		s.ready = append(s.ready, Entry[V]{Start: bottom, after: Position{At: bottom - 1, Newest: bottom}, Err: &TieError{Start: bottom, Seen: len(s.seen)}})
 	}
 	if isTie || bottom == at-1 { // no older entry: the next request excludes the instant
 		s.high, s.seen, s.isLast = bottom-1, nil, !isFull

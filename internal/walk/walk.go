@@ -74,9 +74,17 @@ type Entry[V any] struct {
 // Position is a position in a listing, after the entry that was taken last.
 type Position struct {
 	At     int64    `json:"at"`               // by time the start of that entry, by offset that of the page to request next
-	Newest int64    `json:"newest,omitzero"`  // by offset the latest start among Seen
+	Newest int64    `json:"newest,omitzero"`  // by offset the latest start among Seen; by time, without Seen, that of an entry which the listing has shown
 	Seen   []string `json:"seen,omitempty"`   // ids that a walk resumed there may read again
 	Starts []int64  `json:"starts,omitempty"` // by offset those of Seen; if there are none, each is Newest
+}
+
+// shown returns the start of an entry that the listing, paged by time, has shown.
+func (p Position) shown() (start int64, ok bool) {
+	if len(p.Seen) > 0 {
+		return p.At, true
+	}
+	return p.Newest, p.Newest != 0
 }
 
 // Latest as an instant stands for the service's own now, which it uses if a
