@@ -242,24 +242,25 @@ func dryRun(ctx context.Context, p *program, s *service, o registerOptions) erro
 // printPlan prints what --yes would do.
 func (p *program) printPlan(o registerOptions, race *horseracing.Race, l *ledger.Ledger) error {
 	plan := struct {
-		Horse    horseracing.HorseNumber `json:"horse"`
-		Race     horseracing.RaceID      `json:"race"`
-		Fee      string                  `json:"fee"` // in tokens, like what is left
-		Left     string                  `json:"left,omitzero"`
-		LeftOfIt string                  `json:"left_today,omitzero"`
-	}{Horse: o.Horse, Race: o.Race, Fee: tokens(race.EntryFee)}
-	left := func(limit horseracing.BigInt, since time.Time) string {
+		IsDryRun  bool                    `json:"dry_run"`
+		Horse     horseracing.HorseNumber `json:"horse"`
+		Race      horseracing.RaceID      `json:"race"`
+		Fee       horseracing.BigInt      `json:"fee"` // as in an entry of the ledger, which --yes prints
+		Left      *horseracing.BigInt     `json:"left,omitempty"`
+		LeftToday *horseracing.BigInt     `json:"left_today,omitempty"`
+	}{IsDryRun: true, Horse: o.Horse, Race: o.Race, Fee: race.EntryFee}
+	left := func(limit horseracing.BigInt, since time.Time) *horseracing.BigInt {
 		paid, held := ledger.Sum(l.Entries(), since)
-		return tokens(limit.Sub(paid).Sub(held).Sub(race.EntryFee))
+		return new(limit.Sub(paid).Sub(held).Sub(race.EntryFee))
 	}
 	text := fmt.Sprintf("It costs %s", inTokens(race.EntryFee))
 	if *o.budget != nil {
 		plan.Left = left(**o.budget, time.Time{})
-		text += fmt.Sprintf("; %s of the budget would be left", plan.Left)
+		text += fmt.Sprintf("; %s of the budget would be left", tokens(*plan.Left))
 	}
 	if *o.daily != nil {
-		plan.LeftOfIt = left(**o.daily, time.Now().UTC().Truncate(24*time.Hour))
-		text += fmt.Sprintf("; %s of today's", plan.LeftOfIt)
+		plan.LeftToday = left(**o.daily, time.Now().UTC().Truncate(24*time.Hour))
+		text += fmt.Sprintf("; %s of today's", tokens(*plan.LeftToday))
 	}
 	if p.printsJSON() {
 		return p.printJSON(plan)

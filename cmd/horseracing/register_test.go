@@ -46,8 +46,8 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 		stderr string
 		paid   int // registrations so far
 	}{
-		{args: "--race 7", plan: `{"horse":1,"race":7,"fee":"2.5"}`},
-		{args: "--race 7 --budget 5 --daily 4", plan: `{"horse":1,"race":7,"fee":"2.5","left":"2.5","left_today":"1.5"}`},
+		{args: "--race 7", plan: `{"dry_run":true,"horse":1,"race":7,"fee":2500000000000000000}`},
+		{args: "--race 7 --budget 5 --daily 4", plan: `{"dry_run":true,"horse":1,"race":7,"fee":2500000000000000000,"left":2500000000000000000,"left_today":1500000000000000000}`},
 		{args: "--race 99", status: 3, stderr: "not found"},
 		{args: "--race 7 --horse 4000", status: 6, stderr: "not one of the"},
 		{args: "--race 7 --horse 4000 --yes", status: 6, state: ledger.Refused, stderr: "does not belong"},
