@@ -51,9 +51,16 @@ func levels(low, high int) string {
 	return fmt.Sprintf("%d-%d", low, high)
 }
 
+// Columns of tables that are shortened.
+var (
+	shortName   = &column{title: "NAME", width: 15, most: 20}
+	shortPlaces = &column{title: "FREE", width: 5, isNumber: true}
+)
+
 // places writes how many places are free, of all.
 func places(taken, all int) painted {
-	cell := painted{text: fmt.Sprintf("%d of %d free", max(0, all-taken), all)}
+	free := max(0, all-taken)
+	cell := painted{text: fmt.Sprintf("%d of %d free", free, all), short: fmt.Sprintf("%d/%d", free, all)}
 	if taken >= all {
 		cell.color = text.Faint
 	}
@@ -63,24 +70,29 @@ func places(taken, all int) painted {
 // soon is how long before its deadline a race is shown in a color.
 const soon = 10 * time.Minute
 
-// closing writes an instant and how far away it is, rounded down.
+// closing writes an instant and how far away it is, rounded down. Its short text has the
+// time of day, or from two days on the date.
 func closing(t, now time.Time) painted {
 	left := t.Sub(now)
+	in, clock := "", "15:04"
 	switch {
 	case t.IsZero():
 		return painted{}
 	case left <= 0:
-		return painted{text: minute(t) + ", closed", color: text.Faint}
-	case left >= 48*time.Hour:
-		return painted{text: fmt.Sprintf("%s, in %dd", minute(t), left/(24*time.Hour))}
-	case left >= time.Hour:
-		return painted{text: fmt.Sprintf("%s, in %dh%02dm", minute(t), left/time.Hour, left%time.Hour/time.Minute)}
+		in = "closed"
+	case left < time.Minute:
+		in = fmt.Sprintf("in %ds", left/time.Second)
+	case left < time.Hour:
+		in = fmt.Sprintf("in %dm", left/time.Minute)
+	case left < 48*time.Hour:
+		in = fmt.Sprintf("in %dh%02dm", left/time.Hour, left%time.Hour/time.Minute)
+	default:
+		in, clock = fmt.Sprintf("in %dd", left/(24*time.Hour)), "01-02"
 	}
-	cell := painted{text: fmt.Sprintf("%s, in %dm", minute(t), left/time.Minute)}
-	if left < time.Minute {
-		cell.text = fmt.Sprintf("%s, in %ds", minute(t), left/time.Second)
-	}
-	if left <= soon {
+	cell := painted{text: minute(t) + ", " + in, short: t.UTC().Format(clock) + ", " + in}
+	if left <= 0 {
+		cell.color = text.Faint
+	} else if left <= soon {
 		cell.color = text.FgYellow
 	}
 	return cell

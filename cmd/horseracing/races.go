@@ -76,8 +76,8 @@ func (p *program) raceCommand() *cobra.Command {
 func openRaceLayout(now time.Time) layout[horseracing.Race] {
 	return layout[horseracing.Race]{
 		columns: []column{
-			{title: "RACE", isNumber: true}, {title: "CLOSES (UTC)"}, {title: "TIER", rank: 1}, {title: "NAME", rank: 2}, {title: "HIPPODROME", rank: 4},
-			{title: "FURLONGS", isNumber: true, rank: 3}, {title: "LEVELS"}, {title: "PLACES"}, {title: "FEE (TOKENS)", isNumber: true},
+			{title: "RACE", isNumber: true}, {title: "CLOSES (UTC)"}, {title: "TIER", rank: 2}, {title: "NAME", short: shortName}, {title: "HIPPODROME", rank: 4},
+			{title: "FURLONGS", isNumber: true, rank: 3}, {title: "LEVELS", rank: 1}, {title: "PLACES", short: shortPlaces}, {title: "FEE (TOKENS)", isNumber: true},
 		},
 		cells: func(r *horseracing.Race) []any {
 			return []any{r.MainRaceID, closing(r.RegistrationDeadline.Time, now), r.Tier, r.Info.Name, r.Info.HippodromeName, r.Length,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,10 +20,15 @@ const longest = 40
 // column is a column of a table.
 type column struct {
 	title    string
-	width    int  // at least, for rows that are printed one by one
-	isNumber bool // aligned to the right, and never cut
-	rank     int  // if the table is too wide, the columns of the highest rank are dropped first; zero never is
+	width    int     // at least, for rows that are printed one by one
+	most     int     // the width at which a text is cut, if not longest
+	isNumber bool    // aligned to the right, and never cut
+	rank     int     // if the table is too wide, the columns of the highest rank are dropped first; zero never is
+	short    *column // takes its place if the table is too wide, with the short texts of the cells; nil if there is none
 }
+
+// shortRank is the rank of the columns that are dropped only after the table was shortened.
+const shortRank = 3
 
 // layout is how values look in a table.
 type layout[T any] struct {
@@ -33,6 +39,7 @@ type layout[T any] struct {
 // painted is a cell in a color, on a terminal.
 type painted struct {
 	text  string
+	short string // in place of text in a table that is shortened, unless it is empty
 	color text.Color
 }
 
@@ -41,8 +48,9 @@ type painted struct {
 type sheet[T any] struct {
 	p *program
 	layout[T]
-	rows   [][]painted
-	widths []int // of the columns, zero if one is dropped; nil before the first flush
+	rows    [][]painted
+	widths  []int // of the columns, zero if one is dropped; nil before the first flush
+	isShort bool
 }
 
 func newSheet[T any](p *program, l layout[T]) *sheet[T] { return &sheet[T]{p: p, layout: l} }
@@ -90,6 +98,9 @@ func (s *sheet[T]) add(line any, value *T) error {
 		if !isPainted {
 			cell.text = fmt.Sprint(value)
 		}
+		if s.isShort {
+			cell.text = cmp.Or(cell.short, cell.text)
+		}
 		cell.text = printable(cell.text)
 		row = append(row, cell)
 	}
@@ -128,29 +139,43 @@ func (s *sheet[T]) flush() error {
 	return nil
 }
 
-// fit returns the width of each column, which is zero if the column is dropped so that
-// the others fit.
-func (s *sheet[T]) fit() []int {
+// measure returns the width of each column.
+func (s *sheet[T]) measure() []int {
 	widths := make([]int, len(s.columns))
-	excess := -2 - s.p.width
 	for i, c := range s.columns {
 		widths[i] = max(c.width, text.StringWidth(c.title))
 		for _, row := range s.rows {
 			width := text.StringWidth(row[i].text)
 			if !c.isNumber {
-				width = min(width, longest)
+				width = min(width, cmp.Or(c.most, longest))
 			}
 			widths[i] = max(widths[i], width)
 		}
-		excess += widths[i] + 2
 	}
-	for rank := len(widths); rank > 0; rank-- {
-		for i, c := range s.columns {
-			if excess > 0 && c.rank == rank {
-				excess -= widths[i] + 2
-				widths[i] = 0
-			}
+	return widths
+}
+
+// shorten puts the short columns and texts in place of the others.
+func (s *sheet[T]) shorten() {
+	s.isShort, s.columns = true, slices.Clone(s.columns)
+	for i, c := range s.columns {
+		if c.short != nil {
+			s.columns[i] = *c.short
 		}
+		for _, row := range s.rows {
+			row[i].text = cmp.Or(row[i].short, row[i].text)
+		}
+	}
+}
+
+// fit returns the width of each column, which is zero if the column is dropped so that
+// the others fit. A table that does not fit without the columns of a high rank is
+// shortened before it loses others.
+func (s *sheet[T]) fit() []int {
+	widths, excess := s.drop(shortRank + 1)
+	if excess > 0 {
+		s.shorten()
+		widths, excess = s.drop(1)
 	}
 	for i, c := range slices.Backward(s.columns) { // what still does not fit is cut off the last texts
 		if cut := min(excess, widths[i]-text.StringWidth(c.title)); cut > 0 && !c.isNumber {
@@ -159,6 +184,24 @@ func (s *sheet[T]) fit() []int {
 		}
 	}
 	return widths
+}
+
+// drop returns the widths of the columns, and by how much the table is too wide, once
+// columns of at least this rank are dropped as far as needed.
+func (s *sheet[T]) drop(least int) (widths []int, excess int) {
+	widths, excess = s.measure(), -2-s.p.width
+	for _, width := range widths {
+		excess += width + 2
+	}
+	for rank := len(widths); rank >= least; rank-- {
+		for i, c := range s.columns {
+			if excess > 0 && c.rank == rank {
+				excess -= widths[i] + 2
+				widths[i] = 0
+			}
+		}
+	}
+	return widths, excess
 }
 
 // paint cuts the texts of a row to the widths of the columns, and colors them.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/horseracing-go/horseracing"
 )
 
 func TestATableFitsTheTerminal(t *testing.T) {
@@ -84,15 +86,59 @@ func TestJSONOnATerminalCannotControlIt(t *testing.T) {
 
 func TestADeadlineIsShownWithTheTimeThatIsLeft(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	for left, want := range map[time.Duration]string{
-		50*time.Hour + time.Second:   "2026-05-03 14:00, in 2d",
-		90*time.Minute + time.Second: "2026-05-01 13:30, in 1h30m",
-		119 * time.Second:            "2026-05-01 12:01, in 1m",
-		59 * time.Second:             "2026-05-01 12:00, in 59s",
-		-time.Second:                 "2026-05-01 11:59, closed",
+	for left, want := range map[time.Duration][2]string{
+		50*time.Hour + time.Second:   {"2026-05-03 14:00, in 2d", "05-03, in 2d"},
+		90*time.Minute + time.Second: {"2026-05-01 13:30, in 1h30m", "13:30, in 1h30m"},
+		119 * time.Second:            {"2026-05-01 12:01, in 1m", "12:01, in 1m"},
+		59 * time.Second:             {"2026-05-01 12:00, in 59s", "12:00, in 59s"},
+		-time.Second:                 {"2026-05-01 11:59, closed", "11:59, closed"},
 	} {
-		if got := closing(now.Add(left), now).text; got != want {
-			t.Errorf("%v before: %q, want %q", left, got, want)
+		if got := closing(now.Add(left), now); got.text != want[0] || got.short != want[1] {
+			t.Errorf("%v before: %q and %q, want %q", left, got.text, got.short, want)
+		}
+	}
+}
+
+// printedLines prints a value as a table of so many columns, twice, and returns the lines.
+func printedLines[T any](t *testing.T, width int, l layout[T], value T) []string {
+	t.Helper()
+	var screen strings.Builder
+	s := newSheet(&program{stdout: &screen, interactive: true, width: width}, l)
+	for range 2 {
+		if err := errors.Join(s.add(&value, &value), s.flush()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return strings.Split(strings.TrimSpace(screen.String()), "\n")
+}
+
+func TestANarrowTableKeepsWhatOneDecidesBy(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	race := horseracing.Race{
+		MainRaceID: 4017, Places: 12, Tier: "Omega", Length: 9, MinLevel: 1, MaxLevel: 100, EntryFee: horseracing.NewBigInt(25e17),
+		StartTime: horseracing.NewTimestamp(now.Add(2 * time.Hour)), RegistrationDeadline: horseracing.NewTimestamp(now.Add(90 * time.Minute)),
+	}
+	race.Info.Name, race.Info.HippodromeName = "The Long Northern Mile", "Saint-Cloud"
+	tournament := horseracing.Tournament{ID: "683c95201000000000000005", Name: "Two Rivers Tournament", Places: 16, EntryFee: race.EntryFee, StartTime: race.StartTime}
+	opened := change{Kind: horseracing.RaceOpened, Race: &race, Time: now}
+	for _, width := range []int{80, 100} {
+		for _, test := range []struct {
+			lines []string
+			want  string
+		}{
+			{printedLines(t, width, openRaceLayout(now), race), "4017  13:30, in 1h30m  Omega  The Long Northern M…"},
+			{printedLines(t, width, changeLayout, opened), "13:30, in 1h30m   The Long North"},
+			{printedLines(t, width, openTournamentLayout, tournament), "683c95201000000000000005  2026-05-01 14:00"},
+		} {
+			last := test.lines[len(test.lines)-1]
+			if len(test.lines) != 3 || test.lines[1] != last || !strings.Contains(last, test.want) || len([]rune(last)) > width {
+				t.Errorf("%d columns, want %q:\n%s", width, test.want, strings.Join(test.lines, "\n"))
+			}
+			for _, title := range []string{"NAME", "FREE", "FEE (TOKENS)"} {
+				if !strings.Contains(test.lines[0], title) {
+					t.Errorf("%d columns lack %s:\n%s", width, title, test.lines[0])
+				}
+			}
 		}
 	}
 }
