@@ -29,12 +29,18 @@ type list[T any] struct {
 	Entries []T    `json:"entries"`
 	LeftOut int    `json:"left_out,omitempty" jsonschema:"how many more there are: raise limit, or ask for fewer"`
 	Cursor  string `json:"cursor,omitempty" jsonschema:"pass it to read on; absent at the end"`
-	Note    string `json:"note,omitempty" jsonschema:"what could not be read"`
+	Note    string `json:"note,omitempty" jsonschema:"what is missing from the entries, and why"`
 }
 
 func (l list[T]) String() string {
-	more := map[bool]string{true: ", more with the cursor"}[l.Cursor != ""]
-	return fmt.Sprintf("%d entries, %d left out%s%s", len(l.Entries), l.LeftOut, more, l.Note)
+	text := fmt.Sprintf("%d entries, %d left out", len(l.Entries), l.LeftOut)
+	if l.Cursor != "" {
+		text += ", more with the cursor"
+	}
+	if l.Note != "" {
+		text += "; " + l.Note
+	}
+	return text
 }
 
 // listOf returns the views of the first entries. Unreadable entries are a note, not an
@@ -91,14 +97,30 @@ func (s *service) openRaces(ctx context.Context, in openArgs) (out list[raceView
 	}
 	now := s.clock.now()
 	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
-		return !in.Closed && !r.RegistrationOpenAt(now) || in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
-			horse != nil && r.CheckEntry(horse, now) != nil || in.Tier != "" && !slices.ContainsFunc(wanted, func(t tiers.Tier) bool { return t.Name == r.Tier })
+		return in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
+			in.Tier != "" && !slices.ContainsFunc(wanted, func(t tiers.Tier) bool { return t.Name == r.Tier })
+	})
+	undated := 0 // left out because nobody knows whether registration is open
+	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
+		isOut := !in.Closed && !r.RegistrationOpenAt(now) || horse != nil && r.CheckEntry(horse, now) != nil
+		if isOut && r.RegistrationDeadline.IsZero() {
+			undated++
+		}
+		return isOut
 	})
 	full := func(r horseracing.Race) int { return map[bool]int{true: 1}[r.CheckEntry(nil, now) != nil] }
 	slices.SortStableFunc(races, func(a, b horseracing.Race) int {
 		return cmp.Or(full(a)-full(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time))
 	})
-	return listOf(races, skipped, in.listArgs, s.raceOf)
+	out, err = listOf(races, skipped, in.listArgs, s.raceOf)
+	if undated > 0 {
+		note := fmt.Sprintf("%d races without a registration deadline are left out: closed without horse lists them", undated)
+		if out.Note != "" {
+			note += "; " + out.Note
+		}
+		out.Note = note
+	}
+	return out, err
 }
 
 type raceArgs struct {

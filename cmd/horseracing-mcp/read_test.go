@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -63,6 +64,29 @@ func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) {
 	}
 	if problem := s.call("list_open_races", map[string]any{"tier": "Silver"}, nil); !strings.Contains(problem, `of a tier "Silver"; found: `) || !strings.Contains(problem, "5 Omega") {
 		t.Error(problem)
+	}
+}
+
+func TestAListOfOpenRacesSaysWhatIsMissing(t *testing.T) {
+	fake := newFake(t, horseracingtest.WithInMemory())
+	r := race(t, fake, 2)
+	r.RegistrationDeadline = horseracing.Timestamp{}
+	body, err := json.Marshal([]horseracing.Race{r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusOK, Body: string(body), Times: -1})
+	s := inMemory(t, fake, limits{})
+	const want = "1 races without a registration deadline are left out"
+	for _, args := range []map[string]any{nil, {"horse": 1}} {
+		var open list[raceView]
+		if s.must("list_open_races", args, &open); !strings.HasPrefix(open.Note, want) || !strings.Contains(open.String(), "0 entries, 0 left out; "+want) {
+			t.Errorf("%v: %s", args, open)
+		}
+	}
+	var all list[raceView]
+	if s.must("list_open_races", map[string]any{"closed": true}, &all); all.Note != "" || !slices.Contains(ids(all), 2) {
+		t.Errorf("with closed: %s", all)
 	}
 }
 

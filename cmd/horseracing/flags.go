@@ -30,6 +30,26 @@ func takes(least, most int) cobra.PositionalArgs {
 	}
 }
 
+// flagMistake returns the mistake of a flag. A number, a duration or a bool that cannot
+// be read gets a sentence in place of the one of package strconv or time.
+func flagMistake(err error) error {
+	invalid, isValue := errors.AsType[*pflag.InvalidValueError](err)
+	if !isValue {
+		return usageError(err.Error())
+	}
+	cause := invalid.Unwrap().Error()
+	want := cause // of a flag that says it itself
+	switch invalid.GetFlag().Value.Type() {
+	case "int", "int64":
+		want = "want a whole number"
+	case "duration":
+		want = "want a number with its unit, like 30s or 5m"
+	case "bool":
+		want = "want true or false"
+	}
+	return usageError(strings.TrimSuffix(err.Error(), cause) + want)
+}
+
 // refuse returns a mistake if the command line has one of the flags.
 func refuse(flags *pflag.FlagSet, why string, names ...string) error {
 	i := slices.IndexFunc(names, flags.Changed)

@@ -73,6 +73,8 @@ func (o *listingOptions) check(p *program) error {
 		return usageError(fmt.Sprintf("--concurrency must be between 1 and %d", maxConcurrency))
 	case !o.follow && o.flags.Changed("interval"):
 		return usageError("--interval needs --follow")
+	case !o.before.IsZero() && o.since.After(*o.before):
+		return usageError("--since must not be after --before")
 	case o.out != "":
 		return refuse(o.flags, "and -o exclude each other", "limit", "before", "table", "with-cursor", "cursor")
 	case isKept && o.withCursor && !p.printsJSON():

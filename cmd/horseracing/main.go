@@ -116,7 +116,7 @@ func (p *program) rootCommand() *cobra.Command {
 	root.SilenceErrors, root.SilenceUsage = true, true // one sentence for a mistake, not the whole help
 	root.SuggestionsMinimumDistance, root.Version = 2, horseracing.Version
 	root.SetOut(p.stdout)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err.Error()) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagMistake(err) })
 	root.RunE = func(*cobra.Command, []string) error { return usageError("a command is missing") }
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if p.asJSON && p.asTable {

@@ -197,6 +197,8 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"results -out=f", "there is no flag -out: did you mean --out?"},
 		{"open --rate 0", "want a number above zero"},
 		{"watch --interval 1ms", "--interval must be at least 1s"},
+		{"watch --interval 1", `invalid argument "1" for "--interval" flag: want a number with its unit, like 30s or 5m (`}, {"results -n x", `invalid argument "x" for "-n, --limit" flag: want a whole number (`},
+		{"results --follow=x", `"--follow" flag: want true or false (`}, {"results --since 2021-01-01 --before 2020-01-01", "--since must not be after --before"},
 		{"open now", `unexpected argument "now"`},
 		{"race", "ID… is missing"},
 		{"race first", `"first" is not a number above zero`},
