@@ -74,7 +74,8 @@ const soon = 10 * time.Minute
 // time of day, or from two days on the date.
 func closing(t, now time.Time) painted {
 	left := t.Sub(now)
-	in, clock := "", "15:04"
+	var in string
+	clock := "15:04"
 	switch {
 	case t.IsZero():
 		return painted{}
