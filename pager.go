@@ -109,7 +109,8 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // end of a listing. It is requested again 200 ms later, unless the page before it had
 // room for older entries and showed none. If pages are empty that were not before, the
 // loop ends after a few seconds with a [*DecodeError]. It ends with [ErrBodyIgnored] if a
-// response does not match the page that was requested.
+// response does not match the page that was requested, or if two tiers show one entry,
+// which is yielded once.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.
