@@ -95,6 +95,9 @@ func TestAPageOfThePastThatAlwaysFails(t *testing.T) {
 				continue
 			}
 			for how, all := range map[string]bool{"All": true, "CatchUp": false} {
+				if all && testing.Short() {
+					continue
+				}
 				t.Run(fmt.Sprint(name, ", ", how, ", retries ", retries), func(t *testing.T) {
 					double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 						aPageFails(t, fake, response, all, retries)
@@ -214,6 +217,9 @@ func TestEmptyListsCostNothing(t *testing.T) {
 				})
 				failed := 0
 				for n := range 60 {
+					if testing.Short() && n%7 > 1 {
+						continue
+					}
 					whiles := []time.Duration{0, []time.Duration{time.Second, time.Minute}[n%2]}
 					for _, length := range whiles[:min(n+1, 2)] {
 						mu.Lock()
@@ -241,7 +247,7 @@ func TestEmptyListsCostNothing(t *testing.T) {
 						}
 					}
 				}
-				if failed < 15 {
+				if failed < 15 && !testing.Short() {
 					t.Errorf("only %d of 30 minutes with empty lists were an error", failed)
 				}
 			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))

@@ -25,7 +25,7 @@ func TestPartsThatAreHeldLoseNothing(t *testing.T) {
 	case os.Getenv("HORSERACING_DEEP") != "":
 		seeds = 60
 	case testing.Short():
-		seeds = 3
+		seeds = 1
 	}
 	for seed := range seeds {
 		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
