@@ -35,7 +35,7 @@ while read -r command; do
 	folder=. seconds=300 wanted=0 environment=()
 	case $command in
 	'go -C '*' test '* | 'bash .ci/'* | 'bash tools/api.sh -w' | 'bash tools/commands.sh') continue ;; # .ci runs tests; it changes files; itself
-	*FILE* | *DIR* | 'go mod edit' | 'horseracing register' | *'horseracing fake'*) continue ;; # not lines to type; the service above
+	*FILE* | *DIR* | 'go mod edit' | 'horseracing register' | *'horseracing fake'* | *@latest) continue ;; # not lines to type; the service above; not published
 	'go mod '* | 'go doc -all github.com'*) folder=$work/program ;;
 	*examples/web\ run* | *watch*) seconds=20 wanted=124 ;; # until it is interrupted
 	*' --race 4711 '*) wanted=3 ;; # no such race
