@@ -44,6 +44,9 @@ func TestAnUnreadableRaceIsReportedOnce(t *testing.T) {
 		"it can be read within Lookback, on restart": {30 * time.Minute, 20, 1},
 		"it can be read too late":                    {3 * time.Hour, 1, 0},
 	} {
+		if testing.Short() && test.processes > 1 {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 				for i := range horseracing.RaceID(30) {

@@ -59,6 +59,9 @@ func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
 		"sliding":                  {limit: sliding},
 		"sliding, draft":           {limit: sliding, form: "draft"},
 	} {
+		if testing.Short() && test.form != "" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				started := time.Now()
