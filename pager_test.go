@@ -134,7 +134,7 @@ func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 	page := func(from int, tiers ...string) string {
 		var entries []string
 		for i, tier := range tiers {
-			entries = append(entries, fmt.Sprintf(`{"main_race_id":%d,"_id":"%[1]d","start_time":%d,"tier":%s}`, from+i, 1_700_000_000_000-from-i, tier))
+			entries = append(entries, fmt.Sprintf(`{"main_race_id":%d,"_id":"%[1]d","start_time":%d,"tier":%s}`, from+i, 1_700_000_000_000-int64(from+i), tier))
 		}
 		return strings.Join(entries, ",")
 	}
