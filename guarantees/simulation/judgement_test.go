@@ -207,7 +207,8 @@ func (w *world) audit(b *bot) {
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour)
 	defer cancel()
-	if err := l.Settle(ctx); err != nil {
+	showsNothing := w.readings.Participants == "until start" // whether a horse is in a race, once it is over
+	if err := l.Settle(ctx); err != nil && !(showsNothing && errors.Is(err, horseracing.ErrOutcomeUnknown)) {
 		w.t.Error(err)
 	}
 	type payment struct {
@@ -228,7 +229,7 @@ func (w *world) audit(b *bot) {
 		}
 		sums["all"].Add(sums["all"], e.Fee.Big())
 		sums[date].Add(sums[date], e.Fee.Big())
-		if unsettled[pair] && w.readings.Participants != "until start" {
+		if unsettled[pair] && !showsNothing {
 			w.t.Errorf("%s: %v was not settled", b.path, e)
 		}
 	}
