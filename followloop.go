@@ -275,7 +275,7 @@ func (l *followLoop[T]) probe(at int64) probe {
 	pages := l.pager(walk.Earliest, at, 0).listing
 	for source := range l.tiers {
 		page, err := pages.fetch(l.ctx, walk.Request{Source: source, At: at, AcceptEmpty: true})
-		if err != nil { // the error is that of what is read next
+		if err != nil { // the error is that of the next read
 			return probe{isLast: true, top: at}
 		}
 		p.isEmpty = p.isEmpty && len(page) == 0

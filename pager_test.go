@@ -16,7 +16,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// A service that knows one of two tiers alone may answer with the other for both.
+// A service that knows one of two tiers alone may respond with it to requests for both.
 func TestPagerYieldsARaceOfTwoTiersOnceAndSaysSo(t *testing.T) {
 	s := double.Play(double.Listing(`[{"main_race_id":2,"start_time":1700000001000},{"main_race_id":1,"start_time":1700000000000}]`))
 	pager := s.Client(t).Races.Results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{5, 6}})

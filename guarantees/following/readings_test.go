@@ -188,7 +188,7 @@ func TestReadingsAndFaultsLoseNothing(t *testing.T) {
 		}
 		faults := make([]horseracingtest.Fault, rapid.IntRange(0, 3).Draw(drawn, "faults"))
 		for i := range faults {
-			// Nothing tells a listing that was never seen to be otherwise from an empty one.
+			// A listing that was never seen to have entries looks like an empty one.
 			faults[i] = horseracingtest.Fault{Path: double.ResultsPath, Skip: rapid.IntRange(2, 40).Draw(drawn, "skip")}
 			switch rapid.IntRange(0, 3).Draw(drawn, "fault") {
 			case 0:
