@@ -149,7 +149,7 @@ func TestTheCurlCommandsOfTheDocsWork(t *testing.T) {
 	}
 	fake, url := controlled(t)
 	commands := regexp.MustCompile(`(?m)^\$ (curl .*)$`).FindAllStringSubmatch(readDocs(t), -1)
-	if len(commands) < 13 {
+	if len(commands) < 9 {
 		t.Fatalf("%d commands", len(commands))
 	}
 	for _, command := range commands {
@@ -160,7 +160,7 @@ func TestTheCurlCommandsOfTheDocsWork(t *testing.T) {
 			t.Errorf("%s: %v: %s", line, err, out)
 		}
 	}
-	if registrations := fake.Registrations(); len(registrations) != 1 || registrations[0].Horse != 5000 {
+	if registrations := fake.Registrations(); len(registrations) != 1 || registrations[0].Horse != 1 {
 		t.Errorf("registrations: %+v", registrations)
 	}
 }
