@@ -457,10 +457,11 @@ func (l *followLoop[T]) trim() bool {
 }
 
 // isPending reports whether an entry is held back: it has no result yet, although others
-// have, and starts within Lookback of both clocks, so that the next poll reads it again.
+// have, and starts within Lookback of when the poll began and of the clock, so that the next
+// poll reads it again.
 func (l *followLoop[T]) isPending(e walk.Entry[Entry[T]]) bool {
-	isRecent := func(now int64) bool { return now-l.lookback <= e.Start && e.Start-l.lookback <= now }
-	return l.hasResults && e.Err == nil && !l.listing.hasResult(e.Value.Value) && isRecent(l.clock.Load()) && isRecent(time.Now().UnixMilli())
+	isRecent := l.began.Load()-l.lookback <= e.Start && e.Start-l.lookback <= l.clock.Load()
+	return isRecent && l.hasResults && e.Err == nil && !l.listing.hasResult(e.Value.Value)
 }
 
 func (l *followLoop[T]) yieldEntry(e walk.Entry[Entry[T]]) bool {

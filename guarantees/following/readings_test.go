@@ -107,11 +107,13 @@ func TestHeatsComeOnceEach(t *testing.T) {
 func TestARaceIsHeldBackUntilItHasItsResult(t *testing.T) {
 	for name, test := range map[string]struct {
 		others, late bool
-		want         time.Duration // after its start
+		outage       time.Duration // that begins once its page was read
+		want, slack  time.Duration // after its start
 	}{
-		"it has one after 20 minutes": {others: true, late: true, want: 20 * time.Minute},
-		"it never has one":            {others: true, want: time.Hour},
-		"no race has one":             {want: 10 * time.Minute},
+		"it has one after 20 minutes":                               {others: true, late: true, want: 20 * time.Minute, slack: 2 * time.Minute},
+		"it has one after 20 minutes, and the poll lasts for hours": {others: true, late: true, outage: 2 * time.Hour, want: 130 * time.Minute, slack: 7 * time.Minute},
+		"it never has one":                                          {others: true, want: time.Hour, slack: 2 * time.Minute},
+		"no race has one":                                           {want: 10 * time.Minute, slack: 2 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
@@ -130,9 +132,16 @@ func TestARaceIsHeldBackUntilItHasItsResult(t *testing.T) {
 				if test.late {
 					go func() { time.Sleep(10 * time.Minute); fake.AddRaces(race) }()
 				}
+				if test.outage > 0 {
+					fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Skip: 1, Times: -1})
+					time.AfterFunc(test.outage, fake.ClearFaults)
+				}
 				f := fake.Client().Races.Follow(horseracing.FollowQuery{Since: start.Add(-2 * time.Hour), Interval: time.Minute})
 				var times []time.Duration
 				for r, err := range f.All(within(t, 3*time.Hour)) {
+					if err != nil && test.outage > 0 {
+						continue
+					}
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -143,7 +152,7 @@ func TestARaceIsHeldBackUntilItHasItsResult(t *testing.T) {
 						}
 					}
 				}
-				if len(times) != 1 || times[0] < test.want || times[0] > test.want+2*time.Minute {
+				if len(times) != 1 || times[0] < test.want || times[0] > test.want+test.slack {
 					t.Errorf("it came %v after its start, want once, %v after it", times, test.want)
 				}
 			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))

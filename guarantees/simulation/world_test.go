@@ -168,9 +168,9 @@ func (w *world) kind(random *rand.Rand) []horseracingtest.Fault {
 			Path: pick(resultsPath, "/api/v1/races/", registerPath), Status: []int{429, 503}[random.IntN(2)], Times: -1,
 			Header: http.Header{"Retry-After": {fmt.Sprint(random.IntN(1800))}},
 		}}
-	case 10: // a Retry-After that is wrong, and an echo of the key
+	case 10: // a Retry-After that is wrong, and an echo of the key; 400 may be that of "already registered"
 		faults = []horseracingtest.Fault{{
-			Status: []int{400, 429, 500, 503}[random.IntN(4)], Body: echo, Probability: min(share, 0.3),
+			Status: []int{418, 429, 500, 503}[random.IntN(4)], Body: echo, Probability: min(share, 0.3),
 			Header: http.Header{"Retry-After": {pick("0", "-5", "soon", "86400", "9223372037", "Fri, 31 Dec 1999 23:59:59 GMT")}},
 		}}
 	case 11: // races that cannot be read, and pages
