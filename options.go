@@ -128,8 +128,8 @@ func WithRateLimit(perSecond float64, burst int) Option {
 
 // WithLimiter sets the limiter that every attempt waits for, such as one that several
 // clients or several processes share. Each call to Wait that returns nil lets one attempt
-// be sent: the waiting one with the highest priority; see [WithRateLimit]. At most four
-// calls to Wait are in progress at a time.
+// be sent: the waiting one with the highest priority; see [WithRateLimit]. One call to
+// Wait is in progress at a time.
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }
 }
@@ -372,7 +372,7 @@ const withheldAdvice = "not retried, because many calls of this client failed an
 type Pace struct {
 	PerSecond float64   // requests per second at present, or zero if the rate is not limited
 	Waiting   int       // requests that wait to be sent
-	Until     time.Time // no request is sent before this time, which is zero if requests may be sent now
+	Until     time.Time // end of the backoff, Retry-After or spent quota for which requests wait, or zero if none does
 	AtRandom  bool      // refusals seem not to depend on the rate of sending, which is not limited then
 }
 

@@ -1,6 +1,9 @@
 package pace
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // backoff is the time after a refusal: one probe at a time is sent, with growing waits
 // before it, until one is accepted.
@@ -12,6 +15,7 @@ type backoff struct {
 	wait         time.Duration // before the next probe
 	probe        *flight       // the one that is in flight, or nil
 	lastRefused  time.Time     // the last probe that was refused was sent, or began
+	refusal      Outcome       // the last one
 	outage       bool          // all that was refused is 503 without Retry-After
 	rateExceeded bool          // the refusal is taken for one of a rate, not of a cap in flight
 	episode      int           // counts begins and ends: what was sent before the first refusal teaches nothing
@@ -19,15 +23,13 @@ type backoff struct {
 
 // refuse begins a backoff, or lengthens it after a probe.
 func (l *learner) refuse(now time.Time, f *flight, outcome Outcome, retryAfter time.Duration) {
-	l.outage = outcome == Unavailable && (l.outage || !l.backingOff)
+	l.refusal = outcome
+	l.outage = outcome == Unavailable && retryAfter == 0 && (l.outage || !l.backingOff)
 	if l.sheds && !l.backingOff && retryAfter == 0 {
 		return
 	}
 	l.paused = retryAfter > 0
 	spread := 1 + l.random()/10 // clients that were refused together come back apart
-	if l.sheds {
-		retryAfter = 0 // it binds its route alone
-	}
 	if l.backingOff {
 		l.wait = max(min(seconds(l.wait.Seconds()*backoffGrowth), l.longest, maxBackoff), minBackoff)
 		l.lastRefused = f.at
@@ -45,7 +47,15 @@ func (l *learner) refuse(now time.Time, f *flight, outcome Outcome, retryAfter t
 	if retryAfter > 0 {
 		l.retryAt = later(l.retryAt, now.Add(retryAfter))
 	}
-	l.until = later(l.until, now.Add(max(seconds(l.wait.Seconds()*spread), retryAfter)))
+	l.until = later(l.until, now.Add(seconds(l.wait.Seconds()*spread)))
+}
+
+// status returns that of the last refusal.
+func (b *backoff) status() int {
+	if b.refusal == Unavailable {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusTooManyRequests
 }
 
 // recover ends a backoff: a request that was sent at that time is accepted.

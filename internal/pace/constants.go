@@ -4,22 +4,20 @@ import "time"
 
 // Backoff, in time.
 const (
-	firstBackoff   = 100 * time.Millisecond // at most, while there is no estimate: a few round trips
-	minBackoff     = 20 * time.Millisecond  // a round trip
-	maxBackoff     = 5 * time.Second
-	backoffGrowth  = 1.5              // with each probe: the last wait is a third of all
-	hungAfter      = 5 * time.Second  // a probe without a response: another one is sent
-	longRetryAfter = 5 * time.Second  // at least: other routes are probed at once
-	lateAfter      = 5 * time.Second  // a waiter is reported as late
-	idleAfter      = 5 * time.Second  // without a request: a burst begins anew
-	isolationTime  = 10 * time.Minute // of a route without a refusal: longer than a usual window
+	firstBackoff  = 100 * time.Millisecond // at most, while there is no estimate: a few round trips
+	minBackoff    = 20 * time.Millisecond  // a round trip
+	maxBackoff    = 5 * time.Second
+	backoffGrowth = 1.5              // with each probe: the last wait is a third of all
+	hungAfter     = 5 * time.Second  // a probe without a response: another one is sent
+	lateAfter     = 5 * time.Second  // a waiter is reported as late
+	idleAfter     = 5 * time.Second  // without a request: a burst begins anew
+	isolationTime = 10 * time.Minute // of a route without a refusal: longer than a usual window
 )
 
 // The estimate, and how it is probed.
 const (
 	sampleRequests      = 20   // measure a rate, or a route's share, to 5 %
 	cruiseMargin        = 0.01 // of the estimate, below it: a bucket fills again, at the cost of 1 %
-	maxOvershoot        = 2.0  // times the highest rate that was accepted: the estimate at most
 	maxCut              = 2.0  // the estimate is divided by at most, with one refusal
 	minCruise           = 4.0  // seconds until the estimate is exceeded
 	maxCruisePerBackoff = 50.0 // times as long as the last backoff: refusals cost 2 % of the time
@@ -43,13 +41,11 @@ const (
 
 // An announced quota.
 const (
-	reservedShare   = 20 // one part in so many requests of a quota is not for walks
-	sparedShare     = 12 // one part in so many of a sliding window is left to what other requests take
-	pausesPerWindow = 4  // of a walk, while a sliding window is full
+	reservedShare   = 12 // one part in so many requests of a quota is left to what is not a walk
+	pausesPerWindow = 4  // of a walk, while little is left
 )
 
 // Others.
 const (
-	maxChance       = 0.00001 // that a common limit refused one route alone: else it is isolated
-	maxLimiterWaits = 4       // for the Limiter, at once: one that is 10 ms away grants 400 requests a second
+	maxChance = 0.00001 // that a common limit refused one route alone: else it is isolated
 )

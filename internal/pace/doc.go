@@ -12,8 +12,7 @@
 //   - Cruise: requests are sent evenly, 1 % below the estimate of the limit.
 //   - Probing up: after the cruise the excess over the estimate doubles eight times in as
 //     long again, until a request is refused.
-//   - Backoff: one probe at a time is sent, after a Retry-After or a growing wait, until
-//     one is accepted.
+//   - Backoff: one probe at a time is sent, after a growing wait, until one is accepted.
 //
 // What was accepted from one backoff to the next, by the time, measures the limit: exactly
 // for a window, and for a bucket that was empty at both ends. A refusal within the cruise
@@ -26,8 +25,7 @@
 //
 // The cruise is at most fifty times as long as the last backoff, so that refusals cost 2 %
 // of the time, whether a backoff lasts 20 ms or a minute. To find a raised limit sooner,
-// lower maxCruisePerBackoff: more requests are refused. The estimate is at most twice the
-// highest rate that was accepted.
+// lower maxCruisePerBackoff: more requests are refused.
 //
 // The first refusal with several requests in flight is taken for a cap in flight: as many
 // as were accepted of those. A refusal with no more in flight refutes it.
@@ -35,10 +33,9 @@
 // # Quota
 //
 // The service may announce how many requests it accepts until an instant. No more are
-// sent. A walk leaves some to others, and once half was used spreads the rest evenly: until
-// that instant, or if it moves on, as for a sliding window, over the longest time that was
-// announced. After that instant one request goes at a time, until a response announces the
-// next quota. The learners know nothing of it.
+// sent. A walk may use half of them at once. Then it sends them evenly over the longest time
+// that was announced, and leaves some to others. After that instant one request goes at a
+// time, until a response announces the next quota. The learners know nothing of it.
 //
 // # Load shedding
 //
@@ -47,18 +44,17 @@
 // cuts that do not help: six more refusals within a cruise than after it, each followed by
 // a first probe that is accepted, while fewer than 30 % of the requests are refused.
 // Then the rate doubles with every three accepted requests, up to eight times what was
-// accepted (a Retry-After binds it as well), and a refusal teaches nothing, until the odds
+// accepted, and a refusal teaches nothing, until the odds
 // of one rise to two and a half times as much.
 //
 // # Isolated routes
 //
 // A route gets a learner of its own if chance does not explain that only it is refused: its
 // shares of the latest requests, multiplied over its refusals, fall below one in a hundred
-// thousand. It is isolated until ten minutes pass without a refusal. A first refusal with a
-// Retry-After of five seconds or more holds its own route alone: another one is probed at
-// once, and if that is accepted, the refusal teaches the common limit nothing.
+// thousand. It is isolated until ten minutes pass without a refusal.
 //
-// No request of a route is sent before its Retry-After. A request that is not sent again
-// after a 503, because its outcome is unknown, is no probe of another route's 503: it waits
-// until that Retry-After ends or a third route is accepted.
+// A Retry-After holds its own route alone. The common backoff grows as without one, so that
+// another route is probed soon. A request that is not sent again after a 503, because its
+// outcome is unknown, is no probe of another route's 503: it waits until that Retry-After
+// or the backoff ends.
 package pace

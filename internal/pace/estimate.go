@@ -1,9 +1,6 @@
 package pace
 
-import (
-	"math"
-	"time"
-)
+import "math"
 
 // estimate is the rate that a limit allows, as far as it is known, and how the rate of
 // sending follows it.
@@ -14,10 +11,6 @@ type estimate struct {
 	burst     float64 // requests that a full bucket accepts at once
 	raised    bool    // rate was calculated with burst
 	earlyCuts int     // refusals within a cruise, one after another
-
-	peak      float64 // requests per second, accepted in a tenth of one
-	tenth     time.Time
-	peakCount float64 // accepted since
 
 	cycle    sample // since the last backoff; a short one continues the one before
 	sinceGap sample // since the last window gap
@@ -44,23 +37,13 @@ func (e *estimate) perSecond() float64 {
 		return math.Inf(1)
 	}
 	doublings := max(0, e.sending-e.cruise) / e.doubling()
-	return min(e.rate*(1+cruiseMargin*(math.Exp2(doublings)-2)), maxOvershoot*e.peak)
+	return e.rate * (1 + cruiseMargin*(math.Exp2(doublings)-2))
 }
 
 // doubling returns in how many seconds the excess doubles: probing up takes as long as the
 // cruise, and at most one doubling in the time in which a refusal would be noticed.
 func (e *estimate) doubling() float64 {
 	return min(e.cruise/doublingsPerCruise, max(minCruise, sampleRequests/e.rate))
-}
-
-// accept records an accepted request for the peak: its rate is BBR's delivery rate, the
-// highest of which bounds the estimate.
-func (e *estimate) accept(now time.Time) {
-	if now.Sub(e.tenth) >= time.Second/10 {
-		e.tenth, e.peakCount = now, 0
-	}
-	e.peakCount++
-	e.peak = max(e.peak, 10*e.peakCount)
 }
 
 // measure returns the cycle that ends with a backoff of so many seconds, of which probes
@@ -101,7 +84,6 @@ func (e *estimate) update(c cycle) {
 	if !c.early {
 		e.earlyCuts = 0
 	}
-	e.rate = min(e.rate, maxOvershoot*e.peak)
 	shortest := min(max(minCruise, sampleRequests/e.rate, 3*c.backoff), 10*minCruise)
 	e.cruise = max(shortest, min(e.cruise, c.backoff*maxCruisePerBackoff))
 }

@@ -1,7 +1,5 @@
 package pace
 
-import "time"
-
 // isolator decides which route is limited on its own: the one that alone is refused,
 // when chance does not explain that a common limit did so.
 type isolator struct {
@@ -44,22 +42,4 @@ func (i *isolator) isUnlikely(r *route, informed bool) bool {
 		i.same, i.others = false, false
 	}
 	return i.chance < maxChance
-}
-
-// unavailable is the last 503 of a route that is not isolated. What is sent only once is
-// no probe of it.
-type unavailable struct {
-	route   *route
-	until   time.Time // by its Retry-After, or zero if another route was accepted since
-	episode int       // of the backoff
-}
-
-func (u *unavailable) accept(w *Waiter) {
-	if w.route != u.route && w.common.episode >= u.episode {
-		u.until = time.Time{}
-	}
-}
-
-func (u *unavailable) refuse(r *route, episode int) {
-	u.route, u.until, u.episode = r, later(u.until, r.until), episode
 }

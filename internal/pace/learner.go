@@ -31,7 +31,6 @@ type learner struct {
 
 // flight is a request as a limit sees it.
 type flight struct {
-	by                *learner
 	at                time.Time
 	inFlight, episode int // when it was sent
 	probe             bool
@@ -69,7 +68,7 @@ func (l *learner) send(now time.Time, f *flight) {
 	}
 	l.last, l.boundByRate, l.boundByCap = now, false, false
 	l.inFlight++
-	*f = flight{by: l, at: now, inFlight: l.inFlight, episode: l.episode, probe: l.backingOff}
+	*f = flight{at: now, inFlight: l.inFlight, episode: l.episode, probe: l.backingOff}
 	if l.backingOff {
 		l.probe = f
 	}
@@ -121,7 +120,6 @@ func (l *learner) report(now time.Time, f *flight, outcome Outcome, retryAfter t
 
 func (l *learner) accept(now time.Time, f *flight) {
 	l.accepted = now
-	l.estimate.accept(now)
 	if f.inFlight == l.maxInFlight {
 		l.unproven = max(0, l.unproven-1)
 	}

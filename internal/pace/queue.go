@@ -26,6 +26,7 @@ type Waiter struct {
 	route       *route // the one with this name, once it joined
 	common, own flight // own is zero unless its route is isolated
 	number      int    // of those that joined, in order
+	ended       int    // requests when it was sent
 	element     *list.Element
 	waiting
 }
@@ -41,9 +42,7 @@ type waiting struct {
 	waited  time.Duration // of its call, in all
 	since   time.Time     // when it began to wait, less the time that its call waited before
 	longest time.Duration // that its call waits while no request is accepted
-	timer   *time.Timer   // ends its wait then
 	done    chan struct{} // closed when it no longer waits
-	cancel  func()        // ends its Wait for the limiter
 	err     error         // why it is not sent
 }
 

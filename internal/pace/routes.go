@@ -2,8 +2,6 @@ package pace
 
 import (
 	"cmp"
-	"net/http"
-	"slices"
 	"time"
 )
 
@@ -17,21 +15,17 @@ type Routes struct {
 	routes     map[string]*route // all that were requested
 	joined     int               // requests
 	waiting    int               // of those
-	refusal    Outcome           // the last one of a route that is not isolated
 	probed     *route            // the last probe's
-	suspect    *route            // the only one refused in this backoff, with a long Retry-After
 
 	isolator
-	unavailable
 }
 
 // route is what is known of one route.
 type route struct {
 	name string
 	queue
-	own     *learner  // its own limit, nil unless it is isolated
-	until   time.Time // by its Retry-After
-	refusal Outcome   // the last one, unless a request was accepted since
+	own   *learner  // its own limit, nil unless it is isolated
+	until time.Time // by its Retry-After
 }
 
 // NewRoutes returns a pace without a limit. random returns numbers in [0, 1). After a
@@ -92,8 +86,8 @@ func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
 // routeReady reports whether its route allows that w is sent now, or else when that may
 // change.
 func (p *Routes) routeReady(now time.Time, w *Waiter) (ok bool, at time.Time) {
-	if at = w.route.until; w.Once {
-		at = later(at, p.unavailable.until)
+	if at = w.route.until; w.Once && p.common.backingOff && p.common.refusal == Unavailable {
+		at = later(at, p.common.retryAt)
 	}
 	if w.route.own == nil || now.Before(at) {
 		return !now.Before(at), at
@@ -112,6 +106,7 @@ func (p *Routes) isBefore(w, other *Waiter) bool {
 // Send takes w out of its queue: its request is sent now.
 func (p *Routes) Send(now time.Time, w *Waiter) {
 	p.Leave(w)
+	w.ended = p.quota.ended
 	p.quota.send(now)
 	p.common.send(now, &w.common)
 	if w.own = (flight{}); w.route.own != nil {
@@ -126,7 +121,7 @@ func (p *Routes) Send(now time.Time, w *Waiter) {
 // Announce records what the response to the request of w says: of limit requests, left
 // more are accepted until reset from now. Report follows.
 func (p *Routes) Announce(now time.Time, w *Waiter, limit, left int, reset time.Duration) {
-	p.quota.announce(now, w.common.at, limit, left, reset)
+	p.quota.announce(now, w.ended, limit, left, reset)
 }
 
 // Report records the outcome of the request of w. retryAfter is for how long from
@@ -134,34 +129,18 @@ func (p *Routes) Announce(now time.Time, w *Waiter, limit, left int, reset time.
 // returns the name of a route that it isolates because of it.
 func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration) (isolated string) {
 	p.quota.report(w.common.at, outcome)
-	if outcome == Refused || outcome == Unavailable {
-		w.route.refusal = outcome
-		w.route.until = later(w.route.until, now.Add(retryAfter))
-		if retryAfter > 0 { // no outage
-			outcome = Refused
-		}
-	}
 	switch outcome {
 	case Accepted:
-		w.route.refusal = Unclear
-		p.accept(now, w)
+		p.isolator.accept(w.route)
 	case Refused, Unavailable:
+		w.route.until = later(w.route.until, now.Add(retryAfter))
 		if w.route.own == nil && p.isUnlikely(w.route, w.common.episode == p.common.episode) {
 			p.isolate(now, w.route)
 			isolated = w.route.name
 		}
 	}
-	p.reportCommon(now, w, p.reportOwn(now, w, outcome, retryAfter), retryAfter)
+	p.common.report(now, &w.common, p.reportOwn(now, w, outcome, retryAfter), retryAfter)
 	return isolated
-}
-
-// accept records what an accepted request shows of other routes.
-func (p *Routes) accept(now time.Time, w *Waiter) {
-	p.isolator.accept(w.route)
-	p.unavailable.accept(w)
-	if s := p.suspect; s != nil && s != w.route && w.common.probe && now.Before(s.until) {
-		p.common.rateExceeded = false
-	}
 }
 
 // isolate gives a route a limit of its own. What was learned from its refusals is
@@ -181,10 +160,9 @@ func (p *Routes) reportOwn(now time.Time, w *Waiter, outcome Outcome, retryAfter
 	if own == nil {
 		return outcome
 	}
-	if w.own.by != own { // it was sent before its route was isolated
-		own.send(now, &w.own)
+	if !w.own.at.IsZero() { // else it was sent before its route was isolated
+		own.report(now, &w.own, outcome, retryAfter)
 	}
-	own.report(now, &w.own, outcome, retryAfter)
 	if outcome == Accepted && !own.backingOff && now.Sub(own.lastRefused) > isolationTime {
 		w.route.own = nil
 	}
@@ -194,51 +172,19 @@ func (p *Routes) reportOwn(now time.Time, w *Waiter, outcome Outcome, retryAfter
 	return outcome
 }
 
-// reportCommon reports an outcome to the limit of all routes. If the first refusal of a
-// backoff has a long Retry-After, other routes are probed at once.
-func (p *Routes) reportCommon(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration) {
-	if outcome != Refused && outcome != Unavailable {
-		p.common.report(now, &w.common, outcome, retryAfter)
-		return
-	}
-	p.refusal = w.route.refusal
-	first := !p.common.backingOff || p.suspect == w.route
-	if p.suspect = nil; first && retryAfter >= longRetryAfter && !p.common.sheds {
-		p.suspect, retryAfter = w.route, 0
-	}
-	p.common.report(now, &w.common, outcome, retryAfter)
-	if p.suspect != nil {
-		p.common.until = now
-	}
-	if p.refusal == Unavailable {
-		p.unavailable.refuse(w.route, p.common.episode)
-	}
-}
-
 // limitOf returns the limit that a request waits for first, and until when a Retry-After
 // or a spent quota binds it.
 func (p *Routes) limitOf(w *Waiter) (l *learner, retryAt time.Time) {
 	if l = p.common; w.route.own != nil {
 		l = w.route.own
 	}
-	return l, later(later(w.route.until, l.retryAt), p.quota.spent(w.priority))
+	return l, later(w.route.until, p.quota.spent())
 }
 
-// statusFor returns the status of the refusal for which the requests of a route wait.
-func (p *Routes) statusFor(r *route) int {
-	if refusal := cmp.Or(r.refusal, p.refusal); refusal == Unavailable {
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusTooManyRequests
-}
-
-// expired returns the waiters that are bound for longer than they would wait.
-func (p *Routes) expired(now time.Time) (all []*Waiter) {
+// all returns the waiters of all routes.
+func (p *Routes) all() (all []*Waiter) {
 	for _, r := range p.routes {
-		all = append(all, slices.DeleteFunc(r.all(), func(w *Waiter) bool {
-			_, retryAt := p.limitOf(w)
-			return retryAt.Sub(now) <= w.longest
-		})...)
+		all = append(all, r.all()...)
 	}
 	return all
 }
@@ -258,12 +204,9 @@ func (p *Routes) State(now time.Time) State {
 		s.PerSecond = p.common.perSecond()
 	}
 	if p.common.backingOff {
-		s.Until = p.common.until
-		if p.suspect != nil {
-			s.Until = later(s.Until, p.suspect.until)
-		}
+		s.Until = later(p.common.until, p.common.retryAt)
 	}
-	s.Until = later(s.Until, p.quota.spent(Write))
+	s.Until = later(s.Until, p.quota.spent())
 	if !now.Before(s.Until) {
 		s.Until = time.Time{}
 	}

@@ -17,15 +17,15 @@ type Scheduler struct {
 	routes  *Routes
 	timer   *time.Timer
 	limiter Limiter   // nil if there is none
-	waits   int       // for the limiter, of callers
-	ask     chan bool // a caller takes one and waits
-	granted int       // permits that are not used yet
+	ask     chan bool // the caller that receives from it waits for the limiter
+	asking  bool      // ask is full, or a caller waits for the limiter
+	granted bool      // a permit is not used yet
 	lacking bool      // a request lacks a permit, and nothing else
 	freed   time.Time // a Wait ended
 }
 
-// Limiter is an upper bound that the caller sets. A few callers wait for it while a
-// request lacks a permit, and a permit goes to the one that is first when it comes.
+// Limiter is an upper bound that the caller sets. One caller at a time waits for it while
+// a request lacks a permit, and a permit goes to the request that is first when it comes.
 type Limiter interface {
 	Wait(context.Context) error
 }
@@ -55,7 +55,7 @@ func (e *ExpiredError) Error() string {
 // NewScheduler returns a scheduler without a limit, with the backoff of [NewRoutes]. The
 // limiter may be nil.
 func NewScheduler(limiter Limiter, first, longest time.Duration) *Scheduler {
-	return &Scheduler{routes: NewRoutes(rand.Float64, first, longest), limiter: limiter, ask: make(chan bool, maxLimiterWaits)}
+	return &Scheduler{routes: NewRoutes(rand.Float64, first, longest), limiter: limiter, ask: make(chan bool, 1)}
 }
 
 // Enter waits until the request of w may be sent; [Scheduler.Leave] follows. A non-nil
@@ -75,15 +75,16 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, longest time.Duration,
 	w.waiting = waiting{waits: true, waited: w.waited, since: now.Add(-w.waited), longest: longest}
 	s.routes.Join(w)
 	s.advance(now)
-	s.expire(now, w)
+	left := s.expire(now, w)
 	if !w.waits {
 		defer s.mu.Unlock()
 		return w.err
 	}
 	w.done = make(chan struct{})
 	s.mu.Unlock()
-	notice := time.NewTimer(lateAfter)
+	notice, expiry := time.NewTimer(lateAfter), time.NewTimer(left)
 	defer notice.Stop()
+	defer expiry.Stop()
 	for {
 		select {
 		case <-w.done:
@@ -94,18 +95,30 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, longest time.Duration,
 			if late != nil {
 				late()
 			}
-		case <-ctx.Done():
+		case <-expiry.C:
 			s.mu.Lock()
-			defer s.mu.Unlock()
-			if now = time.Now(); w.waits {
-				s.end(now, w, ctx.Err())
-			} else if w.err == nil { // it was to be sent
-				s.routes.Report(now, w, Unclear, 0)
-			}
+			now = time.Now()
 			s.advance(now)
+			expiry.Reset(s.expire(now, w))
+			s.mu.Unlock()
+		case <-ctx.Done():
+			s.cancel(ctx, w)
 			return ctx.Err()
 		}
 	}
+}
+
+// cancel ends the wait of w, or takes it back if it was to be sent.
+func (s *Scheduler) cancel(ctx context.Context, w *Waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if w.waits {
+		s.end(now, w, ctx.Err())
+	} else if w.err == nil {
+		s.routes.Report(now, w, Unclear, 0)
+	}
+	s.advance(now)
 }
 
 // Announce reports what the response to the request of w says: of limit requests, left
@@ -123,9 +136,9 @@ func (s *Scheduler) Leave(w *Waiter, outcome Outcome, retryAfter time.Duration) 
 	defer s.mu.Unlock()
 	now := time.Now()
 	isolated = s.routes.Report(now, w, outcome, retryAfter)
-	if retryAfter > 0 || now.Before(s.routes.quota.spent(Write)) {
-		for _, expired := range s.routes.expired(now) {
-			s.end(now, expired, s.expiredError(now, expired))
+	if retryAfter > 0 || now.Before(s.routes.quota.spent()) {
+		for _, waiting := range s.routes.all() {
+			s.expire(now, waiting)
 		}
 	}
 	s.advance(now)
@@ -147,73 +160,40 @@ func (s *Scheduler) end(now time.Time, w *Waiter, err error) {
 	w.waits, w.err, w.waited = false, err, now.Sub(w.since)
 	if w.done != nil { // it did wait
 		close(w.done)
-		w.timer.Stop()
-	}
-	if w.cancel != nil {
-		w.cancel()
 	}
 }
 
-// expiredError returns the error of w, which waits too long.
-func (s *Scheduler) expiredError(now time.Time, w *Waiter) error {
-	_, retryAt := s.routes.limitOf(w)
-	spent := s.routes.quota.spent(w.priority)
-	return &ExpiredError{max(0, retryAt.Sub(now)), s.routes.statusFor(w.route), spent.After(now) && retryAt.Equal(spent)}
-}
-
-// expire ends the wait of w if it is too long, or would be because of a Retry-After, or
-// arranges for when it will be.
-func (s *Scheduler) expire(now time.Time, w *Waiter) {
+// expire ends the wait of w if it is too long, or would be because of a Retry-After. It
+// returns when to look again.
+func (s *Scheduler) expire(now time.Time, w *Waiter) (left time.Duration) {
 	if !w.waits {
-		return
+		return 0
 	}
 	limit, retryAt := s.routes.limitOf(w)
 	from := later(w.since, s.freed)
 	if !w.Patient { // a patient one counts what is accepted of its own
 		from = later(from, limit.accepted)
 	}
-	left := from.Add(w.longest).Sub(now)
+	left = from.Add(w.longest).Sub(now)
 	if s.lacking { // waiting for the limiter alone does not count
 		left = max(w.longest, minBackoff)
 	}
 	if left <= 0 || retryAt.Sub(now) > w.longest {
-		s.end(now, w, s.expiredError(now, w))
-		return
+		spent := s.routes.quota.spent()
+		s.end(now, w, &ExpiredError{max(0, retryAt.Sub(now)), limit.status(), spent.After(now) && retryAt.Equal(spent)})
 	}
-	w.timer = s.after(left, w)
-}
-
-// after advances and has w expire, unless it is nil, in so long.
-func (s *Scheduler) after(wait time.Duration, w *Waiter) *time.Timer {
-	return time.AfterFunc(wait, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		now := time.Now()
-		s.advance(now)
-		if w != nil {
-			s.expire(now, w)
-		}
-	})
+	return left
 }
 
 // wait waits for a permit. If the limiter panics or ends the goroutine, that fails
 // the call of w alone.
 func (s *Scheduler) wait(ctx context.Context, w *Waiter) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s.mu.Lock()
-	if w.cancel = cancel; !w.waits {
-		cancel()
-	}
-	s.mu.Unlock()
 	err := errors.New("the limiter did not return")
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.waits--
-		if s.freed = time.Now(); err == nil {
-			s.granted++
-		} else if w.waits {
+		s.asking, s.granted, s.freed = false, err == nil, time.Now()
+		if err != nil && w.waits {
 			s.end(s.freed, w, &LimiterError{err})
 		}
 		s.advance(s.freed)
@@ -225,19 +205,24 @@ func (s *Scheduler) wait(ctx context.Context, w *Waiter) {
 // caller holds mu.
 func (s *Scheduler) advance(now time.Time) {
 	next, at := s.routes.Next(now)
-	for next != nil && (s.limiter == nil || s.granted > 0) {
-		s.granted = max(0, s.granted-1)
+	for next != nil && (s.limiter == nil || s.granted) {
+		s.granted = false
 		s.routes.Send(now, next)
 		s.end(now, next, nil)
 		next, at = s.routes.Next(now)
 	}
-	for s.lacking = next != nil; s.lacking && s.waits < min(maxLimiterWaits, s.routes.waiting); s.waits++ {
+	if s.lacking = next != nil; s.lacking && !s.asking {
+		s.asking = true
 		s.ask <- true
 	}
 	if s.timer != nil {
 		s.timer.Stop()
 	}
 	if at.After(now) {
-		s.timer = s.after(at.Sub(now), nil)
+		s.timer = time.AfterFunc(at.Sub(now), func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.advance(time.Now())
+		})
 	}
 }

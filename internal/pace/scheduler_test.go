@@ -55,8 +55,8 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 				})
 			}
 			group.Wait()
-			if s := g.State(); s.Waiting != 0 || g.routes.common.inFlight != 0 || g.waits != len(g.ask) {
-				t.Errorf("%d wait, %d are in flight, %d wait for the limiter", s.Waiting, g.routes.common.inFlight, g.waits)
+			if s := g.State(); s.Waiting != 0 || g.routes.common.inFlight != 0 || g.asking != (len(g.ask) == 1) {
+				t.Errorf("%d wait, %d are in flight, one waits for the limiter: %v", s.Waiting, g.routes.common.inFlight, g.asking)
 			}
 		})
 	})
@@ -104,14 +104,14 @@ func (r remote) Wait(context.Context) error {
 	return nil
 }
 
-// That few Waits are under way costs nothing, unless each takes long.
+// That one Wait at a time is under way costs nothing, unless it takes long.
 func TestALimiterIsUsedToTheFull(t *testing.T) {
 	for name, test := range map[string]struct {
 		limiter Limiter
 		least   int // requests in a minute
 	}{
 		"in memory, 100 a second": {xrate.NewLimiter(100, 1), 5900},
-		"10 ms away":              {remote(10 * time.Millisecond), 60 * maxLimiterWaits * 99},
+		"10 ms away":              {remote(10 * time.Millisecond), 60 * 99},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -140,62 +140,6 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 			})
 		})
 	}
-}
-
-type limiterFunc func(context.Context) error
-
-func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
-
-// A permit that comes when its request was sent with another's is for whoever
-// is first in its queue then. The waiter may be another's by now.
-func TestAPermitThatComesTooLateIsNotForTheSameWaiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var grants [2]chan struct{}
-		for i := range grants {
-			grants[i] = make(chan struct{})
-		}
-		var waits atomic.Int32
-		g := NewScheduler(limiterFunc(func(ctx context.Context) error {
-			switch n := waits.Add(1); n {
-			case 1, 2:
-				<-grants[n-1] // whatever becomes of the context
-				return nil
-			case 3:
-				<-ctx.Done()
-				return ctx.Err()
-			}
-			return nil
-		}), time.Second, time.Minute)
-		read, entered := NewWaiter(Read, "GET /"), make(chan error, 1)
-		go func() { entered <- g.Enter(t.Context(), &read, time.Second, nil) }()
-		synctest.Wait()
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = enter(ctx, g, Walk, time.Second) }()
-		synctest.Wait()
-		close(grants[1]) // the read is sent with the walk's permit
-		synctest.Wait()
-		cancel()
-		synctest.Wait()
-		close(grants[0])
-		if err := <-entered; err != nil {
-			t.Fatal(err)
-		}
-		g.Leave(&read, Refused, 20*time.Second)
-		read = NewWaiter(Read, "GET /") // a retry that is not made
-		if err := g.Enter(t.Context(), &read, time.Second, nil); err == nil {
-			t.Error("a request entered before Retry-After")
-		}
-		time.Sleep(30 * time.Second)
-		started := time.Now()
-		waiter, err := enter(t.Context(), g, Read, time.Hour)
-		if took := time.Since(started); err != nil || took > 0 {
-			t.Errorf("%v after %v", err, took)
-		}
-		g.Leave(waiter, Accepted, 0)
-		if g.routes.common.inFlight != 0 {
-			t.Errorf("%d in flight", g.routes.common.inFlight)
-		}
-	})
 }
 
 // TestAnExpiredErrorHasTheStatusOfTheRefusal, also if that was another route's.
