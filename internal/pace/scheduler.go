@@ -185,9 +185,16 @@ func (s *Scheduler) expire(now time.Time, w *Waiter) (left time.Duration) {
 	return left
 }
 
-// wait waits for a permit. If the limiter panics or ends the goroutine, that fails
-// the call of w alone.
+// wait waits for a permit, unless w no longer needs one: then another caller does. If the
+// limiter panics or ends the goroutine, that fails the call of w alone.
 func (s *Scheduler) wait(ctx context.Context, w *Waiter) {
+	s.mu.Lock()
+	if !w.waits {
+		s.ask <- true
+		s.mu.Unlock()
+		return
+	}
+	s.mu.Unlock()
 	err := errors.New("the limiter did not return")
 	defer func() {
 		s.mu.Lock()

@@ -142,6 +142,28 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 	}
 }
 
+// A caller whose request has a permit does not wait for the next one, which another lacks.
+func TestACallerWithAPermitWaitsForNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 50 { // the order in which its goroutine sees both is random
+			g := NewScheduler(remote(time.Minute), time.Second, time.Minute)
+			start := time.Now()
+			var group sync.WaitGroup
+			for n := range 3 {
+				group.Go(func() {
+					time.Sleep(time.Duration(n) * time.Second)
+					waiter, err := enter(t.Context(), g, Read, 0)
+					if took, want := time.Since(start), time.Duration(n+1)*time.Minute; err != nil || took != want {
+						t.Errorf("request %d: after %v, %v, want %v", n, took, err, want)
+					}
+					g.Leave(waiter, Accepted, 0)
+				})
+			}
+			group.Wait()
+		}
+	})
+}
+
 // TestAnExpiredErrorHasTheStatusOfTheRefusal, also if that was another route's.
 func TestAnExpiredErrorHasTheStatusOfTheRefusal(t *testing.T) {
 	for outcome, status := range map[Outcome]int{Refused: 429, Unavailable: 503} {
