@@ -30,13 +30,14 @@ const (
 
 // Load shedding, in requests unless it says otherwise.
 const (
-	minUselessCuts        = 6     // cuts that did not help, less those that did
+	minUselessCuts        = 7     // cuts that did not help, less those that did
 	minAcceptedPerRefusal = 2.3   // behind a limit that other clients use there are fewer
 	maxOddsRise           = 2.5   // times the odds of a refusal at the estimate: more depend on the rate
 	maxDoubts             = 5.0   // refusals beyond those odds
 	maxSpeedup            = 8.0   // times the rate that was accepted
 	requestsOfProof       = 100.0 // accepted: the estimate is out of date
 	requestsPerDoubling   = 3.0   // accepted, until the rate is doubled
+	maxRestored           = 3.0   // times the estimate, when load shedding ends: the useless cuts are taken back
 )
 
 // An announced quota.

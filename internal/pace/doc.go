@@ -41,11 +41,12 @@
 //
 // A service that sheds load refuses a share of all requests, however slowly this client
 // sends. Taken for a limit, each refusal would lower the rate for good. It is noticed by
-// cuts that do not help: six more refusals within a cruise than after it, each followed by
+// cuts that do not help: seven more refusals within a cruise than after it, each followed by
 // a first probe that is accepted, while fewer than 30 % of the requests are refused.
 // Then the rate doubles with every three accepted requests, up to eight times what was
-// accepted, and a refusal teaches nothing, until the odds
-// of one rise to two and a half times as much.
+// accepted, and a refusal teaches nothing, until the odds of one rise to two and a half
+// times as much. The estimate is then what was accepted meanwhile, at most three times as
+// much as before, so that a limit and load shedding together do not lower it for good.
 //
 // # Isolated routes
 //

@@ -98,11 +98,7 @@ func (l *learner) count(gap float64) float64 {
 func (l *learner) report(now time.Time, f *flight, outcome Outcome, retryAfter time.Duration) {
 	l.inFlight--
 	if outcome != Unclear && l.weigh(outcome != Accepted) {
-		l.next, l.maxInFlight = time.Time{}, 0
-		if l.sped >= requestsOfProof { // it shed load for long: the estimate is out of date
-			l.rate, l.sinceGap, l.history = 0, sample{}, sample{}
-		}
-		l.sped = 0
+		l.switchShedding()
 	}
 	switch {
 	case outcome == Unclear:
@@ -116,6 +112,21 @@ func (l *learner) report(now time.Time, f *flight, outcome Outcome, retryAfter t
 	if l.probe == f {
 		l.probe = nil
 	}
+}
+
+// switchShedding begins or ends the time in which refusals are taken for load shedding. At
+// its end the estimate is what was accepted meanwhile, or is made anew if that was long.
+func (l *learner) switchShedding() {
+	l.next, l.maxInFlight = time.Time{}, 0
+	switch {
+	case l.sheds:
+		l.cycle = sample{}
+	case l.sped >= requestsOfProof:
+		l.rate, l.sinceGap, l.history = 0, sample{}, sample{}
+	default:
+		l.rate = max(l.rate, min(l.proven, maxRestored*l.rate))
+	}
+	l.sped, l.proven = 0, 0
 }
 
 func (l *learner) accept(now time.Time, f *flight) {

@@ -333,6 +333,18 @@ func TestThePaceDoesNotDecay(t *testing.T) {
 	}
 }
 
+// TestALimitAndLoadSheddingTogether: with 5 and 10 % refused at random besides, 60 and 40 %
+// of a limit are used.
+func TestALimitAndLoadSheddingTogether(t *testing.T) {
+	simulates(t)
+	rows := slices.DeleteFunc(randomRows(), func(r mrow) bool {
+		return !strings.HasSuffix(r.name, "/s and 0.05 at random") && !strings.HasSuffix(r.name, "/s and 0.1 at random")
+	})
+	if missed := matrix(t, rows, 5); len(rows) != 4 || missed["both"] > 0 {
+		t.Errorf("%d of %d rows miss their aim", missed["both"], len(rows))
+	}
+}
+
 // TestMatrix logs how well the aims of the pace are met that are not all met yet.
 func TestMatrix(t *testing.T) {
 	if !deep {

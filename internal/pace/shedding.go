@@ -57,7 +57,7 @@ func (s *shedding) weigh(refused bool) bool {
 	if s.doubts < maxDoubts {
 		return false
 	}
-	*s = shedding{sped: s.sped}
+	*s = shedding{sped: s.sped, proven: s.proven}
 	return true
 }
 
