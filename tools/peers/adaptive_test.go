@@ -1,0 +1,221 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"golang.org/x/time/rate"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// TestBesideAWS measures this SDK and the adaptive retry mode of the AWS SDK, in virtual
+// time: four requests in flight for each client, 1 ms to the limit and 15 to 25 ms back.
+//
+//	go test -v -run TestBesideAWS .
+func TestBesideAWS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute of simulations")
+	}
+	bucket := func() limit { return rateLimit{rate.NewLimiter(50, 50)} }
+	sliding := func(most int, length time.Duration) func() limit {
+		return func() limit { return &slidingWindow{most: most, length: length} }
+	}
+	for _, row := range []struct {
+		name      string
+		limit     func() limit
+		perSecond float64
+		service   service
+		clients   int
+		from, to  time.Duration
+		used      float64 // by this SDK, at least
+		refused   float64 // of its requests, at most
+	}{
+		{"60 a minute, sliding, minutes 20 to 120", sliding(60, time.Minute), 1, service{}, 1, 20 * time.Minute, 2 * time.Hour, 0.9, 0.04},
+		{"100 a minute, sliding, minutes 20 to 120", sliding(100, time.Minute), 100.0 / 60, service{}, 1, 20 * time.Minute, 2 * time.Hour, 0.9, 0.04},
+		{"90 in 30 s, sliding, minutes 20 to 120", sliding(90, 30*time.Second), 3, service{}, 1, 20 * time.Minute, 2 * time.Hour, 0.9, 0.04},
+		{"60 a minute, sliding, announced, minutes 1 to 20", sliding(60, time.Minute), 1, service{announces: true}, 1, time.Minute, 20 * time.Minute, 0.9, 0.002},
+		{"50 a second, 503, minutes 1 to 10", bucket, 50, service{status: 503}, 1, time.Minute, 10 * time.Minute, 0.6, 0.04},
+		{"50 a second, two clients, minutes 5 to 15", bucket, 50, service{}, 2, 5 * time.Minute, 15 * time.Minute, 0.9, 0.05},
+		{"50 a second, five clients, minutes 5 to 15", bucket, 50, service{}, 5, 5 * time.Minute, 15 * time.Minute, 0.9, 0.12},
+		{"50 a second, ten clients, minutes 5 to 15", bucket, 50, service{}, 10, 5 * time.Minute, 15 * time.Minute, 0.9, 0.2},
+	} {
+		for name, connect := range map[string]connector{"horseracing": connectSDK, "AWS": connectAWS} {
+			t.Run(row.name+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := row.service
+					s.limit = row.limit()
+					all := s.run(t, connect, row.clients, row.from, row.to)
+					var accepted, refused int
+					for _, c := range all {
+						accepted, refused = accepted+c.accepted, refused+c.refused
+					}
+					used := float64(accepted) / (row.to - row.from).Seconds() / row.perSecond
+					share := float64(refused) / float64(accepted+refused)
+					byAccepted := func(a, b counts) int { return a.accepted - b.accepted }
+					even := float64(slices.MinFunc(all, byAccepted).accepted) / float64(slices.MaxFunc(all, byAccepted).accepted)
+					t.Logf("%.0f %% used, %.1f %% refused, least over greatest share %.2f", 100*used, 100*share, even)
+					if name == "horseracing" && (used < row.used || share > row.refused) {
+						t.Errorf("at least %v are to be used, and at most %v refused", row.used, row.refused)
+					}
+				})
+			})
+		}
+	}
+}
+
+type limit interface {
+	// admit accepts a request or refuses it. left is how many more are accepted now,
+	// and reset when there are more.
+	admit() (ok bool, left int, reset time.Duration)
+}
+
+type rateLimit struct{ *rate.Limiter }
+
+func (l rateLimit) admit() (bool, int, time.Duration) { return l.Allow(), int(l.Tokens()), time.Second }
+
+// slidingWindow accepts so many requests in any such time.
+type slidingWindow struct {
+	most   int
+	length time.Duration
+	log    []time.Time
+}
+
+func (l *slidingWindow) admit() (ok bool, left int, reset time.Duration) {
+	now := time.Now()
+	l.log = slices.DeleteFunc(l.log, func(at time.Time) bool { return now.Sub(at) >= l.length })
+	if ok = len(l.log) < l.most; ok {
+		l.log = append(l.log, now)
+	}
+	return ok, l.most - len(l.log), l.length - now.Sub(l.log[0])
+}
+
+// service sends an empty list, or a refusal.
+type service struct {
+	limit
+	status    int // of a refusal, 429 if it is zero
+	announces bool
+	mu        *sync.Mutex
+}
+
+type counts struct{ accepted, refused int }
+
+// run has some clients of the service request pages, and returns what each got from a time to another.
+func (s *service) run(t *testing.T, connect connector, clients int, from, to time.Duration) []counts {
+	s.mu = new(sync.Mutex)
+	ctx, cancel := context.WithCancel(t.Context())
+	all := make([]counts, clients)
+	var workers sync.WaitGroup
+	for i := range all {
+		get := connect(transport(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(time.Millisecond)
+			resp := s.respond(&all[i])
+			time.Sleep(15*time.Millisecond + rand.N(10*time.Millisecond)) // no two clients in step
+			return resp, nil
+		}))
+		for range 4 {
+			workers.Go(func() {
+				for ctx.Err() == nil {
+					_ = get(ctx) // what the service refused for too long is requested again
+				}
+			})
+		}
+	}
+	time.Sleep(from)
+	s.mu.Lock()
+	before := slices.Clone(all)
+	s.mu.Unlock()
+	time.Sleep(to - from)
+	cancel()
+	workers.Wait()
+	for i := range all {
+		all[i].accepted -= before[i].accepted
+		all[i].refused -= before[i].refused
+	}
+	return all
+}
+
+func (s *service) respond(c *counts) *http.Response {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ok, left, reset := s.admit()
+	header := http.Header{"Content-Type": {"application/json"}}
+	if s.announces {
+		header.Set("RateLimit-Limit", fmt.Sprint(s.limit.(*slidingWindow).most))
+		header.Set("RateLimit-Remaining", fmt.Sprint(left))
+		header.Set("RateLimit-Reset", fmt.Sprint(int(reset.Seconds())+1))
+	}
+	status := http.StatusOK
+	if c.accepted++; !ok {
+		c.accepted, c.refused = c.accepted-1, c.refused+1
+		if status = s.status; status == 0 {
+			status = http.StatusTooManyRequests
+		}
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("[]"))}
+}
+
+// connector returns how a client requests a page.
+type connector func(http.RoundTripper) (get func(context.Context) error)
+
+func connectSDK(rt http.RoundTripper) func(context.Context) error {
+	client := must(horseracing.NewClient("https://horses.test", "key", horseracing.WithHTTPClient(&http.Client{Transport: rt})))
+	return func(ctx context.Context) error {
+		_, err := client.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
+		return err
+	}
+}
+
+// connectAWS makes attempts as the retry middleware of the AWS SDK does.
+func connectAWS(rt http.RoundTripper) func(context.Context) error {
+	// Its own wait for a token may be of no time at all, which a virtual clock never ends.
+	mode := retry.NewAdaptiveMode(func(o *retry.AdaptiveModeOptions) { o.FailOnNoAttemptTokens = true })
+	return func(ctx context.Context) error {
+		retried := func(error) error { return nil }
+		for attempt := 1; ; attempt++ {
+			attempted, err := mode.GetAttemptToken(ctx)
+			for ; err != nil; attempted, err = mode.GetAttemptToken(ctx) {
+				if time.Sleep(5 * time.Millisecond); ctx.Err() != nil {
+					return err
+				}
+			}
+			resp, err := rt.RoundTrip(nil)
+			if err == nil && resp.StatusCode != http.StatusOK {
+				err = refusal(resp.StatusCode)
+			}
+			_ = attempted(err)
+			_ = retried(err)
+			if err == nil || attempt == mode.MaxAttempts() {
+				return err
+			}
+			var spent error
+			if retried, spent = mode.GetRetryToken(ctx, err); spent != nil {
+				return err
+			}
+			delay, _ := mode.RetryDelay(attempt, err) // it has no error
+			time.Sleep(delay)
+		}
+	}
+}
+
+// refusal is an error of the service with a status, as the AWS SDK reads it.
+type refusal int
+
+func (r refusal) Error() string       { return http.StatusText(int(r)) }
+func (r refusal) HTTPStatusCode() int { return int(r) }
+func (r refusal) ErrorCode() string {
+	if r == http.StatusTooManyRequests {
+		return "TooManyRequestsException"
+	}
+	return "ServiceUnavailable"
+}
