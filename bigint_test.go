@@ -25,7 +25,7 @@ func anyInteger() *rapid.Generator[*big.Int] {
 		case 0:
 			n.SetInt64(rapid.Int64().Draw(t, "word"))
 		case 1:
-			n.SetString([]string{"9223372036854775807", "18446744073709551615", "1000000000000000000000"}[rapid.IntRange(0, 2).Draw(t, "edge")], 10)
+			n.SetString(rapid.SampledFrom([]string{"0", "4611686018427387904", "9223372036854775807", "18446744073709551615", "1000000000000000000000"}).Draw(t, "edge"), 10)
 			n.Add(n, big.NewInt(rapid.Int64Range(-2, 2).Draw(t, "offset")))
 		default:
 			digits := rapid.StringMatching(`[1-9][0-9]{0,99}`).Draw(t, "digits")
@@ -99,22 +99,6 @@ func TestBigIntComesBackFromEveryForm(t *testing.T) {
 
 var decimalForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$`)
 
-func TestFormatUnitsIsTheExactQuotientWithoutTrailingZeros(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := anyInteger().Draw(t, "n")
-		places := rapid.IntRange(0, 120).Draw(t, "places")
-		text := horseracing.BigIntFrom(n).FormatUnits(places)
-		if !decimalForm.MatchString(text) || text == "-0" {
-			t.Fatalf("%s at %d places is spelled %s", n, places, text)
-		}
-		got, _ := new(big.Rat).SetString(text)
-		want := new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(places)), nil))
-		if got.Cmp(want) != 0 {
-			t.Fatalf("%s at %d places is %s", n, places, text)
-		}
-	})
-}
-
 // notBigInts are spellings that BigInt refuses, each for one reason.
 var notBigInts = []string{
 	"", " ", `""`, "-", "+1", "1 ", " 1", "\t1", "1\n", "- 1", "--1",
@@ -148,7 +132,7 @@ func TestParseUnitsExamples(t *testing.T) {
 	for _, test := range []struct {
 		text   string
 		places int
-		want   string // empty: an error
+		want   string // or empty for an error
 	}{
 		{"2.5", 18, "2500000000000000000"}, {"2.50", 18, "2500000000000000000"}, {"1.2345", 4, "12345"},
 		{"-0.5", 1, "-5"}, {"0", 18, "0"}, {"-0", 18, "0"}, {"0.000", 2, "0"}, {"7", 0, "7"}, {"1e3", 2, "100000"}, {"5e-1", 1, "5"},
@@ -195,20 +179,6 @@ func TestBigIntRefusesAtOnceHoweverLargeTheLiteral(t *testing.T) {
 	}
 }
 
-func TestBigIntAddAndSubCrossTheEdgesOfAWord(t *testing.T) {
-	edges := []int64{0, 1, -1, 1 << 62, math.MaxInt64, math.MaxInt64 - 1, math.MinInt64, math.MinInt64 + 1}
-	for _, m := range edges {
-		for _, n := range edges {
-			for _, a := range []*big.Int{big.NewInt(m), new(big.Int).Lsh(big.NewInt(m), 64)} {
-				x, y, b := horseracing.BigIntFrom(a), horseracing.NewBigInt(n), big.NewInt(n)
-				if sum, difference := x.Add(y).Big(), x.Sub(y).Big(); sum.Cmp(new(big.Int).Add(a, b)) != 0 || difference.Cmp(new(big.Int).Sub(a, b)) != 0 {
-					t.Errorf("%s + %s is %s, - %s", a, b, sum, difference)
-				}
-			}
-		}
-	}
-}
-
 func TestBigIntIsImmutable(t *testing.T) {
 	for _, text := range []string{"5", "18446744073709551617"} {
 		source, _ := new(big.Int).SetString(text, 10)
@@ -234,7 +204,7 @@ func TestBigIntIsImmutable(t *testing.T) {
 func TestBigIntScansWhatDatabasesHold(t *testing.T) {
 	for _, test := range []struct {
 		src  any
-		want string // empty: refused
+		want string // or empty if it is refused
 	}{
 		{nil, "0"},
 		{int64(math.MinInt64), "-9223372036854775808"},

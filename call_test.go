@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -40,7 +39,7 @@ type operationTest struct {
 	Further  func(ctx context.Context, c *horseracing.Client, n int) (any, error) // of a paged listing: its first n entries
 	Method   string
 	Path     string // called with testdataIDs
-	Body     string // empty: none is sent
+	Body     string // none is sent if it is empty
 	Response string // the file in testdata
 }
 
@@ -156,9 +155,7 @@ func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 			if test.Name == "Races.Get" { // whose response is a list of one
 				want = want.([]any)[0]
 			}
-			if diff := cmp.Diff(settled(want), exactJSON(t, encoded), byNumber); diff != "" {
-				t.Errorf("result (-want +got):\n%s", diff)
-			}
+			double.Equal(t, "result", settled(want), exactJSON(t, encoded), byNumber)
 			sent := script.Requests()
 			if len(sent) != 1 {
 				t.Fatalf("%d requests were sent, want one", len(sent))
@@ -176,9 +173,7 @@ func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 				"Accept":       {"application/json"},
 				"User-Agent":   {"horseracing-go/" + horseracing.Version},
 			}
-			if diff := cmp.Diff(wantHeader, request.Header); diff != "" {
-				t.Errorf("header (-want +got):\n%s", diff)
-			}
+			double.Equal(t, "header", wantHeader, request.Header)
 			if body != test.Body {
 				t.Errorf("body %s, want %s", body, test.Body)
 			}
@@ -399,10 +394,10 @@ func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 	}
 }
 
-// outcome is what came of a call to a script.
+// outcome is the result of a call to a script.
 type outcome struct {
 	Attempts int
-	Err      error // a sentinel that errors.Is finds; nil: success
+	Err      error // a sentinel that errors.Is finds, or nil for success
 }
 
 func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
@@ -429,62 +424,30 @@ func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
 		"a redirect":                   {[]double.Step{double.Respond(302, "", "Location: /elsewhere")}, outcome{1, horseracing.ErrRedirect}},
 		"a response that is too large": {[]double.Step{double.Respond(200, strings.Repeat(" ", 2<<20)+"[]")}, outcome{1, horseracing.ErrResponseTooLarge}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := double.Play(test.steps...)
-				var response horseracing.Response
-				_, err := s.Client(t, horseracing.WithMaxResponseBytes(1<<20)).
-					Horses.Owned(t.Context(), "a-user's key", horseracing.CaptureResponse(&response))
-				first := s.Requests()[0].Request
-				for i, r := range s.Requests() {
-					if diff := cmp.Diff(first.Header, r.Request.Header); diff != "" || r.Body != `{"user_key":"a-user's key"}` || r.Request.ContentLength != int64(len(r.Body)) || *r.Request.URL != *first.URL {
-						t.Errorf("request %d: %v with %s, header (-first +now):\n%s", i, r.Request.URL, r.Body, diff)
-					}
+		double.Run(t, name, func(t *testing.T) {
+			s := double.Play(test.steps...)
+			var response horseracing.Response
+			_, err := s.Client(t, horseracing.WithMaxResponseBytes(1<<20)).
+				Horses.Owned(t.Context(), "a-user's key", horseracing.CaptureResponse(&response))
+			first := s.Requests()[0].Request
+			for i, r := range s.Requests() {
+				if diff := cmp.Diff(first.Header, r.Request.Header); diff != "" || r.Body != `{"user_key":"a-user's key"}` || r.Request.ContentLength != int64(len(r.Body)) || *r.Request.URL != *first.URL {
+					t.Errorf("request %d: %v with %s, header (-first +now):\n%s", i, r.Request.URL, r.Body, diff)
 				}
-				got := outcome{len(s.Requests()), test.want.Err}
-				if !errors.Is(err, test.want.Err) {
-					got.Err = err
-				}
-				if diff := cmp.Diff(test.want, got, cmp.Comparer(func(a, b error) bool { return a == b })); diff != "" {
-					t.Errorf("outcome (-want +got):\n%s", diff)
-				}
-				if response.Attempts != test.want.Attempts {
-					t.Errorf("Response.Attempts is %d after %d requests", response.Attempts, test.want.Attempts)
-				}
-				var api *horseracing.APIError
-				if errors.As(err, &api) && api.Attempts != test.want.Attempts {
-					t.Errorf("APIError.Attempts is %d after %d requests", api.Attempts, test.want.Attempts)
-				}
-				var transport *horseracing.TransportError
-				if errors.As(err, &transport) && transport.Attempts != test.want.Attempts {
-					t.Errorf("TransportError.Attempts is %d after %d requests", transport.Attempts, test.want.Attempts)
-				}
-			})
-		})
-	}
-}
-
-// A 200 that is an HTML page or cut is likely to be whole the next time. What Do decodes
-// into is the caller's: nothing of the cut response is left in it.
-func TestRetryOfADamagedReadHappensOnce(t *testing.T) {
-	const page = "<!DOCTYPE html><title>Bad gateway</title>"
-	for name, test := range map[string]struct {
-		bodies   []string
-		requests int
-		want     map[string]int
-	}{
-		"cut":               {[]string{`{"cut":2,"mo`, `{"whole":3}`}, 2, map[string]int{"mine": 1, "whole": 3}},
-		"a page":            {[]string{page, `{"whole":3}`}, 2, map[string]int{"mine": 1, "whole": 3}},
-		"pages without end": {[]string{page, page, `{"whole":3}`}, 2, nil},
-		"another shape":     {[]string{`[1]`, `{"whole":3}`}, 1, nil},
-		"an empty body":     {[]string{``, `{"whole":3}`}, 1, nil},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s, object := inTurn(test.bodies...), map[string]int{"mine": 1}
-			if err := s.Client(t).Do(t.Context(), "GET", "/x", nil, &object); err == nil != (test.want != nil) || len(s.Requests()) != test.requests {
-				t.Errorf("%s: %d requests, %v", name, len(s.Requests()), err)
-			} else if err == nil && !cmp.Equal(test.want, object) {
-				t.Errorf("%s: %v", name, object)
+			}
+			got := outcome{len(s.Requests()), test.want.Err}
+			if !errors.Is(err, test.want.Err) {
+				got.Err = err
+			}
+			double.Equal(t, "outcome", test.want, got, cmp.Comparer(func(a, b error) bool { return a == b }))
+			if response.Attempts != test.want.Attempts {
+				t.Errorf("Response.Attempts is %d after %d requests", response.Attempts, test.want.Attempts)
+			}
+			if api, ok := errors.AsType[*horseracing.APIError](err); ok && api.Attempts != test.want.Attempts {
+				t.Errorf("APIError.Attempts is %d after %d requests", api.Attempts, test.want.Attempts)
+			}
+			if transport, ok := errors.AsType[*horseracing.TransportError](err); ok && transport.Attempts != test.want.Attempts {
+				t.Errorf("TransportError.Attempts is %d after %d requests", transport.Attempts, test.want.Attempts)
 			}
 		})
 	}
@@ -555,23 +518,6 @@ func TestRetryIgnoresWhatKeepsTLSFromWorking(t *testing.T) {
 	}
 }
 
-// A list is always there: where it is not, the base URL leads elsewhere.
-func TestCallOfAMissingListNamesTheBaseURLAsACause(t *testing.T) {
-	c := double.Play(double.Respond(404, "")).Client(t)
-	_, err := c.Races.Open(t.Context())
-	if err == nil || !strings.HasSuffix(err.Error(), "status 404 Not Found; check the base URL") {
-		t.Errorf("Open: %v", err)
-	}
-	for name, call := range map[string]func() error{
-		"Get":      func() error { _, err := c.Races.Get(t.Context(), 1); return err },
-		"Register": func() error { _, err := c.Races.Register(t.Context(), double.Entry); return err },
-	} {
-		if err := call(); !errors.Is(err, horseracing.ErrNotFound) || strings.Contains(err.Error(), "base URL") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // closeCounter is a transport that several clients may share.
 type closeCounter struct {
 	http.RoundTripper
@@ -630,26 +576,35 @@ func TestCallErrorCountsAttemptsAndNamesTheLastFailure(t *testing.T) {
 			[]double.Step{double.Respond(503, "")}, []horseracing.Option{horseracing.WithLimiter(double.WaitFunc(failAfter(2, hang)))},
 			2, "context deadline exceeded after status 503 (after 2 attempts)",
 		},
+		"out of time after a status": {
+			[]double.Step{double.Respond(503, "", "Retry-After: 3600")}, []horseracing.Option{horseracing.WithRetry(horseracing.Retry{Max: 1000, MaxWait: 1000 * time.Hour})},
+			1, "context deadline exceeded after status 503",
+		},
+		"out of time after a reset": {
+			[]double.Step{double.Broken(double.ErrReset)}, []horseracing.Option{horseracing.WithRetry(horseracing.Retry{MinWait: 1000 * time.Hour, MaxWait: 1000 * time.Hour})},
+			1, "context deadline exceeded after: connection reset by peer",
+		},
 		"a limiter that fails for a retry": {
 			[]double.Step{double.Broken(double.ErrReset)}, []horseracing.Option{horseracing.WithLimiter(double.WaitFunc(failAfter(1, failing)))},
 			1, "waiting for the limiter: no tokens today after: connection reset by peer",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				s := double.Play(test.steps...)
-				var response horseracing.Response
-				_, err := s.Client(t, test.opts...).Races.Open(ctx, horseracing.CaptureResponse(&response))
-				var transport *horseracing.TransportError
-				if !errors.As(err, &transport) || !strings.Contains(err.Error(), test.text) {
-					t.Fatalf("got  %v\nwant %s", err, test.text)
-				}
-				if transport.Attempts != test.attempts || response.Attempts != test.attempts || len(s.Requests()) != test.attempts {
-					t.Errorf("%d and %d attempts, %d requests", transport.Attempts, response.Attempts, len(s.Requests()))
-				}
-			})
+		double.Run(t, name, func(t *testing.T) {
+			ctx := double.Within(t, time.Minute)
+			s := double.Play(test.steps...)
+			started := time.Now()
+			var response horseracing.Response
+			_, err := s.Client(t, test.opts...).Races.Open(ctx, horseracing.CaptureResponse(&response))
+			var transport *horseracing.TransportError
+			if !errors.As(err, &transport) || !strings.Contains(err.Error(), test.text) {
+				t.Fatalf("got  %v\nwant %s", err, test.text)
+			}
+			if took := time.Since(started); took > time.Minute {
+				t.Errorf("it ended after %v", took)
+			}
+			if transport.Attempts != test.attempts || response.Attempts != test.attempts || len(s.Requests()) != test.attempts {
+				t.Errorf("%d and %d attempts, %d requests", transport.Attempts, response.Attempts, len(s.Requests()))
+			}
 		})
 	}
 }
@@ -667,38 +622,6 @@ func failAfter(waits int, then func(context.Context) error) func(context.Context
 		}
 		return then(ctx)
 	}
-}
-
-func TestContextEndsWaiting(t *testing.T) {
-	for name, down := range map[string]double.Step{"a status": double.Respond(503, "", "Retry-After: 3600"), "a reset": double.Broken(double.ErrReset)} {
-		for want, end := range ends {
-			t.Run(fmt.Sprint(want, " after ", name), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					policy := horseracing.Retry{Max: 1000, MinWait: 2 * time.Hour, MaxWait: 1000 * time.Hour}
-					ctx, cancel := end(t.Context(), time.Minute)
-					defer cancel()
-					started := time.Now()
-					_, err := double.Play(down).Client(t, horseracing.WithRetry(policy)).Races.Open(ctx)
-					if took := time.Since(started); took != time.Minute || !errors.Is(err, want) {
-						t.Errorf("%v after %v", err, took)
-					}
-					if text := err.Error(); !strings.Contains(text, want.Error()+" after") {
-						t.Errorf("the text does not name the last failure: %s", text)
-					}
-				})
-			})
-		}
-	}
-}
-
-// ends are the ways in which a context ends after some time.
-var ends = map[error]func(context.Context, time.Duration) (context.Context, context.CancelFunc){
-	context.DeadlineExceeded: context.WithTimeout,
-	context.Canceled: func(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
-		ctx, cancel := context.WithCancel(ctx)
-		time.AfterFunc(after, cancel)
-		return ctx, cancel
-	},
 }
 
 func TestContextThatHasEndedSendsNothing(t *testing.T) {
@@ -725,25 +648,23 @@ func TestAttemptTimeoutCoversTheBody(t *testing.T) {
 		"a body that drips": {Times: -1, Drip: time.Second},
 		"a 500 that drips":  {Times: -1, Drip: time.Second, Status: 500, Body: strings.Repeat("x", 3000)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
-				defer server.Close()
-				server.Inject(fault)
-				c := server.Client(horseracing.WithAttemptTimeout(10*time.Second),
-					horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
-				started := time.Now()
-				_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
-				if took := time.Since(started).Round(time.Second); took != 30*time.Second {
-					t.Errorf("three attempts of 10 s took %v", took)
-				}
-				if fault.Status == 0 && !errors.Is(err, context.DeadlineExceeded) || fault.Status == 500 && !errors.Is(err, horseracing.ErrServer) {
-					t.Errorf("got %v", err)
-				}
-				if n := server.RequestCount(); n != 3 {
-					t.Errorf("%d requests", n)
-				}
-			})
+		double.Run(t, name, func(t *testing.T) {
+			server := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
+			defer server.Close()
+			server.Inject(fault)
+			c := server.Client(horseracing.WithAttemptTimeout(10*time.Second),
+				horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
+			started := time.Now()
+			_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
+			if took := time.Since(started).Round(time.Second); took != 30*time.Second {
+				t.Errorf("three attempts of 10 s took %v", took)
+			}
+			if fault.Status == 0 && !errors.Is(err, context.DeadlineExceeded) || fault.Status == 500 && !errors.Is(err, horseracing.ErrServer) {
+				t.Errorf("got %v", err)
+			}
+			if n := server.RequestCount(); n != 3 {
+				t.Errorf("%d requests", n)
+			}
 		})
 	}
 }
@@ -758,7 +679,7 @@ func TestAttemptTimeoutIsThirtySecondsOrTheHTTPClients(t *testing.T) {
 			c := double.Connect(t, double.Service, &http.Client{Transport: s, Timeout: limit}, horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
 			started := time.Now()
 			err := double.OpenRaces(t.Context(), c)
-			if took := time.Since(started).Round(time.Second); took != want || len(s.Requests()) != 3 || !errors.Is(err, context.DeadlineExceeded) {
+			if took := time.Since(started).Round(time.Second); took != want || len(s.Requests()) != 3 || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no complete response within the attempt timeout") {
 				t.Errorf("%d attempts took %v, want %v: %v", len(s.Requests()), took, want, err)
 			}
 		})

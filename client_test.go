@@ -26,7 +26,7 @@ func TestNewClientChecksTheBaseURL(t *testing.T) {
 	for _, test := range []struct {
 		url  string
 		opt  horseracing.Option
-		want string // of the request for the open races; empty: refused
+		want string // of the request for the open races, or empty if the URL is refused
 	}{
 		{"https://game.test", nil, "https://game.test/api/v1/races/open"},
 		{"HTTPS://game.test", nil, "https://game.test/api/v1/races/open"},
@@ -206,15 +206,21 @@ func TestDoDecodesIntoAnything(t *testing.T) {
 			t.Errorf("%s into %T: %v", test.body, test.into, err)
 			continue
 		}
-		if diff := cmp.Diff(test.want, reflect.ValueOf(test.into).Elem().Interface()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.body, diff)
-		}
+		double.Equal(t, test.body, test.want, reflect.ValueOf(test.into).Elem().Interface())
 	}
 	var decode *horseracing.DecodeError
 	for body, into := range map[string]any{"[]": &object, `"x"`: &target, "{}": &list, "": &number} {
 		if err := double.Play(double.Respond(200, body)).Client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.As(err, &decode) {
 			t.Errorf("%q into %T: %v", body, into, err)
 		}
+	}
+}
+
+func TestDoLeavesNothingOfAResponseThatWasRetried(t *testing.T) {
+	s, object := double.Play(double.Respond(200, `{"cut":2,"mo`), double.Respond(200, `{"whole":3}`)), map[string]int{"mine": 1}
+	err := s.Client(t, double.Briefly).Do(t.Context(), "GET", "/x", nil, &object)
+	if diff := cmp.Diff(map[string]int{"mine": 1, "whole": 3}, object); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 
@@ -245,9 +251,7 @@ func TestClientSharesNoHeaderBetweenCalls(t *testing.T) {
 	})}, double.NoRetries())
 	c.Races.Open(t.Context())
 	c.Races.Open(t.Context())
-	if diff := cmp.Diff([]string{double.AppKey, double.AppKey}, seen); diff != "" {
-		t.Errorf("keys sent (-want +got):\n%s", diff)
-	}
+	double.Equal(t, "keys sent", []string{double.AppKey, double.AppKey}, seen)
 }
 
 // Two idle connections, Go's default, would throttle a concurrent crawl.
@@ -262,10 +266,7 @@ func TestClientKeepsTheConnectionsOfAConcurrentCrawl(t *testing.T) {
 		w.Write([]byte("[]"))
 	}))
 	defer server.Close()
-	c, err := horseracing.NewClient(server.URL, double.AppKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := double.Connect(t, server.URL, nil)
 	for range 10 {
 		var calls sync.WaitGroup
 		for range 16 {
@@ -293,10 +294,7 @@ func TestCloseEndsTheClientsIdleConnections(t *testing.T) {
 	}
 	server.Start()
 	defer server.Close()
-	c, err := horseracing.NewClient(server.URL, double.AppKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := double.Connect(t, server.URL, nil)
 	for range 2 { // a closed client can be used
 		if _, err := c.Races.Open(t.Context()); err != nil || open.Load() != 1 {
 			t.Errorf("%d connections, %v", open.Load(), err)

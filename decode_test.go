@@ -40,9 +40,7 @@ func TestDriftIsReportedAlsoWhereAnEntryIsUnreadable(t *testing.T) {
 	if len(races) != 1 || err == nil {
 		t.Errorf("%d races, %v", len(races), err)
 	}
-	if diff := gocmp.Diff([]string{"[].a", "[].odd", "[].weather"}, paths); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	double.Equal(t, "paths", []string{"[].a", "[].odd", "[].weather"}, paths)
 }
 
 // Each member in turn is of another type: programs decide by some, the others cost
@@ -237,7 +235,7 @@ func FuzzResponses(f *testing.F) {
 			}
 			if err != nil {
 				double.CheckError(t, name, err)
-				if reflect.ValueOf(value).Kind() != reflect.Slice { // of a list, what could be read stands beside
+				if reflect.ValueOf(value).Kind() != reflect.Slice { // of a list, what could be read is beside
 					continue
 				}
 			}
@@ -462,7 +460,7 @@ func without(text string, pieces ...string) string {
 	return text
 }
 
-// with adds members to the first object that begins with a piece.
+// with adds members to the first object that starts with a piece.
 func with(text, begin, members string) string {
 	if !strings.Contains(text, begin) {
 		panic("no " + begin)
@@ -540,9 +538,7 @@ func TestDriftIsEveryDifferenceOfTypesAndResponse(t *testing.T) {
 				}
 			}
 			slices.SortFunc(test.want, func(a, b horseracing.Drift) int { return cmp.Compare(a.Path, b.Path) })
-			if diff := gocmp.Diff(test.want, log.sorted()); diff != "" {
-				t.Error(diff)
-			}
+			double.Equal(t, "drift", test.want, log.sorted())
 		})
 	}
 }
@@ -562,9 +558,7 @@ func TestDriftIsReportedForEachRouteAndToEachClient(t *testing.T) {
 			{Route: "/api/v1/races/open", Path: "[].weather", Kind: horseracing.DriftUnknownField},
 			{Route: "/api/v1/races/{raceId}", Path: "[].weather", Kind: horseracing.DriftUnknownField},
 		}
-		if diff := gocmp.Diff(want, log.sorted()); diff != "" {
-			t.Error(diff)
-		}
+		double.Equal(t, "drift", want, log.sorted())
 	}
 }
 

@@ -15,8 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
@@ -36,6 +34,9 @@ func TestErrorTexts(t *testing.T) {
 		{double.OpenRaces, double.Respond(400, `{"error":{"error":{"message":"deep"}}}`), `GET /api/v1/races/open: status 400 Bad Request: {"error":{"error":{"message":"deep"}}}`},
 		{double.OpenRaces, double.Respond(401, `{"message":"unknown key"}`), "GET /api/v1/races/open: status 401 Unauthorized: unknown key; check the API key"},
 		{double.OpenRaces, double.Respond(403, ""), "GET /api/v1/races/open: status 403 Forbidden; the API key or the user key does not allow this"},
+		{double.OpenRaces, double.Respond(404, ""), "GET /api/v1/races/open: status 404 Not Found; check the base URL"}, // a list is always there
+		{double.OneRace, double.Respond(404, ""), "GET /api/v1/races/11: status 404 Not Found"},
+		{double.Register, double.Respond(404, ""), "POST /api/v1/races/register: status 404 Not Found"},
 		{double.OneHorse, double.Respond(404, "no such horse\nsecond line"), "GET /api/v1/horses/7: status 404 Not Found: no such horse"},
 		{double.OpenRaces, double.Respond(429, "", "Retry-After: 60"), "GET /api/v1/races/open: status 429 Too Many Requests; wait 1m0s before the next request"},
 		{double.OpenRaces, double.Respond(503, "", "Retry-After: 3600"), "GET /api/v1/races/open: status 503 Service Unavailable; wait 1h0m0s before the next request"},
@@ -59,6 +60,7 @@ func TestErrorTexts(t *testing.T) {
 		{double.Missions, double.Respond(200, `{"error":true,"message":"asleep"}`), "GET /api/v1/missions: status 200 OK: asleep"},
 		{double.OneCup, double.Respond(200, `{"_id":"5f","error":"asleep"}`), "GET /api/v1/tournaments/5f: status 200 OK: asleep"},
 		{double.OpenRaces, double.Respond(200, page), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
+		{double.OpenRaces, double.Respond(200, "<?xml version='1.0'?>\n<html>"), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
 		{double.OpenRaces, double.Respond(200, "<h1>Sign in</h1>"), "GET /api/v1/races/open: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
 		{double.OpenRaces, double.Respond(200, ""), "GET /api/v1/races/open: cannot read the response: it is empty"},
 
@@ -110,9 +112,7 @@ func TestErrorTexts(t *testing.T) {
 		t.Run(test.want[:min(len(test.want), 90)], func(t *testing.T) {
 			s := double.Play(test.response)
 			err := test.call(t.Context(), s.Client(t, horseracing.WithMaxResponseBytes(4096), double.Briefly))
-			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
-				t.Errorf("text (-want +got):\n%s", diff)
-			}
+			double.Equal(t, "text", test.want, fmt.Sprint(err))
 			requests := 1
 			if damaged := "cannot read the response: "; strings.HasPrefix(test.want, "GET") &&
 				(strings.Contains(test.want, damaged+"expected JSON, got an HTML page") || strings.HasSuffix(test.want, "cut short")) {
@@ -140,8 +140,7 @@ func TestErrorTextIsBounded(t *testing.T) {
 		if err == nil || len(err.Error()) >= 2048 || !strings.HasPrefix(err.Error(), "GET /api/v1/races/open: ") {
 			t.Errorf("%s: %d bytes: %.100s", name, len(err.Error()), err)
 		}
-		var api *horseracing.APIError
-		if errors.As(err, &api) && (len(api.Body) > 64<<10 || len(api.Message) > 64<<10) {
+		if api, ok := errors.AsType[*horseracing.APIError](err); ok && (len(api.Body) > 64<<10 || len(api.Message) > 64<<10) {
 			t.Errorf("%s: body of %d bytes, message of %d", name, len(api.Body), len(api.Message))
 		}
 		_, err = double.Play(s).Client(t).Races.Register(t.Context(), double.Entry)
@@ -204,6 +203,7 @@ func TestErrSkippedMatchesErrorsThatDoNotEndAListing(t *testing.T) {
 		"one race":                     {`[{"main_race_id":"x"}]`, double.OneRace, false},
 		"an entry of a page":           {`[{"main_race_id":7,"start_time":1000},{"main_race_id":6,"start_time":900,"places":"x"}]`, page, true},
 		"a page":                       {`{"a":1}`, page, false},
+		"a hundred unreadable entries": {"[" + strings.Repeat("null,", 100) + `{"main_race_id":7,"start_time":1000}]`, page, true},
 		"a page of unreadable entries": {"[{}" + strings.Repeat(",{}", 100) + "]", page, false},
 	} {
 		err := test.call(t.Context(), double.Play(double.Respond(200, test.body), double.Listing(`[{"main_race_id":6,"start_time":900}]`)).Client(t, double.NoRetries()))
@@ -224,9 +224,7 @@ func TestAPIErrorIsLoggedAsAGroupWithoutItsBody(t *testing.T) {
 	slog.New(slog.NewTextHandler(&logged, nil)).Error("failed", "error", err)
 	_, after, _ := strings.Cut(logged.String(), "msg=failed ")
 	want := `error.operation="GET /api/v1/horses/{horse_number}" error.id=7 error.status=400 error.attempts=1 error.message="no such [redacted]"` + "\n"
-	if diff := cmp.Diff(want, after); diff != "" {
-		t.Error(diff)
-	}
+	double.Equal(t, "log", want, after)
 }
 
 // A bot that meets the same refusal again and again can leave out what it has logged.
@@ -260,6 +258,7 @@ func TestAPIErrorOfTheSameRefusalHasTheSameText(t *testing.T) {
 // The text of an argument that is refused names the operation with the id in its
 // place, and the value.
 func TestErrInvalidArgumentTexts(t *testing.T) {
+	const foreign = "invalid argument: the cursor in Resume is of another listing or of other tiers"
 	var none context.Context // nil, as callers leave it by mistake
 	ctx, noon := t.Context(), time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
 	s := double.Play()
@@ -268,6 +267,14 @@ func TestErrInvalidArgumentTexts(t *testing.T) {
 		return errorOf(c.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: race, UserKey: key}, opts...))
 	}
 	results := func(q horseracing.ResultsQuery) error { return errorOf(c.Races.Results(q).Take(ctx, 1)) }
+	follow := func(q horseracing.FollowQuery) error { return errorsOf(c.Races.Follow(q).All(ctx)) }
+	cursor := c.Races.Results(horseracing.ResultsQuery{}).Cursor()
+	followed := c.Races.Follow(horseracing.FollowQuery{Since: noon}).Cursor()
+	followedCups := c.Tournaments.Follow(horseracing.FollowQuery{Since: noon}).Cursor()
+	tooMany := make([]horseracing.TierID, 101)
+	for i := range tooMany {
+		tooMany[i] = horseracing.TierID(i + 1)
+	}
 	backwards := horseracing.CallRetry(horseracing.Retry{MinWait: 2, MaxWait: 1})
 	for _, test := range []struct {
 		err  error
@@ -297,6 +304,22 @@ func TestErrInvalidArgumentTexts(t *testing.T) {
 		{errorOf(c.Tournaments.Get(ctx, horseracing.TournamentID(strings.Repeat("a", 300)+"\n"))),
 			"GET /api/v1/tournaments/" + strings.Repeat("a", 200) + " …: invalid argument: the tournament id contains a control character"},
 		{results(horseracing.ResultsQuery{Tier: -1}), "GET /api/v2/races/results: invalid argument: tier -1 is negative"},
+		{results(horseracing.ResultsQuery{Tier: 3, Tiers: []horseracing.TierID{3}}), "GET /api/v2/races/results: invalid argument: both Tier and Tiers are set"},
+		{results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{3, -1}}), "GET /api/v2/races/results: invalid argument: tier -1 is negative"},
+		{results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{3, 0}}), "GET /api/v2/races/results: invalid argument: a tier in Tiers is zero"},
+		{results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{0}}), "GET /api/v2/races/results: invalid argument: a tier in Tiers is zero"},
+		{results(horseracing.ResultsQuery{Tiers: tooMany}), "GET /api/v2/races/results: invalid argument: there are 101 tiers in Tiers, more than 100"},
+		{results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{3, 5}, Resume: cursor}), "GET /api/v2/races/results: " + foreign},
+		{results(horseracing.ResultsQuery{Tier: 3, Resume: cursor}), "GET /api/v2/races/results: " + foreign},
+		{results(horseracing.ResultsQuery{Resume: followed}), "GET /api/v2/races/results: " + foreign},
+		{errorOf(c.Races.ResultsV1(horseracing.OffsetQuery{Resume: cursor}).Take(ctx, 1)), "GET /api/v1/races/results: " + foreign},
+		{errorOf(c.Tournaments.Results(horseracing.ResultsQuery{Resume: cursor}).Take(ctx, 1)), "GET /api/v1/tournaments/results: " + foreign},
+		{follow(horseracing.FollowQuery{Resume: cursor}), "GET /api/v2/races/results: " + foreign},
+		{follow(horseracing.FollowQuery{Resume: followed, Tier: 4}), "GET /api/v2/races/results: " + foreign},
+		{follow(horseracing.FollowQuery{Resume: followed, Tiers: []horseracing.TierID{4, 5}}), "GET /api/v2/races/results: " + foreign},
+		{follow(horseracing.FollowQuery{Tier: 4, Tiers: []horseracing.TierID{4}}), "GET /api/v2/races/results: invalid argument: both Tier and Tiers are set"},
+		{follow(horseracing.FollowQuery{Resume: followedCups}), "GET /api/v2/races/results: " + foreign},
+		{errorsOf(c.Tournaments.Follow(horseracing.FollowQuery{Resume: followed}).CatchUp(ctx)), "GET /api/v1/tournaments/results: " + foreign},
 		{results(horseracing.ResultsQuery{Concurrency: -1}), "GET /api/v2/races/results: invalid argument: a Concurrency of -1 is not between 0 and 1000"},
 		{results(horseracing.ResultsQuery{Concurrency: 1001}), "GET /api/v2/races/results: invalid argument: a Concurrency of 1001 is not between 0 and 1000"},
 		{results(horseracing.ResultsQuery{Patience: -time.Second}), "GET /api/v2/races/results: invalid argument: a Patience of -1s is negative"},
@@ -304,9 +327,9 @@ func TestErrInvalidArgumentTexts(t *testing.T) {
 			"GET /api/v2/races/results: invalid argument: the Since 2025-06-01T12:00:01Z is after the Before 2025-06-01T12:00:00Z"},
 		{errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(none, 5)), "GET /api/v2/races/results: invalid argument: the context is nil"},
 		{errorOf(c.Races.ResultsV1(horseracing.OffsetQuery{Offset: -1}).Take(ctx, 1)), "GET /api/v1/races/results: invalid argument: an Offset of -1 is negative"},
-		{errorsOf(c.Races.Follow(horseracing.FollowQuery{Interval: -time.Second}).All(ctx)), "GET /api/v2/races/results: invalid argument: an Interval of -1s is negative"},
-		{errorsOf(c.Races.Follow(horseracing.FollowQuery{Lookback: -time.Hour}).All(ctx)), "GET /api/v2/races/results: invalid argument: a Lookback of -1h0m0s is negative"},
-		{errorsOf(c.Races.Follow(horseracing.FollowQuery{Tier: -1}).All(ctx)), "GET /api/v2/races/results: invalid argument: tier -1 is negative"},
+		{follow(horseracing.FollowQuery{Interval: -time.Second}), "GET /api/v2/races/results: invalid argument: an Interval of -1s is negative"},
+		{follow(horseracing.FollowQuery{Lookback: -time.Hour}), "GET /api/v2/races/results: invalid argument: a Lookback of -1h0m0s is negative"},
+		{follow(horseracing.FollowQuery{Tier: -1}), "GET /api/v2/races/results: invalid argument: tier -1 is negative"},
 		{errorsOf(c.Tournaments.Follow(horseracing.FollowQuery{Lookback: -1}).All(ctx)), "GET /api/v1/tournaments/results: invalid argument: a Lookback of -1ns is negative"},
 		{errorsOf(c.Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: -time.Second})), "GET /api/v1/races/open: invalid argument: an Interval of -1s is negative"},
 		{c.Races.Watcher(horseracing.WatchQuery{Interval: -time.Second}).Run(ctx), "GET /api/v1/races/open: invalid argument: an Interval of -1s is negative"},

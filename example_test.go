@@ -16,7 +16,7 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// The examples run on a fake of the service. A program of your own begins with
+// The examples run on a fake of the service. A program of your own starts with
 // NewClientFromEnv or NewClient; the rest stays the same.
 func Example() {
 	fake := horseracingtest.NewServer()
@@ -260,7 +260,7 @@ func ExampleRacesService_Results() {
 	// 2025-06-01 09:19:04 Two Rivers won by horse 3891
 }
 
-// A program that stops after a few races and goes on there when it is started
+// A program that stops after a few races and continues there when it is started
 // again: its place is a short text in a file.
 func ExampleCursor() {
 	fake := horseracingtest.NewServer()
@@ -327,7 +327,7 @@ func ExampleRacesService_Follow() {
 	}
 
 	program := func(until horseracing.RaceID) error {
-		resume, err := horseracing.ParseCursor(stored) // empty at first: begin at Since
+		resume, err := horseracing.ParseCursor(stored) // empty at first: start at Since
 		if err != nil {
 			return err
 		}
@@ -347,7 +347,7 @@ func ExampleRacesService_Follow() {
 
 	fmt.Println(program(2))
 	fake.AddRaces(
-		horseracing.Race{MainRaceID: 3, StartTime: inMinutes(fake, -25)}, // finished late, behind race 2
+		horseracing.Race{MainRaceID: 3, StartTime: inMinutes(fake, -25)}, // finished late, after race 2
 		horseracing.Race{MainRaceID: 4, StartTime: inMinutes(fake, -10)},
 	)
 	fmt.Println(program(4)) // restarted

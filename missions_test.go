@@ -3,9 +3,8 @@ package horseracing_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestMissionCatalogueAllGoesThroughThePeriodsInOrder(t *testing.T) {
@@ -17,10 +16,8 @@ func TestMissionCatalogueAllGoesThroughThePeriodsInOrder(t *testing.T) {
 	for period, template := range catalogue.All() {
 		got = append(got, string(period)+" "+string(template.Type))
 	}
-	if diff := cmp.Diff([]string{"daily a", "daily b", "monthly c"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	double.Equal(t, "templates", []string{"daily a", "daily b", "monthly c"}, got)
 	for range catalogue.All() {
-		break // must not go on calling a loop that has ended
+		break // must not continue to call a loop that has ended
 	}
 }

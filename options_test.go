@@ -16,8 +16,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
@@ -56,9 +54,7 @@ func TestWithHTTPClientUsesTheJar(t *testing.T) {
 	for _, r := range s.Requests() {
 		got = append(got, strings.Join(r.Request.Header.Values("Cookie"), "|"))
 	}
-	if diff := cmp.Diff([]string{"", "route=7", "route=7", "route=8"}, got); diff != "" {
-		t.Errorf("Cookie of each attempt (-want +got):\n%s", diff)
-	}
+	double.Equal(t, "Cookie of each attempt", []string{"", "route=7", "route=7", "route=8"}, got)
 }
 
 func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
@@ -68,18 +64,12 @@ func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
 	capture := horseracing.CaptureResponse(&r)
 	c.Horses.Owned(t.Context(), double.UserKey, nil, capture)
 	want := horseracing.Response{StatusCode: 200, Header: http.Header{"X-Trace": {"1"}}, Body: []byte(`[{"level":3}]`), Attempts: 1}
-	if diff := cmp.Diff(want, r); diff != "" {
-		t.Errorf("success (-want +got):\n%s", diff)
-	}
+	double.Equal(t, "success", want, r)
 	c.Races.Get(t.Context(), 5, capture)
 	want = horseracing.Response{StatusCode: 404, Header: http.Header{}, Body: []byte(`{"message":"gone"}`), Attempts: 1}
-	if diff := cmp.Diff(want, r); diff != "" {
-		t.Errorf("failure (-want +got):\n%s", diff)
-	}
+	double.Equal(t, "failure", want, r)
 	c.Horses.Get(t.Context(), -5, capture)
-	if diff := cmp.Diff(horseracing.Response{}, r); diff != "" {
-		t.Errorf("no request (-want +got):\n%s", diff)
-	}
+	double.Equal(t, "no request", horseracing.Response{}, r)
 }
 
 // TestCallFromContextDescribesTheCallOfARequest has that they see every attempt.
@@ -214,9 +204,7 @@ func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 		{Method: "POST", Route: "/api/v1/races/register", Attempt: 1},
 		{Method: "GET", Route: "/api/v9/[redacted]", Attempt: 1},
 	}
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	double.Equal(t, "calls", want, seen)
 	if info, ok := horseracing.CallFromContext(t.Context()); ok {
 		t.Errorf("outside a call: %v", info)
 	}
@@ -393,29 +381,6 @@ func TestDefaultOfMaxResponseBytesIsEightMebibytes(t *testing.T) {
 	}
 }
 
-func TestDefaultOfFollowQueryIsTwoPollsAMinuteAndAnHour(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		var came []horseracing.RaceID
-		fake.AddRaces(double.Finished(1, -10*time.Minute)...)
-		for race, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-3 * time.Hour)}).All(ctx) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if came = append(came, race.MainRaceID); len(came) == 1 {
-				fake.AddRaces(double.Finished(2, -10*time.Minute-59*time.Minute, -10*time.Minute-61*time.Minute)...)
-			}
-		}
-		if len(came) != 2 || came[1] != 2 {
-			t.Errorf("races %v came, want 1 and the one that started 59 minutes before it", came)
-		}
-		if n := fake.RequestCount(); n < 120 || n > 140 {
-			t.Errorf("%d requests in an hour", n)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
 func TestWithLimiterErrorEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": double.OpenRaces, "a registration": double.Register} {
@@ -439,11 +404,8 @@ func TestWithRateLimitSpacesRequests(t *testing.T) {
 			}
 		}
 		const gap = 500 * time.Millisecond
-		if diff := cmp.Diff([]time.Duration{0, 0, gap, gap, gap, gap}, s.Waits()); diff != "" {
-			t.Errorf("waits (-want +got):\n%s", diff)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), gap/2)
-		defer cancel()
+		double.Equal(t, "waits", []time.Duration{0, 0, gap, gap, gap, gap}, s.Waits())
+		ctx := double.Within(t, gap/2)
 		if _, err := c.Races.Open(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("no token in time: got %v", err)
 		}
@@ -466,8 +428,7 @@ func TestWithLimiterThatPanicsCostsNoOtherCall(t *testing.T) {
 				double.OpenRaces(t.Context(), c)
 			}()
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
+		ctx := double.Within(t, time.Minute)
 		if err := double.OpenRaces(ctx, c); err != nil || len(s.Requests()) != 1 || c.Pace().Waiting != 0 {
 			t.Errorf("%v after %d requests, %+v", err, len(s.Requests()), c.Pace())
 		}
@@ -488,8 +449,7 @@ func TestWithLimiterThatEndsItsGoroutineCostsOneCall(t *testing.T) {
 	fake := horseracingtest.NewServer(horseracingtest.WithInMemory())
 	defer fake.Close()
 	client := fake.Client(horseracing.WithLimiter(new(quitter)))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := double.Within(t, time.Minute)
 	results, failures := client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}), 0
 	for range 2 {
 		for _, err := range results.All(ctx) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -86,48 +85,6 @@ func TestPagerYieldsAnEntryThatAPageShowsTwiceOnce(t *testing.T) {
 	}
 }
 
-// A cursor is a value: what the pager does afterwards does not change it.
-func TestPagerDoesNotChangeItsCursors(t *testing.T) {
-	page := `[{"main_race_id":3,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1600000000000}]`
-	pager := double.Play(double.Respond(200, page)).Client(t).Races.Results(horseracing.ResultsQuery{})
-	var cursors []horseracing.Cursor
-	var texts []string
-	for range 3 {
-		if _, err := pager.Take(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
-		cursors = append(cursors, pager.Cursor())
-		texts = append(texts, pager.Cursor().String())
-	}
-	for i, cursor := range cursors {
-		if cursor.String() != texts[i] {
-			t.Errorf("the cursor behind entry %d was %s and became %s", i+1, texts[i], cursor)
-		}
-	}
-}
-
-// A service that filters a page after it has limited it may show one entry
-// where older ones follow. Only an empty page is the end.
-func TestPagerContinuesAfterAPageWithNothingOlder(t *testing.T) {
-	const a, b = `[{"main_race_id":2,"start_time":2000}]`, `[{"main_race_id":1,"start_time":1000}]`
-	pages := map[string]string{
-		`{}`: a, `{"start_time_from":2001}`: a, `{"start_time_from":2000}`: b, `{"start_time_from":1001}`: b, `{"start_time_from":1000}`: `[]`,
-	}
-	s := &double.Script{}
-	s.Steps = []double.Step{func(req *http.Request) (*http.Response, error) {
-		seen := s.Requests()
-		page, ok := pages[seen[len(seen)-1].Body]
-		if !ok {
-			t.Errorf("requested %s", seen[len(seen)-1].Body)
-		}
-		return double.Respond(200, page)(req)
-	}}
-	races, err := s.Client(t).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
-	if err != nil || len(races) != 2 || len(s.Requests()) != len(pages) {
-		t.Errorf("%d races in %d requests, %v", len(races), len(s.Requests()), err)
-	}
-}
-
 // A response for the default tier is noticed if the tier had another name before. The
 // service may name all tiers Omega, and one response may be wrong.
 func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
@@ -166,24 +123,6 @@ func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 				t.Errorf("%s: %s: %v", name, what, err)
 			}
 		}
-	}
-}
-
-// Two ids may share every hash that is shorter than they are: these do FNV-1a's of
-// 64 bits.
-func TestPagerTellsEntriesApartByTheirWholeID(t *testing.T) {
-	const page = `[{"_id":"8yn0iYCKYHlIj4-BwPqk","start_time":1700000000000},{"_id":"GReLUrM4wMqfg9yzV3KQ","start_time":1700000000000}]`
-	got, err := double.Play(double.Listing(page)).Client(t).Tournaments.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
-	if err != nil || len(got) != 2 {
-		t.Errorf("%d of 2 tournaments, %v", len(got), err)
-	}
-	pager := double.Play(double.Respond(200, page)).Client(t).Tournaments.Results(horseracing.ResultsQuery{})
-	if _, err := pager.Take(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
-	got, err = double.Play(double.Listing(page)).Client(t).Tournaments.Results(horseracing.ResultsQuery{Resume: pager.Cursor()}).Take(t.Context(), 10)
-	if err != nil || len(got) != 1 {
-		t.Errorf("resumed: %d of 1 tournament, %v", len(got), err)
 	}
 }
 
@@ -264,11 +203,6 @@ func TestPagerCursorKeepsAQueryWithoutATier(t *testing.T) {
 	if _, err := s.Client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: byOffset}).Take(t.Context(), 1); err != nil || s.Requests()[0].Body != `{"tier":3,"offset":40}` {
 		t.Errorf("by offset: requested %s, %v", s.Requests()[0].Body, err)
 	}
-	_, ofRaces := s.Client(t).Tournaments.Results(horseracing.ResultsQuery{Resume: cursor}).Take(t.Context(), 1)
-	_, ofTime := s.Client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: cursor}).Take(t.Context(), 1)
-	if !errors.Is(ofRaces, horseracing.ErrInvalidArgument) || !errors.Is(ofTime, horseracing.ErrInvalidArgument) {
-		t.Errorf("a cursor of another listing: %v, %v", ofRaces, ofTime)
-	}
 }
 
 func TestPagerClampsInstantsFarOutside(t *testing.T) {
@@ -288,5 +222,19 @@ func TestPagerClampsInstantsFarOutside(t *testing.T) {
 		if err != nil && !errors.Is(err, horseracing.ErrBodyIgnored) || len(races) != test.want {
 			t.Errorf("%s: %d races, want %d, %v", name, len(races), test.want, err)
 		}
+	}
+}
+
+// A program that saves the cursor whatever happened must not lose its place.
+func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
+	races := double.Play(double.Respond(200, "[]")).Client(t).Races
+	saved := races.Results(horseracing.ResultsQuery{Tier: 3}).Cursor()
+	pager, follower := races.Results(horseracing.ResultsQuery{Resume: saved, Concurrency: -1}), races.Follow(horseracing.FollowQuery{Resume: saved, Since: time.UnixMilli(1)})
+	_, err := pager.Take(t.Context(), 5)
+	if err == nil || !pager.Cursor().Equal(saved) {
+		t.Errorf("%v, and the cursor %q instead of %q", err, pager.Cursor(), saved)
+	}
+	if err := errorsOf(follower.All(t.Context())); err == nil || !follower.Cursor().Equal(saved) {
+		t.Errorf("%v, and the cursor %q instead of %q", err, follower.Cursor(), saved)
 	}
 }

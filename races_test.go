@@ -17,8 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
@@ -52,9 +50,7 @@ func TestRaceFinishersFollowTheFinalOrder(t *testing.T) {
 			for _, p := range finishers {
 				got = append(got, p.Number)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			double.Equal(t, "finishers", test.want, got)
 		})
 	}
 }
@@ -170,32 +166,30 @@ func TestRegisterResponseIsFinalOrUnknown(t *testing.T) {
 		"a reset":                {double.Broken(double.ErrReset), 1, true, double.ErrReset},
 		"no response, no error":  {func(*http.Request) (*http.Response, error) { return nil, nil }, 1, true, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := double.Play(test.step)
-				c := s.Client(t, horseracing.WithMaxResponseBytes(1000))
-				var response horseracing.Response
-				receipt, err := c.Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
-				if n := len(s.Requests()); n != test.requests || response.Attempts != n {
-					t.Errorf("sent %d times, want %d; Attempts is %d", n, test.requests, response.Attempts)
-				}
-				if got := errors.Is(err, horseracing.ErrOutcomeUnknown); got != test.unknown {
-					t.Errorf("outcome unknown is %v: %v", got, err)
-				}
-				if test.unknown && !strings.Contains(err.Error(), "Races.Settle") {
-					t.Errorf("the error does not say what to do: %v", err)
-				}
-				if test.is != nil && !errors.Is(err, test.is) {
-					t.Errorf("got %v, want %v", err, test.is)
-				}
-				if (receipt == nil) != (err != nil) {
-					t.Errorf("receipt %v, error %v", receipt, err)
-				}
-				var api *horseracing.APIError
-				if refused := response.StatusCode >= 400; refused != errors.As(err, &api) && name != "a redirect" && name != "an error object in 200" {
-					t.Errorf("status %d, but %T", response.StatusCode, err)
-				}
-			})
+		double.Run(t, name, func(t *testing.T) {
+			s := double.Play(test.step)
+			c := s.Client(t, horseracing.WithMaxResponseBytes(1000))
+			var response horseracing.Response
+			receipt, err := c.Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
+			if n := len(s.Requests()); n != test.requests || response.Attempts != n {
+				t.Errorf("sent %d times, want %d; Attempts is %d", n, test.requests, response.Attempts)
+			}
+			if got := errors.Is(err, horseracing.ErrOutcomeUnknown); got != test.unknown {
+				t.Errorf("outcome unknown is %v: %v", got, err)
+			}
+			if test.unknown && !strings.Contains(err.Error(), "Races.Settle") {
+				t.Errorf("the error does not say what to do: %v", err)
+			}
+			if test.is != nil && !errors.Is(err, test.is) {
+				t.Errorf("got %v, want %v", err, test.is)
+			}
+			if (receipt == nil) != (err != nil) {
+				t.Errorf("receipt %v, error %v", receipt, err)
+			}
+			var api *horseracing.APIError
+			if refused := response.StatusCode >= 400; refused != errors.As(err, &api) && name != "a redirect" && name != "an error object in 200" {
+				t.Errorf("status %d, but %T", response.StatusCode, err)
+			}
 		})
 	}
 }
@@ -486,7 +480,7 @@ func TestRegisterAttemptsProveTheirOwnOutcome(t *testing.T) {
 	}
 }
 
-// The caller's own trace goes on working.
+// The caller's own trace still works.
 func TestRegisterKeepsTheCallersTrace(t *testing.T) {
 	var wrote atomic.Int64
 	url := double.H1script(t, func(c net.Conn, _ *http.Request, _ int) { io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n") })
@@ -507,24 +501,22 @@ func TestRegisterEndsWithTheContextWhereverItIs(t *testing.T) {
 		"while it connects": {connects, false},
 		"after it was sent": {connected, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(time.Second, cancel)
-				s := double.Play(func(req *http.Request) (*http.Response, error) {
-					test.trace(httptrace.ContextClientTrace(req.Context()))
-					<-req.Context().Done()
-					return nil, double.ErrReset // not every RoundTripper returns the context's error
-				})
-				started := time.Now()
-				_, err := s.Client(t).Races.Register(ctx, double.Entry)
-				if !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
-					t.Errorf("got %v", err)
-				}
-				if took := time.Since(started); took != time.Second || len(s.Requests()) != 1 {
-					t.Errorf("%d requests in %v", len(s.Requests()), took)
-				}
+		double.Run(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			s := double.Play(func(req *http.Request) (*http.Response, error) {
+				test.trace(httptrace.ContextClientTrace(req.Context()))
+				<-req.Context().Done()
+				return nil, double.ErrReset // not every RoundTripper returns the context's error
 			})
+			started := time.Now()
+			_, err := s.Client(t).Races.Register(ctx, double.Entry)
+			if !errors.Is(err, context.Canceled) || !errors.Is(err, double.ErrReset) || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
+				t.Errorf("got %v", err)
+			}
+			if took := time.Since(started); took != time.Second || len(s.Requests()) != 1 {
+				t.Errorf("%d requests in %v", len(s.Requests()), took)
+			}
 		})
 	}
 }
@@ -532,8 +524,7 @@ func TestRegisterEndsWithTheContextWhereverItIs(t *testing.T) {
 // A refusal stays a refusal where the wait for the next attempt is broken off.
 func TestRegisterInterruptedWhileItWaitsHasAKnownOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := double.Within(t, time.Second)
 		s := double.Play(double.Respond(429, "", "Retry-After: 5"))
 		_, err := s.Client(t).Races.Register(ctx, double.Entry)
 		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.Requests()) != 1 {

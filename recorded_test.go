@@ -18,8 +18,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
@@ -172,7 +170,5 @@ func TestOperationsReplayAsTheyWereRecorded(t *testing.T) {
 	want := all(original.Client(drift, horseracing.WithTransportWrapper(horseracingtest.Record(dir))), original.UserKey(2))
 	replay := horseracingtest.NewServer(horseracingtest.WithSeed(99), horseracingtest.WithRecording(os.DirFS(dir)))
 	defer replay.Close()
-	if diff := cmp.Diff(want, all(replay.Client(), replay.UserKey(0))); diff != "" {
-		t.Errorf("-recorded +replayed:\n%s", diff)
-	}
+	double.Equal(t, "what is replayed", want, all(replay.Client(), replay.UserKey(0)))
 }

@@ -52,28 +52,25 @@ func TestSettleFindsOutWhetherARegistrationTookEffect(t *testing.T) {
 		"never arrived":                  {10 * time.Minute, horseracingtest.Fault{ResetBefore: true}, false, 15 * time.Minute, 45 * time.Minute},
 		"arrives behind":                 {10 * time.Minute, horseracingtest.Fault{TakesEffectAfter: 10*time.Minute + time.Second}, false, 15 * time.Minute, 45 * time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-				open(fake, test.deadline)
-				horse := lose(t, fake, test.fault)
-				started := time.Now()
-				fake.ResetLog()
-				in, err := fake.Client().Races.Settle(t.Context(), 11, horse)
-				if took := time.Since(started); in != test.in || err != nil || took < test.from || took > test.to {
-					t.Errorf("%t, %v after %v", in, err, took)
-				}
-				if n := fake.RequestCount(); !in && n < 10 || n > 70 {
-					t.Errorf("%d requests", n)
-				}
-			}, horseracingtest.WithSchedule(0))
-		})
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			open(fake, test.deadline)
+			horse := lose(t, fake, test.fault)
+			started := time.Now()
+			fake.ResetLog()
+			in, err := fake.Client().Races.Settle(t.Context(), 11, horse)
+			if took := time.Since(started); in != test.in || err != nil || took < test.from || took > test.to {
+				t.Errorf("%t, %v after %v", in, err, took)
+			}
+			if n := fake.RequestCount(); !in && n < 10 || n > 70 {
+				t.Errorf("%d requests", n)
+			}
+		}, horseracingtest.WithSchedule(0))
 	}
 }
 
 func TestSettleReadsAtGrowingIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer cancel()
+		ctx := double.Within(t, 10*time.Minute)
 		s := double.Play(double.Respond(200, `[{"main_race_id":11,"registration_deadline":4102444800000,"participants":[]}]`))
 		_, err := s.Client(t).Races.Settle(ctx, 11, 7)
 		if want := "horse 7 is not in the race so far, which is read until 2100-01-01T02:00:00Z"; !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, horseracing.ErrOutcomeUnknown) || !strings.Contains(err.Error(), want) {
@@ -123,29 +120,27 @@ func TestSettleReadsTheTimeFromDateMinusAge(t *testing.T) {
 		"no date, and an age that reaches before it":     {-61 * time.Second, []header{{more: "Date: today\nAge: 2"}, {more: "Date: today\nAge: 0"}}},
 		"no date is the time of the request, not of now": {-time.Hour, []header{{more: "Date: "}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(48 * time.Hour) // the year 2000 has begun
-				now := time.Now()
-				var steps []double.Step
-				for _, h := range test.responses {
-					lines := strings.Split(h.more, "\n")
-					if !strings.HasPrefix(h.more, "Date") {
-						lines = append(lines, "Date: "+now.Add(h.date).UTC().Format(http.TimeFormat))
-					}
-					steps = append(steps, race11(now.Add(test.deadline), lines...))
+		double.Run(t, name, func(t *testing.T) {
+			time.Sleep(48 * time.Hour) // the year 2000 has begun
+			now := time.Now()
+			var steps []double.Step
+			for _, h := range test.responses {
+				lines := strings.Split(h.more, "\n")
+				if !strings.HasPrefix(h.more, "Date") {
+					lines = append(lines, "Date: "+now.Add(h.date).UTC().Format(http.TimeFormat))
 				}
-				s := double.Play(steps...)
-				in, err := s.Client(t).Races.Settle(t.Context(), 11, 7)
-				if n := len(s.Requests()); in || err != nil || n != len(steps) {
-					t.Errorf("%t, %v after %d readings, want %d", in, err, n, len(steps))
-				}
-			})
+				steps = append(steps, race11(now.Add(test.deadline), lines...))
+			}
+			s := double.Play(steps...)
+			in, err := s.Client(t).Races.Settle(t.Context(), 11, 7)
+			if n := len(s.Requests()); in || err != nil || n != len(steps) {
+				t.Errorf("%t, %v after %d readings, want %d", in, err, n, len(steps))
+			}
 		})
 	}
 }
 
-func TestSettleAsksCachesForAFreshResponseAtEveryAttempt(t *testing.T) {
+func TestSettleRequestsAFreshResponseAtEveryAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(48 * time.Hour)
 		s := double.Play(double.Respond(503, ""), race11(time.Now().Add(time.Hour)), double.Respond(200, `[{"main_race_id":11,"participants":[{"number":7}]}]`))
@@ -222,8 +217,7 @@ func TestSettleTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(48 * time.Hour)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
+			ctx := double.Within(t, time.Hour)
 			s := double.Play(double.Respond(200, "["+test.body+"]"))
 			is, err := s.Client(t).Races.Settle(ctx, 11, 7)
 			var got string
@@ -269,8 +263,7 @@ func TestSettleIsFalseOnlyFromAListOfEveryone(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(48 * time.Hour)
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-			defer cancel()
+			ctx := double.Within(t, 500*time.Millisecond)
 			start := time.Now().Add(-test.after).UnixMilli()
 			s := double.Play(double.Respond(200, fmt.Sprintf(`[{"main_race_id":11,"registration_deadline":%d,"start_time":%d,"participants":%s}]`, start-300_000, start, test.list)))
 			isIn, err := s.Client(t).Races.Settle(ctx, 11, 7)
@@ -287,7 +280,7 @@ func TestSettleIsFalseOnlyFromAListOfEveryone(t *testing.T) {
 	}
 }
 
-// It ends, although Date stands still.
+// It ends, although Date does not advance.
 func TestSettleEndsTwoHoursAfterTheStart(t *testing.T) {
 	for name, header := range map[string][]string{"no Date": nil, "a Date that stands still": {"Date: Mon, 03 Jan 2000 00:00:00 GMT"}, "a Date an hour behind": {"Date: Sun, 02 Jan 2000 23:00:00 GMT"}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -327,7 +320,7 @@ func TestSettleErrorsAreUnknownOutcomes(t *testing.T) {
 		steps    []double.Step
 		is       error
 		within   time.Duration
-		requests int // zero: many
+		requests int // many if zero
 	}{
 		"a race that is gone":             {[]double.Step{without, double.Respond(200, `[]`)}, horseracing.ErrNotFound, 2 * time.Second, 2},
 		"a refused key":                   {[]double.Step{double.Respond(401, ``)}, horseracing.ErrUnauthorized, 0, 1},
@@ -339,22 +332,19 @@ func TestSettleErrorsAreUnknownOutcomes(t *testing.T) {
 		"garbled and readable by turns":   {[]double.Step{double.Respond(200, `[`), without, double.Respond(200, `[`), double.Respond(200, `[`), double.Respond(200, `[`), double.Respond(200, `[`), without}, context.DeadlineExceeded, time.Hour, 0},
 		"a response that is far too long": {[]double.Step{double.Respond(200, `[`+strings.Repeat(" ", 5000)+`]`)}, horseracing.ErrResponseTooLarge, 0, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Minute)
-				defer cancel()
-				s, started := double.Play(test.steps...), time.Now()
-				in, err := s.Client(t, double.NoRetries(), horseracing.WithMaxResponseBytes(4096)).Races.Settle(ctx, 11, 7)
-				if in || !errors.Is(err, horseracing.ErrOutcomeUnknown) || test.is != nil && !errors.Is(err, test.is) {
-					t.Errorf("%t, %v", in, err)
-				}
-				if took := time.Since(started); took > test.within {
-					t.Errorf("took %v", took)
-				}
-				if n := len(s.Requests()); test.requests > 0 && n != test.requests || test.requests == 0 && n < 40 {
-					t.Errorf("%d requests", n)
-				}
-			})
+		double.Run(t, name, func(t *testing.T) {
+			ctx := double.Within(t, 50*time.Minute)
+			s, started := double.Play(test.steps...), time.Now()
+			in, err := s.Client(t, double.NoRetries(), horseracing.WithMaxResponseBytes(4096)).Races.Settle(ctx, 11, 7)
+			if in || !errors.Is(err, horseracing.ErrOutcomeUnknown) || test.is != nil && !errors.Is(err, test.is) {
+				t.Errorf("%t, %v", in, err)
+			}
+			if took := time.Since(started); took > test.within {
+				t.Errorf("took %v", took)
+			}
+			if n := len(s.Requests()); test.requests > 0 && n != test.requests || test.requests == 0 && n < 40 {
+				t.Errorf("%d requests", n)
+			}
 		})
 	}
 	broke := double.Play(without).Client(t, horseracing.WithLimiter(double.WaitFunc(func(context.Context) error { return double.ErrReset })))

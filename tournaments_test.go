@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
@@ -46,9 +45,7 @@ func TestAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 			if err := json.Unmarshal([]byte(test.json), &got); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			double.Equal(t, "prize", test.want, got)
 		})
 	}
 }

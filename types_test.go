@@ -17,6 +17,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 var decoders = map[string]func([]byte, any) error{"this SDK's": decode, "encoding/json": json.Unmarshal}
@@ -189,9 +190,7 @@ func TestTypesEncodeWhatTheyDecoded(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if diff := cmp.Diff(settled(exactJSON(t, wire)), exactJSON(t, back), byNumber); diff != "" {
-						t.Errorf("(-wire +encoded):\n%s", diff)
-					}
+					double.Equal(t, "what was written", settled(exactJSON(t, wire)), exactJSON(t, back), byNumber)
 				})
 			}
 		}
@@ -202,7 +201,7 @@ func TestTypesEncodeWhatTheyDecoded(t *testing.T) {
 }
 
 // nullIsAbsent are the members that the API reference marks as absent or
-// null: one Go value, nil, stands for both.
+// null: one Go value, nil, means both.
 var nullIsAbsent = map[string]bool{
 	"place": true, "hippodrome": true, "furlongs": true,
 	"furlong_min": true, "furlong_max": true,

@@ -86,27 +86,23 @@ func TestWatchOpenReportsWhatChanged(t *testing.T) {
 		"a failed poll":                          {[]string{"500", double.List(a), "500", "500", double.List(b)}, []string{"error", "opened a", "error", "error", "closed a was a", "opened b"}},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				client := inTurn(append(test.polls, double.List(d))...).Client(t, double.NoRetries())
-				var got []string
-				for change, err := range client.Races.WatchOpen(t.Context(), horseracing.WatchQuery{}) {
-					if err == nil && change.Race.ID == "end" {
-						break
-					}
-					got = append(got, lineOf(change, err))
-					if err == nil { // it belongs to the caller
-						clear(change.Race.Participants)
-						change.Race.Status = "mine"
-					}
+		double.Run(t, name, func(t *testing.T) {
+			client := inTurn(append(test.polls, double.List(d))...).Client(t, double.NoRetries())
+			var got []string
+			for change, err := range client.Races.WatchOpen(t.Context(), horseracing.WatchQuery{}) {
+				if err == nil && change.Race.ID == "end" {
+					break
 				}
-				for len(got) > len(test.want) && strings.HasPrefix(got[len(got)-1], "closed") { // by the poll that ends the test
-					got = got[:len(got)-1]
+				got = append(got, lineOf(change, err))
+				if err == nil { // it belongs to the caller
+					clear(change.Race.Participants)
+					change.Race.Status = "mine"
 				}
-				if diff := gocmp.Diff(test.want, got); diff != "" {
-					t.Error(diff)
-				}
-			})
+			}
+			for len(got) > len(test.want) && strings.HasPrefix(got[len(got)-1], "closed") { // by the poll that ends the test
+				got = got[:len(got)-1]
+			}
+			double.Equal(t, "changes", test.want, got)
 		})
 	}
 }
@@ -114,8 +110,7 @@ func TestWatchOpenReportsWhatChanged(t *testing.T) {
 func TestWatchOpenPollsAtItsInterval(t *testing.T) {
 	for interval, want := range map[time.Duration]time.Duration{time.Minute: time.Minute, 0: 15 * time.Second} {
 		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
+			ctx := double.Within(t, time.Hour)
 			began := time.Now()
 			for change, err := range fake.Client().Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: interval}) {
 				t.Errorf("change %v, error %v", change, err)
@@ -158,9 +153,7 @@ func TestChangesAreSortedByKindAndStart(t *testing.T) {
 		}
 	}
 	want := []string{"closed2", "closed1", "closed1", "opened7", "opened7", "opened5", "opened6", "updated4", "updated3"}
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	double.Equal(t, "changes", want, got)
 }
 
 // TestWatcherOutlivesRefusals that last for longer than a call waits: its
@@ -176,52 +169,50 @@ func TestWatcherOutlivesRefusals(t *testing.T) {
 		"a Retry-After that a call heeds":  {"Retry-After: 10", 18},
 		"a Retry-After longer than it all": {"Retry-After: 600", 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				s := double.Play(func(r *http.Request) (*http.Response, error) {
-					if since := time.Since(began); since >= time.Minute && since < 4*time.Minute {
-						return double.Respond(429, "", test.header)(r)
-					}
-					return double.Respond(200, double.List(listed(1, "a")))(r)
-				})
-				w := s.Client(t).Races.Watcher(horseracing.WatchQuery{})
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error)
-				go func() { ended <- w.Run(ctx) }()
-
-				time.Sleep(time.Minute - time.Second)
-				if snapshot := w.Snapshot(); snapshot.Err != nil || len(snapshot.Races) != 1 {
-					t.Errorf("before the refusals: %+v", snapshot)
+		double.Run(t, name, func(t *testing.T) {
+			began := time.Now()
+			s := double.Play(func(r *http.Request) (*http.Response, error) {
+				if since := time.Since(began); since >= time.Minute && since < 4*time.Minute {
+					return double.Respond(429, "", test.header)(r)
 				}
-				time.Sleep(3 * time.Minute) // a second before the last of them
-				snapshot := w.Snapshot()
-				if !errors.Is(snapshot.Err, horseracing.ErrRateLimited) || len(snapshot.Races) != 1 || snapshot.At.Sub(began) > time.Minute {
-					t.Errorf("meanwhile: %+v", snapshot)
-				}
-				time.Sleep(11 * time.Minute)
-				if snapshot := w.Snapshot(); snapshot.Err != nil || time.Since(snapshot.At) > 15*time.Second {
-					t.Errorf("afterwards: %+v, at %v", snapshot, snapshot.At.Sub(began))
-				}
-				refused, last := 0, time.Duration(0)
-				for _, r := range s.Requests() {
-					at := r.At.Sub(began)
-					if at >= time.Minute && at < 4*time.Minute {
-						refused++
-					}
-					if last >= 4*time.Minute && at-last > time.Minute {
-						t.Errorf("the service accepts again, and the poll after %v comes after %v", last, at)
-					}
-					last = at
-				}
-				if refused == 0 || refused > test.polls {
-					t.Errorf("%d requests in three minutes of refusals, want at most %d", refused, test.polls)
-				}
-				cancel()
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
+				return double.Respond(200, double.List(listed(1, "a")))(r)
 			})
+			w := s.Client(t).Races.Watcher(horseracing.WatchQuery{})
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() { ended <- w.Run(ctx) }()
+
+			time.Sleep(time.Minute - time.Second)
+			if snapshot := w.Snapshot(); snapshot.Err != nil || len(snapshot.Races) != 1 {
+				t.Errorf("before the refusals: %+v", snapshot)
+			}
+			time.Sleep(3 * time.Minute) // a second before the last of them
+			snapshot := w.Snapshot()
+			if !errors.Is(snapshot.Err, horseracing.ErrRateLimited) || len(snapshot.Races) != 1 || snapshot.At.Sub(began) > time.Minute {
+				t.Errorf("meanwhile: %+v", snapshot)
+			}
+			time.Sleep(11 * time.Minute)
+			if snapshot := w.Snapshot(); snapshot.Err != nil || time.Since(snapshot.At) > 15*time.Second {
+				t.Errorf("afterwards: %+v, at %v", snapshot, snapshot.At.Sub(began))
+			}
+			refused, last := 0, time.Duration(0)
+			for _, r := range s.Requests() {
+				at := r.At.Sub(began)
+				if at >= time.Minute && at < 4*time.Minute {
+					refused++
+				}
+				if last >= 4*time.Minute && at-last > time.Minute {
+					t.Errorf("the service accepts again, and the poll after %v comes after %v", last, at)
+				}
+				last = at
+			}
+			if refused == 0 || refused > test.polls {
+				t.Errorf("%d requests in three minutes of refusals, want at most %d", refused, test.polls)
+			}
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
@@ -256,8 +247,7 @@ func watcher(t *testing.T, polls ...string) *horseracing.Watcher {
 // after each snapshot.
 func story(t *testing.T, w *horseracing.Watcher, within, pause time.Duration) (lines []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), within)
-	defer cancel()
+	ctx := double.Within(t, within)
 	var before []horseracing.Race
 	for s := range w.Snapshots(ctx) {
 		for _, change := range horseracing.Changes(before, s.Races) {
@@ -290,21 +280,16 @@ func TestWatcherLetsASlowReaderSkipToTheNewestSnapshot(t *testing.T) {
 		"slower":      {155 * time.Second, []string{"opened a", "opened b", "updated a2 was a", "closed b was b", "opened c", "updated a4 was a2"}},
 		"much slower": {time.Hour, []string{"opened a", "opened c", "updated a4 was a"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := watcher(t, polls...)
-				if diff := gocmp.Diff(test.want, story(t, w, 24*time.Hour, test.pause)); diff != "" {
-					t.Error(diff)
-				}
-			})
+		double.Run(t, name, func(t *testing.T) {
+			w := watcher(t, polls...)
+			double.Equal(t, "changes", test.want, story(t, w, 24*time.Hour, test.pause))
 		})
 	}
 }
 
 func TestWatcherPollsOnceForManyReaders(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer cancel()
+		ctx := double.Within(t, 10*time.Minute)
 		w := fake.Client().Races.Watcher(horseracing.WatchQuery{Interval: time.Minute})
 		var readers sync.WaitGroup
 		var lines sync.Map
@@ -349,8 +334,7 @@ func TestWatcherPollsOnceForManyReaders(t *testing.T) {
 func TestWatcherRefusesASecondRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := double.Play(double.Respond(200, "[]")).Client(t).Races.Watcher(horseracing.WatchQuery{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
+		ctx := double.Within(t, time.Minute)
 		first := make(chan error)
 		go func() { first <- w.Run(ctx) }()
 		synctest.Wait()
@@ -386,8 +370,7 @@ func TestWatcherSnapshotsWaitForARunAndEndWithIt(t *testing.T) {
 				if synctest.Wait(); len(snapshots) > 0 {
 					t.Error("a snapshot without Run")
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-				defer cancel()
+				ctx := double.Within(t, time.Hour)
 				began := time.Now()
 				if err := w.Run(ctx); err != nil {
 					t.Error(err)
@@ -412,8 +395,7 @@ func TestWatcherMakesNoSnapshotOfAnInterruptedPoll(t *testing.T) {
 			return nil, req.Context().Err()
 		})})
 		w := client.Races.Watcher(horseracing.WatchQuery{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := double.Within(t, time.Second)
 		var reader sync.WaitGroup
 		reader.Go(func() {
 			for s := range w.Snapshots(t.Context()) {
@@ -464,27 +446,21 @@ func TestWatcherKeepsTheLastStateOfAnUnreadableRace(t *testing.T) {
 		"without a readable id nothing closes":      {[]string{double.List(a, b), double.List(nameless), double.List(nameless), `[]`}, []string{"opened a", "opened b", "error", "error", "closed a was a", "closed b was b"}},
 		"without any id nothing closes":             {[]string{double.List(a, b), double.List(without, c), double.List(c)}, []string{"opened a", "opened b", "opened c", "error", "closed a was a", "closed b was b"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := watcher(t, test.polls...)
-				if diff := gocmp.Diff(test.want, story(t, w, time.Hour, 0)); diff != "" {
-					t.Error(diff)
-				}
-			})
+		double.Run(t, name, func(t *testing.T) {
+			w := watcher(t, test.polls...)
+			double.Equal(t, "changes", test.want, story(t, w, time.Hour, 0))
 		})
 	}
-	t.Run("its errors are those of a good snapshot", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := watcher(t, double.List(a, b), double.List(broken, nameless, without))
-			time.Sleep(5 * time.Minute)
-			s := w.Snapshot()
-			first, ok := errors.AsType[*horseracing.DecodeError](s.Err)
-			if !ok || first.ID != "1" || !errors.Is(s.Err, horseracing.ErrSkipped) || time.Since(s.At) > time.Minute || len(s.Races) != 2 {
-				t.Errorf("snapshot with %d races at %v and error %v", len(s.Races), s.At, s.Err)
-			}
-			if all, ok := s.Err.(interface{ Unwrap() []error }); !ok || len(all.Unwrap()) != 3 { //nolint:errorlint // the list itself
-				t.Errorf("not three errors: %v", s.Err)
-			}
-		})
+	double.Run(t, "its errors are those of a good snapshot", func(t *testing.T) {
+		w := watcher(t, double.List(a, b), double.List(broken, nameless, without))
+		time.Sleep(5 * time.Minute)
+		s := w.Snapshot()
+		first, ok := errors.AsType[*horseracing.DecodeError](s.Err)
+		if !ok || first.ID != "1" || !errors.Is(s.Err, horseracing.ErrSkipped) || time.Since(s.At) > time.Minute || len(s.Races) != 2 {
+			t.Errorf("snapshot with %d races at %v and error %v", len(s.Races), s.At, s.Err)
+		}
+		if all, ok := s.Err.(interface{ Unwrap() []error }); !ok || len(all.Unwrap()) != 3 { //nolint:errorlint // the list itself
+			t.Errorf("not three errors: %v", s.Err)
+		}
 	})
 }

@@ -84,7 +84,7 @@ func TestALimitIsPerApplicationKey(t *testing.T) {
 }
 
 func TestARefusalReportsHowLongToWaitAndHowMuchIsLeft(t *testing.T) {
-	// The clock stands at 12:00:00 and is put forward by 250 ms.
+	// The clock is at 12:00:00 and is advanced by 250 ms.
 	for _, test := range []struct {
 		name  string
 		limit horseracingtest.RequestLimit

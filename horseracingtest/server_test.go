@@ -194,7 +194,7 @@ func idsOf(races []horseracing.Race) []horseracing.RaceID {
 }
 
 // raceAt is an open race of that id, an hour before its start if the fake's
-// clock stands still.
+// clock is stopped.
 func raceAt(s *horseracingtest.Server, id horseracing.RaceID, in time.Duration) horseracing.Race {
 	return horseracing.Race{
 		MainRaceID:           id,
@@ -370,7 +370,7 @@ func TestTheLogKeepsTheNewestAndCountsAll(t *testing.T) {
 	}
 }
 
-// The fake's own work on the first response goes on here until the second request is
+// The fake's own work on the first response continues here until the second request is
 // through, as it may on a busy machine.
 func TestARequestWhoseResponseWasReadIsNotInFlight(t *testing.T) {
 	second := make(chan struct{})

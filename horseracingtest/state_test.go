@@ -107,14 +107,9 @@ func TestWhatCannotBeAddedPanics(t *testing.T) {
 		"handler without a path":    func() { s.Handle("GET", nil) },
 		"negative history":          func() { horseracingtest.NewServer(horseracingtest.WithHistory(-1)) },
 	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
-			}()
-			add()
-		}()
+		if !panics(add) {
+			t.Errorf("%s: no panic", name)
+		}
 	}
 	// None of them may leave the fake locked.
 	openRaces(t, s)
@@ -181,8 +176,7 @@ func TestThereCanBeMoreUsers(t *testing.T) {
 	}
 	seen := map[horseracing.HorseNumber]bool{}
 	for user := range s.NumUsers() {
-		owned := get[[]horseracing.Horse](t, s, "/api/v1/horses/user", `{"user_key":"`+string(s.UserKey(user))+`"}`)
-		for _, h := range owned {
+		for _, h := range get[[]horseracing.Horse](t, s, "/api/v1/horses/user", `{"user_key":"`+string(s.UserKey(user))+`"}`) {
 			seen[h.Number] = true
 		}
 	}

@@ -48,7 +48,7 @@ func TestSettleFindsOutSeveralOutcomesAtTheSameTime(t *testing.T) {
 	})
 }
 
-func TestSettleOnceTakesWhatTheListShowsAlready(t *testing.T) {
+func TestSettleOnceTakesWhatTheListShowsAlreadyAndSettleEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, _, l := newLedger(t, 2)
 		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetAfter: true}, horseracingtest.Fault{Path: registerPath, ResetBefore: true})
@@ -66,6 +66,12 @@ func TestSettleOnceTakesWhatTheListShowsAlready(t *testing.T) {
 		if paid, held := ledger.Sum(l.Entries(), began.Add(time.Second)); !paid.IsZero() || !held.IsZero() {
 			t.Errorf("later: paid %s, held %s", paid, held)
 		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := l.Settle(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, horseracing.ErrOutcomeUnknown) || time.Since(began) != time.Minute {
+			t.Errorf("Settle after %v: %v", time.Since(began), err)
+		}
+		expectStates(t, l, []string{"1 entered", "2 unknown"})
 	})
 }
 
@@ -120,25 +126,6 @@ func TestWhatCannotBeSettledStaysUnknown(t *testing.T) {
 			t.Errorf("Settle: %v", err)
 		}
 		expectStates(t, l, []string{"1 unknown", "2 unknown", "3 absent"})
-	})
-}
-
-func TestSettleEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake, _, l := newLedger(t, 2)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 2})
-		l.Register(t.Context(), registration(fake, 1), tokens(10))
-		l.Register(t.Context(), registration(fake, 2), tokens(10))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		began := time.Now()
-		if err := l.Settle(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-			t.Errorf("Settle: %v", err)
-		}
-		if took := time.Since(began); took != time.Minute {
-			t.Errorf("it took %v", took)
-		}
-		expectStates(t, l, []string{"1 unknown", "2 unknown"})
 	})
 }
 

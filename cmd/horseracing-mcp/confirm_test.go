@@ -83,7 +83,7 @@ func TestAHostThatCannotAskPaysNothing(t *testing.T) {
 	}
 }
 
-func TestAPersonWhoDoesNotAnswerPaysNothingAndStopsNobody(t *testing.T) {
+func TestAPersonWhoDoesNotConfirmPaysNothingAndStopsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := newFake(t, horseracingtest.WithInMemory())
 		l := allowed(t)
@@ -104,7 +104,7 @@ func TestAPersonWhoDoesNotAnswerPaysNothingAndStopsNobody(t *testing.T) {
 			}
 		})
 		problem := s.call("register", map[string]any{"plan": p}, nil)
-		if took := time.Since(began); !strings.HasPrefix(problem, "not_confirmed: nothing was sent: ") || took > answerTime+time.Second || posts(fake) != 0 {
+		if took := time.Since(began); !strings.HasPrefix(problem, "not_confirmed: nothing was sent: ") || took > confirmTime+time.Second || posts(fake) != 0 {
 			t.Errorf("after %v: %q, %d sent", took, problem, posts(fake))
 		}
 		s.Close()

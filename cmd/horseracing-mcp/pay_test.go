@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,50 +84,23 @@ func TestLookingWritesNothing(t *testing.T) {
 	}
 }
 
-func TestAHorseOfAnotherOwnerIsNotPlanned(t *testing.T) {
+func TestWhatIsNotTheOwnersOrHasNoIDIsNotPlanned(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithInMemory())
 	s := inMemory(t, fake, allowed(t))
-	var p planned
-	for _, horse := range []horseracing.HorseNumber{fake.Horses(1)[0], 99999} {
-		if s.must("plan_registration", map[string]any{"horse": horse, "race": 1}, &p); p.Plan != "" || len(p.Against) != 1 || !strings.Contains(p.Against[0], "not one of the person's horses") {
-			t.Errorf("%+v", p)
-		}
-	}
-}
-
-func TestARaceWithoutItsIDIsNotPlanned(t *testing.T) {
-	fake := newFake(t, horseracingtest.WithInMemory())
-	s := inMemory(t, fake, allowed(t))
-	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/1", Status: 200, Body: fmt.Sprintf(`[{"entry_fee":1000,"places":12,"participants":[],"registration_deadline":%d}]`, fake.Now().Add(time.Hour).UnixMilli())})
-	if p := s.plan(1); p.Plan != "" || len(p.Against) != 1 || !strings.Contains(p.Against[0], "it has no id") {
-		t.Errorf("%+v", p)
-	}
-}
-
-func TestNothingIsRecordedIfTheServiceCannotBeReached(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, horseracingtest.WithInMemory())
-		l := allowed(t)
-		s := inMemory(t, fake, l)
-		p := s.plan(1).Plan
-		fake.Inject(horseracingtest.Fault{Path: "/", Status: 503, Times: -1})
-		s.call("register", map[string]any{"plan": p}, nil)
-		if entries, err := ledger.Read(l.path); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%v, %v", entries, err)
-		}
-		s.Close()
-	})
-}
-
-func TestALedgerIsReadAgainAtEachCall(t *testing.T) {
-	fake := newFake(t, horseracingtest.WithInMemory())
-	l := allowed(t)
-	one, other := inMemory(t, fake, l), inMemory(t, fake, l)
-	for race := 1; race <= 3; race++ {
-		one.register(one.plan(race).Plan)
-		var view ledgerView
-		if other.must("list_ledger", map[string]any{"limit": 1}, &view); len(view.Entries) != 1 || view.Entries[0].Race != horseracing.RaceID(race) || view.LeftOut != race-1 {
-			t.Errorf("after %d: %+v", race, view)
+	nameless := fmt.Sprintf(`[{"entry_fee":1000,"places":12,"participants":[],"registration_deadline":%d}]`, fake.Now().Add(time.Hour).UnixMilli())
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/2", Status: 200, Body: nameless})
+	for _, test := range []struct {
+		horse horseracing.HorseNumber
+		race  int
+		want  string
+	}{
+		{fake.Horses(1)[0], 1, "not one of the person's horses"},
+		{99999, 1, "not one of the person's horses"},
+		{1, 2, "it has no id"},
+	} {
+		var p planned
+		if s.must("plan_registration", map[string]any{"horse": test.horse, "race": test.race}, &p); p.Plan != "" || len(p.Against) != 1 || !strings.Contains(p.Against[0], test.want) {
+			t.Errorf("%+v, want %q", p, test.want)
 		}
 	}
 }
@@ -162,7 +133,7 @@ func TestALostResponseIsUnknownUntilSettled(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 		var view ledgerView
-		if s.must("list_ledger", nil, &view); view.Paid.Tokens != "2.5" || view.PerhapsPaid.Tokens != "2.5" || view.LeftToday.Tokens != "5" {
+		if s.must("list_ledger", map[string]any{"limit": 1}, &view); view.Entries[0].Race != 2 || view.LeftOut != 1 || view.Paid.Tokens != "2.5" || view.PerhapsPaid.Tokens != "2.5" || view.LeftToday.Tokens != "5" {
 			t.Errorf("%+v", view)
 		}
 		until := instant(began.Truncate(time.Hour).Add(time.Hour + margin))

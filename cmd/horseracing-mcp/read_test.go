@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/ledger"
 )
 
 func ids(races list[raceView]) (ids []horseracing.RaceID) {
@@ -253,8 +256,8 @@ func TestAServiceThatIsDownIsASentence(t *testing.T) {
 			fake.ClearFaults()
 			time.Sleep(2 * time.Hour) // what was learned of the pace is over
 		}
-		if posts(fake) != 0 {
-			t.Errorf("%d sent", posts(fake))
+		if entries, err := ledger.Read(l.path); posts(fake) != 0 || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%d sent, recorded are %v, %v", posts(fake), entries, err)
 		}
 		s.Close()
 	})

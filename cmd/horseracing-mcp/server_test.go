@@ -48,29 +48,6 @@ func TestWithoutALedgerNothingCanPayAndHintsAreTrue(t *testing.T) {
 	}
 }
 
-// The questions are for a reader who sees the descriptions alone.
-func TestEachQuestionIsAboutAToolThatExistsAndEachToolHasOne(t *testing.T) {
-	data, err := os.ReadFile("testdata/questions.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var questions []struct{ Question, Tool string }
-	if err := json.Unmarshal(data, &questions); err != nil {
-		t.Fatal(err)
-	}
-	tools := toolsOf(t, allowed(t))
-	asked := map[string]bool{}
-	for _, q := range questions {
-		if tools[q.Tool] == nil || q.Question == "" {
-			t.Errorf("%q: %q", q.Question, q.Tool)
-		}
-		asked[q.Tool] = true
-	}
-	if len(questions) != 20 || len(asked) != len(tools) {
-		t.Errorf("%d questions about %d tools of %d", len(questions), len(asked), len(tools))
-	}
-}
-
 func TestTheBundleListsTheToolsThatRead(t *testing.T) {
 	data, err := os.ReadFile("manifest.json")
 	if err != nil {

@@ -69,14 +69,15 @@ func (o *fakeOptions) start(p *program) (*horseracingtest.Server, *control.Clock
 		horseracingtest.WithAddr(o.addr), horseracingtest.WithSeed(o.seed), horseracingtest.WithHistory(o.races),
 		horseracingtest.WithLatency(o.latency), horseracingtest.WithRequestLimit(o.limits...),
 	}
-	clock := control.NewClock()
+	var begin time.Time
 	if o.history != "" {
-		past, begin, err := readHistory(o.history)
+		past, opens, err := readHistory(o.history)
 		if err != nil {
 			return nil, nil, err
 		}
-		opts, clock = append(opts, past), control.NewClockAt(begin)
+		opts, begin = append(opts, past), opens
 	}
+	clock := control.NewClock(begin)
 	opts = append(opts, horseracingtest.WithClock(clock.Now))
 	if o.control == "" {
 		opts = append(opts, horseracingtest.WithRequestLog(0)) // nobody can read it
@@ -148,7 +149,7 @@ func readHistory(path string) (horseracingtest.Option, time.Time, error) {
 		return nil, time.Time{}, fmt.Errorf("--history: %s has no race", path)
 	}
 	past := horseracingtest.WithHistoryOf(slices.Values(races))
-	first, err := horseracingtest.Start(horseracingtest.WithInMemory(), past) // its clock stands where the first race opens
+	first, err := horseracingtest.Start(horseracingtest.WithInMemory(), past) // its clock stays at the time at which the first race opens
 	if err != nil {
 		return nil, time.Time{}, err
 	}

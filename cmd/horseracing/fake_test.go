@@ -5,14 +5,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -74,7 +72,7 @@ func TestTheFakeServesUntilItIsInterrupted(t *testing.T) {
 	}
 }
 
-func TestTheFakeRefusesAndFailsAsItIsTold(t *testing.T) {
+func TestTheFakeRefusesAndFailsAsItsFlagsDemand(t *testing.T) {
 	t.Parallel()
 	_, line := fakeProcess(t, nil, "--limit", "3/h:sliding", "--limit", "inflight=4")
 	service := []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey}
@@ -90,41 +88,6 @@ func TestTheFakeRefusesAndFailsAsItIsTold(t *testing.T) {
 	service = []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey}
 	if got := run(t, service, "call", "POST", "/api/v1/races/register", "{}", "--yes"); got.status != 7 {
 		t.Errorf("--fail 100%%: %+v", got)
-	}
-}
-
-func TestMistakesOfTheFakeAreOneSentence(t *testing.T) {
-	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	unfinished := filepath.Join(t.TempDir(), "open.jsonl")
-	if err := os.WriteFile(unfinished, []byte(`{"main_race_id":7,"start_time":1748782800000}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		args   string
-		status int
-		words  string
-	}{
-		{"--races many", 2, `invalid argument "many"`},
-		{"--fail 120%", 2, "between 0% and 100%"},
-		{"--limit often", 2, "50/s"},
-		{"--control 127.0.0.1:99999", 1, "--control: "},
-		{"--replay nowhere", 1, "nowhere"},
-		{"--history nowhere", 1, "nowhere"},
-		{"--history fake_test.go", 1, "fake_test.go, line 1 is not a race"},
-		{"--history " + unfinished, 1, "line 1 is not a finished race"},
-		{"--history " + os.DevNull, 1, "has no race"},
-		{"--history races.jsonl --races 10", 2, "--races and --history exclude each other"},
-		{"--addr " + taken.Addr().String(), 1, "take another address with --addr"},
-	} {
-		got := run(t, nil, append([]string{"fake", "--addr", "127.0.0.1:0"}, strings.Fields(test.args)...)...)
-		if got.status != test.status || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.words) {
-			t.Errorf("%s: %+v", test.args, got)
-		}
 	}
 }
 
@@ -164,44 +127,27 @@ func TestTheFakeLogsAndReplays(t *testing.T) {
 	}
 }
 
+// What a race that is played shows, and when, is tested in package horseracingtest.
 func TestTheFakeOpensFinishedRacesAgain(t *testing.T) {
 	t.Parallel()
-	recorded := run(t, environment(newFake(t)), "results", "-n", "20")
+	recorded := run(t, environment(newFake(t)), "results", "-n", "20").stdout
 	file := filepath.Join(t.TempDir(), "races.jsonl")
-	if err := os.WriteFile(file, []byte(recorded.stdout), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(recorded), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, line := fakeProcess(t, nil, "--history", file, "--control", "127.0.0.1:0")
 	service := []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey}
-	lines := func(args ...string) []string {
-		t.Helper()
-		got := run(t, service, args...)
-		if got.status != 0 {
-			t.Fatalf("%q: %+v", args, got)
-		}
-		return slices.Collect(strings.Lines(got.stdout))
-	}
-	control := func(path, body string) {
-		t.Helper()
-		response, err := http.Post(line.Control+path, "application/json", strings.NewReader(body))
+	for _, step := range []struct {
+		path, body string // of the control
+		results    string
+	}{{"/clock", `{"still":false}`, ""}, {"/advance", `{"by":"48h"}`, recorded}, {"/reset", "", ""}} {
+		response, err := http.Post(line.Control+step.path, "application/json", strings.NewReader(step.body))
 		if err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %v %v", path, response, err)
+			t.Fatalf("%s: %v %v", step.path, response, err)
+		}
+		open, results := run(t, service, "open").stdout, run(t, service, "results").stdout
+		if diff := cmp.Diff(step.results, results); diff != "" || (open == "") != (results != "") {
+			t.Errorf("after %s %s are open, and the results differ (-want +got):\n%s", step.path, open, diff)
 		}
 	}
-	expectTheFirst := func() {
-		t.Helper()
-		if open := lines("open"); len(open) == 0 || len(open) > 15 || strings.Contains(strings.Join(open, ""), `"final_order":[0`) {
-			t.Errorf("%d races are open: %q", len(open), open)
-		}
-		if finished := lines("results"); len(finished) > 0 {
-			t.Errorf("%d races are finished", len(finished))
-		}
-	}
-	expectTheFirst()
-	control("/advance", `{"by":"48h"}`)
-	if diff := cmp.Diff(slices.Collect(strings.Lines(recorded.stdout)), lines("results")); diff != "" {
-		t.Errorf("the results are not those of the file: %s", diff)
-	}
-	control("/reset", "")
-	expectTheFirst()
 }

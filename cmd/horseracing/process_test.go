@@ -4,22 +4,27 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
+	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
@@ -128,124 +133,70 @@ func TestWatchNewLeavesOutWhatIsOpenAtTheStart(t *testing.T) {
 	}
 }
 
-// killedRuns runs the program again and again, and kills it every so many lines,
-// until it has been killed ten times. The last run is killed once a line is the last of
-// all. Before a new run it calls restart with the last line.
-func killedRuns(t *testing.T, lines int, environment, args []string, isLast func(line string) bool, restart func(line string)) (all []string) {
-	t.Helper()
-	for kills := 0; ; kills++ {
-		cmd, stdout := start(t, environment, args...)
-		ended := false
-		for left := lines/2 + rand.IntN(lines); ; left-- {
-			line, err := stdout.ReadString('\n')
-			if err == io.EOF {
-				break // a last line that was torn is dropped, as every reader of lines does
+// A program that is killed while it prints a line, or that cannot print it, prints it again
+// and loses none; a reader that stores the cursor of its last line gets each line once.
+func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
+	for _, follow := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "place")
+			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
+			defer fake.Close()
+			s := &service{Service: &connection.Service{Client: fake.Client()}, tiers: tiers.New(fake.Client().Races)}
+			args := []string{"--since", "7d", "--cursor", file, fmt.Sprintf("--follow=%t", follow)}
+			var lines []string
+			var positions [][]byte // as each line was printed
+			print := func(at []byte, most int, more ...string) error {
+				lines, positions = nil, nil
+				if at != nil {
+					if err := os.WriteFile(file, at, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				p := &program{stderr: io.Discard, stdout: writer(func(line []byte) error {
+					time.Sleep(2 * saveInterval)
+					position, err := os.ReadFile(file)
+					if lines, positions = append(lines, string(line)), append(positions, position); len(lines) == most {
+						err = syscall.ENOSPC
+					}
+					return err
+				})}
+				flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+				o := listingFlags(flags, "race")
+				if err := flags.Parse(slices.Concat(args, more)); err != nil {
+					t.Fatal(err)
+				}
+				tiers, err := o.begin(t.Context(), p, s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return printFinished(t.Context(), p, s, o, tiers, listed[horseracing.Race]{start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, follow: s.Races.Follow})
 			}
-			if err != nil {
+			if err := print(nil, 20); !errors.Is(err, syscall.ENOSPC) {
+				t.Fatalf("on a full disk: %v", err)
+			}
+			want, places := lines, positions
+			places[19], _ = os.ReadFile(file)
+			for _, i := range []int{0, 1, 10, 19} { // killed, or full
+				if err := print(places[i], 0, "-n", "1"); err != nil || !slices.Equal(lines, want[i:i+1]) {
+					t.Errorf("after %d lines: %v, %q, want %q", i, err, lines, want[i])
+				}
+			}
+			if err := print(places[0], 0, "-n", "12", "--with-cursor"); err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, line)
-			ended = ended || isLast(line)
-			if left == 0 && kills < 10 || ended {
-				_ = cmd.Process.Kill() // it may have ended by itself
-			}
-		}
-		_ = cmd.Wait()
-		if ended {
-			if kills < 10 {
-				t.Errorf("it was killed %d times", kills)
-			}
-			return all
-		}
-		restart(all[len(all)-1])
-	}
-}
-
-// Killed at any line, the program loses none if it keeps the cursor; if its reader
-// stores the cursor of each line, it repeats none either. With HORSERACING_DEEP there
-// are as many races as a year can have.
-func TestAKilledProgramContinuesWithoutALoss(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts the program fifty times")
-	}
-	t.Parallel()
-	races, lines, since := 1500, 50, "2024-01-01"
-	if os.Getenv("HORSERACING_DEEP") != "" {
-		races, lines, since = 365*24*12, 8000, "1970-01-01"
-	}
-	fake := newFake(t, horseracingtest.WithHistory(races), horseracingtest.WithLatency(time.Millisecond/2))
-	for name, args := range map[string][]string{
-		"results": {"results", "--since", since, "--concurrency", "1"},
-		"follow":  {"results", "--follow", "--since", since},
-	} {
-		want := slices.Collect(strings.Lines(run(t, environment(fake), append(args, "--cursor", filepath.Join(t.TempDir(), "whole"), "-n", fmt.Sprint(races))...).stdout))
-		if len(want) != races {
-			t.Fatalf("%d lines", len(want))
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := killedRuns(t, lines, environment(fake), append(args, "--cursor", filepath.Join(t.TempDir(), "place")),
-				func(line string) bool { return line == want[races-1] }, func(string) {})
-			if lines > 1000 && len(got) > races*5/4 { // shorter runs may end before the cursor is saved
-				t.Errorf("%d lines in 11 runs, %d in one: the cursor saves nothing", len(got), races)
-			}
-			seen := map[string]bool{}
-			got = slices.DeleteFunc(got, func(line string) bool {
-				again := seen[line]
-				seen[line] = true
-				return again
-			})
-			if diff := cmp.Diff(want, got[:min(len(got), races)]); diff != "" {
-				t.Errorf("%d different lines, want %d: %.2000s", len(got), races, diff)
-			}
-		})
-		t.Run(name+" with the cursor of each line", func(t *testing.T) {
-			t.Parallel()
-			parse := func(text string) (race, cursor string) {
+			for i, line := range lines {
 				var l struct {
 					Race   json.RawMessage
 					Cursor string
 				}
-				if err := json.Unmarshal([]byte(text), &l); err != nil {
-					t.Fatal(err)
+				if err := json.Unmarshal([]byte(line), &l); err != nil || string(l.Race)+"\n" != want[i] {
+					t.Errorf("%q, %v; want %q", line, err, want[i])
 				}
-				return string(l.Race) + "\n", l.Cursor
-			}
-			file := filepath.Join(t.TempDir(), "place")
-			got := killedRuns(t, lines, environment(fake), append(args, "--with-cursor", "--cursor", file),
-				func(line string) bool { race, _ := parse(line); return race == want[races-1] },
-				func(line string) {
-					_, cursor := parse(line)
-					if err := os.WriteFile(file, []byte(cursor), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				})
-			for i := range got {
-				got[i], _ = parse(got[i])
-			}
-			if diff := cmp.Diff(want, got[:min(len(got), races)]); diff != "" {
-				t.Errorf("%d lines, want %d: %.2000s", len(got), races, diff)
+				if err := print([]byte(l.Cursor), 0, "-n", "1"); err != nil || lines[0] != want[i+1] {
+					t.Errorf("after the cursor of line %d: %v, %q, want %q", i, err, lines, want[i+1])
+				}
 			}
 		})
-	}
-}
-
-func TestTheCursorCoversNoLineThatCouldNotBeWritten(t *testing.T) {
-	t.Parallel()
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Skip("there is no device that is always full")
-	}
-	defer full.Close()
-	fake := newFake(t, horseracingtest.WithHistory(15))
-	file := filepath.Join(t.TempDir(), "place")
-	cmd := prepare(t, environment(fake), "results", "--json", "--cursor", file)
-	cmd.Stdout = full
-	if err := cmd.Run(); err == nil {
-		t.Error("it wrote to a device that is full")
-	}
-	if got := run(t, environment(fake), "results", "--cursor", file); strings.Count(got.stdout, "\n") != 15 {
-		t.Errorf("then it printed %+v", got)
 	}
 }
 
@@ -273,24 +224,6 @@ func TestTheCursorIsBoundToTiersAndKeepsTheSinceOfTheFirstRun(t *testing.T) {
 	}
 }
 
-func TestFollowingHasAPositionBeforeItsFirstLine(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t, horseracingtest.WithHistory(10), horseracingtest.WithClock(time.Now))
-	file := filepath.Join(t.TempDir(), "place")
-	args := []string{"results", "--follow", "--since", "1h", "--interval", "20ms", "--cursor", file}
-	first, _ := start(t, environment(fake), args...)
-	waitFor(t, func() bool { text, err := os.ReadFile(file); return err == nil && len(text) > 0 })
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = first.Wait() // it was killed
-	fake.AddRaces(horseracing.Race{MainRaceID: 900_001, StartTime: horseracing.NewTimestamp(fake.Now().Add(-time.Minute)), FinalOrder: []int{0}, Participants: []horseracing.RaceParticipant{{Number: 1}}})
-	got := run(t, environment(fake), append(args, "-n", "1")...)
-	if got.status != 0 || !strings.Contains(got.stdout, `"main_race_id":900001,`) {
-		t.Errorf("started again after a kill before the first line: %+v", got)
-	}
-}
-
 // Tournaments are followed as races are, from the file on, each once.
 func TestTournamentsAreFollowedFromAPosition(t *testing.T) {
 	t.Parallel()
@@ -303,7 +236,7 @@ func TestTournamentsAreFollowedFromAPosition(t *testing.T) {
 	add("a", 3*time.Hour)
 	add("c", time.Hour)
 	printed := ""
-	for _, more := range [][]string{{"-n", "1"}, nil, {"--follow", "-n", "1", "--interval", "20ms", "--with-cursor"}, nil} {
+	for _, more := range [][]string{{"-n", "1"}, nil, {"--follow", "-n", "1", "--interval", "20ms"}, nil} {
 		if len(more) > 2 {
 			add("b", 2*time.Hour) // it finished late
 		}
@@ -311,16 +244,8 @@ func TestTournamentsAreFollowedFromAPosition(t *testing.T) {
 		if got.status != 0 {
 			t.Fatalf("%v: %+v", more, got)
 		}
-		for line := range strings.Lines(got.stdout) {
-			var read struct {
-				ID         string                 `json:"_id"`
-				Tournament horseracing.Tournament `json:"tournament"`
-				Cursor     horseracing.Cursor     `json:"cursor"`
-			}
-			if err := json.Unmarshal([]byte(line), &read); err != nil || read.Cursor.IsZero() != (len(more) <= 2) {
-				t.Errorf("%s: %v", line, err)
-			}
-			printed += read.ID + string(read.Tournament.ID)
+		for _, id := range regexp.MustCompile(`"_id":"(.)"`).FindAllStringSubmatch(got.stdout, -1) {
+			printed += id[1]
 		}
 	}
 	if printed != "acb" {

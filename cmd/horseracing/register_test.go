@@ -133,27 +133,32 @@ func TestWhatIsPaidAndCannotBeRecordedIsStatus7(t *testing.T) {
 	}
 }
 
-// writer is standard output in this process.
-type writer func() error
+// runHere runs the program in this process, and returns its exit status.
+func runHere(t *testing.T, ctx context.Context, fake *horseracingtest.Server, p *program, args ...string) int {
+	t.Helper()
+	for _, variable := range environment(fake) {
+		name, value, _ := strings.Cut(variable, "=")
+		t.Setenv(name, value)
+	}
+	return p.exit(ctx, p.run(ctx, args))
+}
 
-func (w writer) Write(text []byte) (int, error) { return len(text), w() }
+// writer is standard output in this process.
+type writer func(text []byte) error
+
+func (w writer) Write(text []byte) (int, error) { return len(text), w(text) }
 
 func TestNeitherAFullDiskNorAnInterruptionHidesAPayment(t *testing.T) {
 	for _, full := range []error{nil, syscall.ENOSPC} {
 		fake, args, _ := newRegistration(t)
-		for _, variable := range environment(fake) {
-			name, value, _ := strings.Cut(variable, "=")
-			t.Setenv(name, value)
-		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var stderr bytes.Buffer
-		p := &program{stderr: &stderr, stdout: writer(func() error {
+		p := &program{stderr: &stderr, stdout: writer(func([]byte) error {
 			cancel()
 			return full
 		})}
-		status := p.exit(ctx, p.run(ctx, args))
-		if status != 0 || (full != nil) != strings.Contains(stderr.String(), "the fee is paid") {
+		if status := runHere(t, ctx, fake, p, args...); status != 0 || (full != nil) != strings.Contains(stderr.String(), "the fee is paid") {
 			t.Errorf("%v: status %d, %s", full, status, &stderr)
 		}
 	}

@@ -112,7 +112,7 @@ func TestEveryRaceComesOutOnceAcrossFaultsAndCuts(t *testing.T) {
 		horseracingtest.Fault{Skip: 6, ResetAfter: true},
 		horseracingtest.Fault{Skip: 8, CutBody: 100},
 		horseracingtest.Fault{Skip: 10, Status: 429},
-		// A window that stands still is one that Prism cuts.
+		// A window that makes no progress is one that Prism cuts.
 		horseracingtest.Fault{Skip: 12, Times: 4, Delay: time.Second},
 	)
 

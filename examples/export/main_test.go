@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"math/big"
 	"os"
@@ -13,21 +12,29 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/examples/internal/program"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, main) }
 
-// runHere runs the program in this process against the fake.
-func runHere(t *testing.T, ctx context.Context, fake *horseracingtest.Server, args ...string) (status int, stderr string) {
+// newFake starts a fake with a history, and no races that follow it.
+func newFake(t *testing.T, history int, opts ...horseracingtest.Option) *horseracingtest.Server {
+	t.Helper()
+	fake := horseracingtest.NewServer(append(opts, horseracingtest.WithHistory(history), horseracingtest.WithSchedule(0))...)
+	t.Cleanup(fake.Close)
+	return fake
+}
+
+// runHere runs the program in this process against the fake, to its end.
+func runHere(t *testing.T, fake *horseracingtest.Server, args ...string) {
 	t.Helper()
 	t.Setenv("HORSERACING_BASE_URL", fake.URL)
 	t.Setenv("HORSERACING_API_KEY", fake.APIKey)
-	var b strings.Builder
-	status = program.Exit("export", run(ctx, args, &b), &b)
-	return status, b.String()
+	var stderr strings.Builder
+	if err := run(t.Context(), args, &stderr); err != nil {
+		t.Fatalf("%q: %v\n%s", args, err, &stderr)
+	}
 }
 
 func open(t *testing.T, name string) *sql.DB {
@@ -48,11 +55,11 @@ func count(t *testing.T, db *sql.DB, query string, args ...any) (n int) {
 	return n
 }
 
-// history is everything that the fake lists, read in the simplest way.
-func history(t *testing.T, fake *horseracingtest.Server) map[int64]horseracing.Race {
+// history is everything that the fake lists of a tier, read in the simplest way.
+func history(t *testing.T, fake *horseracingtest.Server, tier horseracing.TierID) map[int64]horseracing.Race {
 	t.Helper()
 	races := map[int64]horseracing.Race{}
-	for r, err := range fake.Client().Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
+	for r, err := range fake.Client().Races.Results(horseracing.ResultsQuery{Tier: tier}).All(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +68,7 @@ func history(t *testing.T, fake *horseracingtest.Server) map[int64]horseracing.R
 	return races
 }
 
-// finished is a race that lies the given time before the fake's present.
+// finished is a race that starts the given time before the fake's present.
 func finished(fake *horseracingtest.Server, id horseracing.RaceID, ago time.Duration) horseracing.Race {
 	return horseracing.Race{
 		MainRaceID: id, StartTime: horseracing.NewTimestamp(fake.Now().Add(-ago)), Type: horseracing.RaceTypeBestTime, Length: 5,
@@ -78,17 +85,12 @@ func unreadable(race horseracing.Race) horseracing.Race {
 }
 
 func TestStartedAgainAfterItsEndItFetchesOnlyWhatIsNew(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(500), horseracingtest.WithSchedule(0))
-	defer fake.Close()
+	fake := newFake(t, 500)
 	name := filepath.Join(t.TempDir(), "races")
-	if status, stderr := runHere(t, t.Context(), fake, "-out", name); status != 0 {
-		t.Fatal(stderr)
-	}
+	runHere(t, fake, "-out", name)
 	fake.AddRaces(finished(fake, 900_001, time.Minute))
 	fake.ResetLog()
-	if status, stderr := runHere(t, t.Context(), fake, "-out", name); status != 0 {
-		t.Fatal(stderr)
-	}
+	runHere(t, fake, "-out", name)
 	db := open(t, name)
 	if n := count(t, db, `SELECT count(*) FROM races`); n != 501 {
 		t.Errorf("%d races stored, want 501", n)
@@ -105,8 +107,7 @@ func TestFollowStoresEachNewResultUntilCtrlCAndContinues(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot be interrupted from outside there")
 	}
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(50), horseracingtest.WithSchedule(0))
-	defer fake.Close()
+	fake := newFake(t, 50)
 	name := filepath.Join(t.TempDir(), "races")
 	arguments := []string{"-out", name, "-follow", "-interval", "20ms", "-format", "csv"}
 	child := programtest.Start(t, programtest.Environment(fake), arguments...)
@@ -153,8 +154,7 @@ func waitFor(t *testing.T, what string, done func() bool) {
 }
 
 func TestOneServiceUnderTwoAddresses(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
-	defer fake.Close()
+	fake := newFake(t, 10)
 	name := filepath.Join(t.TempDir(), "races")
 	run := func(url string, args ...string) programtest.Result {
 		return programtest.Run(t, []string{"HORSERACING_BASE_URL=" + url, "HORSERACING_API_KEY=" + fake.APIKey}, append(args, "-out", name)...)
@@ -170,8 +170,7 @@ func TestOneServiceUnderTwoAddresses(t *testing.T) {
 }
 
 func TestAForeignFileIsRefusedAndNotChanged(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
-	defer fake.Close()
+	fake := newFake(t, 10)
 	dir := t.TempDir()
 	name := filepath.Join(dir, "races")
 	if _, err := open(t, name).Exec(`CREATE TABLE races (id INTEGER, name TEXT)`); err != nil {
@@ -203,8 +202,7 @@ func TestItStartsAndEndsAsEveryExampleAndLeavesNothing(t *testing.T) {
 }
 
 func TestASecondExportOnAFileIsRefused(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(2000), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(20*time.Millisecond))
-	defer fake.Close()
+	fake := newFake(t, 2000, horseracingtest.WithLatency(20*time.Millisecond))
 	name := filepath.Join(t.TempDir(), "races")
 	first := programtest.Start(t, programtest.Environment(fake), "-out", name, "-concurrency", "1")
 	waitFor(t, "the first one's start", func() bool { return fake.RequestCount() > 30 })
@@ -213,13 +211,10 @@ func TestASecondExportOnAFileIsRefused(t *testing.T) {
 }
 
 func TestANameIsTakenAsItStands(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(10), horseracingtest.WithSchedule(0))
-	defer fake.Close()
+	fake := newFake(t, 10)
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"a#b", "a%41b", "a&b=c d"} {
-		if status, stderr := runHere(t, t.Context(), fake, "-out", name); status != 0 {
-			t.Errorf("%s: exit status %d: %s", name, status, stderr)
-		}
+		runHere(t, fake, "-out", name)
 		if err := os.Remove(name + ".sqlite"); err != nil {
 			t.Error(err)
 		}

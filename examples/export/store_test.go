@@ -45,8 +45,7 @@ type storedRace struct {
 
 func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
 	const size, kills = 3000, 8
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(size), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(10*time.Millisecond))
-	defer fake.Close()
+	fake := newFake(t, size, horseracingtest.WithLatency(10*time.Millisecond))
 	name := filepath.Join(t.TempDir(), "races")
 	newStore(t, name+".sqlite").close()
 	arguments := []string{"-out", name, "-concurrency", "2", "-source", "a service"}
@@ -75,7 +74,7 @@ func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
 	}
 
 	want, participants := map[int64]storedRace{}, 0
-	for id, r := range history(t, fake) {
+	for id, r := range history(t, fake, horseracing.TierOmega) {
 		finishers, err := r.Finishers()
 		if err != nil {
 			t.Fatal(err)
@@ -163,8 +162,7 @@ func TestRacesAndCursorAreStoredTogetherOrNotAtAll(t *testing.T) {
 		`CREATE TRIGGER refuse BEFORE UPDATE OF following ON walks BEGIN SELECT RAISE(ABORT, 'refused'); END`,
 		`CREATE TRIGGER refuse BEFORE INSERT ON participants WHEN NEW.race_id = 2 BEGIN SELECT RAISE(ABORT, 'refused'); END`,
 	} {
-		fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-		defer fake.Close()
+		fake := newFake(t, 0)
 		s := newStore(t, filepath.Join(t.TempDir(), "races.sqlite"))
 		w, err := s.walk(t.Context(), "races", horseracing.TierOmega, time.Time{})
 		if err != nil {
@@ -195,12 +193,9 @@ func TestRacesAndCursorAreStoredTogetherOrNotAtAll(t *testing.T) {
 }
 
 func TestHorsesAndTournamentsJoinTheRaces(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(30), horseracingtest.WithSchedule(0))
-	defer fake.Close()
+	fake := newFake(t, 30)
 	name := filepath.Join(t.TempDir(), "races")
-	if status, stderr := runHere(t, t.Context(), fake, "-out", name, "-horses", "-tournaments", "-format", "csv"); status != 0 {
-		t.Fatal(stderr)
-	}
+	runHere(t, fake, "-out", name, "-horses", "-tournaments", "-format", "csv")
 	db := open(t, name)
 	for what, query := range map[string]string{
 		"runners without their horse": `SELECT count(*) FROM participants WHERE horse NOT IN (SELECT number FROM horses)`,
@@ -216,9 +211,8 @@ func TestHorsesAndTournamentsJoinTheRaces(t *testing.T) {
 }
 
 func TestAnUnreadableRaceIsKeptAsJSON(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(40), horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	all := history(t, fake)
+	fake := newFake(t, 40)
+	all := history(t, fake, horseracing.TierOmega)
 	broken := slices.Min(slices.Collect(maps.Keys(all)))
 	fake.AddRaces(unreadable(all[broken]))
 	name := filepath.Join(t.TempDir(), "races")

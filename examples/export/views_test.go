@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -72,27 +71,18 @@ func TestTheViewsShowFormFeesAndSpeed(t *testing.T) {
 }
 
 func TestSeveralTiersAndAnAgeAreReadOnce(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(300), horseracingtest.WithSchedule(0))
-	defer fake.Close()
+	fake := newFake(t, 300)
 	name := filepath.Join(t.TempDir(), "races")
 	for _, limit := range []int{200, 30} {
 		fake.ResetLog()
-		if status, stderr := runHere(t, t.Context(), fake, "-out", name, "-tier", "3,4", "-since", "3000d"); status != 0 {
-			t.Fatal(stderr)
-		}
+		runHere(t, fake, "-out", name, "-tier", "3,4", "-since", "3000d")
 		if n := fake.RequestCount(); n > limit {
 			t.Errorf("it sent %d requests, want at most %d", n, limit)
 		}
 	}
 	db := open(t, name)
 	for _, tier := range []horseracing.TierID{3, 4} {
-		want := 0
-		for _, err := range fake.Client().Races.Results(horseracing.ResultsQuery{Tier: tier}).All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			want++
-		}
+		want := len(history(t, fake, tier))
 		if n := count(t, db, `SELECT count(*) FROM races WHERE tier_id = ?`, tier); n != want || n == 0 {
 			t.Errorf("tier %d: %d races stored, want %d", tier, n, want)
 		}

@@ -25,7 +25,7 @@ func TestTheRulesReportWhyARaceIsSkipped(t *testing.T) {
 		race   func(*horseracing.Race)
 		atOnce int
 		others int
-		want   string // a part of the reason; empty if it fits
+		want   string // a part of the reason, or empty if it fits
 	}{
 		{name: "a race that fits"},
 		{name: "closed", race: func(r *horseracing.Race) { r.RegistrationDeadline = horseracing.NewTimestamp(now) }, want: "closed"},

@@ -159,7 +159,7 @@ func TestThePageInABrowser(t *testing.T) {
 	b.until(`window.copied === "horseracing register --ledger register.ledger --race 900001 --horse "`)
 	b.until(`document.querySelector("[data-id='900001'] button").textContent === "900001"`)
 
-	// The time left goes on by itself.
+	// The time left is updated by itself.
 	was := value[string](b, `document.querySelector("[data-id='900001'] td").textContent`)
 	b.until(`document.querySelector("[data-id='900001'] td").textContent !== %q`, was)
 

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -22,7 +25,7 @@ import (
 type damage struct {
 	through http.RoundTripper
 	mu      sync.Mutex
-	change  func(body []byte) []byte // nil: they pass as they are
+	change  func(body []byte) []byte // if nil they are not changed
 	struck  int
 }
 
@@ -58,7 +61,7 @@ func (d *damage) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// withPage cuts every page that shows a race behind that race.
+// withPage cuts every page that shows a race after that race.
 func withPage(id string) func([]byte) []byte {
 	return func(body []byte) []byte {
 		if i := bytes.Index(body, []byte(`"main_race_id":`+id+`,`)); i >= 0 {
@@ -68,7 +71,7 @@ func withPage(id string) func([]byte) []byte {
 	}
 }
 
-// followed is what a follower handed out within a time.
+// followed is what a follower yielded within a time.
 type followed struct {
 	times  map[horseracing.RaceID]int
 	errors []string
@@ -89,8 +92,7 @@ func (f *followed) isInGap(start time.Time) bool {
 // one that its follower ends with.
 func (f *followed) run(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery, within time.Duration) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), within)
-	defer cancel()
+	ctx := double.Within(t, within)
 	f.cursor = f.process(t, ctx, c, q, 1<<30).Cursor()
 }
 
@@ -139,6 +141,13 @@ func once(ranges ...horseracing.RaceID) map[horseracing.RaceID]int {
 	return want
 }
 
+// addRaces adds races that start one after another, the last of them that long ago.
+func addRaces(fake *horseracingtest.Server, first, last horseracing.RaceID, every time.Duration) {
+	for id := first; id <= last; id++ {
+		fake.AddRaces(double.Finished(id, -time.Duration(last+1-id)*every)...)
+	}
+}
+
 // addEachMinute adds n races, each a minute before the last one, from race 100 on.
 func addEachMinute(fake *horseracingtest.Server, n horseracing.RaceID) {
 	for i := range n {
@@ -173,7 +182,7 @@ func TestFollowYieldsWhatLiesAroundABrokenPage(t *testing.T) {
 		}
 		d.repair()
 		f.run(t, client, query, 10*time.Minute)
-		if diff := gocmp.Diff(once(100, 159, 200, 200), f.times); diff != "" || len(f.errors) != 1 {
+		if diff := cmp.Diff(once(100, 159, 200, 200), f.times); diff != "" || len(f.errors) != 1 {
 			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
@@ -228,7 +237,7 @@ func TestFollowFromNowYieldsNothingOldBelowABrokenPage(t *testing.T) {
 		}
 		d.repair()
 		f.run(t, client, horseracing.FollowQuery{}, 3*time.Hour)
-		if diff := gocmp.Diff(once(201, 201), f.times); diff != "" { // 200 was below the page
+		if diff := cmp.Diff(once(201, 201), f.times); diff != "" { // 200 was below the page
 			t.Error(diff)
 		}
 		if !f.isInGap(late.StartTime.Time) {
@@ -237,7 +246,7 @@ func TestFollowFromNowYieldsNothingOldBelowABrokenPage(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-// A page that breaks shortly before another one is given up is given up with it: a race
+// A page that breaks shortly before another one is skipped is skipped with it: a race
 // that starts before it and finishes late is in its gap.
 func TestAGapCoversWhatFinishesLateBeforeIt(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
@@ -262,7 +271,7 @@ func TestAGapCoversWhatFinishesLateBeforeIt(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-// The last instant of a page may go on in the next one, which cannot be read.
+// The last instant of a page may continue in the next one, which cannot be read.
 func TestAGapCoversTheInstantItsPageBeginsWith(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		addEachMinute(fake, 9)
@@ -315,4 +324,90 @@ func TestARaceThatDoesNotComeIsInAGap(t *testing.T) {
 			t.Error("that proves little")
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+// unreadable damages a member of a race wherever it is shown.
+func unreadable(id int) func([]byte) []byte {
+	fee := regexp.MustCompile(fmt.Sprintf(`("main_race_id":%d,.*?"entry_fee":)\d+`, id))
+	return func(body []byte) []byte { return fee.ReplaceAll(body, []byte(`$1{}`)) }
+}
+
+// brokenTimes counts the errors that name a race.
+func (f *followed) brokenTimes(name string) (n int) {
+	for _, text := range f.errors {
+		if strings.Contains(text, name) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAnUnreadableRaceIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	const lookback = time.Hour
+	for name, test := range map[string]struct {
+		repair    time.Duration // zero: never
+		processes int
+		handed    int
+	}{
+		"it stays unreadable":                        {0, 1, 0},
+		"it stays unreadable, through restarts":      {0, 20, 0},
+		"it can be read within Lookback":             {30 * time.Minute, 1, 1},
+		"it can be read within Lookback, on restart": {30 * time.Minute, 20, 1},
+		"it can be read too late":                    {3 * time.Hour, 1, 0},
+	} {
+		if testing.Short() && test.processes > 1 {
+			continue
+		}
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			addRaces(fake, 100, 129, time.Minute)
+			d, client := damaged(fake, unreadable(115))
+			if test.repair > 0 {
+				go func() { time.Sleep(test.repair); d.repair() }()
+			}
+			go func() {
+				for id := horseracing.RaceID(200); id < 380; id++ {
+					time.Sleep(time.Minute)
+					fake.AddRaces(double.Finished(id, -time.Second)...)
+				}
+			}()
+			var f followed
+			query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour), Lookback: lookback, Interval: time.Minute}
+			for range test.processes {
+				f.run(t, client, query, 4*time.Hour/time.Duration(test.processes))
+			}
+			if f.brokenTimes("115") != 1 || len(f.errors) != 1 || f.times[115] != test.handed || d.struck == 0 {
+				t.Errorf("handed out %d times: %q", f.times[115], f.errors)
+			}
+			delete(f.times, 115)
+			double.Equal(t, "the other races", once(100, 114, 116, 129, 200, 379), f.times)
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+func TestAnUnreadableRaceWithoutAnIDOrAStartIsReportedOnce(t *testing.T) {
+	for name, change := range map[string]func([]byte) []byte{
+		"no id": func(b []byte) []byte {
+			return []byte(strings.ReplaceAll(string(b), `"main_race_id":115,`, `"main_race_id":"?",`))
+		},
+		"no start": func(b []byte) []byte {
+			return regexp.MustCompile(`("main_race_id":115,"start_time":)\d+`).ReplaceAll(b, []byte(`$1"soon"`))
+		},
+		"null": func(b []byte) []byte {
+			return regexp.MustCompile(`\{"main_race_id":115,.*?\},(\{"main_race_id":114)`).ReplaceAll(b, []byte(`null,$1`))
+		},
+	} {
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			addRaces(fake, 100, 129, time.Minute)
+			d, client := damaged(fake, change)
+			var f followed
+			f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}, 20*time.Minute)
+			if d.struck == 0 || len(f.errors) != 1 || f.times[115] != 0 || len(f.times) != 29 {
+				t.Errorf("%d races, errors %q", len(f.times), f.errors)
+			}
+			d.repair()
+			f.run(t, client, horseracing.FollowQuery{}, 20*time.Minute)
+			double.Equal(t, "races", once(100, 129), f.times)
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
 }

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -23,14 +21,7 @@ import (
 // A service that is down, wholly or for most requests, costs no race, and makes no gap.
 func TestAnOutageCostsNoRace(t *testing.T) {
 	t.Parallel()
-	outages := 16
-	switch {
-	case os.Getenv("HORSERACING_DEEP") != "":
-		outages = 240
-	case testing.Short():
-		outages = 2
-	}
-	for seed := range uint64(outages) {
+	for seed := range uint64(double.Worlds(16, 240, 2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) { outage(t, fake, seed) }, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 		})
@@ -56,8 +47,7 @@ func outage(t *testing.T, fake *horseracingtest.Server, seed uint64) {
 		}
 		return horseracingtest.Response{Status: []int{500, 502, 503}[random.IntN(3)], Body: "<html>down</html>"}, true
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour+down)
-	defer cancel()
+	ctx := double.Within(t, 6*time.Hour+down)
 	last := horseracing.RaceID(0)
 	var races sync.WaitGroup
 	races.Go(func() {
@@ -81,6 +71,41 @@ func outage(t *testing.T, fake *horseracingtest.Server, seed uint64) {
 	}
 }
 
+// With one request in ten that succeeds a poll takes hours: races that its first parts
+// lacked finish before its last part is read, more than Lookback before the newest.
+func TestAPollThatTakesHoursLosesNoRace(t *testing.T) {
+	for seed := range double.Worlds(5, 240, 1) {
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			begun := time.Now()
+			go func() {
+				time.Sleep(4 * time.Hour)
+				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: 503, Probability: 0.9})
+				time.Sleep(5 * time.Hour)
+				fake.ClearFaults()
+			}()
+			ctx := double.Within(t, 11*time.Hour)
+			got := map[horseracing.RaceID]int{}
+			for race, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: begun}).All(ctx) {
+				if err == nil {
+					got[race.MainRaceID]++
+				}
+			}
+			n, lost := 0, 0
+			for race, err := range fake.Client().Races.Results(horseracing.ResultsQuery{Since: begun, Before: begun.Add(10 * time.Hour)}).All(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; got[race.MainRaceID] != 1 {
+					lost++
+				}
+			}
+			if lost > 0 {
+				t.Errorf("seed %d: %d of %d races were not yielded once", seed, lost, n)
+			}
+		}, horseracingtest.WithSeed(uint64(seed+1)), horseracingtest.WithHistory(30), horseracingtest.WithSchedule(24))
+	}
+}
+
 // One page of the past fails whenever it is requested: everything else comes once, and
 // what does not is in a gap, also if the caller leaves at each error.
 func TestAPageOfThePastThatAlwaysFails(t *testing.T) {
@@ -98,11 +123,9 @@ func TestAPageOfThePastThatAlwaysFails(t *testing.T) {
 				if all && testing.Short() {
 					continue
 				}
-				t.Run(fmt.Sprint(name, ", ", how, ", retries ", retries), func(t *testing.T) {
-					double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-						aPageFails(t, fake, response, all, retries)
-					}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-				})
+				double.RunBubble(t, fmt.Sprint(name, ", ", how, ", retries ", retries), func(t *testing.T, fake *horseracingtest.Server) {
+					aPageFails(t, fake, response, all, retries)
+				}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 			}
 		}
 	}
@@ -133,8 +156,7 @@ func aPageFails(t *testing.T, fake *horseracingtest.Server, response horseracing
 	if !retries {
 		client = fake.Client(double.NoRetries())
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
-	defer cancel()
+	ctx := double.Within(t, 12*time.Hour)
 	f := followed{times: map[horseracing.RaceID]int{}}
 	query := horseracing.FollowQuery{Since: time.Now().Add(-races * every)}
 	calls := 1
@@ -182,76 +204,63 @@ func (f *followed) catchUpOnce(ctx context.Context, t *testing.T, c *horseracing
 
 // Lists that are wrongly empty, one or all of them for a while, cost nothing, anywhere in
 // a walk or in what a follower reads of the past: a loop that continues
-// after the error gets every race once. Only the first list of a walk is believed.
+// after the error gets every race once. Only if its first list is empty does a walk end.
 func TestEmptyListsCostNothing(t *testing.T) {
 	const races = 300
-	loops := map[string]func(*horseracing.Client, int) func(context.Context) iter.Seq2[*horseracing.Race, error]{
-		"a pager": func(c *horseracing.Client, concurrency int) func(context.Context) iter.Seq2[*horseracing.Race, error] {
-			return c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All
-		},
-		"a pager by offset": func(c *horseracing.Client, _ int) func(context.Context) iter.Seq2[*horseracing.Race, error] {
-			return c.Races.ResultsV1(horseracing.OffsetQuery{}).All
-		},
-		"a follower": func(c *horseracing.Client, concurrency int) func(context.Context) iter.Seq2[*horseracing.Race, error] {
-			return c.Races.Follow(horseracing.FollowQuery{Since: time.Unix(1, 0), Concurrency: concurrency}).CatchUp
-		},
-	}
-	for name, loop := range loops {
-		t.Run(name, func(t *testing.T) {
-			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-				for i := range horseracing.RaceID(races) {
-					fake.AddRaces(double.Finished(i+1, -time.Duration(i+1)*3*time.Hour)...)
+	for _, name := range []string{"a pager", "a pager by offset", "a follower"} {
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			for i := range horseracing.RaceID(races) {
+				fake.AddRaces(double.Finished(i+1, -time.Duration(i+1)*3*time.Hour)...)
+			}
+			var mu sync.Mutex
+			var skip int
+			var while time.Duration
+			var begun time.Time
+			fake.Handle("GET /", func(horseracingtest.Request) (horseracingtest.Response, bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				if skip--; skip == -1 {
+					begun = time.Now()
 				}
-				var mu sync.Mutex
-				var skip int
-				var while time.Duration
-				var begun time.Time
-				fake.Handle("GET /", func(horseracingtest.Request) (horseracingtest.Response, bool) {
+				isWrong := skip == -1 || skip < 0 && time.Since(begun) < while
+				return horseracingtest.Response{Status: http.StatusOK, Body: "[]"}, isWrong
+			})
+			failed := 0
+			for n := range 60 {
+				if testing.Short() && n%7 > 1 {
+					continue
+				}
+				whiles := []time.Duration{0, []time.Duration{time.Second, time.Minute}[n%2]}
+				for _, length := range whiles[:min(n+1, 2)] {
 					mu.Lock()
-					defer mu.Unlock()
-					if skip--; skip == -1 {
-						begun = time.Now()
-					}
-					isWrong := skip == -1 || skip < 0 && time.Since(begun) < while
-					return horseracingtest.Response{Status: http.StatusOK, Body: "[]"}, isWrong
-				})
-				failed := 0
-				for n := range 60 {
-					if testing.Short() && n%7 > 1 {
-						continue
-					}
-					whiles := []time.Duration{0, []time.Duration{time.Second, time.Minute}[n%2]}
-					for _, length := range whiles[:min(n+1, 2)] {
-						mu.Lock()
-						skip, while = n, length
-						mu.Unlock()
-						got, failures, began := map[horseracing.RaceID]int{}, 0, time.Now()
-						all := loop(fake.Client(), 1+n%5)
-						for again := true; again && failures < 9; {
-							again = false
-							for race, err := range all(t.Context()) {
-								if again = err != nil; again {
-									failures++
-									time.Sleep(while)
-								} else {
-									got[race.MainRaceID]++
-								}
+					skip, while = n, length
+					mu.Unlock()
+					got, failures, began := map[horseracing.RaceID]int{}, 0, time.Now()
+					all := loops(fake.Client(), 1+n%5, horseracing.Cursor{})[name].races
+					for again := true; again && failures < 9; {
+						again = false
+						for race, err := range all(t.Context()) {
+							if again = err != nil; again {
+								failures++
+								time.Sleep(while)
+							} else {
+								got[race.MainRaceID]++
 							}
 						}
-						hasBegun := len(got) > 0 || name != "a follower" || n >= 5 // the first lists of a follower may be of instants before all races
-						if diff := gocmp.Diff(once(1, races), got); diff != "" && hasBegun {
-							t.Errorf("from list %d on they are empty for %v: %d of %d races", n+1, while, len(got), races)
-						}
-						if failed += failures; failures > 1 || failures > 0 && while < time.Minute || time.Since(began) > 2*time.Minute {
-							t.Errorf("from list %d on they are empty for %v: %d errors, after %v", n+1, while, failures, time.Since(began))
-						}
+					}
+					hasBegun := len(got) > 0 || name != "a follower" || n >= 5 // the first lists of a follower may be of instants before all races
+					if diff := cmp.Diff(once(1, races), got); diff != "" && hasBegun {
+						t.Errorf("from list %d on they are empty for %v: %d of %d races", n+1, while, len(got), races)
+					}
+					if failed += failures; failures > 1 || failures > 0 && while < time.Minute || time.Since(began) > 2*time.Minute {
+						t.Errorf("from list %d on they are empty for %v: %d errors, after %v", n+1, while, failures, time.Since(began))
 					}
 				}
-				if failed < 15 && !testing.Short() {
-					t.Errorf("only %d of 30 minutes with empty lists were an error", failed)
-				}
-			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-		})
+			}
+			if failed < 15 && !testing.Short() {
+				t.Errorf("only %d of 30 minutes with empty lists were an error", failed)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
 
@@ -266,9 +275,7 @@ func TestAnEmptyListOfOneTierCostsAFollowerNothing(t *testing.T) {
 			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: "[]", Skip: skip})
 			var f followed
 			f.run(t, fake.Client(), horseracing.FollowQuery{Tiers: []horseracing.TierID{2, 5}, Since: time.Now().Add(-4 * time.Hour)}, 10*time.Minute)
-			if diff := gocmp.Diff(once(1, 3), f.times); diff != "" {
-				t.Errorf("list %d is empty (-want +got):\n%s", skip+1, diff)
-			}
+			double.Equal(t, fmt.Sprintf("if list %d is empty, races", skip+1), once(1, 3), f.times)
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
@@ -294,7 +301,7 @@ func TestAPollThatFindsNothingFails(t *testing.T) {
 		}
 		fake.ClearFaults()
 		f.run(t, fake.Client(), query, time.Hour)
-		if diff := gocmp.Diff(once(1, 3), f.times); diff != "" || len(f.errors) != failures {
+		if diff := cmp.Diff(once(1, 3), f.times); diff != "" || len(f.errors) != failures {
 			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
@@ -302,61 +309,51 @@ func TestAPollThatFindsNothingFails(t *testing.T) {
 
 func TestCatchUpYieldsWhatIsNewAndEnds(t *testing.T) {
 	for name, since := range map[string]time.Duration{"since a day ago": 24 * time.Hour, "from now on": 0} {
-		t.Run(name, func(t *testing.T) {
-			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-				for i := range horseracing.RaceID(45) {
-					fake.AddRaces(double.Finished(45-i, -time.Duration(i+1)*10*time.Minute)...)
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			addRaces(fake, 1, 45, 10*time.Minute)
+			query, first := horseracing.FollowQuery{}, horseracing.RaceID(46)
+			if since > 0 {
+				query.Since, first = time.Now().Add(-since), 1
+			}
+			f := followed{times: map[horseracing.RaceID]int{}}
+			read := func(last horseracing.RaceID) {
+				t.Helper()
+				began := time.Now()
+				if f.catchUpOnce(t.Context(), t, fake.Client(), query) || time.Since(began) > time.Second {
+					t.Errorf("it ends after %v, errors %q", time.Since(began), f.errors)
 				}
-				query, first := horseracing.FollowQuery{}, horseracing.RaceID(46)
-				if since > 0 {
-					query.Since, first = time.Now().Add(-since), 1
-				}
-				f := followed{times: map[horseracing.RaceID]int{}}
-				read := func(last horseracing.RaceID) {
-					t.Helper()
-					began := time.Now()
-					if f.catchUpOnce(t.Context(), t, fake.Client(), query) || time.Since(began) > time.Second {
-						t.Errorf("it ends after %v, errors %q", time.Since(began), f.errors)
-					}
-					if diff := gocmp.Diff(once(first, last), f.times); diff != "" {
-						t.Errorf("up to %d (-want +got):\n%s", last, diff)
-					}
-				}
-				read(45)
-				read(45)
-				time.Sleep(30 * time.Minute)
-				fake.AddRaces(double.Finished(46, -20*time.Minute, -10*time.Minute)...)
-				read(47)
-				time.Sleep(12 * time.Hour)
-				fake.AddRaces(double.Finished(48, -9*time.Hour, -time.Minute)...)
-				read(49)
-			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-		})
+				double.Equal(t, fmt.Sprint("races up to ", last), once(first, last), f.times)
+			}
+			read(45)
+			read(45)
+			time.Sleep(30 * time.Minute)
+			fake.AddRaces(double.Finished(46, -20*time.Minute, -10*time.Minute)...)
+			read(47)
+			time.Sleep(12 * time.Hour)
+			fake.AddRaces(double.Finished(48, -9*time.Hour, -time.Minute)...)
+			read(49)
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
 
-// A service that is down ends a CatchUp with an error; the next one goes on.
+// A service that is down ends a CatchUp with an error; the next one continues.
 func TestCatchUpEndsWithTheErrorOfAnOutage(t *testing.T) {
 	for name, option := range map[string]horseracing.Option{"retries": nil, "no retries": double.NoRetries()} {
-		t.Run(name, func(t *testing.T) {
-			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-				fake.AddRaces(double.Finished(1, -9*time.Hour, -8*time.Hour, -7*time.Hour, -time.Minute)...)
-				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Skip: 2, Times: -1, Status: http.StatusBadGateway})
-				f := followed{times: map[horseracing.RaceID]int{}}
-				query := horseracing.FollowQuery{Since: time.Now().Add(-10 * time.Hour)}
-				began := time.Now()
-				if !f.catchUpOnce(t.Context(), t, fake.Client(option), query) || len(f.gaps) > 0 || time.Since(began) > 10*time.Minute {
-					t.Errorf("after %v: %q", time.Since(began), f.errors)
-				}
-				fake.ClearFaults()
-				if f.catchUpOnce(t.Context(), t, fake.Client(option), query) {
-					t.Errorf("errors %q", f.errors)
-				}
-				if diff := gocmp.Diff(once(1, 4), f.times); diff != "" {
-					t.Error(diff)
-				}
-			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-		})
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			fake.AddRaces(double.Finished(1, -9*time.Hour, -8*time.Hour, -7*time.Hour, -time.Minute)...)
+			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Skip: 2, Times: -1, Status: http.StatusBadGateway})
+			f := followed{times: map[horseracing.RaceID]int{}}
+			query := horseracing.FollowQuery{Since: time.Now().Add(-10 * time.Hour)}
+			began := time.Now()
+			if !f.catchUpOnce(t.Context(), t, fake.Client(option), query) || len(f.gaps) > 0 || time.Since(began) > 10*time.Minute {
+				t.Errorf("after %v: %q", time.Since(began), f.errors)
+			}
+			fake.ClearFaults()
+			if f.catchUpOnce(t.Context(), t, fake.Client(option), query) {
+				t.Errorf("errors %q", f.errors)
+			}
+			double.Equal(t, "races", once(1, 4), f.times)
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
 

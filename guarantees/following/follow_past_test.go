@@ -2,71 +2,38 @@ package following_test
 
 import (
 	"bytes"
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// The beginning of the history is found in few requests, however long ago Since is.
-func TestFollowFindsTheBeginningOfTheHistory(t *testing.T) {
-	const races = 3_000
-	for _, every := range []time.Duration{time.Minute, 10 * time.Minute, 3 * time.Hour, 24 * time.Hour} {
-		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-			for i := range horseracing.RaceID(races) {
-				fake.AddRaces(double.Finished(races-i, -time.Duration(i+1)*every)...)
-			}
-			client, since := fake.Client(), time.Unix(0, 0)
-			if all, err := client.Races.Results(horseracing.ResultsQuery{Since: since}).Take(t.Context(), races+1); err != nil || len(all) != races {
-				t.Fatalf("%d races, %v", len(all), err)
-			}
-			requests := fake.RequestCount()
-			follow := func(f *followed, n int) int { // returns how many requests that takes
-				fake.ResetLog()
-				f.process(t, double.ADay(t), client, horseracing.FollowQuery{Since: since}, n)
-				return fake.RequestCount()
-			}
-			var all, half followed
-			followed := follow(&all, races)
-			follow(&half, races/2)
-			resumed := follow(&half, 1)
-			t.Logf("a race every %v: a pager makes %d requests, a follower %d, and %d if it resumes in the middle before it yields a race", every, requests, followed, resumed)
-			if resumed > 25 {
-				t.Error("more than 25 requests before it yields a race")
-			}
-			if diff := gocmp.Diff(once(1, races), all.times); diff != "" || followed > requests*13/10 {
-				t.Errorf("more than 1.3 times as many requests, or races (-want +got):\n%s", diff)
-			}
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	}
-}
-
 // A follower that resumes reads the races within Lookback, for late ones, but not each
 // time that it looks for the first one after them.
 func TestFollowResumesInFewRequestsAfterManyRacesWithinLookback(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		const races, within = 2_000, 720
-		for i := range horseracing.RaceID(races) {
-			fake.AddRaces(double.Finished(races-i, -time.Duration(i+1)*time.Minute)...)
-		}
+		addRaces(fake, 1, races, time.Minute)
 		query := horseracing.FollowQuery{Since: time.Now().Add(-races * time.Minute), Lookback: within * time.Minute}
 		var f followed
 		f.process(t, double.ADay(t), fake.Client(), query, within)
 		fake.ResetLog()
 		f.process(t, double.ADay(t), fake.Client(), query, 1)
-		if diff := gocmp.Diff(once(1, within+1), f.times); diff != "" || fake.RequestCount() > within/10+60 {
+		if diff := cmp.Diff(once(1, within+1), f.times); diff != "" || fake.RequestCount() > within/10+60 {
 			t.Errorf("%d requests before it yields a race, races (-want +got):\n%s", fake.RequestCount(), diff)
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
@@ -85,61 +52,34 @@ func TestFollowReadsRacesThatStartTogether(t *testing.T) {
 		"twelve a day":                 {[]horseracing.TierID{5}, 12, 24 * time.Hour},
 		"an hour's eight of each tier": {[]horseracing.TierID{1, 2, 3, 5}, 8, time.Hour},
 	} {
-		t.Run(name, func(t *testing.T) {
-			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-				for n := range times * test.together {
-					for _, tier := range test.tiers {
-						races := double.Finished(horseracing.RaceID(10*n)+horseracing.RaceID(tier), -time.Duration(n/test.together+1)*test.every)
-						races[0].Tier = tierNames[tier]
-						fake.AddRaces(races...)
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			for n := range times * test.together {
+				for _, tier := range test.tiers {
+					races := double.Finished(horseracing.RaceID(10*n)+horseracing.RaceID(tier), -time.Duration(n/test.together+1)*test.every)
+					races[0].Tier = tierNames[tier]
+					fake.AddRaces(races...)
+				}
+			}
+			client, since := fake.Client(), time.Unix(0, 0)
+			ctx := double.Within(t, 10*time.Minute)
+			count := func(races iter.Seq2[*horseracing.Race, error]) (n, requests int) {
+				fake.ResetLog()
+				for _, err := range races {
+					if _, isTie := errors.AsType[*horseracing.TieOverflowError](err); err != nil && !isTie {
+						t.Fatal(err)
 					}
+					n++
 				}
-				client, since := fake.Client(), time.Unix(0, 0)
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-				defer cancel()
-				count := func(races iter.Seq2[*horseracing.Race, error]) (n, requests int) {
-					fake.ResetLog()
-					for _, err := range races {
-						if _, isTie := errors.AsType[*horseracing.TieOverflowError](err); err != nil && !isTie {
-							t.Fatal(err)
-						}
-						n++
-					}
-					return n, fake.RequestCount()
-				}
-				listed, paged := count(client.Races.Results(horseracing.ResultsQuery{Since: since, Tiers: test.tiers}).All(ctx))
-				n, followed := count(client.Races.Follow(horseracing.FollowQuery{Since: since, Tiers: test.tiers}).CatchUp(ctx))
-				t.Logf("a pager makes %d requests, a follower %d", paged, followed)
-				if n != listed || ctx.Err() != nil || followed > paged*15/10+60 {
-					t.Errorf("%d entries of %d, %v; or more than 1.5 times as many requests, and 60", n, listed, ctx.Err())
-				}
-			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(50*time.Millisecond))
-		})
+				return n, fake.RequestCount()
+			}
+			listed, paged := count(client.Races.Results(horseracing.ResultsQuery{Since: since, Tiers: test.tiers}).All(ctx))
+			n, followed := count(client.Races.Follow(horseracing.FollowQuery{Since: since, Tiers: test.tiers}).CatchUp(ctx))
+			t.Logf("a pager makes %d requests, a follower %d", paged, followed)
+			if n != listed || ctx.Err() != nil || followed > paged*15/10+60 {
+				t.Errorf("%d entries of %d, %v; or more than 1.5 times as many requests, and 60", n, listed, ctx.Err())
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(50*time.Millisecond))
 	}
-}
-
-// withRaceAhead lists a race in the future on top of the newest page.
-func withRaceAhead(fake *horseracingtest.Server, id horseracing.RaceID, start time.Time) horseracing.Option {
-	return horseracing.WithHTTPClient(&http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
-		body, _ := io.ReadAll(req.Body)
-		req.Body = io.NopCloser(bytes.NewReader(body))
-		resp, err := fake.HTTPClient().Transport.RoundTrip(req)
-		if err != nil || bytes.Contains(body, []byte("start_time_from")) {
-			return resp, err
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			return nil, err
-		}
-		rest := strings.TrimPrefix(string(text), "[")
-		if rest != "]" {
-			rest = "," + rest
-		}
-		page := fmt.Sprintf(`[{"main_race_id":%d,"start_time":%d}`, id, start.UnixMilli()) + rest
-		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(page)), int64(len(page))
-		return resp, nil
-	})})
 }
 
 // A race that is listed a year ahead does not move what was settled. The time is the
@@ -147,41 +87,41 @@ func withRaceAhead(fake *horseracingtest.Server, id horseracing.RaceID, start ti
 func TestARaceInTheFutureHoldsUpNoOther(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"the clocks agree": 0, "the service's clock is two years ahead": 2 * 365 * 24 * time.Hour} {
 		for what, since := range map[string]bool{"since an hour ago": true, "from now on": false} {
-			t.Run(name+", "+what, func(t *testing.T) {
-				double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-					fake.Advance(ahead)
-					fake.AddRaces(double.Finished(1, ahead-2*time.Hour, ahead-59*time.Minute, ahead-time.Minute)...)
-					query, want := horseracing.FollowQuery{}, once(100, 104)
-					if since {
-						query.Since, want = fake.Now().Add(-time.Hour), once(2, 3, 9, 9, 100, 104)
-					}
-					client := fake.Client(withRaceAhead(fake, 9, fake.Now().AddDate(1, 0, 0)))
-					var f followed
+			double.RunBubble(t, name+", "+what, func(t *testing.T, fake *horseracingtest.Server) {
+				fake.Advance(ahead)
+				fake.AddRaces(double.Finished(1, ahead-2*time.Hour, ahead-59*time.Minute, ahead-time.Minute)...)
+				query, want := horseracing.FollowQuery{}, once(100, 104)
+				if since {
+					query.Since, want = fake.Now().Add(-time.Hour), once(2, 3, 9, 9, 100, 104)
+				}
+				newest := fmt.Sprintf(`[{"main_race_id":9,"start_time":%d}]`, fake.Now().AddDate(1, 0, 0).UnixMilli())
+				fake.Handle("GET "+double.ResultsPath, func(r horseracingtest.Request) (horseracingtest.Response, bool) {
+					return horseracingtest.Response{Status: http.StatusOK, Body: newest}, !bytes.Contains(r.Body, []byte("start_time_from"))
+				})
+				client := fake.Client()
+				var f followed
+				f.run(t, client, query, 10*time.Minute)
+				for i := range horseracing.RaceID(5) {
+					fake.AddRaces(double.Finished(100+i, ahead-time.Duration(5-i)*time.Minute)...)
 					f.run(t, client, query, 10*time.Minute)
-					for i := range horseracing.RaceID(5) {
-						fake.AddRaces(double.Finished(100+i, ahead-time.Duration(5-i)*time.Minute)...)
-						f.run(t, client, query, 10*time.Minute)
-					}
-					if diff := gocmp.Diff(want, f.times); diff != "" || len(f.errors) > 0 {
-						t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
-					}
-				}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-			})
+				}
+				if diff := cmp.Diff(want, f.times); diff != "" || len(f.errors) > 0 {
+					t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
+				}
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 		}
 	}
 }
 
 func TestTheLongestLookbackIsOneOfManyYears(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for i := range horseracing.RaceID(40) {
-			fake.AddRaces(double.Finished(1+i, -time.Duration(50-i)*time.Minute)...)
-		}
+		addRaces(fake, 1, 40, time.Minute)
 		query := horseracing.FollowQuery{Lookback: math.MaxInt64}
 		var f followed
 		f.run(t, fake.Client(), query, time.Hour)
 		fake.AddRaces(double.Finished(100, -2*time.Hour)...)
 		f.run(t, fake.Client(), query, time.Hour)
-		if diff := gocmp.Diff(once(100, 100), f.times); diff != "" || len(f.errors) > 0 {
+		if diff := cmp.Diff(once(100, 100), f.times); diff != "" || len(f.errors) > 0 {
 			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
@@ -190,17 +130,166 @@ func TestTheLongestLookbackIsOneOfManyYears(t *testing.T) {
 // What the first poll lists is old, also what it cannot read.
 func TestAFollowerFromNowOnYieldsNoErrorOfWhatIsOld(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for i := range horseracing.RaceID(30) {
-			fake.AddRaces(double.Finished(100+i, -time.Duration(30-i)*time.Minute)...)
-		}
+		addRaces(fake, 100, 129, time.Minute)
 		d, client := damaged(fake, unreadable(115))
 		var f followed
 		f.run(t, client, horseracing.FollowQuery{}, 10*time.Minute)
 		fake.AddRaces(double.Finished(200, -time.Second)...)
 		d.repair()
 		f.run(t, client, horseracing.FollowQuery{}, 3*time.Hour)
-		if diff := gocmp.Diff(once(200, 200), f.times); diff != "" || len(f.errors) > 0 || d.struck == 0 {
+		if diff := cmp.Diff(once(200, 200), f.times); diff != "" || len(f.errors) > 0 || d.struck == 0 {
 			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+// While a past is read in parts, some of them before what is below them, races finish
+// late, a page fails, and the process is killed: each race comes once, or is in a gap.
+func TestPartsThatAreHeldLoseNothing(t *testing.T) {
+	for seed := range uint64(double.Worlds(6, 60, 1)) {
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			random := rand.New(rand.NewPCG(seed, 7))
+			starts := map[horseracing.RaceID]time.Time{}
+			add := func(ago time.Duration) {
+				race := double.Finished(horseracing.RaceID(len(starts)+1), -ago)
+				starts[race[0].MainRaceID] = race[0].StartTime.Time
+				fake.AddRaces(race...)
+			}
+			for i := range 1500 { // busy and quiet days
+				add(time.Duration(i/100)*30*time.Hour + time.Duration(random.IntN(1+i%100*10))*time.Minute + time.Minute)
+			}
+			broken := fmt.Sprint(1 + random.IntN(1500))
+			late, requests := 1+random.IntN(200), 0
+			d, client := damaged(fake, nil)
+			d.change = func(body []byte) []byte {
+				if requests++; requests%late == 0 && len(starts) < 1560 {
+					add(time.Duration(random.IntN(55)) * time.Minute)
+				}
+				if seed%2 == 0 {
+					return body
+				}
+				return withPage(broken)(body)
+			}
+			query := horseracing.FollowQuery{Since: time.Now().AddDate(0, -2, 0), Concurrency: 1 + int(seed%3)}
+			var f followed
+			for range 5 {
+				f.process(t, double.ADay(t), client, query, 1+random.IntN(500))
+			}
+			f.run(t, client, query, 5*time.Hour)
+			for id, start := range starts {
+				if n := f.times[id]; n > 1 || n == 0 && !f.isInGap(start) {
+					t.Errorf("seed %d: race %d at %v came %d times, and is in no gap", seed, id, start, n)
+				}
+			}
+			if (seed%2 == 1) != (len(f.gaps) > 0) || len(f.times) < 1400 {
+				t.Errorf("seed %d: %d races, gaps %v", seed, len(f.times), f.gaps)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+// A gap ends at most twice as far down as the first page that can be read, and a minute,
+// however far apart the races are. To find that takes few requests.
+func TestAGapIsNoLongerThanTwiceTheBrokenPage(t *testing.T) {
+	for _, every := range []time.Duration{10 * time.Second, 10 * time.Minute, 24 * time.Hour} {
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			addRaces(fake, 1, 200, every)
+			broken := time.Now().Add(-time.Duration(200-100+1) * every) // the start of race 100
+			_, client := damaged(fake, withPage("100"))
+			var f followed
+			f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-201 * every), Interval: 2 * time.Hour}, time.Hour)
+			if len(f.gaps) != 1 {
+				t.Fatalf("every %v: gaps %v", every, f.gaps)
+			}
+			if n := fake.RequestCount(); n > 150 {
+				t.Errorf("every %v: %d requests", every, n)
+			}
+			length, page := f.gaps[0].To.Sub(f.gaps[0].From.Time), f.gaps[0].To.Sub(broken)
+			if !f.isInGap(broken) || length > 2*page+time.Minute || len(f.times) < 170 && every > time.Minute {
+				t.Errorf("every %v: a gap of %v around a page of %v, %d of 200 races", every, length, page, len(f.times))
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+// A process that is killed within seconds, again and again, comes to the end of a past.
+func TestAFollowerThatIsSoonKilledAdvances(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		var f followed
+		for n := range 40 {
+			before := len(f.times)
+			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.UnixMilli(1)}, 3*time.Second)
+			if len(f.times) == 3_000 {
+				return
+			}
+			if len(f.times) == before {
+				t.Fatalf("process %d of three seconds did not advance: %d races", n+1, before)
+			}
+		}
+		t.Errorf("%d of 3,000 races after 40 processes", len(f.times))
+	}, horseracingtest.WithHistory(3_000), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(20*time.Millisecond))
+}
+
+// Of a past of any length few races are held: 8,000 and 32 MiB at most.
+func TestFollowHoldsAtMostEightThousandRaces(t *testing.T) {
+	double.UnlessShort(t)
+	const races = 60_000
+	starts := make([]int64, races) // oldest first: busy days, then quiet weeks
+	random, at := rand.New(rand.NewPCG(3, 3)), int64(1_500_000_000_000)
+	for i := range starts {
+		pace := []int64{20_000, 200_000, 20_000_000, 2_000_000}[i/777%4]
+		at += 1 + random.Int64N(2*pace)
+		starts[i] = at
+	}
+	horses := strings.Repeat(`{"number":123456,"total":61.123456789,"lane":7},`, 11) + `{"number":7,"total":60,"lane":1}`
+	for _, concurrency := range []int{1, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			listed := make([]bool, races)
+			count := 0
+			client := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+				time.Sleep(20 * time.Millisecond)
+				from := struct {
+					From int64 `json:"start_time_from"`
+				}{1 << 62}
+				if err := json.NewDecoder(req.Body).Decode(&from); err != nil {
+					return nil, err
+				}
+				var page []string
+				mu.Lock()
+				defer mu.Unlock()
+				for i := races - 1; i >= 0 && len(page) < 10; i-- {
+					if i > 64 && starts[i-64] >= from.From {
+						i -= 63
+						continue
+					}
+					if starts[i] < from.From {
+						page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"final_order":[0,1],"participants":[%s]}`, i+1, starts[i], horses))
+						if !listed[i] {
+							listed[i] = true
+							count++
+						}
+					}
+				}
+				return double.Respond(200, "["+strings.Join(page, ",")+"]")(req)
+			})})
+			before, n, ahead, heap := double.LiveHeap(), 0, 0, uint64(0)
+			for race, err := range client.Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1), Concurrency: concurrency}).CatchUp(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; race.MainRaceID != horseracing.RaceID(n) {
+					t.Fatalf("race %d came as number %d", race.MainRaceID, n)
+				}
+				ahead = max(ahead, count-n)
+				if n%3_000 == 1 {
+					heap = max(heap, double.LiveHeap()-before)
+				}
+			}
+			t.Logf("%d at once: %d races, at most %d read ahead, a live heap of %.1f MiB", concurrency, n, ahead, float64(heap)/(1<<20))
+			if n != races || ahead > 8_000 || heap > 32<<20 {
+				t.Errorf("that is not %d races, at most 8,000 read ahead, and 32 MiB", races)
+			}
+		})
+	}
 }

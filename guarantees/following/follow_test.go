@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
-
-	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -33,9 +32,7 @@ func TestFollowYieldsWhatAPollBringsOldestFirst(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		fake.AddRaces(double.Finished(1, -3*time.Minute, -9*time.Minute, -time.Minute, -5*time.Minute)...)
 		got := take(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-5 * time.Minute)}, 3)
-		if diff := gocmp.Diff([]horseracing.RaceID{4, 1, 3}, got); diff != "" {
-			t.Error(diff)
-		}
+		double.Equal(t, "races", []horseracing.RaceID{4, 1, 3}, got)
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
@@ -49,9 +46,7 @@ func TestFollowFromNowBeginsWithWhatFinishesFromNowOn(t *testing.T) {
 			fake.AddRaces(double.Finished(11, -time.Second)...)
 		}()
 		got := take(t, fake.Client(), horseracing.FollowQuery{}, 2)
-		if diff := gocmp.Diff([]horseracing.RaceID{10, 11}, got); diff != "" {
-			t.Error(diff)
-		}
+		double.Equal(t, "races", []horseracing.RaceID{10, 11}, got)
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
@@ -104,22 +99,20 @@ func TestFollowYieldsAFailedPollAndBacksOff(t *testing.T) {
 // TestFollowWaitsOutARetryAfterOfUpToAnHour: a longer one is yielded at once.
 func TestFollowWaitsOutARetryAfterOfUpToAnHour(t *testing.T) {
 	for header, want := range map[string]time.Duration{"600": 10 * time.Minute, "3600": time.Hour, "9223372036": 0} {
-		t.Run(header, func(t *testing.T) {
-			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-				fake.AddRaces(double.Finished(1, -time.Minute, -2*time.Hour)...)
-				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {header}}})
-				started := time.Now()
-				for _, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(double.ADay(t)) {
-					if errors.Is(err, horseracing.ErrRateLimited) != (want == 0) {
-						t.Errorf("got %v", err)
-					}
-					break
+		double.RunBubble(t, header, func(t *testing.T, fake *horseracingtest.Server) {
+			fake.AddRaces(double.Finished(1, -time.Minute, -2*time.Hour)...)
+			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {header}}})
+			started := time.Now()
+			for _, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(double.ADay(t)) {
+				if errors.Is(err, horseracing.ErrRateLimited) != (want == 0) {
+					t.Errorf("got %v", err)
 				}
-				if wait := time.Since(started); wait != want {
-					t.Errorf("waited %v, want %v", wait, want)
-				}
-			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-		})
+				break
+			}
+			if wait := time.Since(started); wait != want {
+				t.Errorf("waited %v, want %v", wait, want)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
 
@@ -129,8 +122,7 @@ func TestFollowReportsATieOnceAndContinues(t *testing.T) {
 			fake.AddRaces(double.Finished(100+i, -10*time.Minute)...)
 		}
 		fake.AddRaces(double.Finished(1, -20*time.Minute, -5*time.Minute)...)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer cancel()
+		ctx := double.Within(t, 10*time.Minute)
 		ties, races := 0, map[horseracing.RaceID]int{}
 		for r, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(ctx) {
 			if tie, ok := errors.AsType[*horseracing.TieOverflowError](err); ok && tie.Seen == 10 {
@@ -152,34 +144,16 @@ func TestFollowReportsATieOnceAndContinues(t *testing.T) {
 }
 
 func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
-	t.Run("while it reads", func(t *testing.T) {
-		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			defer cancel()
-			began := time.Now()
-			for r, err := range fake.Client().Races.Follow(horseracing.FollowQuery{}).All(ctx) {
-				t.Errorf("race %v, error %v", r, err)
-			}
-			if took := time.Since(began); took != 20*time.Second {
-				t.Errorf("ended after %v", took)
-			}
-		}, horseracingtest.WithLatency(time.Minute), horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	})
-	t.Run("while the caller is at work", func(t *testing.T) {
-		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-			fake.AddRaces(double.Finished(1, -time.Minute, -2*time.Minute)...)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			races := 0
-			for range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(ctx) {
-				races++
-				cancel()
-			}
-			if races != 1 {
-				t.Errorf("%d races", races)
-			}
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	})
+	double.RunBubble(t, "while it reads", func(t *testing.T, fake *horseracingtest.Server) {
+		ctx := double.Within(t, 20*time.Second)
+		began := time.Now()
+		for r, err := range fake.Client().Races.Follow(horseracing.FollowQuery{}).All(ctx) {
+			t.Errorf("race %v, error %v", r, err)
+		}
+		if took := time.Since(began); took != 20*time.Second {
+			t.Errorf("ended after %v", took)
+		}
+	}, horseracingtest.WithLatency(time.Minute), horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	t.Run("before it begins", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -187,4 +161,66 @@ func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
 			t.Errorf("race %v, error %v", r, err)
 		}
 	})
+}
+
+func TestFollowContinuesWhereALoopWasLeft(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.AddRaces(double.Finished(1, -9*time.Minute, -7*time.Minute, -5*time.Minute, -3*time.Minute)...)
+		f := fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)})
+		var got []horseracing.RaceID
+		for range 4 {
+			for race, err := range f.All(double.ADay(t)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, race.MainRaceID)
+				for _, err := range f.All(t.Context()) {
+					if !errors.Is(err, horseracing.ErrInvalidArgument) {
+						t.Errorf("a loop within a loop: %v", err)
+					}
+				}
+				break
+			}
+		}
+		if !slices.Equal(got, []horseracing.RaceID{1, 2, 3, 4}) {
+			t.Errorf("races %v", got)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowFromNowCanBeStoppedBeforeTheFirstRace(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.AddRaces(double.Finished(1, -10*time.Minute)...)
+		f := fake.Client().Races.Follow(horseracing.FollowQuery{})
+		if !f.Cursor().IsZero() {
+			t.Error("a cursor before the first poll")
+		}
+		ctx := double.Within(t, time.Minute)
+		for race, err := range f.All(ctx) {
+			t.Errorf("race %v, error %v", race, err)
+		}
+		fake.AddRaces(double.Finished(2, -time.Second)...)
+		if got := take(t, fake.Client(), horseracing.FollowQuery{Resume: f.Cursor()}, 1); got[0] != 2 {
+			t.Errorf("races %v", got)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowLosesNoRaceIfItsContextEndsWhileTheCallerIsAtWork(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.AddRaces(double.Finished(1, -9*time.Minute, -7*time.Minute, -5*time.Minute)...)
+		query := horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}
+		for id := horseracing.RaceID(1); id <= 3; id++ {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			follower := fake.Client().Races.Follow(query)
+			for race, err := range follower.All(ctx) {
+				if err != nil || race.MainRaceID != id {
+					t.Errorf("race %v, error %v, want race %d", race, err, id)
+				}
+				cancel()
+			}
+			cancel()
+			query.Resume = follower.Cursor()
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing"
@@ -20,7 +20,7 @@ import (
 
 // What the service may be, where its document leaves something open.
 
-// entry is a race as somebody who follows or walks tells it from others.
+// entry is a race as a follower or a walk distinguishes it from others.
 type entry struct {
 	ID    horseracing.RaceID
 	Start int64
@@ -45,58 +45,48 @@ func collected(t *testing.T, loop iter.Seq2[*horseracing.Race, error]) map[entry
 	return got
 }
 
+// loop is a way to read all finished races.
+type loop struct {
+	races  func(context.Context) iter.Seq2[*horseracing.Race, error]
+	cursor func() horseracing.Cursor // after what it has yielded
+}
+
+// loops are all ways, each from a cursor of its own on.
+func loops(c *horseracing.Client, concurrency int, resume horseracing.Cursor) map[string]loop {
+	byTime := c.Races.Results(horseracing.ResultsQuery{Resume: resume, Concurrency: concurrency})
+	byOffset := c.Races.ResultsV1(horseracing.OffsetQuery{Resume: resume})
+	follower := c.Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1), Lookback: 24 * time.Hour, Resume: resume, Concurrency: concurrency})
+	return map[string]loop{
+		"a pager": {byTime.All, byTime.Cursor}, "a pager by offset": {byOffset.All, byOffset.Cursor}, "a follower": {follower.CatchUp, follower.Cursor},
+	}
+}
+
 // Two heats share an id. Each comes once, through restarts anywhere.
 func TestHeatsComeOnceEach(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		client, query := fake.Client(), horseracing.FollowQuery{Since: time.UnixMilli(1), Lookback: 24 * time.Hour}
+		client := fake.Client()
 		want := collected(t, client.Races.Results(horseracing.ResultsQuery{}).All(t.Context()))
 		if len(want) != 61 {
 			t.Fatalf("%d of 61 races", len(want))
 		}
-		for name, loop := range map[string]func(horseracing.Cursor, func(*horseracing.Race) bool) horseracing.Cursor{
-			"a pager": func(c horseracing.Cursor, each func(*horseracing.Race) bool) horseracing.Cursor {
-				p := client.Races.Results(horseracing.ResultsQuery{Resume: c, Concurrency: 3})
-				for race, err := range p.All(t.Context()) {
-					if err != nil || !each(race) {
-						return p.Cursor()
-					}
-				}
-				return horseracing.Cursor{}
-			},
-			"a pager by offset": func(c horseracing.Cursor, each func(*horseracing.Race) bool) horseracing.Cursor {
-				p := client.Races.ResultsV1(horseracing.OffsetQuery{Resume: c})
-				for race, err := range p.All(t.Context()) {
-					if err != nil || !each(race) {
-						return p.Cursor()
-					}
-				}
-				return horseracing.Cursor{}
-			},
-			"a follower": func(c horseracing.Cursor, each func(*horseracing.Race) bool) horseracing.Cursor {
-				q := query
-				q.Resume = c
-				f := client.Races.Follow(q)
-				for race, err := range f.CatchUp(t.Context()) {
-					if err != nil || !each(race) {
-						return f.Cursor()
-					}
-				}
-				return horseracing.Cursor{}
-			},
-		} {
+		for name := range loops(client, 3, horseracing.Cursor{}) {
 			for every := range 8 {
 				got := map[entry]int{}
-				for cursor, more := (horseracing.Cursor{}), true; more; more = !cursor.IsZero() {
-					n := 0
-					cursor = loop(cursor, func(r *horseracing.Race) bool {
+				var cursor horseracing.Cursor
+				for isLeft := true; isLeft; {
+					loop, n := loops(client, 3, cursor)[name], 0
+					for r, err := range loop.races(t.Context()) {
+						if err != nil {
+							t.Fatal(err)
+						}
 						got[entry{r.MainRaceID, r.StartTime.UnixMilli()}]++
-						n++
-						return n != every+1
-					})
+						if n++; n == every+1 {
+							break
+						}
+					}
+					isLeft, cursor = n == every+1, loop.cursor()
 				}
-				if diff := gocmp.Diff(want, got); diff != "" {
-					t.Errorf("%s, restarted after every %d (-want +got):\n%s", name, every+1, diff)
-				}
+				double.Equal(t, fmt.Sprintf("%s, restarted after every %d", name, every+1), want, got)
 			}
 		}
 	}, horseracingtest.WithHistory(61), horseracingtest.WithSchedule(0), horseracingtest.WithReadings(horseracingtest.Readings{Heats: true}))
@@ -115,64 +105,60 @@ func TestARaceIsHeldBackUntilItHasItsResult(t *testing.T) {
 		"it never has one":                                          {others: true, want: time.Hour, slack: 2 * time.Minute},
 		"no race has one":                                           {want: 10 * time.Minute, slack: 2 * time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-				race := double.Finished(7, -10*time.Minute)[0]
-				start := race.StartTime.Time
-				bare := race
-				bare.FinalOrder, bare.Winners = nil, nil
-				others := double.Finished(100, -70*time.Minute, -40*time.Minute, -20*time.Minute)
-				if !test.others {
-					for i := range others {
-						others[i].FinalOrder, others[i].Winners = nil, nil
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			race := double.Finished(7, -10*time.Minute)[0]
+			start := race.StartTime.Time
+			bare := race
+			bare.FinalOrder, bare.Winners = nil, nil
+			others := double.Finished(100, -70*time.Minute, -40*time.Minute, -20*time.Minute)
+			if !test.others {
+				for i := range others {
+					others[i].FinalOrder, others[i].Winners = nil, nil
+				}
+			}
+			fake.AddRaces(others...)
+			fake.AddRaces(bare)
+			if test.late {
+				go func() { time.Sleep(10 * time.Minute); fake.AddRaces(race) }()
+			}
+			if test.outage > 0 {
+				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Skip: 1, Times: -1})
+				time.AfterFunc(test.outage, fake.ClearFaults)
+			}
+			f := fake.Client().Races.Follow(horseracing.FollowQuery{Since: start.Add(-2 * time.Hour), Interval: time.Minute})
+			var times []time.Duration
+			for r, err := range f.All(double.Within(t, 3*time.Hour)) {
+				if err != nil && test.outage > 0 {
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.MainRaceID == 7 {
+					times = append(times, time.Since(start))
+					if test.late && test.others && !r.Finished() {
+						t.Error("it came without its result")
 					}
 				}
-				fake.AddRaces(others...)
-				fake.AddRaces(bare)
-				if test.late {
-					go func() { time.Sleep(10 * time.Minute); fake.AddRaces(race) }()
-				}
-				if test.outage > 0 {
-					fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Skip: 1, Times: -1})
-					time.AfterFunc(test.outage, fake.ClearFaults)
-				}
-				f := fake.Client().Races.Follow(horseracing.FollowQuery{Since: start.Add(-2 * time.Hour), Interval: time.Minute})
-				var times []time.Duration
-				for r, err := range f.All(within(t, 3*time.Hour)) {
-					if err != nil && test.outage > 0 {
-						continue
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					if r.MainRaceID == 7 {
-						times = append(times, time.Since(start))
-						if test.late && test.others && !r.Finished() {
-							t.Error("it came without its result")
-						}
-					}
-				}
-				if len(times) != 1 || times[0] < test.want || times[0] > test.want+test.slack {
-					t.Errorf("it came %v after its start, want once, %v after it", times, test.want)
-				}
-			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-		})
+			}
+			if len(times) != 1 || times[0] < test.want || times[0] > test.want+test.slack {
+				t.Errorf("it came %v after its start, want once, %v after it", times, test.want)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
 
 // A walk ends after its Patience while what comes cannot be read, whatever its status.
 func TestAWalkEndsAfterItsPatienceIfNothingCanBeRead(t *testing.T) {
 	for name, body := range map[string]string{"HTML": "<html>maintenance</html>", "cut": `[{"main_race_id":1`} {
-		t.Run(name, func(t *testing.T) {
-			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: body, Skip: 2, Times: -1})
-				began := time.Now()
-				_, err := fake.Client().Races.Results(horseracing.ResultsQuery{Patience: 10 * time.Minute}).Take(within(t, 24*time.Hour), 1000)
-				if took := time.Since(began); err == nil || errors.Is(err, context.DeadlineExceeded) || took < 9*time.Minute || took > 20*time.Minute {
-					t.Errorf("after %v: %v", took, err)
-				}
-			}, horseracingtest.WithHistory(100), horseracingtest.WithSchedule(0))
-		})
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: body, Skip: 2, Times: -1})
+			began := time.Now()
+			_, err := fake.Client().Races.Results(horseracing.ResultsQuery{Patience: 10 * time.Minute}).Take(double.Within(t, 24*time.Hour), 1000)
+			if took := time.Since(began); err == nil || errors.Is(err, context.DeadlineExceeded) || took < 9*time.Minute || took > 20*time.Minute {
+				t.Errorf("after %v: %v", took, err)
+			}
+		}, horseracingtest.WithHistory(100), horseracingtest.WithSchedule(0))
 	}
 }
 
@@ -187,7 +173,7 @@ func TestAStartInSecondsIsAnError(t *testing.T) {
 }
 
 // Whichever readings and faults come together, a walk and a follower yield each race
-// once; an error is no end of them.
+// once; an error does not end it.
 func TestReadingsAndFaultsLoseNothing(t *testing.T) {
 	rapid.Check(t, func(drawn *rapid.T) {
 		readings := horseracingtest.Readings{
@@ -222,7 +208,7 @@ func TestReadingsAndFaultsLoseNothing(t *testing.T) {
 			} {
 				fake.ClearFaults()
 				fake.Inject(faults...)
-				if diff := gocmp.Diff(want, collected(t, loop)); diff != "" {
+				if diff := cmp.Diff(want, collected(t, loop)); diff != "" {
 					problem = fmt.Sprintf("%s (-want +got):\n%s", name, diff)
 				}
 			}

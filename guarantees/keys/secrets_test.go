@@ -18,7 +18,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -110,41 +109,39 @@ func TestNoErrorShowsAKey(t *testing.T) {
 		steps[fmt.Sprint(status, " with nested words")] = echoing(status, `{"errors":[{"detail":"`+double.JSONText(echo())+`"}]}`)
 	}
 	for name, s := range steps {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var logged bytes.Buffer
-				log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-				c := double.Play(s).Client(t, horseracing.WithLogger(log))
-				for _, call := range []func(horseracing.CallOption) error{
-					func(o horseracing.CallOption) error {
-						_, err := c.Races.Register(t.Context(), double.Entry, o)
-						return err
-					},
-					func(o horseracing.CallOption) error {
-						_, err := c.Horses.Owned(t.Context(), double.UserKey, o)
-						return err
-					},
-					func(o horseracing.CallOption) error {
-						return c.Do(t.Context(), "POST", "/x", map[string]string{"user_key": double.UserKey}, new(int), o)
-					},
-					func(o horseracing.CallOption) error {
-						type nested struct{ Deep []horseracing.UserKey }
-						return c.Do(t.Context(), "GET", "/x", nested{[]horseracing.UserKey{double.UserKey}}, new(int), o)
-					},
-				} {
-					var response horseracing.Response
-					err := call(horseracing.CaptureResponse(&response))
-					if err == nil {
-						continue // a receipt
-					}
-					if len(err.Error()) >= 2048 {
-						t.Errorf("a text of %d bytes", len(err.Error()))
-					}
-					for where, text := range double.Surfaces(err, response, logged.String()) {
-						double.MustNotShowKeys(t, where, text)
-					}
+		double.Run(t, name, func(t *testing.T) {
+			var logged bytes.Buffer
+			log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			c := double.Play(s).Client(t, horseracing.WithLogger(log))
+			for _, call := range []func(horseracing.CallOption) error{
+				func(o horseracing.CallOption) error {
+					_, err := c.Races.Register(t.Context(), double.Entry, o)
+					return err
+				},
+				func(o horseracing.CallOption) error {
+					_, err := c.Horses.Owned(t.Context(), double.UserKey, o)
+					return err
+				},
+				func(o horseracing.CallOption) error {
+					return c.Do(t.Context(), "POST", "/x", map[string]string{"user_key": double.UserKey}, new(int), o)
+				},
+				func(o horseracing.CallOption) error {
+					type nested struct{ Deep []horseracing.UserKey }
+					return c.Do(t.Context(), "GET", "/x", nested{[]horseracing.UserKey{double.UserKey}}, new(int), o)
+				},
+			} {
+				var response horseracing.Response
+				err := call(horseracing.CaptureResponse(&response))
+				if err == nil {
+					continue // a receipt
 				}
-			})
+				if len(err.Error()) >= 2048 {
+					t.Errorf("a text of %d bytes", len(err.Error()))
+				}
+				for where, text := range double.Surfaces(err, response, logged.String()) {
+					double.MustNotShowKeys(t, where, text)
+				}
+			}
 		})
 	}
 }

@@ -42,7 +42,7 @@ func FuzzCursor(f *testing.F) {
 			if c.String() != text {
 				t.Fatalf("%q is read, and written as %q", text, c)
 			}
-			// Wherever it is, a walk goes on there or returns an error.
+			// Wherever it is, a walk continues there or returns an error.
 			w.requests = 0
 			for _, p := range []*horseracing.Pager[horseracing.Race]{
 				w.client(t).Races.Results(horseracing.ResultsQuery{Resume: c, Concurrency: 1 + len(text)%3}),
@@ -144,49 +144,4 @@ func TestOneTierInTiersIsThatTier(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestTiersThatMakeNoSenseAreRefusedBeforeAnyRequest(t *testing.T) {
-	s := tiers{horseracing.TierOmega: dense(50, 60_000), 3: dense(51, 60_000)}
-	s[3].foreign = true
-	c := s.client(t)
-	both := c.Races.Results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{3, horseracing.TierOmega}})
-	if _, err := both.Take(t.Context(), 20); err != nil {
-		t.Fatal(err)
-	}
-	one := c.Races.Results(horseracing.ResultsQuery{})
-	if _, err := one.Take(t.Context(), 20); err != nil {
-		t.Fatal(err)
-	}
-	for name, q := range map[string]horseracing.ResultsQuery{
-		"with Tier":  {Tier: 3, Tiers: []horseracing.TierID{3}},
-		"negative":   {Tiers: []horseracing.TierID{3, -1}},
-		"zero":       {Tiers: []horseracing.TierID{3, 0}},
-		"zero alone": {Tiers: []horseracing.TierID{0}},
-		"too many": {Tiers: slices.Collect(func(yield func(horseracing.TierID) bool) {
-			for id := horseracing.TierID(1); yield(id) && id <= 100; id++ {
-			}
-		})},
-		"the cursor of one":    {Tiers: []horseracing.TierID{3, horseracing.TierOmega}, Resume: one.Cursor()},
-		"the cursor of others": {Tiers: []horseracing.TierID{3, 4}, Resume: both.Cursor()},
-	} {
-		before := s[3].requests + s[horseracing.TierOmega].requests
-		if _, err := c.Races.Results(q).Take(t.Context(), 5); !errors.Is(err, horseracing.ErrInvalidArgument) || s[3].requests+s[horseracing.TierOmega].requests != before {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// A program that saves the cursor whatever happened must not lose its place.
-func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
-	c := dense(50, 60_000).client(t)
-	p := c.Races.Results(horseracing.ResultsQuery{})
-	if _, err := p.Take(t.Context(), 20); err != nil {
-		t.Fatal(err)
-	}
-	saved := p.Cursor()
-	p = c.Races.Results(horseracing.ResultsQuery{Resume: saved, Concurrency: -1})
-	if _, err := p.Take(t.Context(), 5); err == nil || p.Cursor().String() != saved.String() {
-		t.Errorf("%v, and the cursor %q instead of %q", err, p.Cursor(), saved)
-	}
 }

@@ -2,10 +2,12 @@ package paging_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -156,35 +158,6 @@ func TestAnIgnoredBodyIsNoticedWithinADozenRequests(t *testing.T) {
 	}
 }
 
-func TestEntriesBeforeAFailedPageComeFirst(t *testing.T) {
-	w := dense(600, 60_000)
-	broken := w.starts[300]
-	down := true
-	w.before = func(from int64) error {
-		if down && from <= broken {
-			return errBroken
-		}
-		return nil
-	}
-	for _, concurrency := range []int{1, 3, 16} {
-		down = true
-		p := w.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: concurrency})
-		before, err := p.Take(t.Context(), 10_000)
-		if !errors.Is(err, errBroken) || len(before) < 300 {
-			t.Errorf("at %d: %d entries, then %v", concurrency, len(before), err)
-		}
-		again, err := p.Take(t.Context(), 10_000)
-		if !errors.Is(err, errBroken) || len(again) > 0 {
-			t.Errorf("still broken: %d entries, then %v", len(again), err)
-		}
-		down = false
-		rest, err := p.Take(t.Context(), 10_000)
-		if err != nil || len(before)+len(rest) != 600 {
-			t.Errorf("at %d: %d and %d entries, then %v", concurrency, len(before), len(rest), err)
-		}
-	}
-}
-
 func TestTakeYieldsWhatIsThere(t *testing.T) {
 	w := dense(47, 1000)
 	p := w.client(t).Races.Results(horseracing.ResultsQuery{})
@@ -198,16 +171,12 @@ func TestTakeYieldsWhatIsThere(t *testing.T) {
 	}
 	one := w.client(t).Races.Results(horseracing.ResultsQuery{})
 	w.requests = 0
+	one.All(t.Context())
+	if w.requests != 0 {
+		t.Errorf("%d requests before it is ranged over", w.requests)
+	}
 	if _, err := one.Take(t.Context(), 10); err != nil || w.requests != 1 {
 		t.Errorf("ten entries took %d requests (%v)", w.requests, err)
-	}
-}
-
-func TestNothingIsRequestedBeforeThePagerIsRangedOver(t *testing.T) {
-	w := dense(10, 1000)
-	w.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: 8}).All(t.Context())
-	if w.requests != 0 {
-		t.Errorf("%d requests", w.requests)
 	}
 }
 
@@ -296,7 +265,7 @@ func TestAnIgnoredOffsetIsNoticedWhateverArrives(t *testing.T) {
 	}
 }
 
-// With one arrival a request the same few entries lie at each requested offset.
+// With one arrival a request the same few entries are at each requested offset.
 func TestArrivalsAreNotTakenForAnIgnoredOffset(t *testing.T) {
 	w := &world{}
 	w.add(1000, 1000, 1000)
@@ -403,37 +372,70 @@ func TestManyRacesOnTheNewestInstantAreNoIgnoredBody(t *testing.T) {
 	}
 }
 
-// While a listing is read by offset, any number of races may arrive at its
-// top: what was read comes again, and is not handed out again.
-func TestArrivalsRepeatNothingByOffset(t *testing.T) { synctest.Test(t, arrivalsRepeatNothing) }
-
-func arrivalsRepeatNothing(t *testing.T) {
-	for arrivals := range 160 {
-		for _, resumed := range []bool{false, true} {
-			w := dense(200, 60_000)
-			c, want := w.client(t), slices.Clone(w.ids)
-			pager := c.Races.ResultsV1(horseracing.OffsetQuery{})
-			races, err := pager.Take(t.Context(), 100)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range arrivals {
-				w.insert(w.starts[0] + 1)
-			}
-			if resumed {
-				pager = c.Races.ResultsV1(horseracing.OffsetQuery{Resume: pager.Cursor()})
-			}
-			rest, err := pager.Take(t.Context(), 1000)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []int64 // of those that were there
-			for _, race := range append(races, rest...) {
-				if race.MainRaceID <= 200 {
-					got = append(got, int64(race.MainRaceID))
+// A history has no end, memory has: what a walk keeps of the races it handed
+// out does not grow with them.
+func TestALongWalkKeepsNothingOfWhatItYielded(t *testing.T) {
+	double.UnlessShort(t)
+	const races, early = longHistory, longHistory / 10
+	for name, walk := range map[string]func(*horseracing.Client) *horseracing.Pager[horseracing.Race]{
+		"by time, one at a time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.Results(horseracing.ResultsQuery{})
+		},
+		"by time, four at once": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.Results(horseracing.ResultsQuery{Concurrency: 4})
+		},
+		"by offset": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
+			return c.Races.ResultsV1(horseracing.OffsetQuery{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(longListing)})
+			pager, n := walk(c), 0
+			var before uint64
+			for _, err := range pager.All(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch n++; n {
+				case early:
+					before = double.LiveHeap()
+				case races - early:
+					if grown := int64(double.LiveHeap() - before); grown > 1<<20 {
+						t.Errorf("%d KiB more are held after %d races than after %d", grown>>10, n, early)
+					}
 				}
 			}
-			sameEntries(t, got, want)
-		}
+			if n != races {
+				t.Errorf("%d races of %d", n, races)
+			}
+			if cursor := pager.Cursor().String(); len(cursor) > 1500 { // by offset, of forty ids and starts
+				t.Errorf("a cursor of %d bytes", len(cursor))
+			}
+		})
 	}
+}
+
+// longHistory is how many races longListing holds, three a minute.
+const longHistory = 100_000
+
+// longListing serves both listings of finished races.
+func longListing(req *http.Request) (*http.Response, error) {
+	const oldest = 1_600_000_000_000
+	var body struct {
+		From   *int64 `json:"start_time_from"`
+		Offset int64
+	}
+	if err := json.NewDecoder(req.Body).Decode(&body); err != nil {
+		return nil, err
+	}
+	shown := longHistory - body.Offset // race n, counted from the oldest, starts in minute n/3
+	if body.From != nil {
+		minutes := (*body.From - oldest + 59_999) / 60_000
+		shown = min(3*minutes-1, longHistory)
+	}
+	var page []string
+	for n := shown; n > max(0, shown-10); n-- {
+		page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, n, oldest+n/3*60_000))
+	}
+	return double.Respond(200, "["+strings.Join(page, ",")+"]")(req)
 }

@@ -100,7 +100,7 @@ func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 	})
 }
 
-// It cannot be passed: nothing shows where the listing goes on.
+// It cannot be passed: nothing shows where the listing continues.
 func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 	w := dense(60, 60_000)
 	for i := 15; i < 40; i++ {

@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
@@ -47,9 +45,7 @@ func TestWithoutARefusalNothingWaits(t *testing.T) {
 				t.Fatalf("request %d left after %v, want %v", i, got, want)
 			}
 		}
-		if diff := cmp.Diff(horseracing.Pace{}, c.Pace()); diff != "" {
-			t.Errorf("pace (-want +got):\n%s", diff)
-		}
+		double.Equal(t, "pace", horseracing.Pace{}, c.Pace())
 	})
 }
 
@@ -123,23 +119,6 @@ func TestAnHourOfARegistrationStopsNoBoard(t *testing.T) {
 	})
 }
 
-// A year is a mistake of the service: an hour later it is asked again.
-func TestARetryAfterOfAYearIsHeededForAnHour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(429, "", "Retry-After: 31536000"), double.Respond(200, "[]"))
-		c := s.Client(t)
-		double.OpenRaces(t.Context(), c)
-		time.Sleep(time.Hour - time.Minute)
-		if err := double.OpenRaces(t.Context(), c); !errors.Is(err, horseracing.ErrRateLimited) || len(s.Requests()) != 1 {
-			t.Errorf("within the hour: %d requests, %v", len(s.Requests()), err)
-		}
-		time.Sleep(2 * time.Minute)
-		if err := double.OpenRaces(t.Context(), c); err != nil {
-			t.Errorf("after the hour: %v", err)
-		}
-	})
-}
-
 // TestA503OfARegistrationInformsThePaceAndStaysUnknown.
 func TestA503OfARegistrationInformsThePaceAndStaysUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -149,9 +128,7 @@ func TestA503OfARegistrationInformsThePaceAndStaysUnknown(t *testing.T) {
 			t.Fatalf("%d requests: %v", len(s.Requests()), err)
 		}
 		double.Register(t.Context(), c)
-		if diff := cmp.Diff([]time.Duration{5 * time.Second}, s.Waits()); diff != "" {
-			t.Errorf("waits (-want +got):\n%s", diff)
-		}
+		double.Equal(t, "waits", []time.Duration{5 * time.Second}, s.Waits())
 	})
 }
 
@@ -173,20 +150,6 @@ func TestRefusalsTakeNothingFromTheBudget(t *testing.T) {
 			if wait < 4*time.Second {
 				t.Errorf("request %d came after %v", 50+i, wait)
 			}
-		}
-	})
-}
-
-// A page that is refused more often than it may be retried still has its
-// retries for the failure that follows.
-func TestRefusalsTakeNothingFromThePagesRetries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(429, ""), double.Respond(429, ""), double.Respond(429, ""), double.Respond(503, ""),
-			double.Listing(`[{"main_race_id":1,"start_time":1700000000000}]`))
-		c := s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: 1}))
-		races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
-		if err != nil || len(races) != 1 {
-			t.Errorf("%d races, %v", len(races), err)
 		}
 	})
 }

@@ -72,30 +72,28 @@ func TestPatienceIsThatOfTheListingItself(t *testing.T) {
 		"a Retry-After of an hour":            {1, []double.Step{refuse("3600"), double.Respond(500, "")}, time.Minute, time.Hour, 2 * time.Minute},
 		"a longer one ends the walk":          {1, []double.Step{refuse("3601")}, time.Minute, 0, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := listing(test.pages, test.failures...)
-				var log bytes.Buffer
-				c := s.Client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-				took, err := walkBesidePolls(t, c, test.patience)
-				if err == nil || took < test.least || took > test.least+test.more {
-					t.Errorf("after %v: %v", took, err)
+		double.Run(t, name, func(t *testing.T) {
+			s := listing(test.pages, test.failures...)
+			var log bytes.Buffer
+			c := s.Client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			took, err := walkBesidePolls(t, c, test.patience)
+			if err == nil || took < test.least || took > test.least+test.more {
+				t.Errorf("after %v: %v", took, err)
+			}
+			requests := 0
+			for _, r := range s.Requests() {
+				if strings.HasPrefix(r.Request.URL.Path, double.ResultsPath) {
+					requests++
 				}
-				requests := 0
-				for _, r := range s.Requests() {
-					if strings.HasPrefix(r.Request.URL.Path, double.ResultsPath) {
-						requests++
-					}
-				}
-				var api *horseracing.APIError
-				var broken *horseracing.TransportError
-				if errors.As(err, &api) && api.Attempts != requests-test.pages || errors.As(err, &broken) && broken.Attempts != requests-test.pages {
-					t.Errorf("%d requests: %v", requests, err)
-				}
-				if warned := strings.Contains(log.String(), "level=WARN"); warned != (took > 0) {
-					t.Errorf("after %v the log is:\n%s", took, log.String())
-				}
-			})
+			}
+			var api *horseracing.APIError
+			var broken *horseracing.TransportError
+			if errors.As(err, &api) && api.Attempts != requests-test.pages || errors.As(err, &broken) && broken.Attempts != requests-test.pages {
+				t.Errorf("%d requests: %v", requests, err)
+			}
+			if warned := strings.Contains(log.String(), "level=WARN"); warned != (took > 0) {
+				t.Errorf("after %v the log is:\n%s", took, log.String())
+			}
 		})
 	}
 }
@@ -103,17 +101,15 @@ func TestPatienceIsThatOfTheListingItself(t *testing.T) {
 // TestAPageThatFailsOftenEndsNoWalk: 16 failures in a row, of any transient kind.
 func TestAPageThatFailsOftenEndsNoWalk(t *testing.T) {
 	for name, failure := range map[string]double.Step{"503": double.Respond(503, ""), "a broken connection": double.Broken(double.ErrReset), "an HTML page": double.Respond(200, "<!doctype html>")} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var failures []double.Step
-				for range 16 {
-					failures = append(failures, failure)
-				}
-				c := listing(1, append(failures, double.Listing(`[{"main_race_id":1,"start_time":1700000000000}]`))...).Client(t)
-				if races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10); err != nil || len(races) != 1 {
-					t.Errorf("%d races, %v", len(races), err)
-				}
-			})
+		double.Run(t, name, func(t *testing.T) {
+			var failures []double.Step
+			for range 16 {
+				failures = append(failures, failure)
+			}
+			c := listing(1, append(failures, double.Listing(`[{"main_race_id":1,"start_time":1700000000000}]`))...).Client(t)
+			if races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10); err != nil || len(races) != 1 {
+				t.Errorf("%d races, %v", len(races), err)
+			}
 		})
 	}
 }
@@ -140,34 +136,30 @@ func TestReadsReturnIfTheServiceRefusesEverything(t *testing.T) {
 // TestACallInLineReturnsWhenALongRetryAfterArrives: a registration too, and it was
 // never sent.
 func TestACallInLineReturnsWhenALongRetryAfterArrives(t *testing.T) {
-	for name, test := range map[string]struct {
-		call func(context.Context, *horseracing.Client) error
-	}{"a read": {double.OpenRaces}, "a registration": {double.Register}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := double.Play(double.Respond(429, "", "Retry-After: 10"), double.Respond(429, "", "Retry-After: 1800"))
-				c := s.Client(t)
-				var calls sync.WaitGroup
-				for range 3 {
-					calls.Go(func() { test.call(t.Context(), c) })
-					synctest.Wait()
+	for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": double.OpenRaces, "a registration": double.Register} {
+		double.Run(t, name, func(t *testing.T) {
+			s := double.Play(double.Respond(429, "", "Retry-After: 10"), double.Respond(429, "", "Retry-After: 1800"))
+			c := s.Client(t)
+			var calls sync.WaitGroup
+			for range 3 {
+				calls.Go(func() { call(t.Context(), c) })
+				synctest.Wait()
+			}
+			time.Sleep(9 * time.Second)
+			calls.Go(func() {
+				started := time.Now()
+				err := call(t.Context(), c)
+				if api, ok := errors.AsType[*horseracing.APIError](err); !ok || api.RetryAfter != 30*time.Minute || api.Attempts != 0 || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+					t.Errorf("got %v", err)
 				}
-				time.Sleep(9 * time.Second)
-				calls.Go(func() {
-					started := time.Now()
-					err := test.call(t.Context(), c)
-					if api, ok := errors.AsType[*horseracing.APIError](err); !ok || api.RetryAfter != 30*time.Minute || api.Attempts != 0 || errors.Is(err, horseracing.ErrOutcomeUnknown) {
-						t.Errorf("got %v", err)
-					}
-					if took := time.Since(started); took > 3*time.Second {
-						t.Errorf("returned after %v", took)
-					}
-				})
-				calls.Wait()
-				if n := len(s.Requests()); n != 2 {
-					t.Errorf("%d requests", n)
+				if took := time.Since(started); took > 3*time.Second {
+					t.Errorf("returned after %v", took)
 				}
 			})
+			calls.Wait()
+			if n := len(s.Requests()); n != 2 {
+				t.Errorf("%d requests", n)
+			}
 		})
 	}
 }
@@ -220,80 +212,37 @@ func TestABadRouteDoesNotStopTheOthers(t *testing.T) {
 func TestAPageThatIsRefusedForEverCostsLittle(t *testing.T) {
 	const length = 24 * time.Hour
 	for name, refusal := range map[string]double.Step{"429": double.Respond(429, ""), "429, Retry-After 1": double.Respond(429, "", "Retry-After: 1"), "503, Retry-After 20": double.Respond(503, "", "Retry-After: 20")} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				refused := 0
-				s := double.Play(func(r *http.Request) (*http.Response, error) {
-					if r.ContentLength < int64(len(`{"start_time_from":1700000000000}`)) { // the first page
-						return double.Respond(200, `[{"main_race_id":1,"start_time":1700000000000}]`)(r)
-					}
-					refused++
-					return refusal(r)
-				})
-				ctx, cancel := context.WithTimeout(t.Context(), length)
-				defer cancel()
-				c := s.Client(t)
-				var polls sync.WaitGroup
-				polls.Go(func() {
-					for ctx.Err() == nil {
-						c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
-						time.Sleep(10 * time.Second)
-					}
-				})
-				results, failures := c.Races.Results(horseracing.ResultsQuery{}), 0
-				for ctx.Err() == nil {
-					for _, err := range results.All(ctx) {
-						if err != nil {
-							failures++
-						}
-					}
+		double.Run(t, name, func(t *testing.T) {
+			refused := 0
+			s := double.Play(func(r *http.Request) (*http.Response, error) {
+				if r.ContentLength < int64(len(`{"start_time_from":1700000000000}`)) { // the first page
+					return double.Respond(200, `[{"main_race_id":1,"start_time":1700000000000}]`)(r)
 				}
-				polls.Wait()
-				t.Logf("%d requests of the page, %d failures, %d requests", refused, failures, len(s.Requests()))
-				if refused > int(length.Seconds())/10 || failures < 120 || failures > 150 {
-					t.Errorf("%d requests of the page, %d failures", refused, failures)
+				refused++
+				return refusal(r)
+			})
+			ctx := double.Within(t, length)
+			c := s.Client(t)
+			var polls sync.WaitGroup
+			polls.Go(func() {
+				for ctx.Err() == nil {
+					c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
+					time.Sleep(10 * time.Second)
 				}
 			})
+			results, failures := c.Races.Results(horseracing.ResultsQuery{}), 0
+			for ctx.Err() == nil {
+				for _, err := range results.All(ctx) {
+					if err != nil {
+						failures++
+					}
+				}
+			}
+			polls.Wait()
+			t.Logf("%d requests of the page, %d failures, %d requests", refused, failures, len(s.Requests()))
+			if refused > int(length.Seconds())/10 || failures < 120 || failures > 150 {
+				t.Errorf("%d requests of the page, %d failures", refused, failures)
+			}
 		})
 	}
-}
-
-// TestAWalkThatStarvesEnds with an error: single reads, which go first, want more than a
-// limit of one request in flight accepts.
-func TestAWalkThatStarvesEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		busy := 0
-		var mu sync.Mutex
-		s := double.Play(func(r *http.Request) (*http.Response, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			if busy > 0 {
-				return double.Respond(429, "")(r)
-			}
-			busy++
-			mu.Unlock()
-			time.Sleep(20 * time.Millisecond)
-			mu.Lock()
-			busy--
-			return double.Respond(200, "[]")(r)
-		})
-		c := s.Client(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		var reads sync.WaitGroup
-		for range 8 {
-			reads.Go(func() {
-				for ctx.Err() == nil {
-					double.OpenRaces(ctx, c)
-				}
-			})
-		}
-		time.Sleep(time.Minute)
-		started := time.Now()
-		_, err := c.Races.Results(horseracing.ResultsQuery{Patience: time.Minute}).Take(ctx, 10)
-		if took := time.Since(started); err == nil || took > 2*time.Minute {
-			t.Errorf("after %v: %v", took, err)
-		}
-		cancel()
-		reads.Wait()
-	})
 }

@@ -3,7 +3,6 @@ package sending_test
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,89 +14,49 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// inForm renames the fields in which the fake announces a limit.
-func inForm(form string) func(http.RoundTripper) http.RoundTripper {
-	return func(next http.RoundTripper) http.RoundTripper {
-		return double.TripFunc(func(r *http.Request) (*http.Response, error) {
-			resp, err := next.RoundTrip(r)
-			if err != nil || form == "" {
-				return resp, err
-			}
-			limit, left, reset := resp.Header.Get("RateLimit-Limit"), resp.Header.Get("RateLimit-Remaining"), resp.Header.Get("RateLimit-Reset")
-			for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
-				resp.Header.Del(name)
-			}
-			switch form {
-			case "X-RateLimit, a Unix time":
-				seconds, _ := strconv.ParseInt(reset, 10, 64)
-				resp.Header.Set("X-RateLimit-Limit", limit)
-				resp.Header.Set("X-RateLimit-Remaining", left)
-				resp.Header.Set("X-RateLimit-Reset", strconv.FormatInt(time.Now().Unix()+seconds, 10))
-			case "draft":
-				resp.Header.Set("RateLimit-Policy", `"default";q=`+limit+`;w=10`)
-				resp.Header.Set("RateLimit", `"default";r=`+left+`;t=`+reset)
-			}
-			return resp, err
-		})
-	}
-}
-
 // Behind a limit that is announced nothing is refused, nine tenths are used, and a crawl
 // leaves something to a single call.
 func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
 	window := horseracingtest.RequestLimit{PerWindow: 60, Window: 10 * time.Second, Headers: true}
 	sliding := window
 	sliding.Sliding = true // the end that it announces is that of its last request
-	for name, test := range map[string]struct {
-		limit horseracingtest.RequestLimit
-		form  string
-	}{
-		"window":                   {limit: window},
-		"X-RateLimit, a Unix time": {limit: window, form: "X-RateLimit, a Unix time"},
-		"draft":                    {limit: window, form: "draft"},
-		"bucket":                   {limit: horseracingtest.RequestLimit{PerSecond: 6, Burst: 60, Headers: true}},
-		"sliding":                  {limit: sliding},
-		"sliding, draft":           {limit: sliding, form: "draft"},
+	for name, limit := range map[string]horseracingtest.RequestLimit{
+		"window": window, "bucket": {PerSecond: 6, Burst: 60, Headers: true}, "sliding": sliding,
 	} {
-		if testing.Short() && test.form != "" {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				started := time.Now()
-				fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithLatency(20*time.Millisecond),
-					horseracingtest.WithRequestLimit(test.limit), horseracingtest.WithHistory(6000))
-				defer fake.Close()
-				client := fake.Client(horseracing.WithTransportWrapper(inForm(test.form)))
-				if _, err := client.Races.Open(t.Context()); err != nil { // nothing is known before the first response
-					t.Fatal(err)
-				}
-				var calls sync.WaitGroup
-				calls.Go(func() {
-					if races, err := client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), 4000); err != nil || len(races) != 4000 {
-						t.Errorf("%d races, %v", len(races), err)
-					}
-				})
-				for time.Since(started) < 40*time.Second {
-					time.Sleep(5 * time.Second)
-					asked := time.Now()
-					if _, err := client.Races.Open(t.Context()); err != nil || time.Since(asked) > time.Second {
-						t.Errorf("a single call: %v after %v", err, time.Since(asked))
-					}
-				}
-				calls.Wait()
-				requests, refused := fake.Requests(), 0
-				for _, r := range requests {
-					if r.Status != http.StatusOK && r.Status != 0 { // canceled with the loop
-						refused++
-					}
-				}
-				n, took := float64(len(requests)), time.Since(started)
-				t.Logf("%.0f requests in %v", n, took)
-				if used := n / took.Seconds() / 6; used < 0.9 || float64(refused) > 0.002*n {
-					t.Errorf("%.0f %% used, %d of %.0f requests refused", 100*used, refused, n)
+		double.Run(t, name, func(t *testing.T) {
+			started := time.Now()
+			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithLatency(20*time.Millisecond),
+				horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(6000))
+			defer fake.Close()
+			client := fake.Client()
+			if _, err := client.Races.Open(t.Context()); err != nil { // nothing is known before the first response
+				t.Fatal(err)
+			}
+			var calls sync.WaitGroup
+			calls.Go(func() {
+				if races, err := client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), 4000); err != nil || len(races) != 4000 {
+					t.Errorf("%d races, %v", len(races), err)
 				}
 			})
+			for time.Since(started) < 40*time.Second {
+				time.Sleep(5 * time.Second)
+				asked := time.Now()
+				if _, err := client.Races.Open(t.Context()); err != nil || time.Since(asked) > time.Second {
+					t.Errorf("a single call: %v after %v", err, time.Since(asked))
+				}
+			}
+			calls.Wait()
+			requests, refused := fake.Requests(), 0
+			for _, r := range requests {
+				if r.Status != http.StatusOK && r.Status != 0 { // canceled with the loop
+					refused++
+				}
+			}
+			n, took := float64(len(requests)), time.Since(started)
+			t.Logf("%.0f requests in %v", n, took)
+			if used := n / took.Seconds() / 6; used < 0.9 || float64(refused) > 0.002*n {
+				t.Errorf("%.0f %% used, %d of %.0f requests refused", 100*used, refused, n)
+			}
 		})
 	}
 }

@@ -90,14 +90,14 @@ func simulate(t *testing.T, seed uint64) map[string]int {
 		t.Error("no crawl came to its end")
 	}
 	for _, s := range append(stores, *crawls...) {
-		w.judge(s, finished)
+		w.check(s, finished)
 	}
 	for _, s := range stores {
 		if s.without > 0 {
 			t.Errorf("%s has %d races without a final order", s.name, s.without)
 		}
 	}
-	w.judge(cupStore, w.finished(cupsPath))
+	w.check(cupStore, w.finished(cupsPath))
 	for race := range finished {
 		if start := time.UnixMilli(race.start); !seen[race] && start.After(w.clock(w.calm.Add(2*time.Hour))) && start.Before(w.clock(w.end)) {
 			t.Errorf("the watcher has not seen race %v, which started at %v", race, start)
@@ -154,19 +154,19 @@ func (w *world) finished(path string) map[key]horseracing.TierID {
 	return all
 }
 
-// judge compares a store with what there was.
-func (w *world) judge(s *store, all map[key]horseracing.TierID) {
+// check compares a store with the entries that there were.
+func (w *world) check(s *store, all map[key]horseracing.TierID) {
 	w.hides(s.name, s.cursor)
 	tiers := s.tiers
 	if len(tiers) == 0 {
 		tiers = []horseracing.TierID{horseracing.TierOmega}
 	}
-	told := map[string]bool{}
+	noted := map[string]bool{}
 	for _, err := range s.holes {
-		if told[err.Error()] {
-			w.t.Errorf("%s was told twice: %v", s.name, err)
+		if noted[err.Error()] {
+			w.t.Errorf("%s was notified twice: %v", s.name, err)
 		}
-		told[err.Error()] = true
+		noted[err.Error()] = true
 	}
 	for entry, n := range s.times {
 		tier, ok := all[entry]

@@ -276,7 +276,7 @@ func (p *process) tear() {
 	}
 }
 
-// key tells the entries of a listing apart: two heats have one id.
+// key distinguishes the entries of a listing: two heats have one id.
 type key struct {
 	id    string
 	start int64

@@ -160,7 +160,7 @@ func (w *world) kind(random *rand.Rand) []horseracingtest.Fault {
 	case 8: // a replica that lags
 		path := pick(resultsPath, "/api/v1/races/open")
 		if w.readings.EmptyOpen > 0 {
-			path = resultsPath // two empty lists in a row are believed
+			path = resultsPath // two empty lists in a row close the races
 		}
 		faults = []horseracingtest.Fault{{Path: path, Status: http.StatusOK, Body: "[]", Skip: random.IntN(5)}}
 	case 9: // maintenance of a route

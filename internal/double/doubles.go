@@ -1,4 +1,4 @@
-// Package double has what the guarantees share: services that misbehave as a test says, and
+// Package double has what the guarantees share: services that misbehave as a test demands, and
 // what must hold of every error.
 package double
 
@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -24,6 +25,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
@@ -31,7 +34,7 @@ import (
 const (
 	AppKey  = "app-Key/91+d7=e4"   // with characters that JSON, URLs and HTML escape
 	UserKey = `user"Key\51&c8%aé`  // likewise
-	Service = "https://game.test"  // where a script stands; nothing listens there
+	Service = "https://game.test"  // the address of a script; nothing listens there
 	Refused = "http://127.0.0.1:1" // nothing listens there either, and the system gives the port to no other server
 )
 
@@ -41,6 +44,25 @@ func UnlessShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it measures memory or speed")
+	}
+}
+
+// Worlds returns how many worlds a test makes: usually, with HORSERACING_DEEP, and under -short.
+func Worlds(usual, deep, short int) int {
+	switch {
+	case os.Getenv("HORSERACING_DEEP") != "":
+		return deep
+	case testing.Short():
+		return short
+	}
+	return usual
+}
+
+// Equal fails unless two values are equal, and shows what differs.
+func Equal(t *testing.T, what string, want, got any, opts ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, opts...); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
@@ -295,6 +317,16 @@ func Bubble(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server),
 	})
 }
 
+// Run runs a subtest in a synctest bubble.
+func Run(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// RunBubble runs a subtest in a [Bubble].
+func RunBubble(t *testing.T, name string, test func(t *testing.T, fake *horseracingtest.Server), opts ...horseracingtest.Option) {
+	t.Run(name, func(t *testing.T) { Bubble(t, test, opts...) })
+}
+
 // NoRetries makes every failure of the service one of the poll.
 func NoRetries() horseracing.Option { return horseracing.WithRetry(horseracing.Retry{Max: -1}) }
 
@@ -310,12 +342,15 @@ func Finished(first horseracing.RaceID, starts ...time.Duration) []horseracing.R
 	return races
 }
 
-// ADay is how long a test waits for what does not come. In a bubble that is no time.
-func ADay(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+// Within returns a context that ends after a time, or with the test.
+func Within(t *testing.T, limit time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
 	return ctx
 }
+
+// ADay is how long a test waits for what does not come. In a bubble that takes no time.
+func ADay(t *testing.T) context.Context { return Within(t, 24*time.Hour) }
 
 func LiveHeap() uint64 {
 	var m runtime.MemStats

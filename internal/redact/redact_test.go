@@ -277,7 +277,7 @@ func FuzzRedaction(f *testing.F) {
 	f.Add("1111%11", "%1", uint8(3), uint8(0), uint16(9)) // cut within an escape
 	f.Fuzz(func(t *testing.T, key, before string, inner, outer uint8, cut uint16) {
 		if len(key) < 2*minKey || len(key) > 200 || len(before) > 200 || !utf8.ValidString(key) || len(unescaped(key)) > 1 || strings.ContainsAny(before, `\%&+`) || strings.Contains(key, " ") {
-			t.Skip() // what stands before the key may be the beginning of an escape, and a space is a plus in a query
+			t.Skip() // what is before the key may be the beginning of an escape, and a space is a plus in a query
 		}
 		most := key[:max(minPrefix, len(key)*3/4)]
 		if strings.Contains(before+Placeholder+Withheld, most[:minPrefix]) {

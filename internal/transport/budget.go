@@ -7,7 +7,6 @@ import "sync"
 // once earns one. Random faults leave enough, and in an outage the load soon
 // falls to one attempt a call.
 type budget struct {
-	cost   int // of a retry
 	mu     sync.Mutex
 	tokens int
 }
@@ -17,16 +16,16 @@ const (
 	retryCost  = 5
 )
 
-func newBudget(cost int) *budget { return &budget{cost: cost, tokens: budgetSize} }
+func newBudget() *budget { return &budget{tokens: budgetSize} }
 
 // spend reports whether a retry may be made, and pays for it.
 func (b *budget) spend() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.tokens < b.cost {
+	if b.tokens < retryCost {
 		return false
 	}
-	b.tokens -= b.cost
+	b.tokens -= retryCost
 	return true
 }
 
@@ -34,5 +33,5 @@ func (b *budget) spend() bool {
 func (b *budget) earn(retries int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tokens = min(b.tokens+max(1, retries*b.cost), budgetSize)
+	b.tokens = min(b.tokens+max(1, retries*retryCost), budgetSize)
 }

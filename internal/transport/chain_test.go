@@ -10,10 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"testing/synctest"
-	"time"
-
-	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
 // pass sends a request through a link, and returns its record.
@@ -74,26 +70,6 @@ func TestTheBodyIsReadWholeUpToTheLimit(t *testing.T) {
 	}
 }
 
-func TestAnAttemptThatEndsSaysWhy(t *testing.T) {
-	hang := tripFunc(func(req *http.Request) (*http.Response, error) { <-req.Context().Done(); return nil, errReset })
-	synctest.Test(t, func(t *testing.T) {
-		started := time.Now()
-		_, _, err := pass(t.Context(), timeoutLink{hang, time.Second}, http.MethodGet)
-		if !errors.Is(err, ErrAttemptTimeout) || !errors.Is(err, context.DeadlineExceeded) || time.Since(started) != time.Second {
-			t.Errorf("out of time: %v after %v", err, time.Since(started))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		if _, _, err := pass(ctx, timeoutLink{hang, time.Second}, http.MethodGet); errors.Is(err, ErrAttemptTimeout) || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errReset) {
-			t.Errorf("the call is out of time: %v", err)
-		}
-		fails := tripFunc(func(*http.Request) (*http.Response, error) { return nil, errReset })
-		if _, _, err := pass(t.Context(), timeoutLink{fails, time.Second}, http.MethodGet); err != errReset {
-			t.Errorf("a failure in time: %v", err)
-		}
-	})
-}
-
 func TestAnAttemptIsLoggedWithoutKeysAtDebug(t *testing.T) {
 	fails := tripFunc(func(*http.Request) (*http.Response, error) {
 		return nil, errors.New("the-key is wrong\x1b" + strings.Repeat("x", 5000))
@@ -132,21 +108,4 @@ func TestAWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
 	if err != nil || len(sent) != 1 || sent[0].GetBody != nil || len(sent[0].Header) != 0 {
 		t.Errorf("%d requests, %v", len(sent), err)
 	}
-}
-
-func TestACallThatTheGateHoldsIsNotAnAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		scheduler := pace.NewScheduler(nil, usual.MinWait, usual.MaxWait)
-		late := tripFunc(func(*http.Request) (*http.Response, error) {
-			resp := respond(http.StatusTooManyRequests)
-			resp.Header.Set("Retry-After", "60")
-			return resp, nil
-		})
-		link := paceLink{bodyLink{late, 1}, scheduler, slog.New(slog.DiscardHandler)}
-		pass(t.Context(), link, http.MethodGet)
-		r, _, err := pass(t.Context(), link, http.MethodGet)
-		if held, ok := errors.AsType[*pace.ExpiredError](err); !ok || held.For != time.Minute || r.Stopped != err || r.Attempts() != 0 {
-			t.Errorf("held: %v", err)
-		}
-	})
 }

@@ -62,7 +62,7 @@ func TestAnAttemptIsClassifiedByItsResponse(t *testing.T) {
 	}
 }
 
-// waits is a range in which a backoff lies.
+// waits is a range that contains a backoff.
 type waits struct{ least, most time.Duration }
 
 // try is an attempt of a call, and what the policy makes of it.
@@ -101,7 +101,7 @@ func TestThePolicyOfACall(t *testing.T) {
 		"and one that was refused by a limit": {"POST", 500, []try{{status(429), true, ms(200), 500}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &policy{budget: newBudget(retryCost), logger: slog.New(slog.DiscardHandler)}
+			p := &policy{budget: newBudget(), logger: slog.New(slog.DiscardHandler)}
 			p.budget.tokens = test.tokens
 			r := &Record{Request: request(test.method)}
 			playOn(t, p, r, test.tries)
@@ -140,7 +140,7 @@ func TestThePolicyOfAWalk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &policy{budget: newBudget(retryCost), logger: slog.New(slog.DiscardHandler)}
+				p := &policy{budget: newBudget(), logger: slog.New(slog.DiscardHandler)}
 				p.budget.tokens = retryCost
 				patience := &Patience{Most: time.Minute}
 				patience.begin()
@@ -163,7 +163,7 @@ func TestThePolicyOfAWalk(t *testing.T) {
 func TestNothingIsRetriedOnceTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p := &policy{budget: newBudget(retryCost), logger: slog.New(slog.DiscardHandler)}
+	p := &policy{budget: newBudget(), logger: slog.New(slog.DiscardHandler)}
 	for name, test := range map[string]struct {
 		attempt Attempt
 		stopped error

@@ -27,8 +27,8 @@ func (c *crawl) waiting() (n int) {
 	return n
 }
 
-// A listing of which nothing was handed out is resumed from where the others
-// stand: what arrived in it since is as new as what arrived in them.
+// A listing of which nothing was yielded is resumed from where the others
+// are: what arrived in it since is as new as what arrived in them.
 func TestWhatArrivesAboveAMergedPositionStaysOut(t *testing.T) {
 	busy, quiet := &world{pageSize: 10}, &world{pageSize: 10}
 	for i := range 40 {
@@ -101,7 +101,7 @@ func TestTiesInSeveralListingsStandAtTheirPlaces(t *testing.T) {
 }
 
 // A listing whose position was lowered is resumed with the knowledge that it has shown
-// entries: a page of it that is empty is not believed at once.
+// entries: a page of it that is empty is not the end at once.
 func TestAResumedListingThatHasShownEntriesIsNotTakenForEmpty(t *testing.T) {
 	busy, quiet := &world{pageSize: 10}, &world{pageSize: 10}
 	quiet.add(100_000, 1)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Which of two responses comes first must not decide what is handed out before
+// Which of two responses comes first must not decide what is yielded before
 // an error.
 func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 	page := func(starts ...int64) (entries []Entry[uint64]) {
@@ -72,6 +72,30 @@ func TestAShortPageIsNotTheEnd(t *testing.T) {
 		}
 		if !ends {
 			t.Errorf("one in %d is missing: the end is not expected", part)
+		}
+	}
+}
+
+// A caller that takes slowly finds 32 pages for each slot in the range that is read, and
+// as many below it.
+func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
+	for _, slots := range []int{1, 4, 8} {
+		w := &world{pageSize: 10}
+		for i := range 20_000 {
+			w.add(1_700_000_000_000-20_000*int64(i), uint64(20_000-i))
+		}
+		c, most := mergeOf([]*world{w}, nil, slots), 0
+		for range 10_000 {
+			for c.fill(); len(c.inFlight) > 0; c.fill() {
+				c.receive()
+			}
+			most = max(most, c.waiting())
+			if _, ok := c.take(); !ok {
+				t.Fatal("the walk ends early")
+			}
+		}
+		if bound := 10 * (2*32*slots + slots); most > bound || most < bound/4 {
+			t.Errorf("with %d slots up to %d entries waited, want at most %d", slots, most, bound)
 		}
 	}
 }

@@ -103,17 +103,22 @@ func (c *crawl) take() (Entry[uint64], bool) {
 			c.walk.Take()
 			return e, true
 		}
-		for len(c.inFlight) < c.slots {
-			r, ok := c.walk.Next()
-			if !ok {
-				break
-			}
-			c.inFlight = append(c.inFlight, r)
-			c.requests++
-		}
+		c.fill()
 		c.receive()
 	}
 	return Entry[uint64]{}, false
+}
+
+// fill sends requests while the walk wants some and a slot is free.
+func (c *crawl) fill() {
+	for len(c.inFlight) < c.slots {
+		r, ok := c.walk.Next()
+		if !ok {
+			return
+		}
+		c.inFlight = append(c.inFlight, r)
+		c.requests++
+	}
 }
 
 func (c *crawl) receive() {

@@ -16,13 +16,11 @@ type Clock struct {
 	stopped time.Time     // zero while it runs
 }
 
-// NewClock returns a clock that follows this machine's.
-func NewClock() *Clock { return new(Clock) }
-
-// NewClockAt returns a clock that runs from begin on.
-func NewClockAt(begin time.Time) *Clock {
+// NewClock returns a clock that runs from begin on, or follows this machine's if that is
+// zero.
+func NewClock(begin time.Time) *Clock {
 	c := &Clock{begin: begin}
-	c.set(begin, false)
+	c.set(c.start(), false)
 	return c
 }
 
@@ -63,7 +61,7 @@ func (c *Clock) set(now time.Time, still bool) {
 
 // setting is what POST /clock and POST /reset take.
 type setting struct {
-	Now   string // as in RFC 3339; empty if it stays
+	Now   string // as in RFC 3339, or empty to leave the clock as it is
 	Still *bool
 }
 
@@ -91,7 +89,8 @@ func (c *control) setClock(r *http.Request) (any, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now, err := body.time(c.clock.Now())
+	from := c.clock.Now()
+	to, err := body.time(from)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +98,7 @@ func (c *control) setClock(r *http.Request) (any, error) {
 	if body.Still != nil {
 		still = *body.Still
 	}
-	return c.move(now, still)
+	return c.move(from, to, still)
 }
 
 // advance puts the clock forward.
@@ -110,19 +109,20 @@ func (c *control) advance(r *http.Request) (any, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.move(c.clock.Now().Add(body.By), c.clock.IsStill())
+	from := c.clock.Now()
+	return c.move(from, from.Add(body.By), c.clock.IsStill())
 }
 
-// move sets the clock to a time that is not before its own.
-func (c *control) move(now time.Time, still bool) (any, error) {
+// move sets the clock, unless that is before the time that it showed.
+func (c *control) move(from, to time.Time, still bool) (any, error) {
 	switch {
-	case now.Before(c.clock.Now()):
+	case to.Before(from):
 		return nil, errors.New("the clock cannot be put back: POST /reset starts anew, at any time")
-	case now.After(c.begin.Add(longest)):
+	case to.After(c.begin.Add(longest)):
 		return nil, fmt.Errorf("the clock can be at most %d days ahead of the start, %s: POST /reset starts anew, at any time",
 			longest/(24*time.Hour), c.begin.Format(time.RFC3339))
 	}
-	c.clock.set(now, still)
+	c.clock.set(to, still)
 	return object{"now": c.fake.Now(), "still": still}, nil
 }
 

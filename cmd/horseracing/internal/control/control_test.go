@@ -27,7 +27,7 @@ const noon = "2025-06-01T12:00:00Z"
 // its control.
 func controlled(t *testing.T, opts ...horseracingtest.Option) (fake *horseracingtest.Server, url string) {
 	t.Helper()
-	clock := NewClock()
+	clock := NewClock(time.Time{})
 	fake = horseracingtest.NewServer(append(opts, horseracingtest.WithSchedule(0), horseracingtest.WithClock(clock.Now))...)
 	t.Cleanup(fake.Close)
 	server := httptest.NewServer(New(fake, clock))
@@ -219,7 +219,7 @@ func TestTheControlReportsWhatIsWrongInWordsForUsers(t *testing.T) {
 			t.Errorf("%s %s %s: words of Go: %s", test.method, test.path, test.body, text)
 		}
 	}
-	// What is refused leaves nothing behind.
+	// What is refused changes nothing.
 	if _, text := send(t, url, "GET", "/", ""); !strings.Contains(text, noon) {
 		t.Errorf("the clock has moved: %s", text)
 	}
@@ -267,7 +267,7 @@ func TestTheStateOfTheFakeIsSetAsInGo(t *testing.T) {
 
 func TestTheClockStandsStillRunsAndIsSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := NewClock()
+		clock := NewClock(time.Time{})
 		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(clock.Now))
 		defer fake.Close()
 		handler := New(fake, clock)
@@ -307,7 +307,7 @@ func TestTheClockStandsStillRunsAndIsSet(t *testing.T) {
 }
 
 func TestAResetBringsBackTheFaultsOfTheStart(t *testing.T) {
-	clock := NewClock()
+	clock := NewClock(time.Time{})
 	fake := horseracingtest.NewServer(horseracingtest.WithClock(clock.Now))
 	defer fake.Close()
 	server := httptest.NewServer(New(fake, clock, horseracingtest.Fault{Status: 418, Times: -1}))

@@ -13,7 +13,7 @@ import (
 // ParseLimit reads a limit in the notation of --limit:
 //
 //	50/s, 600/m, 60/10s   requests in every window of the clock
-//	50/s:sliding          requests in any window, wherever it begins
+//	50/s:sliding          requests in any window, wherever it starts
 //	50/s:burst=10         a bucket that holds ten and refills at this rate
 //	inflight=4            requests at a time
 //

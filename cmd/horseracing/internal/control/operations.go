@@ -92,7 +92,7 @@ func (c *control) requests(*http.Request) (any, error) {
 	return all, nil
 }
 
-// part returns so much of a key that the fake's keys can be told apart.
+// part returns enough of a key to distinguish the fake's keys.
 func part(key string) string { return key[:min(len(key)/2, 12)] + "…" }
 
 func (c *control) registrations(*http.Request) (any, error) {
