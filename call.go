@@ -439,11 +439,11 @@ type operation struct {
 	raw             string // the path, escaped
 	query           string
 	emptyIsNotFound bool                // null or an empty array means that there is no such entry
-	objectOrArray   bool                // an object may stand for an array of one
+	objectOrArray   bool                // an object is accepted as an array of one
 	noCache         bool                // a cached response must not be used
 	order           pace.Priority       // of a read, or zero for a single read
 	patience        *transport.Patience // of a walk, or nil for a single call
-	isReceipt       bool                // the decoder judges objects that declare an error
+	isReceipt       bool                // the decoder examines objects that declare an error
 	hint            string              // what to do if the outcome of a write is unknown
 }
 

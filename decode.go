@@ -203,7 +203,7 @@ func newDecodeError(r *transport.Record, e *readError) *DecodeError {
 }
 
 // newEntryError returns the error of one entry of a list, by its index and its JSON,
-// which begins at an offset of the body. The position in e is within the entry.
+// which starts at an offset of the body. The position in e is within the entry.
 func newEntryError(r *transport.Record, index int, id string, entry []byte, offset int64, e *readError) *DecodeError {
 	err := newDecodeError(r, e.within("/"+strconv.Itoa(index), offset))
 	err.ID, err.entry = r.Keys.Text(id), true
@@ -231,7 +231,7 @@ func read(data []byte, out any, how json.Options) *readError {
 	return newReadError(err)
 }
 
-// shapes names the kinds of JSON values by the characters that they begin with.
+// shapes names the kinds of JSON values by their first characters.
 var shapes = map[jsontext.Kind]string{'[': "an array", '{': "an object", '"': "a string", '0': "a number", 'n': "null", 't': "a boolean", 'f': "a boolean"}
 
 // newReadError returns an error of the decoder in the words of this package.

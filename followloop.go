@@ -23,7 +23,7 @@ import (
 )
 
 // What a poll reads comes in parts, the oldest first, although the listing shows the
-// newest first: a part with more entries than it may have is held, and what lies below it
+// newest first: a part with more entries than it may have is held, and what is below it
 // is read before.
 const (
 	firstLimit = pageSize - 1 // entries that the first part of a poll may have: it comes soon
@@ -51,7 +51,7 @@ type followLoop[T any] struct {
 	aim     int                    // entries that the next part is to have
 	step    int64                  // milliseconds that the next part spans; 0 up to the newest entry
 	first   int64                  // nothing is expected to start before it
-	held    []part[T]              // read before what lies below them, newest first
+	held    []part[T]              // read before what is below them, newest first
 	alone   int                    // times in a row that a page failed and the newest one was accepted
 	found   bool                   // this poll has read an entry, or skipped a page
 	pending []walk.Entry[Entry[T]] // read by this poll, and held back for their results
@@ -67,8 +67,8 @@ type part[T any] struct {
 	starts    []int64                // of the entries read, those too that were yielded before
 }
 
-// gap is a time range with a page that cannot be read. Later, when other entries stand
-// above it, the page may begin up to a page further up: that is where reach is.
+// gap is a time range with a page that cannot be read. Later, when other entries are
+// above it, the page may start up to a page further up, at reach.
 type gap struct {
 	from, to, reach int64
 	err             error
@@ -106,7 +106,7 @@ func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.f
 // follower's position, oldest first, and ends. An error that matches [ErrSkipped] does not
 // end it; any other does. Range again, over CatchUp or All, to continue after it.
 //
-// Without Since and Resume the first CatchUp yields no entry, but finds where to begin:
+// Without Since and Resume the first CatchUp yields no entry, but finds where to start:
 // store the [Follower.Cursor] after it. To skip a page that fails alone takes half a minute in one
 // process: shorter runs stop there each time.
 func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
@@ -185,8 +185,8 @@ func (l *followLoop[T]) poll() bool {
 	return !l.isOnePoll && l.schedule.wait(l.ctx, nil)
 }
 
-// next returns the part that begins at low. A part that turns out to have too many
-// entries is held, and what lies below it is read first.
+// next returns the part that starts at low. A part that turns out to have too many
+// entries is held, and what is below it is read first.
 func (l *followLoop[T]) next(low int64) (p part[T], ok bool) {
 	for top := int64(walk.Latest); ; top = p.low {
 		if last := len(l.held) - 1; last >= 0 {
@@ -379,8 +379,8 @@ func (l *followLoop[T]) failsAlone(err error) bool {
 	return l.alone > 0
 }
 
-// reach returns up to where the page below p.low may begin when as many entries as pages
-// hold stand above it.
+// reach returns up to where the page below p.low may start if as many entries as a page
+// has are above it.
 func (p *part[T]) reach(entries int) int64 {
 	if n := len(p.starts) - entries; n >= 0 {
 		return p.starts[n] + 1
@@ -504,8 +504,8 @@ type followState struct {
 	seen   map[string]int64 // starts of the entries and errors that were yielded, by their keys
 }
 
-// gapMark begins the key of a gap that was reported, before its lower end. Its upper end
-// stands for its start.
+// gapMark starts the key of a gap that was reported, before its lower end. Its upper end
+// is in place of its start.
 const gapMark = "!"
 
 // maxSeen bounds a cursor's text, and memory: if more was seen, recent rises.

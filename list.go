@@ -96,7 +96,7 @@ func (e *entry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// areTooMany reports whether n entries in so many bytes are smaller than documented ones.
+// areTooMany reports whether n entries in that many bytes are smaller than documented ones.
 func areTooMany(n, length int64) bool { return n > manyValues && length < n*minEntry }
 
 func (e *entry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().IsZero() }

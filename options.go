@@ -365,7 +365,7 @@ func (r Retry) problem() error {
 // withheldAdvice explains that the retry budget withheld a retry.
 const withheldAdvice = "not retried, because many calls of this client failed and its retry budget is spent"
 
-// Pace is what a client knows about the service's rate limit. The client sends no more
+// Pace is what a client has learned about the service's rate limit. The client sends no more
 // requests than the service announces (RateLimit-Remaining), and otherwise slows down
 // only after a refusal (429, or 503 with Retry-After). A Pace describes all routes except those that the client has found to
 // be limited separately.

@@ -32,7 +32,7 @@ type listing[T any] struct {
 	byOffset bool // pages are requested by offset, not by start time
 	key      func(*T) entryKey
 
-	hasResult func(*T) bool   // an entry may be listed before it has its result; nil if it may not
+	hasResult func(*T) bool   // reports whether an entry has its result, or is nil if every listed entry has one
 	order     pace.Priority   // priority of its requests, or zero for that of walks
 	responded func(time.Time) // called with the service's time of each response, unless nil
 	tiers     []TierID        // sorted, where zero is the service's default, which no request names
@@ -122,7 +122,7 @@ func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[En
 }
 
 // confirmEmpty requests an empty page again. A service in trouble may show empty lists for
-// a while: the page is believed to be empty only if its witness is not.
+// a while: the page counts as empty only if its witness is not.
 func (l *listing[T]) confirmEmpty(ctx context.Context, r walk.Request) (page *list[T], err error) {
 	for delay := emptyDelay; delay <= maxEmptyDelay; delay *= 4 {
 		if page, err = l.requestAfter(ctx, delay, r); err != nil || len(page.entries) > 0 || r.Witness < 0 {

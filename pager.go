@@ -33,7 +33,7 @@ type ResultsQuery struct {
 	// an error; default 10 minutes. During that time refused requests (429, or 503 with
 	// Retry-After) are retried, and after the first accepted page also requests that
 	// failed. A Retry-After of up to an hour is added to it, once between two accepted
-	// pages. A page that waits in line behind other calls does not fail while those are
+	// pages. A page that waits in line after other calls does not fail while those are
 	// accepted.
 	Patience time.Duration
 }

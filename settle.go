@@ -56,7 +56,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		return false, unsettled(s.secrets.Error(op.invalid(problem)))
 	}
 	name := operationText(op.method, op.route, s.secrets.Text(op.idText()))
-	var until, end time.Time // the end is that of the local clock, should Date stand still
+	var until, end time.Time // the end is that of the local clock, in case Date does not advance
 	unreadable := 0
 	for interval := settleFirst; ; interval = min(2*interval, settleSlowest) {
 		found, err := s.entrants(ctx, op, race, horse, opts)

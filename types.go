@@ -99,7 +99,7 @@ const (
 
 // resolveTiers returns the tiers that a query selects, sorted and each once, and the
 // payload of its Resume, if that is set. A query that names no tier has those of the
-// cursor; without either it selects tier zero, which stands for the service's default.
+// cursor; without either it selects tier zero, which means the service's default.
 // The problem is nil if the query is valid.
 func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (selected []TierID, payload []string, problem error) {
 	selected = []TierID{tier}

@@ -37,7 +37,7 @@ type Snapshot struct {
 // A race that cannot be read is reported in [Snapshot.Err] and keeps its last
 // state in the list. While the id of an entry cannot be read, no race leaves the
 // list, because the entry may be any of them. An empty list after one that was not is
-// requested a second time before it is believed.
+// requested again before its races are reported as closed.
 type Watcher struct {
 	races   *RacesService
 	query   WatchQuery

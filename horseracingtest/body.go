@@ -44,7 +44,7 @@ func readRequest(w http.ResponseWriter, r *http.Request) ([]byte, *world.Refusal
 }
 
 // parseBody reads a JSON object with exactly the members that the operation
-// documents. An empty body stands for an empty object.
+// documents. An empty body is read as an empty object.
 func parseBody(body []byte, members ...member) *world.Refusal {
 	object := map[string]jsontext.Value{}
 	if len(body) > 0 {

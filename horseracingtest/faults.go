@@ -141,7 +141,7 @@ func (f *faults) reset() {
 	f.rules, f.injected = nil, nil
 }
 
-// idle says which of the injected faults have hit no request.
+// idle returns which of the injected faults have hit no request.
 func (f *faults) idle() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

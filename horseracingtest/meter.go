@@ -7,7 +7,7 @@ type meter interface {
 	wait(now time.Time) time.Duration // until the limit accepts a request; 0: now
 	take(now time.Time)               // counts a request
 	remaining(now time.Time) int      // how many more it accepts now
-	reset(now time.Time) time.Time    // when it is unused again; zero: unknown
+	reset(now time.Time) time.Time    // when it is unused again, or zero if that is unknown
 	enter()                           // a request was accepted,
 	leave()                           // and its response is about to leave
 }
@@ -65,7 +65,7 @@ type fixedWindow struct {
 	count int
 }
 
-// turn begins a new window when its time has come.
+// turn starts a new window once the old one is over.
 func (w *fixedWindow) turn(now time.Time) {
 	if began := now.Truncate(w.width); !began.Equal(w.began) {
 		w.began, w.count = began, 0

@@ -29,7 +29,7 @@ type Readings struct {
 	RepeatedAs int
 
 	// Confirmation and Refusal are the bodies of the responses, both with status 200, to a
-	// registration that was accepted or refused. "empty" stands for no body.
+	// registration that was accepted or refused. "empty" means no body.
 	Confirmation, Refusal string
 
 	OtherRace, OtherHorse bool // the response for a race or a horse is the one with the next number, alone

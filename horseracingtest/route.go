@@ -13,11 +13,11 @@ import (
 type operation struct {
 	method, path string // path may have one parameter: "/api/v1/horses/{horse_number}"
 	does         world.Operation
-	takesText    bool                       // the parameter is no number
+	takesText    bool                       // the parameter is not a number
 	takes        func(*world.Body) []member // what the body may have, or nil if there is none
 }
 
-// operations are in the order of the API reference. A parameter stands behind
+// operations are in the order of the API reference. A parameter comes after
 // the operations whose fixed path it would also match.
 //
 // See docs/service.md, section 4.

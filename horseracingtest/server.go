@@ -40,7 +40,7 @@ type Server struct {
 // NewServer starts a fake of the service. Like [net/http/httptest.NewServer] it
 // panics if it cannot. Call Close when done.
 //
-// Its time stands at 2025-06-01 12:00 UTC until [Server.Advance]: pass [Server.Now], not
+// Its time stays at 2025-06-01 12:00 UTC until [Server.Advance]: pass [Server.Now], not
 // time.Now, to [horseracing.Race.CheckEntry], or start it with WithClock(time.Now).
 func NewServer(opts ...Option) *Server {
 	s, err := Start(opts...)

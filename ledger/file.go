@@ -239,7 +239,7 @@ func (l *Ledger) changed() error { return fmt.Errorf("%s was changed by another 
 // replay returns the last state of each pair in the lines of data, the size of the complete
 // lines, and a last one that lacks only its newline. All of them must be of the same
 // service, which is that of the first line if service is empty. If data is the whole file, it
-// must begin as a ledger does.
+// must start as a ledger does.
 func replay(data []byte, service string, isWhole bool) (entries map[pair]Entry, size int64, last string, err error) {
 	complete, torn := cut(data)
 	if isWhole && complete == 0 && !strings.HasPrefix(torn, firstBytes) && !strings.HasPrefix(firstBytes, torn) {

@@ -10,7 +10,7 @@
 // pair of horse and race is not registered again, until [Ledger.SettleOnce] finds the
 // horse in the race, [Ledger.Settle] has waited for the result, or a person calls
 // [Ledger.Decide]. A bot whose budget allows one fee does nothing until then, perhaps
-// hours: give it room for a few, and let it go on with other races meanwhile.
+// hours: give it room for a few, and let it continue with other races meanwhile.
 //
 // The caller passes the fee; the ledger does not read the race.
 package ledger

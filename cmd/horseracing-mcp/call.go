@@ -141,7 +141,7 @@ func argument(name string, documented *jsonschema.Schema, value json.RawMessage)
 	return json.RawMessage(text), nil
 }
 
-// clock is a transport that knows the time of the service, by the Date of its last
+// clock is a transport that notes the time of the service, by the Date of its last
 // response.
 type clock struct {
 	http.RoundTripper

@@ -6,12 +6,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// question is the error of a call that needs the answer of a person.
+// question is the error of a call that needs a person's confirmation.
 type question struct{ words, id string }
 
 func (q *question) Error() string { return q.words }
 
-// result makes the host ask, and call again with the answer.
+// result makes the host ask the person, and call again with the confirmation.
 func (q *question) result() *mcp.CallToolResult {
 	form := map[string]any{
 		"type": "object", "required": []string{"pay"},
@@ -22,7 +22,7 @@ func (q *question) result() *mcp.CallToolResult {
 }
 
 // confirmed returns nil if the person said yes to these words, and a question if they
-// were not asked yet. An answer is to one question, and counts once.
+// were not asked yet. A confirmation is for one question, and counts once.
 func (p *payer) confirmed(req *mcp.CallToolRequest, words string) error {
 	can := req.ClientCapabilities()
 	if can == nil || can.Elicitation == nil || can.Elicitation.Form == nil && can.Elicitation.URL != nil {
@@ -30,8 +30,8 @@ func (p *payer) confirmed(req *mcp.CallToolRequest, words string) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	answer, isAnswer := req.Params.InputResponses["pay"].(*mcp.ElicitResult)
-	if !isAnswer {
+	reply, ok := req.Params.InputResponses["pay"].(*mcp.ElicitResult)
+	if !ok {
 		q := &question{words: words, id: rand.Text()}
 		p.asked[q.id] = words
 		return q
@@ -40,8 +40,8 @@ func (p *payer) confirmed(req *mcp.CallToolRequest, words string) error {
 	delete(p.asked, req.Params.RequestState)
 	switch {
 	case asked != words:
-		return coded{notConfirmed, "nothing was sent: the answer is not to this question, or something has changed since; register again to ask again"}
-	case answer.Action != "accept" || answer.Content["pay"] != "yes":
+		return coded{notConfirmed, "nothing was sent: the confirmation is not for this question, or something has changed since; register again to ask again"}
+	case reply.Action != "accept" || reply.Content["pay"] != "yes":
 		return coded{notConfirmed, "nothing was sent: the person was asked and did not say yes"}
 	}
 	return nil

@@ -32,7 +32,7 @@ type payer struct {
 	secret []byte // of the marks of plans
 
 	mu    sync.Mutex
-	asked map[string]string // the words of each question that has no answer yet
+	asked map[string]string // the words of each question that is not confirmed yet
 }
 
 func newPayer(s *service, l limits) *payer {
@@ -215,7 +215,7 @@ func (p *payer) settle(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Le
 	return out, nil
 }
 
-// unsettled says from when on another reading of the race can tell more about an entry.
+// unsettled returns an entry, and when another reading of its race can show more.
 func (p *payer) unsettled(ctx context.Context, e ledger.Entry) entryView {
 	view := entryOf(&e)
 	race, err := p.client.Races.Get(ctx, e.Race)
@@ -231,7 +231,7 @@ func (p *payer) unsettled(ctx context.Context, e ledger.Entry) entryView {
 }
 
 // nextReading returns the next time at which a race can show what it did not before: it
-// may list its horses only once registration is closed, it has begun, or is over.
+// may list its horses only once registration is closed, it has started, or is over.
 func nextReading(r *horseracing.Race, now time.Time) string {
 	closes, begins := r.RegistrationDeadline.Time, r.StartTime.Time
 	if begins.IsZero() {

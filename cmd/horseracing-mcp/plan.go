@@ -50,7 +50,7 @@ type planArgs struct {
 }
 
 type planned struct {
-	Plan      string   `json:"plan,omitempty" jsonschema:"pass it to register; absent if something stands against it"`
+	Plan      string   `json:"plan,omitempty" jsonschema:"pass it to register; absent if something prevents it"`
 	Against   []string `json:"against" jsonschema:"why register would refuse it now; empty if it fits"`
 	Fee       amount   `json:"fee"`
 	LeftToday amount   `json:"left_today" jsonschema:"what may still be paid today, in UTC"`
@@ -122,7 +122,7 @@ func (p *payer) registration(intent plan) horseracing.Registration {
 	return horseracing.Registration{Horse: intent.horse, Race: intent.race, UserKey: p.owner}
 }
 
-// objection says why the ledger refuses a registration.
+// objection returns why the ledger refuses a registration.
 func objection(err error) string {
 	limit, isLimit := errors.AsType[*ledger.LimitError](err)
 	switch {

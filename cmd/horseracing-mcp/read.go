@@ -100,7 +100,7 @@ func (s *service) openRaces(ctx context.Context, in openArgs) (out list[raceView
 		return in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
 			in.Tier != "" && !slices.ContainsFunc(wanted, func(t tiers.Tier) bool { return t.Name == r.Tier })
 	})
-	undated := 0 // left out because nobody knows whether registration is open
+	undated := 0 // left out because it is unknown whether registration is open
 	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
 		isOut := !in.Closed && !r.RegistrationOpenAt(now) || horse != nil && r.CheckEntry(horse, now) != nil
 		if isOut && r.RegistrationDeadline.IsZero() {

@@ -178,7 +178,7 @@ func entryOf(e *ledger.Entry) entryView {
 	return v
 }
 
-// paid says whether the fee of an entry is paid. What is not certain is perhaps.
+// paid returns whether the fee of an entry is paid: "perhaps" if that is not certain.
 func paid(s ledger.State) string {
 	switch s {
 	case ledger.Entered:

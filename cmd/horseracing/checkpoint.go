@@ -91,8 +91,8 @@ func (c *checkpoint) read() error {
 	return nil
 }
 
-// startAt notes where the first run starts. Later runs continue where it ended: startAt says
-// so if one asks for what came before.
+// startAt notes where the first run starts. Later runs continue where it ended: startAt prints
+// that if one asks for earlier entries.
 func (c *checkpoint) startAt(of *program, since time.Time, name string) {
 	if c.isNew {
 		c.Since = since

@@ -103,7 +103,7 @@ var missionLayout = layout[unfinished]{
 	},
 }
 
-// whatCounts says which races count for a mission, as far as that is documented.
+// whatCounts returns which races count for a mission, as far as that is documented.
 func whatCounts(m *horseracing.HorseMission) string {
 	switch m.Mission {
 	case horseracing.MissionKindRunXRaces:

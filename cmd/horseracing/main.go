@@ -34,7 +34,7 @@ func main() {
 	os.Exit(p.exit(ctx, p.run(ctx, os.Args[1:])))
 }
 
-// run does what the command line says.
+// run executes the command line.
 func (p *program) run(ctx context.Context, args []string) error {
 	root := p.rootCommand()
 	if len(args) == 0 || !strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
@@ -101,7 +101,7 @@ func unknownCommand(root *cobra.Command, word string) error {
 //go:embed help
 var help embed.FS
 
-// command returns a command that takes so many arguments, with its help.
+// command returns a command that takes that many arguments, with its help.
 func (p *program) command(use, short string, least, most int) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: takes(least, most)}
 	text, _ := help.ReadFile("help/" + c.Name() + ".txt") // short may say it all

@@ -41,7 +41,7 @@ func (p *program) registerCommand() *cobra.Command {
 	return c
 }
 
-// enter registers, or with a dry run says what that would do.
+// enter registers, or with a dry run prints what that would do.
 func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err error) {
 	if o.Horse <= 0 || o.Race <= 0 || o.path == "" {
 		return usageError("--horse, --race and --ledger are needed")
@@ -111,7 +111,7 @@ func register(ctx context.Context, p *program, s *service, o registerOptions) (l
 	return entry, err
 }
 
-// pay registers, unless the ledger knows the pair or something stands against it. A race
+// pay registers, unless the ledger has the pair or something prevents it. A race
 // that lists the horse, although the ledger lacks the pair, was paid from elsewhere.
 func pay(ctx context.Context, s *service, l *ledger.Ledger, o registerOptions) (ledger.Entry, error) {
 	if err := known(l, o.Registration); err != nil {
@@ -149,7 +149,7 @@ func known(l *ledger.Ledger, r horseracing.Registration) error {
 	return nil
 }
 
-// look reads race and horse, and returns what stands against a registration.
+// look reads race and horse, and returns what prevents a registration.
 func look(ctx context.Context, s *service, l *ledger.Ledger, o registerOptions) (race *horseracing.Race, against, err error) {
 	if race, err = s.Races.Get(ctx, o.Race); err != nil {
 		return nil, nil, err
@@ -209,7 +209,7 @@ func limitAlone(err error) error {
 	return err
 }
 
-// dryRun says what stands against a registration, or what it would cost. It creates and
+// dryRun prints what prevents a registration, or what it would cost. It creates and
 // changes nothing.
 func dryRun(ctx context.Context, p *program, s *service, o registerOptions) error {
 	l, err := openLedger(o.path, s, o.limits()...)

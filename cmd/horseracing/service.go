@@ -71,7 +71,7 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	return &service{Service: remote, tiers: tiers.New(remote.Races)}, nil
 }
 
-// reportDrift says once that a member could not be read.
+// reportDrift prints once that a member could not be read.
 func (p *program) reportDrift(_ context.Context, d horseracing.Drift) {
 	if d.Kind == horseracing.DriftWrongType {
 		p.say(fmt.Sprintf("%s: %s is not of the documented type, and taken for zero", d.Route, d.Path))

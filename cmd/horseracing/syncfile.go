@@ -16,8 +16,8 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// syncFile is the file of -o, in which each race stands once. Beside it FILE.position says
-// how many of its bytes are covered by a cursor. What follows them when a run begins was
+// syncFile is the file of -o, in which each race is once. Beside it FILE.position has
+// how many of its bytes are covered by a cursor. What follows them when a run starts was
 // written by one that was killed, and is cut off.
 type syncFile struct {
 	*checkpoint

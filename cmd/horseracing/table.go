@@ -23,8 +23,8 @@ type column struct {
 	width    int     // at least, for rows that are printed one by one
 	most     int     // the width at which a text is cut, if not longest
 	isNumber bool    // aligned to the right, and never cut
-	rank     int     // if the table is too wide, the columns of the highest rank are dropped first; zero never is
-	short    *column // takes its place if the table is too wide, with the short texts of the cells; nil if there is none
+	rank     int     // if the table is too wide, the columns of the highest rank are dropped first, those of rank zero never
+	short    *column // if not nil, takes its place if the table is too wide, with the short texts of the cells
 }
 
 // shortRank is the rank of the columns that are dropped only after the table was shortened.
@@ -49,7 +49,7 @@ type sheet[T any] struct {
 	p *program
 	layout[T]
 	rows    [][]painted
-	widths  []int // of the columns, zero if one is dropped; nil before the first flush
+	widths  []int // of the columns, zero for a dropped one, or nil before the first flush
 	isShort bool
 }
 

@@ -66,11 +66,11 @@ func (w *waits) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// begin begins a wait, unless there is one.
+// begin starts a wait, unless there is one.
 func (w *waits) begin() {
 	if w.since.IsZero() {
 		w.since, w.reason = time.Now(), "it has not responded yet"
-		w.timer = time.AfterFunc(silence, w.tell)
+		w.timer = time.AfterFunc(silence, w.report)
 	}
 }
 
@@ -88,8 +88,8 @@ func (w *waits) close() {
 	w.end()
 }
 
-// tell says how long the service has been waited for.
-func (w *waits) tell() {
+// report prints how long the service has been waited for.
+func (w *waits) report() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.since.IsZero() || time.Since(w.since) < silence {
@@ -108,7 +108,7 @@ func (w *waits) tell() {
 }
 
 // handler is the log of a client for people: it says until when a registration is
-// settled. What else a client logs, waits says.
+// settled. Anything else that a client logs is printed by waits.
 type handler struct {
 	slog.Handler
 	p *program

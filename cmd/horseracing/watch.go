@@ -61,7 +61,7 @@ func (p *program) watch(ctx context.Context, s *service, interval time.Duration,
 	return nil
 }
 
-// changed says what an update changed.
+// changed returns what an update changed.
 func changed(c horseracing.RaceChange) (parts []string) {
 	if c.Kind != horseracing.RaceUpdated {
 		return nil

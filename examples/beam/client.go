@@ -18,7 +18,7 @@ type clientKey struct {
 }
 
 // workerClient is this process's client, of the service that its environment names. At most perSecond requests
-// leave the process, all windows together; zero does not limit them.
+// leave the process, all windows together; there is no limit if it is zero.
 func workerClient(perSecond float64) (*horseracing.Client, error) {
 	key := clientKey{os.Getenv("HORSERACING_BASE_URL"), os.Getenv("HORSERACING_API_KEY"), perSecond}
 	if client, ok := clients.Load(key); ok {

@@ -55,7 +55,7 @@ func totals(results metrics.Results) map[string]int64 {
 	return sums
 }
 
-// report prints what came out. It returns an error if that is not every race.
+// report prints the result. It returns an error if races are missing.
 func report(out io.Writer, sums map[string]int64, c crawl) error {
 	fmt.Fprintf(out, "Wrote %d races, read in %d windows, to %s, a file per month.\n", sums["races"], sums["windows"], c.out)
 	var missing []string

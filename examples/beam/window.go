@@ -76,7 +76,7 @@ func startOf(race []byte) (time.Time, bool) {
 	return part.StartTime.Time, err == nil && !part.StartTime.IsZero()
 }
 
-// bounds are the times between which a window of a span that ends at before lies.
+// bounds are the times between which a window is, in a span that ends at before.
 func bounds(window offsetrange.Restriction, before int64) (from, to time.Time) {
 	return time.UnixMilli(before - window.End).UTC(), time.UnixMilli(before - window.Start).UTC()
 }

@@ -92,7 +92,7 @@ func (s screen) lastTop() int {
 	return max(0, len(lines)-s.room())
 }
 
-// There are no colours: what stands back is faint, and the words say why.
+// There are no colours: less important text is faint, and the words say why.
 var (
 	plain = lipgloss.NewStyle().PaddingLeft(1)
 	bold  = plain.Bold(true)

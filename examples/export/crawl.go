@@ -15,7 +15,7 @@ import (
 const (
 	batch = 100 // entries in a transaction
 
-	// lookback is how long before the newest stored race a later run begins: a
+	// lookback is how long before the newest stored race a later run starts: a
 	// race is listed once it is over, perhaps after races that started later.
 	lookback = time.Hour
 )
@@ -88,7 +88,7 @@ func walkThrough[T any](ctx context.Context, pager *horseracing.Pager[T], s *sto
 			}
 		}
 	}
-	return save(horseracing.Cursor{}) // the end, which a Pager believes after a second empty page alone
+	return save(horseracing.Cursor{}) // the end, which a Pager reports only after a second empty page
 }
 
 // progress prints a line every five seconds at most.
@@ -106,7 +106,7 @@ func (p *progress) printf(format string, args ...any) {
 	}
 }
 
-// howFar describes a walk that has come down to t. Where a listing begins is
+// howFar describes a walk that has come down to t. Where a listing starts is
 // unknown until the walk is there.
 func (w *walk) howFar(t time.Time) string {
 	text := "back to " + t.Format(time.DateOnly)

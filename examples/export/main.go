@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 }
 
 func export(ctx context.Context, o options, stderr io.Writer) error {
-	// The fake begins at midnight and is put forward to now, so that every run
+	// The fake starts at midnight and is advanced to now, so that every run
 	// of a day reads the same races and can continue another.
 	midnight := time.Now().UTC().Truncate(24 * time.Hour)
 	since := time.Since(midnight)

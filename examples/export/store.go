@@ -151,7 +151,7 @@ type walk struct {
 }
 
 // walk returns the walk to continue, or a new one. With -since 30d since is later
-// at each start: a walk that went further back, and has ended or began within
+// at each start: a walk that went further back, and has ended or started within
 // the day before, is continued.
 func (s *store) walk(ctx context.Context, table string, tier horseracing.TierID, since time.Time) (*walk, error) {
 	w := &walk{table: table, tier: tier, since: millis(since)}

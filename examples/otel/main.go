@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return observe(ctx, int(*failures), stdout, stderr)
 }
 
-// observe sets up both exporters and makes the calls. What was recorded is
+// observe configures both exporters and makes the calls. What was recorded is
 // written also if a call failed.
 func observe(ctx context.Context, failures int, stdout, stderr io.Writer) (err error) {
 	spans, err := stdouttrace.New(stdouttrace.WithWriter(stdout))

@@ -121,7 +121,7 @@ func (b *bot) decide(ctx context.Context, horse *horseracing.Horse, race *horser
 	if errors.Is(err, horseracing.ErrUnauthorized) || ctx.Err() != nil {
 		return false, cmp.Or(ctx.Err(), err)
 	}
-	if e.State == ledger.Unknown { // the race may list the horse already; else the next round goes on without this fee
+	if e.State == ledger.Unknown { // the race may list the horse already; else the next round continues without this fee
 		_ = b.settle(ctx, b.ledger.SettleOnce)
 	}
 	b.refused[p] = e.State == ledger.Refused && !errors.Is(err, horseracing.ErrRateLimited)

@@ -109,7 +109,7 @@ func unescape(text string) string {
 	return string(out) + text
 }
 
-// unescapeChar returns the first character of a text that begins with a percent sign or a
+// unescapeChar returns the first character of a text that starts with a percent sign or a
 // backslash, without its escape, and what follows it.
 func unescapeChar(text string) (char, rest string) {
 	if text[0] == '%' {

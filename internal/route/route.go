@@ -24,8 +24,8 @@ func Fill(route, id string) string {
 	return before + id + after
 }
 
-// Match reports whether a path is one of the route's, and returns the segment that stands
-// for its placeholder.
+// Match reports whether a path is one of the route's, and returns the segment in place
+// of its placeholder.
 func Match(route, path string) (id string, ok bool) {
 	before, _, after, ok := Cut(route)
 	if !ok {

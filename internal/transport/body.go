@@ -109,7 +109,7 @@ func readUpTo(r io.Reader, limit, announced int64) ([]byte, error) {
 	}
 }
 
-// isCut reports whether a body begins like a JSON object or array and does not
+// isCut reports whether a body starts like a JSON object or array and does not
 // end like one.
 func isCut(body []byte) bool {
 	body = bytes.TrimSpace(body)
@@ -117,7 +117,7 @@ func isCut(body []byte) bool {
 		bytes.HasPrefix(body, []byte("[")) && !bytes.HasSuffix(body, []byte("]"))
 }
 
-// IsHTML reports whether a body is a page: by its header, or because it begins like one
+// IsHTML reports whether a body is a page: by its header, or because it starts like one
 // by the rules of browsers.
 func IsHTML(header http.Header, body []byte) bool {
 	head := bytes.TrimSpace(body[:min(len(body), 512)])

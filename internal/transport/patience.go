@@ -21,7 +21,7 @@ type Patience struct {
 	warned   bool      // of a wait, since then
 }
 
-// begin adds a call. The first one begins to wait.
+// begin adds a call. The first one starts to wait.
 func (p *Patience) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -54,7 +54,7 @@ func New(c Config) *Client {
 	chain = timeoutLink{next: chain, timeout: c.Timeout}
 	chain = logLink{next: chain, logger: c.Logger}
 	chain = paceLink{chain, c.Scheduler, c.Logger}
-	policy := &policy{budget: newBudget(retryCost), logger: c.Logger}
+	policy := &policy{budget: newBudget(), logger: c.Logger}
 	return &Client{
 		policy: policy,
 		loop: &retryablehttp.Client{

@@ -93,7 +93,7 @@ func (w *Time[V]) guess(open []*segment[V]) (point int64, ok bool) {
 // measure processes how many entries of a page were new to the gap of s: it
 // updates the span of a page there, and how many guesses may be in flight.
 func (w *Time[V]) measure(s *segment[V], page []Entry[V], fresh int, isGuess bool) {
-	if 10*fresh < 3*w.pageSize { // most of the page lies elsewhere
+	if 10*fresh < 3*w.pageSize { // most of the page is elsewhere
 		if isGuess {
 			w.guesses = max(1, w.guesses-3)
 		}

@@ -12,7 +12,7 @@ import (
 type Tiers[V any] struct {
 	walks  []*Time[V]
 	shown  Shown
-	enough int // if so many entries wait, only the topmost gap is read
+	enough int // if this many entries wait, only the topmost gap is read
 }
 
 // NewTiers returns a walk over the listings from a position in each down to the
@@ -87,7 +87,7 @@ func (m *Tiers[V]) Peek() (best Entry[V], ok bool) {
 }
 
 // isElsewhere reports whether another listing has shown an entry, too: the service does not
-// tell them apart.
+// distinguish them.
 func (m *Tiers[V]) isElsewhere(e Entry[V]) bool {
 	for i, w := range m.walks {
 		if i != e.Source && e.ID != "" && w.position.At == e.Start && slices.Contains(w.position.Seen, e.ID) {

@@ -18,7 +18,7 @@ import (
 //	        high      low    high       low   high              low
 //
 // A page requested from T whose lowest start is L holds every entry in (L, T).
-// More entries that start at L may lie beyond the page's edge, so L stays in the
+// More entries that start at L may be beyond the page's edge, so L stays in the
 // gap, with the ids seen at L: the next request, from L + 1 ms, returns that
 // instant again, and the entries seen before are dropped. A page requested from
 // inside a gap splits it in two. A page that reaches the gap's low end closes it.
@@ -39,7 +39,7 @@ type Time[V any] struct {
 	pageSize int
 	slots    int
 	segments []*segment[V]  // newest first
-	inFlight map[int64]bool // requests without a response; true for a guess
+	inFlight map[int64]bool // requests without a response; the value is true for a guess
 	guesses  int            // how many guesses may be in flight: fewer if they bring little
 	position Position       // after the entries taken
 	empty    int64          // a guess showed no entry below it
@@ -162,7 +162,7 @@ func (w *Time[V]) Fail(at int64, err error) {
 }
 
 // gapFrom returns the topmost segment of whose gap a page requested from at can
-// hold entries, or nil if there is none. A gap that at lies in is split there.
+// hold entries, or nil if there is none. A gap that contains at is split there.
 func (w *Time[V]) gapFrom(at int64) *segment[V] {
 	i := slices.IndexFunc(w.segments, func(s *segment[V]) bool { return s.open() && s.low < at })
 	if i < 0 {

@@ -87,7 +87,7 @@ func (p Position) shown() (start int64, ok bool) {
 	return p.Newest, p.Newest != 0
 }
 
-// Latest as an instant stands for the service's own now, which it uses if a
+// Latest as an instant means the service's own now, which it uses if a
 // request names none. Earliest is before everything.
 const (
 	Latest   = 1<<63 - 1

@@ -19,7 +19,7 @@ type Service struct {
 }
 
 // Open returns the service that HORSERACING_BASE_URL, HORSERACING_API_KEY and
-// HORSERACING_USER_KEY name, or for a demo a fake. Its error says what to set.
+// HORSERACING_USER_KEY name, or for a demo a fake. Its error names what to set.
 func Open(demo bool, getenv func(string) string, options ...horseracing.Option) (*Service, error) {
 	if demo {
 		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithInMemory())

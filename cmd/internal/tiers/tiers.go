@@ -45,7 +45,7 @@ func New(races *horseracing.RacesService) *Finder {
 
 // Find returns the tiers with these ids or names, separated by commas. Omega and the names
 // of the races that are passed need no request. If an id cannot be looked up at the moment,
-// the tier has it nevertheless, and the error says why.
+// the tier has it nevertheless, and the error has the reason.
 func (f *Finder) Find(ctx context.Context, words string, races []horseracing.Race) (found []Tier, failed error) {
 	if words == "" {
 		return nil, nil

@@ -2,14 +2,14 @@ package world
 
 import "math/bits"
 
-// draw is a stream of numbers that depends on nothing but where it started
+// draw is a stream of numbers that depends only on where it started
 // (SplitMix64). Everything the fake makes up comes from one, so that the same
 // seed gives the same service, and so that any race of a long history can be
 // made up on its own.
 type draw uint64
 
 // drawFrom starts a stream that belongs to the seed and to what the two
-// numbers stand for.
+// numbers mean.
 func drawFrom(seed, a, b uint64) draw {
 	d := draw(seed)
 	d = draw(d.next() ^ a)

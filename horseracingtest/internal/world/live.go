@@ -76,7 +76,7 @@ type join struct{ at, horse int64 }
 const published = math.MaxInt64
 
 // runs decides when the result will be there: after one to fifteen minutes,
-// and in one case of four up to twenty minutes late, behind races that started
+// and in one case of four up to twenty minutes late, after races that started
 // later.
 func (r *liveRace) runs() {
 	d := drawFrom(r.key, forRuns, 0)

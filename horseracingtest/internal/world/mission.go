@@ -13,7 +13,7 @@ type missionKind struct {
 	progress              []string // JSON
 }
 
-// missionKinds stand in the order in which the service lists them: monthly,
+// missionKinds are in the order in which the service lists them: monthly,
 // weekly, daily.
 var missionKinds = []missionKind{
 	{period: "monthly", mission: "run_x_races", name: "Run races this month", low: 80, high: 100, progress: []string{"3", "7"}},

@@ -7,7 +7,7 @@ import (
 
 // race is a race as the service has it.
 type race struct {
-	oid             string // _id; empty: made up from start and id
+	oid             string // _id; made up from start and id if empty
 	id              int64
 	start, deadline int64 // epoch milliseconds
 	worstTime       bool
@@ -22,7 +22,7 @@ type race struct {
 	minLevel        int
 	maxLevel        int
 	participants    []participant
-	status          string // where it is not the one that the race's state implies
+	status          string // if it is not the one that the race's state implies
 	finalOrder      []int
 	winners         []int
 }

@@ -29,7 +29,7 @@ type Argument struct {
 	Text   string
 }
 
-// Body is what the body of a request says. Members that were not sent have the values
+// Body is the content of a request body. Members that were not sent have the values
 // of DefaultBody.
 type Body struct {
 	Tier, StartTimeFrom, Offset int64
@@ -37,5 +37,5 @@ type Body struct {
 	UserKey                     string
 }
 
-// DefaultBody is what a request says that has no body.
+// DefaultBody is the Body of a request without one.
 func DefaultBody(now int64) Body { return Body{Tier: omega, StartTimeFrom: now} }

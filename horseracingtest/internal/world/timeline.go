@@ -15,7 +15,7 @@ const (
 )
 
 // day spreads count events, the first of which is event number first, from the
-// instant from on: event j of the day lies within its own slot.
+// instant from on: event j of the day is within its own slot.
 type day struct {
 	from, slot   int64 // milliseconds
 	first, count int

@@ -38,7 +38,7 @@ var cupStages = []struct {
 	races, horses int
 }{{"Heats", 4, 16}, {"Semi-finals", 2, 8}, {"Final", 3, 4}}
 
-// firstTournamentRace is where the ids of the races of tournaments begin. The
+// firstTournamentRace is where the ids of the races of tournaments start. The
 // service lists them in stage results only.
 const firstTournamentRace = 900_000_000_000
 
@@ -109,7 +109,7 @@ var tokenNames = [][2]string{
 	{`"additional_horseshoe":`, `,"additional_treasury_horseshoe":`},
 }
 
-// appendTournament writes the tournament as it stands at that time.
+// appendTournament writes the tournament as it is at that time.
 func appendTournament(b []byte, t *tournament, now int64) []byte {
 	if t.given != nil {
 		return append(b, t.given...)

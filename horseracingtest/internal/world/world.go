@@ -71,7 +71,7 @@ type Readings struct {
 	FeesRise       bool // a registration costs twice the fee that is shown
 }
 
-// Reset makes up the past before the instant begin: as many races as are set in the
+// Reset generates the past before the instant begin: as many races as are set in the
 // default tier, a tenth of them in each of the others, and a tournament for every
 // forty races.
 func (w *World) Reset(set Settings, begin int64) {

@@ -20,11 +20,11 @@ import (
 // Config sets how much is examined.
 type Config struct {
 	Requests int                 // the most requests to send
-	Watch    time.Duration       // how long to watch for late results; not at all if zero
-	Record   string              // folder for the responses; none is written if empty
+	Watch    time.Duration       // how long to watch for late results, if not zero
+	Record   string              // folder for the responses, unless empty
 	Progress func(topic string)  // called before each check
 	APIKey   string              // kept out of the report, as the UserKey is
-	UserKey  horseracing.UserKey // whose horses to read; none are read if empty
+	UserKey  horseracing.UserKey // whose horses to read, unless empty
 }
 
 // Doctor examines one service, once. It makes one request at a time.
@@ -45,7 +45,7 @@ type Doctor struct {
 	catalogue      *horseracing.MissionCatalogue
 	opened, top    []entry   // the open races; the newest page of finished ones
 	from           int64     // a time in the past with races before it
-	second         []entry   // the page before from; empty if bodies of GET requests do not arrive
+	second         []entry   // the page before from, or empty if bodies of GET requests do not arrive
 	walked         [][]entry // the pages of one walk back
 }
 

@@ -15,10 +15,9 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// entry is what is compared of an entry of a listing, or of a horse.
+// entry is what is compared of an entry of a listing.
 type entry struct {
 	ID           int64           `json:"main_race_id"`
-	Number       int64           `json:"number"`
 	Start        int64           `json:"start_time"`
 	Deadline     int64           `json:"registration_deadline"`
 	Tier         string          `json:"tier"`

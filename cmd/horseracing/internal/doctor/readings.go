@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,12 +15,11 @@ import (
 
 // readings are the checks how the service reads its own document, where another reading
 // than the literal one makes a difference in money, in races or in time. Each has the row of
-// docs/unknowns.md that says what the SDK does about it.
+// docs/unknowns.md with what the SDK does about it.
 func (d *Doctor) readings() []check {
 	return []check{
 		{"4.7", "empty lists of open races", "R8", d.emptyOpen}, // it comes first, for the others need the open races
 		{"4.9", "who is listed in a race", "R1", d.participants},
-		{"4.8", "the race or horse that was requested", "R4", d.requested},
 		{"2.4", "races with one main_race_id", "R5", ofRaces(d.races, heats)},
 		{"4.5", "finished races without a final_order", "R7", ofRaces(d.past, early)},
 		{"2.4", "start times", "R9", ofRaces(d.races, seconds)},
@@ -56,7 +54,7 @@ func share(races []entry, has func(entry) bool) (n int) {
 	return n
 }
 
-// participants finds out whether a list of participants can say that a horse is not in it.
+// participants finds out whether a list of participants can show that a horse is not in it.
 func (d *Doctor) participants(ctx context.Context) finding {
 	if d.probe.date.IsZero() || len(d.opened) == 0 || len(d.top) == 0 {
 		return notRead
@@ -71,40 +69,14 @@ func (d *Doctor) participants(ctx context.Context) finding {
 			closed = append(closed, race)
 		}
 	}
-	over := d.byID(ctx, fmt.Sprintf("races/%d", d.top[0].ID))
+	var over []entry // the newest finished race, by its id
+	if status, text := d.get(expectRefusal(ctx), fmt.Sprintf("/api/v1/races/%d", d.top[0].ID), nil); status < 300 {
+		over = decodeEntries(text)
+	}
 	return oddIf(share(closed, isListed) < len(closed) || share(over, isListed) < len(over) || len(before) > 0 && share(before, isListed) == 0,
 		"an empty list proves nothing: after a lost response Settle waits for the result, and up to two hours after the start; its fee counts as paid until then",
 		"somebody is listed before the deadline in %d of %d races, after it in %d of %d, by id after the result in %d of %d",
 		share(before, isListed), len(before), share(closed, isListed), len(closed), share(over, isListed), len(over))
-}
-
-// byID returns what the operation of one race or horse returns.
-func (d *Doctor) byID(ctx context.Context, path string) (entries []entry) {
-	if status, text := d.get(expectRefusal(ctx), "/api/v1/"+path, nil); status < 300 {
-		entries = decodeEntries(text)
-	}
-	return entries
-}
-
-// requested compares ids that were requested with those that were returned.
-func (d *Doctor) requested(ctx context.Context) finding {
-	var paths []string
-	for _, id := range d.raceIDs() {
-		paths = append(paths, fmt.Sprintf("races/%d", id))
-	}
-	for _, number := range d.runners() {
-		paths = append(paths, fmt.Sprintf("horses/%d", number))
-	}
-	f := notRead
-	for _, path := range paths {
-		for _, e := range d.byID(ctx, path) {
-			if got := fmt.Sprint(cmp.Or(e.ID, e.Number)); !strings.HasSuffix(path, "/"+got) {
-				return finding{Mark: bad, Text: path + " is " + got, Advice: "Get returns an error that names the id, and nothing is registered or paid"}
-			}
-			f = found(good, "each is the one requested: %s", strings.Join(paths, ", "))
-		}
-	}
-	return f
 }
 
 func heats(races []entry) finding {
@@ -116,7 +88,7 @@ func heats(races []entry) finding {
 		}
 		return seen && first != e.Start
 	})
-	return oddIf(heats > 0, "races are told apart by id and start; Get returns the dearest of those with an id, and a registration may enter either",
+	return oddIf(heats > 0, "races are distinguished by id and start; Get returns the dearest of those with an id, and a registration may enter either",
 		"%d of %d have the id of another race with another start", heats, len(races))
 }
 
@@ -136,7 +108,7 @@ func (d *Doctor) emptyOpen(ctx context.Context) finding {
 			empty++
 		}
 	}
-	return oddIf(empty > 0 && len(d.opened) > 0, "a watch requests an empty list again before it believes it; Races.Open returns it as it is", "%d of %d, while races are open", empty, times)
+	return oddIf(empty > 0 && len(d.opened) > 0, "a watch requests an empty list again before it reports races as closed; Races.Open returns it as it is", "%d of %d, while races are open", empty, times)
 }
 
 func seconds(races []entry) finding {
@@ -158,12 +130,9 @@ func (d *Doctor) emptyList(ctx context.Context) finding {
 // order requests from the middle of pages, and looks for races that the whole page should
 // have shown.
 func (d *Doctor) order(ctx context.Context) finding {
-	pages, missing := 0, 0
-	for _, page := range d.walked[:min(6, len(d.walked))] {
-		if len(page) < 4 {
-			continue
-		}
-		pages++
+	missing := 0
+	pages := d.walked[:min(6, len(d.walked))]
+	for _, page := range pages {
 		lowest := lowest(page)
 		page = slices.SortedFunc(slices.Values(page), byStart)
 		for _, e := range d.before(ctx, page[len(page)/2].Start) {
@@ -172,14 +141,14 @@ func (d *Doctor) order(ctx context.Context) finding {
 			}
 		}
 	}
-	if pages == 0 {
+	if len(pages) == 0 {
 		return notRead
 	}
 	if missing > 0 {
-		return finding{Mark: bad, Text: fmt.Sprintf("%d races are missing from %d pages between others: a page is not of the latest starts", missing, pages),
+		return finding{Mark: bad, Text: fmt.Sprintf("%d races are missing from %d pages between others: a page is not of the latest starts", missing, len(pages)),
 			Advice: "walks by start_time_from lose such races without a word: compare Races.Results with Races.ResultsV1"}
 	}
-	return found(good, "the latest by start: nothing is missing from %d pages", pages)
+	return found(good, "the latest by start: nothing is missing from %d pages", len(pages))
 }
 
 // fees finds out of which size the fees are, and whether some cannot be read.
@@ -231,7 +200,7 @@ func (d *Doctor) date(context.Context) finding {
 	return oddIf(off > time.Minute, "Settle waits until both clocks are past a deadline, up to an hour longer", "it %s; off by the starts of races? %s", local, yesOrNo(off > time.Minute))
 }
 
-// decodeEntries reads an array of races or horses, or one of them. Members of another type
+// decodeEntries reads an array of races, or one of them. Members of another type
 // than documented are left out.
 func decodeEntries(text []byte) (entries []entry) {
 	text = bytes.TrimSpace(text)

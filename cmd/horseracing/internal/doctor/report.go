@@ -77,7 +77,7 @@ func (r *Report) count(m mark) (n int) {
 	return n
 }
 
-// head returns the lines before the findings. The first says what failed.
+// head returns the lines before the findings. The first has what failed.
 func (r *Report) head() []string {
 	summary := fmt.Sprintf("%d findings as expected, %d to look at, %d broken, %d not examined", r.count(good), r.count(odd), r.count(bad), r.count(skipped))
 	if r.Interrupted {
@@ -91,7 +91,7 @@ func (r *Report) head() []string {
 	}
 }
 
-// failed says how many requests failed, and how.
+// failed returns how many requests failed, and how.
 func (r *Report) failed() string {
 	if r.Failed == 0 {
 		return fmt.Sprintf("%d requests, none failed", r.Requests)
@@ -107,7 +107,7 @@ func (f *finding) advice() string {
 	return f.Advice + " (docs/unknowns.md, " + f.Row + ")"
 }
 
-// WriteTable writes the report for people, in lines of at most so many columns.
+// WriteTable writes the report for people, in lines of at most width columns.
 func (r *Report) WriteTable(w io.Writer, width int) error {
 	for _, line := range r.head() {
 		fmt.Fprintln(w, wrap(line, width))
@@ -202,7 +202,7 @@ func yesOrNo(b bool) string {
 // notRead is the finding about values of which none were read.
 var notRead = found(skipped, "not examined: none were read")
 
-// counts says how often each value was seen.
+// counts is how often each value was seen.
 type counts map[string]int
 
 func count(values []string) counts {

@@ -23,7 +23,7 @@ type probe struct {
 	requests int
 	failures counts
 	protocol string            // HTTP/2.0
-	tls      string            // TLS 1.3; empty without
+	tls      string            // such as TLS 1.3, or empty without TLS
 	date     time.Time         // of the newest response
 	headers  map[string]counts // values of the headers that are about limits or caches
 }
