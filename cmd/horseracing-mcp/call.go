@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -37,7 +38,7 @@ func add[In, Out any](s *server, name string, hints mcp.ToolAnnotations, call fu
 	}
 	output.Properties["now"] = &jsonschema.Schema{Type: "string", Description: "the time of the service"}
 	output.Required = append(output.Required, "now")
-	text, limit := s.tools[name], callTime
+	text, limit := s.texts[name], callTime
 	if !hints.ReadOnlyHint {
 		limit += lockTime
 	}
@@ -46,20 +47,19 @@ func add[In, Out any](s *server, name string, hints mcp.ToolAnnotations, call fu
 	}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		var out Out
 		in, err := arguments[In](input, req.Params.Arguments)
-		if err == nil {
-			out, err = call(ctx, req, in)
-		}
-		if q, ok := errors.AsType[*question](err); ok {
-			return q.result(), nil
-		}
-		var body []byte
-		if err == nil {
-			body, err = json.Marshal(out)
-		}
 		if err != nil {
 			return failure(err), nil
+		}
+		out, err := call(ctx, req, in)
+		if q, ok := errors.AsType[*question](err); ok {
+			return q.result(), nil
+		} else if err != nil {
+			return failure(err), nil
+		}
+		body, err := json.Marshal(out)
+		if err != nil {
+			return nil, err
 		}
 		all := `{"now":"` + instant(s.clock.now()) + `",` + string(body[1:])
 		line := text.Title
@@ -71,11 +71,6 @@ func add[In, Out any](s *server, name string, hints mcp.ToolAnnotations, call fu
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: line}}, StructuredContent: json.RawMessage(all)}, nil
 	})
-}
-
-// plain is the call of a tool that needs nothing but its arguments.
-func plain[In, Out any](call func(context.Context, In) (Out, error)) func(context.Context, *mcp.CallToolRequest, In) (Out, error) {
-	return func(ctx context.Context, _ *mcp.CallToolRequest, in In) (Out, error) { return call(ctx, in) }
 }
 
 func schemaOf[T any]() *jsonschema.Schema {
@@ -93,25 +88,22 @@ func arguments[In any](schema *jsonschema.Schema, data json.RawMessage) (in In, 
 	if len(data) > 0 && json.Unmarshal(data, &given) != nil {
 		return in, invalidf("the arguments must be a JSON object")
 	}
-	taken := map[string]json.RawMessage{}
+	maps.DeleteFunc(given, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	for name, value := range given {
 		documented := schema.Properties[name]
 		if documented == nil {
 			return in, invalidf("there is no argument %q; there are: %s", name, strings.Join(schema.PropertyOrder, ", "))
 		}
-		if string(value) == "null" {
-			continue
-		}
-		if taken[name], err = argument(name, documented, value); err != nil {
+		if given[name], err = argument(name, documented, value); err != nil {
 			return in, err
 		}
 	}
 	for _, name := range schema.Required {
-		if taken[name] == nil {
+		if given[name] == nil {
 			return in, invalidf("the argument %s is missing", name)
 		}
 	}
-	if data, err = json.Marshal(taken); err == nil {
+	if data, err = json.Marshal(given); err == nil {
 		err = json.Unmarshal(data, &in)
 	}
 	return in, err

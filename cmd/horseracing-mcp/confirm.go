@@ -23,21 +23,18 @@ func (q *question) result() *mcp.CallToolResult {
 
 // confirmed returns nil if the person said yes to these words, and a question if they
 // were not asked yet. A confirmation is for one question, and counts once.
-func (p *payer) confirmed(req *mcp.CallToolRequest, words string) error {
+func (s *server) confirmed(req *mcp.CallToolRequest, words string) error {
 	can := req.ClientCapabilities()
 	if can == nil || can.Elicitation == nil || can.Elicitation.Form == nil && can.Elicitation.URL != nil {
 		return coded{notConfirmed, "nothing was sent: the person wants to be asked before each payment (--confirm), but this host cannot ask"}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	reply, ok := req.Params.InputResponses["pay"].(*mcp.ElicitResult)
 	if !ok {
 		q := &question{words: words, id: rand.Text()}
-		p.asked[q.id] = words
+		s.asked.Store(q.id, words)
 		return q
 	}
-	asked := p.asked[req.Params.RequestState]
-	delete(p.asked, req.Params.RequestState)
+	asked, _ := s.asked.LoadAndDelete(req.Params.RequestState)
 	switch {
 	case asked != words:
 		return coded{notConfirmed, "nothing was sent: the confirmation is not for this question, or something has changed since; register again to ask again"}

@@ -38,7 +38,7 @@ func TestOnlyAYesPays(t *testing.T) {
 				l := allowed(t)
 				l.confirm, l.budget = true, tokens(t, "100")
 				var words string
-				s := inMemoryAs(t, fake, fake.UserKey(0), settings{limits: l}, &mcp.ClientOptions{
+				s := inMemoryAs(t, fake, fake.UserKey(0), l, &mcp.ClientOptions{
 					ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 						words = r.Params.Message
 						return test.answer, test.err
@@ -74,7 +74,7 @@ func TestAHostThatCannotAskPaysNothing(t *testing.T) {
 			fake := newFake(t, horseracingtest.WithInMemory())
 			l := allowed(t)
 			l.confirm = true
-			s := inMemoryAs(t, fake, fake.UserKey(0), settings{limits: l}, host, version)
+			s := inMemoryAs(t, fake, fake.UserKey(0), l, host, version)
 			problem := s.call("register", map[string]any{"plan": s.plan(1).Plan}, nil)
 			if !strings.HasPrefix(problem, "not_confirmed: nothing was sent: ") || !strings.Contains(problem, "cannot ask") || posts(fake) != 0 {
 				t.Errorf("%s, %s: %q, %d sent", name, version, problem, posts(fake))
@@ -88,7 +88,7 @@ func TestAPersonWhoDoesNotConfirmPaysNothingAndStopsNobody(t *testing.T) {
 		fake := newFake(t, horseracingtest.WithInMemory())
 		l := allowed(t)
 		l.confirm = true
-		s := inMemoryAs(t, fake, fake.UserKey(0), settings{limits: l}, &mcp.ClientOptions{
+		s := inMemoryAs(t, fake, fake.UserKey(0), l, &mcp.ClientOptions{
 			ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -115,7 +115,7 @@ func TestAYesIsForOneQuestionOnce(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithInMemory())
 	l := allowed(t)
 	l.confirm = true
-	s := inMemoryAs(t, fake, fake.UserKey(0), settings{limits: l}, &mcp.ClientOptions{
+	s := inMemoryAs(t, fake, fake.UserKey(0), l, &mcp.ClientOptions{
 		Capabilities:   &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	}, "")

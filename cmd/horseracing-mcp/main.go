@@ -29,55 +29,43 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	stdin := &frames{File: os.Stdin, lines: bufio.NewReader(os.Stdin), stderr: os.Stderr}
+	stdin, filtered := io.Pipe()
+	go func() { filtered.CloseWithError(copyJSON(filtered, os.Stdin, os.Stderr)) }()
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stderr, &mcp.IOTransport{Reader: stdin, Writer: os.Stdout}))
 }
 
-// frames is standard input without the lines that are not JSON, which would end the
-// connection.
-type frames struct {
-	*os.File
-	lines  *bufio.Reader
-	rest   []byte // of the line that is being read
-	stderr io.Writer
-}
-
-func (f *frames) Read(b []byte) (int, error) {
-	for len(f.rest) == 0 {
-		line, err := f.lines.ReadBytes('\n')
+// copyJSON copies the lines that are JSON: any other would end the connection.
+func copyJSON(to io.Writer, from io.Reader, stderr io.Writer) error {
+	for lines := bufio.NewReader(from); ; {
+		line, err := lines.ReadBytes('\n')
 		if json.Valid(line) {
-			f.rest = line
-		} else if err != nil {
-			return 0, err
+			to.Write(line)
 		} else if len(bytes.TrimSpace(line)) > 0 {
-			fmt.Fprintf(f.stderr, "horseracing-mcp: ignored a line of %d bytes that is not JSON\n", len(line))
+			fmt.Fprintf(stderr, "horseracing-mcp: ignored a line of %d bytes that is not JSON\n", len(line))
+		}
+		if err != nil {
+			return err
 		}
 	}
-	n := copy(b, f.rest)
-	f.rest = f.rest[n:]
-	return n, nil
 }
 
-// settings are what the person who starts the program decides.
+// settings are what the person who starts the program decides. No tool changes them.
 type settings struct {
-	demo  bool
-	text  bool // results as text too
-	clock *clock
-	limits
+	demo          bool
+	text          bool   // results as text too
+	path          string // of the ledger; empty if nothing may be paid
+	maxFee, daily *horseracing.BigInt
+	budget        *horseracing.BigInt       // nil if there is none
+	horses        []horseracing.HorseNumber // any horse if empty
+	confirm       bool                      // ask the person before each payment
 }
 
 // run returns the exit status: 2 after a mistake in flags or variables.
 func run(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer, transport mcp.Transport) int {
-	set, err := parse(args, stderr)
+	s, stop, err := start(args, getenv, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
-	}
-	var s *server
-	var stop func()
-	if err == nil {
-		s, stop, err = start(set, getenv, stderr)
-	}
-	if err != nil {
+	} else if err != nil {
 		fmt.Fprintln(stderr, "horseracing-mcp:", err)
 		return 2
 	}
@@ -90,7 +78,6 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 }
 
 func parse(args []string, stderr io.Writer) (set settings, err error) {
-	set.clock = new(clock)
 	flags := flag.NewFlagSet("horseracing-mcp", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	tokens := func(name, usage string, into **horseracing.BigInt) {
@@ -138,18 +125,23 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 }
 
 // start returns the server, and what closes its client.
-func start(set settings, getenv func(string) string, stderr io.Writer) (*server, func(), error) {
-	opts := []horseracing.Option{
-		horseracing.WithUserAgent("horseracing-mcp/" + horseracing.Version),
-		horseracing.WithTransportWrapper(set.clock.wrap),
-		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))),
+func start(args []string, getenv func(string) string, stderr io.Writer) (*server, func(), error) {
+	set, err := parse(args, stderr)
+	if err != nil {
+		return nil, nil, err
 	}
-	remote, err := connection.Open(set.demo, getenv, opts...)
+	s := &server{settings: set}
+	remote, err := connection.Open(set.demo, getenv,
+		horseracing.WithUserAgent("horseracing-mcp/"+horseracing.Version),
+		horseracing.WithTransportWrapper(s.clock.wrap),
+		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))),
+	)
 	if err != nil {
 		return nil, nil, err
 	}
 	if set.path != "" && remote.UserKey == "" {
 		return nil, nil, errors.New("registering needs HORSERACING_USER_KEY, the key of the horses' owner")
 	}
-	return newServer(remote.Client, remote.UserKey, set), remote.Close, nil
+	s.init(remote.Client, remote.UserKey)
+	return s, remote.Close, nil
 }

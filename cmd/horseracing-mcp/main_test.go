@@ -67,8 +67,8 @@ func race(t testing.TB, fake *horseracingtest.Server, id horseracing.RaceID) hor
 	}
 }
 
-func allowed(t testing.TB) limits {
-	return limits{path: filepath.Join(t.TempDir(), "paid.jsonl"), maxFee: tokens(t, "3"), daily: tokens(t, "10")}
+func allowed(t testing.TB) settings {
+	return settings{path: filepath.Join(t.TempDir(), "paid.jsonl"), maxFee: tokens(t, "3"), daily: tokens(t, "10")}
 }
 
 // session is a client of the server.
@@ -106,17 +106,17 @@ func connect(t *testing.T, transport mcp.Transport, host *mcp.ClientOptions, ver
 }
 
 // inMemory connects to a server in this process.
-func inMemory(t *testing.T, fake *horseracingtest.Server, l limits) session {
+func inMemory(t *testing.T, fake *horseracingtest.Server, l settings) session {
 	t.Helper()
-	return inMemoryAs(t, fake, fake.UserKey(0), settings{limits: l}, nil, "")
+	return inMemoryAs(t, fake, fake.UserKey(0), l, nil, "")
 }
 
 func inMemoryAs(t *testing.T, fake *horseracingtest.Server, owner horseracing.UserKey, set settings, host *mcp.ClientOptions, version string) session {
 	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
-	set.clock = new(clock)
-	client := fake.Client(horseracing.WithTransportWrapper(set.clock.wrap))
-	server, err := newServer(client, owner, set).Connect(t.Context(), there, nil)
+	program := &server{settings: set}
+	program.init(fake.Client(horseracing.WithTransportWrapper(program.clock.wrap)), owner)
+	server, err := program.Connect(t.Context(), there, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

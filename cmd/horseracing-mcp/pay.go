@@ -3,12 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,37 +15,15 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// limits are what a person allows an agent to pay. No tool changes them.
-type limits struct {
-	path          string // of the ledger; empty if nothing may be paid
-	maxFee, daily *horseracing.BigInt
-	budget        *horseracing.BigInt       // nil if there is none
-	horses        []horseracing.HorseNumber // any horse if empty
-	confirm       bool                      // ask the person before each payment
-}
-
-type payer struct {
-	*service
-	limits
-	secret []byte // of the marks of plans
-
-	mu    sync.Mutex
-	asked map[string]string // the words of each question that is not confirmed yet
-}
-
-func newPayer(s *service, l limits) *payer {
-	return &payer{service: s, limits: l, secret: []byte(rand.Text()), asked: map[string]string{}}
-}
-
 // withLedger is the call of a tool that opens the ledger, which other programs may use
 // meanwhile and a person between two calls.
-func withLedger[In, Out any](p *payer, call func(context.Context, *mcp.CallToolRequest, *ledger.Ledger, In) (Out, error)) func(context.Context, *mcp.CallToolRequest, In) (Out, error) {
-	options := []ledger.Option{ledger.WithSharing(), ledger.WithMaxFee(*p.maxFee), ledger.WithDailyBudget(*p.daily, time.UTC)}
-	if p.budget != nil {
-		options = append(options, ledger.WithBudget(*p.budget))
+func withLedger[In, Out any](s *server, call func(context.Context, *mcp.CallToolRequest, *ledger.Ledger, In) (Out, error)) func(context.Context, *mcp.CallToolRequest, In) (Out, error) {
+	options := []ledger.Option{ledger.WithSharing(), ledger.WithMaxFee(*s.maxFee), ledger.WithDailyBudget(*s.daily, time.UTC)}
+	if s.budget != nil {
+		options = append(options, ledger.WithBudget(*s.budget))
 	}
 	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (out Out, err error) {
-		l, err := ledger.Open(p.path, p.client, options...)
+		l, err := ledger.Open(s.path, s.client, options...)
 		if err != nil {
 			return out, fmt.Errorf("nothing was sent: %w", err)
 		}
@@ -56,50 +32,50 @@ func withLedger[In, Out any](p *payer, call func(context.Context, *mcp.CallToolR
 	}
 }
 
-type sums struct {
-	Paid        amount  `json:"paid" jsonschema:"fees that are paid"`
-	PerhapsPaid amount  `json:"perhaps_paid" jsonschema:"fees whose outcome is unknown; they count as paid in the limits"`
-	LeftToday   amount  `json:"left_today" jsonschema:"what may still be paid today, in UTC"`
-	Left        *amount `json:"left,omitempty" jsonschema:"what may still be paid in all, if that is limited"`
+// remainder is what may still be paid.
+type remainder struct {
+	LeftToday amount  `json:"left_today" jsonschema:"what may still be paid today, in UTC"`
+	Left      *amount `json:"left,omitempty" jsonschema:"what may still be paid in all, if that is limited"`
 }
 
-func (s sums) left() string {
-	text := s.LeftToday.Tokens + " tokens left today"
-	if s.Left != nil {
-		text += " and " + s.Left.Tokens + " in all"
+func (r remainder) String() string {
+	text := r.LeftToday.Tokens + " tokens left today"
+	if r.Left != nil {
+		text += " and " + r.Left.Tokens + " in all"
 	}
 	return text
 }
 
-// sum adds up a ledger. What is left is without a fee that is planned.
-func (p *payer) sum(l *ledger.Ledger, planned horseracing.BigInt) sums {
-	left := func(limit, paid, held horseracing.BigInt) amount {
+// remainder returns what may still be paid after a fee that is planned.
+func (s *server) remainder(l *ledger.Ledger, planned horseracing.BigInt) remainder {
+	left := func(limit horseracing.BigInt, since time.Time) amount {
+		paid, held := ledger.Sum(l.Entries(), since)
 		rest := limit.Sub(paid).Sub(held).Sub(planned)
 		return amountOf(slices.MaxFunc([]horseracing.BigInt{rest, {}}, horseracing.BigInt.Cmp))
 	}
-	paid, held := ledger.Sum(l.Entries(), time.Time{})
-	out := sums{Paid: amountOf(paid), PerhapsPaid: amountOf(held)}
-	if p.budget != nil {
-		out.Left = new(left(*p.budget, paid, held))
+	out := remainder{LeftToday: left(*s.daily, time.Now().UTC().Truncate(24*time.Hour))}
+	if s.budget != nil {
+		out.Left = new(left(*s.budget, time.Time{}))
 	}
-	paid, held = ledger.Sum(l.Entries(), time.Now().UTC().Truncate(24*time.Hour))
-	out.LeftToday = left(*p.daily, paid, held)
 	return out
 }
 
 type ledgerView struct {
-	sums
+	Paid        amount `json:"paid" jsonschema:"fees that are paid"`
+	PerhapsPaid amount `json:"perhaps_paid" jsonschema:"fees whose outcome is unknown; they count as paid in the limits"`
+	remainder
 	list[entryView]
 }
 
 func (l ledgerView) String() string {
-	return fmt.Sprintf("%v; %s tokens paid, %s perhaps paid, %s", l.list, l.Paid.Tokens, l.PerhapsPaid.Tokens, l.left())
+	return fmt.Sprintf("%v; %s tokens paid, %s perhaps paid, %v", l.list, l.Paid.Tokens, l.PerhapsPaid.Tokens, l.remainder)
 }
 
-func (p *payer) list(_ context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, in listArgs) (out ledgerView, err error) {
+func (s *server) ledger(_ context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, in listArgs) (out ledgerView, err error) {
 	entries := slices.Collect(l.Entries())
 	slices.Reverse(entries)
-	out.sums = p.sum(l, horseracing.BigInt{})
+	paid, held := ledger.Sum(l.Entries(), time.Time{})
+	out.Paid, out.PerhapsPaid, out.remainder = amountOf(paid), amountOf(held), s.remainder(l, horseracing.BigInt{})
 	out.list, err = listOf(entries, nil, in, entryOf)
 	return out, err
 }
@@ -123,22 +99,22 @@ func (r registered) String() string { return strings.TrimSuffix(string(r.State)+
 
 // register pays a plan of this run of the program, once. What is or may be paid already
 // is reported whoever made the plan.
-func (p *payer) register(ctx context.Context, req *mcp.CallToolRequest, l *ledger.Ledger, in registerArgs) (out registered, err error) {
-	intent, isOurs, err := p.parse(in.Plan)
+func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, l *ledger.Ledger, in registerArgs) (out registered, err error) {
+	intent, err := parsePlan(in.Plan)
 	if err != nil {
 		return out, err
 	}
-	if e, ok := paidEntry(l, intent); ok {
+	if e := find(l, intent.horse, intent.race); paid(e.State) != "no" {
 		return outcome(e), nil
 	}
-	if !isOurs {
+	if _, isOurs := s.plans.Load(in.Plan); !isOurs {
 		return out, coded{planAgain, "nothing was sent: this run of the program has not made this plan; plan again with plan_registration"}
 	}
-	seen, err := p.look(ctx, l, intent)
+	seen, err := s.look(ctx, l, intent)
 	if err != nil {
 		return out, fmt.Errorf("nothing was sent: %w", err)
 	}
-	if e, ok := paidEntry(l, intent); ok { // by another call meanwhile
+	if e := find(l, intent.horse, intent.race); paid(e.State) != "no" { // by another call meanwhile
 		return outcome(e), nil
 	}
 	if !seen.fee.Equal(intent.fee) {
@@ -147,12 +123,12 @@ func (p *payer) register(ctx context.Context, req *mcp.CallToolRequest, l *ledge
 	if len(seen.against) > 0 {
 		return registered{State: ledger.Refused, Note: "nothing was sent: " + strings.Join(seen.against, "; ")}, nil
 	}
-	if p.confirm {
-		if err := p.confirmed(req, seen.words); err != nil {
+	if s.confirm {
+		if err := s.confirmed(req, seen.words); err != nil {
 			return out, err
 		}
 	}
-	e, err := l.Register(ctx, p.registration(intent), seen.fee)
+	e, err := l.Register(ctx, s.registration(intent), seen.fee)
 	switch {
 	case errors.Is(err, ledger.ErrBudget): // another call has paid meanwhile
 		return registered{State: ledger.Refused, Note: "nothing was sent: " + objection(err)}, nil
@@ -187,15 +163,10 @@ func (s settled) String() string {
 	return text
 }
 
-func (p *payer) settle(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, _ struct{}) (settled, error) {
+func (s *server) settle(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, _ struct{}) (settled, error) {
 	out := settled{Settled: []entryView{}, Unknown: []entryView{}}
-	wasOpen := map[plan]bool{}
-	for e := range l.Entries() {
-		if paid(e.State) == "perhaps" {
-			wasOpen[plan{horse: e.Horse, race: e.Race}] = true
-		}
-	}
-	if len(wasOpen) == 0 {
+	unknown := slices.DeleteFunc(slices.Collect(l.Entries()), func(e ledger.Entry) bool { return paid(e.State) != "perhaps" })
+	if len(unknown) == 0 {
 		return out, nil // without making a ledger
 	}
 	limited, cancel := context.WithTimeout(ctx, settleTime)
@@ -203,12 +174,10 @@ func (p *payer) settle(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Le
 	if err := l.Settle(limited); errors.Is(err, ledger.ErrInUse) {
 		return out, err
 	}
-	for e := range l.Entries() { // what is still unknown is listed
-		switch {
-		case !wasOpen[plan{horse: e.Horse, race: e.Race}]:
-		case paid(e.State) == "perhaps":
-			out.Unknown = append(out.Unknown, p.unsettled(ctx, e))
-		default:
+	for _, was := range unknown {
+		if e := find(l, was.Horse, was.Race); paid(e.State) == "perhaps" {
+			out.Unknown = append(out.Unknown, s.unsettled(ctx, e))
+		} else {
 			out.Settled = append(out.Settled, entryOf(&e))
 		}
 	}
@@ -216,11 +185,11 @@ func (p *payer) settle(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Le
 }
 
 // unsettled returns an entry, and when another reading of its race can show more.
-func (p *payer) unsettled(ctx context.Context, e ledger.Entry) entryView {
+func (s *server) unsettled(ctx context.Context, e ledger.Entry) entryView {
 	view := entryOf(&e)
-	race, err := p.client.Races.Get(ctx, e.Race)
+	race, err := s.client.Races.Get(ctx, e.Race)
 	if err == nil {
-		view.Until = nextReading(race, p.clock.now())
+		view.Until = nextReading(race, s.clock.now())
 	}
 	if err != nil && !errors.Is(err, horseracing.ErrNotFound) {
 		view.Note = sentence(err)

@@ -53,7 +53,7 @@ func TestOnlyAPlanOfThisRunPays(t *testing.T) {
 	s := inMemory(t, fake, l) // another run
 	next := s.plan(1).Plan
 	for _, plan := range []string{
-		"1-1-2500000000000000000", ours, next + "0", next[:len(next)-1], strings.ToUpper(next), " " + next, "0" + next, strings.Replace(next, "1-1-", "1-2-", 1),
+		"1-1-2500000000000000000", ours, next + "0", next[:len(next)-1], strings.ToLower(next), " " + next, "0" + next, strings.Replace(next, "1-1-", "1-2-", 1),
 		"", "1-1", "1-1-2.5", "1-1-1e400", "1--1-5", "-1-1-5-", "1-1-2500000000000000000-",
 	} {
 		problem := s.call("register", map[string]any{"plan": plan}, nil)
@@ -191,14 +191,14 @@ func TestAHundredCallsAtTheSameTimePayOnce(t *testing.T) {
 
 func TestWhatThePersonDoesNotAllowIsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(*limits)
+		change func(*settings)
 		paid   int // registrations before
 		want   string
 	}{
-		"the fee":    {func(l *limits) { l.maxFee = tokens(t, "2.4") }, 0, "above the limit of 2.4"},
-		"the day":    {func(l *limits) { l.daily = tokens(t, "7.4") }, 2, "7.5 tokens are above the limit of 7.4"},
-		"the budget": {func(l *limits) { l.budget = tokens(t, "2.5") }, 1, "5 tokens are above the limit of 2.5"},
-		"the horse":  {func(l *limits) { l.horses = []horseracing.HorseNumber{2, 3} }, 0, "does not allow this horse"},
+		"the fee":    {func(l *settings) { l.maxFee = tokens(t, "2.4") }, 0, "above the limit of 2.4"},
+		"the day":    {func(l *settings) { l.daily = tokens(t, "7.4") }, 2, "7.5 tokens are above the limit of 7.4"},
+		"the budget": {func(l *settings) { l.budget = tokens(t, "2.5") }, 1, "5 tokens are above the limit of 2.5"},
+		"the horse":  {func(l *settings) { l.horses = []horseracing.HorseNumber{2, 3} }, 0, "does not allow this horse"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := newFake(t, horseracingtest.WithInMemory())

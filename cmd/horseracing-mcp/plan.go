@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,32 +14,25 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// plan is a registration that was looked at. Its text carries everything, and a mark
-// that only this run of the program can make.
+// plan is a registration that was looked at. Its text carries everything, and a random
+// end by which this run of the program knows it.
 type plan struct {
 	horse horseracing.HorseNumber
 	race  horseracing.RaceID
 	fee   horseracing.BigInt
 }
 
-func (p *payer) textOf(intent plan) string {
-	text := fmt.Sprintf("%d-%d-%s", intent.horse, intent.race, intent.fee)
-	mac := hmac.New(sha256.New, p.secret)
-	mac.Write([]byte(text))
-	return text + "-" + hex.EncodeToString(mac.Sum(nil)[:16])
-}
-
-// parse returns a plan, and whether this run of the program has made it.
-func (p *payer) parse(text string) (intent plan, isOurs bool, err error) {
+// parsePlan returns the plan of a text, whichever run of the program has made it.
+func parsePlan(text string) (intent plan, err error) {
 	var fee string
 	_, err = fmt.Sscanf(strings.ReplaceAll(text, "-", " "), "%d %d %s", &intent.horse, &intent.race, &fee)
 	if err == nil {
 		intent.fee, err = horseracing.ParseUnits(fee, 0)
 	}
 	if err != nil {
-		return plan{}, false, coded{planAgain, "nothing was sent: this is not a plan; pass the plan of plan_registration unchanged"}
+		return plan{}, coded{planAgain, "nothing was sent: this is not a plan; pass the plan of plan_registration unchanged"}
 	}
-	return intent, hmac.Equal([]byte(text), []byte(p.textOf(intent))), nil
+	return intent, nil
 }
 
 type planArgs struct {
@@ -50,11 +41,10 @@ type planArgs struct {
 }
 
 type planned struct {
-	Plan      string   `json:"plan,omitempty" jsonschema:"pass it to register; absent if something prevents it"`
-	Against   []string `json:"against" jsonschema:"why register would refuse it now; empty if it fits"`
-	Fee       amount   `json:"fee"`
-	LeftToday amount   `json:"left_today" jsonschema:"what may still be paid today, in UTC"`
-	Left      *amount  `json:"left,omitempty" jsonschema:"what may still be paid in all, if that is limited"`
+	Plan    string   `json:"plan,omitempty" jsonschema:"pass it to register; absent if something prevents it"`
+	Against []string `json:"against" jsonschema:"why register would refuse it now; empty if it fits"`
+	Fee     amount   `json:"fee"`
+	remainder
 }
 
 func (p planned) String() string {
@@ -64,15 +54,15 @@ func (p planned) String() string {
 	return fmt.Sprintf("planned for %s tokens, nothing is paid yet: %s", p.Fee.Tokens, p.Plan)
 }
 
-func (p *payer) plan(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, in planArgs) (planned, error) {
-	seen, err := p.look(ctx, l, plan{horse: in.Horse, race: in.Race})
+func (s *server) plan(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, in planArgs) (planned, error) {
+	seen, err := s.look(ctx, l, plan{horse: in.Horse, race: in.Race})
 	if err != nil {
 		return planned{}, err
 	}
-	now := p.sum(l, horseracing.BigInt{})
-	out := planned{Against: seen.against, Fee: amountOf(seen.fee), LeftToday: now.LeftToday, Left: now.Left}
+	out := planned{Against: seen.against, Fee: amountOf(seen.fee), remainder: s.remainder(l, horseracing.BigInt{})}
 	if len(seen.against) == 0 {
-		out.Plan = p.textOf(seen.plan)
+		out.Plan = fmt.Sprintf("%d-%d-%s-%s", in.Horse, in.Race, seen.fee, rand.Text())
+		s.plans.Store(out.Plan, nil)
 	}
 	return out, nil
 }
@@ -86,12 +76,12 @@ type sight struct {
 
 // look reads the race and the owner's horses, and checks them and the limits. The
 // ledger checks its limits again before anything is sent.
-func (p *payer) look(ctx context.Context, l *ledger.Ledger, intent plan) (sight, error) {
-	race, err := p.client.Races.Get(ctx, intent.race)
+func (s *server) look(ctx context.Context, l *ledger.Ledger, intent plan) (sight, error) {
+	race, err := s.client.Races.Get(ctx, intent.race)
 	if err != nil {
 		return sight{}, err
 	}
-	owned, err := p.client.Horses.Owned(ctx, p.owner)
+	owned, err := s.client.Horses.Owned(ctx, s.owner)
 	i := slices.IndexFunc(owned, func(h horseracing.Horse) bool { return h.Number == intent.horse })
 	if err != nil && i < 0 {
 		return sight{}, err
@@ -104,22 +94,22 @@ func (p *payer) look(ctx context.Context, l *ledger.Ledger, intent plan) (sight,
 	} else {
 		horse = &owned[i]
 		seen.words = fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? Then there are %s.",
-			amountOf(intent.fee).Tokens, horse.Number, horse.Name, race.MainRaceID, race.Info.Name, race.Tier, instant(race.StartTime.Time), p.sum(l, intent.fee).left())
+			amountOf(intent.fee).Tokens, horse.Number, horse.Name, race.MainRaceID, race.Info.Name, race.Tier, instant(race.StartTime.Time), s.remainder(l, intent.fee))
 	}
-	if err := race.CheckEntry(horse, p.clock.now()); err != nil {
+	if err := race.CheckEntry(horse, s.clock.now()); err != nil {
 		seen.against = append(seen.against, strings.TrimPrefix(err.Error(), "horseracing: "))
 	}
-	if len(p.horses) > 0 && !slices.Contains(p.horses, intent.horse) {
+	if len(s.horses) > 0 && !slices.Contains(s.horses, intent.horse) {
 		seen.against = append(seen.against, "the person does not allow this horse (--horses)")
 	}
-	if err := l.Check(p.registration(intent), intent.fee); err != nil {
+	if err := l.Check(s.registration(intent), intent.fee); err != nil {
 		seen.against = append(seen.against, objection(err))
 	}
 	return seen, nil
 }
 
-func (p *payer) registration(intent plan) horseracing.Registration {
-	return horseracing.Registration{Horse: intent.horse, Race: intent.race, UserKey: p.owner}
+func (s *server) registration(intent plan) horseracing.Registration {
+	return horseracing.Registration{Horse: intent.horse, Race: intent.race, UserKey: s.owner}
 }
 
 // objection returns why the ledger refuses a registration.
@@ -138,12 +128,12 @@ func objection(err error) string {
 	return err.Error()
 }
 
-// paidEntry returns the entry of a registration that is or may be paid.
-func paidEntry(l *ledger.Ledger, intent plan) (ledger.Entry, bool) {
+// find returns the entry of a horse in a race.
+func find(l *ledger.Ledger, horse horseracing.HorseNumber, race horseracing.RaceID) (found ledger.Entry) {
 	for e := range l.Entries() {
-		if e.Horse == intent.horse && e.Race == intent.race && paid(e.State) != "no" {
-			return e, true
+		if e.Horse == horse && e.Race == race {
+			found = e
 		}
 	}
-	return ledger.Entry{}, false
+	return found
 }

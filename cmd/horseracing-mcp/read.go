@@ -8,16 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 )
-
-type service struct {
-	client *horseracing.Client
-	tiers  *tiers.Finder
-	owner  horseracing.UserKey // empty if it is not known
-	clock  *clock
-}
 
 const usualLimit, maxLimit = 20, 100
 
@@ -76,7 +71,7 @@ type openArgs struct {
 	listArgs
 }
 
-func (s *service) openRaces(ctx context.Context, in openArgs) (out list[raceView], err error) {
+func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openArgs) (out list[raceView], err error) {
 	maxFee, err := horseracing.ParseUnits(cmp.Or(in.MaxFee, "0"), tokenPlaces)
 	if err != nil {
 		return out, invalidf("max_fee must be a number of tokens, such as 2.5, not %q", in.MaxFee)
@@ -127,7 +122,7 @@ type raceArgs struct {
 	Race horseracing.RaceID `json:"race" jsonschema:"the id of the race"`
 }
 
-func (s *service) race(ctx context.Context, in raceArgs) (raceView, error) {
+func (s *server) race(ctx context.Context, _ *mcp.CallToolRequest, in raceArgs) (raceView, error) {
 	race, err := s.client.Races.Get(ctx, in.Race)
 	if err != nil {
 		return raceView{}, err
@@ -142,7 +137,7 @@ type resultsArgs struct {
 	listArgs
 }
 
-func (s *service) results(ctx context.Context, in resultsArgs) (out list[raceView], err error) {
+func (s *server) results(ctx context.Context, _ *mcp.CallToolRequest, in resultsArgs) (out list[raceView], err error) {
 	query, err := s.query(ctx, in)
 	if err != nil {
 		return out, err
@@ -150,7 +145,7 @@ func (s *service) results(ctx context.Context, in resultsArgs) (out list[raceVie
 	return takeFrom(ctx, s.client.Races.Results(query), in.listArgs, s.raceOf)
 }
 
-func (s *service) query(ctx context.Context, in resultsArgs) (query horseracing.ResultsQuery, err error) {
+func (s *server) query(ctx context.Context, in resultsArgs) (query horseracing.ResultsQuery, err error) {
 	found, err := s.tiers.Find(ctx, in.Tier, nil)
 	for _, t := range found {
 		query.Tiers = append(query.Tiers, t.ID)
@@ -176,7 +171,7 @@ type horseArgs struct {
 	Traits bool                    `json:"traits,omitempty" jsonschema:"with the traits of its appearance"`
 }
 
-func (s *service) horse(ctx context.Context, in horseArgs) (horseracing.Horse, error) {
+func (s *server) horse(ctx context.Context, _ *mcp.CallToolRequest, in horseArgs) (horseracing.Horse, error) {
 	horse, err := s.client.Horses.Get(ctx, in.Horse)
 	if err != nil {
 		return horseracing.Horse{}, err
@@ -189,7 +184,7 @@ type ownedArgs struct {
 	listArgs
 }
 
-func (s *service) ownedHorses(ctx context.Context, in ownedArgs) (out list[horseracing.Horse], err error) {
+func (s *server) ownedHorses(ctx context.Context, _ *mcp.CallToolRequest, in ownedArgs) (out list[horseracing.Horse], err error) {
 	if s.owner == "" {
 		return out, errors.New("the owner is not known: the person has to set HORSERACING_USER_KEY where this program is started")
 	}
@@ -202,7 +197,7 @@ type missionsArgs struct {
 	listArgs
 }
 
-func (s *service) missions(ctx context.Context, in missionsArgs) (list[missionView], error) {
+func (s *server) missions(ctx context.Context, _ *mcp.CallToolRequest, in missionsArgs) (list[missionView], error) {
 	missions, err := s.client.Horses.Missions(ctx, in.Horse)
 	if err != nil {
 		return list[missionView]{}, err
@@ -210,7 +205,7 @@ func (s *service) missions(ctx context.Context, in missionsArgs) (list[missionVi
 	return listOf(missions.Missions, nil, in.listArgs, missionOf)
 }
 
-func (s *service) breeding(ctx context.Context, in listArgs) (list[breedingView], error) {
+func (s *server) breeding(ctx context.Context, _ *mcp.CallToolRequest, in listArgs) (list[breedingView], error) {
 	listings, err := s.client.Horses.OpenForBreeding(ctx)
 	return listOf(listings, err, in, breedingOf)
 }
@@ -220,7 +215,7 @@ type tournamentsArgs struct {
 	resultsArgs
 }
 
-func (s *service) tournaments(ctx context.Context, in tournamentsArgs) (out list[tournamentView], err error) {
+func (s *server) tournaments(ctx context.Context, _ *mcp.CallToolRequest, in tournamentsArgs) (out list[tournamentView], err error) {
 	query, err := s.query(ctx, in.resultsArgs)
 	if err != nil {
 		return out, err

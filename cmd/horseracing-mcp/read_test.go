@@ -40,7 +40,7 @@ func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) {
 	})
 	change(3, func(r *horseracing.Race) { r.MinLevel, r.MaxLevel = 500, 501 })
 	change(4, func(r *horseracing.Race) { r.Tier, r.EntryFee = "Delta", *tokens(t, "2") })
-	s := inMemory(t, fake, limits{})
+	s := inMemory(t, fake, settings{})
 	for name, test := range map[string]struct {
 		args map[string]any
 		want []horseracing.RaceID
@@ -79,7 +79,7 @@ func TestAListOfOpenRacesSaysWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusOK, Body: string(body), Times: -1})
-	s := inMemory(t, fake, limits{})
+	s := inMemory(t, fake, settings{})
 	const want = "1 races without a registration deadline are left out"
 	for _, args := range []map[string]any{nil, {"horse": 1}} {
 		var open list[raceView]
@@ -95,7 +95,7 @@ func TestAListOfOpenRacesSaysWhatIsMissing(t *testing.T) {
 
 func TestEachReadingToolReturnsWhatTheServiceHas(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithInMemory())
-	s := inMemory(t, fake, limits{})
+	s := inMemory(t, fake, settings{})
 	var open, results list[raceView]
 	s.must("list_open_races", nil, &open)
 	if r := open.Entries[0]; r.Fee != (amount{"2.5", "2500000000000000000"}) || r.Prizes[0] != (amount{"6", "6000000000000000000"}) || r.Name != instruction || !r.Enterable || r.Finished {

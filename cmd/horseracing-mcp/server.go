@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -37,38 +38,41 @@ type description struct {
 type server struct {
 	*mcp.Server
 	settings
-	tools map[string]description
+	clock  clock
+	client *horseracing.Client
+	owner  horseracing.UserKey // empty if it is not known
+	tiers  *tiers.Finder
+	texts  map[string]description // of the tools
+	plans  sync.Map               // the plans of this run, by their texts
+	asked  sync.Map               // the words of each question that is not confirmed yet, by its id
 }
 
-// newServer returns a server with the tools that read, and if settings name a ledger
-// with those that pay.
-func newServer(client *horseracing.Client, owner horseracing.UserKey, set settings) *server {
-	s := &server{settings: set, Server: mcp.NewServer(&mcp.Implementation{Name: "horseracing", Title: "Horse racing", Version: horseracing.Version},
-		&mcp.ServerOptions{Instructions: instructions})}
-	if err := json.Unmarshal(descriptions, &s.tools); err != nil {
+// init adds the tools that read, and if the settings name a ledger those that pay.
+func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) {
+	s.client, s.owner, s.tiers = client, owner, tiers.New(client.Races)
+	s.Server = mcp.NewServer(&mcp.Implementation{Name: "horseracing", Title: "Horse racing", Version: horseracing.Version},
+		&mcp.ServerOptions{Instructions: instructions})
+	if err := json.Unmarshal(descriptions, &s.texts); err != nil {
 		panic(err) // of a file of this program
 	}
 	yes, no := true, false
 	reads := mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}
-	r := &service{client: client, tiers: tiers.New(client.Races), owner: owner, clock: set.clock}
-	add(s, "list_open_races", reads, plain(r.openRaces))
-	add(s, "get_race", reads, plain(r.race))
-	add(s, "list_results", reads, plain(r.results))
-	add(s, "get_horse", reads, plain(r.horse))
-	add(s, "list_owned_horses", reads, plain(r.ownedHorses))
-	add(s, "list_missions", reads, plain(r.missions))
-	add(s, "list_breeding", reads, plain(r.breeding))
-	add(s, "list_tournaments", reads, plain(r.tournaments))
-	if set.path == "" {
-		return s
+	add(s, "list_open_races", reads, s.openRaces)
+	add(s, "get_race", reads, s.race)
+	add(s, "list_results", reads, s.results)
+	add(s, "get_horse", reads, s.horse)
+	add(s, "list_owned_horses", reads, s.ownedHorses)
+	add(s, "list_missions", reads, s.missions)
+	add(s, "list_breeding", reads, s.breeding)
+	add(s, "list_tournaments", reads, s.tournaments)
+	if s.path == "" {
+		return
 	}
-	p := newPayer(r, set.limits)
-	add(s, "plan_registration", reads, withLedger(p, p.plan))
-	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, withLedger(p, p.register))
-	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, withLedger(p, p.settle))
-	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, withLedger(p, p.list))
+	add(s, "plan_registration", reads, withLedger(s, s.plan))
+	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, withLedger(s, s.register))
+	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, withLedger(s, s.settle))
+	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, withLedger(s, s.ledger))
 	s.AddReceivingMiddleware(confirmInTime)
-	return s
 }
 
 // confirmInTime limits how long a person may take to confirm, and makes a result of a

@@ -14,7 +14,7 @@ import (
 )
 
 // toolsOf returns the tools that a host is offered, by name.
-func toolsOf(t *testing.T, l limits) map[string]*mcp.Tool {
+func toolsOf(t *testing.T, l settings) map[string]*mcp.Tool {
 	t.Helper()
 	fake := newFake(t, horseracingtest.WithInMemory())
 	all := map[string]*mcp.Tool{}
@@ -28,7 +28,7 @@ func toolsOf(t *testing.T, l limits) map[string]*mcp.Tool {
 }
 
 func TestWithoutALedgerNothingCanPayAndHintsAreTrue(t *testing.T) {
-	reading, all := toolsOf(t, limits{}), toolsOf(t, allowed(t))
+	reading, all := toolsOf(t, settings{}), toolsOf(t, allowed(t))
 	if len(reading) != 8 || len(all) != 12 {
 		t.Errorf("%d tools read, %d in all", len(reading), len(all))
 	}
@@ -60,7 +60,7 @@ func TestTheBundleListsTheToolsThatRead(t *testing.T) {
 	if err := json.Unmarshal(data, &manifest); err != nil {
 		t.Fatal(err)
 	}
-	tools := toolsOf(t, limits{})
+	tools := toolsOf(t, settings{})
 	for _, tool := range manifest.Tools {
 		delete(tools, tool.Name)
 	}

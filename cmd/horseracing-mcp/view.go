@@ -52,7 +52,7 @@ type runner struct {
 	Total float64                 `json:"total,omitempty" jsonschema:"time score, unit undocumented"`
 }
 
-func (s *service) raceOf(r *horseracing.Race) raceView {
+func (s *server) raceOf(r *horseracing.Race) raceView {
 	v := raceView{
 		Race: r.MainRaceID, Name: r.Info.Name, Tier: r.Tier, Type: r.Type, Hippodrome: r.Info.HippodromeName, Furlongs: r.Length,
 		Start: instant(r.StartTime.Time), Closes: instant(r.RegistrationDeadline.Time), Enterable: r.CheckEntry(nil, s.clock.now()) == nil,
@@ -72,7 +72,7 @@ func (s *service) raceOf(r *horseracing.Race) raceView {
 }
 
 // wholeRaceOf is the view of one race, with its runners if it is finished.
-func (s *service) wholeRaceOf(r *horseracing.Race) raceView {
+func (s *server) wholeRaceOf(r *horseracing.Race) raceView {
 	v := s.raceOf(r)
 	finishers, _ := r.Finishers() // none if the order cannot be read
 	for _, p := range finishers {
@@ -183,7 +183,7 @@ func paid(s ledger.State) string {
 	switch s {
 	case ledger.Entered:
 		return "yes"
-	case ledger.Refused, ledger.Absent:
+	case "", ledger.Refused, ledger.Absent: // "" if there is no entry
 		return "no"
 	}
 	return "perhaps"

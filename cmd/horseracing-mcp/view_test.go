@@ -82,7 +82,7 @@ func expectShown[T, V any](t *testing.T, sample string, view func(*T) V, leftOut
 }
 
 func TestEachDocumentedMemberIsInItsViewOrLeftOutOnPurpose(t *testing.T) {
-	s := &service{clock: new(clock)}
+	s := new(server)
 	expectShown(t, `{"_id":"a","main_race_id":7,"start_time":1748786400000,"registration_deadline":1748786000000,"type":"best_time","length":8,"v2":true,
 		"no_equipment":true,"entry_fee":3,"prizes":[6],"tier":"Omega","info":{"name":"Cup","hippodrome_type":"Oval","hippodrome_name":"Ascot","turf":"Sand"},
 		"places":6,"min_level":1,"max_level":9,"participants":[{"number":1,"total":2.5,"lane":3}],"status":"over","final_order":[0],"winners":[0]}`,
