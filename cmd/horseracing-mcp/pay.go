@@ -100,25 +100,25 @@ func (r registered) String() string { return strings.TrimSuffix(string(r.State)+
 // register pays a plan of this run of the program, once. What is or may be paid already
 // is reported whoever made the plan.
 func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, l *ledger.Ledger, in registerArgs) (out registered, err error) {
-	intent, err := parsePlan(in.Plan)
-	if err != nil {
-		return out, err
-	}
-	if e := find(l, intent.horse, intent.race); paid(e.State) != "no" {
+	var horse horseracing.HorseNumber
+	var race horseracing.RaceID
+	_, _ = fmt.Sscanf(in.Plan, "%d-%d-", &horse, &race) // any other text is not of this run
+	if e := find(l, horse, race); paid(e.State) != "no" {
 		return outcome(e), nil
 	}
-	if _, isOurs := s.plans.Load(in.Plan); !isOurs {
-		return out, coded{planAgain, "nothing was sent: this run of the program has not made this plan; plan again with plan_registration"}
+	plan, isOurs := s.plans.Load(in.Plan)
+	if !isOurs {
+		return out, coded{planAgain, "nothing was sent: this run of the program has not made this plan; plan again with plan_registration, and pass its plan unchanged"}
 	}
-	seen, err := s.look(ctx, l, intent)
+	seen, err := s.look(ctx, l, horse, race)
 	if err != nil {
 		return out, fmt.Errorf("nothing was sent: %w", err)
 	}
-	if e := find(l, intent.horse, intent.race); paid(e.State) != "no" { // by another call meanwhile
+	if e := find(l, horse, race); paid(e.State) != "no" { // by another call meanwhile
 		return outcome(e), nil
 	}
-	if !seen.fee.Equal(intent.fee) {
-		seen.against = append(seen.against, fmt.Sprintf("the fee is now %s tokens, in the plan it is %s: make a new plan", seen.fee.FormatUnits(tokenPlaces), intent.fee.FormatUnits(tokenPlaces)))
+	if fee := plan.(horseracing.BigInt); !fee.Equal(seen.fee) {
+		seen.against = append(seen.against, fmt.Sprintf("the fee is now %s tokens, in the plan it is %s: make a new plan", amountOf(seen.fee).Tokens, amountOf(fee).Tokens))
 	}
 	if len(seen.against) > 0 {
 		return registered{State: ledger.Refused, Note: "nothing was sent: " + strings.Join(seen.against, "; ")}, nil
@@ -128,7 +128,7 @@ func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, l *ledg
 			return out, err
 		}
 	}
-	e, err := l.Register(ctx, s.registration(intent), seen.fee)
+	e, err := l.Register(ctx, seen.Registration, seen.fee)
 	switch {
 	case errors.Is(err, ledger.ErrBudget): // another call has paid meanwhile
 		return registered{State: ledger.Refused, Note: "nothing was sent: " + objection(err)}, nil

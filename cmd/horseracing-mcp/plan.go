@@ -14,27 +14,6 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// plan is a registration that was looked at. Its text carries everything, and a random
-// end by which this run of the program knows it.
-type plan struct {
-	horse horseracing.HorseNumber
-	race  horseracing.RaceID
-	fee   horseracing.BigInt
-}
-
-// parsePlan returns the plan of a text, whichever run of the program has made it.
-func parsePlan(text string) (intent plan, err error) {
-	var fee string
-	_, err = fmt.Sscanf(strings.ReplaceAll(text, "-", " "), "%d %d %s", &intent.horse, &intent.race, &fee)
-	if err == nil {
-		intent.fee, err = horseracing.ParseUnits(fee, 0)
-	}
-	if err != nil {
-		return plan{}, coded{planAgain, "nothing was sent: this is not a plan; pass the plan of plan_registration unchanged"}
-	}
-	return intent, nil
-}
-
 type planArgs struct {
 	Horse horseracing.HorseNumber `json:"horse" jsonschema:"the number of the horse"`
 	Race  horseracing.RaceID      `json:"race" jsonschema:"the id of the race"`
@@ -55,61 +34,58 @@ func (p planned) String() string {
 }
 
 func (s *server) plan(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, in planArgs) (planned, error) {
-	seen, err := s.look(ctx, l, plan{horse: in.Horse, race: in.Race})
+	seen, err := s.look(ctx, l, in.Horse, in.Race)
 	if err != nil {
 		return planned{}, err
 	}
 	out := planned{Against: seen.against, Fee: amountOf(seen.fee), remainder: s.remainder(l, horseracing.BigInt{})}
 	if len(seen.against) == 0 {
 		out.Plan = fmt.Sprintf("%d-%d-%s-%s", in.Horse, in.Race, seen.fee, rand.Text())
-		s.plans.Store(out.Plan, nil)
+		s.plans.Store(out.Plan, seen.fee)
 	}
 	return out, nil
 }
 
 // sight is what was seen of a registration.
 type sight struct {
-	plan
+	horseracing.Registration
+	fee     horseracing.BigInt
 	words   string   // for the person who is asked
 	against []string // why it cannot be sent now
 }
 
 // look reads the race and the owner's horses, and checks them and the limits. The
 // ledger checks its limits again before anything is sent.
-func (s *server) look(ctx context.Context, l *ledger.Ledger, intent plan) (sight, error) {
-	race, err := s.client.Races.Get(ctx, intent.race)
+func (s *server) look(ctx context.Context, l *ledger.Ledger, number horseracing.HorseNumber, id horseracing.RaceID) (sight, error) {
+	race, err := s.client.Races.Get(ctx, id)
 	if err != nil {
 		return sight{}, err
 	}
 	owned, err := s.client.Horses.Owned(ctx, s.owner)
-	i := slices.IndexFunc(owned, func(h horseracing.Horse) bool { return h.Number == intent.horse })
+	i := slices.IndexFunc(owned, func(h horseracing.Horse) bool { return h.Number == number })
 	if err != nil && i < 0 {
 		return sight{}, err
 	}
-	intent.fee = race.EntryFee
-	seen := sight{plan: intent, against: []string{}}
+	seen := sight{fee: race.EntryFee, against: []string{}}
+	seen.Registration = horseracing.Registration{Horse: number, Race: id, UserKey: s.owner}
 	var horse *horseracing.Horse
 	if i < 0 {
-		seen.against = append(seen.against, fmt.Sprintf("horse %d is not one of the person's horses", intent.horse))
+		seen.against = append(seen.against, fmt.Sprintf("horse %d is not one of the person's horses", number))
 	} else {
 		horse = &owned[i]
 		seen.words = fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? Then there are %s.",
-			amountOf(intent.fee).Tokens, horse.Number, horse.Name, race.MainRaceID, race.Info.Name, race.Tier, instant(race.StartTime.Time), s.remainder(l, intent.fee))
+			amountOf(seen.fee).Tokens, horse.Number, horse.Name, race.MainRaceID, race.Info.Name, race.Tier, instant(race.StartTime.Time), s.remainder(l, seen.fee))
 	}
 	if err := race.CheckEntry(horse, s.clock.now()); err != nil {
 		seen.against = append(seen.against, strings.TrimPrefix(err.Error(), "horseracing: "))
 	}
-	if len(s.horses) > 0 && !slices.Contains(s.horses, intent.horse) {
+	if len(s.horses) > 0 && !slices.Contains(s.horses, number) {
 		seen.against = append(seen.against, "the person does not allow this horse (--horses)")
 	}
-	if err := l.Check(s.registration(intent), intent.fee); err != nil {
+	if err := l.Check(seen.Registration, seen.fee); err != nil {
 		seen.against = append(seen.against, objection(err))
 	}
 	return seen, nil
-}
-
-func (s *server) registration(intent plan) horseracing.Registration {
-	return horseracing.Registration{Horse: intent.horse, Race: intent.race, UserKey: s.owner}
 }
 
 // objection returns why the ledger refuses a registration.

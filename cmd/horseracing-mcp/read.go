@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -91,12 +92,12 @@ func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openA
 		return out, err
 	}
 	now := s.clock.now()
-	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
-		return in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
-			in.Tier != "" && !slices.ContainsFunc(wanted, func(t tiers.Tier) bool { return t.Name == r.Tier })
-	})
 	undated := 0 // left out because it is unknown whether registration is open
 	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
+		if in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
+			in.Tier != "" && !slices.ContainsFunc(wanted, func(t tiers.Tier) bool { return t.Name == r.Tier }) {
+			return true
+		}
 		isOut := !in.Closed && !r.RegistrationOpenAt(now) || horse != nil && r.CheckEntry(horse, now) != nil
 		if isOut && r.RegistrationDeadline.IsZero() {
 			undated++
@@ -109,11 +110,8 @@ func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openA
 	})
 	out, err = listOf(races, skipped, in.listArgs, s.raceOf)
 	if undated > 0 {
-		note := fmt.Sprintf("%d races without a registration deadline are left out: closed without horse lists them", undated)
-		if out.Note != "" {
-			note += "; " + out.Note
-		}
-		out.Note = note
+		note := fmt.Sprintf("%d races without a registration deadline are left out: closed without horse lists them; %s", undated, out.Note)
+		out.Note = strings.TrimSuffix(note, "; ")
 	}
 	return out, err
 }

@@ -43,7 +43,7 @@ type server struct {
 	owner  horseracing.UserKey // empty if it is not known
 	tiers  *tiers.Finder
 	texts  map[string]description // of the tools
-	plans  sync.Map               // the plans of this run, by their texts
+	plans  sync.Map               // the fee in each plan that this run returned, by its text
 	asked  sync.Map               // the words of each question that is not confirmed yet, by its id
 }
 
