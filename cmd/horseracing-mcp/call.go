@@ -160,8 +160,6 @@ func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Lo
 // The codes of errors that this program finds itself.
 const (
 	invalid      = "invalid_argument"
-	inUse        = "in_use"
-	planAgain    = "plan_again"
 	notConfirmed = "not_confirmed"
 )
 
@@ -195,8 +193,8 @@ func sentence(err error) string {
 	case isOwn:
 		return own.code + ": " + text
 	case errors.Is(err, ledger.ErrInUse):
-		return inUse + ": " + text + "; another program uses the ledger: try again later"
-	case isTransport, isAPI && (api.StatusCode >= 500 || api.StatusCode == http.StatusTooManyRequests):
+		return "in_use: " + text + "; another program uses the ledger: try again later"
+	case isTransport, errors.Is(err, horseracing.ErrServer), errors.Is(err, horseracing.ErrRateLimited):
 		return "unavailable: " + text + "; the service does not respond or refuses requests: try again in a minute"
 	case errors.Is(err, horseracing.ErrNotFound):
 		return "not_found: " + text + "; there is none with this id"

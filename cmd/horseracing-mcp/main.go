@@ -29,9 +29,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	stdin, filtered := io.Pipe()
-	go func() { filtered.CloseWithError(copyJSON(filtered, os.Stdin, os.Stderr)) }()
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stderr, &mcp.IOTransport{Reader: stdin, Writer: os.Stdout}))
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }
 
 // copyJSON copies the lines that are JSON: any other would end the connection.
@@ -61,7 +59,7 @@ type settings struct {
 }
 
 // run returns the exit status: 2 after a mistake in flags or variables.
-func run(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer, transport mcp.Transport) int {
+func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout io.WriteCloser, stderr io.Writer) int {
 	s, stop, err := start(args, getenv, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -70,7 +68,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 		return 2
 	}
 	defer stop()
-	if err := s.Run(ctx, transport); err != nil && ctx.Err() == nil {
+	lines, filtered := io.Pipe()
+	go func() { filtered.CloseWithError(copyJSON(filtered, stdin, stderr)) }()
+	if err := s.Run(ctx, &mcp.IOTransport{Reader: lines, Writer: stdout}); err != nil && ctx.Err() == nil {
 		fmt.Fprintln(stderr, "horseracing-mcp:", err)
 		return 1
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -216,7 +217,7 @@ func TestMistakesOfThePersonAreStatus2(t *testing.T) {
 		{map[string]string{"HORSERACING_BASE_URL": "http://game.example", "HORSERACING_API_KEY": "k"}, nil, "http"},
 	} {
 		var stderr bytes.Buffer
-		if status := run(t.Context(), test.args, func(name string) string { return test.env[name] }, &stderr, nil); status != 2 || !strings.Contains(stderr.String(), test.want) {
+		if status := run(t.Context(), test.args, func(name string) string { return test.env[name] }, nil, nil, &stderr); status != 2 || !strings.Contains(stderr.String(), test.want) {
 			t.Errorf("%v: status %d, %q", test.args, status, stderr.String())
 		}
 	}
@@ -271,26 +272,19 @@ func TestTheDemoOverPipes(t *testing.T) {
 }
 
 func TestALineThatIsNotJSONDoesNotEndTheConnection(t *testing.T) {
-	command := exec.CommandContext(t.Context(), os.Args[0], "--demo")
-	command.Env = append(os.Environ(), asProgram+"=1")
+	const hello = `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	stdin, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := command.StdoutPipe()
-	if err == nil {
-		err = command.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintln(stdin, "{\"jsonrpc\":\n\n"+`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
-	answer, err := bufio.NewReader(stdout).ReadString('\n')
-	stdin.Close()
-	if err != nil || command.Wait() != nil || !strings.Contains(answer, `"id":7,"result"`) || stderr.String() != "horseracing-mcp: ignored a line of 12 bytes that is not JSON\n" {
-		t.Errorf("%v: %s%s", err, answer, &stderr)
+	stdin, in := io.Pipe()
+	out, stdout := io.Pipe()
+	var answer string
+	go func() {
+		defer in.Close()
+		fmt.Fprintln(in, "{\"jsonrpc\":\n\n"+hello)
+		answer, _ = bufio.NewReader(out).ReadString('\n')
+	}()
+	status := run(t.Context(), []string{"--demo"}, os.Getenv, stdin, stdout, &stderr)
+	if status != 0 || !strings.Contains(answer, `"id":7,"result"`) || stderr.String() != "horseracing-mcp: ignored a line of 12 bytes that is not JSON\n" {
+		t.Errorf("status %d: %s%s", status, answer, &stderr)
 	}
 }
 
@@ -323,39 +317,32 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "paid.jsonl")
 			args := []string{"-ledger", path, "-max-fee", "3", "-daily", "10"}
 			first := launch(t, env, args...)
-			early := first.plan(1).Plan
-			first.command.Process.Kill() // between the plan and the payment
-
-			second := launch(t, env, args...)
-			if problem := second.call("register", map[string]any{"plan": early}, nil); !strings.HasPrefix(problem, "plan_again: ") {
-				t.Errorf("a plan of an earlier run: %q", problem)
-			}
-			plan := second.plan(1).Plan
+			plan := first.plan(1).Plan
 			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-				second.command.Process.Kill()
+				first.command.Process.Kill()
 				return test.respond, test.ours
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if _, err := second.CallTool(ctx, &mcp.CallToolParams{Name: "register", Arguments: map[string]any{"plan": plan}}); err == nil {
+			if _, err := first.CallTool(ctx, &mcp.CallToolParams{Name: "register", Arguments: map[string]any{"plan": plan}}); err == nil {
 				t.Error("a killed program responded")
 			}
-			third := launch(t, env, args...)
-			if got := third.register(plan); got.Entry == nil || got.Entry.Paid != "perhaps" || !strings.Contains(got.Note, "settle") {
+			next := launch(t, env, args...)
+			if got := next.register(plan); got.Entry == nil || got.Entry.Paid != "perhaps" || !strings.Contains(got.Note, "settle") {
 				t.Errorf("after the kill: %+v", got)
 			}
 			var out settled
 			if test.paid == 1 {
-				third.must("settle", nil, &out)
-				if len(out.Settled) != 1 || third.register(plan).State != ledger.Entered {
+				next.must("settle", nil, &out)
+				if len(out.Settled) != 1 || next.register(plan).State != ledger.Entered {
 					t.Errorf("%+v", out)
 				}
 			}
 			if posts(fake) != 1 || len(fake.Registrations()) != test.paid {
 				t.Errorf("%d sent, %d paid", posts(fake), len(fake.Registrations()))
 			}
-			third.Close()
-			for _, log := range []string{second.log(), third.log()} {
+			next.Close()
+			for _, log := range []string{first.log(), next.log()} {
 				if strings.Contains(log, fake.APIKey) || strings.Contains(log, string(fake.UserKey(0))) {
 					t.Errorf("a key is in the log:\n%s", log)
 				}

@@ -108,7 +108,7 @@ func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, l *ledg
 	}
 	plan, isOurs := s.plans.Load(in.Plan)
 	if !isOurs {
-		return out, coded{planAgain, "nothing was sent: this run of the program has not made this plan; plan again with plan_registration, and pass its plan unchanged"}
+		return out, coded{"plan_again", "nothing was sent: this run of the program has not made this plan; plan again with plan_registration, and pass its plan unchanged"}
 	}
 	seen, err := s.look(ctx, l, horse, race)
 	if err != nil {
