@@ -45,9 +45,8 @@ func (s *Server) ResetLog() { s.log.reset() }
 type requestLog struct {
 	mu       sync.Mutex
 	limit    int
-	ring     []Request // of at most limit; request n is at n % limit
+	newest   []*Request // at most limit
 	count    int
-	epoch    int // how often the log was reset
 	inFlight int // requests of which the response is not about to leave yet
 	highest  int
 	serving  int       // requests on their way through the chain
@@ -59,8 +58,9 @@ func (l *requestLog) link(clock *clock, logger *slog.Logger, next handle) handle
 	return func(c *call) response {
 		r := c.request
 		c.arrived = Request{Time: clock.Now(), Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header}
-		ticket := l.begin(c.arrived)
-		c.note = func(change func(*Request)) { l.update(ticket, change) }
+		noted := c.arrived
+		l.begin(&noted)
+		c.note = func(change func(*Request)) { l.update(&noted, change) }
 		defer l.end()
 		c.onLeave(l.leave)
 		defer c.leave()
@@ -80,33 +80,23 @@ func (l *requestLog) init(limit int) {
 	l.ended.L = &l.mu
 }
 
-// ticket is a request's place in the log.
-type ticket struct{ epoch, number int }
-
 // begin notes a request that arrived.
-func (l *requestLog) begin(r Request) ticket {
+func (l *requestLog) begin(r *Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.serving++
 	l.inFlight++
 	l.highest = max(l.highest, l.inFlight)
-	t := ticket{l.epoch, l.count}
-	if len(l.ring) < l.limit {
-		l.ring = append(l.ring, r)
-	} else if l.limit > 0 {
-		l.ring[l.count%l.limit] = r
-	}
 	l.count++
-	return t
+	l.newest = append(l.newest, r)
+	l.newest = l.newest[max(0, len(l.newest)-l.limit):]
 }
 
-// update changes what is noted of a request, if it is still there.
-func (l *requestLog) update(t ticket, change func(*Request)) {
+// update changes what is noted of a request.
+func (l *requestLog) update(r *Request, change func(*Request)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t.epoch == l.epoch && l.count-t.number <= l.limit {
-		change(&l.ring[t.number%l.limit])
-	}
+	change(r)
 }
 
 // leave notes that the last byte of a response is about to leave.
@@ -135,9 +125,9 @@ func (l *requestLog) awaitEnd() {
 func (l *requestLog) requests() []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	requests := make([]Request, 0, len(l.ring))
-	for n := l.count - len(l.ring); n < l.count; n++ {
-		requests = append(requests, l.ring[n%l.limit].clone())
+	requests := make([]Request, 0, len(l.newest))
+	for _, r := range l.newest {
+		requests = append(requests, r.clone())
 	}
 	return requests
 }
@@ -151,6 +141,5 @@ func (l *requestLog) counts() (all, maxInFlight int) {
 func (l *requestLog) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ring, l.count, l.highest = nil, 0, l.inFlight
-	l.epoch++
+	l.newest, l.count, l.highest = nil, 0, l.inFlight
 }
