@@ -60,7 +60,7 @@ func newFake(t testing.TB, opts ...horseracingtest.Option) *horseracingtest.Serv
 }
 
 func race(t testing.TB, fake *horseracingtest.Server, id horseracing.RaceID) horseracing.Race {
-	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
+	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour).Truncate(time.Minute)) // the same for races that are added one after the other
 	return horseracing.Race{
 		MainRaceID: id, StartTime: closes, RegistrationDeadline: closes, Places: 12, EntryFee: *tokens(t, "2.5"), Tier: horseracing.TierNameOmega,
 		Info: horseracing.RaceInfo{Name: instruction, HippodromeName: "Ascot"}, Length: 8,
