@@ -27,7 +27,7 @@ type checkpoint struct {
 	Tiers   []horseracing.TierID `json:"tiers"`
 	Since   time.Time            `json:"since,omitzero"` // of the first run
 	Cursor  horseracing.Cursor   `json:"cursor"`
-	Bytes   *int64               `json:"bytes,omitzero"` // of the file of -o that are covered, or nil for -cursor
+	Bytes   *int64               `json:"bytes,omitzero"` // of the file of -o, or nil for --cursor
 	Ended   bool                 `json:"ended,omitzero"` // the last run of -o was not killed
 
 	path  string
@@ -101,12 +101,20 @@ func (c *checkpoint) startAt(of *program, since time.Time, name string) {
 	}
 }
 
-// due reports whether it is time to save.
-func (c *checkpoint) due() bool { return time.Since(c.saved) >= saveInterval }
+// saveIfDue saves the checkpoint, unless it was just saved.
+func (c *checkpoint) saveIfDue() error {
+	if time.Since(c.saved) < saveInterval {
+		return nil
+	}
+	return c.save()
+}
 
-// save replaces the file: whoever reads it, after a loss of power too, sees the old
-// checkpoint or the new one.
+// save replaces the file, if there is one: whoever reads it, after a loss of power too, sees
+// the old checkpoint or the new one.
 func (c *checkpoint) save() error {
+	if c.path == "" {
+		return nil
+	}
 	text, err := json.Marshal(c)
 	if err != nil {
 		return err

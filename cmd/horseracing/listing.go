@@ -131,7 +131,11 @@ func newPrinter[T any](p *program, o *listingOptions, l listed[T]) *printer[T] {
 	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name+"s", true)}
 }
 
+// print prints an entry as this line, and nothing if it is nil.
 func (r *printer[T]) print(line any, entry *T) error {
+	if entry == nil {
+		return nil
+	}
 	if err := errors.Join(r.add(line, entry), r.flush()); err != nil {
 		return err
 	}
@@ -147,9 +151,9 @@ type storeError struct{ error }
 
 func (e *storeError) Unwrap() error { return e.error }
 
-// each passes each entry to add, and calls skip for each that cannot be read. It returns
-// an error at the end if there were some.
-func each[T any](ctx context.Context, p *program, o *listingOptions, entries iter.Seq2[*T, error], add func(*T) error, skip func() error) error {
+// each passes each entry to add, and nil for each that cannot be read. It returns an error
+// at the end if there were some.
+func each[T any](ctx context.Context, p *program, o *listingOptions, entries iter.Seq2[*T, error], add func(*T) error) error {
 	skipped := 0
 	for entry, err := range entries {
 		var failed error
@@ -159,7 +163,7 @@ func each[T any](ctx context.Context, p *program, o *listingOptions, entries ite
 		case errors.Is(err, horseracing.ErrSkipped):
 			skipped++
 			p.complain(err)
-			failed = skip()
+			failed = add(nil)
 		case o.follow && !endsReading(err):
 			p.complain(err)
 		default:
@@ -190,7 +194,7 @@ func printFinished[T any](ctx context.Context, p *program, s *service, o *listin
 		return printNew(ctx, p, s, o, tiers, l)
 	}
 	r := newPrinter(p, o, l)
-	err := each(ctx, p, o, l.results(o.query(tiers)).All(ctx), func(entry *T) error { return r.print(entry, entry) }, func() error { return nil })
+	err := each(ctx, p, o, l.results(o.query(tiers)).All(ctx), func(entry *T) error { return r.print(entry, entry) })
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
@@ -200,7 +204,7 @@ func printFinished[T any](ctx context.Context, p *program, s *service, o *listin
 // printNew prints what is new since the position of --cursor, or with --follow alone since
 // now.
 func printNew[T any](ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID, l listed[T]) error {
-	at := &checkpoint{}
+	at := &checkpoint{} // keeps nothing
 	if o.cursor != "" {
 		var err error
 		if at, err = openCheckpoint(o.cursor, o.cursor+".lock", s, tiers); err != nil {
@@ -213,20 +217,8 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 		at.startAt(p, *o.since, o.cursor)
 	}
 	f := l.follow(o.newQuery(tiers, at.Cursor, o.cursor != ""))
-	save := func() error {
-		if o.cursor == "" {
-			return nil
-		}
-		at.Cursor = f.Cursor()
-		return at.save()
-	}
-	saveIfDue := func() error {
-		if !at.due() {
-			return nil
-		}
-		return save()
-	}
-	if err := save(); err != nil { // now rather than after the first lines
+	at.Cursor = f.Cursor()
+	if err := at.save(); err != nil { // now rather than after the first lines
 		return err
 	}
 	r := newPrinter(p, o, l)
@@ -238,16 +230,18 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 		if err := r.print(line, entry); err != nil {
 			return err
 		}
-		return saveIfDue()
-	}, saveIfDue)
-	if _, isOutput := errors.AsType[*storeError](failed); isOutput && !errors.Is(failed, errEnough) {
-		return failed // the last line may not have been read
-	}
+		at.Cursor = f.Cursor()
+		return at.saveIfDue()
+	})
 	if errors.Is(failed, errEnough) {
 		failed = nil
+	}
+	if _, isOutput := errors.AsType[*storeError](failed); isOutput {
+		return failed // the last line may not have been read
 	}
 	if failed != nil && r.printed == 0 && at.isNew && ctx.Err() == nil {
 		return errors.Join(failed, at.forget())
 	}
-	return errors.Join(failed, save())
+	at.Cursor = f.Cursor()
+	return errors.Join(failed, at.save())
 }

@@ -31,25 +31,26 @@ func (p *program) resultsCommand() *cobra.Command {
 
 // syncResults adds what is new to the file of -o.
 func syncResults(ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	file, err := openSyncFile(o.out, s, tiers, stop)
+	file, err := openSyncFile(o.out, s, tiers)
 	if err != nil {
 		return err
 	}
 	defer file.close()
 	file.startAt(p, *o.since, o.out)
 	f := s.Races.Follow(o.newQuery(tiers, file.Cursor, true))
-	if err := file.start(f.Cursor()); err != nil {
+	file.Cursor, file.Ended = f.Cursor(), false
+	if err := file.save(false); err != nil { // before the first line is written
 		return err
 	}
 	reached, added := p.progressOf("races", false), 0
 	failed := each(ctx, p, o, loop(ctx, o, f), func(race *horseracing.Race) error {
-		added++
-		reached(race.StartTime.Time)
+		if race != nil {
+			added++
+			reached(race.StartTime.Time)
+		}
 		return file.add(race, f.Cursor())
-	}, func() error { return file.add(nil, f.Cursor()) })
-	if err := file.end(); err != nil {
+	})
+	if err := file.save(true); err != nil {
 		return err
 	}
 	if failed != nil && added == 0 && file.isNew && ctx.Err() == nil {
