@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"syscall"
@@ -39,18 +40,10 @@ const (
 	pipeWidth                     = 120 // of a table that does not go to a terminal
 )
 
-var errOutputClosed = errors.New("standard output is closed")
-
-// output is standard output.
-type output struct{ *os.File }
-
-// Write returns errOutputClosed if nobody reads any more.
-func (o output) Write(b []byte) (int, error) {
-	n, err := o.File.Write(b)
-	if errors.Is(err, syscall.EPIPE) {
-		err = errOutputClosed
-	}
-	return n, err
+// isOutputClosed reports whether nobody reads standard output any more.
+func isOutputClosed(err error) bool {
+	file, isFile := errors.AsType[*fs.PathError](err)
+	return isFile && file.Path == os.Stdout.Name() && errors.Is(file.Err, syscall.EPIPE)
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
