@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ type printer[T any] struct {
 }
 
 func newPrinter[T any](p *program, o *listingOptions, l listed[T]) *printer[T] {
-	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name+"s", true)}
+	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name + "s")}
 }
 
 // print prints an entry as this line, and nothing if it is nil.
@@ -187,10 +188,10 @@ func loop[T any](ctx context.Context, o *listingOptions, f *horseracing.Follower
 	return f.CatchUp(ctx)
 }
 
-// printFinished prints a listing, the newest entry first. With --cursor or --follow it
-// prints what is new: since the position of --cursor, or since now.
+// printFinished prints a listing, the newest entry first. With --cursor, -o or
+// --follow it prints what is new: since that position, or since now.
 func printFinished[T any](ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID, l listed[T]) error {
-	if o.cursor != "" || o.follow {
+	if o.cursor != "" || o.out != "" || o.follow {
 		return printNew(ctx, p, s, o, tiers, l)
 	}
 	r := newPrinter(p, o, l)
@@ -201,27 +202,41 @@ func printFinished[T any](ctx context.Context, p *program, s *service, o *listin
 	return r.flush()
 }
 
-// printNew prints what is new since the position of --cursor, or with --follow alone since
-// now.
-func printNew[T any](ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID, l listed[T]) error {
-	at := &checkpoint{} // keeps nothing
-	if o.cursor != "" {
-		var err error
-		if at, err = openCheckpoint(o.cursor, o.cursor+".lock", s, tiers); err != nil {
-			return err
-		}
-		defer at.close()
-		if at.Bytes != nil { // what it covers would be lost
-			return fmt.Errorf("%s is a position of -o: use another file", o.cursor)
-		}
-		at.startAt(p, *o.since, o.cursor)
+// openPosition opens the position of -o or --cursor.
+func (o *listingOptions) openPosition(s *service, tiers []horseracing.TierID) (*checkpoint, error) {
+	switch {
+	case o.out != "":
+		return openSyncFile(o.out, s, tiers)
+	case o.cursor == "":
+		return &checkpoint{}, nil // keeps nothing
 	}
-	f := l.follow(o.newQuery(tiers, at.Cursor, o.cursor != ""))
-	at.Cursor = f.Cursor()
-	if err := at.save(); err != nil { // now rather than after the first lines
+	at, err := openCheckpoint(o.cursor, o.cursor+".lock", s, tiers)
+	if err == nil && at.Bytes != nil { // what it covers would be lost
+		at.close()
+		err = fmt.Errorf("%s is a position of -o: use another file", o.cursor)
+	}
+	return at, err
+}
+
+// printNew prints what is new since the position of --cursor or -o, or with --follow alone
+// since now.
+func printNew[T any](ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID, l listed[T]) error {
+	at, err := o.openPosition(s, tiers)
+	if err != nil {
 		return err
 	}
-	r := newPrinter(p, o, l)
+	defer at.close()
+	at.startAt(p, *o.since, cmp.Or(o.out, o.cursor))
+	f := l.follow(o.newQuery(tiers, at.Cursor, at.path != ""))
+	at.Cursor = f.Cursor()
+	if err := at.save(false); err != nil { // now rather than after the first lines
+		return err
+	}
+	to := p
+	if o.out != "" {
+		to = p.into(at)
+	}
+	r := newPrinter(to, o, l)
 	failed := each(ctx, p, o, loop(ctx, o, f), func(entry *T) error {
 		var line any = entry
 		if o.withCursor {
@@ -230,8 +245,7 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 		if err := r.print(line, entry); err != nil {
 			return err
 		}
-		at.Cursor = f.Cursor()
-		return at.saveIfDue()
+		return at.keep(f.Cursor())
 	})
 	if errors.Is(failed, errEnough) {
 		failed = nil
@@ -242,6 +256,12 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 	if failed != nil && r.printed == 0 && at.isNew && ctx.Err() == nil {
 		return errors.Join(failed, at.forget())
 	}
-	at.Cursor = f.Cursor()
-	return errors.Join(failed, at.save())
+	_ = at.keep(f.Cursor()) // save returns its error
+	if err := at.save(true); err != nil {
+		return errors.Join(failed, err)
+	}
+	if o.out != "" {
+		p.say(fmt.Sprintf("%ss added to %s: %d", o.name, o.out, r.printed))
+	}
+	return failed
 }

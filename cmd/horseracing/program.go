@@ -55,6 +55,13 @@ func widthOf(f *os.File) int {
 	return pipeWidth
 }
 
+// into returns the program with its lines written to w, as JSON, in place of standard output.
+func (p *program) into(w io.Writer) *program {
+	other := *p
+	other.stdout, other.asJSON, other.interactive = w, true, false
+	return &other
+}
+
 // printsJSON reports whether values are printed as JSON.
 func (p *program) printsJSON() bool { return p.asJSON || !p.asTable && !p.interactive }
 
@@ -132,11 +139,11 @@ func (p *program) say(text string) {
 // progressOf returns a function to call for each entry that was handled. It prints how
 // many there are, how fast they come, and the date that was reached, unless the entries
 // themselves are on the terminal.
-func (p *program) progressOf(name string, arePrinted bool) func(time.Time) {
+func (p *program) progressOf(name string) func(time.Time) {
 	began, n := time.Now(), 0
 	return func(reached time.Time) {
 		n++
-		if !arePrinted || !p.interactive {
+		if !p.interactive {
 			p.reportProgress("%d %s, %.0f a second, at %s", n, name, float64(n)/max(time.Since(began).Seconds(), 1), minute(reached))
 		}
 	}
