@@ -284,10 +284,13 @@ func TestErrorsAreOneSentenceAndAStatus(t *testing.T) {
 		{nil, "fake --history races.jsonl --races 10", 2, "--races and --history exclude each other"},
 		{nil, "fake --addr " + strings.TrimPrefix(other.URL, "http://"), 1, "take another address with --addr"},
 	} {
-		got := run(t, test.environment, strings.Fields(test.args)...)
-		if got.status != test.status || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.stderr) {
-			t.Errorf("%s: %+v", test.args, got)
-		}
+		t.Run(test.args, func(t *testing.T) {
+			t.Parallel() // some wait before they retry
+			got := run(t, test.environment, strings.Fields(test.args)...)
+			if got.status != test.status || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.stderr) {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }
 
