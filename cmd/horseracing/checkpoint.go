@@ -131,7 +131,8 @@ func (c *checkpoint) keep(at horseracing.Cursor) error {
 	return c.failed
 }
 
-// save makes sure that the lines of -o are on disk, and then that the checkpoint is.
+// save makes sure that the lines of -o are on disk, and then that the checkpoint is. The
+// last save of a run notes that it has ended.
 func (c *checkpoint) save(ended bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
