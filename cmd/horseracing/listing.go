@@ -190,12 +190,16 @@ func loop[T any](ctx context.Context, o *listingOptions, f *horseracing.Follower
 
 // printFinished prints a listing, the newest entry first. With --cursor, -o or
 // --follow it prints what is new: since that position, or since now.
-func printFinished[T any](ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID, l listed[T]) error {
+func printFinished[T any](ctx context.Context, p *program, s *service, o *listingOptions, l listed[T]) error {
+	tiers, err := o.begin(ctx, p, s)
+	if err != nil {
+		return err
+	}
 	if o.cursor != "" || o.out != "" || o.follow {
 		return printNew(ctx, p, s, o, tiers, l)
 	}
 	r := newPrinter(p, o, l)
-	err := each(ctx, p, o, l.results(o.query(tiers)).All(ctx), func(entry *T) error { return r.print(entry, entry) })
+	err = each(ctx, p, o, l.results(o.query(tiers)).All(ctx), func(entry *T) error { return r.print(entry, entry) })
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}

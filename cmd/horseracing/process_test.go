@@ -165,11 +165,7 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 				if err := flags.Parse(slices.Concat(args, more)); err != nil {
 					t.Fatal(err)
 				}
-				tiers, err := o.begin(t.Context(), p, s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return printFinished(t.Context(), p, s, o, tiers, listed[horseracing.Race]{start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, follow: s.Races.Follow})
+				return printFinished(t.Context(), p, s, o, listed[horseracing.Race]{start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, follow: s.Races.Follow})
 			}
 			if err := print(nil, 20); !errors.Is(err, syscall.ENOSPC) {
 				t.Fatalf("on a full disk: %v", err)

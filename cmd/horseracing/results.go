@@ -14,11 +14,7 @@ func (p *program) resultsCommand() *cobra.Command {
 	o := listingFlags(c.Flags(), "race")
 	c.Flags().StringVarP(&o.out, "out", "o", "", "keep the races in this `FILE`, each once")
 	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
-		tiers, err := o.begin(ctx, p, s)
-		if err != nil {
-			return err
-		}
-		return printFinished(ctx, p, s, o, tiers, listed[horseracing.Race]{
+		return printFinished(ctx, p, s, o, listed[horseracing.Race]{
 			layout: finishedRaceLayout, start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, results: s.Races.Results, follow: s.Races.Follow,
 		})
 	})
