@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -17,23 +18,28 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// saveInterval is the shortest time between two writes of a checkpoint.
+// saveInterval is the time between two writes of a checkpoint.
 const saveInterval = time.Second
 
 // checkpoint is how far a listing was read, as a file. It is bound to a service and to
-// tiers, and locked while it is used.
+// tiers, and locked while it is used. Without a path it keeps nothing.
 type checkpoint struct {
 	Service string               `json:"service"`
 	Tiers   []horseracing.TierID `json:"tiers"`
 	Since   time.Time            `json:"since,omitzero"` // of the first run
 	Cursor  horseracing.Cursor   `json:"cursor"`
-	Bytes   *int64               `json:"bytes,omitzero"` // of the file of -o that are covered, or nil for -cursor
+	Bytes   *int64               `json:"bytes,omitzero"` // of the file of -o that are covered, or nil for --cursor
 	Ended   bool                 `json:"ended,omitzero"` // the last run of -o was not killed
 
 	path  string
 	isNew bool
 	lock  *flock.Flock
-	saved time.Time // when the file was written last
+	file  *os.File // of -o, or nil
+	size  int64    // of file
+
+	mu     sync.Mutex  // the timer saves, too
+	timer  *time.Timer // saves what was kept since the last time, nil if nothing was
+	failed error       // why nothing can be saved
 }
 
 // openCheckpoint locks lockPath and reads the checkpoint at path, which may not exist yet.
@@ -54,7 +60,17 @@ func openCheckpoint(path, lockPath string, s *service, tiers []horseracing.TierI
 }
 
 // close lets other processes use the checkpoint.
-func (c *checkpoint) close() { _ = c.lock.Close() }
+func (c *checkpoint) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = fs.ErrClosed
+	if c.file != nil {
+		_ = c.file.Close()
+	}
+	if c.lock != nil {
+		_ = c.lock.Close()
+	}
+}
 
 // read reads the file, if it exists: a checkpoint, or the text of a cursor alone.
 func (c *checkpoint) read() error {
@@ -101,12 +117,39 @@ func (c *checkpoint) startAt(of *program, since time.Time, name string) {
 	}
 }
 
-// due reports whether it is time to save.
-func (c *checkpoint) due() bool { return time.Since(c.saved) >= saveInterval }
+// keep notes the position after what was printed. It is saved within a second.
+func (c *checkpoint) keep(at horseracing.Cursor) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Cursor = at
+	if c.file != nil {
+		c.Bytes = new(c.size)
+	}
+	if c.timer == nil && c.path != "" {
+		c.timer = time.AfterFunc(saveInterval, func() { _ = c.save(false) }) // keep returns its error
+	}
+	return c.failed
+}
 
-// save replaces the file: whoever reads it, after a loss of power too, sees the old
+// save makes sure that the lines of -o are on disk, and then that the checkpoint is. The
+// last save of a run notes that it has ended.
+func (c *checkpoint) save(ended bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timer = nil
+	if c.file != nil && c.failed == nil {
+		c.Ended = c.Ended || ended
+		c.failed = c.file.Sync()
+	}
+	if c.path != "" && c.failed == nil {
+		c.failed = c.replace()
+	}
+	return c.failed
+}
+
+// replace replaces the file: whoever reads it, after a loss of power too, sees the old
 // checkpoint or the new one.
-func (c *checkpoint) save() error {
+func (c *checkpoint) replace() error {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return err
@@ -127,7 +170,6 @@ func (c *checkpoint) save() error {
 		_ = folder.Sync()
 		folder.Close()
 	}
-	c.saved = time.Now()
 	return nil
 }
 
@@ -145,9 +187,18 @@ func rename(from, to string) error {
 	return err
 }
 
-// forget removes a new checkpoint after a run that failed before its first race: it would
+// forget removes what a first run that failed before its first entry has created: it would
 // fix a --since with which nothing was read.
-func (c *checkpoint) forget() error { return os.Remove(c.path) }
+func (c *checkpoint) forget() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = fs.ErrClosed // the timer does not bring it back
+	err := os.Remove(c.path)
+	if c.file != nil {
+		err = errors.Join(err, os.Remove(c.file.Name()))
+	}
+	return err
+}
 
 // normal returns tiers sorted and each once. No tier is the service's default.
 func normal(tiers []horseracing.TierID) []horseracing.TierID {

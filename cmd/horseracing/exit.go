@@ -54,7 +54,7 @@ func exitCodeOf(ctx context.Context, err error) exitCode {
 	switch {
 	case errors.Is(err, horseracing.ErrOutcomeUnknown), errors.Is(err, ledger.ErrUnsettled):
 		return outcomeOpen
-	case errors.Is(err, errPaid), errors.Is(err, errOutputClosed): // head has seen enough
+	case errors.Is(err, errPaid), isOutputClosed(err): // head has seen enough
 		return done
 	case isMistake:
 		return misused

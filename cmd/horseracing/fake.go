@@ -118,7 +118,7 @@ func (p *program) serveFake(ctx context.Context, o *fakeOptions) error {
 		defer controlServer.Close()
 		controlURL = "http://" + listener.Addr().String()
 	}
-	if err := p.announce(server, controlURL); err != nil && !errors.Is(err, errOutputClosed) {
+	if err := p.announce(server, controlURL); err != nil && !isOutputClosed(err) {
 		return err
 	}
 	<-ctx.Done()

@@ -73,16 +73,13 @@ func (p *program) missionsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		table := newSheet(p, missionLayout)
+		var all []unfinished
 		for i := range record.Missions {
-			if m := (unfinished{Mission: &record.Missions[i]}); !m.Mission.Completed {
-				m.Counts = whatCounts(m.Mission)
-				if err := table.add(m, &m); err != nil {
-					return err
-				}
+			if m := &record.Missions[i]; !m.Completed {
+				all = append(all, unfinished{Mission: m, Counts: whatCounts(m)})
 			}
 		}
-		return table.flush()
+		return printList(p, missionLayout, all, nil)
 	})
 }
 

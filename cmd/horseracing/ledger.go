@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/ledger"
@@ -31,12 +32,7 @@ func (p *program) ledgerCommand() *cobra.Command {
 	flags.StringVar(&o.note, "note", "", "with --decide, the `TEXT` of how you know")
 	p.serviceFlags(flags, false)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if o.decide == "" {
-			if err := refuse(flags, "needs --decide", "horse", "race", "note"); err != nil {
-				return err
-			}
-		}
-		if err := o.check(); err != nil {
+		if err := o.check(flags); err != nil {
 			return err
 		}
 		entries, err := ledger.Read(args[0]) // before a change, so that a wrong name creates nothing
@@ -48,18 +44,24 @@ func (p *program) ledgerCommand() *cobra.Command {
 				return changeLedger(ctx, p, s, args[0], o)
 			})
 		}
-		return printEntries(p, entries, o.sum)
+		if o.sum {
+			return printSums(p, entries)
+		}
+		return printList(p, entryLayout, entries, nil)
 	}
 	return c
 }
 
 // check refuses flags that contradict each other.
-func (o *ledgerOptions) check() error {
+func (o *ledgerOptions) check(flags *pflag.FlagSet) error {
 	if o.sum && o.settle || o.decide != "" && (o.sum || o.settle) {
 		return usageError("--sum, --settle and --decide exclude each other")
 	}
+	if o.decide == "" {
+		return refuse(flags, "needs --decide", "horse", "race", "note")
+	}
 	isState := o.decide == string(ledger.Entered) || o.decide == string(ledger.Absent)
-	if o.decide != "" && (!isState || o.horse <= 0 || o.race <= 0) {
+	if !isState || o.horse <= 0 || o.race <= 0 {
 		return usageError("--decide is entered or absent, and needs --horse and --race")
 	}
 	return nil
@@ -85,7 +87,7 @@ func changeLedger(ctx context.Context, p *program, s *service, path string, o le
 	if err != nil {
 		return err
 	}
-	return printEntries(p, entries, false)
+	return printList(p, entryLayout, entries, nil)
 }
 
 // openLedger opens a ledger, which several processes may use in turns.
@@ -123,11 +125,8 @@ var sumLayout = layout[sumOfState]{
 	cells:   func(s *sumOfState) []any { return []any{s.What, s.N, s.Fees} },
 }
 
-// printEntries prints entries, or their sums.
-func printEntries(p *program, entries []ledger.Entry, summed bool) error {
-	if !summed {
-		return printList(p, entryLayout, entries, nil)
-	}
+// printSums prints the sums of entries.
+func printSums(p *program, entries []ledger.Entry) error {
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	isPaid := func(e ledger.Entry) bool { return e.State == ledger.Entered }
 	isOpen := func(e ledger.Entry) bool { return e.State == ledger.Sending || e.State == ledger.Unknown }

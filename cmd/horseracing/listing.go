@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,10 +129,14 @@ type printer[T any] struct {
 }
 
 func newPrinter[T any](p *program, o *listingOptions, l listed[T]) *printer[T] {
-	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name+"s", true)}
+	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name + "s")}
 }
 
+// print prints an entry as this line, and nothing if it is nil.
 func (r *printer[T]) print(line any, entry *T) error {
+	if entry == nil {
+		return nil
+	}
 	if err := errors.Join(r.add(line, entry), r.flush()); err != nil {
 		return err
 	}
@@ -147,9 +152,9 @@ type storeError struct{ error }
 
 func (e *storeError) Unwrap() error { return e.error }
 
-// each passes each entry to add, and calls skip for each that cannot be read. It returns
-// an error at the end if there were some.
-func each[T any](ctx context.Context, p *program, o *listingOptions, entries iter.Seq2[*T, error], add func(*T) error, skip func() error) error {
+// each passes each entry to add, and nil for each that cannot be read. It returns an error
+// at the end if there were some.
+func each[T any](ctx context.Context, p *program, o *listingOptions, entries iter.Seq2[*T, error], add func(*T) error) error {
 	skipped := 0
 	for entry, err := range entries {
 		var failed error
@@ -159,7 +164,7 @@ func each[T any](ctx context.Context, p *program, o *listingOptions, entries ite
 		case errors.Is(err, horseracing.ErrSkipped):
 			skipped++
 			p.complain(err)
-			failed = skip()
+			failed = add(nil)
 		case o.follow && !endsReading(err):
 			p.complain(err)
 		default:
@@ -183,53 +188,59 @@ func loop[T any](ctx context.Context, o *listingOptions, f *horseracing.Follower
 	return f.CatchUp(ctx)
 }
 
-// printFinished prints a listing, the newest entry first. With --cursor or --follow it
-// prints what is new: since the position of --cursor, or since now.
-func printFinished[T any](ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID, l listed[T]) error {
-	if o.cursor != "" || o.follow {
+// printFinished prints a listing, the newest entry first. With --cursor, -o or
+// --follow it prints what is new: since that position, or since now.
+func printFinished[T any](ctx context.Context, p *program, s *service, o *listingOptions, l listed[T]) error {
+	tiers, err := o.begin(ctx, p, s)
+	if err != nil {
+		return err
+	}
+	if o.cursor != "" || o.out != "" || o.follow {
 		return printNew(ctx, p, s, o, tiers, l)
 	}
 	r := newPrinter(p, o, l)
-	err := each(ctx, p, o, l.results(o.query(tiers)).All(ctx), func(entry *T) error { return r.print(entry, entry) }, func() error { return nil })
+	err = each(ctx, p, o, l.results(o.query(tiers)).All(ctx), func(entry *T) error { return r.print(entry, entry) })
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
 	return r.flush()
 }
 
-// printNew prints what is new since the position of --cursor, or with --follow alone since
-// now.
+// openPosition opens the position of -o or --cursor.
+func (o *listingOptions) openPosition(s *service, tiers []horseracing.TierID) (*checkpoint, error) {
+	switch {
+	case o.out != "":
+		return openSyncFile(o.out, s, tiers)
+	case o.cursor == "":
+		return &checkpoint{}, nil // keeps nothing
+	}
+	at, err := openCheckpoint(o.cursor, o.cursor+".lock", s, tiers)
+	if err == nil && at.Bytes != nil { // what it covers would be lost
+		at.close()
+		err = fmt.Errorf("%s is a position of -o: use another file", o.cursor)
+	}
+	return at, err
+}
+
+// printNew prints what is new since the position of --cursor or -o, or with --follow alone
+// since now.
 func printNew[T any](ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID, l listed[T]) error {
-	at := &checkpoint{}
-	if o.cursor != "" {
-		var err error
-		if at, err = openCheckpoint(o.cursor, o.cursor+".lock", s, tiers); err != nil {
-			return err
-		}
-		defer at.close()
-		if at.Bytes != nil { // what it covers would be lost
-			return fmt.Errorf("%s is a position of -o: use another file", o.cursor)
-		}
-		at.startAt(p, *o.since, o.cursor)
-	}
-	f := l.follow(o.newQuery(tiers, at.Cursor, o.cursor != ""))
-	save := func() error {
-		if o.cursor == "" {
-			return nil
-		}
-		at.Cursor = f.Cursor()
-		return at.save()
-	}
-	saveIfDue := func() error {
-		if !at.due() {
-			return nil
-		}
-		return save()
-	}
-	if err := save(); err != nil { // now rather than after the first lines
+	at, err := o.openPosition(s, tiers)
+	if err != nil {
 		return err
 	}
-	r := newPrinter(p, o, l)
+	defer at.close()
+	at.startAt(p, *o.since, cmp.Or(o.out, o.cursor))
+	f := l.follow(o.newQuery(tiers, at.Cursor, at.path != ""))
+	at.Cursor = f.Cursor()
+	if err := at.save(false); err != nil { // now rather than after the first lines
+		return err
+	}
+	to := p
+	if o.out != "" {
+		to = p.into(at)
+	}
+	r := newPrinter(to, o, l)
 	failed := each(ctx, p, o, loop(ctx, o, f), func(entry *T) error {
 		var line any = entry
 		if o.withCursor {
@@ -238,16 +249,23 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 		if err := r.print(line, entry); err != nil {
 			return err
 		}
-		return saveIfDue()
-	}, saveIfDue)
-	if _, isOutput := errors.AsType[*storeError](failed); isOutput && !errors.Is(failed, errEnough) {
-		return failed // the last line may not have been read
-	}
+		return at.keep(f.Cursor())
+	})
 	if errors.Is(failed, errEnough) {
 		failed = nil
+	}
+	if _, isOutput := errors.AsType[*storeError](failed); isOutput {
+		return failed // the last line may not have been read
 	}
 	if failed != nil && r.printed == 0 && at.isNew && ctx.Err() == nil {
 		return errors.Join(failed, at.forget())
 	}
-	return errors.Join(failed, save())
+	_ = at.keep(f.Cursor()) // save returns its error
+	if err := at.save(true); err != nil {
+		return errors.Join(failed, err)
+	}
+	if o.out != "" {
+		p.say(fmt.Sprintf("%ss added to %s: %d", o.name, o.out, r.printed))
+	}
+	return failed
 }

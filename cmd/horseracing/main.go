@@ -26,9 +26,9 @@ const sigpipe = syscall.Signal(13) // syscall.SIGPIPE is not defined for js
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	signal.Ignore(sigpipe)       // a write to a closed pipe is an error instead, which exit handles
+	signal.Ignore(sigpipe)       // a write to a closed pipe is an error instead, which exitCodeOf handles
 	p := &program{
-		name: "horseracing", stdin: os.Stdin, stdout: output{os.Stdout}, stderr: os.Stderr,
+		name: "horseracing", stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		interactive: isTerminal(os.Stdout), attended: isTerminal(os.Stderr), width: widthOf(os.Stdout), reported: time.Now(),
 	}
 	os.Exit(p.exit(ctx, p.run(ctx, os.Args[1:])))
@@ -36,20 +36,22 @@ func main() {
 
 // run executes the command line.
 func (p *program) run(ctx context.Context, args []string) error {
+	err := p.execute(ctx, args)
+	if _, isMistake := err.(usageError); isMistake { // perhaps before the flag was parsed
+		p.asJSON = p.asJSON || slices.Contains(args, "--json") || slices.Contains(args, "-json")
+	}
+	return err
+}
+
+func (p *program) execute(ctx context.Context, args []string) (err error) {
 	root := p.rootCommand()
 	if len(args) == 0 || !strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		var err error
 		if args, err = p.normalize(root, args); err != nil {
-			p.asJSON = slices.Contains(args, "--json") || slices.Contains(args, "-json")
 			return err
 		}
 	}
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	if _, isMistake := err.(usageError); isMistake { // perhaps before the flag was parsed
-		p.asJSON = p.asJSON || slices.Contains(args, "--json")
-	}
-	return err
+	return root.ExecuteContext(ctx)
 }
 
 // normalize moves the command before its flags, so that they may come first. It returns

@@ -284,10 +284,13 @@ func TestErrorsAreOneSentenceAndAStatus(t *testing.T) {
 		{nil, "fake --history races.jsonl --races 10", 2, "--races and --history exclude each other"},
 		{nil, "fake --addr " + strings.TrimPrefix(other.URL, "http://"), 1, "take another address with --addr"},
 	} {
-		got := run(t, test.environment, strings.Fields(test.args)...)
-		if got.status != test.status || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.stderr) {
-			t.Errorf("%s: %+v", test.args, got)
-		}
+		t.Run(test.args, func(t *testing.T) {
+			t.Parallel() // some wait before they retry
+			got := run(t, test.environment, strings.Fields(test.args)...)
+			if got.status != test.status || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, test.stderr) {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }
 
@@ -320,13 +323,15 @@ func TestAnEntryThatCannotBeReadDoesNotHideTheOthers(t *testing.T) {
 	fake.Handle("GET /api/v1/races/open", func(horseracingtest.Request) (horseracingtest.Response, bool) {
 		return horseracingtest.Response{Body: `[{"main_race_id":1},{"main_race_id":2,"entry_fee":[]},{"main_race_id":3,"length":[]}]`}, true
 	})
-	var served bool
-	fake.Handle("GET /api/v2/races/results", func(horseracingtest.Request) (horseracingtest.Response, bool) {
-		if served {
-			return horseracingtest.Response{Body: "[]"}, true
+	fake.Handle("GET /api/v2/races/results", func(r horseracingtest.Request) (horseracingtest.Response, bool) {
+		const last = `{"main_race_id":1,"start_time":1748000001000}]`
+		switch string(r.Body) {
+		case `{}`:
+			return horseracingtest.Response{Body: `[{"main_race_id":3,"start_time":1748000003000,"length":[]},{"main_race_id":2,"start_time":1748000002000,"entry_fee":[]},` + last}, true
+		case `{"start_time_from":1748000001001}`:
+			return horseracingtest.Response{Body: "[" + last}, true
 		}
-		served = true
-		return horseracingtest.Response{Body: `[{"main_race_id":3,"start_time":1748000003000,"length":[]},{"main_race_id":2,"start_time":1748000002000,"entry_fee":[]},{"main_race_id":1,"start_time":1748000001000}]`}, true
+		return horseracingtest.Response{Body: "[]"}, true
 	})
 	for _, command := range []string{"open", "results"} {
 		got := run(t, environment(fake), command)

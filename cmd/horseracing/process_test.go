@@ -121,11 +121,11 @@ func TestWatchPrintsEachChangeOnALine(t *testing.T) {
 func TestWatchNewLeavesOutWhatIsOpenAtTheStart(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithSchedule(0))
-	fake.Inject(horseracingtest.Fault{Status: http.StatusInternalServerError, Times: 4}) // the service is down at the start
+	fake.Inject(horseracingtest.Fault{Status: http.StatusNotFound}) // the first poll fails
 	at := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
 	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: at})
 	_, stdout := start(t, environment(fake), "watch", "--new", "--interval", "1s")
-	waitFor(t, func() bool { return fake.RequestCount() >= 7 })
+	waitFor(t, func() bool { return fake.RequestCount() >= 3 })
 	fake.AddRaces(horseracing.Race{MainRaceID: 8, StartTime: at})
 	lines := bufio.NewScanner(stdout)
 	if !lines.Scan() || !strings.HasPrefix(lines.Text(), `{"kind":"opened","race":`) || !strings.Contains(lines.Text(), `"main_race_id":8,`) {
@@ -165,11 +165,7 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 				if err := flags.Parse(slices.Concat(args, more)); err != nil {
 					t.Fatal(err)
 				}
-				tiers, err := o.begin(t.Context(), p, s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return printFinished(t.Context(), p, s, o, tiers, listed[horseracing.Race]{start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, follow: s.Races.Follow})
+				return printFinished(t.Context(), p, s, o, listed[horseracing.Race]{start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, follow: s.Races.Follow})
 			}
 			if err := print(nil, 20); !errors.Is(err, syscall.ENOSPC) {
 				t.Fatalf("on a full disk: %v", err)

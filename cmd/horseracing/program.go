@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"syscall"
@@ -39,18 +40,10 @@ const (
 	pipeWidth                     = 120 // of a table that does not go to a terminal
 )
 
-var errOutputClosed = errors.New("standard output is closed")
-
-// output is standard output.
-type output struct{ *os.File }
-
-// Write returns errOutputClosed if nobody reads any more.
-func (o output) Write(b []byte) (int, error) {
-	n, err := o.File.Write(b)
-	if errors.Is(err, syscall.EPIPE) {
-		err = errOutputClosed
-	}
-	return n, err
+// isOutputClosed reports whether nobody reads standard output any more.
+func isOutputClosed(err error) bool {
+	file, isFile := errors.AsType[*fs.PathError](err)
+	return isFile && file.Path == os.Stdout.Name() && errors.Is(file.Err, syscall.EPIPE)
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
@@ -60,6 +53,13 @@ func widthOf(f *os.File) int {
 		return width
 	}
 	return pipeWidth
+}
+
+// into returns the program with its lines written to w, as JSON, in place of standard output.
+func (p *program) into(w io.Writer) *program {
+	other := *p
+	other.stdout, other.asJSON, other.interactive = w, true, false
+	return &other
 }
 
 // printsJSON reports whether values are printed as JSON.
@@ -139,11 +139,11 @@ func (p *program) say(text string) {
 // progressOf returns a function to call for each entry that was handled. It prints how
 // many there are, how fast they come, and the date that was reached, unless the entries
 // themselves are on the terminal.
-func (p *program) progressOf(name string, arePrinted bool) func(time.Time) {
+func (p *program) progressOf(name string) func(time.Time) {
 	began, n := time.Now(), 0
 	return func(reached time.Time) {
 		n++
-		if !arePrinted || !p.interactive {
+		if !p.interactive {
 			p.reportProgress("%d %s, %.0f a second, at %s", n, name, float64(n)/max(time.Since(began).Seconds(), 1), minute(reached))
 		}
 	}

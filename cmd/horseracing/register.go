@@ -59,7 +59,7 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 	if err != nil && !p.printsJSON() {
 		entry.Note = "" // the error says it
 	}
-	printed := printEntries(p, []ledger.Entry{entry}, false)
+	printed := printList(p, entryLayout, []ledger.Entry{entry}, nil)
 	if err != nil || entry.State != ledger.Entered {
 		return errors.Join(err, printed)
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,45 +14,8 @@ func (p *program) resultsCommand() *cobra.Command {
 	o := listingFlags(c.Flags(), "race")
 	c.Flags().StringVarP(&o.out, "out", "o", "", "keep the races in this `FILE`, each once")
 	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
-		tiers, err := o.begin(ctx, p, s)
-		switch {
-		case err != nil:
-			return err
-		case o.out != "":
-			return syncResults(ctx, p, s, o, tiers)
-		}
-		return printFinished(ctx, p, s, o, tiers, listed[horseracing.Race]{
+		return printFinished(ctx, p, s, o, listed[horseracing.Race]{
 			layout: finishedRaceLayout, start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, results: s.Races.Results, follow: s.Races.Follow,
 		})
 	})
-}
-
-// syncResults adds what is new to the file of -o.
-func syncResults(ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	file, err := openSyncFile(o.out, s, tiers, stop)
-	if err != nil {
-		return err
-	}
-	defer file.close()
-	file.startAt(p, *o.since, o.out)
-	f := s.Races.Follow(o.newQuery(tiers, file.Cursor, true))
-	if err := file.start(f.Cursor()); err != nil {
-		return err
-	}
-	reached, added := p.progressOf("races", false), 0
-	failed := each(ctx, p, o, loop(ctx, o, f), func(race *horseracing.Race) error {
-		added++
-		reached(race.StartTime.Time)
-		return file.add(race, f.Cursor())
-	}, func() error { return file.add(nil, f.Cursor()) })
-	if err := file.end(); err != nil {
-		return err
-	}
-	if failed != nil && added == 0 && file.isNew && ctx.Err() == nil {
-		return errors.Join(failed, file.forget())
-	}
-	p.say(fmt.Sprintf("races added to %s: %d", o.out, added))
-	return failed
 }

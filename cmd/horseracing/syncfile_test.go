@@ -153,13 +153,21 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 		args        string
 		words       string
 	}{
-		"no position":     {func(t *testing.T, file string) { os.Remove(file + ".position") }, environment(fake), "", "has lines but no"},
-		"empty position":  {func(t *testing.T, file string) { os.WriteFile(file+".position", nil, 0o600) }, environment(fake), "", "does not hold a position"},
-		"a pipe's":        {func(t *testing.T, file string) { without(t, file+".position", `"bytes":[0-9]+`) }, environment(fake), "", "it is not of -o"},
-		"shorter":         {func(t *testing.T, file string) { os.Truncate(file, 100) }, environment(fake), "", "is shorter than"},
-		"no file":         {func(t *testing.T, file string) { os.Remove(file) }, environment(fake), "", "is gone"},
-		"another line":    {func(t *testing.T, file string) { shiftEnd(t, file) }, environment(fake), "", "was changed by something else"},
-		"changed":         {func(t *testing.T, file string) { appendTo(t, file, "# a note\n") }, environment(fake), "", "was changed by something else"},
+		"no position":    {func(t *testing.T, file string) { os.Remove(file + ".position") }, environment(fake), "", "has lines but no"},
+		"empty position": {func(t *testing.T, file string) { os.WriteFile(file+".position", nil, 0o600) }, environment(fake), "", "does not hold a position"},
+		"a pipe's":       {func(t *testing.T, file string) { without(t, file+".position", `"bytes":[0-9]+`) }, environment(fake), "", "it is not of -o"},
+		"shorter":        {func(t *testing.T, file string) { os.Truncate(file, 100) }, environment(fake), "", "is shorter than"},
+		"no file":        {func(t *testing.T, file string) { os.Remove(file) }, environment(fake), "", "is gone"},
+		"another line":   {func(t *testing.T, file string) { shiftEnd(t, file) }, environment(fake), "", "was changed by something else"},
+		"changed":        {func(t *testing.T, file string) { appendTo(t, file, "# a note\n") }, environment(fake), "", "was changed by something else"},
+		"changed after a kill": {func(t *testing.T, file string) {
+			without(t, file+".position", `"ended":true`)
+			appendTo(t, file, "# a note\n")
+		}, environment(fake), "", "was changed by something else"},
+		"another line after a kill": {func(t *testing.T, file string) {
+			without(t, file+".position", `"ended":true`)
+			shiftEnd(t, file)
+		}, environment(fake), "", "was changed by something else"},
 		"appended":        {func(t *testing.T, file string) { appendTo(t, file, `{"main_race_id":7,"start_time":1}`+"\n") }, environment(fake), "", "was changed by something else"},
 		"another service": {nil, environment(other), "", "belongs to " + fake.URL},
 		"another tier":    {nil, environment(fake), "--tier 3", "is about tiers 5, not 3"},
@@ -223,7 +231,11 @@ func TestAFileThatIsRotatedIsNotWrittenAnyMore(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, func() bool { text, _ := os.ReadFile(file); return len(text) > 0 })
+			waitFor(t, func() bool { // the position is saved without a further race
+				text, _ := os.ReadFile(file)
+				position, _ := os.ReadFile(file + ".position")
+				return len(text) > 0 && strings.Contains(string(position), fmt.Sprintf(`"bytes":%d}`, len(text)))
+			})
 			if err := rotate(file); err != nil {
 				t.Fatal(err)
 			}

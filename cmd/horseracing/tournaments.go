@@ -37,12 +37,8 @@ func (p *program) finishedTournaments(ctx context.Context, s *service, o *listin
 	if len(args) > 0 {
 		return usageError("--finished takes no ids")
 	}
-	tiers, err := o.begin(ctx, p, s)
-	if err != nil {
-		return err
-	}
 	horses := column{title: "HORSES", isNumber: true}
-	return printFinished(ctx, p, s, o, tiers, listed[horseracing.Tournament]{
+	return printFinished(ctx, p, s, o, listed[horseracing.Tournament]{
 		layout: tournamentLayout(horses, func(t *horseracing.Tournament) any { return len(t.Participants) }),
 		start:  func(t *horseracing.Tournament) time.Time { return t.StartTime.Time }, results: s.Tournaments.Results, follow: s.Tournaments.Follow,
 	})

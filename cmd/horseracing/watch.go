@@ -29,33 +29,34 @@ func (p *program) watchCommand() *cobra.Command {
 			return usageError("--interval must be at least 1s")
 		}
 		p.patience = forever
-		var old map[horseracing.RaceID]bool // those that are not printed when the watch first finds them
-		if *isNew {
-			var err error
-			if old, err = openNow(ctx, p, s, *interval); err != nil {
-				return err
-			}
-		}
-		return p.watch(ctx, s, *interval, old)
+		return p.watch(ctx, s, *interval, *isNew)
 	})
 }
 
-// watch prints the changes of the open races.
-func (p *program) watch(ctx context.Context, s *service, interval time.Duration, old map[horseracing.RaceID]bool) error {
+// watch prints the changes of the open races, from those on that are open at the start if
+// isNew.
+func (p *program) watch(ctx context.Context, s *service, interval time.Duration, isNew bool) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	watcher := s.Races.Watcher(horseracing.WatchQuery{Interval: interval})
+	go watcher.Run(ctx)
 	table := newSheet(p, changeLayout)
-	for c, err := range s.Races.WatchOpen(ctx, horseracing.WatchQuery{Interval: interval}) {
-		switch {
-		case err == nil && c.Kind == horseracing.RaceOpened && old[c.Race.MainRaceID]:
-			delete(old, c.Race.MainRaceID)
-		case err == nil:
+	var open []horseracing.Race
+	for poll := range watcher.Snapshots(ctx) {
+		if isNew && !poll.At.IsZero() { // the first poll that succeeds
+			open, isNew = poll.Races, false
+		}
+		for _, c := range horseracing.Changes(open, poll.Races) {
 			line := change{Kind: c.Kind, Race: c.Race, Time: time.Now().UTC().Truncate(time.Second), Changed: changed(c)}
 			if err := errors.Join(table.add(line, &line), table.flush()); err != nil {
 				return err
 			}
-		case endsReading(err):
-			return err
-		default:
-			p.complain(err)
+		}
+		open = poll.Races
+		if endsReading(poll.Err) {
+			return poll.Err
+		} else if poll.Err != nil {
+			p.complain(poll.Err)
 		}
 	}
 	return nil
@@ -81,28 +82,6 @@ func changed(c horseracing.RaceChange) (parts []string) {
 	add(!c.Race.StartTime.Equal(c.Previous.StartTime.Time), "starts %s", minute(c.Race.StartTime.Time))
 	add(c.Race.Status != c.Previous.Status, "status %q", c.Race.Status)
 	return parts
-}
-
-// openNow returns which races are open, as soon as the service responds.
-func openNow(ctx context.Context, p *program, s *service, interval time.Duration) (map[horseracing.RaceID]bool, error) {
-	for {
-		races, err := s.Races.Open(ctx)
-		switch {
-		case err == nil, len(races) > 0:
-			open := map[horseracing.RaceID]bool{}
-			for i := range races {
-				open[races[i].MainRaceID] = true
-			}
-			return open, nil
-		case ctx.Err() != nil, endsReading(err):
-			return nil, err
-		}
-		p.complain(err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(interval):
-		}
-	}
 }
 
 var changeLayout = layout[change]{

@@ -10,17 +10,19 @@ import (
 
 // Clock is the clock of a fake. It runs from its start, until it is set or stopped.
 type Clock struct {
-	begin   time.Time // zero if it starts at the time of this machine's clock
-	mu      sync.Mutex
-	ahead   time.Duration // of this machine's clock
-	stopped time.Time     // zero while it runs
+	begin time.Time // zero if it starts at the time of this machine's clock
+
+	mu    sync.Mutex
+	shown time.Time // when it was set
+	set   time.Time // when that was, by this machine's clock
+	still bool
 }
 
 // NewClock returns a clock that runs from begin on, or follows this machine's if that is
 // zero.
 func NewClock(begin time.Time) *Clock {
 	c := &Clock{begin: begin}
-	c.set(c.start(), false)
+	c.put(c.start(), false)
 	return c
 }
 
@@ -34,47 +36,42 @@ func (c *Clock) start() time.Time {
 
 // Now returns the time.
 func (c *Clock) Now() time.Time {
+	now, _ := c.state()
+	return now
+}
+
+// state returns the time, and whether the clock is stopped.
+func (c *Clock) state() (now time.Time, still bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.stopped.IsZero() {
-		return c.stopped
+	if c.still {
+		return c.shown, true
 	}
-	return time.Now().Add(c.ahead)
+	return c.shown.Add(time.Since(c.set)), false
 }
 
-// IsStill reports whether the clock is stopped.
-func (c *Clock) IsStill() bool {
+// put sets the clock, and stops it or lets it run.
+func (c *Clock) put(now time.Time, still bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.stopped.IsZero()
+	c.shown, c.set, c.still = now, time.Now(), still
 }
 
-// set sets the clock, and stops it or lets it run.
-func (c *Clock) set(now time.Time, still bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ahead, c.stopped = time.Until(now), time.Time{}
-	if still {
-		c.stopped = now
-	}
-}
-
-// setting is what POST /clock and POST /reset take.
+// setting is what POST /clock and POST /reset take. What is nil stays as it is.
 type setting struct {
-	Now   string // as in RFC 3339, or empty to leave the clock as it is
+	Now   *time.Time
 	Still *bool
 }
 
-// time returns the time that is set, or another one.
-func (s *setting) time(otherwise time.Time) (time.Time, error) {
-	if s.Now == "" {
-		return otherwise, nil
+// over returns the setting of a clock that has this one.
+func (s *setting) over(now time.Time, still bool) (time.Time, bool) {
+	if s.Now != nil {
+		now = *s.Now
 	}
-	now, err := time.Parse(time.RFC3339, s.Now)
-	if err != nil {
-		err = fmt.Errorf("%q is not a time like 2025-06-01T12:00:00Z", s.Now)
+	if s.Still != nil {
+		still = *s.Still
 	}
-	return now, err
+	return now, still
 }
 
 // longest is how far the clock can be ahead of the fake's start: races that
@@ -87,18 +84,7 @@ func (c *control) setClock(r *http.Request) (any, error) {
 	if err := read(r, &body, `like {"now":"2025-06-01T12:00:00Z","still":true}`); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	from := c.clock.Now()
-	to, err := body.time(from)
-	if err != nil {
-		return nil, err
-	}
-	still := c.clock.IsStill()
-	if body.Still != nil {
-		still = *body.Still
-	}
-	return c.move(from, to, still)
+	return c.move(body.over)
 }
 
 // advance puts the clock forward.
@@ -107,14 +93,15 @@ func (c *control) advance(r *http.Request) (any, error) {
 	if err := read(r, &body, `like {"by":"1h30m"}`); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	from := c.clock.Now()
-	return c.move(from, from.Add(body.By), c.clock.IsStill())
+	return c.move(func(now time.Time, still bool) (time.Time, bool) { return now.Add(body.By), still })
 }
 
 // move sets the clock, unless that is before the time that it showed.
-func (c *control) move(from, to time.Time, still bool) (any, error) {
+func (c *control) move(setting func(now time.Time, still bool) (time.Time, bool)) (any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	from, still := c.clock.state()
+	to, still := setting(from, still)
 	switch {
 	case to.Before(from):
 		return nil, errors.New("the clock cannot be put back: POST /reset starts anew, at any time")
@@ -122,7 +109,7 @@ func (c *control) move(from, to time.Time, still bool) (any, error) {
 		return nil, fmt.Errorf("the clock can be at most %d days ahead of the start, %s: POST /reset starts anew, at any time",
 			longest/(24*time.Hour), c.begin.Format(time.RFC3339))
 	}
-	c.clock.set(to, still)
+	c.clock.put(to, still)
 	return object{"now": c.fake.Now(), "still": still}, nil
 }
 
@@ -135,17 +122,13 @@ func (c *control) reset(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	now, err := body.time(c.clock.start())
-	if err != nil {
-		return nil, err
-	}
-	still := body.Still != nil && *body.Still
+	now, still := body.over(c.clock.start(), false)
 	if now.Year() < 2000 || now.Year() > 2100 {
 		return nil, fmt.Errorf("the fake can start in the years 2000 to 2100, not %d", now.Year())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.clock.set(now, still)
+	c.clock.put(now, still)
 	c.fake.Reset()
 	c.fake.Inject(c.faults...)
 	c.begin = c.fake.Now()

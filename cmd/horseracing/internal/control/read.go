@@ -12,10 +12,10 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// decoding reads members by the names of fields in snake_case, durations such as "1h30m",
-// and limits in the notation of ParseLimit.
+// decoding reads members by the names of fields in snake_case, instants, durations such as
+// "1h30m", and limits in the notation of ParseLimit.
 var decoding = json.JoinOptions(json.MatchCaseInsensitiveNames(true), json.RejectUnknownMembers(true),
-	json.WithUnmarshalers(json.JoinUnmarshalers(text(ParseLimit), text(parseDuration))))
+	json.WithUnmarshalers(json.JoinUnmarshalers(text(ParseLimit), text(parseDuration), text(parseTime))))
 
 // text decodes a T that is written as a text.
 func text[T any](parse func(string) (T, error)) *json.Unmarshalers {
@@ -34,6 +34,14 @@ func parseDuration(text string) (time.Duration, error) {
 		err = fmt.Errorf("%q is not a duration like 250ms or 1h30m", text)
 	}
 	return d, err
+}
+
+func parseTime(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		err = fmt.Errorf("%q is not a time like 2025-06-01T12:00:00Z", text)
+	}
+	return t, err
 }
 
 // kinds are the types of JSON by the first byte of a value.

@@ -79,24 +79,20 @@ func (r *Report) count(m mark) (n int) {
 
 // head returns the lines before the findings. The first has what failed.
 func (r *Report) head() []string {
+	requests := fmt.Sprintf("%d requests, none failed", r.Requests)
+	if r.Failed > 0 {
+		requests = fmt.Sprintf("%d requests, %d failed (status or cause): %s", r.Requests, r.Failed, r.Failures.list("%s (%d)"))
+	}
 	summary := fmt.Sprintf("%d findings as expected, %d to look at, %d broken, %d not examined", r.count(good), r.count(odd), r.count(bad), r.count(skipped))
 	if r.Interrupted {
 		summary += "; interrupted"
 	}
 	return []string{
-		r.failed() + ".",
+		requests + ".",
 		fmt.Sprintf("%s, examined %s with SDK %s, %s, %s.", r.Service, r.At.Format("2006-01-02 15:04 UTC"), r.SDK, r.Go, r.System),
 		summary + ".",
 		r.Contains,
 	}
-}
-
-// failed returns how many requests failed, and how.
-func (r *Report) failed() string {
-	if r.Failed == 0 {
-		return fmt.Sprintf("%d requests, none failed", r.Requests)
-	}
-	return fmt.Sprintf("%d requests, %d failed (status or cause): %s", r.Requests, r.Failed, r.Failures.list("%s (%d)"))
 }
 
 // advice returns the advice with the row of docs/unknowns.md that has more.
