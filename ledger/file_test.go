@@ -86,6 +86,10 @@ func TestAPathThatCannotBeOpenedIsAnErrorThatNamesIt(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	shared := filepath.Join(dir, "no", "shared") // which creates no file yet
+	if _, err := ledger.Open(shared, client, ledger.WithSharing()); err == nil || !strings.Contains(err.Error(), "there is no folder") {
+		t.Errorf("a shared ledger in a folder that does not exist: %v", err)
+	}
 }
 
 func TestInvalidArgumentsAreRefusedBeforeAFileIsCreated(t *testing.T) {
