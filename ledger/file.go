@@ -169,7 +169,7 @@ func (l *Ledger) refresh() {
 func (l *Ledger) load() error {
 	size, err := fileSize(l.path)
 	switch {
-	case l.size == 0 && errors.Is(err, fs.ErrNotExist), err == nil && size == l.size:
+	case errors.Is(err, fs.ErrNotExist), err == nil && size == l.size:
 		return nil
 	case err != nil:
 		return err

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -59,6 +61,9 @@ func TestAFileThatCannotBeOpenedIsNamedAndUnchanged(t *testing.T) {
 				if l != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want) || !errors.Is(err, test.is) && test.is != nil {
 					t.Errorf("%v; want %q", err, test.want)
 				}
+			}
+			if got, err := ledger.Read(path); name != "of another service" && (got != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("Read: %v, %v; want %q", got, err, test.want)
 			}
 			if got := read(t, path); got != test.content {
 				t.Errorf("the file was changed to %q", got)
@@ -193,11 +198,15 @@ func TestZerosAndGarbageAfterACutLoseNoLine(t *testing.T) {
 	t.Logf("%d files, %d of them could be opened", files, opened)
 }
 
-func TestOnlyTheUserCanReadTheFile(t *testing.T) {
+func TestANewLedgerIsAnEmptyListThatOnlyTheUserCanRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l")
-	open(t, path, newFake(t, 0).Client())
+	l := open(t, path, newFake(t, 0).Client())
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 || info.Size() != 0 {
 		t.Errorf("%v, %v", info, err)
+	}
+	got, err := ledger.Read(path)
+	if text, _ := json.Marshal(got); err != nil || string(text) != "[]" || len(slices.Collect(l.Entries())) != 0 {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 
@@ -298,6 +307,28 @@ func TestALedgerThatIsGoneIsNotBegunAnew(t *testing.T) {
 	}
 }
 
+func TestASharedLedgerThatIsGoneOrCutBetweenCallsSendsNothing(t *testing.T) {
+	for want, change := range map[string]func(path string) error{
+		".lock":              func(path string) error { return os.Rename(path, path+".1") },
+		"by another program": func(path string) error { return os.Truncate(path, 0) },
+	} {
+		fake, path, l := newLedger(t, 2, ledger.WithSharing())
+		lose(t, fake, l, lostResponse, 1)
+		if err := change(path); err != nil {
+			t.Fatal(err)
+		}
+		_, sent := l.Register(t.Context(), registration(fake, 2), tokens(10))
+		for _, err := range []error{sent, l.Check(registration(fake, 2), tokens(10))} {
+			if err == nil || !strings.Contains(err.Error(), want) || posts(fake) != 1 {
+				t.Errorf("%v, want %q; %d sent", err, want, posts(fake))
+			}
+		}
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 || err == nil && want == ".lock" {
+			t.Errorf("a new one was created: %v", info)
+		}
+	}
+}
+
 // A lock file that was removed, hard links, a network drive without locks.
 func TestAtMostOneProcessSendsIfTheLockKeepsNobodyOut(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -332,13 +363,15 @@ func TestAClosedOrBrokenLedgerSendsNothingUntilOpenedAgain(t *testing.T) {
 		"open the ledger again": func(l *ledger.Ledger, path string) { l.MoveTo(path + "/none") },
 	} {
 		fake, path, l := newLedger(t, 2)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true})
-		l.Register(t.Context(), registration(fake, 1), tokens(10))
+		lose(t, fake, l, lostRequest, 1)
 		stop(l, path)
 		l.Register(t.Context(), registration(fake, 2), tokens(10))
 		_, err := l.Register(t.Context(), registration(fake, 2), tokens(10))
 		decided := l.Decide(fake.Horses(0)[0], 1, ledger.Entered, "")
-		for _, err := range []error{err, l.Check(registration(fake, 2), tokens(10)), decided} {
+		soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		settled := l.Settle(soon)
+		cancel()
+		for _, err := range []error{err, l.Check(registration(fake, 2), tokens(10)), decided, settled} {
 			if err == nil || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: %v", words, err)
 			}
@@ -378,12 +411,12 @@ func TestNothingIsSentOnceAnotherProgramHasChangedTheFile(t *testing.T) {
 					opts = append(opts, ledger.WithSharing())
 				}
 				l := open(t, path, fake.Client(), opts...)
-				fake.Inject(horseracingtest.Fault{Path: registerPath, ResetAfter: true})
-				l.Register(t.Context(), registration(fake, 1), tokens(10))
+				lose(t, fake, l, lostResponse, 1)
 				fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 					if err := test.change(path, read(t, path)); err != nil {
 						t.Error(err)
 					}
+					_ = l.Check(registration(fake, 3), tokens(10)) // does not read what has changed
 					return horseracingtest.Response{}, false
 				})
 				if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); e.State != ledger.Entered || err == nil || !strings.Contains(err.Error(), test.want) {
@@ -426,7 +459,9 @@ func TestAnOutcomeThatCannotBeWrittenIsUnknownAtTheNextStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fake, path, l := newLedger(t, 2)
 			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-				l.MoveTo(path + "/none")
+				l.MoveTo(path + "/none") // a full disk, for another registration
+				l.Register(t.Context(), registration(fake, 2), tokens(10))
+				l.MoveTo(path)
 				return test.response, true
 			})
 			e, err := l.Register(t.Context(), registration(fake, 1), tokens(10))
@@ -483,26 +518,6 @@ func TestReadReturnsTheEntriesWhileTheLedgerIsOpen(t *testing.T) {
 		if read(t, path) != whole {
 			t.Error("Read changed the file")
 		}
-	}
-	for content, want := range map[string]string{
-		"hello\n": "line 1",
-		lineOf(1, ledger.Entered, "https://a.example") + lineOf(2, ledger.Entered, "https://b.example"): "https://b.example",
-	} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := ledger.Read(path); got != nil || err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("of %q: %v, %v", content, got, err)
-		}
-	}
-}
-
-func TestAnEmptyLedgerIsAnEmptyList(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "l")
-	l := open(t, path, newFake(t, 0).Client())
-	got, err := ledger.Read(path)
-	if text, _ := json.Marshal(got); err != nil || string(text) != "[]" || len(slices.Collect(l.Entries())) != 0 {
-		t.Errorf("%s, %v", text, err)
 	}
 }
 

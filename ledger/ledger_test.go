@@ -67,6 +67,23 @@ func newLedger(t testing.TB, n int, opts ...ledger.Option) (*horseracingtest.Ser
 	return fake, path, open(t, path, fake.Client(), opts...)
 }
 
+// lose registers for races with a fault that leaves the outcome unknown.
+func lose(t testing.TB, fake *horseracingtest.Server, l *ledger.Ledger, fault horseracingtest.Fault, races ...int) {
+	t.Helper()
+	fault.Path, fault.Times = registerPath, len(races)
+	fake.Inject(fault)
+	for _, race := range races {
+		if e, err := l.Register(t.Context(), registration(fake, race), tokens(10)); e.State != ledger.Unknown || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Fatalf("%v, %v", e, err)
+		}
+	}
+}
+
+var (
+	lostRequest  = horseracingtest.Fault{ResetBefore: true}
+	lostResponse = horseracingtest.Fault{ResetAfter: true}
+)
+
 // posts returns how many registrations were sent.
 func posts(fake *horseracingtest.Server) int {
 	n := 0
