@@ -69,6 +69,9 @@ func TestASharedLedgerIsLockedOnlyWhileACallNeedsIt(t *testing.T) {
 		var all sync.WaitGroup
 		for i, l := range ledgers {
 			all.Go(func() {
+				if err := l.Check(registration(fake, 1), tokens(10)); !errors.Is(err, ledger.ErrUnsettled) {
+					t.Errorf("what another one sent: %v", err)
+				}
 				switch e, err := l.Register(t.Context(), registration(fake, 2+i), tokens(10)); {
 				case err == nil && e.State == ledger.Entered:
 					entered.Add(1)
@@ -76,9 +79,6 @@ func TestASharedLedgerIsLockedOnlyWhileACallNeedsIt(t *testing.T) {
 					refused.Add(1)
 				default:
 					t.Error(e, err)
-				}
-				if err := l.Check(registration(fake, 1), tokens(10)); !errors.Is(err, ledger.ErrUnsettled) {
-					t.Errorf("what another one sent: %v", err)
 				}
 			})
 		}
