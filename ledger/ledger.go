@@ -179,15 +179,12 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 	if fee.Cmp(zero) < 0 {
 		fee = zero
 	}
-	e := Entry{Time: now(), Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
+	e := Entry{Time: time.Now().UTC(), Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
 	if err := l.checkBudgets(e); err != nil {
 		return Entry{}, l.errorf(p, "%w", err)
 	}
 	return e, nil
 }
-
-// now is the time of an entry, as it can be read from the file.
-func now() time.Time { return time.Now().UTC().Round(0) }
 
 // Register checks the fee, then the entries, then the budgets; it sends the
 // registration and records its outcome. fee is the race's entry fee; a negative fee
@@ -262,7 +259,7 @@ func (l *Ledger) reserve(r horseracing.Registration, fee horseracing.BigInt) (En
 func (l *Ledger) send(e *Entry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e.Time = now()
+	e.Time = time.Now().UTC()
 	l.entries[e.pair()] = *e
 	err := l.checkBudgets(*e)
 	if err == nil {

@@ -499,7 +499,8 @@ func TestARegistrationThatWaitsPastMidnightIsOfTheNewDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it begins at midnight, UTC
 		fake := newFake(t, 0)
 		wait := func(context.Context) error { time.Sleep(time.Minute); return nil }
-		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client(horseracing.WithLimiter(limiter(wait))), ledger.WithDailyBudget(tokens(10), time.UTC))
+		path := filepath.Join(t.TempDir(), "l")
+		l := open(t, path, fake.Client(horseracing.WithLimiter(limiter(wait))), ledger.WithDailyBudget(tokens(10), time.UTC))
 		var all sync.WaitGroup
 		var refused atomic.Int64
 		register := func(race int) {
@@ -519,8 +520,8 @@ func TestARegistrationThatWaitsPastMidnightIsOfTheNewDay(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		register(2)
 		all.Wait()
-		if refused.Load() != 1 || posts(fake) != 1 {
-			t.Errorf("%d refused, %d sent", refused.Load(), posts(fake))
+		if lines := strings.Count(read(t, path), "\n"); refused.Load() != 1 || posts(fake) != 1 || lines != 2 {
+			t.Errorf("%d refused, %d sent, %d lines", refused.Load(), posts(fake), lines)
 		}
 	})
 }
