@@ -87,6 +87,25 @@ func TestRegisterAndDecideWorkBesideSettle(t *testing.T) {
 	})
 }
 
+func TestSettleDoesNotConcludeALaterRegistrationOfThePair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, _, l := newLedger(t, 1)
+		lose(t, fake, l, lostRequest, 1)
+		settled := make(chan error)
+		go func() { settled <- l.Settle(t.Context()) }()
+		synctest.Wait()
+		if err := l.Decide(fake.Horses(0)[0], 1, ledger.Absent, ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		lose(t, fake, l, lostRequest, 1)
+		if err := <-settled; err != nil {
+			t.Error(err)
+		}
+		expectStates(t, l, []string{"1 unknown"})
+	})
+}
+
 func TestWhatCannotBeSettledStaysUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, path, l := newLedger(t, 3)
