@@ -13,16 +13,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-// version is the format version of the lines that this package writes, and the latest
-// that it reads.
+// version is the format version of the lines that this package writes and reads.
 const version = 1
 
 // line is a line of the file.
@@ -33,80 +29,49 @@ type line struct {
 }
 
 // firstBytes is the prefix of every line.
-const firstBytes = `{"v":1,"service":"`
+var firstBytes = []byte(`{"v":1,"service":"`)
 
-var errNotLine = errors.New("not a line of a ledger; if the file is one, restore it or mend the line, else choose another path")
+var errNotLine = errors.New("not a line of a ledger of this version; if the file is one, restore it or mend the line, else choose another path")
 
 func parseLine(text []byte) (line, error) {
 	var n line
-	err := json.Unmarshal(text, &n) // after an error n holds what was read before
-	switch {
-	case n.Version > version:
-		return line{}, errors.New("written by a later version of this package; use that version")
-	case err != nil, n.Version < version, n.Service == "", n.Time.IsZero(), n.Horse < 1, n.Race < 1, n.Fee.Cmp(horseracing.BigInt{}) < 0,
-		!slices.Contains([]State{Sending, Entered, Refused, Unknown, Absent}, n.State):
+	if err := json.Unmarshal(text, &n); err != nil || n.Version != version || n.Service == "" || n.Time.IsZero() ||
+		n.Horse < 1 || n.Race < 1 || n.Fee.Cmp(horseracing.BigInt{}) < 0 ||
+		!slices.Contains([]State{Sending, Entered, Refused, Unknown, Absent}, n.State) {
 		return line{}, errNotLine
 	}
 	return n, nil
+}
+
+// fileSize returns the size of the file at path. If there is none, and was none before, the
+// error matches fs.ErrNotExist. A device or a pipe has no end, so it is refused.
+func fileSize(path string) (int64, error) {
+	left := path + ".lock"
+	_, missing := os.Lstat(left) // before the ledger, which is created first
+	info, err := os.Stat(path)
+	if _, noLink := os.Readlink(path); noLink == nil {
+		left, missing = path, nil
+	}
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		return info.Size(), nil
+	case err == nil:
+		return 0, errors.New("not a regular file")
+	case !errors.Is(err, fs.ErrNotExist):
+		return 0, err
+	case missing == nil:
+		return 0, fmt.Errorf("it is gone: restore it, or remove %s to begin anew, without what was paid", left)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("there is no folder %s", filepath.Dir(path))
+	}
+	return 0, err
 }
 
 const (
 	lockWait     = 30 * time.Second // for a lock that another process holds
 	lockInterval = 50 * time.Millisecond
 )
-
-// checkPath refuses a device or a pipe, whose end would never come, a path in a folder that
-// does not exist, and a file that was moved away: its lock file is created after it.
-func checkPath(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return errors.New("not a regular file")
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		target := path
-		for link, err := os.Readlink(target); err == nil; link, err = os.Readlink(target) {
-			if !filepath.IsAbs(link) {
-				link = filepath.Dir(target) + string(filepath.Separator) + link // its .. may follow another link
-			}
-			target = link
-		}
-		if _, err := os.Stat(target + ".lock"); err == nil {
-			return fmt.Errorf("it is gone: restore it, or remove %s.lock to begin anew, without what was paid", target)
-		}
-	}
-	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no folder %s", filepath.Dir(path))
-	}
-	return nil
-}
-
-// openFile opens the file if it is not open. What is locked is another file beside it,
-// because on Windows a locked file cannot be read, and elsewhere the file, too, which may
-// have several names.
-func (l *Ledger) openFile(flag int) error {
-	if l.file != nil {
-		return nil
-	}
-	if err := checkPath(l.path); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(l.path, os.O_RDWR|flag, 0o600)
-	if err != nil {
-		return err
-	}
-	target, err := filepath.EvalSymlinks(l.path)
-	if err == nil {
-		err = syncFolder(filepath.Dir(target))
-	}
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
-	l.file, l.locks = file, []*flock.Flock{flock.New(target + ".lock")}
-	if runtime.GOOS != "windows" {
-		l.locks = append(l.locks, flock.New(target, flock.SetFlag(os.O_RDWR)))
-	}
-	return nil
-}
 
 // take takes the lock for a call that appends, and waits for it.
 func (l *Ledger) take(ctx context.Context) error {
@@ -139,28 +104,21 @@ func (l *Ledger) tryTake() error {
 	return nil
 }
 
-// lockFile takes the lock and reads what other processes appended. It cuts off an
-// incomplete last line, or ends one that lacks only its newline, and what a process that
-// ended was sending is Unknown.
+// lockFile takes the lock, reads what other processes appended, and cuts off an incomplete
+// last line. What a process that ended was sending is Unknown.
 func (l *Ledger) lockFile() error {
-	if err := l.openFile(os.O_CREATE); err != nil {
+	if err := l.create(); err != nil {
 		return err
 	}
-	for _, lock := range l.locks {
-		if locked, err := lock.TryLock(); err != nil || !locked {
-			return errors.Join(cmp.Or(err, ErrInUse), l.unlock())
-		}
+	if locked, err := l.lock.TryLock(); err != nil || !locked {
+		return cmp.Or(err, ErrInUse)
 	}
-	last, err := l.readMore()
-	if err == nil && last != "" {
-		_, err = l.file.WriteAt([]byte("\n"), l.size+int64(len(last)))
-		l.size += int64(len(last)) + 1
-	}
+	err := l.load()
 	if err == nil {
-		err = l.file.Truncate(l.size)
+		err = os.Truncate(l.path, l.size)
 	}
 	if err != nil {
-		return errors.Join(err, l.unlock())
+		return errors.Join(err, l.lock.Unlock())
 	}
 	for p, e := range l.entries {
 		if e.State == Sending {
@@ -171,11 +129,24 @@ func (l *Ledger) lockFile() error {
 	return nil
 }
 
-func (l *Ledger) unlock() (err error) {
-	for _, lock := range l.locks {
-		err = errors.Join(err, lock.Unlock())
+// create creates the file if there is none, and syncs its folder before the first line, so
+// that a loss of power does not take both. Windows cannot sync a folder.
+func (l *Ledger) create() error {
+	if l.size > 0 {
+		return nil
 	}
-	return err
+	file, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil || runtime.GOOS == "windows" {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(l.lock.Path()))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // release gives the lock up after a call, unless a ledger that is not shared keeps it.
@@ -183,145 +154,109 @@ func (l *Ledger) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.using--; l.using == 0 {
-		_ = l.unlock()
+		_ = l.lock.Unlock()
 	}
 }
 
-// refresh reads what other processes have appended, as far as it can be read.
+// refresh reads what other processes have appended.
 func (l *Ledger) refresh() {
 	if l.broken == nil && l.using == 0 {
-		_, l.broken = l.readMore()
+		l.broken = l.load()
 	}
 }
 
-// readMore reads the lines that the file holds more than were read or written, and returns
-// the last one if it lacks its newline, with which it will be read again.
-func (l *Ledger) readMore() (last string, err error) {
-	if err := l.openFile(0); errors.Is(err, fs.ErrNotExist) {
-		return "", nil // nothing was appended
-	} else if err != nil {
-		return "", err
+// load reads the file, unless it is as long as what was read and written of it.
+func (l *Ledger) load() error {
+	size, err := fileSize(l.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && size == l.size:
+		return nil
+	case err != nil:
+		return err
+	case size < l.size:
+		return l.changed()
 	}
-	size, err := sizeAt(l.path, l.file)
-	if err == nil && size < l.size {
-		err = l.changed()
-	}
+	data, err := os.ReadFile(l.path)
 	if err != nil {
-		return "", err
+		return err
 	}
-	data := make([]byte, size-l.size)
-	if _, err := l.file.ReadAt(data, l.size); err != nil {
-		return "", err
-	}
-	entries, size, last, err := replay(data, l.client.BaseURL(), l.size == 0)
+	entries, size, err := replay(data, l.service)
 	if err != nil {
-		return "", err
+		return err
 	}
 	maps.Copy(l.entries, entries)
-	l.size += size
-	return last, nil
-}
-
-// sizeAt returns the size of an open file, or an error if it is not at the path any more.
-func sizeAt(path string, open interface{ Stat() (os.FileInfo, error) }) (int64, error) {
-	info, err := open.Stat()
-	if err != nil {
-		return 0, err
-	}
-	if at, err := os.Stat(path); err != nil || !os.SameFile(info, at) {
-		return 0, fmt.Errorf("%s was removed or replaced by another program", path)
-	}
-	return info.Size(), nil
+	l.size, l.lacksNewline = size, size > 0 && data[size-1] != '\n'
+	return nil
 }
 
 func (l *Ledger) changed() error { return fmt.Errorf("%s was changed by another program", l.path) }
 
-// replay returns the last state of each pair in the lines of data, the size of the complete
-// lines, and a last one that lacks only its newline. All of them must be of the same
-// service, which is that of the first line if service is empty. If data is the whole file, it
-// must start as a ledger does.
-func replay(data []byte, service string, isWhole bool) (entries map[pair]Entry, size int64, last string, err error) {
-	complete, torn := cut(data)
-	if isWhole && complete == 0 && !strings.HasPrefix(torn, firstBytes) && !strings.HasPrefix(firstBytes, torn) {
-		return nil, 0, "", fmt.Errorf("line 1: %w", errNotLine)
-	}
-	lines := data[:complete]
-	if _, err := parseLine([]byte(torn)); err == nil {
-		lines, last = data[:complete+len(torn)], torn
-	}
+// replay returns the last state of each pair in a file, and the size of its lines. All of
+// them must be of the same service, which is that of the first one if service is empty. A
+// loss of power can cut the last line, or leave zeros in place of any part of it: it is left
+// out, unless it lacks only its newline. If it is the first line, too, it must begin as one.
+func replay(data []byte, service string) (entries map[pair]Entry, size int64, err error) {
 	entries = map[pair]Entry{}
 	number := 0
-	for text := range bytes.Lines(lines) {
+	for text := range bytes.Lines(data) {
 		number++
+		isLast := size+int64(len(text)) == int64(len(data))
+		isTorn := isLast && (text[len(text)-1] != '\n' || bytes.IndexByte(text, 0) >= 0)
+		if isTorn {
+			text = bytes.TrimRight(text, "\x00\n")
+		}
 		n, err := parseLine(text)
+		if isTorn && err != nil && (number > 1 || bytes.HasPrefix(text, firstBytes) || bytes.HasPrefix(firstBytes, text)) {
+			break
+		}
 		if err != nil {
-			return nil, 0, "", fmt.Errorf("line %d: %w", number, err)
+			return nil, 0, fmt.Errorf("line %d: %w", number, err)
 		}
 		if service = cmp.Or(service, n.Service); n.Service != service {
-			return nil, 0, "", fmt.Errorf("%w: the ledger is for %s, not for %s: use a file for each service", horseracing.ErrInvalidArgument, n.Service, service)
+			return nil, 0, fmt.Errorf("%w: the ledger is for %s, not for %s: use a file for each service", horseracing.ErrInvalidArgument, n.Service, service)
 		}
 		entries[n.pair()] = n.Entry
+		size += int64(len(text))
 	}
-	return entries, int64(complete), last, nil
+	return entries, size, nil
 }
 
-// cut returns the size of the complete lines of data, and the torn line after them
-// without the zeros at its end. A loss of power can leave zeros in place of the last
-// bytes that were written, up to the end of the line or to that of a block of it.
-func cut(data []byte) (complete int, torn string) {
-	complete = bytes.LastIndexByte(data, '\n') + 1
-	if zero := bytes.IndexByte(data, 0); zero >= 0 {
-		line := bytes.LastIndexByte(data[:zero], '\n') + 1
-		if last := data[line:]; bytes.IndexByte(last, '\n') == len(last)-1 {
-			complete = line
+// append writes a line and syncs it to disk. If that fails, part of the line may be in the
+// file, so nothing can be appended any more.
+func (l *Ledger) append(e Entry) error {
+	if l.broken == nil {
+		if err := l.write(line{version, l.service, e}); err != nil {
+			l.broken = fmt.Errorf("a line could not be written; open the ledger again: %w", err)
 		}
 	}
-	return complete, strings.TrimRight(string(data[complete:]), "\x00")
+	return l.broken
 }
 
-// append writes a line and syncs it to disk, if no other program has changed the file or
-// its lock. If that fails, part of the line may be in the file, so nothing can be appended
-// any more.
-func (l *Ledger) append(e Entry) error {
-	if l.broken != nil {
-		return l.broken
-	}
-	text, err := json.Marshal(line{version, l.client.BaseURL(), e})
+// write fails unless the file has grown by just this line. So, whatever becomes of the lock,
+// at most one of several processes continues.
+func (l *Ledger) write(n line) error {
+	text, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	text = append(text, '\n')
-	size, err := sizeAt(l.path, l.file)
-	if err == nil && size != l.size {
+	if l.lacksNewline {
+		text = append([]byte("\n"), text...)
+	}
+	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := file.Write(append(text, '\n')); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	l.size, l.lacksNewline = l.size+int64(len(text))+1, false
+	info, err := file.Stat()
+	if err == nil && info.Size() != l.size {
 		err = l.changed()
 	}
-	if err == nil {
-		_, err = sizeAt(l.locks[0].Path(), l.locks[0])
-	}
-	if err == nil {
-		_, err = l.file.WriteAt(text, l.size)
-	}
-	if err == nil {
-		err = l.file.Sync()
-	}
-	if err != nil {
-		l.broken = fmt.Errorf("a line could not be written; open the ledger again: %w", err)
-		return l.broken
-	}
-	l.size += int64(len(text))
-	return nil
-}
-
-// syncFolder makes a new file in the folder survive a loss of power. Windows cannot
-// sync a folder.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	return folder.Sync()
+	return err
 }

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,10 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -33,19 +37,19 @@ func TestAFileThatCannotBeOpenedIsNamedAndUnchanged(t *testing.T) {
 		want    string
 		is      error
 	}{
-		"a text":                         {"hello\n", "line 1: not a line of a ledger", nil},
-		"a text without a newline":       {"hello", "not a line of a ledger", nil},
-		"other JSON Lines":               {`{"id":1}` + "\n", "line 1: not a line of a ledger", nil},
-		"a later version, another shape": {whole + `{"v":2,"time":7,"fee":{}}` + "\n", "line 3: written by a later version", nil},
-		"a version below 1":              {strings.Replace(whole, `"v":1`, `"v":0`, 1), "line 1", nil},
-		"a line in between":              {lineOf(1, ledger.Sending, fake.URL) + "x\n" + lineOf(1, ledger.Entered, fake.URL), "line 2", nil},
-		"an unknown state":               {whole + lineOf(2, "paid", fake.URL), "line 3", nil},
-		"no time":                        {strings.Replace(whole, `"time":"2000-01-01T00:00:00Z",`, "", 1), "line 1", nil},
-		"no horse":                       {strings.Replace(whole, `"horse":1`, `"horse":0`, 1), "line 1", nil},
-		"no race":                        {strings.Replace(whole, `"race":1`, `"race":-1`, 1), "line 1", nil},
-		"a negative fee":                 {strings.Replace(whole, `"fee":10`, `"fee":-10`, 1), "line 1", nil},
-		"without a service":              {lineOf(1, ledger.Sending, ""), "line 1", nil},
-		"of another service":             {lineOf(1, ledger.Sending, "https://other.example"), "https://other.example", horseracing.ErrInvalidArgument},
+		"a text":                   {"hello\n", "line 1: not a line of a ledger", nil},
+		"a text without a newline": {"hello", "not a line of a ledger", nil},
+		"other JSON Lines":         {`{"id":1}` + "\n", "line 1: not a line of a ledger", nil},
+		"a later version":          {strings.Replace(whole, `"v":1`, `"v":2`, 1), "line 1: not a line of a ledger of this version", nil},
+		"a version below 1":        {strings.Replace(whole, `"v":1`, `"v":0`, 1), "line 1", nil},
+		"a line in between":        {lineOf(1, ledger.Sending, fake.URL) + "x\n" + lineOf(1, ledger.Entered, fake.URL), "line 2", nil},
+		"an unknown state":         {whole + lineOf(2, "paid", fake.URL), "line 3", nil},
+		"no time":                  {strings.Replace(whole, `"time":"2000-01-01T00:00:00Z",`, "", 1), "line 1", nil},
+		"no horse":                 {strings.Replace(whole, `"horse":1`, `"horse":0`, 1), "line 1", nil},
+		"no race":                  {strings.Replace(whole, `"race":1`, `"race":-1`, 1), "line 1", nil},
+		"a negative fee":           {strings.Replace(whole, `"fee":10`, `"fee":-10`, 1), "line 1", nil},
+		"without a service":        {lineOf(1, ledger.Sending, ""), "line 1", nil},
+		"of another service":       {lineOf(1, ledger.Sending, "https://other.example"), "https://other.example", horseracing.ErrInvalidArgument},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "l")
@@ -57,6 +61,9 @@ func TestAFileThatCannotBeOpenedIsNamedAndUnchanged(t *testing.T) {
 				if l != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want) || !errors.Is(err, test.is) && test.is != nil {
 					t.Errorf("%v; want %q", err, test.want)
 				}
+			}
+			if got, err := ledger.Read(path); name != "of another service" && (got != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("Read: %v, %v; want %q", got, err, test.want)
 			}
 			if got := read(t, path); got != test.content {
 				t.Errorf("the file was changed to %q", got)
@@ -83,6 +90,10 @@ func TestAPathThatCannotBeOpenedIsAnErrorThatNamesIt(t *testing.T) {
 		if l, err := ledger.Open(path, client); l != nil || err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	shared := filepath.Join(dir, "no", "shared") // which creates no file yet
+	if _, err := ledger.Open(shared, client, ledger.WithSharing()); err == nil || !strings.Contains(err.Error(), "there is no folder") {
+		t.Errorf("a shared ledger in a folder that does not exist: %v", err)
 	}
 }
 
@@ -139,10 +150,10 @@ func TestZerosAndGarbageAfterACutLoseNoLine(t *testing.T) {
 		if diff := cmp.Diff(wanted[complete], got); diff != "" {
 			t.Fatalf("%d bytes and %.60q: the entries differ (-want +got):\n%s", cut, tail, diff)
 		}
-		if got := read(t, path); got != whole[:ends[complete]] {
+		if got := read(t, path); strings.TrimSuffix(got, "\n") != strings.TrimSuffix(whole[:ends[complete]], "\n") {
 			t.Fatalf("%d bytes and %.60q: the file holds %q", cut, tail, got)
 		}
-		if tail == "" && cut%50 == 0 { // what is written next is whole
+		if tail == "" && (cut%50 == 0 || slices.Contains(ends, cut+1)) { // what is written next is whole
 			addRaces(fake, 1000+cut, 1000+cut)
 			if _, err := l.Register(t.Context(), registration(fake, 1000+cut), tokens(10)); err != nil {
 				t.Fatal(err)
@@ -187,11 +198,15 @@ func TestZerosAndGarbageAfterACutLoseNoLine(t *testing.T) {
 	t.Logf("%d files, %d of them could be opened", files, opened)
 }
 
-func TestOnlyTheUserCanReadTheFile(t *testing.T) {
+func TestANewLedgerIsAnEmptyListThatOnlyTheUserCanRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l")
-	open(t, path, newFake(t, 0).Client())
+	l := open(t, path, newFake(t, 0).Client())
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 || info.Size() != 0 {
 		t.Errorf("%v, %v", info, err)
+	}
+	got, err := ledger.Read(path)
+	if text, _ := json.Marshal(got); err != nil || string(text) != "[]" || len(slices.Collect(l.Entries())) != 0 {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 
@@ -249,9 +264,6 @@ func TestAnOpenLedgerIsInUse(t *testing.T) {
 	if os.Symlink(path, link) == nil { // not everywhere allowed
 		paths = append(paths, link)
 	}
-	if hard := filepath.Join(dir, "hard"); runtime.GOOS != "windows" && os.Link(path, hard) == nil {
-		paths = append(paths, hard)
-	}
 	for _, p := range paths {
 		if _, err := ledger.Open(p, client); !errors.Is(err, ledger.ErrInUse) || !strings.Contains(err.Error(), p) {
 			t.Errorf("%s: %v", p, err)
@@ -281,33 +293,85 @@ func TestALedgerThatIsGoneIsNotBegunAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		open(t, path, client, opts...).Close() // as of a first run that was killed before it had the lock
-		target := filepath.Join(t.TempDir(), "target")
-		if err := os.Symlink(target, path+".link"); err != nil {
+		link := filepath.Join(t.TempDir(), "link")
+		if err := os.Symlink(path, link); err != nil {
 			continue // not everywhere allowed
 		}
-		open(t, path+".link", client).Close()
-		if err := os.Rename(target, target+".1"); err != nil {
+		open(t, link, client).Close()
+		if err := os.Rename(path, path+".1"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ledger.Open(path+".link", client, opts...); err == nil || !strings.Contains(err.Error(), target+".lock") {
+		if _, err := ledger.Open(link, client, opts...); err == nil || !strings.Contains(err.Error(), "remove "+link+" to begin anew") {
 			t.Errorf("the target of a symbolic link renamed: %v", err)
 		}
 	}
 }
 
+func TestASharedLedgerThatIsGoneOrCutBetweenCallsSendsNothing(t *testing.T) {
+	for want, change := range map[string]func(path string) error{
+		".lock":              func(path string) error { return os.Rename(path, path+".1") },
+		"by another program": func(path string) error { return os.Truncate(path, 0) },
+	} {
+		fake, path, l := newLedger(t, 2, ledger.WithSharing())
+		lose(t, fake, l, lostResponse, 1)
+		if err := change(path); err != nil {
+			t.Fatal(err)
+		}
+		_, sent := l.Register(t.Context(), registration(fake, 2), tokens(10))
+		for _, err := range []error{sent, l.Check(registration(fake, 2), tokens(10))} {
+			if err == nil || !strings.Contains(err.Error(), want) || posts(fake) != 1 {
+				t.Errorf("%v, want %q; %d sent", err, want, posts(fake))
+			}
+		}
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 || err == nil && want == ".lock" {
+			t.Errorf("a new one was created: %v", info)
+		}
+	}
+}
+
+// A lock file that was removed, hard links, a network drive without locks.
+func TestAtMostOneProcessSendsIfTheLockKeepsNobodyOut(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a locked file cannot be removed there")
+	}
+	for round := range 30 {
+		fake, path, first := newLedger(t, 1)
+		if err := os.Remove(path + ".lock"); err != nil {
+			t.Fatal(err)
+		}
+		var entered, refused atomic.Int64
+		var all sync.WaitGroup
+		for _, l := range []*ledger.Ledger{first, open(t, path, fake.Client())} {
+			all.Go(func() {
+				if e, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err == nil {
+					entered.Add(1)
+				} else if e.State != ledger.Unknown && strings.Contains(err.Error(), "changed by another program") {
+					refused.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if n := posts(fake); n > 1 || n == 0 && refused.Load() != 2 {
+			t.Fatalf("round %d: %d sent, %d entered, %d refused", round, n, entered.Load(), refused.Load())
+		}
+	}
+}
+
 func TestAClosedOrBrokenLedgerSendsNothingUntilOpenedAgain(t *testing.T) {
-	for words, stop := range map[string]func(*ledger.Ledger){
-		"closed":                func(l *ledger.Ledger) { l.Close() },
-		"open the ledger again": (*ledger.Ledger).BreakFile,
+	for words, stop := range map[string]func(*ledger.Ledger, string){
+		"closed":                func(l *ledger.Ledger, _ string) { l.Close() },
+		"open the ledger again": func(l *ledger.Ledger, path string) { l.MoveTo(path + "/none") },
 	} {
 		fake, path, l := newLedger(t, 2)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true})
-		l.Register(t.Context(), registration(fake, 1), tokens(10))
-		stop(l)
+		lose(t, fake, l, lostRequest, 1)
+		stop(l, path)
 		l.Register(t.Context(), registration(fake, 2), tokens(10))
 		_, err := l.Register(t.Context(), registration(fake, 2), tokens(10))
 		decided := l.Decide(fake.Horses(0)[0], 1, ledger.Entered, "")
-		for _, err := range []error{err, l.Check(registration(fake, 2), tokens(10)), decided} {
+		soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		settled := l.Settle(soon)
+		cancel()
+		for _, err := range []error{err, l.Check(registration(fake, 2), tokens(10)), decided, settled} {
 			if err == nil || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: %v", words, err)
 			}
@@ -322,8 +386,7 @@ func TestAClosedOrBrokenLedgerSendsNothingUntilOpenedAgain(t *testing.T) {
 	}
 }
 
-// An editor, a backup that is restored, copytruncate, and whoever takes the lock file for a
-// stale one.
+// An editor, a backup that is restored, copytruncate.
 func TestNothingIsSentOnceAnotherProgramHasChangedTheFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("an open file cannot be replaced there")
@@ -333,36 +396,34 @@ func TestNothingIsSentOnceAnotherProgramHasChangedTheFile(t *testing.T) {
 		change func(path, text string) error
 		want   string
 	}{
-		"replaced":              {func(path, text string) error { return errors.Join(write(path+"2", text), os.Rename(path+"2", path)) }, "replaced"},
-		"removed":               {func(path, _ string) error { return os.Remove(path) }, "removed"},
-		"truncated":             {func(path, _ string) error { return os.Truncate(path, 0) }, "changed"},
-		"written by another":    {func(path, text string) error { return write(path, text+text) }, "changed"},
-		"its lock file removed": {func(path, _ string) error { return os.Remove(path + ".lock") }, ".lock was removed"},
-		"its lock file replaced": {func(path, _ string) error {
-			return errors.Join(os.Remove(path+".lock"), write(path+".lock", ""))
-		}, ".lock was removed or replaced"},
+		"replaced": {func(path, text string) error {
+			return errors.Join(write(path+"2", text+text), os.Rename(path+"2", path))
+		}, "changed"},
+		"removed":            {func(path, _ string) error { return os.Remove(path) }, "no such file"},
+		"truncated":          {func(path, _ string) error { return os.Truncate(path, 0) }, "changed"},
+		"written by another": {func(path, text string) error { return write(path, text+text) }, "changed"},
 	} {
 		for _, isShared := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, shared %t", name, isShared), func(t *testing.T) {
 				fake, path := newFake(t, 4), filepath.Join(t.TempDir(), "l")
-				opts := []ledger.Option{ledger.WithBudget(tokens(20))}
+				var opts []ledger.Option
 				if isShared {
 					opts = append(opts, ledger.WithSharing())
 				}
 				l := open(t, path, fake.Client(), opts...)
-				fake.Inject(horseracingtest.Fault{Path: registerPath, ResetAfter: true})
-				l.Register(t.Context(), registration(fake, 1), tokens(10))
+				lose(t, fake, l, lostResponse, 1)
 				fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 					if err := test.change(path, read(t, path)); err != nil {
 						t.Error(err)
 					}
+					_ = l.Check(registration(fake, 3), tokens(10)) // does not read what has changed
 					return horseracingtest.Response{}, false
 				})
 				if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); e.State != ledger.Entered || err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("changed while it was sent: %v, %v", e, err)
 				}
 				for race := 3; race <= 4; race++ {
-					if e, err := l.Register(t.Context(), registration(fake, race), tokens(0)); err == nil || !strings.Contains(err.Error(), path) {
+					if e, err := l.Register(t.Context(), registration(fake, race), tokens(10)); err == nil || !strings.Contains(err.Error(), path) {
 						t.Errorf("afterwards: %v, %v", e, err)
 					}
 				}
@@ -379,11 +440,7 @@ func TestNothingIsSentBeforeItsLineIsOnDisk(t *testing.T) {
 		t.Skip("a file that can be written and not synced: /dev/null of Linux")
 	}
 	fake, _, l := newLedger(t, 1)
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.ReplaceFile(null)
+	l.MoveTo(os.DevNull)
 	if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err == nil || !strings.Contains(err.Error(), "sync") || posts(fake) != 0 {
 		t.Errorf("%v; %d sent", err, posts(fake))
 	}
@@ -402,11 +459,13 @@ func TestAnOutcomeThatCannotBeWrittenIsUnknownAtTheNextStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fake, path, l := newLedger(t, 2)
 			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-				l.BreakFile()
+				l.MoveTo(path + "/none") // a full disk, for another registration
+				l.Register(t.Context(), registration(fake, 2), tokens(10))
+				l.MoveTo(path)
 				return test.response, true
 			})
 			e, err := l.Register(t.Context(), registration(fake, 1), tokens(10))
-			if err == nil || !strings.Contains(err.Error(), "is "+string(test.state)) || !strings.Contains(err.Error(), path) || !errors.Is(err, os.ErrClosed) || test.is != nil && !errors.Is(err, test.is) {
+			if err == nil || !strings.Contains(err.Error(), "is "+string(test.state)) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "could not be recorded") || test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("Register: %v", err)
 			}
 			if e.State != test.state {
@@ -459,26 +518,6 @@ func TestReadReturnsTheEntriesWhileTheLedgerIsOpen(t *testing.T) {
 		if read(t, path) != whole {
 			t.Error("Read changed the file")
 		}
-	}
-	for content, want := range map[string]string{
-		"hello\n": "line 1",
-		lineOf(1, ledger.Entered, "https://a.example") + lineOf(2, ledger.Entered, "https://b.example"): "https://b.example",
-	} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := ledger.Read(path); got != nil || err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("of %q: %v, %v", content, got, err)
-		}
-	}
-}
-
-func TestAnEmptyLedgerIsAnEmptyList(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "l")
-	l := open(t, path, newFake(t, 0).Client())
-	got, err := ledger.Read(path)
-	if text, _ := json.Marshal(got); err != nil || string(text) != "[]" || len(slices.Collect(l.Entries())) != 0 {
-		t.Errorf("%s, %v", text, err)
 	}
 }
 

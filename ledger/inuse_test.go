@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -55,7 +54,6 @@ func TestALedgerIsInUseInOtherProcesses(t *testing.T) {
 func TestASharedLedgerIsLockedOnlyWhileACallNeedsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := newFake(t, 20)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true})
 		path := filepath.Join(t.TempDir(), "l")
 		budget := ledger.WithBudget(tokens(60))
 		ledgers := make([]*ledger.Ledger, 10)
@@ -63,7 +61,7 @@ func TestASharedLedgerIsLockedOnlyWhileACallNeedsIt(t *testing.T) {
 			ledgers[i] = open(t, path, fake.Client(), ledger.WithSharing(), budget)
 		}
 		first := ledgers[0]
-		first.Register(t.Context(), registration(fake, 1), tokens(10))
+		lose(t, fake, first, lostRequest, 1)
 		settled := make(chan error)
 		go func() { settled <- first.Settle(t.Context()) }()
 		synctest.Wait()
@@ -71,6 +69,9 @@ func TestASharedLedgerIsLockedOnlyWhileACallNeedsIt(t *testing.T) {
 		var all sync.WaitGroup
 		for i, l := range ledgers {
 			all.Go(func() {
+				if err := l.Check(registration(fake, 1), tokens(10)); !errors.Is(err, ledger.ErrUnsettled) {
+					t.Errorf("what another one sent: %v", err)
+				}
 				switch e, err := l.Register(t.Context(), registration(fake, 2+i), tokens(10)); {
 				case err == nil && e.State == ledger.Entered:
 					entered.Add(1)
@@ -78,9 +79,6 @@ func TestASharedLedgerIsLockedOnlyWhileACallNeedsIt(t *testing.T) {
 					refused.Add(1)
 				default:
 					t.Error(e, err)
-				}
-				if err := l.Check(registration(fake, 1), tokens(10)); !errors.Is(err, ledger.ErrUnsettled) {
-					t.Errorf("what another one sent: %v", err)
 				}
 			})
 		}

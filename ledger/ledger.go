@@ -16,11 +16,13 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
-	"os"
+	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -33,29 +35,60 @@ import (
 // Sentinels for errors.Is. If an error is one of them, nothing was sent.
 var (
 	ErrInUse     = errors.New("the ledger is in use")                              // in this process or another
-	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, or of more than 100 digits
+	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, or not positive
 	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered: its fee is paid
 	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // the entry is Sending or Unknown
 	ErrBudget    = errors.New("the fee would exceed the budget")                   // set with WithBudget or WithDailyBudget
 )
 
+// Entry is the registration of a horse in a race.
+type Entry struct {
+	Time  time.Time               `json:"time"` // when it was sent
+	Horse horseracing.HorseNumber `json:"horse"`
+	Race  horseracing.RaceID      `json:"race"`
+	Fee   horseracing.BigInt      `json:"fee"`
+	State State                   `json:"state"`
+	Note  string                  `json:"note,omitzero"` // reason for the state; often empty
+}
+
+// State is the state of an entry.
+type State string
+
+// The states of an entry.
+const (
+	Sending State = "sending" // being sent
+	Entered State = "entered" // the horse is in the race and the fee is paid
+	Refused State = "refused" // refused by the service, or certainly not sent
+	Unknown State = "unknown" // the fee may be paid
+	Absent  State = "absent"  // the horse is certainly not in the race
+)
+
+// pair is the key of an entry.
+type pair struct {
+	horse horseracing.HorseNumber
+	race  horseracing.RaceID
+}
+
+func (e Entry) pair() pair { return pair{e.Horse, e.Race} }
+
 // Ledger records registrations in a file. Its methods are safe for concurrent use.
 type Ledger struct {
-	path   string
-	client *horseracing.Client
+	path    string
+	client  *horseracing.Client
+	service string // the client's base URL
 
 	total, perDay, maxFee *horseracing.BigInt // nil if not set
 	location              *time.Location      // of the days
 	freeRaces             bool
 
-	mu       sync.Mutex // not held while sending
-	file     *os.File
-	size     int64 // of what was read and written of the file
-	locks    []*flock.Flock
-	using    int   // calls that need the lock, and one more while a ledger that is not shared is open
-	isShared bool  // the lock is held only while a call needs it
-	broken   error // why nothing can be appended: a line could not be written, or the ledger is closed
-	entries  map[pair]Entry
+	mu           sync.Mutex // not held while sending
+	size         int64      // of the lines that were read and written
+	lacksNewline bool       // the last of them
+	lock         *flock.Flock
+	using        int   // calls that need the lock, and one more while a ledger that is not shared is open
+	isShared     bool  // the lock is held only while a call needs it
+	broken       error // why nothing can be appended: a line could not be written, or the ledger is closed
+	entries      map[pair]Entry
 }
 
 // Open opens the ledger at path, or creates an empty one that only the user can read.
@@ -63,26 +96,28 @@ type Ledger struct {
 // from opening the same ledger; Close does not remove it.
 //
 // The error matches ErrInUse if the ledger is already open (see [WithSharing]), and
-// ErrInvalidArgument if it has sent registrations to another base URL. A file that is gone
-// although its lock file is there is not created anew. Open reads the whole file and does
-// not change it, except that it removes an incomplete last line, or ends one that lacks only
-// its newline. Entries that
-// were Sending when the program ended become Unknown. An entry with a time in the future,
-// from a clock that was ahead, counts against the budget of every day until then.
+// ErrInvalidArgument if it has sent registrations to another base URL. A file that is gone,
+// although its lock file or a symbolic link to it is there, is not created anew. Open reads
+// the whole file and does not change it, except that it removes an incomplete last line.
+// Entries that were Sending when the program ended become Unknown. An entry with a time in
+// the future, from a clock that was ahead, counts against the budget of every day until then.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
-	l := &Ledger{path: path, client: client, location: time.UTC, entries: map[pair]Entry{}}
+	l := &Ledger{path: path, client: client, service: client.BaseURL(), location: time.UTC, entries: map[pair]Entry{}}
 	for _, opt := range opts {
 		opt(l)
 	}
 	if l.location == nil {
 		return nil, fmt.Errorf("ledger: %s: %w: the location of WithDailyBudget is nil", path, horseracing.ErrInvalidArgument)
 	}
-	_, err := l.readMore()
-	if err == nil && !l.isShared {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil { // it does not exist
+		target = path
+	}
+	l.lock = flock.New(target + ".lock") // on Windows nobody could read the ledger if it were locked itself
+	if err = l.load(); err == nil && !l.isShared {
 		err = l.tryTake()
 	}
 	if err != nil {
-		l.Close()
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
 	}
 	return l, nil
@@ -93,18 +128,15 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 // used while a program has the ledger open. An entry whose outcome is not in the file is
 // Sending; Open makes it Unknown. An incomplete last line is ignored.
 func Read(path string) ([]Entry, error) {
-	if err := checkPath(path); err != nil {
-		return nil, fmt.Errorf("ledger: %s: %w", path, err)
+	l := &Ledger{path: path, entries: map[pair]Entry{}} // of any service
+	_, err := fileSize(path)
+	if err == nil {
+		err = l.load()
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
-	entries, _, _, err := replay(data, "", true)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
 	}
-	return sorted(entries), nil
+	return sorted(l.entries), nil
 }
 
 // Close closes the ledger, so that it can be opened again. Call it after all calls of
@@ -113,10 +145,7 @@ func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.broken = errors.New("the ledger is closed")
-	if l.file == nil {
-		return nil
-	}
-	return errors.Join(l.unlock(), l.file.Close())
+	return l.lock.Unlock()
 }
 
 // Check returns nil if Register would send the registration now, or else the error with
@@ -129,9 +158,6 @@ func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error
 	return err
 }
 
-// maxDigits is the number of digits of the longest fee that can be read from the file.
-const maxDigits = 100
-
 // check returns the entry of a registration that may be sent now. With ErrEntered and
 // ErrUnsettled it returns the existing entry.
 func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
@@ -141,8 +167,6 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 		return Entry{}, l.errorf(p, "%w", l.broken)
 	case r.Horse < 1 || r.Race < 1 || r.UserKey == "":
 		return Entry{}, l.errorf(p, "%w: a registration needs a horse, a race and a user key", horseracing.ErrInvalidArgument)
-	case len(fee.String()) > maxDigits:
-		return Entry{}, l.errorf(p, "%w: it has more than %d digits", ErrFee, maxDigits)
 	case !l.freeRaces && fee.Cmp(zero) <= 0:
 		return Entry{}, l.errorf(p, "%w: %s is not positive, so the service may have left the fee out; WithFreeRaces allows it", ErrFee, fee)
 	case l.maxFee != nil && fee.Cmp(*l.maxFee) > 0:
@@ -155,24 +179,11 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 	if fee.Cmp(zero) < 0 {
 		fee = zero
 	}
-	e := Entry{Time: l.now(p), Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
+	e := Entry{Time: time.Now().UTC(), Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
 	if err := l.checkBudgets(e); err != nil {
 		return Entry{}, l.errorf(p, "%w", err)
 	}
 	return e, nil
-}
-
-// now returns the time of the next entry of a pair, which is after that of every other,
-// except of those from a clock that was ahead.
-func (l *Ledger) now(next pair) time.Time {
-	clock := time.Now().UTC().Round(0)
-	now := clock
-	for p, e := range l.entries {
-		if p != next && !now.After(e.Time) && e.Time.Before(clock.Add(time.Second)) {
-			now = e.Time.Add(1)
-		}
-	}
-	return now
 }
 
 // Register checks the fee, then the entries, then the budgets; it sends the
@@ -196,9 +207,6 @@ func (l *Ledger) now(next pair) time.Time {
 // still has the outcome. The entry is Unknown when the ledger is opened again. After a
 // failed write, Register sends nothing until the ledger is opened again.
 func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt, opts ...horseracing.CallOption) (entry Entry, err error) {
-	if ctx == nil {
-		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "%w: the context is nil", horseracing.ErrInvalidArgument)
-	}
 	if err := l.take(ctx); err != nil {
 		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "not sent: %w", err)
 	}
@@ -251,7 +259,7 @@ func (l *Ledger) reserve(r horseracing.Registration, fee horseracing.BigInt) (En
 func (l *Ledger) send(e *Entry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e.Time = l.now(e.pair())
+	e.Time = time.Now().UTC()
 	l.entries[e.pair()] = *e
 	err := l.checkBudgets(*e)
 	if err == nil {
@@ -274,7 +282,7 @@ func note(err error) string {
 // conclude records the outcome of e, unless another one was recorded in the meantime,
 // and returns the entry as it is now.
 func (l *Ledger) conclude(e Entry, state State, note string) (Entry, error) {
-	if now := l.entries[e.pair()]; now != e {
+	if now := l.entries[e.pair()]; now.State != e.State || !now.Time.Equal(e.Time) {
 		return now, nil
 	}
 	e.State, e.Note = state, note
@@ -311,8 +319,8 @@ func (l *Ledger) settleAll(ctx context.Context, settle settleFunc) error {
 	if err := l.take(ctx); err != nil { // what was being sent by a process that ended becomes Unknown
 		return fmt.Errorf("ledger: %s: %w", l.path, err)
 	}
-	l.release()
 	unknown := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return e.State != Unknown })
+	l.release()
 	errs := make([]error, len(unknown))
 	var settling sync.WaitGroup
 	for i, e := range unknown {
@@ -367,6 +375,13 @@ func (l *Ledger) Entries() iter.Seq[Entry] {
 	defer l.mu.Unlock()
 	l.refresh()
 	return slices.Values(sorted(l.entries))
+}
+
+// sorted returns the entries in the order in which they were sent, by the clock.
+func sorted(entries map[pair]Entry) []Entry {
+	list := slices.AppendSeq([]Entry{}, maps.Values(entries))
+	slices.SortFunc(list, func(a, b Entry) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Race, b.Race)) })
+	return list
 }
 
 // Paid returns the sum of the fees of Entered and Unknown entries that were sent at or

@@ -67,6 +67,23 @@ func newLedger(t testing.TB, n int, opts ...ledger.Option) (*horseracingtest.Ser
 	return fake, path, open(t, path, fake.Client(), opts...)
 }
 
+// lose registers for races with a fault that leaves the outcome unknown.
+func lose(t testing.TB, fake *horseracingtest.Server, l *ledger.Ledger, fault horseracingtest.Fault, races ...int) {
+	t.Helper()
+	fault.Path, fault.Times = registerPath, len(races)
+	fake.Inject(fault)
+	for _, race := range races {
+		if e, err := l.Register(t.Context(), registration(fake, race), tokens(10)); e.State != ledger.Unknown || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Fatalf("%v, %v", e, err)
+		}
+	}
+}
+
+var (
+	lostRequest  = horseracingtest.Fault{ResetBefore: true}
+	lostResponse = horseracingtest.Fault{ResetAfter: true}
+)
+
 // posts returns how many registrations were sent.
 func posts(fake *horseracingtest.Server) int {
 	n := 0
@@ -196,7 +213,7 @@ func TestARegistrationThatIsNeverSentIsRefused(t *testing.T) {
 		t.Errorf("%v, %v", e, err)
 	}
 	var none context.Context
-	if e, err := l.Register(none, registration(fake, 1), tokens(10)); e.State != "" || !errors.Is(err, horseracing.ErrInvalidArgument) {
+	if e, err := l.Register(none, registration(fake, 1), tokens(10)); e.State != ledger.Refused || !errors.Is(err, horseracing.ErrInvalidArgument) {
 		t.Errorf("without a context: %v, %v", e, err)
 	}
 	if e, err := l.Register(t.Context(), registration(fake, 1), tokens(10), horseracing.AsBackground()); e.State != ledger.Refused || !errors.Is(err, horseracing.ErrInvalidArgument) {
@@ -348,10 +365,6 @@ func TestFeesThatAreNotAllowed(t *testing.T) {
 	if err := huge.UnmarshalText([]byte("1" + strings.Repeat("0", 99))); err != nil {
 		t.Fatal(err)
 	}
-	longer := huge
-	for range 9 {
-		longer = longer.Add(huge)
-	}
 	limited := ledger.WithMaxFee(tokens(10))
 	for name, test := range map[string]struct {
 		fee  horseracing.BigInt
@@ -366,7 +379,6 @@ func TestFeesThatAreNotAllowed(t *testing.T) {
 		"the highest":                     {tokens(10), []ledger.Option{limited}, nil},
 		"too high":                        {tokens(11), []ledger.Option{limited}, ledger.ErrFee},
 		"of 100 digits":                   {huge, nil, nil},
-		"of 101 digits":                   {longer, nil, ledger.ErrFee},
 		"with a budget of zero":           {tokens(1), []ledger.Option{ledger.WithBudget(tokens(0))}, ledger.ErrBudget},
 		"with a budget of zero for a day": {tokens(1), []ledger.Option{ledger.WithDailyBudget(tokens(0), time.UTC)}, ledger.ErrBudget},
 		"the whole budget":                {tokens(10), []ledger.Option{ledger.WithBudget(tokens(10)), ledger.WithDailyBudget(tokens(10), time.UTC)}, nil},
@@ -487,13 +499,14 @@ func TestARegistrationThatWaitsPastMidnightIsOfTheNewDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it begins at midnight, UTC
 		fake := newFake(t, 0)
 		wait := func(context.Context) error { time.Sleep(time.Minute); return nil }
-		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client(horseracing.WithLimiter(limiter(wait))), ledger.WithDailyBudget(tokens(10), time.UTC))
+		path := filepath.Join(t.TempDir(), "l")
+		l := open(t, path, fake.Client(horseracing.WithLimiter(limiter(wait))), ledger.WithDailyBudget(tokens(10), time.UTC))
 		var all sync.WaitGroup
 		var refused atomic.Int64
 		register := func(race int) {
 			all.Go(func() {
 				switch e, err := l.Register(t.Context(), registration(fake, race), tokens(10)); {
-				case err == nil && e.Time.Day() == 2:
+				case err == nil && e.Time.Equal(time.Now()):
 				case errors.Is(err, ledger.ErrBudget) && e.State == ledger.Refused && !errors.Is(err, horseracing.ErrOutcomeUnknown):
 					refused.Add(1)
 				default:
@@ -507,14 +520,18 @@ func TestARegistrationThatWaitsPastMidnightIsOfTheNewDay(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		register(2)
 		all.Wait()
-		if refused.Load() != 1 || posts(fake) != 1 {
-			t.Errorf("%d refused, %d sent", refused.Load(), posts(fake))
+		if lines := strings.Count(read(t, path), "\n"); refused.Load() != 1 || posts(fake) != 1 || lines != 2 {
+			t.Errorf("%d refused, %d sent, %d lines", refused.Load(), posts(fake), lines)
 		}
+		time.Sleep(48*time.Hour - 90*time.Second)
+		addRaces(fake, 3, 3)
+		register(3) // alone
+		all.Wait()
 	})
 }
 
 // What a clock sent that was ahead may have been paid on any day.
-func TestAnEntryFromTheFutureCountsOnEveryDayAndMakesNoneOfThemOne(t *testing.T) {
+func TestAnEntryFromTheFutureCountsOnEveryDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := newFake(t, 2)
 		path := filepath.Join(t.TempDir(), "l")
@@ -529,7 +546,7 @@ func TestAnEntryFromTheFutureCountsOnEveryDayAndMakesNoneOfThemOne(t *testing.T)
 				t.Errorf("%v, %v", e, err)
 			}
 			_, err := l.Register(t.Context(), registration(fake, 10*day+2), tokens(10))
-			if !errors.Is(err, ledger.ErrBudget) || !strings.Contains(err.Error(), time.Now().UTC().Format(time.DateOnly)) || !strings.Contains(err.Error(), "race 99") || !strings.Contains(err.Error(), "2000-06-01") {
+			if !errors.Is(err, ledger.ErrBudget) || !strings.Contains(err.Error(), time.Now().UTC().Format(time.DateOnly)) {
 				t.Errorf("a third one on a day: %v", err)
 			}
 			time.Sleep(24 * time.Hour)
@@ -560,14 +577,16 @@ func TestOfAHundredAtOnceUnderABudgetForTenTenAreSent(t *testing.T) {
 }
 
 func TestEntriesAreOrderedByWhenTheyWereLastSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // whose clock does not advance here
+	synctest.Test(t, func(t *testing.T) {
 		fake, path, l := newLedger(t, 4)
 		fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400})
 		for _, race := range []int{2, 3, 2, 1} {
+			time.Sleep(time.Second)
 			l.Register(t.Context(), registration(fake, race), tokens(10))
 		}
 		want := []string{"3 entered", "2 entered", "1 entered"}
 		expectStates(t, l, want)
+		time.Sleep(time.Second)
 		for e := range l.Entries() { // within which it can be registered
 			if _, err := l.Register(t.Context(), registration(fake, 4), tokens(10)); err != nil || e.Race != 3 {
 				t.Errorf("race %d: %v", e.Race, err)

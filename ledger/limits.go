@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -19,8 +20,7 @@ func WithBudget(total horseracing.BigInt) Option {
 
 // WithDailyBudget limits the sum of the fees of each calendar day in loc, by the time
 // at which an entry was sent. The default is no limit. If loc is nil, Open returns
-// ErrInvalidArgument. The [LimitError] names an entry from a clock that was ahead; see
-// [Open].
+// ErrInvalidArgument.
 func WithDailyBudget(perDay horseracing.BigInt, loc *time.Location) Option {
 	return func(l *Ledger) { l.perDay, l.location = &perDay, loc }
 }
@@ -65,7 +65,7 @@ func (e *LimitError) Unwrap() error { return e.Err }
 // checkBudgets checks the sums of the fees with e, in all and on its day. What was sent
 // later than e, by a clock that was ahead, counts as of its day, too.
 func (l *Ledger) checkBudgets(e Entry) error {
-	total, today, ahead := e.Fee, e.Fee, ""
+	total, today := e.Fee, e.Fee
 	for p, other := range l.entries {
 		if p == e.pair() || other.State == Refused || other.State == Absent {
 			continue
@@ -74,17 +74,29 @@ func (l *Ledger) checkBudgets(e Entry) error {
 		if l.day(other) >= l.day(e) {
 			today = today.Add(other.Fee)
 		}
-		if l.day(other) > l.day(e) {
-			ahead = fmt.Sprintf(", on which horse %d in race %d counts, sent on %s by a clock that was ahead", p.horse, p.race, l.day(other))
-		}
 	}
 	switch {
 	case l.total != nil && total.Cmp(*l.total) > 0:
 		return &LimitError{ErrBudget, total, *l.total}
 	case l.perDay != nil && today.Cmp(*l.perDay) > 0:
-		return &LimitError{fmt.Errorf("%w of the day %s%s", ErrBudget, l.day(e), ahead), today, *l.perDay}
+		return &LimitError{fmt.Errorf("%w of the day %s", ErrBudget, l.day(e)), today, *l.perDay}
 	}
 	return nil
 }
 
 func (l *Ledger) day(e Entry) string { return e.Time.In(l.location).Format(time.DateOnly) }
+
+// Sum adds up the fees of entries that were sent at or after since: paid those of Entered
+// ones, and held those of Sending and Unknown ones, which may be paid. Budgets count both.
+func Sum(entries iter.Seq[Entry], since time.Time) (paid, held horseracing.BigInt) {
+	for e := range entries {
+		switch {
+		case e.Time.Before(since):
+		case e.State == Entered:
+			paid = paid.Add(e.Fee)
+		case e.State == Sending || e.State == Unknown:
+			held = held.Add(e.Fee)
+		}
+	}
+	return paid, held
+}

@@ -17,19 +17,9 @@ func TestSettleFindsOutSeveralOutcomesAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, path, l := newLedger(t, 6)
 		want := []string{"1 entered", "2 entered", "3 entered", "4 absent", "5 absent", "6 absent"}
-		for race := 1; race <= 6; race++ {
-			fault := horseracingtest.Fault{Path: registerPath, ResetBefore: true}
-			switch race {
-			case 1, 2:
-				fault = horseracingtest.Fault{Path: registerPath, ResetAfter: true}
-			case 3:
-				fault = horseracingtest.Fault{Path: registerPath, TakesEffectAfter: 10 * time.Minute}
-			}
-			fake.Inject(fault)
-			if e, err := l.Register(t.Context(), registration(fake, race), tokens(10)); e.State != ledger.Unknown {
-				t.Fatalf("%v, %v", e, err)
-			}
-		}
+		lose(t, fake, l, lostResponse, 1, 2)
+		lose(t, fake, l, horseracingtest.Fault{TakesEffectAfter: 10 * time.Minute}, 3)
+		lose(t, fake, l, lostRequest, 4, 5, 6)
 		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Delay: time.Second, Times: 6})
 		fake.ResetLog()
 		began := time.Now()
@@ -51,16 +41,15 @@ func TestSettleFindsOutSeveralOutcomesAtTheSameTime(t *testing.T) {
 func TestSettleOnceTakesWhatTheListShowsAlreadyAndSettleEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, _, l := newLedger(t, 2)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetAfter: true}, horseracingtest.Fault{Path: registerPath, ResetBefore: true})
-		l.Register(t.Context(), registration(fake, 1), tokens(10))
-		l.Register(t.Context(), registration(fake, 2), tokens(5))
+		lose(t, fake, l, lostResponse, 1)
+		lose(t, fake, l, lostRequest, 2)
 		began := time.Now()
 		err := l.SettleOnce(t.Context())
 		if !errors.Is(err, horseracing.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "race 2: outcome unknown") || strings.Contains(err.Error(), "race 1") || time.Since(began) > 0 {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		expectStates(t, l, []string{"1 entered", "2 unknown"})
-		if paid, held := ledger.Sum(l.Entries(), time.Time{}); !paid.Equal(tokens(10)) || !held.Equal(tokens(5)) {
+		if paid, held := ledger.Sum(l.Entries(), time.Time{}); !paid.Equal(tokens(10)) || !held.Equal(tokens(10)) {
 			t.Errorf("paid %s, held %s", paid, held)
 		}
 		if paid, held := ledger.Sum(l.Entries(), began.Add(time.Second)); !paid.IsZero() || !held.IsZero() {
@@ -78,9 +67,7 @@ func TestSettleOnceTakesWhatTheListShowsAlreadyAndSettleEndsWithItsContext(t *te
 func TestRegisterAndDecideWorkBesideSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, _, l := newLedger(t, 3)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 2})
-		l.Register(t.Context(), registration(fake, 1), tokens(10))
-		l.Register(t.Context(), registration(fake, 2), tokens(10))
+		lose(t, fake, l, lostRequest, 1, 2)
 		settled := make(chan error)
 		go func() { settled <- l.Settle(t.Context()) }() // both are absent, after the deadline
 		synctest.Wait()
@@ -97,6 +84,25 @@ func TestRegisterAndDecideWorkBesideSettle(t *testing.T) {
 			t.Error(err)
 		}
 		expectStates(t, l, []string{"1 absent", "2 entered", "3 entered"})
+	})
+}
+
+func TestSettleDoesNotConcludeALaterRegistrationOfThePair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, _, l := newLedger(t, 1)
+		lose(t, fake, l, lostRequest, 1)
+		settled := make(chan error)
+		go func() { settled <- l.Settle(t.Context()) }()
+		synctest.Wait()
+		if err := l.Decide(fake.Horses(0)[0], 1, ledger.Absent, ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		lose(t, fake, l, lostRequest, 1)
+		if err := <-settled; err != nil {
+			t.Error(err)
+		}
+		expectStates(t, l, []string{"1 unknown"})
 	})
 }
 
@@ -131,10 +137,10 @@ func TestWhatCannotBeSettledStaysUnknown(t *testing.T) {
 
 func TestOnlyAnUnknownOutcomeCanBeDecided(t *testing.T) {
 	fake, path, l := newLedger(t, 5)
-	fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 3}, horseracingtest.Fault{Path: registerPath, Status: 400})
-	for race := 1; race <= 5; race++ { // 1 to 3 unknown, 4 refused, 5 entered
-		l.Register(t.Context(), registration(fake, race), tokens(10))
-	}
+	lose(t, fake, l, lostRequest, 1, 2, 3)
+	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400})
+	l.Register(t.Context(), registration(fake, 4), tokens(10)) // is refused
+	l.Register(t.Context(), registration(fake, 5), tokens(10))
 	horse := fake.Horses(0)[0]
 	for _, test := range []struct {
 		race  horseracing.RaceID

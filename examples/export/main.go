@@ -9,7 +9,7 @@
 //
 // Stop it at any moment, by Ctrl-C, kill -9 or a power cut, and start it again
 // with the same flags: the cursor of the listing is stored in the transaction
-// that stores the races before it, so nothing is lost and nothing is read twice.
+// that stores the races before it, so nothing is lost and nothing is stored twice.
 // Started again after its end, it fetches only what is new.
 //
 // Fees and prizes are text with every digit: no format here has an integer that
@@ -133,11 +133,12 @@ func export(ctx context.Context, o options, stderr io.Writer) error {
 	}
 	defer s.close()
 
-	for _, tier := range o.tiers {
-		if err := crawl(ctx, service.Client, s, tier, o, stderr); err != nil {
-			return err
-		}
-		if err := crawlTournaments(ctx, service.Client, s, tier, o, stderr); err != nil {
+	polls, err := newPolls(ctx, service.Client, s, o, stderr)
+	if err != nil {
+		return err
+	}
+	for _, poll := range polls {
+		if err := poll(false); err != nil {
 			return err
 		}
 	}
@@ -152,7 +153,7 @@ func export(ctx context.Context, o options, stderr io.Writer) error {
 	if err := s.writeFiles(ctx, o, stderr); err != nil || !o.follow {
 		return err
 	}
-	err = follow(ctx, service.Client, s, o, stderr)
+	err = repeat(ctx, polls, o.interval, stderr)
 	stopped := context.WithoutCancel(ctx)
 	return errors.Join(err, s.saveLedger(stopped, o.ledger), s.writeFiles(stopped, o, stderr))
 }

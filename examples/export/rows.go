@@ -49,10 +49,9 @@ CREATE TABLE IF NOT EXISTS registrations ( -- of the ledger that was read last
 CREATE TABLE IF NOT EXISTS unreadable (listing TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (listing, json));
 CREATE TABLE IF NOT EXISTS walks (
 	listing TEXT NOT NULL, tier_id INTEGER NOT NULL,
-	since INTEGER NOT NULL,  -- of the command line; 0 for everything
-	cursor TEXT NOT NULL,    -- how far it has come; empty at its end
-	newest INTEGER NOT NULL, -- latest start that was stored; a later walk ends a lookback before it
-	following TEXT NOT NULL, -- how far -follow has come
+	since INTEGER NOT NULL, -- of the command line; 0 for everything
+	cursor TEXT NOT NULL,   -- how far it has come; empty at its start
+	done INTEGER NOT NULL,  -- 1 once it has come to the present
 	PRIMARY KEY (listing, tier_id, since));`
 
 // row is a row of a table, with the rows of other tables that belong to it.

@@ -137,8 +137,7 @@ func storedRow(t *testing.T, s *store, members string) map[string]string {
 func insertRows(t *testing.T, s *store, rows ...row) {
 	t.Helper()
 	if err := s.transact(t.Context(), func(tx *sql.Tx) error {
-		_, err := s.insert(tx, rows)
-		return err
+		return s.insert(tx, rows)
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type store struct {
 
 // exportID is the application_id of the database, where SQLite's own file format
 // has a place for it. Tables that change need another one.
-const exportID = 0x48527366
+const exportID = 0x48527367
 
 // openStore opens or creates the database, and keeps every other export from it
 // until close. It refuses, and does not change, a database that another program
@@ -140,84 +140,49 @@ func (s *store) transact(ctx context.Context, f func(*sql.Tx) error) error {
 	return nil
 }
 
-// walk is one way through a listing, from its newest entry down to since.
+// walk is one way through a listing, from since up to what finished last.
 type walk struct {
-	table     string // of its entries
-	tier      horseracing.TierID
-	since     int64
-	newest    int64              // latest start that was stored
-	cursor    horseracing.Cursor // zero if no walk is under way
-	following horseracing.Cursor // of -follow; zero if it never followed
+	table  string // of its entries
+	tier   horseracing.TierID
+	since  int64
+	cursor horseracing.Cursor // zero if nothing was stored
 }
 
 // walk returns the walk to continue, or a new one. With -since 30d since is later
-// at each start: a walk that went further back, and has ended or started within
+// at each start: a walk that began further back, and has come to the present or begun within
 // the day before, is continued.
 func (s *store) walk(ctx context.Context, table string, tier horseracing.TierID, since time.Time) (*walk, error) {
 	w := &walk{table: table, tier: tier, since: millis(since)}
 	err := s.transact(ctx, func(tx *sql.Tx) error {
-		var cursor, following string
-		err := tx.QueryRow(`SELECT since, cursor, newest, following FROM walks
-			WHERE listing = ? AND tier_id = ? AND since <= ? AND (since > ? OR cursor = '' AND newest > 0) ORDER BY since DESC LIMIT 1`,
-			table, tier, w.since, w.since-(24*time.Hour).Milliseconds()).Scan(&w.since, &cursor, &w.newest, &following)
+		var cursor string
+		err := tx.QueryRow(`SELECT since, cursor FROM walks WHERE listing = ? AND tier_id = ? AND since <= ? AND (since > ? OR done) ORDER BY since DESC LIMIT 1`,
+			table, tier, w.since, w.since-(24*time.Hour).Milliseconds()).Scan(&w.since, &cursor)
 		if errors.Is(err, sql.ErrNoRows) {
-			_, err = tx.Exec(`INSERT INTO walks VALUES (?, ?, ?, '', 0, '')`, table, tier, w.since)
+			_, err = tx.Exec(`INSERT INTO walks VALUES (?, ?, ?, '', 0)`, table, tier, w.since)
 		}
 		if err != nil {
 			return err
 		}
-		return errors.Join(w.cursor.UnmarshalText([]byte(cursor)), w.following.UnmarshalText([]byte(following)))
+		return w.cursor.UnmarshalText([]byte(cursor))
 	})
 	return w, err
 }
 
-const thisWalk = `listing = ? AND tier_id = ? AND since = ?`
-
-// isDone reports whether the walk has reached its end.
-func (w *walk) isDone() bool { return w.newest != 0 && w.cursor.IsZero() }
-
-// floor is where a new walk ends: a lookback before what was stored.
-func (w *walk) floor() time.Time {
-	return instant(max(w.since, w.newest-lookback.Milliseconds()))
-}
-
-// query returns the query that reads what is left.
-func (w *walk) query(o options) horseracing.ResultsQuery {
-	if !w.cursor.IsZero() {
-		return horseracing.ResultsQuery{Resume: w.cursor, Concurrency: o.concurrency}
-	}
-	return horseracing.ResultsQuery{Tier: w.tier, Since: w.floor(), Concurrency: o.concurrency}
-}
-
-// save stores entries and the cursor after them in one transaction, and returns
-// how many of the entries were not stored before.
-func (s *store) save(ctx context.Context, w *walk, rows []row, cursor horseracing.Cursor) (added int, err error) {
-	newest := w.newest
-	for _, r := range rows {
-		newest = max(newest, r.start)
-	}
-	added, err = s.insertWith(ctx, rows, `UPDATE walks SET cursor = ?, newest = ? WHERE `+thisWalk, cursor.String(), newest, w.table, w.tier, w.since)
-	if err == nil {
-		w.cursor, w.newest = cursor, newest
-	}
-	return added, err
-}
-
-// saveFollowed stores a race of -follow and the cursor after it in one transaction.
-func (s *store) saveFollowed(ctx context.Context, w *walk, r row, cursor horseracing.Cursor) (added int, err error) {
-	return s.insertWith(ctx, []row{r}, `UPDATE walks SET following = ? WHERE `+thisWalk, cursor.String(), w.table, w.tier, w.since)
+// save stores entries and the cursor after them in one transaction. isDone reports that
+// the walk has come to the present.
+func (s *store) save(ctx context.Context, w *walk, rows []row, cursor horseracing.Cursor, isDone bool) error {
+	return s.insertWith(ctx, rows, `UPDATE walks SET cursor = ?, done = done OR ? WHERE listing = ? AND tier_id = ? AND since = ?`,
+		cursor.String(), isDone, w.table, w.tier, w.since)
 }
 
 // insertWith inserts rows in one transaction with a statement.
-func (s *store) insertWith(ctx context.Context, rows []row, statement string, args ...any) (added int, err error) {
-	err = s.transact(ctx, func(tx *sql.Tx) error {
+func (s *store) insertWith(ctx context.Context, rows []row, statement string, args ...any) error {
+	return s.transact(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.Exec(statement, args...); err != nil {
 			return err
 		}
-		added, err = s.insert(tx, rows)
-		return err
+		return s.insert(tx, rows)
 	})
-	return added, err
 }
 
 // saveLedger stores the entries of a ledger in place of those stored before.
@@ -233,44 +198,26 @@ func (s *store) saveLedger(ctx context.Context, path string) error {
 	for _, e := range entries {
 		rows = append(rows, registrationRow(e))
 	}
-	_, err = s.insertWith(ctx, rows, `DELETE FROM registrations`)
-	return err
+	return s.insertWith(ctx, rows, `DELETE FROM registrations`)
 }
 
-// insert stores rows with their parts, except those that are stored already, and
-// returns how many it stored.
-func (s *store) insert(tx *sql.Tx, rows []row) (added int, err error) {
+// insert stores rows with their parts, except those that are stored already.
+func (s *store) insert(tx *sql.Tx, rows []row) error {
 	if err := s.checkSource(tx); err != nil {
-		return 0, err
+		return err
 	}
 	if _, err := tx.Exec(`INSERT INTO source SELECT ? WHERE NOT EXISTS (SELECT * FROM source)`, s.source); err != nil {
-		return 0, err
+		return err
 	}
 	for _, r := range rows {
-		isNew, err := insertRow(tx, r)
-		if err != nil {
-			return added, err
-		}
-		for i := 0; isNew && i < len(r.parts); i++ {
-			if _, err := insertRow(tx, r.parts[i]); err != nil {
-				return added, err
+		for _, part := range append([]row{r}, r.parts...) {
+			marks := strings.TrimSuffix(strings.Repeat("?,", len(part.values)), ",")
+			if _, err := tx.Exec(`INSERT INTO `+part.table+` VALUES (`+marks+`) ON CONFLICT DO NOTHING`, part.values...); err != nil {
+				return fmt.Errorf("table %s: %w", part.table, err)
 			}
 		}
-		if isNew {
-			added++
-		}
 	}
-	return added, nil
-}
-
-func insertRow(tx *sql.Tx, r row) (isNew bool, err error) {
-	marks := strings.TrimSuffix(strings.Repeat("?,", len(r.values)), ",")
-	result, err := tx.Exec(`INSERT INTO `+r.table+` VALUES (`+marks+`) ON CONFLICT DO NOTHING`, r.values...)
-	if err != nil {
-		return false, fmt.Errorf("table %s: %w", r.table, err)
-	}
-	n, err := result.RowsAffected()
-	return n > 0, err
+	return nil
 }
 
 // missingHorses returns the horses that ran and are not stored.

@@ -52,7 +52,7 @@ func TestTheViewsShowFormFeesAndSpeed(t *testing.T) {
 		fee, _ := horseracing.ParseUnits("2500000000000000000001", 0)
 		rows = append(rows, registrationRow(ledger.Entry{Time: start, Horse: 1, Race: horseracing.RaceID(i), Fee: fee, State: state}))
 	}
-	if _, err := s.save(t.Context(), w, rows, horseracing.Cursor{}); err != nil {
+	if err := s.save(t.Context(), w, rows, horseracing.Cursor{}, true); err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string][]string{
