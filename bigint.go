@@ -319,22 +319,12 @@ func (d decimal) text(places int) string {
 	return value.FloatString(decimals)
 }
 
-// parseSmall parses an integer that fits in 64 bits, as most do. It allocates nothing,
-// not even for an error, and takes half the time of strconv.
+// parseSmall parses an integer that fits in 64 bits, as most do, in the notation of JSON.
 func parseSmall(text []byte) (n int64, ok bool) {
-	digits, negative := bytes.CutPrefix(text, []byte("-"))
-	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && len(text) > 1 {
+	digits := bytes.TrimPrefix(text, []byte("-"))
+	if !isDigits(digits) || len(digits) > 19 || digits[0] == '0' && len(text) > 1 {
 		return 0, false
 	}
-	var magnitude uint64 // 19 digits do not overflow it
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		magnitude = 10*magnitude + uint64(c-'0')
-	}
-	if n = int64(magnitude); negative {
-		n = -n
-	}
-	return n, magnitude < 1<<63 || negative && magnitude == 1<<63
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	return n, err == nil
 }

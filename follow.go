@@ -2,7 +2,6 @@ package horseracing
 
 import (
 	"cmp"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -88,14 +87,7 @@ func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback t
 	if fields != nil {
 		f.state, problem = parseFollowState(fields)
 	}
-	switch {
-	case q.Interval < 0:
-		problem = fmt.Errorf("an Interval of %v is negative", q.Interval)
-	case q.Lookback < 0:
-		problem = fmt.Errorf("a Lookback of %v is negative", q.Lookback)
-	case q.Concurrency < 0:
-		problem = fmt.Errorf("a Concurrency of %d is negative", q.Concurrency)
-	}
+	problem = cmp.Or(notNegative("an Interval", q.Interval), notNegative("a Lookback", q.Lookback), notNegative("a Concurrency", q.Concurrency), problem)
 	if problem != nil {
 		f.invalid = l.op().invalid(problem)
 	}

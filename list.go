@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/horseracing-go/horseracing/internal/transport"
@@ -27,7 +26,7 @@ type list[T any] struct {
 type entry[T any] struct {
 	value      T            // with an error, what can be read of it
 	err        *DecodeError // why the entry is unreadable
-	start, end int64        // of its JSON in the body, with the comma and the white space before it
+	start, end int64        // of its JSON in the body
 }
 
 const (
@@ -35,102 +34,49 @@ const (
 	typicalEntry  = 640 // bytes
 )
 
-// decode reads the list as a whole, which is fast, or else entry by entry. If some
-// entries are unreadable, it returns the error of unreadable.
+// decode reads the list entry by entry. If some entries are unreadable, it returns the error
+// of unreadable.
 func (l *list[T]) decode(op operation, r *transport.Record) error {
 	l.record = r
 	kind := jsontext.Value(r.Body).Kind()
-	if r.Status == http.StatusNoContent || isNothing(r.Body) {
+	switch {
+	case r.Status == http.StatusNoContent || isNothing(r.Body):
 		return nil
-	}
-	if kind == jsontext.KindBeginObject && op.objectOrArray {
+	case kind == jsontext.KindBeginObject && op.objectOrArray:
 		l.entries = make([]entry[T], 1)
 		return decodeObject(&l.entries[0].value, &l.wrong)(r)
-	}
-	if kind != jsontext.KindBeginArray {
+	case kind != jsontext.KindBeginArray:
 		return newDecodeError(r, read(r.Body, new([]T), lenientUTF8))
-	}
-	if isTooDense(r.Body) {
+	case isTooDense(r.Body):
 		return newDecodeError(r, errTooDense(r.Body))
 	}
-	l.entries = make([]entry[T], 0, len(r.Body)/typicalEntry)
-	err := unmarshal(r.Body, &l.entries)
-	if errors.Is(err, errManyEntries) {
-		return newDecodeError(r, errTooDense(r.Body))
-	}
-	if err != nil {
-		return l.decodeEach(op)
-	}
-	return nil
-}
-
-var (
-	errEmptyEntry  = errors.New("the entry is null or has none of the documented members")
-	errManyEntries = errors.New("too many entries")
-)
-
-// roomy is an entry that is decoded faster into slices with spare capacity.
-type roomy interface {
-	makeRoom()
-	dropRoom()
-}
-
-// UnmarshalJSONFrom decodes the value and notes where its JSON is.
-func (e *entry[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	e.start = d.InputOffset()
-	if _, n := d.StackIndex(1); areTooMany(n, e.start) {
-		return errManyEntries
-	}
-	value, isRoomy := any(&e.value).(roomy)
-	if isRoomy {
-		value.makeRoom()
-	}
-	err := json.UnmarshalDecode(d, &e.value)
-	if isRoomy {
-		value.dropRoom()
-	}
-	e.end = d.InputOffset()
-	if err == nil && e.isEmpty() {
-		return errEmptyEntry
-	}
-	return err
-}
-
-// areTooMany reports whether n entries in that many bytes are smaller than documented ones.
-func areTooMany(n, length int64) bool { return n > manyValues && length < n*minEntry }
-
-func (e *entry[T]) isEmpty() bool { return reflect.ValueOf(&e.value).Elem().IsZero() }
-
-// decodeEach decodes entry by entry.
-func (l *list[T]) decodeEach(op operation) error {
-	l.entries = l.entries[:0]
-	body := l.record.Body
-	if err := read(body, new(jsontext.Value), anySyntax); err != nil {
-		return newDecodeError(l.record, err)
-	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(body), anySyntax)
+	d := jsontext.NewDecoder(bytes.NewBuffer(r.Body), anySyntax)
 	_, _ = d.ReadToken() // the opening bracket
+	l.entries = make([]entry[T], 0, len(r.Body)/typicalEntry)
 	var members lenient
 	for unreadable := 0; d.PeekKind() != jsontext.KindEndArray; {
-		e := entry[T]{start: d.InputOffset()}
-		if areTooMany(int64(len(l.entries)), e.start) {
-			return newDecodeError(l.record, errTooDense(body))
+		if isTooMany(len(l.entries), d.InputOffset()) {
+			return newDecodeError(r, errTooDense(r.Body))
 		}
-		element, _ := d.ReadValue()
-		e.end = d.InputOffset()
-		err := members.read(element, &e.value)
-		if err == nil && e.isEmpty() {
-			err = &readError{err: errEmptyEntry}
-		}
-		if err != nil && unreadable == maxUnreadable {
-			l.dropped++
-			continue
-		}
-		l.entries = append(l.entries, e)
+		element, err := d.ReadValue()
 		if err != nil {
-			unreadable++
-			l.fail(len(l.entries)-1, err)
+			break
 		}
+		end := d.InputOffset()
+		l.entries = append(l.entries, entry[T]{start: end - int64(len(element)), end: end})
+		last := len(l.entries) - 1
+		switch problem := l.entries[last].decode(&members, element); {
+		case problem == nil:
+		case unreadable < maxUnreadable:
+			unreadable++
+			l.fail(last, problem)
+		default:
+			l.dropped++
+			l.entries = l.entries[:last]
+		}
+	}
+	if rest := r.Body[d.InputOffset():]; string(trimSpace(rest)) != "]" {
+		return newDecodeError(r, read(r.Body, new(jsontext.Value), anySyntax))
 	}
 	for _, path := range members.wrong {
 		l.wrong = append(l.wrong, "[]."+path)
@@ -138,16 +84,43 @@ func (l *list[T]) decodeEach(op operation) error {
 	return l.unreadable(op)
 }
 
+var errEmptyEntry = errors.New("the entry is null or has none of the documented members")
+
+// roomy is an entry that is decoded faster into slices with spare capacity.
+type roomy interface {
+	makeRoom()
+	dropRoom()
+}
+
+// decode decodes the value from its JSON.
+func (e *entry[T]) decode(members *lenient, element []byte) *readError {
+	value, isRoomy := any(&e.value).(roomy)
+	if isRoomy {
+		value.makeRoom()
+	}
+	err := members.read(element, &e.value)
+	if isRoomy {
+		value.dropRoom()
+	}
+	if err == nil && reflect.ValueOf(&e.value).Elem().IsZero() {
+		err = &readError{err: errEmptyEntry}
+	}
+	return err
+}
+
+// isTooMany reports whether n entries in that many bytes are smaller than documented ones.
+func isTooMany(n int, length int64) bool { return n > manyValues && length < int64(n)*minEntry }
+
 // fail makes an entry unreadable.
 func (l *list[T]) fail(i int, err *readError) {
-	e, text := &l.entries[i], l.json(i)
-	e.err = newEntryError(l.record, i, idOf(&e.value), text, e.end-int64(len(text)), err)
+	e := &l.entries[i]
+	e.err = newEntryError(l.record, i, idOf(&e.value), l.json(i), e.start, err)
 }
 
 // json returns the JSON of an entry as received: a part of the body.
 func (l *list[T]) json(i int) []byte {
 	e := &l.entries[i]
-	return bytes.TrimLeft(l.record.Body[e.start:e.end:e.end], ", \t\r\n")
+	return l.record.Body[e.start:e.end:e.end]
 }
 
 // unreadable returns the error of the unreadable entries, or nil if there are none.

@@ -228,7 +228,7 @@ type fetcher[T any] struct {
 	results     chan pageResult[T]
 	inFlight    int
 
-	interrupted *TransportError // the error of a canceled request; of several the one with the most attempts
+	interrupted error // that of a request that was canceled: it may name a failure before
 }
 
 // pageResult is the outcome of one page request.
@@ -278,8 +278,8 @@ func (f *fetcher[T]) wait() {
 	result := <-f.results
 	f.inFlight--
 	if result.err != nil {
-		if e, ok := errors.AsType[*TransportError](result.err); ok && f.ctx.Err() != nil && (f.interrupted == nil || e.Attempts > f.interrupted.Attempts) {
-			f.interrupted = e
+		if f.ctx.Err() != nil {
+			f.interrupted = result.err
 		}
 		f.walk.Fail(result.request, result.err)
 	} else {
@@ -298,8 +298,5 @@ func (f *fetcher[T]) close() {
 // canceled closes the fetcher, and returns the error of a loop whose context is done.
 func (f *fetcher[T]) canceled(cause error) error {
 	f.close()
-	if f.interrupted != nil {
-		return f.interrupted
-	}
-	return fmt.Errorf("%v: %w", f.listing.op(), cause)
+	return cmp.Or(f.interrupted, fmt.Errorf("%v: %w", f.listing.op(), cause))
 }

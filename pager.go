@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,8 +207,8 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 
 func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 	p, positions := newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume, Patience: q.Patience}, l)
-	if q.Offset < 0 {
-		p.invalid = p.listing.op().invalid(fmt.Errorf("an Offset of %d is negative", q.Offset))
+	if problem := notNegative("an Offset", q.Offset); problem != nil {
+		p.invalid = p.listing.op().invalid(problem)
 	}
 	if q.Resume.IsZero() {
 		positions[0].At = int64(q.Offset)
@@ -232,13 +233,10 @@ func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) 
 	if payload != nil {
 		p.since, problem = readPositions(payload, positions)
 	}
-	switch {
-	case q.Patience < 0:
-		problem = fmt.Errorf("a Patience of %v is negative", q.Patience)
-	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
+	if q.Concurrency < 0 || q.Concurrency > maxConcurrency {
 		problem = fmt.Errorf("a Concurrency of %d is not between 0 and %d", q.Concurrency, maxConcurrency)
 	}
-	if problem != nil {
+	if problem = cmp.Or(notNegative("a Patience", q.Patience), problem); problem != nil {
 		p.invalid = l.op().invalid(problem)
 	}
 	return p, positions
@@ -290,6 +288,14 @@ func (p *Pager[T]) next(ctx context.Context, f *fetcher[T]) (walk.Entry[Entry[T]
 		}
 	}
 	return walk.Entry[Entry[T]]{}, false
+}
+
+// notNegative returns the problem of a field of a query, or nil.
+func notNegative[T int | time.Duration](field string, value T) error {
+	if value < 0 {
+		return fmt.Errorf("%s of %v is negative", field, value)
+	}
+	return nil
 }
 
 // mayRange returns an error if no loop may start over the results of an operation.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"math/rand/v2"
 	"net/http"
@@ -262,11 +261,13 @@ func haveSameParticipants(a, b *Race) bool {
 var openRaces = operation{method: http.MethodGet, route: routeOpenRaces, order: pace.Poll}
 
 func (q WatchQuery) check(ctx context.Context) error {
-	var invalid error
-	if q.Interval < 0 {
-		invalid = openRaces.invalid(fmt.Errorf("an Interval of %v is negative", q.Interval))
+	switch problem := notNegative("an Interval", q.Interval); {
+	case problem != nil:
+		return openRaces.invalid(problem)
+	case ctx == nil:
+		return openRaces.invalid(errNilContext)
 	}
-	return mayRange(ctx, openRaces, invalid, false)
+	return nil
 }
 
 // pollOpen polls until ctx is done, and yields the snapshot after each poll. A poll

@@ -7,6 +7,7 @@
 package redact
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"html"
@@ -112,11 +113,8 @@ func unescape(text string) string {
 // unescapeChar returns the first character of a text that starts with a percent sign or a
 // backslash, without its escape, and what follows it.
 func unescapeChar(text string) (char, rest string) {
-	if text[0] == '%' {
-		if value, err := strconv.ParseUint(text[1:min(3, len(text))], 16, 8); err == nil && len(text) >= 3 {
-			return string([]byte{byte(value)}), text[3:]
-		}
-		return text[:1], text[1:]
+	if value, err := hex.DecodeString(text[1:min(3, len(text))]); text[0] == '%' && err == nil && len(value) == 1 {
+		return string(value), text[3:]
 	}
 	value, isRune, rest, err := strconv.UnquoteChar(text, 0)
 	switch {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -74,7 +73,10 @@ func (l bodyLink) read(r *Record, resp *http.Response) error {
 	case resp.ContentLength > limit:
 		return &TooLargeError{Limit: limit}
 	}
-	body, err := readUpTo(resp.Body, limit+1, resp.ContentLength)
+	var buffer bytes.Buffer
+	buffer.Grow(int(min(max(resp.ContentLength, 0), 1<<20)) + bytes.MinRead) // beyond 1 MiB nothing before the bytes arrive
+	_, err := buffer.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	body := buffer.Bytes()
 	beyond := int64(len(body)) > limit
 	switch {
 	case !success:
@@ -88,25 +90,6 @@ func (l bodyLink) read(r *Record, resp *http.Response) error {
 	}
 	r.Body = body[:min(int64(len(body)), limit)]
 	return nil
-}
-
-// readUpTo reads to the end, or until it has at least limit bytes. Beyond 1 MiB the
-// announced length allocates nothing before the bytes arrive.
-func readUpTo(r io.Reader, limit, announced int64) ([]byte, error) {
-	body := make([]byte, 0, min(max(announced+1, 0), 1<<20))
-	for {
-		if len(body) == cap(body) {
-			body = slices.Grow(body, bytes.MinRead)
-		}
-		n, err := r.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		switch {
-		case err == io.EOF, int64(len(body)) >= limit: //nolint:errorlint // a reader returns it as it is
-			return body, nil
-		case err != nil:
-			return body, err
-		}
-	}
 }
 
 // isCut reports whether a body starts like a JSON object or array and does not

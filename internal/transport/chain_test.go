@@ -12,6 +12,10 @@ import (
 	"testing/iotest"
 )
 
+type tripFunc func(*http.Request) (*http.Response, error)
+
+func (f tripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
 // pass sends a request through a link, and returns its record.
 func pass(ctx context.Context, link http.RoundTripper, method string) (*Record, *http.Response, error) {
 	r := &Record{Request: request(method)}

@@ -112,7 +112,7 @@ func (p *policy) warn(ctx context.Context, r *Record, message string, more ...sl
 func isPermanent(err error) bool {
 	_, tooLarge := errors.AsType[*TooLargeError](err)
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	return tooLarge || untrusted || IsPlainServer(err) || errors.Is(err, errBrowser)
+	return tooLarge || untrusted || IsPlainServer(err)
 }
 
 // isDamaged reports whether the error is that of a response that is an HTML page

@@ -94,7 +94,7 @@ func TestThePolicyOfACall(t *testing.T) {
 		"a longer one is final":               {"GET", 500, []try{{status(503).after(15*second + 1), false, waits{}, 500}}},
 		"a 500 may have one":                  {"GET", 500, []try{{status(500).after(3 * second), true, waits{3 * second, 3300 * time.Millisecond}, 495}}},
 		"damage is retried once":              {"GET", 500, []try{{unread, true, ms(200), 495}, {status(503), true, ms(400), 490}, {unread, false, waits{}, 490}}},
-		"what is permanent is not retried":    {"GET", 500, []try{{failure(errBrowser), false, waits{}, 500}}},
+		"what is permanent is not retried":    {"GET", 500, []try{{failure(&TooLargeError{Limit: 1}), false, waits{}, 500}}},
 		"a write that left is not":            {"POST", 500, []try{{failure(errReset), false, waits{}, 500}}},
 		"nor one that failed":                 {"POST", 500, []try{{status(503).after(second), false, waits{}, 500}}},
 		"a write without a connection is":     {"POST", 500, []try{{Attempt{Err: errReset, Unsent: true}, true, ms(200), 495}, {status(200), false, waits{}, 500}}},

@@ -1,22 +1,16 @@
 package transport
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"runtime"
 )
-
-// errBrowser is the error of a read with a body in a browser.
-var errBrowser = errors.New("browsers cannot send the GET request with a body that this operation needs: call it from a server")
 
 // Wire sends requests, reads and writes through a RoundTripper of each. It is the
 // RoundTripper that the caller's wrappers wrap.
 type Wire struct {
-	reads   http.RoundTripper
-	writes  http.RoundTripper // a fresh connection for each, if that can be had
-	owned   []*http.Transport // those of the two that no one else uses
-	browser bool              // reads go through the browser's fetch
+	reads  http.RoundTripper
+	writes http.RoundTripper // a fresh connection for each, if that can be had
+	owned  []*http.Transport // those of the two that no one else uses
 }
 
 // NewWire returns a Wire that sends through the caller's RoundTripper, or if that
@@ -35,7 +29,7 @@ func NewWire(callers http.RoundTripper) *Wire {
 	// whether it arrived. On a connection of its own it cannot.
 	writes := reads.Clone()
 	writes.DisableKeepAlives = true
-	w := &Wire{reads: reads, writes: writes, owned: []*http.Transport{writes}, browser: runtime.GOOS == "js"}
+	w := &Wire{reads: reads, writes: writes, owned: []*http.Transport{writes}}
 	if callers == nil {
 		own := reads.Clone()
 		own.MaxIdleConnsPerHost = own.MaxIdleConns
@@ -56,10 +50,6 @@ func (w *Wire) CloseIdle() {
 // wrapper does: it must not reach the service twice.
 func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodGet || req.Method == "" {
-		if w.browser && req.Body != nil && req.Body != http.NoBody {
-			req.Body.Close()
-			return nil, errBrowser
-		}
 		return w.reads.RoundTrip(req)
 	}
 	if problem := mayWrite(req); problem != "" {

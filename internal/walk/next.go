@@ -44,9 +44,6 @@ func (w *Time[V]) workable(onlyTop bool) (open []*segment[V]) {
 		}
 		if s.open() {
 			open = append(open, s)
-			if s.span > 0 { // the gap holds entries that come before those below, too
-				above += int(min(float64(s.high-s.low)/s.span, lookAhead) * float64(w.pageSize))
-			}
 		}
 	}
 	return open

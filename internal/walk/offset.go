@@ -1,14 +1,15 @@
 package walk
 
 import (
-	"math"
+	"cmp"
 	"slices"
+	"strconv"
 )
 
 // Offset walks a listing whose page is the entries from the n-th on, newest first, one
 // page at a time. New entries shift the others back while it is read, so that some are
-// read again. Those are dropped: the entries taken last, by their ids and starts, and
-// everything newer than these. No entry is expected to be removed.
+// read again. Those are dropped: the entries taken last, and everything newer than the last
+// page. No entry is expected to be removed.
 //
 // A page overlaps the one before by an entry, so that the removal of one entry between
 // two requests loses nothing. A page without an unread entry was shifted by new ones:
@@ -19,11 +20,12 @@ type Offset[V any] struct {
 
 	ready   []Entry[V] // of the page from the offset at, not taken yet
 	at      int64
-	next    int64      // the offset of the page to request next
-	recent  []Entry[V] // the entries taken last, without values
-	longest int        // entries of the longest page
-	top     int64      // the latest start of the last page
-	repeats int        // pages in a row that an ignored offset would explain
+	next    int64    // the offset of the page to request next
+	recent  []string // keys of the entries taken last
+	newest  int64    // the latest start of the last page with an unread entry, without what has arrived since
+	longest int      // entries of the longest page
+	top     int64    // the latest start of the last page
+	repeats int      // pages in a row that an ignored offset would explain
 	ended   bool
 	failed  error
 }
@@ -36,26 +38,18 @@ const (
 // NewOffset returns a walk over the entries from a position on. A page holds up to
 // pageSize entries.
 func NewOffset[V any](from Position, pageSize int) *Offset[V] {
-	w := &Offset[V]{pageSize: pageSize, next: from.At}
-	for i, id := range from.Seen {
-		e := Entry[V]{ID: id, Start: from.Newest}
-		if len(from.Starts) == len(from.Seen) {
-			e.Start = from.Starts[i]
-		}
-		w.recent = append(w.recent, e)
-	}
-	return w
+	return &Offset[V]{pageSize: pageSize, next: from.At, recent: slices.Clone(from.Seen), newest: cmp.Or(from.Newest, Latest)}
 }
+
+// key identifies an entry: several may have one id.
+func (e Entry[V]) key() string { return e.ID + "@" + strconv.FormatInt(e.Start, 10) }
 
 // Positions returns the position after the entries taken. Until a page is taken
 // whole it is requested again, because the order inside it is not reliable.
 func (w *Offset[V]) Positions() []Position {
-	p := Position{At: w.next}
+	p := Position{At: w.next, Newest: w.newest, Seen: slices.Clone(w.recent)}
 	if len(w.ready) > 0 {
 		p.At = w.at
-	}
-	for _, e := range w.recent {
-		p.Seen, p.Starts = append(p.Seen, e.ID), append(p.Starts, e.Start)
 	}
 	return []Position{p}
 }
@@ -83,18 +77,14 @@ func (w *Offset[V]) Take() {
 	w.ready[0] = Entry[V]{}
 	w.ready = w.ready[1:]
 	if e.ID != "" {
-		w.recent = append(w.recent, Entry[V]{ID: e.ID, Start: e.Start})
+		w.recent = append(w.recent, e.key())
 		w.recent = w.recent[max(0, len(w.recent)-recentEntries):]
 	}
 }
 
 // wasRead reports whether an entry was read before, or has arrived since.
 func (w *Offset[V]) wasRead(e Entry[V]) bool {
-	newest := int64(math.MinInt64)
-	for _, r := range w.recent {
-		newest = max(newest, r.Start)
-	}
-	return len(w.recent) > 0 && (e.Start > newest || slices.ContainsFunc(w.recent, e.isSame))
+	return e.Start > w.newest || slices.Contains(w.recent, e.key())
 }
 
 // Next returns the request for the next page.
@@ -114,7 +104,7 @@ func (w *Offset[V]) Learn(r Request, page []Entry[V]) {
 	placed, unplaced := sortPage(page)
 	fresh := slices.DeleteFunc(slices.Clone(placed), w.wasRead)
 	w.longest = max(w.longest, len(page))
-	isShifted := len(placed) > 0 && placed[0].Start >= w.top // no further down than the last page
+	top := w.top
 	if len(placed) > 0 {
 		w.top = placed[0].Start
 	}
@@ -125,7 +115,7 @@ func (w *Offset[V]) Learn(r Request, page []Entry[V]) {
 	case len(placed) == 0 && len(unplaced) >= w.pageSize:
 		w.failed = &UnplacedError{First: unplaced[0].Err}
 		return
-	case isShifted && len(fresh) == 0 && r.At > 0:
+	case len(placed) > 0 && len(fresh) == 0 && w.top >= top && r.At > 0: // no further down than the last page
 		if w.repeats++; w.repeats == maxRepeats {
 			w.failed = IgnoredError("the same page or newer ones come whatever the offset")
 			return
@@ -136,5 +126,6 @@ func (w *Offset[V]) Learn(r Request, page []Entry[V]) {
 	w.ready, w.at, w.next = append(unplaced, fresh...), r.At, r.At+int64(w.longest)
 	if len(fresh) > 0 {
 		w.next--
+		w.newest = min(w.newest, placed[0].Start)
 	}
 }

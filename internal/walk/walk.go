@@ -73,10 +73,9 @@ type Entry[V any] struct {
 
 // Position is a position in a listing, after the entry that was taken last.
 type Position struct {
-	At     int64    `json:"at"`               // by time the start of that entry, by offset that of the page to request next
-	Newest int64    `json:"newest,omitzero"`  // by offset the latest start among Seen; by time, without Seen, that of an entry which the listing has shown
-	Seen   []string `json:"seen,omitempty"`   // ids that a walk resumed there may read again
-	Starts []int64  `json:"starts,omitempty"` // by offset those of Seen; if there are none, each is Newest
+	At     int64    `json:"at"`              // by time the start of that entry, by offset that of the page to request next
+	Newest int64    `json:"newest,omitzero"` // by offset the latest start of the last page; by time, without Seen, the start of an entry which the listing has shown
+	Seen   []string `json:"seen,omitempty"`  // entries that a walk resumed there may read again: by time their ids, by offset their ids and starts
 }
 
 // shown returns the start of an entry that the listing, paged by time, has shown.
