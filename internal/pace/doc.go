@@ -21,7 +21,8 @@
 // sliding window returns each earlier burst one window later, so that one measurement
 // swings. A later refusal raises the estimate towards the refused rate, less
 // what a bucket held, and doubles the cruise. If probes are refused for longer than a
-// bucket refuses them (a window gap), the limit is what was accepted since the last gap.
+// bucket refuses them (a window gap), the limit is what was accepted since the last gap, and
+// the cruise is at least as long as the backoff.
 //
 // The cruise is at most fifty times as long as the last backoff, so that refusals cost 2 %
 // of the time, whether a backoff lasts 20 ms or a minute. To find a raised limit sooner,

@@ -85,6 +85,9 @@ func (e *estimate) update(c cycle) {
 		e.earlyCuts = 0
 	}
 	shortest := min(max(minCruise, sampleRequests/e.rate, 3*c.backoff), 10*minCruise)
+	if c.gap { // a window does not end sooner
+		shortest = max(shortest, c.backoff)
+	}
 	e.cruise = max(shortest, min(e.cruise, c.backoff*maxCruisePerBackoff))
 }
 
