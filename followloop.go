@@ -448,7 +448,7 @@ func (l *followLoop[T]) deliver(p part[T]) bool {
 func (l *followLoop[T]) trim() bool {
 	first := l.state.firstKept()
 	for _, e := range l.pending {
-		if e.Start < first && !l.wasYielded(e) && !l.yieldEntry(e) {
+		if l.state.recent <= e.Start && e.Start < first && !l.yieldEntry(e) {
 			return false
 		}
 	}

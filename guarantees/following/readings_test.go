@@ -148,6 +148,38 @@ func TestARaceIsHeldBackUntilItHasItsResult(t *testing.T) {
 	}
 }
 
+// A cursor holds a bounded number of races: of more within Lookback, the first are forgotten,
+// and one of them that was held back comes without its result.
+func TestARaceThatIsHeldBackAmongThousandsIsNotForgotten(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		const races = 5000
+		first := double.Finished(1, -50*time.Minute)[0]
+		first.FinalOrder, first.Winners = nil, nil
+		fake.AddRaces(first)
+		for n, start := 2, -49*time.Minute; n <= races; n++ {
+			fake.AddRaces(double.Finished(horseracing.RaceID(n), start)...)
+			start += 900 * time.Millisecond
+			if n > 2000 { // denser than expected, so that one part has more
+				start -= 600 * time.Millisecond
+			}
+		}
+		f := fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour), Concurrency: 8})
+		times := map[horseracing.RaceID]int{}
+		for r, err := range f.CatchUp(double.Within(t, time.Hour)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			times[r.MainRaceID]++
+			if _, err := horseracing.ParseCursor(f.Cursor().String()); err != nil {
+				t.Fatalf("after %d races: %v", len(times), err)
+			}
+		}
+		if diff := cmp.Diff(once(1, races), times); diff != "" {
+			t.Errorf("races (-want +got):\n%s", diff)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
 // A walk ends after its Patience while what comes cannot be read, whatever its status.
 func TestAWalkEndsAfterItsPatienceIfNothingCanBeRead(t *testing.T) {
 	for name, body := range map[string]string{"HTML": "<html>maintenance</html>", "cut": `[{"main_race_id":1`} {
