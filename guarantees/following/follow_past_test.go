@@ -170,7 +170,7 @@ func TestPartsThatAreHeldLoseNothing(t *testing.T) {
 				}
 				return withPage(broken)(body)
 			}
-			query := horseracing.FollowQuery{Since: time.Now().AddDate(0, -2, 0), Concurrency: 1 + int(seed%3)}
+			query := horseracing.FollowQuery{Since: time.Now().AddDate(0, -2, 0), Interval: 10 * time.Minute, Concurrency: 1 + int(seed%3)}
 			var f followed
 			for range 5 {
 				f.process(t, double.ADay(t), client, query, 1+random.IntN(500))
@@ -233,7 +233,7 @@ func TestAFollowerThatIsSoonKilledAdvances(t *testing.T) {
 // Of a past of any length few races are held: 8,000 and 32 MiB at most.
 func TestFollowHoldsAtMostEightThousandRaces(t *testing.T) {
 	double.UnlessShort(t)
-	const races = 60_000
+	const races = 30_000
 	starts := make([]int64, races) // oldest first: busy days, then quiet weeks
 	random, at := rand.New(rand.NewPCG(3, 3)), int64(1_500_000_000_000)
 	for i := range starts {

@@ -101,7 +101,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 			return iotest.ErrReader(errors.New("after " + double.AppKey + ": reset"))
 		}),
 	}
-	for _, status := range []int{300, 301, 304, 307, 400, 401, 403, 404, 408, 411, 418, 429, 500, 503, 599, 999} {
+	for _, status := range []int{300, 307, 400, 404, 408, 429, 503, 999} {
 		steps[fmt.Sprint(status)] = echoing(status, echo())
 		steps[fmt.Sprint(status, " with a page")] = echoing(status, page)
 		steps[fmt.Sprint(status, " with words")] = echoing(status, "keys "+double.AppKey+", "+double.UserKey+", "+inQuery)

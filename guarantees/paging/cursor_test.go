@@ -87,7 +87,7 @@ func drawTiers(t *rapid.T) (s tiers, ids []horseracing.TierID) {
 	s = tiers{}
 	for range rapid.IntRange(1, 4).Draw(t, "tiers") {
 		id := horseracing.TierID(rapid.IntRange(1, 9).Draw(t, "tier"))
-		w := drawWorld(t)
+		w := drawWorld(t, 40)
 		for i := range w.ids { // an id names its tier
 			w.ids[i] += int64(id) * 1_000_000
 		}

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"log"
 	"math"
@@ -17,6 +18,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -56,6 +58,14 @@ func Worlds(usual, deep, short int) int {
 		return short
 	}
 	return usual
+}
+
+// Checks sets how many times rapid checks a property in this test: usually, and with HORSERACING_DEEP.
+func Checks(t *testing.T, usual, deep int) {
+	checks := flag.Lookup("rapid.checks")
+	before := checks.Value.String()
+	t.Cleanup(func() { checks.Value.Set(before) })
+	checks.Value.Set(strconv.Itoa(Worlds(usual, deep, usual)))
 }
 
 // Equal fails unless two values are equal, and shows what differs.
