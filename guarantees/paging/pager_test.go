@@ -2,7 +2,6 @@ package paging_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -375,7 +374,9 @@ func TestManyRacesOnTheNewestInstantAreNoIgnoredBody(t *testing.T) {
 // out does not grow with them.
 func TestALongWalkKeepsNothingOfWhatItYielded(t *testing.T) {
 	double.UnlessShort(t)
-	const races, early = longHistory, longHistory / 10
+	const races, early = 30_000, 3_000
+	start := func(i int) int64 { return 1_700_000_000_000 - int64(i/3)*60_000 } // three a minute
+	listing := double.Pages(races, start, func(i int) string { return fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, races-i, start(i)) })
 	for name, walk := range map[string]func(*horseracing.Client) *horseracing.Pager[horseracing.Race]{
 		"by time, one at a time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
 			return c.Races.Results(horseracing.ResultsQuery{})
@@ -388,7 +389,7 @@ func TestALongWalkKeepsNothingOfWhatItYielded(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(longListing)})
+			c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(listing)})
 			pager, n := walk(c), 0
 			var before uint64
 			for _, err := range pager.All(t.Context()) {
@@ -412,29 +413,4 @@ func TestALongWalkKeepsNothingOfWhatItYielded(t *testing.T) {
 			}
 		})
 	}
-}
-
-// longHistory is how many races longListing holds, three a minute.
-const longHistory = 30_000
-
-// longListing serves both listings of finished races.
-func longListing(req *http.Request) (*http.Response, error) {
-	const oldest = 1_600_000_000_000
-	var body struct {
-		From   *int64 `json:"start_time_from"`
-		Offset int64
-	}
-	if err := json.NewDecoder(req.Body).Decode(&body); err != nil {
-		return nil, err
-	}
-	shown := longHistory - body.Offset // race n, counted from the oldest, starts in minute n/3
-	if body.From != nil {
-		minutes := (*body.From - oldest + 59_999) / 60_000
-		shown = min(3*minutes-1, longHistory)
-	}
-	var page []string
-	for n := shown; n > max(0, shown-10); n-- {
-		page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, n, oldest+n/3*60_000))
-	}
-	return double.Respond(200, "["+strings.Join(page, ",")+"]")(req)
 }
