@@ -225,7 +225,7 @@ func FuzzResponses(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		requests := 0
-		c := responding(t, string(body), horseracing.WithTransportWrapper(counting(&requests)), double.NoRetries(), horseracing.WithMaxResponseBytes(1<<20),
+		c := responding(t, string(body), counting(&requests), double.NoRetries(), horseracing.WithMaxResponseBytes(1<<20),
 			horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
 		for name, read := range reads() {
 			requests = 0
@@ -261,13 +261,11 @@ func FuzzResponses(f *testing.F) {
 }
 
 // counting counts the requests that pass.
-func counting(requests *int) func(http.RoundTripper) http.RoundTripper {
-	return func(next http.RoundTripper) http.RoundTripper {
-		return double.TripFunc(func(req *http.Request) (*http.Response, error) {
-			*requests++
-			return next.RoundTrip(req)
-		})
-	}
+func counting(requests *int) horseracing.Option {
+	return double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+		*requests++
+		return next.RoundTrip(req)
+	})
 }
 
 // The bodies are as long as the limit allows, and as dense as a shape can be:

@@ -444,6 +444,13 @@ type TripFunc func(*http.Request) (*http.Response, error)
 
 func (f TripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
+// Wrap wraps the client's transport in a function.
+func Wrap(send func(next http.RoundTripper, req *http.Request) (*http.Response, error)) horseracing.Option {
+	return horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return TripFunc(func(req *http.Request) (*http.Response, error) { return send(next, req) })
+	})
+}
+
 type WaitFunc func(context.Context) error
 
 func (f WaitFunc) Wait(ctx context.Context) error { return f(ctx) }
