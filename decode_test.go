@@ -650,23 +650,3 @@ func manyMembers(n int) string {
 	}
 	return b.String() + `"v2":true`
 }
-
-// Also where it is a member that a type reads by itself.
-func TestDecodeErrorNamesAboutWhereTheResponseIsWrong(t *testing.T) {
-	long := strings.Repeat(" ", 500)
-	for _, body := range []string{
-		`[{"name":"a",` + long + `"places":"wrong"},` + long + `{"name":"b"}]`,
-		`[{"name":"a",` + long + `"stages":[{"results":[{"number":"wrong"}]}]},` + long + `{"name":"b"}]`,
-		`[{"additional_prizes":[{"additional_token":1,"additional_treasury_token":"wrong"}]},` + long + `{"name":"b"}]`,
-		`[{"name":"a",` + long + `"turf":wrong},` + long + `{"name":"b"}]`,
-	} {
-		_, err := double.Play(double.Respond(200, body)).Client(t).Tournaments.Open(t.Context())
-		d, ok := errors.AsType[*horseracing.DecodeError](err)
-		if !ok {
-			t.Fatalf("got %v", err)
-		}
-		if away := int64(strings.Index(body, "wrong")) - d.Offset; away < -20 || away > 60 {
-			t.Errorf("%v: reported at %d, %d bytes away", err, d.Offset, away)
-		}
-	}
-}
