@@ -264,6 +264,21 @@ func TestAnIgnoredOffsetIsNoticedWhateverArrives(t *testing.T) {
 	}
 }
 
+// With one arrival a request the same few entries are at each requested offset.
+func TestArrivalsAreNotTakenForAnIgnoredOffset(t *testing.T) {
+	w := &world{}
+	w.add(1000, 1000, 1000)
+	w.before = func(int64) error {
+		if w.requests > 1 && w.requests < 30 {
+			w.add(w.starts[0] + 1)
+		}
+		return nil
+	}
+	if got, err := w.client(t).Races.ResultsV1(horseracing.OffsetQuery{}).Take(t.Context(), 100); err != nil || len(got) != 3 {
+		t.Errorf("entries %v came, want those three that were there: %v", got, err)
+	}
+}
+
 // simulate walks under a virtual clock with 20 ms a request.
 func simulate(t *testing.T, w *world, concurrency int) (requests int, took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package walk
 
 import (
+	"errors"
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -55,6 +57,67 @@ func TestWhatArrivesAboveAMergedPositionStaysOut(t *testing.T) {
 	}
 	if n != 21 || len(quietly) != 1 || quietly[0] != 1 {
 		t.Errorf("%d entries, of the quiet listing %v", n, quietly)
+	}
+}
+
+// A tie in one listing keeps nothing of another from its place.
+func TestTiesInSeveralListingsStandAtTheirPlaces(t *testing.T) {
+	worlds := []*world{{pageSize: 10}, {pageSize: 10}}
+	for i, w := range worlds {
+		for id := range uint64(5) {
+			w.add(int64(3000-id), uint64(1000*i)+100+id)
+		}
+		for id := range uint64(12) {
+			w.add(2000, uint64(1000*i)+200+id)
+		}
+		w.add(1000+int64(i), 300)
+	}
+	for _, slots := range []int{1, 3} {
+		var resume []Position
+		entries, ties := 0, 0
+		last := int64(math.MaxInt64)
+		for range 1000 { // each entry by a walk of its own
+			m := mergeOf(worlds, resume, slots)
+			e, ok := m.take()
+			if !ok {
+				break
+			}
+			if _, tie := errors.AsType[*TieError](e.Err); tie {
+				ties++
+			} else if e.Err == nil {
+				entries++
+			}
+			if e.Start > last {
+				t.Fatalf("%d after %d", e.Start, last)
+			}
+			last = e.Start
+			m.stop()
+			resume = m.walk.Positions()
+		}
+		if entries != 2*(5+10+1) || ties != 2 {
+			t.Errorf("with %d slots: %d entries and %d ties", slots, entries, ties)
+		}
+	}
+}
+
+// A listing whose position was lowered is resumed with the knowledge that it has shown
+// entries: a page of it that is empty is not the end at once.
+func TestAResumedListingThatHasShownEntriesIsNotTakenForEmpty(t *testing.T) {
+	busy, quiet := &world{pageSize: 10}, &world{pageSize: 10}
+	quiet.add(100_000, 1)
+	for i := range 40 {
+		busy.add(int64(99_000-i), uint64(100+i))
+	}
+	m := mergeOf([]*world{busy, quiet}, nil, 1)
+	for range 5 {
+		m.take()
+	}
+	resumed := mergeOf([]*world{busy, quiet}, m.walk.Positions(), 1)
+	for range 2 {
+		r, ok := resumed.walk.Next()
+		if !ok || r.Witness < 0 || r.Source == 1 && r.Witness != 100_001 {
+			t.Errorf("%+v", r)
+		}
 	}
 }
 

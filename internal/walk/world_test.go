@@ -131,3 +131,11 @@ func (c *crawl) receive() {
 		c.walk.Learn(r, page)
 	}
 }
+
+// stop ends a range, as a pager does.
+func (c *crawl) stop() {
+	for len(c.inFlight) > 0 {
+		c.receive()
+	}
+	c.walk.Restart()
+}
