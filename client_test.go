@@ -342,33 +342,28 @@ func TestRedirectIsNeverFollowed(t *testing.T) {
 }
 
 func TestRedirectTargetIsNamedByItsOriginAlone(t *testing.T) {
+	const key = "0123456789abcdef"
 	for location, want := range map[string]string{
-		"https://new.test/a?b=" + double.AppKey: "to https://new.test;",
-		"https://user:pass@new.test/":           "to https://new.test;",
-		"//new.test/a":                          "to https://new.test;",
-		"/moved":                                "to https://game.test;",
-		"http://new.test:8080/":                 "to http://new.test:8080;",
-		"https://%zz/" + double.AppKey:          "to an unreadable location;",
-		"":                                      "to an unreadable location;",
-		"https://[::1]:99999999/x":              "to https://[::1]:99999999;",
+		"https://new.test/a?b=" + key:   "to https://new.test;",
+		"https://" + key + ".new.test/": "to https://[redacted].new.test;",
+		"https://user:pass@new.test/":   "to https://new.test;",
+		"//new.test/a":                  "to https://new.test;",
+		"/moved":                        "to https://game.test;",
+		"http://new.test:8080/":         "to http://new.test:8080;",
+		"https://%zz/" + key:            "to an unreadable location;",
+		"":                              "to an unreadable location;",
+		"https://[::1]:99999999/x":      "to https://[::1]:99999999;",
 	} {
 		for _, status := range redirects {
 			s := double.Play(double.Respond(status, "", "Location: "+location))
-			_, err := s.Client(t, double.Briefly).Races.Open(t.Context())
+			c, err := horseracing.NewClient(double.Service, key, horseracing.WithHTTPClient(&http.Client{Transport: s}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Races.Open(t.Context())
 			if !errors.Is(err, horseracing.ErrRedirect) || !strings.Contains(err.Error(), want) || len(s.Requests()) != 1 {
 				t.Errorf("%d to %q: after %d requests: %v", status, location, len(s.Requests()), err)
 			}
 		}
-	}
-}
-
-func TestRedirectHostThatEchoesTheKeyIsRedacted(t *testing.T) {
-	s := double.Play(double.Respond(302, "", "Location: https://0123456789abcdef.evil.test/"))
-	c, err := horseracing.NewClient(double.Service, "0123456789abcdef", horseracing.WithHTTPClient(&http.Client{Transport: s}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Races.Open(t.Context()); !strings.Contains(err.Error(), "to https://[redacted].evil.test;") {
-		t.Error(err)
 	}
 }

@@ -127,13 +127,11 @@ func TestHorsesGetManyReturnsWhatWasFoundBesideAnError(t *testing.T) {
 	} {
 		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
 			fake.Inject(test.faults...)
-			c := fake.Client(double.NoRetries(), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-				return double.TripFunc(func(req *http.Request) (*http.Response, error) {
-					if test.faults == nil && strings.HasSuffix(req.URL.Path, "/50") {
-						runtime.Goexit()
-					}
-					return next.RoundTrip(req)
-				})
+			c := fake.Client(double.NoRetries(), double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+				if test.faults == nil && strings.HasSuffix(req.URL.Path, "/50") {
+					runtime.Goexit()
+				}
+				return next.RoundTrip(req)
 			}))
 			horses, err := c.Horses.GetMany(t.Context(), numbers(1, 100))
 			if n := len(horses); n < test.least || n > test.most {

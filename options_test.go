@@ -146,9 +146,7 @@ func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := double.Play(double.Respond(503, ""))
-			c := s.Client(t, double.Briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-				return double.TripFunc(func(req *http.Request) (*http.Response, error) { return wrapper(next, req) })
-			}))
+			c := s.Client(t, double.Briefly, double.Wrap(wrapper))
 			_, err := c.Races.Register(t.Context(), double.Entry)
 			if n := len(s.Requests()); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 				t.Errorf("sent %d times: %v", n, err)
@@ -160,14 +158,12 @@ func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
 // A wrapper may repeat reads, and make reads of its own.
 func TestWithTransportWrapperMayRepeatReads(t *testing.T) {
 	s := double.Play(double.Respond(503, ""), double.Respond(200, "[]"))
-	c := s.Client(t, double.NoRetries(), horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-		return double.TripFunc(func(req *http.Request) (*http.Response, error) {
-			resp, err := next.RoundTrip(req.Clone(context.Background()))
-			if err == nil && resp.StatusCode == 503 {
-				return next.RoundTrip(req)
-			}
-			return resp, err
-		})
+	c := s.Client(t, double.NoRetries(), double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(req.Clone(context.Background()))
+		if err == nil && resp.StatusCode == 503 {
+			return next.RoundTrip(req)
+		}
+		return resp, err
 	}))
 	if _, err := c.Races.Open(t.Context()); err != nil || len(s.Requests()) != 2 {
 		t.Errorf("%d requests, %v", len(s.Requests()), err)
@@ -177,15 +173,13 @@ func TestWithTransportWrapperMayRepeatReads(t *testing.T) {
 func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 	var seen []horseracing.CallInfo
 	s := double.Play(double.Respond(503, ""), double.Respond(503, ""), double.Respond(200, `{"number":7}`), double.Respond(200, "{}"), double.Respond(200, "{}"))
-	c := s.Client(t, double.Briefly, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-		return double.TripFunc(func(req *http.Request) (*http.Response, error) {
-			info, ok := horseracing.CallFromContext(req.Context())
-			if !ok {
-				t.Errorf("%s %s: no call in the context", req.Method, req.URL)
-			}
-			seen = append(seen, info)
-			return next.RoundTrip(req)
-		})
+	c := s.Client(t, double.Briefly, double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+		info, ok := horseracing.CallFromContext(req.Context())
+		if !ok {
+			t.Errorf("%s %s: no call in the context", req.Method, req.URL)
+		}
+		seen = append(seen, info)
+		return next.RoundTrip(req)
 	}))
 	if _, err := c.Horses.Get(t.Context(), 7); err != nil {
 		t.Fatal(err)

@@ -293,7 +293,7 @@ func TestRegisterUsesAFreshConnection(t *testing.T) {
 	for name, via := range map[string]func(*http.Transport) (http.RoundTripper, horseracing.Option){
 		"of its own transport": func(own *http.Transport) (http.RoundTripper, horseracing.Option) { return own, nil },
 		"through a wrapper": func(own *http.Transport) (http.RoundTripper, horseracing.Option) {
-			return own, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { return double.TripFunc(next.RoundTrip) })
+			return own, double.Wrap(http.RoundTripper.RoundTrip)
 		},
 		"of the caller's RoundTripper, or an unknown outcome": func(own *http.Transport) (http.RoundTripper, horseracing.Option) {
 			return double.TripFunc(own.RoundTrip), nil
@@ -395,7 +395,7 @@ func TestRegisterIsRetriedWhereNoConnectionWasMade(t *testing.T) {
 		"refused": {url: double.Refused, transport: &http.Transport{}},
 		"refused, through a wrapper": {
 			url: double.Refused, transport: &http.Transport{},
-			opt: horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { return double.TripFunc(next.RoundTrip) }),
+			opt: double.Wrap(http.RoundTripper.RoundTrip),
 		},
 		"no such host":      {url: "https://game.invalid", transport: &http.Transport{}},
 		"the proxy refuses": {url: double.Service, transport: &http.Transport{Proxy: http.ProxyURL(proxyURL)}},

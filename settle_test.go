@@ -12,61 +12,8 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
-
-// open adds race 11, whose registration is open until a time from now on.
-func open(fake *horseracingtest.Server, deadline time.Duration) {
-	at := time.Now().Add(deadline)
-	fake.AddRaces(horseracing.Race{
-		MainRaceID: 11, StartTime: horseracing.NewTimestamp(at.Add(5 * time.Minute)),
-		RegistrationDeadline: horseracing.NewTimestamp(at), Places: 12, MaxLevel: 1000, Participants: []horseracing.RaceParticipant{{Number: 9999}},
-	})
-}
-
-// lose registers the user's first horse for race 11, and loses the response.
-func lose(t *testing.T, fake *horseracingtest.Server, fault horseracingtest.Fault) horseracing.HorseNumber {
-	t.Helper()
-	fault.Method = http.MethodPost
-	fake.Inject(fault)
-	horse := fake.Horses(0)[0]
-	_, err := fake.Client().Races.Register(t.Context(), horseracing.Registration{Horse: horse, Race: 11, UserKey: fake.UserKey(0)})
-	if !errors.Is(err, horseracing.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "Races.Settle") {
-		t.Fatalf("registering: %v", err)
-	}
-	return horse
-}
-
-// What comes too late is refused, and only then a second registration is safe.
-func TestSettleFindsOutWhetherARegistrationTookEffect(t *testing.T) {
-	for name, test := range map[string]struct {
-		deadline time.Duration
-		fault    horseracingtest.Fault
-		in       bool
-		from, to time.Duration
-	}{
-		"at once":                        {time.Hour, horseracingtest.Fault{ResetAfter: true}, true, 0, 80 * time.Second},
-		"after the client has timed out": {time.Hour, horseracingtest.Fault{TakesEffectAfter: 90 * time.Second}, true, 90 * time.Second, 170 * time.Second},
-		"just before the deadline":       {time.Hour, horseracingtest.Fault{TakesEffectAfter: time.Hour - time.Second}, true, time.Hour - time.Second, time.Hour + 79*time.Second},
-		"never arrived":                  {10 * time.Minute, horseracingtest.Fault{ResetBefore: true}, false, 15 * time.Minute, 45 * time.Minute},
-		"arrives behind":                 {10 * time.Minute, horseracingtest.Fault{TakesEffectAfter: 10*time.Minute + time.Second}, false, 15 * time.Minute, 45 * time.Minute},
-	} {
-		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
-			open(fake, test.deadline)
-			horse := lose(t, fake, test.fault)
-			started := time.Now()
-			fake.ResetLog()
-			in, err := fake.Client().Races.Settle(t.Context(), 11, horse)
-			if took := time.Since(started); in != test.in || err != nil || took < test.from || took > test.to {
-				t.Errorf("%t, %v after %v", in, err, took)
-			}
-			if n := fake.RequestCount(); !in && n < 10 || n > 70 {
-				t.Errorf("%d requests", n)
-			}
-		}, horseracingtest.WithSchedule(0))
-	}
-}
 
 func TestSettleReadsAtGrowingIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -351,19 +298,6 @@ func TestSettleErrorsAreUnknownOutcomes(t *testing.T) {
 	if in, err := broke.Races.Settle(t.Context(), 11, 7); in || !errors.Is(err, horseracing.ErrOutcomeUnknown) || !errors.Is(err, double.ErrReset) {
 		t.Errorf("with a limiter that fails: %t, %v", in, err)
 	}
-}
-
-func TestSettleSurvivesFailuresAndUnreadableResponses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		garbled := double.Respond(200, `[{"main_race_id":11,"participants":null}]`)
-		in := double.Respond(200, `[{"main_race_id":11,"participants":[{"number":7}],"length":"odd"}]`)
-		var r horseracing.Response
-		s := double.Play(double.Respond(502, ``), garbled, garbled, garbled, garbled, double.Respond(200, `[{"main_race_id":11,"registration_deadline":4102444800000}]`), garbled, double.Broken(double.ErrReset), in)
-		is, err := s.Client(t, double.NoRetries()).Races.Settle(t.Context(), 11, 7, horseracing.CaptureResponse(&r))
-		if !is || err != nil || r.StatusCode != 200 || !strings.Contains(string(r.Body), "odd") {
-			t.Errorf("%t, %v, %+v", is, err, r)
-		}
-	})
 }
 
 // A longer one is a mistake of the service. The wait is logged.

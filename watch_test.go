@@ -156,67 +156,6 @@ func TestChangesAreSortedByKindAndStart(t *testing.T) {
 	double.Equal(t, "changes", want, got)
 }
 
-// TestWatcherOutlivesRefusals that last for longer than a call waits: its
-// snapshot has the error meanwhile, it polls seldom, and is soon back at its
-// interval afterwards.
-func TestWatcherOutlivesRefusals(t *testing.T) {
-	for name, test := range map[string]struct {
-		header string
-		polls  int // requests while the service refuses, at most
-	}{
-		"Retry-After of a minute":          {"Retry-After: 60", 3},
-		"no Retry-After":                   {"", 20},
-		"a Retry-After that a call heeds":  {"Retry-After: 10", 18},
-		"a Retry-After longer than it all": {"Retry-After: 600", 1},
-	} {
-		double.Run(t, name, func(t *testing.T) {
-			began := time.Now()
-			s := double.Play(func(r *http.Request) (*http.Response, error) {
-				if since := time.Since(began); since >= time.Minute && since < 4*time.Minute {
-					return double.Respond(429, "", test.header)(r)
-				}
-				return double.Respond(200, double.List(listed(1, "a")))(r)
-			})
-			w := s.Client(t).Races.Watcher(horseracing.WatchQuery{})
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan error)
-			go func() { ended <- w.Run(ctx) }()
-
-			time.Sleep(time.Minute - time.Second)
-			if snapshot := w.Snapshot(); snapshot.Err != nil || len(snapshot.Races) != 1 {
-				t.Errorf("before the refusals: %+v", snapshot)
-			}
-			time.Sleep(3 * time.Minute) // a second before the last of them
-			snapshot := w.Snapshot()
-			if !errors.Is(snapshot.Err, horseracing.ErrRateLimited) || len(snapshot.Races) != 1 || snapshot.At.Sub(began) > time.Minute {
-				t.Errorf("meanwhile: %+v", snapshot)
-			}
-			time.Sleep(11 * time.Minute)
-			if snapshot := w.Snapshot(); snapshot.Err != nil || time.Since(snapshot.At) > 15*time.Second {
-				t.Errorf("afterwards: %+v, at %v", snapshot, snapshot.At.Sub(began))
-			}
-			refused, last := 0, time.Duration(0)
-			for _, r := range s.Requests() {
-				at := r.At.Sub(began)
-				if at >= time.Minute && at < 4*time.Minute {
-					refused++
-				}
-				if last >= 4*time.Minute && at-last > time.Minute {
-					t.Errorf("the service accepts again, and the poll after %v comes after %v", last, at)
-				}
-				last = at
-			}
-			if refused == 0 || refused > test.polls {
-				t.Errorf("%d requests in three minutes of refusals, want at most %d", refused, test.polls)
-			}
-			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
 // listed is an open race as JSON; its _id is what [lineOf] prints.
 func listed(id int, name string, horses ...int) string {
 	participants := make([]string, len(horses))

@@ -313,7 +313,7 @@ func TestARaceThatDoesNotComeIsInAGap(t *testing.T) {
 		}
 		_, client := damaged(fake, change)
 		var f followed
-		f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-100 * time.Hour)}, 4*time.Hour)
+		f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-100 * time.Hour), Interval: 10 * time.Minute}, 4*time.Hour)
 		for id, start := range starts {
 			if n := f.times[id]; n > 1 || n == 0 && !f.isInGap(start) {
 				t.Errorf("race %d came %d times, and is in no gap", id, n)
@@ -372,7 +372,7 @@ func TestAnUnreadableRaceIsReportedOnce(t *testing.T) {
 				}
 			}()
 			var f followed
-			query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour), Lookback: lookback, Interval: time.Minute}
+			query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour), Lookback: lookback, Interval: 5 * time.Minute}
 			for range test.processes {
 				f.run(t, client, query, 4*time.Hour/time.Duration(test.processes))
 			}

@@ -21,7 +21,7 @@ import (
 // A service that is down, wholly or for most requests, costs no race, and makes no gap.
 func TestAnOutageCostsNoRace(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(double.Worlds(16, 240, 2)) {
+	for seed := range uint64(double.Worlds(8, 240, 2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) { outage(t, fake, seed) }, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 		})
@@ -74,7 +74,7 @@ func outage(t *testing.T, fake *horseracingtest.Server, seed uint64) {
 // With one request in ten that succeeds a poll takes hours: races that its first parts
 // lacked finish before its last part is read, more than Lookback before the newest.
 func TestAPollThatTakesHoursLosesNoRace(t *testing.T) {
-	for seed := range double.Worlds(5, 240, 1) {
+	for seed := range double.Worlds(2, 240, 1) {
 		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 			begun := time.Now()
 			go func() {
@@ -158,7 +158,7 @@ func aPageFails(t *testing.T, fake *horseracingtest.Server, response horseracing
 	}
 	ctx := double.Within(t, 12*time.Hour)
 	f := followed{times: map[horseracing.RaceID]int{}}
-	query := horseracing.FollowQuery{Since: time.Now().Add(-races * every)}
+	query := horseracing.FollowQuery{Since: time.Now().Add(-races * every), Interval: 10 * time.Minute}
 	calls := 1
 	if all {
 		f.process(t, ctx, client, query, 1<<30)
@@ -225,11 +225,8 @@ func TestEmptyListsCostNothing(t *testing.T) {
 				isWrong := skip == -1 || skip < 0 && time.Since(begun) < while
 				return horseracingtest.Response{Status: http.StatusOK, Body: "[]"}, isWrong
 			})
-			failed := 0
-			for n := range 60 {
-				if testing.Short() && n%7 > 1 {
-					continue
-				}
+			failed, step := 0, double.Worlds(3, 1, 7) // odd: each second one lasts for a minute
+			for n := 0; n < 60; n += step {
 				whiles := []time.Duration{0, []time.Duration{time.Second, time.Minute}[n%2]}
 				for _, length := range whiles[:min(n+1, 2)] {
 					mu.Lock()
@@ -257,8 +254,8 @@ func TestEmptyListsCostNothing(t *testing.T) {
 					}
 				}
 			}
-			if failed < 15 && !testing.Short() {
-				t.Errorf("only %d of 30 minutes with empty lists were an error", failed)
+			if failed < 15/step {
+				t.Errorf("only %d of %d minutes with empty lists were an error", failed, 30/step)
 			}
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}

@@ -28,28 +28,6 @@ func take(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery, n int)
 	return nil
 }
 
-func TestFollowYieldsWhatAPollBringsOldestFirst(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		fake.AddRaces(double.Finished(1, -3*time.Minute, -9*time.Minute, -time.Minute, -5*time.Minute)...)
-		got := take(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-5 * time.Minute)}, 3)
-		double.Equal(t, "races", []horseracing.RaceID{4, 1, 3}, got)
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
-func TestFollowFromNowBeginsWithWhatFinishesFromNowOn(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		fake.AddRaces(double.Finished(1, -10*time.Minute, -30*time.Minute)...)
-		go func() {
-			time.Sleep(time.Minute)
-			fake.AddRaces(double.Finished(10, -20*time.Minute)...) // was running when Follow began
-			time.Sleep(time.Minute)
-			fake.AddRaces(double.Finished(11, -time.Second)...)
-		}()
-		got := take(t, fake.Client(), horseracing.FollowQuery{}, 2)
-		double.Equal(t, "races", []horseracing.RaceID{10, 11}, got)
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
 func TestFollowFromNowBeginsWithAnEmptyListing(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		go func() {

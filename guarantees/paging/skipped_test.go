@@ -129,20 +129,6 @@ func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 	}
 }
 
-func TestTakeContinuesAfterASkippedEntry(t *testing.T) {
-	w := dense(30, 60_000)
-	w.damage(13, "member")
-	c := w.client(t)
-	p := c.Races.Results(horseracing.ResultsQuery{})
-	first, err := p.Take(t.Context(), 20)
-	if _, ok := errors.AsType[*horseracing.DecodeError](err); !ok || len(first) != 13 {
-		t.Errorf("%d entries, %v", len(first), err)
-	}
-	if rest, err := p.Take(t.Context(), 20); err != nil || len(rest) != 16 {
-		t.Errorf("behind it: %d entries, %v", len(rest), err)
-	}
-}
-
 // Pages that a Take fetched ahead have it too.
 func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
 	s := tiers{horseracing.TierOmega: dense(40, 60_000), 3: dense(41, 60_000)}

@@ -9,14 +9,16 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"log"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"runtime"
+	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -56,6 +58,14 @@ func Worlds(usual, deep, short int) int {
 		return short
 	}
 	return usual
+}
+
+// Checks sets how many times rapid checks a property in this test: usually, and with HORSERACING_DEEP.
+func Checks(t *testing.T, usual, deep int) {
+	checks := flag.Lookup("rapid.checks")
+	before := checks.Value.String()
+	t.Cleanup(func() { checks.Value.Set(before) })
+	checks.Value.Set(strconv.Itoa(Worlds(usual, deep, usual)))
 }
 
 // Equal fails unless two values are equal, and shows what differs.
@@ -123,35 +133,39 @@ func Respond(status int, body string, header ...string) Step {
 	return Stream(status, int64(len(body)), func() io.Reader { return strings.NewReader(body) }, header...)
 }
 
-// Listing responds to page requests with the entries of a JSON array, newest first: those
-// that start before start_time_from, after the offset, or all of them; at most ten.
-func Listing(entries string) Step {
+// Pages responds to page requests for a listing of n entries, newest first: with those
+// that start before start_time_from, or after the offset; at most ten.
+func Pages(n int, start func(i int) int64, entry func(i int) string) Step {
 	return func(req *http.Request) (*http.Response, error) {
-		var all, page []json.RawMessage
-		body := struct {
-			From   int64 `json:"start_time_from"`
+		var query struct {
+			From   *int64 `json:"start_time_from"`
 			Offset int
-		}{From: math.MaxInt64}
-		if err := errors.Join(json.Unmarshal([]byte(entries), &all), json.NewDecoder(req.Body).Decode(&body)); err != nil {
+		}
+		if err := json.NewDecoder(req.Body).Decode(&query); err != nil {
 			return nil, err
 		}
-		for _, text := range all[min(body.Offset, len(all)):] {
-			var entry struct {
-				Start int64 `json:"start_time"`
-			}
-			if err := json.Unmarshal(text, &entry); err != nil {
-				return nil, err
-			}
-			if entry.Start < body.From && len(page) < 10 {
-				page = append(page, text)
-			}
+		first := query.Offset
+		if query.From != nil {
+			first = sort.Search(n, func(i int) bool { return start(i) < *query.From })
 		}
-		text, err := json.Marshal(page)
-		if err != nil {
-			return nil, err
+		var page []string
+		for i := first; i < min(first+10, n); i++ {
+			page = append(page, entry(i))
 		}
-		return Respond(http.StatusOK, string(text))(req)
+		return Respond(http.StatusOK, List(page...))(req)
 	}
+}
+
+// Listing is [Pages] of the entries of a JSON array.
+func Listing(entries string) Step {
+	var all []json.RawMessage
+	var starts []struct {
+		Start int64 `json:"start_time"`
+	}
+	if err := errors.Join(json.Unmarshal([]byte(entries), &all), json.Unmarshal([]byte(entries), &starts)); err != nil {
+		return Broken(err)
+	}
+	return Pages(len(all), func(i int) int64 { return starts[i].Start }, func(i int) string { return string(all[i]) })
 }
 
 // Stream is a step whose body is produced as it is read.
@@ -429,6 +443,13 @@ func (e Endless) Read(p []byte) (int, error) {
 type TripFunc func(*http.Request) (*http.Response, error)
 
 func (f TripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// Wrap wraps the client's transport in a function.
+func Wrap(send func(next http.RoundTripper, req *http.Request) (*http.Response, error)) horseracing.Option {
+	return horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return TripFunc(func(req *http.Request) (*http.Response, error) { return send(next, req) })
+	})
+}
 
 type WaitFunc func(context.Context) error
 

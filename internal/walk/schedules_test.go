@@ -5,7 +5,6 @@
 package walk
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -271,47 +270,11 @@ func clonePosition(p Position) Position {
 // key is equal for equal states.
 func (s state) key() string {
 	w := s.walk
-	b := make([]byte, 0, 256)
-	number := func(n int64) { b = binary.AppendVarint(b, n) }
-	flag := func(f bool) {
-		if f {
-			number(1)
-		} else {
-			number(0)
-		}
-	}
-	set := func(ids []string) {
-		number(int64(len(ids)))
-		for _, id := range slices.Sorted(slices.Values(ids)) {
-			b = append(b, id...)
-			number(0)
-		}
-	}
-	number(int64(s.handed))
-	number(int64(s.ties))
-	number(s.last)
-	flag(s.mayFail)
+	b := fmt.Appendln(nil, s.handed, s.ties, s.last, s.mayFail, w.guesses, w.empty, w.position.At, sortedIDs(w.position.Seen))
 	for _, g := range w.segments {
-		number(int64(len(g.ready)))
-		for _, e := range g.ready {
-			number(int64(e.Value))
-			number(e.Start)
-			flag(e.Err != nil)
-		}
-		set(g.seen)
-		number(g.low)
-		number(g.high)
-		number(int64(math.Float64bits(g.span)))
-		flag(g.failed != nil)
-		flag(g.isLast)
+		b = fmt.Appendln(b, g.ready, sortedIDs(g.seen), g.low, g.high, g.span, g.failed != nil, g.isLast)
 	}
-	for _, at := range slices.Sorted(maps.Keys(w.inFlight)) {
-		number(at)
-		flag(w.inFlight[at])
-	}
-	number(int64(w.guesses))
-	number(w.empty)
-	number(w.position.At)
-	set(w.position.Seen)
-	return string(b)
+	return string(fmt.Append(b, w.inFlight)) // in order of the keys
 }
+
+func sortedIDs(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
