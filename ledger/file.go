@@ -132,8 +132,8 @@ func (l *Ledger) lockFile() error {
 // create creates the file if there is none, and syncs its folder before the first line, so
 // that a loss of power does not take both. Windows cannot sync a folder.
 func (l *Ledger) create() error {
-	if l.size > 0 {
-		return nil
+	if size, err := fileSize(l.path); size > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	file, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err == nil {

@@ -329,6 +329,23 @@ func TestASharedLedgerThatIsGoneOrCutBetweenCallsSendsNothing(t *testing.T) {
 	}
 }
 
+// What another process paid through a shared ledger is not forgotten with its file, even by
+// a process that has read nothing of it.
+func TestASharedLedgerThatIsGoneBeforeItsFirstCallSendsNothing(t *testing.T) {
+	fake, path, first := newLedger(t, 2, ledger.WithSharing())
+	second := open(t, path, fake.Client(), ledger.WithSharing())
+	if _, err := second.Register(t.Context(), registration(fake, 1), tokens(10)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	_, err := first.Register(t.Context(), registration(fake, 1), tokens(10))
+	if err == nil || !strings.Contains(err.Error(), "it is gone") || posts(fake) != 1 {
+		t.Errorf("%v; %d sent", err, posts(fake))
+	}
+}
+
 // A lock file that was removed, hard links, a network drive without locks.
 func TestAtMostOneProcessSendsIfTheLockKeepsNobodyOut(t *testing.T) {
 	if runtime.GOOS == "windows" {
