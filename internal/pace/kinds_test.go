@@ -265,8 +265,10 @@ func TestKindsOfLimits(t *testing.T) {
 		least, most = 0.885, 0.035
 	}
 	tested := map[string]bool{
-		"bucket 2/s burst 1, ra s, 16": true, "bucket 5/s burst 10, ra none, 16": true, "bucket 50/s burst 10, ra s, 16": true,
-		"window 60/10s sliding=false, ra none": true, "window 60/10s sliding=true, ra none": true, "window 600/1m0s sliding=false, ra s": true,
+		"bucket 2/s burst 1, ra s, 16": true, "bucket 5/s burst 10, ra none, 16": true, "bucket 20/s burst 1, ra none, 16": true,
+		"bucket 50/s burst 10, ra none, 16": true, "bucket 50/s burst 10, ra s, 16": true,
+		"window 20/1s sliding=false, ra none": true, "window 60/10s sliding=false, ra none": true, "window 60/10s sliding=true, ra none": true,
+		"window 60/1m0s sliding=false, ra none": true, "window 600/1m0s sliding=false, ra s": true,
 		"in flight 4, 2-200ms, ra none": true, "50, 10, 50, ra s": true, "10/s and 300/min, ra none": true,
 		"window 60/10s, 2 clients, ra s": true,
 	}
@@ -279,6 +281,10 @@ func TestKindsOfLimits(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			r := s.measure(seedsOfLimits()...)
+			most := most
+			if s.name == "window 60/1m0s sliding=false, ra none" {
+				most += 0.005 // one refusal is 2 % of a minute
+			}
 			if max(r.share, r.ofOracle) < least || r.refused > most {
 				t.Errorf("%.1f %% of the limit, %.1f %% of the oracle; %.1f %% refused", 100*r.share, 100*r.ofOracle, 100*r.refused)
 			}
