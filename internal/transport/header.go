@@ -5,8 +5,12 @@ import "net/http"
 // Header returns a function that returns the headers of a request. It keeps the key in
 // its closure, where fmt does not print it.
 func Header(apiKey, userAgent string) func() http.Header {
-	const json = "application/json"
-	return http.Header{"X-Api-Key": {apiKey}, "Content-Type": {json}, "Accept": {json}, "User-Agent": {userAgent}}.Clone
+	return func() http.Header {
+		values := []string{apiKey, "application/json", "application/json", userAgent} // one allocation, as in http.Header.Clone
+		return http.Header{
+			"X-Api-Key": values[0:1:1], "Content-Type": values[1:2:2], "Accept": values[2:3:3], "User-Agent": values[3:4:4],
+		}
+	}
 }
 
 // headerLink sets the headers. It keeps no earlier header except the jar's cookies. The
