@@ -164,25 +164,3 @@ func BenchmarkCall(b *testing.B) {
 	watched := page.sdk(b, horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
 	compare(b, "page/drift-handler-against-none", func() error { _, err := watched.Races.Open(ctx); return err }, onePage)
 }
-
-// The allocations of a call are those of docs/performance.md: a few more go unnoticed in a
-// time, and not here.
-func TestACallAllocatesLittle(t *testing.T) {
-	for name, test := range map[string]struct {
-		response canned
-		most     float64
-	}{
-		"an empty list":       {canned("[]"), 30},
-		"a page of ten races": {pageOfRaces(t), 135},
-	} {
-		client := test.response.sdk(t)
-		allocations := testing.AllocsPerRun(100, func() {
-			if _, err := client.Races.Open(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if allocations > test.most {
-			t.Errorf("%s: %v allocations, at most %v wanted", name, allocations, test.most)
-		}
-	}
-}
