@@ -170,8 +170,10 @@ func TestARaceThatIsHeldBackAmongThousandsIsNotForgotten(t *testing.T) {
 				t.Fatal(err)
 			}
 			times[r.MainRaceID]++
-			if _, err := horseracing.ParseCursor(f.Cursor().String()); err != nil {
-				t.Fatalf("after %d races: %v", len(times), err)
+			if len(times)%100 == 0 {
+				if _, err := horseracing.ParseCursor(f.Cursor().String()); err != nil {
+					t.Fatalf("after %d races: %v", len(times), err)
+				}
 			}
 		}
 		if diff := cmp.Diff(once(1, races), times); diff != "" {
