@@ -275,18 +275,18 @@ func (c *call) markOutcome(err error) error {
 }
 
 // mayFollowEffect reports whether a 4xx may be the response to a request that took effect:
-// it gave up waiting, or a server on the way has repeated the request, and what the second
-// one met is in place already. A conflict without a reason, or a body that is not text,
-// may be either.
+// a server gave up waiting, or a proxy repeated the request and the repeat was refused
+// because the first one had succeeded. So may be a conflict without a reason, or a body that
+// is not text.
 func mayFollowEffect(status int, body []byte) bool {
 	text := string(trimSpace(body))
-	hasMembers := strings.IndexAny(text, "{[<") == 0 // of JSON, or those of a page
+	isStructured := strings.IndexAny(text, "{[<") == 0 // of JSON, or those of a page
 	var value any
 	if unmarshal(body, &value) == nil {
 		text = fmt.Sprint(value) // without the escapes of JSON
 	}
 	reason, _ := errorWords(body, true)
-	if !hasMembers {
+	if !isStructured {
 		reason = text
 	}
 	text, reason = strings.ToLower(text), strings.TrimPrefix(strings.ToLower(reason), "409 ")
@@ -349,8 +349,8 @@ func getList[T any](ctx context.Context, b *backend, op operation, opts []CallOp
 }
 
 // getEntry calls an operation whose response is an array, and returns the entry with the
-// operation's id, or the only entry if that has none. Of several with the id it returns
-// the dearest, because any of them may be the one to pay.
+// operation's id. A single entry without an id is accepted. Of several with the id it
+// returns the one with the highest fee, because any of them may be charged.
 func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
 	op.emptyIsNotFound = true
 	l, err := getEntries[T](ctx, b, op, opts)
@@ -360,11 +360,11 @@ func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallO
 	if len(l.entries) == 0 {
 		return nil, notFound(l.record)
 	}
-	return requested(l, op.idText())
+	return findRequested(l, op.idText())
 }
 
-// requested returns the entry of a list with an id, as getEntry does.
-func requested[T any](l *list[T], id string) (*T, error) {
+// findRequested returns the entry of a list with an id, as getEntry does.
+func findRequested[T any](l *list[T], id string) (*T, error) {
 	var found *T
 	var hidden *DecodeError // of an unreadable entry that may have the id
 	other := "entries without an id"

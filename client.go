@@ -121,32 +121,40 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		secrets: redact.New(apiKey).And(cfg.userKeys...),
 		retry:   cfg.retry.withDefaults(defaultRetry),
 		logger:  cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
-		drifts:  drifts{cfg.drift, drift.New(documented)},
+		drifts:  drifts{handler: cfg.drift, check: drift.New(documented)},
 	}}
 	c.scheduler = pace.NewScheduler(cfg.limiter, c.retry.MinWait, c.retry.MaxWait)
-	var own http.Client
-	if cfg.httpClient != nil {
-		own = *cfg.httpClient
+	if err := c.connect(cfg, apiKey); err != nil {
+		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, err)
 	}
-	if own.Timeout > 0 {
-		cfg.timeout = min(cfg.timeout, own.Timeout)
-	}
-	c.wire = transport.NewWire(own.Transport)
-	var send http.RoundTripper = c.wire
-	for _, wrap := range cfg.wrappers {
-		if send = wrap(send); send == nil {
-			return nil, fmt.Errorf("horseracing: NewClient: %w: WithTransportWrapper: the wrapper returned nil", ErrInvalidArgument)
-		}
-	}
-	c.transport = transport.New(transport.Config{
-		Send: send, Jar: own.Jar, Scheduler: c.scheduler, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: c.logger,
-		Header: transport.Header(apiKey, cfg.userAgent),
-	})
 	c.Horses = &HorsesService{c.backend}
 	c.Races = &RacesService{c.backend}
 	c.Tournaments = &TournamentsService{c.backend}
 	c.Missions = &MissionsService{c.backend}
 	return c, nil
+}
+
+// connect makes the chain of transports through which requests are sent.
+func (c *Client) connect(cfg config, apiKey string) error {
+	var userClient http.Client
+	if cfg.httpClient != nil {
+		userClient = *cfg.httpClient
+	}
+	if userClient.Timeout > 0 {
+		cfg.timeout = min(cfg.timeout, userClient.Timeout)
+	}
+	c.wire = transport.NewWire(userClient.Transport)
+	var send http.RoundTripper = c.wire
+	for _, wrap := range cfg.wrappers {
+		if send = wrap(send); send == nil {
+			return errors.New("WithTransportWrapper: the wrapper returned nil")
+		}
+	}
+	c.transport = transport.New(transport.Config{
+		Send: send, Jar: userClient.Jar, Scheduler: c.scheduler, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: c.logger,
+		Header: transport.Header(apiKey, cfg.userAgent),
+	})
+	return nil
 }
 
 // NewClientFromEnv calls [NewClient] with the base URL and the API key from the

@@ -87,7 +87,7 @@ func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback t
 	if fields != nil {
 		f.state, problem = parseFollowState(fields)
 	}
-	problem = cmp.Or(notNegative("an Interval", q.Interval), notNegative("a Lookback", q.Lookback), notNegative("a Concurrency", q.Concurrency), problem)
+	problem = cmp.Or(checkNotNegative("an Interval", q.Interval), checkNotNegative("a Lookback", q.Lookback), checkNotNegative("a Concurrency", q.Concurrency), problem)
 	if problem != nil {
 		f.invalid = l.op().invalid(problem)
 	}

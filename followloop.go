@@ -113,7 +113,7 @@ func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return
 
 func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		if err := mayRange(ctx, f.listing.op(), f.invalid, f.ranging); err != nil {
+		if err := checkRange(ctx, f.listing.op(), f.invalid, f.ranging); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -504,8 +504,8 @@ type followState struct {
 	seen   map[string]int64 // starts of the entries and errors that were yielded, by their keys
 }
 
-// gapMark starts the key of a gap that was reported, before its lower end. Its upper end
-// is in place of its start.
+// gapMark starts the key of a reported gap in seen, followed by its lower end. The value is
+// its upper end.
 const gapMark = "!"
 
 // maxSeen bounds a cursor's text, and memory: if more was seen, recent rises.

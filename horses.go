@@ -163,15 +163,16 @@ func (s *HorsesService) OpenForBreeding(ctx context.Context, opts ...CallOption)
 	return getList[BreedingListing](ctx, s.backend, op, opts)
 }
 
-// manyAtOnce is how many requests of a GetMany are in flight.
-const manyAtOnce = 4
+// getManyConcurrency is how many requests of a GetMany are in flight.
+const getManyConcurrency = 4
 
 // GetMany returns the horses with these numbers, with up to four requests in flight. It
 // requests each number once. A number without a horse is missing from the map.
 //
 // If the error is not nil, the map holds the horses that were read. GetMany continues
-// after a horse that cannot be read or is not the one requested. Any other error ends it: a refused key, a failing
-// service, a broken connection, a context that is done. At most 100 errors are joined.
+// after a horse that cannot be read or is not the one requested. Any other error ends it: a
+// refused key, a failing service, a broken connection, a context that is done. At most 100
+// errors are joined.
 //
 // The options apply to each of its calls. GetMany returns ErrInvalidArgument without a
 // request if a number is not positive, or if [CaptureResponse] is given, which stores a
@@ -220,7 +221,7 @@ func (s *HorsesService) getEach(ctx context.Context, op operation, numbers []Hor
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	horses, errs = make([]*Horse, len(numbers)), make([]error, len(numbers))
-	slots := make(chan struct{}, manyAtOnce)
+	slots := make(chan struct{}, getManyConcurrency)
 	var group sync.WaitGroup
 	for i, number := range numbers {
 		slots <- struct{}{}

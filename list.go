@@ -88,19 +88,19 @@ var errEmptyEntry = errors.New("the entry is null or has none of the documented 
 
 // roomy is an entry that is decoded faster into slices with spare capacity.
 type roomy interface {
-	makeRoom()
-	dropRoom()
+	preallocate()
+	dropUnused()
 }
 
 // decode decodes the value from its JSON.
 func (e *entry[T]) decode(members *lenient, element []byte) *readError {
 	value, isRoomy := any(&e.value).(roomy)
 	if isRoomy {
-		value.makeRoom()
+		value.preallocate()
 	}
 	err := members.read(element, &e.value)
 	if isRoomy {
-		value.dropRoom()
+		value.dropUnused()
 	}
 	if err == nil && reflect.ValueOf(&e.value).Elem().IsZero() {
 		err = &readError{err: errEmptyEntry}

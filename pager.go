@@ -207,7 +207,7 @@ func newTimePager[T any](q ResultsQuery, l listing[T]) *Pager[T] {
 
 func newOffsetPager[T any](q OffsetQuery, l listing[T]) *Pager[T] {
 	p, positions := newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume, Patience: q.Patience}, l)
-	if problem := notNegative("an Offset", q.Offset); problem != nil {
+	if problem := checkNotNegative("an Offset", q.Offset); problem != nil {
 		p.invalid = p.listing.op().invalid(problem)
 	}
 	if q.Resume.IsZero() {
@@ -236,7 +236,7 @@ func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) 
 	if q.Concurrency < 0 || q.Concurrency > maxConcurrency {
 		problem = fmt.Errorf("a Concurrency of %d is not between 0 and %d", q.Concurrency, maxConcurrency)
 	}
-	if problem = cmp.Or(notNegative("a Patience", q.Patience), problem); problem != nil {
+	if problem = cmp.Or(checkNotNegative("a Patience", q.Patience), problem); problem != nil {
 		p.invalid = l.op().invalid(problem)
 	}
 	return p, positions
@@ -246,7 +246,7 @@ func newPager[T any](q ResultsQuery, l listing[T]) (*Pager[T], []walk.Position) 
 // cannot be placed in the listing has no ID, and the start of the entry after it.
 func (p *Pager[T]) entries(ctx context.Context) iter.Seq[walk.Entry[Entry[T]]] {
 	return func(yield func(walk.Entry[Entry[T]]) bool) {
-		if err := mayRange(ctx, p.listing.op(), p.invalid, p.ranging); err != nil {
+		if err := checkRange(ctx, p.listing.op(), p.invalid, p.ranging); err != nil {
 			yield(walk.Entry[Entry[T]]{Err: err})
 			return
 		}
@@ -290,16 +290,16 @@ func (p *Pager[T]) next(ctx context.Context, f *fetcher[T]) (walk.Entry[Entry[T]
 	return walk.Entry[Entry[T]]{}, false
 }
 
-// notNegative returns the problem of a field of a query, or nil.
-func notNegative[T int | time.Duration](field string, value T) error {
+// checkNotNegative returns the problem of a field of a query, or nil.
+func checkNotNegative[T int | time.Duration](field string, value T) error {
 	if value < 0 {
 		return fmt.Errorf("%s of %v is negative", field, value)
 	}
 	return nil
 }
 
-// mayRange returns an error if no loop may start over the results of an operation.
-func mayRange(ctx context.Context, op operation, invalid error, ranging bool) error {
+// checkRange returns an error if no loop may start over the results of an operation.
+func checkRange(ctx context.Context, op operation, invalid error, ranging bool) error {
 	switch {
 	case invalid != nil:
 		return invalid

@@ -78,15 +78,15 @@ type RaceParticipant struct {
 
 func (r *Race) key() string { return numberKey(r.MainRaceID) }
 
-// makeRoom gives the slices spare capacity before the race is decoded, which halves the
+// preallocate gives the slices spare capacity before the race is decoded, which halves the
 // allocations of a page.
-func (r *Race) makeRoom() {
+func (r *Race) preallocate() {
 	r.Participants, r.FinalOrder = make([]RaceParticipant, 0, 12), make([]int, 0, 12)
 	r.Prizes, r.Winners = make([]Number, 0, 4), make([]int, 0, 4)
 }
 
-// dropRoom makes the slices nil that the decoder left as they were.
-func (r *Race) dropRoom() {
+// dropUnused makes the slices nil that the decoder left as they were.
+func (r *Race) dropUnused() {
 	r.Participants, r.FinalOrder = nilIfAbsent(r.Participants), nilIfAbsent(r.FinalOrder)
 	r.Prizes, r.Winners = nilIfAbsent(r.Prizes), nilIfAbsent(r.Winners)
 }

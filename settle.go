@@ -18,34 +18,34 @@ const (
 	settleFirst      = time.Second     // interval before the second reading; doubled after each
 	settleSlowest    = time.Minute     // longest interval
 	settleMargin     = time.Minute     // after the closing, for a request that is still in flight
-	settleListed     = time.Hour       // after the closing, until which a list may lack some horses
-	settleEnd        = 2 * time.Hour   // after the closing, until which a race is read
+	settleListed     = time.Hour       // for so long after the closing, a list may lack some horses
+	settleEnd        = 2 * time.Hour   // for so long after the closing, a race is read
 	settleLong       = 5 * time.Second // a wait after a reading that failed, which is logged
-	settleUnreadable = 5               // unreadable responses in a row
+	settleUnreadable = 5               // unreadable responses, without a readable one between them
 )
 
 // Settle reports whether a registration that ended in [ErrOutcomeUnknown] has taken
-// effect. It reads the race, at growing intervals of up to a minute, and returns true as
-// soon as the race lists the horse. It returns false from a response that was made after
-// the registration deadline and the start and lists others, but not the horse: from a
-// minute after them on if the final order names everyone, else from an hour after them
-// on. This assumes that the service enforces the deadline.
+// effect. It reads the race, at growing intervals of up to about a minute, or after a
+// Retry-After of up to an hour, and returns true as soon as the race lists the horse. It
+// returns false if a response lists other horses but not this one, and was made at least an
+// hour after the registration deadline and the start, or a minute if the final order names
+// everyone. This assumes that the service enforces the deadline.
 //
 // A list that is empty proves nothing, since the service may show participants at another
-// time. If it is empty two hours after the start, or the race is gone, Settle returns an
-// error: the fee may be paid, and only the game shows it.
+// time. If it is empty two hours after the deadline and the start have passed, or the race is
+// gone, Settle returns an error: the fee may be paid, and only the game shows it.
 //
-// Settle may block until then, and longer if the race cannot be read: [WithLogger] logs
+// Settle may block until that time, and longer if the race cannot be read: [WithLogger] logs
 // until when, and only ctx limits it. If the deadline or the start is before the year
 // 2000, or the deadline more than a day after the start, Settle never returns false.
 //
 // Register the horse again only after false with a nil error. Every error matches
 // ErrOutcomeUnknown: ctx is done, the race is gone or lists nobody, the key is refused, or
-// several responses in a row are unreadable.
+// five responses are unreadable, without a readable one between them.
 //
-// Times are the service's: the Date header of a response, minus its Age. If Date is ahead
-// of the local clock, the local clock counts, but at most an hour; if it is ahead by more
-// than a day, Date alone counts.
+// Times are the service's: the Date header of a response, minus its Age. A Date that is up to
+// a day ahead of the local clock is moved back towards it, by at most an hour. A Date that is
+// further ahead is used as it is.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -59,7 +59,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 	var until, end time.Time // the end is that of the local clock, in case Date does not advance
 	unreadable := 0
 	for interval := settleFirst; ; interval = min(2*interval, settleSlowest) {
-		found, err := s.entrants(ctx, op, race, horse, opts)
+		found, err := s.readRace(ctx, op, race, horse, opts)
 		wait := interval + rand.N(interval/4) // so that clients that lost the same connection do not retry together
 		switch {
 		case found.isIn:
@@ -80,7 +80,7 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 		case !maySettleLater(err):
 			return false, unsettled(err)
 		}
-		if wait = max(wait, refusal(err)); err != nil && wait >= settleLong {
+		if wait = max(wait, retryAfterOf(err)); err != nil && wait >= settleLong {
 			s.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting until the race can be read",
 				slog.String("operation", name), slog.Duration("wait", wait), slog.String("error", err.Error()))
 		}
@@ -96,22 +96,22 @@ func (s *RacesService) Settle(ctx context.Context, race RaceID, horse HorseNumbe
 	}
 }
 
-// entrants is what one response shows of whether a horse is in a race.
-type entrants struct {
-	isIn, isOut bool      // for good
+// raceReading is the evidence in one response of whether a horse is in a race.
+type raceReading struct {
+	isIn, isOut bool      // the evidence is final
 	now         time.Time // when the service made the response
 	until       time.Time // when another response shows no more than this one
 }
 
-// entrants reads a race once.
-func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (entrants, error) {
+// readRace reads a race once.
+func (s *RacesService) readRace(ctx context.Context, op operation, race RaceID, horse HorseNumber, opts []CallOption) (raceReading, error) {
 	requested := time.Now()
 	l, err := getEntries[Race](ctx, s.backend, op, opts)
 	if err != nil {
-		return entrants{}, err
+		return raceReading{}, err
 	}
 	record := l.record
-	found := entrants{isOut: true, now: settleClock(responseTime(record.Header, requested), requested)}
+	found := raceReading{isOut: true, now: settleClock(responseTime(record.Header, requested), requested)}
 	var problem *DecodeError
 	wrong := func(i int, member, what string) *DecodeError {
 		return newDecodeError(record, &readError{field: fmt.Sprintf("/%d/%s", i, member), err: errors.New(what)})
@@ -123,7 +123,7 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 		closed, isPlausible := closing(r)
 		switch {
 		case isRequested && r.Has(horse):
-			return entrants{isIn: true}, nil
+			return raceReading{isIn: true}, nil
 		case r.MainRaceID != race && r.MainRaceID != 0: // another race's participants prove nothing
 		case e.err != nil: // an entry that was read in part can show the horse, but not its absence
 			problem = e.err.ofResponse(record.ID, e.err.Raw, e.err.Err)
@@ -144,7 +144,7 @@ func (s *RacesService) entrants(ctx context.Context, op operation, race RaceID, 
 		problem = newDecodeError(record, &readError{err: errors.New("the response does not contain the race that was requested")})
 	}
 	if problem != nil {
-		return entrants{}, problem
+		return raceReading{}, problem
 	}
 	return found, nil
 }
@@ -195,7 +195,7 @@ func responseTime(header http.Header, requested time.Time) time.Time {
 }
 
 // errShowsNothing is the reason for an error of Settle.
-var errShowsNothing = errors.New("the race lists nobody, or its times are not plausible, two hours after the start")
+var errShowsNothing = errors.New("the race lists nobody, or its times are not plausible, two hours after the deadline and the start")
 
 // unsettled is the error of a Settle.
 func unsettled(err error) error {

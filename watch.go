@@ -196,7 +196,7 @@ type RaceChange struct {
 // are races that opened and closed between the two lists. A race without an id is
 // ignored; of several with the same id and start the first is used.
 func Changes(before, after []Race) []RaceChange {
-	was, is := racesByHeat(before), racesByHeat(after)
+	was, is := racesByKey(before), racesByKey(after)
 	var changes []RaceChange
 	for h, race := range was {
 		if is[h] == nil {
@@ -229,22 +229,22 @@ func (c RaceChange) clone() RaceChange {
 	return c
 }
 
-// heat identifies a race in a list of open races: several may have one id.
-type heat struct {
+// openKey identifies a race in a list of open races: several may have one id.
+type openKey struct {
 	id    RaceID
 	start int64 // in milliseconds
 }
 
-func heatOf(r *Race) heat { return heat{id: r.MainRaceID, start: r.StartTime.UnixMilli()} }
+func openKeyOf(r *Race) openKey { return openKey{id: r.MainRaceID, start: r.StartTime.UnixMilli()} }
 
-func racesByHeat(races []Race) map[heat]*Race {
-	byHeat := make(map[heat]*Race, len(races))
+func racesByKey(races []Race) map[openKey]*Race {
+	byKey := make(map[openKey]*Race, len(races))
 	for i := range races {
-		if h := heatOf(&races[i]); h.id != 0 && byHeat[h] == nil {
-			byHeat[h] = &races[i]
+		if h := openKeyOf(&races[i]); h.id != 0 && byKey[h] == nil {
+			byKey[h] = &races[i]
 		}
 	}
-	return byHeat
+	return byKey
 }
 
 // isUpdate reports whether b, a later state of a, is reported as an update.
@@ -261,7 +261,7 @@ func haveSameParticipants(a, b *Race) bool {
 var openRaces = operation{method: http.MethodGet, route: routeOpenRaces, order: pace.Poll}
 
 func (q WatchQuery) check(ctx context.Context) error {
-	switch problem := notNegative("an Interval", q.Interval); {
+	switch problem := checkNotNegative("an Interval", q.Interval); {
 	case problem != nil:
 		return openRaces.invalid(problem)
 	case ctx == nil:
@@ -300,9 +300,9 @@ func (s *RacesService) pollOpen(ctx context.Context, q WatchQuery, last Snapshot
 // that may be among the unreadable entries.
 func readOpen(before []Race, l *list[Race]) (races []Race, err error) {
 	hidden := map[string]bool{} // ids of unreadable entries; "" if an id is unreadable too
-	listed := map[heat]bool{}
+	listed := map[openKey]bool{}
 	add := func(race *Race) {
-		if h := heatOf(race); !listed[h] {
+		if h := openKeyOf(race); !listed[h] {
 			listed[h] = true
 			races = append(races, *race)
 		}
@@ -354,11 +354,11 @@ func (s *pollSchedule) delay(err error) time.Duration {
 		s.failures++
 	}
 	delay -= rand.N(delay/10 + 1) // clients that started together drift apart
-	return max(delay, refusal(err))
+	return max(delay, retryAfterOf(err))
 }
 
-// refusal returns the Retry-After of err, zero if there is none.
-func refusal(err error) time.Duration {
+// retryAfterOf returns the Retry-After of err, zero if there is none.
+func retryAfterOf(err error) time.Duration {
 	if refused, ok := errors.AsType[*APIError](err); ok {
 		return min(refused.RetryAfter, maxRefusal)
 	}

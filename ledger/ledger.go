@@ -170,7 +170,7 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 	case !l.freeRaces && fee.Cmp(zero) <= 0:
 		return Entry{}, l.errorf(p, "%w: %s is not positive, so the service may have left the fee out; WithFreeRaces allows it", ErrFee, fee)
 	case l.maxFee != nil && fee.Cmp(*l.maxFee) > 0:
-		return Entry{}, l.errorf(p, "%w", &LimitError{ErrFee, fee, *l.maxFee})
+		return Entry{}, l.errorf(p, "%w", &LimitError{Err: ErrFee, Amount: fee, Limit: *l.maxFee})
 	case e.State == Entered:
 		return e, l.errorf(p, "%w", ErrEntered)
 	case e.State == Sending || e.State == Unknown:
@@ -192,11 +192,10 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 //
 // If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown,
 // the entry is Unknown: call [Ledger.SettleOnce] at once, and [Ledger.Settle] when there is
-// time. If it matches [ErrEntered] or
-// [ErrUnsettled], the entry is the existing one. After any other error of
-// [horseracing.RacesService.Register] the entry is Refused, the fee is not paid, and
-// the pair can be registered again. If the ledger itself refuses for another reason,
-// such as ErrFee or ErrBudget, the entry is zero.
+// time. If it matches [ErrEntered] or [ErrUnsettled], the entry is the existing one. After
+// any other error of [horseracing.RacesService.Register] the entry is Refused, the fee is
+// not paid, and the pair can be registered again. If the ledger itself refuses for another
+// reason, such as ErrFee or ErrBudget, the entry is zero.
 //
 // If no request was made, for example because the service refuses requests at the
 // moment, or because the call waited into a day whose budget is spent, the returned entry
@@ -215,11 +214,11 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 	if err != nil {
 		return e, err
 	}
-	isSent, state, text := false, Unknown, "the call did not return"
+	isRecorded, state, text := false, Unknown, "the call did not return"
 	defer func() { // also if a panic or runtime.Goexit ends the call
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if !isSent {
+		if !isRecorded {
 			e.State, e.Note = Refused, text
 			l.entries[e.pair()], entry = e, e
 			return
@@ -229,7 +228,7 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 	}()
 	_, err = l.client.Races.Register(ctx, r, append(slices.Clip(opts), horseracing.OnSend(func() error {
 		err := l.send(&e)
-		isSent = err == nil
+		isRecorded = err == nil
 		return err
 	}))...)
 	switch {

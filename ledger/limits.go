@@ -38,8 +38,8 @@ func WithFreeRaces() Option {
 
 // WithSharing lets several processes have the ledger open. The file is created by the
 // first call of Register, Settle or Decide. It is locked only while such a call needs it,
-// and these wait for the lock for up to 30 seconds, as long as their context lives, before
-// they fail with ErrInUse. Settle does not need it between its readings. What other
+// and these wait for the lock for up to 30 seconds, Register and Settle no longer than their
+// context, before they fail with ErrInUse. Settle does not need it between its readings. What other
 // processes have appended is read before each call.
 func WithSharing() Option {
 	return func(l *Ledger) { l.isShared = true }
@@ -77,9 +77,9 @@ func (l *Ledger) checkBudgets(e Entry) error {
 	}
 	switch {
 	case l.total != nil && total.Cmp(*l.total) > 0:
-		return &LimitError{ErrBudget, total, *l.total}
+		return &LimitError{Err: ErrBudget, Amount: total, Limit: *l.total}
 	case l.perDay != nil && today.Cmp(*l.perDay) > 0:
-		return &LimitError{fmt.Errorf("%w of the day %s", ErrBudget, l.day(e)), today, *l.perDay}
+		return &LimitError{Err: fmt.Errorf("%w of the day %s", ErrBudget, l.day(e)), Amount: today, Limit: *l.perDay}
 	}
 	return nil
 }

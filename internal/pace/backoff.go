@@ -14,11 +14,11 @@ type backoff struct {
 	retryAt      time.Time     // until by a Retry-After
 	wait         time.Duration // before the next probe
 	probe        *flight       // the one that is in flight, or nil
-	lastRefused  time.Time     // the last probe that was refused was sent, or began
+	lastRefused  time.Time     // when the last refused probe was sent, or when the backoff began if none was
 	refusal      Outcome       // the last one
 	outage       bool          // all that was refused is 503 without Retry-After
 	rateExceeded bool          // the refusal is taken for one of a rate, not of a cap in flight
-	episode      int           // counts begins and ends: what was sent before the first refusal teaches nothing
+	episode      int           // incremented when a backoff begins or ends: what was sent before the first refusal teaches nothing
 }
 
 // refuse begins a backoff, or lengthens it after a probe.
@@ -41,7 +41,7 @@ func (l *learner) refuse(now time.Time, f *flight, outcome Outcome, retryAfter t
 		if l.rate > 0 {
 			l.wait = max(min(seconds(1/(l.rate*l.speedup())), l.longest, maxBackoff), minBackoff)
 		}
-		l.rateExceeded = l.outage || !l.isCap(f.inFlight, l.inFlight, l.rate > 0)
+		l.rateExceeded = l.outage || !l.learnCap(f.inFlight, l.inFlight, l.rate > 0)
 		spread = 2 - spread
 	}
 	if retryAfter > 0 {
@@ -58,18 +58,18 @@ func (b *backoff) status() int {
 	return http.StatusTooManyRequests
 }
 
-// recover ends a backoff: a request that was sent at that time is accepted.
-func (l *learner) recover(sent time.Time) {
+// endBackoff ends a backoff: a request that was sent at that time is accepted.
+func (l *learner) endBackoff(sent time.Time) {
 	first, gap := l.rate == 0, false
 	learns := l.rateExceeded && !l.sheds && !(l.outage && sent.Sub(l.began) > maxBackoff)
-	if learns && l.cycle.seconds > 0 && l.cycle.accepted+l.rate > 0 {
+	if learns && l.sinceBackoff.seconds > 0 && l.sinceBackoff.accepted+l.rate > 0 {
 		gap = l.learn(sent)
 	}
 	if first || gap {
 		l.sinceGap = sample{}
 	}
-	if l.cycle.accepted >= sampleRequests || first || gap {
-		l.cycle = sample{}
+	if l.sinceBackoff.accepted >= sampleRequests || first || gap {
+		l.sinceBackoff = sample{}
 	}
 	if l.sending = 0; l.rate > 0 {
 		l.next = sent.Add(seconds(1 / l.perSecond()))
@@ -84,9 +84,9 @@ func (l *learner) learn(sent time.Time) (gap bool) {
 	c := l.measure(sent.Sub(l.began).Seconds(), l.lastRefused.Sub(l.began).Seconds())
 	switch {
 	case c.refused == 0 || l.retryAt.After(l.began): // the first probe was accepted, or came late anyway
-		l.judgeCut(c.early)
+		l.noteCut(c.early)
 	case !c.early: // probes were refused one after another, as few are by load shedding
-		l.judgeCut(false)
+		l.noteCut(false)
 	}
 	l.update(c)
 	return c.gap
@@ -109,9 +109,9 @@ func (c *inFlightCap) fill(seconds float64) {
 	}
 }
 
-// isCap reports whether a cap in flight explains the refusal of a request that was sent as
+// learnCap reports whether a cap in flight explains the refusal of a request that was sent as
 // one of so many, and learns it. others are in flight still.
-func (c *inFlightCap) isCap(inFlight, others int, rateKnown bool) bool {
+func (c *inFlightCap) learnCap(inFlight, others int, rateKnown bool) bool {
 	switch {
 	case c.unproven > 0 && inFlight == c.maxInFlight:
 		c.maxInFlight, c.fullCruise = c.maxInFlight-1, 2*c.fullCruise

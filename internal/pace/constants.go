@@ -20,6 +20,8 @@ const (
 	cruiseMargin        = 0.01 // of the estimate, below it: a bucket fills again, at the cost of 1 %
 	maxCut              = 2.0  // the estimate is divided by at most, with one refusal
 	minCruise           = 4.0  // seconds until the estimate is exceeded
+	maxMinCruise        = 40.0 // seconds, however slow the estimate or long the backoff
+	minCruisePerBackoff = 3.0  // times as long as the last backoff, up to that
 	maxCruisePerBackoff = 50.0 // times as long as the last backoff: refusals cost 2 % of the time
 	doublingsPerCruise  = 8.0  // of the excess, while probing up for as long as a cruise
 	historyWeight       = 0.7  // of a measurement, relative to that of the next one

@@ -12,9 +12,9 @@ type estimate struct {
 	raised    bool    // rate was calculated with burst
 	earlyCuts int     // refusals within a cruise, one after another
 
-	cycle    sample // since the last backoff; a short one continues the one before
-	sinceGap sample // since the last window gap
-	history  sample // of all cycles, the older the less
+	sinceBackoff sample // since the last backoff; a short one continues the one before
+	sinceGap     sample // since the last window gap
+	history      sample // of all cycles, the older the less
 }
 
 // sample is how many requests were accepted, and the seconds in which they were wanted.
@@ -50,12 +50,12 @@ func (e *estimate) doubling() float64 {
 // were refused for so long. From one backoff to the next a window accepts just what it
 // allows, and so does a bucket, except its burst if it was full.
 func (e *estimate) measure(backoff, refused float64) cycle {
-	c := cycle{accepted: max(e.cycle.accepted, 1), backoff: backoff, refused: refused}
-	c.sending = max(e.cycle.seconds-backoff, backoff/100) // the first burst may take no time
-	c.measured = max(c.accepted/e.cycle.seconds, (c.accepted-e.burst)/c.sending)
+	c := cycle{accepted: max(e.sinceBackoff.accepted, 1), backoff: backoff, refused: refused}
+	c.sending = max(e.sinceBackoff.seconds-backoff, backoff/100) // the first burst may take no time
+	c.measured = max(c.accepted/e.sinceBackoff.seconds, (c.accepted-e.burst)/c.sending)
 	c.early = e.rate > 0 && e.sending < e.cruise
 	if c.exceeded = e.perSecond(); e.rate == 0 { // how much of the backoff was needed is unknown
-		c.exceeded = c.accepted / math.Sqrt(c.sending*e.cycle.seconds)
+		c.exceeded = c.accepted / math.Sqrt(c.sending*e.sinceBackoff.seconds)
 	}
 	if c.gap = refused*c.exceeded > windowGapRequests; c.gap {
 		c.measured = e.sinceGap.accepted / e.sinceGap.seconds
@@ -67,8 +67,8 @@ func (e *estimate) measure(backoff, refused float64) cycle {
 // halved if it was refused early, and doubled otherwise, so that refusals become rare.
 func (e *estimate) update(c cycle) {
 	e.history = sample{
-		accepted: historyWeight*e.history.accepted + e.cycle.accepted,
-		seconds:  historyWeight*e.history.seconds + e.cycle.seconds,
+		accepted: historyWeight*e.history.accepted + e.sinceBackoff.accepted,
+		seconds:  historyWeight*e.history.seconds + e.sinceBackoff.seconds,
 	}
 	switch {
 	case e.rate == 0:
@@ -84,7 +84,7 @@ func (e *estimate) update(c cycle) {
 	if !c.early {
 		e.earlyCuts = 0
 	}
-	shortest := min(max(minCruise, sampleRequests/e.rate, 3*c.backoff), 10*minCruise)
+	shortest := min(max(minCruise, sampleRequests/e.rate, minCruisePerBackoff*c.backoff), maxMinCruise)
 	if c.gap { // a window does not end sooner
 		shortest = max(shortest, c.backoff)
 	}

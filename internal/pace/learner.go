@@ -86,10 +86,10 @@ func (l *learner) count(gap float64) float64 {
 	case l.rate > 0:
 		gap = min(gap, 1/l.perSecond())
 	case gap > idleAfter.Seconds():
-		l.cycle, l.sinceGap = sample{}, sample{}
+		l.sinceBackoff, l.sinceGap = sample{}, sample{}
 		return 0
 	}
-	l.cycle.seconds += gap
+	l.sinceBackoff.seconds += gap
 	l.sinceGap.seconds += gap
 	return gap
 }
@@ -120,7 +120,7 @@ func (l *learner) switchShedding() {
 	l.next, l.maxInFlight = time.Time{}, 0
 	switch {
 	case l.sheds:
-		l.cycle = sample{}
+		l.sinceBackoff = sample{}
 	case l.sped >= requestsOfProof:
 		l.rate, l.sinceGap, l.history = 0, sample{}, sample{}
 	default:
@@ -135,13 +135,13 @@ func (l *learner) accept(now time.Time, f *flight) {
 		l.unproven = max(0, l.unproven-1)
 	}
 	if f.probe && f.episode == l.episode && !f.at.Before(l.until) {
-		l.recover(f.at)
+		l.endBackoff(f.at)
 	}
-	l.cycle.accepted++
+	l.sinceBackoff.accepted++
 	l.sinceGap.accepted++
-	if l.sheds && l.cycle.accepted >= sampleRequests {
-		l.proven = max(l.proven, l.cycle.accepted/l.cycle.seconds)
-		l.cycle = sample{}
+	if l.sheds && l.sinceBackoff.accepted >= sampleRequests {
+		l.proven = max(l.proven, l.sinceBackoff.accepted/l.sinceBackoff.seconds)
+		l.sinceBackoff = sample{}
 	}
 }
 

@@ -21,8 +21,8 @@ type shedding struct {
 // counts is how many requests were accepted, and how many refused.
 type counts struct{ accepted, refused float64 }
 
-// judgeCut records a cut: it was of no use, or a limit explains it.
-func (s *shedding) judgeCut(useless bool) {
+// noteCut records a cut: it was of no use, or a limit explains it.
+func (s *shedding) noteCut(useless bool) {
 	if useless {
 		s.uselessCuts++
 	} else {
