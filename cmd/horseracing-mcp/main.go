@@ -51,7 +51,7 @@ func copyJSON(to io.Writer, from io.Reader, stderr io.Writer) error {
 type settings struct {
 	demo          bool
 	text          bool   // results as text too
-	path          string // of the ledger; empty if nothing may be paid
+	path          string // of the ledger, or empty if nothing may be paid
 	maxFee, daily *horseracing.BigInt
 	budget        *horseracing.BigInt       // nil if there is none
 	horses        []horseracing.HorseNumber // any horse if empty

@@ -276,15 +276,15 @@ func TestALineThatIsNotJSONDoesNotEndTheConnection(t *testing.T) {
 	var stderr bytes.Buffer
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
-	var answer string
+	var response string
 	go func() {
 		defer in.Close()
 		fmt.Fprintln(in, "{\"jsonrpc\":\n\n"+hello)
-		answer, _ = bufio.NewReader(out).ReadString('\n')
+		response, _ = bufio.NewReader(out).ReadString('\n')
 	}()
 	status := run(t.Context(), []string{"--demo"}, os.Getenv, stdin, stdout, &stderr)
-	if status != 0 || !strings.Contains(answer, `"id":7,"result"`) || stderr.String() != "horseracing-mcp: ignored a line of 12 bytes that is not JSON\n" {
-		t.Errorf("status %d: %s%s", status, answer, &stderr)
+	if status != 0 || !strings.Contains(response, `"id":7,"result"`) || stderr.String() != "horseracing-mcp: ignored a line of 12 bytes that is not JSON\n" {
+		t.Errorf("status %d: %s%s", status, response, &stderr)
 	}
 }
 
