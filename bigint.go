@@ -2,13 +2,12 @@ package horseracing
 
 import (
 	"bytes"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/big"
-	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more. The
@@ -46,19 +45,18 @@ func BigIntFrom(n *big.Int) BigInt {
 // be a number in JSON notation ("2", "-0.5", "1e3") and the product an integer of at
 // most 100 digits; places must not be negative.
 func ParseUnits(text string, places int) (BigInt, error) {
-	d, err := parseDecimal([]byte(text))
+	value, err := parseNumber([]byte(text))
+	if err == nil && places < 0 {
+		err = fmt.Errorf("places is negative: %d", places)
+	}
 	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q: %w", clip(text, 50), err)
 	}
-	if places < 0 {
-		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: places is negative: %d", places)
-	}
-	d.exponent += min(places, 1000)
-	var n big.Int
-	if err := d.integer(&n); err != nil {
+	b, err := integer(value.Mul(value, tenTo(min(places, 1000))))
+	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
 	}
-	return BigIntFrom(&n), nil
+	return b, nil
 }
 
 // Big returns the value as a new big.Int.
@@ -81,7 +79,7 @@ func (b BigInt) String() string {
 // 1234500000000000000 at 18 places is "1.2345". places is clamped to the range 0 to
 // 1,000.
 func (b BigInt) FormatUnits(places int) string {
-	return decimal{digits: []byte(b.String())}.text(places)
+	return formatUnits(new(big.Rat).SetInt(b.Big()), places)
 }
 
 // Add returns b + other. Sums can have more than 100 digits, which decoding refuses.
@@ -134,39 +132,16 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 		*b = BigInt{small: small}
 		return nil
 	}
-	d, err := parseDecimal(text)
+	value, err := parseNumber(text)
 	if err != nil {
 		return err
 	}
-	var n big.Int
-	if err := d.integer(&n); err != nil {
-		return err
+	n, err := integer(value)
+	if err == nil {
+		*b = n
 	}
-	*b = BigIntFrom(&n)
-	return nil
+	return err
 }
-
-// Scan implements [database/sql.Scanner] for text, integers, and NULL, which is zero. A
-// floating-point column is an error, because it may have lost digits.
-func (b *BigInt) Scan(src any) error {
-	switch v := src.(type) {
-	case nil:
-		*b = BigInt{}
-	case int64:
-		*b = BigInt{small: v}
-	case string:
-		return b.UnmarshalText([]byte(v))
-	case []byte:
-		return b.UnmarshalText(v)
-	default:
-		return fmt.Errorf("horseracing: cannot scan %T into a BigInt: store it as text or as an exact number", src)
-	}
-	return nil
-}
-
-// Value implements [database/sql/driver.Valuer] with base-10 text, which every database
-// stores exactly.
-func (b BigInt) Value() (driver.Value, error) { return b.String(), nil }
 
 // Number is an exact JSON number, an integer or not. It is used for prizes and prices,
 // whose units are undocumented. String and encoding return the literal as it was
@@ -216,8 +191,8 @@ func (n Number) BigInt() (BigInt, bool) {
 // without trailing zeros: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
 // places is clamped to the range 0 to 1,000.
 func (n Number) FormatUnits(places int) string {
-	d, _ := parseDecimal([]byte(n.String())) // every Number was checked when it was read
-	return d.text(places)
+	value, _ := parseNumber([]byte(n.String())) // every Number was checked when it was read
+	return formatUnits(value, places)
 }
 
 // Equal reports whether both have the same literal: 5 and 5.0 are not equal.
@@ -244,7 +219,7 @@ func (n *Number) UnmarshalText(text []byte) error {
 		*n = Number{small: small}
 		return nil
 	}
-	_, err := parseDecimal(text)
+	err := checkNumber(text)
 	if err == nil {
 		*n = Number{text: string(text)}
 	}
@@ -260,61 +235,53 @@ var (
 	errTooLong   = errors.New("a number of more than 100 digits")
 )
 
-// decimal is the number digits * 10^exponent.
-type decimal struct {
-	digits   []byte // perhaps with a minus sign
-	exponent int
-}
-
-// parseDecimal parses a JSON number within the bounds.
-func parseDecimal(text []byte) (decimal, error) {
+// checkNumber returns an error unless the text is a JSON number within the bounds.
+func checkNumber(text []byte) error {
 	if len(text) > 3*maxDigits { // leading zeros of the exponent included
-		return decimal{}, errTooLong
+		return errTooLong
+	}
+	if value := jsontext.Value(text); value.Kind() != '0' || !value.IsValid() || len(trimSpace(text)) < len(text) {
+		return errNotNumber
 	}
 	mantissa, power := text, []byte("0")
 	if i := bytes.IndexAny(text, "eE"); i >= 0 {
 		mantissa, power = text[:i], text[i+1:]
 	}
 	exponent, err := strconv.Atoi(string(power))
-	signed, fraction, hasPoint := bytes.Cut(mantissa, []byte("."))
-	whole := bytes.TrimPrefix(signed, []byte("-"))
-	switch {
-	case !isDigits(whole), len(whole) > 1 && whole[0] == '0', hasPoint && !isDigits(fraction), errors.Is(err, strconv.ErrSyntax):
-		return decimal{}, errNotNumber
-	case err != nil, exponent > maxDigits, exponent < -maxDigits, len(whole)+len(fraction) > maxDigits:
-		return decimal{}, errTooLong
-	}
-	return decimal{digits: append(slices.Clip(signed), fraction...), exponent: exponent - len(fraction)}, nil
-}
-
-func isDigits(s []byte) bool { return len(s) > 0 && len(bytes.Trim(s, "0123456789")) == 0 }
-
-// integer sets n to the value, or returns an error if that has a fraction or more than
-// 100 digits.
-func (d decimal) integer(n *big.Int) error {
-	n.SetString(string(d.digits)+strings.Repeat("0", max(0, d.exponent)), 10)
-	fraction := new(big.Int)
-	if d.exponent < 0 {
-		n.QuoRem(n, tenTo(-d.exponent), fraction)
-	}
-	if fraction.Sign() != 0 || n.CmpAbs(tooLarge) >= 0 {
-		return errors.New("not an integer of at most 100 digits")
+	if err != nil || exponent > maxDigits || exponent < -maxDigits || len(bytes.Trim(mantissa, "-"))-bytes.Count(mantissa, []byte(".")) > maxDigits {
+		return errTooLong
 	}
 	return nil
 }
 
-// tooLarge is the smallest positive integer of more than 100 digits.
-var tooLarge = tenTo(maxDigits)
-
-func tenTo(exponent int) *big.Int {
-	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(exponent)), nil)
+// parseNumber returns the value of a JSON number within the bounds.
+func parseNumber(text []byte) (*big.Rat, error) {
+	if err := checkNumber(text); err != nil {
+		return nil, err
+	}
+	value, _ := new(big.Rat).SetString(string(text))
+	return value, nil
 }
 
-// text returns the value divided by 10^places, without an exponent and without trailing
-// zeros. Places are limited to 0 to 1,000.
-func (d decimal) text(places int) string {
-	d.exponent -= min(max(0, places), 1000)
-	value, _ := new(big.Rat).SetString(string(d.digits) + "e" + strconv.Itoa(d.exponent))
+// tooLarge is the smallest positive integer of more than 100 digits.
+var tooLarge = tenTo(maxDigits).Num()
+
+// integer returns a value that is an integer of at most 100 digits.
+func integer(value *big.Rat) (BigInt, error) {
+	if !value.IsInt() || value.Num().CmpAbs(tooLarge) >= 0 {
+		return BigInt{}, errors.New("not an integer of at most 100 digits")
+	}
+	return BigIntFrom(value.Num()), nil
+}
+
+func tenTo(exponent int) *big.Rat {
+	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(exponent)), nil))
+}
+
+// formatUnits returns the value divided by 10^places, without an exponent and without
+// trailing zeros. Places are limited to 0 to 1,000.
+func formatUnits(value *big.Rat, places int) string {
+	value.Quo(value, tenTo(min(max(0, places), 1000)))
 	decimals, _ := value.FloatPrec()
 	return value.FloatString(decimals)
 }
@@ -322,7 +289,7 @@ func (d decimal) text(places int) string {
 // parseSmall parses an integer that fits in 64 bits, as most do, in the notation of JSON.
 func parseSmall(text []byte) (n int64, ok bool) {
 	digits := bytes.TrimPrefix(text, []byte("-"))
-	if !isDigits(digits) || len(digits) > 19 || digits[0] == '0' && len(text) > 1 {
+	if len(digits) == 0 || len(digits) > 19 || len(bytes.Trim(digits, "0123456789")) > 0 || digits[0] == '0' && len(text) > 1 {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)

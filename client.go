@@ -13,7 +13,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/horseracing-go/horseracing/internal/drift"
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
@@ -62,13 +61,13 @@ func (c *Client) Pace() Pace { return Pace(c.scheduler.State()) }
 // and ErrOutcomeUnknown means that it may have had one. For these methods a nil body is
 // sent as {}, since net/http may repeat a request without a body by itself.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any, opts ...CallOption) error {
-	op := operation{method: method, body: body, isRaw: true, hint: "check whether it took effect before sending it again"}
+	op := operation{method: method, body: body, hint: "check whether it took effect before sending it again"}
 	u, err := url.Parse(path)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Fragment != "" || u.Path == "" || hasControl(path) {
 		op.route = "(path)"
 		return op.invalid(errors.New("the path must be relative to the base URL, like /api/v1/races/open"))
 	}
-	op.raw, op.query = "/"+strings.TrimLeft(u.EscapedPath(), "/"), u.RawQuery
+	op.raw, op.query, op.paceRoute = "/"+strings.TrimLeft(u.EscapedPath(), "/"), u.RawQuery, method // a path may hold ids
 	op.route = clip(c.secrets.Text(op.raw), 200)
 	if hasDotSegment(u.Path) {
 		return op.invalid(errors.New("the path must not contain . or .. segments"))
@@ -106,13 +105,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		}
 	}
 	base, problem := parseBaseURL(baseURL, cfg.plainHTTP)
-	if problem == nil {
-		problem = checkAPIKey(apiKey)
-	}
-	if problem == nil {
-		problem = cfg.problem
-	}
-	if problem != nil {
+	if problem = cmp.Or(problem, checkAPIKey(apiKey), cfg.problem); problem != nil {
 		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, problem)
 	}
 
@@ -121,7 +114,8 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		secrets: redact.New(apiKey).And(cfg.userKeys...),
 		retry:   cfg.retry.withDefaults(defaultRetry),
 		logger:  cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
-		drifts:  drifts{handler: cfg.drift, check: drift.New(documented)},
+		drifts:  drifts{handler: cfg.drift, seen: map[Drift]bool{}},
+		onSkip:  cfg.onSkip,
 	}}
 	c.scheduler = pace.NewScheduler(cfg.limiter, c.retry.MinWait, c.retry.MaxWait)
 	if err := c.connect(cfg, apiKey); err != nil {

@@ -217,7 +217,7 @@ func TestDoDecodesIntoAnything(t *testing.T) {
 }
 
 func TestDoLeavesNothingOfAResponseThatWasRetried(t *testing.T) {
-	s, object := double.Play(double.Respond(200, `{"cut":2,"mo`), double.Respond(200, `{"whole":3}`)), map[string]int{"mine": 1}
+	s, object := double.Play(double.Stream(200, 50, func() io.Reader { return double.Readers(`{"cut":2,"mo`, io.ErrUnexpectedEOF) }), double.Respond(200, `{"whole":3}`)), map[string]int{"mine": 1}
 	err := s.Client(t, double.Briefly).Do(t.Context(), "GET", "/x", nil, &object)
 	if diff := cmp.Diff(map[string]int{"mine": 1, "whole": 3}, object); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -1,26 +1,28 @@
 package horseracing
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strconv"
 	"strings"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// A Cursor is the position after an entry of a listing. It includes the tiers and the
+// A Cursor is the position after an entry of a listing. It includes the tier and the
 // Since of the query. Pass it as a query's Resume to continue there, in any process and
-// at any Concurrency. It does not expire. A query of another listing or of other tiers
+// at any Concurrency. It does not expire. A query of another listing or of another tier
 // fails with ErrInvalidArgument. The zero Cursor is the beginning of a listing.
 //
 // Store its text together with the entries that were read. The text of a [Pager]'s
 // cursor usually takes 100 to 600 bytes; it contains no key, and is checked when
 // parsed.
 type Cursor struct {
-	text string // version, kind, tiers, payload and checksum; see newCursor
+	text string // version, kind, tier, payload and checksum; see newCursor
 }
 
 // IsZero reports whether the cursor is the zero Cursor, the beginning of a listing.
@@ -56,24 +58,33 @@ const (
 )
 
 // cursorVersion is the prefix of every cursor's text. It changes with the format.
-const cursorVersion = "hr3"
+const cursorVersion = "hr4"
 
-// newCursor returns the cursor of a listing with the given tiers, as resolveTiers
-// returns them, and the payload of its kind. Fields contain no dot.
-func newCursor(kind cursorKind, tiers []TierID, payload []string) Cursor {
-	fields := append([]string{cursorVersion, string(kind), encodeField(tiers)}, payload...)
+// newCursor returns the cursor of a listing with the payload of its kind. Fields contain
+// no dot.
+func newCursor(kind cursorKind, tier TierID, payload ...string) Cursor {
+	fields := append([]string{cursorVersion, string(kind), strconv.Itoa(int(tier))}, payload...)
 	text := strings.Join(fields, ".")
 	return Cursor{text: text + "." + checksum(text)}
 }
 
-// payload returns what newCursor was given, if the cursor is of that kind.
-func (c Cursor) payload(kind cursorKind) (tiers []TierID, fields []string, ok bool) {
-	fields = strings.Split(c.text, ".")
-	if len(fields) < 5 || fields[1] != string(kind) {
-		return nil, nil, false
+// resumed returns the tier that a query selects, and the payload of its Resume, nil without
+// one. A query that names no tier has that of the cursor. The problem is nil if the query is
+// valid.
+func resumed(kind cursorKind, tier TierID, resume Cursor) (selected TierID, payload []string, problem error) {
+	switch {
+	case tier < 0:
+		return 0, nil, fmt.Errorf("tier %d is negative", tier)
+	case resume.IsZero():
+		return tier, nil, nil
 	}
-	err := decodeField(fields[2], &tiers)
-	return tiers, fields[3 : len(fields)-1], err == nil && len(tiers) > 0
+	fields := strings.Split(resume.text, ".")
+	saved, err := strconv.Atoi(fields[min(2, len(fields)-1)])
+	isOther := tier != 0 && tier.orDefault() != TierID(saved).orDefault()
+	if err != nil || len(fields) < 5 || fields[1] != string(kind) || saved < 0 || isOther {
+		return 0, nil, errors.New("the cursor in Resume is of another listing or of another tier")
+	}
+	return cmp.Or(tier, TierID(saved)), fields[3 : len(fields)-1], nil
 }
 
 // encodeField returns a value as a field of a cursor's text: JSON in base64.
@@ -91,9 +102,7 @@ func decodeField(field string, out any) error {
 	return json.Unmarshal(text, out)
 }
 
-func checksum(text string) string {
-	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text)))
-}
+func checksum(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text))) }
 
 const maxCursorText = 64 << 10 // of a text that is parsed
 
@@ -117,22 +126,14 @@ func ParseCursor(text string) (Cursor, error) {
 
 // pagerState is the payload of a pager's cursor.
 type pagerState struct {
-	Since     int64           `json:"since"` // of the query, in milliseconds
-	Positions []walk.Position `json:"positions"`
+	Since    int64         `json:"since"` // of the query, in milliseconds
+	Position walk.Position `json:"position"`
 }
 
-func writePositions(since int64, positions []walk.Position) []string {
-	return []string{encodeField(pagerState{Since: since, Positions: positions})}
-}
-
-// readPositions is the inverse of writePositions. The problem is nil if the fields
-// are valid.
-func readPositions(fields []string, positions []walk.Position) (since int64, problem error) {
+func parsePagerState(fields []string) (since int64, position walk.Position, problem error) {
 	var state pagerState
-	err := decodeField(fields[0], &state)
-	if err != nil || len(fields) != 1 || len(state.Positions) != len(positions) || state.Since < walk.Earliest {
-		return 0, errDamagedCursor
+	if decodeField(fields[0], &state) != nil || len(fields) != 1 || state.Since < walk.Earliest {
+		return 0, position, errDamagedCursor
 	}
-	copy(positions, state.Positions)
-	return state.Since, nil
+	return state.Since, state.Position, nil
 }

@@ -22,20 +22,15 @@
 //
 //	Races.Get       one race                                        1
 //	Races.Open      the open races, once                            1
-//	Races.WatchOpen changes in the open races, for one reader       1 every 15 s (Interval)
-//	Races.Watcher   the open races, for many readers                1 every 15 s (Interval)
+//	Races.Watch     the open races, and how they change             1 every 15 s (Interval)
 //	Races.Results   finished races, newest first                    about 1.13 per 10 races
 //	Races.Follow    finished races as they appear, oldest first     1 every 30 s (Interval), plus 1 per 9 races of the last hour (Lookback)
 //
 // Tournaments.Results and Tournaments.Follow do the same for tournaments. A query reads one
-// tier, by default Omega; set Tiers to read several as one listing. A [Pager] yields each
-// entry once, and its [Cursor] continues in another process:
+// tier, by default Omega: range over a query for each. A [Pager] yields each entry once,
+// and its [Cursor] continues in another process:
 //
 //	for race, err := range client.Races.Results(horseracing.ResultsQuery{Since: lastWeek, Concurrency: 8}).All(ctx) {
-//		if errors.Is(err, horseracing.ErrSkipped) {
-//			log.Print(err) // an entry that cannot be read; the rest follows
-//			continue
-//		}
 //		if err != nil {
 //			return err // range again to continue
 //		}
@@ -48,13 +43,16 @@
 // [github.com/horseracing-go/horseracing/ledger] registers each horse at most once in a
 // race, under a budget and across crashes. Without it, [RacesService.Register] sends
 // the request again only if it certainly had no effect. If the response is lost, the error
-// matches [ErrOutcomeUnknown], and [RacesService.Settle] waits until the outcome is certain:
+// matches [ErrOutcomeUnknown], and [RacesService.Registered] reads the race:
 //
 //	_, err := client.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: id, UserKey: userKey})
 //	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
-//		registered, err := client.Races.Settle(ctx, id, horse) // do not register again before it returns
+//		registered, err := client.Races.Registered(ctx, id, horse)
+//		if undecided, ok := errors.AsType[*horseracing.UndecidedError](err); ok {
+//			return readAgain(undecided.RetryAt) // do not register again before
+//		}
 //		if err != nil {
-//			return err
+//			return err // look in the game
 //		}
 //		fmt.Println("registered:", registered)
 //	}
@@ -63,9 +61,9 @@
 //
 // An error is an [*APIError] (an error response), a [*DecodeError] (a response that cannot
 // be read) or a [*TransportError] (no complete response), and matches sentinels such as
-// [ErrNotFound], and the context's error. If some entries of a list cannot be read, a method
-// returns the others and an error that wraps a [*DecodeError]. No error, log line or printed
-// value contains a key, with the exceptions listed at [UserKey].
+// [ErrNotFound], and the context's error. If an entry of a list cannot be read, its
+// [*DecodeError] is that of the call; [WithSkipHandler] leaves such entries out. No error,
+// log line or printed value contains a key, with the exceptions listed at [UserKey].
 //
 // # Timeouts and retries
 //
@@ -74,7 +72,7 @@
 // default, within a budget that all calls share; see [Retry]. Limits that the service
 // announces are heeded, and others are learned from its refusals. While it refuses requests,
 // all calls share what it accepts: writes first, then single reads, polls (of a [Follower]
-// or a [Watcher]), and walks (of a [Pager]); [Client.Pace] reports what was learned.
+// or a Watch), and walks (of a [Pager]); [Client.Pace] reports what was learned.
 //
 // # Values
 //

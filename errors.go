@@ -1,7 +1,7 @@
 package horseracing
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,21 +30,15 @@ var (
 	ErrRateLimited      = errors.New("rate limited")                 // status 429
 	ErrServer           = errors.New("server error")                 // status 500 and above
 	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
-	ErrResponseTooLarge = errors.New("response too large")           // beyond WithMaxResponseBytes
-	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have taken effect; see RacesService.Settle
+	ErrResponseTooLarge = transport.ErrTooLarge                      // beyond WithMaxResponseBytes
+	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have taken effect; see RacesService.Registered
 	ErrBodyIgnored      = errors.New("the request body was ignored") // a page is not the one requested, usually because a proxy or cache drops the bodies of GET requests
-	// ErrSkipped matches errors that report a skipped part of a listing; the rest of the
-	// listing follows. These are the [*DecodeError] of one entry (not of a page or a
-	// whole response), the [*TieOverflowError] and the [*GapError]. A method that
-	// returns a list, except [HorsesService.GetMany], reports unreadable entries with
-	// an error that matches ErrSkipped too.
-	ErrSkipped = errors.New("part of the listing was skipped")
 )
 
 const (
 	maxErrorBody    = 64 << 10 // length of APIError.Body
 	maxErrorObject  = 1 << 20  // length of a body that is searched for an error message
-	maxErrorMessage = 500      // length of the service's message in an error's text
+	maxErrorMessage = 500      // length of APIError.Message
 	maxErrorText    = 1800     // length of any error's text
 
 	instantLayout = "2006-01-02T15:04:05.000Z07:00" // for start times in error texts
@@ -79,9 +73,8 @@ type APIError struct {
 	RetryAfter time.Duration // how long to wait, by the Retry-After header, or zero if there was none
 	Attempts   int           // requests that were sent; 0 if none was
 
-	absent   bool // a successful response that does not contain the entry
-	proxied  bool // an HTML response to a GET with a body
-	withheld bool // the retry budget withheld a retry
+	absent  bool // a successful response that does not contain the entry
+	proxied bool // an HTML response to a GET with a body
 }
 
 // Error names the operation, the status, the service's message and, if that is known,
@@ -93,20 +86,16 @@ func (e *APIError) Error() string {
 	}
 	text := operationText(e.Method, e.Route, e.ID) + ": " + status
 	if e.Message != "" {
-		text += ": " + clip(e.Message, maxErrorMessage)
+		text += ": " + e.Message
 	}
-	text += attemptsText(e.Attempts) + e.advice()
-	if e.withheld {
-		text += "; " + withheldAdvice
-	}
-	return errorText(text)
+	return errorText(text + attemptsText(e.Attempts) + e.advice())
 }
 
 // LogValue returns the operation, the id, the status, the number of attempts and the
 // message.
 func (e *APIError) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("operation", e.Method+" "+e.Route), slog.String("id", e.ID),
-		slog.Int("status", e.StatusCode), slog.Int("attempts", e.Attempts), slog.String("message", clip(e.Message, maxErrorMessage)))
+		slog.Int("status", e.StatusCode), slog.Int("attempts", e.Attempts), slog.String("message", e.Message))
 }
 
 func (e *APIError) advice() string {
@@ -117,12 +106,8 @@ func (e *APIError) advice() string {
 		return "; a proxy may refuse GET requests with a body: bypass it"
 	case e.StatusCode == http.StatusUnauthorized:
 		return "; check the API key"
-	case e.StatusCode == http.StatusForbidden:
-		return "; the API key or the user key does not allow this"
 	case e.StatusCode == http.StatusNotFound && e.Method == http.MethodGet && !strings.Contains(e.Route, "{"):
 		return "; check the base URL"
-	case e.RetryAfter > time.Hour: // what is left of a long one would change the text each time
-		return "; wait longer than an hour before the next request"
 	case e.RetryAfter > 0 && e.Attempts == 0: // the message says until when
 		return ""
 	case e.RetryAfter > 0:
@@ -160,8 +145,8 @@ func isRedirect(status int) bool {
 // read: it is not JSON, is truncated, does not have the documented shape, contains
 // something else than what was requested, or a member by which programs decide has another
 // type (see [Drift] for the others).
-// A read is retried only if the response is an HTML page or ends early: once, or in a
-// Pager for up to its Patience. [CaptureResponse] keeps the whole response.
+// A read is retried if the response is an HTML page or ends early.
+// [CaptureResponse] keeps the whole response.
 //
 // Printing or logging a DecodeError omits Raw.
 type DecodeError struct {
@@ -169,7 +154,6 @@ type DecodeError struct {
 	Route  string          // the path with its placeholders, or for Do the path itself
 	ID     string          // the id requested, or that of the unreadable entry, or empty if neither is known
 	Field  string          // a JSON pointer to the problem, /3/entry_fee, or empty for the response as a whole
-	Offset int64           // approximate position of the problem in the response, in bytes
 	Raw    json.RawMessage // the unreadable entry of a list, redacted, or nil if there is none, it exceeds 64 KiB, or redaction made it invalid JSON
 	Err    error           // the problem
 
@@ -178,21 +162,16 @@ type DecodeError struct {
 
 // Error names the operation, the JSON pointer and the problem.
 func (e *DecodeError) Error() string {
-	operation := operationText(e.Method, e.Route, e.ID)
+	text := operationText(e.Method, e.Route, e.ID)
 	if e.ID != "" && !strings.Contains(e.Route, "{") {
-		operation += ": cannot read entry " + clip(e.ID, 200)
+		text += ": cannot read entry " + clip(e.ID, 200)
 	} else {
-		operation += ": cannot read the response"
+		text += ": cannot read the response"
 	}
-	return errorText(operation + e.position())
-}
-
-// position returns where the problem is, and what it is.
-func (e *DecodeError) position() string {
-	if e.Field == "" {
-		return ": " + e.Err.Error()
+	if e.Field != "" {
+		text += " at " + clip(e.Field, 200)
 	}
-	return " at " + clip(e.Field, 200) + ": " + e.Err.Error()
+	return errorText(text + ": " + e.Err.Error())
 }
 
 // Format prints the text of Error as a string.
@@ -206,12 +185,18 @@ func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// Is reports whether target is ErrSkipped and the error is about one entry of a list.
-func (e *DecodeError) Is(target error) bool { return target == ErrSkipped && e.entry }
+// ofResponse returns the error of the whole response, for one of an entry of it.
+func (e DecodeError) ofResponse(id string) *DecodeError {
+	e.ID, e.entry = id, false
+	return &e
+}
 
-// ofResponse returns an error about the whole response, from one about an entry of it.
-func (e *DecodeError) ofResponse(id string, raw json.RawMessage, err error) *DecodeError {
-	return &DecodeError{Method: e.Method, Route: e.Route, ID: id, Field: e.Field, Offset: e.Offset, Raw: raw, Err: err}
+// isSkip reports whether an error is that of a part of a listing, whose other parts can be
+// read.
+func isSkip(err error) bool {
+	decode, ok := errors.AsType[*DecodeError](err)
+	_, isTie := errors.AsType[*TieOverflowError](err)
+	return ok && decode.entry || isTie
 }
 
 // TransportError is returned when a call got no complete response, after all retries.
@@ -263,31 +248,6 @@ func (e *TieOverflowError) Error() string {
 		e.operation, e.Seen, e.StartTime.Format(instantLayout))
 }
 
-// Is reports whether target is ErrSkipped.
-func (e *TieOverflowError) Is(target error) bool { return target == ErrSkipped }
-
-// GapError reports a time range that a [Follower] skipped, because a page in it
-// remained unreadable. To read what can be read of that range, call Results with
-// ResultsQuery{Since: e.From.Time, Before: e.To.Time}.
-type GapError struct {
-	From, To Timestamp // what starts at From or later and before To may be missing
-	Err      error     // why the page could not be read
-
-	operation string
-}
-
-// Error names the operation, the time range and the cause.
-func (e *GapError) Error() string {
-	return errorText(fmt.Sprintf("%s: entries that start at %s or later and before %s may be missing, because a page could not be read: %v; Results with Since and Before returns those that can be read",
-		e.operation, e.From.Format(instantLayout), e.To.Format(instantLayout), e.Err))
-}
-
-// Is reports whether target is ErrSkipped.
-func (e *GapError) Is(target error) bool { return target == ErrSkipped }
-
-// Unwrap returns the cause.
-func (e *GapError) Unwrap() error { return e.Err }
-
 // outcomeUnknown marks the error of a write that may have taken effect.
 type outcomeUnknown struct {
 	err  error
@@ -302,37 +262,23 @@ func (e *outcomeUnknown) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 
 // messageMembers are the members in which services commonly put the message of an
 // error object, the best one first. The shape of errors is undocumented.
-var messageMembers = []string{"message", "detail", "error_description", "error", "errors", "title", "description"}
+var messageMembers = []string{"message", "detail", "error_description", "error", "errors"}
 
 // noErrors are values of a member error of an object that is not an error. The first is
 // that of an absent member.
 var noErrors = []string{"", "null", "false", `""`, "[]", "{}", "0"}
 
 // errorWords returns the message of an error object, and whether the object declares
-// itself an error, by a member of that name. In a successful response a title or a
-// description alone is not a message: tournaments have a description.
-func errorWords(body []byte, failure bool) (message string, declared bool) {
+// itself an error, by a member of that name.
+func errorWords(body []byte) (message string, declared bool) {
 	var object map[string]json.RawMessage
 	if len(body) > maxErrorObject || unmarshal(body, &object) != nil {
 		return "", false
 	}
-	for _, name := range []string{"error", "errors"} {
-		declared = declared || !slices.Contains(noErrors, string(object[name]))
-	}
 	for _, name := range messageMembers {
-		if !failure && !declared && name == "title" {
-			break
-		}
-		if words := wordsOf(object[name]); words != "" {
-			return words, declared
-		}
+		message = cmp.Or(message, wordsOf(object[name]))
 	}
-	return "", declared
-}
-
-// mayDeclareError reports whether a body may be an object with an error member.
-func mayDeclareError(body []byte) bool {
-	return bytes.HasPrefix(trimSpace(body), []byte("{")) && bytes.Contains(body, []byte(`"error`))
+	return message, !slices.Contains(noErrors, string(object["error"])) || !slices.Contains(noErrors, string(object["errors"]))
 }
 
 // wordsOf returns the words of a member: a string, the message of an object, or those
@@ -384,9 +330,7 @@ func clip(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + " …"
 }
 
-func hasControl(s string) bool {
-	return strings.ContainsFunc(s, unicode.IsControl)
-}
+func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }
 
 // hasDotSegment reports whether a path contains . or .., which servers resolve.
 func hasDotSegment(path string) bool {

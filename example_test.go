@@ -10,7 +10,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
+
+	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -186,7 +189,7 @@ func ExampleRacesService_Open() {
 }
 
 // Registering spends the race's entry fee. Where the response is lost, the SDK
-// does not send the registration again, for that might pay twice: Settle reports
+// does not send the registration again, for that might pay twice: Registered reads
 // whether it took effect, and only its false makes it safe to register again.
 func ExampleRacesService_Register() {
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0))
@@ -203,11 +206,15 @@ func ExampleRacesService_Register() {
 	case err == nil:
 		fmt.Println("registered, with status", receipt.StatusCode)
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		fake.Advance(3 * time.Hour) // otherwise Settle waits until the race's result, or longer
-		registered, err := client.Races.Settle(ctx, entry.Race, entry.Horse)
+		registered, err := client.Races.Registered(ctx, entry.Race, entry.Horse)
+		if undecided, ok := errors.AsType[*horseracing.UndecidedError](err); ok { // a program saves when to go on
+			fmt.Println("not listed so far; decided in", undecided.RetryAt.Sub(fake.Now()).Round(time.Minute))
+			fake.Advance(undecided.RetryAt.Sub(fake.Now()))
+			registered, err = client.Races.Registered(ctx, entry.Race, entry.Horse)
+		}
 		switch {
 		case err != nil:
-			log.Fatal(err) // still unknown: call Settle again
+			log.Fatal(err) // still unknown
 		case registered:
 			fmt.Println("registered, although the response was lost")
 		default:
@@ -219,6 +226,7 @@ func ExampleRacesService_Register() {
 		log.Fatal(err) // not sent
 	}
 	// Output:
+	// not listed so far; decided in 1h10m0s
 	// not registered, and no fee is spent
 }
 
@@ -361,7 +369,7 @@ func ExampleRacesService_Follow() {
 }
 
 // A program that reports what happens to the open races.
-func ExampleRacesService_WatchOpen() {
+func ExampleRacesService_Watch() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	defer fake.Close()
 	race := horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10), Places: 4, Info: horseracing.RaceInfo{Name: "Dawn"}}
@@ -369,28 +377,91 @@ func ExampleRacesService_WatchOpen() {
 	client := fake.Client()
 
 	query := horseracing.WatchQuery{Interval: time.Millisecond} // every 15 seconds without it
-	for change, err := range client.Races.WatchOpen(context.Background(), query) {
+	for snapshot, err := range client.Races.Watch(context.Background(), query) {
 		if err != nil {
-			slog.Warn("a poll failed; WatchOpen goes on", "error", err)
+			slog.Warn("a poll failed; Watch goes on", "error", err)
 			continue
 		}
-		switch change.Kind {
-		case horseracing.RaceOpened:
-			fmt.Printf("%s takes %d horses\n", change.Race.Info.Name, change.Race.FreePlaces())
-			race.Participants = []horseracing.RaceParticipant{{Number: 12}}
-			fake.AddRaces(race) // a horse comes in
-		case horseracing.RaceUpdated:
-			fmt.Printf("%s: %d places free, %d before\n", change.Race.Info.Name, change.Race.FreePlaces(), change.Previous.FreePlaces())
-			fake.Advance(10 * time.Minute) // it starts
-		case horseracing.RaceClosed:
-			fmt.Printf("%s closed with %d horses\n", change.Race.Info.Name, len(change.Race.Participants))
-			return
+		for _, change := range snapshot.Changes {
+			switch change.Kind {
+			case horseracing.RaceOpened:
+				fmt.Printf("%s takes %d horses\n", change.Race.Info.Name, change.Race.FreePlaces())
+				race.Participants = []horseracing.RaceParticipant{{Number: 12}}
+				fake.AddRaces(race) // a horse comes in
+			case horseracing.RaceUpdated:
+				fmt.Printf("%s: %d places free, %d before\n", change.Race.Info.Name, change.Race.FreePlaces(), change.Previous.FreePlaces())
+				fake.Advance(10 * time.Minute) // it starts
+			case horseracing.RaceClosed:
+				fmt.Printf("%s closed with %d horses\n", change.Race.Info.Name, len(change.Race.Participants))
+				return
+			}
 		}
 	}
 	// Output:
 	// Dawn takes 4 horses
 	// Dawn: 3 places free, 4 before
 	// Dawn closed with 1 horses
+}
+
+// Several horses at once: a semaphore bounds the requests in flight. With
+// golang.org/x/sync/errgroup it is SetLimit.
+func ExampleHorsesService_Get() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	client, ctx := fake.Client(), context.Background()
+
+	numbers := []horseracing.HorseNumber{1, 2, 3, 4, 5}
+	horses, errs := make([]*horseracing.Horse, len(numbers)), make([]error, len(numbers))
+	slots := make(chan struct{}, 4)
+	var group sync.WaitGroup
+	for i, number := range numbers {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			horses[i], errs[i] = client.Horses.Get(ctx, number)
+		})
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		log.Fatal(err)
+	}
+	for _, horse := range horses {
+		fmt.Println(horse.Number, horse.Name)
+	}
+	// Output:
+	// 1 Bold Echo
+	// 2 Bold Echo
+	// 3 Dusty Arrow
+	// 4 Iron Jester
+	// 5 Amber Breeze
+}
+
+// A test of your own code with github.com/jarcoal/httpmock: give the client a mock as its
+// transport. The responses are those of the API reference.
+func Example_httpmock() {
+	mock := httpmock.NewMockTransport()
+	mock.RegisterResponder("GET", "https://game.test/api/v1/horses/7",
+		httpmock.NewStringResponder(200, `{"number":7,"name":"Comet","level":3}`))
+	mock.RegisterResponder("POST", "https://game.test/api/v1/races/register",
+		httpmock.NewStringResponder(409, `{"message":"the race is full"}`))
+	client, err := horseracing.NewClient("https://game.test", "key", horseracing.WithHTTPClient(&http.Client{Transport: mock}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+
+	horse, err := client.Horses.Get(ctx, 7)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(horse.Name)
+	_, err = client.Races.Register(ctx, horseracing.Registration{Horse: 7, Race: 11, UserKey: "key"})
+	fmt.Println(err)
+	fmt.Println(mock.GetTotalCallCount(), "requests")
+	// Output:
+	// Comet
+	// POST /api/v1/races/register: status 409 Conflict: the race is full
+	// 2 requests
 }
 
 // inMinutes returns an instant by the fake's clock, before now where n is negative.

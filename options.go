@@ -37,6 +37,7 @@ type config struct {
 	maxBytes   int64
 	plainHTTP  bool
 	drift      func(context.Context, Drift)
+	onSkip     func(context.Context, error)
 	wrappers   []func(http.RoundTripper) http.RoundTripper
 	problem    error // the first thing wrong with an option
 }
@@ -53,7 +54,8 @@ func (c *config) check(ok bool, problem string, args ...any) {
 // CheckRedirect is ignored: redirects are never followed. A nil client is ignored.
 //
 // Set a proxy or a mock in the Transport. To observe or change requests, use
-// [WithTransportWrapper] instead.
+// [WithTransportWrapper] instead. NewClient keeps the Transport that it finds: a library
+// that replaces it, such as httpmock.ActivateNonDefault, has to do so before.
 //
 // If the Transport is an *http.Transport, registrations and other calls that change
 // something are sent through a clone of it without keep-alives, because their outcome
@@ -136,10 +138,9 @@ func WithLimiter(l Limiter) Option {
 
 // WithLogger logs every attempt at level Debug and every retry at level Warn, with
 // operation, status and duration, and never with a header, a body or a key. Level Warn
-// also reports retries prevented by the retry budget, long waits while the service
-// refuses requests, and routes that are limited separately from then on. Level Info
-// reports when a [Pager] or [Follower] continues after a wait, and the time until which
-// [RacesService.Settle] may block. The default is to log nothing.
+// also reports retries prevented by the retry budget, waits while the service refuses
+// requests (after five seconds, then once a minute), and routes that are limited separately
+// from then on. Level Info reports the end of such a wait. The default is to log nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.logger = l }
 }
@@ -188,13 +189,23 @@ func WithPlainHTTP() Option {
 // It must be safe for concurrent use if calls are made concurrently, for example by a
 // [Pager] with a Concurrency above one.
 //
-// These are not reported: members that are documented as optional or only for other
-// operations, values outside the documented sets (which are incomplete), and responses
-// to [Client.Do]. Missing members of undocumented responses (open tournaments, one
-// tournament, a registration) are not reported either. At most 100 unknown members of
-// one object are reported.
+// These are not reported: members that are missing, the members of an [AdditionalPrize],
+// values outside the documented sets (which are incomplete), and responses to [Client.Do].
+// At most 100 differences of one response are reported, and 1,000 in all.
 func WithDriftHandler(handler func(context.Context, Drift)) Option {
 	return func(c *config) { c.drift = handler }
+}
+
+// WithSkipHandler lets lists and listings leave out what cannot be read: the handler gets
+// the [*DecodeError] of an entry, or the [*TieOverflowError] of a page on one instant, and
+// the rest follows. Without a handler such an error is like any other: a method that
+// returns a list returns the error alone, and the loop of a [Pager] ends with it; range
+// again to continue after it. A [Follower] and [RacesService.Watch] yield it once and poll
+// on.
+//
+// As with [WithDriftHandler], the handler is called by the goroutine that made the call.
+func WithSkipHandler(handler func(context.Context, error)) Option {
+	return func(c *config) { c.onSkip = handler }
 }
 
 // tokenBucket is a rate.Limiter that returns the context's errors. If a deadline
@@ -221,9 +232,6 @@ type callConfig struct {
 }
 
 func configOf(opts []CallOption) callConfig {
-	if len(opts) == 0 {
-		return callConfig{}
-	}
 	var config callConfig
 	for _, opt := range opts {
 		if opt != nil {
@@ -295,9 +303,8 @@ func CallFromContext(ctx context.Context) (CallInfo, bool) {
 	return CallInfo{Method: r.Method, Route: r.Route, ID: r.ID, Attempt: r.Attempts()}, true
 }
 
-// Response is a response as received, after decompression. Keys are redacted in the
-// header and, if the call failed, in the body. Printing or logging a Response omits
-// header and body.
+// Response is a response as received, after decompression, without keys in header and body.
+// Printing or logging a Response omits both.
 type Response struct {
 	StatusCode int // zero if there was no response
 	Header     http.Header
@@ -314,14 +321,15 @@ func (r Response) Format(s fmt.State, _ rune) {
 func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
 // Retry sets how reads are retried: after connection failures, after the statuses 408,
-// 429, 500, 502, 503 and 504, and once after a response with status 2xx that is an HTML
-// page or ends early.
+// 429, 500, 502, 503 and 504, and after a response with status 2xx that is an HTML page or
+// ends early.
 //
 // A Retry-After is honored up to MaxWait. If the service demands a longer wait, the
 // call returns at once, with [APIError].RetryAfter set. While the service refuses all
 // requests of the client, a call waits for at most MaxWait, then fails without being
 // sent. MaxWait limits each wait, not their sum: the context limits the whole call, and
-// ends every wait at once.
+// ends every wait at once. A [Pager] or [Follower] that is refused waits as long as its
+// context allows.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of
 // an outage. Rate-limit responses (429, or 503 with Retry-After) do not consume it; see
@@ -362,23 +370,13 @@ func (r Retry) problem() error {
 	return nil
 }
 
-// withheldAdvice explains that the retry budget withheld a retry.
-const withheldAdvice = "not retried, because many calls of this client failed and its retry budget is spent"
-
 // Pace is what a client has learned about the service's rate limit. The client sends no more
 // requests than the service announces (RateLimit-Remaining), and otherwise slows down
-// only after a refusal (429, or 503 with Retry-After). A Pace describes all routes except those that the client has found to
-// be limited separately.
+// only after a refusal (429, or 503 with Retry-After). A Pace describes
+// the limit that all routes share.
 type Pace struct {
 	PerSecond float64   // requests per second at present, or zero if the rate is not limited
 	Waiting   int       // requests that wait to be sent
-	Until     time.Time // end of the backoff, Retry-After or spent quota for which requests wait, or zero if none does
+	Until     time.Time // end of the backoff, Retry-After or used-up limit for which requests wait, or zero if none does
 	AtRandom  bool      // refusals seem not to depend on the rate of sending, which is not limited then
-}
-
-// defaultPatience is the Patience of a query that sets none.
-const defaultPatience = 10 * time.Minute
-
-func newPatience(most time.Duration) *transport.Patience {
-	return &transport.Patience{Most: cmp.Or(most, defaultPatience)}
 }

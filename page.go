@@ -1,15 +1,16 @@
 package horseracing
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"sync/atomic"
+	"strconv"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -26,43 +27,28 @@ type Entry[T any] struct {
 
 // listing describes a paged listing to its pager.
 type listing[T any] struct {
-	backend  *backend
-	kind     cursorKind
-	route    string
-	byOffset bool // pages are requested by offset, not by start time
-	key      func(*T) entryKey
-
-	hasResult func(*T) bool   // reports whether an entry has its result, or is nil if every listed entry has one
-	order     pace.Priority   // priority of its requests, or zero for that of walks
-	responded func(time.Time) // called with the service's time of each response, unless nil
-	tiers     []TierID        // sorted, where zero is the service's default, which no request names
-	patience  *transport.Patience
-	otherSeen *atomic.Bool // a tier other than Omega was shown under another name
-	shown     walk.Shown   // what its pages have shown so far
+	backend   *backend
+	kind      cursorKind
+	route     string
+	byOffset  bool                                  // pages are requested by offset, not by start time
+	place     func(*T) (start Timestamp, of TierID) // of an entry; the tier that it names, zero if that is not known
+	hasResult func(*T) bool                         // reports whether an entry has its result, or is nil if every listed entry has one
+	order     pace.Priority                         // priority of its requests
+	tier      TierID                                // zero is the service's default, which no request names
 }
 
-// entryKey determines the position of an entry in a listing.
-type entryKey struct {
-	start   Timestamp
-	id      string // empty if the entry has none
-	isOmega bool   // its tier is named Omega
-	isOther bool   // its tier is named otherwise
+func placeRace(r *Race) (start Timestamp, of TierID) {
+	if r.Tier == TierNameOmega {
+		of = TierOmega
+	}
+	return r.StartTime, of
 }
 
-func raceKey(r *Race) entryKey {
-	isOmega := r.Tier == TierNameOmega
-	return entryKey{start: r.StartTime, id: idOf(r), isOmega: isOmega, isOther: !isOmega && r.Tier != ""}
+func placeTournament(t *Tournament) (start Timestamp, of TierID) { return t.StartTime, t.Tier }
+
+func (l *listing[T]) op() operation {
+	return operation{method: http.MethodGet, route: l.route, order: l.order, isPatient: true}
 }
-
-func tournamentKey(t *Tournament) entryKey {
-	isOmega := t.Tier == TierOmega
-	return entryKey{start: t.StartTime, id: idOf(t), isOmega: isOmega, isOther: !isOmega && t.Tier != 0}
-}
-
-func (l *listing[T]) op() operation { return operation{method: http.MethodGet, route: l.route} }
-
-// tier returns the tier of the listing at an index.
-func (l *listing[T]) tier(source int) TierID { return l.tiers[source].orDefault() }
 
 // ceilMilli rounds up to the millisecond, for both ends of a range: an entry
 // starts on a whole one. Instants outside those of a [Timestamp] are clamped.
@@ -83,220 +69,160 @@ type pageBody struct {
 	Offset        *int64 `json:"offset,omitzero"`
 }
 
-// pageBody returns the body of a page request: the tier and the start of the page.
-func (l *listing[T]) pageBody(r walk.Request) pageBody {
-	body := pageBody{Tier: l.tiers[r.Source]}
-	if l.byOffset && r.At > 0 {
-		body.Offset = &r.At
-	}
-	if !l.byOffset && r.At < walk.Latest {
-		body.StartTimeFrom = &r.At
+// pageBody returns the body of a request for the page at an offset, or before an instant.
+func (l *listing[T]) pageBody(at int64) pageBody {
+	body := pageBody{Tier: l.tier}
+	switch {
+	case l.byOffset && at > 0:
+		body.Offset = &at
+	case !l.byOffset && at < walk.Latest:
+		body.StartTimeFrom = &at
 	}
 	return body
 }
 
-// emptyDelay is after how long a page in doubt is requested again: a replica that lags
-// shows none. maxEmptyDelay is the last wait for one that cannot be empty.
-const (
-	emptyDelay    = 200 * time.Millisecond
-	maxEmptyDelay = 16 * emptyDelay
-)
+// emptyDelay is after how long an empty page is requested again: a replica that lags shows
+// none.
+const emptyDelay = 200 * time.Millisecond
 
-// fetch requests one page, and one in doubt again: an empty one where more is expected, or
-// one of the wrong tier.
-func (l *listing[T]) fetch(ctx context.Context, r walk.Request) ([]walk.Entry[Entry[T]], error) {
-	page, err := l.request(ctx, r)
-	if err == nil && l.isOfOmega(page, r) {
-		page, err = l.requestAfter(ctx, emptyDelay, r)
-	}
-	if err == nil && len(page.entries) == 0 && !r.AcceptEmpty {
-		page, err = l.confirmEmpty(ctx, r)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if l.isOfOmega(page, r) {
-		return nil, walk.IgnoredError(fmt.Sprintf("requested tier %d, got tier %d (Omega)", l.tier(r.Source), TierOmega))
-	}
-	return l.place(page, r), nil
-}
-
-// confirmEmpty requests an empty page again. A service in trouble may show empty lists for
-// a while: the page counts as empty only if its witness is not.
-func (l *listing[T]) confirmEmpty(ctx context.Context, r walk.Request) (page *list[T], err error) {
-	for delay := emptyDelay; delay <= maxEmptyDelay; delay *= 4 {
-		if page, err = l.requestAfter(ctx, delay, r); err != nil || len(page.entries) > 0 || r.Witness < 0 {
-			return page, err
-		}
-		if r.Witness == r.At {
-			continue
-		}
-		witness, err := l.request(ctx, walk.Request{Source: r.Source, At: r.Witness})
-		if err != nil || len(witness.entries) > 0 {
-			return page, err
-		}
-	}
-	return nil, newDecodeError(page.record, &readError{err: errors.New("the list is empty, although it has shown entries before")})
-}
-
-// requestAfter requests one page after a delay.
-func (l *listing[T]) requestAfter(ctx context.Context, delay time.Duration, r walk.Request) (*list[T], error) {
-	if transport.Sleep(ctx, delay) != nil {
-		return nil, fmt.Errorf("%v: %w", l.op(), ctx.Err())
-	}
-	return l.request(ctx, r)
-}
-
-// request requests one page.
-func (l *listing[T]) request(ctx context.Context, r walk.Request) (*list[T], error) {
-	op := l.op()
-	op.body, op.order, op.patience = l.pageBody(r), cmp.Or(l.order, pace.Walk), l.patience
-	requested := time.Now()
-	page, err := getEntries[T](ctx, l.backend, op, nil)
-	if err == nil && l.responded != nil {
-		l.responded(responseTime(page.record.Header, requested))
-	}
-	return page, err
-}
-
-// isOfOmega reports whether a page shows races of Omega alone although another tier was
-// requested, and such a tier had another name before.
-func (l *listing[T]) isOfOmega(page *list[T], r walk.Request) bool {
-	if l.tier(r.Source) == TierOmega || len(page.entries) == 0 || !l.otherSeen.Load() {
-		return false
-	}
-	for i := range page.entries {
-		if !l.key(&page.entries[i].value).isOmega {
-			return false
-		}
-	}
-	return true
-}
-
-// place returns the entries of a page with their ids and starts. An entry that cannot be
-// placed among others is an error, and has no id. One that differs from another with its
-// id and start is an error too.
-func (l *listing[T]) place(page *list[T], r walk.Request) []walk.Entry[Entry[T]] {
-	entries := make([]walk.Entry[Entry[T]], len(page.entries))
-	for i := range entries {
-		e, from := &entries[i], &page.entries[i]
-		key := l.key(&from.value)
-		if key.isOther && l.tier(r.Source) != TierOmega {
-			l.otherSeen.Store(true)
-		}
-		e.ID, e.Start = key.id, key.start.UnixMilli()
-		if problem := unplaced(e.ID, e.Start); problem != nil {
-			if e.ID = ""; from.err == nil {
-				page.fail(i, problem)
-			}
-		}
-		e.Value.JSON = page.json(i)
-		isTwin := func(o walk.Entry[Entry[T]]) bool {
-			return e.ID != "" && o.ID == e.ID && o.Start == e.Start && !bytes.Equal(o.Value.JSON, e.Value.JSON)
-		}
-		if from.err == nil && slices.ContainsFunc(entries[:i], isTwin) {
-			page.fail(i, &readError{err: errors.New("another entry of the page has its id and start time")})
-		}
-		if from.err == nil {
-			e.Value.Value = &from.value
-		} else {
-			e.Err = from.err
-		}
-	}
-	return entries
-}
-
-// unplaced returns why an entry cannot be placed among others, or nil if it can.
-func unplaced(id string, start int64) *readError {
-	switch {
-	case id == "":
-		return &readError{err: errors.New("an entry without an id cannot be distinguished from others")}
-	case start <= 0:
-		return &readError{field: "/start_time", err: errors.New("an entry without a start time cannot be placed")}
-	}
-	return nil
-}
-
-// fetcher requests the pages that a pager's walk needs, up to the pager's concurrency
-// at once, and passes them to the walk.
-type fetcher[T any] struct {
-	listing     *listing[T]
-	walk        walk.Walker[Entry[T]]
-	concurrency int
-	ctx         context.Context
-	cancel      context.CancelFunc
-	results     chan pageResult[T]
-	inFlight    int
-
-	interrupted error // that of a request that was canceled: it may name a failure before
-}
-
-// pageResult is the outcome of one page request.
-type pageResult[T any] struct {
+// page is the outcome of one page request.
+type page[T any] struct {
 	request walk.Request
-	page    []walk.Entry[Entry[T]]
+	entries []walk.Entry[Entry[T]]
+	at      int64 // when the service responded, in milliseconds; 0 if it did not
 	err     error
 }
 
-func newFetcher[T any](ctx context.Context, l *listing[T], w walk.Walker[Entry[T]], concurrency int) *fetcher[T] {
-	f := &fetcher[T]{listing: l, walk: w, concurrency: concurrency, results: make(chan pageResult[T], concurrency)}
-	f.ctx, f.cancel = context.WithCancel(ctx)
-	return f
+// fetch requests one page.
+func (l *listing[T]) fetch(ctx context.Context, r walk.Request) (p page[T]) {
+	op := l.op()
+	op.body, p.request = l.pageBody(r.At), r
+	if r.Empty == walk.AskNewest {
+		op.body = pageBody{Tier: l.tier}
+	}
+	if r.Empty == 1 && transport.Sleep(ctx, emptyDelay) != nil {
+		p.err = fmt.Errorf("%v: %w", op, ctx.Err())
+		return p
+	}
+	requested := time.Now()
+	response, err := getEntries[T](ctx, l.backend, op, nil)
+	if p.err = err; err != nil {
+		return p
+	}
+	p.at = responseTime(response.record.Header, requested).UnixMilli()
+	switch {
+	case r.Empty != walk.AskNewest:
+		p.entries, p.err = l.read(response, r.At)
+	case len(response.entries) == 0:
+		p.err = l.emptied()
+	}
+	return p
+}
+
+// emptied returns the error of a listing that has shown entries, and is empty as a whole.
+func (l *listing[T]) emptied() error {
+	return fmt.Errorf("%v: the listing is empty, although it was not before", l.op())
+}
+
+// read returns the entries of a page with their ids and starts. An entry that cannot be
+// placed among others is an error, with its JSON for an id and the start of an entry beside
+// it. Other pages may show it with another start.
+func (l *listing[T]) read(response *list[T], at int64) (entries []walk.Entry[Entry[T]], err error) {
+	tier, start, placed := l.tier.orDefault(), at-1, 0
+	var problem *DecodeError
+	for i := range slices.Backward(response.entries) {
+		if s, _ := l.place(&response.entries[i].value); s.UnixMilli() > 0 {
+			start = s.UnixMilli() // of the first entry that has one
+		}
+	}
+	for i := range response.entries {
+		from := &response.entries[i]
+		starts, of := l.place(&from.value)
+		if starts.UnixMilli() > 0 {
+			start = starts.UnixMilli()
+		}
+		e := walk.Entry[Entry[T]]{ID: idOf(&from.value), Start: start, Adrift: starts.UnixMilli() <= 0, Value: Entry[T]{Tier: tier, JSON: from.json}}
+		switch {
+		case tier != TierOmega && of != 0 && of != tier:
+			return nil, l.ignored(fmt.Sprintf("tier %d was requested, and an entry is of tier %d", tier, of))
+		case !l.byOffset && start > at:
+			return nil, l.ignored("an entry starts after start_time_from")
+		case !l.byOffset && start == at: // of a service that includes the bound
+			continue
+		case e.ID != "" && !e.Adrift:
+			placed++
+		default:
+			e.ID = unplacedMark + hashOf(string(from.json))
+			if from.err == nil {
+				response.fail(i, &readError{err: errors.New("an entry without an id or a start time cannot be placed")})
+			}
+			problem = from.err
+		}
+		if from.err != nil {
+			e.Err = from.err
+		} else {
+			e.Value.Value = &from.value
+		}
+		entries = append(entries, e)
+	}
+	switch isFull := len(response.entries) >= pageSize; {
+	case isFull && placed == 0 && problem != nil:
+		whole := problem.ofResponse("")
+		whole.Raw, whole.Err = nil, fmt.Errorf("no entry of the page can be placed in the listing: %w", whole.Err)
+		return nil, whole
+	case isFull && len(entries) == 0:
+		return nil, l.ignored("a whole page of entries starts at start_time_from")
+	}
+	return entries, nil
+}
+
+// ignored returns the error of a response that does not fit its request.
+func (l *listing[T]) ignored(how string) error {
+	return fmt.Errorf("%v: %w: %s; a proxy or cache drops the bodies of GET requests, or responds with another request's response", l.op(), ErrBodyIgnored, how)
+}
+
+// unplacedMark begins the id of an entry that cannot be placed. No other id has it.
+const unplacedMark = "\x00"
+
+// hashOf returns a short text that tells a text from others.
+func hashOf(text string) string {
+	hash := sha256.Sum256([]byte(text))
+	return strconv.FormatUint(binary.BigEndian.Uint64(hash[:]), 36)
+}
+
+// fetcher requests the pages that a walk needs, several at once, and passes them to it.
+type fetcher[T any] struct {
+	listing  *listing[T]
+	walk     walk.Walk[Entry[T]]
+	ctx      context.Context
+	pages    chan page[T] // as many as may be in flight
+	inFlight int
+	canceled error // of a request that was canceled: it may name a failure before
 }
 
 // fill requests the pages that the walk needs now.
 func (f *fetcher[T]) fill() {
-	for f.inFlight < f.concurrency {
+	for f.inFlight < cap(f.pages) {
 		r, ok := f.walk.Next()
 		if !ok {
 			return
 		}
 		f.inFlight++
-		if f.concurrency == 1 {
-			f.fetch(r)
-		} else {
-			go f.fetch(r)
-		}
+		go func() {
+			result := page[T]{request: r, err: fmt.Errorf("%v: %w", f.listing.op(), errAborted)}
+			defer func() { f.pages <- result }()
+			result = f.listing.fetch(f.ctx, r)
+		}()
 	}
 }
 
-func (f *fetcher[T]) fetch(r walk.Request) {
-	result := pageResult[T]{request: r, err: fmt.Errorf("%v: %w", f.listing.op(), errAborted)}
-	defer func() { f.results <- result }()
-	result.page, result.err = f.listing.fetch(f.ctx, r)
-}
-
-// receive passes the pages that have arrived to the walk.
-func (f *fetcher[T]) receive() {
-	for len(f.results) > 0 {
-		f.wait()
-	}
-}
-
-// wait passes the next page that arrives to the walk.
-func (f *fetcher[T]) wait() {
-	result := <-f.results
+// wait passes the next page that arrives to the walk, and returns when it was sent.
+func (f *fetcher[T]) wait() (at int64) {
+	result := <-f.pages
 	f.inFlight--
-	if result.err != nil {
-		if f.ctx.Err() != nil {
-			f.interrupted = result.err
-		}
-		f.walk.Fail(result.request, result.err)
-	} else {
-		f.walk.Learn(result.request, result.page)
+	if f.ctx.Err() != nil {
+		f.canceled = cmp.Or(result.err, f.canceled)
 	}
-}
-
-// close cancels the requests in flight and waits for them.
-func (f *fetcher[T]) close() {
-	f.cancel()
-	for f.inFlight > 0 {
-		f.wait()
-	}
-}
-
-// canceled closes the fetcher, and returns the error of a loop whose context is done.
-func (f *fetcher[T]) canceled(cause error) error {
-	f.close()
-	return cmp.Or(f.interrupted, fmt.Errorf("%v: %w", f.listing.op(), cause))
+	f.walk.Learn(result.request, result.entries, result.err)
+	return result.at
 }

@@ -3,7 +3,6 @@ package horseracing_test
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,29 +13,6 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
-
-// A service that knows one of two tiers alone may respond with it to requests for both.
-func TestPagerYieldsARaceOfTwoTiersOnceAndSaysSo(t *testing.T) {
-	s := double.Play(double.Listing(`[{"main_race_id":2,"start_time":1700000001000},{"main_race_id":1,"start_time":1700000000000}]`))
-	pager := s.Client(t).Races.Results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{5, 6}})
-	times := map[horseracing.RaceID]int{}
-	errs := 0
-	for range 3 {
-		for race, err := range pager.All(t.Context()) {
-			if err != nil {
-				errs++
-				if !errors.Is(err, horseracing.ErrBodyIgnored) || !strings.Contains(err.Error(), "two tiers show the same entry") {
-					t.Error(err)
-				}
-			} else {
-				times[race.MainRaceID]++
-			}
-		}
-	}
-	if !maps.Equal(times, map[horseracing.RaceID]int{1: 1, 2: 1}) || errs != 2 {
-		t.Errorf("%d errors, races %v", errs, times)
-	}
-}
 
 // The listing has whole milliseconds: one that begins within a range belongs to
 // it, one that began before the range does not.
@@ -73,20 +49,10 @@ func TestPagerYieldsAnEntryThatAPageShowsTwiceOnce(t *testing.T) {
 		if err != nil || len(races) != 2 {
 			t.Errorf("%s: %d races, %v", name, len(races), err)
 		}
-		// Of two races with one id and start the second is an error, once.
-		other := strings.Replace(twice, "1700000000000}]", `1700000000000,"length":3}]`, 1)
-		count := map[bool]int{}
-		for _, err := range pager(double.Play(double.Listing(other)).Client(t)).All(t.Context()) {
-			count[errors.Is(err, horseracing.ErrSkipped)]++
-		}
-		if count[false] != 2 || count[true] != 1 {
-			t.Errorf("%s: a second race with the id of another: %v", name, count)
-		}
 	}
 }
 
-// A response for the default tier is noticed if the tier had another name before. The
-// service may name all tiers Omega, and one response may be wrong.
+// A response for the default tier is noticed at once.
 func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 	page := func(from int, tiers ...string) string {
 		var entries []string
@@ -110,15 +76,10 @@ func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 			return err
 		}},
 	} {
-		other, omega := page(1, test.other, test.omega), page(3, test.omega, test.omega)
-		for what, responses := range map[string]struct{ first, second, listing string }{
-			"never another name":       {omega, omega, omega},
-			"one response is wrong":    {other, omega, page(1, test.omega, test.other)},
-			"beside another":           {other, page(2, test.omega, test.other), page(1, test.other, test.omega, test.other)},
-			"another name, then Omega": {other, omega, omega},
-		} {
-			ignored := what == "another name, then Omega"
-			s := double.Play(double.Respond(200, "["+responses.first+"]"), double.Respond(200, "["+responses.second+"]"), double.Listing("["+responses.listing+"]"))
+		other, omega := page(1, test.other, test.other), page(3, test.omega, test.omega)
+		for what, listing := range map[string]string{"Omega": omega, "another name": other} {
+			ignored := what == "Omega"
+			s := double.Play(double.Listing("[" + listing + "]"))
 			if err := test.take(s.Client(t)); errors.Is(err, horseracing.ErrBodyIgnored) != ignored || !ignored && err != nil {
 				t.Errorf("%s: %s: %v", name, what, err)
 			}
@@ -149,7 +110,6 @@ func TestPagerCursorCarriesTheWholeQuery(t *testing.T) {
 		"a month":           {Since: month},
 		"between":           {Since: month, Before: week},
 		"a tier":            {Since: month, Tier: 3},
-		"tiers":             {Since: month, Before: week, Tiers: []horseracing.TierID{horseracing.TierOmega, 3}},
 		"fractions":         {Since: month.Add(time.Microsecond), Before: week.Add(time.Microsecond)},
 		"several at a time": {Since: month, Concurrency: 4},
 	} {
@@ -237,4 +197,23 @@ func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
 	if err := errorsOf(follower.All(t.Context())); err == nil || !follower.Cursor().Equal(saved) {
 		t.Errorf("%v, and the cursor %q instead of %q", err, follower.Cursor(), saved)
 	}
+}
+
+// A listing that has shown entries and is empty as a whole has not ended: that is an error,
+// and ranging again continues.
+func TestPagerTellsAnEmptyListingFromItsEnd(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		for name, p := range map[string]*horseracing.Pager[horseracing.Race]{
+			"by time": fake.Client().Races.Results(horseracing.ResultsQuery{}), "by offset": fake.Client().Races.ResultsV1(horseracing.OffsetQuery{}),
+		} {
+			fake.Inject(horseracingtest.Fault{Status: 200, Body: "[]", Skip: 2, Times: 3})
+			first, err := p.Take(t.Context(), 100)
+			if err == nil || !strings.Contains(err.Error(), "empty, although it was not before") || len(first) == 0 {
+				t.Errorf("%s: %d races, %v", name, len(first), err)
+			}
+			if rest, err := p.Take(t.Context(), 100); err != nil || len(first)+len(rest) != 60 {
+				t.Errorf("%s: %d and %d races, %v", name, len(first), len(rest), err)
+			}
+		}
+	}, horseracingtest.WithHistory(60), horseracingtest.WithSchedule(0))
 }

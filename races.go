@@ -1,17 +1,18 @@
 package horseracing
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
@@ -28,14 +29,14 @@ const (
 // [Client.Races].
 type RacesService struct{ *backend }
 
-// Race is a race, open or finished. Which fields are set depends on the listing: ID is
+// Race is a race, open or finished. Which fields are set depends on the listing: ObjectID is
 // set on open races only, FinalOrder and Winners are set on finished ones only, and a
 // race of [RacesService.ResultsV1] lacks Type and may lack its levels. What V2 and
 // NoEquipment mean is undocumented.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type Race struct {
-	ID                   string            `json:"_id,omitzero"` // empty on finished races; no method takes it
+	ObjectID             string            `json:"_id,omitzero"` // empty on finished races; no method takes it
 	MainRaceID           RaceID            `json:"main_race_id"` // the id for Get and Register
 	StartTime            Timestamp         `json:"start_time,omitzero"`
 	RegistrationDeadline Timestamp         `json:"registration_deadline,omitzero"`
@@ -76,29 +77,8 @@ type RaceParticipant struct {
 	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
-func (r *Race) key() string { return numberKey(r.MainRaceID) }
-
-// preallocate gives the slices spare capacity before the race is decoded, which halves the
-// allocations of a page.
-func (r *Race) preallocate() {
-	r.Participants, r.FinalOrder = make([]RaceParticipant, 0, 12), make([]int, 0, 12)
-	r.Prizes, r.Winners = make([]Number, 0, 4), make([]int, 0, 4)
-}
-
-// dropUnused makes the slices nil that the decoder left as they were.
-func (r *Race) dropUnused() {
-	r.Participants, r.FinalOrder = nilIfAbsent(r.Participants), nilIfAbsent(r.FinalOrder)
-	r.Prizes, r.Winners = nilIfAbsent(r.Prizes), nilIfAbsent(r.Winners)
-}
-
-// nilIfAbsent returns nil for a slice that the decoder left as it was: it replaces
-// the slice of an empty array.
-func nilIfAbsent[T any](list []T) []T {
-	if len(list) == 0 && cap(list) > 0 {
-		return nil
-	}
-	return list
-}
+func (r *Race) id() pathID  { return r.MainRaceID }
+func (r *Race) fee() BigInt { return r.EntryFee }
 
 // Finishers returns the participants in the order in which they finished, the winner
 // first. It returns nil if the race has no FinalOrder.
@@ -192,19 +172,8 @@ func (r *Race) CheckEntry(h *Horse, t time.Time) error {
 	return fmt.Errorf("horseracing: race %d: %s", r.MainRaceID, strings.Join(reasons, "; "))
 }
 
-// clone returns a deep copy.
-func (r *Race) clone() *Race {
-	c := *r
-	c.Prizes = slices.Clone(r.Prizes)
-	c.Participants = slices.Clone(r.Participants)
-	c.FinalOrder = slices.Clone(r.FinalOrder)
-	c.Winners = slices.Clone(r.Winners)
-	return &c
-}
-
-// Open returns all open races. The list may be empty. If some races cannot be read, it
-// returns the others and an error that wraps a [*DecodeError]. [RacesService.WatchOpen]
-// reports how they change.
+// Open returns all open races. The list may be empty. [RacesService.Watch] reports how
+// they change.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
@@ -241,8 +210,8 @@ type Registration struct {
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 type RegistrationReceipt struct {
-	StatusCode int             // from 200 to 299
-	Body       json.RawMessage // nil if the response was empty
+	StatusCode int    // from 200 to 299
+	Body       []byte // JSON, if it is like other responses
 }
 
 // Format prints a summary without the body, which may contain keys.
@@ -261,21 +230,20 @@ func raceOperation(id RaceID) operation {
 // idempotency key, so Register retries only if the request certainly had no effect: no
 // connection was made, or the status was 429.
 //
-// A refusal is an [*APIError] with a 4xx status. If the outcome is unknown, errors.Is
-// finds [ErrOutcomeUnknown] and the cause: a broken connection, a timeout, a 408 or 499, a
-// redirect, a 5xx, a 409 without a reason, another 4xx than 401, 403, 404 and 429 whose body
-// is not text or says that the horse is registered already, or a 2xx that does not confirm the registration. The fee may then be paid: call
-// [RacesService.Settle] before registering again, and count the fee until it returns,
-// which may be hours after the start of the race. After any other error the horse is not
-// registered.
+// The shape of the response is undocumented. A status 2xx other than 202 confirms the registration,
+// unless the body is false, an object with an error or errors that is not empty or a success or ok
+// that is false, half an object, or an HTML page. A status 4xx is a refusal, an [*APIError], except 408 and
+// 499, with which a server gives up waiting: the horse is not registered by this call, but
+// may have been before.
 //
-// A 2xx confirms the registration if its body is empty, true, or an object that does not
-// report a failure. The shape of the response is undocumented.
+// If the outcome is unknown, errors.Is finds [ErrOutcomeUnknown] and the cause: a broken
+// connection, a timeout, or any other response. The fee may then be paid: ask
+// [RacesService.Registered] before registering again, and count the fee until it knows.
 //
 // POST /api/v1/races/register:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {
-	op := operation{method: http.MethodPost, route: "/api/v1/races/register", isReceipt: true, hint: "call Races.Settle before registering again"}
+	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "ask Races.Registered before registering again"}
 	if problem := cmp.Or(r.Horse.problem(), r.Race.problem(), r.UserKey.problem()); problem != nil {
 		return nil, s.secrets.Error(op.invalid(problem))
 	}
@@ -284,69 +252,28 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 		UserKey UserKey     `json:"user_key"`
 		Race    RaceID      `json:"main_race_id"`
 	}{r.Horse, r.UserKey, r.Race}
-	var body json.RawMessage
-	record, err := do(ctx, s.backend, op, decodeReceipt(&body), opts)
+	record, err := do(ctx, s.backend, op, checkReceipt, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &RegistrationReceipt{StatusCode: record.Status, Body: body}, nil
+	return &RegistrationReceipt{StatusCode: record.Status, Body: record.Body}, nil
 }
 
-var errUnconfirmed = errors.New("it does not confirm the registration")
-
-// decodeReceipt returns a decoder of the response to a registration.
-func decodeReceipt(body *json.RawMessage) decoder {
-	return func(r *transport.Record) error {
-		text := trimSpace(r.Body)
-		if len(text) == 0 {
-			return nil
-		}
-		err := decodeAny(body)(r)
-		var object map[string]json.RawMessage
-		if err != nil || string(text) == "true" || unmarshal(text, &object) == nil && object != nil && confirms(object) {
-			return err
-		}
-		return newDecodeError(r, &readError{err: errUnconfirmed})
+// checkReceipt returns an error for a 202, and if a body denies the registration by success, ok or itself.
+// An object that declares an error is one for every call.
+func checkReceipt(r *transport.Record) error {
+	if r.Status == http.StatusAccepted {
+		return newDecodeError(r, &readError{err: errors.New("status 202 says that it is not registered yet")})
 	}
-}
-
-// otherStatuses are the beginnings of a status that is not that of a registration.
-var otherStatuses = []string{"err", "fail", "reject", "pend"}
-
-// confirms reports whether an object does not report a failure. One that holds nothing but
-// a message and a code may report either.
-func confirms(object map[string]json.RawMessage) bool {
-	succeeded, messages := string(object["success"]) == "true", 0
-	for name, value := range object {
-		isNone := slices.Contains(noErrors, string(value))
-		text, _ := strconv.Unquote(string(value))
-		text = strings.ToLower(text)
-		number, notNumber := strconv.ParseFloat(cmp.Or(text, string(value)), 64)
-		failed := false
-		switch strings.ToLower(name) {
-		case "success", "issuccess", "ok", "registered", "accepted":
-			failed = isNone || text == "false" || text == "no"
-		case "data":
-			var nested map[string]json.RawMessage
-			failed = unmarshal(value, &nested) == nil && nested != nil && !confirms(nested)
-		case "error", "errors", "err":
-			failed = !isNone && !succeeded
-		case "status":
-			failed = string(value) == "false" || number >= 400 ||
-				slices.ContainsFunc(otherStatuses, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
-		case "code", "statuscode":
-			failed = number != 0 && (number < 200 || number > 299)
-			if text != "" && notNumber != nil {
-				messages++
-			}
-		case "message", "reason", "result":
-			if text != "" {
-				messages++
-			}
-		}
-		if failed {
-			return false
+	var object map[string]jsontext.Value
+	err := unmarshal(r.Body, &object)
+	if err != nil && bytes.HasPrefix(trimSpace(r.Body), []byte("{")) { // it may have been cut
+		return newDecodeError(r, newReadError(err))
+	}
+	for _, value := range []jsontext.Value{trimSpace(r.Body), object["success"], object["ok"]} {
+		if string(value) == "false" {
+			return newDecodeError(r, &readError{err: errors.New("it denies the registration")})
 		}
 	}
-	return len(object) == 0 || messages < len(object)
+	return nil
 }

@@ -1,13 +1,14 @@
 package horseracing
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
-	"reflect"
 	"slices"
+	"strings"
 )
 
 // TournamentsService reads tournaments. It is [Client.Tournaments]. Registering a
@@ -47,7 +48,8 @@ type Tournament struct {
 	AdditionalPrizes         []AdditionalPrize       `json:"additional_prizes,omitzero"`
 }
 
-func (t *Tournament) key() string { return string(t.ID) }
+func (t *Tournament) id() pathID  { return t.ID }
+func (t *Tournament) fee() BigInt { return t.EntryFee }
 
 // Stage is a stage of a tournament.
 //
@@ -90,8 +92,7 @@ type PrizeItem struct {
 
 // AdditionalPrize is a prize in addition to the money. In the members additional_token
 // and additional_treasury_token the service may replace "token" by the name of its
-// currency. Decoding accepts any name. Encoding uses the decoded name, or "token" if
-// there is none.
+// currency, which is read and written.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type AdditionalPrize struct {
@@ -100,16 +101,16 @@ type AdditionalPrize struct {
 	Sugar         Number      `json:"additional_sugar"`          // unit undocumented
 	Items         []PrizeItem `json:"additional_items,omitzero"`
 
-	decoded bool
-	names   [4]string // under which the members of prizeMembers were read, or empty
+	currency string // "token" if it is empty
 }
 
-// prizeMembers are the documented names of the members.
-var prizeMembers = [4]string{"additional_token", "additional_treasury_token", "additional_sugar", "additional_items"}
-
-// members returns pointers to the values, in the order of prizeMembers.
-func (p *AdditionalPrize) members() [4]any {
-	return [4]any{&p.Token, &p.TreasuryToken, &p.Sugar, &p.Items}
+// members returns pointers to the values, by the names of their members.
+func (p *AdditionalPrize) members() map[string]any {
+	currency := cmp.Or(p.currency, "token")
+	return map[string]any{
+		"additional_" + currency: &p.Token, "additional_treasury_" + currency: &p.TreasuryToken,
+		"additional_sugar": &p.Sugar, "additional_items": &p.Items,
+	}
 }
 
 // Equal reports whether both prizes hold the same values. The currency's name is not
@@ -119,51 +120,44 @@ func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 		p.Sugar.Equal(other.Sugar) && slices.Equal(p.Items, other.Items)
 }
 
-// UnmarshalJSON accepts any name of the currency. If a documented member is absent, it
-// reads the one number whose name differs only in the currency.
+// UnmarshalJSON accepts any name of the currency, if the numbers name only one.
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
-	var read map[string]json.RawMessage
-	if err := unmarshal(data, &read); err != nil {
+	var values map[string]json.RawMessage
+	if err := unmarshal(data, &values); err != nil {
 		return err
 	}
-	*p = AdditionalPrize{decoded: true}
-	others := map[string][]string{} // names of numbers, by the documented name
-	for name, value := range read {
-		if !slices.Contains(prizeMembers[:], name) && new(Number).UnmarshalJSON(bytes.Trim(value, `"`)) == nil {
-			documented := documentedPrize(name)
-			others[documented] = append(others[documented], name)
+	*p = AdditionalPrize{}
+	currencies := map[string]bool{}
+	for name, value := range values {
+		name, ok := strings.CutPrefix(name, "additional_")
+		if ok && name != "sugar" && new(Number).UnmarshalJSON(value) == nil {
+			currencies[strings.TrimPrefix(name, "treasury_")] = true
 		}
 	}
-	for i, out := range p.members() {
-		name := prizeMembers[i]
-		if read[name] == nil && len(others[name]) == 1 {
-			name = others[name][0]
-		}
-		if value, ok := read[name]; ok {
-			p.names[i] = name
-			if err := unmarshalMember(name, value, out); err != nil {
-				return err
+	if len(currencies) == 1 {
+		p.currency = slices.Collect(maps.Keys(currencies))[0]
+	}
+	for name, out := range p.members() {
+		if value, ok := values[name]; ok {
+			if err := read(value, out, lenientUTF8); err != nil {
+				return fmt.Errorf("%s%s: %w", name, err.field, err.err)
 			}
 		}
 	}
 	return nil
 }
 
-// MarshalJSON writes the members under the names they were read with.
+// MarshalJSON writes the name of the currency that was read.
 func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
-	members := map[string]any{}
-	for i, value := range p.members() {
-		isDue := !p.decoded && prizeMembers[i] != "additional_items"
-		if isDue || p.names[i] != "" || !reflect.ValueOf(value).Elem().IsZero() {
-			members[cmp.Or(p.names[i], prizeMembers[i])] = value
-		}
+	members := p.members()
+	if p.Items == nil {
+		delete(members, "additional_items")
 	}
 	return json.Marshal(members)
 }
 
-// Open returns the open tournaments. The list may be empty. If some cannot be read, it
-// returns the others and an error that wraps a [*DecodeError]. The shape of the
-// response is undocumented: Open accepts an array or a single tournament.
+// Open returns the open tournaments. The list may be empty. The shape of the response is
+// undocumented: Open accepts an array or a single tournament.
 //
 // GET /api/v1/tournaments/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments
@@ -180,6 +174,6 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 // GET /api/v1/tournaments/{tournamentId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
-	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id, objectOrArray: true}
+	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id}
 	return getEntry[Tournament](ctx, s.backend, op, opts)
 }

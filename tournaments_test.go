@@ -30,8 +30,8 @@ func TestAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 		},
 		{
 			"of several unknown ones none",
-			`{"additional_pear":7,"additional_apple":8,"additional_treasury_pear":9}`,
-			horseracing.AdditionalPrize{TreasuryToken: horseracing.NewNumber(9)},
+			`{"additional_pear":7,"additional_apple":8,"additional_treasury_pear":9,"additional_sugar":1}`,
+			horseracing.AdditionalPrize{Sugar: horseracing.NewNumber(1)},
 		},
 		{
 			"no member that is no number",
@@ -59,7 +59,7 @@ func TestAdditionalPrizeIsWrittenWithItsOwnNames(t *testing.T) {
 	}
 	read.Sugar, read.TreasuryToken = horseracing.NewNumber(7), horseracing.NewNumber(8)
 	for want, prize := range map[string]horseracing.AdditionalPrize{
-		`{"additional_coin":5,"additional_sugar":7,"additional_treasury_token":8}`: read,
+		`{"additional_coin":5,"additional_sugar":7,"additional_treasury_coin":8}`: read,
 		`{"additional_items":[{"_id":"i","type":"saddle"}],"additional_sugar":0.5,"additional_token":5,"additional_treasury_token":0}`: {
 			Token: bigInt("5"), Sugar: number("0.5"), Items: []horseracing.PrizeItem{{ID: "i", Type: "saddle"}}},
 	} {

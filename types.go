@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strconv"
 	"time"
 
@@ -56,25 +55,12 @@ func (id TournamentID) problem() error {
 	return nil
 }
 
-// identified is an entry with an id.
-type identified interface {
-	key() string // the id as text, or empty if the entry has none
-}
-
-// idOf returns the key of an entry, or empty if its type has none.
+// idOf returns the id of an entry as text, or empty if it has none.
 func idOf(entry any) string {
-	if e, ok := entry.(identified); ok {
-		return e.key()
+	if e, ok := entry.(interface{ id() pathID }); ok && e.id().text() != "0" {
+		return e.id().text()
 	}
 	return ""
-}
-
-// numberKey returns the key of an entry whose id is a number.
-func numberKey[T HorseNumber | RaceID](id T) string {
-	if id == 0 {
-		return ""
-	}
-	return strconv.FormatInt(int64(id), 10)
 }
 
 // TierID is the number of a tier, as in queries and tournaments. In a query the zero
@@ -96,42 +82,6 @@ const (
 	TierNameOmega TierName = "Omega"
 	TierNameBeta  TierName = "Beta"
 )
-
-// resolveTiers returns the tiers that a query selects, sorted and each once, and the
-// payload of its Resume, if that is set. A query that names no tier has those of the
-// cursor; without either it selects tier zero, which means the service's default.
-// The problem is nil if the query is valid.
-func resolveTiers(kind cursorKind, tier TierID, tiers []TierID, resume Cursor) (selected []TierID, payload []string, problem error) {
-	selected = []TierID{tier}
-	if len(tiers) > 0 {
-		selected = slices.Compact(slices.Sorted(slices.Values(tiers)))
-	}
-	saved, isValid := selected, true
-	if !resume.IsZero() {
-		saved, payload, isValid = resume.payload(kind)
-	}
-	isNamed := tier != 0 || len(tiers) > 0
-	same := func(a, b TierID) bool { return a.orDefault() == b.orDefault() }
-	switch {
-	case tier != 0 && len(tiers) > 0:
-		problem = errors.New("both Tier and Tiers are set")
-	case slices.Contains(tiers, 0):
-		problem = errors.New("a tier in Tiers is zero")
-	case selected[0] < 0:
-		problem = fmt.Errorf("tier %d is negative", selected[0])
-	case len(selected) > maxTiers:
-		problem = fmt.Errorf("there are %d tiers in Tiers, more than %d", len(selected), maxTiers)
-	case !isValid, isNamed && !slices.EqualFunc(saved, selected, same):
-		problem = errors.New("the cursor in Resume is of another listing or of other tiers")
-	case isNamed:
-		return selected, payload, nil
-	default:
-		return saved, payload, nil
-	}
-	return selected, nil, problem
-}
-
-const maxTiers = 100
 
 // Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It
 // embeds a [time.Time]; one decoded from JSON is in UTC. The zero value means null or
@@ -206,8 +156,11 @@ func timestampOf(milliseconds int64) Timestamp {
 type UserKey string
 
 func (k UserKey) problem() error {
-	if k == "" {
+	switch {
+	case k == "":
 		return errors.New("the user key is empty")
+	case hasControl(string(k)):
+		return errors.New("the user key contains a control character: was it read from a file together with the newline?")
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func TestNoKeyAndNoCookieIsInARecording(t *testing.T) {
 		w.Header().Set("X-Debug-Request", "key="+r.Header.Get("X-Api-Key"))
 		w.Header().Set("X-Auth-Token", "something else")
 		if r.URL.Path == "/late" {
-			io.WriteString(w, "<p>"+userKey+" &#97;pi/KEY+0123456789 api%2FKEY%2B0123456789</p>")
+			io.WriteString(w, "<p>"+userKey+" api/KEY+0123456789 api%2FKEY%2B0123456789</p>")
 			return
 		}
 		json.NewEncoder(w).Encode(map[string]any{"you sent": []string{r.Header.Get("X-Api-Key"), userKey, r.Header.Get("Cookie")}, "session": "set-" + cookie, "user_key": "another user's key", "age": 31536000})
@@ -62,7 +62,7 @@ func TestNoKeyAndNoCookieIsInARecording(t *testing.T) {
 				t.Errorf("%s shows %s:\n%s", name, secret, text)
 			}
 		}
-		if !strings.Contains(text, "[redacted]") || !strings.Contains(text, `"Set-Cookie"`) || !strings.Contains(text, `"age": 31536000`) && strings.Contains(name, "-api-") {
+		if !strings.Contains(text, "[redacted]") || !strings.Contains(text, `"Set-Cookie"`) || !strings.Contains(text, `age\":31536000`) && strings.Contains(name, "-api-") {
 			t.Errorf("%s does not show what was redacted, and what is no secret:\n%s", name, text)
 		}
 	}
@@ -138,7 +138,7 @@ func TestAReplayRefusesWhatWasNotRecorded(t *testing.T) {
 		}
 	}
 	var refused *horseracing.APIError
-	if _, err := s.Client().Horses.Get(t.Context(), 311); !errors.As(err, &refused) || refused.StatusCode != 501 || refused.Attempts != 1 || !strings.Contains(err.Error(), "the recording has no GET /api/v1/horses/311") {
+	if _, err := s.Client(horseracing.WithRetry(horseracing.Retry{Max: -1})).Horses.Get(t.Context(), 311); !errors.As(err, &refused) || refused.StatusCode != 501 || refused.Attempts != 1 || !strings.Contains(err.Error(), "the recording has no GET /api/v1/horses/311") {
 		t.Errorf("%v", err)
 	}
 }

@@ -89,10 +89,10 @@ func registerCheapest(ctx context.Context, client *horseracing.Client, path stri
 	}
 	defer l.Close()
 
-	// Find out what became of registrations that an earlier run did not finish. This
-	// can take until the deadline of their races.
+	// Find out what became of registrations that an earlier run did not finish. What stays
+	// unknown counts against the budget.
 	if err := l.Settle(ctx); err != nil {
-		return err
+		log.Print(err)
 	}
 
 	races, err := client.Races.Open(ctx)
@@ -111,7 +111,7 @@ func registerCheapest(ctx context.Context, client *horseracing.Client, path stri
 	r := horseracing.Registration{Horse: horse, Race: cheapest.MainRaceID, UserKey: userKey}
 	entry, err := l.Register(ctx, r, cheapest.EntryFee)
 	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
-		return l.Settle(ctx) // until then the ledger does not send it again
+		return l.Settle(ctx) // its error says when to settle again; until then nothing is sent again
 	}
 	if err != nil {
 		return err

@@ -149,7 +149,7 @@ func (l *Ledger) create() error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// release gives the lock up after a call, unless a ledger that is not shared keeps it.
+// release gives the lock up after the last call that needs it.
 func (l *Ledger) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

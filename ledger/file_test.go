@@ -91,10 +91,6 @@ func TestAPathThatCannotBeOpenedIsAnErrorThatNamesIt(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	shared := filepath.Join(dir, "no", "shared") // which creates no file yet
-	if _, err := ledger.Open(shared, client, ledger.WithSharing()); err == nil || !strings.Contains(err.Error(), "there is no folder") {
-		t.Errorf("a shared ledger in a folder that does not exist: %v", err)
-	}
 }
 
 func TestInvalidArgumentsAreRefusedBeforeAFileIsCreated(t *testing.T) {
@@ -251,68 +247,42 @@ func TestTheFirstRegistrationSentBindsTheLedgerToItsService(t *testing.T) {
 	open(t, path, clientOf(fake.URL+"//"))
 }
 
-func TestAnOpenLedgerIsInUse(t *testing.T) {
-	client := newFake(t, 0).Client()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "l")
-	l := open(t, path, client)
-	link := filepath.Join(dir, "link")
-	paths := []string{path, filepath.Join(dir, ".", "x", "..", "l")}
-	if err := os.Mkdir(filepath.Join(dir, "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if os.Symlink(path, link) == nil { // not everywhere allowed
-		paths = append(paths, link)
-	}
-	for _, p := range paths {
-		if _, err := ledger.Open(p, client); !errors.Is(err, ledger.ErrInUse) || !strings.Contains(err.Error(), p) {
-			t.Errorf("%s: %v", p, err)
-		}
-	}
-	if err := l.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
-	open(t, path, client)
-}
-
 func TestALedgerThatIsGoneIsNotBegunAnew(t *testing.T) {
 	client := newFake(t, 0).Client()
-	for _, opts := range [][]ledger.Option{nil, {ledger.WithSharing()}} {
-		path := filepath.Join(t.TempDir(), "l")
-		open(t, path, client).Close()
-		if err := os.Rename(path, path+".1"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ledger.Open(path, client, opts...); err == nil || !strings.Contains(err.Error(), path+".lock") {
-			t.Errorf("renamed: %v", err)
-		}
-		if _, err := os.Stat(path); err == nil {
-			t.Error("a new one was created")
-		}
-		if err := errors.Join(os.Rename(path+".1", path), os.Remove(path+".lock")); err != nil {
-			t.Fatal(err)
-		}
-		open(t, path, client, opts...).Close() // as of a first run that was killed before it had the lock
-		link := filepath.Join(t.TempDir(), "link")
-		if err := os.Symlink(path, link); err != nil {
-			continue // not everywhere allowed
-		}
-		open(t, link, client).Close()
-		if err := os.Rename(path, path+".1"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ledger.Open(link, client, opts...); err == nil || !strings.Contains(err.Error(), "remove "+link+" to begin anew") {
-			t.Errorf("the target of a symbolic link renamed: %v", err)
-		}
+	path := filepath.Join(t.TempDir(), "l")
+	open(t, path, client).Close()
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.Open(path, client); err == nil || !strings.Contains(err.Error(), path+".lock") {
+		t.Errorf("renamed: %v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a new one was created")
+	}
+	if err := errors.Join(os.Rename(path+".1", path), os.Remove(path+".lock")); err != nil {
+		t.Fatal(err)
+	}
+	open(t, path, client).Close() // as of a first run that was killed before it had the lock
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip("not everywhere allowed")
+	}
+	open(t, link, client).Close()
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.Open(link, client); err == nil || !strings.Contains(err.Error(), "remove "+link+" to begin anew") {
+		t.Errorf("the target of a symbolic link renamed: %v", err)
 	}
 }
 
-func TestASharedLedgerThatIsGoneOrCutBetweenCallsSendsNothing(t *testing.T) {
+func TestALedgerThatIsGoneOrCutBetweenCallsSendsNothing(t *testing.T) {
 	for want, change := range map[string]func(path string) error{
 		".lock":              func(path string) error { return os.Rename(path, path+".1") },
 		"by another program": func(path string) error { return os.Truncate(path, 0) },
 	} {
-		fake, path, l := newLedger(t, 2, ledger.WithSharing())
+		fake, path, l := newLedger(t, 2)
 		lose(t, fake, l, lostResponse, 1)
 		if err := change(path); err != nil {
 			t.Fatal(err)
@@ -331,9 +301,9 @@ func TestASharedLedgerThatIsGoneOrCutBetweenCallsSendsNothing(t *testing.T) {
 
 // What another process paid through a shared ledger is not forgotten with its file, even by
 // a process that has read nothing of it.
-func TestASharedLedgerThatIsGoneBeforeItsFirstCallSendsNothing(t *testing.T) {
-	fake, path, first := newLedger(t, 2, ledger.WithSharing())
-	second := open(t, path, fake.Client(), ledger.WithSharing())
+func TestALedgerThatIsGoneBeforeItsFirstCallSendsNothing(t *testing.T) {
+	fake, path, first := newLedger(t, 2)
+	second := open(t, path, fake.Client())
 	if _, err := second.Register(t.Context(), registration(fake, 1), tokens(10)); err != nil {
 		t.Fatal(err)
 	}
@@ -381,8 +351,8 @@ func TestAClosedOrBrokenLedgerSendsNothingUntilOpenedAgain(t *testing.T) {
 	} {
 		fake, path, l := newLedger(t, 2)
 		lose(t, fake, l, lostRequest, 1)
-		stop(l, path)
-		l.Register(t.Context(), registration(fake, 2), tokens(10))
+		stopped := horseracing.OnSend(func() error { stop(l, path); return nil })
+		l.Register(t.Context(), registration(fake, 2), tokens(10), stopped)
 		_, err := l.Register(t.Context(), registration(fake, 2), tokens(10))
 		decided := l.Decide(fake.Horses(0)[0], 1, ledger.Entered, "")
 		soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -420,35 +390,29 @@ func TestNothingIsSentOnceAnotherProgramHasChangedTheFile(t *testing.T) {
 		"truncated":          {func(path, _ string) error { return os.Truncate(path, 0) }, "changed"},
 		"written by another": {func(path, text string) error { return write(path, text+text) }, "changed"},
 	} {
-		for _, isShared := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, shared %t", name, isShared), func(t *testing.T) {
-				fake, path := newFake(t, 4), filepath.Join(t.TempDir(), "l")
-				var opts []ledger.Option
-				if isShared {
-					opts = append(opts, ledger.WithSharing())
+		t.Run(name, func(t *testing.T) {
+			fake, path := newFake(t, 4), filepath.Join(t.TempDir(), "l")
+			l := open(t, path, fake.Client())
+			lose(t, fake, l, lostResponse, 1)
+			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+				if err := test.change(path, read(t, path)); err != nil {
+					t.Error(err)
 				}
-				l := open(t, path, fake.Client(), opts...)
-				lose(t, fake, l, lostResponse, 1)
-				fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-					if err := test.change(path, read(t, path)); err != nil {
-						t.Error(err)
-					}
-					_ = l.Check(registration(fake, 3), tokens(10)) // does not read what has changed
-					return horseracingtest.Response{}, false
-				})
-				if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); e.State != ledger.Entered || err == nil || !strings.Contains(err.Error(), test.want) {
-					t.Errorf("changed while it was sent: %v, %v", e, err)
-				}
-				for race := 3; race <= 4; race++ {
-					if e, err := l.Register(t.Context(), registration(fake, race), tokens(10)); err == nil || !strings.Contains(err.Error(), path) {
-						t.Errorf("afterwards: %v, %v", e, err)
-					}
-				}
-				if n := posts(fake); n != 2 {
-					t.Errorf("%d sent", n)
-				}
+				_ = l.Check(registration(fake, 3), tokens(10)) // does not read what has changed
+				return horseracingtest.Response{}, false
 			})
-		}
+			if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); e.State != ledger.Entered || err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("changed while it was sent: %v, %v", e, err)
+			}
+			for race := 3; race <= 4; race++ {
+				if e, err := l.Register(t.Context(), registration(fake, race), tokens(10)); err == nil || !strings.Contains(err.Error(), path) {
+					t.Errorf("afterwards: %v, %v", e, err)
+				}
+			}
+			if n := posts(fake); n != 2 {
+				t.Errorf("%d sent", n)
+			}
+		})
 	}
 }
 
@@ -457,8 +421,8 @@ func TestNothingIsSentBeforeItsLineIsOnDisk(t *testing.T) {
 		t.Skip("a file that can be written and not synced: /dev/null of Linux")
 	}
 	fake, _, l := newLedger(t, 1)
-	l.MoveTo(os.DevNull)
-	if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err == nil || !strings.Contains(err.Error(), "sync") || posts(fake) != 0 {
+	moved := horseracing.OnSend(func() error { l.MoveTo(os.DevNull); return nil })
+	if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10), moved); err == nil || !strings.Contains(err.Error(), "sync") || posts(fake) != 0 {
 		t.Errorf("%v; %d sent", err, posts(fake))
 	}
 }

@@ -3,8 +3,6 @@ package ledger_test
 import (
 	"context"
 	"errors"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -12,59 +10,24 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// openElsewhere names the ledger that another process of this test opens.
-const openElsewhere = "LEDGER_TEST_OPENS"
-
-func TestALedgerIsInUseInOtherProcesses(t *testing.T) {
-	client, err := horseracing.NewClient("https://localhost", "key")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if path := os.Getenv(openElsewhere); path != "" {
-		if _, err := ledger.Open(path, client); errors.Is(err, ledger.ErrInUse) {
-			os.Exit(3)
-		}
-		return
-	}
-	path := filepath.Join(t.TempDir(), "l")
-	elsewhere := func() int {
-		process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-		process.Env = append(os.Environ(), openElsewhere+"="+path)
-		if err := process.Run(); process.ProcessState == nil {
-			t.Fatal(err)
-		}
-		return process.ProcessState.ExitCode()
-	}
-	l := open(t, path, client)
-	if status := elsewhere(); status != 3 {
-		t.Errorf("while it is open another process ends with %d", status)
-	}
-	l.Close()
-	if status := elsewhere(); status != 0 {
-		t.Errorf("once it is closed another process ends with %d", status)
-	}
-	open(t, path, client) // the other one ended without closing it
-}
-
 // Each of several processes has the ledger open; here they are several ledgers.
-func TestASharedLedgerIsLockedOnlyWhileACallNeedsIt(t *testing.T) {
+func TestALedgerIsLockedOnlyWhileACallNeedsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := newFake(t, 20)
 		path := filepath.Join(t.TempDir(), "l")
 		budget := ledger.WithBudget(tokens(60))
 		ledgers := make([]*ledger.Ledger, 10)
 		for i := range ledgers {
-			ledgers[i] = open(t, path, fake.Client(), ledger.WithSharing(), budget)
+			ledgers[i] = open(t, path, fake.Client(), budget)
 		}
 		first := ledgers[0]
 		lose(t, fake, first, lostRequest, 1)
-		settled := make(chan error)
-		go func() { settled <- first.Settle(t.Context()) }()
-		synctest.Wait()
 		var entered, refused atomic.Int64
 		var all sync.WaitGroup
 		for i, l := range ledgers {
@@ -86,7 +49,8 @@ func TestASharedLedgerIsLockedOnlyWhileACallNeedsIt(t *testing.T) {
 		if entered.Load() != 5 || refused.Load() != 5 { // and one is unknown
 			t.Errorf("%d entered, %d refused", entered.Load(), refused.Load())
 		}
-		if err := <-settled; err != nil {
+		time.Sleep(3 * time.Hour)
+		if err := first.Settle(t.Context()); err != nil {
 			t.Error(err)
 		}
 		for _, l := range ledgers {
@@ -100,10 +64,14 @@ func TestASharedLedgerIsLockedOnlyWhileACallNeedsIt(t *testing.T) {
 	})
 }
 
-func TestASharedLedgerWaitsForItsLock(t *testing.T) {
+func TestALedgerWaitsForItsLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake, path, alone := newLedger(t, 3)
-		l := open(t, path, fake.Client(), ledger.WithSharing())
+		fake, path, l := newLedger(t, 3)
+		other := flock.New(path + ".lock") // a call in another process
+		if locked, err := other.TryLock(); !locked {
+			t.Fatal(err)
+		}
+		open(t, path, fake.Client())
 		register := func(ctx context.Context, race int) (time.Duration, error) {
 			began := time.Now()
 			_, err := l.Register(ctx, registration(fake, race), tokens(10))
@@ -117,11 +85,14 @@ func TestASharedLedgerWaitsForItsLock(t *testing.T) {
 		if took, err := register(ctx, 1); !errors.Is(err, ledger.ErrInUse) || !errors.Is(err, context.DeadlineExceeded) || took != 5*time.Second {
 			t.Errorf("after %v: %v", took, err)
 		}
-		time.AfterFunc(10*time.Second, func() { alone.Close() })
+		time.AfterFunc(10*time.Second, func() { other.Unlock() })
 		if took, err := register(t.Context(), 1); err != nil || took > 11*time.Second {
 			t.Errorf("after %v: %v", took, err)
 		}
-		open(t, path, fake.Client()) // it is not held now
+		if locked, err := other.TryLock(); !locked { // it is not held now
+			t.Error(err)
+		}
+		other.Unlock()
 		if n := posts(fake); n != 1 {
 			t.Errorf("%d sent", n)
 		}

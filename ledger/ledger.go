@@ -7,10 +7,14 @@
 // leaves no line. Nothing is sent once another program has changed the file.
 //
 // If the outcome is unknown, the fee may be paid: it counts against the budgets, and the
-// pair of horse and race is not registered again, until [Ledger.SettleOnce] finds the
-// horse in the race, [Ledger.Settle] has waited for the result, or a person calls
-// [Ledger.Decide]. A bot whose budget allows one fee does nothing until then, perhaps
-// hours: give it room for a few, and let it continue with other races meanwhile.
+// pair of horse and race is not registered again, until [Ledger.Settle] has read the
+// outcome, or a person calls [Ledger.Decide]. A bot whose budget allows one fee does nothing
+// until then, perhaps hours: give it room for a few, and let it continue with other races
+// meanwhile.
+//
+// Several processes can have a ledger open. Its file is locked only while a call of Register,
+// Settle or Decide needs it; these wait for the lock for up to 30 seconds. What other processes
+// have appended is read before each call.
 //
 // The caller passes the fee; the ledger does not read the race.
 package ledger
@@ -22,6 +26,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -34,7 +39,7 @@ import (
 
 // Sentinels for errors.Is. If an error is one of them, nothing was sent.
 var (
-	ErrInUse     = errors.New("the ledger is in use")                              // in this process or another
+	ErrInUse     = errors.New("the ledger is in use")                              // by a call in another process, for 30 seconds
 	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, or not positive
 	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered: its fee is paid
 	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // the entry is Sending or Unknown
@@ -85,22 +90,21 @@ type Ledger struct {
 	size         int64      // of the lines that were read and written
 	lacksNewline bool       // the last of them
 	lock         *flock.Flock
-	using        int   // calls that need the lock, and one more while a ledger that is not shared is open
-	isShared     bool  // the lock is held only while a call needs it
+	using        int   // calls that need the lock
 	broken       error // why nothing can be appended: a line could not be written, or the ledger is closed
 	entries      map[pair]Entry
 }
 
 // Open opens the ledger at path, or creates an empty one that only the user can read.
-// Registrations are sent with client. A lock file, path.lock, keeps other processes
-// from opening the same ledger; Close does not remove it.
+// Registrations are sent with client. A lock file, path.lock, is created beside it and not
+// removed.
 //
-// The error matches ErrInUse if the ledger is already open (see [WithSharing]), and
-// ErrInvalidArgument if it has sent registrations to another base URL. A file that is gone,
-// although its lock file or a symbolic link to it is there, is not created anew. Open reads
-// the whole file and does not change it, except that it removes an incomplete last line.
-// Entries that were Sending when the program ended become Unknown. An entry with a time in
-// the future, from a clock that was ahead, counts against the budget of every day until then.
+// The error matches ErrInvalidArgument if the ledger has sent registrations to another base
+// URL. A file that is gone, although its lock file or a symbolic link to it is there, is not
+// created anew. Open reads the whole file and does not change it, except that it removes an
+// incomplete last line. Entries that were Sending when a program ended become Unknown. An
+// entry with a time in the future, from a clock that was ahead, counts against the budget of
+// every day until then.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
 	l := &Ledger{path: path, client: client, service: client.BaseURL(), location: time.UTC, entries: map[pair]Entry{}}
 	for _, opt := range opts {
@@ -114,8 +118,11 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 		target = path
 	}
 	l.lock = flock.New(target + ".lock") // on Windows nobody could read the ledger if it were locked itself
-	if err = l.load(); err == nil && !l.isShared {
-		err = l.tryTake()
+	switch err = l.tryTake(); {
+	case err == nil:
+		l.release()
+	case errors.Is(err, ErrInUse): // by a call
+		err = l.load()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
@@ -191,10 +198,12 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 // counts as zero.
 //
 // If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown,
-// the entry is Unknown: call [Ledger.SettleOnce] at once, and [Ledger.Settle] when there is
-// time. If it matches [ErrEntered] or [ErrUnsettled], the entry is the existing one. After
+// the entry is Unknown: call [Ledger.Settle] at once, and again when the error of that says
+// so. If it matches [ErrEntered] or [ErrUnsettled], the entry is the existing one. After
 // any other error of [horseracing.RacesService.Register] the entry is Refused, the fee is
-// not paid, and the pair can be registered again. If the ledger itself refuses for another
+// not paid, and the pair can be registered again. After a refusal with status 400, 409 or
+// 422 the race is read once, since a proxy may have repeated the request: if it lists the
+// horse, the entry is Entered, without an error, and if it cannot be read, Unknown. If the ledger itself refuses for another
 // reason, such as ErrFee or ErrBudget, the entry is zero.
 //
 // If no request was made, for example because the service refuses requests at the
@@ -237,9 +246,33 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
 		text, err = note(err), l.unsettled(e, err)
 	default:
-		state, text = Refused, note(err)
+		text = note(err)
+		switch state = l.afterRefusal(ctx, r, err); state {
+		case Entered:
+			err = nil
+		case Unknown:
+			err = l.unsettled(e, err)
+		}
 	}
 	return e, err
+}
+
+// afterRefusal returns the state of a registration that was refused. A proxy may have repeated
+// the request, whose repeat is refused because the first one succeeded: then the race lists
+// the horse.
+func (l *Ledger) afterRefusal(ctx context.Context, r horseracing.Registration, refusal error) State {
+	api, ok := errors.AsType[*horseracing.APIError](refusal)
+	if !ok || !slices.Contains([]int{http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity}, api.StatusCode) {
+		return Refused
+	}
+	race, err := l.client.Races.Get(ctx, r.Race)
+	switch {
+	case err == nil && race.Has(r.Horse):
+		return Entered
+	case err == nil || errors.Is(err, horseracing.ErrNotFound):
+		return Refused
+	}
+	return Unknown
 }
 
 // reserve makes the fee of a registration count and keeps others of the pair back.
@@ -292,45 +325,27 @@ func (l *Ledger) conclude(e Entry, state State, note string) (Entry, error) {
 	return e, nil
 }
 
-// Settle determines the outcome of all Unknown entries with
-// [horseracing.RacesService.Settle], all at the same time. It may block until two hours
-// after the start of their races, and longer if a race cannot be read; only the context
-// limits it. Entries that become Unknown while it runs are not included.
-//
-// The returned error joins one error for each entry that remains Unknown.
-func (l *Ledger) Settle(ctx context.Context) error { return l.settleAll(ctx, l.client.Races.Settle) }
-
-// SettleOnce is Settle with one reading of each race: entries whose race lists the horse
-// already become Entered. Call it after a Register whose outcome is unknown.
-func (l *Ledger) SettleOnce(ctx context.Context) error {
-	return l.settleAll(ctx, func(ctx context.Context, id horseracing.RaceID, horse horseracing.HorseNumber, _ ...horseracing.CallOption) (bool, error) {
-		race, err := l.client.Races.Get(ctx, id)
-		if err == nil && !race.Has(horse) {
-			err = errors.New("the race does not list the horse so far")
-		}
-		return err == nil, err
-	})
-}
-
-type settleFunc func(context.Context, horseracing.RaceID, horseracing.HorseNumber, ...horseracing.CallOption) (isIn bool, err error)
-
-func (l *Ledger) settleAll(ctx context.Context, settle settleFunc) error {
+// Settle reads the races of all Unknown entries once, all at the same time, with
+// [horseracing.RacesService.Registered]. The returned error joins one error for each entry
+// that stays Unknown: a [*horseracing.UndecidedError] says when to call Settle again, any
+// other one that only a person can find out; see [Ledger.Decide].
+func (l *Ledger) Settle(ctx context.Context) error {
 	if err := l.take(ctx); err != nil { // what was being sent by a process that ended becomes Unknown
 		return fmt.Errorf("ledger: %s: %w", l.path, err)
 	}
 	unknown := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return e.State != Unknown })
-	l.release()
+	l.release() // others may register while the races are read
 	errs := make([]error, len(unknown))
 	var settling sync.WaitGroup
 	for i, e := range unknown {
-		settling.Go(func() { errs[i] = l.settle(ctx, e, settle) })
+		settling.Go(func() { errs[i] = l.settle(ctx, e) })
 	}
 	settling.Wait()
 	return errors.Join(errs...)
 }
 
-func (l *Ledger) settle(ctx context.Context, e Entry, settle settleFunc) error {
-	isIn, err := settle(ctx, e.Race, e.Horse)
+func (l *Ledger) settle(ctx context.Context, e Entry) error {
+	isIn, err := l.client.Races.Registered(ctx, e.Race, e.Horse)
 	if err == nil {
 		err = l.take(ctx)
 	}
@@ -394,6 +409,9 @@ func (l *Ledger) Paid(since time.Time) horseracing.BigInt {
 
 // unsettled returns the error of an entry whose outcome remains unknown.
 func (l *Ledger) unsettled(e Entry, err error) error {
+	if undecided, ok := errors.AsType[*horseracing.UndecidedError](err); ok && !undecided.RetryAt.IsZero() {
+		return &horseracing.UndecidedError{RetryAt: undecided.RetryAt, Err: l.errorf(e.pair(), "%w", undecided.Err)}
+	}
 	return l.errorf(e.pair(), "%w: %w; call Settle, or Decide if you know the outcome", horseracing.ErrOutcomeUnknown, cause(err))
 }
 

@@ -612,7 +612,7 @@ func TestANoteQuotesWhatTheServiceSaidAndNoKeyIsInTheFile(t *testing.T) {
 			t.Errorf("%q", e.Note)
 		}
 	}
-	expectStates(t, l, []string{"1 refused", "2 unknown", "3 unknown", "4 entered"})
+	expectStates(t, l, []string{"1 refused", "2 refused", "3 unknown", "4 entered"})
 	for _, key := range []string{fake.APIKey, string(fake.UserKey(0))} {
 		if text := read(t, path); strings.Contains(text, key) {
 			t.Errorf("the file holds a key:\n%s", text)

@@ -36,15 +36,6 @@ func WithFreeRaces() Option {
 	return func(l *Ledger) { l.freeRaces = true }
 }
 
-// WithSharing lets several processes have the ledger open. The file is created by the
-// first call of Register, Settle or Decide. It is locked only while such a call needs it,
-// and these wait for the lock for up to 30 seconds, Register and Settle no longer than their
-// context, before they fail with ErrInUse. Settle does not need it between its readings. What other
-// processes have appended is read before each call.
-func WithSharing() Option {
-	return func(l *Ledger) { l.isShared = true }
-}
-
 // LimitError is returned when a fee is above the limit of WithMaxFee, or would exceed a
 // budget. errors.Is finds [ErrFee] or [ErrBudget]; nothing was sent.
 type LimitError struct {

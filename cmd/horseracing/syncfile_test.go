@@ -355,7 +355,7 @@ func TestAnErrorAsJSONHasACodeAndTheOperation(t *testing.T) {
 
 func TestAFailedPollAsJSONHasTheCodeOfItsCause(t *testing.T) {
 	down := &horseracing.APIError{StatusCode: 503, Method: "GET", Route: "/api/v2/races/results", Attempts: 1}
-	for code, err := range map[string]error{"unavailable": down, "failed": &horseracing.GapError{Err: down}} {
+	for code, err := range map[string]error{"unavailable": down, "failed": &horseracing.TieOverflowError{}} {
 		var stderr strings.Builder
 		p := &program{stderr: &stderr, asJSON: true}
 		p.complain(err)

@@ -13,7 +13,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -53,13 +52,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *newest < 1 || *format != "png" && *format != "svg" {
 		return program.UsageError("-newest is at least 1, and -format png or svg")
 	}
-	service, err := program.Connect(stderr, nil, program.Waits(stderr))
+	service, err := program.Connect(stderr, nil, program.Waits(stderr), horseracing.WithSkipHandler(func(_ context.Context, err error) {
+		fmt.Fprintf(stderr, "charts: left out: %v\n", err)
+	}))
 	if err != nil {
 		return err
 	}
 	defer service.Close()
 	query := horseracing.ResultsQuery{Tier: horseracing.TierID(*tier), Since: since, Concurrency: 4}
-	races, err := read(ctx, service.Client, query, *newest, stderr)
+	races, err := read(ctx, service.Client, query, *newest)
 	if err != nil {
 		return err
 	}
@@ -92,13 +93,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // read returns the newest races.
-func read(ctx context.Context, client *horseracing.Client, query horseracing.ResultsQuery, newest int, stderr io.Writer) ([]horseracing.Race, error) {
+func read(ctx context.Context, client *horseracing.Client, query horseracing.ResultsQuery, newest int) ([]horseracing.Race, error) {
 	var races []horseracing.Race
 	for race, err := range client.Races.Results(query).All(ctx) {
-		if errors.Is(err, horseracing.ErrSkipped) {
-			fmt.Fprintf(stderr, "charts: left out: %v\n", err)
-			continue
-		}
 		if err != nil {
 			return nil, err
 		}

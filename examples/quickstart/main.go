@@ -10,7 +10,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -41,7 +40,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := program.Parse(flags, usage, args, stderr); err != nil {
 		return err
 	}
-	service, err := program.Connect(stderr, nil)
+	service, err := program.Connect(stderr, nil, horseracing.WithSkipHandler(func(_ context.Context, err error) {
+		fmt.Fprintln(stderr, "quickstart: left out:", err)
+	}))
 	if err != nil {
 		return err
 	}
@@ -49,9 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	client, number := service.Client, horseracing.HorseNumber(*chosen)
 
 	races, err := client.Races.Open(ctx)
-	if errors.Is(err, horseracing.ErrSkipped) { // a race cannot be read; the others are in races
-		fmt.Fprintln(stderr, "quickstart: left out:", err)
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	fmt.Fprintln(stdout, "\nOpen races") // names are quoted: players choose them
@@ -68,10 +67,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fmt.Fprintln(table, "RACE\tSTARTED (UTC)\tNAME\tFURLONGS\tWINNER")
 	results, shown := client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierOmega}), 0
 	for r, err := range results.All(ctx) {
-		if errors.Is(err, horseracing.ErrSkipped) { // one entry cannot be read; the rest follows
-			fmt.Fprintln(stderr, "quickstart: left out:", err)
-			continue
-		}
 		if err != nil {
 			return err
 		}

@@ -58,9 +58,7 @@ func (b *bot) run(ctx context.Context, interval time.Duration) error {
 // round decides about every horse and every open race, the cheapest first.
 func (b *bot) round(ctx context.Context) error {
 	races, err := b.client.Races.Open(ctx)
-	if errors.Is(err, horseracing.ErrSkipped) {
-		b.print("", "left out: %v", err)
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	slices.SortFunc(races, compare)
@@ -122,7 +120,7 @@ func (b *bot) decide(ctx context.Context, horse *horseracing.Horse, race *horser
 		return false, cmp.Or(ctx.Err(), err)
 	}
 	if e.State == ledger.Unknown { // the race may list the horse already; else the next round continues without this fee
-		_ = b.settle(ctx, b.ledger.SettleOnce)
+		_ = b.settle(ctx, b.ledger.Settle)
 	}
 	b.refused[p] = e.State == ledger.Refused && !errors.Is(err, horseracing.ErrRateLimited)
 	return !b.isDryRun && e.State != ledger.Refused, nil

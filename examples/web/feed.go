@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -15,7 +16,9 @@ import (
 
 // feed is what every browser is fed from.
 type feed struct {
-	watcher  *horseracing.Watcher
+	client   *horseracing.Client
+	interval time.Duration
+	last     atomic.Pointer[poll] // of the open races
 	follower *horseracing.Follower[horseracing.Race]
 	results  *results
 	tier     horseracing.TierID // of the results
@@ -23,8 +26,8 @@ type feed struct {
 }
 
 func newFeed(client *horseracing.Client, interval time.Duration, tier horseracing.TierID) *feed {
-	return &feed{
-		watcher: client.Races.Watcher(horseracing.WatchQuery{Interval: interval}),
+	f := &feed{
+		client: client, interval: interval,
 		follower: client.Races.Follow(horseracing.FollowQuery{
 			Tier: tier, Since: time.Now().Add(-2 * time.Hour), Interval: interval,
 		}),
@@ -32,6 +35,15 @@ func newFeed(client *horseracing.Client, interval time.Duration, tier horseracin
 		tier:    tier,
 		started: time.Now(),
 	}
+	f.last.Store(&poll{next: make(chan struct{})})
+	return f
+}
+
+// poll is what a poll of the open races brought, for any number of readers.
+type poll struct {
+	horseracing.Snapshot
+	err  error
+	next chan struct{} // closed when the next poll is there
 }
 
 // run polls until the context ends, and prints when the service fails and when it
@@ -39,22 +51,20 @@ func newFeed(client *horseracing.Client, interval time.Duration, tier horseracin
 func (f *feed) run(ctx context.Context, out io.Writer) {
 	var polls sync.WaitGroup
 	defer polls.Wait()
-	polls.Go(func() { _ = f.watcher.Run(ctx) })
 	polls.Go(func() {
 		for race, err := range f.follower.All(ctx) {
-			switch {
-			case err == nil:
+			if err == nil { // any failure is that of the open races too
 				f.results.add(resultOf(race))
-			case errors.Is(err, horseracing.ErrSkipped):
-				fmt.Fprintf(out, "web: left out: %v\n", err)
-			} // any other failure is the watcher's too
+			}
 		}
 	})
 	failed := ""
-	for snapshot := range f.watcher.Snapshots(ctx) {
+	for snapshot, err := range f.client.Races.Watch(ctx, horseracing.WatchQuery{Interval: f.interval}) {
+		last := f.last.Swap(&poll{snapshot, err, make(chan struct{})})
+		close(last.next)
 		failure := ""
-		if snapshot.Err != nil {
-			failure = program.Explain(snapshot.Err)
+		if err != nil {
+			failure = program.Explain(err)
 		}
 		switch {
 		case failure == failed:
@@ -147,14 +157,14 @@ type state struct {
 	Trouble string `json:"trouble"` // of the last poll
 }
 
-func (f *feed) state(s horseracing.Snapshot) state {
+func (f *feed) state(s *poll) state {
 	one := state{Started: f.started.UnixMilli()}
 	if !s.At.IsZero() {
 		one.At = s.At.UnixMilli()
 	}
 	switch {
-	case s.Err == nil, errors.Is(s.Err, horseracing.ErrSkipped):
-	case errors.Is(s.Err, horseracing.ErrUnauthorized), errors.Is(s.Err, horseracing.ErrForbidden):
+	case s.err == nil:
+	case errors.Is(s.err, horseracing.ErrUnauthorized), errors.Is(s.err, horseracing.ErrForbidden):
 		one.Trouble = "The service does not accept the API key"
 	default:
 		one.Trouble = "The service does not respond"

@@ -4,7 +4,7 @@
 //	go -C examples/web run .
 //	go -C examples/web run . -addr 127.0.0.1:9000 -interval 10s -tier 4
 //
-// One Watcher and one Follower serve every browser: the number of visitors does
+// One Watch and one Follower serve every browser: the number of visitors does
 // not change the number of requests to the service.
 //
 // Without HORSERACING_BASE_URL and HORSERACING_API_KEY it shows a fake of the
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	service, err := program.Connect(stderr, []horseracingtest.Option{
 		horseracingtest.WithSchedule(60), horseracingtest.WithHistory(100),
 		horseracingtest.WithClock(func() time.Time { return time.Now().Add(-before) }),
-	})
+	}, horseracing.WithSkipHandler(func(_ context.Context, err error) { fmt.Fprintf(stderr, "web: left out: %v\n", err) }))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -74,7 +75,7 @@ func isOwn(host, addr string) bool {
 
 // page serves what is known now; a browser with a script keeps it up to date.
 func (f *feed) page(w http.ResponseWriter, _ *http.Request) {
-	snapshot := f.watcher.Snapshot()
+	snapshot := f.last.Load()
 	data := struct {
 		Tier    string
 		Races   []openRace
@@ -90,7 +91,7 @@ func (f *feed) page(w http.ResponseWriter, _ *http.Request) {
 }
 
 // events streams what changes to one browser, as Server-Sent Events: it is one
-// more reader of the watcher. What is open now comes first.
+// more reader of the polls. What is open now comes first.
 func (f *feed) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	stream := &stream{w: w, control: http.NewResponseController(w)}
@@ -98,18 +99,39 @@ func (f *feed) events(w http.ResponseWriter, r *http.Request) {
 	var results sync.WaitGroup
 	defer results.Wait()
 	results.Go(func() { f.sendResults(r.Context(), stream) })
-	var before []horseracing.Race
-	for snapshot := range f.watcher.Snapshots(r.Context()) {
-		for _, change := range horseracing.Changes(before, snapshot.Races) {
-			if !stream.send(string(change.Kind), openRaceOf(change.Race)) {
-				return
-			}
+	shown := map[horseracing.RaceID]openRace{}
+	for {
+		latest := f.last.Load()
+		if !stream.sendRaces(shown, latest.Races) || !stream.send("state", f.state(latest)) {
+			return
 		}
-		before = snapshot.Races
-		if !stream.send("state", f.state(snapshot)) {
+		select {
+		case <-latest.next:
+		case <-r.Context().Done():
 			return
 		}
 	}
+}
+
+// sendRaces sends how the races differ from those that the browser shows. It may have missed
+// some snapshots.
+func (s *stream) sendRaces(shown map[horseracing.RaceID]openRace, races []horseracing.Race) bool {
+	now := map[horseracing.RaceID]bool{}
+	for i := range races {
+		race := openRaceOf(&races[i])
+		before, isShown := shown[race.ID]
+		shown[race.ID], now[race.ID] = race, true
+		if !isShown && !s.send("opened", race) || isShown && before != race && !s.send("updated", race) {
+			return false
+		}
+	}
+	for id, race := range shown {
+		if !now[id] && !s.send("closed", race) {
+			return false
+		}
+	}
+	maps.DeleteFunc(shown, func(id horseracing.RaceID, _ openRace) bool { return !now[id] })
+	return true
 }
 
 // sendResults streams the last results whenever there are others.

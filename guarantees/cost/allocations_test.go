@@ -11,8 +11,8 @@ func TestACallAllocatesLittle(t *testing.T) {
 		response canned
 		most     float64
 	}{
-		"an empty list":       {canned("[]"), 30},
-		"a page of ten races": {pageOfRaces(t), 135},
+		"an empty list":       {canned("[]"), 35},
+		"a page of ten races": {pageOfRaces(t), 320},
 	} {
 		client := test.response.sdk(t)
 		allocations := testing.AllocsPerRun(100, func() {

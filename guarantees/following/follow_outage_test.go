@@ -2,11 +2,9 @@ package following_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +16,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// A service that is down, wholly or for most requests, costs no race, and makes no gap.
+// A service that is down, wholly or for most requests, costs no race.
 func TestAnOutageCostsNoRace(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(double.Worlds(8, 240, 2)) {
@@ -66,8 +64,8 @@ func outage(t *testing.T, fake *horseracingtest.Server, seed uint64) {
 			t.Errorf("down for %v, %v of the requests pass: race %d came %d times", down, passes, id, f.times[id])
 		}
 	}
-	if len(f.gaps) > 0 || passes == 0 && len(f.errors) == 0 {
-		t.Errorf("down for %v, %v of the requests pass: gaps %v, %d errors", down, passes, f.gaps, len(f.errors))
+	if passes == 0 && len(f.errors) == 0 {
+		t.Errorf("down for %v, %v of the requests pass: no error", down, passes)
 	}
 }
 
@@ -106,77 +104,6 @@ func TestAPollThatTakesHoursLosesNoRace(t *testing.T) {
 	}
 }
 
-// One page of the past fails whenever it is requested: everything else comes once, and
-// what does not is in a gap, also if the caller leaves at each error.
-func TestAPageOfThePastThatAlwaysFails(t *testing.T) {
-	for name, response := range map[string]horseracingtest.Response{
-		"a failure":  {Status: http.StatusInternalServerError, Body: "x"},
-		"cut":        {Status: http.StatusOK, Body: `[{"main_race_id":1`},
-		"HTML":       {Status: http.StatusOK, Body: "<html>maintenance</html>"},
-		"not a list": {Status: http.StatusOK, Body: `{"a":1}`},
-	} {
-		for _, retries := range []bool{false, true} {
-			if retries && testing.Short() {
-				continue
-			}
-			for how, all := range map[string]bool{"All": true, "CatchUp": false} {
-				if all && testing.Short() {
-					continue
-				}
-				double.RunBubble(t, fmt.Sprint(name, ", ", how, ", retries ", retries), func(t *testing.T, fake *horseracingtest.Server) {
-					aPageFails(t, fake, response, all, retries)
-				}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-			}
-		}
-	}
-}
-
-func aPageFails(t *testing.T, fake *horseracingtest.Server, response horseracingtest.Response, all, retries bool) {
-	const races, every = 300, 5 * time.Minute
-	starts := map[horseracing.RaceID]time.Time{}
-	for i := range horseracing.RaceID(races) {
-		race := double.Finished(i+1, -time.Duration(i+1)*every)
-		fake.AddRaces(race...)
-		starts[i+1] = race[0].StartTime.Time
-	}
-	broken := time.Now().Add(-12 * time.Hour)
-	struck := 0
-	fake.Handle("GET "+double.ResultsPath, func(r horseracingtest.Request) (horseracingtest.Response, bool) {
-		from := int64(0)
-		if _, text, ok := strings.Cut(string(r.Body), `"start_time_from":`); ok {
-			_, _ = fmt.Sscanf(text, "%d", &from)
-		}
-		if at := time.UnixMilli(from); at.After(broken.Add(10*every)) || !at.After(broken) {
-			return horseracingtest.Response{}, false
-		}
-		struck++
-		return response, true
-	})
-	client := fake.Client()
-	if !retries {
-		client = fake.Client(double.NoRetries())
-	}
-	ctx := double.Within(t, 12*time.Hour)
-	f := followed{times: map[horseracing.RaceID]int{}}
-	query := horseracing.FollowQuery{Since: time.Now().Add(-races * every), Interval: 10 * time.Minute}
-	calls := 1
-	if all {
-		f.process(t, ctx, client, query, 1<<30)
-	} else {
-		for calls = 1; f.catchUpOnce(ctx, t, client, query) && calls < 50; calls++ {
-		}
-	}
-	for id, start := range starts {
-		if n := f.times[id]; n > 1 || n == 0 && !f.isInGap(start) {
-			t.Errorf("race %d came %d times, and is in no gap", id, n)
-		}
-	}
-	t.Logf("%d of %d races, %d gaps, %d errors, in %d loops; %d requests failed", len(f.times), races, len(f.gaps), len(f.errors), calls, struck)
-	if len(f.times) < races-25 || len(f.times) == races || len(f.gaps) > 3 || struck == 0 || ctx.Err() == nil == all {
-		t.Errorf("%d races, errors %q", len(f.times), f.errors)
-	}
-}
-
 // catchUpOnce is a process that ends with the first error, and reports whether there was
 // one.
 func (f *followed) catchUpOnce(ctx context.Context, t *testing.T, c *horseracing.Client, q horseracing.FollowQuery) bool {
@@ -192,9 +119,6 @@ func (f *followed) catchUpOnce(ctx context.Context, t *testing.T, c *horseracing
 	for race, err := range follower.CatchUp(ctx) {
 		if err != nil {
 			f.errors = append(f.errors, err.Error())
-			if gap, ok := errors.AsType[*horseracing.GapError](err); ok {
-				f.gaps = append(f.gaps, gap)
-			}
 			return true
 		}
 		f.times[race.MainRaceID]++
@@ -202,9 +126,8 @@ func (f *followed) catchUpOnce(ctx context.Context, t *testing.T, c *horseracing
 	return false
 }
 
-// Lists that are wrongly empty, one or all of them for a while, cost nothing, anywhere in
-// a walk or in what a follower reads of the past: a loop that continues
-// after the error gets every race once. Only if its first list is empty does a walk end.
+// A list that is wrongly empty once costs nothing, anywhere in a walk or in what a follower
+// reads of the past.
 func TestEmptyListsCostNothing(t *testing.T) {
 	const races = 300
 	for _, name := range []string{"a pager", "a pager by offset", "a follower"} {
@@ -214,67 +137,29 @@ func TestEmptyListsCostNothing(t *testing.T) {
 			}
 			var mu sync.Mutex
 			var skip int
-			var while time.Duration
-			var begun time.Time
 			fake.Handle("GET /", func(horseracingtest.Request) (horseracingtest.Response, bool) {
 				mu.Lock()
 				defer mu.Unlock()
-				if skip--; skip == -1 {
-					begun = time.Now()
-				}
-				isWrong := skip == -1 || skip < 0 && time.Since(begun) < while
-				return horseracingtest.Response{Status: http.StatusOK, Body: "[]"}, isWrong
+				skip--
+				return horseracingtest.Response{Status: http.StatusOK, Body: "[]"}, skip == -1
 			})
-			failed, step := 0, double.Worlds(3, 1, 7) // odd: each second one lasts for a minute
-			for n := 0; n < 60; n += step {
-				whiles := []time.Duration{0, []time.Duration{time.Second, time.Minute}[n%2]}
-				for _, length := range whiles[:min(n+1, 2)] {
-					mu.Lock()
-					skip, while = n, length
-					mu.Unlock()
-					got, failures, began := map[horseracing.RaceID]int{}, 0, time.Now()
-					all := loops(fake.Client(), 1+n%5, horseracing.Cursor{})[name].races
-					for again := true; again && failures < 9; {
-						again = false
-						for race, err := range all(t.Context()) {
-							if again = err != nil; again {
-								failures++
-								time.Sleep(while)
-							} else {
-								got[race.MainRaceID]++
-							}
-						}
+			for n := 0; n < 60; n += double.Worlds(3, 1, 7) {
+				mu.Lock()
+				skip = n
+				mu.Unlock()
+				got := map[horseracing.RaceID]int{}
+				for race, err := range loops(fake.Client(), 1+n%5, horseracing.Cursor{})[name].races(t.Context()) {
+					if err != nil {
+						t.Fatal(err)
 					}
-					hasBegun := len(got) > 0 || name != "a follower" || n >= 5 // the first lists of a follower may be of instants before all races
-					if diff := cmp.Diff(once(1, races), got); diff != "" && hasBegun {
-						t.Errorf("from list %d on they are empty for %v: %d of %d races", n+1, while, len(got), races)
-					}
-					if failed += failures; failures > 1 || failures > 0 && while < time.Minute || time.Since(began) > 2*time.Minute {
-						t.Errorf("from list %d on they are empty for %v: %d errors, after %v", n+1, while, failures, time.Since(began))
-					}
+					got[race.MainRaceID]++
 				}
-			}
-			if failed < 15/step {
-				t.Errorf("only %d of %d minutes with empty lists were an error", failed, 30/step)
+				if diff := cmp.Diff(once(1, races), got); diff != "" {
+					t.Errorf("list %d is empty: %d of %d races", n+1, len(got), races)
+				}
 			}
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
-}
-
-// The races of one tier are not passed over because those of another one are there.
-func TestAnEmptyListOfOneTierCostsAFollowerNothing(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for skip := range 12 {
-			races := double.Finished(1, -210*time.Minute, -110*time.Minute, -time.Minute)
-			races[1].Tier = horseracing.TierNameBeta
-			fake.Reset()
-			fake.AddRaces(races...)
-			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: "[]", Skip: skip})
-			var f followed
-			f.run(t, fake.Client(), horseracing.FollowQuery{Tiers: []horseracing.TierID{2, 5}, Since: time.Now().Add(-4 * time.Hour)}, 10*time.Minute)
-			double.Equal(t, fmt.Sprintf("if list %d is empty, races", skip+1), once(1, 3), f.times)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
 // A poll that reads nothing at all where races were yielded, although it requests the
@@ -342,7 +227,7 @@ func TestCatchUpEndsWithTheErrorOfAnOutage(t *testing.T) {
 			f := followed{times: map[horseracing.RaceID]int{}}
 			query := horseracing.FollowQuery{Since: time.Now().Add(-10 * time.Hour)}
 			began := time.Now()
-			if !f.catchUpOnce(t.Context(), t, fake.Client(option), query) || len(f.gaps) > 0 || time.Since(began) > 10*time.Minute {
+			if !f.catchUpOnce(t.Context(), t, fake.Client(option), query) || time.Since(began) > 10*time.Minute {
 				t.Errorf("after %v: %q", time.Since(began), f.errors)
 			}
 			fake.ClearFaults()

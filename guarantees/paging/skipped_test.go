@@ -100,6 +100,36 @@ func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 	})
 }
 
+// A program that saves the cursor at each error and resumes in another process passes every
+// unreadable entry, wherever it is.
+func TestACursorSavedAtAnErrorIsAfterIt(t *testing.T) {
+	for _, kind := range []string{"member", "id", "no id", "start", "no start", "start 0", "null"} {
+		for _, concurrency := range []int{0, 1, 4} { // 0 is by offset
+			w := dense(60, 60_000)
+			damaged := []int{0, 1, 9, 10, 30, 58, 59}
+			for _, i := range damaged {
+				w.damage(i, kind)
+			}
+			var resume horseracing.Cursor
+			n, loops := 0, 0
+			for ; loops < 40; loops++ {
+				p := w.client(t).Races.Results(horseracing.ResultsQuery{Resume: resume, Concurrency: concurrency})
+				if concurrency == 0 {
+					p = w.client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: resume})
+				}
+				races, err := p.Take(t.Context(), 100)
+				if n += len(races); err == nil {
+					break
+				}
+				resume = p.Cursor()
+			}
+			if n != 60-len(damaged) || loops > 2*len(damaged) {
+				t.Errorf("%s, concurrency %d: %d of %d races in %d loops", kind, concurrency, n, 60-len(damaged), loops+1)
+			}
+		}
+	}
+}
+
 // It cannot be passed: nothing shows where the listing continues.
 func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 	w := dense(60, 60_000)
@@ -109,7 +139,7 @@ func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 	p := w.client(t).Races.Results(horseracing.ResultsQuery{})
 	n, skipped := 0, 0
 	var last error
-	for _, err := range p.All(t.Context()) {
+	for _, err := range again(p) {
 		if last = err; err != nil {
 			skipped++
 		} else {
@@ -131,12 +161,12 @@ func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 
 // Pages that a Take fetched ahead have it too.
 func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
-	s := tiers{horseracing.TierOmega: dense(40, 60_000), 3: dense(41, 60_000)}
+	s := tiers{3: dense(81, 60_000)}
 	s[3].foreign = true
 	odd := s[3].ids[20]
 	s[3].damaged = map[int64]string{odd: fmt.Sprintf(`{ "main_race_id": %d, "start_time": %d, "new_member": [1e3] }`, odd, s[3].starts[20])}
 	for _, concurrency := range []int{1, 4} {
-		p := s.client(t).Races.Results(horseracing.ResultsQuery{Tiers: []horseracing.TierID{3, horseracing.TierOmega}, Concurrency: concurrency})
+		p := s.client(t).Races.Results(horseracing.ResultsQuery{Tier: 3, Concurrency: concurrency})
 		before, err := p.Take(t.Context(), 5)
 		if err != nil {
 			t.Fatal(err)
@@ -183,7 +213,7 @@ func TestAFullPageOnOneInstantIsReportedAndPassed(t *testing.T) {
 				}
 				overflows := 0
 				var got []int64
-				for r, err := range w.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(t.Context()) {
+				for e, err := range again(w.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: concurrency})) {
 					if overflow, ok := errors.AsType[*horseracing.TieOverflowError](err); ok {
 						overflows++
 						if overflow.StartTime.UnixMilli() != 900_000 || overflow.Seen < 10 {
@@ -192,7 +222,7 @@ func TestAFullPageOnOneInstantIsReportedAndPassed(t *testing.T) {
 					} else if err != nil {
 						t.Fatal(err)
 					} else {
-						got = append(got, int64(r.MainRaceID))
+						got = append(got, int64(e.Value.MainRaceID))
 					}
 				}
 				if overflows != 1 {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -290,7 +289,7 @@ func raceKey(race *horseracing.Race) key {
 // told instead, and where it continues.
 type store struct {
 	name    string
-	tiers   []horseracing.TierID
+	tier    horseracing.TierID
 	since   time.Time // no entry may start before it
 	from    time.Time // entries that start at it or later,
 	before  time.Time // and before this, have to be there
@@ -304,11 +303,7 @@ type store struct {
 func (w *world) newStore(name string, random *rand.Rand) *store {
 	s := &store{name: name, since: w.fake.Now().Add(-time.Duration(random.Int64N(int64(40 * day)))), times: map[key]int{}}
 	s.from = s.since
-	for tier := range horseracing.TierID(5) {
-		if random.IntN(3) == 0 {
-			s.tiers = append(s.tiers, tier+1)
-		}
-	}
+	s.tier = horseracing.TierID(random.IntN(6)) // zero is Omega
 	return s
 }
 
@@ -335,7 +330,7 @@ func (s *store) add(entry any, err error, cursor horseracing.Cursor) {
 			s.times[key{string(entry.ID), entry.StartTime.UnixMilli()}]++
 		}
 	}
-	if errors.Is(err, horseracing.ErrSkipped) {
+	if isHole(err) {
 		s.holes = append(s.holes, err)
 	}
 	s.cursor = ""
@@ -362,10 +357,10 @@ func (w *world) crawl() (finished *[]*store) {
 				s = w.newStore(fmt.Sprintf("crawl %d", len(*finished)+1), p.random)
 				s.before = w.fake.Now().Add(-published)
 			}
-			query := horseracing.ResultsQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Concurrency: p.concurrency()}
+			query := horseracing.ResultsQuery{Tier: s.tier, Since: s.since, Resume: s.resume(), Concurrency: p.concurrency()}
 			pager, whole := p.client.Races.Results(query), true
 			for race, err := range pager.All(ctx) {
-				whole = whole && (err == nil || errors.Is(err, horseracing.ErrSkipped))
+				whole = whole && err == nil
 				p.fail(err)
 				p.write(func() { s.add(race, err, pager.Cursor()) })
 			}
@@ -399,7 +394,7 @@ func follow[T any](w *world, name string, catchUp bool, late time.Duration, list
 		}
 	}
 	w.run(name, pause, setup, func(ctx context.Context, p *process) {
-		f := listing(p.client, horseracing.FollowQuery{Tiers: s.tiers, Since: s.since, Resume: s.resume(), Interval: interval, Concurrency: p.concurrency()})
+		f := listing(p.client, horseracing.FollowQuery{Tier: s.tier, Since: s.since, Resume: s.resume(), Interval: interval, Concurrency: p.concurrency()})
 		loop, whole := f.All, true
 		if catchUp {
 			loop = f.CatchUp
@@ -416,56 +411,45 @@ func follow[T any](w *world, name string, catchUp bool, late time.Duration, list
 	return s
 }
 
-// watch watches the open races with a reader that keeps up and a slow one, and notes
-// those that the first one saw.
+// isHole reports whether an error is that of a part of a listing.
+func isHole(err error) bool {
+	_, isTie := errors.AsType[*horseracing.TieOverflowError](err)
+	decode, isDecode := errors.AsType[*horseracing.DecodeError](err)
+	return isTie || isDecode && decode.Raw != nil
+}
+
+// watch watches the open races, and notes those that it saw.
 func (w *world) watch() (seen map[key]bool) {
 	seen = map[key]bool{}
 	setup := func(p *process) { p.quiet += interval }
 	w.run("watch", interval, setup, func(ctx context.Context, p *process) {
-		watcher := p.client.Races.Watcher(horseracing.WatchQuery{Interval: interval})
-		var running sync.WaitGroup
-		running.Go(func() { p.fail(watcher.Run(ctx)) })
-		running.Go(func() {
-			for range p.changing(watcher.Snapshots(ctx)) {
-				sleep(ctx, 17*time.Minute)
+		open := map[key]bool{}
+		for snapshot, err := range p.client.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}) {
+			p.fail(err)
+			for _, change := range snapshot.Changes {
+				p.follow(open, change)
 			}
-		})
-		for snapshot := range p.changing(watcher.Snapshots(ctx)) {
-			p.fail(snapshot.Err)
 			p.write(func() {
 				for i := range snapshot.Races {
-					seen[raceKey(&snapshot.Races[i])] = true
+					race := raceKey(&snapshot.Races[i])
+					if seen[race] = true; !open[race] || len(open) != len(snapshot.Races) {
+						p.t.Errorf("the changes lead to %d races, race %v not among them: %d are open", len(open), race, len(snapshot.Races))
+					}
 				}
 			})
 		}
-		running.Wait()
 	})
 	return seen
 }
 
-// changing returns the snapshots, and checks that the changes lead from one to the next.
-func (p *process) changing(snapshots iter.Seq[horseracing.Snapshot]) iter.Seq[horseracing.Snapshot] {
-	return func(yield func(horseracing.Snapshot) bool) {
-		open, last := map[key]bool{}, horseracing.Snapshot{}
-		for snapshot := range snapshots {
-			for _, change := range horseracing.Changes(last.Races, snapshot.Races) {
-				if race := raceKey(change.Race); change.Kind == horseracing.RaceClosed {
-					if delete(open, race); change.Race.StartTime.After(p.fake.Now()) {
-						p.t.Errorf("race %v closes before its start at %v", race, change.Race.StartTime)
-					}
-				} else if open[race] = true; (change.Previous == nil) != (change.Kind == horseracing.RaceOpened) {
-					p.t.Errorf("race %v: %s, previously %v", race, change.Kind, change.Previous)
-				}
-			}
-			for i := range snapshot.Races {
-				if race := raceKey(&snapshot.Races[i]); !open[race] || len(open) != len(snapshot.Races) {
-					p.t.Errorf("the changes lead to %d races, race %v not among them: %d are open", len(open), race, len(snapshot.Races))
-				}
-			}
-			if last = snapshot; !yield(snapshot) {
-				return
-			}
+// follow checks that a change leads from one snapshot to the next.
+func (p *process) follow(open map[key]bool, change horseracing.RaceChange) {
+	if race := raceKey(change.Race); change.Kind == horseracing.RaceClosed {
+		if delete(open, race); change.Race.StartTime.After(p.fake.Now()) {
+			p.t.Errorf("race %v closes before its start at %v", race, change.Race.StartTime)
 		}
+	} else if open[race] = true; (change.Previous == nil) != (change.Kind == horseracing.RaceOpened) {
+		p.t.Errorf("race %v: %s, previously %v", race, change.Kind, change.Previous)
 	}
 }
 

@@ -56,12 +56,12 @@ func TestLimitsDrawnAtRandom(t *testing.T) {
 			t.Logf("%.1f %% refused: %s", 100*most, s.name)
 		}
 	}
-	if worst < 0.9 || most > 0.06 {
+	if worst < 0.8 || most > 0.06 {
 		t.Errorf("the worst got %.1f %% of its limit; at most %.1f %% were refused", 100*worst, 100*most)
 	}
 }
 
-// TestARaisedLimitIsFound: from a minute and a half later on 85 % of the
+// TestARaisedLimitIsFound: from a minute and a half later on 75 % of the
 // new one are used, over forty seconds, of which a refusal may cost one.
 func TestARaisedLimitIsFound(t *testing.T) {
 	simulates(t)
@@ -74,7 +74,7 @@ func TestARaisedLimitIsFound(t *testing.T) {
 				}}
 				all := s.run(seed, func(w *world) sender { return newPace(w.random.Float64) })
 				first := raised + 90*time.Second
-				if share := all[0].perSecond(first, first+40*time.Second) / (5 * c.rate); share < 0.85 {
+				if share := all[0].perSecond(first, first+40*time.Second) / (5 * c.rate); share < 0.75 {
 					t.Errorf("%v a second, bursts of %v, %s, seed %d: a minute and a half after the limit was raised %.0f %% of it are used", c.rate, c.burst, name, seed, 100*share)
 				}
 			}

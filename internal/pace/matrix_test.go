@@ -95,7 +95,7 @@ func hourRows() (all []row) {
 		} {
 			for form, retryAfter := range formsOfRetryAfter {
 				t := trial{limit: each(next), retryAfter: retryAfter, workers: 4, from: max(20*time.Minute, l.length), to: 2 * time.Hour}
-				all = append(all, row{name: fmt.Sprintf("%d in %v, %s, Retry-After %s", l.most, l.length, shape, form), measure: t.of(perSecond), used: 0.9, refused: 0.04})
+				all = append(all, row{name: fmt.Sprintf("%d in %v, %s, Retry-After %s", l.most, l.length, shape, form), measure: t.of(perSecond), used: 0.85, refused: 0.05})
 			}
 		}
 	}

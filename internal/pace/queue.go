@@ -2,6 +2,7 @@ package pace
 
 import (
 	"container/list"
+	"context"
 	"time"
 )
 
@@ -21,29 +22,25 @@ type Waiter struct {
 	Once    bool // it is not sent again after a 503, since its outcome is unknown
 	Patient bool // it waits as long as the service is unavailable, even if that names no time
 
-	priority    Priority
-	routeName   string
-	route       *route // the one with this name, once it joined
-	common, own flight // own is zero unless its route is isolated
-	number      int    // of those that joined, in order
-	ended       int    // requests when it was sent
-	element     *list.Element
-	waiting
-}
+	priority  Priority
+	routeName string
+	route     *route    // the one with this name, once it joined
+	number    int       // of those that joined, in order; then of those that were sent
+	sent      time.Time // its last request
+	element   *list.Element
 
-// NewWaiter returns the waiter of a call. route is its method and the documented path.
-func NewWaiter(priority Priority, route string) Waiter {
-	return Waiter{priority: priority, routeName: route}
-}
-
-// waiting is what a scheduler keeps of a waiter.
-type waiting struct {
+	ctx     context.Context
 	waits   bool          // it is in a queue
 	waited  time.Duration // of its call, in all
 	since   time.Time     // when it began to wait, less the time that its call waited before
 	longest time.Duration // that its call waits while no request is accepted
 	done    chan struct{} // closed when it no longer waits
 	err     error         // why it is not sent
+}
+
+// NewWaiter returns the waiter of a call. route is its method and the documented path.
+func NewWaiter(priority Priority, route string) Waiter {
+	return Waiter{priority: priority, routeName: route}
 }
 
 // queue holds the requests of a route that wait, by priority: first in, first out.
@@ -53,8 +50,8 @@ func (q *queue) join(w *Waiter) { w.element = q[w.priority].PushBack(w) }
 
 func (q *queue) leave(w *Waiter) { q[w.priority].Remove(w.element) }
 
-// first returns the one to be sent first, nil if none waits.
-func (q *queue) first() *Waiter {
+// head returns the one to be sent first, nil if none waits.
+func (q *queue) head() *Waiter {
 	for i := range q {
 		if e := q[i].Front(); e != nil {
 			return e.Value.(*Waiter)

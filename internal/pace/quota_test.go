@@ -7,14 +7,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However long requests and responses take, and in whatever order they come: a service
-// with windows, which says what is left, refuses none, and each request is sent.
-func TestAnAnnouncedQuotaIsNeverExceeded(t *testing.T) {
+// However long requests and responses take, and in whatever order they come: of a service
+// with windows, which says what is left, no more is requested than what is in flight when it
+// says that nothing is, a walk leaves a twelfth, and each request is sent.
+func TestAnAnnouncedLimitIsHeeded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := simStart
 		e := NewRoutes(func() float64 { return 0.5 }, time.Second, time.Minute)
 		limit := rapid.IntRange(1, 30).Draw(t, "limit")
-		width := time.Duration(rapid.IntRange(1, 60).Draw(t, "width")) * time.Second
+		slots := rapid.IntRange(1, 4).Draw(t, "slots")
+		isWalk := rapid.Bool().Draw(t, "all are of a walk")
+		width := time.Duration(rapid.IntRange(5, 60).Draw(t, "width")) * time.Second
 		taken := map[time.Time]int{} // by the beginning of the window
 		type flight struct {
 			waiter            *Waiter
@@ -26,18 +29,25 @@ func TestAnAnnouncedQuotaIsNeverExceeded(t *testing.T) {
 		var flying []*flight
 		waiting := rapid.IntRange(1, 100).Draw(t, "requests")
 		for range waiting {
-			join(e, Priority(rapid.IntRange(int(Write), int(Walk)).Draw(t, "priority")))
+			priority := Walk
+			if !isWalk {
+				priority = Priority(rapid.IntRange(int(Write), int(Walk)).Draw(t, "priority"))
+			}
+			join(e, priority)
+		}
+		most := limit + slots - 1
+		if isWalk {
+			most -= limit / 12
 		}
 		trip := rapid.Custom(func(t *rapid.T) time.Duration {
 			return time.Duration(rapid.IntRange(1, 800).Draw(t, "ms")) * time.Millisecond
 		})
-		first := true // nothing is known before the first response
 		for steps := 0; waiting > 0 || len(flying) > 0; steps++ {
 			if steps > 100_000 {
 				t.Fatalf("%d requests wait for ever", waiting)
 			}
 			waiter, at := e.Next(now)
-			if waiter != nil && (!first || len(flying) < limit) {
+			if waiter != nil && len(flying) < slots {
 				waiting--
 				e.Send(now, waiter)
 				arrives := now.Add(trip.Draw(t, "there"))
@@ -45,7 +55,7 @@ func TestAnAnnouncedQuotaIsNeverExceeded(t *testing.T) {
 				continue
 			}
 			next := at
-			if waiter != nil { // it may be sent when the first response is there
+			if waiter != nil { // it is sent when a response is there
 				next = time.Time{}
 			}
 			for _, f := range flying {
@@ -59,10 +69,10 @@ func TestAnAnnouncedQuotaIsNeverExceeded(t *testing.T) {
 			for i, f := range flying {
 				if !f.handled && !now.Before(f.arrives) {
 					window := f.arrives.Truncate(width)
-					if taken[window]++; taken[window] > limit {
+					if taken[window]++; taken[window] > most {
 						t.Fatalf("%d requests in a window of %d", taken[window], limit)
 					}
-					f.handled, f.left = true, limit-taken[window]
+					f.handled, f.left = true, max(0, limit-taken[window])
 					f.reset = (window.Add(width).Sub(f.arrives) + time.Second - 1).Truncate(time.Second)
 					break
 				}
@@ -70,7 +80,6 @@ func TestAnAnnouncedQuotaIsNeverExceeded(t *testing.T) {
 					e.Announce(now, f.waiter, limit, f.left, f.reset)
 					e.Report(now, f.waiter, Accepted, 0)
 					flying = append(flying[:i], flying[i+1:]...)
-					first = false
 					break
 				}
 			}
@@ -78,39 +87,41 @@ func TestAnAnnouncedQuotaIsNeverExceeded(t *testing.T) {
 	})
 }
 
-func TestAQuotaThatIsNoLongerAnnouncedEnds(t *testing.T) {
+// Only the route that announced it waits, and what a walk leaves is others'.
+func TestAnAnnouncedLimitIsThatOfItsRoute(t *testing.T) {
 	now, e := simStart, NewRoutes(func() float64 { return 0.5 }, time.Second, time.Minute)
-	send := func() *Waiter {
-		waiter, _ := e.Next(now)
-		if waiter != nil {
-			e.Send(now, waiter)
-		}
-		return waiter
+	add := func(route string, priority Priority) *Waiter {
+		w := NewWaiter(priority, route)
+		e.Join(&w)
+		return &w
 	}
-	for range 6 {
-		join(e, Read)
+	answer := func(left int) {
+		w, _ := e.Next(now)
+		e.Send(now, w)
+		e.Announce(now, w, 60, left, time.Hour)
+		e.Report(now, w, Accepted, 0)
 	}
-	first := send()
-	e.Announce(now, first, 1, 0, 10*time.Second)
-	e.Report(now, first, Accepted, 0)
-	if waiter, at := e.Next(now); waiter != nil || !at.Equal(now.Add(10*time.Second)) || !e.State(now).Until.Equal(at) {
-		t.Errorf("%v at %v, state %+v", waiter, at, e.State(now))
+	add("a", Walk)
+	answer(5)
+	walk := add("a", Walk)
+	if w, at := e.Next(now); w != nil || !at.Equal(now.Add(time.Hour)) {
+		t.Errorf("the walk goes on with a twelfth left: %v, %v", w, at)
 	}
-	now = now.Add(10 * time.Second)
-	probe := send()
-	if more := send(); probe == nil || more != nil {
-		t.Errorf("after the quota: %v, %v, want one request at a time", probe, more)
+	add("a", Read)
+	answer(0)
+	read, other := add("a", Read), add("b", Read)
+	if w, _ := e.Next(now); w != other {
+		t.Errorf("%+v goes first, not the other route's", w)
 	}
-	if _, at := e.Next(now); !at.Equal(now.Add(hungAfter)) {
-		t.Errorf("behind a request that hangs the next one is sent at %v", at)
+	e.Leave(other)
+	if w, at := e.Next(now); w != nil || !at.Equal(now.Add(time.Hour)) || !e.State(now).Until.Equal(at) {
+		t.Errorf("%v at %v, state %+v", w, at, e.State(now))
 	}
-	e.Report(now, probe, Unclear, 0) // a broken connection announces nothing
-	probe = send()
-	if more := send(); probe == nil || more != nil {
-		t.Errorf("after a broken connection: %v, %v, want one request at a time", probe, more)
+	if w, _ := e.Next(now.Add(time.Hour)); w != read {
+		t.Errorf("%v after the reset", w)
 	}
-	e.Report(now, probe, Accepted, 0)
-	if first, second := send(), send(); first == nil || second == nil {
-		t.Error("a quota that is no longer announced holds requests")
+	e.Leave(read)
+	if w, _ := e.Next(now.Add(time.Hour)); w != walk {
+		t.Errorf("%v after the reset", w)
 	}
 }

@@ -5,41 +5,48 @@ import (
 	"time"
 )
 
-// Routes is the pace of a client: a queue for each route, a limit for all of them, and
-// one more for each route that is isolated. It does no I/O, reads no clock, and is not
-// safe for concurrent use.
+// Routes is the pace of a client: a queue and a learner for each route, and a learner for all
+// of them. It does no I/O, reads no clock, and is not safe for concurrent use.
 type Routes struct {
-	newLearner func() *learner
-	common     *learner
-	quota      quota
+	newLearner func() learner
+	common     learner
 	routes     map[string]*route // all that were requested
 	joined     int               // requests
+	sends      int               // of those
 	waiting    int               // of those
-	probed     *route            // the last probe's
-
-	isolator
+	retryAt    time.Time         // the last that a Retry-After named
 }
 
 // route is what is known of one route.
 type route struct {
-	name string
 	queue
-	own   *learner  // its own limit, nil unless it is isolated
-	until time.Time // by its Retry-After
+	learner
+	retryAt time.Time // by its Retry-After, or as the limit that it announces is used up
+	walkAt  time.Time // a walk leaves the rest of that limit to others
+}
+
+// heldUntil returns the time before which no request of a priority is sent.
+func (r *route) heldUntil(priority Priority) time.Time {
+	if priority == Walk {
+		return later(r.retryAt, r.walkAt)
+	}
+	return r.retryAt
 }
 
 // NewRoutes returns a pace without a limit. random returns numbers in [0, 1). After a
 // refusal without Retry-After it waits at most first, and it sends a probe at least
 // every longest.
 func NewRoutes(random func() float64, first, longest time.Duration) *Routes {
-	newLearner := func() *learner { return &learner{random: random, first: first, longest: longest} }
-	return &Routes{newLearner: newLearner, common: newLearner(), routes: map[string]*route{}, isolator: isolator{chance: 1}}
+	newLearner := func() learner { return learner{random: random, first: first, longest: longest, earlyCut: 1} }
+	p := &Routes{newLearner: newLearner, common: newLearner(), routes: map[string]*route{}}
+	p.common.earlyCut = 1 - 2*margin
+	return p
 }
 
 // Join puts a request into the queue of its route.
 func (p *Routes) Join(w *Waiter) {
 	if p.routes[w.routeName] == nil {
-		p.routes[w.routeName] = &route{name: w.routeName}
+		p.routes[w.routeName] = &route{learner: p.newLearner()}
 	}
 	p.joined++
 	p.waiting++
@@ -61,135 +68,74 @@ func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
 		return nil, at
 	}
 	for _, r := range p.routes {
-		w := r.first()
+		w := r.head()
 		if w == nil {
 			continue
 		}
-		if ok, from := p.routeReady(now, w); !ok {
+		from := later(r.from(w.Patient), r.heldUntil(w.priority))
+		if w.Once && p.common.backingOff && p.common.refusal == Unavailable {
+			from = later(from, p.retryAt) // it is no probe: refused, its outcome would be unknown
+		}
+		if now.Before(from) {
 			at = earlier(at, from)
-		} else if next == nil || p.isBefore(w, next) {
+		} else if next == nil || cmp.Or(cmp.Compare(w.priority, next.priority), w.number-next.number) < 0 {
 			next = w
 		}
 	}
 	if next == nil {
 		return nil, at
 	}
-	if ok, from := p.quota.ready(now, next.priority); !ok {
-		return nil, earlier(at, from)
-	}
-	if ok, from := p.common.ready(now, next.Patient); !ok {
+	if from := p.common.from(next.Patient); now.Before(from) {
 		return nil, earlier(at, from)
 	}
 	return next, now
 }
 
-// routeReady reports whether its route allows that w is sent now, or else when that may
-// change.
-func (p *Routes) routeReady(now time.Time, w *Waiter) (ok bool, at time.Time) {
-	if at = w.route.until; w.Once && p.common.backingOff && p.common.refusal == Unavailable {
-		at = later(at, p.common.retryAt)
-	}
-	if w.route.own == nil || now.Before(at) {
-		return !now.Before(at), at
-	}
-	return w.route.own.ready(now, w.Patient)
-}
-
-// isBefore reports whether w goes before other.
-func (p *Routes) isBefore(w, other *Waiter) bool {
-	if p.common.backingOff && (w.route == p.probed) != (other.route == p.probed) { // probes take turns between the routes
-		return other.route == p.probed
-	}
-	return cmp.Or(cmp.Compare(w.priority, other.priority), w.number-other.number) < 0
-}
-
 // Send takes w out of its queue: its request is sent now.
 func (p *Routes) Send(now time.Time, w *Waiter) {
 	p.Leave(w)
-	w.ended = p.quota.ended
-	p.quota.send(now)
-	p.common.send(now, &w.common)
-	if w.own = (flight{}); w.route.own != nil {
-		w.route.own.send(now, &w.own)
-	}
-	if w.common.probe {
-		p.probed = w.route
-	}
-	p.isolator.send(w.route)
+	p.sends++
+	w.sent, w.number = now, p.sends
+	p.common.send(now, w.number)
+	w.route.send(now, w.number)
 }
 
-// Announce records what the response to the request of w says: of limit requests, left
-// more are accepted until reset from now. Report follows.
+// Announce records what the response to the request of w says: of limit requests of its
+// route, left more are accepted until reset from now. A walk leaves a twelfth.
 func (p *Routes) Announce(now time.Time, w *Waiter, limit, left int, reset time.Duration) {
-	p.quota.announce(now, w.ended, limit, left, reset)
+	until := now.Add(max(reset, time.Second)) // 0 may be less than a second
+	if left <= limit/12 {
+		w.route.walkAt = later(w.route.walkAt, until)
+	}
+	if left <= 0 {
+		w.route.retryAt = later(w.route.retryAt, until)
+	}
 }
 
 // Report records the outcome of the request of w. retryAfter is for how long from
-// now the service wants no request of its route, or zero if it names no time. It
-// returns the name of a route that it isolates because of it.
-func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration) (isolated string) {
-	p.quota.report(w.common.at, outcome)
-	switch outcome {
-	case Accepted:
-		p.isolator.accept(w.route)
-	case Refused, Unavailable:
-		w.route.until = later(w.route.until, now.Add(retryAfter))
-		if w.route.own == nil && p.isUnlikely(w.route, w.common.episode == p.common.episode) {
-			p.isolate(now, w.route)
-			isolated = w.route.name
+// now the service wants no request of its route, or zero if it names no time.
+func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration) {
+	again := w.route.backingOff
+	w.route.report(now, w.sent, w.number, outcome, retryAfter == 0)
+	if outcome == Refused || outcome == Unavailable {
+		w.route.retryAt = later(w.route.retryAt, now.Add(retryAfter))
+		p.retryAt = later(p.retryAt, w.route.retryAt)
+		if again { // it may be limited on its own, so that others are not held for it
+			outcome = Unclear
 		}
 	}
-	p.common.report(now, &w.common, p.reportOwn(now, w, outcome, retryAfter), retryAfter)
-	return isolated
+	p.common.report(now, w.sent, w.number, outcome, retryAfter == 0)
 }
 
-// isolate gives a route a limit of its own. What was learned from its refusals is
-// forgotten.
-func (p *Routes) isolate(now time.Time, r *route) {
-	common := p.newLearner()
-	common.inFlight, common.episode = p.common.inFlight, p.common.episode+1
-	*p.common = *common
-	r.own = p.newLearner()
-	r.own.lastRefused = now
+// holds returns the limit that a request waits for first, and until when its route is held.
+func (p *Routes) holds(w *Waiter) (l *learner, retryAt time.Time) {
+	if l = &p.common; w.route.backingOff {
+		l = &w.route.learner
+	}
+	return l, w.route.heldUntil(w.priority)
 }
 
-// reportOwn reports an outcome to the limit of an isolated route. It returns what the
-// outcome shows of the common one.
-func (p *Routes) reportOwn(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration) Outcome {
-	own := w.route.own
-	if own == nil {
-		return outcome
-	}
-	if !w.own.at.IsZero() { // else it was sent before its route was isolated
-		own.report(now, &w.own, outcome, retryAfter)
-	}
-	if outcome == Accepted && !own.backingOff && now.Sub(own.lastRefused) > isolationTime {
-		w.route.own = nil
-	}
-	if outcome != Accepted {
-		return Unclear
-	}
-	return outcome
-}
-
-// limitOf returns the limit that a request waits for first, and until when a Retry-After
-// or a spent quota binds it.
-func (p *Routes) limitOf(w *Waiter) (l *learner, retryAt time.Time) {
-	if l = p.common; w.route.own != nil {
-		l = w.route.own
-	}
-	return l, later(w.route.until, p.quota.spent())
-}
-
-// all returns the waiters of all routes.
-func (p *Routes) all() (all []*Waiter) {
-	for _, r := range p.routes {
-		all = append(all, r.all()...)
-	}
-	return all
-}
-
-// State is what was learned of the common limit.
+// State is what was learned of the limit of all routes.
 type State struct {
 	PerSecond float64   // zero if no limit was seen
 	Waiting   int       // requests in the queues of all routes
@@ -199,14 +145,21 @@ type State struct {
 
 // State returns what was learned so far.
 func (p *Routes) State(now time.Time) State {
-	s := State{Waiting: p.waiting, AtRandom: p.common.sheds}
+	s := State{Waiting: p.waiting, AtRandom: p.common.unpaced}
 	if p.common.rate > 0 && !s.AtRandom {
-		s.PerSecond = p.common.perSecond()
+		s.PerSecond = p.common.perSecond(now)
 	}
 	if p.common.backingOff {
-		s.Until = later(p.common.until, p.common.retryAt)
+		s.Until = later(p.common.until, p.retryAt)
 	}
-	s.Until = later(s.Until, p.quota.spent())
+	for _, r := range p.routes {
+		if p.common.backingOff {
+			s.Until = later(s.Until, r.until)
+		}
+		if !r.backingOff {
+			s.Until = later(s.Until, r.retryAt) // what it announced is used up
+		}
+	}
 	if !now.Before(s.Until) {
 		s.Until = time.Time{}
 	}

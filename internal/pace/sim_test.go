@@ -264,7 +264,7 @@ type sender interface {
 	Join(*Waiter)
 	Next(time.Time) (*Waiter, time.Time)
 	Send(time.Time, *Waiter)
-	Report(time.Time, *Waiter, Outcome, time.Duration) string
+	Report(time.Time, *Waiter, Outcome, time.Duration)
 }
 
 type tally struct {

@@ -1,142 +1,84 @@
 // Package redact keeps keys out of what a caller, a log or a terminal sees:
 // texts, headers and errors.
 //
-// A key that a text contains as it is, is replaced. A text that contains an escaped key is
-// withheld as a whole: escaped once or twice, as in JSON, a URL or HTML. A key of fewer
-// than six bytes is found only as it is.
+// A key is found as it is, trimmed of white space and quotes, and as JSON, a JSON pointer or
+// a URL escapes it.
 package redact
 
 import (
-	"encoding/hex"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-const (
-	Placeholder = "[redacted]"                 // replaces a key
-	Withheld    = "[withheld: it shows a key]" // replaces a text
+// Placeholder replaces a key.
+const Placeholder = "[redacted]"
 
-	minKey    = 6 // bytes of a key that is found escaped
-	minPrefix = 4 // bytes of a key's beginning that are found at a cut
-)
-
-// Keys returns the keys to redact, the longest first. It is a function because
+// Keys returns the texts to redact, the longest first. It is a function because
 // fmt and log packages can print any field, even an unexported one, but no closure.
 type Keys func() []string
 
 // New returns the given keys without the empty ones.
 func New(keys ...string) Keys { return Keys(func() []string { return nil }).And(keys...) }
 
+// surroundings are what programs read together with a key, and services trim.
+const surroundings = " \t\r\n\"'\ufeff"
+
 // And returns k with more keys. Empty ones are ignored.
 func (k Keys) And(more ...string) Keys {
-	all := slices.DeleteFunc(slices.Concat(k(), more), func(key string) bool { return key == "" })
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	all := slices.Clone(k())
+	for _, key := range more {
+		for _, key := range []string{key, strings.Trim(key, surroundings)} {
+			if key == "" {
+				break
+			}
+			quoted, _ := json.Marshal(key) // a string can always be encoded
+			forHTML := string(quoted[1 : len(quoted)-1])
+			all = append(all, key, forHTML, notForHTML.Replace(forHTML), url.QueryEscape(key), url.PathEscape(key), inPointer.Replace(key))
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	all = slices.Compact(all)
 	return func() []string { return all }
 }
 
-// Text returns text with the keys replaced, or [Withheld].
-func (k Keys) Text(text string) string { return k.Beginning(text, math.MaxInt, false) }
+// inPointer escapes a key as a JSON pointer to a member of that name does.
+var inPointer = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Beginning returns Text, cut to limit bytes. If the text was truncated before,
-// it is withheld as well if it ends within a key.
-func (k Keys) Beginning(text string, limit int, truncated bool) string {
+// notForHTML undoes what only some encoders of JSON escape.
+var notForHTML = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+// Text returns text with the keys replaced.
+func (k Keys) Text(text string) string {
 	for _, key := range k() {
 		text = strings.ReplaceAll(text, key, Placeholder)
 	}
-	shown := unescaped(strings.ReplaceAll(text, Placeholder, "\n"))
-	if truncated {
-		shown = append(shown, unescaped(withoutLastEscape(text))...)
-	}
-	for _, key := range k() {
-		for _, key := range unescaped(key) {
-			if len(key) >= minKey && slices.ContainsFunc(shown, func(text string) bool { return shows(text, key, truncated) }) {
-				text = Withheld
-			}
-		}
-	}
-	return text[:min(len(text), limit)]
+	return text
 }
 
-// shows reports whether text contains key or, if it is truncated, ends within it.
-func shows(text, key string, truncated bool) bool {
-	whole := withoutLastEscape(text)
-	for n := minPrefix; n < len(key) && truncated; n++ {
-		if strings.HasSuffix(text, key[:n]) || strings.HasSuffix(whole, key[:n]) {
-			return true
-		}
+// Truncated returns Text of a text that was cut. Its end may be the beginning of a key, so
+// as much as a key is long is left out.
+func (k Keys) Truncated(text string) string {
+	text = k.Text(text)
+	if keys := k(); len(keys) > 0 {
+		text = text[:max(0, len(text)-len(keys[0]))] // the longest
 	}
-	return strings.Contains(text, key)
-}
-
-// withoutLastEscape returns a text without the last escape, which may be incomplete, and
-// what follows it.
-func withoutLastEscape(text string) string {
-	return strings.TrimRight(text[:max(0, strings.LastIndexAny(text, `\%&`))], `\%&`)
-}
-
-// unescaped returns a text as it is, without escapes, and without the escapes within
-// these, such as JSON in a query.
-func unescaped(text string) []string {
-	all := []string{text}
-	for range 2 {
-		next := unescape(text)
-		if next == text {
-			break
-		}
-		all, text = append(all, next), next
-	}
-	return all
-}
-
-var inPointer = strings.NewReplacer("~1", "/", "~0", "~") // in a JSON pointer
-
-// unescape undoes the escapes of HTML, JSON pointers, JSON, Go and URLs in a text.
-func unescape(text string) string {
-	text = inPointer.Replace(html.UnescapeString(text))
-	out := make([]byte, 0, len(text))
-	for i := strings.IndexAny(text, `\%`); i >= 0; i = strings.IndexAny(text, `\%`) {
-		out = append(out, text[:i]...)
-		char, rest := unescapeChar(text[i:])
-		out = append(out, char...)
-		text = rest
-	}
-	return string(out) + text
-}
-
-// unescapeChar returns the first character of a text that starts with a percent sign or a
-// backslash, without its escape, and what follows it.
-func unescapeChar(text string) (char, rest string) {
-	if value, err := hex.DecodeString(text[1:min(3, len(text))]); text[0] == '%' && err == nil && len(value) == 1 {
-		return string(value), text[3:]
-	}
-	value, isRune, rest, err := strconv.UnquoteChar(text, 0)
-	switch {
-	case err != nil && len(text) > 1 && strings.Contains(`/"'`, text[1:2]): // which strconv takes for no escapes
-		return text[1:2], text[2:]
-	case err != nil:
-		return text[:1], text[1:]
-	case isRune:
-		return string(value), rest
-	}
-	return string([]byte{byte(value)}), rest
+	return text
 }
 
 // Header returns a copy of the header with the keys redacted.
 func (k Keys) Header(h http.Header) http.Header {
 	out := make(http.Header, len(h))
-	for name, values := range h {
-		kept := make([]string, len(values))
+	for name, values := range h.Clone() {
 		for i, value := range values {
-			kept[i] = k.Text(value)
+			values[i] = k.Text(value)
 		}
-		out[k.Text(name)] = kept
+		out[k.Text(name)] = values
 	}
 	return out
 }
@@ -149,15 +91,6 @@ func (k Keys) Error(err error) error {
 		return err
 	}
 	return &redactedError{text: k.Text(err.Error()), is: func(target error) bool { return errors.Is(err, target) }}
-}
-
-// URLError returns the cause of a *url.Error, whose text repeats a URL that may hold
-// keys, or any other error itself.
-func URLError(err error) error {
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		return wrapped.Err
-	}
-	return err
 }
 
 // in reports whether an error or one that it wraps prints a key.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 type tripFunc func(*http.Request) (*http.Response, error)
@@ -42,6 +43,10 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func attempt(send tripFunc, limit int64) http.RoundTripper {
+	return attemptLink{send, Header("the-key", "agent"), time.Minute, limit, slog.New(slog.DiscardHandler)}
+}
+
 func TestTheBodyIsReadWholeUpToTheLimit(t *testing.T) {
 	const limit = 20
 	for name, test := range map[string]struct {
@@ -53,23 +58,23 @@ func TestTheBodyIsReadWholeUpToTheLimit(t *testing.T) {
 		"an error that is cut":       {body(500, io.MultiReader(strings.NewReader(`{"a`), iotest.ErrReader(io.ErrUnexpectedEOF)), -1), `{"a`, true},
 		"an error that is too large": {body(500, strings.NewReader(strings.Repeat("x", 21)), -1), strings.Repeat("x", 20), true},
 	} {
-		r, _, err := pass(t.Context(), bodyLink{test.send, limit}, http.MethodGet)
+		r, _, err := pass(t.Context(), attempt(test.send, limit), http.MethodGet)
 		if err != nil || string(r.Body) != test.body || r.Truncated != test.truncated {
 			t.Errorf("%s: %q, truncated %v, %v", name, r.Body, r.Truncated, err)
 		}
 	}
 	for name, length := range map[string]int64{"announced": 21, "not announced": -1} {
 		source := new(endless)
-		r, _, err := pass(t.Context(), bodyLink{body(200, source, length), limit}, http.MethodGet)
-		if large, ok := errors.AsType[*TooLargeError](err); !ok || large.Limit != limit || r.Status != 0 || length > 0 && source.bytes > 0 || source.bytes > 1<<10 {
+		r, _, err := pass(t.Context(), attempt(body(200, source, length), limit), http.MethodGet)
+		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "more than 20 bytes") || r.Status != 0 || length > 0 && source.bytes > 0 || source.bytes > 1<<10 {
 			t.Errorf("too large, %s: %d bytes were read, %v", name, source.bytes, err)
 		}
 	}
 	source := new(endless)
-	if r, _, err := pass(t.Context(), bodyLink{body(500, source, -1), 1 << 40}, http.MethodGet); err != nil || len(r.Body) != 1<<20 || source.bytes > 2<<20 {
+	if r, _, err := pass(t.Context(), attempt(body(500, source, -1), 1<<40), http.MethodGet); err != nil || len(r.Body) != 1<<20 || source.bytes > 2<<20 {
 		t.Errorf("of an error %d bytes were read, %v", source.bytes, err)
 	}
-	if _, _, err := pass(t.Context(), bodyLink{tripFunc(func(*http.Request) (*http.Response, error) { return nil, nil }), limit}, http.MethodGet); err == nil {
+	if _, _, err := pass(t.Context(), attempt(func(*http.Request) (*http.Response, error) { return nil, nil }, limit), http.MethodGet); err == nil {
 		t.Error("neither a response nor an error is an error")
 	}
 }
@@ -81,7 +86,7 @@ func TestAnAttemptIsLoggedWithoutKeysAtDebug(t *testing.T) {
 	for level, want := range map[slog.Level]int{slog.LevelInfo: 0, slog.LevelDebug: 1} {
 		var log bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))
-		pass(t.Context(), logLink{fails, logger}, http.MethodGet)
+		pass(t.Context(), attemptLink{fails, Header("the-key", "agent"), time.Minute, 1000, logger}, http.MethodGet)
 		text := log.String()
 		if strings.Count(text, "horseracing: attempt") != want || strings.Contains(text, "the-key") || strings.Contains(text, "x1b") || len(text) > 2200 {
 			t.Errorf("at %v: %s", level, text)

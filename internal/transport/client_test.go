@@ -14,10 +14,11 @@ import (
 var usual = Retry{Max: 3, MinWait: 200 * time.Millisecond, MaxWait: 15 * time.Second}
 
 // newClient returns a client that sends through a function.
-func newClient(send tripFunc) *Client {
+func newClient(send tripFunc, loggers ...*slog.Logger) *Client {
+	logger := append(loggers, slog.New(slog.DiscardHandler))[0]
 	return New(Config{
 		Send: send, Header: Header("the-key", "agent"), Scheduler: pace.NewScheduler(nil, usual.MinWait, usual.MaxWait),
-		Timeout: 30 * time.Second, MaxBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler),
+		Timeout: 30 * time.Second, MaxBytes: 1 << 20, Logger: logger,
 	})
 }
 

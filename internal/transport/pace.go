@@ -2,13 +2,17 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"log/slog"
+	"math"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
+
+// maxHeeded is the longest Retry-After that is waited out before another attempt.
+const maxHeeded = time.Hour
 
 // paceLink waits before a retry and until the scheduler lets the request go, and
 // reports its outcome to the scheduler.
@@ -16,42 +20,40 @@ type paceLink struct {
 	next      http.RoundTripper
 	scheduler *pace.Scheduler
 	logger    *slog.Logger
+	warned    atomic.Int64 // when a long wait was logged, unless a request was accepted since
 }
 
-func (l paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
-	r := recordOf(req)
-	if r.Stopped = l.enter(req.Context(), r); r.Stopped != nil {
-		return nil, r.Stopped
-	}
-	defer l.leave(req.Context(), r)
-	if r.Stopped = r.beforeFirst(req.Context()); r.Stopped != nil {
-		return nil, r.Stopped
-	}
-	r.begin()
-	resp, err := l.next.RoundTrip(req)
-	r.Err = err
-	return resp, err
-}
-
-func (l paceLink) enter(ctx context.Context, r *Record) error {
+func (l *paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
+	r, ctx := recordOf(req), req.Context()
 	if r.wait > 0 {
 		_ = Sleep(ctx, r.wait) // the scheduler returns the context's error
 	}
-	for {
-		longest := r.Retry.MaxWait
-		if r.Patience != nil { // it counts what its calls waited before
-			longest = r.Patience.left()
+	longest := r.Retry.MaxWait
+	if r.Patient {
+		longest = math.MaxInt64
+	}
+	if r.Stopped = l.scheduler.Enter(ctx, &r.waiter, longest, func() { l.late(ctx, r) }); r.Stopped != nil {
+		return nil, r.Stopped
+	}
+	defer l.leave(ctx, r)
+	if r.Attempts() == 0 && len(r.OnSend) > 0 {
+		if r.Stopped = r.beforeFirst(ctx); r.Stopped != nil {
+			return nil, r.Stopped
 		}
-		err := l.scheduler.Enter(ctx, &r.waiter, longest, func() { l.late(ctx, r) })
-		expired, isExpired := errors.AsType[*pace.ExpiredError](err)
-		if !isExpired || r.Patience == nil {
-			return err
-		}
-		renewed := expired.For == 0 && r.Patience.left() > 0 // another page was accepted
-		if !renewed && !r.Patience.excuse(expired.For) {
+	}
+	r.begin()
+	return l.next.RoundTrip(req)
+}
+
+// beforeFirst calls the functions of OnSend, until one fails. The context may end while
+// they run.
+func (r *Record) beforeFirst(ctx context.Context) error {
+	for _, onSend := range r.OnSend {
+		if err := onSend(); err != nil {
 			return err
 		}
 	}
+	return ctx.Err()
 }
 
 // Sleep waits, and returns the context's error as soon as ctx is done.
@@ -65,25 +67,23 @@ func Sleep(ctx context.Context, wait time.Duration) error {
 	return ctx.Err()
 }
 
-// late logs a wait in the queue that takes long.
-func (l paceLink) late(ctx context.Context, r *Record) {
-	if r.Patience == nil || r.Patience.warn() {
+// late logs a long wait, of all that wait one a minute.
+func (l *paceLink) late(ctx context.Context, r *Record) {
+	now, last := time.Now().UnixNano(), l.warned.Load()
+	if now-last >= int64(time.Minute) && l.warned.CompareAndSwap(last, now) {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting until the service accepts requests", r.attrs()...)
 	}
 }
 
-func (l paceLink) leave(ctx context.Context, r *Record) {
+func (l *paceLink) leave(ctx context.Context, r *Record) {
 	outcome := r.paceOutcome()
-	if r.Patience != nil && outcome == pace.Accepted && !isDamaged(r.Err) && r.Patience.accept() {
-		l.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", r.Name))
+	if outcome == pace.Accepted && l.warned.Swap(0) != 0 {
+		l.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", r.Method+" "+r.Route))
 	}
 	if limit, left, reset, ok := announced(r.Header); ok {
 		l.scheduler.Announce(&r.waiter, limit, left, min(reset, maxHeeded))
 	}
-	isolated := l.scheduler.Leave(&r.waiter, outcome, min(r.RetryAfter, maxHeeded))
-	if isolated != "" {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: refusals of this route no longer slow down the others", slog.String("route", isolated))
-	}
+	l.scheduler.Leave(&r.waiter, outcome, min(r.RetryAfter, maxHeeded))
 }
 
 // paceOutcome returns what the last attempt shows of the pace.

@@ -11,10 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
 var errReset = errors.New("connection reset")
@@ -36,10 +33,11 @@ func TestAnAttemptIsClassifiedByItsResponse(t *testing.T) {
 		{"200", status(200), conclusive, conclusive},
 		{"a redirect", status(302), conclusive, conclusive},
 		{"404", status(404), conclusive, conclusive},
-		{"501", status(501), conclusive, conclusive},
+		{"501", status(501), failed, permanent},
 		{"408", status(408), failed, permanent},
 		{"500", status(500), failed, permanent},
 		{"502", status(502), failed, permanent},
+		{"520", status(520), failed, permanent},
 		{"503", status(503), failed, permanent},
 		{"504", status(504), failed, permanent},
 		{"429", status(429), refused, refused},
@@ -49,9 +47,8 @@ func TestAnAttemptIsClassifiedByItsResponse(t *testing.T) {
 		{"no connection", Attempt{Err: errReset, Unsent: true}, failed, failed},
 		{"a certificate", Attempt{Err: &tls.CertificateVerificationError{Err: errReset}, Unsent: true}, permanent, permanent},
 		{"no TLS", Attempt{Err: tls.RecordHeaderError{}, Unsent: true}, permanent, permanent},
-		{"too large", failure(&TooLargeError{1}), permanent, permanent},
+		{"too large", failure(tooLarge(1)), permanent, permanent},
 		{"a page", Attempt{Status: 200, Err: ErrHTML}, failed, permanent},
-		{"cut", Attempt{Status: 200, Err: ErrCut}, failed, permanent},
 	} {
 		for method, want := range map[string]outcome{http.MethodGet: test.read, http.MethodPost: test.write} {
 			r := &Record{Request: request(method), Attempt: test.attempt}
@@ -75,7 +72,7 @@ type try struct {
 
 func TestThePolicyOfACall(t *testing.T) {
 	ms, second := func(n int) waits { return waits{0, time.Duration(n) * time.Millisecond} }, time.Second
-	unread := failure(ErrCut)
+	unread := Attempt{Status: 200, Err: ErrHTML}
 	for name, test := range map[string]struct {
 		method string
 		tokens int // at first
@@ -93,16 +90,15 @@ func TestThePolicyOfACall(t *testing.T) {
 		"it is heeded up to MaxWait":          {"GET", 500, []try{{status(429).after(15 * second), true, waits{15 * second, 16500 * time.Millisecond}, 500}}},
 		"a longer one is final":               {"GET", 500, []try{{status(503).after(15*second + 1), false, waits{}, 500}}},
 		"a 500 may have one":                  {"GET", 500, []try{{status(500).after(3 * second), true, waits{3 * second, 3300 * time.Millisecond}, 495}}},
-		"damage is retried once":              {"GET", 500, []try{{unread, true, ms(200), 495}, {status(503), true, ms(400), 490}, {unread, false, waits{}, 490}}},
-		"what is permanent is not retried":    {"GET", 500, []try{{failure(&TooLargeError{Limit: 1}), false, waits{}, 500}}},
+		"so is damage":                        {"GET", 500, []try{{unread, true, ms(200), 495}, {status(503), true, ms(400), 490}, {unread, true, ms(800), 485}, {unread, false, waits{}, 485}}},
+		"what is permanent is not retried":    {"GET", 500, []try{{failure(tooLarge(1)), false, waits{}, 500}}},
 		"a write that left is not":            {"POST", 500, []try{{failure(errReset), false, waits{}, 500}}},
 		"nor one that failed":                 {"POST", 500, []try{{status(503).after(second), false, waits{}, 500}}},
 		"a write without a connection is":     {"POST", 500, []try{{Attempt{Err: errReset, Unsent: true}, true, ms(200), 495}, {status(200), false, waits{}, 500}}},
 		"and one that was refused by a limit": {"POST", 500, []try{{status(429), true, ms(200), 500}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &policy{budget: newBudget(), logger: slog.New(slog.DiscardHandler)}
-			p.budget.tokens = test.tokens
+			p := &policy{logger: slog.New(slog.DiscardHandler), tokens: test.tokens}
 			r := &Record{Request: request(test.method)}
 			playOn(t, p, r, test.tries)
 		})
@@ -116,46 +112,25 @@ func playOn(t *testing.T, p *policy, r *Record, tries []try) {
 		r.begin()
 		r.Attempt = try.Attempt
 		retried := p.shouldRetry(context.WithValue(t.Context(), recordKey{}, r))
-		if retried != try.retried || r.wait < try.waits.least || r.wait > try.waits.most || p.budget.tokens != try.tokens {
-			t.Errorf("attempt %d: retried %v after %v, %d tokens left; want %+v", i+1, retried, r.wait, p.budget.tokens, try)
+		if retried != try.retried || r.wait < try.waits.least || r.wait > try.waits.most || p.tokens != try.tokens {
+			t.Errorf("attempt %d: retried %v after %v, %d tokens left; want %+v", i+1, retried, r.wait, p.tokens, try)
 		}
 	}
 }
 
-// The scheduler waits after the refusals of a walk, and a page is requested again until the
-// patience ends, once the listing was accepted.
+// The scheduler waits after the refusals of a walk; a failure is retried like that of any call.
 func TestThePolicyOfAWalk(t *testing.T) {
-	most := waits{usual.MaxWait, usual.MaxWait + usual.MaxWait/10}
-	for name, test := range map[string]struct {
-		accepted bool
-		tries    []try
-	}{
-		"refusals do not count":               {false, []try{{status(429), true, waits{}, 5}, {status(429), true, waits{}, 5}, {status(429), true, waits{}, 5}, {status(500), true, waits{0, usual.MinWait}, 0}}},
-		"a Retry-After of an hour is heeded":  {false, []try{{status(429).after(time.Hour), true, waits{}, 5}}},
-		"a longer one is not":                 {true, []try{{status(429).after(time.Hour + 1), false, waits{}, 5}}},
-		"at first it fails like a call":       {false, []try{{status(500), true, waits{0, usual.MinWait}, 0}, {status(500), false, waits{}, 0}}},
-		"later it persists without tokens":    {true, []try{{status(500), true, waits{0, usual.MinWait}, 0}, {status(500), true, most, 0}, {status(500), true, most, 0}}},
-		"then damage is retried again, too":   {true, []try{{failure(ErrHTML), true, waits{0, usual.MinWait}, 0}, {failure(ErrHTML), true, most, 0}}},
-		"what is permanent ends it even then": {true, []try{{failure(&TooLargeError{1}), false, waits{}, 5}}},
+	none, first := waits{}, waits{0, usual.MinWait}
+	for name, tries := range map[string][]try{
+		"refusals do not count":  {{status(429), true, none, 5}, {status(429), true, none, 5}, {status(429), true, none, 5}, {status(500), true, first, 0}},
+		"any Retry-After waits":  {{status(429).after(1000 * time.Hour), true, none, 5}},
+		"failures end it":        {{status(500), true, first, 0}, {status(500), false, none, 0}},
+		"what is permanent does": {{failure(tooLarge(1)), false, none, 5}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := &policy{budget: newBudget(), logger: slog.New(slog.DiscardHandler)}
-				p.budget.tokens = retryCost
-				patience := &Patience{Most: time.Minute}
-				patience.begin()
-				r := &Record{Request: request(http.MethodGet)}
-				r.Priority, r.Patience = pace.Walk, patience
-				if test.accepted {
-					patience.accept()
-				}
-				playOn(t, p, r, test.tries)
-				time.Sleep(time.Minute)
-				p.budget.tokens, r.Attempt = 0, status(500)
-				if p.shouldRetry(context.WithValue(t.Context(), recordKey{}, r)) {
-					t.Error("it is retried after its patience")
-				}
-			})
+			r := &Record{Request: request(http.MethodGet)}
+			r.Patient = true
+			playOn(t, &policy{logger: slog.New(slog.DiscardHandler), tokens: retryCost}, r, tries)
 		})
 	}
 }
@@ -163,7 +138,7 @@ func TestThePolicyOfAWalk(t *testing.T) {
 func TestNothingIsRetriedOnceTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p := &policy{budget: newBudget(), logger: slog.New(slog.DiscardHandler)}
+	p := &policy{logger: slog.New(slog.DiscardHandler), tokens: budgetSize}
 	for name, test := range map[string]struct {
 		attempt Attempt
 		stopped error
@@ -171,7 +146,7 @@ func TestNothingIsRetriedOnceTheContextEnds(t *testing.T) {
 		"a failure":                 {status(500), context.Canceled},
 		"a response that is final":  {status(404), nil},
 		"the end of the context":    {failure(context.Canceled), nil},
-		"a failure for good":        {failure(&TooLargeError{1}), nil},
+		"a failure for good":        {failure(tooLarge(1)), nil},
 		"a reset, not by the error": {failure(io.ErrUnexpectedEOF), context.Canceled},
 	} {
 		r := &Record{Request: request(http.MethodGet), Attempt: test.attempt}

@@ -17,7 +17,6 @@ type Request struct {
 	Method  string
 	Route   string // the path with its placeholders
 	ID      string
-	Name    string // of the operation, for the log, or empty if nothing is logged
 	URL     *url.URL
 	Payload []byte // the body, or nil if none is sent
 
@@ -25,10 +24,10 @@ type Request struct {
 	PaceRoute string // what the service may limit on its own
 	Priority  pace.Priority
 	Retry     Retry
-	Patience  *Patience      // of a walk, or nil for a single call
+	Patient   bool           // while it is refused it waits, as long as the context allows
 	NoCache   bool           // a cached response will not do
 	OnSend    []func() error // called before the first attempt
-	WantJSON  bool           // a body that is an HTML page or cut JSON is a failure
+	WantJSON  bool           // a body that is an HTML page is a failure
 	Keys      redact.Keys    // kept out of the log
 }
 
@@ -43,7 +42,7 @@ type Attempt struct {
 	Body       []byte
 	Truncated  bool // the body of an error status was longer
 	RetryAfter time.Duration
-	Err        error // nil if there is a response, and it is neither an HTML page nor cut JSON
+	Err        error // nil if there is a response, and it is no HTML page
 	Unsent     bool  // the attempt certainly sent nothing
 }
 
@@ -63,13 +62,13 @@ type Record struct {
 	Request
 	Attempt // the last one
 
-	Stopped  error // why the next attempt was not made: the context's error, that of OnSend, a *pace.LimiterError or a *pace.ExpiredError
-	Withheld bool  // the budget withheld a retry
+	Stopped error // why the next attempt was not made: the context's error, that of OnSend, a *pace.LimiterError or a *pace.ExpiredError
 
 	attempts atomic.Int64
 	retrying bool          // another attempt follows
 	wait     time.Duration // before it
-	tally    tally
+	refusals int           // of a patient call, which the policy does not count as retries
+	paid     int           // retries that the budget paid for
 	waiter   pace.Waiter
 }
 
@@ -89,20 +88,6 @@ func recordOf(req *http.Request) *Record {
 // Attempts returns how many requests were passed to the transport. It is safe for
 // concurrent use.
 func (r *Record) Attempts() int { return int(r.attempts.Load()) }
-
-// beforeFirst calls the functions of OnSend before the first attempt, until one fails. The
-// context may end while they run.
-func (r *Record) beforeFirst(ctx context.Context) error {
-	if r.Attempts() > 0 || len(r.OnSend) == 0 {
-		return nil
-	}
-	for _, onSend := range r.OnSend {
-		if err := onSend(); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
 
 // begin clears the record for another attempt.
 func (r *Record) begin() {

@@ -3,14 +3,13 @@ package transport
 import (
 	"cmp"
 	"errors"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// retryAfter returns the wait that a Retry-After header demands, in seconds or as a
+// retryAfter returns the wait that a Retry-After header demands, in seconds (also a fraction) or as a
 // date, or zero if none can be read. A date counts from the response's own Date or from
 // the local clock, whichever gives the shorter wait: either clock may be wrong.
 func retryAfter(header http.Header) time.Duration {
@@ -18,16 +17,18 @@ func retryAfter(header http.Header) time.Duration {
 	if text == "" {
 		return 0
 	}
-	seconds, err := strconv.ParseUint(text, 10, 63)
-	if err == nil || errors.Is(err, strconv.ErrRange) { // too large for the type is too long for anyone
-		return time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second
+	seconds, err := strconv.ParseFloat(text, 64)
+	if seconds >= 0 && (err == nil || errors.Is(err, strconv.ErrRange)) { // too large for the type is too long for anyone
+		return time.Duration(min(seconds, maxSeconds) * float64(time.Second))
 	}
-	until, err := http.ParseTime(text)
-	if err != nil {
-		return 0
+	if until, err := http.ParseTime(text); err == nil {
+		return waitUntil(until, header)
 	}
-	return waitUntil(until, header)
+	wait, _ := time.ParseDuration(text) // zero if it cannot be read
+	return max(0, wait)
 }
+
+const maxSeconds = 1_000_000_000 // a Retry-After of more is cut to this
 
 // waitUntil returns how long it is until an instant of the service, by its own clock in the
 // Date or by the local one, whichever gives the shorter wait.
@@ -42,56 +43,27 @@ func waitUntil(until time.Time, header http.Header) time.Duration {
 // firstUnixTime is the least number that is an instant, and not a count of seconds.
 const firstUnixTime = 900_000_000 // in 1998
 
-// quotaFields are the fields of a limit, what is left of it and until when, as http.Header
-// spells them.
-var quotaFields = [][3]string{
-	{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"},
-	{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"},
-}
-
-// announced returns the quota that a response announces: of limit requests, left more are
+// announced returns the limit that a response announces: of limit requests, left more are
 // accepted until reset. limit is 0 if it is not said. It reads the fields RateLimit-*,
 // X-RateLimit-* and RateLimit (https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers).
 func announced(header http.Header) (limit, left int, reset time.Duration, ok bool) {
-	for _, names := range quotaFields {
-		if header[names[1]] == nil {
-			continue
-		}
-		if limit, left, reset, ok = quotaOf(header, header.Get(names[0]), header.Get(names[1]), header.Get(names[2])); ok {
-			return limit, left, reset, ok
-		}
-	}
-	if header["Ratelimit"] == nil {
+	if header["Ratelimit-Remaining"] == nil && header["X-Ratelimit-Remaining"] == nil && header["Ratelimit"] == nil {
 		return 0, 0, 0, false
 	}
-	said := parameters(header.Get("Ratelimit") + ";" + header.Get("Ratelimit-Policy"))
-	return quotaOf(header, cmp.Or(said["q"], said["limit"]), cmp.Or(said["r"], said["remaining"]), cmp.Or(said["t"], said["reset"]))
-}
-
-// quotaOf reads the three values of a quota. ok is false unless the last two are numbers.
-func quotaOf(header http.Header, limit, left, reset string) (int, int, time.Duration, bool) {
-	limit, _, _ = strings.Cut(limit, ",") // policies may follow
-	most, _ := strconv.ParseUint(strings.TrimSpace(limit), 10, 31)
-	remaining, noLeft := strconv.ParseUint(strings.TrimSpace(left), 10, 31)
-	seconds, noReset := strconv.ParseUint(strings.TrimSpace(reset), 10, 32)
-	if noLeft != nil || noReset != nil {
-		return 0, 0, 0, false
-	}
-	wait := time.Duration(seconds) * time.Second
-	if seconds >= firstUnixTime {
-		wait = waitUntil(time.Unix(int64(seconds), 0), header)
-	}
-	return int(most), int(remaining), wait, true
-}
-
-// parameters returns the first value of each name in a structured field.
-func parameters(field string) map[string]string {
-	values := map[string]string{}
-	for _, each := range strings.FieldsFunc(field, func(r rune) bool { return r == ';' || r == ',' }) {
+	said := map[string]string{} // the parameters of a structured field
+	for _, each := range strings.FieldsFunc(header.Get("RateLimit")+";"+header.Get("RateLimit-Policy"), func(r rune) bool { return r == ';' || r == ',' }) {
 		name, value, _ := strings.Cut(strings.TrimSpace(each), "=")
-		if _, known := values[name]; !known {
-			values[name] = value
-		}
+		said[name] = cmp.Or(said[name], value)
 	}
-	return values
+	number := func(field, parameter, older string) (uint64, error) {
+		text, _, _ := strings.Cut(cmp.Or(header.Get("RateLimit-"+field), header.Get("X-RateLimit-"+field), said[parameter], said[older]), ",") // policies may follow
+		return strconv.ParseUint(strings.TrimSpace(text), 10, 32)
+	}
+	most, _ := number("Limit", "q", "limit")
+	remaining, noLeft := number("Remaining", "r", "remaining")
+	seconds, noReset := number("Reset", "t", "reset")
+	if reset = time.Duration(seconds) * time.Second; seconds >= firstUnixTime {
+		reset = waitUntil(time.Unix(int64(seconds), 0), header)
+	}
+	return int(most), int(remaining), reset, noLeft == nil && noReset == nil
 }

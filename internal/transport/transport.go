@@ -1,13 +1,10 @@
 // Package transport sends the requests of a call: one retryablehttp.Client for
 // all calls, and below it one attempt as a chain of RoundTrippers.
 //
-//	retryablehttp.Client      attempt after attempt, as long as the policy says so (policy.go)
+//	retryablehttp.Client      attempt after attempt, as long as the policy says so (retry.go)
 //	http.Client               the caller's cookie jar
 //	paceLink                  waits before a retry, and for the pace
-//	logLink                   logs the attempt
-//	timeoutLink               limits the time of the attempt
-//	bodyLink                  reads the body whole
-//	headerLink                sets the headers, the API key among them
+//	attemptLink               the headers, the whole body, the time limit and the log of an attempt
 //	writeLink                 notes whether a write left
 //	wrappers of the caller
 //	Wire                      reads | writes
@@ -18,15 +15,16 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
-	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // Config configures a [Client].
@@ -41,40 +39,27 @@ type Config struct {
 }
 
 // Client sends calls. It is safe for concurrent use.
-type Client struct {
-	loop   *retryablehttp.Client
-	policy *policy
-}
+type Client struct{ loop *retryablehttp.Client }
 
 // New returns a client.
 func New(c Config) *Client {
 	var chain http.RoundTripper = writeLink{next: c.Send}
-	chain = headerLink{next: chain, header: c.Header}
-	chain = bodyLink{next: chain, limit: c.MaxBytes}
-	chain = timeoutLink{next: chain, timeout: c.Timeout}
-	chain = logLink{next: chain, logger: c.Logger}
-	chain = paceLink{chain, c.Scheduler, c.Logger}
-	policy := &policy{budget: newBudget(), logger: c.Logger}
-	return &Client{
-		policy: policy,
-		loop: &retryablehttp.Client{
-			HTTPClient: &http.Client{
-				Transport:     chain,
-				Jar:           c.Jar,
-				CheckRedirect: refuseRedirect,
-			},
-			RetryMax: math.MaxInt, // the policy counts
-			CheckRetry: func(ctx context.Context, _ *http.Response, _ error) (bool, error) {
-				return policy.shouldRetry(ctx), nil
-			},
-			Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return 0 }, // paceLink waits
-			ErrorHandler: retryablehttp.PassthroughErrorHandler,
-			PrepareRetry: func(req *http.Request) error {
-				req.Header.Del("Cookie") // the http.Client adds the jar's again
-				return nil
-			},
+	chain = attemptLink{chain, c.Header, c.Timeout, c.MaxBytes, c.Logger}
+	chain = &paceLink{next: chain, scheduler: c.Scheduler, logger: c.Logger}
+	policy := &policy{logger: c.Logger, tokens: budgetSize}
+	return &Client{&retryablehttp.Client{
+		HTTPClient: &http.Client{Transport: chain, Jar: c.Jar, CheckRedirect: refuseRedirect},
+		RetryMax:   math.MaxInt, // the policy counts
+		CheckRetry: func(ctx context.Context, _ *http.Response, _ error) (bool, error) {
+			return policy.shouldRetry(ctx), nil
 		},
-	}
+		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return 0 }, // paceLink waits
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+		PrepareRetry: func(req *http.Request) error {
+			req.Header.Del("Cookie") // the http.Client adds the jar's again
+			return nil
+		},
+	}}
 }
 
 // Do sends a request until an attempt is final, and returns the record of the call. An
@@ -82,12 +67,8 @@ func New(c Config) *Client {
 // parse, is ignored.
 func (c *Client) Do(ctx context.Context, request Request) *Record {
 	r := &Record{Request: request}
-	if r.Patience != nil {
-		r.Patience.begin()
-		defer r.Patience.end()
-	}
 	r.waiter = pace.NewWaiter(r.Priority, r.PaceRoute)
-	r.waiter.Once, r.waiter.Patient = !r.isRead(), r.Patience != nil
+	r.waiter.Once, r.waiter.Patient = !r.isRead(), r.Patient
 	plain := http.Request{Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	req := &retryablehttp.Request{Request: plain.WithContext(context.WithValue(ctx, recordKey{}, r))}
 	if r.Payload != nil {
@@ -99,7 +80,10 @@ func (c *Client) Do(ctx context.Context, request Request) *Record {
 	case r.retrying: // the context ended between two attempts
 		r.Stopped = ctx.Err()
 	case r.Err == nil && r.Status == 0: // no link was reached
-		r.Err = redact.URLError(err)
+		r.Err = err
+		if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text repeats the URL, which may hold keys
+			r.Err = wrapped.Err
+		}
 	}
 	return r
 }

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -43,3 +44,85 @@ func (w *write) context(ctx context.Context) context.Context {
 // connection. A RoundTripper of the caller's may trace nothing at all: that no
 // connection was found proves nothing unless one was looked for.
 func (w *write) isUnsent() bool { return w.wanted.Load() && !w.found.Load() }
+
+// Wire sends requests, reads and writes through a RoundTripper of each. It is the
+// RoundTripper that the caller's wrappers wrap.
+type Wire struct {
+	reads  http.RoundTripper
+	writes http.RoundTripper // a fresh connection for each, if that can be had
+	owned  []*http.Transport // those of the two that no one else uses
+}
+
+// NewWire returns a Wire that sends through the caller's RoundTripper, or if that
+// is nil through a copy of Go's default one, with room for as many idle connections
+// to the one host as a concurrent crawl uses.
+func NewWire(callers http.RoundTripper) *Wire {
+	base := callers
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	reads, ok := base.(*http.Transport)
+	if !ok {
+		return &Wire{reads: base, writes: base}
+	}
+	// On a kept-alive connection a write can meet an end of file that leaves open
+	// whether it arrived. On a connection of its own it cannot.
+	writes := reads.Clone()
+	writes.DisableKeepAlives = true
+	w := &Wire{reads: reads, writes: writes, owned: []*http.Transport{writes}}
+	if callers == nil {
+		own := reads.Clone()
+		own.MaxIdleConnsPerHost = own.MaxIdleConns
+		w.reads, w.owned = own, append(w.owned, own)
+	}
+	return w
+}
+
+// CloseIdle closes the idle connections that no one else uses. It is not called
+// CloseIdleConnections: http.Client would call that after each failed call.
+func (w *Wire) CloseIdle() {
+	for _, own := range w.owned {
+		own.CloseIdleConnections()
+	}
+}
+
+// RoundTrip sends a request. One attempt of a write is sent once, whatever a
+// wrapper does: it must not reach the service twice.
+func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodGet || req.Method == "" {
+		return w.reads.RoundTrip(req)
+	}
+	if problem := mayWrite(req); problem != "" {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, fmt.Errorf("%s not sent: a transport wrapper must %s", req.Method, problem)
+	}
+	return w.writes.RoundTrip(unrepeatable(req))
+}
+
+// mayWrite marks a write as sent, and returns what a wrapper did wrong with it.
+func mayWrite(req *http.Request) (problem string) {
+	attempt, ok := req.Context().Value(writeKey{}).(*write)
+	switch {
+	case !ok:
+		return "send the call's own request, with its context"
+	case req.Body == nil || req.Body == http.NoBody: // net/http repeats those
+		return "not remove the request's body"
+	case !attempt.sent.CompareAndSwap(false, true):
+		return "not send a request twice that changes something"
+	}
+	return ""
+}
+
+// unrepeatable returns the request without what makes net/http send it again by
+// itself: HTTP/2 does if GetBody is set, even after the service has read it, and
+// HTTP/1 on a stale connection if one of the headers is set.
+func unrepeatable(req *http.Request) *http.Request {
+	once := req.WithContext(req.Context())
+	once.GetBody = nil
+	once.Header = req.Header.Clone()
+	once.Header.Del("Idempotency-Key")
+	once.Header.Del("X-Idempotency-Key")
+	return once
+}

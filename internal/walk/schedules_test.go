@@ -5,9 +5,8 @@
 package walk
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -81,9 +80,9 @@ func smallWorlds(entries, instants int) (worlds [][]int) {
 
 // Events of a schedule.
 const (
-	below = iota
-	split
-	merges
+	cuts     = iota // a window is cut
+	showNone        // a page has no entry of its window
+	merges          // an empty page ends the windows below it
 	events
 )
 
@@ -96,6 +95,7 @@ type schedules struct {
 // state is a walk under way, with what it has yielded.
 type state struct {
 	walk    *Time[uint64]
+	sent    []Request
 	handed  uint64 // a set of entries
 	ties    uint64 // a set of instants, by the index of their first entry
 	last    int64
@@ -138,7 +138,8 @@ func (s *schedules) explore(t *testing.T, w *world) {
 		x.queue = x.queue[1:]
 		for x.slots = 1; x.slots <= 3; x.slots++ {
 			x.seen = map[string]bool{}
-			x.run(state{NewTime[uint64](Earliest, x.roots[r], x.slots, w.pageSize), r.handed, r.ties, r.last, r.last == math.MaxInt64})
+			walk := NewTime[uint64](Earliest, new(clonePosition(x.roots[r])), x.slots, w.pageSize)
+			x.run(state{walk, nil, r.handed, r.ties, r.last, r.last == math.MaxInt64})
 			s.states += len(x.seen)
 		}
 	}
@@ -158,49 +159,41 @@ func (x *explorer) breakAt(p Position, s state) {
 func (x *explorer) run(s state) {
 	w := s.walk
 	fill := func() {
-		for len(w.inFlight) < x.slots {
-			at, ok := w.Next(false)
+		for len(s.sent) < x.slots {
+			before := len(w.windows)
+			r, ok := w.Next()
 			if !ok {
 				return
 			}
-			lowest := slices.Min(slices.Collect(maps.Keys(w.inFlight)))
-			if w.inFlight[at] && at == lowest {
-				x.total.with[below] = true
-			} else if w.inFlight[at] {
-				x.total.with[split] = true
-			}
+			s.sent = append(s.sent, r)
+			x.total.with[cuts] = x.total.with[cuts] || len(w.windows) > before
 		}
 	}
 	for !w.Done() {
 		if x.slots > 1 {
 			fill()
 		}
-		e, ok := w.Peek()
+		e, ok := w.Take()
 		if !ok {
 			fill()
 			break
 		}
-		w.Take()
-		switch tie, isTie := errors.AsType[*TieError](e.Err); {
-		case isTie:
-			first := slices.IndexFunc(x.world.entries, func(o Entry[uint64]) bool { return o.Start == tie.Start })
+		switch {
+		case e.Ties > 0:
+			first := slices.IndexFunc(x.world.entries, func(o Entry[uint64]) bool { return o.Start == e.Start })
 			if s.ties&(1<<first) != 0 {
-				x.t.Errorf("the tie at %d came twice", tie.Start)
+				x.t.Errorf("the tie at %d came twice", e.Start)
 			}
 			s.ties |= 1 << first
-		case e.Err != nil: // the range ends: what is in flight is canceled
-			for _, at := range slices.Sorted(maps.Keys(w.inFlight)) {
-				w.Fail(at, errBroken)
-			}
-			w.Restart()
-			continue
+		case e.Err != nil: // the range ends; the next one is that of the last break
+			return
 		case s.handed&(1<<e.Value) != 0 || e.Start > s.last:
 			x.t.Errorf("entry %d, which starts at %d, came again or after %d", e.Value, e.Start, s.last)
 		default:
 			s.handed |= 1 << e.Value
 		}
 		s.last = e.Start
-		x.breakAt(clonePosition(w.position), s)
+		x.breakAt(clonePosition(*w.position), s)
 	}
 	if !w.Done() {
 		x.arrive(s)
@@ -218,21 +211,21 @@ func (x *explorer) arrive(s state) {
 		x.t.Fatal("a schedule does not end")
 	}
 	x.seen[key] = false
-	if len(s.walk.inFlight) == 0 {
+	if len(s.sent) == 0 {
 		x.t.Fatal("the walk requests nothing")
 	}
-	for _, at := range slices.Sorted(maps.Keys(s.walk.inFlight)) {
+	for i, r := range s.sent {
 		if x.t.Failed() {
 			break
 		}
 		next := s
-		next.walk = s.walk.clone()
-		x.learn(next, at)
+		next.walk, next.sent = s.walk.clone(), slices.Delete(slices.Clone(s.sent), i, i+1)
+		x.learn(next, r)
 		x.run(next)
 		if s.mayFail {
-			failed := s
+			failed := next
 			failed.walk, failed.mayFail = s.walk.clone(), false
-			failed.walk.Fail(at, errBroken)
+			failed.walk.Learn(r, nil, errBroken)
 			x.run(failed)
 		}
 	}
@@ -240,25 +233,28 @@ func (x *explorer) arrive(s state) {
 }
 
 // learn lets a response arrive.
-func (x *explorer) learn(s state, at int64) {
-	page := x.world.before(at)
-	gap := slices.IndexFunc(s.walk.segments, func(g *segment[uint64]) bool { return g.open() && g.low < at })
-	if gap >= 0 && gap+1 < len(s.walk.segments) && (len(page) == 0 || page[len(page)-1].Start < s.walk.segments[gap].low) {
-		x.total.with[merges] = true
+func (x *explorer) learn(s state, r Request) {
+	page, before := x.world.before(r.At), len(s.walk.windows)
+	if r.Empty == AskNewest {
+		page = nil
 	}
-	s.walk.Learn(at, page)
+	s.walk.Learn(r, page, nil)
+	if fewer := len(s.walk.windows) < before; fewer && len(page) == 0 && r.Empty == 0 {
+		x.total.with[merges] = true
+	} else if fewer && len(page) > 0 {
+		x.total.with[showNone] = true
+	}
 }
 
 func (w *Time[V]) clone() *Time[V] {
 	c := *w
-	c.segments = make([]*segment[V], len(w.segments))
-	for i, s := range w.segments {
-		copied := *s
-		copied.ready, copied.seen = slices.Clone(s.ready), slices.Clone(s.seen)
-		c.segments[i] = &copied
+	c.windows = nil
+	for _, x := range w.windows {
+		copied := *x
+		copied.ready = slices.Clone(x.ready)
+		c.windows = append(c.windows, &copied)
 	}
-	c.inFlight = maps.Clone(w.inFlight)
-	c.position = clonePosition(w.position)
+	c.position = new(clonePosition(*w.position))
 	return &c
 }
 
@@ -270,11 +266,13 @@ func clonePosition(p Position) Position {
 // key is equal for equal states.
 func (s state) key() string {
 	w := s.walk
-	b := fmt.Appendln(nil, s.handed, s.ties, s.last, s.mayFail, w.guesses, w.empty, w.position.At, sortedIDs(w.position.Seen))
-	for _, g := range w.segments {
-		b = fmt.Appendln(b, g.ready, sortedIDs(g.seen), g.low, g.high, g.span, g.failed != nil, g.isLast)
+	p := w.position
+	b := fmt.Appendln(nil, s.handed, s.ties, s.last, s.mayFail, w.hasFailed, w.pages > 0, p.At, sortedIDs(p.Seen))
+	for _, x := range w.windows {
+		b = fmt.Appendln(b, x.ready, x.low, x.high, x.span, x.failed != nil, x.isSent, x.empty, x.isLast)
 	}
-	return string(fmt.Append(b, w.inFlight)) // in order of the keys
+	sent := slices.SortedFunc(slices.Values(s.sent), func(a, b Request) int { return cmp.Compare(a.At, b.At) })
+	return string(fmt.Append(b, sent))
 }
 
 func sortedIDs(ids []string) []string { return slices.Sorted(slices.Values(ids)) }

@@ -2,89 +2,87 @@ package walk
 
 import (
 	"errors"
+	"math"
 	"testing"
 )
 
 // Which of two responses comes first must not decide what is yielded before
 // an error.
 func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
-	page := func(starts ...int64) (entries []Entry[uint64]) {
-		for _, start := range starts {
-			entries = append(entries, numbered(start, uint64(start)))
-		}
-		return entries
+	w := &world{pageSize: 10}
+	for i := range 300 {
+		w.add(int64(1000-i), uint64(1000-i))
 	}
+	walk := NewTime[uint64](Earliest, &Position{At: Latest - 1}, 3, 10)
 	var taken []int64
-	w := NewTime[uint64](Earliest, Position{At: Latest - 1}, 3, 10)
 	take := func() error {
 		for {
-			e, ok := w.Peek()
+			e, ok := walk.Take()
 			if !ok || e.Err != nil {
 				return e.Err
 			}
-			w.Take()
 			taken = append(taken, e.Start)
 		}
 	}
-	next := func() int64 {
-		at, ok := w.Next(false)
+	next := func() Request {
+		r, ok := walk.Next()
 		if !ok {
 			t.Fatal("the walk requests nothing")
 		}
-		return at
+		return r
 	}
-	w.Learn(next(), page(1000, 999, 998, 997, 996, 995, 994, 993, 992, 991))
-	own, guess := next(), next()
-	if own != 992 || guess >= own || guess < 800 {
-		t.Fatalf("requests %d and %d", own, guess)
+	learn := func(r Request) { walk.Learn(r, w.before(r.At), nil) }
+	learn(next())
+	own, below := next(), next()
+	if own.At != 992 || below.At >= own.At || below.At < 800 {
+		t.Fatalf("requests %v and %v", own, below)
 	}
-	w.Learn(own, page(991, 990, 989, 988, 987, 986, 985, 984, 983, guess-3)) // behind what was guessed at
-	if own = next(); own != guess-2 {
-		t.Fatalf("requests %d", own)
-	}
-	w.Fail(own, errBroken)
-	if err := take(); err != nil || len(taken) != 19 {
+	walk.Learn(below, nil, errBroken)
+	if err := take(); err != nil || len(taken) != 10 {
 		t.Errorf("%d entries, then %v, although a page that may hold more is on its way", len(taken), err)
 	}
-	w.Learn(guess, page(guess-3, guess-4, guess-5, guess-6, guess-7, guess-8, guess-9, guess-10, guess-11, guess-12))
-	if err := take(); !errors.Is(err, errBroken) || len(taken) != 28 || taken[27] != guess-12 {
+	for learn(own); own.At > below.At; {
+		if r, ok := walk.Next(); ok {
+			own = r
+			learn(own)
+		} else {
+			break
+		}
+	}
+	if err := take(); !errors.Is(err, errBroken) || int64(len(taken)) != 1000-below.At+1 {
 		t.Errorf("%d entries, then %v", len(taken), err)
 	}
 }
 
-// A service may filter a page after it has limited it. The end is expected only below a
-// page that has room for older entries and shows none.
+// A service may filter a page after it has limited it.
 func TestAShortPageIsNotTheEnd(t *testing.T) {
 	for part := range uint64(9) { // of the entries, one in so many is missing
 		w := &world{pageSize: 10, keep: func(id uint64) bool { return part < 2 || id%part != 0 }}
+		left := 0
 		for i := range uint64(200) {
 			w.add(1_700_000_000_000-60_000*int64(i), 1000-i)
-		}
-		c, ends := mergeOf([]*world{w}, nil, 1), false
-		c.fetch = func(r Request) ([]Entry[uint64], error) {
-			page := w.before(r.At)
-			if ends = r.AcceptEmpty; ends && len(page) > 0 {
-				t.Errorf("one in %d is missing: the end is expected at %d", part, r.At)
+			if w.keep(1000 - i) {
+				left++
 			}
-			return page, nil
 		}
+		c, n := crawlOf(w, nil, 1), 0
 		for _, ok := c.take(); ok; _, ok = c.take() {
+			n++
 		}
-		if !ends {
-			t.Errorf("one in %d is missing: the end is not expected", part)
+		if n != left {
+			t.Errorf("one in %d is missing: %d entries of %d", part, n, left)
 		}
 	}
 }
 
-// A caller that takes slowly finds 32 pages for each slot in the range that is read, and
-// as many below it.
+// A caller that takes slowly finds 32 pages for each slot.
 func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
 	for _, slots := range []int{1, 4, 8} {
 		w := &world{pageSize: 10}
 		for i := range 20_000 {
 			w.add(1_700_000_000_000-20_000*int64(i), uint64(20_000-i))
 		}
-		c, most := mergeOf([]*world{w}, nil, slots), 0
+		c, most := crawlOf(w, nil, slots), 0
 		for range 10_000 {
 			for c.fill(); len(c.inFlight) > 0; c.fill() {
 				c.receive()
@@ -94,49 +92,97 @@ func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
 				t.Fatal("the walk ends early")
 			}
 		}
-		if bound := 10 * (2*32*slots + slots); most > bound || most < bound/4 {
+		if bound := 10 * (32*slots + slots); most > bound || most < bound/4 {
 			t.Errorf("with %d slots up to %d entries waited, want at most %d", slots, most, bound)
 		}
 	}
 }
 
-// A page that shows an entry again cannot be empty, nor can one of which a page further
-// down showed an entry.
-func TestTheWitnessOfAPageShowsAnEntry(t *testing.T) {
-	for name, test := range map[string]struct {
-		walk    func(*world) Walker[uint64]
-		page    func(*world, int64) []Entry[uint64]
-		resumed bool
-	}{
-		"by time": {func(*world) Walker[uint64] {
-			return NewTiers[uint64](Earliest, []Position{{At: Latest - 1}}, 1, 10, Shown{})
-		}, (*world).before, false},
-		"by time, resumed": {func(w *world) Walker[uint64] {
-			return NewTiers[uint64](Earliest, []Position{{At: w.entries[20].Start, Seen: []string{w.entries[20].ID}}}, 1, 10, Shown{})
-		}, (*world).before, true},
-		"by offset": {func(*world) Walker[uint64] { return NewOffset[uint64](Position{}, 10) }, (*world).from, false},
-	} {
+// A page that is empty once, where there are entries, costs nothing.
+func TestAnEmptyPageIsTheEndOnlyIfItIsEmptyTwice(t *testing.T) {
+	for _, slots := range []int{1, 2, 5} {
+		for empty := range 40 {
+			w := &world{pageSize: 10}
+			for i := range uint64(195) {
+				w.add(1_700_000_000_000-60_000*int64(i), 1000-i)
+			}
+			c, n := crawlOf(w, nil, slots), 0
+			requests := 0
+			c.fetch = func(r Request) ([]Entry[uint64], error) {
+				if requests++; requests == empty+1 && r.Empty == 0 {
+					return nil, nil
+				}
+				return w.before(r.At), nil
+			}
+			for _, ok := c.take(); ok; _, ok = c.take() {
+				n++
+			}
+			if n != 195 {
+				t.Errorf("%d slots, request %d is empty: %d entries", slots, empty+1, n)
+			}
+		}
+	}
+}
+
+// A listing that showed entries, and is empty as a whole now, fails.
+func TestTheNewestPageTellsAnEndFromAnEmptyListing(t *testing.T) {
+	for _, isEmptied := range []bool{false, true} {
 		w := &world{pageSize: 10}
-		for i := range uint64(95) {
+		for i := range uint64(195) {
 			w.add(1_700_000_000_000-60_000*int64(i), 1000-i)
 		}
-		without, itself := 0, 0
-		c := newCrawl(test.walk(w), 1, nil)
+		c, n := crawlOf(w, nil, 1), 0
+		var failed error
 		c.fetch = func(r Request) ([]Entry[uint64], error) {
-			if r.Witness < 0 {
-				without++
-			} else if len(test.page(w, r.Witness)) == 0 {
-				t.Errorf("%s: the witness of %+v is empty", name, r)
+			switch {
+			case n < 100 || len(w.before(r.At)) == 0 && r.Empty != AskNewest:
+				return w.before(r.At), nil
+			case r.Empty == AskNewest && isEmptied:
+				return nil, errBroken
 			}
-			if r.Witness == r.At {
-				itself++
+			return nil, nil
+		}
+		for e, ok := c.take(); ok && failed == nil; e, ok = c.take() {
+			if failed = e.Err; failed == nil {
+				n++
 			}
-			return test.page(w, r.At), nil
 		}
-		for _, ok := c.take(); ok; _, ok = c.take() {
+		if n > 110 || isEmptied != (failed != nil) {
+			t.Errorf("emptied %v: %d entries, then %v", isEmptied, n, failed)
 		}
-		if test.resumed && without > 0 || without > 1 || itself < 5 && name != "by offset" {
-			t.Errorf("%s: %d requests, %d without a witness, %d are their own", name, c.requests, without, itself)
+	}
+}
+
+// Each entry is read by a walk of its own.
+func TestATieStandsInItsPlaceOnce(t *testing.T) {
+	w := &world{pageSize: 10}
+	for id := range uint64(5) {
+		w.add(int64(3000-id), 100+id)
+	}
+	for id := range uint64(12) {
+		w.add(2000, 200+id)
+	}
+	w.add(1000, 300)
+	for _, slots := range []int{1, 3} {
+		position, last := &Position{At: Latest - 1}, int64(math.MaxInt64)
+		entries, ties := 0, 0
+		for range 1000 {
+			e, ok := crawlOf(w, position, slots).take()
+			if !ok {
+				break
+			}
+			if e.Ties > 0 {
+				ties++
+			} else if e.Err == nil {
+				entries++
+			}
+			if e.Start > last {
+				t.Fatalf("%d after %d", e.Start, last)
+			}
+			last = e.Start
+		}
+		if entries != 5+10+1 || ties != 1 {
+			t.Errorf("with %d slots: %d entries and %d ties", slots, entries, ties)
 		}
 	}
 }

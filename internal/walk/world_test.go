@@ -83,7 +83,7 @@ var errBroken = errors.New("broken on purpose")
 
 // crawl is a walk under way: what is in flight, and how it is served.
 type crawl struct {
-	walk     Walker[uint64]
+	walk     Walk[uint64]
 	fetch    func(Request) ([]Entry[uint64], error)
 	slots    int
 	pick     func(n int) int // which of n responses arrives next
@@ -92,15 +92,14 @@ type crawl struct {
 }
 
 // newCrawl is a crawl of one listing, whose responses arrive in order.
-func newCrawl(walk Walker[uint64], slots int, page func(int64) []Entry[uint64]) *crawl {
+func newCrawl(walk Walk[uint64], slots int, page func(int64) []Entry[uint64]) *crawl {
 	return &crawl{walk: walk, slots: slots, pick: func(int) int { return 0 }, fetch: func(r Request) ([]Entry[uint64], error) { return page(r.At), nil }}
 }
 
 // take returns the next entry as a pager would yield it.
 func (c *crawl) take() (Entry[uint64], bool) {
 	for !c.walk.Done() && c.requests < 100_000 {
-		if e, ok := c.walk.Peek(); ok {
-			c.walk.Take()
+		if e, ok := c.walk.Take(); ok {
 			return e, true
 		}
 		c.fill()
@@ -125,17 +124,25 @@ func (c *crawl) receive() {
 	i := c.pick(len(c.inFlight))
 	r := c.inFlight[i]
 	c.inFlight = slices.Delete(c.inFlight, i, i+1)
-	if page, err := c.fetch(r); err != nil {
-		c.walk.Fail(r, err)
-	} else {
-		c.walk.Learn(r, page)
-	}
+	page, err := c.fetch(r)
+	c.walk.Learn(r, page, err)
 }
 
-// stop ends a range, as a pager does.
-func (c *crawl) stop() {
-	for len(c.inFlight) > 0 {
-		c.receive()
+// crawlOf is a crawl of a world by time, from its top if resume is nil, whose responses
+// arrive in any order.
+func crawlOf(w *world, resume *Position, slots int) *crawl {
+	if resume == nil {
+		resume = &Position{At: Latest - 1}
 	}
-	c.walk.Restart()
+	c := newCrawl(NewTime[uint64](Earliest, resume, slots, 10), slots, w.before)
+	c.pick = rand.IntN
+	return c
+}
+
+// waiting returns how many entries were read and not taken yet.
+func (c *crawl) waiting() (n int) {
+	for _, x := range c.walk.(*Time[uint64]).windows {
+		n += len(x.ready)
+	}
+	return n
 }

@@ -65,7 +65,7 @@ func (w *World) given(from *horseracing.Race) (*liveRace, error) {
 func (w *World) convert(from *horseracing.Race) *liveRace {
 	r := &liveRace{key: uint64(drawFrom(w.seed, forLiveRaces, uint64(from.MainRaceID)))}
 	r.race = race{
-		oid: from.ID, id: int64(from.MainRaceID), start: from.StartTime.UnixMilli(), deadline: from.RegistrationDeadline.UnixMilli(),
+		oid: from.ObjectID, id: int64(from.MainRaceID), start: from.StartTime.UnixMilli(), deadline: from.RegistrationDeadline.UnixMilli(),
 		kind: string(from.Type), length: from.Length, v2: from.V2, noEquipment: from.NoEquipment,
 		money: money{fee: from.EntryFee.String(), prizes: "[]"}, tier: tierOf(string(from.Tier)),
 		info:   raceInfo{from.Info.Name, from.Info.HippodromeType, from.Info.HippodromeName, from.Info.Turf},

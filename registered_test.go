@@ -1,0 +1,160 @@
+package horseracing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
+)
+
+// registered reads race 11 for horse 7 from one response, and returns what that decides: in,
+// absent, later (with when to read again) or never.
+func registered(t *testing.T, response double.Step, opts ...horseracing.Option) (string, *horseracing.UndecidedError, error) {
+	t.Helper()
+	s := double.Play(response)
+	isIn, err := s.Client(t, append(opts, double.NoRetries())...).Races.Registered(t.Context(), 11, 7)
+	if n := len(s.Requests()); n != 1 || s.Requests()[0].Request.Header.Get("Cache-Control") != "no-cache" {
+		t.Errorf("%d requests, %v", n, s.Requests()[0].Request.Header)
+	}
+	undecided, isLater := errors.AsType[*horseracing.UndecidedError](err)
+	switch {
+	case isIn && err == nil:
+		return "in", nil, nil
+	case err == nil:
+		return "absent", nil, nil
+	case isIn || !errors.Is(err, horseracing.ErrOutcomeUnknown):
+		t.Errorf("%t, %v", isIn, err)
+	case isLater && !undecided.RetryAt.IsZero():
+		return "later", undecided, err
+	}
+	return "never", nil, err
+}
+
+// The service's clock decides, and a cached response is as old as it is.
+func TestRegisteredReadsTheTimeFromDateMinusAge(t *testing.T) {
+	for name, test := range map[string]struct {
+		closed time.Duration // from now on, by this computer's clock
+		date   time.Duration // likewise
+		more   string
+		want   string
+	}{
+		"an hour after, though our clock is early": {time.Hour, 2 * time.Hour, "", "absent"},
+		"a second less":                             {time.Hour, 2*time.Hour - time.Second, "", "later"},
+		"less than an hour, though ours is late":    {-2 * time.Hour, -time.Hour - time.Second, "", "later"},
+		"a response that was cached before":         {-time.Hour, 0, "Age: 1", "later"},
+		"an age below zero makes no response later": {-59 * time.Minute, 0, "Age: -3600", "later"},
+		"an age beyond all bounds":                  {-time.Hour, 0, "Age: 99999999999999999999", "later"},
+		"no Date, and our clock is after":           {-time.Hour, 0, "Date: today", "absent"},
+		"no Date, and our clock is before":          {-59 * time.Minute, 0, "Date: today", "later"},
+		"no Date, and an age":                       {-time.Hour, 0, "Date: today\nAge: 2", "later"},
+	} {
+		double.Run(t, name, func(t *testing.T) {
+			time.Sleep(48 * time.Hour)
+			now := time.Now()
+			header := strings.Split(test.more, "\n")
+			if !strings.HasPrefix(test.more, "Date") {
+				header = append(header, "Date: "+now.Add(test.date).UTC().Format(http.TimeFormat))
+			}
+			closed := now.Add(test.closed)
+			got, undecided, err := registered(t, double.Respond(200, fmt.Sprintf(`[{"main_race_id":11,"registration_deadline":%d,"start_time":%d,"participants":[{"number":8}]}]`,
+				closed.Add(-time.Minute).UnixMilli(), closed.UnixMilli()), header...))
+			if got != test.want {
+				t.Errorf("%s, %v", got, err)
+			}
+			if again := closed.Add(time.Hour); undecided != nil && (!undecided.RetryAt.Equal(again) || !strings.Contains(err.Error(), "read the race again from "+again.UTC().Format(time.RFC3339))) {
+				t.Errorf("again at %v: %v", undecided.RetryAt, err)
+			}
+		})
+	}
+}
+
+// What one response proves. A false costs money if it is wrong.
+func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
+	const (
+		times  = `"registration_deadline":946728000000,"start_time":946728300000` // half a day after the year 2000 began
+		others = `,"participants":[{"number":8}]}`
+		race   = `{"main_race_id":11,` + times
+	)
+	for _, test := range []struct{ body, want string }{
+		{race + `,"participants":[{"number":8},{"number":7}]}`, "in"},
+		{race + others, "absent"},
+		{`{"main_race_id":6,` + times + `,"participants":[{"number":7}]}`, "never"},
+		{`{` + times + `,"participants":[{"number":7}]}`, "in"},
+		{`{` + times + others, "never"},
+		// several entries
+		{`{"main_race_id":6,"places":{}},` + race + others, "absent"},
+		{race + others + `,` + race + `,"participants":[{"number":7}]}`, "in"},
+		{race + others + `,` + race + `}`, "never"},
+		{race + others + `,` + race + `,"entry_fee":{},"participants":[]}`, "later"},
+		{race + others + `,{"main_race_id":11,"registration_deadline":4102444800000,"start_time":4102444800000,"participants":[]}`, "later"},
+		{race + others + `,null`, "later"},
+		// the response does not list the participants
+		{race + `}`, "never"},
+		{race + `,"participants":[]}`, "never"},
+		{race + `,"participants":[],"final_order":[1,0]}`, "never"},
+		{race + `,"participants":[null,null]}`, "never"},
+		{race + `,"participants":[{"number":8},{}]}`, "never"},
+		{race + `,"participants":[{},{"number":7}]}`, "in"},
+		// it was read in part
+		{race + `,"entry_fee":{}` + others, "later"},
+		{race + `,"participants":[{"number":7}],"entry_fee":{}}`, "in"},
+		{race + `,"participants":[{"number":7},{"number":"x"}]}`, "in"},
+		{`{"participants":[{"number":7}],"main_race_id":"x"}`, "in"},
+		// its times
+		{`{"main_race_id":11` + others, "never"},
+		{`{"main_race_id":11,"registration_deadline":946728000000` + others, "never"},
+		{`{"main_race_id":11,"start_time":946728000000` + others, "never"},
+		{`{"main_race_id":11,"registration_deadline":946728000000,"start_time":4102444800000` + others, "later"},
+		{`{"main_race_id":11,"registration_deadline":4102444800000,"start_time":946728000000` + others, "later"},
+		{`{"main_race_id":11,"registration_deadline":1,"participants":[{"number":7}]}`, "in"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(48 * time.Hour)
+			if got, _, err := registered(t, double.Respond(200, "["+test.body+"]")); got != test.want {
+				t.Errorf("%s: %s, %v; want %s", test.body, got, err, test.want)
+			}
+		})
+	}
+}
+
+// A failure of the service or the connection says when to read again; a refusal does not.
+func TestRegisteredErrorsAreUnknownOutcomes(t *testing.T) {
+	for name, test := range map[string]struct {
+		step  double.Step
+		is    error
+		again time.Duration // from now on, or negative for never
+	}{
+		"a race that is gone":             {double.Respond(200, `[]`), horseracing.ErrNotFound, -1},
+		"a refused key":                   {double.Respond(401, ``), horseracing.ErrUnauthorized, -1},
+		"an error object":                 {double.Respond(200, `{"error":"asleep"}`), nil, -1},
+		"no list":                         {double.Respond(200, `7`), nil, 0},
+		"a page":                          {double.Respond(200, `<html>`), nil, 0},
+		"a broken connection":             {double.Broken(double.ErrReset), double.ErrReset, 0},
+		"a failure":                       {double.Respond(502, ``), horseracing.ErrServer, 0},
+		"a Retry-After":                   {double.Respond(429, ``, "Retry-After: 60"), horseracing.ErrRateLimited, time.Minute},
+		"one of more than an hour":        {double.Respond(429, ``, "Retry-After: 7200"), horseracing.ErrRateLimited, time.Hour},
+		"a response that is far too long": {double.Respond(200, `[`+strings.Repeat(" ", 5000)+`]`), horseracing.ErrResponseTooLarge, 0},
+	} {
+		double.Run(t, name, func(t *testing.T) {
+			got, undecided, err := registered(t, test.step, horseracing.WithMaxResponseBytes(4096))
+			if test.is != nil && !errors.Is(err, test.is) || test.again < 0 && got != "never" || test.again >= 0 && (got != "later" || !undecided.RetryAt.Equal(time.Now().Add(test.again))) {
+				t.Errorf("%s: %v", got, err)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx := double.Within(t, time.Second)
+		<-ctx.Done()
+		isIn, err := double.Play(double.Respond(200, "[]")).Client(t).Races.Registered(ctx, 11, 7)
+		if isIn || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("after the context: %t, %v", isIn, err)
+		}
+	})
+}
