@@ -74,13 +74,14 @@ func catchUp[T any](ctx context.Context, follower *horseracing.Follower[T], s *s
 	}
 	for entry, err := range follower.CatchUp(ctx) {
 		broken, _ := errors.AsType[*horseracing.DecodeError](err)
+		_, isTie := errors.AsType[*horseracing.TieOverflowError](err)
 		switch {
 		case err == nil:
 			rows = append(rows, rowOf(entry))
-		case errors.Is(err, horseracing.ErrSkipped) && broken != nil && broken.Raw != nil: // one entry; the rest follows
+		case broken != nil && broken.Raw != nil: // one entry; the rest follows
 			rows = append(rows, unreadableRow(w.table, broken.Raw))
 			unreadable++
-		case errors.Is(err, horseracing.ErrSkipped):
+		case isTie:
 			fmt.Fprintf(stderr, "export: %v\n", err)
 		case isFollowing && !isFinal(err):
 			fmt.Fprintf(stderr, "export: %v; following continues\n", err)
@@ -146,9 +147,14 @@ func fetchHorses(ctx context.Context, client *horseracing.Client, s *store, stde
 	}
 	stored, progress := 0, newProgress(stderr)
 	for part := range slices.Chunk(missing, batch) {
-		found, fetchErr := client.Horses.GetMany(ctx, part, horseracing.AsBackground())
 		var rows []row
-		for _, horse := range found {
+		var fetchErr error
+		for _, number := range part {
+			horse, err := client.Horses.Get(ctx, number, horseracing.AsBackground())
+			if err != nil {
+				fetchErr = err
+				break
+			}
 			rows = append(rows, horseRow(horse))
 		}
 		err := s.transact(ctx, func(tx *sql.Tx) error {

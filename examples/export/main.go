@@ -1,10 +1,10 @@
 // Export stores the finished races of some tiers, with their participants, in an
-// SQLite database, and writes CSV and Parquet files from it. On request it adds
+// SQLite database. On request it adds
 // the horses that ran, the finished tournaments, and the fees in a ledger. The
 // database has the views form, fees and speed: see docs/analysis.md.
 //
 //	go -C examples/export run . -out /tmp/races
-//	go -C examples/export run . -out /tmp/races -horses -tournaments -format csv,parquet
+//	go -C examples/export run . -out /tmp/races -horses -tournaments
 //	go -C examples/export run . -out /tmp/races -follow
 //
 // Stop it at any moment, by Ctrl-C, kill -9 or a power cut, and start it again
@@ -24,12 +24,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -45,7 +42,7 @@ HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
 
 Examples:
   export -out omega                            every race of tier Omega
-  export -out month -since 30d -tier 3,4 -format csv,parquet
+  export -out month -since 30d -tier 3,4
   export -out omega -horses -tournaments       also the horses that ran, a request each
   export -out omega -concurrency 8 -follow     then continue with new results
   export -out omega -ledger ledger.jsonl       also the fees that a ledger says were paid
@@ -56,7 +53,6 @@ Flags:
 // options are the flags, parsed.
 type options struct {
 	out, source, ledger string
-	formats             []string
 	tiers               []horseracing.TierID
 	since               time.Time
 	concurrency         int
@@ -70,19 +66,10 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stderr io.Writer) error {
-	o := options{formats: []string{"sqlite"}, tiers: []horseracing.TierID{horseracing.TierOmega}}
+	o := options{tiers: []horseracing.TierID{horseracing.TierOmega}}
 	flags := flag.NewFlagSet("export", flag.ContinueOnError)
 	flags.StringVar(&o.out, "out", "races", "write to files whose names begin with `NAME`")
 	flags.StringVar(&o.source, "source", "", "the service's `NAME` in the database, which refuses another's races (default: its address)")
-	flags.Func("format", "comma-separated `LIST` of sqlite, csv, parquet (default sqlite, which is always written)", func(s string) error {
-		o.formats = strings.Split(s, ",")
-		for _, f := range o.formats {
-			if !slices.Contains([]string{"sqlite", "csv", "parquet"}, f) {
-				return fmt.Errorf("unknown format %q", f)
-			}
-		}
-		return nil
-	})
 	flags.Func("tier", "the `TIERS`, like 5 or 3,4 (default 5, Omega)", program.Tiers(&o.tiers))
 	flags.Func("since", "only races that start at this `TIME` or later: "+program.TimeFormats, program.Time(&o.since))
 	flags.IntVar(&o.concurrency, "concurrency", 4, "fetch `N` pages at the same time")
@@ -150,12 +137,12 @@ func export(ctx context.Context, o options, stderr io.Writer) error {
 			return err
 		}
 	}
-	if err := s.writeFiles(ctx, o, stderr); err != nil || !o.follow {
-		return err
+	if !o.follow {
+		return nil
 	}
 	err = repeat(ctx, polls, o.interval, stderr)
 	stopped := context.WithoutCancel(ctx)
-	return errors.Join(err, s.saveLedger(stopped, o.ledger), s.writeFiles(stopped, o, stderr))
+	return errors.Join(err, s.saveLedger(stopped, o.ledger))
 }
 
 // prepare makes the folder of a new database, but not before the service has
@@ -164,8 +151,8 @@ func prepare(ctx context.Context, client *horseracing.Client, o options) error {
 	if _, err := os.Stat(o.out + ".sqlite"); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	_, err := client.Races.Results(horseracing.ResultsQuery{Tiers: o.tiers, Since: o.since}).Take(ctx, 1)
-	if err != nil && !errors.Is(err, horseracing.ErrSkipped) {
+	_, err := client.Races.Results(horseracing.ResultsQuery{Tier: o.tiers[0], Since: o.since}).Take(ctx, 1)
+	if err != nil {
 		return err
 	}
 	return os.MkdirAll(filepath.Dir(o.out), 0o755)

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/programtest"
@@ -66,21 +62,20 @@ func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
 	if midway < 2 {
 		t.Errorf("only %d of %d kills came while the walk was under way: the test shows too little", midway, kills)
 	}
-	if r := programtest.Run(t, programtest.Environment(fake), append(arguments, "-format", "csv,parquet")...); r.Status != 0 {
+	if r := programtest.Run(t, programtest.Environment(fake), arguments...); r.Status != 0 {
 		t.Fatalf("the last run: exit status %d: %s", r.Status, r.Stderr)
 	}
 	if n := count(t, db, `SELECT count(*) FROM (SELECT race_id FROM offered GROUP BY race_id HAVING count(*) > 1)`); n > 0 {
 		t.Errorf("%d races were read twice", n)
 	}
 
-	want, participants := map[int64]storedRace{}, 0
+	want := map[int64]storedRace{}
 	for id, r := range history(t, fake, horseracing.TierOmega) {
 		finishers, err := r.Finishers()
 		if err != nil {
 			t.Fatal(err)
 		}
 		want[id] = storedRace{id, r.StartTime.UnixMilli(), r.Info.HippodromeName, r.EntryFee.String(), int64(len(r.Participants)), int64(finishers[0].Number)}
-		participants += len(r.Participants)
 	}
 	got := map[int64]storedRace{}
 	found, err := db.Query(`SELECT race_id, start_time, hippodrome, entry_fee, count(*), sum(iif(place = 1, horse, 0))
@@ -98,61 +93,6 @@ func TestKilledAtAnyMomentItLosesAndRepeatsNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the database differs from the service (-service +database):\n%s", diff)
-	}
-	checkFiles(t, name, want, participants)
-}
-
-// checkFiles compares the CSV and Parquet files with the service.
-func checkFiles(t *testing.T, name string, want map[int64]storedRace, participants int) {
-	t.Helper()
-	inParquet, err := parquet.ReadFile[struct {
-		RaceID    *int64  `parquet:"race_id,optional"`
-		StartTime *int64  `parquet:"start_time,optional,timestamp(millisecond)"`
-		EntryFee  *string `parquet:"entry_fee,optional"`
-	}](name + "-races.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range inParquet {
-		if w := want[*r.RaceID]; w.Fee != *r.EntryFee || w.Start != *r.StartTime {
-			t.Fatalf("race %d: %s at %v in Parquet, want %+v", *r.RaceID, *r.EntryFee, *r.StartTime, w)
-		}
-	}
-	if rows, err := parquet.ReadFile[struct {
-		Place *int64 `parquet:"place,optional"`
-	}](name + "-participants.parquet"); err != nil || len(inParquet) != len(want) || len(rows) != participants {
-		t.Errorf("%d races and %d participants in Parquet, want %d and %d (%v)", len(inParquet), len(rows), len(want), participants, err)
-	}
-	file, err := os.Open(name + "-races.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	records, err := csv.NewReader(file).ReadAll()
-	if err != nil || len(records) != len(want)+1 {
-		t.Fatalf("%d lines of CSV, want %d (%v)", len(records), len(want)+1, err)
-	}
-	column := map[string]int{}
-	for i, name := range records[0] {
-		column[name] = i
-	}
-	long := 0
-	for _, record := range records[1:] {
-		id, _ := strconv.ParseInt(record[column["race_id"]], 10, 64)
-		start := time.UnixMilli(want[id].Start).UTC().Format("2006-01-02T15:04:05.000Z")
-		fee := record[column["entry_fee"]]
-		if fee != want[id].Fee || record[column["start_time"]] != start || strings.ContainsAny(fee+record[column["prizes"]], "e+.") {
-			t.Fatalf("%v in CSV, want %+v", record, want[id])
-		}
-		if len(fee) > 19 { // no 64-bit integer holds it
-			long++
-		}
-	}
-	if long == 0 {
-		t.Error("no fee is beyond 64 bits: the test shows too little")
-	}
-	if left, _ := filepath.Glob(name + "*.tmp"); len(left) > 0 {
-		t.Errorf("temporary files were left: %v", left)
 	}
 }
 
@@ -189,7 +129,7 @@ func TestRacesAndCursorAreStoredTogetherOrNotAtAll(t *testing.T) {
 func TestHorsesAndTournamentsJoinTheRaces(t *testing.T) {
 	fake := newFake(t, 30)
 	name := filepath.Join(t.TempDir(), "races")
-	runHere(t, fake, "-out", name, "-horses", "-tournaments", "-format", "csv")
+	runHere(t, fake, "-out", name, "-horses", "-tournaments")
 	db := open(t, name)
 	for what, query := range map[string]string{
 		"runners without their horse": `SELECT count(*) FROM participants WHERE horse NOT IN (SELECT number FROM horses)`,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,24 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/ledger"
 )
+
+// scan calls f with the values of each row, and returns how many there were.
+func scan(rows *sql.Rows, columns int, f func(values []any) error) (n int, err error) {
+	values, targets := make([]any, columns), make([]any, columns)
+	for i := range values {
+		targets[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return n, err
+		}
+		if err := f(values); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, rows.Err()
+}
 
 // query returns the rows of a query as lines.
 func query(t *testing.T, s *store, text string) (lines []string) {
