@@ -165,8 +165,8 @@ func TestListAndGetUnderEveryReading(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		odd := rapid.SliceOfNDistinct(rapid.SampledFrom(members), 0, 3, rapid.ID[string]).Draw(t, "members")
 		r := horseracingtest.Readings{
-			OtherRace: rapid.Bool().Draw(t, "other race"), OtherHorse: rapid.Bool().Draw(t, "other horse"), Heats: rapid.Bool().Draw(t, "heats"),
-			Seconds: rapid.Bool().Draw(t, "seconds"), EmptyList: rapid.SampledFrom([]string{"", "null", "204"}).Draw(t, "empty list"), Members: map[string]string{},
+			Heats:     rapid.Bool().Draw(t, "heats"),
+			EmptyList: rapid.SampledFrom([]string{"", "null", "204"}).Draw(t, "empty list"), Members: map[string]string{},
 		}
 		for _, member := range odd {
 			r.Members[member] = `{"another":"type"}`

@@ -50,7 +50,6 @@ type response struct {
 	header http.Header // beside the content type
 	body   []byte
 	fault  Fault // how it is sent
-	cut    bool  // the connection drops after the body, before the announced end
 }
 
 // refused is the response to a request that is refused.

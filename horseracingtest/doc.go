@@ -8,8 +8,7 @@
 // It has every documented operation and keeps state: races open, take registrations,
 // run and appear in the results, some of them late; tournaments go through their
 // stages. The state depends only on a seed and on a clock that does not advance until
-// the test advances it, so every run of a test sees the same data. The history may have
-// a million races.
+// the test advances it, so every run of a test sees the same data.
 //
 // It is strict. A request that differs from the API reference (a missing header,
 // a misspelled member, a string for a number, a body where none is documented)
@@ -17,9 +16,7 @@
 //
 // Faults can be injected ([Server.Inject]), requests limited ([WithRequestLimit])
 // and inspected ([Server.Requests]), and single operations replaced
-// ([Server.Handle]). Responses of the real service can be recorded ([Record]) and replayed
-// ([WithRecording]), and recorded races played as a live service
-// ([WithHistoryOf]). [WithReadings] makes the fake do otherwise what its document leaves
+// ([Server.Handle]). Finished races can be opened again, for a backtest ([WithHistoryOf]). [WithReadings] makes the fake do otherwise what its document leaves
 // open.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/fake.md has examples,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -82,35 +81,4 @@ func ExampleServer_Inject() {
 	// Output:
 	// the outcome is unknown: true
 	// the horse is registered: true
-}
-
-// What a service responds once can be replayed in every test.
-func ExampleRecord() {
-	dir, err := os.MkdirTemp("", "recorded")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(dir)
-	service := horseracingtest.NewServer() // the real one, with a key
-	defer service.Close()
-	client := service.Client(horseracing.WithTransportWrapper(horseracingtest.Record(dir)))
-	if _, err := client.Horses.Get(context.Background(), 311); err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	replay := horseracingtest.NewServer(horseracingtest.WithRecording(os.DirFS(dir)))
-	defer replay.Close()
-	horse, err := replay.Client().Horses.Get(context.Background(), 311)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("replayed horse", horse.Number)
-	_, err = replay.Client().Horses.Get(context.Background(), 312)
-	fmt.Println("not recorded:", err != nil)
-	// Output:
-	// replayed horse 311
-	// not recorded: true
 }

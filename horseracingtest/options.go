@@ -3,7 +3,6 @@ package horseracingtest
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"log/slog"
 	"time"
@@ -22,7 +21,6 @@ type settings struct {
 	limits    []RequestLimit
 	logged    int
 	logger    *slog.Logger
-	recorded  fs.FS
 	readings  Readings
 	world     world.Settings
 	tls       bool
@@ -79,7 +77,7 @@ func newSettings(opts []Option) (*settings, error) {
 }
 
 const (
-	maxHistory = 1_000_000
+	maxHistory = 20_000
 	maxPerHour = 3600
 	maxUsers   = 500 // who own three of four horses
 	anyPort    = "127.0.0.1:0"
@@ -91,7 +89,7 @@ func WithSeed(seed uint64) Option { return func(s *settings) { s.world.Seed = se
 
 // WithHistory sets how many races of the default tier finished before the fake starts;
 // each other tier has a tenth as many, and there is a tournament for every forty races.
-// The default is 2,000; a million, which are the most, take 42 MB.
+// The default is 2,000, the maximum 20,000.
 func WithHistory(races int) Option { return func(s *settings) { s.world.Races = races } }
 
 // WithClock makes the fake follow a clock such as time.Now, which returns fake time in

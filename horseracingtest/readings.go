@@ -8,10 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
-	"time"
 
-	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
 
@@ -24,43 +21,30 @@ type Readings struct {
 	// "others first": those that were registered with a user's key only in the result.
 	Participants string
 
-	// RepeatedAs is the status, such as 409, of "already registered". If it is set, a front
-	// server sends each registration twice and passes on the second response.
-	RepeatedAs int
-
 	// Confirmation and Refusal are the bodies of the responses, both with status 200, to a
 	// registration that was accepted or refused. "empty" means no body.
 	Confirmation, Refusal string
-
-	OtherRace, OtherHorse bool // the response for a race or a horse is the one with the next number, alone
 
 	// Heats makes a race whose id ends in 1 a second heat: it has the id of the race before
 	// it, unless both start at the same time. That race's operation returns both.
 	Heats bool
 
-	EarlyResults   bool   // a race is in the results from its start on, at first without a final order
-	EmptyOpen      int    // one response of this many for the open races is an empty list
-	Seconds        bool   // times of races and tournaments are written in seconds
-	Inclusive      bool   // start_time_from is inclusive
-	TierName       string // the tier that all races are written with
-	EmptyList      string // how an empty list is written: "" as [], or as "null", "204" or "404"
-	LatestByFinish bool   // a page of finished races has the ten that finished last, of those that started before
-	FeesRise       bool   // a registration costs twice the fee that the race shows
-	WholeTokens    bool   // fees are written divided by 10^18
+	EarlyResults bool   // a race is in the results from its start on, at first without a final order
+	Inclusive    bool   // start_time_from is inclusive
+	TierName     string // the tier that all races are written with
+	EmptyList    string // how an empty list is written: "" as [], or as "null", "204" or "404"
 
 	// Members are the JSON values of members that have another type than documented,
 	// by their paths, such as "tier" or "info.turf" or "participants.total". The first name
 	// is that of a member of an entry or of a response that is an object.
 	Members map[string]string
-
-	DateOff time.Duration // added to the header Date
 }
 
 // WithReadings makes the fake read its document in other ways than the literal one.
 func WithReadings(r Readings) Option {
 	return func(s *settings) {
 		s.readings = r
-		s.world.Readings = world.Readings{EarlyResults: r.EarlyResults, LatestByFinish: r.LatestByFinish, FeesRise: r.FeesRise}
+		s.world.Readings = world.Readings{EarlyResults: r.EarlyResults}
 	}
 }
 
@@ -71,8 +55,6 @@ func (r *Readings) check() error {
 		return errors.New("readings: there is no Participants " + strconv.Quote(r.Participants))
 	case !slices.Contains([]string{"", "null", "204", "404"}, r.EmptyList):
 		return errors.New("readings: there is no EmptyList " + strconv.Quote(r.EmptyList))
-	case r.RepeatedAs != 0 && (r.RepeatedAs < 400 || r.RepeatedAs > 499):
-		return errors.New("readings: RepeatedAs is no status of a refusal")
 	}
 	for path, value := range r.Members {
 		if path == "" || !json.Valid([]byte(value)) {
@@ -87,7 +69,6 @@ func (r *Readings) check() error {
 type reading struct {
 	Readings
 	world *world.World
-	opens atomic.Int64 // requests for the open races
 }
 
 // do is World.Do of a service with these readings.
@@ -101,7 +82,7 @@ func (r *reading) do(op world.Operation, argument world.Argument, body world.Bod
 	out := response{}
 	out.status, out.body = r.world.Do(op, argument, body, now)
 	if op == world.Register {
-		return r.registered(out, body, now)
+		return r.registered(out)
 	}
 	if out.status != http.StatusOK || !r.rewrites() {
 		return out
@@ -122,15 +103,11 @@ func (r *reading) do(op world.Operation, argument world.Argument, body world.Bod
 
 // rewrites reports whether any reading changes what is written.
 func (r *reading) rewrites() bool {
-	return r.Participants+r.TierName+r.EmptyList != "" || r.OtherRace || r.OtherHorse || r.Heats || r.EmptyOpen > 0 || r.Seconds || r.WholeTokens || len(r.Members) > 0
+	return r.Participants+r.TierName+r.EmptyList != "" || r.Heats || len(r.Members) > 0
 }
 
 // registered is the response to a registration.
-func (r *reading) registered(out response, body world.Body, now int64) response {
-	if r.RepeatedAs != 0 && out.status == http.StatusOK {
-		_, again := r.world.Do(world.Register, world.Argument{}, body, now)
-		return response{status: r.RepeatedAs, body: again}
-	}
+func (r *reading) registered(out response) response {
 	text := r.Confirmation
 	if out.status != http.StatusOK {
 		text = r.Refusal
@@ -158,27 +135,10 @@ func (r *reading) rewrite(op world.Operation, argument world.Argument, body []by
 		for _, entry := range entries {
 			r.race(op, entry, now)
 		}
-	case world.GetHorse:
-		if r.OtherHorse {
-			entries[0]["number"] = argument.Number + 1
-		}
-	}
-	if op == world.OpenRaces && r.EmptyOpen > 0 && r.opens.Add(1)%int64(r.EmptyOpen) == 0 {
-		entries = entries[:0]
 	}
 	for _, entry := range entries {
 		for path, value := range r.Members {
 			replace(entry, strings.Split(path, "."), json.RawMessage(value))
-		}
-		for _, name := range []string{"start_time", "registration_deadline", "registration_open"} {
-			if millis, ok := entry[name].(json.Number); ok && r.Seconds {
-				entry[name] = integer(millis) / 1000
-			}
-		}
-		if fee, ok := entry["entry_fee"].(json.Number); ok && r.WholeTokens {
-			var exact horseracing.BigInt
-			_ = exact.UnmarshalJSON([]byte(fee)) // fees are whole numbers
-			entry["entry_fee"] = json.Number(exact.FormatUnits(18))
 		}
 	}
 	var value any = entries
@@ -209,9 +169,6 @@ func (r *reading) race(op world.Operation, race map[string]any, now int64) {
 	}
 	if r.Heats {
 		race["main_race_id"] = r.heatOf(id, now)
-	}
-	if r.OtherRace && op == world.GetRace {
-		race["main_race_id"] = id + 1
 	}
 	if r.TierName != "" {
 		race["tier"] = r.TierName

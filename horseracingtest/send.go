@@ -60,13 +60,13 @@ func drop(w http.ResponseWriter) {
 }
 
 // send writes the response, whole or as the fault has it.
-func send(clock *clock, dateOff time.Duration, sleep sleep, next handle) handle {
+func send(clock *clock, sleep sleep, next handle) handle {
 	return func(c *call) response {
 		out := next(c)
 		// Noted before it is sent: a test that has the response finds it in the log.
 		c.status = out.status
 		c.note(func(r *Request) { r.Status = out.status })
-		out.write(c, clock.Now().Add(dateOff), sleep)
+		out.write(c, clock.Now(), sleep)
 		return out
 	}
 }
@@ -83,13 +83,10 @@ func (out *response) write(c *call, date time.Time, sleep sleep) {
 	}
 	if out.status != http.StatusNoContent && out.status != http.StatusNotModified {
 		length := len(out.body)
-		if out.cut {
-			length++
-		}
 		header["Content-Length"] = []string{strconv.Itoa(length)}
 	}
 	w.WriteHeader(out.status)
-	body, cut := out.body, out.cut
+	body, cut := out.body, false
 	if f.CutBody > 0 && f.CutBody < len(body) {
 		body, cut = body[:f.CutBody], true
 	}

@@ -28,7 +28,6 @@ type Server struct {
 	faults   faults
 	limiter  limiter
 	handlers handlers
-	replays  replays
 	late     late
 	closing  chan struct{}
 
@@ -61,11 +60,6 @@ func Start(opts ...Option) (*Server, error) {
 	s.clock.now = set.now
 	s.log.init(set.logged)
 	s.faults.seed = set.world.Seed
-	if set.recorded != nil {
-		if s.replays.recording, err = readRecording(set.recorded); err != nil {
-			return nil, err
-		}
-	}
 	s.late.clock, s.late.world, s.late.keys = &s.clock, &s.world, headers(set.apiKeys)
 	s.Reset()
 	if err := s.listen(); err != nil {
@@ -79,13 +73,12 @@ func Start(opts ...Option) (*Server, error) {
 func (s *Server) chain() handle {
 	sleep, keys := sleepUntil(s.closing), headers(s.settings.apiKeys)
 	next := service(&reading{Readings: s.settings.readings, world: &s.world}, &s.late, keys)
-	next = s.replays.link(next)
 	next = s.handlers.link(keys, next)
 	next = s.limiter.link(&s.clock, next)
 	next = instead(next)
 	next = latency(s.settings.latency, sleep, next)
 	next = s.faults.link(&s.late, sleep, next)
-	next = send(&s.clock, s.settings.readings.DateOff, sleep, next)
+	next = send(&s.clock, sleep, next)
 	return s.log.link(&s.clock, s.settings.logger, next)
 }
 
@@ -153,7 +146,6 @@ func (s *Server) Reset() {
 	s.handlers.reset()
 	s.faults.reset()
 	s.limiter.set(s.settings.limits)
-	s.replays.reset()
 	s.log.reset()
 }
 

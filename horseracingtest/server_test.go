@@ -33,7 +33,7 @@ func TestStartReportsWhyItCannot(t *testing.T) {
 	} {
 		limits = append(limits, horseracingtest.WithRequestLimit(limit))
 	}
-	for _, reading := range []horseracingtest.Readings{{Participants: "never"}, {EmptyList: "500"}, {RepeatedAs: 200}, {Members: map[string]string{"tier": "x"}}} {
+	for _, reading := range []horseracingtest.Readings{{Participants: "never"}, {EmptyList: "500"}, {Members: map[string]string{"tier": "x"}}} {
 		readings = append(readings, horseracingtest.WithReadings(reading))
 	}
 	for words, opts := range map[string][]horseracingtest.Option{

@@ -2,10 +2,10 @@
 # Runs what the documents tell a reader to type, in a clean clone: the commands within
 # backquotes, and in blocks, that begin with go, horseracing, curl or bash; the README's
 # program; and the tests of docs/fake.md. The program horseracing reads a fake. Each
-# command is printed with its status, which has to be 0. Needs curl and python3.
+# command is printed with its status, which has to be 0. Needs curl.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-pages="README.md $(git ls-files '*.md' ':!README.md' ':!docs/service.md' ':!docs/fake.md' ':!examples/beam/*') docs/fake.md" # which moves the clock
+pages="README.md $(git ls-files '*.md' ':!README.md' ':!docs/service.md' ':!docs/fake.md' ':!examples/beam/*') docs/fake.md"
 commands=$(awk 'function spans(  n, span, i) { gsub(/ +/, " ", text); n = split(text, span, "`"); text = ""; for (i = 2; i <= n; i += 2) print span[i] }
 	FNR == 1 { spans(); code = 0 } /^```/ { spans(); code = !code; next } code { sub(/^\$ /, ""); print; next }
 	/^$/ { spans() } { text = text " " $0 } END { spans() }' $pages |
@@ -23,7 +23,7 @@ block go docs/fake.md >"$work/program/main_test.go"
 export GOBIN="$work/bin" PATH="$work/bin:$PATH" TMPDIR="$work" CURL_HOME="$work"
 echo fail >"$work/.curlrc" # a status of 400 or more is the failure of a command
 go -C cmd install ./...
-horseracing fake --control 127.0.0.1:8081 --json >"$work/keys" &
+horseracing fake --json >"$work/keys" &
 until [ -s "$work/keys" ]; do kill -0 $!; sleep 0.1; done
 value() { grep -oE "\"$1\":\"[^\"]*" "$work/keys" | head -1 | cut -d'"' -f4; }
 KEY=$(value api_key) USER_KEY=$(value user_key)
@@ -51,5 +51,4 @@ while read -r command; do
 	fi
 done <<<"$commands"
 (cd "$work/program" && env "${service[@]}" go run . >/dev/null && go test .)
-block python docs/fake.md | python3 -
 exit $failed

@@ -16,7 +16,6 @@ func (p *program) doctorCommand() *cobra.Command {
 	var config doctor.Config
 	c.Flags().IntVar(&config.Requests, "requests", 150, "send at most this `NUMBER` of requests")
 	c.Flags().DurationVar(&config.Watch, "watch", 0, "at the end, watch for this `TIME` how late results appear, like 10m")
-	c.Flags().StringVar(&config.Record, "record", "", "write every response, without keys, to files in this `FOLDER`")
 	markdown := c.Flags().Bool("markdown", false, "print the report as Markdown")
 	p.serviceFlags(c.Flags(), true)
 	c.RunE = func(c *cobra.Command, _ []string) error {

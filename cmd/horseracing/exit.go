@@ -86,8 +86,7 @@ func isTerminated(ctx context.Context) bool {
 // isUnavailable reports whether the same command may succeed later.
 func isUnavailable(err error) bool {
 	_, isTransport := errors.AsType[*horseracing.TransportError](err)
-	_, isFile := errors.AsType[*fs.PathError](err) // of doctor --record, say
-	return isTransport && !isFile && !errors.Is(err, horseracing.ErrResponseTooLarge) ||
+	return isTransport && !errors.Is(err, horseracing.ErrResponseTooLarge) ||
 		errors.Is(err, horseracing.ErrRateLimited) || errors.Is(err, horseracing.ErrServer)
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -18,18 +17,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/cmd/horseracing/internal/control"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 // fakeOptions are the flags of the command fake.
 type fakeOptions struct {
-	addr, control, replay, history string
-	seed                           uint64
-	races                          int
-	latency                        time.Duration
-	limits                         []horseracingtest.RequestLimit
-	faults                         []horseracingtest.Fault
+	addr, history string
+	seed          uint64
+	races         int
+	latency       time.Duration
+	limits        []horseracingtest.RequestLimit
+	faults        []horseracingtest.Fault
 }
 
 func (p *program) fakeCommand() *cobra.Command {
@@ -37,14 +35,12 @@ func (p *program) fakeCommand() *cobra.Command {
 	var o fakeOptions
 	flags := c.Flags()
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen at this `ADDRESS`; port 0 takes a free one")
-	flags.StringVar(&o.control, "control", "", "let programs control the fake at this `ADDRESS`, like 127.0.0.1:8081")
-	flags.StringVar(&o.replay, "replay", "", "respond with the recording in this `FOLDER` instead of a generated world")
 	flags.StringVar(&o.history, "history", "", "open the finished races in this `FILE` again, one JSON line each, as the command results prints them")
 	flags.Uint64Var(&o.seed, "seed", 1, "the same `SEED` gives the same horses, races and keys")
-	flags.IntVar(&o.races, "races", 2000, "how many finished `RACES` there are before the start; a million is fine")
+	flags.IntVar(&o.races, "races", 2000, "how many finished `RACES` there are before the start, at most 20000")
 	flags.DurationVar(&o.latency, "latency", 0, "let every response wait this `TIME`, like 20ms")
 	flags.Func("limit", "refuse requests beyond this `LIMIT` with status 429: 50/s, 600/m, 60/10s, 50/s:burst=10, inflight=4; can be repeated", func(text string) error {
-		limit, err := control.ParseLimit(text)
+		limit, err := parseLimit(text)
 		o.limits = append(o.limits, limit)
 		return err
 	})
@@ -54,7 +50,7 @@ func (p *program) fakeCommand() *cobra.Command {
 	})
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if o.history != "" {
-			if err := refuse(flags, "and --history exclude each other", "races", "replay"); err != nil {
+			if err := refuse(flags, "and --history exclude each other", "races"); err != nil {
 				return err
 			}
 		}
@@ -64,30 +60,21 @@ func (p *program) fakeCommand() *cobra.Command {
 }
 
 // start starts the fake with its clock.
-func (o *fakeOptions) start(p *program) (*horseracingtest.Server, *control.Clock, error) {
+func (o *fakeOptions) start(p *program) (*horseracingtest.Server, error) {
 	opts := []horseracingtest.Option{
 		horseracingtest.WithAddr(o.addr), horseracingtest.WithSeed(o.seed), horseracingtest.WithHistory(o.races),
 		horseracingtest.WithLatency(o.latency), horseracingtest.WithRequestLimit(o.limits...),
+		horseracingtest.WithRequestLog(0), // nobody can read it
 	}
-	var begin time.Time
+	ahead := time.Duration(0) // of this machine's clock
 	if o.history != "" {
 		past, opens, err := readHistory(o.history)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		opts, begin = append(opts, past), opens
+		opts, ahead = append(opts, past), time.Until(opens)
 	}
-	clock := control.NewClock(begin)
-	opts = append(opts, horseracingtest.WithClock(clock.Now))
-	if o.control == "" {
-		opts = append(opts, horseracingtest.WithRequestLog(0)) // nobody can read it
-	}
-	if o.replay != "" {
-		if _, err := os.ReadDir(o.replay); err != nil {
-			return nil, nil, fmt.Errorf("--replay: %w", err)
-		}
-		opts = append(opts, horseracingtest.WithRecording(os.DirFS(o.replay)))
-	}
+	opts = append(opts, horseracingtest.WithClock(func() time.Time { return time.Now().Add(ahead) }))
 	if p.verbose {
 		opts = append(opts, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(p.stderr, nil))))
 	}
@@ -95,30 +82,18 @@ func (o *fakeOptions) start(p *program) (*horseracingtest.Server, *control.Clock
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		err = fmt.Errorf("%w; take another address with --addr", err)
 	}
-	return server, clock, err
+	return server, err
 }
 
 // serveFake serves until the context ends.
 func (p *program) serveFake(ctx context.Context, o *fakeOptions) error {
-	server, clock, err := o.start(p)
+	server, err := o.start(p)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	controlURL := ""
-	if o.control == "" {
-		server.Inject(o.faults...)
-	} else {
-		listener, err := net.Listen("tcp", o.control)
-		if err != nil {
-			return fmt.Errorf("--control: %w", err)
-		}
-		controlServer := &http.Server{Handler: control.New(server, clock, o.faults...), ReadHeaderTimeout: 10 * time.Second}
-		go controlServer.Serve(listener)
-		defer controlServer.Close()
-		controlURL = "http://" + listener.Addr().String()
-	}
-	if err := p.announce(server, controlURL); err != nil && !isOutputClosed(err) {
+	server.Inject(o.faults...)
+	if err := p.announce(server); err != nil && !isOutputClosed(err) {
 		return err
 	}
 	<-ctx.Done()
@@ -178,28 +153,23 @@ func failing(text string) ([]horseracingtest.Fault, error) {
 }
 
 // announce prints what a client needs.
-func (p *program) announce(server *horseracingtest.Server, controlURL string) error {
+func (p *program) announce(server *horseracingtest.Server) error {
 	type user struct {
 		Key    string                    `json:"user_key"`
 		Horses []horseracing.HorseNumber `json:"horses"`
 	}
 	line := struct {
-		URL     string `json:"url"`
-		Control string `json:"control,omitzero"`
-		APIKey  string `json:"api_key"`
-		Users   []user `json:"users"`
-	}{URL: server.URL, Control: controlURL, APIKey: server.APIKey}
+		URL    string `json:"url"`
+		APIKey string `json:"api_key"`
+		Users  []user `json:"users"`
+	}{URL: server.URL, APIKey: server.APIKey}
 	for i := range server.NumUsers() {
 		line.Users = append(line.Users, user{Key: string(server.UserKey(i)), Horses: server.Horses(i)})
 	}
 	if p.asJSON {
 		return p.printJSON(line)
 	}
-	text := "address   " + line.URL
-	if line.Control != "" {
-		text += "\ncontrol   " + line.Control
-	}
-	text += "\nAPI key   " + line.APIKey
+	text := "address   " + line.URL + "\nAPI key   " + line.APIKey
 	for _, user := range line.Users {
 		text += fmt.Sprintf("\nuser key  %s  horses %s", user.Key, strings.Trim(fmt.Sprint(user.Horses), "[]"))
 	}

@@ -271,12 +271,9 @@ func TestErrorsAreOneSentenceAndAStatus(t *testing.T) {
 		{environment(fake), "race 99999", 3, "99999"},
 		{environment(fake), "results --cursor /nowhere/at/all", 1, "/nowhere/at/all"},
 		{environment(fake), "register --horse 1 --race 99999 --yes --ledger /nowhere/l", 6, "/nowhere/l"}, // before the race is read
-		{environment(fake), "doctor --record " + os.Args[0] + "/x", 1, "Record: mkdir " + os.Args[0]},
 		{nil, "fake --races many", 2, `invalid argument "many"`},
 		{nil, "fake --fail 120%", 2, "between 0% and 100%"},
 		{nil, "fake --limit often", 2, "50/s"},
-		{nil, "fake --addr 127.0.0.1:0 --control 127.0.0.1:99999", 1, "--control: "},
-		{nil, "fake --replay nowhere", 1, "nowhere"},
 		{nil, "fake --history nowhere", 1, "nowhere"},
 		{nil, "fake --history fake_test.go", 1, "fake_test.go, line 1 is not a race"},
 		{nil, "fake --history " + unfinished, 1, "line 1 is not a finished race"},

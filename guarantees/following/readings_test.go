@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -179,16 +178,6 @@ func TestARaceThatIsHeldBackAmongThousandsIsNotForgotten(t *testing.T) {
 			t.Errorf("races (-want +got):\n%s", diff)
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
-// A start in seconds is an error, not a race of 1970.
-func TestAStartInSecondsIsAnError(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		races, err := fake.Client().Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 10)
-		if len(races) > 0 || err == nil || !strings.Contains(err.Error(), "seconds") {
-			t.Errorf("%d races, %v", len(races), err)
-		}
-	}, horseracingtest.WithHistory(40), horseracingtest.WithSchedule(0), horseracingtest.WithReadings(horseracingtest.Readings{Seconds: true}))
 }
 
 // Whichever readings and faults come together, a walk and a follower yield each race

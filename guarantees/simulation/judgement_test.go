@@ -266,7 +266,7 @@ func (w *world) audit(b *bot) {
 		if _, ok := paid[pair]; !ok {
 			continue
 		}
-		if refused := r.Status >= 400 && r.Status < 500 && r.Status != w.readings.RepeatedAs; !refused || tries[pair] > 0 {
+		if refused := r.Status >= 400 && r.Status < 500; !refused || tries[pair] > 0 {
 			tries[pair]++
 		}
 		if tries[pair] > 1 {

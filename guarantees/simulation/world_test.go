@@ -103,9 +103,6 @@ func drawReadings(random *rand.Rand) (readings horseracingtest.Readings, names [
 		}
 		names = append(names, r.Name)
 	}
-	if readings.EmptyOpen > 0 {
-		readings.EmptyOpen = 20 // the bots read the list too, between two requests of the watcher
-	}
 	return readings, names
 }
 
@@ -158,11 +155,7 @@ func (w *world) kind(random *rand.Rand) []horseracingtest.Fault {
 	case 7:
 		faults = []horseracingtest.Fault{{CutBody: 1 + random.IntN(900), Probability: share}}
 	case 8: // a replica that lags
-		path := pick(resultsPath, "/api/v1/races/open")
-		if w.readings.EmptyOpen > 0 {
-			path = resultsPath // two empty lists in a row close the races
-		}
-		faults = []horseracingtest.Fault{{Path: path, Status: http.StatusOK, Body: "[]", Skip: random.IntN(5)}}
+		faults = []horseracingtest.Fault{{Path: pick(resultsPath, "/api/v1/races/open"), Status: http.StatusOK, Body: "[]", Skip: random.IntN(5)}}
 	case 9: // maintenance of a route
 		faults = []horseracingtest.Fault{{
 			Path: pick(resultsPath, "/api/v1/races/", registerPath), Status: []int{429, 503}[random.IntN(2)], Times: -1,

@@ -1,10 +1,8 @@
 package double
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
@@ -24,19 +22,13 @@ func Readings() []Reading {
 		{"inclusive", "start_time_from is inclusive", r{Inclusive: true}},
 		{"heats", "two heats with one id", r{Heats: true}},
 		{"early", "results without a final order", r{EarlyResults: true}},
-		{"empty open", "every third list of open races is empty", r{EmptyOpen: 3}},
 		{"tier name", "another name of the tier", r{TierName: "Second"}},
 		{"tier name", "Omega in every tier", r{TierName: "Omega"}},
-		{"date", "a Date an hour ahead", r{DateOff: time.Hour}},
-		{"date", "a Date an hour behind", r{DateOff: -time.Hour}},
 		{"empty list", "an empty list is null", r{EmptyList: "null"}},
 		{"empty list", "an empty list is a 204", r{EmptyList: "204"}},
 	}
 	for _, when := range []string{"from start", "in result", "until start", "others first"} {
 		list = append(list, Reading{"participants", "participants " + when, r{Participants: when}})
-	}
-	for _, status := range []int{400, 409, 422} {
-		list = append(list, Reading{"repeated", fmt.Sprintf("already registered, with status %d", status), r{RepeatedAs: status}})
 	}
 	for _, body := range Refusals() {
 		list = append(list, Reading{"refusal", "a refusal is a 200 with " + body, r{Refusal: body}})

@@ -1,10 +1,8 @@
 package world
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Do is the one door for requests: it does what an operation does at that time, and
@@ -67,7 +65,7 @@ func (w *World) respond(operation Operation, argument Argument, body Body, now i
 		}
 		return appendTournaments(page, now), nil
 	case operation == RaceResults:
-		return w.appendRaces(tier, w.racesBefore(tier, body.StartTimeFrom), asFinished), nil
+		return w.appendRaces(tier, w.races[tier].before(body.StartTimeFrom, pageSize), asFinished), nil
 	case operation != RaceResultsV1:
 		panic(fmt.Sprintf("the fake does nothing for operation %d", operation))
 	case body.Offset < 0:
@@ -106,25 +104,6 @@ func (w *World) respondCatalogue() []byte {
 		return w.catalogue
 	}
 	return appendCatalogue(nil)
-}
-
-// racesBefore returns the page of finished races that start before the instant.
-func (w *World) racesBefore(tier int, instant int64) listing[int64, liveRace] {
-	races := &w.races[tier]
-	if !w.readings.LatestByFinish {
-		return races.before(instant, pageSize)
-	}
-	page := races.before(instant, 6*pageSize) // among which are the ten that finished last
-	finish := func(e listed[int64, liveRace]) int64 {
-		if e.value != nil {
-			return e.value.appears
-		}
-		past := liveRace{race: race{start: e.start}, key: uint64(e.id)}
-		past.runs()
-		return past.appears
-	}
-	slices.SortStableFunc(page, func(a, b listed[int64, liveRace]) int { return cmp.Compare(finish(b), finish(a)) })
-	return page[:min(pageSize, len(page))]
 }
 
 // appendRaces writes a page of results.

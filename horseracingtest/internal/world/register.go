@@ -30,9 +30,6 @@ func (w *World) register(body Body, now int64) ([]byte, *Refusal) {
 	if err := fee.UnmarshalJSON([]byte(race.money.fee)); err != nil {
 		panic(err) // fees are made up here, or come from a BigInt
 	}
-	if w.readings.FeesRise {
-		fee = fee.Add(fee)
-	}
 	w.registrations = append(w.registrations, Registration{
 		Time: time.UnixMilli(now).UTC(), User: user,
 		Horse: horseracing.HorseNumber(body.Horse), Race: horseracing.RaceID(body.Race), Fee: fee,

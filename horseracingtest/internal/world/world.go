@@ -66,9 +66,7 @@ type Settings struct {
 // Readings are ways in which the service may read its own document, as far as they are
 // about what it has, and not about how it is written.
 type Readings struct {
-	EarlyResults   bool // a race is in the results from its start on
-	LatestByFinish bool // a page has the races that finished last
-	FeesRise       bool // a registration costs twice the fee that is shown
+	EarlyResults bool // a race is in the results from its start on
 }
 
 // Reset generates the past before the instant begin: as many races as are set in the

@@ -14,14 +14,12 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 // Config sets how much is examined.
 type Config struct {
 	Requests int                 // the most requests to send
 	Watch    time.Duration       // how long to watch for late results, if not zero
-	Record   string              // folder for the responses, unless empty
 	Progress func(topic string)  // called before each check
 	APIKey   string              // kept out of the report, as the UserKey is
 	UserKey  horseracing.UserKey // whose horses to read, unless empty
@@ -62,15 +60,11 @@ func New(config *Config) *Doctor {
 
 // Options are those of the client that Examine is given, which may have others.
 func (d *Doctor) Options() []horseracing.Option {
-	options := []horseracing.Option{
+	return []horseracing.Option{
 		horseracing.WithRetry(horseracing.Retry{Max: 1, MinWait: 500 * time.Millisecond, MaxWait: 15 * time.Second}),
 		horseracing.WithDriftHandler(func(_ context.Context, drift horseracing.Drift) { d.drifts = append(d.drifts, drift) }),
 		horseracing.WithTransportWrapper(d.probe.wrap), // first, so that it counts what is really sent
 	}
-	if d.config.Record != "" {
-		options = append(options, horseracing.WithTransportWrapper(horseracingtest.Record(d.config.Record)))
-	}
-	return options
 }
 
 // check finds out one thing. If it cannot, it calls fail or returns notRead.

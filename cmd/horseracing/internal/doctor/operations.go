@@ -100,7 +100,7 @@ func (d *Doctor) failure(err error) finding {
 	}
 	f := finding{Mark: bad, Text: err.Error(), Advice: "the method returns this error"}
 	if _, unreadable := errors.AsType[*horseracing.DecodeError](err); unreadable {
-		f.Advice = "the method returns this error; run again with --record, and attach the response too"
+		f.Advice = "the method returns this error; attach the response too"
 	}
 	return f
 }

@@ -1,4 +1,4 @@
-package control
+package main
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// ParseLimit reads a limit in the notation of --limit:
+// parseLimit reads a limit in the notation of --limit:
 //
 //	50/s, 600/m, 60/10s   requests in every window of the clock
 //	50/s:sliding          requests in any window, wherever it starts
@@ -20,7 +20,7 @@ import (
 // Options follow after colons: path=/api/v2 for the paths with this prefix;
 // retry-after=seconds, which is the default, retry-after=date or retry-after=none;
 // headers; count-refused.
-func ParseLimit(text string) (horseracingtest.RequestLimit, error) {
+func parseLimit(text string) (horseracingtest.RequestLimit, error) {
 	limit := horseracingtest.RequestLimit{RetryAfter: "seconds"}
 	what, options, _ := strings.Cut(text, ":")
 	var err error

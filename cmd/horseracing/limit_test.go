@@ -1,4 +1,4 @@
-package control
+package main
 
 import (
 	"strconv"
@@ -21,7 +21,7 @@ func TestALimitIsWrittenInOneWord(t *testing.T) {
 		"5/h:path=/api/v2":             {PerWindow: 5, Window: time.Hour, RetryAfter: "seconds", Path: "/api/v2"},
 		"5/h:count-refused":            {PerWindow: 5, Window: time.Hour, RetryAfter: "seconds", CountRefused: true},
 	} {
-		got, err := ParseLimit(text)
+		got, err := parseLimit(text)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", text, err, diff)
 		}
@@ -30,7 +30,7 @@ func TestALimitIsWrittenInOneWord(t *testing.T) {
 
 func TestALimitThatCannotBeReadIsAnErrorThatQuotesIt(t *testing.T) {
 	for _, text := range []string{"", "50", "50/x", "0/s", "1.5/s", "50/-1s", "inflight=0", "inflight=4:sliding", "50/s:often", "50/s:burst=x", "50/s:retry-after=minutes", "50/s:path=api"} {
-		if _, err := ParseLimit(text); err == nil || !strings.Contains(err.Error(), strconv.Quote(text)) {
+		if _, err := parseLimit(text); err == nil || !strings.Contains(err.Error(), strconv.Quote(text)) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
