@@ -17,7 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -47,6 +46,7 @@ func add[In, Out any](s *server, name string, hints mcp.ToolAnnotations, call fu
 	}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
+		ctx = context.WithValue(ctx, skipped{}, new([]error))
 		in, err := arguments[In](input, req.Params.Arguments)
 		if err != nil {
 			return failure(err), nil
@@ -187,7 +187,6 @@ func sentence(err error) string {
 		bare.Message = ""
 		text = strings.Replace(text, api.Error(), fmt.Sprintf("%v; the service's words: %q", &bare, api.Message), 1)
 	}
-	_, isUnknownTier := errors.AsType[tiers.UnknownError](err)
 	own, isOwn := errors.AsType[coded](err)
 	switch {
 	case isOwn:
@@ -200,7 +199,7 @@ func sentence(err error) string {
 		return "not_found: " + text + "; there is none with this id"
 	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden):
 		return "unauthorized: " + text + "; only the person can change the key"
-	case isUnknownTier, errors.Is(err, horseracing.ErrInvalidArgument):
+	case errors.Is(err, horseracing.ErrInvalidArgument):
 		return invalid + ": " + text
 	}
 	return "failed: " + text

@@ -133,7 +133,7 @@ func start(args []string, getenv func(string) string, stderr io.Writer) (*server
 	s := &server{settings: set}
 	remote, err := connection.Open(set.demo, getenv,
 		horseracing.WithUserAgent("horseracing-mcp/"+horseracing.Version),
-		horseracing.WithTransportWrapper(s.clock.wrap),
+		horseracing.WithTransportWrapper(s.clock.wrap), horseracing.WithSkipHandler(noteSkipped),
 		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))),
 	)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // withLedger is the call of a tool that opens the ledger, which other programs may use
 // meanwhile and a person between two calls.
 func withLedger[In, Out any](s *server, call func(context.Context, *mcp.CallToolRequest, *ledger.Ledger, In) (Out, error)) func(context.Context, *mcp.CallToolRequest, In) (Out, error) {
-	options := []ledger.Option{ledger.WithSharing(), ledger.WithMaxFee(*s.maxFee), ledger.WithDailyBudget(*s.daily, time.UTC)}
+	options := []ledger.Option{ledger.WithMaxFee(*s.maxFee), ledger.WithDailyBudget(*s.daily, time.UTC)}
 	if s.budget != nil {
 		options = append(options, ledger.WithBudget(*s.budget))
 	}
@@ -71,12 +71,12 @@ func (l ledgerView) String() string {
 	return fmt.Sprintf("%v; %s tokens paid, %s perhaps paid, %v", l.list, l.Paid.Tokens, l.PerhapsPaid.Tokens, l.remainder)
 }
 
-func (s *server) ledger(_ context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, in listArgs) (out ledgerView, err error) {
+func (s *server) ledger(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, in listArgs) (out ledgerView, err error) {
 	entries := slices.Collect(l.Entries())
 	slices.Reverse(entries)
 	paid, held := ledger.Sum(l.Entries(), time.Time{})
 	out.Paid, out.PerhapsPaid, out.remainder = amountOf(paid), amountOf(held), s.remainder(l, horseracing.BigInt{})
-	out.list, err = listOf(entries, nil, in, entryOf)
+	out.list, err = listOf(ctx, entries, nil, in, entryOf)
 	return out, err
 }
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -61,8 +59,8 @@ func TestOnlyAPlanOfThisRunPays(t *testing.T) {
 			t.Errorf("%q: %q", plan, problem)
 		}
 	}
-	if _, err := os.Stat(l.path); err == nil || posts(fake) != 0 {
-		t.Errorf("there is a ledger, or %d sent", posts(fake))
+	if entries, err := ledger.Read(l.path); len(entries) != 0 || err != nil || posts(fake) != 0 {
+		t.Errorf("%d entries, %v, %d sent", len(entries), err, posts(fake))
 	}
 	if got := s.register(next); got.State != ledger.Entered {
 		t.Errorf("%+v", got)
@@ -79,8 +77,8 @@ func TestLookingWritesNothing(t *testing.T) {
 	if p := s.plan(1); p.Plan == "" || view.Entries == nil || view.LeftToday.Tokens != "10" {
 		t.Errorf("%+v, %+v", p, view)
 	}
-	if files, err := os.ReadDir(filepath.Dir(l.path)); err != nil || len(files) != 0 {
-		t.Errorf("%v, %v", files, err)
+	if entries, err := ledger.Read(l.path); len(entries) != 0 || err != nil {
+		t.Errorf("%v, %v", entries, err)
 	}
 }
 
@@ -260,31 +258,4 @@ func TestWhatChangedSinceThePlanIsRefused(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestALedgerThatIsInUseIsWaitedForAndThenASentence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, horseracingtest.WithInMemory())
-		l := allowed(t)
-		s := inMemory(t, fake, l)
-		plans := []string{s.plan(1).Plan, s.plan(2).Plan}
-		for i, open := range []time.Duration{20 * time.Second, time.Minute} {
-			p, want := plans[i], i == 0
-			other, err := ledger.Open(l.path, fake.Client())
-			if err != nil {
-				t.Fatal(err)
-			}
-			closed := make(chan struct{})
-			time.AfterFunc(open, func() { other.Close(); close(closed) })
-			var out registered
-			began := time.Now()
-			problem := s.call("register", map[string]any{"plan": p}, &out)
-			if ok := out.State == ledger.Entered; ok != want || time.Since(began) > lockTime+time.Second || !want && !strings.HasPrefix(problem, "in_use: nothing was sent: ") {
-				t.Errorf("open for %v: %+v, %q after %v", open, out, problem, time.Since(began))
-			}
-			s.must("list_ledger", nil, nil) // is read beside it
-			<-closed
-		}
-		s.Close()
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 )
 
 const usualLimit, maxLimit = 20, 100
@@ -39,12 +39,22 @@ func (l list[T]) String() string {
 	return text
 }
 
+// skipped is the key of a context that holds the errors of unreadable entries, an *[]error.
+type skipped struct{}
+
+// noteSkipped is the client's handler of entries that it cannot read.
+func noteSkipped(ctx context.Context, err error) {
+	if errs, ok := ctx.Value(skipped{}).(*[]error); ok {
+		*errs = append(*errs, err)
+	}
+}
+
 // listOf returns the views of the first entries. Unreadable entries are a note, not an
 // error.
-func listOf[T, V any](all []T, err error, in listArgs, view func(*T) V) (list[V], error) {
+func listOf[T, V any](ctx context.Context, all []T, err error, in listArgs, view func(*T) V) (list[V], error) {
 	out := list[V]{Entries: []V{}, LeftOut: max(0, len(all)-cmp.Or(in.Limit, usualLimit))}
-	if errors.Is(err, horseracing.ErrSkipped) {
-		out.Note, err = fmt.Sprintf("some entries could not be read: %q", err), nil
+	if errs, _ := ctx.Value(skipped{}).(*[]error); errs != nil && len(*errs) > 0 {
+		out.Note = fmt.Sprintf("some entries could not be read: %q", errors.Join(*errs...))
 	}
 	for i := range all[:len(all)-out.LeftOut] {
 		out.Entries = append(out.Entries, view(&all[i]))
@@ -56,7 +66,7 @@ func listOf[T, V any](all []T, err error, in listArgs, view func(*T) V) (list[V]
 func takeFrom[T, V any](ctx context.Context, pager *horseracing.Pager[T], in listArgs, view func(*T) V) (list[V], error) {
 	most := cmp.Or(in.Limit, usualLimit)
 	all, failed := pager.Take(ctx, most)
-	out, err := listOf(all, failed, in, view)
+	out, err := listOf(ctx, all, failed, in, view)
 	if len(all) == most || failed != nil {
 		out.Cursor = pager.Cursor().String()
 	}
@@ -64,7 +74,7 @@ func takeFrom[T, V any](ctx context.Context, pager *horseracing.Pager[T], in lis
 }
 
 type openArgs struct {
-	Tier   string                  `json:"tier,omitempty" jsonschema:"names or ids of tiers, such as Omega or 5; several with commas; default all"`
+	Tier   string                  `json:"tier,omitempty" jsonschema:"the name of a tier, such as Omega; default all"`
 	Horse  horseracing.HorseNumber `json:"horse,omitempty" jsonschema:"only races that the horse with this number may enter now"`
 	Level  int                     `json:"level,omitempty" jsonschema:"only races that accept a horse of this level"`
 	MaxFee string                  `json:"max_fee,omitempty" jsonschema:"only races whose fee is this or less, in tokens (not units), such as 2.5"`
@@ -83,19 +93,18 @@ func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openA
 			return out, err
 		}
 	}
-	races, skipped := s.client.Races.Open(ctx)
-	if skipped != nil && !errors.Is(skipped, horseracing.ErrSkipped) {
-		return out, skipped
+	races, err := s.client.Races.Open(ctx)
+	if err != nil {
+		return out, err
 	}
-	wanted, err := s.tiers.Find(ctx, in.Tier, races)
+	isWanted, err := namedTier(races, in.Tier)
 	if err != nil {
 		return out, err
 	}
 	now := s.clock.now()
 	undated := 0 // left out because it is unknown whether registration is open
 	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
-		if in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
-			in.Tier != "" && !slices.ContainsFunc(wanted, func(t tiers.Tier) bool { return t.Name == r.Tier }) {
+		if in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 || !isWanted(r) {
 			return true
 		}
 		isOut := !in.Closed && !r.RegistrationOpenAt(now) || horse != nil && r.CheckEntry(horse, now) != nil
@@ -108,12 +117,25 @@ func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openA
 	slices.SortStableFunc(races, func(a, b horseracing.Race) int {
 		return cmp.Or(full(a)-full(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time))
 	})
-	out, err = listOf(races, skipped, in.listArgs, s.raceOf)
+	out, err = listOf(ctx, races, nil, in.listArgs, s.raceOf)
 	if undated > 0 {
 		note := fmt.Sprintf("%d races without a registration deadline are left out: closed without horse lists them; %s", undated, out.Note)
 		out.Note = strings.TrimSuffix(note, "; ")
 	}
 	return out, err
+}
+
+// namedTier reports whether a race is of the tier with a name, or of any if it is empty.
+func namedTier(races []horseracing.Race, name string) (func(horseracing.Race) bool, error) {
+	is := func(r horseracing.Race) bool { return name == "" || strings.EqualFold(string(r.Tier), name) }
+	if name == "" || slices.ContainsFunc(races, is) {
+		return is, nil
+	}
+	names := map[string]bool{}
+	for _, r := range races {
+		names[string(r.Tier)] = true
+	}
+	return nil, invalidf("there are no open races of a tier %q; found: %s", name, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 }
 
 type raceArgs struct {
@@ -129,29 +151,26 @@ func (s *server) race(ctx context.Context, _ *mcp.CallToolRequest, in raceArgs) 
 }
 
 type resultsArgs struct {
-	Tier   string `json:"tier,omitempty" jsonschema:"names or ids of tiers, such as Omega or 5; several with commas; default Omega for finished ones, all for open ones"`
-	Since  string `json:"since,omitempty" jsonschema:"only those that start at this time or later, as in 2026-01-31 or 2026-01-31T12:00:00Z; default the whole history"`
-	Cursor string `json:"cursor,omitempty" jsonschema:"of the result before, to read on; with it, tier and since are not needed"`
+	Tier   horseracing.TierID `json:"tier,omitempty" jsonschema:"the number of a tier; 5 is Omega; default 5 for finished ones, all for open ones"`
+	Since  string             `json:"since,omitempty" jsonschema:"only those that start at this time or later, as in 2026-01-31 or 2026-01-31T12:00:00Z; default the whole history"`
+	Cursor string             `json:"cursor,omitempty" jsonschema:"of the result before, to read on; with it, tier and since are not needed"`
 	listArgs
 }
 
 func (s *server) results(ctx context.Context, _ *mcp.CallToolRequest, in resultsArgs) (out list[raceView], err error) {
-	query, err := s.query(ctx, in)
+	query, err := in.query()
 	if err != nil {
 		return out, err
 	}
 	return takeFrom(ctx, s.client.Races.Results(query), in.listArgs, s.raceOf)
 }
 
-func (s *server) query(ctx context.Context, in resultsArgs) (query horseracing.ResultsQuery, err error) {
-	found, err := s.tiers.Find(ctx, in.Tier, nil)
-	for _, t := range found {
-		query.Tiers = append(query.Tiers, t.ID)
-	}
+func (in resultsArgs) query() (query horseracing.ResultsQuery, err error) {
+	query.Tier = in.Tier
 	if len(in.Since) == len(time.DateOnly) {
 		in.Since += "T00:00:00Z"
 	}
-	if err == nil && in.Since != "" {
+	if in.Since != "" {
 		if query.Since, err = time.Parse(time.RFC3339, in.Since); err != nil {
 			err = invalidf("since must be a date or a time, such as 2026-01-31 or 2026-01-31T12:00:00Z, not %q", in.Since)
 		}
@@ -187,7 +206,7 @@ func (s *server) ownedHorses(ctx context.Context, _ *mcp.CallToolRequest, in own
 		return out, errors.New("the owner is not known: the person has to set HORSERACING_USER_KEY where this program is started")
 	}
 	horses, err := s.client.Horses.Owned(ctx, s.owner)
-	return listOf(horses, err, in.listArgs, horseOf(in.Traits))
+	return listOf(ctx, horses, err, in.listArgs, horseOf(in.Traits))
 }
 
 type missionsArgs struct {
@@ -200,12 +219,12 @@ func (s *server) missions(ctx context.Context, _ *mcp.CallToolRequest, in missio
 	if err != nil {
 		return list[missionView]{}, err
 	}
-	return listOf(missions.Missions, nil, in.listArgs, missionOf)
+	return listOf(ctx, missions.Missions, nil, in.listArgs, missionOf)
 }
 
 func (s *server) breeding(ctx context.Context, _ *mcp.CallToolRequest, in listArgs) (list[breedingView], error) {
 	listings, err := s.client.Horses.OpenForBreeding(ctx)
-	return listOf(listings, err, in, breedingOf)
+	return listOf(ctx, listings, err, in, breedingOf)
 }
 
 type tournamentsArgs struct {
@@ -214,7 +233,7 @@ type tournamentsArgs struct {
 }
 
 func (s *server) tournaments(ctx context.Context, _ *mcp.CallToolRequest, in tournamentsArgs) (out list[tournamentView], err error) {
-	query, err := s.query(ctx, in.resultsArgs)
+	query, err := in.query()
 	if err != nil {
 		return out, err
 	}
@@ -222,6 +241,6 @@ func (s *server) tournaments(ctx context.Context, _ *mcp.CallToolRequest, in tou
 		return takeFrom(ctx, s.client.Tournaments.Results(query), in.listArgs, tournamentOf)
 	}
 	open, err := s.client.Tournaments.Open(ctx)
-	open = slices.DeleteFunc(open, func(t horseracing.Tournament) bool { return in.Tier != "" && !slices.Contains(query.Tiers, t.Tier) })
-	return listOf(open, err, in.listArgs, tournamentOf)
+	open = slices.DeleteFunc(open, func(t horseracing.Tournament) bool { return in.Tier != 0 && t.Tier != in.Tier })
+	return listOf(ctx, open, err, in.listArgs, tournamentOf)
 }

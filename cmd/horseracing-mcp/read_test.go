@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -50,11 +48,8 @@ func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) {
 		"for a horse":            {map[string]any{"horse": 1}, []horseracing.RaceID{4, 5}},
 		"of a level, as a text":  {map[string]any{"level": "500", "tier": "omega"}, []horseracing.RaceID{3}},
 		"by name":                {map[string]any{"tier": "delta"}, []horseracing.RaceID{4}},
-		"by id":                  {map[string]any{"tier": 5, "closed": "false"}, []horseracing.RaceID{3, 5, 1}},
-		"by name and id":         {map[string]any{"tier": "5, Delta"}, []horseracing.RaceID{3, 4, 5, 1}},
 		"with a limit":           {map[string]any{"limit": 2.0, "tier": nil}, []horseracing.RaceID{3, 4}},
 		"below a fee":            {map[string]any{"max_fee": 2}, []horseracing.RaceID{4}},
-		"of a tier without any":  {map[string]any{"tier": "Beta"}, nil},
 	} {
 		var open list[raceView]
 		s.must("list_open_races", test.args, &open)
@@ -65,7 +60,7 @@ func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) {
 			t.Errorf("%d left out", open.LeftOut)
 		}
 	}
-	if problem := s.call("list_open_races", map[string]any{"tier": "Silver"}, nil); !strings.Contains(problem, `of a tier "Silver"; found: `) || !strings.Contains(problem, "5 Omega") {
+	if problem := s.call("list_open_races", map[string]any{"tier": "Silver"}, nil); !strings.Contains(problem, `of a tier "Silver"; found: Delta, Omega`) {
 		t.Error(problem)
 	}
 }
@@ -139,7 +134,7 @@ func TestEachReadingToolReturnsWhatTheServiceHas(t *testing.T) {
 	var breeding list[breedingView]
 	s.must("list_breeding", map[string]any{"limit": 1}, &breeding)
 	var cups, finished, rest list[tournamentView]
-	s.must("list_tournaments", map[string]any{"tier": "Omega"}, &cups)
+	s.must("list_tournaments", map[string]any{"tier": 5}, &cups)
 	s.must("list_tournaments", map[string]any{"finished": true, "limit": 1}, &finished)
 	s.must("list_tournaments", map[string]any{"finished": true, "cursor": finished.Cursor}, &rest)
 	if len(missions.Entries) == 0 || missions.Entries[0].Name == "" || len(breeding.Entries) != 1 || breeding.LeftOut == 0 || breeding.Entries[0].Price == "" {
@@ -207,15 +202,14 @@ func TestAMistakeInAnArgumentIsASentenceThatNamesIt(t *testing.T) {
 		{"get_horse", map[string]any{"horse": 1, "traits": "perhaps"}, "traits must be true or false"},
 		{"list_results", map[string]any{"cursor": "x"}, "cursor must be"},
 		{"list_results", map[string]any{"since": "yesterday"}, "since must be a date or a time"},
-		{"list_results", map[string]any{"tier": "Tin"}, `no races of a tier "Tin"; found: `},
-		{"list_results", map[string]any{"tier": 99}, `no races of a tier "99"; found: `},
-		{"list_results", map[string]any{"tier": []string{"Tin"}}, "there are no races of a tier "},
-		{"list_tournaments", map[string]any{"tier": "-1"}, `no races of a tier "-1"; found: `},
+		{"list_results", map[string]any{"tier": "Tin"}, "tier must be a whole number"},
+		{"list_results", map[string]any{"tier": 99}, "there is no tier 99"},
+		{"list_tournaments", map[string]any{"tier": "-1"}, "tier must be a whole number"},
 		{"list_results", map[string]any{"limit": 1000}, "limit must be a whole number from 1 to 100"},
 		{"list_breeding", map[string]any{"limit": 0}, "limit must be a whole number from 1 to 100"},
 		{"list_open_races", map[string]any{"max_fee": "a lot"}, "max_fee must be a number of tokens"},
 		{"list_open_races", map[string]any{"level": "high"}, "level must be a whole number"},
-		{"list_open_races", map[string]any{"tier": 0}, `no races of a tier "0"; found: `},
+		{"list_open_races", map[string]any{"tier": 0}, `no open races of a tier "0"; found: `},
 		{"list_open_races", map[string]any{"horse": 99999}, "not_found: "},
 		{"plan_registration", map[string]any{"horse": 1}, "the argument race is missing"},
 		{"plan_registration", map[string]any{"horse": 1, "race": 99999}, "not_found: "},
@@ -256,7 +250,7 @@ func TestAServiceThatIsDownIsASentence(t *testing.T) {
 			fake.ClearFaults()
 			time.Sleep(2 * time.Hour) // what was learned of the pace is over
 		}
-		if entries, err := ledger.Read(l.path); posts(fake) != 0 || !errors.Is(err, fs.ErrNotExist) {
+		if entries, err := ledger.Read(l.path); posts(fake) != 0 || err != nil || len(entries) != 0 {
 			t.Errorf("%d sent, recorded are %v, %v", posts(fake), entries, err)
 		}
 		s.Close()

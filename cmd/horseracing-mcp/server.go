@@ -10,7 +10,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 )
 
 // Hosts that wait for a minute get a response. A person has longer.
@@ -40,8 +39,7 @@ type server struct {
 	settings
 	clock  clock
 	client *horseracing.Client
-	owner  horseracing.UserKey // empty if it is not known
-	tiers  *tiers.Finder
+	owner  horseracing.UserKey    // empty if it is not known
 	texts  map[string]description // of the tools
 	plans  sync.Map               // the fee in each plan that this run returned, by its text
 	asked  sync.Map               // the words of each question that is not confirmed yet, by its id
@@ -49,7 +47,7 @@ type server struct {
 
 // init adds the tools that read, and if the settings name a ledger those that pay.
 func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) {
-	s.client, s.owner, s.tiers = client, owner, tiers.New(client.Races)
+	s.client, s.owner = client, owner
 	s.Server = mcp.NewServer(&mcp.Implementation{Name: "horseracing", Title: "Horse racing", Version: horseracing.Version},
 		&mcp.ServerOptions{Instructions: instructions})
 	if err := json.Unmarshal(descriptions, &s.texts); err != nil {
