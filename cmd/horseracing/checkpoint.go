@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,14 +21,14 @@ import (
 const saveInterval = time.Second
 
 // checkpoint is how far a listing was read, as a file. It is bound to a service and to
-// tiers, and locked while it is used. Without a path it keeps nothing.
+// a tier, and locked while it is used. Without a path it keeps nothing.
 type checkpoint struct {
-	Service string               `json:"service"`
-	Tiers   []horseracing.TierID `json:"tiers"`
-	Since   time.Time            `json:"since,omitzero"` // of the first run
-	Cursor  horseracing.Cursor   `json:"cursor"`
-	Bytes   *int64               `json:"bytes,omitzero"` // of the file of -o that are covered, or nil for --cursor
-	Ended   bool                 `json:"ended,omitzero"` // the last run of -o was not killed
+	Service string             `json:"service"`
+	Tier    horseracing.TierID `json:"tier"`
+	Since   time.Time          `json:"since,omitzero"` // of the first run
+	Cursor  horseracing.Cursor `json:"cursor"`
+	Bytes   *int64             `json:"bytes,omitzero"` // of the file of -o that are covered, or nil for --cursor
+	Ended   bool               `json:"ended,omitzero"` // the last run of -o was not killed
 
 	path  string
 	isNew bool
@@ -43,7 +42,7 @@ type checkpoint struct {
 }
 
 // openCheckpoint locks lockPath and reads the checkpoint at path, which may not exist yet.
-func openCheckpoint(path, lockPath string, s *service, tiers []horseracing.TierID) (*checkpoint, error) {
+func openCheckpoint(path, lockPath string, s *service, tier horseracing.TierID) (*checkpoint, error) {
 	lock := flock.New(lockPath)
 	switch locked, err := lock.TryLock(); {
 	case err != nil:
@@ -51,7 +50,7 @@ func openCheckpoint(path, lockPath string, s *service, tiers []horseracing.TierI
 	case !locked:
 		return nil, fmt.Errorf("%s %w", strings.TrimSuffix(lockPath, ".lock"), errInUse)
 	}
-	c := &checkpoint{Service: s.BaseURL(), Tiers: normal(tiers), path: path, lock: lock}
+	c := &checkpoint{Service: s.BaseURL(), Tier: tier, path: path, lock: lock}
 	if err := c.read(); err != nil {
 		c.close()
 		return nil, err
@@ -100,8 +99,8 @@ func (c *checkpoint) read() error {
 	if stored.Service != c.Service {
 		return fmt.Errorf("%s belongs to %s, not to %s: use another file", c.path, stored.Service, c.Service)
 	}
-	if !slices.Equal(normal(stored.Tiers), c.Tiers) {
-		return fmt.Errorf("%s is about tiers %s, not %s: use another file, or --tier %[2]s", c.path, joined(stored.Tiers), joined(c.Tiers))
+	if stored.Tier != c.Tier {
+		return fmt.Errorf("%s is about tier %d, not %d: use another file, or --tier %[2]d", c.path, stored.Tier, c.Tier)
 	}
 	c.Cursor, c.Since, c.Bytes, c.Ended = stored.Cursor, stored.Since, stored.Bytes, stored.Ended
 	return nil
@@ -198,16 +197,4 @@ func (c *checkpoint) forget() error {
 		err = errors.Join(err, os.Remove(c.file.Name()))
 	}
 	return err
-}
-
-// normal returns tiers sorted and each once. No tier is the service's default.
-func normal(tiers []horseracing.TierID) []horseracing.TierID {
-	if len(tiers) == 0 {
-		return []horseracing.TierID{horseracing.TierOmega}
-	}
-	return slices.Compact(slices.Sorted(slices.Values(tiers)))
-}
-
-func joined(tiers []horseracing.TierID) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(normal(tiers)), "[]"), " ", ",")
 }

@@ -117,8 +117,6 @@ func (p *program) complain(err error) {
 	switch {
 	case !p.asJSON:
 		p.say(withFlags.Replace(err.Error()))
-	case errors.Is(err, horseracing.ErrSkipped): // a later request does not fill it, whatever caused it
-		p.printError(failed, err)
 	default:
 		p.printError(exitCodeOf(context.Background(), err), err)
 	}
@@ -161,9 +159,6 @@ var withFlags = strings.NewReplacer(
 	"; WithAttemptTimeout sets how long an attempt may take", "",
 	" (WithMaxResponseBytes)", "",
 	"; WithFreeRaces allows it", "",
-	"Results with Since and Before returns", "horseracing results --since and --before prints",
-	"call Races.Settle before registering again", "look at the race before you register again",
-	"call Races.Settle again before registering again", "look at the race before you register again",
 	"call Settle, or Decide if you know the outcome", "horseracing ledger FILE --settle determines it",
 )
 

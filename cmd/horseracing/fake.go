@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,32 +58,6 @@ func (p *program) fakeCommand() *cobra.Command {
 	return c
 }
 
-// start starts the fake with its clock.
-func (o *fakeOptions) start(p *program) (*horseracingtest.Server, error) {
-	opts := []horseracingtest.Option{
-		horseracingtest.WithAddr(o.addr), horseracingtest.WithSeed(o.seed), horseracingtest.WithHistory(o.races),
-		horseracingtest.WithLatency(o.latency), horseracingtest.WithRequestLimit(o.limits...),
-		horseracingtest.WithRequestLog(0), // nobody can read it
-	}
-	ahead := time.Duration(0) // of this machine's clock
-	if o.history != "" {
-		past, opens, err := readHistory(o.history)
-		if err != nil {
-			return nil, err
-		}
-		opts, ahead = append(opts, past), time.Until(opens)
-	}
-	opts = append(opts, horseracingtest.WithClock(func() time.Time { return time.Now().Add(ahead) }))
-	if p.verbose {
-		opts = append(opts, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(p.stderr, nil))))
-	}
-	server, err := horseracingtest.Start(opts...)
-	if _, ok := errors.AsType[*net.OpError](err); ok {
-		err = fmt.Errorf("%w; take another address with --addr", err)
-	}
-	return server, err
-}
-
 // serveFake serves until the context ends.
 func (p *program) serveFake(ctx context.Context, o *fakeOptions) error {
 	server, err := o.start(p)
@@ -100,33 +73,62 @@ func (p *program) serveFake(ctx context.Context, o *fakeOptions) error {
 	return nil
 }
 
+// start starts the fake, whose clock runs: from when the first race of a history opens, or
+// as that of this computer.
+func (o *fakeOptions) start(p *program) (*horseracingtest.Server, error) {
+	opts := []horseracingtest.Option{
+		horseracingtest.WithAddr(o.addr), horseracingtest.WithSeed(o.seed), horseracingtest.WithHistory(o.races),
+		horseracingtest.WithLatency(o.latency), horseracingtest.WithRequestLimit(o.limits...),
+	}
+	ahead := time.Duration(0) // of this computer's clock
+	if o.history != "" {
+		past, opens, err := readHistory(o.history)
+		if err != nil {
+			return nil, fmt.Errorf("--history: %s%w", o.history, err)
+		}
+		opts, ahead = append(opts, past), time.Until(opens)
+	}
+	opts = append(opts, horseracingtest.WithClock(func() time.Time { return time.Now().Add(ahead) }))
+	if p.verbose {
+		opts = append(opts, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(p.stderr, nil))))
+	}
+	server, err := horseracingtest.Start(opts...)
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		err = fmt.Errorf("%w; take another address with --addr", err)
+	}
+	return server, err
+}
+
 // readHistory reads finished races, one JSON line each, and returns when the first of
 // them opens.
-func readHistory(path string) (horseracingtest.Option, time.Time, error) {
-	text, err := os.ReadFile(path)
+func readHistory(path string) (past horseracingtest.Option, opens time.Time, err error) {
+	text, err := readText(path)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("--history: %w", err)
+		return nil, opens, fmt.Errorf(": %w", err)
 	}
 	var races []horseracing.Race
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
 		var race horseracing.Race
 		switch err := json.Unmarshal(line, &race); {
 		case err != nil:
-			return nil, time.Time{}, fmt.Errorf("--history: %s, line %d is not a race as JSON", path, n)
+			return nil, opens, fmt.Errorf(", line %d is not a race as JSON", n)
 		case race.MainRaceID <= 0 || race.StartTime.IsZero() || !race.Finished():
-			return nil, time.Time{}, fmt.Errorf("--history: %s, line %d is not a finished race, which has main_race_id, start_time and final_order", path, n)
+			return nil, opens, fmt.Errorf(", line %d is not a finished race, which has main_race_id, start_time and final_order", n)
 		}
 		races = append(races, race)
 	}
 	if len(races) == 0 {
-		return nil, time.Time{}, fmt.Errorf("--history: %s has no race", path)
+		return nil, opens, errors.New(" has no race")
 	}
-	past := horseracingtest.WithHistoryOf(slices.Values(races))
+	past = horseracingtest.WithHistoryOf(slices.Values(races))
 	first, err := horseracingtest.Start(horseracingtest.WithInMemory(), past) // its clock stays at the time at which the first race opens
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, opens, fmt.Errorf(": %w", err)
 	}
 	defer first.Close()
 	return past, first.Now(), nil

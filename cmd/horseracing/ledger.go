@@ -25,7 +25,7 @@ func (p *program) ledgerCommand() *cobra.Command {
 	var o ledgerOptions
 	flags := c.Flags()
 	flags.BoolVar(&o.sum, "sum", false, "print what was paid in all, today (in UTC), and by state")
-	flags.BoolVar(&o.settle, "settle", false, "read the races whose outcome is unknown, until it is certain")
+	flags.BoolVar(&o.settle, "settle", false, "read the races whose outcome is unknown, once")
 	flags.StringVar(&o.decide, "decide", "", "note that a horse is `entered|absent` whose outcome is unknown")
 	flags.Int64Var(&o.horse, "horse", 0, "with --decide, the `NUMBER` of the horse")
 	flags.Int64Var(&o.race, "race", 0, "with --decide, the main_race_id, a `NUMBER`")
@@ -69,38 +69,18 @@ func (o *ledgerOptions) check(flags *pflag.FlagSet) error {
 
 // changeLedger settles or decides what is unknown in a ledger, and shows the ledger.
 func changeLedger(ctx context.Context, p *program, s *service, path string, o ledgerOptions) error {
-	l, err := openLedger(path, s)
+	l, err := ledger.Open(path, s.Client)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	if o.settle {
-		p.say("reading the races until their outcome is certain")
 		err = l.Settle(ctx)
 	} else {
 		err = l.Decide(horseracing.HorseNumber(o.horse), horseracing.RaceID(o.race), ledger.State(o.decide), o.note)
 	}
-	if err != nil {
-		return inUse(path, err)
-	}
-	entries, err := ledger.Read(path)
-	if err != nil {
-		return err
-	}
-	return printList(p, entryLayout, entries, nil)
-}
-
-// openLedger opens a ledger, which several processes may use in turns.
-func openLedger(path string, s *service, options ...ledger.Option) (*ledger.Ledger, error) {
-	return ledger.Open(path, s.Client, append(options, ledger.WithSharing())...)
-}
-
-// inUse names the ledger in the error of one whose turn did not come.
-func inUse(path string, err error) error {
-	if errors.Is(err, ledger.ErrInUse) {
-		return fmt.Errorf("%s %w: try again when that has ended", path, errInUse)
-	}
-	return err
+	entries, failed := ledger.Read(path)
+	return printList(p, entryLayout, entries, errors.Join(err, failed))
 }
 
 var entryLayout = layout[ledger.Entry]{

@@ -10,16 +10,15 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// parseLimit reads a limit in the notation of --limit:
+// parseLimit reads a limit in the notation of fake --limit:
 //
 //	50/s, 600/m, 60/10s   requests in every window of the clock
 //	50/s:sliding          requests in any window, wherever it starts
 //	50/s:burst=10         a bucket that holds ten and refills at this rate
 //	inflight=4            requests at a time
 //
-// Options follow after colons: path=/api/v2 for the paths with this prefix;
-// retry-after=seconds, which is the default, retry-after=date or retry-after=none;
-// headers; count-refused.
+// Options follow after colons: retry-after=seconds, which is the default, retry-after=date,
+// retry-after=none, and headers.
 func parseLimit(text string) (horseracingtest.RequestLimit, error) {
 	limit := horseracingtest.RequestLimit{RetryAfter: "seconds"}
 	what, options, _ := strings.Cut(text, ":")
@@ -29,15 +28,12 @@ func parseLimit(text string) (horseracingtest.RequestLimit, error) {
 	} else {
 		err = parseRate(&limit, what)
 	}
-	if err != nil {
-		return limit, fmt.Errorf("limit %q: %w", text, err)
-	}
 	for option := range strings.SplitSeq(options, ":") {
-		if err := parseOption(&limit, option); err != nil {
-			return limit, fmt.Errorf("limit %q: %w", text, err)
+		if err == nil {
+			err = parseOption(&limit, option)
 		}
 	}
-	return limit, nil
+	return limit, err
 }
 
 func parseRate(limit *horseracingtest.RequestLimit, text string) error {
@@ -49,10 +45,10 @@ func parseRate(limit *horseracingtest.RequestLimit, text string) error {
 	if err != nil {
 		return err
 	}
-	window, err := time.ParseDuration(period)
 	if period == "s" || period == "m" || period == "h" {
-		window, err = time.ParseDuration("1" + period)
+		period = "1" + period
 	}
+	window, err := time.ParseDuration(period)
 	if err != nil || window <= 0 {
 		return fmt.Errorf("after the slash goes s, m, h or a duration such as 10s, not %q", period)
 	}
@@ -60,33 +56,26 @@ func parseRate(limit *horseracingtest.RequestLimit, text string) error {
 	return nil
 }
 
-func parseOption(limit *horseracingtest.RequestLimit, option string) error {
+func parseOption(limit *horseracingtest.RequestLimit, option string) (err error) {
 	name, value, _ := strings.Cut(option, "=")
 	switch {
 	case option == "":
 	case option == "sliding" && limit.PerWindow > 0:
 		limit.Sliding = true
-	case name == "path" && strings.HasPrefix(value, "/"):
-		limit.Path = value
 	case option == "headers":
 		limit.Headers = true
-	case option == "count-refused":
-		limit.CountRefused = true
 	case option == "retry-after=none":
 		limit.RetryAfter = ""
 	case option == "retry-after=seconds", option == "retry-after=date":
 		limit.RetryAfter = value
 	case name == "burst" && limit.PerWindow > 0 && !limit.Sliding:
-		burst, err := positive(value)
-		if err != nil {
-			return err
-		}
-		limit.PerSecond, limit.Burst = float64(limit.PerWindow)/limit.Window.Seconds(), burst
+		limit.PerSecond = float64(limit.PerWindow) / limit.Window.Seconds()
 		limit.PerWindow, limit.Window = 0, 0
+		limit.Burst, err = positive(value)
 	default:
 		return fmt.Errorf("it has no option %q", option)
 	}
-	return nil
+	return err
 }
 
 func positive(text string) (int, error) {

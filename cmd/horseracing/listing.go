@@ -18,7 +18,7 @@ import (
 type listingOptions struct {
 	flags         *pflag.FlagSet
 	name          string // of an entry
-	tiers         *string
+	tiers         *[]horseracing.TierID
 	since, before *time.Time
 	limit         int
 	concurrency   int
@@ -35,7 +35,7 @@ func listingFlags(flags *pflag.FlagSet, name string) *listingOptions {
 	o := &listingOptions{
 		flags:  flags,
 		name:   name,
-		tiers:  tierFlag(flags, "5, Omega"),
+		tiers:  tiersFlag(flags),
 		since:  timeFlag(flags, "since", "only those that start at this `TIME` or later: 30d, 12h, or a date or instant in UTC; default the whole history"),
 		before: timeFlag(flags, "before", "only those that start before this `TIME`; default now"),
 	}
@@ -48,17 +48,14 @@ func listingFlags(flags *pflag.FlagSet, name string) *listingOptions {
 	return o
 }
 
-// begin refuses flags that would do nothing, and looks the tiers up.
-func (o *listingOptions) begin(ctx context.Context, p *program, s *service) ([]horseracing.TierID, error) {
-	if err := o.check(p); err != nil {
-		return nil, err
-	}
-	p.patience = listingPatience
-	if o.follow {
-		p.patience = forever
-	}
-	return s.tierIDs(ctx, *o.tiers)
+// begin refuses flags that would do nothing.
+func (o *listingOptions) begin(p *program) error {
+	p.isEndless = o.follow
+	return o.check(p)
 }
+
+// isKept reports whether what is new is printed: since a position, or from now on.
+func (o *listingOptions) isKept() bool { return o.cursor != "" || o.out != "" || o.follow }
 
 func (o *listingOptions) check(p *program) error {
 	for name, file := range map[string]string{"out": o.out, "cursor": o.cursor} {
@@ -66,8 +63,9 @@ func (o *listingOptions) check(p *program) error {
 			return usageError("--" + name + " lacks the name of a file")
 		}
 	}
-	isKept := o.cursor != "" || o.follow
 	switch {
+	case o.isKept() && len(*o.tiers) > 1:
+		return usageError("--follow, -o and --cursor take one tier")
 	case o.limit < 1 && o.flags.Changed("limit"):
 		return usageError("-n must be at least 1")
 	case o.concurrency < 1 || o.concurrency > maxConcurrency:
@@ -78,9 +76,9 @@ func (o *listingOptions) check(p *program) error {
 		return usageError("--since must not be after --before")
 	case o.out != "":
 		return refuse(o.flags, "and -o exclude each other", "limit", "before", "table", "with-cursor", "cursor")
-	case isKept && o.withCursor && !p.printsJSON():
+	case o.isKept() && o.withCursor && !p.printsJSON():
 		return usageError("--with-cursor is for JSON, and --table is not")
-	case isKept:
+	case o.isKept():
 		return refuse(o.flags, "is for listings that begin with the newest "+o.name, "before")
 	}
 	return refuse(o.flags, "needs --cursor or --follow", "with-cursor")
@@ -88,23 +86,21 @@ func (o *listingOptions) check(p *program) error {
 
 // query selects the listing. A short one is read page by page, and not further ahead than
 // -n needs.
-func (o *listingOptions) query(tiers []horseracing.TierID) horseracing.ResultsQuery {
+func (o *listingOptions) query(tier horseracing.TierID) horseracing.ResultsQuery {
 	concurrency := o.concurrency
 	if o.limit > 0 && !o.flags.Changed("concurrency") {
 		concurrency = min(concurrency, 1+o.limit/100)
 	}
-	return horseracing.ResultsQuery{Tiers: tiers, Since: *o.since, Before: *o.before, Concurrency: concurrency}
+	return horseracing.ResultsQuery{Tier: tier, Since: *o.since, Before: *o.before, Concurrency: concurrency}
 }
 
 // newQuery selects what comes after a position, or if there is none what starts at --since.
-func (o *listingOptions) newQuery(tiers []horseracing.TierID, at horseracing.Cursor, isKept bool) horseracing.FollowQuery {
-	q := horseracing.FollowQuery{Tiers: tiers, Resume: at, Interval: o.interval, Concurrency: o.concurrency}
+func (o *listingOptions) newQuery(tier horseracing.TierID, at horseracing.Cursor, isKept bool) horseracing.FollowQuery {
+	q := horseracing.FollowQuery{Tier: tier, Resume: at, Interval: o.interval, Concurrency: o.concurrency}
 	if at.IsZero() {
 		if q.Since = *o.since; q.Since.IsZero() && isKept {
 			q.Since = time.UnixMilli(1) // the whole history
 		}
-	} else {
-		q.Tiers = nil // the cursor has them
 	}
 	return q
 }
@@ -132,11 +128,8 @@ func newPrinter[T any](p *program, o *listingOptions, l listed[T]) *printer[T] {
 	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name + "s")}
 }
 
-// print prints an entry as this line, and nothing if it is nil.
+// print prints an entry as this line.
 func (r *printer[T]) print(line any, entry *T) error {
-	if entry == nil {
-		return nil
-	}
 	if err := errors.Join(r.add(line, entry), r.flush()); err != nil {
 		return err
 	}
@@ -152,19 +145,13 @@ type storeError struct{ error }
 
 func (e *storeError) Unwrap() error { return e.error }
 
-// each passes each entry to add, and nil for each that cannot be read. It returns an error
-// at the end if there were some.
+// each passes each entry to add. With --follow it prints an error that may pass, and goes on.
 func each[T any](ctx context.Context, p *program, o *listingOptions, entries iter.Seq2[*T, error], add func(*T) error) error {
-	skipped := 0
 	for entry, err := range entries {
 		var failed error
 		switch {
 		case err == nil:
 			failed = add(entry)
-		case errors.Is(err, horseracing.ErrSkipped):
-			skipped++
-			p.complain(err)
-			failed = add(nil)
 		case o.follow && !endsReading(err):
 			p.complain(err)
 		default:
@@ -173,9 +160,6 @@ func each[T any](ctx context.Context, p *program, o *listingOptions, entries ite
 		if failed != nil {
 			return &storeError{failed}
 		}
-	}
-	if skipped > 0 {
-		return fmt.Errorf("some %ss could not be read", o.name)
 	}
 	return ctx.Err()
 }
@@ -191,30 +175,34 @@ func loop[T any](ctx context.Context, o *listingOptions, f *horseracing.Follower
 // printFinished prints a listing, the newest entry first. With --cursor, -o or
 // --follow it prints what is new: since that position, or since now.
 func printFinished[T any](ctx context.Context, p *program, s *service, o *listingOptions, l listed[T]) error {
-	tiers, err := o.begin(ctx, p, s)
-	if err != nil {
+	if err := o.begin(p); err != nil {
 		return err
 	}
-	if o.cursor != "" || o.out != "" || o.follow {
-		return printNew(ctx, p, s, o, tiers, l)
+	if o.isKept() {
+		return printNew(ctx, p, s, o, (*o.tiers)[0], l)
 	}
 	r := newPrinter(p, o, l)
-	err = each(ctx, p, o, l.results(o.query(tiers)).All(ctx), func(entry *T) error { return r.print(entry, entry) })
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
+	for _, tier := range *o.tiers {
+		err := each(ctx, p, o, l.results(o.query(tier)).All(ctx), func(entry *T) error { return r.print(entry, entry) })
+		if errors.Is(err, errEnough) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return r.flush()
 }
 
 // openPosition opens the position of -o or --cursor.
-func (o *listingOptions) openPosition(s *service, tiers []horseracing.TierID) (*checkpoint, error) {
+func (o *listingOptions) openPosition(s *service, tier horseracing.TierID) (*checkpoint, error) {
 	switch {
 	case o.out != "":
-		return openSyncFile(o.out, s, tiers)
+		return openSyncFile(o.out, s, tier)
 	case o.cursor == "":
 		return &checkpoint{}, nil // keeps nothing
 	}
-	at, err := openCheckpoint(o.cursor, o.cursor+".lock", s, tiers)
+	at, err := openCheckpoint(o.cursor, o.cursor+".lock", s, tier)
 	if err == nil && at.Bytes != nil { // what it covers would be lost
 		at.close()
 		err = fmt.Errorf("%s is a position of -o: use another file", o.cursor)
@@ -224,14 +212,14 @@ func (o *listingOptions) openPosition(s *service, tiers []horseracing.TierID) (*
 
 // printNew prints what is new since the position of --cursor or -o, or with --follow alone
 // since now.
-func printNew[T any](ctx context.Context, p *program, s *service, o *listingOptions, tiers []horseracing.TierID, l listed[T]) error {
-	at, err := o.openPosition(s, tiers)
+func printNew[T any](ctx context.Context, p *program, s *service, o *listingOptions, tier horseracing.TierID, l listed[T]) error {
+	at, err := o.openPosition(s, tier)
 	if err != nil {
 		return err
 	}
 	defer at.close()
 	at.startAt(p, *o.since, cmp.Or(o.out, o.cursor))
-	f := l.follow(o.newQuery(tiers, at.Cursor, at.path != ""))
+	f := l.follow(o.newQuery(tier, at.Cursor, at.path != ""))
 	at.Cursor = f.Cursor()
 	if err := at.save(false); err != nil { // now rather than after the first lines
 		return err

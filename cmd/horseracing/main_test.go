@@ -196,10 +196,10 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"race", "ID… is missing"},
 		{"race first", `"first" is not a number above zero`},
 		{"missions", "NUMBER is missing"},
-		{"results --tier 0", "want ids or names of tiers, like 3,4,5"},
-		{"results --tier gold", "there are no races of a tier \"gold\"; found: 1 "},
-		{"tournaments --finished --tier 9", "there are no races of a tier \"9\"; found: 1 "},
-		{"open --tier 9", "there are no races of a tier \"9\"; found: 1 "},
+		{"results --tier 0", "want numbers of tiers, like 5 or 3,4"},
+		{"tournaments --finished --tier gold", "want numbers of tiers, like 5 or 3,4"},
+		{"results --tier 3,4 --follow", "take one tier"},
+		{"open --tier 5", "want names of tiers, like Omega,Beta"},
 		{"results -n 0", "-n must be at least 1"},
 		{"results --concurrency 2000", "--concurrency must be between 1 and 1000"},
 		{"results --interval 1s", "--interval needs --follow"},
@@ -323,9 +323,9 @@ func TestAnEntryThatCannotBeReadDoesNotHideTheOthers(t *testing.T) {
 	fake.Handle("GET /api/v2/races/results", func(r horseracingtest.Request) (horseracingtest.Response, bool) {
 		const last = `{"main_race_id":1,"start_time":1748000001000}]`
 		switch string(r.Body) {
-		case `{}`:
+		case `{"tier":5}`:
 			return horseracingtest.Response{Body: `[{"main_race_id":3,"start_time":1748000003000,"length":[]},{"main_race_id":2,"start_time":1748000002000,"entry_fee":[]},` + last}, true
-		case `{"start_time_from":1748000001001}`:
+		case `{"tier":5,"start_time_from":1748000001001}`:
 			return horseracingtest.Response{Body: "[" + last}, true
 		}
 		return horseracingtest.Response{Body: "[]"}, true

@@ -24,7 +24,6 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
-	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
@@ -141,7 +140,7 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "place")
 			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
 			defer fake.Close()
-			s := &service{Service: &connection.Service{Client: fake.Client()}, tiers: tiers.New(fake.Client().Races)}
+			s := &service{&connection.Service{Client: fake.Client()}}
 			args := []string{"--since", "7d", "--cursor", file, fmt.Sprintf("--follow=%t", follow)}
 			var lines []string
 			var positions [][]byte // as each line was printed
@@ -196,26 +195,26 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 	}
 }
 
-func TestTheCursorIsBoundToTiersAndKeepsTheSinceOfTheFirstRun(t *testing.T) {
+func TestTheCursorIsBoundToATierAndKeepsTheSinceOfTheFirstRun(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
-	query := []string{"results", "--tier", "2,5", "--since", "2025-05-25"}
+	query := []string{"results", "--tier", "2", "--since", "2025-05-25"}
 	want := run(t, environment(fake), query...)
 	lines := slices.Collect(strings.Lines(want.stdout))
 	slices.Reverse(lines)
 	want.stdout = strings.Join(lines, "")
 	file := filepath.Join(t.TempDir(), "place")
 	got := run(t, environment(fake), append(query, "-n", "7", "--cursor", file)...)
-	rest := run(t, environment(fake), "results", "--tier", "5,2", "--since", "1d", "--cursor", file)
+	rest := run(t, environment(fake), "results", "--tier", "2", "--since", "1d", "--cursor", file)
 	got.stdout += rest.stdout
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" || strings.Count(want.stdout, "\n") < 20 {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" || strings.Count(want.stdout, "\n") < 9 {
 		t.Errorf("%s", diff)
 	}
 	if again := run(t, environment(fake), append(query, "--cursor", file)...); again != (result{}) {
 		t.Errorf("after the end: %+v", again)
 	}
 	other := run(t, environment(fake), "results", "--cursor", file, "--tier", "3")
-	if other.status != 1 || other.stdout != "" || !strings.Contains(other.stderr, "tiers") {
+	if other.status != 1 || other.stdout != "" || !strings.Contains(other.stderr, "tier 2, not 3") {
 		t.Errorf("with another tier: %+v", other)
 	}
 }

@@ -28,17 +28,15 @@ type program struct {
 	width       int       // of a line of standard output
 	reported    time.Time // when progress was printed last
 
-	patience        time.Duration // how long a request that fails is repeated, zero if not for long
+	isEndless       bool // it runs until it is interrupted
 	asJSON, asTable bool
 	demo, verbose   bool
 	rate            float64 // requests per second, zero if not limited
+	skipped         int     // entries that could not be read
 }
 
-const (
-	listingPatience               = 10 * time.Minute
-	forever         time.Duration = -1
-	pipeWidth                     = 120 // of a table that does not go to a terminal
-)
+// pipeWidth is the width of a table that does not go to a terminal.
+const pipeWidth = 120
 
 // isOutputClosed reports whether nobody reads standard output any more.
 func isOutputClosed(err error) bool {
@@ -156,7 +154,7 @@ func (p *program) reportProgress(format string, args ...any) {
 	if !p.attended {
 		every = time.Minute
 	}
-	if isEndless := p.patience == forever; time.Since(p.reported) < every || isEndless && !p.attended {
+	if time.Since(p.reported) < every || p.isEndless && !p.attended {
 		return
 	}
 	p.say(fmt.Sprintf(format, args...))

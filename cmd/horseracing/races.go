@@ -6,32 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 )
 
 func (p *program) openCommand() *cobra.Command {
 	c := p.command("open", "The open races", 0, 0)
-	words := tierFlag(c.Flags(), "all")
+	tiers := namesFlag(c.Flags())
 	level := c.Flags().Int("level", 0, "only races that take horses of this `LEVEL`")
 	maxFee := tokensFlag(c.Flags(), "max-fee", "only races whose fee is at most this many `TOKENS`")
 	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
 		var response horseracing.Response
-		races, skipped := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
-		if len(races) == 0 && skipped != nil {
-			return skipped
-		}
-		wanted, err := s.findTiers(ctx, *words, races)
+		races, err := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
 		if err != nil {
 			return err
 		}
 		all, now := len(races), serviceTime(&response)
 		races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
-			return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(t tiers.Tier) bool { return t.Name == r.Tier }) ||
+			isNamed := func(name string) bool { return strings.EqualFold(name, string(r.Tier)) }
+			return len(*tiers) > 0 && !slices.ContainsFunc(*tiers, isNamed) ||
 				*level > 0 && !r.AcceptsLevel(*level) || *maxFee != nil && r.EntryFee.Cmp(**maxFee) > 0
 		})
 		if len(races) == 0 && p.attended {
@@ -46,7 +43,7 @@ func (p *program) openCommand() *cobra.Command {
 		slices.SortStableFunc(races, func(a, b horseracing.Race) int {
 			return cmp.Or(isShut(a)-isShut(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
 		})
-		return printList(p, openRaceLayout(now), races, skipped)
+		return printList(p, openRaceLayout(now), races, nil)
 	})
 }
 

@@ -1,16 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/enter"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -41,38 +43,6 @@ func (p *program) registerCommand() *cobra.Command {
 	return c
 }
 
-// enter registers, or with a dry run prints what that would do.
-func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err error) {
-	if o.Horse <= 0 || o.Race <= 0 || o.path == "" {
-		return usageError("--horse, --race and --ledger are needed")
-	}
-	if o.UserKey, err = s.owner(); err != nil {
-		return err
-	}
-	if !o.yes {
-		return dryRun(ctx, p, s, o)
-	}
-	entry, err := register(ctx, p, s, o)
-	if entry.State == "" { // nothing is in the ledger
-		return err
-	}
-	if err != nil && !p.printsJSON() {
-		entry.Note = "" // the error says it
-	}
-	printed := printList(p, entryLayout, []ledger.Entry{entry}, nil)
-	if err != nil || entry.State != ledger.Entered {
-		return errors.Join(err, printed)
-	}
-	if printed != nil {
-		p.say(fmt.Sprintf("horse %d is in race %d and the fee is paid, but this could not be printed: %v", o.Horse, o.Race, printed))
-	}
-	return errPaid
-}
-
-// errPaid ends a run whose fee is paid with status 0: neither a full disk nor an
-// interruption hides it.
-var errPaid = errors.New("the fee is paid")
-
 // limits returns the options of the ledger.
 func (o *registerOptions) limits() (options []ledger.Option) {
 	if *o.maxFee != nil {
@@ -87,137 +57,105 @@ func (o *registerOptions) limits() (options []ledger.Option) {
 	return options
 }
 
-// enteredBefore is the note of an entry that this process did not pay.
-const enteredBefore = "entered before: nothing was sent now"
-
-// register registers and pays, unless this or another process has done so before.
-func register(ctx context.Context, p *program, s *service, o registerOptions) (ledger.Entry, error) {
-	l, err := openLedger(o.path, s, o.limits()...)
-	if err != nil {
-		return ledger.Entry{}, unpaid(err)
+// enter registers, or with a dry run prints what that would do.
+func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err error) {
+	if o.Horse <= 0 || o.Race <= 0 || o.path == "" {
+		return usageError("--horse, --race and --ledger are needed")
 	}
-	defer l.Close()
-	entry, err := pay(ctx, s, l, o)
-	switch {
-	case errors.Is(err, ledger.ErrEntered):
-		entry = entryOf(l, o.Registration)
-		entry.Note = enteredBefore
-		return entry, nil
-	case errors.Is(err, horseracing.ErrOutcomeUnknown), errors.Is(err, ledger.ErrUnsettled):
-		return settle(ctx, p, l, o)
-	case err != nil && entry.State == ledger.Entered:
-		err = fmt.Errorf("%w for the ledger, which could not record that the fee is paid; run the same command again to settle it: %w", horseracing.ErrOutcomeUnknown, err)
+	if o.UserKey, err = s.owner(); err != nil {
+		return err
 	}
-	return entry, err
-}
-
-// pay registers, unless the ledger has the pair or something prevents it. A race
-// that lists the horse, although the ledger lacks the pair, was paid from elsewhere.
-func pay(ctx context.Context, s *service, l *ledger.Ledger, o registerOptions) (ledger.Entry, error) {
-	if err := known(l, o.Registration); err != nil {
-		return ledger.Entry{}, err
-	}
-	race, against, err := look(ctx, s, l, o)
-	switch {
-	case err != nil:
-		return ledger.Entry{}, err
-	case errors.Is(against, ledger.ErrEntered), errors.Is(against, ledger.ErrUnsettled): // by another process just now
-		return ledger.Entry{}, against
-	case race.Has(o.Horse):
-		return ledger.Entry{}, unpaid(fmt.Errorf("race %d lists horse %d already, but %s does not: nothing was sent", o.Race, o.Horse, o.path))
-	case against != nil:
-		return ledger.Entry{}, unpaid(against)
-	}
-	entry, err := l.Register(ctx, o.Registration, race.EntryFee)
-	if errors.Is(err, ledger.ErrInUse) { // perhaps by a process that registers this pair
-		err = cmp.Or(known(l, o.Registration), inUse(o.path, err))
-	}
-	if err == nil || entry.State == ledger.Entered {
-		return entry, err
-	}
-	return entry, unpaid(limitAlone(err))
-}
-
-// known returns ErrEntered or ErrUnsettled if the ledger has the pair in such a state.
-func known(l *ledger.Ledger, r horseracing.Registration) error {
-	switch entryOf(l, r).State {
-	case ledger.Entered:
-		return ledger.ErrEntered
-	case ledger.Sending, ledger.Unknown:
-		return ledger.ErrUnsettled
-	}
-	return nil
-}
-
-// look reads race and horse, and returns what prevents a registration.
-func look(ctx context.Context, s *service, l *ledger.Ledger, o registerOptions) (race *horseracing.Race, against, err error) {
-	if race, err = s.Races.Get(ctx, o.Race); err != nil {
-		return nil, nil, err
-	}
-	var response horseracing.Response
-	horse, err := s.Horses.Get(ctx, o.Horse, horseracing.CaptureResponse(&response))
-	if err != nil {
-		return nil, nil, err
-	}
-	against = l.Check(o.Registration, race.EntryFee)
-	if errors.Is(against, ledger.ErrEntered) || errors.Is(against, ledger.ErrUnsettled) {
-		return race, against, nil
-	}
-	return race, errors.Join(limitAlone(against), race.CheckEntry(horse, serviceTime(&response))), nil
-}
-
-// settle determines the outcome of a registration whose response was lost.
-func settle(ctx context.Context, p *program, l *ledger.Ledger, o registerOptions) (ledger.Entry, error) {
-	p.say("the outcome is unknown: reading the race until it is certain")
-	err := l.SettleOnce(ctx)
-	if errors.Is(known(l, o.Registration), ledger.ErrUnsettled) && ctx.Err() == nil {
-		err = l.Settle(ctx) // of all that is unknown
-	}
-	entry := entryOf(l, o.Registration)
-	switch entry.State {
-	case ledger.Entered:
-		entry.Note = cmp.Or(entry.Note, enteredBefore) // else the ledger notes that it was settled
-		return entry, nil
-	case ledger.Unknown, ledger.Sending:
-		if ctx.Err() != nil {
-			err = nil // who interrupted it knows why
+	path := o.path
+	if _, err := os.Stat(path); !o.yes && errors.Is(err, fs.ErrNotExist) { // a dry run creates nothing
+		folder, err := os.MkdirTemp("", "horseracing")
+		if err != nil {
+			return err
 		}
-		unknown := fmt.Errorf("%w, the fee may be paid: run the same command again to settle it, or horseracing ledger %s --decide if you know", horseracing.ErrOutcomeUnknown, o.path)
-		return entry, errors.Join(unknown, err)
+		defer os.RemoveAll(folder)
+		path = filepath.Join(folder, "ledger")
 	}
-	return entry, unpaid(errors.New("the horse is not in the race, so its fee is not paid"))
-}
-
-func unpaid(err error) error { return &notRegisteredError{err} }
-
-// entryOf returns the entry of a pair, which is zero if the ledger has none.
-func entryOf(l *ledger.Ledger, r horseracing.Registration) ledger.Entry {
-	for e := range l.Entries() {
-		if e.Horse == r.Horse && e.Race == r.Race {
-			return e
-		}
-	}
-	return ledger.Entry{}
-}
-
-// limitAlone returns the limit that was reached, without file and pair, which the command
-// line names.
-func limitAlone(err error) error {
-	if limit, ok := errors.AsType[*ledger.LimitError](err); ok {
-		return limit
-	}
-	return err
-}
-
-// dryRun prints what prevents a registration, or what it would cost. It creates and
-// changes nothing.
-func dryRun(ctx context.Context, p *program, s *service, o registerOptions) error {
-	l, err := openLedger(o.path, s, o.limits()...)
+	l, err := ledger.Open(path, s.Client, o.limits()...)
 	if err != nil {
 		return unpaid(err)
 	}
 	defer l.Close()
-	race, against, err := look(ctx, s, l, o)
+	e := enter.Entry{Client: s.Client, Ledger: l, Registration: o.Registration}
+	if !o.yes {
+		return p.dryRun(ctx, e, o)
+	}
+	entry, err := register(ctx, e)
+	if entry.State == "" { // nothing is in the ledger
+		return err
+	}
+	if err != nil && !p.printsJSON() {
+		entry.Note = "" // the error says it
+	}
+	printed := printList(p, entryLayout, []ledger.Entry{entry}, nil)
+	if err != nil {
+		return errors.Join(err, printed)
+	}
+	if printed != nil {
+		p.say(fmt.Sprintf("horse %d is in race %d and the fee is paid, but this could not be printed: %v", o.Horse, o.Race, printed))
+	}
+	return errPaid
+}
+
+// errPaid ends a run whose fee is paid with status 0: neither a full disk nor an
+// interruption hides it.
+var errPaid = errors.New("the fee is paid")
+
+// register registers and pays, unless this or another process has done so before. Without an
+// error the entry is entered.
+func register(ctx context.Context, e enter.Entry) (ledger.Entry, error) {
+	entry, err := pay(ctx, e)
+	switch {
+	case errors.Is(err, ledger.ErrEntered):
+		entry = e.Known()
+		entry.Note = "entered before: nothing was sent now"
+		return entry, nil
+	case entry.State == ledger.Entered && err != nil:
+		return entry, fmt.Errorf("%w for the ledger, which could not record that the fee is paid; run the same command again to settle it: %w", horseracing.ErrOutcomeUnknown, err)
+	case errors.Is(err, horseracing.ErrOutcomeUnknown):
+		return entry, fmt.Errorf("the fee may be paid: run the same command again to settle it, or horseracing ledger FILE --decide if you know the outcome\n%w", err)
+	case entry.State == ledger.Absent:
+		return entry, unpaid(errors.New("the horse is not in the race, so its fee is not paid"))
+	}
+	return entry, err
+}
+
+// pay sends the registration, unless the ledger has the pair or something prevents it.
+func pay(ctx context.Context, e enter.Entry) (ledger.Entry, error) {
+	switch e.Known().State {
+	case ledger.Entered:
+		return ledger.Entry{}, ledger.ErrEntered
+	case ledger.Sending, ledger.Unknown:
+		return e.Settle(ctx)
+	}
+	seen, err := e.Look(ctx)
+	if err != nil {
+		return ledger.Entry{}, err
+	}
+	against := errors.Join(seen.Against...)
+	if errors.Is(against, ledger.ErrEntered) || errors.Is(against, ledger.ErrUnsettled) { // by another process just now
+		return pay(ctx, e)
+	}
+	if against != nil {
+		return ledger.Entry{}, unpaid(against)
+	}
+	entry, err := e.Register(ctx, seen.Race.EntryFee)
+	if err != nil && entry.State != ledger.Entered {
+		err = unpaid(err) // unless its outcome is unknown
+	}
+	return entry, err
+}
+
+func unpaid(err error) error { return &notRegisteredError{err} }
+
+// dryRun prints what prevents a registration, or what it would cost. It creates and
+// changes nothing.
+func (p *program) dryRun(ctx context.Context, e enter.Entry, o registerOptions) error {
+	seen, err := e.Look(ctx)
+	against := errors.Join(seen.Against...)
 	switch {
 	case err != nil:
 		return err
@@ -229,14 +167,7 @@ func dryRun(ctx context.Context, p *program, s *service, o registerOptions) erro
 	case against != nil:
 		return unpaid(against)
 	}
-	owned, err := s.Horses.Owned(ctx, o.UserKey)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(owned, func(h horseracing.Horse) bool { return h.Number == o.Horse }) {
-		return unpaid(fmt.Errorf("horse %d is not one of the %d that HORSERACING_USER_KEY owns", o.Horse, len(owned)))
-	}
-	return p.printPlan(o, race, l)
+	return p.printPlan(o, seen.Race, e.Ledger)
 }
 
 // printPlan prints what --yes would do.

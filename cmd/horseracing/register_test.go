@@ -50,18 +50,18 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 		{args: "--race 7 --budget 5 --daily 4", plan: `{"dry_run":true,"horse":1,"race":7,"fee":2500000000000000000,"left":2500000000000000000,"left_today":1500000000000000000}`},
 		{args: "--race 99", status: 3, stderr: "not found"},
 		{args: "--race 7 --horse 4000", status: 6, stderr: "not one of the"},
-		{args: "--race 7 --horse 4000 --yes", status: 6, state: ledger.Refused, stderr: "does not belong"},
+		{args: "--race 7 --horse 4000 --yes", status: 6, stderr: "not one of the 6 horses"},
 		{args: "--race 7 --max-fee 2", status: 6, stderr: "2.5 tokens are above the limit of 2 tokens"},
 		{args: "--race 10", status: 6, stderr: "registration closed"},
 		{args: "--race 99 --yes", status: 3, stderr: "not found"},
-		{args: "--race 11 --yes", status: 6, stderr: "lists horse 1 already"},
+		{args: "--race 11 --yes", status: 6, stderr: "horse 1 is already in it"},
 		{args: "--race 10 --yes", status: 6, stderr: "registration closed"},
 		{args: "--race 12 --yes", status: 6, stderr: "level"},
 		{args: "--race 7 --budget 2 --yes", status: 6, stderr: "budget"},
 		{args: "--race 7 --budget 5 --yes", state: ledger.Entered, paid: 1},
 		{args: "--race 7 --budget 5 --yes", state: ledger.Entered, note: "nothing was sent", paid: 1},
 		{args: "--race 7", stderr: "nothing to do", paid: 1},
-		{args: "--race 8 --budget 5 --yes", fault: horseracingtest.Fault{Method: "POST", ResetAfter: true}, state: ledger.Entered, stderr: "the outcome is unknown", paid: 2},
+		{args: "--race 8 --budget 5 --yes", fault: horseracingtest.Fault{Method: "POST", ResetAfter: true}, state: ledger.Entered, note: "settled", paid: 2},
 		{args: "--race 9 --budget 5", status: 6, stderr: "7.5 tokens are above the limit of 5 tokens", paid: 2},
 		{args: "--race 9 --yes", fault: horseracingtest.Fault{Method: "POST", Status: 400}, status: 6, state: ledger.Refused, stderr: "status 400", paid: 2},
 		{args: "--race 9 --budget x --yes", status: 2, stderr: "--budget", paid: 2},
@@ -176,7 +176,7 @@ func TestWhatAnotherProcessPaysMeanwhileIsNoRefusal(t *testing.T) {
 			var once sync.Once
 			fake.Handle(path, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 				once.Do(func() {
-					l, err := ledger.Open(file, fake.Client(), ledger.WithSharing())
+					l, err := ledger.Open(file, fake.Client())
 					if err != nil {
 						t.Error(err)
 						return

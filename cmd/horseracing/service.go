@@ -15,15 +15,11 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
-	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 )
 
 // service is what the commands read: the service of the environment, or with
 // --demo an embedded fake of it.
-type service struct {
-	*connection.Service
-	tiers *tiers.Finder
-}
+type service struct{ *connection.Service }
 
 // serviceFlags defines the flags of a command that uses the service.
 func (p *program) serviceFlags(flags *pflag.FlagSet, mayDemo bool) {
@@ -51,13 +47,17 @@ func (p *program) withService(ctx context.Context, args []string, do func(ctx co
 		return err
 	}
 	defer s.Close()
-	return do(ctx, s, args)
+	err = do(ctx, s, args)
+	if p.skipped > 0 {
+		err = errors.Join(err, fmt.Errorf("%d entries could not be read", p.skipped))
+	}
+	return err
 }
 
 // connect returns the service. With -v every request is logged.
 func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	w := &waits{p: p}
-	base := []horseracing.Option{horseracing.WithUserAgent("horseracing-cli/" + horseracing.Version), horseracing.WithDriftHandler(p.reportDrift)}
+	base := []horseracing.Option{horseracing.WithUserAgent("horseracing-cli/" + horseracing.Version), horseracing.WithDriftHandler(p.reportDrift), horseracing.WithSkipHandler(p.skip)}
 	opts = slices.Concat(base, opts, w.options())
 	if p.rate > 0 {
 		opts = append(opts, horseracing.WithRateLimit(p.rate, 1))
@@ -68,7 +68,7 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	}
 	closeClient := remote.Close
 	remote.Close = func() { w.close(); closeClient() }
-	return &service{Service: remote, tiers: tiers.New(remote.Races)}, nil
+	return &service{remote}, nil
 }
 
 // reportDrift prints once that a member could not be read.
@@ -76,6 +76,12 @@ func (p *program) reportDrift(_ context.Context, d horseracing.Drift) {
 	if d.Kind == horseracing.DriftWrongType {
 		p.say(fmt.Sprintf("%s: %s is not of the documented type, and taken for zero", d.Route, d.Path))
 	}
+}
+
+// skip prints an entry that cannot be read, which makes the program end with status 1.
+func (p *program) skip(_ context.Context, err error) {
+	p.skipped++
+	p.complain(err)
 }
 
 // owner returns the key of the user whose horses these are.

@@ -15,12 +15,12 @@ import (
 // checkpoint in FILE.position, which has how many of its bytes are covered by the cursor.
 // What follows them was written by a run that was killed, and is cut off. With an error
 // nothing is changed.
-func openSyncFile(path string, s *service, tiers []horseracing.TierID) (*checkpoint, error) {
+func openSyncFile(path string, s *service, tier horseracing.TierID) (*checkpoint, error) {
 	path, err := resolve(path)
 	if err != nil {
 		return nil, err
 	}
-	c, err := openCheckpoint(path+".position", path+".lock", s, tiers)
+	c, err := openCheckpoint(path+".position", path+".lock", s, tier)
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func TestAFileGetsWhatIsNewAndNothingElse(t *testing.T) {
 		t.Fatalf("%d races, %+v", len(before), first)
 	}
 	fake.Advance(6 * time.Hour)
-	if got := run(t, environment(fake), "results", "--tier", "omega", "--since", "1d", "-o", link); got.status != 0 || got.stdout != "" {
+	if got := run(t, environment(fake), "results", "--tier", "5", "--since", "1d", "-o", link); got.status != 0 || got.stdout != "" {
 		t.Fatalf("%+v", got)
 	}
 	after := racesIn(t, file)
@@ -170,7 +170,7 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 		}, environment(fake), "", "was changed by something else"},
 		"appended":        {func(t *testing.T, file string) { appendTo(t, file, `{"main_race_id":7,"start_time":1}`+"\n") }, environment(fake), "", "was changed by something else"},
 		"another service": {nil, environment(other), "", "belongs to " + fake.URL},
-		"another tier":    {nil, environment(fake), "--tier 3", "is about tiers 5, not 3"},
+		"another tier":    {nil, environment(fake), "--tier 3", "is about tier 5, not 3"},
 		"a folder":        {func(t *testing.T, file string) { os.Remove(file); os.Mkdir(file, 0o700) }, environment(fake), "", "is not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {

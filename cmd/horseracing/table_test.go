@@ -145,16 +145,15 @@ func TestANarrowTableKeepsWhatOneDecidesBy(t *testing.T) {
 
 func TestProgressIsReportedOnceAMinuteWhereNobodyLooks(t *testing.T) {
 	for _, test := range []struct {
-		attended bool
-		patience time.Duration
-		silent   time.Duration // so far
-		want     bool
+		attended, isEndless bool
+		silent              time.Duration // so far
+		want                bool
 	}{
-		{true, 0, 6 * time.Second, true}, {true, forever, 6 * time.Second, true}, {true, 0, time.Second, false},
-		{false, 0, 59 * time.Second, false}, {false, 0, 61 * time.Second, true}, {false, forever, time.Hour, false},
+		{true, false, 6 * time.Second, true}, {true, true, 6 * time.Second, true}, {true, false, time.Second, false},
+		{false, false, 59 * time.Second, false}, {false, false, 61 * time.Second, true}, {false, true, time.Hour, false},
 	} {
 		var stderr strings.Builder
-		p := &program{stderr: &stderr, attended: test.attended, patience: test.patience, reported: time.Now().Add(-test.silent)}
+		p := &program{stderr: &stderr, attended: test.attended, isEndless: test.isEndless, reported: time.Now().Add(-test.silent)}
 		p.reportProgress("%d races", 7)
 		if printed := stderr.Len() > 0; printed != test.want {
 			t.Errorf("%+v: %q", test, stderr.String())

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -10,56 +11,74 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/cmd/internal/tiers"
 )
 
-func (p *program) tiersCommand() *cobra.Command {
-	return p.reading(p.command("tiers", "The ids of the tiers, with the names that the service gives them", 0, 0), func(ctx context.Context, s *service, _ []string) error {
-		found, err := s.tiers.All(ctx)
-		return printList(p, tierLayout, found, err)
-	})
+// highestTier is the highest number that the command tiers tries: except for that of Omega
+// the numbers are undocumented.
+const highestTier = 12
+
+// tier is a number with the name that the results under it have.
+type tier struct {
+	ID   horseracing.TierID   `json:"id"`
+	Name horseracing.TierName `json:"name"`
 }
 
-var tierLayout = layout[tiers.Tier]{
+var tierLayout = layout[tier]{
 	columns: []column{{title: "TIER", isNumber: true}, {title: "NAME"}},
-	cells:   func(t *tiers.Tier) []any { return []any{t.ID, t.Name} },
+	cells:   func(t *tier) []any { return []any{t.ID, t.Name} },
 }
 
-// tierFlag defines a flag that takes tiers, by id or by name, separated by commas.
-// Without it there are none, which means usual.
-func tierFlag(flags *pflag.FlagSet, usual string) *string {
-	var words string
-	flags.Func("tier", "the `TIERS`, by id or name, like 5 or 3,4,omega (see horseracing tiers); default "+usual, func(text string) error {
-		for word := range strings.SplitSeq(text, ",") {
-			word = strings.TrimSpace(word)
-			if n, err := strconv.Atoi(word); word == "" || err == nil && n <= 0 {
-				return errors.New("want ids or names of tiers, like 3,4,5")
+func (p *program) tiersCommand() *cobra.Command {
+	return p.reading(p.command("tiers", "The numbers of the tiers, with the name that the results of each show", 0, 0), func(ctx context.Context, s *service, _ []string) error {
+		var found []tier
+		for id := range horseracing.TierID(highestTier) {
+			newest, err := s.Races.Results(horseracing.ResultsQuery{Tier: id + 1}).Take(ctx, 1)
+			api, isAPI := errors.AsType[*horseracing.APIError](err)
+			if isAPI && (api.StatusCode == http.StatusBadRequest || api.StatusCode == http.StatusNotFound) {
+				continue // there is no such tier
+			}
+			if err != nil {
+				return err
+			}
+			if len(newest) > 0 {
+				found = append(found, tier{id + 1, newest[0].Tier})
 			}
 		}
-		words = text
+		return printList(p, tierLayout, found, nil)
+	})
+}
+
+// tiersFlag defines a flag that takes the numbers of tiers, separated by commas.
+func tiersFlag(flags *pflag.FlagSet) *[]horseracing.TierID {
+	tiers := []horseracing.TierID{horseracing.TierOmega}
+	flags.Func("tier", "the `NUMBERS` of tiers, like 5 or 3,4 (see horseracing tiers); default 5, Omega", func(text string) error {
+		tiers = nil
+		for word := range strings.SplitSeq(text, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(word))
+			if err != nil || n <= 0 {
+				return errors.New("want numbers of tiers, like 5 or 3,4: horseracing tiers lists them")
+			}
+			tiers = append(tiers, horseracing.TierID(n))
+		}
 		return nil
 	})
-	return &words
+	return &tiers
 }
 
-// findTiers looks tiers up, by id or name. An unknown one is a mistake.
-func (s *service) findTiers(ctx context.Context, words string, races []horseracing.Race) ([]tiers.Tier, error) {
-	found, err := s.tiers.Find(ctx, words, races)
-	if unknown, ok := errors.AsType[tiers.UnknownError](err); ok {
-		err = usageError(unknown.Error())
-	}
-	return found, err
-}
-
-// tierIDs returns the ids of tiers. One that cannot be looked up at the moment is taken
-// as it is.
-func (s *service) tierIDs(ctx context.Context, words string) (ids []horseracing.TierID, err error) {
-	found, err := s.findTiers(ctx, words, nil)
-	if err != nil && (found == nil || !isUnavailable(err)) {
-		return nil, err
-	}
-	for _, t := range found {
-		ids = append(ids, t.ID)
-	}
-	return ids, nil
+// namesFlag defines a flag that takes the names of tiers, separated by commas: open races
+// do not have the numbers.
+func namesFlag(flags *pflag.FlagSet) *[]string {
+	var names []string
+	flags.Func("tier", "only races of these tiers, by `NAMES` as the service writes them, like Omega,Beta", func(text string) error {
+		names = nil
+		for name := range strings.SplitSeq(text, ",") {
+			name = strings.TrimSpace(name)
+			if _, err := strconv.Atoi(name); err == nil || name == "" {
+				return errors.New("want names of tiers, like Omega,Beta: open races do not have the numbers")
+			}
+			names = append(names, name)
+		}
+		return nil
+	})
+	return &names
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -95,35 +94,9 @@ func (w *waits) report() {
 	if w.since.IsZero() || time.Since(w.since) < silence {
 		return // it has just ended
 	}
-	text := fmt.Sprintf("waiting for the service since %s: %s", w.since.UTC().Format(time.TimeOnly), w.reason)
-	switch patience := w.p.patience; {
-	case patience == forever:
-		text += "; it is tried until it responds"
-	case patience > 0:
-		text += fmt.Sprintf("; it is tried until %s (UTC)", w.since.Add(patience).UTC().Format(time.TimeOnly))
-	}
-	w.p.say(text)
+	w.p.say(fmt.Sprintf("waiting for the service since %s (UTC): %s", w.since.UTC().Format(time.TimeOnly), w.reason))
 	w.isSaid = true
 	w.timer.Reset(again)
-}
-
-// handler is the log of a client for people: it says until when a registration is
-// settled. Anything else that a client logs is printed by waits.
-type handler struct {
-	slog.Handler
-	p *program
-}
-
-func (h handler) Enabled(_ context.Context, level slog.Level) bool { return level == slog.LevelInfo }
-
-func (h handler) Handle(_ context.Context, r slog.Record) error {
-	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == "until" {
-			h.p.say("the outcome is certain at " + a.Value.Time().UTC().Format(time.DateTime) + " (UTC) at the latest")
-		}
-		return true
-	})
-	return nil
 }
 
 // options are the options of a client whose waits are reported.
@@ -132,5 +105,5 @@ func (w *waits) options() []horseracing.Option {
 	if w.p.verbose {
 		return append(opts, horseracing.WithLogger(slog.New(slog.NewTextHandler(w.p.stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	}
-	return append(opts, horseracing.WithLogger(slog.New(handler{slog.DiscardHandler, w.p})))
+	return opts
 }

@@ -19,7 +19,7 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 func TestAWaitIsReportedAfterFiveSecondsOnceAMinuteAndAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen strings.Builder
-		p := &program{name: "horseracing", stderr: &screen, patience: listingPatience}
+		p := &program{name: "horseracing", stderr: &screen}
 		w := &waits{p: p}
 		var status int
 		var took time.Duration
@@ -42,14 +42,13 @@ func TestAWaitIsReportedAfterFiveSecondsOnceAMinuteAndAtItsEnd(t *testing.T) {
 		send(0, 0)
 		time.Sleep(56 * time.Second)
 		send(200, 0)
-		p.patience = forever
 		send(200, 10*time.Second)
 		w.close()
-		want := `horseracing: waiting for the service since 01:00:04: it refuses requests with status 429, Retry-After 30; it is tried until 01:10:04 (UTC)
-horseracing: waiting for the service since 01:00:04: it refuses requests with status 429, Retry-After 30; it is tried until 01:10:04 (UTC)
-horseracing: waiting for the service since 01:00:04: it does not respond; it is tried until 01:10:04 (UTC)
+		want := `horseracing: waiting for the service since 01:00:04 (UTC): it refuses requests with status 429, Retry-After 30
+horseracing: waiting for the service since 01:00:04 (UTC): it refuses requests with status 429, Retry-After 30
+horseracing: waiting for the service since 01:00:04 (UTC): it does not respond
 horseracing: the service responds again
-horseracing: waiting for the service since 01:02:10: it has not responded yet; it is tried until it responds
+horseracing: waiting for the service since 01:02:10 (UTC): it has not responded yet
 horseracing: the service responds again
 `
 		if diff := cmp.Diff(want, screen.String()); diff != "" {

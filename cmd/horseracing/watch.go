@@ -28,7 +28,7 @@ func (p *program) watchCommand() *cobra.Command {
 		if *interval < time.Second {
 			return usageError("--interval must be at least 1s")
 		}
-		p.patience = forever
+		p.isEndless = true
 		return p.watch(ctx, s, *interval, *isNew)
 	})
 }
@@ -36,30 +36,26 @@ func (p *program) watchCommand() *cobra.Command {
 // watch prints the changes of the open races, from those on that are open at the start if
 // isNew.
 func (p *program) watch(ctx context.Context, s *service, interval time.Duration, isNew bool) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	watcher := s.Races.Watcher(horseracing.WatchQuery{Interval: interval})
-	go watcher.Run(ctx)
 	table := newSheet(p, changeLayout)
-	var open []horseracing.Race
-	for poll := range watcher.Snapshots(ctx) {
-		if isNew && !poll.At.IsZero() { // the first poll that succeeds
-			open, isNew = poll.Races, false
+	for poll, err := range s.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}) {
+		switch {
+		case endsReading(err):
+			return err
+		case err != nil:
+			p.complain(err)
+			continue
+		case isNew:
+			isNew = false // from the next poll on
+			continue
 		}
-		for _, c := range horseracing.Changes(open, poll.Races) {
+		for _, c := range poll.Changes {
 			line := change{Kind: c.Kind, Race: c.Race, Time: time.Now().UTC().Truncate(time.Second), Changed: changed(c)}
 			if err := errors.Join(table.add(line, &line), table.flush()); err != nil {
 				return err
 			}
 		}
-		open = poll.Races
-		if endsReading(poll.Err) {
-			return poll.Err
-		} else if poll.Err != nil {
-			p.complain(poll.Err)
-		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // changed returns what an update changed.

@@ -60,11 +60,12 @@ func New(config *Config) *Doctor {
 
 // Options are those of the client that Examine is given, which may have others.
 func (d *Doctor) Options() []horseracing.Option {
-	return []horseracing.Option{
+	options := []horseracing.Option{
 		horseracing.WithRetry(horseracing.Retry{Max: 1, MinWait: 500 * time.Millisecond, MaxWait: 15 * time.Second}),
 		horseracing.WithDriftHandler(func(_ context.Context, drift horseracing.Drift) { d.drifts = append(d.drifts, drift) }),
 		horseracing.WithTransportWrapper(d.probe.wrap), // first, so that it counts what is really sent
 	}
+	return options
 }
 
 // check finds out one thing. If it cannot, it calls fail or returns notRead.

@@ -1,0 +1,109 @@
+// Package enter is the one way in which the programs enter a horse into a race: look,
+// register through a ledger, and look again if the outcome is unknown.
+package enter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+// Entry is a registration to be made with a client and a ledger, whose options are the
+// limits of what may be paid.
+type Entry struct {
+	Client *horseracing.Client
+	Ledger *ledger.Ledger
+	horseracing.Registration
+}
+
+// Known returns what the ledger has of the pair of horse and race, or the zero entry.
+func (e Entry) Known() ledger.Entry {
+	for known := range e.Ledger.Entries() {
+		if known.Horse == e.Horse && known.Race == e.Race {
+			return known
+		}
+	}
+	return ledger.Entry{}
+}
+
+// Sight is what was seen of a registration before it is sent.
+type Sight struct {
+	Race    *horseracing.Race
+	Horse   *horseracing.Horse // nil if the owner has no such horse
+	Against []error            // what prevents the registration now; of the ledger, errors.Is finds its sentinels
+}
+
+// Look reads the race and the owner's horses, and returns what prevents the registration. An
+// error means that one of them could not be read. Nothing is sent or written.
+func (e Entry) Look(ctx context.Context) (Sight, error) {
+	var seen Sight
+	var err error
+	if seen.Race, err = e.Client.Races.Get(ctx, e.Race); err != nil {
+		return Sight{}, err
+	}
+	var response horseracing.Response
+	owned, err := e.Client.Horses.Owned(ctx, e.UserKey, horseracing.CaptureResponse(&response))
+	if err != nil {
+		return Sight{}, err
+	}
+	if i := slices.IndexFunc(owned, func(h horseracing.Horse) bool { return h.Number == e.Horse }); i >= 0 {
+		seen.Horse = &owned[i]
+	} else {
+		seen.Against = append(seen.Against, fmt.Errorf("horse %d is not one of the %d horses of the owner", e.Horse, len(owned)))
+	}
+	for _, err := range []error{e.Ledger.Check(e.Registration, seen.Race.EntryFee), seen.Race.CheckEntry(seen.Horse, serviceTime(&response))} {
+		if err != nil {
+			seen.Against = append(seen.Against, err)
+		}
+	}
+	return seen, nil
+}
+
+// serviceTime returns when the service made a response, or if the response does not say it
+// the time of this computer.
+func serviceTime(r *horseracing.Response) time.Time {
+	if date, err := http.ParseTime(r.Header.Get("Date")); err == nil {
+		return date
+	}
+	return time.Now()
+}
+
+// Register registers and pays, as [ledger.Ledger.Register] does. If the outcome is unknown,
+// also that of an earlier registration of the pair, it calls Settle.
+func (e Entry) Register(ctx context.Context, fee horseracing.BigInt) (ledger.Entry, error) {
+	entry, err := e.Ledger.Register(ctx, e.Registration, fee)
+	if !errors.Is(err, horseracing.ErrOutcomeUnknown) && !errors.Is(err, ledger.ErrUnsettled) {
+		return entry, err
+	}
+	settled, failed := e.Settle(ctx)
+	if failed != nil {
+		failed = errors.Join(err, failed)
+	}
+	return settled, failed
+}
+
+// Settle reads the race once, for a registration whose outcome is unknown, and records the
+// outcome if it is certain now. Otherwise the error matches ErrOutcomeUnknown; a
+// [*horseracing.UndecidedError] says when another reading can decide.
+func (e Entry) Settle(ctx context.Context) (ledger.Entry, error) {
+	isIn, err := e.Client.Races.Registered(ctx, e.Race, e.Horse)
+	if err != nil {
+		return e.Known(), err
+	}
+	state, note := ledger.Absent, "settled: the race lists others, and not the horse"
+	if isIn {
+		state, note = ledger.Entered, "settled: the horse is in the race"
+	}
+	err = e.Ledger.Decide(e.Horse, e.Race, state, note)
+	known := e.Known()
+	if err != nil && known.State != state { // unless another process has recorded it
+		return known, fmt.Errorf("%w for the ledger: it is %s, but this could not be recorded: %w", horseracing.ErrOutcomeUnknown, state, err)
+	}
+	return known, nil
+}
