@@ -2,10 +2,12 @@ package horseracing
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -21,23 +23,18 @@ import (
 // JavaScript writes integers from 10^21 on), and quoted base-10 integers; null is zero.
 // Decoding fails for fractions, other notations, and more than 100 digits.
 type BigInt struct {
-	small int64
-	big   *big.Int // set only if the value does not fit in small; never changed
+	text string // in base 10; empty for zero
 }
 
 // NewBigInt returns the integer n as a BigInt.
-func NewBigInt(n int64) BigInt { return BigInt{small: n} }
+func NewBigInt(n int64) BigInt { return BigIntFrom(big.NewInt(n)) }
 
 // BigIntFrom returns the value of n and keeps no reference to it. A nil n is zero.
 func BigIntFrom(n *big.Int) BigInt {
-	switch {
-	case n == nil:
+	if n == nil || n.Sign() == 0 {
 		return BigInt{}
-	case n.IsInt64():
-		return BigInt{small: n.Int64()}
-	default:
-		return BigInt{big: new(big.Int).Set(n)}
 	}
+	return BigInt{n.String()}
 }
 
 // ParseUnits parses a decimal number and multiplies it by 10^places: "2.5" at 18
@@ -45,14 +42,15 @@ func BigIntFrom(n *big.Int) BigInt {
 // be a number in JSON notation ("2", "-0.5", "1e3") and the product an integer of at
 // most 100 digits; places must not be negative.
 func ParseUnits(text string, places int) (BigInt, error) {
-	value, err := parseNumber([]byte(text))
+	d, err := parseDecimal([]byte(text))
 	if err == nil && places < 0 {
 		err = fmt.Errorf("places is negative: %d", places)
 	}
 	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q: %w", clip(text, 50), err)
 	}
-	b, err := integer(value.Mul(value, tenTo(min(places, 1000))))
+	d.exponent += min(places, 1000)
+	b, err := d.integer()
 	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
 	}
@@ -61,25 +59,18 @@ func ParseUnits(text string, places int) (BigInt, error) {
 
 // Big returns the value as a new big.Int.
 func (b BigInt) Big() *big.Int {
-	if b.big != nil {
-		return new(big.Int).Set(b.big)
-	}
-	return big.NewInt(b.small)
+	n, _ := new(big.Int).SetString(b.String(), 10)
+	return n
 }
 
 // String returns the integer in base 10, with all its digits.
-func (b BigInt) String() string {
-	if b.big != nil {
-		return b.big.String()
-	}
-	return strconv.FormatInt(b.small, 10)
-}
+func (b BigInt) String() string { return cmp.Or(b.text, "0") }
 
 // FormatUnits returns the value divided by 10^places, exactly and without trailing zeros:
 // 1234500000000000000 at 18 places is "1.2345". places is clamped to the range 0 to
 // 1,000.
 func (b BigInt) FormatUnits(places int) string {
-	return formatUnits(new(big.Rat).SetInt(b.Big()), places)
+	return newDecimal(b.text, 0).formatUnits(places)
 }
 
 // Add returns b + other. Sums can have more than 100 digits, which decoding refuses.
@@ -97,10 +88,10 @@ func (b BigInt) Sub(other BigInt) BigInt {
 func (b BigInt) Cmp(other BigInt) int { return b.Big().Cmp(other.Big()) }
 
 // Equal reports whether both values are the same integer.
-func (b BigInt) Equal(other BigInt) bool { return b.Cmp(other) == 0 }
+func (b BigInt) Equal(other BigInt) bool { return b == other }
 
 // IsZero reports whether the value is 0.
-func (b BigInt) IsZero() bool { return b.big == nil && b.small == 0 }
+func (b BigInt) IsZero() bool { return b.text == "" }
 
 // Format supports the verbs and flags of [big.Int]: %d, %x, %v and so on.
 func (b BigInt) Format(s fmt.State, verb rune) { b.Big().Format(s, verb) }
@@ -128,15 +119,15 @@ func (b BigInt) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // UnmarshalText reads the same notations as UnmarshalJSON, without quotes.
 func (b *BigInt) UnmarshalText(text []byte) error {
-	if small, ok := parseSmall(text); ok {
-		*b = BigInt{small: small}
+	if isPlain(text) && text[0] != '0' {
+		*b = BigInt{string(text)}
 		return nil
 	}
-	value, err := parseNumber(text)
+	d, err := parseDecimal(text)
 	if err != nil {
 		return err
 	}
-	n, err := integer(value)
+	n, err := d.integer()
 	if err == nil {
 		*b = n
 	}
@@ -148,20 +139,14 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 // decoded. The zero value is 0; null decodes as 0. Decoding fails for more than 100
 // digits in all, and for an exponent beyond ±100.
 type Number struct {
-	small int64
-	text  string // the literal, unless it is small in base 10
+	text string // the literal; empty for 0
 }
 
 // NewNumber returns the integer n as a Number.
-func NewNumber(n int64) Number { return Number{small: n} }
+func NewNumber(n int64) Number { return Number(NewBigInt(n)) }
 
 // String returns the literal as it was decoded.
-func (n Number) String() string {
-	if n.text != "" {
-		return n.text
-	}
-	return strconv.FormatInt(n.small, 10)
-}
+func (n Number) String() string { return cmp.Or(n.text, "0") }
 
 // Float64 returns the nearest float64. Beyond 2^53 it may lose digits.
 func (n Number) Float64() float64 {
@@ -172,18 +157,14 @@ func (n Number) Float64() float64 {
 // Int64 returns the value and true if it is an integer that fits, however written
 // (5.0, 5e3), and 0 and false otherwise.
 func (n Number) Int64() (int64, bool) {
-	b, ok := n.BigInt()
-	return b.small, ok && b.big == nil
+	return parseInt64([]byte(n.String()))
 }
 
 // BigInt returns the value and true if it is an integer, however written (5.0,
 // 1e+21), and zero and false otherwise.
 func (n Number) BigInt() (BigInt, bool) {
-	if n.text == "" {
-		return BigInt{small: n.small}, true
-	}
 	var b BigInt
-	err := b.UnmarshalText([]byte(n.text))
+	err := b.UnmarshalText([]byte(n.String()))
 	return b, err == nil
 }
 
@@ -191,8 +172,8 @@ func (n Number) BigInt() (BigInt, bool) {
 // without trailing zeros: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
 // places is clamped to the range 0 to 1,000.
 func (n Number) FormatUnits(places int) string {
-	value, _ := parseNumber([]byte(n.String())) // every Number was checked when it was read
-	return formatUnits(value, places)
+	d, _ := parseDecimal([]byte(n.String())) // it was checked when it was read
+	return d.formatUnits(places)
 }
 
 // Equal reports whether both have the same literal: 5 and 5.0 are not equal.
@@ -215,15 +196,16 @@ func (n Number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
 // UnmarshalText reads a number in JSON's notation.
 func (n *Number) UnmarshalText(text []byte) error {
-	if small, ok := parseSmall(text); ok {
-		*n = Number{small: small}
-		return nil
+	if !isPlain(text) {
+		if _, err := parseDecimal(text); err != nil {
+			return err
+		}
 	}
-	err := checkNumber(text)
-	if err == nil {
-		*n = Number{text: string(text)}
+	*n = Number{string(text)}
+	if n.text == "0" {
+		*n = Number{}
 	}
-	return err
+	return nil
 }
 
 // maxDigits bounds the digits of a number, and its exponent, so that a literal of a few
@@ -231,67 +213,91 @@ func (n *Number) UnmarshalText(text []byte) error {
 const maxDigits = 100
 
 var (
-	errNotNumber = errors.New("not a number in JSON notation")
-	errTooLong   = errors.New("a number of more than 100 digits")
+	errNotNumber  = errors.New("not a number in JSON notation")
+	errTooLong    = errors.New("a number of more than 100 digits")
+	errNotInteger = errors.New("not an integer of at most 100 digits")
 )
 
-// checkNumber returns an error unless the text is a JSON number within the bounds.
-func checkNumber(text []byte) error {
-	if len(text) > 3*maxDigits { // leading zeros of the exponent included
-		return errTooLong
-	}
-	if value := jsontext.Value(text); value.Kind() != '0' || !value.IsValid() || len(trimSpace(text)) < len(text) {
-		return errNotNumber
-	}
-	mantissa, power := text, []byte("0")
-	if i := bytes.IndexAny(text, "eE"); i >= 0 {
-		mantissa, power = text[:i], text[i+1:]
-	}
-	exponent, err := strconv.Atoi(string(power))
-	if err != nil || exponent > maxDigits || exponent < -maxDigits || len(bytes.Trim(mantissa, "-"))-bytes.Count(mantissa, []byte(".")) > maxDigits {
-		return errTooLong
-	}
-	return nil
-}
-
-// parseNumber returns the value of a JSON number within the bounds.
-func parseNumber(text []byte) (*big.Rat, error) {
-	if err := checkNumber(text); err != nil {
-		return nil, err
-	}
-	value, _ := new(big.Rat).SetString(string(text))
-	return value, nil
-}
-
-// tooLarge is the smallest positive integer of more than 100 digits.
-var tooLarge = tenTo(maxDigits).Num()
-
-// integer returns a value that is an integer of at most 100 digits.
-func integer(value *big.Rat) (BigInt, error) {
-	if !value.IsInt() || value.Num().CmpAbs(tooLarge) >= 0 {
-		return BigInt{}, errors.New("not an integer of at most 100 digits")
-	}
-	return BigIntFrom(value.Num()), nil
-}
-
-func tenTo(exponent int) *big.Rat {
-	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(exponent)), nil))
-}
-
-// formatUnits returns the value divided by 10^places, without an exponent and without
-// trailing zeros. Places are limited to 0 to 1,000.
-func formatUnits(value *big.Rat, places int) string {
-	value.Quo(value, tenTo(min(max(0, places), 1000)))
-	decimals, _ := value.FloatPrec()
-	return value.FloatString(decimals)
-}
-
-// parseSmall parses an integer that fits in 64 bits, as most do, in the notation of JSON.
-func parseSmall(text []byte) (n int64, ok bool) {
+// isPlain reports whether the text is an integer of at most 100 digits in base 10, as most
+// numbers are.
+func isPlain(text []byte) bool {
 	digits := bytes.TrimPrefix(text, []byte("-"))
-	if len(digits) == 0 || len(digits) > 19 || len(bytes.Trim(digits, "0123456789")) > 0 || digits[0] == '0' && len(text) > 1 {
-		return 0, false
+	return 0 < len(digits) && len(digits) <= maxDigits && len(bytes.Trim(digits, "0123456789")) == 0 && (digits[0] != '0' || string(text) == "0")
+}
+
+// parseInt64 parses a number, in any notation, whose value is an integer of 64 bits.
+func parseInt64(text []byte) (n int64, ok bool) {
+	var b BigInt
+	if !isPlain(text) {
+		if b.UnmarshalText(text) != nil {
+			return 0, false
+		}
+		text = []byte(b.String())
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
-	return n, err == nil
+	if err != nil {
+		return 0, false
+	}
+	return n, true
+}
+
+// decimal is a number within the bounds of [Number], in parts.
+type decimal struct {
+	sign     string // "-", or empty
+	digits   string // without leading and trailing zeros; empty for zero
+	exponent int    // the value is digits * 10^exponent
+}
+
+// parseDecimal parses a JSON number.
+func parseDecimal(text []byte) (d decimal, err error) {
+	if len(text) > 3*maxDigits { // leading zeros of the exponent included
+		return d, errTooLong
+	}
+	if value := jsontext.Value(text); value.Kind() != '0' || !value.IsValid() || len(trimSpace(text)) < len(text) {
+		return d, errNotNumber
+	}
+	mantissa, power, _ := strings.Cut(strings.ToLower(string(text)), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	exponent, err := strconv.Atoi(cmp.Or(power, "0"))
+	if err != nil || exponent > maxDigits || exponent < -maxDigits || len(strings.Trim(whole, "-"))+len(fraction) > maxDigits {
+		return d, errTooLong
+	}
+	return newDecimal(whole+fraction, exponent-len(fraction)), nil
+}
+
+// newDecimal returns an integer in base 10, multiplied by 10^exponent.
+func newDecimal(integer string, exponent int) decimal {
+	unsigned := strings.TrimPrefix(integer, "-")
+	digits := strings.TrimRight(unsigned, "0")
+	return decimal{integer[:len(integer)-len(unsigned)], strings.TrimLeft(digits, "0"), exponent + len(unsigned) - len(digits)}
+}
+
+// integer returns the value if it is an integer of at most 100 digits.
+func (d decimal) integer() (BigInt, error) {
+	switch {
+	case d.digits == "":
+		return BigInt{}, nil
+	case d.exponent < 0 || len(d.digits)+d.exponent > maxDigits:
+		return BigInt{}, errNotInteger
+	}
+	return BigInt{d.String()}, nil
+}
+
+// String returns the number without an exponent.
+func (d decimal) String() string {
+	switch {
+	case d.digits == "":
+		return "0"
+	case d.exponent >= 0:
+		return d.sign + d.digits + strings.Repeat("0", d.exponent)
+	}
+	digits := strings.Repeat("0", max(0, 1-d.exponent-len(d.digits))) + d.digits // one before the point
+	point := len(digits) + d.exponent
+	return d.sign + digits[:point] + "." + digits[point:]
+}
+
+// formatUnits returns the number divided by 10^places, which are limited to 0 to 1,000.
+func (d decimal) formatUnits(places int) string {
+	d.exponent -= min(max(0, places), 1000)
+	return d.String()
 }

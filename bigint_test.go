@@ -208,6 +208,13 @@ func TestBigIntZeroValueIsZero(t *testing.T) {
 	}
 }
 
+func TestFormatUnitsKeepsSumsOfMoreThanAHundredDigits(t *testing.T) {
+	nines := bigInt(strings.Repeat("9", 100))
+	if got, want := nines.Add(nines).FormatUnits(100), "1."+strings.Repeat("9", 99)+"8"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // The text would fill the memory otherwise.
 func TestFormatUnitsTakesAtMostAThousandPlaces(t *testing.T) {
 	for _, places := range []int{1001, math.MaxInt} {

@@ -240,12 +240,12 @@ var tolerant = json.JoinOptions(lenientUTF8, json.WithUnmarshalers(json.JoinUnma
 
 // readInteger reads an integer in any notation of a number, and null as zero.
 func readInteger[T ~int | ~int64](value []byte, n *T) error {
-	var b BigInt
-	if value[0] == '"' || b.UnmarshalJSON(value) != nil || b.big != nil || int64(T(b.small)) != b.small {
+	i, isInteger := parseInt64(value)
+	if !isInteger && string(value) != "null" || int64(T(i)) != i {
 		text := jsontext.Value(value)
 		return &json.SemanticError{GoType: reflect.TypeFor[T](), JSONKind: text.Kind(), JSONValue: text.Clone(), Err: strconv.ErrRange}
 	}
-	*n = T(b.small)
+	*n = T(i)
 	return nil
 }
 

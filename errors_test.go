@@ -91,7 +91,7 @@ func TestErrorTexts(t *testing.T) {
 		{double.OpenRaces, double.Respond(200, `[{"length":"12"}]`), "GET /api/v1/races/open: cannot read the response at /0/length: a string does not fit int"},
 		{double.OpenRaces, double.Respond(200, `[{"length":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/length: a number does not fit int"},
 		{double.OpenRaces, double.Respond(200, `[{"info":[]}]`), "GET /api/v1/races/open: cannot read the response at /0/info: an array does not fit RaceInfo"},
-		{double.OpenRaces, double.Respond(200, `[{"start_time":"2026"}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a string does not fit Timestamp: not a number in JSON notation"},
+		{double.OpenRaces, double.Respond(200, `[{"start_time":"2026"}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a string does not fit Timestamp: not a whole number of milliseconds in the years 1 to 9999"},
 		{double.OpenRaces, double.Respond(200, `[{"start_time":1e30}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a number does not fit Timestamp: not a whole number of milliseconds in the years 1 to 9999"},
 		{double.OneHorse, double.Respond(200, `{"breeding_cooldown":"tomorrow"}`), `GET /api/v1/horses/7: cannot read the response at /breeding_cooldown: a string does not fit time.Time: parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006"`},
 		{double.OpenCups, double.Respond(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1: an object does not fit AdditionalPrize: additional_token: a string does not fit BigInt: a quoted integer must be in plain base 10"},

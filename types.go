@@ -106,11 +106,7 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 		*t = Timestamp{}
 		return nil
 	}
-	var n Number
-	if err := n.UnmarshalJSON(data); err != nil {
-		return err
-	}
-	milliseconds, ok := n.Int64()
+	milliseconds, ok := parseInt64(data)
 	if !ok || milliseconds < minMilliseconds || milliseconds > maxMilliseconds {
 		return errors.New("not a whole number of milliseconds in the years 1 to 9999")
 	}
