@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"time"
-
-	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // ErrAttemptTimeout is the error of an attempt that ran out of time.
@@ -78,34 +75,4 @@ func withCause(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ended, err)
 	}
 	return err
-}
-
-// maxLogged is the most of an error's text that is logged, in bytes.
-const maxLogged = 1800
-
-// attrs returns the operation and its last attempt, for the log.
-func (r *Record) attrs() []slog.Attr {
-	attrs := []slog.Attr{slog.String("operation", r.Method+" "+r.Route), slog.String("id", r.ID), slog.Int("attempt", r.Attempts())}
-	if r.Status != 0 {
-		attrs = append(attrs, slog.Int("status", r.Status))
-	}
-	if r.Err != nil {
-		text := redact.Visible(r.Keys.Text(r.Err.Error()))
-		attrs = append(attrs, slog.String("error", text[:min(len(text), maxLogged)]))
-	}
-	return attrs
-}
-
-// refuseRedirect has the http.Client return a redirect as the response. To follow it
-// would send the API key to another host, and drop the body.
-func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// RedirectOrigin returns the scheme and host of a redirect's target. Its path and query
-// are left out, because they may hold keys.
-func RedirectOrigin(base *url.URL, header http.Header) string {
-	target, err := base.Parse(header.Get("Location"))
-	if err != nil || header.Get("Location") == "" {
-		return "an unreadable location"
-	}
-	return target.Scheme + "://" + target.Host
 }

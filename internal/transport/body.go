@@ -1,18 +1,22 @@
 package transport
 
 import (
+	"bufio"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
-// ErrHTML is the error of a response that is a page. A retry may help.
-var ErrHTML = errors.New("expected JSON, got an HTML page, as from a gateway or a login page")
-
-// ErrTooLarge is the error of a response body beyond the limit.
-var ErrTooLarge = errors.New("response too large")
+// Errors of a response whose body cannot be read.
+var (
+	ErrHTML     = errors.New("expected JSON, got an HTML page, as from a gateway or a login page") // a retry may help
+	ErrEncoding = errors.New("the body has a Content-Encoding that is not supported")
+	ErrTooLarge = errors.New("response too large")
+)
 
 func tooLarge(limit int64) error {
 	return fmt.Errorf("%w: more than %d bytes (WithMaxResponseBytes)", ErrTooLarge, limit)
@@ -34,14 +38,15 @@ func (r *Record) take(resp *http.Response, limit int64) error {
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
-	if err := r.read(resp, limit); err != nil {
+	err := r.read(resp, limit)
+	if err != nil && !errors.Is(err, ErrEncoding) {
 		return err
 	}
 	r.Status, r.Header, r.RetryAfter = resp.StatusCode, resp.Header, retryAfter(resp.Header)
-	if r.WantJSON && r.IsSuccess() && IsHTML(r.Body) {
+	if err == nil && r.WantJSON && r.IsSuccess() && IsHTML(r.Body) {
 		return ErrHTML
 	}
-	return nil
+	return err
 }
 
 // read reads the body of a response. That of an error status is cut at the limit, or
@@ -55,8 +60,11 @@ func (r *Record) read(resp *http.Response, limit int64) error {
 		return tooLarge(limit)
 	}
 	var buffer bytes.Buffer
-	buffer.Grow(int(min(max(resp.ContentLength, 0), 1<<20)) + bytes.MinRead) // beyond 1 MiB nothing before the bytes arrive
-	_, err := buffer.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	source, err := decoded(resp)
+	if err == nil {
+		buffer.Grow(int(min(max(resp.ContentLength, 0), 1<<20)) + bytes.MinRead) // beyond 1 MiB nothing before the bytes arrive
+		_, err = buffer.ReadFrom(io.LimitReader(source, limit+1))
+	}
 	body := buffer.Bytes()
 	beyond := int64(len(body)) > limit
 	switch {
@@ -67,8 +75,32 @@ func (r *Record) read(resp *http.Response, limit int64) error {
 	case beyond:
 		return tooLarge(limit)
 	}
-	r.Body = body[:min(int64(len(body)), limit)]
+	r.Body = bytes.TrimPrefix(body[:min(int64(len(body)), limit)], []byte(byteOrderMark))
 	return nil
+}
+
+// byteOrderMark precedes some UTF-8 texts. JSON has none.
+const byteOrderMark = "\ufeff"
+
+// decoded returns a reader of the body without the Content-Encoding that net/http left in
+// place, as it does if a wrapper asked for one or the service chose it unasked. Some
+// RoundTrippers decode the body and leave the header.
+func decoded(resp *http.Response) (io.Reader, error) {
+	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
+	if encoding == "" || encoding == "identity" {
+		return resp.Body, nil
+	}
+	body := bufio.NewReader(resp.Body)
+	start, _ := body.Peek(2)
+	switch {
+	case len(start) == 0:
+		return body, nil
+	case encoding != "gzip" && encoding != "x-gzip":
+		return nil, fmt.Errorf("%w: %.100q", ErrEncoding, encoding)
+	case string(start) != "\x1f\x8b":
+		return body, nil
+	}
+	return gzip.NewReader(body)
 }
 
 // IsHTML reports whether a body is a page, of HTML or XML.

@@ -91,7 +91,7 @@ func (r *Record) paceOutcome() pace.Outcome {
 	switch {
 	case r.Status == http.StatusServiceUnavailable:
 		return pace.Unavailable
-	case r.isRefused():
+	case r.meaning() == refused:
 		return pace.Refused
 	case r.Status == 0 || IsTransient(r.Status):
 		return pace.Unclear

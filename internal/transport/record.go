@@ -33,16 +33,16 @@ type Request struct {
 
 func (r *Request) isRead() bool { return r.Method == http.MethodGet }
 
-// Attempt is the outcome of an attempt.
+// Attempt is what came of an attempt.
 type Attempt struct {
 	// Status is 0 unless the whole response was read, or for an error status the
 	// beginning of its body.
 	Status     int
 	Header     http.Header
-	Body       []byte
-	Truncated  bool // the body of an error status was longer
+	Body       []byte // without its Content-Encoding and a byte order mark
+	Truncated  bool   // the body of an error status was longer
 	RetryAfter time.Duration
-	Err        error // nil if there is a response, and it is no HTML page
+	Err        error // nil if there is a response whose body can be read
 	Unsent     bool  // the attempt certainly sent nothing
 }
 
@@ -51,10 +51,36 @@ func (a *Attempt) IsSuccess() bool { return isSuccess(a.Status) }
 
 func isSuccess(status int) bool { return status >= 200 && status <= 299 }
 
-// isRefused reports whether the response refuses the request because of the pace:
-// status 429, or 503 with a Retry-After.
-func (a *Attempt) isRefused() bool {
-	return a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable && a.RetryAfter > 0
+// meaning is what an attempt shows, whether it was a read or a write.
+type meaning int
+
+const (
+	conclusive meaning = iota // a response that another attempt would not change
+	refused                   // the service refuses the request because of the pace
+	transient                 // a failure that another attempt may not meet
+	permanent                 // a failure that every attempt would meet
+)
+
+// meaning returns what the attempt shows by its error, or else by the status of its response
+// and whether that has a Retry-After.
+func (a *Attempt) meaning() meaning {
+	isForNow := a.RetryAfter > 0 && (a.Status == http.StatusForbidden || a.Status == http.StatusServiceUnavailable)
+	switch {
+	case isPermanent(a.Err):
+		return permanent
+	case a.Err != nil:
+		return transient
+	case a.Status == http.StatusTooManyRequests, isForNow:
+		return refused
+	case IsTransient(a.Status):
+		return transient
+	}
+	return conclusive
+}
+
+// IsTransient reports whether a status is that of a transient failure.
+func IsTransient(status int) bool {
+	return status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
 }
 
 // Record is what happened in a call. It travels in the context of its requests.

@@ -28,8 +28,8 @@ func (r Retry) backoff(demanded time.Duration, retries int) time.Duration {
 }
 
 // policy decides whether another attempt follows. All calls of a client share its budget:
-// each retry spends five tokens, a success after retries refunds them, and a success at
-// once earns one. Random faults leave enough, and in an outage the load soon falls to one
+// each retry spends five tokens, a conclusive response after retries refunds them, and one
+// at once earns one token. Random faults leave enough, and in an outage the load soon falls to one
 // attempt a call.
 type policy struct {
 	logger *slog.Logger
@@ -53,22 +53,12 @@ func (p *policy) spend() bool {
 	return true
 }
 
-// earn credits a success after some retries.
+// earn credits a conclusive response after some retries.
 func (p *policy) earn(retries int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tokens = min(p.tokens+max(1, retries*retryCost), budgetSize)
 }
-
-// outcome classifies an attempt: what can follow it.
-type outcome int
-
-const (
-	conclusive outcome = iota // a response that another attempt would not change
-	permanent                 // another attempt cannot help, or is not safe
-	refused                   // because of the pace
-	failed                    // another attempt may help
-)
 
 // shouldRetry decides whether another attempt follows the last one of the call in ctx,
 // and how long to wait before it.
@@ -77,40 +67,34 @@ func (p *policy) shouldRetry(ctx context.Context) bool {
 	if r.Stopped != nil {
 		return false
 	}
-	outcome := r.classify()
-	switch err := ctx.Err(); {
-	case outcome == conclusive:
+	switch meaning, err := r.meaning(), ctx.Err(); {
+	case meaning == conclusive:
 		p.earn(r.paid)
-	case outcome == permanent:
+	case !r.mayRepeat(meaning):
 	case err == nil:
-		r.retrying = p.decide(ctx, r, outcome)
+		r.retrying = p.decide(ctx, r, meaning)
 	case !errors.Is(r.Err, err):
 		r.Stopped = err
 	}
 	return r.retrying
 }
 
-// classify returns the outcome of the last attempt.
-func (r *Record) classify() outcome {
-	switch {
-	case r.Err != nil && !isPermanent(r.Err) && (r.isRead() || r.Unsent):
-		return failed
-	case r.Err != nil:
-		return permanent
-	case r.isRefused() && (r.isRead() || r.Status == http.StatusTooManyRequests):
-		return refused
-	case !IsTransient(r.Status):
-		return conclusive
-	case r.isRead():
-		return failed
+// mayRepeat reports whether the request may be sent again after its last attempt. A write
+// may be only if the attempt had no effect.
+func (r *Record) mayRepeat(meaning meaning) bool {
+	switch meaning {
+	case refused:
+		return r.isRead() || r.Status == http.StatusTooManyRequests
+	case transient:
+		return r.isRead() || r.Unsent
 	}
-	return permanent
+	return false
 }
 
 // decide decides whether another attempt follows one that was refused or failed. The
 // budget pays for those that follow a failure.
-func (p *policy) decide(ctx context.Context, r *Record, outcome outcome) bool {
-	if outcome == refused && r.Patient { // the scheduler waits
+func (p *policy) decide(ctx context.Context, r *Record, meaning meaning) bool {
+	if meaning == refused && r.Patient { // the scheduler waits
 		r.refusals++
 		return true
 	}
@@ -118,7 +102,7 @@ func (p *policy) decide(ctx context.Context, r *Record, outcome outcome) bool {
 	if retries >= r.Retry.Max || r.RetryAfter > r.Retry.MaxWait {
 		return false
 	}
-	if outcome == failed {
+	if meaning == transient {
 		if !p.spend() {
 			p.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: no retry: the retry budget is spent", r.attrs()...)
 			return false
@@ -133,7 +117,7 @@ func (p *policy) decide(ctx context.Context, r *Record, outcome outcome) bool {
 // isPermanent reports whether every attempt would fail with this error.
 func isPermanent(err error) bool {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	return untrusted || errors.Is(err, ErrTooLarge) || IsPlainServer(err)
+	return untrusted || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrEncoding) || IsPlainServer(err)
 }
 
 // IsPlainServer reports whether the other side of a TLS handshake does not speak
@@ -141,9 +125,4 @@ func isPermanent(err error) bool {
 func IsPlainServer(err error) bool {
 	_, plain := errors.AsType[tls.RecordHeaderError](err)
 	return plain
-}
-
-// IsTransient reports whether a status is that of a transient failure.
-func IsTransient(status int) bool {
-	return status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
 }

@@ -45,6 +45,18 @@ func (w *write) context(ctx context.Context) context.Context {
 // connection was found proves nothing unless one was looked for.
 func (w *write) isUnsent() bool { return w.wanted.Load() && !w.found.Load() }
 
+// statusClientClosed is the status with which nginx notes a client that did not wait.
+const statusClientClosed = 499
+
+// MayHaveTakenEffect reports whether the call is a write that may have taken effect, although
+// no response confirms it. It did not if nothing was sent, or if the service rejected it with a
+// status 4xx. The statuses 408 and 499 do not reject: a server stopped waiting.
+func (r *Record) MayHaveTakenEffect() bool {
+	isUnsent := r.Attempts() == 0 || r.Status == 0 && r.Unsent
+	isRejected := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout && r.Status != statusClientClosed
+	return !r.isRead() && !isUnsent && !isRejected
+}
+
 // Wire sends requests, reads and writes through a RoundTripper of each. It is the
 // RoundTripper that the caller's wrappers wrap.
 type Wire struct {

@@ -1,0 +1,114 @@
+package transport
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// body returns a transport whose responses have that body.
+func body(status int, text io.Reader, length int64, encoding string) tripFunc {
+	return func(*http.Request) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: status, Header: http.Header{"Content-Encoding": {encoding}}, Body: io.NopCloser(text), ContentLength: length,
+		}, nil
+	}
+}
+
+// takeBody makes an attempt with a limit of the body.
+func takeBody(t *testing.T, send tripFunc, limit int64) (*Record, error) {
+	return pass(t.Context(), attemptLink{send, Header("the-key", "agent"), time.Minute, limit, slog.New(slog.DiscardHandler)}, http.MethodGet)
+}
+
+func packed(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write([]byte(text))
+	z.Close()
+	return b.String()
+}
+
+func TestBodyIsDecodedOnceByItsContentEncoding(t *testing.T) {
+	const limit = 20
+	for _, test := range []struct {
+		name           string
+		status         int
+		body, encoding string
+		want           string
+		err            error
+	}{
+		{"plain", 200, `[1]`, "", `[1]`, nil},
+		{"a byte order mark", 200, "\ufeff[1]", "", `[1]`, nil},
+		{"gzip", 200, packed(`[1]`), "gzip", `[1]`, nil},
+		{"gzip with a byte order mark", 200, packed("\ufeff[1]"), "x-gzip", `[1]`, nil},
+		{"gzip that a wrapper has decoded", 200, `[1]`, "GZIP", `[1]`, nil},
+		{"none", 200, "", "br", "", nil},
+		{"identity", 200, `[1]`, "identity", `[1]`, nil},
+		{"brotli", 200, "\x0b\x01\x80[1]\x03", "br", "", ErrEncoding},
+		{"two encodings", 200, packed(packed(`[1]`)), "gzip, gzip", "", ErrEncoding},
+		{"cut gzip", 200, packed(`[1]`)[:15], "gzip", "", io.ErrUnexpectedEOF},
+		{"too large once decoded", 200, packed(strings.Repeat(" ", limit+1)), "gzip", "", ErrTooLarge},
+		{"a page", 200, packed("<html>"), "gzip", "<html>", ErrHTML},
+		{"an error in gzip", 500, packed(`{"a":1}`), "gzip", `{"a":1}`, nil},
+		{"an error in brotli", 500, "\x0b\x01", "br", "", nil},
+	} {
+		r, err := takeBody(t, body(test.status, strings.NewReader(test.body), -1, test.encoding), limit)
+		if diff := cmp.Diff(test.want, string(r.Body)); diff != "" || !errors.Is(err, test.err) || test.err == nil && r.Status != test.status {
+			t.Errorf("%s: %v (-want +got):\n%s", test.name, err, diff)
+		}
+		if err != nil && test.err == ErrEncoding && !strings.Contains(err.Error(), test.encoding) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+// endless yields spaces, and counts them.
+type endless struct{ bytes int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	e.bytes += len(p)
+	return len(p), nil
+}
+
+func TestBodyIsReadUpToTheLimit(t *testing.T) {
+	for name, length := range map[string]int64{"announced": 21, "not announced": -1} {
+		source := new(endless)
+		r, err := takeBody(t, body(200, source, length, ""), 20)
+		if !errors.Is(err, ErrTooLarge) || r.Status != 0 || length > 0 && source.bytes > 0 || source.bytes > 1<<10 {
+			t.Errorf("%s: %d bytes were read, %v", name, source.bytes, err)
+		}
+	}
+	source := new(endless)
+	if r, err := takeBody(t, body(500, source, -1, ""), 1<<40); err != nil || len(r.Body) != 1<<20 || !r.Truncated || source.bytes > 2<<20 {
+		t.Errorf("of an error status %d bytes were read, %v", source.bytes, err)
+	}
+}
+
+// The status of an error matters more than its body.
+func TestBodyOfAnErrorIsKeptAsFarAsItCame(t *testing.T) {
+	cut := io.MultiReader(strings.NewReader(`{"a`), iotest.ErrReader(io.ErrUnexpectedEOF))
+	if r, err := takeBody(t, body(500, cut, -1, ""), 20); err != nil || string(r.Body) != `{"a` || !r.Truncated || r.Status != 500 {
+		t.Errorf("%q, truncated %v, %v", r.Body, r.Truncated, err)
+	}
+}
+
+func TestBodyOrResponseThatIsNilDoesNotPanic(t *testing.T) {
+	if r, err := takeBody(t, func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 204}, nil }, 20); err != nil || r.Status != 204 {
+		t.Errorf("status %d, %v", r.Status, err)
+	}
+	if _, err := takeBody(t, func(*http.Request) (*http.Response, error) { return nil, nil }, 20); err == nil {
+		t.Error("neither a response nor an error is an error")
+	}
+}
