@@ -1,8 +1,8 @@
 // Package redact keeps keys out of what a caller, a log or a terminal sees:
 // texts, headers and errors.
 //
-// A key is found as it is, trimmed of white space and quotes, and as JSON, a JSON pointer or
-// a URL escapes it.
+// A key is found as it is, trimmed of what may surround it, and as JSON, a JSON pointer or a
+// URL escapes it. A key of fewer than eight bytes is not looked for inside words.
 package redact
 
 import (
@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Placeholder replaces a key.
@@ -26,17 +28,17 @@ type Keys func() []string
 // New returns the given keys without the empty ones.
 func New(keys ...string) Keys { return Keys(func() []string { return nil }).And(keys...) }
 
-// surroundings are what programs read together with a key, and services trim.
-const surroundings = " \t\r\n\"'\ufeff"
+// isSurrounding reports whether a character may be read together with a key, so that a
+// service drops it.
+func isSurrounding(r rune) bool {
+	return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf) || strings.ContainsRune("\"'`", r)
+}
 
 // And returns k with more keys. Empty ones are ignored.
 func (k Keys) And(more ...string) Keys {
 	all := slices.Clone(k())
 	for _, key := range more {
-		for _, key := range []string{key, strings.Trim(key, surroundings)} {
-			if key == "" {
-				break
-			}
+		for _, key := range []string{key, strings.TrimFunc(key, isSurrounding)} {
 			quoted, _ := json.Marshal(key) // a string can always be encoded
 			forHTML := string(quoted[1 : len(quoted)-1])
 			all = append(all, key, forHTML, notForHTML.Replace(forHTML), url.QueryEscape(key), url.PathEscape(key), inPointer.Replace(key))
@@ -44,6 +46,9 @@ func (k Keys) And(more ...string) Keys {
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	all = slices.Compact(all)
+	if last := len(all) - 1; last >= 0 && all[last] == "" {
+		all = all[:last]
+	}
 	return func() []string { return all }
 }
 
@@ -56,10 +61,42 @@ var notForHTML = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&"
 // Text returns text with the keys replaced.
 func (k Keys) Text(text string) string {
 	for _, key := range k() {
-		text = strings.ReplaceAll(text, key, Placeholder)
+		if len(key) >= minInWord {
+			text = strings.ReplaceAll(text, key, Placeholder)
+		} else {
+			text = replaceWord(text, key)
+		}
 	}
 	return text
 }
+
+// minInWord is the length, in bytes, from which on a key is found inside a word. A shorter
+// one would be found in words that have nothing to do with it.
+const minInWord = 8
+
+// replaceWord replaces a key where it is neither preceded nor followed by a letter or a digit.
+func replaceWord(text, key string) string {
+	var out strings.Builder
+	written := 0
+	for at := 0; ; {
+		found := strings.Index(text[at:], key)
+		if found < 0 {
+			return out.String() + text[written:]
+		}
+		at += found
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(key):])
+		if isInWord(before) || isInWord(after) {
+			at++
+			continue
+		}
+		out.WriteString(text[written:at] + Placeholder)
+		at += len(key)
+		written = at
+	}
+}
+
+func isInWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // Truncated returns Text of a text that was cut. Its end may be the beginning of a key, so
 // as much as a key is long is left out.
