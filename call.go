@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -118,9 +117,11 @@ func (c *call) url() *url.URL {
 	if path == "" {
 		path = route.Fill(c.op.route, url.PathEscape(c.op.idText()))
 	}
-	u, _ := c.backend.base.Parse(c.backend.base.EscapedPath() + path) // both were checked
+	u := *c.backend.base
+	u.RawPath = u.EscapedPath() + path
+	u.Path, _ = url.PathUnescape(u.RawPath) // both parts were checked
 	u.RawQuery = c.op.query
-	return u
+	return &u
 }
 
 // result decodes the last response, or returns the error of the call.
@@ -138,9 +139,9 @@ func (c *call) result(decode decoder) error {
 		return c.transportError()
 	case !r.IsSuccess():
 		return c.apiError()
-	case r.Err != nil: // an HTML page
+	case r.Err != nil: // an HTML page, or an encoding
 		return newDecodeError(r, &readError{err: r.Err})
-	case c.op.id != nil && isNothing(r.Body):
+	case c.op.id != nil && (r.Status == http.StatusNoContent || isNothing(r.Body)):
 		return notFound(r)
 	}
 	var err error
@@ -204,9 +205,6 @@ func notRequested(r *transport.Record, found string) *DecodeError {
 	return newDecodeError(r, &readError{err: fmt.Errorf("it contains %s, which was not requested", clip(redact.Visible(found), 200))})
 }
 
-// proxyRefusals are the statuses with which proxies refuse a GET with a body.
-var proxyRefusals = []int{http.StatusBadRequest, http.StatusForbidden, http.StatusLengthRequired}
-
 // apiError returns the last response as an error.
 func (c *call) apiError() *APIError {
 	r, e := c.record, newAPIError(c.record, c.record.Status)
@@ -219,8 +217,7 @@ func (c *call) apiError() *APIError {
 	case words != "":
 		e.Message = clip(c.secrets.Text(redact.Visible(words)), maxErrorMessage)
 	case transport.IsHTML(r.Body):
-		e.Message = "an HTML page"
-		e.proxied = c.op.isRead() && c.op.body != nil && slices.Contains(proxyRefusals, r.Status)
+		e.Message, e.isPage, e.hadBody = "an HTML page", true, c.op.isRead() && c.op.body != nil
 	default:
 		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 		e.Message = clip(redact.Visible(line), 200)
@@ -236,16 +233,9 @@ func (c *call) redactedBody() string {
 	return c.secrets.Text(string(c.record.Body))
 }
 
-const statusClientClosed = 499 // of nginx, whose client did not wait
-
-// markOutcome marks the error of a write whose outcome is unknown: every error except
-// that of a refusal, and of a request that certainly was not sent. A refusal is a 4xx,
-// unless it says that the server gave up waiting.
+// markOutcome marks the error of a write whose outcome is unknown.
 func (c *call) markOutcome(err error) error {
-	r := c.record
-	refused := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout && r.Status != statusClientClosed
-	unsent := r.Attempts() == 0 || r.Status == 0 && r.Unsent
-	if err == nil || c.op.isRead() || refused || unsent {
+	if err == nil || !c.record.MayHaveTakenEffect() {
 		return err
 	}
 	return &outcomeUnknown{err: err, hint: c.op.hint}

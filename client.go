@@ -12,6 +12,8 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
@@ -105,7 +107,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		}
 	}
 	base, problem := parseBaseURL(baseURL, cfg.plainHTTP)
-	if problem = cmp.Or(problem, checkAPIKey(apiKey), cfg.problem); problem != nil {
+	if problem = cmp.Or(problem, checkPasted("the API key", apiKey), cfg.problem); problem != nil {
 		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, problem)
 	}
 
@@ -154,18 +156,50 @@ func (c *Client) connect(cfg config, apiKey string) error {
 // NewClientFromEnv calls [NewClient] with the base URL and the API key from the
 // environment variables HORSERACING_BASE_URL and HORSERACING_API_KEY.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	baseURL, apiKey := os.Getenv("HORSERACING_BASE_URL"), os.Getenv("HORSERACING_API_KEY")
+	const urlName, keyName = "HORSERACING_BASE_URL", "HORSERACING_API_KEY"
+	baseURL, apiKey := os.Getenv(urlName), os.Getenv(keyName)
 	if baseURL == "" || apiKey == "" {
-		return nil, fmt.Errorf("horseracing: NewClientFromEnv: %w: set HORSERACING_BASE_URL to the service's URL, of the form https://host, and HORSERACING_API_KEY to your API key", ErrInvalidArgument)
+		return nil, fmt.Errorf("horseracing: NewClientFromEnv: %w: set %s to the service's URL, of the form https://host, and %s to your API key", ErrInvalidArgument, urlName, keyName)
+	}
+	if problem := cmp.Or(checkPasted(urlName, baseURL), checkPasted(keyName, apiKey)); problem != nil {
+		return nil, fmt.Errorf("horseracing: NewClientFromEnv: %w: %w", ErrInvalidArgument, problem)
 	}
 	return NewClient(baseURL, apiKey, opts...)
 }
 
+// checkPasted returns what is wrong with a value that people paste, or read from a file or
+// the environment, such as a key. The error contains no more of the value than a character
+// that cannot be seen.
+func checkPasted(name, value string) error {
+	for _, r := range value {
+		switch {
+		case r == '\n' || r == '\r':
+			return fmt.Errorf("%s contains a newline: was it read from a file together with its line end?", name)
+		case r == '\ufeff':
+			return fmt.Errorf("%s contains a byte order mark: save its file without one", name)
+		case unicode.IsControl(r):
+			return fmt.Errorf("%s contains the control character %U", name, r)
+		case unicode.Is(unicode.Cf, r):
+			return fmt.Errorf("%s contains the invisible character %U", name, r)
+		}
+	}
+	switch first, _ := utf8.DecodeRuneInString(value); {
+	case value == "":
+		return fmt.Errorf("%s is empty", name)
+	case strings.TrimSpace(value) != value:
+		return fmt.Errorf("%s begins or ends with a space", name)
+	case len(value) > 1 && strings.ContainsRune("\"'`", first) && strings.HasSuffix(value, string(first)):
+		return fmt.Errorf("%s is in quotes: remove them", name)
+	}
+	return nil
+}
+
 func parseBaseURL(text string, plainHTTP bool) (*url.URL, error) {
+	if problem := checkPasted("the base URL", text); problem != nil {
+		return nil, problem
+	}
 	u, err := url.Parse(text)
 	switch {
-	case text == "":
-		return nil, errors.New("the base URL is empty")
 	case err != nil || u.Hostname() == "" || u.Opaque != "" || u.Scheme != "https" && u.Scheme != "http": // its text may hold a password
 		return nil, errors.New("the base URL must be of the form https://host")
 	case u.User != nil || strings.ContainsAny(text, "?#"):
@@ -178,16 +212,4 @@ func parseBaseURL(text string, plainHTTP bool) (*url.URL, error) {
 
 func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback() // false if it is no address
-}
-
-func checkAPIKey(key string) error {
-	switch {
-	case key == "":
-		return errors.New("the API key is empty")
-	case hasControl(key):
-		return errors.New("the API key contains a control character: was it read from a file together with the newline?")
-	case strings.TrimSpace(key) != key:
-		return errors.New("the API key begins or ends with a space")
-	}
-	return nil
 }

@@ -78,29 +78,46 @@ func TestNewClientChecksTheBaseURL(t *testing.T) {
 	}
 }
 
-func TestNewClientChecksTheAPIKey(t *testing.T) {
-	for _, key := range []string{"", "key\n", "key\r\n", "a\x00b", "\tkey", "ke\x7fy", "ke\u0085y", " key", "key ", "\u00a0key"} {
-		_, err := horseracing.NewClient(double.Service, key)
-		if !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Errorf("%q is not refused: %v", key, err)
-		} else if key != "" && strings.Contains(err.Error(), strings.TrimSpace(key)+":") {
-			t.Errorf("the error repeats the key: %v", err)
+// One check is made of all values that people paste or read from a file.
+func TestPastedValuesAreRefusedWithWhatWasFoundInThem(t *testing.T) {
+	client := double.Play(double.Respond(200, "[]")).Client(t)
+	for value, want := range map[string]string{
+		"":                 "is empty",
+		"%s\n":             "contains a newline",
+		"%s\r\n":           "contains a newline",
+		"\ufeff%s":         "contains a byte order mark",
+		`"%s"`:             "is in quotes",
+		"'%s'":             "is in quotes",
+		"%s\u200b":         "contains the invisible character U+200B",
+		"a\x00%s":          "contains the control character U+0000",
+		" %s":              "begins or ends with a space",
+		"%s\u00a0":         "begins or ends with a space",
+		`it's a "%s" 'key`: "",
+		"%s ключ":          "",
+	} {
+		const key = "0123456789"
+		value = strings.ReplaceAll(value, "%s", key)
+		_, keyErr := horseracing.NewClient(double.Service, value)
+		_, userKeyErr := client.Horses.Owned(t.Context(), horseracing.UserKey(value))
+		_, urlErr := horseracing.NewClient(strings.ReplaceAll(value, key, double.Service), key)
+		if want == "" { // no such URL is valid
+			urlErr = nil
 		}
-	}
-	for _, key := range []string{"k", "a b", "ключ", strings.Repeat("k", 4096)} {
-		if _, err := horseracing.NewClient(double.Service, key); err != nil {
-			t.Errorf("%.20q: %v", key, err)
+		for name, err := range map[string]error{"the API key": keyErr, "the user key": userKeyErr, "the base URL": urlErr} {
+			if want == "" && err != nil || want != "" && (!errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), name+" "+want) || strings.Contains(err.Error(), key)) {
+				t.Errorf("%q: %v", value, err)
+			}
 		}
 	}
 }
 
-func TestNewClientFromEnvReadsTheEnvironment(t *testing.T) {
+func TestNewClientFromEnvNamesTheVariable(t *testing.T) {
 	for _, test := range []struct{ url, key, want string }{
-		{"", "", "set HORSERACING_BASE_URL to the service's URL, of the form https://host, and HORSERACING_API_KEY to your API key"},
-		{"", double.AppKey, "HORSERACING_BASE_URL"},
+		{"", double.AppKey, "set HORSERACING_BASE_URL to the service's URL, of the form https://host, and HORSERACING_API_KEY to your API key"},
 		{double.Service, "", "HORSERACING_API_KEY"},
 		{"http://game.test", double.AppKey, "WithPlainHTTP"},
-		{double.Service, double.AppKey + "\n", "control character"},
+		{double.Service, double.AppKey + "\n", "HORSERACING_API_KEY contains a newline"},
+		{"'" + double.Service + "'", double.AppKey, "HORSERACING_BASE_URL is in quotes"},
 		{double.Service, double.AppKey, ""},
 	} {
 		t.Setenv("HORSERACING_BASE_URL", test.url)

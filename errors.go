@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/internal/transport"
@@ -27,7 +29,7 @@ var (
 	ErrUnauthorized     = errors.New("unauthorized")                 // status 401
 	ErrForbidden        = errors.New("forbidden")                    // status 403
 	ErrNotFound         = errors.New("not found")                    // status 404, or a 2xx response without the entry requested
-	ErrRateLimited      = errors.New("rate limited")                 // status 429
+	ErrRateLimited      = errors.New("rate limited")                 // status 429, or 403 with a Retry-After
 	ErrServer           = errors.New("server error")                 // status 500 and above
 	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
 	ErrResponseTooLarge = transport.ErrTooLarge                      // beyond WithMaxResponseBytes
@@ -37,7 +39,6 @@ var (
 
 const (
 	maxErrorBody    = 64 << 10 // length of APIError.Body
-	maxErrorObject  = 1 << 20  // length of a body that is searched for an error message
 	maxErrorMessage = 500      // length of APIError.Message
 	maxErrorText    = 1800     // length of any error's text
 
@@ -74,7 +75,8 @@ type APIError struct {
 	Attempts   int           // requests that were sent; 0 if none was
 
 	absent  bool // a successful response that does not contain the entry
-	proxied bool // an HTML response to a GET with a body
+	isPage  bool // an HTML page, which is not the service's
+	hadBody bool // a GET request with a body
 }
 
 // Error names the operation, the status, the service's message and, if that is known,
@@ -102,8 +104,10 @@ func (e *APIError) advice() string {
 	switch {
 	case isRedirect(e.StatusCode):
 		return "; redirects are not followed, because that could send the API key to another host: change the base URL"
-	case e.proxied:
-		return "; a proxy may refuse GET requests with a body: bypass it"
+	case e.isPage && e.StatusCode <= 499 && e.hadBody:
+		return "; it is from a proxy or firewall, which may refuse GET requests with a body: bypass it"
+	case e.isPage && e.StatusCode <= 499:
+		return "; it is from a proxy or firewall, not from the service"
 	case e.StatusCode == http.StatusUnauthorized:
 		return "; check the API key"
 	case e.StatusCode == http.StatusNotFound && e.Method == http.MethodGet && !strings.Contains(e.Route, "{"):
@@ -128,7 +132,7 @@ func (e *APIError) Is(target error) bool {
 	case ErrNotFound:
 		return e.StatusCode == http.StatusNotFound || e.absent
 	case ErrRateLimited:
-		return e.StatusCode == http.StatusTooManyRequests
+		return e.StatusCode == http.StatusTooManyRequests || e.StatusCode == http.StatusForbidden && e.RetryAfter > 0
 	case ErrServer:
 		return e.StatusCode >= 500
 	case ErrRedirect:
@@ -264,26 +268,28 @@ func (e *outcomeUnknown) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 // error object, the best one first. The shape of errors is undocumented.
 var messageMembers = []string{"message", "detail", "error_description", "error", "errors"}
 
-// noErrors are values of a member error of an object that is not an error. The first is
-// that of an absent member.
-var noErrors = []string{"", "null", "false", `""`, "[]", "{}", "0"}
-
 // errorWords returns the message of an error object, and whether the object declares
 // itself an error, by a member of that name.
 func errorWords(body []byte) (message string, declared bool) {
-	var object map[string]json.RawMessage
-	if len(body) > maxErrorObject || unmarshal(body, &object) != nil {
+	var object map[string]jsontext.Value
+	if unmarshal(body, &object) != nil {
 		return "", false
 	}
 	for _, name := range messageMembers {
 		message = cmp.Or(message, wordsOf(object[name]))
 	}
-	return message, !slices.Contains(noErrors, string(object["error"])) || !slices.Contains(noErrors, string(object["errors"]))
+	return message, saysSomething(object["error"]) || saysSomething(object["errors"])
+}
+
+// saysSomething reports whether a member is there and is not one of the empty values.
+func saysSomething(value jsontext.Value) bool {
+	_ = value.Compact()
+	return !slices.Contains([]string{"", "null", "false", `""`, "[]", "{}", "0"}, string(value))
 }
 
 // wordsOf returns the words of a member: a string, the message of an object, or those
 // of an array's first element. It looks no deeper.
-func wordsOf(value json.RawMessage) string {
+func wordsOf(value jsontext.Value) string {
 	var v any
 	_ = unmarshal(value, &v)
 	if list, ok := v.([]any); ok && len(list) > 0 {

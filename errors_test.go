@@ -45,10 +45,11 @@ func TestErrorTexts(t *testing.T) {
 		{double.OpenRaces, double.Respond(301, "", "Location: https://new.test/x"), "GET /api/v1/races/open: status 301 Moved Permanently: to https://new.test; redirects are not followed, because that could send the API key to another host: change the base URL"},
 
 		// proxies that dislike a GET with a body
-		{double.Owned, double.Respond(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
-		{double.Owned, double.Respond(403, "\n<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
-		{double.Owned, double.Respond(403, "<Error>no</Error>", "Content-Type: text/xml"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; a proxy may refuse GET requests with a body: bypass it"},
-		{double.OpenRaces, double.Respond(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page"},
+		{double.Owned, double.Respond(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; it is from a proxy or firewall, which may refuse GET requests with a body: bypass it"},
+		{double.Owned, double.Respond(403, "\n<center>no</center>", "Content-Type: text/html; charset=utf-8"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; it is from a proxy or firewall, which may refuse GET requests with a body: bypass it"},
+		{double.Owned, double.Respond(403, "<Error>no</Error>", "Content-Type: text/xml"), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; it is from a proxy or firewall, which may refuse GET requests with a body: bypass it"},
+		{double.OpenRaces, double.Respond(403, page), "GET /api/v1/races/open: status 403 Forbidden: an HTML page; it is from a proxy or firewall, not from the service"},
+		{double.Register, double.Respond(401, page), "POST /api/v1/races/register: status 401 Unauthorized: an HTML page; it is from a proxy or firewall, not from the service"},
 
 		// a success that is none
 		{double.OpenRaces, double.Respond(200, `{"error":"maintenance"}`), "GET /api/v1/races/open: status 200 OK: maintenance"},
@@ -104,9 +105,9 @@ func TestErrorTexts(t *testing.T) {
 
 		// money
 		{double.Register, double.Respond(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},
-		{double.Register, double.Respond(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error; the outcome is unknown: ask Races.Registered before registering again"},
-		{double.Register, double.Broken(double.ErrReset), "POST /api/v1/races/register: connection reset by peer; the outcome is unknown: ask Races.Registered before registering again"},
-		{double.Register, double.Respond(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page; the outcome is unknown: ask Races.Registered before registering again"},
+		{double.Register, double.Respond(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error; the outcome is unknown: call Races.Registered before registering again"},
+		{double.Register, double.Broken(double.ErrReset), "POST /api/v1/races/register: connection reset by peer; the outcome is unknown: call Races.Registered before registering again"},
+		{double.Register, double.Respond(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page; the outcome is unknown: call Races.Registered before registering again"},
 	} {
 		t.Run(test.want[:min(len(test.want), 90)], func(t *testing.T) {
 			s := double.Play(test.response)

@@ -54,8 +54,8 @@ func (c *config) check(ok bool, problem string, args ...any) {
 // CheckRedirect is ignored: redirects are never followed. A nil client is ignored.
 //
 // Set a proxy or a mock in the Transport. To observe or change requests, use
-// [WithTransportWrapper] instead. NewClient keeps the Transport that it finds: a library
-// that replaces it, such as httpmock.ActivateNonDefault, has to do so before.
+// [WithTransportWrapper] instead. The Transport is read once, by NewClient: a library that
+// replaces it, such as httpmock.ActivateNonDefault, has to do so before.
 //
 // If the Transport is an *http.Transport, registrations and other calls that change
 // something are sent through a clone of it without keep-alives, because their outcome
@@ -320,24 +320,24 @@ func (r Response) Format(s fmt.State, _ rune) {
 // LogValue returns a summary without header and body, which may contain keys.
 func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
-// Retry sets how reads are retried: after connection failures, after the statuses 408,
-// 429, 500, 502, 503 and 504, and after a response with status 2xx that is an HTML page or
-// ends early.
+// Retry sets how reads are retried: after connection failures, after the statuses 408, 429
+// and 500 to 599, after a 403 with a Retry-After, and after a response with status 2xx that
+// is an HTML page or ends early.
 //
 // A Retry-After is honored up to MaxWait. If the service demands a longer wait, the
 // call returns at once, with [APIError].RetryAfter set. While the service refuses all
 // requests of the client, a call waits for at most MaxWait, then fails without being
-// sent. MaxWait limits each wait, not their sum: the context limits the whole call, and
-// ends every wait at once. A [Pager] or [Follower] that is refused waits as long as its
-// context allows.
+// sent. The context limits the whole call, and ends every wait at once. A [Pager] or
+// [Follower] that is refused waits as long as its context allows.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of
-// an outage. Rate-limit responses (429, or 503 with Retry-After) do not consume it; see
-// [Client.Pace].
+// an outage. Responses that refuse a request because of the rate (429, or 403 or 503 with a
+// Retry-After) do not consume it; see [Client.Pace].
 //
-// These are not retried, because a retry cannot help: a response that is too large, or
-// that is JSON of another shape or other types than documented, a server without TLS or
-// with an untrusted certificate, and an error of the [Limiter].
+// These are not retried, because a retry cannot help: a response that is too large, that
+// has a Content-Encoding other than gzip, or that is JSON of another shape or other types
+// than documented; a server without TLS or with an untrusted certificate; and an error of
+// the [Limiter].
 type Retry struct {
 	Max     int           // retries after the first attempt; default 3, and none if negative
 	MinWait time.Duration // base of the exponential backoff with full jitter; default 200ms, at most MaxWait
@@ -372,7 +372,7 @@ func (r Retry) problem() error {
 
 // Pace is what a client has learned about the service's rate limit. The client sends no more
 // requests than the service announces (RateLimit-Remaining), and otherwise slows down
-// only after a refusal (429, or 503 with Retry-After). A Pace describes
+// only after a refusal (429, or 403 or 503 with a Retry-After). A Pace describes
 // the limit that all routes share.
 type Pace struct {
 	PerSecond float64   // requests per second at present, or zero if the rate is not limited

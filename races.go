@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -204,14 +205,14 @@ type Registration struct {
 	UserKey UserKey // the key of the horse's owner
 }
 
-// RegistrationReceipt is the response to a registration. Its shape is undocumented, so
-// the body is kept as received. Printing or logging a receipt omits the body, which may
+// RegistrationReceipt is the response that confirms a registration. Its shape is
+// undocumented, so the body is kept as received. Printing or logging a receipt omits the body, which may
 // contain keys.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 type RegistrationReceipt struct {
-	StatusCode int    // from 200 to 299
-	Body       []byte // JSON, if it is like other responses
+	StatusCode int             // from 200 to 299
+	Body       json.RawMessage // nil unless the response is JSON
 }
 
 // Format prints a summary without the body, which may contain keys.
@@ -230,20 +231,22 @@ func raceOperation(id RaceID) operation {
 // idempotency key, so Register retries only if the request certainly had no effect: no
 // connection was made, or the status was 429.
 //
-// The shape of the response is undocumented. A status 2xx other than 202 confirms the registration,
-// unless the body is false, an object with an error or errors that is not empty or a success or ok
-// that is false, half an object, or an HTML page. A status 4xx is a refusal, an [*APIError], except 408 and
-// 499, with which a server gives up waiting: the horse is not registered by this call, but
-// may have been before.
+// The shape of the response is undocumented, so the status decides. A status 2xx confirms
+// the registration whatever its body says, with a few exceptions: status 202; a body that
+// is cut, too large, HTML, XML, or begins with { and is not JSON; false; and an object
+// whose success or ok is false, or whose error or errors is not empty. A status 4xx other
+// than 408 and 499 is a refusal, an [*APIError]: this call did not register the horse, but
+// an earlier one may have.
 //
-// If the outcome is unknown, errors.Is finds [ErrOutcomeUnknown] and the cause: a broken
-// connection, a timeout, or any other response. The fee may then be paid: ask
-// [RacesService.Registered] before registering again, and count the fee until it knows.
+// After anything else the outcome is unknown: a broken connection, a timeout, or another
+// response. Then errors.Is finds [ErrOutcomeUnknown] and the cause, and the fee may be
+// paid: call [RacesService.Registered] before registering again, and count the fee until
+// it decides.
 //
 // POST /api/v1/races/register:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {
-	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "ask Races.Registered before registering again"}
+	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "call Races.Registered before registering again"}
 	if problem := cmp.Or(r.Horse.problem(), r.Race.problem(), r.UserKey.problem()); problem != nil {
 		return nil, s.secrets.Error(op.invalid(problem))
 	}
@@ -256,21 +259,27 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 	if err != nil {
 		return nil, err
 	}
-	return &RegistrationReceipt{StatusCode: record.Status, Body: record.Body}, nil
+	receipt := &RegistrationReceipt{StatusCode: record.Status}
+	if jsontext.Value(record.Body).IsValid(anySyntax) {
+		receipt.Body = record.Body
+	}
+	return receipt, nil
 }
 
-// checkReceipt returns an error for a 202, and if a body denies the registration by success, ok or itself.
-// An object that declares an error is one for every call.
+// checkReceipt returns an error if a response with a status 2xx does not confirm a
+// registration. An object that declares an error is an error of every call.
 func checkReceipt(r *transport.Record) error {
 	if r.Status == http.StatusAccepted {
-		return newDecodeError(r, &readError{err: errors.New("status 202 says that it is not registered yet")})
+		return newDecodeError(r, &readError{err: errors.New("status 202 means that the horse is not registered yet")})
 	}
-	var object map[string]jsontext.Value
-	err := unmarshal(r.Body, &object)
-	if err != nil && bytes.HasPrefix(trimSpace(r.Body), []byte("{")) { // it may have been cut
-		return newDecodeError(r, newReadError(err))
+	body := trimSpace(r.Body)
+	object := map[string]jsontext.Value{}
+	if bytes.HasPrefix(body, []byte("{")) {
+		if err := read(body, &object, anySyntax); err != nil { // it may be cut
+			return newDecodeError(r, err)
+		}
 	}
-	for _, value := range []jsontext.Value{trimSpace(r.Body), object["success"], object["ok"]} {
+	for _, value := range []jsontext.Value{body, object["success"], object["ok"]} {
 		if string(value) == "false" {
 			return newDecodeError(r, &readError{err: errors.New("it denies the registration")})
 		}

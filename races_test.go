@@ -1,7 +1,9 @@
 package horseracing_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
@@ -135,88 +138,106 @@ func registering(t *testing.T, respond httpmock.Responder, opts ...horseracing.O
 	return double.Connect(t, double.Service, &http.Client{Transport: mock}, opts...), mock
 }
 
-func TestRegisterResponseIsFinalOrUnknown(t *testing.T) {
-	text := httpmock.NewStringResponder
-	with := func(status int, name, value string) httpmock.Responder {
-		return text(status, "").HeaderAdd(http.Header{name: {value}})
-	}
+func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
+	const registered, refused, unknown = "registered", "refused", "unknown"
 	cut := func(status int) httpmock.Responder {
 		return httpmock.Responder(double.Stream(status, 50, func() io.Reader { return iotest.ErrReader(io.ErrUnexpectedEOF) }))
 	}
-	for name, test := range map[string]struct {
-		respond  httpmock.Responder
-		requests int
-		unknown  bool
-		is       error
+	for _, test := range []struct {
+		status int
+		body   string // or a file of testdata
+		header string
+		want   string
+		is     error // of an outcome that is not registered
 	}{
-		"200":                    {text(200, `{"ok":true}`), 1, false, nil},
-		"204":                    {text(204, ""), 1, false, nil},
-		"400":                    {text(400, `{"message":"no such race"}`), 1, false, nil},
-		"401":                    {text(401, ""), 1, false, horseracing.ErrUnauthorized},
-		"409":                    {text(409, ""), 1, false, nil},
-		"409 already":            {text(409, `{"message":"Horse is already registered"}`), 1, false, nil},
-		"a cut 409":              {cut(409), 1, false, nil},
-		"422":                    {text(422, `already in the race`), 1, false, nil},
-		"408":                    {text(408, ""), 1, true, nil},
-		"499":                    {text(499, ""), 1, true, nil},
-		"429":                    {text(429, ""), 4, false, horseracing.ErrRateLimited},
-		"429 for an hour":        {with(429, "Retry-After", "3600"), 1, false, horseracing.ErrRateLimited},
-		"500":                    {text(500, ""), 1, true, horseracing.ErrServer},
-		"503 with Retry-After":   {with(503, "Retry-After", "1"), 1, true, horseracing.ErrServer},
-		"a redirect":             {with(303, "Location", "/done"), 1, true, horseracing.ErrRedirect},
-		"an error object in 200": {text(200, `{"error":"horse is tired"}`), 1, true, nil},
-		"half an object in 200":  {text(200, `{"ok":`), 1, true, nil},
-		"a cut response":         {cut(200), 1, true, io.ErrUnexpectedEOF},
-		"too large a response":   {text(200, strings.Repeat(" ", 2000)), 1, true, horseracing.ErrResponseTooLarge},
-		"a reset":                {httpmock.NewErrorResponder(double.ErrReset), 1, true, double.ErrReset},
-		"no response, no error":  {func(*http.Request) (*http.Response, error) { return nil, nil }, 1, true, nil},
+		{200, "register.json", "", registered, nil},
+		{200, "", "", registered, nil},
+		{201, "Created", "", registered, nil},
+		{204, "", "", registered, nil},
+		{299, "null", "", registered, nil},
+		{200, "OK", "", registered, nil},
+		{200, `"OK"`, "", registered, nil},
+		{200, "[]", "", registered, nil},
+		{200, `{"message":"Horse registered"}`, "", registered, nil},
+		{200, `{"status":"declined"}`, "", registered, nil},
+		{200, `{"ok":true,"success":"false","error":null,"errors":[ ]}`, "", registered, nil},
+		{200, `{"error":false,"errors":{ }}`, "", registered, nil},
+		{200, `{"error":"","errors":0}`, "", registered, nil},
+		{200, `{"data":{"success":false}}`, "", registered, nil},
+		{200, "\ufeff{\"ok\":true}", "", registered, nil},
+
+		{202, `{"queued":true}`, "", unknown, nil},
+		{200, " false\n", "", unknown, nil},
+		{200, `{"success": false}`, "", unknown, nil},
+		{200, "\ufeff{\"ok\":false,\"message\":\"full\"}", "", unknown, nil},
+		{200, `{"error":"full"}`, "", unknown, nil},
+		{201, `{"success":true,"errors":["full"]}`, "", unknown, nil},
+		{200, `{"ok":`, "", unknown, nil},
+		{200, "<!DOCTYPE html><html>", "", unknown, nil},
+		{200, "<?xml version='1.0'?><a/>", "", unknown, nil},
+		{200, strings.Repeat(" ", 2000), "", unknown, horseracing.ErrResponseTooLarge},
+		{303, "", "Location: /done", unknown, horseracing.ErrRedirect},
+
+		{400, `{"message":"registration for this race is already closed"}`, "", refused, nil},
+		{401, "", "", refused, horseracing.ErrUnauthorized},
+		{403, "", "Retry-After: 1", refused, horseracing.ErrForbidden},
+		{403, "", "Retry-After: 1", refused, horseracing.ErrRateLimited},
+		{409, `{"message":"Horse is already registered"}`, "", refused, nil},
+		{422, "already in the race", "", refused, nil},
+		{429, "", "Retry-After: 3600", refused, horseracing.ErrRateLimited},
+
+		{408, "", "", unknown, nil},
+		{499, "", "", unknown, nil},
+		{500, `{"message":"not registered"}`, "", unknown, horseracing.ErrServer},
+		{503, "", "Retry-After: 1", unknown, horseracing.ErrServer},
+		{520, "", "", unknown, horseracing.ErrServer},
+		{-200, "", "", unknown, io.ErrUnexpectedEOF}, // cut
+		{-409, "", "", refused, nil},
 	} {
-		double.Run(t, name, func(t *testing.T) {
-			c, mock := registering(t, test.respond, horseracing.WithMaxResponseBytes(1000))
-			var response horseracing.Response
-			receipt, err := c.Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
-			if n := mock.GetTotalCallCount(); n != test.requests || response.Attempts != n {
-				t.Errorf("sent %d times, want %d; Attempts is %d", n, test.requests, response.Attempts)
+		t.Run(fmt.Sprintf("%d %.30s", test.status, test.body), func(t *testing.T) {
+			respond := cut(-test.status)
+			if body := test.body; test.status > 0 {
+				if strings.HasSuffix(body, ".json") {
+					body = string(payload(t, body))
+				}
+				respond = httpmock.Responder(double.Respond(test.status, body, cmp.Or(test.header, "Content-Type: application/json")))
 			}
-			if got := errors.Is(err, horseracing.ErrOutcomeUnknown); got != test.unknown {
-				t.Errorf("outcome unknown is %v: %v", got, err)
+			c, mock := registering(t, respond, horseracing.WithMaxResponseBytes(1000))
+			receipt, err := c.Races.Register(t.Context(), double.Entry)
+			got := refused
+			switch {
+			case receipt != nil:
+				got = registered
+			case errors.Is(err, horseracing.ErrOutcomeUnknown):
+				got = unknown
 			}
-			if test.unknown && !strings.Contains(err.Error(), "Races.Registered") {
-				t.Errorf("the error does not say what to do: %v", err)
-			}
-			if test.is != nil && !errors.Is(err, test.is) {
-				t.Errorf("got %v, want %v", err, test.is)
-			}
-			if (receipt == nil) != (err != nil) {
-				t.Errorf("receipt %v, error %v", receipt, err)
-			}
-			var api *horseracing.APIError
-			if refused := response.StatusCode >= 400; refused != errors.As(err, &api) && name != "a redirect" && name != "an error object in 200" {
-				t.Errorf("status %d, but %T", response.StatusCode, err)
+			_, isAPI := errors.AsType[*horseracing.APIError](err)
+			if got != test.want || !errors.Is(err, test.is) && test.is != nil || got == refused && !isAPI || (got == registered) != (err == nil) || mock.GetTotalCallCount() != 1 {
+				t.Errorf("%s after %d requests, want %s: %v", got, mock.GetTotalCallCount(), test.want, err)
 			}
 		})
 	}
 }
 
-// A status 2xx confirms, unless the body denies it in one of a few ways.
-func TestRegisterIsConfirmedUnlessTheBodyDeniesIt(t *testing.T) {
-	for _, body := range []string{
-		"", "\n", "true", "null", "[]", "1", "OK", `"OK"`, "{}", `{"success":true}`, `{"ok":true,"error":null,"errors":[]}`, `{"error":false,"errors":{}}`, `{"error":""}`,
-		`{"status":"declined"}`, `{"message":"ok"}`, `{"code":409}`, `{"ok":"false"}`, `{"data":{"success":false}}`,
+func TestRegisterIsRepeatedAfter429Alone(t *testing.T) {
+	for status, requests := range map[int]int{429: 4, 403: 1, 408: 1, 503: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			c, mock := registering(t, httpmock.Responder(double.Respond(status, "", "Retry-After: 1")))
+			if _, err := c.Races.Register(t.Context(), double.Entry); err == nil || mock.GetTotalCallCount() != requests {
+				t.Errorf("status %d: %d requests, %v", status, mock.GetTotalCallCount(), err)
+			}
+		})
+	}
+}
+
+func TestRegisterReturnsTheBodyIfItIsJSON(t *testing.T) {
+	for body, want := range map[string]json.RawMessage{
+		"": nil, "OK": nil, "null": json.RawMessage("null"), string(payload(t, "register.json")): payload(t, "register.json"),
 	} {
 		c, _ := registering(t, httpmock.NewStringResponder(200, body))
-		if receipt, err := c.Races.Register(t.Context(), double.Entry); err != nil || receipt.StatusCode != 200 || string(receipt.Body) != body {
-			t.Errorf("%q: %v, %v", body, receipt, err)
-		}
-	}
-	for body, text := range map[string]string{
-		"false": "denies", " false\n": "denies", `{"success":false}`: "denies", `{"ok": false, "race":11}`: "denies", `{"ok":false,"message":"full"}`: "full",
-		`{"error":"full"}`: "full", `{"errors":["full"]}`: "full", `{"success":true,"error":{"code":7}}`: "code", "<!DOCTYPE html><html>": "HTML",
-	} {
-		c, mock := registering(t, httpmock.NewStringResponder(200, body))
 		receipt, err := c.Races.Register(t.Context(), double.Entry)
-		if receipt != nil || !errors.Is(err, horseracing.ErrOutcomeUnknown) || mock.GetTotalCallCount() != 1 || !strings.Contains(err.Error(), text) {
-			t.Errorf("%q: %v, %v", body, receipt, err)
+		if diff := gocmp.Diff(&horseracing.RegistrationReceipt{StatusCode: 200, Body: want}, receipt); diff != "" || err != nil {
+			t.Errorf("%q: %v (-want +got):\n%s", body, err, diff)
 		}
 	}
 }

@@ -151,15 +151,7 @@ func timestampOf(milliseconds int64) Timestamp {
 // and with the verbs %p and %w, encoding/json in map keys, and encoding/gob.
 type UserKey string
 
-func (k UserKey) problem() error {
-	switch {
-	case k == "":
-		return errors.New("the user key is empty")
-	case hasControl(string(k)):
-		return errors.New("the user key contains a control character: was it read from a file together with the newline?")
-	}
-	return nil
-}
+func (k UserKey) problem() error { return checkPasted("the user key", string(k)) }
 
 // String returns "[redacted]", or the empty string for an empty key.
 func (k UserKey) String() string {
