@@ -291,6 +291,18 @@ func TestRegisterRulesHoldForDo(t *testing.T) {
 	}
 }
 
+// Registrations are sent through a clone of an *http.Transport. A mock cannot be cloned.
+func TestRegisterAndReadsGoThroughOneMock(t *testing.T) {
+	mock := httpmock.NewMockTransport()
+	mock.RegisterResponder(http.MethodGet, double.Service+"/api/v1/races/open", httpmock.NewBytesResponder(200, payload(t, "races_open.json")))
+	mock.RegisterResponder(http.MethodPost, registerURL, httpmock.NewBytesResponder(200, payload(t, "register.json")))
+	c := double.Connect(t, double.Service, &http.Client{Transport: mock})
+	if err := errors.Join(double.OpenRaces(t.Context(), c), double.Register(t.Context(), c)); err != nil {
+		t.Error(err)
+	}
+	double.Equal(t, "calls", map[string]int{"GET " + double.Service + "/api/v1/races/open": 1, "POST " + registerURL: 1}, mock.GetCallCountInfo())
+}
+
 func TestRegisterUsesAConnectionOfItsOwnOverHTTP2(t *testing.T) {
 	s := double.PlayH2(t, double.AcceptEmpty)
 	c := double.Connect(t, s.URL, s.Client)
