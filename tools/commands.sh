@@ -37,7 +37,7 @@ while read -r command; do
 	'go -C '*' test '* | 'bash .ci/'* | 'bash tools/api.sh -w' | 'bash tools/commands.sh') continue ;; # .ci runs tests; it changes files; itself
 	*FILE* | *DIR* | 'go mod edit' | 'horseracing register' | *'horseracing fake'* | *@latest | *'|' | *'$URL'*) continue ;; # not lines to type; the service above; not published; parts of one
 	'go mod '* | 'go doc -all github.com'*) folder=$work/program ;;
-	*examples/web\ run* | *watch* | *--follow*) seconds=20 wanted=124 ;; # until it is interrupted
+	*examples/web\ run* | *examples/register\ -yes* | *watch* | *--follow*) seconds=20 wanted=124 ;; # until it is interrupted
 	*' --race 4711 '*) wanted=3 ;; # no such race
 	*'ledger races.ledger '*) wanted=1 ;; # which a run that pays creates
 	esac

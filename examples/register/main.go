@@ -1,6 +1,16 @@
-// Register is a bot that enters horses into open races by rules. It pays nothing
-// without -yes. A ledger keeps it from paying twice and from exceeding its budget,
-// whatever happens to it. See README.md.
+// Register is a bot that enters a horse into open races, the cheapest first.
+//
+//	go run ./examples/register                                    what it would enter
+//	go run ./examples/register -yes -max-fee 2.5 -budget 20       enters and pays until Ctrl-C
+//
+// Each minute it reads the open races and enters those that fit. Its ledger, a file, keeps it
+// from paying for a race twice and from exceeding the budget, even if it is killed and
+// started again.
+//
+// If the connection is lost, the round ends with an error, and the next one tries again. If
+// it is lost while a registration is being sent, the fee is perhaps paid: it counts against
+// the budget, and that race is not tried again. Each round asks the service whether it lists
+// the horse, and meanwhile the bot enters other races.
 package main
 
 import (
@@ -10,100 +20,187 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
+	"os/signal"
 	"path/filepath"
-	"strconv"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/examples/internal/program"
-	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/examples/internal/service"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-const usage = `Usage: register [flags]
-
-Enters horses into the open races that fit the rules, the cheapest first, and
-prints each decision with its reason. It pays nothing without -yes. Uses an
-embedded fake unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set; then
--horse is needed, and with -yes the owner's key in HORSERACING_USER_KEY.
-
-Examples:
-  register                                                what it would do
-  register -horse 1 -horse 2 -budget 20 -yes              one round
-  register -horse 1 -yes -interval 30s                    until Ctrl-C
-  register -report                                        what was paid and won
-
-Flags:
-`
-
-func main() { program.Main("register", run) }
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	b := &bot{out: stdout, refused: map[string]bool{}, printed: map[string]string{}}
-	flags := flag.NewFlagSet("register", flag.ContinueOnError)
-	flags.Func("horse", "the `NUMBER` of a horse; can be repeated", func(text string) error {
-		n, err := strconv.ParseInt(text, 10, 64)
-		b.horses = append(b.horses, horseracing.HorseNumber(n))
-		return err
-	})
-	flags.IntVar(&b.atOnce, "at-once", 1, "a horse is in so many `RACES` at a time at most")
-	pay := flags.Bool("yes", false, "register and pay; without it nothing is sent")
-	interval := flags.Duration("interval", 0, "repeat this often, until Ctrl-C (default: one round)")
-	maxFee := tokens(flags, "max-fee", "5", "pay at most so many `TOKENS` for a race")
-	budget := tokens(flags, "budget", "10", "pay at most so many `TOKENS` in all, by the ledger")
-	path := flags.String("ledger", "", "the `FILE` of the ledger (default register.ledger, or a temporary file with the embedded fake)")
-	isReport := flags.Bool("report", false, "print what was paid, the places and the prizes")
-	tier := flags.Int("tier", int(horseracing.TierOmega), "with -report: tier `ID` of the results")
-	if err := program.Parse(flags, usage, args, stderr); err != nil {
-		return err
-	}
-
-	service, err := program.Connect(stderr, []horseracingtest.Option{horseracingtest.WithClock(time.Now)})
-	if err != nil {
-		return err
-	}
-	defer service.Close()
-	b.userKey = horseracing.UserKey(os.Getenv("HORSERACING_USER_KEY"))
-	if fake := service.Fake; fake != nil { // it ends with this run, and so does a ledger
-		b.userKey = fake.UserKey(0)
-		if len(b.horses) == 0 {
-			b.horses = fake.Horses(0)[:1]
-		}
-		dir, err := os.MkdirTemp("", "register")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		*path = cmp.Or(*path, filepath.Join(dir, "ledger"))
-	}
-	switch {
-	case len(b.horses) == 0 && !*isReport:
-		return program.UsageError("name a horse with -horse")
-	case *pay && b.userKey == "":
-		return errors.New("the owner's key is missing: set HORSERACING_USER_KEY")
-	}
-	l, err := ledger.Open(cmp.Or(*path, "register.ledger"), service.Client, ledger.WithMaxFee(*maxFee), ledger.WithBudget(*budget))
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	if *isReport {
-		return report(ctx, service.Client, l, horseracing.TierID(*tier), stdout)
-	}
-	b.client, b.ledger, b.isDryRun, b.userKey = service.Client, l, !*pay, cmp.Or(b.userKey, "of a dry run")
-	if err = b.run(ctx, *interval); err == nil && !*pay {
-		fmt.Fprintf(stdout, "Dry run: nothing was sent. Register and pay with -yes, each horse in %s at a time at most.\n", count(b.atOnce, "race"))
-	}
-	return err
+type bot struct {
+	client  *horseracing.Client
+	ledger  *ledger.Ledger
+	horse   horseracing.HorseNumber
+	userKey horseracing.UserKey
+	pays    bool // or else it only prints what it would enter
+	atOnce  int  // open races that the horse is in at most
+	out     io.Writer
+	refused map[horseracing.RaceID]bool   // by the service, for reasons that will not change
+	printed map[horseracing.RaceID]string // the last line about each race; 0 is the round as a whole
 }
 
-// tokens defines a flag that is an amount of whole tokens.
-func tokens(flags *flag.FlagSet, name, initial, usage string) *horseracing.BigInt {
-	amount, _ := horseracing.ParseUnits(initial, 18)
-	flags.Func(name, usage+" (default "+initial+")", func(text string) (err error) {
-		amount, err = horseracing.ParseUnits(text, 18)
+func main() {
+	horse := flag.Int64("horse", 0, "the `NUMBER` of the horse")
+	pays := flag.Bool("yes", false, "register and pay; without it nothing is sent")
+	maxFee := flag.String("max-fee", "5", "pay at most so many `TOKENS` for a race")
+	budget := flag.String("budget", "10", "pay at most so many `TOKENS` in all, by the ledger")
+	atOnce := flag.Int("at-once", 1, "the horse is in so many open `RACES` at most")
+	path := flag.String("ledger", "register.ledger", "the `FILE` that says what was paid")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	key := os.Getenv("HORSERACING_USER_KEY") // of the horse's owner
+	client, fake, err := service.Connect(horseracing.WithSkipHandler(func(_ context.Context, err error) {
+		log.Print("left out: ", err) // a race that cannot be read does not keep the bot from the others
+	}))
+	if fake != nil { // it ends with this run, and so does its ledger
+		key, *horse = string(fake.UserKey(0)), int64(fake.Horses(0)[0])
+		*path = filepath.Join(os.TempDir(), fmt.Sprintf("register-%d.ledger", os.Getpid()))
+	}
+	most, errFee := horseracing.ParseUnits(*maxFee, 18) // a token is assumed to have 18 decimal places
+	inAll, errBudget := horseracing.ParseUnits(*budget, 18)
+	if err := cmp.Or(err, errFee, errBudget); err != nil {
+		log.Fatal(err)
+	}
+	if *horse < 1 || key == "" {
+		log.Fatal("name a horse with -horse, and its owner's key in HORSERACING_USER_KEY")
+	}
+	l, err := ledger.Open(*path, client, ledger.WithMaxFee(most), ledger.WithBudget(inAll))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	b := &bot{
+		client: client, ledger: l, horse: horseracing.HorseNumber(*horse), userKey: horseracing.UserKey(key), pays: *pays, atOnce: *atOnce,
+		out: os.Stdout, refused: map[horseracing.RaceID]bool{}, printed: map[horseracing.RaceID]string{},
+	}
+	if err := b.run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run makes a round each minute, until ctx ends or a round says that no later one can succeed.
+func (b *bot) run(ctx context.Context) error {
+	minute := time.NewTicker(time.Minute)
+	defer minute.Stop()
+	for {
+		err := b.round(ctx)
+		if errors.Is(err, horseracing.ErrUnauthorized) || errors.Is(err, errLedger) {
+			return err
+		}
+		if err != nil && ctx.Err() == nil {
+			b.print(0, "this round ended early: %v", err)
+		}
+		if !b.pays {
+			fmt.Fprintln(b.out, "Nothing was sent. Register and pay with -yes.")
+			return err
+		}
+		select {
+		case <-minute.C:
+		case <-ctx.Done():
+			paid, perhaps := ledger.Sum(b.ledger.Entries(), time.Time{})
+			fmt.Fprintf(b.out, "Tokens paid in all: %s; perhaps paid: %s\n", paid.FormatUnits(18), perhaps.FormatUnits(18))
+			return nil
+		}
+	}
+}
+
+// round settles what is unknown, and enters the horse into the races that fit.
+func (b *bot) round(ctx context.Context) error {
+	if b.pays {
+		if err := b.ledger.Settle(ctx); err != nil { // what stays unknown is settled in a later round
+			b.print(0, "not settled: %v", err)
+		}
+	}
+	horse, err := b.client.Horses.Get(ctx, b.horse)
+	if err != nil {
 		return err
+	}
+	races, err := b.client.Races.Open(ctx)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(races, func(a, b horseracing.Race) int {
+		return cmp.Or(a.EntryFee.Cmp(b.EntryFee), a.StartTime.Compare(b.StartTime.Time))
 	})
-	return &amount
+	busy, entered := 0, map[horseracing.RaceID]bool{} // by the ledger: the service may list the horse later
+	for e := range b.ledger.Entries() {
+		entered[e.Race] = entered[e.Race] || e.Horse == b.horse && e.State == ledger.Entered
+	}
+	for _, race := range races {
+		if race.Has(b.horse) || entered[race.MainRaceID] {
+			busy++
+		}
+	}
+	for _, race := range races {
+		unfit := race.CheckEntry(horse, time.Now())
+		switch {
+		case race.Has(b.horse) || entered[race.MainRaceID]:
+			b.print(race.MainRaceID, "the horse is in it")
+		case unfit != nil:
+			b.print(race.MainRaceID, "skipped: %v", unfit)
+		case busy >= b.atOnce:
+			b.print(race.MainRaceID, "skipped: the horse is in enough races")
+		case !b.refused[race.MainRaceID]:
+			isEntered, err := b.enter(ctx, &race)
+			if err != nil {
+				return err
+			}
+			if isEntered {
+				busy++
+			}
+		}
+	}
+	return nil
+}
+
+// errLedger is returned if the ledger cannot be read or written, so that nothing can be sent.
+var errLedger = errors.New("the ledger failed")
+
+// enter registers the horse and reports whether it is entered, or would be with -yes. An error ends the round.
+func (b *bot) enter(ctx context.Context, race *horseracing.Race) (bool, error) {
+	r := horseracing.Registration{Horse: b.horse, Race: race.MainRaceID, UserKey: b.userKey}
+	did, err := "fits", b.ledger.Check(r, race.EntryFee)
+	if b.pays && err == nil {
+		did = "entered"
+		_, err = b.ledger.Register(ctx, r, race.EntryFee)
+	}
+	refusal, isRefusal := errors.AsType[*horseracing.APIError](err)
+	_, isUnsent := errors.AsType[*horseracing.TransportError](err)
+	switch {
+	case err == nil:
+		b.print(race.MainRaceID, "%s: %q, for %s tokens", did, race.Info.Name, race.EntryFee.FormatUnits(18))
+	case errors.Is(err, horseracing.ErrOutcomeUnknown):
+		b.print(race.MainRaceID, "perhaps paid, to be settled: %v", err)
+	case errors.Is(err, ledger.ErrFee), errors.Is(err, ledger.ErrBudget), errors.Is(err, ledger.ErrUnsettled),
+		errors.Is(err, ledger.ErrEntered), errors.Is(err, ledger.ErrInUse):
+		b.print(race.MainRaceID, "skipped: %v", err)
+	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrRateLimited), isUnsent, ctx.Err() != nil:
+		return false, err
+	case isRefusal:
+		b.refused[race.MainRaceID] = true
+		b.print(race.MainRaceID, "refused: %v", refusal)
+	default:
+		return false, fmt.Errorf("%w: %w", errLedger, err)
+	}
+	return err == nil, nil
+}
+
+// print prints a line about a race, or about the round if race is 0, unless it is the same as the last one.
+func (b *bot) print(race horseracing.RaceID, format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if race != 0 {
+		line = fmt.Sprintf("race %d: %s", race, line)
+	}
+	if b.printed[race] != line {
+		fmt.Fprintln(b.out, time.Now().UTC().Format(time.TimeOnly), line)
+	}
+	b.printed[race] = line
 }
