@@ -25,7 +25,10 @@ func (p *program) callCommand() *cobra.Command {
 			text := []byte(args[2])
 			if args[2] == "-" {
 				var err error
-				if text, err = io.ReadAll(p.stdin); err != nil {
+				if text, err = io.ReadAll(p.stdin); err == nil {
+					text, err = withoutMark(text)
+				}
+				if err != nil {
 					return err
 				}
 			}

@@ -84,7 +84,7 @@ func (o *fakeOptions) start(p *program) (*horseracingtest.Server, error) {
 	if o.history != "" {
 		past, opens, err := readHistory(o.history)
 		if err != nil {
-			return nil, fmt.Errorf("--history: %s%w", o.history, err)
+			return nil, fmt.Errorf("--history: %w", err)
 		}
 		opts, ahead = append(opts, past), time.Until(opens)
 	}
@@ -104,7 +104,7 @@ func (o *fakeOptions) start(p *program) (*horseracingtest.Server, error) {
 func readHistory(path string) (past horseracingtest.Option, opens time.Time, err error) {
 	text, err := readText(path)
 	if err != nil {
-		return nil, opens, fmt.Errorf(": %w", err)
+		return nil, opens, err
 	}
 	var races []horseracing.Race
 	n := 0
@@ -116,19 +116,19 @@ func readHistory(path string) (past horseracingtest.Option, opens time.Time, err
 		var race horseracing.Race
 		switch err := json.Unmarshal(line, &race); {
 		case err != nil:
-			return nil, opens, fmt.Errorf(", line %d is not a race as JSON", n)
+			return nil, opens, fmt.Errorf("%s, line %d is not a race as JSON", path, n)
 		case race.MainRaceID <= 0 || race.StartTime.IsZero() || !race.Finished():
-			return nil, opens, fmt.Errorf(", line %d is not a finished race, which has main_race_id, start_time and final_order", n)
+			return nil, opens, fmt.Errorf("%s, line %d is not a finished race, which has main_race_id, start_time and final_order", path, n)
 		}
 		races = append(races, race)
 	}
 	if len(races) == 0 {
-		return nil, opens, errors.New(" has no race")
+		return nil, opens, fmt.Errorf("%s has no race", path)
 	}
 	past = horseracingtest.WithHistoryOf(slices.Values(races))
 	first, err := horseracingtest.Start(horseracingtest.WithInMemory(), past) // its clock stays at the time at which the first race opens
 	if err != nil {
-		return nil, opens, fmt.Errorf(": %w", err)
+		return nil, opens, err
 	}
 	defer first.Close()
 	return past, first.Now(), nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,16 +47,15 @@ func listingFlags(flags *pflag.FlagSet, name string) *listingOptions {
 	return o
 }
 
-// begin refuses flags that would do nothing.
-func (o *listingOptions) begin(p *program) error {
-	p.isEndless = o.follow
-	return o.check(p)
-}
-
 // isKept reports whether what is new is printed: since a position, or from now on.
 func (o *listingOptions) isKept() bool { return o.cursor != "" || o.out != "" || o.follow }
 
+// tier returns the one tier that is followed.
+func (o *listingOptions) tier() horseracing.TierID { return (*o.tiers)[0] }
+
+// check refuses flags that would do nothing, or contradict each other.
 func (o *listingOptions) check(p *program) error {
+	p.isEndless = o.follow
 	for name, file := range map[string]string{"out": o.out, "cursor": o.cursor} {
 		if file == "" && o.flags.Changed(name) { // as from a variable that is not set
 			return usageError("--" + name + " lacks the name of a file")
@@ -92,17 +90,6 @@ func (o *listingOptions) query(tier horseracing.TierID) horseracing.ResultsQuery
 		concurrency = min(concurrency, 1+o.limit/100)
 	}
 	return horseracing.ResultsQuery{Tier: tier, Since: *o.since, Before: *o.before, Concurrency: concurrency}
-}
-
-// newQuery selects what comes after a position, or if there is none what starts at --since.
-func (o *listingOptions) newQuery(tier horseracing.TierID, at horseracing.Cursor, isKept bool) horseracing.FollowQuery {
-	q := horseracing.FollowQuery{Tier: tier, Resume: at, Interval: o.interval, Concurrency: o.concurrency}
-	if at.IsZero() {
-		if q.Since = *o.since; q.Since.IsZero() && isKept {
-			q.Since = time.UnixMilli(1) // the whole history
-		}
-	}
-	return q
 }
 
 // listed is how the entries of a listing are read and printed, and when one starts.
@@ -172,14 +159,11 @@ func loop[T any](ctx context.Context, o *listingOptions, f *horseracing.Follower
 	return f.CatchUp(ctx)
 }
 
-// printFinished prints a listing, the newest entry first. With --cursor, -o or
-// --follow it prints what is new: since that position, or since now.
+// printFinished prints a listing, the newest entry first. With --cursor or --follow it
+// prints what is new: since that position, or since now.
 func printFinished[T any](ctx context.Context, p *program, s *service, o *listingOptions, l listed[T]) error {
-	if err := o.begin(p); err != nil {
-		return err
-	}
-	if o.isKept() {
-		return printNew(ctx, p, s, o, (*o.tiers)[0], l)
+	if o.cursor != "" || o.follow {
+		return printNew(ctx, p, s, o, l)
 	}
 	r := newPrinter(p, o, l)
 	for _, tier := range *o.tiers {
@@ -194,41 +178,22 @@ func printFinished[T any](ctx context.Context, p *program, s *service, o *listin
 	return r.flush()
 }
 
-// openPosition opens the position of -o or --cursor.
-func (o *listingOptions) openPosition(s *service, tier horseracing.TierID) (*checkpoint, error) {
-	switch {
-	case o.out != "":
-		return openSyncFile(o.out, s, tier)
-	case o.cursor == "":
-		return &checkpoint{}, nil // keeps nothing
-	}
-	at, err := openCheckpoint(o.cursor, o.cursor+".lock", s, tier)
-	if err == nil && at.Bytes != nil { // what it covers would be lost
-		at.close()
-		err = fmt.Errorf("%s is a position of -o: use another file", o.cursor)
-	}
-	return at, err
-}
-
-// printNew prints what is new since the position of --cursor or -o, or with --follow alone
-// since now.
-func printNew[T any](ctx context.Context, p *program, s *service, o *listingOptions, tier horseracing.TierID, l listed[T]) error {
-	at, err := o.openPosition(s, tier)
-	if err != nil {
-		return err
+// printNew prints what is new since the position of --cursor, or with --follow alone since
+// now.
+func printNew[T any](ctx context.Context, p *program, s *service, o *listingOptions, l listed[T]) (err error) {
+	at := &position{} // keeps nothing
+	if o.cursor != "" {
+		if at, err = openPosition(p, o.cursor, origin{Service: s.BaseURL(), Tier: o.tier(), Since: *o.since}); err != nil {
+			return err
+		}
 	}
 	defer at.close()
-	at.startAt(p, *o.since, cmp.Or(o.out, o.cursor))
-	f := l.follow(o.newQuery(tier, at.Cursor, at.path != ""))
+	f := l.follow(o.newQuery(at))
 	at.Cursor = f.Cursor()
-	if err := at.save(false); err != nil { // now rather than after the first lines
+	if err := at.save(); err != nil { // now rather than after the first lines
 		return err
 	}
-	to := p
-	if o.out != "" {
-		to = p.into(at)
-	}
-	r := newPrinter(to, o, l)
+	r := newPrinter(p, o, l)
 	failed := each(ctx, p, o, loop(ctx, o, f), func(entry *T) error {
 		var line any = entry
 		if o.withCursor {
@@ -249,11 +214,14 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 		return errors.Join(failed, at.forget())
 	}
 	_ = at.keep(f.Cursor()) // save returns its error
-	if err := at.save(true); err != nil {
-		return errors.Join(failed, err)
+	return errors.Join(failed, at.save())
+}
+
+// newQuery selects what comes after a position, or if there is none what starts at --since.
+func (o *listingOptions) newQuery(at *position) horseracing.FollowQuery {
+	q := horseracing.FollowQuery{Tier: o.tier(), Resume: at.Cursor, Interval: o.interval, Concurrency: o.concurrency}
+	if q.Since = *o.since; q.Since.IsZero() && at.path != "" {
+		q.Since = time.UnixMilli(1) // the whole history
 	}
-	if o.out != "" {
-		p.say(fmt.Sprintf("%ss added to %s: %d", o.name, o.out, r.printed))
-	}
-	return failed
+	return q
 }

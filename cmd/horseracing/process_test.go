@@ -214,7 +214,7 @@ func TestTheCursorIsBoundToATierAndKeepsTheSinceOfTheFirstRun(t *testing.T) {
 		t.Errorf("after the end: %+v", again)
 	}
 	other := run(t, environment(fake), "results", "--cursor", file, "--tier", "3")
-	if other.status != 1 || other.stdout != "" || !strings.Contains(other.stderr, "tier 2, not 3") {
+	if other.status != 2 || other.stdout != "" || !strings.Contains(other.stderr, "tier 2, not 3") {
 		t.Errorf("with another tier: %+v", other)
 	}
 }

@@ -53,13 +53,6 @@ func widthOf(f *os.File) int {
 	return pipeWidth
 }
 
-// into returns the program with its lines written to w, as JSON, in place of standard output.
-func (p *program) into(w io.Writer) *program {
-	other := *p
-	other.stdout, other.asJSON, other.interactive = w, true, false
-	return &other
-}
-
 // printsJSON reports whether values are printed as JSON.
 func (p *program) printsJSON() bool { return p.asJSON || !p.asTable && !p.interactive }
 

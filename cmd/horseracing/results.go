@@ -14,6 +14,12 @@ func (p *program) resultsCommand() *cobra.Command {
 	o := listingFlags(c.Flags(), "race")
 	c.Flags().StringVarP(&o.out, "out", "o", "", "keep the races in this `FILE`, each once")
 	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
+		if err := o.check(p); err != nil {
+			return err
+		}
+		if o.out != "" {
+			return p.keepResults(ctx, s, o)
+		}
 		return printFinished(ctx, p, s, o, listed[horseracing.Race]{
 			layout: finishedRaceLayout, start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, results: s.Races.Results, follow: s.Races.Follow,
 		})

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 )
 
@@ -13,7 +14,11 @@ func readText(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return withoutMark(text)
+	text, err = withoutMark(text)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return text, err
 }
 
 // withoutMark returns text without its byte order mark. UTF-16, which older PowerShells

@@ -37,6 +37,9 @@ func (p *program) finishedTournaments(ctx context.Context, s *service, o *listin
 	if len(args) > 0 {
 		return usageError("--finished takes no ids")
 	}
+	if err := o.check(p); err != nil {
+		return err
+	}
 	horses := column{title: "HORSES", isNumber: true}
 	return printFinished(ctx, p, s, o, listed[horseracing.Tournament]{
 		layout: tournamentLayout(horses, func(t *horseracing.Tournament) any { return len(t.Participants) }),

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+const (
+	lookback     = time.Hour // before the newest race, races may still appear
+	firstTail    = 1 << 20   // bytes of a file that are read at first
+	syncInterval = time.Second
+)
+
+// outFile is the file of -o, in which each finished race is once. It is its own position: a
+// run continues from Lookback before its newest race, and leaves out the races that it has.
+type outFile struct {
+	file   *os.File
+	lock   *flock.Flock
+	origin origin
+	size   int64 // of the lines that were read and written
+	synced time.Time
+
+	newest time.Time // when the newest race starts, zero if there is none
+	has    map[raceKey]bool
+}
+
+// raceKey distinguishes the races of a file.
+type raceKey struct {
+	id    horseracing.RaceID
+	start int64 // in milliseconds
+}
+
+func keyOf(r *horseracing.Race) raceKey { return raceKey{r.MainRaceID, r.StartTime.UnixMilli()} }
+
+// raceOf reads id and start of a race from the begin of a line.
+func raceOf(line []byte) (*horseracing.Race, bool) {
+	var race struct {
+		ID    horseracing.RaceID    `json:"main_race_id"`
+		Start horseracing.Timestamp `json:"start_time"`
+	}
+	err := json.Unmarshal(line, &race)
+	return &horseracing.Race{MainRaceID: race.ID, StartTime: race.Start}, err == nil && race.ID > 0 && !race.Start.IsZero()
+}
+
+// openOut opens or creates the file at path, and cuts off an incomplete last line. With an
+// error nothing is changed.
+func openOut(p *program, path string, from origin) (*outFile, error) {
+	path, err := resolve("-o", path)
+	if err != nil {
+		return nil, err
+	}
+	f := &outFile{origin: from, synced: time.Now()}
+	if f.lock, err = lockBeside(path); err != nil {
+		return nil, err
+	}
+	if f.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666); err == nil {
+		err = f.begin(p)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return f, nil
+}
+
+// close lets other processes use the file.
+func (f *outFile) close() (err error) {
+	if f.file != nil {
+		err = errors.Join(f.file.Sync(), f.file.Close())
+	}
+	return errors.Join(err, f.lock.Close())
+}
+
+// begin reads the file, compares its origin with that of this run, and cuts it.
+func (f *outFile) begin(p *program) error {
+	if err := f.read(time.Now()); err != nil {
+		return err
+	}
+	path := f.file.Name()
+	if _, err := os.Lstat(path + ".position"); err == nil {
+		p.say(fmt.Sprintf("%s.position is of an older version and ignored: remove it", path))
+	}
+	stored, err := f.readOrigin()
+	switch {
+	case err != nil:
+		return err
+	case f.size == 0: // whatever it was for
+	case stored.Service != "":
+		if err := stored.check(f.origin, path); err != nil {
+			return err
+		}
+		f.origin = f.origin.from(stored, p, path)
+		return f.file.Truncate(f.size)
+	default:
+		f.origin.Since = time.Time{}
+		p.say(fmt.Sprintf("%s.lock does not say where %[1]s comes from: it is taken for tier %d of %s from now on", path, f.origin.Tier, f.origin.Service))
+	}
+	return errors.Join(f.writeOrigin(), f.file.Truncate(f.size))
+}
+
+// lockedBytes are those of the lock file that are locked. On Windows nobody can read them.
+const lockedBytes = 1
+
+// readOrigin reads the origin from the lock file. It is zero in one of an older version.
+func (f *outFile) readOrigin() (stored origin, err error) {
+	file, err := os.Open(f.lock.Path())
+	if err != nil {
+		return stored, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.NewSectionReader(file, lockedBytes, firstTail))
+	if err == nil && len(text) > 0 && json.Unmarshal(text, &stored) != nil {
+		err = fmt.Errorf("%s is damaged: remove it", f.lock.Path())
+	}
+	return stored, err
+}
+
+func (f *outFile) writeOrigin() error {
+	text, err := lineOf(f.origin)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(f.lock.Path(), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(text, lockedBytes)
+	return errors.Join(err, file.Truncate(lockedBytes+int64(len(text))), file.Close())
+}
+
+// read finds the end of the last whole line, the newest race, and the races that start later
+// than Lookback before it. A file that does not look like one of -o is an error.
+func (f *outFile) read(now time.Time) error {
+	info, err := f.file.Stat()
+	if err != nil {
+		return err
+	}
+	for length := int64(firstTail); ; length *= 4 {
+		begin := max(0, info.Size()-length)
+		tail := make([]byte, info.Size()-begin)
+		if _, err := f.file.ReadAt(tail, begin); err != nil {
+			return err
+		}
+		skipped := 0
+		if begin > 0 { // within a line
+			skipped = bytes.IndexByte(tail, '\n') + 1
+		}
+		isEnough, err := f.readTail(tail[skipped:], begin+int64(skipped), now)
+		if err != nil || isEnough || begin == 0 {
+			return err
+		}
+	}
+}
+
+// readTail reads the lines of the file from begin on. It reports whether they are enough:
+// a race is written at most Lookback after one that starts later, so the races of the last
+// Lookback are all after one that starts two of them before the newest.
+func (f *outFile) readTail(tail []byte, begin int64, now time.Time) (isEnough bool, err error) {
+	whole, err := f.wholeLines(tail, begin)
+	if err != nil {
+		return false, err
+	}
+	f.size, f.newest = begin+int64(len(whole)), time.Time{}
+	var races []*horseracing.Race
+	for line := range bytes.Lines(whole) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		race, isRace := raceOf(line)
+		if !isRace {
+			return false, f.isOther("a line that is not a race as JSON: %.40q", line)
+		}
+		races = append(races, race)
+		if start := race.StartTime.Time; start.After(f.newest) && !start.After(now) { // a start in the future would hide races
+			f.newest = start
+		}
+	}
+	f.has = map[raceKey]bool{}
+	for _, race := range races {
+		isEnough = isEnough || race.StartTime.Before(f.newest.Add(-2*lookback))
+		f.has[keyOf(race)] = true
+	}
+	if begin > 0 && isEnough && !f.isOldestFirst() {
+		return false, f.isOther("other races at its begin than the oldest")
+	}
+	return isEnough, nil
+}
+
+// isOldestFirst reports whether the first line is a race that starts before the newest.
+func (f *outFile) isOldestFirst() bool {
+	line, _ := bufio.NewReader(io.NewSectionReader(f.file, 0, firstTail)).ReadBytes('\n')
+	race, isRace := raceOf(line)
+	return isRace && race.StartTime.Before(f.newest)
+}
+
+// wholeLines returns the lines that are whole. What follows them is cut off: the begin of a
+// race, or the zeros that a loss of power leaves.
+func (f *outFile) wholeLines(tail []byte, begin int64) ([]byte, error) {
+	written, _, isDamaged := bytes.Cut(tail, []byte{0})
+	end := bytes.LastIndexByte(written, '\n') + 1
+	rest := written[end:]
+	isRace := false
+	for _, first := range []string{`{"main_race_id":`, `{"_id":"`} { // as a race is written
+		isRace = isRace || bytes.HasPrefix(rest, []byte(first)) || bytes.HasPrefix([]byte(first), rest)
+	}
+	switch {
+	case !isRace:
+		return nil, f.isOther("a last line that is not a race: %.40q", rest)
+	case isDamaged && end == 0 && begin == 0 && len(bytes.Trim(tail[len(written):], "\x00")) > 0:
+		return nil, f.isOther("zeros in its first line")
+	}
+	return written[:end], nil
+}
+
+func (f *outFile) isOther(format string, args ...any) error {
+	return fmt.Errorf("%s is not a file of -o, and was not changed: it has "+format, append([]any{f.file.Name()}, args...)...)
+}
+
+// append appends a line, unless something else has replaced or changed the file: what is
+// written to a file that was cut comes after a gap of zeros.
+func (f *outFile) append(line []byte) error {
+	ours, err := f.file.Stat()
+	if err != nil {
+		return err
+	}
+	if named, err := os.Stat(f.file.Name()); err != nil || !os.SameFile(named, ours) || ours.Size() != f.size {
+		return fmt.Errorf("%s was changed by something else: nothing more is written to it", f.file.Name())
+	}
+	n, err := f.file.WriteAt(line, f.size)
+	f.size += int64(n)
+	if err == nil && time.Since(f.synced) > syncInterval {
+		err, f.synced = f.file.Sync(), time.Now()
+	}
+	return err
+}
+
+// query selects the races that the file may lack.
+func (f *outFile) query(o *listingOptions) horseracing.FollowQuery {
+	since := f.origin.Since
+	if from := f.newest.Add(-lookback); !f.newest.IsZero() && from.After(since) {
+		since = from
+	}
+	if since.IsZero() {
+		since = time.UnixMilli(1) // the whole history
+	}
+	return horseracing.FollowQuery{Tier: f.origin.Tier, Since: since, Lookback: lookback, Interval: o.interval, Concurrency: o.concurrency}
+}
+
+// keepResults appends the races to the file of -o that it lacks.
+func (p *program) keepResults(ctx context.Context, s *service, o *listingOptions) error {
+	f, err := openOut(p, o.out, origin{Service: s.BaseURL(), Tier: o.tier(), Since: *o.since})
+	if err != nil {
+		return err
+	}
+	added, reached := 0, p.progressOf("races")
+	err = each(ctx, p, o, loop(ctx, o, s.Races.Follow(f.query(o))), func(race *horseracing.Race) error {
+		if f.has[keyOf(race)] {
+			return nil
+		}
+		line, err := lineOf(race)
+		if err == nil {
+			err = f.append(line)
+		}
+		if err == nil {
+			added++
+			reached(race.StartTime.Time)
+		}
+		return err
+	})
+	p.say(fmt.Sprintf("races added to %s: %d", o.out, added))
+	return errors.Join(err, f.close())
+}

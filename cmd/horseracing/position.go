@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// saveInterval is the time between two writes of a position.
+const saveInterval = time.Second
+
+// position is the file of --cursor: how far a listing was read, and printed. It is locked
+// while it is used. Without a path it keeps nothing.
+type position struct {
+	origin
+	Cursor horseracing.Cursor `json:"cursor"`
+
+	path  string
+	isNew bool
+	lock  *flock.Flock
+
+	mu     sync.Mutex  // the timer saves, too
+	timer  *time.Timer // saves what was kept since the last time, nil if nothing was
+	failed error       // why nothing can be saved
+}
+
+// openPosition locks and reads the file at path, which may not exist yet.
+func openPosition(p *program, path string, from origin) (*position, error) {
+	path, err := resolve("--cursor", path)
+	if err != nil {
+		return nil, err
+	}
+	c := &position{origin: from, path: path}
+	if c.lock, err = lockBeside(path); err != nil {
+		return nil, err
+	}
+	if err := c.read(p); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// close lets other processes use the file.
+func (c *position) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = fs.ErrClosed
+	if c.lock != nil {
+		_ = c.lock.Close()
+	}
+}
+
+// read reads the file, if it exists: a position, or the text of a cursor alone.
+func (c *position) read(p *program) error {
+	text, err := readText(c.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		c.isNew = true
+		return nil
+	}
+	damaged := func(err error) error {
+		return fmt.Errorf("%s does not hold a position, or is damaged: restore it, or remove it to begin anew (%w)", c.path, err)
+	}
+	trimmed := strings.TrimSpace(string(text))
+	switch {
+	case err != nil:
+		return err
+	case trimmed == "":
+		return damaged(errors.New("it is empty"))
+	case !strings.HasPrefix(trimmed, "{"):
+		if c.Cursor, err = horseracing.ParseCursor(trimmed); err != nil {
+			return damaged(err)
+		}
+		return nil
+	}
+	stored := position{}
+	if err := json.Unmarshal(text, &stored); err != nil {
+		return damaged(err)
+	}
+	if stored.Cursor.IsZero() {
+		return damaged(errors.New("it has no cursor"))
+	}
+	if err := stored.check(c.origin, c.path); err != nil {
+		return err
+	}
+	c.origin, c.Cursor = c.from(stored.origin, p, c.path), stored.Cursor
+	return nil
+}
+
+// keep notes the position after what was printed. It is saved within a second.
+func (c *position) keep(at horseracing.Cursor) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Cursor = at
+	if c.timer == nil && c.path != "" {
+		c.timer = time.AfterFunc(saveInterval, func() { _ = c.save() }) // keep returns its error
+	}
+	return c.failed
+}
+
+// save writes the file.
+func (c *position) save() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timer = nil
+	if c.path != "" && c.failed == nil {
+		c.failed = c.replace()
+	}
+	return c.failed
+}
+
+// replace replaces the file, with its mode: whoever reads it, after a loss of power too, sees
+// the old position or the new one. Where it cannot be replaced, because it is a mount, say,
+// it is written in place.
+func (c *position) replace() error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o666)
+	info, missing := os.Stat(c.path)
+	if missing == nil {
+		mode = info.Mode().Perm()
+	}
+	temporary := c.path + ".tmp"
+	err = write(temporary, append(text, '\n'), mode)
+	if err == nil && missing == nil {
+		err = os.Chmod(temporary, mode) // whatever the umask is
+	}
+	if err == nil {
+		if err = os.Rename(temporary, c.path); err == nil {
+			return nil
+		}
+		err = write(c.path, append(text, '\n'), mode)
+	}
+	os.Remove(temporary)
+	return err
+}
+
+// write writes a file and syncs it.
+func write(path string, text []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// forget removes the file of a first run that failed before its first entry: it would fix a
+// --since with which nothing was read.
+func (c *position) forget() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = fs.ErrClosed // the timer does not bring it back
+	return os.Remove(c.path)
+}
