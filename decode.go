@@ -3,6 +3,7 @@ package horseracing
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,11 +13,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
@@ -62,16 +64,6 @@ func decodeAny(out any) decoder {
 			err = read(r.Body, out, lenientUTF8)
 		}
 		if err != nil {
-			return newDecodeError(r, err)
-		}
-		return nil
-	}
-}
-
-// decodeObject returns a decoder into a struct with documented members.
-func decodeObject(out any, members *memberReader) decoder {
-	return func(r *transport.Record) error {
-		if err := members.read(r.Body, out); err != nil {
 			return newDecodeError(r, err)
 		}
 		return nil
@@ -142,46 +134,51 @@ func newReadError(err error) *readError {
 	return &readError{string(semantic.JSONPointer), cause}
 }
 
-// decisive are the members that programs decide by, besides ids.
-var decisive = regexp.MustCompile(`^(|/(start_time|registration_deadline|entry_fee|price|participants(/\d+)?|level|min_level|max_level|places|breeding_cooldown|final_order|winners))$`)
-
-// memberReader decodes objects. One that cannot be decoded as a whole is decoded member by
-// member: a member that does not fit its type stays zero, and is an error only if programs
-// decide by it.
+// memberReader decodes the objects of one response. One that cannot be decoded as a whole is
+// decoded member by member: a member of another type stays zero, and is an error only if its
+// field has the tag decode:"strict", because somebody decides by it.
 type memberReader struct {
-	how    json.Options // of the whole: if drift is wanted, an unknown member does not fit
+	how    json.Options // of an object as a whole: if drift is wanted, an unknown member does not fit
 	prefix string       // of the paths in drift
 	drift  []Drift      // what was found, without its route
 	err    *readError   // the first error of the object
-	odd    *readError   // the first member of another type that programs do not decide by
 }
 
-var errEmpty = &readError{err: errors.New("it is null or has none of the documented members")}
+var errEmpty = &readError{err: errors.New("it is null or has no documented member that can be read")}
 
 // read decodes an object. With an error, out has what could be read.
 func (m *memberReader) read(object []byte, out any) *readError {
 	value := reflect.ValueOf(out).Elem()
-	m.err, m.odd = nil, nil
-	if json.Unmarshal(object, out, m.how) != nil {
+	m.err = nil
+	if m.readWhole(object, out) != nil {
 		value.SetZero()
 		m.err = read(object, new(jsontext.Value), lenientUTF8) // a duplicate member, say
-		m.value(object, value, "")
+		m.value(object, value, "", true)
 	}
 	if m.err == nil && value.IsZero() {
-		return cmp.Or(m.odd, errEmpty)
+		return errEmpty
 	}
 	return m.err
 }
 
+// readWhole decodes an object that has no surprises, as most.
+func (m *memberReader) readWhole(object []byte, out any) error {
+	if race, ok := out.(*Race); ok {
+		race.reserve()
+		defer race.release()
+	}
+	return json.Unmarshal(object, out, m.how)
+}
+
 // value decodes the value at a JSON pointer of the object.
-func (m *memberReader) value(text jsontext.Value, out reflect.Value, pointer string) {
+func (m *memberReader) value(text jsontext.Value, out reflect.Value, pointer string, isStrict bool) {
 	switch kind := text.Kind(); {
 	case kind == jsontext.KindBeginObject && hasFields(out.Type()):
 		var members map[string]jsontext.Value
 		_ = json.Unmarshal(text, &members, anySyntax) // it is an object
 		for _, name := range slices.Sorted(maps.Keys(members)) {
-			if field, ok := fieldOf(out, name); ok {
-				m.value(members[name], field, pointer+"/"+name)
+			if field, ok := fieldOf(out.Type(), name); ok {
+				m.value(members[name], out.FieldByIndex(field.Index), pointer+"/"+name, field.Tag.Get("decode") == "strict")
 			} else {
 				m.note(DriftUnknownField, pointer+"/"+name)
 			}
@@ -191,27 +188,26 @@ func (m *memberReader) value(text jsontext.Value, out reflect.Value, pointer str
 		_ = json.Unmarshal(text, &elements, anySyntax) // it is an array
 		out.Set(reflect.MakeSlice(out.Type(), len(elements), len(elements)))
 		for i, element := range elements {
-			m.value(element, out.Index(i), pointer+"/"+strconv.Itoa(i))
+			m.value(element, out.Index(i), pointer+"/"+strconv.Itoa(i), isStrict)
 		}
 	default:
-		m.leaf(text, out, pointer)
+		m.leaf(text, out, pointer, isStrict)
 	}
 }
 
 // leaf decodes a value as a whole.
-func (m *memberReader) leaf(text jsontext.Value, out reflect.Value, pointer string) {
+func (m *memberReader) leaf(text jsontext.Value, out reflect.Value, pointer string, isStrict bool) {
 	err := json.Unmarshal(text, out.Addr().Interface(), tolerant)
-	if err == nil {
-		return
-	}
-	out.SetZero()
-	problem := newReadError(err)
-	problem.field = pointer + problem.field
-	if _, isID := out.Interface().(pathID); isID || decisive.MatchString(pointer) {
+	switch {
+	case err == nil:
+	case isStrict:
+		problem := newReadError(err)
+		problem.field = pointer + problem.field
 		m.err = cmp.Or(m.err, problem)
-	} else {
-		m.odd = cmp.Or(m.odd, problem)
+		out.SetZero()
+	default:
 		m.note(DriftWrongType, pointer)
+		out.SetZero()
 	}
 }
 
@@ -220,41 +216,101 @@ func hasFields(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
-// fieldOf returns the field of a struct for a member.
-func fieldOf(object reflect.Value, member string) (reflect.Value, bool) {
-	for field, value := range object.Fields() {
+// fieldOf returns the field of a struct for a member, if there is one.
+func fieldOf(t reflect.Type, member string) (reflect.StructField, bool) {
+	for field := range t.Fields() {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name == member && field.IsExported() {
-			return value, true
+			return field, true
 		}
 	}
-	return reflect.Value{}, false
+	return reflect.StructField{}, false
 }
 
 // tolerant are the options for a single value that did not fit. They accept values with
-// one obvious meaning: 12.0 for an integer, and "" for no cooldown.
-var tolerant = json.JoinOptions(lenientUTF8, json.WithUnmarshalers(json.JoinUnmarshalers(
-	json.UnmarshalFunc(readInteger[int]), json.UnmarshalFunc(readInteger[TierID]),
-	json.UnmarshalFunc(readInteger[HorseNumber]), json.UnmarshalFunc(readInteger[RaceID]),
-	json.UnmarshalFunc(readOptionalTime),
-)))
-
-// readInteger reads an integer in any notation of a number, and null as zero.
-func readInteger[T ~int | ~int64](value []byte, n *T) error {
-	i, isInteger := parseInt64(value)
-	if !isInteger && string(value) != "null" || int64(T(i)) != i {
-		text := jsontext.Value(value)
-		return &json.SemanticError{GoType: reflect.TypeFor[T](), JSONKind: text.Kind(), JSONValue: text.Clone(), Err: strconv.ErrRange}
+// one obvious meaning: 12.0 for an integer, and "" for a text that may be null.
+var tolerant = json.JoinOptions(lenientUTF8, json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, out any) error {
+	value, kind := reflect.ValueOf(out).Elem(), d.PeekKind()
+	isInteger, isOptional := value.CanInt() && kind == jsontext.KindNumber, value.Kind() == reflect.Pointer && kind == jsontext.KindString
+	if !isInteger && !isOptional {
+		return errors.ErrUnsupported
 	}
-	*n = T(i)
-	return nil
+	text, err := d.ReadValue()
+	if n, ok := parseInt64(text); isInteger && ok && !value.OverflowInt(n) {
+		value.SetInt(n)
+	} else if isOptional && string(text) == `""` {
+		value.SetZero()
+	} else if err == nil {
+		err = json.Unmarshal(text, out, lenientUTF8)
+	}
+	return err
+})))
+
+// DriftKind is the kind of a [Drift].
+type DriftKind string
+
+// The kinds of drift.
+const (
+	DriftUnknownField DriftKind = "unknown_field" // the service sends a member that the types do not declare
+	DriftWrongType    DriftKind = "wrong_type"    // the service sends a member with another type than the documented one; it stays zero
+)
+
+// Drift is a difference between the members that the service sends and those that the
+// types of this package declare: the service has changed, or the API reference is
+// incomplete. It does not make the call fail. A member with another type makes its entry
+// unreadable if programs decide by it: an id, or the entry's own start, fee, price, deadline,
+// participants, levels, places, cooldown, final order or winners.
+type Drift struct {
+	Route string // the path with its placeholders: /api/v1/races/open
+	Path  string // the member's path: "[].info.weather" in an array of races, "info.weather" in a single race
+	Kind  DriftKind
 }
 
-// readOptionalTime reads null and "" as none.
-func readOptionalTime(value []byte, t **time.Time) error {
-	*t = nil
-	if string(value) == "null" || string(value) == `""` {
-		return nil
+// drifts reports the drift of one client's responses, each once.
+type drifts struct {
+	handler func(context.Context, Drift) // may be nil
+	mu      sync.Mutex
+	seen    map[Drift]bool
+}
+
+const (
+	maxDrift     = 100  // of a response
+	maxDriftSeen = 1000 // of a client: names that are data are unlimited
+)
+
+// knownMembers are the options that find unknown members.
+var knownMembers = json.JoinOptions(lenientUTF8, json.RejectUnknownMembers(true))
+
+// reader returns a reader of a response.
+func (d *drifts) reader() memberReader {
+	if d.handler == nil {
+		return memberReader{how: lenientUTF8}
 	}
-	*t = new(time.Time)
-	return (*t).UnmarshalJSON(value)
+	return memberReader{how: knownMembers}
+}
+
+var indexes = regexp.MustCompile(`/\d+(/|$)`)
+
+// note notes the drift of the member at a JSON pointer.
+func (m *memberReader) note(kind DriftKind, pointer string) {
+	path := indexes.ReplaceAllString(pointer, "[]$1")
+	found := Drift{Path: m.prefix + strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "."), Kind: kind}
+	if len(m.drift) < maxDrift && !slices.Contains(m.drift, found) {
+		m.drift = append(m.drift, found)
+	}
+}
+
+// report passes what was not reported before to the handler.
+func (d *drifts) report(ctx context.Context, r *transport.Record, drift []Drift) {
+	for _, found := range drift {
+		found.Route, found.Path = r.Route, clip(r.Keys.Text(redact.Visible(found.Path)), 200)
+		d.mu.Lock()
+		isNew := !d.seen[found] && len(d.seen) < maxDriftSeen
+		if isNew {
+			d.seen[found] = true
+		}
+		d.mu.Unlock()
+		if isNew && d.handler != nil {
+			d.handler(ctx, found)
+		}
+	}
 }

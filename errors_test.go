@@ -68,9 +68,9 @@ func TestErrorTexts(t *testing.T) {
 		{double.OpenRaces, double.Respond(200, `{"races":[]}`), "GET /api/v1/races/open: cannot read the response: an object does not fit []Race"},
 		{double.Cups, double.Respond(200, `{"name":"Cup","description":"A nice cup"}`), "GET /api/v1/tournaments/results: cannot read the response: an object does not fit []Tournament"},
 		{double.OneHorse, double.Respond(200, `[[]]`), "GET /api/v1/horses/7: cannot read the response at /0: an array does not fit Horse"},
-		{double.OpenRaces, double.Respond(200, `[{"v2":true},{}]`), "GET /api/v1/races/open: cannot read the response at /1: it is null or has none of the documented members"},
+		{double.OpenRaces, double.Respond(200, `[{"v2":true},{}]`), "GET /api/v1/races/open: cannot read the response at /1: it is null or has no documented member that can be read"},
 		{double.OpenRaces, double.Respond(200, "[[]]"), "GET /api/v1/races/open: cannot read the response at /0: an array does not fit Race"},
-		{double.OneHorse, double.Respond(200, "{}"), "GET /api/v1/horses/7: cannot read the response: it is null or has none of the documented members"},
+		{double.OneHorse, double.Respond(200, "{}"), "GET /api/v1/horses/7: cannot read the response: it is null or has no documented member that can be read"},
 
 		// nothing there
 		{double.OneRace, double.Respond(200, "null"), "GET /api/v1/races/11: not found: status 200 OK, but the response does not contain it"},
@@ -82,21 +82,15 @@ func TestErrorTexts(t *testing.T) {
 		{double.OneRace, double.Respond(200, "[\f]"), `GET /api/v1/races/11: cannot read the response at /0: not valid JSON: invalid character '\f' at start of value`},
 		{double.OpenRaces, double.Respond(200, "\x1f\x8b\x08\x00"), `GET /api/v1/races/open: cannot read the response: not valid JSON: invalid character '\x1f' at start of value`},
 		{double.OpenRaces, double.Respond(200, `[{"tier":"a","tier":"b"}]`), `GET /api/v1/races/open: cannot read the response at /0/tier: not valid JSON: duplicate object member name`},
-		{double.OpenRaces, double.Respond(200, "["+strings.Repeat("{},", 999)+"{}]"), "GET /api/v1/races/open: cannot read the response at /0: it is null or has none of the documented members"},
+		{double.OpenRaces, double.Respond(200, "["+strings.Repeat("{},", 999)+"{}]"), "GET /api/v1/races/open: cannot read the response at /0: it is null or has no documented member that can be read"},
 
 		// a member of another type
 		{double.OpenRaces, double.Respond(200, `[{"v2":true},{"v2":true},{"v2":true},{"entry_fee":"0x10"}]`), "GET /api/v1/races/open: cannot read the response at /3/entry_fee: a string does not fit BigInt: a quoted integer must be in plain base 10"},
 		{double.OpenRaces, double.Respond(200, `[{"entry_fee":1e101}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: a number of more than 100 digits"},
 		{double.OpenRaces, double.Respond(200, `[{"entry_fee":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/entry_fee: a number does not fit BigInt: not an integer of at most 100 digits"},
-		{double.OpenRaces, double.Respond(200, `[{"prizes":[1,"x"]}]`), "GET /api/v1/races/open: cannot read the response at /0/prizes/1: a string does not fit Number: not a number in JSON notation"},
-		{double.OpenRaces, double.Respond(200, `[{"length":"12"}]`), "GET /api/v1/races/open: cannot read the response at /0/length: a string does not fit int"},
-		{double.OpenRaces, double.Respond(200, `[{"length":1.5}]`), "GET /api/v1/races/open: cannot read the response at /0/length: a number does not fit int"},
-		{double.OpenRaces, double.Respond(200, `[{"info":[]}]`), "GET /api/v1/races/open: cannot read the response at /0/info: an array does not fit RaceInfo"},
 		{double.OpenRaces, double.Respond(200, `[{"start_time":"2026"}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a string does not fit Timestamp: not a whole number of milliseconds in the years 1 to 9999"},
 		{double.OpenRaces, double.Respond(200, `[{"start_time":1e30}]`), "GET /api/v1/races/open: cannot read the response at /0/start_time: a number does not fit Timestamp: not a whole number of milliseconds in the years 1 to 9999"},
 		{double.OneHorse, double.Respond(200, `{"breeding_cooldown":"tomorrow"}`), `GET /api/v1/horses/7: cannot read the response at /breeding_cooldown: a string does not fit time.Time: parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006"`},
-		{double.OpenCups, double.Respond(200, `[{"additional_prizes":[{},{"additional_token":"x"}]}]`), "GET /api/v1/tournaments/open: cannot read the response at /0/additional_prizes/1: an object does not fit AdditionalPrize: additional_token: a string does not fit BigInt: a quoted integer must be in plain base 10"},
-		{double.OneCup, double.Respond(200, `{"additional_prizes":[{"additional_items":[{"_id":7}]}]}`), `GET /api/v1/tournaments/5f: cannot read the response at /additional_prizes/0: an object does not fit AdditionalPrize: additional_items/0/_id: a number does not fit string`},
 
 		// too much
 		{double.OpenRaces, double.Respond(200, strings.Repeat(" ", 5000)), "GET /api/v1/races/open: response too large: more than 4096 bytes (WithMaxResponseBytes)"},

@@ -18,13 +18,13 @@ type Horse struct {
 	Name             string      `json:"name"`
 	Image            string      `json:"image"`        // URL
 	ExternalURL      string      `json:"external_url"` // URL of the horse's public page
-	Number           HorseNumber `json:"number"`
+	Number           HorseNumber `json:"number" decode:"strict"`
 	Gender           Gender      `json:"gender"`
 	Height           float64     `json:"height"` // unit undocumented
 	Weight           float64     `json:"weight"` // unit undocumented
-	Level            int         `json:"level"`
+	Level            int         `json:"level" decode:"strict"`
 	Appearance       []Trait     `json:"appearance,omitzero"`
-	BreedingCooldown *time.Time  `json:"breeding_cooldown"` // in UTC, or nil if there is none; see CanBreedAt
+	BreedingCooldown *time.Time  `json:"breeding_cooldown" decode:"strict"` // in UTC, or nil if there is none; see CanBreedAt
 	Breed            string      `json:"breed"`
 	Generation       int         `json:"generation"`
 	Tier             TierName    `json:"tier"`
@@ -63,13 +63,13 @@ func (h *Horse) CanBreedAt(t time.Time) bool {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#22-horse-offered-for-breeding
 type BreedingListing struct {
 	Name            string      `json:"name"`
-	Number          HorseNumber `json:"number"`
+	Number          HorseNumber `json:"number" decode:"strict"`
 	Gender          Gender      `json:"gender"`
 	WinsFirstCount  int         `json:"wins_first_count"`
 	WinsSecondCount int         `json:"wins_second_count"`
 	WinsThirdCount  int         `json:"wins_third_count"`
 	TotalRaceCount  int         `json:"total_race_count"`
-	Price           Number      `json:"price"` // unit undocumented
+	Price           Number      `json:"price" decode:"strict"` // unit undocumented
 	Generation      int         `json:"generation"`
 	Tier            TierName    `json:"tier"`
 }
@@ -80,7 +80,7 @@ func (b *BreedingListing) id() pathID { return b.Number }
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#23-missions-of-a-horse
 type HorseMissions struct {
-	Number   HorseNumber    `json:"number"`
+	Number   HorseNumber    `json:"number" decode:"strict"`
 	Missions []HorseMission `json:"missions,omitzero"` // monthly, then weekly, then daily; otherwise unordered
 }
 

@@ -1,7 +1,6 @@
 package horseracing
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 type list[T any] struct {
 	record  *transport.Record
 	entries []entry[T]
-	members *memberReader
+	members memberReader
 }
 
 // String names the operation, with the id that was requested.
@@ -29,47 +28,41 @@ func (l *list[T]) String() string {
 type entry[T any] struct {
 	value T            // with an error, what can be read of it
 	err   *DecodeError // why the entry is unreadable
-	json  []byte       // as received: a part of the body
+	json  []byte       // as received
 }
 
-const (
-	maxEntries   = 100_000
-	typicalEntry = 640 // bytes
-)
+// maxEntries bounds the memory that a list of tiny entries takes.
+const maxEntries = 100_000
 
 // decode reads the list entry by entry.
 func (l *list[T]) decode(op operation, r *transport.Record) error {
 	l.record = r
-	switch kind := jsontext.Value(r.Body).Kind(); {
-	case r.Status == http.StatusNoContent || isNothing(r.Body):
+	kind := jsontext.Value(r.Body).Kind()
+	switch {
+	case r.Status == http.StatusNoContent:
 		return nil
 	case kind == jsontext.KindBeginObject && (op.objectOrArray || op.id != nil):
-		l.entries, l.members.prefix = make([]entry[T], 1), ""
-		return decodeObject(&l.entries[0].value, l.members)(r)
-	case kind != jsontext.KindBeginArray:
+		l.entries = make([]entry[T], 1)
+		if err := l.members.read(r.Body, &l.entries[0].value); err != nil {
+			return newDecodeError(r, err)
+		}
+		return nil
+	case kind != jsontext.KindBeginArray && kind != jsontext.KindNull:
 		return newDecodeError(r, read(r.Body, new([]T), lenientUTF8))
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(r.Body), anySyntax)
-	_, _ = d.ReadToken() // the opening bracket
-	l.entries = make([]entry[T], 0, len(r.Body)/typicalEntry)
-	for d.PeekKind() != jsontext.KindEndArray {
-		if len(l.entries) == maxEntries {
-			return newDecodeError(r, &readError{err: fmt.Errorf("a list of more than %d entries", maxEntries)})
-		}
-		element, err := d.ReadValue()
-		if err != nil {
-			break
-		}
-		end := d.InputOffset()
-		start := end - int64(len(element))
-		l.entries = append(l.entries, entry[T]{json: r.Body[start:end:end]})
-		last := len(l.entries) - 1
-		if err := l.members.read(element, &l.entries[last].value); err != nil {
-			l.fail(last, err)
-		}
+	var elements []jsontext.Value
+	if err := read(r.Body, &elements, anySyntax); err != nil {
+		return newDecodeError(r, err)
 	}
-	if rest := r.Body[d.InputOffset():]; string(trimSpace(rest)) != "]" {
-		return newDecodeError(r, read(r.Body, new(jsontext.Value), anySyntax))
+	if len(elements) > maxEntries {
+		return newDecodeError(r, &readError{err: fmt.Errorf("a list of more than %d entries", maxEntries)})
+	}
+	l.entries, l.members.prefix = make([]entry[T], len(elements)), "[]."
+	for i, element := range elements {
+		l.entries[i].json = element
+		if err := l.members.read(element, &l.entries[i].value); err != nil {
+			l.fail(i, err)
+		}
 	}
 	return nil
 }
@@ -83,13 +76,12 @@ func (l *list[T]) fail(i int, err *readError) {
 // getEntries calls an operation whose response is an array, and returns its entries,
 // each with its value or its error.
 func getEntries[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*list[T], error) {
-	l := &list[T]{members: b.drifts.reader("[].")}
+	l := &list[T]{members: b.drifts.reader()}
 	record, err := do(ctx, b, op, func(r *transport.Record) error { return l.decode(op, r) }, opts)
 	if err != nil {
 		return nil, err
 	}
-	l.record = record
-	b.drifts.report(ctx, record, l.members)
+	b.drifts.report(ctx, record, l.members.drift)
 	return l, nil
 }
 

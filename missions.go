@@ -63,12 +63,6 @@ func (c *MissionCatalogue) All() iter.Seq2[MissionPeriod, MissionTemplate] {
 // GET /api/v1/missions:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#413-mission-templates
 func (s *MissionsService) Catalogue(ctx context.Context, opts ...CallOption) (*MissionCatalogue, error) {
-	op := operation{method: http.MethodGet, route: "/api/v1/missions"}
-	catalogue, members := new(MissionCatalogue), s.drifts.reader("")
-	record, err := do(ctx, s.backend, op, decodeObject(catalogue, members), opts)
-	if err != nil {
-		return nil, err
-	}
-	s.drifts.report(ctx, record, members)
-	return catalogue, nil
+	op := operation{method: http.MethodGet, route: "/api/v1/missions", objectOrArray: true}
+	return getEntry[MissionCatalogue](ctx, s.backend, op, opts)
 }

@@ -37,25 +37,25 @@ type RacesService struct{ *backend }
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type Race struct {
-	ObjectID             string            `json:"_id,omitzero"` // empty on finished races; no method takes it
-	MainRaceID           RaceID            `json:"main_race_id"` // the id for Get and Register
-	StartTime            Timestamp         `json:"start_time,omitzero"`
-	RegistrationDeadline Timestamp         `json:"registration_deadline,omitzero"`
+	ObjectID             string            `json:"_id,omitzero"`                 // empty on finished races; no method takes it
+	MainRaceID           RaceID            `json:"main_race_id" decode:"strict"` // the id for Get and Register
+	StartTime            Timestamp         `json:"start_time,omitzero" decode:"strict"`
+	RegistrationDeadline Timestamp         `json:"registration_deadline,omitzero" decode:"strict"`
 	Type                 RaceType          `json:"type,omitzero"` // empty in version 1 results
 	Length               int               `json:"length"`        // furlongs
 	V2                   bool              `json:"v2"`
 	NoEquipment          bool              `json:"no_equipment"`
-	EntryFee             BigInt            `json:"entry_fee"`       // may exceed 10^18; see BigInt for the unit
-	Prizes               []Number          `json:"prizes,omitzero"` // one for each prize place, in order; unit undocumented
+	EntryFee             BigInt            `json:"entry_fee" decode:"strict"` // may exceed 10^18; see BigInt for the unit
+	Prizes               []Number          `json:"prizes,omitzero"`           // one for each prize place, in order; unit undocumented
 	Tier                 TierName          `json:"tier"`
 	Info                 RaceInfo          `json:"info"`
-	Places               int               `json:"places"`                // capacity; see FreePlaces
-	MinLevel             int               `json:"min_level,omitzero"`    // zero if absent
-	MaxLevel             int               `json:"max_level,omitzero"`    // zero if absent
-	Participants         []RaceParticipant `json:"participants,omitzero"` // empty if there are none yet
+	Places               int               `json:"places" decode:"strict"`                // capacity; see FreePlaces
+	MinLevel             int               `json:"min_level,omitzero" decode:"strict"`    // zero if absent
+	MaxLevel             int               `json:"max_level,omitzero" decode:"strict"`    // zero if absent
+	Participants         []RaceParticipant `json:"participants,omitzero" decode:"strict"` // empty if there are none yet
 	Status               RaceStatus        `json:"status"`
-	FinalOrder           []int             `json:"final_order,omitzero"` // indexes, on finished races; see Finishers
-	Winners              []int             `json:"winners,omitzero"`     // indexes, on finished races
+	FinalOrder           []int             `json:"final_order,omitzero" decode:"strict"` // indexes, on finished races; see Finishers
+	Winners              []int             `json:"winners,omitzero" decode:"strict"`     // indexes, on finished races
 }
 
 // RaceInfo names a race and where it is run. The values of HippodromeType and Turf
@@ -73,13 +73,30 @@ type RaceInfo struct {
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type RaceParticipant struct {
-	Number HorseNumber `json:"number"`
+	Number HorseNumber `json:"number" decode:"strict"`
 	Total  float64     `json:"total,omitzero"` // race time score, unit undocumented, or zero if there is none yet
 	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
 func (r *Race) id() pathID  { return r.MainRaceID }
 func (r *Race) fee() BigInt { return r.EntryFee }
+
+// reserve makes room for the horses of a usual race. Slices that grow with each of them take
+// half of the allocations of a page.
+func (r *Race) reserve() {
+	const horses = 12
+	r.Participants, r.FinalOrder = make([]RaceParticipant, 0, horses), make([]int, 0, horses)
+}
+
+// release drops the room of members that are absent. An empty array has left none.
+func (r *Race) release() {
+	if len(r.Participants) == 0 && cap(r.Participants) > 0 {
+		r.Participants = nil
+	}
+	if len(r.FinalOrder) == 0 && cap(r.FinalOrder) > 0 {
+		r.FinalOrder = nil
+	}
+}
 
 // Finishers returns the participants in the order in which they finished, the winner
 // first. It returns nil if the race has no FinalOrder.

@@ -20,23 +20,23 @@ type TournamentsService struct{ *backend }
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type Tournament struct {
-	ID                       TournamentID            `json:"_id,omitzero"`
+	ID                       TournamentID            `json:"_id,omitzero" decode:"strict"`
 	Name                     string                  `json:"name"`
 	Description              string                  `json:"description"`
 	HippodromeID             string                  `json:"hippodrome_id"`
 	HippodromeName           string                  `json:"hippodrome_name"`
 	Turf                     int                     `json:"turf"`
 	RegistrationOpen         Timestamp               `json:"registration_open,omitzero"`
-	RegistrationDeadline     Timestamp               `json:"registration_deadline,omitzero"`
-	StartTime                Timestamp               `json:"start_time,omitzero"`
-	Length                   int                     `json:"length"` // unit undocumented; a race's is in furlongs
-	Places                   int                     `json:"places"` // capacity
+	RegistrationDeadline     Timestamp               `json:"registration_deadline,omitzero" decode:"strict"`
+	StartTime                Timestamp               `json:"start_time,omitzero" decode:"strict"`
+	Length                   int                     `json:"length"`                 // unit undocumented; a race's is in furlongs
+	Places                   int                     `json:"places" decode:"strict"` // capacity
 	MinPlaces                int                     `json:"min_places"`
-	EntryFee                 BigInt                  `json:"entry_fee"`       // see BigInt for the unit
-	Prizes                   []Number                `json:"prizes,omitzero"` // unit undocumented
+	EntryFee                 BigInt                  `json:"entry_fee" decode:"strict"` // see BigInt for the unit
+	Prizes                   []Number                `json:"prizes,omitzero"`           // unit undocumented
 	NoEquipment              bool                    `json:"no_equipment"`
-	MinLevel                 int                     `json:"min_level,omitzero"` // zero if absent
-	MaxLevel                 int                     `json:"max_level,omitzero"` // zero if absent
+	MinLevel                 int                     `json:"min_level,omitzero" decode:"strict"` // zero if absent
+	MaxLevel                 int                     `json:"max_level,omitzero" decode:"strict"` // zero if absent
 	MaxParticipantsPerWallet int                     `json:"max_participants_per_wallet"`
 	MinRaceCount             int                     `json:"min_race_count"`
 	MaxRaceCount             *int                    `json:"max_race_count"` // nil if there is no maximum
@@ -44,7 +44,7 @@ type Tournament struct {
 	Status                   int                     `json:"status"` // 2 if the tournament is finished; others are undocumented
 	Tier                     TierID                  `json:"tier"`
 	Stages                   []Stage                 `json:"stages,omitzero"`
-	Participants             []TournamentParticipant `json:"participants,omitzero"` // order undocumented; in the responses seen so far ascending by Total
+	Participants             []TournamentParticipant `json:"participants,omitzero" decode:"strict"` // order undocumented; in the responses seen so far ascending by Total
 	AdditionalPrizes         []AdditionalPrize       `json:"additional_prizes,omitzero"`
 }
 
@@ -68,16 +68,16 @@ type Stage struct {
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type StageResult struct {
-	Number     HorseNumber `json:"number"`
-	Total      float64     `json:"total,omitzero"` // meaning and unit undocumented, or zero if there is none
-	MainRaceID RaceID      `json:"main_race_id"`   // as Race.MainRaceID
+	Number     HorseNumber `json:"number" decode:"strict"`
+	Total      float64     `json:"total,omitzero"`               // meaning and unit undocumented, or zero if there is none
+	MainRaceID RaceID      `json:"main_race_id" decode:"strict"` // as Race.MainRaceID
 }
 
 // TournamentParticipant is a horse in a tournament.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type TournamentParticipant struct {
-	Number         HorseNumber `json:"number"`
+	Number         HorseNumber `json:"number" decode:"strict"`
 	DroppedAtIndex int         `json:"dropped_at_index"` // meaning undocumented
 	Total          float64     `json:"total,omitzero"`   // meaning and unit undocumented, or zero if there is none
 }

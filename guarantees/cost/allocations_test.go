@@ -12,7 +12,7 @@ func TestACallAllocatesLittle(t *testing.T) {
 		most     float64
 	}{
 		"an empty list":       {canned("[]"), 35},
-		"a page of ten races": {pageOfRaces(t), 320},
+		"a page of ten races": {pageOfRaces(t), 200},
 	} {
 		client := test.response.sdk(t)
 		allocations := testing.AllocsPerRun(100, func() {
