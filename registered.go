@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,23 +31,20 @@ func (e *UndecidedError) Error() string {
 // Unwrap returns ErrOutcomeUnknown and the cause.
 func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.Err} }
 
-// After its deadline and its start a race may lack some horses for an hour, and all of them
-// for two.
-const listsAllAfter, listsAnyAfter = time.Hour, 2 * time.Hour
-
 // Registered reads the race once, and reports whether the horse is registered: for a
 // registration that ended in [ErrOutcomeUnknown]. It returns true if the race lists the
-// horse. It returns false if the response was made at least an hour after both the
-// registration deadline and the start, and the race lists others and not the horse: until
-// then some may be listed later. This assumes that the service enforces the deadline.
+// horse. It returns false if the race lists others and not the horse, and either has a final
+// order that names all of them, or was read at least an hour after both its registration
+// deadline and its start: until then some may be listed later. This assumes that the service
+// enforces the deadline.
 //
 // Register the horse again only after false with a nil error. Every error matches
 // ErrOutcomeUnknown and is an [*UndecidedError], which says when another reading can decide.
 // Without such a time only the game shows whether the fee is paid: the race is gone, lacks
-// its deadline or its start, or lists nobody two hours after them.
+// its deadline or its start, or lists nobody two hours after them, or the API key is refused.
 //
-// The time of a response is its Date minus its Age, or without a Date that of the local
-// clock.
+// The time of a reading is the response's Date minus its Age, or without a Date that of the
+// local clock.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -54,61 +52,74 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 	op := raceOperation(race)
 	op.noCache = true
 	if problem := horse.problem(); problem != nil {
-		return false, unknown(s.secrets.Error(op.invalid(problem)))
+		return false, failedReading(s.secrets.Error(op.invalid(problem)))
 	}
 	requested := time.Now()
 	l, err := getEntries[Race](ctx, s.backend, op, opts)
 	if err != nil {
 		return false, failedReading(err)
 	}
-	var closed time.Time // deadline and start have passed
-	var problem error
-	isEmpty := false
+	made := responseTime(l.record.Header, requested)
+	var undecided *UndecidedError // by the first entry that does not prove that the horse is absent
+	isFound := false
 	for i := range l.entries {
 		e := &l.entries[i]
-		r := &e.value
+		is, mayBe := e.value.MainRaceID == race, e.value.MainRaceID == 0
+		isFound = isFound || is
 		switch {
-		case r.Has(horse) && (r.MainRaceID == race || r.MainRaceID == 0 && len(l.entries) == 1):
+		case e.value.Has(horse) && (is || mayBe && len(l.entries) == 1):
 			return true, nil
-		case r.MainRaceID != race && r.MainRaceID != 0: // the horses of another race prove nothing
-		case e.err != nil: // an entry that was read in part can show the horse, but not its absence
-			problem = failedReading(e.err.ofResponse(l.record.ID))
-		case r.MainRaceID == 0 || r.RegistrationDeadline.IsZero() || r.StartTime.IsZero():
-			problem = unknown(fmt.Errorf("%v: the race lacks its id, its deadline or its start", l))
-		default:
-			isEmpty = isEmpty || len(r.Participants) == 0 || r.Has(0)
-			for _, t := range []Timestamp{r.RegistrationDeadline, r.StartTime} {
-				if t.After(closed) {
-					closed = t.Time
-				}
-			}
+		case e.err != nil && (is || mayBe): // what was read of it shows horses, and not that one is absent
+			undecided = cmp.Or(undecided, failedReading(e.err.ofResponse(l.record.ID)))
+		case is:
+			undecided = cmp.Or(undecided, e.value.mayList(made, l.String()))
+		case mayBe:
+			undecided = cmp.Or(undecided, &UndecidedError{Err: notRequested(l.record, "a race without an id")})
 		}
 	}
-	made, again := responseTime(l.record.Header, requested), closed.Add(listsAllAfter)
 	switch {
-	case problem != nil:
-		return false, problem
-	case closed.IsZero():
-		return false, unknown(notRequested(l.record, "other races"))
-	case made.Before(again):
-		return false, &UndecidedError{again, fmt.Errorf("%v: the horse is not in the race so far", l)}
-	case isEmpty && made.Before(closed.Add(listsAnyAfter)):
-		return false, &UndecidedError{closed.Add(listsAnyAfter), fmt.Errorf("%v: the race lists nobody so far", l)}
-	case isEmpty:
-		return false, unknown(fmt.Errorf("%v: the race lists nobody, two hours after its deadline and its start", l))
+	case undecided != nil:
+		return false, undecided
+	case !isFound:
+		return false, &UndecidedError{Err: notRequested(l.record, "other races")}
 	}
 	return false, nil
 }
 
-// unknown returns the error of a reading, if another one cannot decide.
-func unknown(err error) error { return &UndecidedError{Err: err} }
+// mayList returns why a horse that the race did not list at a time may still be registered,
+// or nil if it is not. Some horses may be listed only an hour after the race has closed.
+func (r *Race) mayList(at time.Time, operation string) *UndecidedError {
+	undecided := func(until time.Time, why string) *UndecidedError {
+		return &UndecidedError{until, fmt.Errorf("%s: %s", operation, why)}
+	}
+	finishers, err := r.Finishers()
+	listsOthers := len(r.Participants) > 0 && !r.Has(0)
+	closed := r.RegistrationDeadline.Time
+	if r.StartTime.After(closed) {
+		closed = r.StartTime.Time
+	}
+	hour, twoHours := closed.Add(time.Hour), closed.Add(2*time.Hour)
+	switch {
+	case listsOthers && err == nil && len(finishers) == len(r.Participants):
+		return nil
+	case r.RegistrationDeadline.IsZero() || r.StartTime.IsZero():
+		return undecided(time.Time{}, "the race lacks its deadline or its start")
+	case at.Before(hour):
+		return undecided(hour, "the horse is not in the race so far")
+	case listsOthers:
+		return nil
+	case at.Before(twoHours):
+		return undecided(twoHours, "the race lists nobody so far")
+	}
+	return undecided(time.Time{}, "the race lists nobody, two hours after its deadline and its start")
+}
 
-// failedReading returns the error of a reading that failed. Only if the service refuses to
-// show the race, another one cannot decide.
-func failedReading(err error) error {
+// failedReading returns the error of a reading that failed. Another one can decide, unless
+// the service refuses to show the race.
+func failedReading(err error) *UndecidedError {
 	api, isAPI := errors.AsType[*APIError](err)
 	if isAPI && !transport.IsTransient(api.StatusCode) || errors.Is(err, ErrInvalidArgument) {
-		return unknown(err)
+		return &UndecidedError{Err: err}
 	}
 	return &UndecidedError{time.Now().Add(retryAfterOf(err)), err}
 }

@@ -79,6 +79,7 @@ func TestRegisteredReadsTheTimeFromDateMinusAge(t *testing.T) {
 func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 	const (
 		times  = `"registration_deadline":946728000000,"start_time":946728300000` // half a day after the year 2000 began
+		later  = `"registration_deadline":4102444800000,"start_time":4102444800000`
 		others = `,"participants":[{"number":8}]}`
 		race   = `{"main_race_id":11,` + times
 	)
@@ -88,7 +89,14 @@ func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 		{`{"main_race_id":6,` + times + `,"participants":[{"number":7}]}`, "never"},
 		{`{` + times + `,"participants":[{"number":7}]}`, "in"},
 		{`{` + times + others, "never"},
+		// its final order
+		{`{"main_race_id":11,"final_order":[0]` + others, "absent"},
+		{`{"main_race_id":11,` + later + `,"final_order":[0]` + others, "absent"},
+		{`{"main_race_id":11,` + later + `,"final_order":[0],"participants":[{"number":8},{"number":9}]}`, "later"},
+		{`{"main_race_id":11,` + later + `,"final_order":[1]` + others, "later"},
+		{`{"main_race_id":11,` + later + `,"final_order":[0],"participants":[{}]}`, "later"},
 		// several entries
+		{race + others + `,{` + times + `,"participants":[{"number":7}]}`, "never"},
 		{`{"main_race_id":6,"places":{}},` + race + others, "absent"},
 		{race + others + `,` + race + `,"participants":[{"number":7}]}`, "in"},
 		{race + others + `,` + race + `}`, "never"},
