@@ -1,220 +1,296 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log"
 	"math/big"
+	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/examples/internal/programtest"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/ledger"
 )
 
-func TestMain(m *testing.M) { programtest.Main(m, main) }
-
-// newFake starts a fake with a history, and no races that follow it.
-func newFake(t *testing.T, history int, opts ...horseracingtest.Option) *horseracingtest.Server {
-	t.Helper()
-	fake := horseracingtest.NewServer(append(opts, horseracingtest.WithHistory(history), horseracingtest.WithSchedule(0))...)
-	t.Cleanup(fake.Close)
-	return fake
+func TestMain(m *testing.M) {
+	log.SetOutput(io.Discard)
+	m.Run()
 }
 
-// runHere runs the program in this process against the fake, to its end.
-func runHere(t *testing.T, fake *horseracingtest.Server, args ...string) {
+// newExport returns an export of the last year of a fake, with its database open.
+func newExport(t *testing.T, fake *horseracingtest.Server, path string, opts ...horseracing.Option) *export {
 	t.Helper()
-	t.Setenv("HORSERACING_BASE_URL", fake.URL)
-	t.Setenv("HORSERACING_API_KEY", fake.APIKey)
-	var stderr strings.Builder
-	if err := run(t.Context(), args, &stderr); err != nil {
-		t.Fatalf("%q: %v\n%s", args, err, &stderr)
+	x := &export{service: "a fake", tier: horseracing.TierOmega, since: fake.Now().AddDate(-1, 0, 0)}
+	x.client = fake.Client(append(opts, horseracing.WithSkipHandler(x.skip))...)
+	if err := x.open(t.Context(), path); err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { x.db.Close() })
+	return x
 }
 
-func open(t *testing.T, name string) *sql.DB {
+func newFake(t *testing.T, history int) (fake *horseracingtest.Server, path string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", name+".sqlite?_pragma=busy_timeout(5000)")
+	fake = horseracingtest.NewServer(horseracingtest.WithHistory(history), horseracingtest.WithSchedule(0))
+	t.Cleanup(fake.Close)
+	return fake, filepath.Join(t.TempDir(), "races.sqlite")
+}
+
+// query returns the rows of a query, a line each.
+func query(t *testing.T, db *sql.DB, text string) (lines []string) {
+	t.Helper()
+	rows, err := db.Query(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
-func count(t *testing.T, db *sql.DB, query string, args ...any) (n int) {
-	t.Helper()
-	if err := db.QueryRow(query, args...).Scan(&n); err != nil {
-		t.Fatalf("%s: %v", query, err)
+	defer rows.Close()
+	columns, _ := rows.Columns()
+	values, pointers := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		pointers[i] = &values[i]
 	}
-	return n
+	for rows.Next() {
+		if err := rows.Scan(pointers...); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, strings.TrimSpace(fmt.Sprintln(values...)))
+	}
+	return lines
 }
 
-// history is everything that the fake lists of a tier, read in the simplest way.
-func history(t *testing.T, fake *horseracingtest.Server, tier horseracing.TierID) map[int64]horseracing.Race {
+func expectRows(t *testing.T, x *export, want map[string][]string) {
 	t.Helper()
-	races := map[int64]horseracing.Race{}
-	for r, err := range fake.Client().Races.Results(horseracing.ResultsQuery{Tier: tier}).All(t.Context()) {
+	for text, lines := range want {
+		if diff := cmp.Diff(lines, query(t, x.db, text)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// interrupting cancels a context when so many requests were sent, as Ctrl-C does.
+type interrupting struct {
+	http.RoundTripper
+	left   int
+	cancel context.CancelFunc
+}
+
+func (i *interrupting) RoundTrip(r *http.Request) (*http.Response, error) {
+	if i.left--; i.left == 0 {
+		i.cancel()
+	}
+	return i.RoundTripper.RoundTrip(r)
+}
+
+func TestInterruptedAgainAndAgainItStoresEachRaceOnce(t *testing.T) {
+	fake, path := newFake(t, 400)
+	interrupted := 0
+	for requests := 25; ; requests += 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		x := newExport(t, fake, path, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+			return &interrupting{next, requests, cancel}
+		}))
+		if _, err := x.db.Exec(`CREATE TRIGGER IF NOT EXISTS once BEFORE INSERT ON races BEGIN
+			SELECT RAISE(ABORT, 'a race is stored twice') FROM races WHERE race_id = NEW.race_id; END`); err != nil {
+			t.Fatal(err)
+		}
+		err := x.run(ctx, false, false, "")
+		cancel()
+		x.db.Close()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		interrupted++
+	}
+	if interrupted < 2 {
+		t.Errorf("it was interrupted %d times: the test shows too little", interrupted)
+	}
+	var want []string
+	for r, err := range fake.Client().Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		races[int64(r.MainRaceID)] = *r
+		winner, _ := r.Winner()
+		want = append(want, fmt.Sprint(r.MainRaceID, r.StartTime.UnixMilli(), " ", r.EntryFee, len(r.Participants), winner.Number))
 	}
-	return races
-}
-
-// finished is a race that starts the given time before the fake's present.
-func finished(fake *horseracingtest.Server, id horseracing.RaceID, ago time.Duration) horseracing.Race {
-	return horseracing.Race{
-		MainRaceID: id, StartTime: horseracing.NewTimestamp(fake.Now().Add(-ago)), Type: horseracing.RaceTypeBestTime, Length: 5,
-		Tier: horseracing.TierNameOmega, Info: horseracing.RaceInfo{HippodromeName: "Late Meadow"}, Places: 2,
-		Participants: []horseracing.RaceParticipant{{Number: 7, Total: 40.25, Lane: 2}, {Number: 8, Total: 39.5, Lane: 1}},
-		FinalOrder:   []int{1, 0}, Winners: []int{1},
-	}
-}
-
-// unreadable is a race whose fee is beyond what is read.
-func unreadable(race horseracing.Race) horseracing.Race {
-	race.EntryFee = horseracing.BigIntFrom(new(big.Int).Exp(big.NewInt(10), big.NewInt(100), nil))
-	return race
-}
-
-func TestStartedAgainAfterItsEndItFetchesOnlyWhatIsNew(t *testing.T) {
-	fake := newFake(t, 500)
-	name := filepath.Join(t.TempDir(), "races")
-	runHere(t, fake, "-out", name)
-	fake.AddRaces(finished(fake, 900_001, time.Minute))
-	fake.ResetLog()
-	runHere(t, fake, "-out", name)
-	db := open(t, name)
-	if n := count(t, db, `SELECT count(*) FROM races`); n != 501 {
-		t.Errorf("%d races stored, want 501", n)
-	}
-	if n := count(t, db, `SELECT place FROM participants WHERE race_id = 900001 AND horse = 8`); n != 1 {
-		t.Errorf("the winner has place %d", n)
-	}
-	if n := fake.RequestCount(); n > 20 {
-		t.Errorf("it took %d requests to fetch one race", n)
-	}
-}
-
-func TestFollowStoresEachNewResultUntilCtrlCAndContinues(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("a process cannot be interrupted from outside there")
-	}
-	fake := newFake(t, 50)
-	name := filepath.Join(t.TempDir(), "races")
-	arguments := []string{"-out", name, "-follow", "-interval", "20ms"}
-	child := programtest.Start(t, programtest.Environment(fake), arguments...)
-	waitFor(t, "the database", func() bool { _, err := os.Stat(name + ".sqlite"); return err == nil })
-	db := open(t, name)
-	waitFor(t, "the crawl's end", func() bool {
-		return fake.RequestCount() > 20 && count(t, db, `SELECT count(*) FROM walks WHERE done`) == 1
+	expectRows(t, newExport(t, fake, path), map[string][]string{
+		`SELECT race_id, start_time, entry_fee, count(*), sum(iif(place = 1, horse, 0))
+			FROM races JOIN participants USING (race_id, start_time) GROUP BY race_id, start_time ORDER BY start_time DESC, race_id DESC`: want,
 	})
-	fake.AddRaces(finished(fake, 900_001, 2*time.Minute))
-	waitFor(t, "the new race", func() bool { return count(t, db, `SELECT count(*) FROM races WHERE race_id = 900001`) == 1 })
-	fake.AddRaces(finished(fake, 900_002, 5*time.Minute)) // began before the other, finished after it
-	waitFor(t, "the late race", func() bool { return count(t, db, `SELECT count(*) FROM races WHERE race_id = 900002`) == 1 })
+}
 
-	child.Interrupt()
-	r := child.Wait()
-	if r.Status != 130 {
-		t.Errorf("after Ctrl-C: exit status %d, want 130", r.Status)
-	}
-	if s := r.Stderr; !strings.HasSuffix(s, "export: stopped\n") || strings.Contains(s, "goroutine") {
-		t.Errorf("after Ctrl-C it printed:\n%s", s)
-	}
-	if _, err := db.Exec(`CREATE TRIGGER once BEFORE INSERT ON races BEGIN SELECT RAISE(ABORT, 'stored before') WHERE NEW.race_id < 900003; END`); err != nil {
+func TestARaceAndThePositionAfterItAreStoredTogether(t *testing.T) {
+	fake, path := newFake(t, 5)
+	x := newExport(t, fake, path)
+	if _, err := x.db.Exec(`CREATE TRIGGER refuse BEFORE UPDATE ON listings BEGIN SELECT RAISE(ABORT, 'refused'); END`); err != nil {
 		t.Fatal(err)
 	}
-	fake.AddRaces(finished(fake, 900_003, 3*time.Minute)) // nobody follows
-	fake.ResetLog()
-	child = programtest.Start(t, programtest.Environment(fake), arguments...)
-	waitFor(t, "a race that finished meanwhile", func() bool { return count(t, db, `SELECT count(*) FROM races WHERE race_id = 900003`) == 1 })
-	child.Kill()
-	if n := fake.RequestCount(); n > 100 {
-		t.Errorf("%d requests for one race", n)
+	if err := x.run(t.Context(), false, false, ""); err == nil {
+		t.Fatal("the position was stored: the test shows nothing")
 	}
+	expectRows(t, x, map[string][]string{`SELECT count(*) FROM races`: {"0"}, `SELECT count(*) FROM participants`: {"0"}})
 }
 
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
-func TestOneServiceUnderTwoAddresses(t *testing.T) {
-	fake := newFake(t, 10)
-	name := filepath.Join(t.TempDir(), "races")
-	run := func(url string, args ...string) programtest.Result {
-		return programtest.Run(t, []string{"HORSERACING_BASE_URL=" + url, "HORSERACING_API_KEY=" + fake.APIKey}, append(args, "-out", name)...)
-	}
-	other := strings.Replace(fake.URL, "127.0.0.1", "localhost", 1)
-	if r := run(fake.URL); r.Status != 0 {
-		t.Fatal(r.Stderr)
-	}
-	run(other).ExpectSentence(t, 1, fake.URL, other, "choose another -out", "-source "+fake.URL)
-	if r := run(other, "-source", fake.URL); r.Status != 0 {
-		t.Errorf("-source: exit status %d: %s", r.Status, r.Stderr)
-	}
-}
-
-func TestAForeignFileIsRefusedAndNotChanged(t *testing.T) {
-	fake := newFake(t, 10)
-	dir := t.TempDir()
-	name := filepath.Join(dir, "races")
-	if _, err := open(t, name).Exec(`CREATE TABLE races (id INTEGER, name TEXT)`); err != nil {
+func TestEveryMemberOfARaceATournamentAndAHorseIsStored(t *testing.T) {
+	fake, path := newFake(t, 0)
+	start := horseracing.NewTimestamp(fake.Now().Add(-time.Hour))
+	fee, _ := new(big.Int).SetString("2500000000000000000001", 10)
+	fake.AddRaces(horseracing.Race{
+		MainRaceID: 7, StartTime: start, RegistrationDeadline: horseracing.NewTimestamp(start.Add(-time.Minute)), Type: horseracing.RaceTypeBestTime,
+		Length: 5, V2: true, NoEquipment: true, EntryFee: horseracing.BigIntFrom(fee), Prizes: []horseracing.Number{horseracing.NewNumber(9)},
+		Tier: horseracing.TierNameOmega, Places: 2, MinLevel: 3, MaxLevel: 4, Participants: []horseracing.RaceParticipant{{Number: 1, Total: 40.25, Lane: 2}, {Number: 2}},
+		FinalOrder: []int{1, 0}, Winners: []int{1}, Info: horseracing.RaceInfo{Name: "Dawn", HippodromeType: "Oval", HippodromeName: "Downs", Turf: "Grass"},
+	})
+	fake.AddTournaments(horseracing.Tournament{
+		ID: "6a", Name: "Cup", HippodromeName: "Downs", StartTime: start, Length: 6, Places: 16, EntryFee: horseracing.NewBigInt(8), Type: horseracing.RaceTypeWorstTime,
+		Tier: horseracing.TierOmega, Status: 2, Participants: []horseracing.TournamentParticipant{{Number: 1, Total: 80.5}},
+	})
+	x := newExport(t, fake, path)
+	if err := x.run(t.Context(), true, false, ""); err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.ReadFile(name + ".sqlite")
+	horse, err := x.client.Horses.Get(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	programtest.Run(t, programtest.Environment(fake), "-out", name).ExpectSentence(t, 1, name+".sqlite is not a database of export")
-	if after, err := os.ReadFile(name + ".sqlite"); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("it was changed (%v)", err)
-	}
-	if left, _ := os.ReadDir(dir); len(left) != 1 {
-		t.Errorf("it left %v", left)
-	}
+	begin := start.UnixMilli()
+	expectRows(t, x, map[string][]string{
+		`SELECT * FROM races`:        {fmt.Sprint("7 ", begin, " 5 ", begin-60_000, ` Dawn Downs Oval Grass best_time 5 2 3 4 1 1 2500000000000000000001 ["9"] [1,0] [1]`)},
+		`SELECT * FROM participants`: {fmt.Sprint("7 ", begin, " 0 1 2 40.25 2"), fmt.Sprint("7 ", begin, " 1 2 0 0 1")},
+		`SELECT * FROM tournaments`:  {fmt.Sprint("6a 5 ", begin, ` Cup Downs worst_time 6 16 8 [] [] [{"number":1,"dropped_at_index":0,"total":80.5}]`)},
+		`SELECT * FROM horses WHERE number = 1`: {fmt.Sprint("1 ", horse.Name, " ", horse.Gender, " ", horse.Breed, " ", horse.Tier, " ", horse.Generation, " ",
+			horse.Level, " ", horse.Height, " ", horse.Weight, " ", list(horse.Appearance))},
+	})
 }
 
-func TestItStartsAndEndsAsEveryExampleAndLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	programtest.ExpectUsage(t)
-	programtest.ExpectErrors(t, "-out", filepath.Join(dir, "new", "races"))
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("it left %v (%v)", left, err)
+func TestTheViewsShowFormFeesAndSpeed(t *testing.T) {
+	fake, path := newFake(t, 0)
+	x := newExport(t, fake, path)
+	start := fake.Now().AddDate(0, 0, -20)
+	for i := range 12 { // horse 1 wins the odd ones, and each race is a second slower than the one before
+		race := horseracing.Race{
+			MainRaceID: horseracing.RaceID(i), StartTime: horseracing.NewTimestamp(start.AddDate(0, 0, i)), Length: 8,
+			Prizes:       []horseracing.Number{horseracing.NewNumber(700)},
+			Participants: []horseracing.RaceParticipant{{Number: 1, Total: float64(50 + i)}, {Number: 2, Total: float64(50 + i)}, {Number: 3}},
+			FinalOrder:   []int{1 - i%2, i % 2, 2}, Info: horseracing.RaceInfo{HippodromeName: "Downs", Turf: "grass"},
+		}
+		if i == 0 {
+			race.MainRaceID = 11 // which has two heats
+		}
+		if err := x.transact(t.Context(), func(tx *sql.Tx) error { return x.insertRace(tx, &race) }); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, args := range [][]string{{"-since", "yesterday"}, {"-tier", "3,0"}, {"-interval", "0s"}, {"-out", "races/"}} {
-		programtest.Run(t, nil, args...).ExpectSentence(t, 2, args[0])
+	paid := filepath.Join(t.TempDir(), "l")
+	lines := ""
+	for race, state := range map[int]ledger.State{11: ledger.Entered, 2: ledger.Unknown, 3: ledger.Refused, 4: ledger.Absent} {
+		lines += fmt.Sprintf(`{"v":1,"service":"s","time":"2025-01-01T00:00:00Z","horse":1,"race":%d,"fee":2500000000000000000001,"state":%q}`+"\n", race, state)
 	}
+	if err := os.WriteFile(paid, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.addRegistrations(t.Context(), paid); err != nil {
+		t.Fatal(err)
+	}
+	expectRows(t, x, map[string][]string{
+		`SELECT horse, starts, places, average_place, average_runners FROM form`: {
+			"1 12 1 2 1 2 1 2 1 2 1 2 1.5 3", "2 12 2 1 2 1 2 1 2 1 2 1 1.5 3", "3 12 3 3 3 3 3 3 3 3 3 3 3 3"},
+		`SELECT race_id, state, fee, place, prize FROM fees`: {
+			"2 unknown 2500000000000000000001 2 <nil>", "11 entered 2500000000000000000001 1 700"},
+		`SELECT total, median, percent, runs FROM speed WHERE horse = 2 AND race_id = 11 ORDER BY total`: {
+			"50 55.5 -9.91 24", "61 55.5 9.91 24"},
+	})
 }
 
-func TestASecondExportOnAFileIsRefused(t *testing.T) {
-	fake := newFake(t, 2000, horseracingtest.WithLatency(20*time.Millisecond))
-	name := filepath.Join(t.TempDir(), "races")
-	first := programtest.Start(t, programtest.Environment(fake), "-out", name, "-concurrency", "1")
-	waitFor(t, "the first one's start", func() bool { return fake.RequestCount() > 30 })
-	programtest.Run(t, programtest.Environment(fake), "-out", name).ExpectSentence(t, 1, "another export is writing to "+name+".sqlite")
-	first.Kill()
+func TestARaceThatCannotBeReadIsKeptAsJSONAndTheOthersAreStored(t *testing.T) {
+	fake, path := newFake(t, 0)
+	for id := range horseracing.RaceID(3) {
+		race := horseracing.Race{MainRaceID: id + 1, StartTime: horseracing.NewTimestamp(fake.Now().Add(-time.Duration(id+1) * time.Hour))}
+		if id == 1 { // a fee beyond what is read
+			race.EntryFee = horseracing.BigIntFrom(new(big.Int).Exp(big.NewInt(10), big.NewInt(100), nil))
+		}
+		fake.AddRaces(race)
+	}
+	x := newExport(t, fake, path)
+	if err := x.run(t.Context(), false, false, ""); err == nil || !strings.Contains(err.Error(), "1 entries could not be read") {
+		t.Errorf("got %v", err)
+	}
+	expectRows(t, x, map[string][]string{
+		`SELECT race_id FROM races ORDER BY race_id`: {"1", "3"}, `SELECT json_extract(json, '$.main_race_id') FROM unreadable`: {"2"}})
 }
 
-func TestANameIsTakenAsItStands(t *testing.T) {
-	fake := newFake(t, 10)
-	t.Chdir(t.TempDir())
-	for _, name := range []string{"a#b", "a%41b", "a&b=c d"} {
-		runHere(t, fake, "-out", name)
-		if err := os.Remove(name + ".sqlite"); err != nil {
+func TestFollowingSurvivesAnOutageAndStoresWhatFinishesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now),
+			horseracingtest.WithHistory(30), horseracingtest.WithSchedule(0))
+		defer fake.Close()
+		x := newExport(t, fake, filepath.Join(t.TempDir(), "races.sqlite"))
+		defer x.db.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- x.run(ctx, false, true, "") }()
+		finish := func(id horseracing.RaceID, ago time.Duration) {
+			fake.AddRaces(horseracing.Race{MainRaceID: id, StartTime: horseracing.NewTimestamp(time.Now().Add(-ago)),
+				Participants: []horseracing.RaceParticipant{{Number: 7}}, FinalOrder: []int{0}})
+			time.Sleep(time.Minute)
+		}
+		time.Sleep(time.Minute)
+		finish(900_001, 2*time.Minute)
+		fake.Inject(horseracingtest.Fault{ResetBefore: true, Times: -1})
+		time.Sleep(10 * time.Minute)
+		fake.ClearFaults()
+		time.Sleep(time.Minute)
+		finish(900_002, 20*time.Minute) // it began before the outage ended
+		cancel()
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
+		expectRows(t, x, map[string][]string{`SELECT count(*) FROM races`: {"32"}})
+	})
+}
+
+func TestADatabaseOfAnotherProgramServiceOrTimeIsRefused(t *testing.T) {
+	fake, path := newFake(t, 10)
+	x := newExport(t, fake, path)
+	x.since = fake.Now().AddDate(0, -1, 0)
+	if err := x.run(t.Context(), false, false, ""); err != nil {
+		t.Fatal(err)
+	}
+	x.since = x.since.AddDate(0, 0, -1)
+	if err := x.run(t.Context(), false, false, ""); err == nil || !strings.Contains(err.Error(), "earlier -since") {
+		t.Errorf("an earlier time: %v", err)
+	}
+	other := &export{service: "another"}
+	if err := other.open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "it holds races of a fake, not of another") {
+		t.Errorf("another service: %v", err)
+	}
+	defer other.db.Close()
+	foreign := filepath.Join(t.TempDir(), "foreign.sqlite")
+	db, err := sql.Open("sqlite", foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`CREATE TABLE races (id INTEGER)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.open(t.Context(), foreign); err == nil || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("another program: %v", err)
+	}
+	if tables := query(t, db, `SELECT name FROM sqlite_schema`); len(tables) != 1 {
+		t.Errorf("it was changed: %q", tables)
 	}
 }
