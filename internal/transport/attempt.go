@@ -58,7 +58,8 @@ func (l attemptLink) withHeader(req *http.Request) *http.Request {
 // its closure, where fmt does not print it.
 func Header(apiKey, userAgent string) func() http.Header {
 	return func() http.Header {
-		return http.Header{"X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {userAgent}}
+		values := []string{apiKey, userAgent, "application/json", "application/json"}
+		return http.Header{"X-Api-Key": values[0:1:1], "User-Agent": values[1:2:2], "Content-Type": values[2:3:3], "Accept": values[3:4:4]}
 	}
 }
 
