@@ -86,21 +86,18 @@ const byteOrderMark = "\ufeff"
 // place, as it does if a wrapper asked for one or the service chose it unasked. Some
 // RoundTrippers decode the body and leave the header.
 func decoded(resp *http.Response) (io.Reader, error) {
-	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
-	if encoding == "" || encoding == "identity" {
+	encoding := strings.ToLower(resp.Header.Get("Content-Encoding"))
+	if encoding == "" {
 		return resp.Body, nil
 	}
 	body := bufio.NewReader(resp.Body)
-	start, _ := body.Peek(2)
-	switch {
-	case len(start) == 0:
-		return body, nil
-	case encoding != "gzip" && encoding != "x-gzip":
-		return nil, fmt.Errorf("%w: %.100q", ErrEncoding, encoding)
-	case string(start) != "\x1f\x8b":
+	switch start, _ := body.Peek(2); {
+	case encoding == "gzip" && string(start) == "\x1f\x8b":
+		return gzip.NewReader(body)
+	case encoding == "gzip" || encoding == "identity" || len(start) == 0:
 		return body, nil
 	}
-	return gzip.NewReader(body)
+	return nil, fmt.Errorf("%w: %.100q", ErrEncoding, encoding)
 }
 
 // IsHTML reports whether a body is a page, of HTML or XML.

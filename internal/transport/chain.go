@@ -15,7 +15,6 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math"
 	"net/http"
@@ -81,9 +80,6 @@ func (c *Client) Do(ctx context.Context, request Request) *Record {
 		r.Stopped = ctx.Err()
 	case r.Err == nil && r.Status == 0: // no link was reached
 		r.Err = err
-		if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text repeats the URL, which may hold keys
-			r.Err = wrapped.Err
-		}
 	}
 	return r
 }
