@@ -3,19 +3,13 @@ package horseracing_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"reflect"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
@@ -29,30 +23,20 @@ func TestNewClientChecksTheBaseURL(t *testing.T) {
 		want string // of the request for the open races, or empty if the URL is refused
 	}{
 		{"https://game.test", nil, "https://game.test/api/v1/races/open"},
-		{"HTTPS://game.test", nil, "https://game.test/api/v1/races/open"},
-		{"https://game.test/base/path", nil, "https://game.test/base/path/api/v1/races/open"},
 		{"https://game.test/base//", nil, "https://game.test/base/api/v1/races/open"},
 		{"https://game.test/a%2Fb/c%20d", nil, "https://game.test/a%2Fb/c%20d/api/v1/races/open"},
-		{"https://[2001:db8::1]/", nil, "https://[2001:db8::1]/api/v1/races/open"},
 		{"http://localhost:8080", nil, "http://localhost:8080/api/v1/races/open"},
-		{"http://127.0.0.1:80", nil, "http://127.0.0.1:80/api/v1/races/open"},
 		{"http://[::1]:99", nil, "http://[::1]:99/api/v1/races/open"},
 		{"http://game.test", plain, "http://game.test/api/v1/races/open"},
 		{"http://game.test", nil, ""},
 		{"http://localhost.game.test", nil, ""},
-		{"http://0.0.0.0", nil, ""},
-		{"http://127.1", nil, ""},
-		{"", plain, ""},
 		{"game.test", plain, ""},
-		{"https://", plain, ""},
 		{"https:game.test", plain, ""},
-		{"https://:443", plain, ""},
 		{"ftp://game.test", plain, ""},
 		{"https://user:secret-word@game.test", plain, ""},
 		{"https://game.test?a=secret-word", plain, ""},
 		{"https://game.test/#secret-word", plain, ""},
 		{"https://user:secret-word@game.test:port", plain, ""},
-		{"https://game.test\n", plain, ""},
 		{"https://ga me.test", plain, ""},
 	} {
 		s := double.Play(double.Respond(200, "[]"))
@@ -163,18 +147,15 @@ func TestClientKeepsIDsInTheirSegment(t *testing.T) {
 
 func TestDoKeepsThePathItIsGiven(t *testing.T) {
 	for path, want := range map[string]string{
-		"/api/v9/things":          "https://game.test/base/api/v9/things",
 		"api/v9/things":           "https://game.test/base/api/v9/things",
 		"/a%2Fb/c%20d?x=1&y=%2F":  "https://game.test/base/a%2Fb/c%20d?x=1&y=%2F",
 		"/":                       "https://game.test/base/",
 		"":                        "",
 		"https://elsewhere.test/": "",
 		"//elsewhere.test/":       "",
-		"/a/../b":                 "",
 		"/a/%2e%2E/b":             "",
 		"/a#b":                    "",
 		"/a\nb":                   "",
-		"/%zz":                    "",
 	} {
 		s := double.Play(double.Respond(200, "{}"))
 		err := double.Connect(t, "https://game.test/base", &http.Client{Transport: s}).Do(t.Context(), "GET", path, nil, nil)
@@ -182,146 +163,69 @@ func TestDoKeepsThePathItIsGiven(t *testing.T) {
 			t.Errorf("%q: requested %q, want %q", path, got, want)
 		}
 	}
-	for _, method := range []string{"", "get", "GE T", "GET\r\nX: y", "Ж"} {
-		if err := double.Play(double.Respond(200, "")).Client(t).Do(t.Context(), method, "/x", nil, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Errorf("method %q: %v", method, err)
-		}
-	}
+}
+
+func TestDoChecksItsArguments(t *testing.T) {
 	var unset *int
-	for _, into := range []any{1, "x", unset, struct{}{}} {
-		if err := double.Play(double.Respond(200, "1")).Client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Errorf("into %T: %v", into, err)
-		}
-	}
-	if err := double.Play(double.Respond(200, "1")).Client(t).Do(t.Context(), "GET", "/x", func() {}, nil); !errors.Is(err, horseracing.ErrInvalidArgument) {
-		t.Errorf("a body that cannot be encoded: %v", err)
-	}
-	long := "/" + strings.Repeat("x", 5000) + "/.."
-	if err := double.Play(double.Respond(404, "")).Client(t).Do(t.Context(), "GET", long, nil, nil); len(err.Error()) > 2048 {
-		t.Errorf("a text of %d bytes", len(err.Error()))
-	}
-}
-
-func TestDoDecodesIntoAnything(t *testing.T) {
-	var number int
-	var text string
-	var anything any
-	var object struct{ A int }
-	var list []int
-	var when time.Time
-	var target url.URL
+	s := double.Play(double.Respond(200, "1"))
 	for _, test := range []struct {
-		body string
-		into any
-		want any
+		method    string
+		body, out any
+	}{{"", nil, nil}, {"get", nil, nil}, {"GET\r\nX: y", nil, nil}, {"GET", nil, 1}, {"GET", nil, unset}, {"GET", nil, struct{}{}}, {"GET", func() {}, nil}} {
+		if err := s.Client(t).Do(t.Context(), test.method, "/x", test.body, test.out); !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.Requests()) != 0 {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
+
+func TestDoDecodesIntoAnythingOrLeavesItUnchanged(t *testing.T) {
+	object, list := struct{ A int }{1}, []int{1}
+	for _, test := range []struct {
+		body      string
+		out, want any
+		isDamaged bool
 	}{
-		{"5", &number, 5}, {`"x"`, &text, "x"}, {`{"a":[null]}`, &anything, map[string]any{"a": []any{nil}}},
-		{`{"A":7}`, &object, struct{ A int }{7}}, {"[1,2]", &list, []int{1, 2}}, {"[]", &list, []int{}},
-		{`"2026-01-02T03:04:05Z"`, &when, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+		{`{"A":7}`, &object, &struct{ A int }{7}, false}, {"[2,3]", &list, &[]int{2, 3}, false},
+		{"", &list, &[]int{2, 3}, true}, {"[5", &list, &[]int{2, 3}, true}, {"<html>", &object, &struct{ A int }{7}, true}, {"[]", &object, &struct{ A int }{7}, true},
 	} {
-		if err := double.Play(double.Respond(200, test.body)).Client(t).Do(t.Context(), "GET", "/x", nil, test.into); err != nil {
-			t.Errorf("%s into %T: %v", test.body, test.into, err)
-			continue
+		err := double.Play(double.Respond(200, test.body)).Client(t, double.NoRetries()).Do(t.Context(), "GET", "/x", nil, test.out)
+		if _, isDamaged := errors.AsType[*horseracing.DecodeError](err); isDamaged != test.isDamaged || err != nil && !isDamaged {
+			t.Errorf("%q: %v", test.body, err)
 		}
-		double.Equal(t, test.body, test.want, reflect.ValueOf(test.into).Elem().Interface())
-	}
-	var decode *horseracing.DecodeError
-	for body, into := range map[string]any{"[]": &object, `"x"`: &target, "{}": &list, "": &number} {
-		if err := double.Play(double.Respond(200, body)).Client(t).Do(t.Context(), "GET", "/x", nil, into); !errors.As(err, &decode) {
-			t.Errorf("%q into %T: %v", body, into, err)
-		}
+		double.Equal(t, test.body, test.want, test.out)
 	}
 }
 
-func TestDoLeavesNothingOfAResponseThatWasRetried(t *testing.T) {
-	s, object := double.Play(double.Stream(200, 50, func() io.Reader { return double.Readers(`{"cut":2,"mo`, io.ErrUnexpectedEOF) }), double.Respond(200, `{"whole":3}`)), map[string]int{"mine": 1}
-	err := s.Client(t, double.Briefly).Do(t.Context(), "GET", "/x", nil, &object)
-	if diff := cmp.Diff(map[string]int{"mine": 1, "whole": 3}, object); diff != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+func TestClientPrintsItsBaseURLWithoutKeys(t *testing.T) {
+	if got := double.Connect(t, "https://game.test/api/", nil).BaseURL(); got != "https://game.test/api" {
+		t.Errorf("BaseURL %q", got)
+	}
+	if got := fmt.Sprint(double.Connect(t, "https://game.test/"+double.AppKey, nil)); got != "horseracing.Client(https://game.test/[redacted])" {
+		t.Errorf("prints as %q", got)
 	}
 }
 
-// TestOperationsSendAndReadWhatIsDocumented has all the headers.
-func TestWithUserAgentIsSentWithEveryRequest(t *testing.T) {
-	s := double.Play(double.Respond(200, "{}"))
-	c := s.Client(t, horseracing.WithUserAgent("stable/3"))
-	c.Missions.Catalogue(t.Context())
-	c.Races.Register(t.Context(), double.Entry)
-	c.Do(t.Context(), "DELETE", "/x", nil, nil)
-	for _, r := range s.Requests() {
-		if agent := r.Request.Header["User-Agent"]; len(agent) != 1 || agent[0] != "stable/3" {
-			t.Errorf("%s: User-Agent %v", r.Request.Method, agent)
-		}
-	}
-}
-
-// A RoundTripper that breaks the rules and writes into a header spoils no other call.
-func TestClientSharesNoHeaderBetweenCalls(t *testing.T) {
-	s := double.Play(func(req *http.Request) (*http.Response, error) {
-		req.Header["X-Api-Key"][0] = "spoilt"
-		return double.Respond(500, "")(req)
-	})
-	var seen []string
-	c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
-		seen = append(seen, req.Header.Get("X-Api-Key"))
-		return s.RoundTrip(req)
-	})}, double.NoRetries())
-	c.Races.Open(t.Context())
-	c.Races.Open(t.Context())
-	double.Equal(t, "keys sent", []string{double.AppKey, double.AppKey}, seen)
-}
-
-// Two idle connections, Go's default, would throttle a concurrent crawl.
-func TestClientKeepsTheConnectionsOfAConcurrentCrawl(t *testing.T) {
-	var mu sync.Mutex
-	conns := map[string]bool{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		conns[r.RemoteAddr] = true
-		mu.Unlock()
-		time.Sleep(2 * time.Millisecond)
-		w.Write([]byte("[]"))
-	}))
-	defer server.Close()
-	c := double.Connect(t, server.URL, nil)
-	for range 10 {
-		var calls sync.WaitGroup
-		for range 16 {
-			calls.Go(func() { c.Races.Open(context.Background()) })
-		}
-		calls.Wait()
-	}
-	if len(conns) > 32 {
-		t.Errorf("160 calls of 16 goroutines opened %d connections", len(conns))
-	}
-}
-
-// Close returns what a client holds: 50 clients that were thrown away held 150
-// goroutines.
 func TestCloseEndsTheClientsIdleConnections(t *testing.T) {
-	var open atomic.Int64
+	opened, closed := make(chan net.Conn, 10), make(chan net.Conn, 10)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") }))
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+	server.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
-			open.Add(1)
+			opened <- conn
 		case http.StateClosed:
-			open.Add(-1)
+			closed <- conn
 		}
 	}
 	server.Start()
 	defer server.Close()
 	c := double.Connect(t, server.URL, nil)
 	for range 2 { // a closed client can be used
-		if _, err := c.Races.Open(t.Context()); err != nil || open.Load() != 1 {
-			t.Errorf("%d connections, %v", open.Load(), err)
+		if err := double.OpenRaces(t.Context(), c); err != nil {
+			t.Error(err)
 		}
 		c.Close()
-		for deadline := time.Now().Add(5 * time.Second); open.Load() > 0 && time.Now().Before(deadline); {
-			time.Sleep(time.Millisecond)
-		}
-		if n := open.Load(); n > 0 {
-			t.Errorf("%d connections after Close", n)
+		if <-opened != <-closed {
+			t.Error("another connection was closed")
 		}
 	}
 }
@@ -366,10 +270,8 @@ func TestRedirectTargetIsNamedByItsOriginAlone(t *testing.T) {
 		"https://user:pass@new.test/":   "to https://new.test;",
 		"//new.test/a":                  "to https://new.test;",
 		"/moved":                        "to https://game.test;",
-		"http://new.test:8080/":         "to http://new.test:8080;",
 		"https://%zz/" + key:            "to an unreadable location;",
 		"":                              "to an unreadable location;",
-		"https://[::1]:99999999/x":      "to https://[::1]:99999999;",
 	} {
 		for _, status := range redirects {
 			s := double.Play(double.Respond(status, "", "Location: "+location))

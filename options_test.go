@@ -1,9 +1,9 @@
 package horseracing_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -11,36 +11,44 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestNewClientChecksOptions(t *testing.T) {
-	for want, opt := range map[string]horseracing.Option{
-		"WithRetry: a wait of {Max:0 MinWait:-1s MaxWait:0s} is negative": horseracing.WithRetry(horseracing.Retry{MinWait: -time.Second}),
-		"WithRetry: MinWait 2s is longer than MaxWait 1s":                 horseracing.WithRetry(horseracing.Retry{MinWait: 2 * time.Second, MaxWait: time.Second}),
-		"WithAttemptTimeout: 0s is not positive":                          horseracing.WithAttemptTimeout(0),
-		"WithRateLimit: 0 per second is not positive":                     horseracing.WithRateLimit(0, 1),
-		"WithRateLimit: a burst of 0 is not positive":                     horseracing.WithRateLimit(1, 0),
-		"WithUserAgent: the agent contains a control character":           horseracing.WithUserAgent("a\nb"),
-		"WithMaxResponseBytes: 0 is not positive":                         horseracing.WithMaxResponseBytes(0),
-		"WithTransportWrapper: the wrapper is nil":                        horseracing.WithTransportWrapper(nil),
-		"WithTransportWrapper: the wrapper returned nil":                  horseracing.WithTransportWrapper(func(http.RoundTripper) http.RoundTripper { return nil }),
+	for name, opt := range map[string]horseracing.Option{
+		"a negative wait":        horseracing.WithRetry(horseracing.Retry{MinWait: -time.Second}),
+		"waits in wrong order":   horseracing.WithRetry(horseracing.Retry{MinWait: 2 * time.Second, MaxWait: time.Second}),
+		"no time":                horseracing.WithAttemptTimeout(0),
+		"no rate":                horseracing.WithRateLimit(0, 1),
+		"no burst":               horseracing.WithRateLimit(1, 0),
+		"a newline":              horseracing.WithUserAgent("a\nb"),
+		"no bytes":               horseracing.WithMaxResponseBytes(0),
+		"no wrapper":             horseracing.WithTransportWrapper(nil),
+		"a wrapper of no result": horseracing.WithTransportWrapper(func(http.RoundTripper) http.RoundTripper { return nil }),
 	} {
-		_, err := horseracing.NewClient(double.Service, double.AppKey, opt)
-		if !errors.Is(err, horseracing.ErrInvalidArgument) || err.Error() != "horseracing: NewClient: invalid argument: "+want {
-			t.Errorf("%v\nwant %s", err, want)
+		if _, err := horseracing.NewClient(double.Service, double.AppKey, opt); !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), "With") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if _, err := horseracing.NewClient(double.Service, double.AppKey, nil, horseracing.WithHTTPClient(nil), horseracing.WithLogger(nil),
-		horseracing.WithLimiter(nil), horseracing.WithDriftHandler(nil)); err != nil {
+		horseracing.WithLimiter(nil), horseracing.WithDriftHandler(nil), horseracing.WithSkipHandler(nil)); err != nil {
 		t.Errorf("nil options: %v", err)
+	}
+}
+
+func TestWithUserAgentIsSentWithEveryRequest(t *testing.T) {
+	s := double.Play(double.Respond(200, "[]"))
+	c := s.Client(t, horseracing.WithUserAgent("stable/3"))
+	if err := errors.Join(double.OpenRaces(t.Context(), c), double.Register(t.Context(), c)); err != nil {
+		t.Error(err)
+	}
+	for _, r := range s.Requests() {
+		double.Equal(t, "User-Agent", []string{"stable/3"}, r.Request.Header["User-Agent"])
 	}
 }
 
@@ -72,7 +80,6 @@ func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
 	double.Equal(t, "no request", horseracing.Response{}, r)
 }
 
-// TestCallFromContextDescribesTheCallOfARequest has that they see every attempt.
 func TestWithUserKeysRedactsThemOnEveryCall(t *testing.T) {
 	for _, test := range []struct {
 		opts  []horseracing.Option
@@ -126,21 +133,8 @@ func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
 			}
 			return resp, err
 		},
-		"both at once": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-			var both sync.WaitGroup
-			both.Go(func() { _, _ = next.RoundTrip(again(req, req.Context())) })
-			resp, err := next.RoundTrip(req)
-			both.Wait()
-			return resp, err
-		},
 		"in the background, without the context": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 			_, _ = next.RoundTrip(again(req, context.Background()))
-			return next.RoundTrip(req)
-		},
-		"with another method": func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-			put := again(req, req.Context())
-			put.Method = http.MethodPut
-			_, _ = next.RoundTrip(put)
 			return next.RoundTrip(req)
 		},
 	} {
@@ -172,29 +166,18 @@ func TestWithTransportWrapperMayRepeatReads(t *testing.T) {
 
 func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 	var seen []horseracing.CallInfo
-	s := double.Play(double.Respond(503, ""), double.Respond(503, ""), double.Respond(200, `{"number":7}`), double.Respond(200, "{}"), double.Respond(200, "{}"))
+	s := double.Play(double.Respond(503, ""), double.Respond(200, `{"number":7}`))
 	c := s.Client(t, double.Briefly, double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-		info, ok := horseracing.CallFromContext(req.Context())
-		if !ok {
-			t.Errorf("%s %s: no call in the context", req.Method, req.URL)
-		}
+		info, _ := horseracing.CallFromContext(req.Context())
 		seen = append(seen, info)
 		return next.RoundTrip(req)
 	}))
-	if _, err := c.Horses.Get(t.Context(), 7); err != nil {
+	if err := errors.Join(double.OneHorse(t.Context(), c), double.Register(t.Context(), c), c.Do(t.Context(), http.MethodGet, "/api/v9/"+double.AppKey, nil, nil)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Races.Register(t.Context(), double.Entry); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Do(t.Context(), http.MethodGet, "/api/v9/"+double.AppKey, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	const horse = "/api/v1/horses/{horse_number}"
 	want := []horseracing.CallInfo{
-		{Method: "GET", Route: horse, ID: "7", Attempt: 1},
-		{Method: "GET", Route: horse, ID: "7", Attempt: 2},
-		{Method: "GET", Route: horse, ID: "7", Attempt: 3},
+		{Method: "GET", Route: "/api/v1/horses/{horse_number}", ID: "7", Attempt: 1},
+		{Method: "GET", Route: "/api/v1/horses/{horse_number}", ID: "7", Attempt: 2},
 		{Method: "POST", Route: "/api/v1/races/register", Attempt: 1},
 		{Method: "GET", Route: "/api/v9/[redacted]", Attempt: 1},
 	}
@@ -294,74 +277,34 @@ func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {
 			client, call horseracing.Retry
-			longest      time.Duration // of the waits, with full jitter
 			attempts     int
 		}{
-			{horseracing.Retry{Max: 1}, horseracing.Retry{}, 200 * time.Millisecond, 2},
-			{horseracing.Retry{Max: 1}, horseracing.Retry{Max: 2}, 400 * time.Millisecond, 3},
-			{horseracing.Retry{Max: -1}, horseracing.Retry{MaxWait: time.Minute}, 0, 1},
-			{horseracing.Retry{}, horseracing.Retry{MaxWait: time.Millisecond}, time.Millisecond, 4},
-			{horseracing.Retry{MaxWait: time.Second}, horseracing.Retry{Max: 1, MinWait: time.Hour}, time.Hour, 2},
+			{horseracing.Retry{Max: 1}, horseracing.Retry{}, 2},
+			{horseracing.Retry{Max: 1}, horseracing.Retry{Max: 2}, 3},
+			{horseracing.Retry{Max: -1}, horseracing.Retry{MaxWait: time.Minute}, 1},
 		} {
-			s := double.Play(double.Respond(503, ""))
+			s := double.Play(double.Respond(500, ""))
 			c := s.Client(t, horseracing.WithRetry(test.client))
-			_, err := c.Races.Open(t.Context(), horseracing.CallRetry(test.call))
-			waits := append(s.Waits(), 0)
-			if !errors.Is(err, horseracing.ErrServer) || len(waits) != test.attempts || slices.Max(waits) > test.longest {
-				t.Errorf("%+v, %+v: waits %v, %v", test.client, test.call, waits, err)
+			_, _ = c.Races.Open(t.Context(), horseracing.CallRetry(test.call))
+			inCall := len(s.Requests())
+			_ = double.OpenRaces(t.Context(), c)
+			if after := len(s.Requests()) - inCall; inCall != test.attempts || after != max(0, test.client.Max)+1 {
+				t.Errorf("%+v: %d attempts, then %d", test, inCall, after)
 			}
-		}
-		s := double.Play(double.Respond(503, ""))
-		c := s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: 1}))
-		_, _ = c.Races.Open(t.Context(), horseracing.CallRetry(horseracing.Retry{Max: 3}))
-		if _, err := c.Races.Open(t.Context()); err == nil || len(s.Requests()) != 6 {
-			t.Errorf("%d requests of a call with three retries and one with one", len(s.Requests()))
 		}
 	})
 }
 
-func TestClientNamesItsService(t *testing.T) {
-	s := double.Play(double.Respond(200, "[]"))
-	c := double.Connect(t, "https://game.test/api/", &http.Client{Transport: s})
-	if got := c.BaseURL(); got != "https://game.test/api" {
-		t.Errorf("BaseURL %q", got)
-	}
-	if got := fmt.Sprint(c); got != "horseracing.Client(https://game.test/api)" {
-		t.Errorf("prints as %q", got)
-	}
-	if got := fmt.Sprint(double.Connect(t, "https://game.test/"+double.AppKey, &http.Client{Transport: s})); got != "horseracing.Client(https://game.test/[redacted])" {
-		t.Errorf("prints as %q", got)
-	}
-}
-
-// What is documented for those who set nothing.
-
-func TestDefaultOfRetryIsFourAttemptsWithShortWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var longest time.Duration
-		for range 100 {
-			s := double.Play(double.Respond(503, ""))
-			if err := double.OpenRaces(t.Context(), s.Client(t)); !errors.Is(err, horseracing.ErrServer) || len(s.Waits()) != 3 {
-				t.Fatalf("%d requests, %v", len(s.Requests()), err)
+func TestDefaultOfRetryIsFourAttemptsAndWaitsOfFifteenSeconds(t *testing.T) {
+	for header, attempts := range map[string]int{"": 4, "Retry-After: 15": 4, "Retry-After: 16": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s, started := double.Play(double.Respond(500, "", cmp.Or(header, "Age: 0"))), time.Now()
+			err := double.OpenRaces(t.Context(), s.Client(t))
+			if took := time.Since(started); !errors.Is(err, horseracing.ErrServer) || len(s.Requests()) != attempts || header == "" && took > 1400*time.Millisecond {
+				t.Errorf("%q: %d requests in %v, %v", header, len(s.Requests()), took, err)
 			}
-			longest = max(longest, s.Waits()[2])
-		}
-		if longest > 800*time.Millisecond || longest < 640*time.Millisecond {
-			t.Errorf("of a hundred waits before the last attempt the longest was %v, want up to 800 ms", longest)
-		}
-	})
-}
-
-func TestDefaultOfMaxWaitIsFifteenSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for wait, requests := range map[string]int{"15": 2, "16": 1} {
-			s := double.Play(double.Respond(429, "", "Retry-After: "+wait), double.Respond(200, "[]"))
-			_, err := s.Client(t).Races.Open(t.Context())
-			if n := len(s.Requests()); n != requests || (err == nil) != (requests == 2) {
-				t.Errorf("Retry-After: %s: %d requests, then %v", wait, n, err)
-			}
-		}
-	})
+		})
+	}
 }
 
 func TestDefaultOfMaxResponseBytesIsEightMebibytes(t *testing.T) {
@@ -406,53 +349,21 @@ func TestWithRateLimitSpacesRequests(t *testing.T) {
 	})
 }
 
-func TestWithLimiterThatPanicsCostsNoOtherCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		waits := 0
-		s := double.Play(double.Respond(200, "[]"))
-		c := s.Client(t, horseracing.WithLimiter(double.WaitFunc(func(context.Context) error {
-			if waits++; waits <= 10 {
-				panic("limiter")
+func TestWithLimiterThatPanicsOrEndsItsGoroutineFailsOneCall(t *testing.T) {
+	for name, fail := range map[string]func(){"panics": func() { panic("limiter") }, "ends its goroutine": runtime.Goexit} {
+		double.Run(t, name, func(t *testing.T) {
+			s, waits := double.Play(double.Respond(200, "[]")), 0
+			c := s.Client(t, horseracing.WithLimiter(double.WaitFunc(func(context.Context) error {
+				if waits++; waits == 1 {
+					fail()
+				}
+				return nil
+			})))
+			ctx := double.Within(t, time.Minute)
+			first, second := double.OpenRaces(ctx, c), double.OpenRaces(ctx, c)
+			if _, ok := errors.AsType[*horseracing.TransportError](first); !ok || second != nil || len(s.Requests()) != 1 {
+				t.Errorf("%v, then %v, after %d requests", first, second, len(s.Requests()))
 			}
-			return nil
-		})))
-		for range 10 {
-			func() {
-				defer func() { recover() }()
-				double.OpenRaces(t.Context(), c)
-			}()
-		}
-		ctx := double.Within(t, time.Minute)
-		if err := double.OpenRaces(ctx, c); err != nil || len(s.Requests()) != 1 || c.Pace().Waiting != 0 {
-			t.Errorf("%v after %d requests, %+v", err, len(s.Requests()), c.Pace())
-		}
-	})
-}
-
-// quitter is a limiter whose third Wait ends the goroutine that calls it.
-type quitter struct{ calls atomic.Int32 }
-
-func (q *quitter) Wait(context.Context) error {
-	if q.calls.Add(1) == 3 {
-		runtime.Goexit()
-	}
-	return nil
-}
-
-func TestWithLimiterThatEndsItsGoroutineCostsOneCall(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithInMemory())
-	defer fake.Close()
-	client := fake.Client(horseracing.WithLimiter(new(quitter)))
-	ctx := double.Within(t, time.Minute)
-	results, failures := client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}), 0
-	for range 2 {
-		for _, err := range results.All(ctx) {
-			if err != nil {
-				failures++
-			}
-		}
-	}
-	if failures != 1 || ctx.Err() != nil {
-		t.Errorf("%d failures, %v", failures, ctx.Err())
+		})
 	}
 }
