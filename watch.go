@@ -54,13 +54,14 @@ type RaceChange struct {
 // after a Retry-After of up to an hour. An empty list after one that was not is requested
 // once more before its races are closed. Only an ErrInvalidArgument ends the loop.
 //
-// The error of a race that cannot be read comes once, after the snapshot, or goes to
-// [WithSkipHandler]. Meanwhile no race closes, and it keeps its last state.
+// A race that can no longer be read keeps its last state. Its error comes once, after the
+// snapshot, or goes to [WithSkipHandler], and the next poll follows as usual. While an entry
+// has no readable id, no race closes.
 //
-// Races with the same id and different start times are different races, so a race that
-// is moved is closed and opened. Reordered participants are no change, and races that open
-// and close between two polls are not seen. For several readers keep the last snapshot in
-// an atomic.Pointer.
+// Two races are the same if both their id and their start time are equal, so a race that is
+// moved is reported as closed and opened. Another order of the participants is not reported,
+// nor is a race that opens and closes between two polls. To serve several readers, keep the
+// last snapshot in an atomic.Pointer.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
@@ -71,7 +72,7 @@ func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapsh
 			yield(Snapshot{}, op.invalid(cmp.Or(problem, errNilContext)))
 			return
 		}
-		w := watch{RacesService: s, op: op, unread: map[string]bool{}}
+		w := watch{RacesService: s, op: op}
 		schedule := pollSchedule{interval: cmp.Or(q.Interval, watchInterval)}
 		for ctx.Err() == nil {
 			skipped, err := w.poll(ctx)
@@ -96,7 +97,7 @@ type watch struct {
 	*RacesService
 	op     operation
 	last   Snapshot
-	unread map[string]bool // the entries that could not be read in the last poll
+	unread map[string]bool // entries that the last poll could not read, by their ids; without an id by their JSON
 }
 
 // poll makes the next snapshot. It returns the errors of entries that are new.
@@ -109,37 +110,41 @@ func (w *watch) poll(ctx context.Context) (skipped []error, err error) {
 		return nil, err
 	}
 	var races []Race
-	unread := map[string]bool{}
+	unread, isNameless := map[string]bool{}, false
 	for i := range l.entries {
 		e := &l.entries[i]
-		if e.err == nil && e.value.MainRaceID == 0 {
+		id := idOf(&e.value)
+		if e.err == nil && id == "" {
 			l.fail(i, &readError{"/main_race_id", errors.New("a race without an id cannot be distinguished from others")})
 		}
 		if e.err == nil {
 			races = append(races, e.value)
 			continue
 		}
-		key := cmp.Or(e.err.ID, string(e.json))
+		isNameless = isNameless || id == ""
+		key := cmp.Or(id, string(e.json))
 		if unread[key] = true; !w.unread[key] {
 			skipped = append(skipped, e.err)
 		}
 	}
 	w.unread = unread
-	w.advance(races)
+	w.advance(races, isNameless)
 	return skipped, nil
 }
 
-// advance replaces the last snapshot. While an entry cannot be read, no race closes.
-func (w *watch) advance(races []Race) {
-	was, is := racesByKey(w.last.Races), racesByKey(races)
+// advance replaces the last snapshot. A race that is gone has not closed if an entry that
+// cannot be read may be it.
+func (w *watch) advance(races []Race, isNameless bool) {
+	before := w.last.Races
+	was, is := racesByKey(before), racesByKey(races)
 	w.last = Snapshot{Races: races, At: time.Now()}
 	change := func(kind RaceChangeKind, race, previous *Race) {
 		w.last.Changes = append(w.last.Changes, RaceChange{Kind: kind, Race: race, Previous: previous})
 	}
-	for key, race := range was {
-		switch {
-		case is[key] != nil:
-		case len(w.unread) > 0:
+	for i := range before {
+		switch race := &before[i]; {
+		case is[openKeyOf(race)] != nil || was[openKeyOf(race)] != race: // listed, or listed twice before
+		case isNameless || w.unread[idOf(race)]:
 			w.last.Races = append(w.last.Races, *race)
 		default:
 			change(RaceClosed, race, race)
@@ -166,14 +171,13 @@ type openKey struct {
 	start int64 // in milliseconds
 }
 
+func openKeyOf(r *Race) openKey { return openKey{r.MainRaceID, r.StartTime.UnixMilli()} }
+
 // racesByKey returns pointers to races; of several with the same key to the first.
 func racesByKey(races []Race) map[openKey]*Race {
 	byKey := make(map[openKey]*Race, len(races))
-	for i := range races {
-		key := openKey{races[i].MainRaceID, races[i].StartTime.UnixMilli()}
-		if byKey[key] == nil {
-			byKey[key] = &races[i]
-		}
+	for i := range slices.Backward(races) {
+		byKey[openKeyOf(&races[i])] = &races[i]
 	}
 	return byKey
 }

@@ -177,6 +177,7 @@ func TestWatchKeepsTheLastStateOfAnUnreadableRace(t *testing.T) {
 	for name, test := range map[string]struct{ polls, want []string }{
 		"it keeps its last state":                   {[]string{double.List(a), double.List(broken), double.List(broken), double.List(a1)}, []string{"opened a", "error 1", "updated a1 was a"}},
 		"what changes beside it is reported":        {[]string{double.List(a), double.List(broken, b), double.List(broken), double.List(a)}, []string{"opened a", "opened b", "error 2", "closed b was b"}},
+		"another race closes":                       {[]string{double.List(a, b), double.List(broken), double.List(broken, c)}, []string{"opened a", "opened b", "closed b was b", "error 1", "opened c"}},
 		"it closes when it is gone":                 {[]string{double.List(a), double.List(broken), double.List(c)}, []string{"opened a", "error 1", "closed a was a", "opened c"}},
 		"it opens when it can be read":              {[]string{double.List(broken, b), double.List(a, b)}, []string{"opened b", "error 1", "opened a"}},
 		"it is no change when it can be read again": {[]string{double.List(a), double.List(broken), double.List(a), double.List(broken)}, []string{"opened a", "error 1", "error 1"}},
