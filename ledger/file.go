@@ -2,18 +2,20 @@ package ledger
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"maps"
+	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
+	"syscall"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -28,10 +30,13 @@ type line struct {
 	Entry
 }
 
-// firstBytes is the prefix of every line.
+// firstBytes is the prefix of every line that this package writes.
 var firstBytes = []byte(`{"v":1,"service":"`)
 
-var errNotLine = errors.New("not a line of a ledger of this version; if the file is one, restore it or mend the line, else choose another path")
+var (
+	errNotLine = errors.New("not a line of a ledger of this version; if the file is one, restore it or mend the line, else choose another path")
+	errChanged = errors.New("another program changed the file while it was open; look for lines that it lacks before you open it again")
+)
 
 func parseLine(text []byte) (line, error) {
 	var n line
@@ -43,201 +48,182 @@ func parseLine(text []byte) (line, error) {
 	return n, nil
 }
 
-// fileSize returns the size of the file at path. If there is none, and was none before, the
-// error matches fs.ErrNotExist. A device or a pipe has no end, so it is refused.
-func fileSize(path string) (int64, error) {
-	left := path + ".lock"
-	_, missing := os.Lstat(left) // before the ledger, which is created first
-	info, err := os.Stat(path)
-	if _, noLink := os.Readlink(path); noLink == nil {
-		left, missing = path, nil
+// open creates the file if there is none and was none before, and reads its lines.
+func (l *Ledger) open() error {
+	_, neverLocked := os.Stat(l.path + ".lock") // before the ledger, which is created first
+	if _, missing := os.Stat(l.path); missing != nil && neverLocked == nil {
+		return fmt.Errorf("it is gone: restore it, or remove %s.lock to begin anew, without what was paid: %w", l.path, missing)
 	}
-	switch {
-	case err == nil && info.Mode().IsRegular():
-		return info.Size(), nil
-	case err == nil:
-		return 0, errors.New("not a regular file")
-	case !errors.Is(err, fs.ErrNotExist):
-		return 0, err
-	case missing == nil:
-		return 0, fmt.Errorf("it is gone: restore it, or remove %s to begin anew, without what was paid", left)
+	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = file.Close()
+	} else if errors.Is(err, fs.ErrExist) {
+		err = nil
 	}
-	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("there is no folder %s", filepath.Dir(path))
+	if err != nil {
+		return err
 	}
-	return 0, err
+	target, err := filepath.EvalSymlinks(l.path) // all links to a ledger share its lock
+	if err != nil {
+		return err
+	}
+	if folder, err := os.Open(filepath.Dir(target)); err == nil {
+		_ = folder.Sync() // so that a loss of power leaves the file in it; some systems cannot
+		folder.Close()
+	}
+	if err := l.load(); err != nil {
+		return err
+	}
+	l.lock = flock.New(target + ".lock")              // on Windows nobody could read the ledger if it were locked itself
+	_, err = l.tryLocked(func() error { return nil }) // another process may hold the lock, but there must be locks
+	return err
 }
 
 const (
-	lockWait     = 30 * time.Second // for a lock that another process holds
-	lockInterval = 50 * time.Millisecond
+	lockWait     = 5 * time.Second
+	lockInterval = 10 * time.Millisecond
+	forever      = time.Duration(math.MaxInt64)
 )
 
-// take takes the lock for a call that appends, and waits for it.
-func (l *Ledger) take(ctx context.Context) error {
+// locked reads what other processes appended, and calls do, which may append a line. Nobody
+// else appends meanwhile. It waits for the lock.
+func (l *Ledger) locked(ctx context.Context, wait time.Duration, do func() error) error {
 	for waited := time.Duration(0); ; waited += lockInterval {
-		err := l.tryTake()
-		if !errors.Is(err, ErrInUse) || waited >= lockWait {
+		isLocked, err := l.tryLocked(do)
+		switch {
+		case isLocked || err != nil:
 			return err
+		case waited >= wait:
+			return fmt.Errorf("%w: another process holds %s", ErrInUse, l.lock.Path())
 		}
 		select {
 		case <-time.After(lockInterval):
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", err, ctx.Err())
+			return fmt.Errorf("%w: %w", ErrInUse, ctx.Err())
 		}
 	}
 }
 
-// tryTake is take without waiting.
-func (l *Ledger) tryTake() error {
+// tryLocked is locked without waiting. It reports whether it got the lock.
+func (l *Ledger) tryLocked(do func() error) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.broken != nil {
-		return l.broken
-	}
-	if l.using == 0 {
-		if err := l.lockFile(); err != nil {
-			return err
-		}
-	}
-	l.using++
-	return nil
-}
-
-// lockFile takes the lock, reads what other processes appended, and cuts off an incomplete
-// last line. What a process that ended was sending is Unknown.
-func (l *Ledger) lockFile() error {
-	if err := l.create(); err != nil {
-		return err
-	}
-	if locked, err := l.lock.TryLock(); err != nil || !locked {
-		return cmp.Or(err, ErrInUse)
-	}
-	err := l.load()
-	if err == nil {
-		err = os.Truncate(l.path, l.size)
-	}
+	isLocked, err := l.lock.TryLock()
 	if err != nil {
-		return errors.Join(err, l.lock.Unlock())
+		return false, lockError(l.lock.Path(), err)
 	}
-	for p, e := range l.entries {
-		if e.State == Sending {
-			e.State = Unknown
-			l.entries[p] = e
-		}
+	if !isLocked {
+		return false, nil
 	}
-	return nil
+	defer l.lock.Unlock()
+	if err := l.load(); err != nil {
+		return true, err
+	}
+	return true, do()
 }
 
-// create creates the file if there is none, and syncs its folder before the first line, so
-// that a loss of power does not take both. Windows cannot sync a folder.
-func (l *Ledger) create() error {
-	if size, err := fileSize(l.path); size > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// lockError says what to do if the file system has no locks: ENOLCK, ENOSYS, ENOTSUP.
+func lockError(path string, err error) error {
+	if errors.Is(err, syscall.ENOLCK) || errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("%s: its file system has no locks; put the ledger on a local disk: %w", path, err)
 	}
-	file, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err == nil {
-		err = file.Close()
-	}
-	if err != nil || runtime.GOOS == "windows" {
-		return err
-	}
-	folder, err := os.Open(filepath.Dir(l.lock.Path()))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return err
 }
 
-// release gives the lock up after the last call that needs it.
-func (l *Ledger) release() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.using--; l.using == 0 {
-		_ = l.lock.Unlock()
-	}
-}
-
-// refresh reads what other processes have appended.
-func (l *Ledger) refresh() {
-	if l.broken == nil && l.using == 0 {
-		l.broken = l.load()
-	}
-}
-
-// load reads the file, unless it is as long as what was read and written of it.
+// load reads what was appended since it was called last.
 func (l *Ledger) load() error {
-	size, err := fileSize(l.path)
+	info, err := os.Stat(l.path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && size == l.size:
-		return nil
 	case err != nil:
 		return err
-	case size < l.size:
-		return l.changed()
+	case !info.Mode().IsRegular(): // a device or a pipe has no end
+		return errors.New("not a regular file")
+	case info.Size() < l.size:
+		return errChanged
 	}
-	data, err := os.ReadFile(l.path)
+	file, err := os.Open(l.path)
 	if err != nil {
 		return err
 	}
-	entries, size, err := replay(data, l.service)
+	defer file.Close()
+	data, err := io.ReadAll(io.NewSectionReader(file, l.size, math.MaxInt64))
 	if err != nil {
 		return err
 	}
-	maps.Copy(l.entries, entries)
-	l.size, l.lacksNewline = size, size > 0 && data[size-1] != '\n'
+	return l.replay(data)
+}
+
+// replay adds lines to the entries. All of them are of one service: that of the first one if
+// the client's is not set. A loss of power can cut the last line, or leave zeros in place of
+// any part of it. It is left out, unless it lacks only its newline. If there is no line before
+// it, it must begin as one, or else the file is not a ledger.
+func (l *Ledger) replay(data []byte) error {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return errors.New("the file is UTF-16; save it as UTF-8")
+	}
+	l.isTorn = false
+	end := l.size + int64(len(data))
+	for text := range bytes.Lines(data) {
+		isLast := l.size+int64(len(text)) == end
+		l.isTorn = isLast && (text[len(text)-1] != '\n' || bytes.IndexByte(text, 0) >= 0)
+		if l.isTorn {
+			text = bytes.TrimRight(text, "\x00\n")
+		}
+		if len(text) == 0 { // zeros
+			return nil
+		}
+		content := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff"))) // a byte order mark
+		if len(content) > 0 {
+			n, err := parseLine(content)
+			isLine := len(l.entries) > 0 || bytes.HasPrefix(content, firstBytes) || bytes.HasPrefix(firstBytes, content)
+			switch {
+			case err != nil && l.isTorn && isLine:
+				return nil
+			case err != nil:
+				return fmt.Errorf("line %d: %w", l.lines+1, err)
+			case l.service != "" && n.Service != l.service:
+				return fmt.Errorf("%w: the ledger is for %s, not for %s: use a file for each service", horseracing.ErrInvalidArgument, n.Service, l.service)
+			}
+			l.service = n.Service
+			l.entries[n.pair()] = n.Entry
+		}
+		l.advance(text)
+	}
 	return nil
 }
 
-func (l *Ledger) changed() error { return fmt.Errorf("%s was changed by another program", l.path) }
-
-// replay returns the last state of each pair in a file, and the size of its lines. All of
-// them must be of the same service, which is that of the first one if service is empty. A
-// loss of power can cut the last line, or leave zeros in place of any part of it: it is left
-// out, unless it lacks only its newline. If it is the first line, too, it must begin as one.
-func replay(data []byte, service string) (entries map[pair]Entry, size int64, err error) {
-	entries = map[pair]Entry{}
-	number := 0
-	for text := range bytes.Lines(data) {
-		number++
-		isLast := size+int64(len(text)) == int64(len(data))
-		isTorn := isLast && (text[len(text)-1] != '\n' || bytes.IndexByte(text, 0) >= 0)
-		if isTorn {
-			text = bytes.TrimRight(text, "\x00\n")
-		}
-		n, err := parseLine(text)
-		if isTorn && err != nil && (number > 1 || bytes.HasPrefix(text, firstBytes) || bytes.HasPrefix(firstBytes, text)) {
-			break
-		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("line %d: %w", number, err)
-		}
-		if service = cmp.Or(service, n.Service); n.Service != service {
-			return nil, 0, fmt.Errorf("%w: the ledger is for %s, not for %s: use a file for each service", horseracing.ErrInvalidArgument, n.Service, service)
-		}
-		entries[n.pair()] = n.Entry
-		size += int64(len(text))
-	}
-	return entries, size, nil
+// advance notes that text is in the file, after what was read and written before.
+func (l *Ledger) advance(text []byte) {
+	l.lines++
+	l.size += int64(len(text))
+	l.lacksNewline = text[len(text)-1] != '\n'
 }
 
 // append writes a line and syncs it to disk. If that fails, part of the line may be in the
 // file, so nothing can be appended any more.
 func (l *Ledger) append(e Entry) error {
-	if l.broken == nil {
-		if err := l.write(line{version, l.service, e}); err != nil {
-			l.broken = fmt.Errorf("a line could not be written; open the ledger again: %w", err)
-		}
+	if l.broken != nil {
+		return l.broken
 	}
-	return l.broken
-}
-
-// write fails unless the file has grown by just this line. So, whatever becomes of the lock,
-// at most one of several processes continues.
-func (l *Ledger) write(n line) error {
-	text, err := json.Marshal(n)
+	text, err := json.Marshal(line{version, l.service, e})
 	if err != nil {
 		return err
+	}
+	if err := l.write(append(text, '\n')); err != nil {
+		l.broken = fmt.Errorf("a line could not be written; open the ledger again: %w", err)
+		return l.broken
+	}
+	l.entries[e.pair()] = e
+	return nil
+}
+
+// write cuts off a line that is torn. It fails unless the file has grown by just this line:
+// if the lock does not exclude others, at most one of several processes continues.
+func (l *Ledger) write(text []byte) error {
+	if l.isTorn {
+		if err := os.Truncate(l.path, l.size); err != nil {
+			return err
+		}
 	}
 	if l.lacksNewline {
 		text = append([]byte("\n"), text...)
@@ -247,16 +233,16 @@ func (l *Ledger) write(n line) error {
 		return err
 	}
 	defer file.Close()
-	if _, err := file.Write(append(text, '\n')); err != nil {
+	if _, err := file.Write(text); err != nil {
 		return err
 	}
 	if err := file.Sync(); err != nil {
 		return err
 	}
-	l.size, l.lacksNewline = l.size+int64(len(text))+1, false
+	l.advance(text)
 	info, err := file.Stat()
 	if err == nil && info.Size() != l.size {
-		err = l.changed()
+		err = errChanged
 	}
 	return err
 }

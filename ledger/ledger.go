@@ -1,22 +1,45 @@
 // Package ledger registers horses so that no fee is paid twice and no budget is
-// exceeded, even if the program is killed or responses are lost.
+// exceeded, even if programs are killed or responses are lost.
 //
-// A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line just before it
-// sends a registration and another one when its outcome is known, and syncs both to disk.
-// A registration that is not sent, because the service refuses requests at the moment,
-// leaves no line. Nothing is sent once another program has changed the file.
+// A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line with the state
+// [Sending] just before it sends a registration, and another line when its outcome is known.
+// Each line is on disk before the next step. A registration that is not sent, because the
+// service refuses requests at the moment, leaves no line.
+//
+// # Unknown outcomes
 //
 // If the outcome is unknown, the fee may be paid: it counts against the budgets, and the
 // pair of horse and race is not registered again, until [Ledger.Settle] has read the
-// outcome, or a person calls [Ledger.Decide]. A bot whose budget allows one fee does nothing
-// until then, perhaps hours: give it room for a few, and let it continue with other races
-// meanwhile.
+// outcome, or a person calls [Ledger.Decide]. A bot calls Settle each minute or so and
+// continues with other races meanwhile. A race may show its horses hours later, so a budget
+// needs room for a few fees.
 //
-// Several processes can have a ledger open. Its file is locked only while a call of Register,
-// Settle or Decide needs it; these wait for the lock for up to 30 seconds. What other processes
-// have appended is read before each call.
+// # Several processes
 //
-// The caller passes the fee; the ledger does not read the race.
+// Any number of processes can have a ledger open. The file is locked only while one line is
+// appended: a process takes the lock, reads what others appended, checks the pair and the
+// budgets, writes its line, syncs it to disk and unlocks. An entry that is Sending counts
+// against the budgets of all of them and keeps its pair back, whoever sends it.
+//
+// # If a program is killed
+//
+// What was paid is never lost, and nothing is paid twice, because the program can be killed
+// only at one of these points:
+//
+//   - Before its line is on disk. Nothing was sent. Part of a line may be in the file; the
+//     next program that appends a line cuts that part off.
+//   - After the line is on disk, and before a response was read. The entry stays Sending. The
+//     fee may be paid, so it counts, and the pair is not sent again. Settle and Decide treat
+//     it like an Unknown one. If the request was never sent, Settle finds that out an hour
+//     after the start of the race.
+//   - After the response was read, and before the line with the outcome is on disk. The entry
+//     stays Sending, as above. Settle reads the outcome from the race.
+//   - After that. Everything is known.
+//
+// A loss of power has the same effects. The lock of a program that was killed is released by
+// the operating system.
+//
+// The caller passes the fee; the ledger does not read the race before it registers.
 package ledger
 
 import (
@@ -27,7 +50,6 @@ import (
 	"iter"
 	"maps"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -39,8 +61,8 @@ import (
 
 // Sentinels for errors.Is. If an error is one of them, nothing was sent.
 var (
-	ErrInUse     = errors.New("the ledger is in use")                              // by a call in another process, for 30 seconds
-	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, or not positive
+	ErrInUse     = errors.New("the ledger is in use")                              // another process held the lock for five seconds
+	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, or of more than 100 digits
 	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered: its fee is paid
 	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // the entry is Sending or Unknown
 	ErrBudget    = errors.New("the fee would exceed the budget")                   // set with WithBudget or WithDailyBudget
@@ -48,7 +70,7 @@ var (
 
 // Entry is the registration of a horse in a race.
 type Entry struct {
-	Time  time.Time               `json:"time"` // when it was sent
+	Time  time.Time               `json:"time"` // when its first line was written
 	Horse horseracing.HorseNumber `json:"horse"`
 	Race  horseracing.RaceID      `json:"race"`
 	Fee   horseracing.BigInt      `json:"fee"`
@@ -61,7 +83,7 @@ type State string
 
 // The states of an entry.
 const (
-	Sending State = "sending" // being sent
+	Sending State = "sending" // being sent, or a program was killed meanwhile: the fee may be paid
 	Entered State = "entered" // the horse is in the race and the fee is paid
 	Refused State = "refused" // refused by the service, or certainly not sent
 	Unknown State = "unknown" // the fee may be paid
@@ -76,11 +98,15 @@ type pair struct {
 
 func (e Entry) pair() pair { return pair{e.Horse, e.Race} }
 
+// isHeld reports whether the fee may be paid.
+func (e Entry) isHeld() bool { return e.State == Sending || e.State == Unknown }
+
 // Ledger records registrations in a file. Its methods are safe for concurrent use.
 type Ledger struct {
 	path    string
 	client  *horseracing.Client
-	service string // the client's base URL
+	service string       // the client's base URL
+	lock    *flock.Flock // of the file, held while a line is appended
 
 	total, perDay, maxFee *horseracing.BigInt // nil if not set
 	location              *time.Location      // of the days
@@ -88,9 +114,9 @@ type Ledger struct {
 
 	mu           sync.Mutex // not held while sending
 	size         int64      // of the lines that were read and written
-	lacksNewline bool       // the last of them
-	lock         *flock.Flock
-	using        int   // calls that need the lock
+	lines        int
+	lacksNewline bool  // the last of them
+	isTorn       bool  // what is in the file after them
 	broken       error // why nothing can be appended: a line could not be written, or the ledger is closed
 	entries      map[pair]Entry
 }
@@ -100,9 +126,9 @@ type Ledger struct {
 // removed.
 //
 // The error matches ErrInvalidArgument if the ledger has sent registrations to another base
-// URL. A file that is gone, although its lock file or a symbolic link to it is there, is not
-// created anew. Open reads the whole file and does not change it, except that it removes an
-// incomplete last line. Entries that were Sending when a program ended become Unknown. An
+// URL. If the ledger file is missing but its lock file exists, Open returns an error instead
+// of creating an empty ledger. Open reads the whole file and does not change it. Blank
+// lines, CRLF and byte order marks are accepted, and an incomplete last line is ignored. An
 // entry with a time in the future, from a clock that was ahead, counts against the budget of
 // every day until then.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
@@ -113,18 +139,7 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 	if l.location == nil {
 		return nil, fmt.Errorf("ledger: %s: %w: the location of WithDailyBudget is nil", path, horseracing.ErrInvalidArgument)
 	}
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil { // it does not exist
-		target = path
-	}
-	l.lock = flock.New(target + ".lock") // on Windows nobody could read the ledger if it were locked itself
-	switch err = l.tryTake(); {
-	case err == nil:
-		l.release()
-	case errors.Is(err, ErrInUse): // by a call
-		err = l.load()
-	}
-	if err != nil {
+	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
 	}
 	return l, nil
@@ -132,38 +147,43 @@ func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, err
 
 // Read returns the entries in the file at path, one for each pair with its latest state,
 // in the order in which they were sent. It does not lock or change the file, so it can be
-// used while a program has the ledger open. An entry whose outcome is not in the file is
-// Sending; Open makes it Unknown. An incomplete last line is ignored.
+// used while programs have the ledger open. An incomplete last line is ignored.
 func Read(path string) ([]Entry, error) {
 	l := &Ledger{path: path, entries: map[pair]Entry{}} // of any service
-	_, err := fileSize(path)
-	if err == nil {
-		err = l.load()
-	}
-	if err != nil {
+	if err := l.load(); err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
 	}
 	return sorted(l.entries), nil
 }
 
-// Close closes the ledger, so that it can be opened again. Call it after all calls of
-// Register and Settle have returned: a later outcome cannot be recorded.
+// Close closes the ledger. Call it after all calls of Register and Settle have returned: a
+// later outcome cannot be recorded.
 func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.broken = errors.New("the ledger is closed")
-	return l.lock.Unlock()
+	return nil
 }
 
 // Check returns nil if Register would send the registration now, or else the error with
 // which Register would refuse it. It writes nothing.
 func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.refresh()
-	_, err := l.check(r, fee)
+	_, err := l.look(r, fee)
 	return err
 }
+
+// look is check after a reading of the file without the lock.
+func (l *Ledger) look(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.load(); err != nil {
+		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "not sent: %w", err)
+	}
+	return l.check(r, fee)
+}
+
+// maxDigits is the length of the longest fee that can be read again.
+const maxDigits = 100
 
 // check returns the entry of a registration that may be sent now. With ErrEntered and
 // ErrUnsettled it returns the existing entry.
@@ -176,11 +196,13 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 		return Entry{}, l.errorf(p, "%w: a registration needs a horse, a race and a user key", horseracing.ErrInvalidArgument)
 	case !l.freeRaces && fee.Cmp(zero) <= 0:
 		return Entry{}, l.errorf(p, "%w: %s is not positive, so the service may have left the fee out; WithFreeRaces allows it", ErrFee, fee)
+	case len(fee.String()) > maxDigits && fee.Cmp(zero) > 0:
+		return Entry{}, l.errorf(p, "%w: it has more than %d digits", ErrFee, maxDigits)
 	case l.maxFee != nil && fee.Cmp(*l.maxFee) > 0:
 		return Entry{}, l.errorf(p, "%w", &LimitError{Err: ErrFee, Amount: fee, Limit: *l.maxFee})
 	case e.State == Entered:
 		return e, l.errorf(p, "%w", ErrEntered)
-	case e.State == Sending || e.State == Unknown:
+	case e.isHeld():
 		return e, l.errorf(p, "%w (state %s); call Settle, or Decide if you know the outcome", ErrUnsettled, e.State)
 	}
 	if fee.Cmp(zero) < 0 {
@@ -193,152 +215,134 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 	return e, nil
 }
 
-// Register checks the fee, then the entries, then the budgets; it sends the
-// registration and records its outcome. fee is the race's entry fee; a negative fee
-// counts as zero.
+// Register checks the fee, then the entries, then the budgets; it sends the registration and
+// records its outcome. fee is the race's entry fee; a negative fee counts as zero. The entries
+// and the budgets are checked again, together with what other processes appended, just before
+// the registration is sent.
 //
-// If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown,
-// the entry is Unknown: call [Ledger.Settle] at once, and again when the error of that says
-// so. If it matches [ErrEntered] or [ErrUnsettled], the entry is the existing one. After
-// any other error of [horseracing.RacesService.Register] the entry is Refused, the fee is
-// not paid, and the pair can be registered again. After a refusal with status 400, 409 or
-// 422 the race is read once, since a proxy may have repeated the request: if it lists the
-// horse, the entry is Entered, without an error, and if it cannot be read, Unknown. If the ledger itself refuses for another
-// reason, such as ErrFee or ErrBudget, the entry is zero.
+// If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown, the
+// entry is Unknown: call [Ledger.Settle] at once, and again when its error says so. If it
+// matches [ErrEntered] or [ErrUnsettled], nothing was sent, and the entry is the existing one.
+// If the ledger refuses for another reason, such as ErrFee or ErrBudget, the entry is zero.
+// After any other error the entry is Refused, the fee is not paid, and the pair can be
+// registered again. If no request was made, for example because the service refuses requests
+// at the moment, the Refused entry is not written to the file.
 //
-// If no request was made, for example because the service refuses requests at the
-// moment, or because the call waited into a day whose budget is spent, the returned entry
-// is Refused too, and nothing is written to the file. If a
-// panic of a transport wrapper ends the call, the entry is Unknown.
+// After a refusal with status 400, 409 or 422 Register reads the race once, because a proxy
+// may have repeated the request. If the race lists the horse, the entry is Entered and the
+// error is nil. If the race cannot be read, or the refusal is that of a later attempt than
+// the first, the entry is Unknown.
 //
-// If the outcome cannot be written to the file, the error says so; the returned entry
-// still has the outcome. The entry is Unknown when the ledger is opened again. After a
-// failed write, Register sends nothing until the ledger is opened again.
+// If the outcome cannot be written to the file, the error says so; the returned entry still
+// has the outcome, and in the file it stays Sending. After a failed write, Register sends
+// nothing until the ledger is opened again.
 func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt, opts ...horseracing.CallOption) (entry Entry, err error) {
-	if err := l.take(ctx); err != nil {
-		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "not sent: %w", err)
+	if entry, err = l.look(r, fee); err != nil {
+		return entry, err
 	}
-	defer l.release()
-	e, err := l.reserve(r, fee)
-	if err != nil {
-		return e, err
-	}
-	isRecorded, state, text := false, Unknown, "the call did not return"
-	defer func() { // also if a panic or runtime.Goexit ends the call
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if !isRecorded {
-			e.State, e.Note = Refused, text
-			l.entries[e.pair()], entry = e, e
-			return
-		}
-		now, failed := l.conclude(e, state, text)
-		entry, err = now, errors.Join(failed, err)
-	}()
+	isSent := false
+	var refusal error // by this ledger
 	_, err = l.client.Races.Register(ctx, r, append(slices.Clip(opts), horseracing.OnSend(func() error {
-		err := l.send(&e)
-		isRecorded = err == nil
-		return err
+		entry, refusal = l.send(ctx, r, fee)
+		isSent = refusal == nil
+		return refusal
 	}))...)
 	switch {
-	case err == nil:
-		state, text = Entered, ""
-	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		text, err = note(err), l.unsettled(e, err)
-	default:
-		text = note(err)
-		switch state = l.afterRefusal(ctx, r, err); state {
-		case Entered:
-			err = nil
-		case Unknown:
-			err = l.unsettled(e, err)
-		}
-	}
-	return e, err
-}
-
-// afterRefusal returns the state of a registration that was refused. A proxy may have repeated
-// the request, whose repeat is refused because the first one succeeded: then the race lists
-// the horse.
-func (l *Ledger) afterRefusal(ctx context.Context, r horseracing.Registration, refusal error) State {
-	api, ok := errors.AsType[*horseracing.APIError](refusal)
-	if !ok || !slices.Contains([]int{http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity}, api.StatusCode) {
-		return Refused
-	}
-	race, err := l.client.Races.Get(ctx, r.Race)
-	switch {
-	case err == nil && race.Has(r.Horse):
-		return Entered
-	case err == nil || errors.Is(err, horseracing.ErrNotFound):
-		return Refused
-	}
-	return Unknown
-}
-
-// reserve makes the fee of a registration count and keeps others of the pair back.
-func (l *Ledger) reserve(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e, err := l.check(r, fee)
-	if err == nil {
-		l.entries[e.pair()] = e
-	}
-	return e, err
-}
-
-// send records that a registration is being sent now. It checks the budgets again: the
-// call may have waited past midnight.
-func (l *Ledger) send(e *Entry) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e.Time = time.Now().UTC()
-	l.entries[e.pair()] = *e
-	err := l.checkBudgets(*e)
-	if err == nil {
-		err = l.append(*e)
+	case refusal != nil:
+		return entry, refusal
+	case !isSent:
+		entry.State, entry.Note = Refused, err.Error()
+		return entry, err
 	}
 	if err != nil {
-		return l.errorf(e.pair(), "not sent: %w", err)
+		entry.Note = err.Error()
 	}
-	return nil
+	entry.State, err = l.outcome(ctx, r, err)
+	entry, failed := l.conclude(context.WithoutCancel(ctx), forever, entry)
+	if entry.State == Entered {
+		err = nil
+	}
+	return entry, errors.Join(failed, err)
 }
 
-// note returns the note of a registration that failed. It quotes what the service said.
-func note(err error) string {
-	if api, ok := errors.AsType[*horseracing.APIError](err); ok && api.Attempts > 0 && api.Message != "" {
-		return fmt.Sprintf("status %d: %.200q", api.StatusCode, api.Message)
+// send records that a registration is being sent now. With ErrEntered and ErrUnsettled it
+// returns the existing entry.
+func (l *Ledger) send(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
+	var e Entry
+	var against error
+	err := l.locked(ctx, lockWait, func() error {
+		if e, against = l.check(r, fee); against != nil {
+			return nil
+		}
+		return l.append(e)
+	})
+	if err != nil {
+		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "not sent: %w", err)
 	}
-	return cause(err).Error()
+	return e, against
 }
 
-// conclude records the outcome of e, unless another one was recorded in the meantime,
-// and returns the entry as it is now.
-func (l *Ledger) conclude(e Entry, state State, note string) (Entry, error) {
-	if now := l.entries[e.pair()]; now.State != e.State || !now.Time.Equal(e.Time) {
-		return now, nil
+// outcome returns the state of a registration that was sent, and its error.
+func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err error) (State, error) {
+	api, isAPI := errors.AsType[*horseracing.APIError](err)
+	switch {
+	case err == nil:
+		return Entered, nil
+	case errors.Is(err, horseracing.ErrOutcomeUnknown):
+		return Unknown, l.errorf(pair{r.Horse, r.Race}, "%w, as Ledger.Settle does", err)
+	case !isAPI || !slices.Contains([]int{http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity}, api.StatusCode):
+		return Refused, err
 	}
-	e.State, e.Note = state, note
-	l.entries[e.pair()] = e
-	if err := l.append(e); err != nil {
-		return e, l.errorf(e.pair(), "it is %s, but this could not be recorded: %w", state, err)
+	race, failed := l.client.Races.Get(ctx, r.Race)
+	switch {
+	case failed == nil && race.Has(r.Horse):
+		return Entered, err
+	case failed != nil && !errors.Is(failed, horseracing.ErrNotFound) || api.Attempts > 1:
+		return Unknown, l.errorf(pair{r.Horse, r.Race}, "%w: %w; call Ledger.Settle before registering again", horseracing.ErrOutcomeUnknown, err)
 	}
-	return e, nil
+	return Refused, err
 }
 
-// Settle reads the races of all Unknown entries once, all at the same time, with
-// [horseracing.RacesService.Registered]. The returned error joins one error for each entry
-// that stays Unknown: a [*horseracing.UndecidedError] says when to call Settle again, any
-// other one that only a person can find out; see [Ledger.Decide].
+// conclude records an outcome, and returns the entry as it is now. What another process
+// recorded in the meantime stays, unless e is Entered, which is certain.
+func (l *Ledger) conclude(ctx context.Context, wait time.Duration, e Entry) (Entry, error) {
+	now := e
+	err := l.locked(ctx, wait, func() error {
+		now = l.entries[e.pair()]
+		isOurs := now.isHeld() && now.Time.Equal(e.Time)
+		if isOurs || e.State == Entered && now.State != Entered {
+			now = e
+			return l.append(e)
+		}
+		return nil
+	})
+	if err != nil {
+		return e, l.errorf(e.pair(), "it is %s, but this could not be recorded: %w", e.State, err)
+	}
+	return now, nil
+}
+
+// settleAtOnce is the number of races that Settle reads at the same time.
+const settleAtOnce = 8
+
+// Settle reads the race of each Sending and Unknown entry once, with
+// [horseracing.RacesService.Registered], at most eight at the same time. A bot calls it each
+// minute or so.
+//
+// The returned error joins a [*horseracing.UndecidedError] for each entry whose outcome stays
+// unknown. Its RetryAt says when another call can find it out. If that is zero, a person has
+// to look for the horse in the game and call [Ledger.Decide].
 func (l *Ledger) Settle(ctx context.Context) error {
-	if err := l.take(ctx); err != nil { // what was being sent by a process that ended becomes Unknown
-		return fmt.Errorf("ledger: %s: %w", l.path, err)
-	}
-	unknown := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return e.State != Unknown })
-	l.release() // others may register while the races are read
-	errs := make([]error, len(unknown))
+	held := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return !e.isHeld() })
+	errs := make([]error, len(held))
+	turns := make(chan struct{}, settleAtOnce)
 	var settling sync.WaitGroup
-	for i, e := range unknown {
-		settling.Go(func() { errs[i] = l.settle(ctx, e) })
+	for i, e := range held {
+		turns <- struct{}{}
+		settling.Go(func() {
+			errs[i] = l.settle(ctx, e)
+			<-turns
+		})
 	}
 	settling.Wait()
 	return errors.Join(errs...)
@@ -347,47 +351,48 @@ func (l *Ledger) Settle(ctx context.Context) error {
 func (l *Ledger) settle(ctx context.Context, e Entry) error {
 	isIn, err := l.client.Races.Registered(ctx, e.Race, e.Horse)
 	if err == nil {
-		err = l.take(ctx)
+		e.State, e.Note = Absent, "settled: the race lists others, and not the horse"
+		if isIn {
+			e.State, e.Note = Entered, "settled: the horse is in the race"
+		}
+		_, err = l.conclude(ctx, lockWait, e)
 	}
-	if err != nil {
-		return l.unsettled(e, err)
+	if err == nil {
+		return nil
 	}
-	defer l.release()
-	state, note := Absent, "settled: the race lists others, and not the horse"
-	if isIn {
-		state, note = Entered, "settled: the horse is in the race"
+	undecided, ok := errors.AsType[*horseracing.UndecidedError](err)
+	if !ok { // the outcome could not be recorded
+		return &horseracing.UndecidedError{RetryAt: time.Now(), Err: err}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, err = l.conclude(e, state, note)
-	return err
+	return &horseracing.UndecidedError{RetryAt: undecided.RetryAt, Err: l.errorf(e.pair(), "%w", undecided.Err)}
 }
 
-// Decide sets the state of an Unknown entry to Entered or Absent, for an outcome that
-// was determined by hand. It returns ErrInvalidArgument for any other state, or if the
-// entry is not Unknown.
+// Decide sets the state of a Sending or Unknown entry to Entered or Absent, for an outcome
+// that was determined by hand. The process that sent it must have ended. Decide returns
+// ErrInvalidArgument for any other state, or if the entry has another one.
 func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, state State, note string) error {
 	p := pair{horse, race}
-	if err := l.take(context.Background()); err != nil {
+	err := l.locked(context.Background(), lockWait, func() error {
+		e := l.entries[p]
+		if !e.isHeld() || state != Entered && state != Absent {
+			return fmt.Errorf("%w: it is %q and cannot become %q: only a sending or unknown entry can become entered or absent", horseracing.ErrInvalidArgument, e.State, state)
+		}
+		e.State, e.Note = state, note
+		return l.append(e)
+	})
+	if err != nil {
 		return l.errorf(p, "%w", err)
 	}
-	defer l.release()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.entries[p]
-	if e.State != Unknown || state != Entered && state != Absent {
-		return l.errorf(p, "%w: it is %q and cannot become %q: only an unknown entry can become entered or absent", horseracing.ErrInvalidArgument, e.State, state)
-	}
-	_, err := l.conclude(e, state, note)
-	return err
+	return nil
 }
 
 // Entries returns the entries, one for each pair with its latest state, in the order in
-// which they were sent. Later changes do not affect the returned sequence.
+// which they were sent. Later changes do not affect the returned sequence. If the file cannot
+// be read, these are the entries that are known; [Ledger.Check] returns the reason.
 func (l *Ledger) Entries() iter.Seq[Entry] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.refresh()
+	_ = l.load()
 	return slices.Values(sorted(l.entries))
 }
 
@@ -398,33 +403,14 @@ func sorted(entries map[pair]Entry) []Entry {
 	return list
 }
 
-// Paid returns the sum of the fees of Entered and Unknown entries that were sent at or
-// after since. If since is zero, all such entries count. Registrations that are
-// still being sent are not included, but the budgets include them.
+// Paid returns the sum of the fees of Entered, Sending and Unknown entries that were sent at
+// or after since, which is what the budgets count. If since is zero, all such entries count.
 func (l *Ledger) Paid(since time.Time) horseracing.BigInt {
-	sent := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return e.State == Sending })
-	paid, held := Sum(slices.Values(sent), since)
+	paid, held := Sum(l.Entries(), since)
 	return paid.Add(held)
-}
-
-// unsettled returns the error of an entry whose outcome remains unknown.
-func (l *Ledger) unsettled(e Entry, err error) error {
-	if undecided, ok := errors.AsType[*horseracing.UndecidedError](err); ok && !undecided.RetryAt.IsZero() {
-		return &horseracing.UndecidedError{RetryAt: undecided.RetryAt, Err: l.errorf(e.pair(), "%w", undecided.Err)}
-	}
-	return l.errorf(e.pair(), "%w: %w; call Settle, or Decide if you know the outcome", horseracing.ErrOutcomeUnknown, cause(err))
 }
 
 // errorf returns an error that names the file and the pair.
 func (l *Ledger) errorf(p pair, format string, args ...any) error {
 	return fmt.Errorf("ledger: %s: horse %d in race %d: %w", l.path, p.horse, p.race, fmt.Errorf(format, args...))
-}
-
-// cause returns the reason for an unknown outcome, without the advice in the client's
-// error, which names methods that users of a Ledger do not call.
-func cause(err error) error {
-	if marked, ok := err.(interface{ Unwrap() []error }); ok {
-		return errors.Join(slices.DeleteFunc(marked.Unwrap(), func(e error) bool { return errors.Is(e, horseracing.ErrOutcomeUnknown) })...)
-	}
-	return err
 }

@@ -58,7 +58,7 @@ func (e *LimitError) Unwrap() error { return e.Err }
 func (l *Ledger) checkBudgets(e Entry) error {
 	total, today := e.Fee, e.Fee
 	for p, other := range l.entries {
-		if p == e.pair() || other.State == Refused || other.State == Absent {
+		if p == e.pair() || !other.isHeld() && other.State != Entered {
 			continue
 		}
 		total = total.Add(other.Fee)
@@ -85,7 +85,7 @@ func Sum(entries iter.Seq[Entry], since time.Time) (paid, held horseracing.BigIn
 		case e.Time.Before(since):
 		case e.State == Entered:
 			paid = paid.Add(e.Fee)
-		case e.State == Sending || e.State == Unknown:
+		case e.isHeld():
 			held = held.Add(e.Fee)
 		}
 	}

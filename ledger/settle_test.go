@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,155 +13,176 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-func TestSettleFindsOutSeveralOutcomesAtTheSameTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake, path, l := newLedger(t, 6)
-		lose(t, fake, l, lostResponse, 1, 2)
-		lose(t, fake, l, horseracingtest.Fault{TakesEffectAfter: 10 * time.Minute}, 3)
-		lose(t, fake, l, lostRequest, 4, 5, 6)
-		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Delay: time.Second, Times: 6})
-		fake.ResetLog()
-		began := time.Now()
-		err := l.Settle(t.Context())
-		if took, n := time.Since(began), fake.MaxInFlight(); took > time.Minute || n != 6 {
-			t.Errorf("it took %v, and read %d races at the same time", took, n)
-		}
-		undecided, ok := errors.AsType[*horseracing.UndecidedError](err)
-		if !ok || !errors.Is(err, horseracing.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "race 3: ") || strings.Contains(err.Error(), "race 1: ") {
+// undecided returns the errors that Settle joins.
+func undecided(t *testing.T, err error) (all []*horseracing.UndecidedError) {
+	t.Helper()
+	joined, _ := err.(interface{ Unwrap() []error })
+	if joined == nil {
+		t.Fatalf("Settle: %v", err)
+	}
+	for _, err := range joined.Unwrap() {
+		one, ok := errors.AsType[*horseracing.UndecidedError](err)
+		if !ok || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 			t.Fatalf("Settle: %v", err)
 		}
-		expectStates(t, l, []string{"1 entered", "2 entered", "3 unknown", "4 unknown", "5 unknown", "6 unknown"})
-		if paid, held := ledger.Sum(l.Entries(), time.Time{}); !paid.Equal(tokens(20)) || !held.Equal(tokens(40)) {
+		all = append(all, one)
+	}
+	return all
+}
+
+func TestSettleReadsEachRaceOnceAtMostEightAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, path, l := newLedger(t, 12)
+		lose(t, fake, l, lostResponse, 1, 2)
+		lose(t, fake, l, horseracingtest.Fault{TakesEffectAfter: 10 * time.Minute}, 3)
+		lose(t, fake, l, lostRequest, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Delay: time.Second, Times: -1})
+		fake.ResetLog()
+		err := l.Settle(t.Context())
+		if n, most := fake.RequestCount(), fake.MaxInFlight(); n != 12 || most != 8 {
+			t.Errorf("%d requests, %d at the same time", n, most)
+		}
+		again := undecided(t, err)
+		if len(again) != 10 || !strings.Contains(again[0].Error(), path+": horse 1 in race 3: ") {
+			t.Fatalf("Settle: %v", err)
+		}
+		if paid, held := ledger.Sum(l.Entries(), time.Time{}); !paid.Equal(tokens(20)) || !held.Equal(tokens(100)) {
 			t.Errorf("paid %s, held %s", paid, held)
 		}
-		time.Sleep(time.Until(undecided.RetryAt) + time.Minute) // the races are a few seconds apart
+		time.Sleep(time.Until(again[9].RetryAt))
 		if err := l.Settle(t.Context()); err != nil {
 			t.Error(err)
 		}
-		want := []string{"1 entered", "2 entered", "3 entered", "4 absent", "5 absent", "6 absent"}
-		expectStates(t, l, want)
+		expectStates(t, open(t, path, fake.Client()), "1 entered", "2 entered", "3 entered", "4 absent", "5 absent", "6 absent",
+			"7 absent", "8 absent", "9 absent", "10 absent", "11 absent", "12 absent")
 		if paid := len(fake.Registrations()); paid != 3 || posts(fake) != 0 {
 			t.Errorf("%d paid, %d sent again", paid, posts(fake))
 		}
-		l.Close()
-		expectStates(t, open(t, path, fake.Client()), want)
+		if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); !errors.Is(err, ledger.ErrEntered) {
+			t.Errorf("what is settled: %v", err)
+		}
 	})
 }
 
-// While the races are read, others can be registered, and a person can decide.
-func TestRegisterAndDecideWorkBesideSettle(t *testing.T) {
+// While a race is read, others can be registered, and what somebody else records stays, except
+// that what the service confirms is always recorded.
+func TestAnotherOutcomeThatIsRecordedMeanwhileStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake, _, l := newLedger(t, 3)
+		fake, path, l := newLedger(t, 3)
 		lose(t, fake, l, lostRequest, 1, 2)
 		time.Sleep(3 * time.Hour)
+		addRaces(fake, 3, 3)
 		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Method: "GET", Delay: 10 * time.Second, Times: 2})
 		settled := make(chan error)
 		go func() { settled <- l.Settle(t.Context()) }() // both are absent
 		synctest.Wait()
-		if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); !errors.Is(err, ledger.ErrUnsettled) {
-			t.Errorf("the pair that is being settled: %v", err)
-		}
-		if err := l.Decide(fake.Horses(0)[0], 2, ledger.Entered, "the game shows it"); err != nil {
+		other, horse := open(t, path, fake.Client()), fake.Horses(0)[0]
+		if err := other.Decide(horse, 2, ledger.Entered, "the game shows it"); err != nil {
 			t.Error(err)
+		}
+		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+			if err := other.Decide(horse, 3, ledger.Absent, "too early"); err != nil {
+				t.Error(err)
+			}
+			return horseracingtest.Response{}, false
+		})
+		if e, err := l.Register(t.Context(), registration(fake, 3), tokens(10)); err != nil || e.State != ledger.Entered {
+			t.Errorf("%v, %v", e, err)
 		}
 		if err := <-settled; err != nil {
 			t.Error(err)
 		}
-		expectStates(t, l, []string{"1 absent", "2 entered"})
+		expectStates(t, other, "1 absent", "2 entered", "3 entered")
 	})
 }
 
-// A proxy may repeat a registration, whose repeat is refused because the first one succeeded.
-func TestARefusalOfAHorseThatTheRaceListsIsAnEntry(t *testing.T) {
-	for status, want := range map[int]string{400: "entered", 409: "entered", 422: "entered", 403: "refused", 404: "refused"} {
-		fake, _, l := newLedger(t, 2)
-		if _, err := fake.Client().Races.Register(t.Context(), registration(fake, 1)); err != nil {
-			t.Fatal(err)
-		}
-		fake.Inject(horseracingtest.Fault{Path: registerPath, Status: status, Body: `{"message":"already in it"}`, Times: 2})
-		fake.ResetLog()
-		e, err := l.Register(t.Context(), registration(fake, 1), tokens(10))
-		if string(e.State) != want || (err == nil) != (want == "entered") || !strings.Contains(e.Note, "already in it") {
-			t.Errorf("%d: %v, %v", status, e, err)
-		}
-		if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); e.State != ledger.Refused || err == nil {
-			t.Errorf("%d of a race that does not list it: %v, %v", status, e, err)
-		}
-		if n := fake.RequestCount(); want == "entered" && n != 4 || want == "refused" && n != 2 {
-			t.Errorf("%d: %d requests", status, n)
-		}
-		expectStates(t, l, []string{"1 " + want, "2 refused"})
+func TestARefusalIsAnEntryIfTheRaceListsTheHorseAndUnknownIfThatIsUncertain(t *testing.T) {
+	unread := horseracingtest.Fault{Method: http.MethodGet, Path: "/api/v1/races/1", Status: 400}
+	for name, test := range map[string]struct {
+		status  int
+		entered bool // before
+		first   *horseracingtest.Fault
+		then    *horseracingtest.Fault
+		want    ledger.State
+		reads   int
+	}{
+		"400, and it is listed":         {400, true, nil, nil, ledger.Entered, 1},
+		"409, and it is listed":         {409, true, nil, nil, ledger.Entered, 1},
+		"422, and it is listed":         {422, true, nil, nil, ledger.Entered, 1},
+		"403 needs no reading":          {403, true, nil, nil, ledger.Refused, 0},
+		"it is not listed":              {409, false, nil, nil, ledger.Refused, 1},
+		"there is no race":              {400, false, nil, &horseracingtest.Fault{Method: http.MethodGet, Path: "/api/v1/races/1", Status: 404}, ledger.Refused, 1},
+		"the race cannot be read":       {409, false, nil, &unread, ledger.Unknown, 1},
+		"after a 429 it is not listed":  {409, false, &horseracingtest.Fault{Path: registerPath, Status: 429}, nil, ledger.Unknown, 1},
+		"after a 429 it is listed":      {409, true, &horseracingtest.Fault{Path: registerPath, Status: 429}, nil, ledger.Entered, 1},
+		"after a 429, and 403, is none": {403, false, &horseracingtest.Fault{Path: registerPath, Status: 429}, nil, ledger.Refused, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				fake, path, l := newLedger(t, 1)
+				if test.entered {
+					if _, err := fake.Client().Races.Register(t.Context(), registration(fake, 1)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, fault := range []*horseracingtest.Fault{test.first, {Path: registerPath, Status: test.status, Body: `{"message":"already in it"}`}, test.then} {
+					if fault != nil {
+						fake.Inject(*fault)
+					}
+				}
+				fake.ResetLog()
+				e, err := l.Register(t.Context(), registration(fake, 1), tokens(10))
+				if e.State != test.want || (err == nil) != (test.want == ledger.Entered) || errors.Is(err, horseracing.ErrOutcomeUnknown) != (test.want == ledger.Unknown) || !strings.Contains(e.Note, "already in it") {
+					t.Errorf("%v, %v", e, err)
+				}
+				if reads := fake.RequestCount() - posts(fake); reads != test.reads {
+					t.Errorf("%d readings", reads)
+				}
+				expectStates(t, open(t, path, fake.Client()), "1 "+string(test.want))
+			})
+		})
 	}
 }
 
-func TestWhatCannotBeSettledStaysUnknown(t *testing.T) {
+func TestWhatCannotBeSettledSaysThatAPersonHasToLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake, path, l := newLedger(t, 3)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetBefore: true, Times: 3})
-		for race := 1; race <= 3; race++ {
-			_, err := l.Register(t.Context(), registration(fake, race), tokens(10))
-			if text := err.Error(); !strings.Contains(text, path) || !strings.Contains(text, "horse 1 in race ") || !strings.Contains(text, "call Settle") || strings.Contains(text, "Races.") {
-				t.Errorf("Register: %v", err)
-			}
-		}
+		fake, _, l := newLedger(t, 4)
+		lose(t, fake, l, lostRequest, 1, 2, 3, 4)
 		fake.RemoveRaces(1)
-		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/2", Status: 403, Times: -1})
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/2", Status: 403, Times: -1}, horseracingtest.Fault{Path: "/api/v1/races/3", Status: 503, Times: -1})
 		time.Sleep(3 * time.Hour)
 		err := l.Settle(t.Context())
-		if !errors.Is(err, horseracing.ErrNotFound) || !errors.Is(err, horseracing.ErrForbidden) || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		all := undecided(t, err)
+		if len(all) != 3 || !errors.Is(all[0], horseracing.ErrNotFound) || !errors.Is(all[1], horseracing.ErrForbidden) || !errors.Is(all[2], horseracing.ErrServer) ||
+			!all[0].RetryAt.IsZero() || !all[1].RetryAt.IsZero() || time.Until(all[2].RetryAt) > time.Minute || all[2].RetryAt.IsZero() {
 			t.Errorf("Settle: %v", err)
 		}
-		text := err.Error()
-		for _, part := range []string{path, "horse 1 in race 1: outcome unknown", "horse 1 in race 2: outcome unknown", "Decide"} {
-			if !strings.Contains(text, part) {
-				t.Errorf("%q does not hold %q", text, part)
-			}
-		}
-		if strings.Contains(text, "race 3") || strings.Contains(text, "Races.") {
-			t.Errorf("Settle: %v", err)
-		}
-		expectStates(t, l, []string{"1 unknown", "2 unknown", "3 absent"})
+		expectStates(t, l, "1 unknown", "2 unknown", "3 unknown", "4 absent")
 	})
 }
 
-func TestOnlyAnUnknownOutcomeCanBeDecided(t *testing.T) {
+func TestOnlyAHeldEntryCanBeDecided(t *testing.T) {
 	fake, path, l := newLedger(t, 5)
 	lose(t, fake, l, lostRequest, 1, 2, 3)
-	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400})
+	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 404})
 	l.Register(t.Context(), registration(fake, 4), tokens(10)) // is refused
 	l.Register(t.Context(), registration(fake, 5), tokens(10))
-	horse := fake.Horses(0)[0]
 	for _, test := range []struct {
 		race  horseracing.RaceID
 		state ledger.State
 		ok    bool
 	}{
-		{1, ledger.Sending, false},
-		{1, ledger.Unknown, false},
-		{1, ledger.Refused, false},
-		{1, "", false},
-		{1, ledger.Entered, true},
-		{1, ledger.Absent, false},
-		{2, ledger.Absent, true},
-		{2, ledger.Entered, false},
-		{4, ledger.Entered, false},
-		{5, ledger.Absent, false},
-		{6, ledger.Entered, false},
+		{1, ledger.Sending, false}, {1, ledger.Unknown, false}, {1, ledger.Refused, false}, {1, "", false}, {1, ledger.Entered, true}, {1, ledger.Absent, false},
+		{2, ledger.Absent, true}, {2, ledger.Entered, false}, {4, ledger.Entered, false}, {5, ledger.Absent, false}, {6, ledger.Entered, false},
 	} {
 		before := read(t, path)
-		err := l.Decide(horse, test.race, test.state, "by me")
-		if (err == nil) != test.ok || err != nil && (!errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), path)) {
+		err := l.Decide(fake.Horses(0)[0], test.race, test.state, "by me")
+		if (err == nil) != test.ok || err != nil && (!errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), path)) || (read(t, path) != before) != test.ok {
 			t.Errorf("race %d as %q: %v", test.race, test.state, err)
 		}
-		if wrote := read(t, path) != before; wrote != test.ok {
-			t.Errorf("race %d as %q: a line was written is %v", test.race, test.state, wrote)
-		}
 	}
-	want := []string{"1 entered", "2 absent", "3 unknown", "4 refused", "5 entered"}
-	expectStates(t, l, want)
-	l.Close()
 	l = open(t, path, fake.Client())
-	expectStates(t, l, want)
+	expectStates(t, l, "1 entered", "2 absent", "3 unknown", "4 refused", "5 entered")
 	if paid := l.Paid(time.Time{}); !paid.Equal(tokens(30)) {
 		t.Errorf("paid %s", paid)
 	}

@@ -1,0 +1,204 @@
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+// asBot makes the test binary a bot. Its value has the ledger, the service, its key, the
+// owner's key, two horses and the number of races.
+const asBot = "HORSERACING_LEDGER_BOT"
+
+const feesAllowed = 10 // by the budget of the bots
+
+func TestMain(m *testing.M) {
+	if args := os.Getenv(asBot); args != "" {
+		if err := runBot(strings.Fields(args)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// runBot registers two horses for all races, in any order.
+func runBot(args []string) error {
+	path, url, apiKey, userKey := args[0], args[1], args[2], horseracing.UserKey(args[3])
+	var n [3]int
+	for i := range n {
+		n[i], _ = strconv.Atoi(args[4+i])
+	}
+	client, err := horseracing.NewClient(url, apiKey)
+	if err != nil {
+		return err
+	}
+	l, err := ledger.Open(path, client, ledger.WithBudget(tokens(10*feesAllowed)))
+	if err != nil {
+		return err
+	}
+	for _, i := range rand.Perm(2 * n[2]) {
+		r := horseracing.Registration{Horse: horseracing.HorseNumber(n[i%2]), Race: horseracing.RaceID(1 + i/2), UserKey: userKey}
+		_, err := l.Register(context.Background(), r, tokens(10))
+		if err != nil && !errors.Is(err, ledger.ErrBudget) && !errors.Is(err, ledger.ErrEntered) && !errors.Is(err, ledger.ErrUnsettled) && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			return err
+		}
+		if i%5 == 0 {
+			if err := l.Settle(context.Background()); err != nil && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func TestEightProcessesThatAreKilledPayEachPairOnceWithinTheBudget(t *testing.T) {
+	runs := 5
+	if os.Getenv("HORSERACING_DEEP") != "" {
+		runs = 500
+	}
+	paid, interrupted := 0, 0
+	for run := range runs {
+		p, i := playProcesses(t, rand.New(rand.NewPCG(3, uint64(run))))
+		paid, interrupted = paid+p, interrupted+i
+		if t.Failed() {
+			t.Fatalf("run %d", run)
+		}
+	}
+	t.Logf("%d paid in %d runs; %d registrations were interrupted by a kill", paid, runs, interrupted)
+}
+
+// playProcesses returns how many registrations were paid, and how many a kill interrupted.
+func playProcesses(t *testing.T, random *rand.Rand) (paid, interrupted int) {
+	const races = 10
+	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0), horseracingtest.WithSeed(random.Uint64()))
+	defer fake.Close()
+	addRaces(fake, 1, races)
+	fake.Inject(
+		horseracingtest.Fault{Path: registerPath, Probability: 0.1, ResetAfter: true},
+		horseracingtest.Fault{Path: registerPath, Probability: 0.1, ResetBefore: true},
+		horseracingtest.Fault{Path: registerPath, Probability: 0.1, Status: 503},
+		horseracingtest.Fault{Path: registerPath, Probability: 0.3, Delay: 20 * time.Millisecond},
+	)
+	path := filepath.Join(t.TempDir(), "l")
+	horses := fake.Horses(0)
+	args := fmt.Sprintln(path, fake.URL, fake.APIKey, string(fake.UserKey(0)), horses[0], horses[1], races)
+	var bots sync.WaitGroup
+	start := func() *os.Process {
+		var stderr bytes.Buffer
+		command := exec.Command(os.Args[0])
+		command.Env, command.Stderr = append(os.Environ(), asBot+"="+args), &stderr
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		bots.Go(func() {
+			if err := command.Wait(); stderr.Len() > 0 {
+				t.Errorf("%v: %s", err, &stderr)
+			}
+		})
+		return command.Process
+	}
+	var processes []*os.Process
+	for range 8 {
+		processes = append(processes, start())
+	}
+	written := ""
+	for range 8 {
+		time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond)
+		i := random.IntN(len(processes))
+		if data, err := os.ReadFile(path); err == nil {
+			if !strings.HasPrefix(string(data), written) {
+				t.Errorf("a line is lost of\n%s\nthere is\n%s", written, data)
+			}
+			written = string(data[:bytes.LastIndexByte(data, '\n')+1])
+		}
+		_ = processes[i].Kill() // it may have ended
+		processes[i] = start()
+	}
+	bots.Wait()
+	if final := read(t, path); !strings.HasPrefix(final, written) {
+		t.Errorf("a line is lost of\n%s\nthere is\n%s", written, final)
+	}
+	fake.ClearFaults()
+	fake.Advance(3 * time.Hour)
+	l := open(t, path, fake.Client())
+	for e := range l.Entries() {
+		if e.State == ledger.Sending {
+			interrupted++
+		}
+	}
+	if used := l.Paid(time.Time{}); !used.Equal(tokens(10 * feesAllowed)) { // there are more races
+		t.Errorf("%s of the budget are used", used)
+	}
+	if err := l.Settle(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return expectHonest(t, fake, l, feesAllowed), interrupted
+}
+
+// A call in another process holds the lock.
+func TestALockIsWaitedForAndTheOutcomeWaitsLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, path, l := newLedger(t, 3)
+		other := flock.New(path + ".lock")
+		hold := func() {
+			if locked, err := other.TryLock(); !locked {
+				t.Error(err)
+			}
+		}
+		register := func(ctx context.Context, race int) (time.Duration, error) {
+			began := time.Now()
+			_, err := l.Register(ctx, registration(fake, race), tokens(10))
+			return time.Since(began).Round(time.Second), err
+		}
+		hold()
+		open(t, path, fake.Client()) // needs no lock
+		if err := l.Check(registration(fake, 1), tokens(10)); err != nil {
+			t.Error(err)
+		}
+		if took, err := register(t.Context(), 1); !errors.Is(err, ledger.ErrInUse) || took != 5*time.Second {
+			t.Errorf("after %v: %v", took, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if took, err := register(ctx, 1); !errors.Is(err, ledger.ErrInUse) || !errors.Is(err, context.DeadlineExceeded) || took != 2*time.Second {
+			t.Errorf("with a context, after %v: %v", took, err)
+		}
+		if posts(fake) != 0 {
+			t.Errorf("%d sent", posts(fake))
+		}
+		time.AfterFunc(4*time.Second, func() { other.Unlock() })
+		if took, err := register(t.Context(), 1); err != nil || took != 4*time.Second {
+			t.Errorf("held for 4 seconds, after %v: %v", took, err)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+			hold() // the lock is free while a registration is sent
+			time.AfterFunc(10*time.Minute, func() { other.Unlock() })
+			return horseracingtest.Response{}, false
+		})
+		if took, err := register(ctx, 2); err != nil || took != 10*time.Minute {
+			t.Errorf("held when the outcome is known, after %v: %v", took, err)
+		}
+		expectStates(t, open(t, path, fake.Client()), "1 entered", "2 entered")
+	})
+}
