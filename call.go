@@ -20,13 +20,14 @@ import (
 
 // backend is what a call needs of its client.
 type backend struct {
-	base      *url.URL
-	secrets   redact.Keys
-	transport *transport.Client
-	retry     Retry // all fields are set
-	logger    *slog.Logger
-	drifts    drifts
-	onSkip    func(context.Context, error) // of WithSkipHandler; may be nil
+	base        *url.URL
+	secrets     redact.Keys
+	transport   *transport.Client
+	retry       Retry // all fields are set
+	pageRetries int   // Retry.Max for the pages of a listing
+	logger      *slog.Logger
+	drifts      drifts
+	onSkip      func(context.Context, error) // of WithSkipHandler; may be nil
 }
 
 // call is one call of an operation. internal/transport makes its attempts and

@@ -112,12 +112,13 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	}
 
 	c := &Client{backend: &backend{
-		base:    base,
-		secrets: redact.New(apiKey).And(cfg.userKeys...),
-		retry:   cfg.retry.withDefaults(defaultRetry),
-		logger:  cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
-		drifts:  drifts{handler: cfg.drift, seen: map[Drift]bool{}},
-		onSkip:  cfg.onSkip,
+		base:        base,
+		secrets:     redact.New(apiKey).And(cfg.userKeys...),
+		retry:       cfg.retry.withDefaults(defaultRetry),
+		pageRetries: cmp.Or(cfg.retry.Max, pageRetries),
+		logger:      cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
+		drifts:      drifts{handler: cfg.drift, seen: map[Drift]bool{}},
+		onSkip:      cfg.onSkip,
 	}}
 	c.scheduler = pace.NewScheduler(cfg.limiter, c.retry.MinWait, c.retry.MaxWait)
 	if err := c.connect(cfg, apiKey); err != nil {

@@ -1,20 +1,20 @@
 package horseracing
 
 import (
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// A Cursor is the position after an entry of a listing. It includes the tier and the
-// Since of the query. Pass it as a query's Resume to continue there, in any process and
+// A Cursor is the position after an entry of a listing. It includes the tier, and that of a
+// pager the Since of its query. Pass it as a query's Resume to continue there, in any process and
 // at any Concurrency. It does not expire. A query of another listing or of another tier
 // fails with ErrInvalidArgument. The zero Cursor is the beginning of a listing.
 //
@@ -63,7 +63,7 @@ const cursorVersion = "hr4"
 // newCursor returns the cursor of a listing with the payload of its kind. Fields contain
 // no dot.
 func newCursor(kind cursorKind, tier TierID, payload ...string) Cursor {
-	fields := append([]string{cursorVersion, string(kind), strconv.Itoa(int(tier))}, payload...)
+	fields := append([]string{cursorVersion, string(kind), strconv.Itoa(int(tier.orDefault()))}, payload...)
 	text := strings.Join(fields, ".")
 	return Cursor{text: text + "." + checksum(text)}
 }
@@ -80,11 +80,11 @@ func resumed(kind cursorKind, tier TierID, resume Cursor) (selected TierID, payl
 	}
 	fields := strings.Split(resume.text, ".")
 	saved, err := strconv.Atoi(fields[min(2, len(fields)-1)])
-	isOther := tier != 0 && tier.orDefault() != TierID(saved).orDefault()
-	if err != nil || len(fields) < 5 || fields[1] != string(kind) || saved < 0 || isOther {
+	isOther := tier != 0 && tier != TierID(saved)
+	if err != nil || len(fields) < 5 || fields[1] != string(kind) || saved < 1 || isOther {
 		return 0, nil, errors.New("the cursor in Resume is of another listing or of another tier")
 	}
-	return cmp.Or(tier, TierID(saved)), fields[3 : len(fields)-1], nil
+	return TierID(saved), fields[3 : len(fields)-1], nil
 }
 
 // encodeField returns a value as a field of a cursor's text: JSON in base64.
@@ -106,34 +106,39 @@ func checksum(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEE
 
 const maxCursorText = 64 << 10 // of a text that is parsed
 
-var errDamagedCursor = errors.New("the text is not a cursor, or is damaged, or is from another version of the SDK")
+var errDamagedCursor = errors.New("the text is not a cursor, or is damaged")
+
+// anyVersion is the prefix of the text of a cursor, of this version or of another.
+var anyVersion = regexp.MustCompile(`^hr[0-9]{1,3}\.`)
 
 // ParseCursor parses the text of a cursor. The empty text is the zero Cursor. If the
-// text is not a cursor, or is damaged, the error matches ErrInvalidArgument.
+// text is not a cursor, or is damaged, or is from another version of the SDK, the error
+// matches ErrInvalidArgument and says so.
 func ParseCursor(text string) (Cursor, error) {
 	problem := errDamagedCursor
 	end := strings.LastIndexByte(text, '.')
-	switch {
+	switch prefix := anyVersion.FindString(text); {
 	case text == "":
 		return Cursor{}, nil
 	case strings.TrimSpace(text) != text:
 		problem = errors.New("the cursor begins or ends with white space: was it read from a file together with the newline?")
-	case strings.HasPrefix(text, cursorVersion+".") && len(text) <= maxCursorText && checksum(text[:end]) == text[end+1:]:
+	case prefix == cursorVersion+"." && len(text) <= maxCursorText && checksum(text[:end]) == text[end+1:]:
 		return Cursor{text: text}, nil
+	case prefix != "" && prefix != cursorVersion+".":
+		problem = errors.New("the cursor is from another version of the SDK: start without it")
 	}
 	return Cursor{}, fmt.Errorf("horseracing: ParseCursor: %w: %w", ErrInvalidArgument, problem)
 }
 
 // pagerState is the payload of a pager's cursor.
 type pagerState struct {
-	Since    int64         `json:"since"` // of the query, in milliseconds
+	Since    int64         `json:"since,omitzero"` // of the query, in milliseconds
 	Position walk.Position `json:"position"`
 }
 
-func parsePagerState(fields []string) (since int64, position walk.Position, problem error) {
-	var state pagerState
-	if decodeField(fields[0], &state) != nil || len(fields) != 1 || state.Since < walk.Earliest {
-		return 0, position, errDamagedCursor
+func parsePagerState(fields []string) (state pagerState, problem error) {
+	if len(fields) != 1 || decodeField(fields[0], &state) != nil || state.Position.At > walk.Latest {
+		problem = errDamagedCursor
 	}
-	return state.Since, state.Position, nil
+	return state, problem
 }

@@ -47,7 +47,8 @@ type Follower[T any] struct {
 	lookback   int64 // milliseconds
 	invalid    error // of the query; yielded instead of races
 	ranging    bool  // a loop is running
-	hasResults bool  // the listing has shown an entry with its result
+	hasEntries bool  // the listing has shown an entry that starts at settled or later
+	hasResults bool  // and one with its result
 	schedule   pollSchedule
 	state      *followState
 }
@@ -88,6 +89,7 @@ func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback t
 	}
 	if fields != nil {
 		f.state, problem = parseFollowState(fields)
+		f.hasEntries = len(f.state.seen) > 0
 	}
 	problem = cmp.Or(checkNotNegative("an Interval", q.Interval), checkNotNegative("a Lookback", q.Lookback), checkNotNegative("a Concurrency", q.Concurrency), problem)
 	if problem != nil {
@@ -102,20 +104,11 @@ func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback t
 // Its text takes about twenty bytes for each entry within Lookback, and never exceeds
 // 64 KiB.
 func (f *Follower[T]) Cursor() Cursor {
-	if f.invalid != nil || f.state.recent == 0 {
+	if f.invalid != nil || f.state.settled == 0 {
 		return f.query.Resume
 	}
 	return newCursor(f.listing.kind, f.listing.tier, f.state.payload()...)
 }
-
-// A poll reads the past in windows, the oldest first, because the listing shows the newest
-// first.
-const (
-	firstMost = pageSize - 1 // new entries that the first windows of a poll may have: they come soon
-	growth    = 8            // how many times as many the next window may have
-	maxMost   = 4000         // entries that a window may have; it is to have half as many
-	maxHeld   = 7000         // entries that are held
-)
 
 // followLoop is one range over a follower. Its methods report false once the
 // range has ended.
@@ -123,13 +116,11 @@ type followLoop[T any] struct {
 	*Follower[T]
 	ctx       context.Context // of the range
 	yield     func(*T, error) bool
-	isOnePoll bool // it ends after one poll, and after an error other than that of an entry
+	isOnePoll bool // it ends after one poll, and after an error
 
-	began   int64                  // when the poll began, by the service's clock
-	most    int                    // new entries that the next window may have
-	step    int64                  // milliseconds that it spans
-	found   bool                   // this poll has read an entry
-	pending []walk.Entry[Entry[T]] // read by this poll, and held back for their results
+	began   int64       // when the poll began, by the service's clock
+	found   bool        // this poll has read an entry
+	lacking []listed[T] // read by this poll, and not yielded, because their results are missing
 }
 
 // All yields what finished after the follower's position, oldest first, and polls
@@ -139,13 +130,14 @@ type followLoop[T any] struct {
 // An error comes with a nil entry. It does not end the loop, unless it matches
 // ErrInvalidArgument. While the service refuses requests, the loop waits; after any other
 // failure there is a backoff of up to five minutes. An outage costs no entry. While one
-// page of the past cannot be read, its error comes again and again, and nothing that starts
-// later.
+// page cannot be read, its error comes again and again: what starts earlier comes, what
+// starts later waits. Only if that page is the newest one, everything waits.
 //
 // The error of an entry that cannot be read is a [*DecodeError], and comes once; a
 // [*TieOverflowError] is that of an instant with too many entries. [WithSkipHandler] gets
 // both instead, if it is set. Entries that can be read later, within Lookback, are yielded
-// then.
+// then. An entry without an id or a start has no position: its error may come again after a
+// resume.
 //
 // A race that is listed before it has a FinalOrder comes once it has one, or when it
 // starts more than Lookback ago, if other races of the listing have one.
@@ -157,8 +149,8 @@ type followLoop[T any] struct {
 func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
 
 // CatchUp is one poll of [Follower.All]: it yields what finished after the
-// follower's position, oldest first, and ends. The error of an entry does not end it; any
-// other does. Range again, over CatchUp or All, to continue after it.
+// follower's position, oldest first, and ends. Every error ends it too, unless the skip
+// handler takes it. Range again, over CatchUp or All, to continue after it.
 //
 // Without Since and Resume the first CatchUp yields no entry, but finds where to start:
 // store the [Follower.Cursor] after it.
@@ -178,152 +170,234 @@ func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, 
 	}
 }
 
-// errLeft is the error of a poll whose loop was left.
-var errLeft = errors.New("the loop was left")
-
-// poll yields what is new, or an error, and waits until the next poll is due. It reports
-// false if there is none.
+// poll yields what is new, and waits until the next poll is due. It reports false if there
+// is none.
 func (l *followLoop[T]) poll() bool {
-	l.began, l.most, l.step, l.found, l.pending = 0, firstMost, 0, false, nil
-	var err error
-	if l.state.recent == 0 {
-		err = l.begin()
-	} else if err = l.window(l.state.recent, walk.Latest, 0); err == nil && !l.found && len(l.state.seen) > 0 {
-		err = l.listing.emptied()
-	}
-	if l.ctx.Err() != nil || err != nil && (errors.Is(err, errLeft) || !l.yield(nil, err)) {
+	l.began, l.found, l.lacking = 0, false, nil
+	if l.state.settled == 0 {
+		if !l.begin() {
+			return false
+		}
+	} else if _, ok := l.window(l.state.settled, walk.Latest, windowSize{most: firstMost}, 0, walk.Position{}); !ok {
 		return false
+	} else if !l.found && l.hasEntries {
+		return l.fail(l.listing.emptied())
 	}
-	return !l.isOnePoll && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
+	return !l.isOnePoll && l.schedule.wait(l.ctx, nil)
+}
+
+// fail yields an error, and waits until a retry is due. It reports false if there is none.
+func (l *followLoop[T]) fail(err error) bool {
+	return l.ctx.Err() == nil && l.yield(nil, err) &&
+		!l.isOnePoll && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
 }
 
 // begin notes what finished before the follower began, down to Lookback before the newest.
-func (l *followLoop[T]) begin() error {
-	p, err := l.read(0, walk.Latest, 0)
-	if err != nil {
-		return err
+func (l *followLoop[T]) begin() bool {
+	p, ok := l.read(0, walk.Latest, 0, walk.Position{}, true)
+	if !ok {
+		return false
 	}
 	newest := l.began // of an empty listing
 	if len(p.entries) > 0 {
 		newest = min(p.entries[0].Start, newest)
 	}
-	if p, err = l.read(max(1, newest-l.lookback), walk.Latest, maxSeen); err != nil {
-		return err
+	if p, ok = l.read(max(1, newest-l.lookback), walk.Latest, maxSeen, walk.Position{}, true); !ok {
+		return false
 	}
 	l.state.advance(p.low)
 	for _, e := range p.entries {
-		if !l.isPending(e) { // an unreadable entry is old too, and may be readable later
+		if !l.lacksResult(e) { // an unreadable entry is old too, and may be readable later
 			e.Err = nil
 			l.state.seen[keyOf(e)] = e.Start
 		}
 	}
-	return nil
+	return true
 }
 
-// window yields what starts at low or later, and before high, the oldest first. If that is
-// more than is to be read at once, the newest of it is held, and what is below is yielded
-// before, in windows whose length follows from how many entries the last one had.
-func (l *followLoop[T]) window(low, high int64, held int) error {
-	p, err := l.read(low, high, max(firstMost, min(l.most, (maxHeld-held)/2)))
-	if err != nil {
-		return err
+// windowSize is how much the next window is to have.
+type windowSize struct {
+	most int   // new entries at most, before it is cut
+	step int64 // milliseconds
+}
+
+const (
+	firstMost = pageSize - 1 // the first entries of a poll come soon
+	growth    = 8            // how many times as much the next window may have
+	maxMost   = 4000
+	maxHeld   = 7000 // entries that are held
+)
+
+// window yields what starts at low or later, and before high, the oldest first. The listing
+// shows the newest first. So if more than size.most of it is new, it is cut: its newest part,
+// which was read, is held, and the rest is yielded before, in windows from its lower end on,
+// which are read in the same way. For 1,000 races, one a minute:
+//
+//	window(0, 1000)     races 990 to 999 are read, and held; a window is 990/4 = 247 minutes
+//	  window(0, 247)    races 237 to 246 are read, and held; a window is 59 minutes
+//	    window(0, 59)   races 49 to 58 are read, and held; a window is 12 minutes
+//	      window(0, 12)   races 2 to 11 are read, and held; a window is 1 minute
+//	        window(0, 1)    race 0 is yielded; a window may have 72 races, and is 8 minutes
+//	        window(1, 2)    race 1 is yielded; a window may have 576 races, and is 8 minutes
+//	                      races 2 to 11 are yielded
+//	      window(12, 20)  races 12 to 19 are yielded; a window may have 4,000 races, and is 64 minutes
+//	      window(20, 49)  races 20 to 48 are yielded, and then 49 to 58
+//
+// It returns the size of the next window. Known is an entry that starts later.
+func (l *followLoop[T]) window(low, high int64, size windowSize, held int, known walk.Position) (windowSize, bool) {
+	p, ok := l.read(low, high, max(firstMost, min(size.most, (maxHeld-held)/2)), known, false)
+	if !ok {
+		return size, false
 	}
-	switch {
-	case p.low > low:
-		l.step = max(1, (p.low-low)/4)
-	case p.read == 0:
-		l.step = 2 * (high - low)
-	default:
-		l.most = min(growth*l.most, maxMost)
-		l.step = max(1, int64(float64(high-low)*min(growth, float64(l.most)/float64(2*p.read))))
-	}
+	size = size.next(high-low, p.low-low, p.count)
 	for low < p.low {
-		next := min(p.low, low+l.step)
-		if err := l.window(low, next, held+len(p.entries)); err != nil {
-			return err
+		end := min(p.low, low+size.step)
+		if size, ok = l.window(low, end, size, held+len(p.entries), p.known); !ok {
+			return size, false
 		}
-		l.advance(next) // what is held starts later
-		low = next
+		l.advance(end) // what is held starts later
+		low = end
 	}
-	return l.deliver(p.entries)
+	return size, l.deliver(p.entries)
 }
 
-// part is the result of reading a time range.
+// next returns the size of the window after one of that many milliseconds and entries, of
+// which some milliseconds were left to be read.
+func (s windowSize) next(span, left int64, entries int) windowSize {
+	switch {
+	case left > 0: // smaller windows would often be empty, larger ones be cut again
+		s.step = max(1, left/4)
+	case entries == 0:
+		s.step = 2 * span
+	default: // of the same density, and half of what it may have, as it may be denser
+		s.most = min(growth*s.most, maxMost)
+		s.step = max(1, int64(float64(span)*min(growth, float64(s.most)/float64(2*entries))))
+	}
+	return s
+}
+
+// part is what was read of a range, from its upper end down.
 type part[T any] struct {
-	low     int64                  // everything that starts there or later was read
-	entries []walk.Entry[Entry[T]] // that were not yielded yet, including ties and unreadable ones
-	read    int                    // entries, those too that were yielded before
+	low     int64         // what starts there or later was read
+	entries []listed[T]   // that were not yielded yet, including ties and unreadable ones
+	count   int           // of entries, including those that were yielded before
+	known   walk.Position // the first entry
+	err     error         // of the page below
 }
 
 // read reads what starts at low or later, and before high, newest first, until there are
-// more than that many new entries that do not all share a start.
-func (l *followLoop[T]) read(low, high int64, most int) (part[T], error) {
+// more than that many new entries that do not all share a start. If a page fails, what was
+// read above it is enough, unless the range is to be read as a whole. If there is nothing
+// above it, its error is yielded, and it is requested again.
+func (l *followLoop[T]) read(low, high int64, most int, known walk.Position, isWhole bool) (part[T], bool) {
+	for {
+		p := l.readPart(low, high, most, known)
+		if p.err == nil || p.low < high && !isWhole {
+			return p, true
+		}
+		if !l.fail(p.err) {
+			return p, false
+		}
+	}
+}
+
+// readPart reads as read does, once.
+func (l *followLoop[T]) readPart(low, high int64, most int, known walk.Position) part[T] {
 	q := ResultsQuery{Tier: l.listing.tier, Since: time.UnixMilli(low), Concurrency: l.query.Concurrency}
 	if high < walk.Latest {
 		q.Before = time.UnixMilli(high)
 	}
-	pager, p := newPager(q, 0, l.listing), part[T]{low: low}
+	pager, p := newPager(q, 0, l.listing), part[T]{low: high}
+	pager.known = known
+	defer func() { l.began = cmp.Or(l.began, pager.began) }()
 	for e := range pager.entries(l.ctx, most) {
 		if e.Err != nil && !isSkip(e.Err) {
-			return p, e.Err
+			p.err = e.Err
+			return p.cut()
 		}
-		l.schedule.failures, l.found = 0, true
-		l.hasResults = l.hasResults || e.Err == nil && l.listing.hasResult != nil && l.listing.hasResult(e.Value.Value)
-		e.Value.JSON = nil
-		p.read++
-		if !l.wasYielded(e) {
-			p.entries = append(p.entries, e)
-		}
+		l.note(e)
+		p.add(e, l.wasYielded(e))
 		if len(p.entries) > most && low < e.Start && e.Start < p.entries[0].Start {
-			p.low = e.Start + 1 // others may share the start
-			p.entries = slices.DeleteFunc(p.entries, func(e walk.Entry[Entry[T]]) bool { return e.Start < p.low })
-			break
+			return p.cut()
 		}
 	}
-	l.began = cmp.Or(l.began, pager.began)
-	return p, nil
+	p.low = low
+	return p
+}
+
+// add adds the next entry. Others may share its start.
+func (p *part[T]) add(e listed[T], wasYielded bool) {
+	p.low = e.Start + 1
+	if p.count++; len(p.known.Seen) == 0 && e.ID != "" && !e.Adrift {
+		p.known = walk.Position{At: e.Start, Seen: []string{e.ID}}
+	}
+	if !wasYielded {
+		e.Value.JSON = nil
+		p.entries = append(p.entries, e)
+	}
+}
+
+// cut returns the part without the entries whose start others may share.
+func (p part[T]) cut() part[T] {
+	p.entries = slices.DeleteFunc(p.entries, func(e listed[T]) bool { return e.Start < p.low })
+	return p
+}
+
+// note notes what an entry shows of the listing.
+func (l *followLoop[T]) note(e listed[T]) {
+	l.schedule.failures, l.found, l.hasEntries = 0, true, true
+	l.hasResults = l.hasResults || e.Err == nil && l.listing.hasResult != nil && l.listing.hasResult(e.Value.Value)
 }
 
 // wasYielded reports whether an entry was yielded, or the error of an unreadable one.
-func (l *followLoop[T]) wasYielded(e walk.Entry[Entry[T]]) bool {
-	_, same := l.state.seen[keyOf(e)]
+func (l *followLoop[T]) wasYielded(e listed[T]) bool {
+	_, isSeen := l.state.seen[keyOf(e)]
 	e.Err = nil
-	_, whole := l.state.seen[keyOf(e)]
-	return whole || same
+	_, isSeenReadable := l.state.seen[keyOf(e)]
+	return isSeen || isSeenReadable
 }
 
-// advance raises recent to Lookback before an instant, at most to Lookback before the poll
-// began: a poll may take hours, in which entries finish that lie in what was read before.
+// advance raises settled to Lookback before an instant, at most to Lookback before the poll
+// began: a poll may take hours, in which entries finish that start in what was read before.
 func (l *followLoop[T]) advance(start int64) { l.state.advance(min(start, l.began) - l.lookback) }
 
 // deliver yields entries, the oldest first.
-func (l *followLoop[T]) deliver(entries []walk.Entry[Entry[T]]) error {
-	slices.SortFunc(entries, func(a, b walk.Entry[Entry[T]]) int {
+func (l *followLoop[T]) deliver(entries []listed[T]) bool {
+	slices.SortFunc(entries, func(a, b listed[T]) int { // ids that are numbers by their values
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
 	for _, e := range entries {
 		l.advance(e.Start)
-		switch {
-		case !l.trim():
-			return errLeft
-		case l.isPending(e):
-			l.pending = append(l.pending, e)
-		case !l.yieldEntry(e):
-			return errLeft
+		if l.lacksResult(e) {
+			l.lacking = append(l.lacking, e)
+		} else if !l.yieldEntry(e) {
+			return false
+		}
+		if !l.forget() {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
-// trim bounds what is remembered. Entries that were held back and would not be read
-// again are yielded before.
-func (l *followLoop[T]) trim() bool {
-	if len(l.state.seen) < 2*maxSeen {
+// forget bounds what is remembered: it raises settled. What lacks its result, and would not
+// be read again, is yielded before.
+func (l *followLoop[T]) forget() bool {
+	if len(l.state.seen)+len(l.lacking) < 2*maxSeen {
 		return true
 	}
-	first := l.state.firstKept()
-	for _, e := range l.pending {
-		if l.state.recent <= e.Start && e.Start < first && !l.yieldEntry(e) {
+	starts := slices.Collect(maps.Values(l.state.seen))
+	for _, e := range l.lacking {
+		starts = append(starts, e.Start)
+	}
+	slices.Sort(starts)
+	first := starts[len(starts)-maxSeen]
+	lacking := l.lacking
+	l.lacking = nil
+	for _, e := range lacking {
+		if e.Start >= first {
+			l.lacking = append(l.lacking, e)
+		} else if !l.yieldEntry(e) {
 			return false
 		}
 	}
@@ -331,26 +405,28 @@ func (l *followLoop[T]) trim() bool {
 	return true
 }
 
-func (l *followLoop[T]) yieldEntry(e walk.Entry[Entry[T]]) bool {
+func (l *followLoop[T]) yieldEntry(e listed[T]) bool {
 	if l.ctx.Err() != nil {
 		return false
 	}
 	l.state.seen[keyOf(e)] = e.Start
-	isSkipped := e.Err != nil && l.listing.backend.skip(l.ctx, e.Err)
-	return isSkipped || l.yield(e.Value.Value, e.Err)
+	if e.Err != nil && l.listing.backend.skip(l.ctx, e.Err) {
+		return true
+	}
+	return l.yield(e.Value.Value, e.Err) && !(l.isOnePoll && e.Err != nil)
 }
 
-// isPending reports whether an entry is held back: it has no result yet, although others
-// have, and starts within Lookback of when the poll began, so that the next poll reads it
-// again.
-func (l *followLoop[T]) isPending(e walk.Entry[Entry[T]]) bool {
+// lacksResult reports whether an entry is not to be yielded yet: it has no result, although
+// others have, and starts within Lookback of when the poll began, so that the next poll
+// reads it again. One that starts later than that is listed long before it is run.
+func (l *followLoop[T]) lacksResult(e listed[T]) bool {
 	isRecent := l.began-l.lookback <= e.Start && e.Start-l.lookback <= l.began
 	return isRecent && l.hasResults && e.Err == nil && !l.listing.hasResult(e.Value.Value)
 }
 
 // keyOf returns the key of an entry: a hash of its id and start, after a ? if it is
 // unreadable.
-func keyOf[T any](e walk.Entry[Entry[T]]) string {
+func keyOf[T any](e listed[T]) string {
 	mark, text := "", e.ID
 	if e.Err != nil {
 		mark = "?"
@@ -364,39 +440,32 @@ func keyOf[T any](e walk.Entry[Entry[T]]) string {
 // followState records which entries a follower has yielded. It is the content of the
 // cursor. It does no I/O and reads no clock. Instants are epoch milliseconds.
 //
-// Everything that starts before recent was yielded. From recent on, which is Lookback
-// before the newest race, late results may appear: there, what was yielded is in seen.
+// Everything that starts before settled was yielded. Settled is never later than Lookback
+// before the newest entry, or before a poll began. From settled on late results may appear:
+// there, what was yielded is in seen.
 type followState struct {
-	recent int64            // zero before the first poll
-	seen   map[string]int64 // starts of the entries and errors that were yielded, by their keys
+	settled int64            // zero before the first poll
+	seen    map[string]int64 // starts of the entries and errors that were yielded, by their keys
 }
 
-// maxSeen bounds a cursor's text, and memory: if twice as much was seen, recent rises.
+// maxSeen bounds a cursor's text, and memory: if twice as much is remembered, settled rises.
 const maxSeen = 1000
 
-func newFollowState(recent int64) *followState { return &followState{recent, map[string]int64{}} }
+func newFollowState(settled int64) *followState { return &followState{settled, map[string]int64{}} }
 
-// advance raises recent, and forgets what starts before it.
-func (s *followState) advance(recent int64) {
-	if recent > s.recent {
-		s.recent = recent
-		maps.DeleteFunc(s.seen, func(_ string, start int64) bool { return start < recent })
+// advance raises settled, and forgets what starts before it.
+func (s *followState) advance(settled int64) {
+	if settled > s.settled {
+		s.settled = settled
+		maps.DeleteFunc(s.seen, func(_ string, start int64) bool { return start < settled })
 	}
 }
 
-// firstKept returns what recent has to rise to if too much was seen.
-func (s *followState) firstKept() int64 {
-	if n := len(s.seen); n > maxSeen {
-		return slices.Sorted(maps.Values(s.seen))[n-maxSeen]
-	}
-	return s.recent
-}
-
-// payload returns the state as fields of a cursor. Starts are relative to recent.
+// payload returns the state as fields of a cursor. Starts are relative to settled.
 func (s *followState) payload() []string {
-	fields := []string{strconv.FormatInt(s.recent, 36)}
+	fields := []string{strconv.FormatInt(s.settled, 36)}
 	for _, key := range slices.Sorted(maps.Keys(s.seen)) {
-		fields = append(fields, key+"_"+strconv.FormatInt(s.seen[key]-s.recent, 36))
+		fields = append(fields, key+"_"+strconv.FormatInt(s.seen[key]-s.settled, 36))
 	}
 	return fields
 }
@@ -404,12 +473,12 @@ func (s *followState) payload() []string {
 // parseFollowState is the inverse of payload. The problem is nil if the fields are
 // valid.
 func parseFollowState(fields []string) (s *followState, problem error) {
-	recent, invalid := strconv.ParseInt(fields[0], 36, 64)
-	s = newFollowState(recent)
+	settled, invalid := strconv.ParseInt(fields[0], 36, 64)
+	s = newFollowState(settled)
 	for _, field := range fields[1:] {
 		key, after, _ := strings.Cut(field, "_")
 		start, err := strconv.ParseInt(after, 36, 64)
-		s.seen[key], invalid = recent+start, cmp.Or(invalid, err)
+		s.seen[key], invalid = settled+start, cmp.Or(invalid, err)
 	}
 	if invalid != nil {
 		problem = errDamagedCursor

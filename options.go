@@ -339,7 +339,7 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // than documented; a server without TLS or with an untrusted certificate; and an error of
 // the [Limiter].
 type Retry struct {
-	Max     int           // retries after the first attempt; default 3, and none if negative
+	Max     int           // retries after the first attempt; default 3, or 10 for a page of a Pager or Follower, and none if negative
 	MinWait time.Duration // base of the exponential backoff with full jitter; default 200ms, at most MaxWait
 	MaxWait time.Duration // longest backoff, and longest Retry-After that is honored; default 15s, at least MinWait
 }

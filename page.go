@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -36,6 +35,9 @@ type listing[T any] struct {
 	order     pace.Priority                         // priority of its requests
 	tier      TierID                                // zero is the service's default, which no request names
 }
+
+// listed is an entry of a listing, or an error in its position, as a walk yields it.
+type listed[T any] = walk.Entry[Entry[T]]
 
 func placeRace(r *Race) (start Timestamp, of TierID) {
 	if r.Tier == TierNameOmega {
@@ -69,26 +71,28 @@ type pageBody struct {
 	Offset        *int64 `json:"offset,omitzero"`
 }
 
-// pageBody returns the body of a request for the page at an offset, or before an instant.
-func (l *listing[T]) pageBody(at int64) pageBody {
+func (l *listing[T]) pageBody(r walk.Request) pageBody {
 	body := pageBody{Tier: l.tier}
 	switch {
-	case l.byOffset && at > 0:
-		body.Offset = &at
-	case !l.byOffset && at < walk.Latest:
-		body.StartTimeFrom = &at
+	case l.byOffset && r.From > 0:
+		body.Offset = &r.From
+	case !l.byOffset && !r.Newest():
+		body.StartTimeFrom = &r.From
 	}
 	return body
 }
 
-// emptyDelay is after how long an empty page is requested again: a replica that lags shows
-// none.
+// emptyDelay is the pause after an empty page: a replica that lags shows none.
 const emptyDelay = 200 * time.Millisecond
+
+// pageRetries is how often a page is retried by default: about half a minute. A walk of hours
+// is not to end because of a short failure.
+const pageRetries = 10
 
 // page is the outcome of one page request.
 type page[T any] struct {
 	request walk.Request
-	entries []walk.Entry[Entry[T]]
+	entries []listed[T]
 	at      int64 // when the service responded, in milliseconds; 0 if it did not
 	err     error
 }
@@ -96,89 +100,97 @@ type page[T any] struct {
 // fetch requests one page.
 func (l *listing[T]) fetch(ctx context.Context, r walk.Request) (p page[T]) {
 	op := l.op()
-	op.body, p.request = l.pageBody(r.At), r
-	if r.Empty == walk.AskNewest {
-		op.body = pageBody{Tier: l.tier}
-	}
-	if r.Empty == 1 && transport.Sleep(ctx, emptyDelay) != nil {
+	op.body, p.request = l.pageBody(r), r
+	if r.Pause && transport.Sleep(ctx, emptyDelay) != nil {
 		p.err = fmt.Errorf("%v: %w", op, ctx.Err())
 		return p
 	}
 	requested := time.Now()
-	response, err := getEntries[T](ctx, l.backend, op, nil)
+	response, err := getEntries[T](ctx, l.backend, op, []CallOption{CallRetry(Retry{Max: l.backend.pageRetries})})
 	if p.err = err; err != nil {
 		return p
 	}
 	p.at = responseTime(response.record.Header, requested).UnixMilli()
-	switch {
-	case r.Empty != walk.AskNewest:
-		p.entries, p.err = l.read(response, r.At)
-	case len(response.entries) == 0:
-		p.err = l.emptied()
-	}
+	p.entries, p.err = l.read(response, r.From)
 	return p
-}
-
-// emptied returns the error of a listing that has shown entries, and is empty as a whole.
-func (l *listing[T]) emptied() error {
-	return fmt.Errorf("%v: the listing is empty, although it was not before", l.op())
 }
 
 // read returns the entries of a page with their ids and starts. An entry that cannot be
 // placed among others is an error, with its JSON for an id and the start of an entry beside
 // it. Other pages may show it with another start.
-func (l *listing[T]) read(response *list[T], at int64) (entries []walk.Entry[Entry[T]], err error) {
-	tier, start, placed := l.tier.orDefault(), at-1, 0
+func (l *listing[T]) read(response *list[T], from int64) (entries []listed[T], err error) {
+	beside, placed, isWithin := l.firstStart(response, from-1), false, false
 	var problem *DecodeError
-	for i := range slices.Backward(response.entries) {
-		if s, _ := l.place(&response.entries[i].value); s.UnixMilli() > 0 {
-			start = s.UnixMilli() // of the first entry that has one
-		}
-	}
 	for i := range response.entries {
-		from := &response.entries[i]
-		starts, of := l.place(&from.value)
-		if starts.UnixMilli() > 0 {
-			start = starts.UnixMilli()
+		e := &response.entries[i]
+		start, tier := l.place(&e.value)
+		isAdrift := start.UnixMilli() <= 0
+		if !isAdrift {
+			beside = start.UnixMilli()
 		}
-		e := walk.Entry[Entry[T]]{ID: idOf(&from.value), Start: start, Adrift: starts.UnixMilli() <= 0, Value: Entry[T]{Tier: tier, JSON: from.json}}
-		switch {
-		case tier != TierOmega && of != 0 && of != tier:
-			return nil, l.ignored(fmt.Sprintf("tier %d was requested, and an entry is of tier %d", tier, of))
-		case !l.byOffset && start > at:
-			return nil, l.ignored("an entry starts after start_time_from")
-		case !l.byOffset && start == at: // of a service that includes the bound
-			continue
-		case e.ID != "" && !e.Adrift:
-			placed++
-		default:
-			e.ID = unplacedMark + hashOf(string(from.json))
-			if from.err == nil {
+		if err := l.checkBody(beside, tier, from); err != nil {
+			return nil, err
+		}
+		isWithin = isWithin || l.byOffset || beside < from
+		id := idOf(&e.value)
+		if id == "" || isAdrift {
+			id = unplacedMark + hashOf(string(e.json))
+			if e.err == nil {
 				response.fail(i, &readError{err: errors.New("an entry without an id or a start time cannot be placed")})
 			}
-			problem = from.err
-		}
-		if from.err != nil {
-			e.Err = from.err
+			problem = e.err
 		} else {
-			e.Value.Value = &from.value
+			placed = true
 		}
-		entries = append(entries, e)
+		entry := listed[T]{ID: id, Start: beside, Adrift: isAdrift, Value: Entry[T]{Tier: l.tier.orDefault(), JSON: e.json}}
+		if e.err != nil {
+			entry.Err = e.err
+		} else {
+			entry.Value.Value = &e.value
+		}
+		entries = append(entries, entry)
 	}
-	switch isFull := len(response.entries) >= pageSize; {
-	case isFull && placed == 0 && problem != nil:
+	switch isFull := len(entries) >= pageSize; {
+	case isFull && !placed:
 		whole := problem.ofResponse("")
 		whole.Raw, whole.Err = nil, fmt.Errorf("no entry of the page can be placed in the listing: %w", whole.Err)
 		return nil, whole
-	case isFull && len(entries) == 0:
+	case isFull && !isWithin:
 		return nil, l.ignored("a whole page of entries starts at start_time_from")
 	}
 	return entries, nil
 }
 
+// firstStart returns the start of the first entry that has one.
+func (l *listing[T]) firstStart(response *list[T], otherwise int64) int64 {
+	for i := range response.entries {
+		if start, _ := l.place(&response.entries[i].value); start.UnixMilli() > 0 {
+			return start.UnixMilli()
+		}
+	}
+	return otherwise
+}
+
+// checkBody returns an error if an entry shows that the body of the request was ignored.
+func (l *listing[T]) checkBody(start int64, tier TierID, from int64) error {
+	requested := l.tier.orDefault()
+	switch {
+	case requested != TierOmega && tier != 0 && tier != requested:
+		return l.ignored(fmt.Sprintf("tier %d was requested, and an entry is of tier %d", requested, tier))
+	case !l.byOffset && start > from:
+		return l.ignored("an entry starts after start_time_from")
+	}
+	return nil
+}
+
 // ignored returns the error of a response that does not fit its request.
 func (l *listing[T]) ignored(how string) error {
 	return fmt.Errorf("%v: %w: %s; a proxy or cache drops the bodies of GET requests, or responds with another request's response", l.op(), ErrBodyIgnored, how)
+}
+
+// emptied returns the error of a listing that has shown entries, and is empty as a whole.
+func (l *listing[T]) emptied() error {
+	return &DecodeError{Method: http.MethodGet, Route: l.route, Err: walk.ErrEmptied}
 }
 
 // unplacedMark begins the id of an entry that cannot be placed. No other id has it.
@@ -197,6 +209,7 @@ type fetcher[T any] struct {
 	ctx      context.Context
 	pages    chan page[T] // as many as may be in flight
 	inFlight int
+	began    int64 // when the service sent the first page, in milliseconds
 	canceled error // of a request that was canceled: it may name a failure before
 }
 
@@ -216,13 +229,20 @@ func (f *fetcher[T]) fill() {
 	}
 }
 
-// wait passes the next page that arrives to the walk, and returns when it was sent.
-func (f *fetcher[T]) wait() (at int64) {
+// wait passes the next page that arrives to the walk.
+func (f *fetcher[T]) wait() {
 	result := <-f.pages
 	f.inFlight--
+	f.began = cmp.Or(f.began, result.at)
 	if f.ctx.Err() != nil {
 		f.canceled = cmp.Or(result.err, f.canceled)
 	}
 	f.walk.Learn(result.request, result.entries, result.err)
-	return result.at
+}
+
+// end cancels the requests in flight, and waits until none is.
+func (f *fetcher[T]) end(cancel context.CancelFunc) {
+	for cancel(); f.inFlight > 0; {
+		f.wait()
+	}
 }

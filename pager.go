@@ -97,9 +97,11 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // a break; a full page of such entries cannot be passed. While the service refuses
 // requests, the loop waits as long as the context allows.
 //
-// Only an empty page is the end of a listing. It is requested again 200 ms later, and then
-// the newest page, which fails if it is empty although entries were shown. The loop ends
-// with [ErrBodyIgnored] if a response does not match the page that was requested.
+// Only an empty page is the end of a listing. If the page before it does not prove that,
+// the page of the last entry yielded is requested 200 ms later, which has to show that
+// entry, and then the empty page again. If that entry is missing, or older ones are known,
+// the loop ends with a [*DecodeError]. It ends with [ErrBodyIgnored] if a response does not
+// match the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.
@@ -112,6 +114,7 @@ type Pager[T any] struct {
 	invalid     error           // of the query; yielded instead of anything else
 	ranging     bool            // a loop is under way
 	began       int64           // when the service sent the first response, in milliseconds
+	known       walk.Position   // an entry that the listing has shown before, if the position has none
 	adrift      map[string]bool // entries yielded that have no start, by their ids: other pages may show them again
 }
 
@@ -124,7 +127,7 @@ const (
 // nil entry, after all entries that precede it. The entries belong to the caller.
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		for e := range p.shown(ctx, math.MaxInt) {
+		for e := range p.yielded(ctx, math.MaxInt) {
 			if !yield(e.Value.Value, e.Err) {
 				return
 			}
@@ -136,7 +139,7 @@ func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 // decoded, Value is nil and JSON is set.
 func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
-		for e := range p.shown(ctx, math.MaxInt) {
+		for e := range p.yielded(ctx, math.MaxInt) {
 			if !yield(e.Value, e.Err) {
 				return
 			}
@@ -152,7 +155,7 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 		return nil, p.invalid
 	}
 	taken := make([]T, 0, min(n, 10*pageSize))
-	for e := range p.shown(ctx, n) {
+	for e := range p.yielded(ctx, n) {
 		if e.Err != nil {
 			return taken, e.Err
 		}
@@ -177,9 +180,11 @@ func (p *Pager[T]) Cursor() Cursor {
 func newPager[T any](q ResultsQuery, offset int, l listing[T]) *Pager[T] {
 	tier, payload, problem := resumed(l.kind, q.Tier, q.Resume)
 	l.tier, l.order = tier, cmp.Or(l.order, pace.Walk)
-	p := &Pager[T]{listing: l, since: walk.Earliest, resume: q.Resume, adrift: map[string]bool{}, concurrency: max(1, q.Concurrency)}
+	p := &Pager[T]{listing: l, resume: q.Resume, adrift: map[string]bool{}, concurrency: max(1, q.Concurrency)}
 	if payload != nil {
-		p.since, p.position, problem = parsePagerState(payload)
+		var saved pagerState
+		saved, problem = parsePagerState(payload)
+		p.since, p.position = saved.Since, saved.Position
 	}
 	if !q.Since.IsZero() {
 		p.since = ceilMilli(q.Since)
@@ -188,7 +193,7 @@ func newPager[T any](q ResultsQuery, offset int, l listing[T]) *Pager[T] {
 	switch {
 	case l.byOffset:
 	case q.Before.IsZero():
-		first = walk.Latest - 1
+		first = walk.Latest
 	default:
 		first = ceilMilli(q.Before) - 1
 	}
@@ -209,9 +214,9 @@ func newPager[T any](q ResultsQuery, offset int, l listing[T]) *Pager[T] {
 	return p
 }
 
-// shown ranges over what the caller gets: an error ends it, unless the skip handler takes it.
-func (p *Pager[T]) shown(ctx context.Context, wanted int) iter.Seq[walk.Entry[Entry[T]]] {
-	return func(yield func(walk.Entry[Entry[T]]) bool) {
+// yielded ranges over what the caller gets: an error ends it, unless the skip handler takes it.
+func (p *Pager[T]) yielded(ctx context.Context, wanted int) iter.Seq[listed[T]] {
+	return func(yield func(listed[T]) bool) {
 		for e := range p.entries(ctx, wanted) {
 			isSkipped := isSkip(e.Err) && p.listing.backend.skip(ctx, e.Err)
 			if !isSkipped && (!yield(e) || e.Err != nil) {
@@ -223,60 +228,72 @@ func (p *Pager[T]) shown(ctx context.Context, wanted int) iter.Seq[walk.Entry[En
 
 // entries ranges over the entries and the errors in their positions, of which the caller
 // wants about so many. Only that of an entry does not end it. Only this goroutine uses the walk.
-func (p *Pager[T]) entries(ctx context.Context, wanted int) iter.Seq[walk.Entry[Entry[T]]] {
-	return func(yield func(walk.Entry[Entry[T]]) bool) {
+func (p *Pager[T]) entries(ctx context.Context, wanted int) iter.Seq[listed[T]] {
+	return func(yield func(listed[T]) bool) {
 		if err := checkRange(ctx, p.listing.op(), p.invalid, p.ranging); err != nil {
-			yield(walk.Entry[Entry[T]]{Err: err})
+			yield(listed[T]{Err: err})
 			return
 		}
 		p.ranging = true
 		ctx, cancel := context.WithCancel(ctx)
-		concurrency := min(p.concurrency, 1+wanted/(5*pageSize))
-		f := &fetcher[T]{listing: &p.listing, ctx: ctx, pages: make(chan page[T], concurrency)}
-		if p.listing.byOffset {
-			f.walk = walk.NewOffset[Entry[T]](&p.position, p.listing.ignored("the same page or newer ones come whatever the offset"))
-		} else {
-			f.walk = walk.NewTime[Entry[T]](p.since, &p.position, concurrency, pageSize)
-		}
-		drain := func() {
-			for cancel(); f.inFlight > 0; {
-				f.wait()
-			}
-		}
-		defer func() { drain(); p.ranging = false }()
-		for !f.walk.Done() {
-			if err := ctx.Err(); err != nil {
-				drain()
-				yield(walk.Entry[Entry[T]]{Err: cmp.Or(f.canceled, fmt.Errorf("%v: %w", p.listing.op(), err))})
-				return
-			}
+		f := p.newFetcher(ctx, min(p.concurrency, 1+wanted/(5*pageSize)))
+		defer func() { f.end(cancel); p.ranging = false }()
+		for {
 			for len(f.pages) > 0 {
 				f.wait()
 			}
-			if concurrency > 1 { // fetch ahead, also while the loop body runs
+			if f.walk.Done() {
+				return
+			}
+			if err := ctx.Err(); err != nil {
+				f.end(cancel)
+				yield(listed[T]{Err: cmp.Or(f.canceled, fmt.Errorf("%v: %w", p.listing.op(), err))})
+				return
+			}
+			if p.concurrency > 1 { // fetch ahead, also while the loop body runs
 				f.fill()
 			}
 			e, ok := f.walk.Take()
 			if !ok {
-				if f.fill(); f.inFlight > 0 { // else the last page has arrived
-					p.began = cmp.Or(p.began, f.wait())
-				}
+				f.fill()
+				f.wait()
+				p.began = cmp.Or(p.began, f.began)
 				continue
 			}
-			if e.Adrift {
-				if p.adrift[e.ID] {
-					continue
-				}
-				p.adrift[e.ID] = true
+			if e.Adrift && p.adrift[e.ID] {
+				continue
 			}
-			if e.Ties > 0 {
-				e.Err = &TieOverflowError{StartTime: timestampOf(e.Start), Seen: e.Ties, operation: p.listing.op().String()}
+			if e = p.explained(e); e.Adrift {
+				p.adrift[e.ID] = true
 			}
 			if !yield(e) || e.Err != nil && !isSkip(e.Err) {
 				return
 			}
 		}
 	}
+}
+
+func (p *Pager[T]) newFetcher(ctx context.Context, concurrency int) *fetcher[T] {
+	f := &fetcher[T]{listing: &p.listing, ctx: ctx, pages: make(chan page[T], concurrency)}
+	if p.listing.byOffset {
+		f.walk = walk.NewOffset[Entry[T]](&p.position, pageSize)
+	} else {
+		f.walk = walk.NewTime[Entry[T]](p.since, &p.position, p.known, concurrency, pageSize)
+	}
+	return f
+}
+
+// explained returns an entry of the walk with the error that the caller gets.
+func (p *Pager[T]) explained(e listed[T]) listed[T] {
+	switch {
+	case e.Ties > 0:
+		e.Err = &TieOverflowError{StartTime: timestampOf(e.Start), Seen: e.Ties, operation: p.listing.op().String()}
+	case errors.Is(e.Err, walk.ErrEmptied):
+		e.Err = p.listing.emptied()
+	case errors.Is(e.Err, walk.ErrIgnored):
+		e.Err = p.listing.ignored("the same page comes whatever the offset")
+	}
+	return e
 }
 
 // checkNotNegative returns the problem of a field of a query, or nil.

@@ -144,23 +144,25 @@ func TestPagerCursorCarriesTheWholeQuery(t *testing.T) {
 	}
 }
 
-// A query without a tier stays one, and a cursor may go with the tiers that it has.
-func TestPagerCursorKeepsAQueryWithoutATier(t *testing.T) {
-	s := double.Play(double.Respond(200, "[]"))
-	cursor := s.Client(t).Races.Results(horseracing.ResultsQuery{}).Cursor()
-	for want, q := range map[string]horseracing.ResultsQuery{
-		`{}`:         {Resume: cursor},
-		`{"tier":5}`: {Resume: cursor, Tier: horseracing.TierOmega},
-		`{"tier":3}`: {Resume: s.Client(t).Races.Results(horseracing.ResultsQuery{Tier: 3}).Cursor()},
-	} {
+func TestPagerCursorKeepsTheTier(t *testing.T) {
+	client := func() (*double.Script, *horseracing.RacesService) {
 		s := double.Play(double.Respond(200, "[]"))
-		if _, err := s.Client(t).Races.Results(q).Take(t.Context(), 1); err != nil || s.Requests()[0].Body != want {
+		return s, s.Client(t).Races
+	}
+	_, races := client()
+	for want, q := range map[string]horseracing.ResultsQuery{
+		`{}`:         {},
+		`{"tier":5}`: {Resume: races.Results(horseracing.ResultsQuery{}).Cursor(), Tier: horseracing.TierOmega},
+		`{"tier":3}`: {Resume: races.Results(horseracing.ResultsQuery{Tier: 3}).Cursor()},
+	} {
+		s, races := client()
+		if _, err := races.Results(q).Take(t.Context(), 1); err != nil || s.Requests()[0].Body != want {
 			t.Errorf("requested %s, want %s, %v", s.Requests()[0].Body, want, err)
 		}
 	}
-	s = double.Play(double.Respond(200, "[]"))
-	byOffset := s.Client(t).Races.ResultsV1(horseracing.OffsetQuery{Tier: 3, Offset: 40}).Cursor()
-	if _, err := s.Client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: byOffset}).Take(t.Context(), 1); err != nil || s.Requests()[0].Body != `{"tier":3,"offset":40}` {
+	s, races := client()
+	byOffset := races.ResultsV1(horseracing.OffsetQuery{Tier: 3, Offset: 40}).Cursor()
+	if _, err := races.ResultsV1(horseracing.OffsetQuery{Resume: byOffset}).Take(t.Context(), 1); err != nil || s.Requests()[0].Body != `{"tier":3,"offset":40}` {
 		t.Errorf("by offset: requested %s, %v", s.Requests()[0].Body, err)
 	}
 }

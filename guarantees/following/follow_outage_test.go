@@ -126,36 +126,28 @@ func (f *followed) catchUpOnce(ctx context.Context, t *testing.T, c *horseracing
 	return false
 }
 
-// A list that is wrongly empty once costs nothing, anywhere in a walk or in what a follower
-// reads of the past.
-func TestEmptyListsCostNothing(t *testing.T) {
+// While every list is wrongly empty, from any request on, a walk and a follower that reads
+// the past fail or wait, and lose nothing. Only the first list of all cannot be told from
+// that of an empty listing.
+func TestEmptyListsLoseNothing(t *testing.T) {
 	const races = 300
 	for _, name := range []string{"a pager", "a pager by offset", "a follower"} {
 		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
 			for i := range horseracing.RaceID(races) {
 				fake.AddRaces(double.Finished(i+1, -time.Duration(i+1)*3*time.Hour)...)
 			}
-			var mu sync.Mutex
-			var skip int
-			fake.Handle("GET /", func(horseracingtest.Request) (horseracingtest.Response, bool) {
-				mu.Lock()
-				defer mu.Unlock()
-				skip--
-				return horseracingtest.Response{Status: http.StatusOK, Body: "[]"}, skip == -1
-			})
-			for n := 0; n < 60; n += double.Worlds(3, 1, 7) {
-				mu.Lock()
-				skip = n
-				mu.Unlock()
-				got := map[horseracing.RaceID]int{}
-				for race, err := range loops(fake.Client(), 1+n%5, horseracing.Cursor{})[name].races(t.Context()) {
-					if err != nil {
-						t.Fatal(err)
+			for first := 1; first < 60; first += double.Worlds(3, 1, 7) {
+				for _, times := range []int{1, 2, 3, 5} {
+					fake.ClearFaults()
+					fake.Inject(horseracingtest.Fault{Status: http.StatusOK, Body: "[]", Skip: first, Times: times})
+					got := collected(t, loops(fake.Client(), 1+first%5, horseracing.Cursor{})[name].races(t.Context()))
+					n := 0
+					for _, often := range got {
+						n += often
 					}
-					got[race.MainRaceID]++
-				}
-				if diff := cmp.Diff(once(1, races), got); diff != "" {
-					t.Errorf("list %d is empty: %d of %d races", n+1, len(got), races)
+					if n != races || len(got) != races {
+						t.Errorf("%d lists are empty after %d: %d races came, %d different ones of %d", times, first, n, len(got), races)
+					}
 				}
 			}
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))

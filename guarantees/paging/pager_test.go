@@ -243,42 +243,6 @@ func TestOffsetWalkSurvivesBreaksErrorsAndResumes(t *testing.T) {
 	})
 }
 
-func TestAnIgnoredOffsetIsNoticedWhateverArrives(t *testing.T) {
-	for _, arrivals := range []int{1, 4, 6, 9} {
-		w := dense(500, 60_000)
-		w.ignoreBody = true
-		w.before = func(int64) error {
-			if w.requests > 100 {
-				return errBroken
-			}
-			for range arrivals {
-				w.starts = slices.Insert(w.starts, 0, w.starts[0]+60_000)
-				w.ids = slices.Insert(w.ids, 0, int64(len(w.ids)+1))
-			}
-			return nil
-		}
-		_, err := w.client(t).Races.ResultsV1(horseracing.OffsetQuery{}).Take(t.Context(), 10_000)
-		if !errors.Is(err, horseracing.ErrBodyIgnored) {
-			t.Errorf("%d arrivals between two requests: %v after %d requests", arrivals, err, w.requests)
-		}
-	}
-}
-
-// With one arrival a request the same few entries are at each requested offset.
-func TestArrivalsAreNotTakenForAnIgnoredOffset(t *testing.T) {
-	w := &world{}
-	w.add(1000, 1000, 1000)
-	w.before = func(int64) error {
-		if w.requests > 1 && w.requests < 30 {
-			w.add(w.starts[0] + 1)
-		}
-		return nil
-	}
-	if got, err := w.client(t).Races.ResultsV1(horseracing.OffsetQuery{}).Take(t.Context(), 100); err != nil || len(got) != 3 {
-		t.Errorf("entries %v came, want those three that were there: %v", got, err)
-	}
-}
-
 // simulate walks under a virtual clock with 20 ms a request.
 func simulate(t *testing.T, w *world, concurrency int) (requests int, took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,38 +5,35 @@ import (
 	"strconv"
 )
 
-// Offset walks a listing whose page is the entries from the n-th on, one page at a time. New
-// entries shift the others back while it is read, so that some are read again. Those are
-// dropped, if they are among the last that were read.
+// Offset walks a listing whose page is the entries from the n-th on, one page at a time.
 //
-// A page overlaps the one before by an entry, so that the removal of one entry between
-// two requests loses nothing. A page whose oldest entry was read was shifted by new ones:
-// the next page does not overlap it, so that new entries cannot outrun the walk. If that
-// goes on, the offset is ignored. Only an empty page is the end, at once if it is below a page
-// that had room for more.
+// A page overlaps the one before by an entry, so that the removal of one entry between two
+// requests loses nothing. New entries shift the others back, so that some are read again:
+// those are dropped, if they are among the forty that were taken last. A page of such entries
+// alone is passed as a whole, so that new entries do not outrun the walk. If that happens
+// three times in a row with the same entries, the offset is ignored. Only an empty page is
+// the end, see [emptyPage].
 type Offset[V any] struct {
-	position *Position  // after the entries taken
+	position *Position // after the entries taken
+	pageSize int
 	next     Position   // after those of the last page
 	ready    []Entry[V] // of the last page, not taken
-	longest  int        // entries of the longest page: the service may filter a page
-	shown    bool       // the listing has had an entry
-	empty    int        // how often the page was empty
-	isLast   bool       // the last page had room for more
-	stale    int        // pages in a row that an ignored offset would explain
+	empty    emptyPage  // what is known of the last page, if that was empty
+	isLast   bool       // the last page had room for more, and showed none
+	repeated []string   // the keys of the last page, if they were all known
+	repeats  int        // how often in a row that page came
 	ended    bool
 	failed   error
-	ignored  error
 }
 
 const (
 	recentEntries = 40
-	maxStale      = 11 // more than the recent entries fill
+	maxRepeats    = 3
 )
 
-// NewOffset returns a walk from a position, which it keeps current. It ends with an error
-// if the offset is ignored.
-func NewOffset[V any](position *Position, ignored error) *Offset[V] {
-	return &Offset[V]{position: position, next: Position{At: position.At, Seen: slices.Clone(position.Seen)}, shown: len(position.Seen) > 0, ignored: ignored}
+// NewOffset returns a walk from a position, which it keeps current.
+func NewOffset[V any](position *Position, pageSize int) *Offset[V] {
+	return &Offset[V]{position: position, pageSize: pageSize, next: Position{At: position.At, Seen: slices.Clone(position.Seen)}}
 }
 
 // key identifies an entry: several may have one id.
@@ -61,33 +58,58 @@ func (w *Offset[V]) Take() (e Entry[V], ok bool) {
 	return e, true
 }
 
-// Next returns the request for the next page.
+// Next returns the request for the next page, or for the one before, which has entries that
+// are known.
 func (w *Offset[V]) Next() (Request, bool) {
-	return Request{At: w.next.At, Empty: w.empty}, len(w.ready) == 0 && w.failed == nil && !w.ended
+	r := Request{From: w.next.At, Pause: w.empty == emptyOnce}
+	if w.isOfKnown() {
+		r.From = max(0, r.From-int64(w.pageSize))
+	}
+	return r, len(w.ready) == 0 && w.failed == nil && !w.ended
 }
+
+// isOfKnown reports whether the next request is for the page of entries that are known.
+func (w *Offset[V]) isOfKnown() bool { return w.empty == emptyOnce && len(w.next.Seen) > 0 }
 
 // Learn processes what came of a request.
 func (w *Offset[V]) Learn(r Request, page []Entry[V], failed error) {
 	if w.failed = failed; failed != nil {
 		return
 	}
+	hasRoom := len(page) < w.pageSize
 	page = sortPage(page)
-	isRead := func(e Entry[V]) bool { return slices.Contains(w.next.Seen, e.key()) }
-	w.ready = slices.DeleteFunc(slices.Clone(page), isRead)
-	if len(page) == 0 || r.Empty > 0 && len(w.ready) == 0 {
-		w.empty++
-		w.ended = w.isLast || r.isEnd(w.shown) || len(page) > 0
+	fresh := slices.DeleteFunc(slices.Clone(page), func(e Entry[V]) bool { return slices.Contains(w.next.Seen, e.key()) })
+	switch {
+	case w.isOfKnown() && len(fresh) == len(page):
+		w.failed = ErrEmptied
+	case w.isOfKnown():
+		w.empty = emptyAlone
+	case len(page) > 0:
+		w.add(r, page, fresh, hasRoom)
+	case w.isLast || w.empty != notEmpty:
+		w.ended = true
+	default:
+		w.empty = emptyOnce
+	}
+}
+
+// add makes the fresh entries of a page ready, and moves to the next page.
+func (w *Offset[V]) add(r Request, page, fresh []Entry[V], hasRoom bool) {
+	w.ready, w.empty, w.isLast = fresh, notEmpty, hasRoom && len(fresh) == 0
+	if len(fresh) > 0 {
+		w.next.At = r.From + max(1, int64(len(page))-1)
+		w.repeated = nil
 		return
 	}
-	w.isLast = len(page) < w.longest
-	w.shown, w.empty, w.longest = true, 0, max(w.longest, len(page))
-	isShifted := isRead(page[len(page)-1])
-	if w.next.At = r.At + int64(w.longest) - 1; isShifted {
-		w.next.At++
+	w.next.At = r.From + int64(w.pageSize)
+	var keys []string
+	for _, e := range page {
+		keys = append(keys, e.key())
 	}
-	if isStale := isShifted && (len(w.ready) == 0 || len(page) == w.longest); !isStale {
-		w.stale = 0
-	} else if w.stale++; w.stale == maxStale {
-		w.failed = w.ignored
+	if !slices.Equal(keys, w.repeated) {
+		w.repeated, w.repeats = keys, 0
+	}
+	if w.repeats++; w.repeats == maxRepeats {
+		w.failed = ErrIgnored
 	}
 }

@@ -15,9 +15,9 @@ import (
 
 // Every schedule of every small world: all listings of up to six entries on up
 // to four instants, pages of two and three, one to three requests in flight,
-// every order in which the responses can arrive, each request failing once until
-// the first break, and a break after every entry with a resume at every number
-// of requests. Equal states are explored once. The ids of entries do not matter,
+// every order in which the responses can arrive, until the first break one request that
+// fails or one page that is wrongly empty, and a break after every entry with a resume at
+// every number of requests. Equal states are explored once. The ids of entries do not matter,
 // so worlds differ in how many entries their instants hold, and in how far apart
 // these are.
 //
@@ -80,9 +80,9 @@ func smallWorlds(entries, instants int) (worlds [][]int) {
 
 // Events of a schedule.
 const (
-	cuts     = iota // a window is cut
-	showNone        // a page has no entry of its window
-	merges          // an empty page ends the windows below it
+	cuts     = iota // a segment is cut
+	showNone        // a page has no entry of its segment
+	merges          // an empty page ends the segments below it
 	events
 )
 
@@ -100,6 +100,7 @@ type state struct {
 	ties    uint64 // a set of instants, by the index of their first entry
 	last    int64
 	mayFail bool
+	failed  bool
 }
 
 // root is where a range begins.
@@ -132,14 +133,14 @@ func (s *schedules) explore(t *testing.T, w *world) {
 			x.wanted.ties |= 1 << first
 		}
 	}
-	x.breakAt(Position{At: Latest - 1}, state{last: math.MaxInt64})
+	x.breakAt(Position{At: Latest}, state{last: math.MaxInt64})
 	for len(x.queue) > 0 && !t.Failed() {
 		r := x.queue[0]
 		x.queue = x.queue[1:]
 		for x.slots = 1; x.slots <= 3; x.slots++ {
 			x.seen = map[string]bool{}
-			walk := NewTime[uint64](Earliest, new(clonePosition(x.roots[r])), x.slots, w.pageSize)
-			x.run(state{walk, nil, r.handed, r.ties, r.last, r.last == math.MaxInt64})
+			walk := NewTime[uint64](0, new(clonePosition(x.roots[r])), Position{}, x.slots, w.pageSize)
+			x.run(state{walk, nil, r.handed, r.ties, r.last, r.last == math.MaxInt64, false})
 			s.states += len(x.seen)
 		}
 	}
@@ -160,13 +161,13 @@ func (x *explorer) run(s state) {
 	w := s.walk
 	fill := func() {
 		for len(s.sent) < x.slots {
-			before := len(w.windows)
+			before := len(w.segments)
 			r, ok := w.Next()
 			if !ok {
 				return
 			}
 			s.sent = append(s.sent, r)
-			x.total.with[cuts] = x.total.with[cuts] || len(w.windows) > before
+			x.total.with[cuts] = x.total.with[cuts] || len(w.segments) > before
 		}
 	}
 	for !w.Done() {
@@ -186,6 +187,9 @@ func (x *explorer) run(s state) {
 			}
 			s.ties |= 1 << first
 		case e.Err != nil: // the range ends; the next one is that of the last break
+			if !s.failed {
+				x.t.Errorf("the walk ends with %v", e.Err)
+			}
 			return
 		case s.handed&(1<<e.Value) != 0 || e.Start > s.last:
 			x.t.Errorf("entry %d, which starts at %d, came again or after %d", e.Value, e.Start, s.last)
@@ -222,11 +226,13 @@ func (x *explorer) arrive(s state) {
 		next.walk, next.sent = s.walk.clone(), slices.Delete(slices.Clone(s.sent), i, i+1)
 		x.learn(next, r)
 		x.run(next)
-		if s.mayFail {
-			failed := next
-			failed.walk, failed.mayFail = s.walk.clone(), false
-			failed.walk.Learn(r, nil, errBroken)
-			x.run(failed)
+		for _, failure := range []error{errBroken, nil} { // the second is a page that is wrongly empty
+			if s.mayFail {
+				failed := next
+				failed.walk, failed.mayFail, failed.failed = s.walk.clone(), false, true
+				failed.walk.Learn(r, nil, failure)
+				x.run(failed)
+			}
 		}
 	}
 	x.seen[key] = true
@@ -234,12 +240,9 @@ func (x *explorer) arrive(s state) {
 
 // learn lets a response arrive.
 func (x *explorer) learn(s state, r Request) {
-	page, before := x.world.before(r.At), len(s.walk.windows)
-	if r.Empty == AskNewest {
-		page = nil
-	}
+	page, before := x.world.before(r.From), len(s.walk.segments)
 	s.walk.Learn(r, page, nil)
-	if fewer := len(s.walk.windows) < before; fewer && len(page) == 0 && r.Empty == 0 {
+	if fewer := len(s.walk.segments) < before; fewer && len(page) == 0 && !r.Pause {
 		x.total.with[merges] = true
 	} else if fewer && len(page) > 0 {
 		x.total.with[showNone] = true
@@ -248,13 +251,13 @@ func (x *explorer) learn(s state, r Request) {
 
 func (w *Time[V]) clone() *Time[V] {
 	c := *w
-	c.windows = nil
-	for _, x := range w.windows {
+	c.segments = nil
+	for _, x := range w.segments {
 		copied := *x
 		copied.ready = slices.Clone(x.ready)
-		c.windows = append(c.windows, &copied)
+		c.segments = append(c.segments, &copied)
 	}
-	c.position = new(clonePosition(*w.position))
+	c.position, c.known = new(clonePosition(*w.position)), clonePosition(w.known)
 	return &c
 }
 
@@ -267,11 +270,11 @@ func clonePosition(p Position) Position {
 func (s state) key() string {
 	w := s.walk
 	p := w.position
-	b := fmt.Appendln(nil, s.handed, s.ties, s.last, s.mayFail, w.hasFailed, w.pages > 0, p.At, sortedIDs(p.Seen))
-	for _, x := range w.windows {
-		b = fmt.Appendln(b, x.ready, x.low, x.high, x.span, x.failed != nil, x.isSent, x.empty, x.isLast)
+	b := fmt.Appendln(nil, s.handed, s.ties, s.last, s.mayFail, s.failed, w.hasFailed, w.pages > 0, p.At, sortedIDs(p.Seen), w.known)
+	for _, x := range w.segments {
+		b = fmt.Appendln(b, x.ready, x.low, x.high, x.span, x.failed != nil, x.isSent, x.sent, x.empty, x.isLast)
 	}
-	sent := slices.SortedFunc(slices.Values(s.sent), func(a, b Request) int { return cmp.Compare(a.At, b.At) })
+	sent := slices.SortedFunc(slices.Values(s.sent), func(a, b Request) int { return cmp.Compare(a.From, b.From) })
 	return string(fmt.Append(b, sent))
 }
 

@@ -2,16 +2,17 @@ package walk
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
 // Time walks a listing that is paged by start time, newest first: a page requested from T
 // holds the latest entries that start before T.
 //
-// The time that is to be read is cut into windows. Each is read from its upper end down,
-// one page after the other, and its entries are taken once the windows above it are empty.
-// At first there is one window. If one more request may be in flight, and every window has
-// one, the longest window is cut in two.
+// The time that is to be read is cut into segments. Each is read from its upper end down,
+// one page after the other, and its entries are taken once the segments above it are empty.
+// At first there is one segment. If one more request may be in flight, and every segment has
+// one, the longest segment is cut in two.
 //
 //	newest ────────────────────────────────────────────────────► oldest
 //	[■■■■■■■■······][■■■■■■■···········][■■···········][·········
@@ -21,81 +22,80 @@ import (
 // A page requested from T whose lowest start is L holds every entry between them. More
 // entries that start at L may be beyond the page's edge, so the next request is from L + 1
 // ms, and the entries seen before are dropped. If nothing older came, the next request is
-// from L. Only an empty page is the end, at once if it is below a page that had room for
-// older entries and showed none, or one whose entries all have no start.
+// from L: if the page was full, the listing cannot show more of that instant, and a tie is
+// taken after its entries. Only an empty page is the end, see [emptyPage].
 type Time[V any] struct {
-	windows   []*window[V] // newest first
-	position  *Position    // after the entries taken
+	segments  []*segment[V] // newest first
+	position  *Position     // after the entries taken
+	known     Position      // an entry that the listing has shown, the last one taken if there is one
 	pageSize  int
-	ahead     int  // entries that may wait to be taken
-	waiting   int  // those that do
+	ahead     int  // entries that may be ready
+	ready     int  // entries that are
 	inFlight  int  // requests
 	pages     int  // that have come
-	shown     bool // the listing has had an entry
 	hasFailed bool // a request
 }
 
-// window is a range of instants, and what was read of it.
-type window[V any] struct {
+// segment is a range of instants, and what was read of it.
+type segment[V any] struct {
 	ready     []Entry[V] // read and not taken, newest first
 	low, high int64      // the instants that are to be read, none if low > high
 	span      float64    // milliseconds of a page here; 0 if not known
 	isSent    bool       // a request for it is in flight
-	empty     int        // how often its last page was empty
+	sent      Request    // that request
+	empty     emptyPage  // what is known of its last page, if that was empty
 	isLast    bool       // its last page had room for older entries, and showed none
 	failed    error      // of its request
 }
 
 const (
-	lookAhead = 32 // pages for each request in flight that may wait to be taken
+	lookAhead = 32 // pages for each request in flight that may be ready
 	stride    = 12 // pages for which the density of the entries read is a fair estimate
-	shortest  = 2  // pages of a window that is cut
-	firstFew  = 5  // requests in flight at first, and for each page that has come: the service may ignore start_time_from
+	shortest  = 2  // pages of a segment that is cut
+	trust     = 5  // requests in flight before the first page, and for each page since: the service may ignore start_time_from
 )
 
 // NewTime returns a walk from a position, which it keeps current, down to the entries that
-// start at since, with that many requests in flight.
-func NewTime[V any](since int64, position *Position, requests, pageSize int) *Time[V] {
-	w := &Time[V]{position: position, pageSize: pageSize, ahead: lookAhead * pageSize * requests, shown: len(position.Seen) > 0}
-	w.windows = w.finished([]*window[V]{{low: since, high: position.At}})
+// start at since, with that many requests in flight. If the position has no entry, known is
+// one that the listing has shown, or zero.
+func NewTime[V any](since int64, position *Position, known Position, requests, pageSize int) *Time[V] {
+	w := &Time[V]{position: position, known: known, pageSize: pageSize, ahead: lookAhead * pageSize * requests}
+	if len(position.Seen) > 0 {
+		w.known = *position
+	}
+	w.segments = []*segment[V]{{low: since, high: position.At}}
+	w.dropRead()
 	return w
 }
 
 // Done reports whether everything was taken.
-func (w *Time[V]) Done() bool { return len(w.windows) == 0 }
+func (w *Time[V]) Done() bool { return len(w.segments) == 0 }
 
-// finished returns the windows without those that have nothing any more.
-func (w *Time[V]) finished(windows []*window[V]) []*window[V] {
-	return slices.DeleteFunc(windows, func(x *window[V]) bool { return len(x.ready) == 0 && x.low > x.high })
-}
-
-// pages returns for how many pages a window is expected to have entries, two strides at most.
-func (x *window[V]) pages() float64 {
-	if x.span == 0 || x.empty > 0 || x.isLast {
-		return 0
-	}
-	return min((float64(x.high)-float64(x.low))/x.span, 2*stride)
+// dropRead drops the segments that are read and taken.
+func (w *Time[V]) dropRead() {
+	w.segments = slices.DeleteFunc(w.segments, func(s *segment[V]) bool { return len(s.ready) == 0 && s.low > s.high })
 }
 
 // Next returns the page that is needed soonest: that of the latest instant. Nothing is
-// requested below a failed request. If many entries wait, only what Take waits for is.
+// requested below a failed request. If many entries are ready, only what Take waits for is.
 func (w *Time[V]) Next() (Request, bool) {
-	var next, longest *window[V]
-	for i, x := range w.windows {
-		isNeeded := i == 0 && len(x.ready) == 0
-		if x.failed != nil || w.waiting >= w.ahead && !isNeeded {
-			break
-		}
-		if x.low <= x.high && !x.isSent {
-			next = x
-			break
-		}
-		if pages := x.pages(); pages > shortest && (longest == nil || pages > longest.pages()) {
-			longest = x
-		}
-	}
-	if w.inFlight >= firstFew*(w.pages+1) {
+	if w.inFlight >= trust*(w.pages+1) {
 		return Request{}, false
+	}
+	var next, longest *segment[V]
+	for i, s := range w.segments {
+		isAwaited := i == 0 && len(s.ready) == 0
+		if s.failed != nil || w.ready >= w.ahead && !isAwaited {
+			break
+		}
+		// An empty page is requested again when everything above it was taken.
+		if s.low <= s.high && !s.isSent && (s.empty == notEmpty || isAwaited) {
+			next = s
+			break
+		}
+		if pages := s.expected(); pages > shortest && (longest == nil || pages > longest.expected()) {
+			longest = s
+		}
 	}
 	if next == nil && longest != nil && !w.hasFailed {
 		next = w.cut(longest)
@@ -103,105 +103,165 @@ func (w *Time[V]) Next() (Request, bool) {
 	if next == nil {
 		return Request{}, false
 	}
-	next.isSent = true
+	next.isSent, next.sent = true, Request{From: next.high + 1, Pause: next.empty == emptyOnce}
+	if w.isOfKnown(next) {
+		next.sent.From = w.known.At + 1
+	}
 	w.inFlight++
-	return Request{At: next.high + 1, Empty: next.empty}, true
+	return next.sent, true
 }
 
-// cut cuts a window in the middle, but at most a stride below its upper end, and returns
+// isOfKnown reports whether the request for a segment is for the page of the entry known.
+func (w *Time[V]) isOfKnown(s *segment[V]) bool { return s.empty == emptyOnce && len(w.known.Seen) > 0 }
+
+// cut cuts a segment in the middle, but at most a stride below its upper end, and returns
 // its lower part.
-func (w *Time[V]) cut(x *window[V]) *window[V] {
-	below := &window[V]{low: x.low, high: x.high - int64(x.pages()/2*x.span), span: x.span}
-	x.low = below.high + 1
-	w.windows = slices.Insert(w.windows, slices.Index(w.windows, x)+1, below)
+func (w *Time[V]) cut(s *segment[V]) *segment[V] {
+	below := &segment[V]{low: s.low, high: s.high - int64(s.expected()/2*s.span), span: s.span}
+	s.low = below.high + 1
+	w.segments = slices.Insert(w.segments, slices.Index(w.segments, s)+1, below)
 	return below
+}
+
+// expected returns for how many pages a segment is expected to have entries, two strides at
+// most.
+func (s *segment[V]) expected() float64 {
+	if s.span == 0 || s.empty != notEmpty || s.isLast {
+		return 0
+	}
+	return min((float64(s.high)-float64(s.low))/s.span, 2*stride)
 }
 
 // Learn processes what came of a request.
 func (w *Time[V]) Learn(r Request, page []Entry[V], failed error) {
 	w.inFlight--
-	i := slices.IndexFunc(w.windows, func(x *window[V]) bool { return x.isSent && x.high+1 == r.At })
+	i := slices.IndexFunc(w.segments, func(s *segment[V]) bool { return s.isSent && s.sent == r })
 	if i < 0 {
-		return // the window was joined with one above it
+		return // the segment was joined with one above it
 	}
-	x := w.windows[i]
-	if x.isSent = false; failed != nil {
-		x.failed, w.hasFailed = failed, true
+	s := w.segments[i]
+	if s.isSent = false; failed != nil {
+		s.failed, w.hasFailed = failed, true
 		return
 	}
 	w.pages++
-	page = sortPage(page)
-	// The page may prove that windows below have nothing either. They are joined.
-	for i+1 < len(w.windows) && len(w.windows[i+1].ready) == 0 && (len(page) == 0 || page[0].Start < x.low) {
-		x.low = w.windows[i+1].low
-		w.windows = slices.Delete(w.windows, i+1, i+2)
-	}
+	isFull := len(page) >= w.pageSize
+	page = slices.DeleteFunc(sortPage(page), func(e Entry[V]) bool { return e.Start >= r.From }) // a service may include them
 	switch {
+	case w.isOfKnown(s):
+		w.confirm(s, page)
 	case len(page) > 0:
-		w.waiting -= len(x.ready)
-		w.add(x, page)
-		w.waiting += len(x.ready)
-	case x.isLast || r.isEnd(w.shown):
-		x.high = x.low - 1
+		w.join(i, page[0].Start)
+		w.add(s, page, isFull)
 	default:
-		x.empty++
+		w.join(i, math.MinInt64)
+		w.learnEmpty(s)
 	}
-	w.windows = w.finished(w.windows)
+	w.dropRead()
 }
 
-// add adds the entries of a page to a window, and lowers its upper end to the last instant
+// join joins a segment with those below it that have no entries, if a page proves that they
+// have none: its newest entry is older than the segment.
+func (w *Time[V]) join(i int, newest int64) {
+	s, below := w.segments[i], w.segments[i+1:]
+	n := 0
+	for n < len(below) && len(below[n].ready) == 0 && newest < s.low {
+		s.low = below[n].low
+		n++
+	}
+	w.segments = slices.Delete(w.segments, i+1, i+1+n)
+}
+
+// learnEmpty processes an empty page of a segment, as described at [emptyPage].
+func (w *Time[V]) learnEmpty(s *segment[V]) {
+	isOlderKnown := s != w.segments[len(w.segments)-1] || len(w.known.Seen) > 0 && w.known.At <= s.high
+	switch {
+	case s.isLast && !isOlderKnown:
+		s.high = s.low - 1
+	case s.empty == notEmpty:
+		s.empty = emptyOnce
+	case isOlderKnown:
+		s.failed = ErrEmptied
+	default:
+		s.high = s.low - 1
+	}
+}
+
+// confirm processes the page of the entry known.
+func (w *Time[V]) confirm(s *segment[V], page []Entry[V]) {
+	if slices.ContainsFunc(page, func(e Entry[V]) bool { return slices.Contains(w.known.Seen, e.ID) }) {
+		s.empty = emptyAlone
+	} else {
+		s.failed = ErrEmptied
+	}
+}
+
+// add adds the entries of a page to a segment, and lowers its upper end to the last instant
 // of the page.
-func (w *Time[V]) add(x *window[V], page []Entry[V]) {
+func (w *Time[V]) add(s *segment[V], page []Entry[V], isFull bool) {
 	fresh := slices.DeleteFunc(slices.Clone(page), func(e Entry[V]) bool {
 		isTaken := e.Start == w.position.At && slices.Contains(w.position.Seen, e.ID)
-		return e.Start < x.low || e.Start > x.high || e.Start == x.high && (isTaken || slices.ContainsFunc(x.ready, e.isSame))
+		return e.Start < s.low || e.Start == s.high && (isTaken || slices.ContainsFunc(s.ready, e.isSame))
 	})
-	x.ready = append(x.ready, fresh...)
-	x.empty, w.shown = 0, true
-	isFull, bottom := len(page) >= w.pageSize, page[len(page)-1].Start
-	if len(fresh) > 2 { // else most of the page is elsewhere
-		from := fresh[0].Start
-		if x.span > 0 {
-			from = x.high // what is empty above counts
-		}
-		span := float64(from-bottom) * float64(w.pageSize) / float64(len(page))
-		x.span = max(1, 0.7*cmp.Or(x.span, span)+0.3*span)
+	s.ready = append(s.ready, fresh...)
+	w.ready += len(fresh)
+	if len(fresh) > 2 { // else most of the page is of another segment
+		s.measure(fresh[0].Start, page, w.pageSize)
 	}
-	isTie := isFull && page[0].Start == bottom
+	newest, oldest := page[0].Start, page[len(page)-1].Start
+	isTie := isFull && newest == oldest && oldest >= s.low
+	if isTie {
+		s.ready = append(s.ready, Entry[V]{Start: oldest, Ties: len(page)})
+		w.ready++
+	}
+	s.empty, s.isLast = notEmpty, oldest == s.high && !isFull
 	switch {
-	case bottom < x.low || !slices.ContainsFunc(page, func(e Entry[V]) bool { return !e.Adrift }):
-		x.high = x.low - 1
-	case isTie:
-		x.ready = append(x.ready, Entry[V]{Start: bottom, Ties: len(page)})
-		x.high, x.isLast = bottom-1, false
-	case bottom == x.high: // nothing older came
-		x.high, x.isLast = bottom-1, !isFull
+	case oldest < s.low || !slices.ContainsFunc(page, func(e Entry[V]) bool { return !e.Adrift }):
+		s.high = s.low - 1
+	case isTie || oldest == s.high: // nothing older came
+		s.high = oldest - 1
 	default:
-		x.high = bottom
+		s.high = oldest
 	}
+}
+
+// measure updates the span of a page from one that was read down from an instant. What is
+// empty above the page counts, unless nothing else is known of the segment: it may begin
+// long after the newest entry. A page has less than a third of the say, so that an odd one
+// misleads little, and its neighbors correct it soon.
+func (s *segment[V]) measure(newest int64, page []Entry[V], pageSize int) {
+	if s.span > 0 {
+		newest = s.high
+	}
+	span := float64(newest-page[len(page)-1].Start) * float64(pageSize) / float64(len(page))
+	s.span = max(1, 0.7*cmp.Or(s.span, span)+0.3*span)
 }
 
 // Take returns the next entry, or the error in its position. It reports false if a page is
 // missing that may have a later one.
 func (w *Time[V]) Take() (e Entry[V], ok bool) {
-	if len(w.windows) == 0 {
+	if len(w.segments) == 0 {
 		return e, false
 	}
-	x := w.windows[0]
-	if len(x.ready) == 0 {
-		return Entry[V]{Start: x.high, Err: x.failed}, x.failed != nil
+	s := w.segments[0]
+	if len(s.ready) == 0 {
+		return Entry[V]{Start: s.high, Err: s.failed}, s.failed != nil
 	}
-	e, x.ready[0] = x.ready[0], Entry[V]{}
-	x.ready = x.ready[1:]
-	w.waiting--
-	w.windows = w.finished(w.windows)
+	e, s.ready[0] = s.ready[0], Entry[V]{}
+	s.ready = s.ready[1:]
+	w.ready--
+	w.dropRead()
 	switch {
-	case e.Ties > 0:
+	case e.Ties > 0: // the instant is read as far as the listing shows it
 		*w.position = Position{At: e.Start - 1}
+		return e, true
 	case e.Start < w.position.At:
 		*w.position = Position{At: e.Start, Seen: []string{e.ID}}
 	default:
 		w.position.Seen = append(w.position.Seen, e.ID)
+	}
+	if !e.Adrift {
+		w.known = Position{At: e.Start, Seen: []string{e.ID}}
 	}
 	return e, true
 }

@@ -13,7 +13,7 @@ func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 	for i := range 300 {
 		w.add(int64(1000-i), uint64(1000-i))
 	}
-	walk := NewTime[uint64](Earliest, &Position{At: Latest - 1}, 3, 10)
+	walk := NewTime[uint64](0, &Position{At: Latest}, Position{}, 3, 10)
 	var taken []int64
 	take := func() error {
 		for {
@@ -31,17 +31,17 @@ func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 		}
 		return r
 	}
-	learn := func(r Request) { walk.Learn(r, w.before(r.At), nil) }
+	learn := func(r Request) { walk.Learn(r, w.before(r.From), nil) }
 	learn(next())
 	own, below := next(), next()
-	if own.At != 992 || below.At >= own.At || below.At < 800 {
+	if own.From != 992 || below.From >= own.From || below.From < 800 {
 		t.Fatalf("requests %v and %v", own, below)
 	}
 	walk.Learn(below, nil, errBroken)
 	if err := take(); err != nil || len(taken) != 10 {
 		t.Errorf("%d entries, then %v, although a page that may hold more is on its way", len(taken), err)
 	}
-	for learn(own); own.At > below.At; {
+	for learn(own); own.From > below.From; {
 		if r, ok := walk.Next(); ok {
 			own = r
 			learn(own)
@@ -49,7 +49,7 @@ func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
 			break
 		}
 	}
-	if err := take(); !errors.Is(err, errBroken) || int64(len(taken)) != 1000-below.At+1 {
+	if err := take(); !errors.Is(err, errBroken) || int64(len(taken)) != 1000-below.From+1 {
 		t.Errorf("%d entries, then %v", len(taken), err)
 	}
 }
@@ -98,57 +98,51 @@ func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
 	}
 }
 
-// A page that is empty once, where there are entries, costs nothing.
-func TestAnEmptyPageIsTheEndOnlyIfItIsEmptyTwice(t *testing.T) {
-	for _, slots := range []int{1, 2, 5} {
-		for empty := range 40 {
-			w := &world{pageSize: 10}
-			for i := range uint64(195) {
-				w.add(1_700_000_000_000-60_000*int64(i), 1000-i)
-			}
-			c, n := crawlOf(w, nil, slots), 0
-			requests := 0
-			c.fetch = func(r Request) ([]Entry[uint64], error) {
-				if requests++; requests == empty+1 && r.Empty == 0 {
-					return nil, nil
+// While every list is empty, from any request on and for any number of them, a walk fails
+// or waits, and loses nothing. The first page of all may be empty once.
+func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
+	for name, begin := range map[string]func(*world, *Position, int) *crawl{
+		"by time": crawlOf,
+		"by offset": func(w *world, p *Position, _ int) *crawl {
+			return newCrawl(NewOffset[uint64](p, 10), 1, w.from)
+		},
+	} {
+		for _, slots := range []int{1, 2, 5} {
+			for first := range 40 {
+				for _, times := range []int{1, 2, 3, 10} {
+					if first == 0 && times > 1 {
+						continue // it looks like an empty listing
+					}
+					w := &world{pageSize: 10}
+					for i := range uint64(195) {
+						w.add(1_700_000_000_000-60_000*int64(i), 1000-i)
+					}
+					position := &Position{}
+					if name == "by time" {
+						position.At = Latest
+					}
+					n, requests := 0, 0
+					for isDone := false; !isDone; {
+						c := begin(w, position, slots)
+						isDone = true
+						page := c.fetch
+						c.fetch = func(r Request) ([]Entry[uint64], error) {
+							if requests++; requests > first && requests <= first+times {
+								return nil, nil
+							}
+							return page(r)
+						}
+						for e, ok := c.take(); ok && isDone; e, ok = c.take() {
+							if isDone = errors.Is(e.Err, ErrEmptied) == false; isDone {
+								n++
+							}
+						}
+					}
+					if n != 195 {
+						t.Errorf("%s, %d slots, %d lists are empty from the %d. on: %d entries", name, slots, times, first+1, n)
+					}
 				}
-				return w.before(r.At), nil
 			}
-			for _, ok := c.take(); ok; _, ok = c.take() {
-				n++
-			}
-			if n != 195 {
-				t.Errorf("%d slots, request %d is empty: %d entries", slots, empty+1, n)
-			}
-		}
-	}
-}
-
-// A listing that showed entries, and is empty as a whole now, fails.
-func TestTheNewestPageTellsAnEndFromAnEmptyListing(t *testing.T) {
-	for _, isEmptied := range []bool{false, true} {
-		w := &world{pageSize: 10}
-		for i := range uint64(195) {
-			w.add(1_700_000_000_000-60_000*int64(i), 1000-i)
-		}
-		c, n := crawlOf(w, nil, 1), 0
-		var failed error
-		c.fetch = func(r Request) ([]Entry[uint64], error) {
-			switch {
-			case n < 100 || len(w.before(r.At)) == 0 && r.Empty != AskNewest:
-				return w.before(r.At), nil
-			case r.Empty == AskNewest && isEmptied:
-				return nil, errBroken
-			}
-			return nil, nil
-		}
-		for e, ok := c.take(); ok && failed == nil; e, ok = c.take() {
-			if failed = e.Err; failed == nil {
-				n++
-			}
-		}
-		if n > 110 || isEmptied != (failed != nil) {
-			t.Errorf("emptied %v: %d entries, then %v", isEmptied, n, failed)
 		}
 	}
 }
@@ -164,7 +158,7 @@ func TestATieStandsInItsPlaceOnce(t *testing.T) {
 	}
 	w.add(1000, 300)
 	for _, slots := range []int{1, 3} {
-		position, last := &Position{At: Latest - 1}, int64(math.MaxInt64)
+		position, last := &Position{At: Latest}, int64(math.MaxInt64)
 		entries, ties := 0, 0
 		for range 1000 {
 			e, ok := crawlOf(w, position, slots).take()

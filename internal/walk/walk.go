@@ -8,26 +8,29 @@ package walk
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 )
 
 // Walk is a [Time] or an [Offset].
 type Walk[V any] interface {
 	Next() (Request, bool)                          // the page to request next, if one is needed now
-	Learn(r Request, page []Entry[V], failed error) // what came of a request
+	Learn(r Request, page []Entry[V], failed error) // what came of a request: all rows of the page, or why there is none
 	Take() (Entry[V], bool)                         // the next entry, or the error in its position
 	Done() bool                                     // everything was taken
 }
 
 // Request is a request for a page.
 type Request struct {
-	At    int64 // the instant or offset that the page is requested from
-	Empty int   // how often the page was empty: it is requested again after a pause, then the newest page is instead
+	From  int64 // the start_time_from or the offset of the page
+	Pause bool  // a page was empty: send it after a pause
 }
 
-// AskNewest is the value of Empty for which the newest page is requested, to see that the
-// listing is not empty as a whole. Learn gets an error if it is, and else the empty page.
-const AskNewest = 2
+// Newest reports whether a request by time is for the newest page, which names no instant.
+func (r Request) Newest() bool { return r.From > Latest }
+
+// Latest is later than every start. A walk from there begins with the newest page.
+const Latest = 1<<63 - 2
 
 // Entry is one entry of a listing, or an error in its position.
 type Entry[V any] struct {
@@ -42,14 +45,33 @@ type Entry[V any] struct {
 // Position is a position in a listing, after the entry that was taken last.
 type Position struct {
 	At   int64    `json:"at"`             // by time the start of that entry, by offset that of the page to request next
-	Seen []string `json:"seen,omitempty"` // entries that a walk from there may read again: by time their ids, by offset their ids and starts
+	Seen []string `json:"seen,omitempty"` // entries that a walk from there reads again: by time their ids, by offset their ids and starts
 }
 
-// Latest as an instant means the service's own now, which it uses if a
-// request names none. Earliest is before everything.
+// What ends a walk early.
+var (
+	ErrEmptied = errors.New("the listing is empty, although it was not before")
+	ErrIgnored = errors.New("the offset is ignored")
+)
+
+// emptyPage is how far it has been found out what an empty page means. Only an empty page
+// is the end of a listing, but a service may also show one by mistake, or for a while:
+//
+//	the page before it had room for older entries and showed none   it is the end
+//	it is requested again after a pause, and is empty again         it is the end, if no entry is known
+//	an entry is known: its page is requested after the pause,
+//	    and does not show that entry                                ErrEmptied
+//	    and shows it: the empty page is requested again             it is the end, if it is empty again
+//	an older entry is known, and it is empty again                  ErrEmptied
+//
+// An entry is known if the walk, or the one before a resume, has yielded it. Because its
+// page is requested between the two, a walk cannot end while every list is empty.
+type emptyPage int
+
 const (
-	Latest   = 1<<63 - 1
-	Earliest = -1<<63 + 1
+	notEmpty emptyPage = iota
+	emptyOnce
+	emptyAlone // the page of the entry known shows that entry
 )
 
 func (e Entry[V]) isSame(other Entry[V]) bool { return e.ID == other.ID && e.Start == other.Start }
@@ -65,7 +87,3 @@ func sortPage[V any](page []Entry[V]) (sorted []Entry[V]) {
 	slices.SortStableFunc(sorted, func(a, b Entry[V]) int { return cmp.Compare(b.Start, a.Start) })
 	return sorted
 }
-
-// isEnd reports whether an empty page is the end of the listing. If not, it is requested
-// again, and if entries were shown, the newest page after that.
-func (r Request) isEnd(shown bool) bool { return r.Empty == AskNewest || r.Empty > 0 && !shown }

@@ -93,7 +93,7 @@ type crawl struct {
 
 // newCrawl is a crawl of one listing, whose responses arrive in order.
 func newCrawl(walk Walk[uint64], slots int, page func(int64) []Entry[uint64]) *crawl {
-	return &crawl{walk: walk, slots: slots, pick: func(int) int { return 0 }, fetch: func(r Request) ([]Entry[uint64], error) { return page(r.At), nil }}
+	return &crawl{walk: walk, slots: slots, pick: func(int) int { return 0 }, fetch: func(r Request) ([]Entry[uint64], error) { return page(r.From), nil }}
 }
 
 // take returns the next entry as a pager would yield it.
@@ -132,16 +132,16 @@ func (c *crawl) receive() {
 // arrive in any order.
 func crawlOf(w *world, resume *Position, slots int) *crawl {
 	if resume == nil {
-		resume = &Position{At: Latest - 1}
+		resume = &Position{At: Latest}
 	}
-	c := newCrawl(NewTime[uint64](Earliest, resume, slots, 10), slots, w.before)
+	c := newCrawl(NewTime[uint64](0, resume, Position{}, slots, 10), slots, w.before)
 	c.pick = rand.IntN
 	return c
 }
 
 // waiting returns how many entries were read and not taken yet.
 func (c *crawl) waiting() (n int) {
-	for _, x := range c.walk.(*Time[uint64]).windows {
+	for _, x := range c.walk.(*Time[uint64]).segments {
 		n += len(x.ready)
 	}
 	return n
