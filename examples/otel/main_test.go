@@ -1,97 +1,81 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"io"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/horseracing-go/horseracing/examples/internal/program"
-	"github.com/horseracing-go/horseracing/examples/internal/programtest"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-func TestMain(m *testing.M) { programtest.Main(m, main) }
-
-// span is what the test reads of a span that the exporter printed.
+// span is what the test reads of a span that was printed.
 type span struct {
 	Name        string
-	SpanContext *struct{ TraceID, SpanID string }
+	SpanContext struct{ SpanID string }
 	Parent      struct{ SpanID string }
-	Attributes  []keyValue
-	Resource    []keyValue
+	Status      struct{ Code string }
+	Attributes  []struct {
+		Key   string
+		Value struct{ Value any }
+	}
 }
 
-type keyValue struct {
-	Key   string
-	Value struct{ Value any }
-}
-
-func find(attributes []keyValue, key string) any {
-	for _, a := range attributes {
-		if a.Key == key {
-			return a.Value.Value
+func (s span) has(key string, value any) bool {
+	for _, a := range s.Attributes {
+		if a.Key == key && a.Value.Value == value {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
-// output runs the program and returns its spans by name, in the order they ended, and all it printed.
-func output(t *testing.T, wantStatus int, args ...string) (map[string][]span, string) {
+// spans returns the spans that the program printed, in the order in which they ended.
+func spans(t *testing.T, out string) (all []span) {
 	t.Helper()
-	var stdout, stderr strings.Builder
-	if err := run(context.Background(), args, &stdout, &stderr); program.Exit("otel", err, &stderr) != wantStatus {
-		t.Fatalf("%v; want exit status %d", err, wantStatus)
-	}
-	spans := map[string][]span{}
-	for decoder := json.NewDecoder(strings.NewReader(stdout.String())); ; {
+	for line := range strings.Lines(out) {
 		var s span
-		if err := decoder.Decode(&s); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatalf("the output is no sequence of JSON objects: %v", err)
+		if err := json.Unmarshal([]byte(line), &s); err != nil {
+			t.Fatal(err)
 		}
-		if s.SpanContext != nil {
-			spans[s.Name] = append(spans[s.Name], s)
+		if s.Name != "" {
+			all = append(all, s)
 		}
 	}
-	return spans, stdout.String() + stderr.String()
+	return all
 }
 
-func TestARetryIsASpanOfItsOwn(t *testing.T) {
-	spans, printed := output(t, 0, "-failures", "1")
-	calls, attempts := spans["open races"], spans["GET /api/v1/races/open"]
-	if len(calls) != 1 || len(attempts) != 2 {
-		t.Fatalf("%d spans of the call and %d of attempts, want 1 and 2:\n%s", len(calls), len(attempts), printed)
+func TestEachAttemptIsASpanOfItsRouteUnderTheCall(t *testing.T) {
+	t.Setenv("HORSERACING_BASE_URL", "")
+	t.Setenv("HORSERACING_API_KEY", "")
+	var out strings.Builder
+	if err := run(t.Context(), &out); err != nil {
+		t.Fatal(err)
 	}
-	for i, want := range []float64{503, 200} {
-		if got := find(attempts[i].Attributes, "http.response.status_code"); got != want {
-			t.Errorf("attempt %d has status %v, want %v", i+1, got, want)
-		}
-		if attempts[i].Parent.SpanID != calls[0].SpanContext.SpanID {
-			t.Errorf("attempt %d does not lie under the call", i+1)
-		}
-	}
-	if !strings.Contains(printed, "http.client.request.duration") {
-		t.Error("no metric of the requests' duration was printed")
-	}
-}
-
-func TestAttemptsAreNamedByTheirRoute(t *testing.T) {
-	spans, printed := output(t, 0)
 	const route = "/api/v1/horses/{horse_number}"
-	attempts := spans["GET "+route]
-	if len(attempts) != 1 || find(attempts[0].Attributes, "url.template") != route {
-		t.Errorf("no span of the route with its template:\n%s", printed)
+	all := spans(t, out.String())
+	if len(all) != 3 || all[2].Name != "a horse" {
+		t.Fatalf("want two attempts and the call:\n%s", &out)
 	}
-	if _, metrics, found := strings.Cut(printed, "http.client.request.duration"); !found || !strings.Contains(metrics, route) {
-		t.Error("the metric of the requests' duration has no route")
+	for i, status := range []float64{503, 200} {
+		if s := all[i]; s.Name != "GET "+route || !s.has("http.response.status_code", status) || !s.has("url.template", route) || s.Parent != all[2].SpanContext {
+			t.Errorf("attempt %d: %+v", i+1, s)
+		}
+	}
+	if _, metrics, found := strings.Cut(out.String(), "http.client.request.duration"); !found || !strings.Contains(metrics, route) {
+		t.Errorf("there is no metric of the duration by route:\n%s", &out)
 	}
 }
 
-func TestItStartsAndEndsAsEveryExample(t *testing.T) {
-	programtest.ExpectUsage(t)
-	programtest.ExpectErrors(t)
-	programtest.Run(t, nil, "-failures", "-1").ExpectSentence(t, 2, "-failures")
+func TestAFailedCallIsASpanWithItsErrorAndWithoutKeys(t *testing.T) {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	t.Setenv("HORSERACING_BASE_URL", fake.URL)
+	t.Setenv("HORSERACING_API_KEY", "a-wrong-key-of-nobody")
+	var out strings.Builder
+	err := run(t.Context(), &out)
+	failed := slices.IndexFunc(spans(t, out.String()), func(s span) bool { return s.Name == "a horse" && s.Status.Code == "Error" })
+	if err == nil || failed < 0 || strings.Contains(out.String(), "a-wrong-key-of-nobody") {
+		t.Errorf("%v\n%s", err, &out)
+	}
 }
