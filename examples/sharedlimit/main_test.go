@@ -1,176 +1,120 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/horseracing-go/horseracing/examples/internal/programtest"
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/redis/go-redis/v9/logging"
 )
 
-// TestMain lets the test binary be the worker processes that the tests start.
-func TestMain(m *testing.M) {
-	if os.Getenv(workerVariable) != "" {
-		main()
-	}
-	logging.Disable()
-	programtest.Main(m, main)
-}
-
-func TestThreeProcessesKeepOneLimit(t *testing.T) {
-	redis, fake, limit := startRedis(t), newFake(t), Limit{Rate: 40, Burst: 8}
-	if output, err := startWorkers(t, 6*time.Second, fake, redis.addr, limit); err != nil {
-		t.Fatalf("a worker failed: %v\n%s", err, output)
-	}
-	sent := map[string]int{}
-	for _, request := range fake.Requests() {
-		sent[request.Header.Get("User-Agent")]++
-	}
-	if over := overrun(arrivals(fake), limit); over > delivery {
-		t.Errorf("requests came up to %v before %v allows", over, limit)
-	}
-	if n := fake.RequestCount(); n < 120 { // of 240 and a burst
-		t.Errorf("%d requests: the limit was not used", n)
-	}
-	if len(sent) != 3 {
-		t.Errorf("requests per process: %v, want three that took part", sent)
-	}
-}
-
-func TestNothingIsSentWhenRedisGoesAway(t *testing.T) {
-	redis := startRedis(t)
-	fake := newFake(t)
-	limit := Limit{Rate: 40, Burst: 8}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-
-	atStop := make(chan int, 1)
-	go func() {
-		for fake.RequestCount() < 30 && ctx.Err() == nil {
-			time.Sleep(10 * time.Millisecond)
-		}
-		redis.stop()
-		atStop <- fake.RequestCount()
-	}()
-	before := time.Now()
-	output, err := startWorkers(t, time.Minute, fake, redis.addr, limit)
-	if err == nil {
-		t.Fatalf("the workers went on without Redis:\n%s", output)
-	}
-	if ctx.Err() != nil {
-		t.Fatalf("the workers noticed nothing in %v:\n%s", time.Since(before), output)
-	}
-	if !strings.Contains(err.Error(), "nothing is sent") || !strings.Contains(err.Error(), redis.addr) {
-		t.Errorf("the error holds neither the reason nor Redis's address: %v", err)
-	}
-	// Those that Redis permitted before it went may still arrive: four of each process, if all were on their way.
-	if late := fake.RequestCount() - <-atStop; late > 12 {
-		t.Errorf("%d requests arrived after Redis was gone", late)
-	}
-}
-
-func TestItRunsOnTheEmbeddedServices(t *testing.T) {
-	r := programtest.Run(t, []string{"REDIS_ADDR="}, "-n", "2", "-for", "1s")
-	want := regexp.MustCompile(`^Limit: 20 req/s \(burst 5\) for 2 processes together, in an embedded Redis .*\n` +
-		`Process \d read \d+ races\.\nProcess \d read \d+ races\.\nThe limit held: \d+ requests in [\d.]+s\.\n$`)
-	services := regexp.MustCompile(`^Service: an embedded fake .*\n$`)
-	if r.Status != 0 || !services.MatchString(r.Stderr) || !want.MatchString(r.Stdout) {
-		t.Errorf("exit status %d:\n%s%s", r.Status, r.Stdout, r.Stderr)
-	}
-}
-
-func TestItStartsAndEndsAsEveryExample(t *testing.T) {
-	t.Setenv("REDIS_ADDR", "")
-	programtest.ExpectUsage(t)
-	programtest.ExpectErrors(t, "-for", "1h")
-	for _, args := range [][]string{{"-n", "-1"}, {"-rate", "-1"}, {"-burst", "0"}, {"-for", "x"}} {
-		programtest.Run(t, nil, args...).ExpectSentence(t, 2, args[0])
-	}
-}
-
-func startWorkers(t *testing.T, length time.Duration, fake *horseracingtest.Server, redisAddr string, limit Limit) (output string, err error) {
+// startRedis starts a redis-server on a port of its own, and returns its address and how to end it. With -short, or if none is
+// installed, it is miniredis, which runs the script, too; with REQUIRE_SERVERS it has to be a redis-server.
+func startRedis(t *testing.T) (addr string, stop func()) {
 	t.Helper()
-	file, err := os.Create(filepath.Join(t.TempDir(), "output"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	err = workers(t.Context(), 3,
-		[]string{"-for", length.String(), "-rate", strconv.Itoa(limit.Rate), "-burst", strconv.Itoa(limit.Burst)},
-		[]string{"REDIS_ADDR=" + redisAddr, "HORSERACING_BASE_URL=" + fake.URL, "HORSERACING_API_KEY=" + fake.APIKey}, file)
-	text, _ := os.ReadFile(file.Name())
-	return string(text), err
-}
-
-func newFake(t *testing.T) *horseracingtest.Server {
-	t.Helper()
-	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now))
-	t.Cleanup(fake.Close)
-	return fake
-}
-
-// A redisServer is a real one, on a port of its own and without files.
-type redisServer struct {
-	addr string
-	stop func()
-}
-
-func startRedis(t *testing.T) redisServer {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("it needs a Redis server")
-	}
 	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv("REQUIRE_SERVERS") != "" {
-			t.Fatal("redis-server is not installed: the shared limit would go untested")
-		}
-		t.Skip("redis-server is not installed (Debian: apt-get install redis-server)")
+	if err != nil && os.Getenv("REQUIRE_SERVERS") != "" {
+		t.Fatal("redis-server is not installed, and REQUIRE_SERVERS is set")
+	}
+	if err != nil || testing.Short() {
+		server := miniredis.RunT(t)
+		return server.Addr(), server.Close
 	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := free.Addr().String()
+	addr = free.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
-	_ = free.Close()
-
-	var log bytes.Buffer
-	cmd := exec.Command(program, "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
+	free.Close()
+	server := exec.Command(program, "--bind", "127.0.0.1", "--port", port, "--save", "", "--dir", t.TempDir())
+	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = cmd.Wait()
-	}()
-	server := redisServer{addr: addr, stop: func() {
-		_ = cmd.Process.Kill()
-		<-ended
-	}}
-	t.Cleanup(server.stop)
-	for wait := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		connection, err := net.Dial("tcp", addr)
-		if err == nil {
-			_ = connection.Close()
-			return server
-		}
+	stop = func() {
+		_ = server.Process.Kill()
+		_ = server.Wait() // it was killed, perhaps before
+	}
+	t.Cleanup(stop)
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer client.Close()
+	for wait := time.Now().Add(time.Minute); client.Ping(t.Context()).Err() != nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(wait) {
-			server.stop()
-			t.Fatal(fmt.Errorf("redis-server does not respond: %w\n%s", err, &log))
+			t.Fatal("redis-server does not respond")
 		}
+	}
+	return addr, stop
+}
+
+// useFake makes a fake the service of the environment.
+func useFake(t *testing.T) *horseracingtest.Server {
+	t.Helper()
+	fake := horseracingtest.NewServer()
+	t.Cleanup(fake.Close)
+	t.Setenv("HORSERACING_BASE_URL", fake.URL)
+	t.Setenv("HORSERACING_API_KEY", fake.APIKey)
+	return fake
+}
+
+func TestThreeClientsShareOneLimit(t *testing.T) {
+	addr, _ := startRedis(t)
+	fake, began := useFake(t), time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	go func() {
+		for fake.RequestCount() < 45 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	if _, err := read(ctx, 3, func() horseracing.Limiter { return NewLimiter(addr, 40, 5) }); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	if n := fake.RequestCount(); n < 45 || took < 990*time.Millisecond {
+		t.Errorf("%d requests in %v: five at once and 40 a second are 45 in a second", n, took)
+	}
+}
+
+func TestWithoutRedisNothingIsSent(t *testing.T) {
+	addr, stop := startRedis(t)
+	fake, sent := useFake(t), make(chan int, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	go func() {
+		for fake.RequestCount() < 10 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		stop()
+		sent <- fake.RequestCount()
+	}()
+	_, err := read(ctx, 3, func() horseracing.Limiter { return NewLimiter(addr, 40, 5) })
+	if err == nil || !strings.Contains(err.Error(), "nothing is sent") {
+		t.Errorf("got %v", err)
+	}
+	if late := fake.RequestCount() - <-sent; late > 3 { // which were permitted before
+		t.Errorf("%d requests were sent without a permission", late)
+	}
+}
+
+func TestWaitEndsWithItsContextIfRedisDoesNotRespond(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close() // connections complete, and nobody reads them
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := NewLimiter(silent.Addr().String(), 10, 10).Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want context.DeadlineExceeded", err)
 	}
 }
