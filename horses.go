@@ -32,14 +32,6 @@ type Horse struct {
 
 func (h *Horse) id() pathID { return h.Number }
 
-// Trait is one feature of a horse's appearance, such as mane_color and Black.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
-type Trait struct {
-	Type  string `json:"trait_type"`
-	Value string `json:"value"`
-}
-
 // Trait returns the value of the first trait of the given type ("mane_color"), and
 // reports whether the horse has one.
 func (h *Horse) Trait(name string) (string, bool) {
@@ -56,6 +48,14 @@ func (h *Horse) Trait(name string) (string, bool) {
 // are undocumented.
 func (h *Horse) CanBreedAt(t time.Time) bool {
 	return h.BreedingCooldown == nil || !t.Before(*h.BreedingCooldown)
+}
+
+// Trait is one feature of a horse's appearance, such as mane_color and Black.
+//
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
+type Trait struct {
+	Type  string `json:"trait_type"`
+	Value string `json:"value"`
 }
 
 // BreedingListing is a horse offered for breeding.

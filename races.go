@@ -58,45 +58,8 @@ type Race struct {
 	Winners              []int             `json:"winners,omitzero" decode:"strict"`     // indexes, on finished races
 }
 
-// RaceInfo names a race and where it is run. The values of HippodromeType and Turf
-// are undocumented.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
-type RaceInfo struct {
-	Name           string `json:"name"`
-	HippodromeType string `json:"hippodrome_type"`
-	HippodromeName string `json:"hippodrome_name"`
-	Turf           string `json:"turf"`
-}
-
-// RaceParticipant is a horse in a race.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
-type RaceParticipant struct {
-	Number HorseNumber `json:"number" decode:"strict"`
-	Total  float64     `json:"total,omitzero"` // race time score, unit undocumented, or zero if there is none yet
-	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
-}
-
 func (r *Race) id() pathID  { return r.MainRaceID }
 func (r *Race) fee() BigInt { return r.EntryFee }
-
-// reserve makes room for the horses of a usual race. Slices that grow with each of them take
-// half of the allocations of a page.
-func (r *Race) reserve() {
-	const horses = 12
-	r.Participants, r.FinalOrder = make([]RaceParticipant, 0, horses), make([]int, 0, horses)
-}
-
-// release drops the room of members that are absent. An empty array has left none.
-func (r *Race) release() {
-	if len(r.Participants) == 0 && cap(r.Participants) > 0 {
-		r.Participants = nil
-	}
-	if len(r.FinalOrder) == 0 && cap(r.FinalOrder) > 0 {
-		r.FinalOrder = nil
-	}
-}
 
 // Finishers returns the participants in the order in which they finished, the winner
 // first. It returns nil if the race has no FinalOrder.
@@ -123,11 +86,6 @@ func (r *Race) Finishers() ([]RaceParticipant, error) {
 // Finished reports whether the race has a FinalOrder.
 func (r *Race) Finished() bool { return len(r.FinalOrder) > 0 }
 
-// Has reports whether the horse is among the participants.
-func (r *Race) Has(horse HorseNumber) bool {
-	return slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == horse })
-}
-
 // Winner returns the participant that finished first, and reports whether there is
 // one. There is none without a FinalOrder, or if [Race.Finishers] returns an error.
 func (r *Race) Winner() (RaceParticipant, bool) {
@@ -136,6 +94,11 @@ func (r *Race) Winner() (RaceParticipant, bool) {
 		return RaceParticipant{}, false
 	}
 	return finishers[0], true
+}
+
+// Has reports whether the horse is among the participants.
+func (r *Race) Has(horse HorseNumber) bool {
+	return slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == horse })
 }
 
 // RegistrationOpenAt reports whether t is before the registration deadline and the
@@ -190,26 +153,41 @@ func (r *Race) CheckEntry(h *Horse, t time.Time) error {
 	return fmt.Errorf("horseracing: race %d: %s", r.MainRaceID, strings.Join(reasons, "; "))
 }
 
-// Open returns all open races. The list may be empty. [RacesService.Watch] reports how
-// they change.
-//
-// GET /api/v1/races/open:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
-func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
-	op := operation{method: http.MethodGet, route: routeOpenRaces}
-	return getList[Race](ctx, s.backend, op, opts)
+// reserve makes room for the horses of a usual race. Slices that grow with each of them take
+// half of the allocations of a page.
+func (r *Race) reserve() {
+	const horses = 12
+	r.Participants, r.FinalOrder = make([]RaceParticipant, 0, horses), make([]int, 0, horses)
 }
 
-// Get returns the race with the given MainRaceID, open or finished. If there is none,
-// the error matches ErrNotFound; if the response contains other races instead, it is a
-// [*DecodeError] that names one. Of several with that id, Get returns the one with the
-// highest fee. The only race of a response is returned even if it has no id: its fee may
-// be that of another one, so [Race.CheckEntry] refuses it.
+// release drops the room of members that are absent. An empty array has left none.
+func (r *Race) release() {
+	if len(r.Participants) == 0 && cap(r.Participants) > 0 {
+		r.Participants = nil
+	}
+	if len(r.FinalOrder) == 0 && cap(r.FinalOrder) > 0 {
+		r.FinalOrder = nil
+	}
+}
+
+// RaceInfo names a race and where it is run. The values of HippodromeType and Turf
+// are undocumented.
 //
-// GET /api/v1/races/{raceId}:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
-func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (*Race, error) {
-	return getEntry[Race](ctx, s.backend, raceOperation(id), opts)
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
+type RaceInfo struct {
+	Name           string `json:"name"`
+	HippodromeType string `json:"hippodrome_type"`
+	HippodromeName string `json:"hippodrome_name"`
+	Turf           string `json:"turf"`
+}
+
+// RaceParticipant is a horse in a race.
+//
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
+type RaceParticipant struct {
+	Number HorseNumber `json:"number" decode:"strict"`
+	Total  float64     `json:"total,omitzero"` // race time score, unit undocumented, or zero if there is none yet
+	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
 // Registration holds the parameters of [RacesService.Register]. All fields are
@@ -239,6 +217,28 @@ func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
 
 // LogValue returns a summary without the body, which may contain keys.
 func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
+
+// Open returns all open races. The list may be empty. [RacesService.Watch] reports how
+// they change.
+//
+// GET /api/v1/races/open:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
+func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
+	op := operation{method: http.MethodGet, route: routeOpenRaces}
+	return getList[Race](ctx, s.backend, op, opts)
+}
+
+// Get returns the race with the given MainRaceID, open or finished. If there is none,
+// the error matches ErrNotFound; if the response contains other races instead, it is a
+// [*DecodeError] that names one. Of several with that id, Get returns the one with the
+// highest fee. The only race of a response is returned even if it has no id: its fee may
+// be that of another one, so [Race.CheckEntry] refuses it.
+//
+// GET /api/v1/races/{raceId}:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
+func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (*Race, error) {
+	return getEntry[Race](ctx, s.backend, raceOperation(id), opts)
+}
 
 func raceOperation(id RaceID) operation {
 	return operation{method: http.MethodGet, route: routeRace, id: id}
