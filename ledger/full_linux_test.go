@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"errors"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,7 +12,16 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// fillDisk lets the file of a ledger grow by so many bytes until the test ends or the returned
+// newLargeLedger is newLedger with a file of a MiB of blank lines, so that a limit for it is
+// none for the other files of the test.
+func newLargeLedger(t *testing.T, n int) (*horseracingtest.Server, string, *ledger.Ledger) {
+	t.Helper()
+	fake, path := newFake(t, n), filepath.Join(t.TempDir(), "l")
+	write(t, path, strings.Repeat("\n", 1<<20))
+	return fake, path, open(t, path, fake.Client())
+}
+
+// fillDisk lets the file of a ledger grow by so many bytes, until the test ends or the returned
 // function is called.
 func fillDisk(t *testing.T, path string, more int) (free func()) {
 	t.Helper()
@@ -33,7 +43,7 @@ func fillDisk(t *testing.T, path string, more int) (free func()) {
 }
 
 func TestALineThatCannotBeWrittenIsNotSentAndNothingFollows(t *testing.T) {
-	fake, path, l := newLedger(t, 2)
+	fake, path, l := newLargeLedger(t, 2)
 	lose(t, fake, l, lostRequest, 1)
 	free := fillDisk(t, path, 100) // half a line
 	if e, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); !errors.Is(err, syscall.EFBIG) || e != (ledger.Entry{}) {
@@ -54,7 +64,7 @@ func TestALineThatCannotBeWrittenIsNotSentAndNothingFollows(t *testing.T) {
 
 func TestAnOutcomeThatCannotBeWrittenIsReturnedAndStaysSending(t *testing.T) {
 	for status, want := range map[int]ledger.State{200: ledger.Entered, 403: ledger.Refused, 500: ledger.Unknown} {
-		fake, path, l := newLedger(t, 1)
+		fake, path, l := newLargeLedger(t, 1)
 		free := func() {}
 		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 			free = fillDisk(t, path, 0)
