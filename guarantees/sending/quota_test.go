@@ -2,6 +2,7 @@ package sending_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -78,4 +79,33 @@ func TestACallDoesNotWaitForAQuotaThatComesTooLate(t *testing.T) {
 			t.Errorf("%v after %v and %d requests", err, time.Since(started), len(s.Requests()))
 		}
 	})
+}
+
+// A crawl that outlasts a limit of an hour ends with all races and without an error, whether
+// the limit is announced or not. Another route is requested meanwhile.
+func TestACrawlOutlastsALimitOfAnHour(t *testing.T) {
+	for _, perHour := range []int{100, 300, 600, 1000} {
+		for _, sliding := range []bool{false, true} {
+			for _, announced := range []bool{false, true} {
+				limit := horseracingtest.RequestLimit{Path: "/api/v2/", PerWindow: perHour, Window: time.Hour, Sliding: sliding, Headers: announced}
+				double.RunBubble(t, fmt.Sprintf("%d, sliding %v, announced %v", perHour, sliding, announced), func(t *testing.T, fake *horseracingtest.Server) {
+					client, started, n := fake.Client(), time.Now(), 0
+					for _, err := range client.Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
+						if err != nil {
+							t.Fatalf("after %v and %d races: %v", time.Since(started), n, err)
+						}
+						if n++; n%1000 == 0 {
+							if err := double.OpenRaces(t.Context(), client); err != nil {
+								t.Errorf("Open after %v: %v", time.Since(started), err)
+							}
+						}
+					}
+					t.Logf("%d races after %v, %d requests", n, time.Since(started), len(fake.Requests()))
+					if hours := n / 10 / perHour; n < 15*perHour || time.Since(started) > time.Duration(hours+2)*time.Hour {
+						t.Errorf("%d races after %v", n, time.Since(started))
+					}
+				}, horseracingtest.WithLatency(20*time.Millisecond), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(15*perHour))
+			}
+		}
+	}
 }

@@ -51,7 +51,7 @@ func TestAnySequenceOfResponses(t *testing.T) {
 			if until := now.Add(retryAfter); outcome == Refused && until.After(retryAt) {
 				retryAt = until
 			}
-			e.Report(now, waiter, outcome, retryAfter)
+			e.Report(now, waiter, outcome, holds(retryAfter))
 			flying = without(flying, waiter)
 		}
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
@@ -135,7 +135,7 @@ func TestOneProbeAtATime(t *testing.T) {
 	}
 	first, _ := e.Next(now)
 	e.Send(now, first)
-	e.Report(now, first, Refused, 0)
+	e.Report(now, first, Refused, Hold{})
 	var wait time.Duration
 	for range 12 { // the backoff grows, up to its limit
 		_, at := e.Next(now)
@@ -148,7 +148,7 @@ func TestOneProbeAtATime(t *testing.T) {
 		if second, _ := e.Next(now); second != nil {
 			t.Fatal("two probes at once")
 		}
-		e.Report(now, probe, Refused, 0)
+		e.Report(now, probe, Refused, Hold{})
 		join(e, Walk)
 	}
 	if wait > 2*maxWait {
@@ -172,10 +172,10 @@ func TestAProbeThatHungDoesNotEndALaterBackoff(t *testing.T) {
 		e.Send(start.Add(after), waiter)
 		return waiter
 	}
-	e.Report(start, send(0), Refused, 0)
+	e.Report(start, send(0), Refused, Hold{})
 	hung := send(time.Second)
-	e.Report(start.Add(7*time.Second), send(7*time.Second), Refused, 0)
-	e.Report(start.Add(7*time.Second), hung, Accepted, 0)
+	e.Report(start.Add(7*time.Second), send(7*time.Second), Refused, Hold{})
+	e.Report(start.Add(7*time.Second), hung, Accepted, Hold{})
 	early := join(e, Read)
 	if next, at := e.Next(start.Add(7 * time.Second)); next != nil {
 		t.Error("a request is sent before the backoff of the last probe ends")
@@ -196,7 +196,7 @@ func TestNoEventGoesOverAllThatWait(t *testing.T) {
 	for e := p.routes["GET /"].queue[Walk].Front().Next(); e != nil; e = e.Next() {
 		e.Value = nil // a look at it panics
 	}
-	p.Report(now, first, Refused, 20*time.Second)
+	p.Report(now, first, Refused, holds(20*time.Second))
 	next, at := p.Next(now)
 	if s := p.State(now); next != nil || s.Waiting != 10_000 || at.Sub(now) != 20*time.Second {
 		t.Errorf("%d wait, until %v", s.Waiting, at.Sub(now))
@@ -213,7 +213,7 @@ func TestABackoffIsNeverZero(t *testing.T) {
 	for i := range 100 {
 		waiter := join(p, Walk)
 		p.Send(now, waiter)
-		p.Report(now, waiter, Refused, 0)
+		p.Report(now, waiter, Refused, Hold{})
 		join(p, Walk)
 		next, at := p.Next(now)
 		if next != nil || at.Sub(now) < minWait*9/10 {

@@ -39,10 +39,10 @@ func (o *oracle) Send(now time.Time, t *Waiter) {
 	o.busy++
 	o.next = now.Add(time.Duration(float64(time.Second) / o.rate))
 }
-func (o *oracle) Report(now time.Time, t *Waiter, out Outcome, ra time.Duration) {
+func (o *oracle) Report(now time.Time, t *Waiter, out Outcome, hold Hold) {
 	o.busy--
 	if out == Refused {
-		if u := now.Add(ra); u.After(o.until) {
+		if u := now.Add(hold.Route); u.After(o.until) {
 			o.until = u
 		}
 	}
@@ -375,7 +375,7 @@ func BenchmarkQueue(b *testing.B) {
 				p, now := newPace(func() float64 { return 0 }), simStart
 				first := join(p, Walk)
 				p.Send(now, first)
-				p.Report(now, first, Refused, time.Second)
+				p.Report(now, first, Refused, holds(time.Second))
 				for range n {
 					join(p, Walk)
 					p.Next(now)
@@ -387,7 +387,7 @@ func BenchmarkQueue(b *testing.B) {
 						continue
 					}
 					p.Send(now, next)
-					p.Report(now, next, Accepted, 0)
+					p.Report(now, next, Accepted, Hold{})
 				}
 			}
 		})

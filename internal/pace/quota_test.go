@@ -77,8 +77,7 @@ func TestAnAnnouncedLimitIsHeeded(t *testing.T) {
 					break
 				}
 				if f.handled && !now.Before(f.responds) {
-					e.Announce(now, f.waiter, limit, f.left, f.reset)
-					e.Report(now, f.waiter, Accepted, 0)
+					e.Report(now, f.waiter, Accepted, announced(limit, f.left, f.reset))
 					flying = append(flying[:i], flying[i+1:]...)
 					break
 				}
@@ -98,8 +97,7 @@ func TestAnAnnouncedLimitIsThatOfItsRoute(t *testing.T) {
 	answer := func(left int) {
 		w, _ := e.Next(now)
 		e.Send(now, w)
-		e.Announce(now, w, 60, left, time.Hour)
-		e.Report(now, w, Accepted, 0)
+		e.Report(now, w, Accepted, announced(60, left, time.Hour))
 	}
 	add("a", Walk)
 	answer(5)
@@ -124,4 +122,15 @@ func TestAnAnnouncedLimitIsThatOfItsRoute(t *testing.T) {
 	if w, _ := e.Next(now.Add(time.Hour)); w != walk {
 		t.Errorf("%v after the reset", w)
 	}
+}
+
+// announced is the hold of a response that announces what is left of a limit.
+func announced(limit, left int, reset time.Duration) (hold Hold) {
+	if left == 0 {
+		hold.Route = reset
+	}
+	if left <= limit/12 {
+		hold.Walks = reset
+	}
+	return hold
 }

@@ -64,7 +64,7 @@ func (c *caller) send(t *Waiter, sent time.Time) {
 			outcome = Accepted
 			c.accepted[t.routeName]++
 		}
-		c.pace.Report(c.now, t, outcome, retryAfter)
+		c.pace.Report(c.now, t, outcome, holds(retryAfter))
 		done := c.calls[t]
 		delete(c.calls, t)
 		done(sent, ok)
@@ -273,14 +273,14 @@ func TestARegistrationIsNotTheTrialOfA503(t *testing.T) {
 				return &waiter
 			}
 			late := send(simStart, "horse") // its response comes after the refusal, and shows nothing
-			p.Report(simStart, send(simStart, "open"), test.refusal, 30*time.Second)
-			p.Report(simStart, late, Accepted, 0)
+			p.Report(simStart, send(simStart, "open"), test.refusal, holds(30*time.Second))
+			p.Report(simStart, late, Accepted, Hold{})
 			registration := NewWaiter(Write, "register")
 			registration.Once = true
 			p.Join(&registration)
 			for after := time.Duration(0); after <= time.Minute; after += time.Second {
 				if now := simStart.Add(after); after == time.Second && test.accepted != "" {
-					p.Report(now, send(now, test.accepted), Accepted, 0)
+					p.Report(now, send(now, test.accepted), Accepted, Hold{})
 				}
 				if next, _ := p.Next(simStart.Add(after)); next != nil {
 					if after != test.sent {

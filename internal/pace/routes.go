@@ -21,14 +21,21 @@ type Routes struct {
 type route struct {
 	queue
 	learner
-	retryAt time.Time // by its Retry-After, or as the limit that it announces is used up
-	walkAt  time.Time // a walk leaves the rest of that limit to others
+	retryAt time.Time // no request is sent before
+	walkAt  time.Time // no request of a walk is sent before; not earlier
+}
+
+// Hold is for how long from now a response wants no request of its route: by a Retry-After,
+// or because the limit that it announces is used up.
+type Hold struct {
+	Route time.Duration // no request at all
+	Walks time.Duration // no request of a walk, which leaves the rest of a limit to others; not less than Route
 }
 
 // heldUntil returns the time before which no request of a priority is sent.
 func (r *route) heldUntil(priority Priority) time.Time {
 	if priority == Walk {
-		return later(r.retryAt, r.walkAt)
+		return r.walkAt
 	}
 	return r.retryAt
 }
@@ -100,31 +107,20 @@ func (p *Routes) Send(now time.Time, w *Waiter) {
 	w.route.send(now, w.number)
 }
 
-// Announce records what the response to the request of w says: of limit requests of its
-// route, left more are accepted until reset from now. A walk leaves a twelfth.
-func (p *Routes) Announce(now time.Time, w *Waiter, limit, left int, reset time.Duration) {
-	until := now.Add(max(reset, time.Second)) // 0 may be less than a second
-	if left <= limit/12 {
-		w.route.walkAt = later(w.route.walkAt, until)
-	}
-	if left <= 0 {
-		w.route.retryAt = later(w.route.retryAt, until)
-	}
-}
-
-// Report records the outcome of the request of w. retryAfter is for how long from
-// now the service wants no request of its route, or zero if it names no time.
-func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, retryAfter time.Duration) {
+// Report records the outcome of the request of w, and for how long its response holds the
+// route.
+func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
 	again := w.route.backingOff
-	w.route.report(now, w.sent, w.number, outcome, retryAfter == 0)
+	w.route.report(now, w.sent, w.number, outcome, hold.Route == 0)
+	w.route.retryAt = later(w.route.retryAt, now.Add(hold.Route))
+	w.route.walkAt = later(w.route.walkAt, now.Add(hold.Walks))
 	if outcome == Refused || outcome == Unavailable {
-		w.route.retryAt = later(w.route.retryAt, now.Add(retryAfter))
 		p.retryAt = later(p.retryAt, w.route.retryAt)
 		if again { // it may be limited on its own, so that others are not held for it
 			outcome = Unclear
 		}
 	}
-	p.common.report(now, w.sent, w.number, outcome, retryAfter == 0)
+	p.common.report(now, w.sent, w.number, outcome, hold.Route == 0)
 }
 
 // holds returns the limit that a request waits for first, and until when its route is held.

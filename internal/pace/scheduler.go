@@ -106,24 +106,18 @@ func (s *Scheduler) cancel(w *Waiter) {
 	if w.waits {
 		s.end(now, w, w.ctx.Err())
 	} else if w.err == nil {
-		s.routes.Report(now, w, Unclear, 0)
+		s.routes.Report(now, w, Unclear, Hold{})
 	}
 	s.advance(now)
 }
 
-// Announce is [Routes.Announce]. [Scheduler.Leave] follows.
-func (s *Scheduler) Announce(w *Waiter, limit, left int, reset time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.routes.Announce(time.Now(), w, limit, left, reset)
-}
-
-// Leave reports the outcome of the request of w, with the Retry-After of its response.
-func (s *Scheduler) Leave(w *Waiter, outcome Outcome, retryAfter time.Duration) {
+// Leave reports the outcome of the request of w, and for how long its response holds its
+// route.
+func (s *Scheduler) Leave(w *Waiter, outcome Outcome, hold Hold) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	s.routes.Report(now, w, outcome, retryAfter)
+	s.routes.Report(now, w, outcome, hold)
 	if now.Before(w.route.heldUntil(Walk)) {
 		for _, waiting := range w.route.all() {
 			s.expire(now, waiting)

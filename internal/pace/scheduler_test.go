@@ -50,7 +50,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 						}
 						time.Sleep(time.Duration(service.Int64N(int64(50 * time.Millisecond))))
 						outcome := Outcome(service.IntN(3))
-						g.Leave(waiter, outcome, time.Duration(service.Int64N(2))*time.Second)
+						g.Leave(waiter, outcome, holds(time.Duration(service.Int64N(2))*time.Second))
 					}
 				})
 			}
@@ -79,10 +79,10 @@ func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 		for range 50 { // either end of the wait may come first
 			g := NewScheduler(nil, time.Second, time.Minute)
 			first, _ := enter(t.Context(), g, Read, time.Hour)
-			g.Leave(first, Refused, time.Second)
+			g.Leave(first, Refused, holds(time.Second))
 			ctx, cancel := context.WithCancel(t.Context())
 			if waiter, err := enter(lateContext{ctx, cancel}, g, Read, time.Hour); err == nil {
-				g.Leave(waiter, Accepted, 0)
+				g.Leave(waiter, Accepted, Hold{})
 			}
 			if !g.routes.common.probed.IsZero() {
 				t.Fatal("a probe is in flight")
@@ -129,7 +129,7 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 							}
 							sent.Add(1)
 							time.Sleep(20 * time.Millisecond)
-							g.Leave(waiter, Accepted, 0)
+							g.Leave(waiter, Accepted, Hold{})
 						}
 					})
 				}
@@ -156,7 +156,7 @@ func TestACallerWithAPermitWaitsForNoOther(t *testing.T) {
 					if took, want := time.Since(start), time.Duration(n+1)*time.Minute; err != nil || took != want {
 						t.Errorf("request %d: after %v, %v, want %v", n, took, err, want)
 					}
-					g.Leave(waiter, Accepted, 0)
+					g.Leave(waiter, Accepted, Hold{})
 				})
 			}
 			group.Wait()
@@ -179,7 +179,7 @@ func TestAnExpiredErrorHasTheStatusOfTheRefusal(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						g.Leave(waiter, outcome, retryAfter)
+						g.Leave(waiter, outcome, holds(retryAfter))
 					}
 					hung := NewWaiter(Read, "GET /third") // no later request shows that it is accepted
 					if retryAfter > 0 {

@@ -264,7 +264,7 @@ type sender interface {
 	Join(*Waiter)
 	Next(time.Time) (*Waiter, time.Time)
 	Send(time.Time, *Waiter)
-	Report(time.Time, *Waiter, Outcome, time.Duration)
+	Report(time.Time, *Waiter, Outcome, Hold)
 }
 
 type tally struct {
@@ -332,7 +332,7 @@ func (w *world) send(client sender, svc *service, waiter *Waiter, t *tally, pump
 				if svc.unavailable {
 					outcome = Unavailable
 				}
-				client.Report(w.now, waiter, outcome, retryAfter)
+				client.Report(w.now, waiter, outcome, holds(retryAfter))
 				client.Join(&Waiter{priority: Walk, Patient: true})
 				pump()
 			})
@@ -348,9 +348,12 @@ func (w *world) send(client sender, svc *service, waiter *Waiter, t *tally, pump
 				t.acceptedAt = append(t.acceptedAt, 0)
 			}
 			t.acceptedAt[t.at(w.now)]++
-			client.Report(w.now, waiter, Accepted, 0)
+			client.Report(w.now, waiter, Accepted, Hold{})
 			client.Join(&Waiter{priority: Walk, Patient: true})
 			pump()
 		})
 	})
 }
+
+// holds is the hold of a Retry-After.
+func holds(retryAfter time.Duration) Hold { return Hold{Route: retryAfter, Walks: retryAfter} }

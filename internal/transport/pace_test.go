@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -77,4 +78,119 @@ func requestPages(ctx context.Context, c *Client, n int, check func(*Record)) {
 		})
 	}
 	pages.Wait()
+}
+
+// Either clock may be wrong, the service's or this machine's: the shorter of the two
+// readings counts, and never less than nothing.
+func TestARetryAfterIsReadInEachFormThatHasOneMeaning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
+		const s, centuries = time.Second, 200 * 365 * 24 * time.Hour
+		for _, test := range []struct {
+			text, date string
+			want       time.Duration
+		}{
+			{"", "", 0}, {"0", "", 0}, {"-1", "", 0}, {"-1s", "", 0}, {"soon", "", 0}, {"NaN", "", 0}, {"1,5 s", "", s},
+			{"3", "", 3 * s}, {" 3 ", in(time.Hour), 3 * s}, {"1.93", "", 1930 * time.Millisecond},
+			{"1s", "", s}, {"1000ms", "", s}, {"1, 1", "", s}, {"2,9", "", 2 * s},
+			{"9223372037", "", centuries}, {"99999999999999999999", "", centuries},
+			{in(4 * s), "", 4 * s}, {in(-time.Minute), "", 0}, {"Fri, 31 Dec 9999 23:59:59 GMT", in(0), centuries},
+			{time.Now().Add(4 * s).UTC().Format(time.RFC1123Z), "", 4 * s},
+			{time.Now().Add(4 * s).Format(time.RFC3339), "", 4 * s}, {time.Now().Add(4500 * time.Millisecond).Format(time.RFC3339Nano), "", 4500 * time.Millisecond},
+			{strconv.FormatInt(time.Now().Add(4*s).Unix(), 10), "", 4 * s}, {strconv.FormatInt(time.Now().Add(4*s).UnixMilli(), 10), "", 4 * s},
+			{in(4 * s), in(0), 4 * s}, {in(time.Hour + 4*s), in(time.Hour), 4 * s}, {in(4*s - time.Hour), in(-time.Hour), 0},
+			{in(4 * s), "Thu, 01 Jan 1970 00:00:00 GMT", 4 * s}, {in(4 * s), in(time.Minute), 0},
+		} {
+			got := retryAfter(http.Header{"Retry-After": {test.text}, "Date": {test.date}})
+			if got = min(got, centuries); got != test.want {
+				t.Errorf("%q, Date %q: %v, want %v", test.text, test.date, got, test.want)
+			}
+		}
+	})
+}
+
+func FuzzAWaitIsNeverNegative(f *testing.F) {
+	for _, text := range []string{"3", "1.5", "1s", "1, 1", "Fri, 31 Dec 9999 23:59:59 GMT", "2026-01-02T03:04:05+01:00", "-1", "1e300", "NaN", "0x1p62", "9223372036854775807"} {
+		f.Add(text, text)
+	}
+	f.Fuzz(func(t *testing.T, text, date string) {
+		header := http.Header{"Retry-After": {text}, "Date": {date}, "Ratelimit-Remaining": {date}, "Ratelimit-Reset": {text}}
+		wait, ok := parseWait(text, header)
+		if wait < 0 || !ok && wait > 0 || retryAfter(header) != wait {
+			t.Errorf("%v, %v", wait, ok)
+		}
+		r := Record{Attempt: Attempt{Header: header, RetryAfter: wait}}
+		for _, isRefusal := range []bool{false, true} {
+			if hold := r.hold(isRefusal); hold.Route < 0 || hold.Walks < hold.Route || hold.Walks > time.Hour {
+				t.Errorf("%+v", hold)
+			}
+		}
+	})
+}
+
+// A quota is read in each form in which services announce one; what cannot be read is none.
+func TestAnAnnouncedQuotaIsReadInEachForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now() // a whole second
+		for _, test := range []struct {
+			header string // names and values
+			want   quota
+			ok     bool
+		}{
+			{"", quota{}, false},
+			{"RateLimit-Limit: 60; RateLimit-Remaining: 7; RateLimit-Reset: 10", quota{60, 7, 10 * time.Second}, true},
+			{"RateLimit-Limit: 60, 60|w=10; RateLimit-Remaining: 0; RateLimit-Reset: 0", quota{60, 0, time.Second}, true},
+			{"X-RateLimit-Limit: 60; X-RateLimit-Remaining: 7.5; X-RateLimit-Reset: 1.5", quota{60, 7, 1500 * time.Millisecond}, true},
+			{"X-RateLimit-Remaining: 7; X-RateLimit-Reset: " + strconv.FormatInt(now.Add(time.Minute).Unix(), 10), quota{0, 7, time.Minute}, true},
+			{"X-RateLimit-Remaining: 7; X-RateLimit-Reset: " + now.Add(time.Minute).Format(time.RFC3339), quota{0, 7, time.Minute}, true},
+			{`RateLimit: "default"|r=7|t=10; RateLimit-Policy: "default"|q=60|w=10`, quota{60, 7, 10 * time.Second}, true},
+			{`RateLimit: "default"|r=0|t=10`, quota{0, 0, 10 * time.Second}, true},
+			{"RateLimit: limit=60, remaining=7, reset=10", quota{60, 7, 10 * time.Second}, true},
+			{"RateLimit-Limit: 60; RateLimit-Remaining: 7", quota{}, false},
+			{"RateLimit-Remaining: -7; RateLimit-Reset: 10", quota{}, false},
+			{"RateLimit-Remaining: 7; RateLimit-Reset: soon", quota{}, false},
+			{"RateLimit: none", quota{}, false},
+		} {
+			header := http.Header{}
+			for field := range strings.SplitSeq(test.header, "; ") {
+				name, value, _ := strings.Cut(field, ": ")
+				header.Set(name, strings.ReplaceAll(value, "|", ";"))
+			}
+			if got, ok := announced(header); ok != test.ok || ok && got != test.want {
+				t.Errorf("%v: %+v, %v, want %+v", header, got, ok, test.want)
+			}
+		}
+	})
+}
+
+func TestAResponseHoldsItsRoute(t *testing.T) {
+	const s = time.Second
+	for name, test := range map[string]struct {
+		remaining, reset string
+		retryAfter       time.Duration
+		refused          bool
+		want             pace.Hold
+	}{
+		"no word of a limit":                      {"", "", 0, false, pace.Hold{}},
+		"a Retry-After":                           {"", "", 9 * s, true, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"one of a success":                        {"", "", 9 * s, false, pace.Hold{}},
+		"one of a day":                            {"", "", 24 * time.Hour, true, pace.Hold{Route: time.Hour, Walks: time.Hour}},
+		"a limit that is used up":                 {"0", "9", 0, false, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"a twelfth of it is left":                 {"5", "9", 0, false, pace.Hold{Walks: 9 * s}},
+		"more is left":                            {"6", "9", 0, false, pace.Hold{}},
+		"a Retry-After before the reset":          {"0", "3600", s, true, pace.Hold{Route: s, Walks: s}},
+		"a reset before the Retry-After":          {"0", "9", 3600 * s, true, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"another limit refuses":                   {"5", "9", 20 * s, true, pace.Hold{Route: 20 * s, Walks: 20 * s}},
+		"a reset in a day, and nothing refused":   {"0", "86400", 0, false, pace.Hold{}},
+		"a reset in a day, and it is refused":     {"0", "86400", 0, true, pace.Hold{Route: time.Hour, Walks: time.Hour}},
+		"one in a day beside a short Retry-After": {"0", "86400", 9 * s, true, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+	} {
+		r := Record{Attempt: Attempt{RetryAfter: test.retryAfter, Header: http.Header{}}}
+		if test.remaining != "" {
+			r.Header = http.Header{"Ratelimit-Limit": {"60"}, "Ratelimit-Remaining": {test.remaining}, "Ratelimit-Reset": {test.reset}}
+		}
+		if got := r.hold(test.refused); got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
 }
