@@ -185,7 +185,7 @@ func newAPIError(r *transport.Record, status int) *APIError {
 // refuses requests for longer than the call may wait.
 func (c *call) expiredError(expired *pace.ExpiredError) *APIError {
 	e := newAPIError(c.record, expired.Status)
-	e.Message, e.RetryAfter = "not sent, because the service refuses requests", expired.For
+	e.Message, e.RetryAfter = expired.Error(), expired.For
 	if 0 < expired.For && expired.For <= time.Hour { // the same instant, and so the same text, until then
 		e.Message += " until " + time.Now().Add(expired.For).UTC().Round(time.Second).Format(time.RFC3339)
 	}

@@ -378,5 +378,4 @@ type Pace struct {
 	PerSecond float64   // requests per second at present, or zero if the rate is not limited
 	Waiting   int       // requests that wait to be sent
 	Until     time.Time // end of the backoff, Retry-After or used-up limit for which requests wait, or zero if none does
-	AtRandom  bool      // refusals seem not to depend on the rate of sending, which is not limited then
 }

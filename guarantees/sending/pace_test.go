@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -262,34 +261,4 @@ func TestCtrlCEndsEveryWait(t *testing.T) {
 			t.Errorf("the walks ended %v later", took)
 		}
 	})
-}
-
-// TestRefusalsThatDoNotDependOnTheRateDoNotSlowDown: each seventh request is refused,
-// however slowly they are sent, and Pace reports it.
-func TestRefusalsThatDoNotDependOnTheRateDoNotSlowDown(t *testing.T) {
-	for header, most := range map[string]time.Duration{"": 30 * time.Second, "Retry-After: 1": 3 * time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			var n atomic.Int64
-			s := double.Play(func(r *http.Request) (*http.Response, error) {
-				time.Sleep(20 * time.Millisecond)
-				if n.Add(1)%7 > 0 {
-					return double.Respond(200, "[]")(r)
-				}
-				return double.Respond(429, "", header)(r)
-			})
-			c, started := s.Client(t), time.Now()
-			var calls sync.WaitGroup
-			for range 16 {
-				calls.Go(func() {
-					for range 60 {
-						c.Races.Open(t.Context(), horseracing.AsBackground()) // one in a few thousand is refused too often
-					}
-				})
-			}
-			calls.Wait()
-			if took := time.Since(started); took > most || !c.Pace().AtRandom {
-				t.Errorf("%q: after %v %+v", header, took, c.Pace())
-			}
-		})
-	}
 }

@@ -3,6 +3,7 @@ package sending_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -30,44 +31,46 @@ func listing(pages int, failures ...double.Step) *double.Script {
 	})
 }
 
-// TestAWalkThatIsRefusedWaitsForItsContext, and continues as soon as it is accepted; one that
-// fails ends after its retries, and continues when it is ranged over again.
+// TestAWalkThatIsRefusedWaitsForItsContext, for an hour or ten, and continues within a minute
+// of the end of the refusals or of the last Retry-After; one that fails ends after its
+// retries, and continues when it is ranged over again.
 func TestAWalkThatIsRefusedWaitsForItsContext(t *testing.T) {
 	rest := double.Listing(`[{"main_race_id":1,"start_time":1700000000000},{"main_race_id":2,"start_time":1600000000000}]`)
 	for name, test := range map[string]struct {
 		failure double.Step
-		waits   bool
+		late    time.Duration // at most, if it waits
 	}{
-		"429":                     {double.Respond(429, ""), true},
-		"a Retry-After":           {double.Respond(429, "", "Retry-After: 1200"), true},
-		"one of more than a hour": {double.Respond(503, "", "Retry-After: 7200"), true},
-		"500":                     {double.Respond(500, ""), false},
-		"a broken connection":     {double.Broken(double.ErrReset), false},
-		"an HTML page":            {double.Respond(200, "<!doctype html>"), false},
+		"429":                      {double.Respond(429, ""), time.Minute},
+		"a Retry-After":            {double.Respond(429, "", "Retry-After: 1200"), 21 * time.Minute},
+		"one of more than an hour": {double.Respond(503, "", "Retry-After: 7200"), 61 * time.Minute},
+		"403":                      {double.Respond(403, "", "Retry-After: 60"), 2 * time.Minute},
+		"500":                      {double.Respond(500, ""), 0},
+		"a broken connection":      {double.Broken(double.ErrReset), 0},
+		"an HTML page":             {double.Respond(200, "<!doctype html>"), 0},
 	} {
-		double.Run(t, name, func(t *testing.T) {
-			end := time.Now().Add(time.Hour)
-			s := listing(1, func(r *http.Request) (*http.Response, error) {
-				if time.Now().Before(end) {
-					return test.failure(r)
+		for _, length := range []time.Duration{time.Hour, 10 * time.Hour} {
+			double.Run(t, fmt.Sprintf("%s for %v", name, length), func(t *testing.T) {
+				end := time.Now().Add(length)
+				s := listing(1, func(r *http.Request) (*http.Response, error) {
+					if time.Now().Before(end) {
+						return test.failure(r)
+					}
+					return rest(r)
+				})
+				results, began := s.Client(t).Races.Results(horseracing.ResultsQuery{}), time.Now()
+				races, err := results.Take(double.Within(t, 20*time.Minute), 10)
+				if isRefused := test.late > 0; len(races) != 1 || isRefused != errors.Is(err, context.DeadlineExceeded) || isRefused != (time.Since(began) == 20*time.Minute) {
+					t.Errorf("%d races after %v: %v", len(races), time.Since(began), err)
 				}
-				return rest(r)
+				if test.late == 0 {
+					time.Sleep(time.Until(end))
+				}
+				races, err = results.Take(t.Context(), 10)
+				if late := time.Since(end); err != nil || len(races) != 1 || late > test.late+time.Second {
+					t.Errorf("%v late: %d races, %v", late, len(races), err)
+				}
 			})
-			results := s.Client(t).Races.Results(horseracing.ResultsQuery{})
-			began, ctx := time.Now(), double.Within(t, 20*time.Minute)
-			_, err := results.Take(ctx, 10)
-			if took := time.Since(began); err == nil || test.waits != errors.Is(err, context.DeadlineExceeded) || test.waits != (took == 20*time.Minute) {
-				t.Errorf("after %v: %v", took, err)
-			}
-			time.Sleep(time.Until(end) - 5*time.Minute)
-			if !test.waits {
-				time.Sleep(time.Until(end))
-			}
-			races, err := results.Take(t.Context(), 10)
-			if late := time.Since(end); err != nil || len(races) != 1 || late > time.Hour {
-				t.Errorf("%v late: %d races, %v", late, len(races), err)
-			}
-		})
+		}
 	}
 }
 
@@ -119,45 +122,6 @@ func TestACallInLineReturnsWhenALongRetryAfterArrives(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestABadRouteDoesNotStopTheOthers.
-func TestABadRouteDoesNotStopTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(func(r *http.Request) (*http.Response, error) {
-			if strings.HasPrefix(r.URL.Path, double.ResultsPath) {
-				return double.Respond(429, "", "Retry-After: 1")(r)
-			}
-			return double.Respond(200, "[]")(r)
-		})
-		c := s.Client(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		var walk sync.WaitGroup
-		walk.Go(func() {
-			for ctx.Err() == nil {
-				c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
-			}
-		})
-		late, calls := 0, 0
-		for range 600 {
-			time.Sleep(time.Second)
-			started := time.Now()
-			if err := double.OpenRaces(ctx, c); err != nil {
-				t.Fatal(err)
-			}
-			if calls++; calls%60 == 0 {
-				double.Register(ctx, c)
-			}
-			if time.Since(started) > time.Second {
-				late++
-			}
-		}
-		cancel()
-		walk.Wait()
-		if late > 6 {
-			t.Errorf("%d of %d calls were late", late, calls)
-		}
-	})
 }
 
 // TestAPageThatIsRefusedForEverCostsLittle: a request in ten seconds.

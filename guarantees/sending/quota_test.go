@@ -75,7 +75,7 @@ func TestACallDoesNotWaitForAQuotaThatComesTooLate(t *testing.T) {
 		}
 		err := double.OpenRaces(t.Context(), c)
 		api, ok := errors.AsType[*horseracing.APIError](err)
-		if !ok || !errors.Is(err, horseracing.ErrRateLimited) || !strings.Contains(err.Error(), "not sent, because the service refuses requests until ") || api.RetryAfter != 3000*time.Second || len(s.Requests()) != 1 || time.Since(started) != 0 {
+		if !ok || !errors.Is(err, horseracing.ErrRateLimited) || !strings.Contains(err.Error(), "announces is used up until ") || api.RetryAfter != 3000*time.Second || len(s.Requests()) != 1 || time.Since(started) != 0 {
 			t.Errorf("%v after %v and %d requests", err, time.Since(started), len(s.Requests()))
 		}
 	})

@@ -4,11 +4,13 @@ import "time"
 
 // Waits.
 const (
-	firstWait = 100 * time.Millisecond // before the first probe, at most, while no rate is known
-	minWait   = 20 * time.Millisecond  // before a probe: a round trip
-	maxWait   = 5 * time.Second        // before a probe, and for its response
-	lateAfter = 5 * time.Second        // a waiter is reported as late
-	idleAfter = time.Second            // without a request, while no rate is known: nobody wanted one
+	firstWait     = 100 * time.Millisecond // before the first probe while no rate is known
+	minWait       = 20 * time.Millisecond  // before a probe: a round trip
+	maxWait       = 5 * time.Second        // before a probe, and for its response
+	longestWait   = 54 * time.Second       // before a probe of a walk in a long backoff: it is back within a minute
+	longBackoff   = 90 * time.Second       // at first taken for an outage, and not for a window
+	longestWindow = 65 * time.Minute       // of a usual limit, and a probe more
+	idleAfter     = time.Second            // without a request, while no rate is known: nobody wanted one
 )
 
 // The rate. To refuse less, raise waitsPerTry; to find a raised limit sooner, lower it and

@@ -12,64 +12,76 @@ type Outcome uint8
 const (
 	Unclear     Outcome = iota // a failure that shows nothing of it
 	Accepted                   // a response
-	Refused                    // 429
-	Unavailable                // 503, refused too; without Retry-After it may be an outage
+	Refused                    // status 429, or 403 with a Retry-After
+	Unavailable                // 503, a refusal too; without Retry-After it may be an outage
 )
 
 // learner learns one limit from refusals, and says when the next request may be sent.
 // It is handed the time, and does nothing by itself.
 type learner struct {
-	random         func() float64 // in [0, 1)
-	first, longest time.Duration  // wait before a probe
-	earlyCut       float64
+	random   func() float64 // in [0, 1)
+	soon     time.Duration  // after the last request one that is not patient is sent
+	earlyCut float64        // the cut of a rate that was refused although it had hardly grown
 
 	rate        float64   // requests a second that were accepted lately, zero if there was no refusal
-	try         float64   // seconds from a backoff until the rate is clearly exceeded
-	past, cycle sample    // up to the last backoff, the older the less; since then
-	last, next  time.Time // a request was sent; may be sent
-	accepted    time.Time // the last response
+	growing     time.Time // since when the rate grows
+	growth      float64   // seconds until it is clearly exceeded
+	past, cycle sample    // up to the end of the last backoff, the older the less; since then
+	last, next  time.Time // the last request was sent; the next may be sent
+	newest, old int       // the last request; the last one that was sent before a backoff began or ended, whose refusal teaches nothing
 
-	backingOff   bool
-	changed      time.Time     // a backoff began or ended
-	newest, old  int           // the last request; the last one before that change, from which on a refusal teaches something
-	until        time.Time     // no probe is sent before
-	wait, waited time.Duration // before the next probe; before all of this backoff
-	probed       time.Time     // the probe in flight was sent, zero if there is none
-	exceeded     float64       // the rate that was refused
-	early        bool          // it was refused although it was hardly exceeded
-	refusal      Outcome       // the last one
-	outage       bool          // all that was refused is 503 without Retry-After
+	backingOff bool
+	since      time.Time     // the backoff began
+	until      time.Time     // no probe is sent before
+	wait       time.Duration // before the next probe
+	waited     time.Duration // before all probes of this backoff
+	probed     time.Time     // the probe in flight was sent, zero if there is none
+	isEarly    bool          // the refused rate had hardly grown
+	isOutage   bool          // every refusal was a 503 without Retry-After
+	wasLong    bool          // the backoff before this one was long
+	refusal    Outcome       // the last one
 
-	useless     int     // cuts, one after another
-	unpaced     bool    // refusals do not seem to depend on the rate, so they do not cut it
-	trial       float64 // requests that are accepted meanwhile
-	tried, lost float64 // accepted and refused of those
+	useless     int     // cuts that were refused again at once, less those that were not
+	unpaced     bool    // the rate is not limited, for a trial
+	trial       float64 // requests that are accepted in the trial
+	tried, lost float64 // accepted and refused since it began
 }
 
 // sample is how many requests were accepted, in how many seconds.
 type sample struct{ accepted, seconds float64 }
 
-// from returns when the next request may be sent, as far as it is known.
+// from returns when the next request may be sent, as far as it is known. One that is not
+// patient is a probe itself if nothing else was sent lately.
 func (l *learner) from(patient bool) time.Time {
-	switch {
-	case !l.backingOff:
-		return l.next
-	case l.outage && !patient:
-		return time.Time{}
-	case l.probed.IsZero():
-		return l.until
+	from := l.next
+	if l.backingOff {
+		from = l.until
+		if !l.probed.IsZero() {
+			from = later(from, l.probed.Add(maxWait))
+		}
 	}
-	return later(l.until, l.probed.Add(maxWait))
+	if !patient {
+		if l.backingOff && l.isOutage {
+			return time.Time{}
+		}
+		if soon := l.last.Add(l.soon); soon.Before(from) {
+			from = soon
+		}
+	}
+	return from
 }
 
 // perSecond returns the rate of sending: just below what was accepted, growing as the convex
 // half of CUBIC's curve. The growth is as the root of the rate, so that of several clients who
-// has less catches up.
+// has less catches up. In a backoff it is the rate that was refused.
 func (l *learner) perSecond(now time.Time) float64 {
 	if l.rate == 0 || l.unpaced {
 		return math.Inf(1)
 	}
-	return l.rate*(1-margin) + math.Sqrt(l.rate)*math.Pow(now.Sub(l.changed).Seconds()/l.try, 3)
+	if l.backingOff {
+		now = l.since
+	}
+	return l.rate*(1-margin) + math.Sqrt(l.rate)*math.Pow(now.Sub(l.growing).Seconds()/l.growth, 3)
 }
 
 // send records that a request is sent.
@@ -97,7 +109,6 @@ func (l *learner) report(now, sent time.Time, number int, outcome Outcome, silen
 	}
 	switch outcome {
 	case Accepted:
-		l.accepted = now
 		if l.backingOff && !sent.Before(l.until) {
 			l.endBackoff(sent)
 		}
@@ -106,55 +117,70 @@ func (l *learner) report(now, sent time.Time, number int, outcome Outcome, silen
 		l.unpaced = l.unpaced && l.tried < l.trial
 	case Refused, Unavailable:
 		l.refusal = outcome
-		if l.lost++; l.unpaced && l.lost > sampleSize/4+l.tried*2/3 { // it is a limit after all
+		if l.lost++; l.unpaced && l.lost > sampleSize/4+l.tried*2/3 { // four in ten: it is a limit after all
 			l.unpaced, l.trial = false, 0
 		}
-		if number > l.old {
-			l.refuse(now, outcome == Unavailable && silent)
+		mayBeOutage := outcome == Unavailable && silent
+		switch {
+		case number <= l.old:
+		case l.backingOff:
+			l.isOutage = l.isOutage && mayBeOutage
+			l.lengthenBackoff(now)
+		default:
+			l.isOutage = mayBeOutage
+			l.beginBackoff(now)
 		}
 	}
 }
 
-// refuse begins a backoff, or lengthens it after a probe.
-func (l *learner) refuse(now time.Time, outage bool) {
-	spread := 1 + l.random()/10 // clients that were refused together come back apart
-	if l.outage = outage && (l.outage || !l.backingOff); l.backingOff {
-		l.wait *= 2
-	} else {
-		spread = 2 - spread
-		l.early = l.rate > 0 && now.Sub(l.changed).Seconds() < l.try/3
-		l.exceeded = l.perSecond(now)
-		l.backingOff, l.changed, l.old, l.waited = true, now, l.newest, 0
-		if l.wait = min(firstWait, l.first); l.rate > 0 {
-			l.wait = seconds(1 / l.rate)
-		}
+// beginBackoff stops all requests except probes, because one was refused.
+func (l *learner) beginBackoff(now time.Time) {
+	l.isEarly = l.rate > 0 && now.Sub(l.growing).Seconds() < l.growth/3
+	l.backingOff, l.since, l.old, l.waited = true, now, l.newest, 0
+	if l.wait = firstWait; l.rate > 0 {
+		l.wait = seconds(1 / l.rate)
 	}
-	l.wait = max(minWait, min(l.wait, maxWait, l.longest))
+	l.await(now, 1-l.random()/10) // clients that were refused together come back apart
+}
+
+// lengthenBackoff doubles the wait, because a probe was refused.
+func (l *learner) lengthenBackoff(now time.Time) {
+	l.wait *= 2
+	l.await(now, 1+l.random()/10)
+}
+
+// await waits before the next probe, at most for a sixth of the backoff so far if that is
+// long.
+func (l *learner) await(now time.Time, spread float64) {
+	most := max(maxWait, min(now.Sub(l.since)/6, longestWait))
+	l.wait = max(minWait, min(l.wait, most))
 	l.waited += l.wait
 	l.until = now.Add(seconds(l.wait.Seconds() * spread))
 }
 
 // endBackoff ends a backoff: a request that was sent at that time is accepted.
 func (l *learner) endBackoff(sent time.Time) {
-	backoff := sent.Sub(l.changed)
-	l.backingOff, l.changed, l.old, l.next = false, sent, l.newest, time.Time{}
-	switch first := l.waited == l.wait; {
-	case l.outage && backoff > maxWait:
-		l.cycle = sample{} // it teaches nothing
+	length := sent.Sub(l.since)
+	isLong, wasLong, isFirst := length > longBackoff, l.wasLong, l.waited == l.wait
+	l.backingOff, l.old, l.next, l.wasLong = false, l.newest, time.Time{}, isLong
+	switch {
+	case l.isOutage && length > maxWait, isLong && !wasLong, length > longestWindow: // it teaches nothing
+		l.cycle, l.growing = sample{}, l.growing.Add(length)
 		return
 	case l.unpaced:
 		return
-	case !l.early || !first:
-		l.useless = max(0, l.useless-1)
-	default:
+	case l.isEarly && isFirst:
 		l.useless++
+	default:
+		l.useless = max(0, l.useless-1)
 	}
 	if l.useless == uselessCuts {
 		l.unpaced, l.trial, l.tried, l.lost = true, max(3*sampleSize, 2*l.trial), 0, 0
 		l.useless, l.past, l.cycle = 0, sample{}, sample{}
 		return
 	}
-	l.learn(backoff)
+	l.learn(length)
+	l.growing = sent
 	l.next = sent.Add(seconds(1 / l.perSecond(sent)))
 }
 
@@ -168,21 +194,22 @@ func (l *learner) learn(backoff time.Duration) {
 	if sending := total.seconds - backoff.Seconds(); l.rate == 0 && total.accepted < sampleSize { // how much of the backoff was needed is unknown
 		total.seconds = math.Sqrt(max(sending, total.seconds/100) * total.seconds)
 	}
+	refused := l.perSecond(l.since)
 	l.rate = total.accepted / total.seconds
-	if l.early {
+	if l.isEarly {
 		l.rate *= l.earlyCut
 	} else {
 		if l.cycle.accepted >= sampleSize {
 			l.rate = max(l.rate, l.cycle.accepted/l.cycle.seconds)
 		}
-		if l.exceeded > l.rate && !math.IsInf(l.exceeded, 1) { // the limit is between them
-			l.rate += raise * (l.exceeded - l.rate)
+		if refused > l.rate && !math.IsInf(refused, 1) { // the limit is between them
+			l.rate += raise * (refused - l.rate)
 		}
 	}
 	if l.cycle.accepted >= sampleSize {
 		l.past, l.cycle = total, sample{}
 	}
-	l.try = max(shortestTry, sampleSize/l.rate/l.rate, min(waitsPerTry*l.waited.Seconds(), longestTry), 4*backoff.Seconds())
+	l.growth = max(shortestTry, sampleSize/l.rate/l.rate, min(waitsPerTry*l.waited.Seconds(), longestTry), 4*backoff.Seconds())
 }
 
 // status returns that of the last refusal.

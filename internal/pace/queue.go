@@ -3,6 +3,7 @@ package pace
 import (
 	"container/list"
 	"context"
+	"math"
 	"time"
 )
 
@@ -19,8 +20,9 @@ const (
 
 // Waiter is a request that waits to be sent. One waiter serves all attempts of a call.
 type Waiter struct {
-	Once    bool // it is not sent again after a 503, since its outcome is unknown
-	Patient bool // it waits as long as the service is unavailable, even if that names no time
+	Once    bool          // it is not sent again after a 503, since its outcome is unknown
+	Patient bool          // it waits for its turn as a probe, and for as long as its context allows
+	MaxWait time.Duration // that its call waits in all, unless it is patient
 
 	priority  Priority
 	routeName string
@@ -29,18 +31,25 @@ type Waiter struct {
 	sent      time.Time // its last request
 	element   *list.Element
 
-	ctx     context.Context
-	waits   bool          // it is in a queue
-	waited  time.Duration // of its call, in all
-	since   time.Time     // when it began to wait, less the time that its call waited before
-	longest time.Duration // that its call waits while no request is accepted
-	done    chan struct{} // closed when it no longer waits
-	err     error         // why it is not sent
+	ctx    context.Context
+	waits  bool          // it is in a queue
+	since  time.Time     // when it began to wait
+	waited time.Duration // of its call, before that
+	done   chan struct{} // closed when it no longer waits
+	err    error         // why it is not sent
 }
 
 // NewWaiter returns the waiter of a call. route is its method and the documented path.
 func NewWaiter(priority Priority, route string) Waiter {
 	return Waiter{priority: priority, routeName: route}
+}
+
+// deadline returns until when it may wait.
+func (w *Waiter) deadline() time.Time {
+	if w.Patient {
+		return w.since.Add(math.MaxInt64)
+	}
+	return w.since.Add(w.MaxWait - w.waited)
 }
 
 // queue holds the requests of a route that wait, by priority: first in, first out.

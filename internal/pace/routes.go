@@ -2,6 +2,8 @@ package pace
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"time"
 )
 
@@ -40,11 +42,10 @@ func (r *route) heldUntil(priority Priority) time.Time {
 	return r.retryAt
 }
 
-// NewRoutes returns a pace without a limit. random returns numbers in [0, 1). After a
-// refusal without Retry-After it waits at most first, and it sends a probe at least
-// every longest.
-func NewRoutes(random func() float64, first, longest time.Duration) *Routes {
-	newLearner := func() learner { return learner{random: random, first: first, longest: longest, earlyCut: 1} }
+// NewRoutes returns a pace without a limit. random returns numbers in [0, 1). A request that
+// is not patient is sent soon after the last one, even in a backoff.
+func NewRoutes(random func() float64, soon time.Duration) *Routes {
+	newLearner := func() learner { return learner{random: random, soon: min(maxWait, soon), earlyCut: 1} }
 	p := &Routes{newLearner: newLearner, common: newLearner(), routes: map[string]*route{}}
 	p.common.earlyCut = 1 - 2*margin
 	return p
@@ -123,41 +124,44 @@ func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
 	p.common.report(now, w.sent, w.number, outcome, hold.Route == 0)
 }
 
-// holds returns the limit that a request waits for first, and until when its route is held.
-func (p *Routes) holds(w *Waiter) (l *learner, retryAt time.Time) {
-	if l = &p.common; w.route.backingOff {
+// expired returns the error of w, which has waited for too long.
+func (p *Routes) expired(now time.Time, w *Waiter) *ExpiredError {
+	l, left := &p.common, w.route.heldUntil(w.priority).Sub(now)
+	if w.route.backingOff {
 		l = &w.route.learner
 	}
-	return l, w.route.heldUntil(w.priority)
+	reason := "the service refuses requests"
+	switch {
+	case l.backingOff:
+	case left > 0:
+		reason = "the limit that the service announces is used up"
+	default:
+		reason = fmt.Sprintf("%d requests wait, of which the service accepts %.2g a second", p.waiting, l.perSecond(now))
+	}
+	return &ExpiredError{reason, max(0, left), l.status()}
 }
 
 // State is what was learned of the limit of all routes.
 type State struct {
 	PerSecond float64   // zero if no limit was seen
 	Waiting   int       // requests in the queues of all routes
-	Until     time.Time // nothing is sent before; the zero time if requests may be sent
-	AtRandom  bool      // refusals do not depend on the rate, which is not limited
+	Until     time.Time // until when a route is held, the latest if several are; the zero time if none is
 }
 
 // State returns what was learned so far.
 func (p *Routes) State(now time.Time) State {
-	s := State{Waiting: p.waiting, AtRandom: p.common.unpaced}
-	if p.common.rate > 0 && !s.AtRandom {
-		s.PerSecond = p.common.perSecond(now)
-	}
-	if p.common.backingOff {
-		s.Until = later(p.common.until, p.retryAt)
+	s := State{Waiting: p.waiting}
+	if rate := p.common.perSecond(now); !math.IsInf(rate, 1) {
+		s.PerSecond = rate
 	}
 	for _, r := range p.routes {
-		if p.common.backingOff {
-			s.Until = later(s.Until, r.until)
+		until := r.retryAt
+		if r.backingOff {
+			until = later(until, r.until)
 		}
-		if !r.backingOff {
-			s.Until = later(s.Until, r.retryAt) // what it announced is used up
+		if now.Before(until) {
+			s.Until = later(s.Until, until)
 		}
-	}
-	if !now.Before(s.Until) {
-		s.Until = time.Time{}
 	}
 	return s
 }

@@ -16,10 +16,9 @@ type Scheduler struct {
 	mu      sync.Mutex
 	routes  *Routes
 	timer   *time.Timer
-	limiter Limiter   // nil if there is none
-	asking  bool      // a permit was asked for, because a request lacks nothing else
-	granted bool      // a permit is not used yet
-	asked   time.Time // a Wait ended
+	limiter Limiter // nil if there is none
+	asking  bool    // a permit was asked for, because a request lacks nothing else
+	granted bool    // a permit is not used yet
 }
 
 // Limiter is an upper bound that the caller sets. One Wait at a time is under way while
@@ -35,45 +34,43 @@ func (e *LimiterError) Error() string { return "waiting for the limiter: " + e.E
 
 func (e *LimiterError) Unwrap() error { return e.Err }
 
-// ExpiredError is returned for a request that was not sent because the service
-// refuses requests for longer than its caller would wait.
+// ExpiredError is returned for a request that was not sent because its call would wait, or
+// has waited, for longer than its MaxWait.
 type ExpiredError struct {
-	For    time.Duration // what is left of a Retry-After or an announced limit, zero if there was none
-	Status int           // that it refused with
+	Reason string        // why it waited
+	For    time.Duration // what is left of a Retry-After or an announced limit, or zero if there is none
+	Status int           // of the last refusal
 }
 
-func (e *ExpiredError) Error() string {
-	return fmt.Sprintf("the service accepts no request (for another %v)", e.For.Round(time.Second))
-}
+func (e *ExpiredError) Error() string { return "not sent, because " + e.Reason }
 
-// NewScheduler returns a scheduler without a limit, with the backoff of [NewRoutes]. The
-// limiter may be nil.
-func NewScheduler(limiter Limiter, first, longest time.Duration) *Scheduler {
-	return &Scheduler{routes: NewRoutes(rand.Float64, first, longest), limiter: limiter}
+// NewScheduler returns a scheduler without a limit. The limiter may be nil. Calls that are
+// not patient wait maxWait, so that one of them is sent in this time.
+func NewScheduler(limiter Limiter, maxWait time.Duration) *Scheduler {
+	return &Scheduler{routes: NewRoutes(rand.Float64, maxWait), limiter: limiter}
 }
 
 // Enter waits until the request of w may be sent; [Scheduler.Leave] follows. A non-nil
-// error means that it was not sent: a [*ExpiredError] when its route is held for longer than
-// longest, or its call waited for longest in which nothing was accepted, a [*LimiterError],
-// or the error of ctx. After a wait of five seconds, and then once a minute, Enter calls
-// late, unless it is nil.
-func (s *Scheduler) Enter(ctx context.Context, w *Waiter, longest time.Duration, late func()) error {
+// error means that it was not sent: an [*ExpiredError], a [*LimiterError], or the error of
+// ctx. After a wait of five seconds, and then once a minute, Enter calls late, unless it is
+// nil.
+func (s *Scheduler) Enter(ctx context.Context, w *Waiter, late func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	now := time.Now()
-	w.ctx, w.waits, w.since, w.longest, w.done, w.err = ctx, true, now.Add(-w.waited), longest, nil, nil
+	w.ctx, w.waits, w.since, w.done, w.err = ctx, true, now, nil, nil
 	s.routes.Join(w)
 	s.advance(now)
-	left := s.expire(now, w)
+	s.expire(now, w)
 	if !w.waits {
 		defer s.mu.Unlock()
 		return w.err
 	}
 	w.done = make(chan struct{})
 	s.mu.Unlock()
-	notice, expiry := time.NewTimer(lateAfter), time.NewTimer(left)
+	notice, expiry := time.NewTimer(maxWait), time.NewTimer(w.deadline().Sub(now))
 	defer notice.Stop()
 	defer expiry.Stop()
 	for {
@@ -89,8 +86,9 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, longest time.Duration,
 			s.mu.Lock()
 			now = time.Now()
 			s.advance(now) // it may be sent at this instant
-			expiry.Reset(s.expire(now, w))
+			s.expire(now, w)
 			s.mu.Unlock()
+			expiry.Reset(maxWait)
 		case <-ctx.Done():
 			s.cancel(w)
 			return ctx.Err()
@@ -138,27 +136,20 @@ func (s *Scheduler) end(now time.Time, w *Waiter, err error) {
 	if err != nil {
 		s.routes.Leave(w)
 	}
-	w.waits, w.err, w.waited = false, err, now.Sub(w.since)
+	w.waits, w.err, w.waited = false, err, w.waited+now.Sub(w.since)
 	if w.done != nil { // it did wait
 		close(w.done)
 	}
 }
 
-// expire ends the wait of w if it is too long, or would be because of a Retry-After. It
-// returns when to look again.
-func (s *Scheduler) expire(now time.Time, w *Waiter) (left time.Duration) {
-	if !w.waits {
-		return 0
+// expire ends the wait of w if it waits for longer than its call may, or would because its
+// route is held. Waiting for the limiter alone does not count.
+func (s *Scheduler) expire(now time.Time, w *Waiter) {
+	held, deadline := w.route.heldUntil(w.priority), w.deadline()
+	isTooLate := !now.Before(deadline) && !s.asking
+	if w.waits && (isTooLate || held.After(later(now, deadline))) {
+		s.end(now, w, s.routes.expired(now, w))
 	}
-	limit, retryAt := s.routes.holds(w)
-	left = later(later(w.since, s.asked), limit.accepted).Add(w.longest).Sub(now)
-	if s.asking { // waiting for the limiter alone does not count
-		left = max(w.longest, minWait)
-	}
-	if left <= 0 || retryAt.Sub(now) > w.longest {
-		s.end(now, w, &ExpiredError{max(0, retryAt.Sub(now)), limit.status()})
-	}
-	return left
 }
 
 // ask waits for a permit. If the limiter fails, panics or ends the goroutine, that fails the
@@ -171,11 +162,12 @@ func (s *Scheduler) ask(ctx context.Context, w *Waiter) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.asking, s.granted, s.asked = false, err == nil, time.Now()
+		now := time.Now()
+		s.asking, s.granted = false, err == nil
 		if err != nil && w.waits {
-			s.end(s.asked, w, &LimiterError{err})
+			s.end(now, w, &LimiterError{err})
 		}
-		s.advance(s.asked)
+		s.advance(now)
 	}()
 	err = s.limiter.Wait(ctx)
 }

@@ -3,6 +3,7 @@ package pace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -25,7 +26,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 			if limited {
 				limiter = xrate.NewLimiter(20, 1)
 			}
-			g := NewScheduler(limiter, time.Second, time.Minute)
+			g := NewScheduler(limiter, time.Minute)
 			random := rand.New(rand.NewPCG(seed, 1))
 			var group sync.WaitGroup
 			for range 40 {
@@ -77,7 +78,7 @@ func (c lateContext) Done() <-chan struct{} {
 func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 50 { // either end of the wait may come first
-			g := NewScheduler(nil, time.Second, time.Minute)
+			g := NewScheduler(nil, time.Minute)
 			first, _ := enter(t.Context(), g, Read, time.Hour)
 			g.Leave(first, Refused, holds(time.Second))
 			ctx, cancel := context.WithCancel(t.Context())
@@ -93,7 +94,8 @@ func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 
 func enter(ctx context.Context, g *Scheduler, priority Priority, most time.Duration) (*Waiter, error) {
 	t := NewWaiter(priority, "GET /")
-	return &t, g.Enter(ctx, &t, most, nil)
+	t.MaxWait = most
+	return &t, g.Enter(ctx, &t, nil)
 }
 
 // remote is a limiter that grants everything, a while later.
@@ -115,7 +117,7 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := NewScheduler(test.limiter, time.Second, time.Minute)
+				g := NewScheduler(test.limiter, time.Minute)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				var group sync.WaitGroup
@@ -146,7 +148,7 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 func TestACallerWithAPermitWaitsForNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 50 { // the order in which its goroutine sees both is random
-			g := NewScheduler(remote(time.Minute), time.Second, time.Minute)
+			g := NewScheduler(remote(time.Minute), time.Minute)
 			start := time.Now()
 			var group sync.WaitGroup
 			for n := range 3 {
@@ -164,37 +166,86 @@ func TestACallerWithAPermitWaitsForNoOther(t *testing.T) {
 	})
 }
 
-// TestAnExpiredErrorHasTheStatusOfTheRefusal, also if that was another route's.
-func TestAnExpiredErrorHasTheStatusOfTheRefusal(t *testing.T) {
-	for outcome, status := range map[Outcome]int{Refused: 429, Unavailable: 503} {
-		for _, retryAfter := range []time.Duration{0, 20 * time.Second} {
-			for _, route := range []string{"GET /", "GET /other"} {
-				if retryAfter == 0 && route != "GET /" { // it is sent as a probe
-					continue
-				}
+// TestACallWaitsForMaxWaitInAll, whatever holds it, and its error says what did; a patient one
+// waits for its context. At once it fails only if it would have to wait for longer.
+func TestACallWaitsForMaxWaitInAll(t *testing.T) {
+	const maxWait = 15 * time.Second
+	for name, test := range map[string]struct {
+		outcome Outcome
+		hold    Hold
+		others  int // calls that wait too, and of which one a second is accepted
+		took    time.Duration
+		want    ExpiredError
+	}{
+		"everything is refused":     {Refused, Hold{}, 0, maxWait, ExpiredError{"the service refuses requests", 0, 429}},
+		"a short Retry-After":       {Refused, holds(4 * time.Second), 0, 12 * time.Second, ExpiredError{"the service refuses requests", 4 * time.Second, 429}},
+		"a long Retry-After":        {Unavailable, holds(time.Minute), 0, 0, ExpiredError{"the service refuses requests", time.Minute, 503}},
+		"an announced limit":        {Accepted, holds(time.Minute), 0, 0, ExpiredError{"the limit that the service announces is used up", time.Minute, 429}},
+		"others are sent before it": {Accepted, Hold{}, 40, maxWait, ExpiredError{"26 requests wait, of which the service accepts 1 a second", 0, 429}},
+	} {
+		for _, isPatient := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, patient %v", name, isPatient), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					g := NewScheduler(nil, time.Second, time.Minute)
-					for g.State().Until.IsZero() || time.Until(g.State().Until) < time.Second {
-						waiter, err := enter(t.Context(), g, Read, time.Hour)
-						if err != nil {
-							t.Fatal(err)
-						}
-						g.Leave(waiter, outcome, holds(retryAfter))
+					g := NewScheduler(nil, maxWait)
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+					defer cancel()
+					var group sync.WaitGroup
+					defer group.Wait()
+					if test.others > 0 { // what was learned earlier
+						g.routes.common.rate, g.routes.common.growth, g.routes.common.growing = 1/(1-margin), 1e6, time.Now()
 					}
-					hung := NewWaiter(Read, "GET /third") // no later request shows that it is accepted
-					if retryAfter > 0 {
-						if err := g.Enter(t.Context(), &hung, time.Second, nil); err != nil {
-							t.Fatal(err)
+					first, _ := enter(ctx, g, Read, time.Hour)
+					g.Leave(first, test.outcome, test.hold)
+					for range test.others {
+						group.Go(func() {
+							if w, err := enter(ctx, g, Read, time.Hour); err == nil {
+								g.Leave(w, Accepted, Hold{})
+							}
+						})
+					}
+					synctest.Wait()
+					priority := Read
+					if isPatient {
+						priority = Walk
+					}
+					w, began := NewWaiter(priority, "GET /"), time.Now()
+					w.MaxWait, w.Patient = maxWait, isPatient
+					var err error
+					for n := 0; err == nil && (n == 0 || test.outcome != Accepted); n++ {
+						if err = g.Enter(ctx, &w, nil); err == nil {
+							g.Leave(&w, test.outcome, test.hold)
 						}
 					}
-					waiter := NewWaiter(Read, route)
-					waiter.Patient = true
-					expired, ok := errors.AsType[*ExpiredError](g.Enter(t.Context(), &waiter, 100*time.Millisecond, nil))
-					if !ok || expired.Status != status {
-						t.Errorf("%s, Retry-After %v: %+v, want %d", route, retryAfter, expired, status)
+					if isPatient {
+						if test.outcome != Accepted && !errors.Is(err, context.DeadlineExceeded) || test.outcome == Accepted && err != nil {
+							t.Error(err)
+						}
+						return
+					}
+					expired, ok := errors.AsType[*ExpiredError](err)
+					if took := time.Since(began); !ok || *expired != test.want || took != test.took {
+						t.Errorf("after %v %+v, want after %v %+v", took, expired, test.took, test.want)
 					}
 				})
-			}
+			})
 		}
 	}
+}
+
+// TestWaitingForTheLimiterIsNotCounted: only the context ends that.
+func TestWaitingForTheLimiterIsNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewScheduler(xrate.NewLimiter(1, 1), time.Second)
+		var group sync.WaitGroup
+		for range 100 {
+			group.Go(func() {
+				w, err := enter(t.Context(), g, Read, time.Second)
+				if err != nil {
+					t.Error(err)
+				}
+				g.Leave(w, Accepted, Hold{})
+			})
+		}
+		group.Wait()
+	})
 }

@@ -67,7 +67,7 @@ func New(c Config) *Client {
 func (c *Client) Do(ctx context.Context, request Request) *Record {
 	r := &Record{Request: request}
 	r.waiter = pace.NewWaiter(r.Priority, r.PaceRoute)
-	r.waiter.Once, r.waiter.Patient = !r.isRead(), r.Patient
+	r.waiter.Once, r.waiter.Patient, r.waiter.MaxWait = !r.isRead(), r.Patient, r.Retry.MaxWait
 	plain := http.Request{Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	req := &retryablehttp.Request{Request: plain.WithContext(context.WithValue(ctx, recordKey{}, r))}
 	if r.Payload != nil {

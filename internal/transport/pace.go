@@ -29,11 +29,7 @@ func (l *paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
 	if r.wait > 0 {
 		_ = Sleep(ctx, r.wait) // the scheduler returns the context's error
 	}
-	longest := r.Retry.MaxWait
-	if r.Patient {
-		longest = math.MaxInt64
-	}
-	if r.Stopped = l.scheduler.Enter(ctx, &r.waiter, longest, func() { l.late(ctx, r) }); r.Stopped != nil {
+	if r.Stopped = l.scheduler.Enter(ctx, &r.waiter, func() { l.late(ctx, r) }); r.Stopped != nil {
 		return nil, r.Stopped
 	}
 	defer l.leave(ctx, r)
@@ -172,7 +168,9 @@ const (
 // fraction or a unit, a Unix time in seconds or milliseconds, and a date. If the text is a
 // list, the first entry counts.
 func parseWait(text string, header http.Header) (wait time.Duration, ok bool) {
-	text = strings.TrimSpace(text)
+	if text = strings.TrimSpace(text); text == "" {
+		return 0, false
+	}
 	n, err := strconv.ParseFloat(text, 64)
 	switch isNumber := err == nil || errors.Is(err, strconv.ErrRange); {
 	case isNumber && n >= firstUnixMilli:

@@ -1,0 +1,347 @@
+package pace
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// deep has every table run whole, with five seeds a row. Otherwise a part of each runs once.
+var deep = os.Getenv("HORSERACING_DEEP") != ""
+
+// row is something that is measured, and what is aimed at.
+type row struct {
+	name    string
+	measure func(seed uint64) (used, refused float64)
+	used    float64 // at least, of a limit or of what the name says
+	refused float64 // at most, of the requests
+	isOften bool    // without deep, too
+	seeds   int     // 1 unless more, and with deep 5 unless more
+}
+
+// check measures rows, and fails for the medians that miss their aims. So many rows may.
+func check(t *testing.T, mayMiss int, rows []row) {
+	if testing.Short() {
+		t.Skip("a long simulation in one goroutine")
+	}
+	missed := 0
+	for _, r := range rows {
+		seeds := max(1, r.seeds)
+		if deep {
+			seeds = max(5, r.seeds)
+		}
+		if !deep && !r.isOften {
+			continue
+		}
+		var used, refused []float64
+		for seed := range seeds {
+			u, f := r.measure(uint64(7000 + seed))
+			used, refused = append(used, u), append(refused, f)
+		}
+		slices.Sort(used)
+		slices.Sort(refused)
+		u, f, note := used[seeds/2], refused[seeds/2], ""
+		if u < r.used || f > r.refused {
+			missed++
+			note = ": misses its aim"
+		}
+		t.Logf("%-52s %6.1f (%.1f) / %.1f (%.1f) %%%s", r.name, 100*u, 100*used[0], 100*f, 100*refused[seeds-1], note)
+	}
+	if missed > mayMiss {
+		t.Errorf("%d of %d rows miss their aims, and %d may", missed, len(rows), mayMiss)
+	}
+}
+
+// trial is a few clients of one limit, measured between two times since they began.
+type trial struct {
+	limit       func(seed uint64) limit
+	work        func(*rand.Rand) time.Duration
+	retryAfter  func(time.Duration) time.Duration
+	unavailable bool
+	clients     int // 1 if zero
+	workers     int
+	from, to    time.Duration
+}
+
+// run returns how many requests a second were accepted of each client, and the share of all
+// requests that was refused.
+func (r trial) run(seed uint64) (perSecond []float64, refused float64) {
+	w := newWorld(seed)
+	svc := &service{limit: r.limit(seed), work: r.work, retryAfter: r.retryAfter, unavailable: r.unavailable}
+	tallies := make([]*tally, max(1, r.clients))
+	for i := range tallies {
+		tallies[i] = w.crawl(svc, r.workers)
+	}
+	w.run(simStart.Add(r.from))
+	var before []tally
+	for _, t := range tallies {
+		before = append(before, *t)
+	}
+	w.run(simStart.Add(r.to))
+	requests := 0.0
+	for i, t := range tallies {
+		accepted := float64(t.accepted - before[i].accepted)
+		perSecond = append(perSecond, accepted/(r.to-r.from).Seconds())
+		refused += float64(t.refused - before[i].refused)
+		requests += accepted + float64(t.refused-before[i].refused)
+	}
+	return perSecond, refused / requests
+}
+
+// of measures one client against a rate.
+func (r trial) of(best float64) func(seed uint64) (used, refused float64) {
+	return func(seed uint64) (used, refused float64) {
+		perSecond, refused := r.run(seed)
+		return perSecond[0] / best, refused
+	}
+}
+
+// each returns a limit of the same kind, whatever the seed.
+func each[L limit](next func() L) func(uint64) limit { return func(uint64) limit { return next() } }
+
+func bucket(rate, burst float64, changes ...change) func(uint64) limit {
+	return each(func() always { return newBucket(rate, burst, changes...) })
+}
+
+func window(most int, length time.Duration, slides bool) func(uint64) limit {
+	return each(func() always { return newWindow(most, length, slides) })
+}
+
+func atMost(most int) func(uint64) limit {
+	return each(func() limit { return &inFlight{most: most} })
+}
+
+// TestKindsOfLimits: in the first ten minutes behind a limit of any usual kind 85 % of it are
+// used, and after the first minute 5 % at most are refused.
+func TestKindsOfLimits(t *testing.T) {
+	const minute = time.Minute
+	var rows []row
+	for _, kind := range []struct {
+		name       string
+		limit      func(uint64) limit
+		retryAfter func(time.Duration) time.Duration
+		best       float64
+		isOften    bool
+	}{
+		{"50 a second, burst 10, Retry-After", bucket(50, 10), roundedUp, 50, true},
+		{"50 a second, burst 10", bucket(50, 10), nil, 50, true},
+		{"5 a second, burst 5", bucket(5, 5), nil, 5, true},
+		{"37 a second, burst 40, Retry-After", bucket(37, 40), roundedUp, 37, false},
+		{"60 in 10 s, Retry-After", window(60, 10*time.Second, false), roundedUp, 6, true},
+		{"60 in 10 s", window(60, 10*time.Second, false), nil, 6, true},
+		{"600 a minute, Retry-After", window(600, minute, false), roundedUp, 10, true},
+		{"23 in 3 s, sliding", window(23, 3*time.Second, true), nil, 23.0 / 3, true},
+		{"90 in 30 s, sliding, Retry-After dated", window(90, 30*time.Second, true), dated, 3, true},
+		{"12 a second and 400 a minute", each(func() always { return both(newBucket(12, 12), newWindow(400, minute, false)) }), nil, 400.0 / 60, true},
+		{"50 a second, then 10, then 50", bucket(50, 10, change{3 * minute, 10}, change{6 * minute, 50}), nil, 38, true},
+		{"4 in flight", atMost(4), nil, 4 / 0.02, true},
+		{"no limit", each(func() always { return none }), nil, 16 / 0.02, false},
+	} {
+		rows = append(rows, row{kind.name, func(seed uint64) (float64, float64) {
+			c := trial{limit: kind.limit, retryAfter: kind.retryAfter, workers: 16, to: 10 * minute}
+			used, _ := c.of(kind.best)(seed)
+			c.from = minute
+			_, refused := c.run(seed)
+			return used, refused
+		}, 0.85, 0.05, kind.isOften, 0})
+	}
+	check(t, 0, rows)
+}
+
+// TestKindsThatAreHarder are used less, or refuse more: a limit of requests in flight is
+// learned as a rate, a Retry-After of a second costs that second, and each refusal of 60 a
+// minute is one of few.
+func TestKindsThatAreHarder(t *testing.T) {
+	kind := func(limit func(uint64) limit, retryAfter func(time.Duration) time.Duration) trial {
+		return trial{limit: limit, retryAfter: retryAfter, workers: 16, from: time.Minute, to: 10 * time.Minute}
+	}
+	jittered := kind(atMost(4), nil)
+	jittered.work = between(2*time.Millisecond, 200*time.Millisecond)
+	check(t, 0, []row{
+		{"4 in flight that take 2 to 200 ms", jittered.of(4 / 0.102), 0.5, 0.05, false, 0},
+		{"4 in flight, Retry-After", kind(atMost(4), roundedUp).of(200), 0.8, 0.05, false, 0},
+		{"60 a minute", kind(window(60, time.Minute, false), nil).of(1), 0.9, 0.065, true, 0},
+		{"2 a second, no burst, Retry-After", kind(bucket(2, 1), roundedUp).of(2), 0.8, 0.05, false, 0},
+		{"20 a second, no burst", kind(bucket(20, 1), nil).of(20), 0.9, 0.05, true, 0},
+		{"200 a second, burst 10", kind(bucket(200, 10), nil).of(200), 0.9, 0.05, false, 0},
+		{"20 in a second", kind(window(20, time.Second, false), nil).of(20), 0.9, 0.05, false, 0},
+	})
+}
+
+func dated(d time.Duration) time.Duration { return max(0, d-500*time.Millisecond) }
+
+// TestThePaceDoesNotDecay: in minutes 20 to 120, or in the second hour of a limit of an hour,
+// whose first a burst uses up, 85 % are used and 8 % at most are refused, at most 5 % in
+// nearly all rows.
+func TestThePaceDoesNotDecay(t *testing.T) {
+	var rows []row
+	for _, size := range []struct {
+		most   int
+		length time.Duration
+	}{{5, 10 * time.Second}, {30, time.Minute}, {60, time.Minute}, {100, time.Minute}, {90, 30 * time.Second}, {200, 5 * time.Minute}, {1000, time.Hour}} {
+		perSecond := float64(size.most) / size.length.Seconds()
+		shapes := []string{"bucket", "fixed", "sliding"}
+		for i, next := range []func(uint64) limit{
+			bucket(perSecond, float64(size.most)), window(size.most, size.length, false), window(size.most, size.length, true),
+		} {
+			for form, retryAfter := range map[string]func(time.Duration) time.Duration{
+				"none": nil, "right": roundedUp, "dated": dated,
+				"zero":   func(time.Duration) time.Duration { return 0 },
+				"halved": func(d time.Duration) time.Duration { return roundedUp(d) / 2 },
+			} {
+				name := fmt.Sprintf("%d in %v, %s, Retry-After %s", size.most, size.length, shapes[i], form)
+				c := trial{limit: next, retryAfter: retryAfter, workers: 4, from: max(20*time.Minute, size.length), to: 2 * time.Hour}
+				isOften := i == 2 && (form == "none" || form == "right") || size.length == time.Hour && form == "none"
+				rows = append(rows, row{name, c.of(perSecond), 0.85, 0.08, isOften, 0})
+			}
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.name, b.name) })
+	check(t, 0, rows)
+}
+
+// TestLimitsDrawnAtRandom: 37 of 40 are used to 85 %, and 5 % at most are refused.
+func TestLimitsDrawnAtRandom(t *testing.T) {
+	var rows []row
+	for n := range uint64(40) {
+		r := rand.New(rand.NewPCG(n, 11))
+		latency := time.Duration(2+r.IntN(200)) * time.Millisecond
+		rate := 2 * float64(uint64(1)<<r.IntN(6)) * (1 + r.Float64())
+		c := trial{work: between(latency, latency+time.Millisecond), workers: 16, to: 10 * time.Minute}
+		if float64(c.workers) < 1.2*rate*latency.Seconds() {
+			c.workers += int(1.3 * rate * latency.Seconds())
+		}
+		form := "none"
+		if r.IntN(2) == 0 {
+			c.retryAfter, form = roundedUp, "right"
+		}
+		var name string
+		switch r.IntN(3) {
+		case 0:
+			burst := 2 + r.Float64()*2*rate
+			c.limit, name = bucket(rate, burst), fmt.Sprintf("%.1f a second, burst %.0f", rate, burst)
+		case 1:
+			most, slides := int(10*rate), r.IntN(2) == 0
+			c.limit, name, rate = window(most, 10*time.Second, slides), fmt.Sprintf("%d in 10 s, sliding %v", most, slides), float64(most)/10
+		default:
+			first, most := rate, int(60*rate*0.6)
+			c.limit = each(func() always { return both(newBucket(first, first), newWindow(most, time.Minute, false)) })
+			name, rate = fmt.Sprintf("%.1f a second and %d a minute", first, most), float64(most)/60
+		}
+		rows = append(rows, row{fmt.Sprintf("%s, Retry-After %s, %v", name, form, latency), func(seed uint64) (float64, float64) {
+			used, _ := c.of(rate)(seed)
+			late := c
+			late.from = time.Minute
+			_, refused := late.run(seed)
+			return used, refused
+		}, 0.85, 0.05, n < 4, 0})
+	}
+	check(t, 3, rows)
+}
+
+// TestSeveralClientsShareALimit within a factor of three, in minutes 5 to 15, if they are two
+// to five. Ten share less evenly.
+func TestSeveralClientsShareALimit(t *testing.T) {
+	var rows []row
+	for _, clients := range []int{2, 5, 10} {
+		for _, kind := range []struct {
+			name       string
+			limit      func(uint64) limit
+			retryAfter func(time.Duration) time.Duration
+		}{
+			{"50 a second, burst 10", bucket(50, 10), nil},
+			{"50 a second, burst 50", bucket(50, 50), nil},
+			{"50 a second, burst 50, Retry-After", bucket(50, 50), roundedUp},
+			{"60 in 10 s", window(60, 10*time.Second, false), nil},
+		} {
+			c := trial{limit: kind.limit, retryAfter: kind.retryAfter, clients: clients, workers: 4, from: 5 * time.Minute, to: 15 * time.Minute}
+			r := row{name: fmt.Sprintf("least of greatest share of %d clients, %s", clients, kind.name), used: 1.0 / 3, refused: 0.05, isOften: clients == 2}
+			if clients == 10 {
+				r.used, r.refused = 0, 0.12
+			}
+			r.measure = func(seed uint64) (float64, float64) {
+				perSecond, refused := c.run(seed)
+				return slices.Min(perSecond) / slices.Max(perSecond), refused
+			}
+			rows = append(rows, r)
+		}
+	}
+	check(t, 0, rows)
+}
+
+// plainLoop returns the pages a second of sixteen plain retry loops, with waits of one
+// second, doubled each time, if a share of all requests is refused.
+func plainLoop(share float64) float64 {
+	perPage := 0.02 / (1 - share)
+	for n := range 11 {
+		perPage += math.Pow(share, float64(n+1)) * min(math.Exp2(float64(n)), 30)
+	}
+	return 16 / perPage
+}
+
+// TestRefusalsAtRandomDoNotSlowDown: with 5 % refused at random a crawl's first 2,000 pages
+// come as fast as those of a plain loop that waits a second. With a Retry-After of a second
+// after each refusal they do not.
+func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
+	var rows []row
+	for _, aim := range []struct{ share, used, withRetryAfter float64 }{{0.01, 0.5, 0.02}, {0.05, 1, 0.01}, {0.15, 1, 0.05}, {0.3, 1.0 / 3, 0.01}} {
+		for form, retryAfter := range map[string]func(time.Duration) time.Duration{"none": nil, "1": roundedUp} {
+			r := row{name: fmt.Sprintf("%v at random, Retry-After %s, of a plain loop", aim.share, form), used: aim.used, refused: 1, isOften: aim.share == 0.05, seeds: 21}
+			if form == "1" {
+				r.used = aim.withRetryAfter
+			}
+			r.measure = func(seed uint64) (float64, float64) {
+				w := newWorld(seed)
+				t := w.crawl(&service{limit: atRandom(aim.share, seed, none), retryAfter: retryAfter, unavailable: seed%2 == 1}, 16)
+				for t.accepted < 2000 && w.now.Sub(simStart) < time.Hour {
+					w.run(w.now.Add(time.Second / 10))
+				}
+				return float64(t.accepted) / w.now.Sub(simStart).Seconds() / plainLoop(aim.share), float64(t.refused) / float64(t.refused+t.accepted)
+			}
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.name, b.name) })
+	check(t, 0, rows)
+}
+
+// TestALimitThatChanges, or is one of several, or is joined by refusals at random.
+func TestALimitThatChanges(t *testing.T) {
+	at := func(limit func(uint64) limit, best float64, from, to time.Duration) func(uint64) (float64, float64) {
+		return trial{limit: limit, workers: 16, from: from, to: to}.of(best)
+	}
+	const s, minute = time.Second, time.Minute
+	to := func(from, to float64) func(uint64) limit { return bucket(from, 10, change{5 * minute, to}) }
+	shed := func(rate, share float64) func(uint64) limit {
+		return func(seed uint64) limit { return atRandom(share, seed, newBucket(rate, 10)) }
+	}
+	four := func(burst float64) func(uint64) limit {
+		return func(seed uint64) limit {
+			return replicas(seed, newBucket(10, burst), newBucket(10, burst), newBucket(10, burst), newBucket(10, burst))
+		}
+	}
+	check(t, 0, []row{
+		{"60 in 10 s, the first ten seconds", at(window(60, 10*s, false), 6, 0, 10*s), 0.9, 0.29, true, 0},
+		{"50 a second, halved, ten seconds", at(to(50, 25), 25, 5*minute, 310*s), 0.8, 0.1, true, 0},
+		{"50 a second, halved, a minute later", at(to(50, 25), 25, 6*minute, 7*minute), 0.9, 0.04, false, 0},
+		{"50 a second, doubled, the first minute", at(to(50, 100), 100, 5*minute, 6*minute), 0.65, 0.04, true, 0},
+		{"50 a second, doubled, a minute later", at(to(50, 100), 100, 6*minute, 7*minute), 0.9, 0.04, false, 0},
+		{"50 a second, a tenth, a minute later", at(to(50, 5), 5, 6*minute, 7*minute), 0.9, 0.04, false, 0},
+		{"10 a second, five times as much, 90 s later", at(to(10, 50), 50, 390*s, 450*s), 0.85, 0.04, true, 0},
+		{"10 a second, and 0.01 at random", at(shed(10, 0.01), 10, 10*minute, 20*minute), 0.8, 0.05, false, 0},
+		{"10 a second, and 0.05 at random", at(shed(10, 0.05), 10, 10*minute, 20*minute), 0.6, 0.25, false, 0},
+		{"10 a second, and 0.1 at random", at(shed(10, 0.1), 10, 10*minute, 20*minute), 0.4, 0.35, false, 0},
+		{"50 a second, and 0.01 at random", at(shed(50, 0.01), 50, 10*minute, 20*minute), 0.8, 0.12, false, 0},
+		{"50 a second, and 0.05 at random", at(shed(50, 0.05), 50, 10*minute, 20*minute), 0.6, 0.25, true, 0},
+		{"50 a second, and 0.1 at random", at(shed(50, 0.1), 50, 10*minute, 20*minute), 0.4, 0.35, false, 0},
+		{"four replicas of 10 a second, burst 1", at(four(1), 40, 2*minute, 10*minute), 0.2, 0.05, false, 0},
+		{"four replicas of 10 a second, burst 5", at(four(5), 40, 2*minute, 10*minute), 0.6, 0.05, false, 0},
+		{"four replicas of 10 a second, burst 20", at(four(20), 40, 2*minute, 10*minute), 0.9, 0.05, false, 0},
+		{"50 a second, 503", trial{limit: bucket(50, 10), workers: 16, to: 10 * minute, unavailable: true}.of(50), 0.9, 0.04, true, 0},
+	})
+}
