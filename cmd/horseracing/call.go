@@ -13,11 +13,10 @@ import (
 )
 
 func (p *program) callCommand() *cobra.Command {
-	c := p.command("call METHOD PATH [BODY]", "The response body of any operation, as it was received", 2, 3)
-	yes := c.Flags().Bool("yes", false, "send a method other than GET")
-	return p.reading(c, func(ctx context.Context, s *service, args []string) error {
+	var yes bool
+	c := p.reading("call METHOD PATH [BODY]", "The response body of any operation, as it was received", cobra.RangeArgs(2, 3), func(ctx context.Context, s *service, args []string) error {
 		method := strings.ToUpper(args[0])
-		if method != http.MethodGet && !*yes {
+		if method != http.MethodGet && !yes {
 			return usageError(method + " may change something: add --yes to send it")
 		}
 		var body any
@@ -43,4 +42,6 @@ func (p *program) callCommand() *cobra.Command {
 		}
 		return p.write(response.Body)
 	})
+	c.Flags().BoolVar(&yes, "yes", false, "send a method other than GET")
+	return c
 }

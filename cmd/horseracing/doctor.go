@@ -12,53 +12,49 @@ import (
 )
 
 func (p *program) doctorCommand() *cobra.Command {
-	c := p.command("doctor", "Test how the service behaves, with reads only", 0, 0)
 	var config doctor.Config
-	c.Flags().IntVar(&config.Requests, "requests", 150, "send at most this `NUMBER` of requests")
-	c.Flags().DurationVar(&config.Watch, "watch", 0, "at the end, watch for this `TIME` how late results appear, like 10m")
-	markdown := c.Flags().Bool("markdown", false, "print the report as Markdown")
-	p.serviceFlags(c.Flags(), true)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if config.Requests < 1 || config.Watch < 0 {
-			return usageError("--requests and --watch must be above zero")
+	var markdown bool
+	c := p.command("doctor", "Test how the service behaves, with reads only", cobra.NoArgs, func(c *cobra.Command, args []string) error {
+		if config.Requests < 1 {
+			return usageError("--requests must be above zero")
 		}
-		if *markdown && p.asJSON {
+		if markdown && p.asJSON {
 			return usageError("--markdown and --json exclude each other")
 		}
-		report, err := p.examine(c.Context(), &config)
-		if err != nil {
-			return err
-		}
-		switch {
-		case p.asJSON:
-			err = p.printJSON(report)
-		case *markdown:
-			err = report.WriteMarkdown(p.stdout)
-		default:
-			err = report.WriteTable(p.stdout, p.width)
-		}
-		if broken := report.Broken(); err == nil && broken > 0 {
-			err = fmt.Errorf("%d findings are about something that does not work", broken)
-		}
-		if err == nil && report.Interrupted {
-			err = c.Context().Err()
-		}
-		return err
-	}
+		began := time.Now()
+		config.Progress = func(topic string) { p.reportProgress("%v  %s", time.Since(began).Round(time.Second), topic) }
+		p.rate = cmp.Or(p.rate, 2)
+		d := doctor.New(&config)
+		return p.withService(c, args, func(ctx context.Context, s *service, _ []string) error {
+			config.APIKey, config.UserKey = s.APIKey, s.UserKey
+			report, err := d.Examine(ctx, s.Client)
+			if err != nil {
+				return err
+			}
+			return p.printReport(ctx, report, markdown)
+		}, d.Options()...)
+	})
+	c.Flags().IntVar(&config.Requests, "requests", 150, "send at most this `NUMBER` of requests")
+	c.Flags().BoolVar(&markdown, "markdown", false, "print the report as Markdown")
+	p.serviceFlags(c.Flags(), true)
 	return c
 }
 
-// examine makes the doctor's checks.
-func (p *program) examine(ctx context.Context, config *doctor.Config) (*doctor.Report, error) {
-	began := time.Now()
-	config.Progress = func(topic string) { p.reportProgress("%v  %s", time.Since(began).Round(time.Second), topic) }
-	p.rate = cmp.Or(p.rate, 2)
-	d := doctor.New(config)
-	s, err := p.connect(d.Options()...)
-	if err != nil {
-		return nil, err
+// printReport prints a report, and returns an error if something is broken.
+func (p *program) printReport(ctx context.Context, report *doctor.Report, isMarkdown bool) (err error) {
+	switch {
+	case p.asJSON:
+		err = p.printJSON(report)
+	case isMarkdown:
+		err = report.WriteMarkdown(p.stdout)
+	default:
+		err = report.WriteTable(p.stdout, p.width, p.verbose)
 	}
-	defer s.Close()
-	config.APIKey, config.UserKey = s.APIKey, s.UserKey
-	return d.Examine(ctx, s.Client)
+	if broken := report.Broken(); err == nil && broken > 0 {
+		err = fmt.Errorf("%d findings are about something that does not work", broken)
+	}
+	if err == nil && report.Interrupted {
+		err = ctx.Err()
+	}
+	return err
 }

@@ -64,6 +64,8 @@ func exitCodeOf(ctx context.Context, err error) exitCode {
 		return interrupted
 	case err == nil:
 		return done
+	case errors.Is(err, errExpired):
+		return unavailable
 	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden) && !isNotRegistered:
 		return unauthorized
 	case isNotRegistered:
@@ -165,6 +167,10 @@ var withFlags = strings.NewReplacer(
 // explain returns the error's own text, except for the two things that go wrong
 // on a first run.
 func explain(err error) string {
+	if errors.Is(err, errExpired) && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		return text
+	}
 	if errors.Is(err, horseracing.ErrUnauthorized) {
 		return "the service does not accept the API key: check HORSERACING_API_KEY"
 	}

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 func TestAnErrorAsJSONHasACodeAndTheOperation(t *testing.T) {
@@ -13,7 +17,7 @@ func TestAnErrorAsJSONHasACodeAndTheOperation(t *testing.T) {
 	for args, want := range map[string]string{
 		"race 99 --json":  `{"error":{"code":"not_found","message":"GET /api/v1/races/99: not found: status 200 OK, but the response does not contain it","operation":"GET /api/v1/races/99","status":200}}`,
 		"race one --json": `{"error":{"code":"usage","message":"\"one\" is not a number above zero"}}`,
-		"opne --json":     `{"error":{"code":"usage","message":"there is no command \"opne\": did you mean open?"}}`,
+		"resluts --json":  `{"error":{"code":"usage","message":"unknown command \"resluts\" for \"horseracing\" Did you mean this? results"}}`,
 	} {
 		if got := run(t, environment(fake), strings.Fields(args)...); got.stderr != want+"\n" || got.stdout != "" {
 			t.Errorf("%s: %+v", args, got)
@@ -30,5 +34,25 @@ func TestAFailedPollAsJSONHasTheCodeOfItsCause(t *testing.T) {
 		if !strings.HasPrefix(stderr.String(), `{"error":{"code":"`+code+`",`) || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%s: %s", code, &stderr)
 		}
+	}
+}
+
+func TestACommandEndsAfterItsTimeout(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t, horseracingtest.WithLatency(time.Hour))
+	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour)), EntryFee: horseracing.NewBigInt(1)})
+	for _, args := range []string{"open", "watch", "results --follow", "results", "register --horse 1 --race 7 --yes --ledger " + filepath.Join(t.TempDir(), "l")} {
+		got := run(t, environment(fake), append(strings.Fields(args), "--timeout", "50ms")...)
+		if got.status != 5 || !strings.HasSuffix(got.stderr, ": it took longer than --timeout 50ms\n") || strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}
+
+// What was sent before the time was over may be paid.
+func TestAnUnknownOutcomeAfterTheTimeoutIsStatus7(t *testing.T) {
+	expired := errors.Join(errExpired, unpaid(horseracing.ErrOutcomeUnknown))
+	if end := exitCodeOf(t.Context(), expired); end != outcomeOpen || explain(expired) == errExpired.Error() {
+		t.Errorf("%+v, %s", end, explain(expired))
 	}
 }

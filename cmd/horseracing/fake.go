@@ -30,8 +30,10 @@ type fakeOptions struct {
 }
 
 func (p *program) fakeCommand() *cobra.Command {
-	c := p.command("fake", "Serve a fake of the service, for programs in any language", 0, 0)
 	var o fakeOptions
+	c := p.command("fake", "Serve a fake of the service, for programs in any language", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+		return p.serveFake(c.Context(), &o)
+	})
 	flags := c.Flags()
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen at this `ADDRESS`; port 0 takes a free one")
 	flags.StringVar(&o.history, "history", "", "open the finished races in this `FILE` again, one JSON line each, as the command results prints them")
@@ -47,14 +49,7 @@ func (p *program) fakeCommand() *cobra.Command {
 		o.faults, err = failing(text)
 		return err
 	})
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if o.history != "" {
-			if err := refuse(flags, "and --history exclude each other", "races"); err != nil {
-				return err
-			}
-		}
-		return p.serveFake(c.Context(), &o)
-	}
+	c.MarkFlagsMutuallyExclusive("history", "races")
 	return c
 }
 

@@ -8,47 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
 )
-
-// many is the number of arguments of a command that has no limit.
-const many = 1 << 20
-
-// takes returns a check of how many arguments there are. The usage line names them.
-func takes(least, most int) cobra.PositionalArgs {
-	return func(command *cobra.Command, args []string) error {
-		if len(args) < least {
-			return usageError(strings.Fields(command.Use)[1+len(args)] + " is missing")
-		}
-		if len(args) > most {
-			return usageError(fmt.Sprintf("unexpected argument %q", args[most]))
-		}
-		return nil
-	}
-}
-
-// flagMistake returns the mistake of a flag. A number, a duration or a bool that cannot
-// be read gets a sentence in place of the one of package strconv or time.
-func flagMistake(err error) error {
-	invalid, isValue := errors.AsType[*pflag.InvalidValueError](err)
-	if !isValue {
-		return usageError(err.Error())
-	}
-	cause := invalid.Unwrap().Error()
-	want := cause // of a flag that says it itself
-	switch invalid.GetFlag().Value.Type() {
-	case "int", "int64":
-		want = "want a whole number"
-	case "duration":
-		want = "want a number with its unit, like 30s or 5m"
-	case "bool":
-		want = "want true or false"
-	}
-	return usageError(strings.TrimSuffix(err.Error(), cause) + want)
-}
 
 // refuse returns a mistake if the command line has one of the flags.
 func refuse(flags *pflag.FlagSet, why string, names ...string) error {
@@ -76,8 +39,7 @@ func parseNumbers[T ~int64](args []string) ([]T, error) {
 }
 
 // tokensFlag defines a flag that takes an amount in tokens. It is nil by default.
-func tokensFlag(flags *pflag.FlagSet, name, about string) **horseracing.BigInt {
-	amount := new(*horseracing.BigInt)
+func tokensFlag(flags *pflag.FlagSet, amount **horseracing.BigInt, name, about string) {
 	flags.Func(name, about, func(text string) error {
 		units, err := horseracing.ParseUnits(text, tokenPlaces)
 		if err != nil || units.Cmp(horseracing.BigInt{}) < 0 {
@@ -86,7 +48,6 @@ func tokensFlag(flags *pflag.FlagSet, name, about string) **horseracing.BigInt {
 		*amount = &units
 		return nil
 	})
-	return amount
 }
 
 // timeFlag defines a flag that takes an instant.

@@ -10,7 +10,7 @@ import (
 )
 
 func (p *program) horseCommand() *cobra.Command {
-	return p.reading(p.command("horse NUMBER…", "Horses by number", 1, many), func(ctx context.Context, s *service, args []string) error {
+	return p.reading("horse NUMBER…", "Horses by number", cobra.MinimumNArgs(1), func(ctx context.Context, s *service, args []string) error {
 		numbers, err := parseNumbers[horseracing.HorseNumber](args)
 		if err != nil {
 			return err
@@ -21,7 +21,7 @@ func (p *program) horseCommand() *cobra.Command {
 }
 
 func (p *program) ownedCommand() *cobra.Command {
-	return p.reading(p.command("owned", "The horses of the user whose key is HORSERACING_USER_KEY", 0, 0), func(ctx context.Context, s *service, _ []string) error {
+	return p.reading("owned", "The horses of the user whose key is HORSERACING_USER_KEY", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
 		owner, err := s.owner()
 		if err != nil {
 			return err
@@ -32,7 +32,7 @@ func (p *program) ownedCommand() *cobra.Command {
 }
 
 func (p *program) breedingCommand() *cobra.Command {
-	return p.reading(p.command("breeding", "The horses that are offered for breeding", 0, 0), func(ctx context.Context, s *service, _ []string) error {
+	return p.reading("breeding", "The horses that are offered for breeding", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
 		offers, err := s.Horses.OpenForBreeding(ctx)
 		return printList(p, breedingLayout, offers, err)
 	})
@@ -64,7 +64,7 @@ var breedingLayout = layout[horseracing.BreedingListing]{
 }
 
 func (p *program) missionsCommand() *cobra.Command {
-	return p.reading(p.command("missions NUMBER", "A horse's unfinished missions", 1, 1), func(ctx context.Context, s *service, args []string) error {
+	return p.reading("missions NUMBER", "A horse's unfinished missions", cobra.ExactArgs(1), func(ctx context.Context, s *service, args []string) error {
 		numbers, err := parseNumbers[horseracing.HorseNumber](args)
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func whatCounts(m *horseracing.HorseMission) string {
 }
 
 func (p *program) catalogueCommand() *cobra.Command {
-	return p.reading(p.command("catalogue", "The mission templates", 0, 0), func(ctx context.Context, s *service, _ []string) error {
+	return p.reading("catalogue", "The mission templates", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
 		catalogue, err := s.Missions.Catalogue(ctx)
 		if err != nil {
 			return err

@@ -21,8 +21,24 @@ type ledgerOptions struct {
 }
 
 func (p *program) ledgerCommand() *cobra.Command {
-	c := p.command("ledger FILE", "What a ledger has paid", 1, 1)
 	var o ledgerOptions
+	c := p.command("ledger FILE", "What a ledger has paid", cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+		if err := o.check(c.Flags()); err != nil {
+			return err
+		}
+		entries, err := ledger.Read(args[0]) // before a change, so that a wrong name creates nothing
+		switch {
+		case err != nil:
+			return err
+		case o.settle || o.decide != "":
+			return p.withService(c, args, func(ctx context.Context, s *service, args []string) error {
+				return changeLedger(ctx, p, s, args[0], o)
+			})
+		case o.sum:
+			return printSums(p, entries)
+		}
+		return printList(p, entryLayout, entries, nil)
+	})
 	flags := c.Flags()
 	flags.BoolVar(&o.sum, "sum", false, "print what was paid in all, today (in UTC), and by state")
 	flags.BoolVar(&o.settle, "settle", false, "read the races whose outcome is unknown, once")
@@ -31,32 +47,12 @@ func (p *program) ledgerCommand() *cobra.Command {
 	flags.Int64Var(&o.race, "race", 0, "with --decide, the main_race_id, a `NUMBER`")
 	flags.StringVar(&o.note, "note", "", "with --decide, the `TEXT` of how you know")
 	p.serviceFlags(flags, false)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := o.check(flags); err != nil {
-			return err
-		}
-		entries, err := ledger.Read(args[0]) // before a change, so that a wrong name creates nothing
-		if err != nil {
-			return err
-		}
-		if o.settle || o.decide != "" {
-			return p.withService(c.Context(), args, func(ctx context.Context, s *service, args []string) error {
-				return changeLedger(ctx, p, s, args[0], o)
-			})
-		}
-		if o.sum {
-			return printSums(p, entries)
-		}
-		return printList(p, entryLayout, entries, nil)
-	}
+	c.MarkFlagsMutuallyExclusive("sum", "settle", "decide")
 	return c
 }
 
 // check refuses flags that contradict each other.
 func (o *ledgerOptions) check(flags *pflag.FlagSet) error {
-	if o.sum && o.settle || o.decide != "" && (o.sum || o.settle) {
-		return usageError("--sum, --settle and --decide exclude each other")
-	}
 	if o.decide == "" {
 		return refuse(flags, "needs --decide", "horse", "race", "note")
 	}

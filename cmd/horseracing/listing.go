@@ -55,7 +55,6 @@ func (o *listingOptions) tier() horseracing.TierID { return (*o.tiers)[0] }
 
 // check refuses flags that would do nothing, or contradict each other.
 func (o *listingOptions) check(p *program) error {
-	p.isEndless = o.follow
 	for name, file := range map[string]string{"out": o.out, "cursor": o.cursor} {
 		if file == "" && o.flags.Changed(name) { // as from a variable that is not set
 			return usageError("--" + name + " lacks the name of a file")
@@ -73,7 +72,7 @@ func (o *listingOptions) check(p *program) error {
 	case !o.before.IsZero() && o.since.After(*o.before):
 		return usageError("--since must not be after --before")
 	case o.out != "":
-		return refuse(o.flags, "and -o exclude each other", "limit", "before", "table", "with-cursor", "cursor")
+		return refuse(o.flags, "and -o exclude each other", "table")
 	case o.isKept() && o.withCursor && !p.printsJSON():
 		return usageError("--with-cursor is for JSON, and --table is not")
 	case o.isKept():

@@ -36,66 +36,15 @@ func main() {
 
 // run executes the command line.
 func (p *program) run(ctx context.Context, args []string) error {
-	err := p.execute(ctx, args)
-	if _, isMistake := err.(usageError); isMistake { // perhaps before the flag was parsed
-		p.asJSON = p.asJSON || slices.Contains(args, "--json") || slices.Contains(args, "-json")
+	root := p.rootCommand()
+	root.SetArgs(args)
+	c, err := root.ExecuteContextC(ctx)
+	p.name = c.CommandPath()
+	if err != nil && !p.isRunning { // a mistake of the command line, found perhaps before the flag was parsed
+		p.asJSON = p.asJSON || slices.Contains(args, "--json")
+		err = usageError(strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return err
-}
-
-func (p *program) execute(ctx context.Context, args []string) (err error) {
-	root := p.rootCommand()
-	if len(args) == 0 || !strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		if args, err = p.normalize(root, args); err != nil {
-			return err
-		}
-	}
-	root.SetArgs(args)
-	return root.ExecuteContext(ctx)
-}
-
-// normalize moves the command before its flags, so that they may come first. It returns
-// an error about a command that does not exist, or a long flag with one dash.
-func (p *program) normalize(root *cobra.Command, args []string) ([]string, error) {
-	for i, word := range args {
-		for _, command := range root.Commands() {
-			if command.Name() == word {
-				p.name = command.CommandPath()
-				return slices.Concat(args[i:i+1], args[:i], args[i+1:]), checkDashes(command, args)
-			}
-		}
-	}
-	i := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
-	if i < 0 {
-		return args, checkDashes(root, args)
-	}
-	return args, unknownCommand(root, args[i])
-}
-
-// checkDashes returns an error about a flag that is typed as -since. It would be read as
-// -s -i -n -c -e, or -out as the flag -o with the value "ut".
-func checkDashes(command *cobra.Command, args []string) error {
-	command.InitDefaultHelpFlag()
-	command.InitDefaultVersionFlag()
-	for _, arg := range args {
-		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
-		if arg == "--" {
-			return nil
-		}
-		if len(name) > 1 && strings.HasPrefix(arg, "-") && command.Flag(name) != nil {
-			return usageError(fmt.Sprintf("there is no flag -%s: did you mean --%[1]s?", name))
-		}
-	}
-	return nil
-}
-
-// unknownCommand returns an error that suggests the nearest command.
-func unknownCommand(root *cobra.Command, word string) error {
-	text := fmt.Sprintf("there is no command %q", word)
-	if near := root.SuggestionsFor(word); len(near) > 0 {
-		text += ": did you mean " + near[0] + "?"
-	}
-	return usageError(text)
 }
 
 // help has what the commands say of themselves with -h, NAME.txt after the usage line.
@@ -103,59 +52,39 @@ func unknownCommand(root *cobra.Command, word string) error {
 //go:embed help
 var help embed.FS
 
-// command returns a command that takes that many arguments, with its help.
-func (p *program) command(use, short string, least, most int) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: takes(least, most)}
+// command returns a command with its help, that runs do.
+func (p *program) command(use, short string, args cobra.PositionalArgs, do func(c *cobra.Command, args []string) error) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: args}
 	text, _ := help.ReadFile("help/" + c.Name() + ".txt") // short may say it all
 	more, examples, _ := strings.Cut("\n\n"+string(text), "\n\nExamples:\n")
 	c.Long, c.Example = strings.TrimSpace(short+"."+more), strings.TrimRight(examples, "\n")
+	if do != nil {
+		c.RunE = func(c *cobra.Command, args []string) error {
+			p.isRunning, p.name = true, c.CommandPath()
+			return do(c, args)
+		}
+	}
 	return c
 }
 
 // rootCommand returns the program's commands.
 func (p *program) rootCommand() *cobra.Command {
-	root := p.command("horseracing", "Reads the game data service of a horse-racing game, and registers horses", 0, many)
+	root := p.command("horseracing", "Reads the game data service of a horse-racing game, and registers horses", nil, nil)
 	root.SilenceErrors, root.SilenceUsage = true, true // one sentence for a mistake, not the whole help
-	root.SuggestionsMinimumDistance, root.Version = 2, horseracing.Version
+	root.Version = horseracing.Version
+	root.SetVersionTemplate(versionLine())
 	root.SetOut(p.stdout)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagMistake(err) })
-	root.RunE = func(*cobra.Command, []string) error { return usageError("a command is missing") }
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		if p.asJSON && p.asTable {
-			return usageError("--json and --table exclude each other")
-		}
-		return nil
-	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.asJSON, "json", false, "print JSON Lines (the default unless it goes to a terminal), and errors as JSON")
 	flags.BoolVar(&p.asTable, "table", false, "print a table (the default on a terminal)")
 	flags.BoolVarP(&p.verbose, "verbose", "v", false, "log every request to standard error")
+	root.MarkFlagsMutuallyExclusive("json", "table")
 	cobra.EnableCommandSorting = false
 	root.AddCommand(p.openCommand(), p.resultsCommand(), p.raceCommand(), p.horseCommand(), p.ownedCommand(), p.breedingCommand(),
 		p.tournamentsCommand(), p.tiersCommand(), p.catalogueCommand(), p.missionsCommand(), p.watchCommand(), p.registerCommand(),
-		p.ledgerCommand(), p.callCommand(), p.doctorCommand(), p.fakeCommand(), p.versionCommand())
-	root.SetHelpCommand(p.helpCommand())
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	completion, _, _ := root.Find([]string{"completion"}) // it exists now
-	completion.Args, completion.RunE = cobra.ArbitraryArgs, func(*cobra.Command, []string) error { return usageError("want bash, zsh, fish or powershell") }
-	footer, _ := help.ReadFile("help/footer.txt")
-	root.SetUsageTemplate(root.UsageTemplate() + "\n" + string(footer))
-	root.SetVersionTemplate(versionLine())
+		p.ledgerCommand(), p.callCommand(), p.doctorCommand(), p.fakeCommand(), p.versionCommand(),
+		p.command("status", "The exit statuses", nil, nil), p.command("amounts", "The units of amounts", nil, nil))
 	return root
-}
-
-func (p *program) helpCommand() *cobra.Command {
-	c := p.command("help [COMMAND]", "Describe the program, or a command", 0, 1)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		described, rest, _ := c.Root().Find(args)
-		if len(rest) > 0 {
-			return unknownCommand(c.Root(), rest[0])
-		}
-		described.InitDefaultHelpFlag()
-		return described.Help()
-	}
-	return c
 }
 
 func versionLine() string {
@@ -163,10 +92,8 @@ func versionLine() string {
 }
 
 func (p *program) versionCommand() *cobra.Command {
-	c := p.command("version", "Print the version", 0, 0)
-	c.RunE = func(*cobra.Command, []string) error {
+	return p.command("version", "Print the version", cobra.NoArgs, func(*cobra.Command, []string) error {
 		_, err := io.WriteString(p.stdout, versionLine())
 		return err
-	}
-	return c
+	})
 }

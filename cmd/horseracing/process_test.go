@@ -29,7 +29,7 @@ import (
 
 func TestAClosedPipeIsQuiet(t *testing.T) {
 	t.Parallel()
-	cmd := prepare(t, nil, "--demo", "results") // 2,000 races: more than a pipe holds
+	cmd := prepare(t, nil, "results", "--demo") // 2,000 races: more than a pipe holds
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()

@@ -28,7 +28,9 @@ type program struct {
 	width       int       // of a line of standard output
 	reported    time.Time // when progress was printed last
 
+	isRunning       bool // the command line was understood
 	isEndless       bool // it runs until it is interrupted
+	timeout         time.Duration
 	asJSON, asTable bool
 	demo, verbose   bool
 	rate            float64 // requests per second, zero if not limited

@@ -15,11 +15,10 @@ import (
 )
 
 func (p *program) openCommand() *cobra.Command {
-	c := p.command("open", "The open races", 0, 0)
-	tiers := namesFlag(c.Flags())
-	level := c.Flags().Int("level", 0, "only races that take horses of this `LEVEL`")
-	maxFee := tokensFlag(c.Flags(), "max-fee", "only races whose fee is at most this many `TOKENS`")
-	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
+	var tiers []string
+	var level int
+	var maxFee *horseracing.BigInt
+	c := p.reading("open", "The open races", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
 		var response horseracing.Response
 		races, err := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
 		if err != nil {
@@ -28,8 +27,8 @@ func (p *program) openCommand() *cobra.Command {
 		all, now := len(races), serviceTime(&response)
 		races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
 			isNamed := func(name string) bool { return strings.EqualFold(name, string(r.Tier)) }
-			return len(*tiers) > 0 && !slices.ContainsFunc(*tiers, isNamed) ||
-				*level > 0 && !r.AcceptsLevel(*level) || *maxFee != nil && r.EntryFee.Cmp(**maxFee) > 0
+			return len(tiers) > 0 && !slices.ContainsFunc(tiers, isNamed) ||
+				level > 0 && !r.AcceptsLevel(level) || maxFee != nil && r.EntryFee.Cmp(*maxFee) > 0
 		})
 		if len(races) == 0 && p.attended {
 			p.say(fmt.Sprintf("none of the %d open races fits", all))
@@ -45,10 +44,14 @@ func (p *program) openCommand() *cobra.Command {
 		})
 		return printList(p, openRaceLayout(now), races, nil)
 	})
+	namesFlag(c.Flags(), &tiers)
+	c.Flags().IntVar(&level, "level", 0, "only races that take horses of this `LEVEL`")
+	tokensFlag(c.Flags(), &maxFee, "max-fee", "only races whose fee is at most this many `TOKENS`")
+	return c
 }
 
 func (p *program) raceCommand() *cobra.Command {
-	return p.reading(p.command("race ID…", "Races by main_race_id", 1, many), func(ctx context.Context, s *service, args []string) error {
+	return p.reading("race ID…", "Races by main_race_id", cobra.MinimumNArgs(1), func(ctx context.Context, s *service, args []string) error {
 		ids, err := parseNumbers[horseracing.RaceID](args)
 		if err != nil {
 			return err

@@ -21,38 +21,38 @@ type registerOptions struct {
 	horseracing.Registration
 	path          string
 	yes           bool
-	maxFee        **horseracing.BigInt
-	daily, budget **horseracing.BigInt
+	maxFee        *horseracing.BigInt // these are nil if they are not limited
+	daily, budget *horseracing.BigInt
 }
 
 func (p *program) registerCommand() *cobra.Command {
-	c := p.command("register", "Enter a horse into a race, through a ledger; needs HORSERACING_USER_KEY", 0, 0)
 	var o registerOptions
+	const short = "Enter a horse into a race, through a ledger; needs HORSERACING_USER_KEY"
+	c := p.command("register", short, cobra.NoArgs, func(c *cobra.Command, args []string) error {
+		return p.withService(c, args, func(ctx context.Context, s *service, _ []string) error { return p.enter(ctx, s, o) })
+	})
 	flags := c.Flags()
 	flags.Int64Var((*int64)(&o.Horse), "horse", 0, "the `NUMBER` of the horse")
 	flags.Int64Var((*int64)(&o.Race), "race", 0, "the main_race_id of the race, a `NUMBER`")
 	flags.StringVar(&o.path, "ledger", "", "the `FILE` of the ledger; created if it does not exist")
 	flags.BoolVar(&o.yes, "yes", false, "register, and pay")
-	o.maxFee = tokensFlag(flags, "max-fee", "the most `TOKENS` that this fee may be; default unlimited")
-	o.daily = tokensFlag(flags, "daily", "the most `TOKENS` that the ledger may pay on a day in UTC; default unlimited")
-	o.budget = tokensFlag(flags, "budget", "the most `TOKENS` that all fees in the ledger may add up to; default unlimited")
+	tokensFlag(flags, &o.maxFee, "max-fee", "the most `TOKENS` that this fee may be; default unlimited")
+	tokensFlag(flags, &o.daily, "daily", "the most `TOKENS` that the ledger may pay on a day in UTC; default unlimited")
+	tokensFlag(flags, &o.budget, "budget", "the most `TOKENS` that all fees in the ledger may add up to; default unlimited")
 	p.serviceFlags(flags, false)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return p.withService(c.Context(), args, func(ctx context.Context, s *service, _ []string) error { return p.enter(ctx, s, o) })
-	}
 	return c
 }
 
 // limits returns the options of the ledger.
 func (o *registerOptions) limits() (options []ledger.Option) {
-	if *o.maxFee != nil {
-		options = append(options, ledger.WithMaxFee(**o.maxFee))
+	if o.maxFee != nil {
+		options = append(options, ledger.WithMaxFee(*o.maxFee))
 	}
-	if *o.daily != nil {
-		options = append(options, ledger.WithDailyBudget(**o.daily, time.UTC))
+	if o.daily != nil {
+		options = append(options, ledger.WithDailyBudget(*o.daily, time.UTC))
 	}
-	if *o.budget != nil {
-		options = append(options, ledger.WithBudget(**o.budget))
+	if o.budget != nil {
+		options = append(options, ledger.WithBudget(*o.budget))
 	}
 	return options
 }
@@ -185,12 +185,12 @@ func (p *program) printPlan(o registerOptions, race *horseracing.Race, l *ledger
 		return new(limit.Sub(paid).Sub(held).Sub(race.EntryFee))
 	}
 	text := fmt.Sprintf("It costs %s", inTokens(race.EntryFee))
-	if *o.budget != nil {
-		plan.Left = left(**o.budget, time.Time{})
+	if o.budget != nil {
+		plan.Left = left(*o.budget, time.Time{})
 		text += fmt.Sprintf("; %s of the budget would be left", tokens(*plan.Left))
 	}
-	if *o.daily != nil {
-		plan.LeftToday = left(**o.daily, time.Now().UTC().Truncate(24*time.Hour))
+	if o.daily != nil {
+		plan.LeftToday = left(*o.daily, time.Now().UTC().Truncate(24*time.Hour))
 		text += fmt.Sprintf("; %s of today's", tokens(*plan.LeftToday))
 	}
 	if p.printsJSON() {

@@ -10,10 +10,8 @@ import (
 )
 
 func (p *program) resultsCommand() *cobra.Command {
-	c := p.command("results", "Finished races, the newest first, or a file of them", 0, 0)
-	o := listingFlags(c.Flags(), "race")
-	c.Flags().StringVarP(&o.out, "out", "o", "", "keep the races in this `FILE`, each once")
-	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
+	var o *listingOptions
+	c := p.reading("results", "Finished races, the newest first, or a file of them", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
 		if err := o.check(p); err != nil {
 			return err
 		}
@@ -24,4 +22,10 @@ func (p *program) resultsCommand() *cobra.Command {
 			layout: finishedRaceLayout, start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, results: s.Races.Results, follow: s.Races.Follow,
 		})
 	})
+	o = listingFlags(c.Flags(), "race")
+	c.Flags().StringVarP(&o.out, "out", "o", "", "keep the races in this `FILE`, each once")
+	for _, other := range []string{"limit", "before", "with-cursor", "cursor"} {
+		c.MarkFlagsMutuallyExclusive("out", other)
+	}
+	return c
 }

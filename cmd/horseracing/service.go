@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ import (
 // --demo an embedded fake of it.
 type service struct{ *connection.Service }
 
+// usual is how long a command may take that does not run until it is interrupted.
+const usual = 24 * time.Hour
+
 // serviceFlags defines the flags of a command that uses the service.
 func (p *program) serviceFlags(flags *pflag.FlagSet, mayDemo bool) {
 	flags.Func("rate", "send at most this `NUMBER` of requests per second", func(text string) (err error) {
@@ -29,25 +33,47 @@ func (p *program) serviceFlags(flags *pflag.FlagSet, mayDemo bool) {
 		}
 		return nil
 	})
+	flags.DurationVar(&p.timeout, "timeout", 0, "end with status 5 after this `TIME`, like 10m; default 24h, and none for watch and --follow")
 	if mayDemo {
 		flags.BoolVar(&p.demo, "demo", false, "read an embedded fake of the service")
 	}
 }
 
-// reading lets a command read the service.
-func (p *program) reading(c *cobra.Command, do func(ctx context.Context, s *service, args []string) error) *cobra.Command {
+// serving is what a command does with the service.
+type serving func(ctx context.Context, s *service, args []string) error
+
+// reading returns a command that reads the service.
+func (p *program) reading(use, short string, args cobra.PositionalArgs, do serving) *cobra.Command {
+	c := p.command(use, short, args, func(c *cobra.Command, args []string) error { return p.withService(c, args, do) })
 	p.serviceFlags(c.Flags(), true)
-	c.RunE = func(c *cobra.Command, args []string) error { return p.withService(c.Context(), args, do) }
 	return c
 }
 
-func (p *program) withService(ctx context.Context, args []string, do func(ctx context.Context, s *service, args []string) error) error {
-	s, err := p.connect()
+// errExpired is the error of a command that took longer than --timeout.
+var errExpired = errors.New("it took longer than --timeout")
+
+// withService connects to the service, and calls do.
+func (p *program) withService(c *cobra.Command, args []string, do serving, opts ...horseracing.Option) error {
+	isFollowing, _ := c.Flags().GetBool("follow") // false if there is no such flag
+	p.isEndless = isFollowing || c.Name() == "watch"
+	ctx := c.Context()
+	if p.timeout < 0 {
+		return usageError("--timeout must be above zero")
+	}
+	if limit := cmp.Or(p.timeout, usual); p.timeout > 0 || !p.isEndless {
+		limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w %v", errExpired, limit))
+		defer cancel()
+		ctx = limited
+	}
+	s, err := p.connect(opts...)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	err = do(ctx, s, args)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errExpired) {
+		err = errors.Join(cause, err)
+	}
 	if p.skipped > 0 {
 		err = errors.Join(err, fmt.Errorf("%d entries could not be read", p.skipped))
 	}

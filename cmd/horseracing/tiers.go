@@ -29,7 +29,7 @@ var tierLayout = layout[tier]{
 }
 
 func (p *program) tiersCommand() *cobra.Command {
-	return p.reading(p.command("tiers", "The numbers of the tiers, with the name that the results of each show", 0, 0), func(ctx context.Context, s *service, _ []string) error {
+	return p.reading("tiers", "The numbers of the tiers, with the name that the results of each show", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
 		var found []tier
 		for id := range horseracing.TierID(highestTier) {
 			newest, err := s.Races.Results(horseracing.ResultsQuery{Tier: id + 1}).Take(ctx, 1)
@@ -67,18 +67,16 @@ func tiersFlag(flags *pflag.FlagSet) *[]horseracing.TierID {
 
 // namesFlag defines a flag that takes the names of tiers, separated by commas: open races
 // do not have the numbers.
-func namesFlag(flags *pflag.FlagSet) *[]string {
-	var names []string
+func namesFlag(flags *pflag.FlagSet, names *[]string) {
 	flags.Func("tier", "only races of these tiers, by `NAMES` as the service writes them, like Omega,Beta", func(text string) error {
-		names = nil
+		*names = nil
 		for name := range strings.SplitSeq(text, ",") {
 			name = strings.TrimSpace(name)
 			if _, err := strconv.Atoi(name); err == nil || name == "" {
 				return errors.New("want names of tiers, like Omega,Beta: open races do not have the numbers")
 			}
-			names = append(names, name)
+			*names = append(*names, name)
 		}
 		return nil
 	})
-	return &names
 }

@@ -10,14 +10,13 @@ import (
 )
 
 func (p *program) tournamentsCommand() *cobra.Command {
-	c := p.command("tournaments [ID…]", "The open tournaments, those with these ids, or finished ones", 0, many)
-	finished := c.Flags().Bool("finished", false, "print finished tournaments")
-	o := listingFlags(c.Flags(), "tournament")
-	return p.reading(c, func(ctx context.Context, s *service, args []string) error {
-		if *finished {
+	var finished bool
+	var o *listingOptions
+	c := p.reading("tournaments [ID…]", "The open tournaments, those with these ids, or finished ones", cobra.ArbitraryArgs, func(ctx context.Context, s *service, args []string) error {
+		if finished {
 			return p.finishedTournaments(ctx, s, o, args)
 		}
-		if err := refuse(c.Flags(), "needs --finished", "limit", "tier", "since", "before", "concurrency", "cursor", "with-cursor", "follow", "interval"); err != nil {
+		if err := refuse(o.flags, "needs --finished", "limit", "tier", "since", "before", "concurrency", "cursor", "with-cursor", "follow", "interval"); err != nil {
 			return err
 		}
 		var found []horseracing.Tournament
@@ -31,6 +30,9 @@ func (p *program) tournamentsCommand() *cobra.Command {
 		}
 		return printList(p, openTournamentLayout, found, err)
 	})
+	c.Flags().BoolVar(&finished, "finished", false, "print finished tournaments")
+	o = listingFlags(c.Flags(), "tournament")
+	return c
 }
 
 func (p *program) finishedTournaments(ctx context.Context, s *service, o *listingOptions, args []string) error {

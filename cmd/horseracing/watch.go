@@ -21,16 +21,17 @@ type change struct {
 }
 
 func (p *program) watchCommand() *cobra.Command {
-	c := p.command("watch", "Changes in the open races", 0, 0)
-	interval := c.Flags().Duration("interval", 15*time.Second, "the `TIME` between polls, at least 1s")
-	isNew := c.Flags().Bool("new", false, "leave out the races that are open at the start")
-	return p.reading(c, func(ctx context.Context, s *service, _ []string) error {
-		if *interval < time.Second {
+	var interval time.Duration
+	var isNew bool
+	c := p.reading("watch", "Changes in the open races", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
+		if interval < time.Second {
 			return usageError("--interval must be at least 1s")
 		}
-		p.isEndless = true
-		return p.watch(ctx, s, *interval, *isNew)
+		return p.watch(ctx, s, interval, isNew)
 	})
+	c.Flags().DurationVar(&interval, "interval", 15*time.Second, "the `TIME` between polls, at least 1s")
+	c.Flags().BoolVar(&isNew, "new", false, "leave out the races that are open at the start")
+	return c
 }
 
 // watch prints the changes of the open races, from those on that are open at the start if

@@ -1,5 +1,5 @@
-// Package doctor finds out what the service really does: whether its responses
-// are as documented, and what the documentation leaves open. It only reads.
+// Package doctor finds out how the service reads its own document, where another reading
+// than the literal one costs money or races. It only reads.
 package doctor
 
 import (
@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -19,7 +20,6 @@ import (
 // Config sets how much is examined.
 type Config struct {
 	Requests int                 // the most requests to send
-	Watch    time.Duration       // how long to watch for late results, if not zero
 	Progress func(topic string)  // called before each check
 	APIKey   string              // kept out of the report, as the UserKey is
 	UserKey  horseracing.UserKey // whose horses to read, unless empty
@@ -34,24 +34,16 @@ type Doctor struct {
 	drifts []horseracing.Drift
 	err    error // why the check that runs could not find out its thing
 
-	// What was read.
-	open, finished []horseracing.Race
-	tournaments    []horseracing.Tournament
-	horses, owned  []horseracing.Horse
-	missions       []horseracing.HorseMissions
-	breeding       []horseracing.BreedingListing
-	catalogue      *horseracing.MissionCatalogue
-	opened, top    []entry   // the open races; the newest page of finished ones
-	from           int64     // a time in the past with races before it
-	second         []entry   // the page before from, or empty if bodies of GET requests do not arrive
-	walked         [][]entry // the pages of one walk back
+	opened, top []entry   // the open races; the newest page of finished ones
+	second      []entry   // the page before it, or empty if bodies of GET requests do not arrive
+	walked      [][]entry // the pages of one walk back
 }
 
 // New returns a Doctor.
 func New(config *Config) *Doctor {
 	return &Doctor{
 		config: config,
-		probe:  &probe{most: config.Requests, spent: func() {}, failures: counts{}, headers: map[string]counts{}},
+		probe:  &probe{most: config.Requests, spent: func() {}, failures: counts{}},
 		report: Report{
 			At: time.Now().UTC().Truncate(time.Second), SDK: horseracing.Version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Contains: contains,
 		},
@@ -60,35 +52,12 @@ func New(config *Config) *Doctor {
 
 // Options are those of the client that Examine is given, which may have others.
 func (d *Doctor) Options() []horseracing.Option {
-	options := []horseracing.Option{
+	return []horseracing.Option{
 		horseracing.WithRetry(horseracing.Retry{Max: 1, MinWait: 500 * time.Millisecond, MaxWait: 15 * time.Second}),
+		horseracing.WithSkipHandler(nil), // an entry that cannot be read is a finding
 		horseracing.WithDriftHandler(func(_ context.Context, drift horseracing.Drift) { d.drifts = append(d.drifts, drift) }),
 		horseracing.WithTransportWrapper(d.probe.wrap), // first, so that it counts what is really sent
 	}
-	return options
-}
-
-// check finds out one thing. If it cannot, it calls fail or returns notRead.
-type check struct {
-	section string // of docs/service.md
-	topic   string
-	row     string // of docs/unknowns.md, if it is about how the service reads its document
-	do      func(context.Context) finding
-}
-
-// fail notes the first error that keeps the check from finding out its thing.
-func (d *Doctor) fail(err error) { d.err = cmp.Or(d.err, err) }
-
-// get sends a GET and returns status and body of the response, whatever they
-// are. Without a response the check has failed.
-func (d *Doctor) get(ctx context.Context, path string, body any) (status int, text []byte) {
-	var captured horseracing.Response
-	var raw json.RawMessage
-	err := d.client.Do(ctx, http.MethodGet, path, body, &raw, horseracing.CaptureResponse(&captured))
-	if captured.StatusCode == 0 {
-		d.fail(err)
-	}
-	return captured.StatusCode, captured.Body
 }
 
 // Examine makes the checks until the context ends or no requests are left. The
@@ -104,20 +73,18 @@ func (d *Doctor) Examine(ctx context.Context, client *horseracing.Client) (*Repo
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	d.probe.spent = func() { stop(errNoRequestsLeft) }
-	for _, checks := range []func() []check{d.operations, d.values, d.paging, d.readings, d.traffic} {
-		for _, c := range checks() {
-			d.config.Progress(c.topic)
-			d.err = nil
-			f := c.do(running)
-			switch {
-			case d.err != nil && ctx.Err() != nil:
-				f = found(skipped, "not examined: interrupted")
-			case d.err != nil:
-				f = found(skipped, "not examined: %v", cmp.Or(context.Cause(running), d.err))
-			}
-			f.Section, f.Topic, f.Row = c.section, c.topic, c.row
-			d.report.Findings = append(d.report.Findings, f)
+	for _, c := range d.checks() {
+		d.config.Progress(c.topic)
+		d.err = nil
+		f := c.do(running)
+		switch {
+		case d.err != nil && ctx.Err() != nil:
+			f = found(skipped, "not examined: interrupted")
+		case d.err != nil:
+			f = found(skipped, "not examined: %v", cmp.Or(context.Cause(running), d.err))
 		}
+		f.Section, f.Topic, f.Row = c.section, c.topic, c.row
+		d.report.Findings = append(d.report.Findings, f)
 	}
 	d.report.finish(ctx.Err() != nil, d.probe, d.config.APIKey, string(d.config.UserKey))
 	return &d.report, nil
@@ -136,4 +103,85 @@ func (d *Doctor) connect(ctx context.Context) error {
 		return fmt.Errorf("%s does not respond as the service: %w", d.report.Service, err)
 	}
 	return nil
+}
+
+// fail notes the first error that keeps the check from finding out its thing.
+func (d *Doctor) fail(err error) { d.err = cmp.Or(d.err, err) }
+
+// get sends a GET and returns status and body of the response, whatever they
+// are. Without a response the check has failed.
+func (d *Doctor) get(ctx context.Context, path string, body any) (status int, text []byte) {
+	var captured horseracing.Response
+	var raw json.RawMessage
+	err := d.client.Do(ctx, http.MethodGet, path, body, &raw, horseracing.CaptureResponse(&captured))
+	if captured.StatusCode == 0 {
+		d.fail(err)
+	}
+	return captured.StatusCode, captured.Body
+}
+
+// page requests a page of finished races of tier 5, the latest ones that start before an
+// instant, or without one the newest. Without a list the check has failed.
+func (d *Doctor) page(ctx context.Context, before int64) []entry {
+	body := map[string]any{"tier": 5}
+	if before != 0 {
+		body["start_time_from"] = before
+	}
+	status, text := d.get(ctx, resultsPath, body)
+	if shape := shapeOf(text); status >= 300 || status != http.StatusNoContent && shape != "null" && !strings.HasPrefix(shape, "an array") {
+		d.fail(fmt.Errorf("status %d, %s", status, shape))
+	}
+	return decodeEntries(text)
+}
+
+const (
+	resultsPath = "/api/v2/races/results"
+	openPath    = "/api/v1/races/open"
+)
+
+// probe is the transport below the client. It counts, and sends no more requests than it may.
+type probe struct {
+	next  http.RoundTripper
+	most  int
+	spent func() // called when a request more is attempted
+
+	requests int
+	failures counts
+	date     time.Time // of the newest response
+}
+
+var errNoRequestsLeft = errors.New("no requests left (--requests)")
+
+func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
+	p.next = next
+	return p
+}
+
+func (p *probe) RoundTrip(req *http.Request) (*http.Response, error) {
+	if p.requests >= p.most {
+		p.spent()
+		return nil, errNoRequestsLeft
+	}
+	p.requests++
+	resp, err := p.next.RoundTrip(req)
+	if err != nil {
+		if req.Context().Err() == nil {
+			p.failures["no response"]++
+		}
+		return resp, err
+	}
+	p.date, _ = http.ParseTime(resp.Header.Get("Date"))
+	isRefusal := resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests
+	if isExpected := isRefusal && req.Context().Value(refusalExpected{}) != nil; resp.StatusCode >= 300 && !isExpected {
+		p.failures[fmt.Sprint(resp.StatusCode)]++
+	}
+	return resp, nil
+}
+
+type refusalExpected struct{}
+
+// expectRefusal returns a context whose requests do not count as failed if the
+// service refuses them.
+func expectRefusal(ctx context.Context) context.Context {
+	return context.WithValue(ctx, refusalExpected{}, true)
 }

@@ -2,12 +2,12 @@ package doctor
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
-	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +20,7 @@ import (
 // deadline, once it is prepared, and returns the findings by topic.
 func examine(t *testing.T, readings horseracingtest.Readings, prepare func(*horseracingtest.Server), opts ...horseracing.Option) map[string]finding {
 	t.Helper()
-	fake := horseracingtest.NewServer(horseracingtest.WithReadings(readings), horseracingtest.WithHistory(400))
+	fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithReadings(readings), horseracingtest.WithHistory(400))
 	defer fake.Close()
 	fake.Advance(24 * time.Hour) // in which races finish as late as they do
 	at := func(d time.Duration) horseracing.Timestamp { return horseracing.NewTimestamp(fake.Now().Add(d)) }
@@ -49,37 +49,25 @@ func examine(t *testing.T, readings horseracingtest.Readings, prepare func(*hors
 	return findings
 }
 
-func TestTheDoctorShowsTheReadingsOfTheService(t *testing.T) {
-	literal := examine(t, horseracingtest.Readings{}, nil)
-	for _, test := range []struct {
-		readings horseracingtest.Readings
-		topic    string
-		mark     mark
-		text     string
-	}{
-		{horseracingtest.Readings{Participants: "from start"}, "who is listed in a race", odd, "somebody is listed before the deadline in 0 of"},
-		{horseracingtest.Readings{Participants: "in result"}, "who is listed in a race", odd, ", by id after the result in 1 of 1"},
-		{horseracingtest.Readings{Participants: "until start"}, "who is listed in a race", odd, "by id after the result in 0 of 1"},
-		{horseracingtest.Readings{Heats: true}, "races with one main_race_id", odd, "have the id of another race"},
-		{horseracingtest.Readings{EarlyResults: true}, "finished races without a final_order", odd, "1 of "},
-		{horseracingtest.Readings{Inclusive: true}, "start_time_from", odd, "does a page include its own instant? yes"},
-		{horseracingtest.Readings{Inclusive: true}, "bodies of GET requests", good, "they arrive"},
-		{horseracingtest.Readings{TierName: "Omega"}, "tiers", odd, "1: Omega"},
-		{horseracingtest.Readings{EmptyList: "null"}, "an empty list", good, "status 200, null"},
-		{horseracingtest.Readings{EmptyList: "404"}, "an empty list", odd, "status 404"},
-		{horseracingtest.Readings{Members: map[string]string{"entry_fee": "null"}}, "entry fees", odd, "null or absent"},
-		{horseracingtest.Readings{Members: map[string]string{"entry_fee": "0.5"}}, "entry fees", odd, "are not whole numbers"},
-		{horseracingtest.Readings{Members: map[string]string{"entry_fee": "0.5"}}, "Races.Results", bad, "entries that decode: 0 of "},
-		{horseracingtest.Readings{Members: map[string]string{"status": `"Paused"`}}, "Race.status", odd, `undocumented: "Paused"`},
-	} {
-		t.Run(fmt.Sprintf("%+v", test.readings), func(t *testing.T) {
-			t.Parallel()
-			if f := literal[test.topic]; f.Mark != good {
-				t.Errorf("of the literal service: %+v", f)
+func always(faults ...horseracingtest.Fault) func(*horseracingtest.Server) {
+	return func(s *horseracingtest.Server) {
+		for _, f := range faults {
+			f.Times = -1
+			s.Inject(f)
+		}
+	}
+}
+
+// responding makes an operation respond with bodies, one after another, in place of its own.
+func responding(pattern string, bodies ...string) func(*horseracingtest.Server) {
+	return func(s *horseracingtest.Server) {
+		n := 0
+		s.Handle(pattern, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+			n++
+			if n > len(bodies) {
+				return horseracingtest.Response{}, false
 			}
-			if f := examine(t, test.readings, nil)[test.topic]; f.Mark != test.mark || !strings.Contains(f.Text, test.text) {
-				t.Errorf("%s: %+v, want %s: %s", test.topic, f, test.mark, test.text)
-			}
+			return horseracingtest.Response{Body: bodies[n-1]}, true
 		})
 	}
 }
@@ -87,96 +75,99 @@ func TestTheDoctorShowsTheReadingsOfTheService(t *testing.T) {
 // wholeSeconds sends a start_time_from rounded down to seconds.
 type wholeSeconds struct{ http.RoundTripper }
 
-var seconds13 = regexp.MustCompile(`("start_time_from":[0-9]+)[0-9]{3}`)
+var milliseconds = regexp.MustCompile(`("start_time_from":[0-9]+)[0-9]{3}`)
 
-func (w wholeSeconds) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body != nil {
-		body, err := io.ReadAll(r.Body)
+func (r wholeSeconds) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		body, err := io.ReadAll(req.Body)
 		if err != nil {
 			return nil, err
 		}
-		r = r.Clone(r.Context())
-		r.Body = io.NopCloser(bytes.NewReader(seconds13.ReplaceAll(body, []byte("${1}000"))))
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(bytes.NewReader(milliseconds.ReplaceAll(body, []byte("${1}000"))))
 	}
-	return w.RoundTripper.RoundTrip(r)
+	return r.RoundTripper.RoundTrip(req)
 }
 
-func TestTheDoctorNoticesWhatIsUnlikeTheDocumentation(t *testing.T) {
-	always := func(faults ...horseracingtest.Fault) func(*horseracingtest.Server) {
-		return func(s *horseracingtest.Server) {
-			for _, f := range faults {
-				f.Times = -1
-				s.Inject(f)
-			}
-		}
-	}
-	limited := func(s *horseracingtest.Server) {
-		s.SetRequestLimit(horseracingtest.RequestLimit{PerWindow: 1000, Window: time.Second, Headers: true})
-		s.Inject(horseracingtest.Fault{Path: "/api/v1/missions", Skip: 1, Status: 429, Header: http.Header{"Retry-After": {"0"}}})
-	}
+func TestEachCheckNoticesAnotherReading(t *testing.T) {
+	type readings = horseracingtest.Readings
 	seconds := horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { return wholeSeconds{next} })
+	literal := examine(t, readings{}, nil)
+	if len(literal) != 12 {
+		t.Errorf("%d checks", len(literal))
+	}
 	for _, test := range []struct {
-		name    string
-		prepare func(*horseracingtest.Server)
-		opts    []horseracing.Option
-		topic   string
-		mark    mark
-		texts   []string
+		readings readings
+		prepare  func(*horseracingtest.Server)
+		opts     []horseracing.Option
+		topic    string
+		mark     mark
+		text     string
 	}{
-		{"a dropped body", always(horseracingtest.Fault{IgnoreBody: true}), nil, "bodies of GET requests", bad, []string{"they do not arrive"}},
-		{"whole seconds", nil, []horseracing.Option{seconds}, "start_time_from", bad, []string{"a request from one millisecond"}},
-		{"a new field", always(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 200, Body: `[{"main_race_id":1,"weather":1}]`}), nil,
-			"undocumented and missing fields", odd, []string{"/api/v1/races/open: unknown_field [].weather"}},
-		{"headers for caches", always(horseracingtest.Fault{Header: http.Header{"Cache-Control": {"max-age=60"}}}), nil,
-			"headers for caches", good, []string{"Cache-Control on "}},
-		{"limits", limited, nil, "rate limits", odd, []string{"1 of "}},
-		{"limits", limited, nil, "headers that announce limits", good, []string{"Retry-After on 1 responses", "Ratelimit-Limit on "}},
+		{prepare: always(horseracingtest.Fault{IgnoreBody: true}), topic: "bodies of GET requests", mark: bad, text: "they do not arrive"},
+		{readings: readings{TierName: "Omega"}, topic: "tiers", mark: odd, text: "1: Omega"},
+		{readings: readings{Inclusive: true}, topic: "start_time_from", mark: odd, text: "includes its own instant"},
+		{readings: readings{Inclusive: true}, topic: "bodies of GET requests", mark: good, text: "they arrive"},
+		{opts: []horseracing.Option{seconds}, topic: "start_time_from", mark: bad, text: "not heeded to the millisecond"},
+		{prepare: latestByID, topic: "the races of a page", mark: bad, text: "a page is not of the latest starts"},
+		{prepare: responding("GET "+openPath, "[]", "[]"), topic: "empty lists", mark: odd, text: "2 of 4 lists of open races were empty"},
+		{readings: readings{EmptyList: "null"}, topic: "empty lists", mark: good, text: "status 200, null"},
+		{readings: readings{EmptyList: "404"}, topic: "empty lists", mark: odd, text: "status 404"},
+		{readings: readings{Members: map[string]string{"start_time": "1748000000"}}, topic: "start times", mark: bad, text: "are in seconds"},
+		{readings: readings{Heats: true}, topic: "races with one main_race_id", mark: odd, text: "have the id of another race"},
+		{readings: readings{Members: map[string]string{"entry_fee": "25"}}, topic: "entry fees", mark: odd, text: "to 25 (2 digits)"},
+		{readings: readings{Members: map[string]string{"entry_fee": "null"}}, topic: "entry fees", mark: odd, text: "null or absent"},
+		{readings: readings{Members: map[string]string{"entry_fee": "0.5"}}, topic: "entry fees", mark: odd, text: "are not whole numbers"},
+		{readings: readings{Members: map[string]string{"entry_fee": "0.5"}}, topic: "undocumented and missing members", mark: bad, text: "entry_fee"},
+		{readings: readings{Participants: "from start"}, topic: "who is listed in a race", mark: odd, text: "somebody is listed before the deadline in 0 of"},
+		{readings: readings{Participants: "in result"}, topic: "who is listed in a race", mark: odd, text: ", by id after the result in 1 of 1"},
+		{readings: readings{Participants: "until start"}, topic: "who is listed in a race", mark: odd, text: "by id after the result in 0 of 1"},
+		{prepare: dated(3 * time.Hour), topic: "the header Date", mark: odd, text: "it is off by the starts of races"},
+		{prepare: dated(-3 * time.Hour), topic: "the header Date", mark: odd, text: "it is off by the starts of races"},
+		{prepare: always(horseracingtest.Fault{Path: "/api/v1/races/", Status: 200, Body: `{"main_race_id":1}`}), topic: "ids", mark: bad, text: "not the one requested"},
+		{prepare: always(horseracingtest.Fault{Path: "/api/v1/races/999999999999", Status: 400}), topic: "ids", mark: odd, text: "one that does not exist is: status 400"},
+		{prepare: always(horseracingtest.Fault{Path: openPath, Status: 200, Body: `[{"main_race_id":1,"weather":1}]`}), topic: "undocumented and missing members", mark: odd, text: "/api/v1/races/open: unknown_field [].weather"},
+		{prepare: responding("GET /api/v1/missions", "{}", `{"daily":[],"weekly":[]}`), topic: "undocumented and missing members", mark: odd, text: "MissionCatalogue: no monthly"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s %s", test.topic, test.text), func(t *testing.T) {
 			t.Parallel()
-			f := examine(t, horseracingtest.Readings{}, test.prepare, test.opts...)[test.topic]
-			for _, text := range test.texts {
-				if f.Mark != test.mark || !strings.Contains(f.Text, text) {
-					t.Errorf("%s: %+v, want %s: %s", test.topic, f, test.mark, text)
-				}
+			if f := literal[test.topic]; f.Mark != good {
+				t.Errorf("of the literal service: %+v", f)
+			}
+			if f := examine(t, test.readings, test.prepare, test.opts...)[test.topic]; f.Mark != test.mark || !strings.Contains(f.Text, test.text) {
+				t.Errorf("%s: %+v, want %s: %s", test.topic, f, test.mark, test.text)
 			}
 		})
 	}
 }
 
-// Each row of docs/unknowns.md that reading can settle has a finding, which names it if it
-// is about a reading.
-func TestTheRowsOfTheUnknownsAndTheFindingsGoTogether(t *testing.T) {
-	unknowns, err := os.ReadFile("../../../../docs/unknowns.md")
-	if err != nil {
-		t.Fatal(err)
+// dated makes the service's Date differ from its time.
+func dated(off time.Duration) func(*horseracingtest.Server) {
+	return func(s *horseracingtest.Server) {
+		always(horseracingtest.Fault{Header: http.Header{"Date": {s.Now().Add(off).UTC().Format(http.TimeFormat)}}})(s)
 	}
-	covered := map[string]bool{
-		"3": true, // states show only over time
-		"6": true, // there are no events to read
-		"9": true, // how long a version stays cannot be read
-	}
-	findings := examine(t, horseracingtest.Readings{}, nil)
-	for _, f := range findings {
-		covered[f.Section], covered[f.Row] = true, true
-	}
-	readings := map[string]bool{"": true}
-	rows := regexp.MustCompile(`(?m)^\| (R\d+|[0-9., ]+) \|.*\| (.*) \|$`).FindAllStringSubmatch(string(unknowns), -1)
-	for _, row := range rows {
-		isHidden := strings.HasPrefix(row[2], "nothing")
-		if hasFinding := slices.ContainsFunc(strings.Split(row[1], ", "), func(name string) bool { return covered[name] }); hasFinding == isHidden {
-			t.Errorf("docs/unknowns.md, %s: is there a finding? %t", row[1], hasFinding)
+}
+
+// latestByID makes a page that of the highest ids, which are not those of the latest starts.
+func latestByID(s *horseracingtest.Server) {
+	start := s.Now().Add(-300 * time.Minute).UnixMilli()
+	s.Handle("GET "+resultsPath, func(r horseracingtest.Request) (horseracingtest.Response, bool) {
+		body := struct {
+			From int64 `json:"start_time_from"`
+		}{From: math.MaxInt64}
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			return horseracingtest.Response{Status: 400}, true
 		}
-		if strings.HasPrefix(row[1], "R") {
-			readings[row[1]] = true
+		var page []string
+		for id := 200; id > 0 && len(page) < 10; id-- {
+			at := start + int64(id)*60_000
+			if id%10 == 7 {
+				at += 5 * 60_000
+			}
+			if at < body.From {
+				page = append(page, fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, id, at))
+			}
 		}
-	}
-	for topic, f := range findings {
-		if !readings[f.Row] {
-			t.Errorf("%s names the row %s, which there is not", topic, f.Row)
-		}
-	}
-	if len(readings) != 1+14 || len(rows) < 34 {
-		t.Errorf("%d rows, %d of them about readings", len(rows), len(readings)-1)
-	}
+		return horseracingtest.Response{Body: "[" + strings.Join(page, ",") + "]"}, true
+	})
 }

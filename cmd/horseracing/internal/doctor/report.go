@@ -1,14 +1,12 @@
 package doctor
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -18,7 +16,7 @@ import (
 )
 
 // contains is part of every report.
-const contains = "This report names the host and the hippodromes. It contains no key. If a line is marked ! or ✗, attach it to an issue."
+const contains = "This report names the host. It contains no key. If a line is marked ! or ✗, attach it to an issue."
 
 // Report is what was found out. It is without keys.
 type Report struct {
@@ -35,12 +33,10 @@ type Report struct {
 	Findings    []finding `json:"findings"`
 }
 
-// finish sorts the findings by section and removes the keys. Texts are made of
-// counts, names of fields and values: a service that puts a key into a value must
-// not get it into a report.
+// finish removes the keys. Texts are made of counts, names of fields and values: a service
+// that puts a key into a value must not get it into a report.
 func (r *Report) finish(interrupted bool, p *probe, keys ...string) {
-	r.Interrupted, r.Requests, r.Failed, r.Failures = interrupted, p.most-p.left(), p.failures.total(), p.failures
-	slices.SortStableFunc(r.Findings, func(a, b finding) int { return cmp.Compare(order(a.Section), order(b.Section)) })
+	r.Interrupted, r.Requests, r.Failed, r.Failures = interrupted, p.requests, p.failures.total(), p.failures
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		for _, key := range keys {
@@ -55,14 +51,6 @@ func (r *Report) finish(interrupted bool, p *probe, keys ...string) {
 			return -1
 		}, f.Text)
 	}
-}
-
-// order returns a number by which sections sort: 4.2 comes before 4.10.
-func order(section string) int {
-	chapter, part, _ := strings.Cut(section, ".")
-	c, _ := strconv.Atoi(chapter)
-	p, _ := strconv.Atoi(part)
-	return 100*c + p
 }
 
 // Broken returns how many findings are about something that does not work.
@@ -81,7 +69,7 @@ func (r *Report) count(m mark) (n int) {
 func (r *Report) head() []string {
 	requests := fmt.Sprintf("%d requests, none failed", r.Requests)
 	if r.Failed > 0 {
-		requests = fmt.Sprintf("%d requests, %d failed (status or cause): %s", r.Requests, r.Failed, r.Failures.list("%s (%d)"))
+		requests = fmt.Sprintf("%d requests, %d failed (status or cause): %v", r.Requests, r.Failed, r.Failures)
 	}
 	summary := fmt.Sprintf("%d findings as expected, %d to look at, %d broken, %d not examined", r.count(good), r.count(odd), r.count(bad), r.count(skipped))
 	if r.Interrupted {
@@ -103,13 +91,23 @@ func (f *finding) advice() string {
 	return f.Advice + " (docs/unknowns.md, " + f.Row + ")"
 }
 
-// WriteTable writes the report for people, in lines of at most width columns.
-func (r *Report) WriteTable(w io.Writer, width int) error {
+// WriteTable writes the report for people, in lines of at most width columns: the findings
+// that are not as expected, and in one sentence the others, unless isVerbose.
+func (r *Report) WriteTable(w io.Writer, width int, isVerbose bool) error {
 	for _, line := range r.head() {
 		fmt.Fprintln(w, wrap(line, width))
 	}
-	left := width
+	var lines []finding
+	var others []string
 	for _, f := range r.Findings {
+		if f.Mark == good && !isVerbose {
+			others = append(others, f.Topic)
+		} else {
+			lines = append(lines, f)
+		}
+	}
+	left := width
+	for _, f := range lines {
 		left = min(left, width-len("✓  §4.10  ")-text.StringWidth(f.Topic))
 	}
 	t := table.NewWriter()
@@ -117,14 +115,20 @@ func (r *Report) WriteTable(w io.Writer, width int) error {
 	t.Style().Options, t.Style().Box.PaddingLeft, t.Style().Box.PaddingRight = table.OptionsNoBordersAndSeparators, "", "  "
 	t.SuppressTrailingSpaces()
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 4, WidthMax: max(left, 20), WidthMaxEnforcer: text.WrapSoft}})
-	for _, f := range r.Findings {
+	for _, f := range lines {
 		t.AppendRow(table.Row{signs[f.Mark], "§" + f.Section, f.Topic, f.Text})
 		if f.Advice != "" {
 			t.AppendRow(table.Row{"", "", "", "→ " + f.advice()})
 		}
 	}
 	const legend = "✓ as expected   ! worth a look   ✗ broken   · not examined   § section of docs/service.md"
-	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n", t.Render(), wrap(legend, width))
+	if len(lines) > 0 {
+		fmt.Fprintf(w, "\n%s\n", t.Render())
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(w, "\n%s\n", wrap(fmt.Sprintf("✓  As expected: %s. --verbose shows what was found.", strings.Join(others, ", ")), width))
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", wrap(legend, width))
 	return err
 }
 
@@ -188,23 +192,16 @@ func oddIf(isOdd bool, advice, format string, args ...any) finding {
 	return f
 }
 
-func yesOrNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
 // notRead is the finding about values of which none were read.
 var notRead = found(skipped, "not examined: none were read")
 
 // counts is how often each value was seen.
 type counts map[string]int
 
-func count(values []string) counts {
+func count(races []entry, value func(entry) string) counts {
 	c := counts{}
-	for _, value := range values {
-		c[value]++
+	for _, race := range races {
+		c[value(race)]++
 	}
 	return c
 }
@@ -216,25 +213,13 @@ func (c counts) total() (n int) {
 	return n
 }
 
-// list writes value and count in this format, at most twelve of them.
-func (c counts) list(format string) string {
+// String writes each value and how often it was seen.
+func (c counts) String() string {
 	var parts []string
 	for _, value := range slices.Sorted(maps.Keys(c)) {
-		parts = append(parts, fmt.Sprintf(format, value, c[value]))
-	}
-	if len(parts) > 12 {
-		parts = append(parts[:12], fmt.Sprintf("and %d more", len(parts)-12))
+		parts = append(parts, fmt.Sprintf("%s (%d)", value, c[value]))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func (c counts) String() string { return c.list("%q (%d)") }
-
-func each[T any, S ~string](list []T, value func(T) S) (values []string) {
-	for _, v := range list {
-		values = append(values, string(value(v)))
-	}
-	return values
 }
 
 // shapeOf describes a body without showing it.
@@ -249,13 +234,7 @@ func shapeOf(body []byte) string {
 	case []any:
 		return fmt.Sprintf("an array of %d", len(v))
 	case map[string]any:
-		names := slices.Sorted(maps.Keys(v))
-		if len(names) > 6 {
-			names = append(names[:6], "…")
-		}
-		return "an object with " + strings.Join(names, ", ")
-	case float64:
-		return "a number"
+		return "an object"
 	}
 	return fmt.Sprintf("a %T", value)
 }
