@@ -39,7 +39,7 @@ func (l *list[T]) decode(op operation, r *transport.Record) error {
 	l.record = r
 	kind := jsontext.Value(r.Body).Kind()
 	switch {
-	case r.Status == http.StatusNoContent:
+	case r.Status == http.StatusNoContent || isNothing(r.Body):
 		return nil
 	case kind == jsontext.KindBeginObject && (op.objectOrArray || op.id != nil):
 		l.entries = make([]entry[T], 1)
@@ -47,7 +47,7 @@ func (l *list[T]) decode(op operation, r *transport.Record) error {
 			return newDecodeError(r, err)
 		}
 		return nil
-	case kind != jsontext.KindBeginArray && kind != jsontext.KindNull:
+	case kind != jsontext.KindBeginArray:
 		return newDecodeError(r, read(r.Body, new([]T), lenientUTF8))
 	}
 	var elements []jsontext.Value
