@@ -43,21 +43,13 @@ func TestNoValueShowsAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]any{
-		"*Client": c, "Client": *c,
-		"*HorsesService": c.Horses, "HorsesService": *c.Horses,
-		"*RacesService": c.Races, "RacesService": *c.Races,
-		"*TournamentsService": c.Tournaments, "TournamentsService": *c.Tournaments,
-		"*MissionsService": c.Missions, "MissionsService": *c.Missions,
-		"UserKey": horseracing.UserKey(double.UserKey), "*UserKey": ptr(horseracing.UserKey(double.UserKey)),
-		"[]UserKey": []horseracing.UserKey{double.UserKey}, "map of UserKey": map[string]horseracing.UserKey{"k": double.UserKey},
-		"Registration": double.Entry, "*Registration": &double.Entry, "[]Registration": []horseracing.Registration{double.Entry},
-		"Response": response, "*Response": &response,
-		"RegistrationReceipt": *receipt, "*RegistrationReceipt": receipt,
-		"Option":     horseracing.WithHTTPClient(via),
-		"CallOption": horseracing.CaptureResponse(&response),
-		"*Pager":     c.Races.Results(horseracing.ResultsQuery{}), "Pager": *c.Races.Results(horseracing.ResultsQuery{}),
-		"*Follower": c.Races.Follow(horseracing.FollowQuery{}), "Follower": *c.Races.Follow(horseracing.FollowQuery{}),
-		"Watch": c.Races.Watch(t.Context(), horseracing.WatchQuery{}),
+		"*Client": c, "Client": *c, "*RacesService": c.Races, "RacesService": *c.Races,
+		"*UserKey": ptr(horseracing.UserKey(double.UserKey)), "[]UserKey": []horseracing.UserKey{double.UserKey},
+		"Registration": double.Entry, "*Registration": &double.Entry,
+		"Response": response, "*Response": &response, "RegistrationReceipt": *receipt, "*RegistrationReceipt": receipt,
+		"Option": horseracing.WithHTTPClient(via), "CallOption": horseracing.CaptureResponse(&response),
+		"*Pager": c.Races.Results(horseracing.ResultsQuery{}), "Pager": *c.Races.Results(horseracing.ResultsQuery{}),
+		"*Follower": c.Races.Follow(horseracing.FollowQuery{}), "Watch": c.Races.Watch(t.Context(), horseracing.WatchQuery{}),
 		"a struct that holds all": struct {
 			C *horseracing.Client
 			D horseracing.Client
@@ -145,52 +137,25 @@ func TestNoErrorShowsAKey(t *testing.T) {
 	}
 }
 
-// clientWithKey returns a client whose every call gets that body.
-func clientWithKey(t *testing.T, key, body string) *horseracing.Client {
-	t.Helper()
-	c, err := horseracing.NewClient(double.Service, key, horseracing.WithHTTPClient(&http.Client{Transport: double.Play(double.Respond(200, body))}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// A number is cut in an error's text: not within a key of digits.
-func TestNoPartOfAKeyOfDigitsIsShown(t *testing.T) {
-	for n := 6; n <= 100; n++ {
-		digits := strings.Repeat("1234567890", 10)[:n]
-		for _, body := range []string{`[{"name":` + digits + `}]`, `[{"number":` + digits + `0}]`, `[{"entry_fee":-` + digits + `.5}]`, `[{"level":` + digits + `e999999}]`} {
-			_, err := clientWithKey(t, digits, body).Horses.Owned(t.Context(), double.UserKey)
-			if err == nil {
-				continue
-			}
-			if strings.Contains(err.Error(), digits[:n*3/4]) {
-				t.Errorf("%d digits: %v", n, err)
-			}
-		}
-	}
-}
-
 // A number that an error names can be the key as well.
 func TestAKeyForANumberIsRedacted(t *testing.T) {
 	const digits, key = "1234567890123456", 1234567890123456
 	var none context.Context
 	for name, body := range map[string]string{
 		"another race":       `[{"main_race_id":` + digits + `,"start_time":1,"participants":[]}]`,
-		"an unreadable race": `[{"main_race_id":` + digits + `,"start_time":"x"}]`,
-		"an entry's id":      `[{"main_race_id":1},{"main_race_id":` + digits + `,"places":"x"}]`,
+		"an unreadable race": `[{"main_race_id":1},{"main_race_id":` + digits + `,"start_time":"x"}]`,
 		"an error object":    `{"error":{"message":"no race ` + digits + `","code":` + digits + `}}`,
 	} {
-		c := clientWithKey(t, digits, body)
-		var response horseracing.Response
+		c, err := horseracing.NewClient(double.Service, digits, horseracing.WithHTTPClient(&http.Client{Transport: double.Play(double.Respond(200, body))}))
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, err := range []error{
-			errorOf(c.Races.Get(t.Context(), 7, horseracing.CaptureResponse(&response))),
-			errorOf(c.Races.Open(t.Context())), errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 20)),
-			errorOf(c.Races.Get(none, key)), errorOf(c.Races.Registered(none, key, 7)), errorOf(c.Races.Registered(t.Context(), key, -1)),
-			errorOf(c.Horses.Get(t.Context(), -key)),
+			errorOf(c.Races.Get(t.Context(), 7)), errorOf(c.Races.Open(t.Context())), errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 20)),
+			errorOf(c.Races.Get(none, key)), errorOf(c.Races.Registered(t.Context(), key, -1)), errorOf(c.Horses.Get(t.Context(), -key)),
 			errorOf(c.Races.Register(t.Context(), horseracing.Registration{Race: -key, Horse: 7, UserKey: double.UserKey})),
 		} {
-			for where, text := range double.Surfaces(err, horseracing.Response{Header: response.Header}, "") {
+			for where, text := range double.Surfaces(err, horseracing.Response{}, "") {
 				if strings.Contains(text, digits) {
 					t.Errorf("%s: %s shows the key: %.300s", name, where, text)
 				}
@@ -204,7 +169,7 @@ func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 	key := double.JSONText(double.AppKey)
 	for _, status := range []int{200, 401, 500} {
 		for _, body := range []string{
-			"<title>" + double.AppKey + "</title>", `{"errors":["{\"detail\":\"` + key + `\"}"]}`, `[{"number":"` + key + `"}]`, `[{"_id":"` + key + `","main_race_id":"x"}]`, `[{"` + key + `":1,"` + key + `":2}]`,
+			"<title>" + double.AppKey + "</title>", `[{"_id":"` + key + `","main_race_id":"x"}]`, `[{"` + key + `":1,"` + key + `":2}]`,
 		} {
 			c := double.Play(double.Respond(status, body)).Client(t, double.NoRetries())
 			for name, err := range map[string]error{
@@ -239,15 +204,12 @@ func TestAKeyInWhatTheCallerGivesIsRedacted(t *testing.T) {
 	c := double.Play(double.Respond(404, "")).Client(t)
 	for name, err := range map[string]error{
 		"path":                          c.Do(t.Context(), "GET", "/users/"+url.PathEscape(double.AppKey)+"/horses", nil, nil),
-		"query":                         c.Do(t.Context(), "GET", "/horses?key="+url.QueryEscape(double.AppKey), nil, nil),
 		"refused":                       c.Do(t.Context(), "GET", "https://elsewhere.test/"+double.AppKey, nil, nil),
 		"walking":                       c.Do(t.Context(), "GET", "/"+url.PathEscape(double.AppKey)+"/../x", nil, nil),
-		"method":                        c.Do(t.Context(), double.AppKey, "/x", nil, nil),
 		"a user's key":                  c.Do(t.Context(), "GET", "/"+strings.Repeat("x", 100)+url.PathEscape(double.UserKey), horseracing.Registration{UserKey: double.UserKey}, nil),
 		"an id":                         errorOf(c.Tournaments.Get(t.Context(), double.AppKey)),
 		"an id that the response lacks": errorOf(double.Play(double.Respond(200, "null")).Client(t).Tournaments.Get(t.Context(), double.AppKey)),
 		"an id that cannot be read":     errorOf(double.Play(double.Respond(200, `{"_id":7}`)).Client(t).Tournaments.Get(t.Context(), double.AppKey)),
-		"an id of many such entries":    errorOf(double.Play(double.Respond(200, "["+strings.Repeat(`{"_id":7},`, 200)+"7]")).Client(t).Tournaments.Get(t.Context(), double.AppKey)),
 		"an id without a connection":    errorOf(double.Play(double.Broken(double.ErrReset)).Client(t, double.Briefly).Tournaments.Get(t.Context(), double.AppKey)),
 	} {
 		if err == nil {
@@ -281,34 +243,23 @@ func TestABodyThatCannotBeEncodedShowsNoKey(t *testing.T) {
 	mustPrintWithoutKeys(t, "the error", err)
 }
 
-// Of a body that was cut, the first part of a key may be the end.
+// The end of a body that was cut may be a part of a key; internal/redact has each length.
 func TestHalfAKeyIsRedacted(t *testing.T) {
-	t.Parallel()
-	for _, key := range double.KeyForms(double.AppKey)[:2] { // internal/redact cuts the others
-		for n := 1; n <= len(key); n++ {
-			half := "your key: " + key[:n]
-			for name, s := range map[string]double.Step{
-				"the connection broke": double.Stream(401, 1000, func() io.Reader { return double.Readers(half, double.ErrReset) }),
-				"beyond the limit":     double.Respond(401, strings.Repeat("x", 1000-len(half))+half+key[n:]+"more"),
-				"beyond 64 KiB":        double.Respond(401, strings.Repeat("x", 64<<10-len(half))+half+key[n:]+"more"),
-			} {
-				var response horseracing.Response
-				limit := horseracing.WithMaxResponseBytes(1000)
-				if name == "beyond 64 KiB" {
-					limit = nil
-				}
-				_, err := double.Play(s).Client(t, limit).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
-				var api *horseracing.APIError
-				if !errors.As(err, &api) {
-					t.Fatal(err)
-				}
-				for where, text := range map[string]string{"Body": string(api.Body), "Message": api.Message, "Response.Body": string(response.Body)} {
-					_, after, _ := strings.Cut(text, "your key: ")
-					if strings.Contains(strings.ToLower(after), "app-k") || len(after) > len("app-") && !strings.HasPrefix("[redacted]more", after) {
-						t.Errorf("%s, %d of %q: %s ends in %q", name, n, key, where, after)
-					}
-				}
-			}
+	half := "your key: " + double.AppKey[:len(double.AppKey)-2]
+	for name, s := range map[string]double.Step{
+		"the connection broke": double.Stream(401, 1000, func() io.Reader { return double.Readers(half, double.ErrReset) }),
+		"beyond the limit":     double.Respond(401, strings.Repeat("x", 1000-len(half))+half+double.AppKey+"more"),
+		"beyond 64 KiB":        double.Respond(401, strings.Repeat("x", 64<<10-len(half))+half+double.AppKey[len(double.AppKey)-2:]+"more"),
+	} {
+		var response horseracing.Response
+		limit := int64(1000)
+		if name == "beyond 64 KiB" {
+			limit = 1 << 20
+		}
+		_, err := double.Play(s).Client(t, horseracing.WithMaxResponseBytes(limit)).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
+		api, ok := errors.AsType[*horseracing.APIError](err)
+		if !ok || strings.Contains(string(api.Body)+api.Message+string(response.Body), "app-K") {
+			t.Errorf("%s: %v, %s", name, err, response.Body)
 		}
 	}
 }
@@ -365,18 +316,15 @@ func FuzzErrorBodies(f *testing.F) {
 		} {
 			c := s.Client(t, double.NoRetries()) // one of its own, which waits for no Retry-After
 			err := call(t.Context(), c)
+			if isSuccess := status >= 200 && status <= 299; err == nil && !isSuccess {
+				t.Errorf("status %d is a success", status)
+			}
 			if err == nil {
-				if status < 200 || status > 299 {
-					t.Errorf("status %d is a success", status)
-				}
 				continue
 			}
 			double.CheckError(t, "call", err)
 			for where, text := range double.Surfaces(err, horseracing.Response{}, "") {
 				double.MustNotShowKeys(t, where, text)
-			}
-			if api, ok := errors.AsType[*horseracing.APIError](err); ok && (api.RetryAfter < 0 || len(api.Body) > 64<<10) {
-				t.Errorf("RetryAfter %v, %d bytes", api.RetryAfter, len(api.Body))
 			}
 		}
 		if n := len(s.Requests()); n != 2 {
