@@ -46,8 +46,8 @@ func Example() {
 		break
 	}
 	// Output:
-	// 10 races are open
-	// the latest result: Amber Handicap, won by horse 279
+	// 11 races are open
+	// the latest result: Amber Handicap, won by horse 1740
 }
 
 // A client with settings of its own. Without options it retries reads three
@@ -76,7 +76,7 @@ func ExampleNewClient() {
 	color, _ := horse.Trait("mane_color")
 	fmt.Println(horse.Name, "of level", horse.Level, "with a mane of", color)
 	// Output:
-	// Bold Echo of level 15 with a mane of palomino
+	// Iron Island of level 15 with a mane of black
 }
 
 // Base URL and key from the environment, where neither code nor shell history
@@ -176,16 +176,14 @@ func ExampleRacesService_Open() {
 	}
 	now := fake.Now() // time.Now in a program
 	for _, race := range races {
-		if race.Length > 3 || race.FreePlaces() == 0 || !race.RegistrationOpenAt(now) || !race.AcceptsLevel(horse.Level) {
+		if race.Length > 10 || race.FreePlaces() == 0 || !race.RegistrationOpenAt(now) || !race.AcceptsLevel(horse.Level) {
 			continue
 		}
 		fmt.Printf("%s, %d furlongs: %d places left, until %s\n",
 			race.Info.Name, race.Length, race.FreePlaces(), race.RegistrationDeadline.Format(time.TimeOnly))
 	}
 	// Output:
-	// Northern Mile, 2 furlongs: 6 places left, until 12:21:00
-	// Clover Cup, 3 furlongs: 10 places left, until 12:36:00
-	// Clover Cup, 2 furlongs: 12 places left, until 12:29:00
+	// Northern Mile, 6 furlongs: 7 places left, until 12:06:00
 }
 
 // Registering spends the race's entry fee. Where the response is lost, the SDK
@@ -263,9 +261,11 @@ func ExampleRacesService_Results() {
 		fmt.Println(race.StartTime.Format(time.DateTime), race.Info.Name, "won by horse", finishers[0].Number)
 	}
 	// Output:
-	// 2025-06-01 10:25:22 Amber Handicap won by horse 279
-	// 2025-06-01 09:52:21 Amber Handicap won by horse 3307
-	// 2025-06-01 09:19:04 Two Rivers won by horse 3891
+	// 2025-06-01 10:45:05 Amber Handicap won by horse 1740
+	// 2025-06-01 10:42:42 Silver Bridle won by horse 1768
+	// 2025-06-01 09:52:03 Clover Cup won by horse 2903
+	// 2025-06-01 09:05:18 Northern Mile won by horse 2902
+	// 2025-06-01 09:02:19 Silver Bridle won by horse 2778
 }
 
 // A program that stops after a few races and continues there when it is started
@@ -429,11 +429,11 @@ func ExampleHorsesService_Get() {
 		fmt.Println(horse.Number, horse.Name)
 	}
 	// Output:
-	// 1 Bold Echo
-	// 2 Bold Echo
-	// 3 Dusty Arrow
-	// 4 Iron Jester
-	// 5 Amber Breeze
+	// 1 Iron Island
+	// 2 Hazel Gale
+	// 3 Iron Gale
+	// 4 Dusty Island
+	// 5 Golden Breeze
 }
 
 // A test of your own code with github.com/jarcoal/httpmock: give the client a mock as its

@@ -156,9 +156,9 @@ func TestListAndGetUnderEveryReading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	starts := map[horseracing.Timestamp]horseracing.Race{}
+	byObject := map[string]horseracing.Race{}
 	for _, race := range truth {
-		starts[race.StartTime] = race
+		byObject[race.ObjectID] = race
 	}
 	numbers := literal.Horses(0)
 	members := []string{"main_race_id", "start_time", "entry_fee", "places", "participants", "type", "v2", "tier", "length", "prizes", "info.turf", "participants.total", "number", "level", "name", "height"}
@@ -181,12 +181,12 @@ func TestListAndGetUnderEveryReading(t *testing.T) {
 			t.Fatalf("%d races of %d, %d skipped: %v", len(open), len(truth), skipped, err)
 		}
 		for i := range open {
-			mustBeTrue(t, &open[i], starts[open[i].StartTime], r)
+			mustBeTrue(t, &open[i], byObject[open[i].ObjectID], r)
 		}
 		for _, race := range truth {
 			got, err := c.Races.Get(ctx, race.MainRaceID)
 			if err == nil {
-				if mustBeTrue(t, got, starts[got.StartTime], r); got.MainRaceID != race.MainRaceID || got.EntryFee.Cmp(race.EntryFee) < 0 {
+				if mustBeTrue(t, got, byObject[got.ObjectID], r); got.MainRaceID != race.MainRaceID || got.EntryFee.Cmp(race.EntryFee) < 0 {
 					t.Fatalf("race %d for %v became %d for %v", race.MainRaceID, race.EntryFee, got.MainRaceID, got.EntryFee)
 				}
 				continue

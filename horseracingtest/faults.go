@@ -135,10 +135,10 @@ func (f *faults) clear() {
 	f.rules = nil
 }
 
-func (f *faults) reset() {
+func (f *faults) reset(seed uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.rules, f.injected = nil, nil
+	f.seed, f.rules, f.injected = seed, nil, nil
 }
 
 // idle returns which of the injected faults have hit no request.
@@ -152,48 +152,6 @@ func (f *faults) idle() []string {
 		}
 	}
 	return idle
-}
-
-// link does to a request what the fault does that hits it.
-func (f *faults) link(late *late, sleep sleep, next handle) handle {
-	return func(c *call) response {
-		fault := f.strike(c.request)
-		if !fault.ResetBefore {
-			c.read() // before any delay: net/http notices that a client is gone only once the body was read
-		}
-		if !sleep(c.request.Context(), fault.Delay) {
-			panic(http.ErrAbortHandler)
-		}
-		if fault.ResetBefore {
-			drop(c.writer)
-		}
-		if fault.IgnoreBody {
-			c.arrived.Body, c.unread = nil, nil
-		}
-		if fault.TakesEffectAfter > 0 {
-			late.add(c, fault.TakesEffectAfter)
-			drop(c.writer)
-		}
-		if fault.Status != 0 {
-			c.instead = &response{status: fault.Status, body: []byte(fault.Body)}
-		}
-		out := next(c)
-		if fault.ResetAfter {
-			drop(c.writer)
-		}
-		out.fault = fault
-		return out
-	}
-}
-
-// instead is the link below the latency: what the fault's Status responds with.
-func instead(next handle) handle {
-	return func(c *call) response {
-		if c.instead != nil {
-			return *c.instead
-		}
-		return next(c)
-	}
 }
 
 // strike returns the fault that hits the request: one that does nothing, if

@@ -1,7 +1,12 @@
 package horseracingtest
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"iter"
+	"slices"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -25,5 +30,50 @@ import (
 // [WithHistory] follow this option. Races whose tier has no known id are omitted from
 // the results.
 func WithHistoryOf(races iter.Seq[horseracing.Race]) Option {
-	return func(s *settings) { s.historyOf, s.world.Races, s.world.PerHour = races, 0, 0 }
+	return func(s *settings) { s.historyOf, s.races, s.perHour = races, 0, 0 }
+}
+
+// pastRace is a finished race that opens again.
+type pastRace struct {
+	horseracing.Race
+	opens time.Time
+}
+
+// readPast returns the races in the order in which they open.
+func readPast(races iter.Seq[horseracing.Race]) ([]pastRace, error) {
+	var past []pastRace
+	for r := range races {
+		switch {
+		case r.MainRaceID <= 0:
+			return nil, errors.New("history: a race has no MainRaceID")
+		case r.StartTime.IsZero():
+			return nil, fmt.Errorf("history: race %d has no StartTime", r.MainRaceID)
+		}
+		deadline := cmp.Or(r.RegistrationDeadline, r.StartTime)
+		past = append(past, pastRace{r, deadline.Add(-time.Hour)})
+	}
+	if len(past) == 0 {
+		return nil, errors.New("history: there is no race")
+	}
+	slices.SortFunc(past, func(a, b pastRace) int {
+		return cmp.Or(a.opens.Compare(b.opens), cmp.Compare(a.MainRaceID, b.MainRaceID))
+	})
+	return past, nil
+}
+
+// reopened returns a race as it is when it opens again.
+func (w *world) reopened(p pastRace) *race {
+	r, err := w.given(p.Race)
+	must(err) // readPast has checked it
+	result := r.Race
+	r.result, r.published = &result, r.start().Add(5*time.Minute)
+	r.Participants, r.FinalOrder, r.Winners, r.Status = []horseracing.RaceParticipant{}, nil, nil, ""
+	open := r.RegistrationDeadline.Sub(p.opens)
+	for i, other := range result.Participants {
+		if h := w.horse(other.Number); h == nil || h.owner < 0 {
+			after := time.Duration(i+1) * open / time.Duration(len(result.Participants)+1)
+			r.joins = append(r.joins, join{p.opens.Add(after), other.Number})
+		}
+	}
+	return r
 }

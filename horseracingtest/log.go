@@ -1,6 +1,7 @@
 package horseracingtest
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -20,22 +21,30 @@ type Request struct {
 // Requests returns the newest requests in the order in which they arrived, up to the
 // number that [WithRequestLog] sets.
 func (s *Server) Requests() []Request {
-	return s.log.requests()
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	requests := make([]Request, 0, len(s.log.newest))
+	for _, r := range s.log.newest {
+		requests = append(requests, r.clone())
+	}
+	return requests
 }
 
 // RequestCount returns the number of requests since the start or the last
 // [Server.ResetLog], those without a response included.
 func (s *Server) RequestCount() int {
-	all, _ := s.log.counts()
-	return all
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.log.count
 }
 
 // MaxInFlight returns the highest number of requests that the fake handled at the same
 // time, since the start or the last [Server.ResetLog]. A request counts until just
 // before the last byte of its response is sent.
 func (s *Server) MaxInFlight() int {
-	_, highest := s.log.counts()
-	return highest
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.log.highest
 }
 
 // ResetLog clears the request log and the counts.
@@ -47,32 +56,10 @@ type requestLog struct {
 	limit    int
 	newest   []*Request // at most limit
 	count    int
-	inFlight int // requests of which the response is not about to leave yet
+	inFlight int // requests of which the last byte of the response is still to be sent
 	highest  int
-	serving  int       // requests on their way through the chain
+	serving  int       // requests that have not ended
 	ended    sync.Cond // one of them ended
-}
-
-// link notes a request and its response, and counts it as long as it is served.
-func (l *requestLog) link(clock *clock, logger *slog.Logger, next handle) handle {
-	return func(c *call) response {
-		r := c.request
-		c.arrived = Request{Time: clock.Now(), Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header}
-		noted := c.arrived
-		l.begin(&noted)
-		c.note = func(change func(*Request)) { l.update(&noted, change) }
-		defer l.end()
-		c.onLeave(l.leave)
-		defer c.leave()
-		if logger != nil {
-			began := time.Now()
-			defer func() {
-				logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("path", r.URL.EscapedPath()),
-					slog.Int("status", c.status), slog.Duration("took", time.Since(began)))
-			}()
-		}
-		return next(c)
-	}
 }
 
 func (l *requestLog) init(limit int) {
@@ -80,26 +67,36 @@ func (l *requestLog) init(limit int) {
 	l.ended.L = &l.mu
 }
 
-// begin notes a request that arrived.
-func (l *requestLog) begin(r *Request) {
+func (l *requestLog) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.newest, l.count, l.highest = nil, 0, l.inFlight
+}
+
+// arrive notes a request.
+func (l *requestLog) arrive(r *http.Request, now time.Time) *call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := &call{http: r, Request: Request{Time: now, Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header}}
+	noted := c.Request
+	c.noted = &noted
+	c.leaving = append(c.leaving, l.leave)
 	l.serving++
 	l.inFlight++
 	l.highest = max(l.highest, l.inFlight)
 	l.count++
-	l.newest = append(l.newest, r)
+	l.newest = append(l.newest, c.noted)
 	l.newest = l.newest[max(0, len(l.newest)-l.limit):]
+	return c
 }
 
 // update changes what is noted of a request.
-func (l *requestLog) update(r *Request, change func(*Request)) {
+func (l *requestLog) update(c *call, change func(*Request)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	change(r)
+	change(c.noted)
 }
 
-// leave notes that the last byte of a response is about to leave.
 func (l *requestLog) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +110,7 @@ func (l *requestLog) end() {
 	l.ended.Signal()
 }
 
-// awaitEnd waits until no request is on its way.
+// awaitEnd waits until all requests have ended.
 func (l *requestLog) awaitEnd() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,24 +119,14 @@ func (l *requestLog) awaitEnd() {
 	}
 }
 
-func (l *requestLog) requests() []Request {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	requests := make([]Request, 0, len(l.newest))
-	for _, r := range l.newest {
-		requests = append(requests, r.clone())
-	}
-	return requests
+// logRequest writes a request that has ended to a logger.
+func logRequest(logger *slog.Logger, c *call, began time.Time) {
+	logger.LogAttrs(context.Background(), slog.LevelInfo, "request", slog.String("method", c.Method), slog.String("path", c.http.URL.EscapedPath()),
+		slog.Int("status", c.noted.Status), slog.Duration("took", time.Since(began)))
 }
 
-func (l *requestLog) counts() (all, maxInFlight int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.count, l.highest
-}
-
-func (l *requestLog) reset() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.newest, l.count, l.highest = nil, 0, l.inFlight
+func (r Request) clone() Request {
+	r.Header = r.Header.Clone()
+	r.Body = append([]byte(nil), r.Body...)
+	return r
 }

@@ -8,13 +8,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
+	"github.com/horseracing-go/horseracing"
 )
 
 // Readings are ways in which the service may read its own document, where that leaves
 // something open. The zero value is the literal reading, which the fake has otherwise.
-// They can be combined. An HTML page or a cut body with status 200 is a [Fault].
+// They can be combined. An HTML page or a cut body with status 200 is a [Fault]; anything
+// else can be done by a handler, see [Server.Handle].
+//
+// See docs/unknowns.md, section "How the service may read its document".
 type Readings struct {
 	// Participants is when a race lists its participants: always (""), only "from start",
 	// only "in result", only "until start" (the results list them nevertheless), or
@@ -41,12 +45,7 @@ type Readings struct {
 }
 
 // WithReadings makes the fake read its document in other ways than the literal one.
-func WithReadings(r Readings) Option {
-	return func(s *settings) {
-		s.readings = r
-		s.world.Readings = world.Readings{EarlyResults: r.EarlyResults}
-	}
-}
+func WithReadings(r Readings) Option { return func(s *settings) { s.readings = r } }
 
 // check returns what is wrong with the readings.
 func (r *Readings) check() error {
@@ -64,149 +63,93 @@ func (r *Readings) check() error {
 	return nil
 }
 
-// reading is a service with Readings. It changes the requests to the literal one and its
-// responses.
-type reading struct {
-	Readings
-	world *world.World
-}
+// changesRaces reports whether races are not shown as they are.
+func (r *Readings) changesRaces() bool { return r.Participants != "" || r.Heats || r.TierName != "" }
 
-// do is World.Do of a service with these readings.
-func (r *reading) do(op world.Operation, argument world.Argument, body world.Body, now int64) response {
-	if r.Inclusive {
-		body.StartTimeFrom++
-	}
-	if r.Heats && op == world.GetRace && r.heatOf(argument.Number, now) != argument.Number {
-		argument.Number = 0 // it goes by the id of the first heat
-	}
-	out := response{}
-	out.status, out.body = r.world.Do(op, argument, body, now)
-	if op == world.Register {
-		return r.registered(out)
-	}
-	if out.status != http.StatusOK || !r.rewrites() {
-		return out
-	}
-	out.body = r.rewrite(op, argument, out.body, now)
-	if string(out.body) == "[]" {
-		switch r.EmptyList {
-		case "null":
-			out.body = []byte("null")
-		case "204":
-			return response{status: http.StatusNoContent}
-		case "404":
-			return refused(world.Refuse(http.StatusNotFound, "nothing", "there are none"))
+// showRace changes a race that is about to be shown.
+func (w *world) showRace(shown *horseracing.Race, isResults bool, now time.Time) {
+	isFinished := len(shown.FinalOrder) > 0
+	isStarted := !now.Before(shown.StartTime.Time)
+	switch w.readings.Participants {
+	case "from start":
+		if !isStarted {
+			shown.Participants = nil
+		}
+	case "in result":
+		if !isFinished {
+			shown.Participants = nil
+		}
+	case "until start":
+		if isStarted && !isResults {
+			shown.Participants = nil
+		}
+	case "others first":
+		if !isFinished {
+			shown.Participants = slices.DeleteFunc(slices.Clone(shown.Participants), func(p horseracing.RaceParticipant) bool {
+				return w.isRegistered(p.Number, shown.MainRaceID)
+			})
 		}
 	}
-	return out
-}
-
-// rewrites reports whether any reading changes what is written.
-func (r *reading) rewrites() bool {
-	return r.Participants+r.TierName+r.EmptyList != "" || r.Heats || len(r.Members) > 0
-}
-
-// registered is the response to a registration.
-func (r *reading) registered(out response) response {
-	text := r.Confirmation
-	if out.status != http.StatusOK {
-		text = r.Refusal
+	shown.MainRaceID = w.listedID(shown.MainRaceID)
+	if w.readings.TierName != "" {
+		shown.Tier = horseracing.TierName(w.readings.TierName)
 	}
-	if text == "empty" {
-		return response{status: http.StatusOK}
-	} else if text != "" {
-		return response{status: http.StatusOK, body: []byte(text)}
-	}
-	return out
 }
 
-// rewrite writes the literal response to an operation as the readings have it.
-func (r *reading) rewrite(op world.Operation, argument world.Argument, body []byte, now int64) []byte {
-	entries, isArray := decodeEntries(body)
-	switch op {
-	case world.GetRace:
-		if r.Heats && argument.Number%10 == 0 && len(entries) == 1 && r.heatOf(argument.Number+1, now) == argument.Number {
-			_, heat := r.world.Do(op, world.Argument{Number: argument.Number + 1}, world.Body{}, now)
-			more, _ := decodeEntries(heat)
-			entries = append(entries, more...)
+// listedID returns the id that a race is listed with.
+func (w *world) listedID(id horseracing.RaceID) horseracing.RaceID {
+	first, second := w.races[id-1], w.races[id]
+	if w.readings.Heats && id%10 == 1 && first != nil && second != nil && !first.StartTime.Equal(second.StartTime.Time) {
+		return id - 1
+	}
+	return id
+}
+
+// response returns the response to a request with this method that led to this body, or
+// to this refusal.
+func (r *Readings) response(method string, body []byte, no *refusal) response {
+	if method == http.MethodPost {
+		instead := r.Confirmation
+		if no != nil {
+			instead = r.Refusal
 		}
-		fallthrough
-	case world.OpenRaces, world.RaceResults, world.RaceResultsV1:
-		for _, entry := range entries {
-			r.race(op, entry, now)
+		if instead == "empty" {
+			return response{status: http.StatusOK}
+		} else if instead != "" {
+			return response{status: http.StatusOK, body: []byte(instead)}
 		}
 	}
-	for _, entry := range entries {
-		for path, value := range r.Members {
-			replace(entry, strings.Split(path, "."), json.RawMessage(value))
-		}
-	}
-	var value any = entries
-	if !isArray {
-		value = entries[0]
-	}
-	written, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // it was read, and Members are valid
-	}
-	return written
-}
-
-// race changes a race of a response.
-func (r *reading) race(op world.Operation, race map[string]any, now int64) {
-	id, start := integer(race["main_race_id"]), integer(race["start_time"])
-	order, _ := race["final_order"].([]any)
-	isResults := op == world.RaceResults || op == world.RaceResultsV1
-	participants, _ := race["participants"].([]any)
 	switch {
-	case r.Participants == "from start" && now < start, r.Participants == "in result" && len(order) == 0, r.Participants == "until start" && now >= start && !isResults:
-		race["participants"] = []any{}
-	case r.Participants == "others first" && len(order) == 0:
-		race["participants"] = slices.DeleteFunc(participants, func(p any) bool {
-			horse, _ := p.(map[string]any)
-			return r.world.IsRegistered(integer(horse["number"]), id)
-		})
+	case no != nil:
+		return no.response()
+	case method == http.MethodPost:
+	case string(body) != "[]":
+		body = r.replaceMembers(body)
+	case r.EmptyList == "null":
+		body = []byte("null")
+	case r.EmptyList == "204":
+		return response{status: http.StatusNoContent}
+	case r.EmptyList == "404":
+		return refuse(http.StatusNotFound, "nothing", "there are none").response()
 	}
-	if r.Heats {
-		race["main_race_id"] = r.heatOf(id, now)
-	}
-	if r.TierName != "" {
-		race["tier"] = r.TierName
-	}
+	return response{status: http.StatusOK, body: body}
 }
 
-// heatOf returns the id that a race is listed with.
-func (r *reading) heatOf(id, now int64) int64 {
-	if id%10 != 1 {
-		return id
+// replaceMembers replaces the members of another type in a response.
+func (r *Readings) replaceMembers(body []byte) []byte {
+	if len(r.Members) == 0 {
+		return body
 	}
-	var starts [2]int64
-	for i := range starts {
-		_, body := r.world.Do(world.GetRace, world.Argument{Number: id - int64(i)}, world.Body{}, now)
-		entries, _ := decodeEntries(body)
-		if len(entries) == 0 {
-			return id
-		}
-		starts[i] = integer(entries[0]["start_time"])
-	}
-	if starts[0] == starts[1] {
-		return id
-	}
-	return id - 1
-}
-
-// decodeEntries reads an array of objects, or one object.
-func decodeEntries(body []byte) (entries []map[string]any, isArray bool) {
-	isArray = bytes.HasPrefix(body, []byte("["))
-	if !isArray {
-		body = slices.Concat([]byte("["), body, []byte("]"))
-	}
+	var value any
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
-	if err := decoder.Decode(&entries); err != nil {
-		panic(err) // the world writes objects
+	must(decoder.Decode(&value))
+	for path, text := range r.Members {
+		replace(value, strings.Split(path, "."), json.RawMessage(text))
 	}
-	return entries, isArray
+	written, err := json.Marshal(value)
+	must(err)
+	return written
 }
 
 // replace replaces the members at a path, in all elements of the arrays on it.
@@ -224,10 +167,4 @@ func replace(value any, path []string, with json.RawMessage) {
 			replace(member, path[1:], with)
 		}
 	}
-}
-
-func integer(value any) int64 {
-	number, _ := value.(json.Number)
-	n, _ := number.Int64()
-	return n
 }

@@ -415,7 +415,7 @@ func follow[T any](w *world, name string, catchUp bool, late time.Duration, list
 func isHole(err error) bool {
 	_, isTie := errors.AsType[*horseracing.TieOverflowError](err)
 	decode, isDecode := errors.AsType[*horseracing.DecodeError](err)
-	return isTie || isDecode && decode.Raw != nil
+	return isTie || isDecode && decode.ID != ""
 }
 
 // watch watches the open races, and notes those that it saw.

@@ -3,8 +3,6 @@ package horseracingtest
 import (
 	"net/http"
 	"sync"
-
-	"github.com/horseracing-go/horseracing/horseracingtest/internal/world"
 )
 
 // Response is the response of a handler; see [Server.Handle].
@@ -33,28 +31,19 @@ func (s *Server) Handle(pattern string, h func(Request) (Response, bool)) {
 	}
 	added := handler{pattern: http.NewServeMux(), respond: h}
 	added.pattern.Handle(pattern, http.NotFoundHandler())
-	s.handlers.add(added)
+	s.handlers.mu.Lock()
+	defer s.handlers.mu.Unlock()
+	s.handlers.list = append([]handler{added}, s.handlers.list...)
 }
 
 type handler struct {
-	pattern *http.ServeMux // which has nothing but it
+	pattern *http.ServeMux // of this pattern alone
 	respond func(Request) (Response, bool)
-}
-
-func (h *handler) matches(r *http.Request) bool {
-	_, pattern := h.pattern.Handler(r)
-	return pattern != ""
 }
 
 type handlers struct {
 	mu   sync.RWMutex
-	list []handler // newest first
-}
-
-func (h *handlers) add(added handler) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.list = append([]handler{added}, h.list...)
+	list []handler // newest first; never changed in place
 }
 
 func (h *handlers) reset() {
@@ -63,45 +52,29 @@ func (h *handlers) reset() {
 	h.list = nil
 }
 
-// link responds with a handler, to requests with valid headers.
-func (h *handlers) link(headers headers, next handle) handle {
-	return func(c *call) response {
-		matching := h.matching(c.request)
-		if len(matching) == 0 || c.unread != nil {
-			return next(c)
-		}
-		if no := headers.check(c.request); no != nil {
-			return refused(no)
-		}
-		for _, h := range matching {
-			if out, ok := h.respond(c.arrived.clone()); ok {
-				return out.checked()
-			}
-		}
-		return next(c)
-	}
-}
-
-// matching returns the handlers for a request, newest first.
-func (h *handlers) matching(r *http.Request) []handler {
+// respond returns the response of the newest handler that has one.
+func (h *handlers) respond(c *call) (out response, ok bool) {
 	h.mu.RLock()
-	defer h.mu.RUnlock()
-	var matching []handler
-	for _, candidate := range h.list {
-		if candidate.matches(r) {
-			matching = append(matching, candidate)
+	list := h.list
+	h.mu.RUnlock()
+	for _, handler := range list {
+		if _, pattern := handler.pattern.Handler(c.http); pattern == "" {
+			continue
+		}
+		if given, ok := handler.respond(c.Request.clone()); ok {
+			return given.checked(), true
 		}
 	}
-	return matching
+	return response{}, false
 }
 
-// checked turns what a handler returned into what can be sent.
+// checked returns what can be sent of what a handler returned.
 func (r Response) checked() response {
 	if r.Status == 0 {
 		r.Status = http.StatusOK
 	}
 	if r.Status < 200 || r.Status > 999 {
-		return refused(world.Refuse(http.StatusInternalServerError, "invalid_response", "a handler of the test responded with status %d", r.Status))
+		return refuse(http.StatusInternalServerError, "invalid_response", "a handler of the test responded with status %d", r.Status).response()
 	}
 	return response{status: r.Status, header: r.Header, body: []byte(r.Body)}
 }
