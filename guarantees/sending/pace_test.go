@@ -64,7 +64,7 @@ func TestARefusalHoldsAllCalls(t *testing.T) {
 			})
 		}
 		time.Sleep(5 * time.Second)
-		if p := c.Pace(); p.Waiting != 4 || !p.Until.Equal(started.Add(10*time.Second)) {
+		if p := c.Pace(); p.Waiting != 5 || !p.Until.Equal(started.Add(10*time.Second)) {
 			t.Errorf("%+v", p)
 		}
 		calls.Wait()

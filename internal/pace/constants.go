@@ -4,23 +4,21 @@ import "time"
 
 // Waits.
 const (
-	firstWait     = 100 * time.Millisecond // before the first probe while no rate is known
-	minWait       = 20 * time.Millisecond  // before a probe: a round trip
-	maxWait       = 5 * time.Second        // before a probe, and for its response
-	longestWait   = 54 * time.Second       // before a probe of a walk in a long backoff: it is back within a minute
-	longBackoff   = 90 * time.Second       // at first taken for an outage, and not for a window
-	longestWindow = 65 * time.Minute       // of a usual limit, and a probe more
-	idleAfter     = time.Second            // without a request, while no rate is known: nobody wanted one
+	minWait     = 20 * time.Millisecond  // before a probe: a round trip
+	firstWait   = 100 * time.Millisecond // before the first probe while no rate is known: a burst is answered by then
+	maxWait     = 5 * time.Second        // before a probe, and for its response; what a burst learns in this time is forgotten
+	longestWait = 54 * time.Second       // before a probe in a long backoff: a crawl is back within a minute
+	longBackoff = 2 * time.Minute        // longer than the wait for a window of a minute: at first taken for an outage
 )
 
-// The rate. To refuse less, raise waitsPerTry; to find a raised limit sooner, lower it and
-// shortestTry.
+// The rate. To refuse less, raise waitsPerGrowth; to find a raised limit sooner, lower
+// shortestGrowth.
 const (
-	sampleSize  = 20    // accepted requests measure a rate
-	margin      = 0.03  // of the measured rate, below it
-	raise       = 0.3   // of the way from the measured to the refused rate
-	shortestTry = 20.0  // seconds until the rate is exceeded clearly
-	longestTry  = 120.0 // seconds, unless the backoff was a quarter of it
-	waitsPerTry = 60.0  // times as long as the waits of the last backoff
-	uselessCuts = 7     // one after another: the refusals do not depend on the rate
+	sampleSize     = 20   // accepted requests that measure a rate to a few percent
+	margin         = 0.03 // of the measured rate, below which it is sent: what the measurement may be wrong by
+	earlyCut       = 0.06 // of the rate, if it was refused before it grew: others use the limit, too
+	raise          = 0.3  // of the way from the measured to the refused rate: a bucket's burst hides a part of the limit
+	shortestGrowth = 20.0 // seconds until the rate is exceeded clearly
+	waitsPerGrowth = 60.0 // times the waits of the last backoff: refusals cost less than 2 % of the time
+	uselessCuts    = 7    // until the refusals seem to be at random: a limit is found by fewer
 )

@@ -1,39 +1,40 @@
-// Package pace decides when a request may be sent. The limits of the service are
-// undocumented, so they are learned from refusals: status 429, or 503. Without a
-// refusal nothing waits, unless a limit that the service announces is used up.
+// Package pace decides when a request may be sent. The limits of the service are not
+// documented, so a learner learns them from refusals, as congestion control learns the
+// bandwidth of a network: a refusal (429, 403 with a Retry-After, or 503) is a lost packet.
+// Until the first refusal nothing waits.
 //
 // # The control loop
 //
-// A learner is a congestion control over the rate of a token bucket of one token:
+// The rate is that at which requests are sent, evenly. A cycle has three parts:
 //
-//   - Backoff, as after a timeout of TCP: a refusal stops all but one probe at a time,
-//     with waits that double, until a probe is accepted.
-//   - Cut: then the rate is what was accepted from one backoff to the next, by the time (a
-//     window and a bucket accept just what they allow meanwhile), less 3 %. If the rate was
-//     clearly exceeded, it is raised towards the refused rate, as in BIC. If it was not,
-//     others use the limit too, or it was lowered: the rate is cut by 6 % more, as in AIMD.
-//   - Growth: as the convex half of CUBIC (https://www.rfc-editor.org/rfc/rfc9438), until a
-//     request is refused. The growth is as the root of the rate, so that of several clients
-//     who has less catches up. It takes sixty times as long as the waits of the last backoff,
-//     and 20 s at least, so that few are refused.
+//   - Backoff, as after a timeout in TCP: a refusal stops all requests but one probe at a
+//     time, with waits that double, until a probe is accepted.
+//   - Cut, as AIMD, but to a measured rate and not by a fixed factor: what was accepted
+//     between the ends of two backoffs, by that time, less a margin. A window and a bucket
+//     accept just what they allow in it. If the rate had grown before it was refused, the
+//     limit is between the two, and the cut goes less far. If it was refused early, before it
+//     grew, others use the limit too, and the cut goes further.
+//   - Growth, as the convex half of CUBIC, which probes for more (RFC 9438): slow at first,
+//     without an end. It is in proportion to the root of the rate, so that of several clients
+//     the slow ones catch up, and so slow that refusals and their backoffs cost a few percent.
 //
-// A cap in flight is learned as a rate.
-//
-// # Load shedding
-//
-// If seven cuts were each refused again soon, the refusals do not depend on the rate. Then it
-// is not limited, for a trial of sixty accepted requests, twice as many the next time, or
-// until four in ten are refused.
+// There are two exceptions, for refusals that do not depend on the rate. After seven cuts
+// that were each refused early the rate is not limited for a trial, which four refusals in
+// ten end; a refusal still begins a backoff. And a backoff of more than two minutes was an
+// outage: the rate is as it was before, unless the next one is long, too, as in a window of
+// an hour. A 503 without a Retry-After, and nothing else in a backoff, is one after 5 s.
 //
 // # Routes
 //
-// There is a queue and a learner for each route, and a learner for all. Both must allow a
-// request, by priority. A Retry-After holds its own route. A route that is refused again
-// and again is refused by its own learner: the common one sees the first refusal.
+// There is a learner for each route and one that is common to all; both must allow a request.
+// The common one hears of the first refusal in each backoff of a route, and of no other. So a
+// limit of all routes is learned by both, a route that is refused for ever stops the others
+// for one probe, and a limit of one route cuts the common rate, too. Therefore a single call
+// is sent after 5 s without any request, whatever the learners say.
 //
-// # Announced limits
+// # Holds and turns
 //
-// A limit that a response announces is a Retry-After of its route: if nothing is left, the
-// route waits until it is reset. A walk stops while a twelfth is left. The learners know
-// nothing of it.
+// A Retry-After, or an announced limit that is used up, holds its own route until then; the
+// learners learn nothing from an announcement. Requests that may be sent go by priority:
+// writes, reads, polls, walks. A single call waits for its MaxWait in all; a walk is patient.
 package pace

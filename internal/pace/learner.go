@@ -20,8 +20,8 @@ const (
 // It is handed the time, and does nothing by itself.
 type learner struct {
 	random   func() float64 // in [0, 1)
-	soon     time.Duration  // after the last request one that is not patient is sent
-	earlyCut float64        // the cut of a rate that was refused although it had hardly grown
+	soon     time.Duration  // so long after the last request one that is not patient is sent
+	earlyCut float64        // share of the rate: zero for a route, so that a limit of all is not cut twice
 
 	rate        float64   // requests a second that were accepted lately, zero if there was no refusal
 	growing     time.Time // since when the rate grows
@@ -36,12 +36,12 @@ type learner struct {
 	wait       time.Duration // before the next probe
 	waited     time.Duration // before all probes of this backoff
 	probed     time.Time     // the probe in flight was sent, zero if there is none
-	isEarly    bool          // the refused rate had hardly grown
+	isEarly    bool          // the rate was refused before it grew
 	isOutage   bool          // every refusal was a 503 without Retry-After
 	wasLong    bool          // the backoff before this one was long
 	refusal    Outcome       // the last one
 
-	useless     int     // cuts that were refused again at once, less those that were not
+	useless     int     // cuts that were refused early, less those that were not; it is not reset
 	unpaced     bool    // the rate is not limited, for a trial
 	trial       float64 // requests that are accepted in the trial
 	tried, lost float64 // accepted and refused since it began
@@ -51,7 +51,7 @@ type learner struct {
 type sample struct{ accepted, seconds float64 }
 
 // from returns when the next request may be sent, as far as it is known. One that is not
-// patient is a probe itself if nothing else was sent lately.
+// patient does not wait for an outage, and is sent soon if nothing else is.
 func (l *learner) from(patient bool) time.Time {
 	from := l.next
 	if l.backingOff {
@@ -92,7 +92,7 @@ func (l *learner) send(now time.Time, number int) {
 		l.probed = now
 	case l.rate > 0:
 		gap = min(gap, 1/l.rate) // longer only if nobody wanted to send
-	case gap > idleAfter.Seconds():
+	case gap > maxWait.Seconds():
 		l.cycle, gap = sample{}, 0
 	}
 	l.cycle.seconds += gap
@@ -102,8 +102,8 @@ func (l *learner) send(now time.Time, number int) {
 	l.last, l.newest = now, number
 }
 
-// report records the outcome of a request. silent is whether a refusal has no Retry-After.
-func (l *learner) report(now, sent time.Time, number int, outcome Outcome, silent bool) {
+// report records the outcome of a request. isSilent is whether a refusal has no Retry-After.
+func (l *learner) report(now, sent time.Time, number int, outcome Outcome, isSilent bool) {
 	if sent.Equal(l.probed) {
 		l.probed = time.Time{}
 	}
@@ -120,9 +120,9 @@ func (l *learner) report(now, sent time.Time, number int, outcome Outcome, silen
 		if l.lost++; l.unpaced && l.lost > sampleSize/4+l.tried*2/3 { // four in ten: it is a limit after all
 			l.unpaced, l.trial = false, 0
 		}
-		mayBeOutage := outcome == Unavailable && silent
+		mayBeOutage := outcome == Unavailable && isSilent
 		switch {
-		case number <= l.old:
+		case number <= l.old: // sent at a rate that is cut already
 		case l.backingOff:
 			l.isOutage = l.isOutage && mayBeOutage
 			l.lengthenBackoff(now)
@@ -158,23 +158,24 @@ func (l *learner) await(now time.Time, spread float64) {
 	l.until = now.Add(seconds(l.wait.Seconds() * spread))
 }
 
-// endBackoff ends a backoff: a request that was sent at that time is accepted.
+// endBackoff ends a backoff, because a request that was sent at that time is accepted, and
+// decides what it teaches.
 func (l *learner) endBackoff(sent time.Time) {
 	length := sent.Sub(l.since)
 	isLong, wasLong, isFirst := length > longBackoff, l.wasLong, l.waited == l.wait
 	l.backingOff, l.old, l.next, l.wasLong = false, l.newest, time.Time{}, isLong
 	switch {
-	case l.isOutage && length > maxWait, isLong && !wasLong, length > longestWindow: // it teaches nothing
+	case l.isOutage && length > maxWait, isLong && !wasLong, length > time.Hour+longBackoff: // it teaches nothing
 		l.cycle, l.growing = sample{}, l.growing.Add(length)
 		return
-	case l.unpaced:
+	case l.unpaced: // nor does one in a trial
 		return
 	case l.isEarly && isFirst:
 		l.useless++
 	default:
 		l.useless = max(0, l.useless-1)
 	}
-	if l.useless == uselessCuts {
+	if l.useless == uselessCuts { // a trial begins, twice as long as the last one
 		l.unpaced, l.trial, l.tried, l.lost = true, max(3*sampleSize, 2*l.trial), 0, 0
 		l.useless, l.past, l.cycle = 0, sample{}, sample{}
 		return
@@ -191,13 +192,15 @@ func (l *learner) learn(backoff time.Duration) {
 	if total.accepted == 0 || total.seconds == 0 {
 		return
 	}
-	if sending := total.seconds - backoff.Seconds(); l.rate == 0 && total.accepted < sampleSize { // how much of the backoff was needed is unknown
+	if sending := total.seconds - backoff.Seconds(); l.rate == 0 && total.accepted < sampleSize {
+		// How much of the first backoff was needed is unknown: the limit is between what was
+		// accepted by the time of sending and by all the time, whose orders of magnitude differ.
 		total.seconds = math.Sqrt(max(sending, total.seconds/100) * total.seconds)
 	}
 	refused := l.perSecond(l.since)
 	l.rate = total.accepted / total.seconds
-	if l.isEarly {
-		l.rate *= l.earlyCut
+	if l.isEarly { // as in AIMD: others use the limit, too, or it was lowered
+		l.rate *= 1 - l.earlyCut
 	} else {
 		if l.cycle.accepted >= sampleSize {
 			l.rate = max(l.rate, l.cycle.accepted/l.cycle.seconds)
@@ -209,7 +212,12 @@ func (l *learner) learn(backoff time.Duration) {
 	if l.cycle.accepted >= sampleSize {
 		l.past, l.cycle = total, sample{}
 	}
-	l.growth = max(shortestTry, sampleSize/l.rate/l.rate, min(waitsPerTry*l.waited.Seconds(), longestTry), 4*backoff.Seconds())
+	l.growth = max(
+		shortestGrowth,
+		sampleSize/(l.rate*l.rate), // the slower, the more requests, since each refusal is one of few
+		min(waitsPerGrowth*l.waited.Seconds(), longBackoff.Seconds()), // refusals cost their waits
+		4*backoff.Seconds(), // and the rest of a window, so four windows are used to the end before one is not
+	)
 }
 
 // status returns that of the last refusal.

@@ -21,7 +21,7 @@ const (
 // Waiter is a request that waits to be sent. One waiter serves all attempts of a call.
 type Waiter struct {
 	Once    bool          // it is not sent again after a 503, since its outcome is unknown
-	Patient bool          // it waits for its turn as a probe, and for as long as its context allows
+	Patient bool          // it waits for as long as its context allows, also for its turn as a probe
 	MaxWait time.Duration // that its call waits in all, unless it is patient
 
 	priority  Priority

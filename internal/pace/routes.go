@@ -43,11 +43,12 @@ func (r *route) heldUntil(priority Priority) time.Time {
 }
 
 // NewRoutes returns a pace without a limit. random returns numbers in [0, 1). A request that
-// is not patient is sent soon after the last one, even in a backoff.
+// is not patient is sent so soon after the last one, and after maxWait at most, unless its
+// route is held.
 func NewRoutes(random func() float64, soon time.Duration) *Routes {
-	newLearner := func() learner { return learner{random: random, soon: min(maxWait, soon), earlyCut: 1} }
+	newLearner := func() learner { return learner{random: random, soon: min(maxWait, soon)} }
 	p := &Routes{newLearner: newLearner, common: newLearner(), routes: map[string]*route{}}
-	p.common.earlyCut = 1 - 2*margin
+	p.common.earlyCut = earlyCut // other clients share the common limit
 	return p
 }
 
@@ -117,7 +118,7 @@ func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
 	w.route.walkAt = later(w.route.walkAt, now.Add(hold.Walks))
 	if outcome == Refused || outcome == Unavailable {
 		p.retryAt = later(p.retryAt, w.route.retryAt)
-		if again { // it may be limited on its own, so that others are not held for it
+		if again { // the route may be limited on its own, so others wait for one refusal and no more
 			outcome = Unclear
 		}
 	}

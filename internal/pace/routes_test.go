@@ -293,7 +293,7 @@ func TestACrawlIsBackAfterAnOutage(t *testing.T) {
 		"429": {}, "503": {unavailable: true}, "429, Retry-After 60": {retryAfter: time.Minute}, "503, Retry-After 1": {true, time.Second}, "429, Retry-After 3600": {retryAfter: time.Hour},
 	} {
 		for before, limit := range map[string]func() always{"no limit": func() always { return none }, "20 a second": func() always { return silent(newBucket(20, 10)) }} {
-			for _, length := range []time.Duration{2 * time.Minute, 6 * time.Minute, time.Hour, 10 * time.Hour} {
+			for _, length := range []time.Duration{3 * time.Minute, time.Hour, 10 * time.Hour} {
 				for _, from := range []time.Duration{170 * time.Millisecond, 30 * time.Second} {
 					t.Run(fmt.Sprintf("%s for %v after %v, %s", name, length, from, before), func(t *testing.T) {
 						w := newWorld(1)

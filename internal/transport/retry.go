@@ -91,25 +91,28 @@ func (r *Record) mayRepeat(meaning meaning) bool {
 	return false
 }
 
-// decide decides whether another attempt follows one that was refused or failed. The
-// budget pays for those that follow a failure.
+// decide decides whether another attempt follows one that was refused or failed. After a
+// refusal the scheduler waits, or ends the call. The budget pays for retries after a failure.
 func (p *policy) decide(ctx context.Context, r *Record, meaning meaning) bool {
-	if meaning == refused && r.Patient { // the scheduler waits
+	if meaning == refused && r.Patient {
 		r.refusals++
 		return true
 	}
 	retries := r.Attempts() - r.refusals - 1
-	if retries >= r.Retry.Max || r.RetryAfter > r.Retry.MaxWait {
+	if retries >= r.Retry.Max {
 		return false
 	}
 	if meaning == transient {
+		if r.RetryAfter > r.Retry.MaxWait {
+			return false
+		}
 		if !p.spend() {
 			p.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: no retry: the retry budget is spent", r.attrs()...)
 			return false
 		}
 		r.paid++
+		r.wait = r.Retry.backoff(r.RetryAfter, retries)
 	}
-	r.wait = r.Retry.backoff(r.RetryAfter, retries)
 	p.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: retry", append(r.attrs(), slog.Duration("wait", r.wait))...)
 	return true
 }
