@@ -46,7 +46,7 @@ func TestOnlyAYesPays(t *testing.T) {
 				}, version)
 				var out registered
 				problem := s.call("register", map[string]any{"plan": s.plan(1).Plan}, &out)
-				for _, want := range []string{"Pay 2.5 tokens", "horse 1,", "race 1,", "7.5 tokens left today and 97.5 in all"} {
+				for _, want := range []string{"Pay 2.5 tokens", "horse 1,", "race 1,", "7.5 tokens are left today and 97.5 in all"} {
 					if !strings.Contains(words, want) {
 						t.Errorf("%q is not in %q", want, words)
 					}

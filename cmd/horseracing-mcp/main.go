@@ -4,10 +4,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,8 +17,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
@@ -30,21 +25,6 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
-}
-
-// copyJSON copies the lines that are JSON: any other would end the connection.
-func copyJSON(to io.Writer, from io.Reader, stderr io.Writer) error {
-	for lines := bufio.NewReader(from); ; {
-		line, err := lines.ReadBytes('\n')
-		if json.Valid(line) {
-			to.Write(line)
-		} else if len(bytes.TrimSpace(line)) > 0 {
-			fmt.Fprintf(stderr, "horseracing-mcp: ignored a line of %d bytes that is not JSON\n", len(line))
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // settings are what the person who starts the program decides. No tool changes them.
@@ -68,9 +48,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 		return 2
 	}
 	defer stop()
-	lines, filtered := io.Pipe()
-	go func() { filtered.CloseWithError(copyJSON(filtered, stdin, stderr)) }()
-	if err := s.Run(ctx, &mcp.IOTransport{Reader: lines, Writer: stdout}); err != nil && ctx.Err() == nil {
+	if err := s.Run(ctx, newPipe(stdin, stdout, stderr)); err != nil && ctx.Err() == nil {
 		fmt.Fprintln(stderr, "horseracing-mcp:", err)
 		return 1
 	}
@@ -107,21 +85,18 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 	if err := flags.Parse(args); err != nil {
 		return set, err
 	}
-	some := set.path != "" || set.maxFee != nil || set.daily != nil || set.budget != nil || set.horses != nil || set.confirm
+	pays := set.path != "" || set.maxFee != nil || set.daily != nil || set.budget != nil || set.horses != nil || set.confirm
 	switch {
 	case flags.NArg() > 0:
-		return set, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case some && (set.path == "" || set.maxFee == nil || set.daily == nil):
-		return set, errors.New("registering needs --ledger, --max-fee and --daily, all three")
-	case some && !filepath.IsAbs(set.path):
-		return set, fmt.Errorf("--ledger %q must be an absolute path: a relative one is another ledger in each working folder", set.path)
-	case some && set.demo:
-		return set, errors.New("--demo is another service at each start, so it cannot have a ledger")
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case pays && (set.path == "" || set.maxFee == nil || set.daily == nil):
+		err = errors.New("registering needs --ledger, --max-fee and --daily, all three")
+	case pays && !filepath.IsAbs(set.path):
+		err = fmt.Errorf("--ledger %q must be an absolute path: a relative one is another ledger in each working folder", set.path)
+	case pays && set.demo:
+		err = errors.New("--demo is another service at each start, so it cannot have a ledger")
 	}
-	if _, err := os.Stat(filepath.Dir(set.path)); some && err != nil {
-		return set, fmt.Errorf("--ledger: its folder must exist: %w", err)
-	}
-	return set, nil
+	return set, err
 }
 
 // start returns the server, and what closes its client.
@@ -131,17 +106,14 @@ func start(args []string, getenv func(string) string, stderr io.Writer) (*server
 		return nil, nil, err
 	}
 	s := &server{settings: set}
-	remote, err := connection.Open(set.demo, getenv,
+	remote, err := connection.Open(set.demo, getenv, append(s.options(),
 		horseracing.WithUserAgent("horseracing-mcp/"+horseracing.Version),
-		horseracing.WithTransportWrapper(s.clock.wrap), horseracing.WithSkipHandler(noteSkipped),
-		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))),
-	)
+		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))))...)
 	if err != nil {
 		return nil, nil, err
 	}
 	if set.path != "" && remote.UserKey == "" {
 		return nil, nil, errors.New("registering needs HORSERACING_USER_KEY, the key of the horses' owner")
 	}
-	s.init(remote.Client, remote.UserKey)
-	return s, remote.Close, nil
+	return s, remote.Close, s.init(remote.Client, remote.UserKey)
 }

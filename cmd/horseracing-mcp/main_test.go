@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -116,7 +117,9 @@ func inMemoryAs(t *testing.T, fake *horseracingtest.Server, owner horseracing.Us
 	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	program := &server{settings: set}
-	program.init(fake.Client(horseracing.WithTransportWrapper(program.clock.wrap), horseracing.WithSkipHandler(noteSkipped)), owner)
+	if err := program.init(fake.Client(program.options()...), owner); err != nil {
+		t.Fatal(err)
+	}
 	server, err := program.Connect(t.Context(), there, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -195,6 +198,8 @@ func posts(fake *horseracingtest.Server) (n int) {
 
 func TestMistakesOfThePersonAreStatus2(t *testing.T) {
 	env := map[string]string{"HORSERACING_BASE_URL": "https://game.example", "HORSERACING_API_KEY": "k"}
+	owner := maps.Clone(env)
+	owner["HORSERACING_USER_KEY"] = "u"
 	path := filepath.Join(t.TempDir(), "l")
 	for _, test := range []struct {
 		env  map[string]string
@@ -209,7 +214,7 @@ func TestMistakesOfThePersonAreStatus2(t *testing.T) {
 		{env, []string{"-horses", "1"}, "all three"},
 		{env, []string{"--confirm"}, "all three"},
 		{env, []string{"--ledger", "paid.jsonl", "--max-fee", "1", "--daily", "1"}, "absolute path"},
-		{env, []string{"--ledger", "/no such folder/paid.jsonl", "--max-fee", "1", "--daily", "1"}, "its folder must exist"},
+		{owner, []string{"--ledger", "/no such folder/paid.jsonl", "--max-fee", "1", "--daily", "1"}, "no such file"},
 		{env, []string{"-horses", "1,x"}, "not the number"},
 		{env, []string{"-max-fee", "much"}, "max-fee"},
 		{env, []string{"-ledger", path, "-max-fee", "1", "-daily", "1"}, "HORSERACING_USER_KEY"},
@@ -271,20 +276,78 @@ func TestTheDemoOverPipes(t *testing.T) {
 	}
 }
 
-func TestALineThatIsNotJSONDoesNotEndTheConnection(t *testing.T) {
-	const hello = `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+
+// play passes lines to the program, at once and then the end, and returns its responses by id.
+func play(t *testing.T, env map[string]string, lines []string, args ...string) (responses map[int]string, log string) {
+	t.Helper()
+	var stdout closer
 	var stderr bytes.Buffer
+	input := strings.NewReader(hello + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + strings.Join(lines, "\n") + "\n")
+	if status := run(t.Context(), args, func(name string) string { return env[name] }, input, &stdout, &stderr); status != 0 {
+		t.Errorf("status %d: %s", status, &stderr)
+	}
+	responses = map[int]string{}
+	for line := range strings.Lines(stdout.String()) {
+		var response struct{ ID int }
+		if err := json.Unmarshal([]byte(line), &response); err != nil {
+			t.Error(err)
+		}
+		responses[response.ID] = line
+	}
+	return responses, stderr.String()
+}
+
+type closer struct{ bytes.Buffer }
+
+func (c *closer) Close() error { return nil }
+
+func callLine(id int, tool, args string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, args)
+}
+
+func TestTheEndOfTheInputCancelsNothing(t *testing.T) {
+	lines := []string{`{"jsonrpc":`, ""} // a line that is not JSON does not end the connection either
+	for id := range 200 {
+		lines = append(lines, callLine(id+1, []string{"list_open_races", "list_results", "get_horse"}[id%3], []string{"{}", `{"limit":5}`, `{"horse":1}`}[id%3]))
+	}
+	responses, log := play(t, nil, lines, "--demo")
+	for id := range 201 {
+		if response := responses[id]; !strings.Contains(response, `"result"`) || strings.Contains(response, `"isError":true`) {
+			t.Errorf("call %d: %q", id, response)
+		}
+	}
+	if log != "horseracing-mcp: ignored a line of 12 bytes that is not JSON\n" {
+		t.Errorf("it said %q", log)
+	}
+}
+
+func TestARegistrationUnderWayIsWaitedForAtTheEndOfTheInput(t *testing.T) {
+	fake := newFake(t)
+	env := map[string]string{"HORSERACING_BASE_URL": fake.URL, "HORSERACING_API_KEY": fake.APIKey, "HORSERACING_USER_KEY": string(fake.UserKey(0))}
+	path := filepath.Join(t.TempDir(), "paid.jsonl")
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
+	fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+		in.Close() // and the response comes later
+		return horseracingtest.Response{}, false
+	})
 	var response string
 	go func() {
-		defer in.Close()
-		fmt.Fprintln(in, "{\"jsonrpc\":\n\n"+hello)
-		response, _ = bufio.NewReader(out).ReadString('\n')
+		read := bufio.NewReader(out)
+		for _, line := range []string{hello, callLine(1, "plan_registration", `{"horse":1,"race":1}`)} {
+			fmt.Fprintln(in, line)
+			response, _ = read.ReadString('\n')
+		}
+		_, plan, _ := strings.Cut(response, `"plan":"`)
+		plan, _, _ = strings.Cut(plan, `"`)
+		fmt.Fprintln(in, callLine(2, "register", fmt.Sprintf(`{"plan":%q}`, plan)))
+		response, _ = read.ReadString('\n')
 	}()
-	status := run(t.Context(), []string{"--demo"}, os.Getenv, stdin, stdout, &stderr)
-	if status != 0 || !strings.Contains(response, `"id":7,"result"`) || stderr.String() != "horseracing-mcp: ignored a line of 12 bytes that is not JSON\n" {
-		t.Errorf("status %d: %s%s", status, response, &stderr)
+	status := run(t.Context(), []string{"--ledger", path, "--max-fee", "3", "--daily", "10"}, func(name string) string { return env[name] }, stdin, stdout, io.Discard)
+	entries, err := ledger.Read(path)
+	if status != 0 || err != nil || len(entries) != 1 || entries[0].State != ledger.Entered || !strings.Contains(response, `"state":"entered"`) {
+		t.Errorf("status %d, %v, %v: %s", status, entries, err, response)
 	}
 }
 
@@ -328,15 +391,16 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 				t.Error("a killed program responded")
 			}
 			next := launch(t, env, args...)
-			if got := next.register(plan); got.Entry == nil || got.Entry.Paid != "perhaps" || !strings.Contains(got.Note, "settle") {
-				t.Errorf("after the kill: %+v", got)
+			if problem := next.call("register", map[string]any{"plan": plan}, nil); !strings.HasPrefix(problem, "plan_again: nothing was sent") {
+				t.Errorf("after the kill: %q", problem)
+			}
+			if again := next.plan(1); again.Plan != "" || !strings.Contains(strings.Join(again.Against, " "), "call Settle") {
+				t.Errorf("after the kill: %+v", again)
 			}
 			var out settled
-			if test.paid == 1 {
-				next.must("settle", nil, &out)
-				if len(out.Settled) != 1 || next.register(plan).State != ledger.Entered {
-					t.Errorf("%+v", out)
-				}
+			next.must("settle", nil, &out)
+			if len(out.Settled) != test.paid || len(out.Unknown) != 1-test.paid {
+				t.Errorf("%+v", out)
 			}
 			if posts(fake) != 1 || len(fake.Registrations()) != test.paid {
 				t.Errorf("%d sent, %d paid", posts(fake), len(fake.Registrations()))

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,24 +12,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/enter"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// withLedger is the call of a tool that opens the ledger, which other programs may use
-// meanwhile and a person between two calls.
-func withLedger[In, Out any](s *server, call func(context.Context, *mcp.CallToolRequest, *ledger.Ledger, In) (Out, error)) func(context.Context, *mcp.CallToolRequest, In) (Out, error) {
+// openLedger opens the ledger with the person's limits.
+func (s *server) openLedger() (err error) {
 	options := []ledger.Option{ledger.WithMaxFee(*s.maxFee), ledger.WithDailyBudget(*s.daily, time.UTC)}
 	if s.budget != nil {
 		options = append(options, ledger.WithBudget(*s.budget))
 	}
-	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (out Out, err error) {
-		l, err := ledger.Open(s.path, s.client, options...)
-		if err != nil {
-			return out, fmt.Errorf("nothing was sent: %w", err)
-		}
-		defer l.Close()
-		return call(ctx, req, l, in)
-	}
+	s.ledger, err = ledger.Open(s.path, s.client, options...)
+	return err
 }
 
 // remainder is what may still be paid.
@@ -38,19 +32,10 @@ type remainder struct {
 	Left      *amount `json:"left,omitempty" jsonschema:"what may still be paid in all, if that is limited"`
 }
 
-func (r remainder) String() string {
-	text := r.LeftToday.Tokens + " tokens left today"
-	if r.Left != nil {
-		text += " and " + r.Left.Tokens + " in all"
-	}
-	return text
-}
-
 // remainder returns what may still be paid after a fee that is planned.
-func (s *server) remainder(l *ledger.Ledger, planned horseracing.BigInt) remainder {
+func (s *server) remainder(planned horseracing.BigInt) remainder {
 	left := func(limit horseracing.BigInt, since time.Time) amount {
-		paid, held := ledger.Sum(l.Entries(), since)
-		rest := limit.Sub(paid).Sub(held).Sub(planned)
+		rest := limit.Sub(s.ledger.Paid(since)).Sub(planned)
 		return amountOf(slices.MaxFunc([]horseracing.BigInt{rest, {}}, horseracing.BigInt.Cmp))
 	}
 	out := remainder{LeftToday: left(*s.daily, time.Now().UTC().Truncate(24*time.Hour))}
@@ -60,156 +45,209 @@ func (s *server) remainder(l *ledger.Ledger, planned horseracing.BigInt) remaind
 	return out
 }
 
-type ledgerView struct {
-	Paid        amount `json:"paid" jsonschema:"fees that are paid"`
-	PerhapsPaid amount `json:"perhaps_paid" jsonschema:"fees whose outcome is unknown; they count as paid in the limits"`
+// plan is a registration that this run has planned.
+type plan struct {
+	enter.Entry
+	fee horseracing.BigInt
+}
+
+type planArgs struct {
+	Horse horseracing.HorseNumber `json:"horse" jsonschema:"the number of the horse"`
+	Race  horseracing.RaceID      `json:"race" jsonschema:"the id of the race"`
+}
+
+type planned struct {
+	stamp
+	Plan    string   `json:"plan,omitempty" jsonschema:"pass it to register; absent if something prevents it"`
+	Against []string `json:"against" jsonschema:"why register would refuse it now; empty if it fits"`
+	Fee     amount   `json:"fee"`
 	remainder
-	list[entryView]
 }
 
-func (l ledgerView) String() string {
-	return fmt.Sprintf("%v; %s tokens paid, %s perhaps paid, %v", l.list, l.Paid.Tokens, l.PerhapsPaid.Tokens, l.remainder)
+func (s *server) plan(ctx context.Context, _ *mcp.CallToolRequest, in planArgs) (out planned, err error) {
+	e := enter.Entry{Client: s.client, Ledger: s.ledger, Registration: horseracing.Registration{Horse: in.Horse, Race: in.Race, UserKey: s.owner}}
+	seen, err := e.Look(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Against, out.Fee, out.remainder = s.against(e, seen), amountOf(seen.Race.EntryFee), s.remainder(horseracing.BigInt{})
+	if len(out.Against) == 0 {
+		out.Plan = fmt.Sprintf("%d-%d-%s-%s", in.Horse, in.Race, seen.Race.EntryFee, rand.Text())
+		s.plans.Store(out.Plan, plan{e, seen.Race.EntryFee})
+	}
+	return out, nil
 }
 
-func (s *server) ledger(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, in listArgs) (out ledgerView, err error) {
-	entries := slices.Collect(l.Entries())
-	slices.Reverse(entries)
-	paid, held := ledger.Sum(l.Entries(), time.Time{})
-	out.Paid, out.PerhapsPaid, out.remainder = amountOf(paid), amountOf(held), s.remainder(l, horseracing.BigInt{})
-	out.list, err = listOf(ctx, entries, nil, in, entryOf)
-	return out, err
+// against returns what prevents a registration.
+func (s *server) against(e enter.Entry, seen enter.Sight) []string {
+	texts := []string{}
+	if len(s.horses) > 0 && !slices.Contains(s.horses, e.Horse) {
+		texts = append(texts, "the person does not allow this horse (--horses)")
+	}
+	for _, err := range seen.Against {
+		texts = append(texts, strings.TrimPrefix(err.Error(), "horseracing: "))
+	}
+	return texts
 }
-
-const (
-	settleTime = 6 * time.Second // of one call of settle
-	margin     = time.Minute     // after a time of the race, for the service's last changes
-)
 
 type registerArgs struct {
 	Plan string `json:"plan" jsonschema:"the plan of plan_registration, unchanged"`
 }
 
 type registered struct {
+	stamp
 	State ledger.State `json:"state" jsonschema:"entered: the horse is in the race and its fee is paid, once; refused: not paid; unknown: perhaps paid, call settle"`
 	Note  string       `json:"note,omitempty"`
 	Entry *entryView   `json:"entry,omitempty" jsonschema:"the line of the ledger, absent if nothing was sent"`
 }
 
-func (r registered) String() string { return strings.TrimSuffix(string(r.State)+": "+r.Note, ": ") }
-
-// register pays a plan of this run of the program, once. What is or may be paid already
-// is reported whoever made the plan.
-func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, l *ledger.Ledger, in registerArgs) (out registered, err error) {
-	var horse horseracing.HorseNumber
-	var race horseracing.RaceID
-	_, _ = fmt.Sscanf(in.Plan, "%d-%d-", &horse, &race) // any other text is not of this run
-	if e := find(l, horse, race); paid(e.State) != "no" {
-		return outcome(e), nil
-	}
-	plan, isOurs := s.plans.Load(in.Plan)
+// register pays a plan of this run of the program, once.
+func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, in registerArgs) (out registered, err error) {
+	known, isOurs := s.plans.Load(in.Plan)
 	if !isOurs {
-		return out, coded{"plan_again", "nothing was sent: this run of the program has not made this plan; plan again with plan_registration, and pass its plan unchanged"}
+		return out, coded("plan_again: nothing was sent: this run of the program has not made this plan; plan again with plan_registration, and pass its plan unchanged")
 	}
-	seen, err := s.look(ctx, l, horse, race)
+	p := known.(plan)
+	seen, err := p.Look(ctx)
 	if err != nil {
 		return out, fmt.Errorf("nothing was sent: %w", err)
 	}
-	if e := find(l, horse, race); paid(e.State) != "no" { // by another call meanwhile
-		return outcome(e), nil
+	if e := p.Known(); paid(e.State) != "no" { // by an earlier call
+		return outcome(e, nil), nil
 	}
-	if fee := plan.(horseracing.BigInt); !fee.Equal(seen.fee) {
-		seen.against = append(seen.against, fmt.Sprintf("the fee is now %s tokens, in the plan it is %s: make a new plan", amountOf(seen.fee).Tokens, amountOf(fee).Tokens))
+	against, fee := s.against(p.Entry, seen), seen.Race.EntryFee
+	if !fee.Equal(p.fee) {
+		against = append(against, fmt.Sprintf("the fee is now %s tokens, in the plan it is %s: make a new plan", amountOf(fee).Tokens, amountOf(p.fee).Tokens))
 	}
-	if len(seen.against) > 0 {
-		return registered{State: ledger.Refused, Note: "nothing was sent: " + strings.Join(seen.against, "; ")}, nil
+	if len(against) > 0 {
+		return registered{State: ledger.Refused, Note: "nothing was sent: " + strings.Join(against, "; ")}, nil
 	}
 	if s.confirm {
-		if err := s.confirmed(req, seen.words); err != nil {
+		rest := s.remainder(fee)
+		words := fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? Then %s tokens are left today",
+			amountOf(fee).Tokens, p.Horse, seen.Horse.Name, p.Race, seen.Race.Info.Name, seen.Race.Tier, instant(seen.Race.StartTime.Time), rest.LeftToday.Tokens)
+		if rest.Left != nil {
+			words += " and " + rest.Left.Tokens + " in all"
+		}
+		if err := s.confirmed(req, words+"."); err != nil {
 			return out, err
 		}
 	}
-	e, err := l.Register(ctx, seen.Registration, seen.fee)
+	e, err := p.Register(ctx, fee)
 	switch {
 	case errors.Is(err, ledger.ErrBudget): // another call has paid meanwhile
-		return registered{State: ledger.Refused, Note: "nothing was sent: " + objection(err)}, nil
+		return registered{State: ledger.Refused, Note: "nothing was sent: " + err.Error()}, nil
 	case e.State == "":
 		return out, fmt.Errorf("nothing was sent: %w", err)
 	}
-	if out = outcome(e); err != nil && out.Note == "" && !errors.Is(err, ledger.ErrEntered) { // the ledger could not be written
-		out.Note = err.Error()
-	}
-	return out, nil
+	return outcome(e, err), nil
 }
 
-func outcome(e ledger.Entry) registered {
+// outcome returns the result for an entry. An error counts if the ledger could not be written.
+func outcome(e ledger.Entry, err error) registered {
 	view := entryOf(&e)
 	out := registered{State: view.State, Note: view.Note, Entry: &view}
-	if view.Paid == "perhaps" {
+	switch {
+	case view.Paid == "perhaps":
 		out.Note = "the fee is perhaps paid; call settle, and do not register this horse elsewhere until it is known"
+	case err != nil && out.Note == "" && !errors.Is(err, ledger.ErrEntered):
+		out.Note = err.Error()
 	}
 	return out
 }
 
+// question is the error of a call that needs a person's confirmation.
+type question struct{ words, id string }
+
+func (q *question) Error() string { return q.words }
+
+// result makes the host ask the person, and call again with the confirmation.
+func (q *question) result() *mcp.CallToolResult {
+	form := map[string]any{
+		"type": "object", "required": []string{"pay"},
+		"properties": map[string]any{"pay": map[string]any{"type": "string", "title": "Pay", "enum": []string{"no", "yes"}}},
+	}
+	ask := &mcp.ElicitParams{Message: q.words, RequestedSchema: form}
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"pay": ask}, RequestState: q.id}
+}
+
+// confirmed returns nil if the person said yes to these words, and a question if they
+// were not asked yet. A confirmation is for one question, and counts once.
+func (s *server) confirmed(req *mcp.CallToolRequest, words string) error {
+	can := req.ClientCapabilities()
+	if can == nil || can.Elicitation == nil || can.Elicitation.Form == nil && can.Elicitation.URL != nil {
+		return coded(notConfirmed + "the person wants to be asked before each payment (--confirm), but this host cannot ask")
+	}
+	reply, ok := req.Params.InputResponses["pay"].(*mcp.ElicitResult)
+	if !ok {
+		q := &question{words: words, id: rand.Text()}
+		s.asked.Store(q.id, words)
+		return q
+	}
+	asked, _ := s.asked.LoadAndDelete(req.Params.RequestState)
+	switch {
+	case asked != words:
+		return coded(notConfirmed + "the confirmation is not for this question, or something has changed since; register again to ask again")
+	case reply.Action != "accept" || reply.Content["pay"] != "yes":
+		return coded(notConfirmed + "the person was asked and did not say yes")
+	}
+	return nil
+}
+
 type settled struct {
+	stamp
 	Settled []entryView `json:"settled" jsonschema:"whose outcome is known now"`
-	Unknown []entryView `json:"unknown" jsonschema:"whose outcome is still unknown, perhaps paid: call settle again after their until, not before"`
+	Unknown []entryView `json:"unknown" jsonschema:"whose outcome is still unknown, perhaps paid"`
+	Until   string      `json:"until,omitempty" jsonschema:"call settle again at this time, not before; if it is absent, only the person can decide what is unknown"`
+	Note    string      `json:"note,omitempty" jsonschema:"why they are unknown"`
 }
 
-func (s settled) String() string {
-	text := fmt.Sprintf("%d known now, %d still unknown", len(s.Settled), len(s.Unknown))
-	for _, e := range s.Unknown {
-		text += fmt.Sprintf("; horse %d in race %d until %s", e.Horse, e.Race, cmp.Or(e.Until, "a person decides"))
-	}
-	return text
-}
-
-func (s *server) settle(ctx context.Context, _ *mcp.CallToolRequest, l *ledger.Ledger, _ struct{}) (settled, error) {
+func (s *server) settle(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (settled, error) {
 	out := settled{Settled: []entryView{}, Unknown: []entryView{}}
-	unknown := slices.DeleteFunc(slices.Collect(l.Entries()), func(e ledger.Entry) bool { return paid(e.State) != "perhaps" })
-	if len(unknown) == 0 {
-		return out, nil // without making a ledger
+	wasUnknown := map[string]bool{}
+	for e := range s.ledger.Entries() {
+		wasUnknown[fmt.Sprint(e.Horse, e.Race)] = paid(e.State) == "perhaps"
 	}
-	limited, cancel := context.WithTimeout(ctx, settleTime)
-	defer cancel()
-	if err := l.Settle(limited); errors.Is(err, ledger.ErrInUse) {
-		return out, err
-	}
-	for _, was := range unknown {
-		if e := find(l, was.Horse, was.Race); paid(e.State) == "perhaps" {
-			out.Unknown = append(out.Unknown, s.unsettled(ctx, e))
-		} else {
-			out.Settled = append(out.Settled, entryOf(&e))
+	err := s.ledger.Settle(ctx)
+	for e := range s.ledger.Entries() {
+		switch view := entryOf(&e); {
+		case !wasUnknown[fmt.Sprint(e.Horse, e.Race)]:
+		case view.Paid == "perhaps":
+			out.Unknown = append(out.Unknown, view)
+		default:
+			out.Settled = append(out.Settled, view)
 		}
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		out.Until, out.Note = soonest(joined.Unwrap()), fmt.Sprintf("%.2000q", err)
 	}
 	return out, nil
 }
 
-// unsettled returns an entry, and when another reading of its race can show more.
-func (s *server) unsettled(ctx context.Context, e ledger.Entry) entryView {
-	view := entryOf(&e)
-	race, err := s.client.Races.Get(ctx, e.Race)
-	if err == nil {
-		view.Until = nextReading(race, s.clock.now())
-	}
-	if err != nil && !errors.Is(err, horseracing.ErrNotFound) {
-		view.Note = sentence(err)
-	} else if view.Until == "" {
-		view.Note = "the service does not show it: perhaps paid; the person has to look, and decide with horseracing ledger FILE --decide"
-	}
-	return view
-}
-
-// nextReading returns the next time at which a race can show what it did not before: it
-// may list its horses only once registration is closed, it has started, or is over.
-func nextReading(r *horseracing.Race, now time.Time) string {
-	closes, begins := r.RegistrationDeadline.Time, r.StartTime.Time
-	if begins.IsZero() {
-		begins = closes
-	}
-	for _, t := range []time.Time{closes, begins, begins.Add(time.Hour), begins.Add(2 * time.Hour)} {
-		if t = t.Add(margin); t.After(now) {
-			return instant(t)
+// soonest returns when another reading can first decide, or "" if none can.
+func soonest(errs []error) string {
+	var first time.Time
+	for _, err := range errs {
+		undecided, ok := errors.AsType[*horseracing.UndecidedError](err)
+		if ok && !undecided.RetryAt.IsZero() && (first.IsZero() || undecided.RetryAt.Before(first)) {
+			first = undecided.RetryAt
 		}
 	}
-	return ""
+	return instant(first)
+}
+
+type ledgerView struct {
+	list[entryView]
+	Paid        amount `json:"paid" jsonschema:"fees that are paid"`
+	PerhapsPaid amount `json:"perhaps_paid" jsonschema:"fees whose outcome is unknown; they count as paid in the limits"`
+	remainder
+}
+
+func (s *server) listLedger(ctx context.Context, _ *mcp.CallToolRequest, in listArgs) (out ledgerView, err error) {
+	entries := slices.Collect(s.ledger.Entries())
+	slices.Reverse(entries)
+	paid, held := ledger.Sum(s.ledger.Entries(), time.Time{})
+	out.Paid, out.PerhapsPaid, out.remainder = amountOf(paid), amountOf(held), s.remainder(horseracing.BigInt{})
+	out.list = listOf(ctx, entries, in, entryOf)
+	return out, nil
 }

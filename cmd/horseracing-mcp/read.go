@@ -21,22 +21,12 @@ type listArgs struct {
 	Limit int `json:"limit,omitempty" jsonschema:"the length of the list, at most 100; default 20"`
 }
 
-type list[T any] struct {
-	Entries []T    `json:"entries"`
+type list[V any] struct {
+	stamp
+	Entries []V    `json:"entries"`
 	LeftOut int    `json:"left_out,omitempty" jsonschema:"how many more there are: raise limit, or ask for fewer"`
 	Cursor  string `json:"cursor,omitempty" jsonschema:"pass it to read on; absent at the end"`
 	Note    string `json:"note,omitempty" jsonschema:"what is missing from the entries, and why"`
-}
-
-func (l list[T]) String() string {
-	text := fmt.Sprintf("%d entries, %d left out", len(l.Entries), l.LeftOut)
-	if l.Cursor != "" {
-		text += ", more with the cursor"
-	}
-	if l.Note != "" {
-		text += "; " + l.Note
-	}
-	return text
 }
 
 // skipped is the key of a context that holds the errors of unreadable entries, an *[]error.
@@ -49,25 +39,24 @@ func noteSkipped(ctx context.Context, err error) {
 	}
 }
 
-// listOf returns the views of the first entries. Unreadable entries are a note, not an
-// error.
-func listOf[T, V any](ctx context.Context, all []T, err error, in listArgs, view func(*T) V) (list[V], error) {
+// listOf returns the views of the first entries. Unreadable ones are a note.
+func listOf[T, V any](ctx context.Context, all []T, in listArgs, view func(*T) V) list[V] {
 	out := list[V]{Entries: []V{}, LeftOut: max(0, len(all)-cmp.Or(in.Limit, usualLimit))}
 	if errs, _ := ctx.Value(skipped{}).(*[]error); errs != nil && len(*errs) > 0 {
-		out.Note = fmt.Sprintf("some entries could not be read: %q", errors.Join(*errs...))
+		out.Note = fmt.Sprintf("some entries could not be read: %.1000q", errors.Join(*errs...))
 	}
 	for i := range all[:len(all)-out.LeftOut] {
 		out.Entries = append(out.Entries, view(&all[i]))
 	}
-	return out, err
+	return out
 }
 
 // takeFrom returns the views of the next entries of a pager, and a cursor to read on.
 func takeFrom[T, V any](ctx context.Context, pager *horseracing.Pager[T], in listArgs, view func(*T) V) (list[V], error) {
 	most := cmp.Or(in.Limit, usualLimit)
-	all, failed := pager.Take(ctx, most)
-	out, err := listOf(ctx, all, failed, in, view)
-	if len(all) == most || failed != nil {
+	all, err := pager.Take(ctx, most)
+	out := listOf(ctx, all, in, view)
+	if len(all) == most {
 		out.Cursor = pager.Cursor().String()
 	}
 	return out, err
@@ -97,57 +86,36 @@ func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openA
 	if err != nil {
 		return out, err
 	}
-	isWanted, err := namedTier(races, in.Tier)
-	if err != nil {
-		return out, err
+	isOfTier := func(r horseracing.Race) bool { return in.Tier == "" || strings.EqualFold(string(r.Tier), in.Tier) }
+	if in.Tier != "" && !slices.ContainsFunc(races, isOfTier) {
+		names := map[string]bool{}
+		for _, r := range races {
+			names[string(r.Tier)] = true
+		}
+		return out, invalidf("there are no open races of a tier %q; found: %s", in.Tier, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 	}
-	now := s.clock.now()
-	undated := 0 // left out because it is unknown whether registration is open
+	now := s.now()
 	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
-		if in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 || !isWanted(r) {
-			return true
-		}
-		isOut := !in.Closed && !r.RegistrationOpenAt(now) || horse != nil && r.CheckEntry(horse, now) != nil
-		if isOut && r.RegistrationDeadline.IsZero() {
-			undated++
-		}
-		return isOut
+		return !isOfTier(r) || in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
+			!in.Closed && !r.RegistrationOpenAt(now) || horse != nil && r.CheckEntry(horse, now) != nil
 	})
 	full := func(r horseracing.Race) int { return map[bool]int{true: 1}[r.CheckEntry(nil, now) != nil] }
 	slices.SortStableFunc(races, func(a, b horseracing.Race) int {
 		return cmp.Or(full(a)-full(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time))
 	})
-	out, err = listOf(ctx, races, nil, in.listArgs, s.raceOf)
-	if undated > 0 {
-		note := fmt.Sprintf("%d races without a registration deadline are left out: closed without horse lists them; %s", undated, out.Note)
-		out.Note = strings.TrimSuffix(note, "; ")
-	}
-	return out, err
-}
-
-// namedTier reports whether a race is of the tier with a name, or of any if it is empty.
-func namedTier(races []horseracing.Race, name string) (func(horseracing.Race) bool, error) {
-	is := func(r horseracing.Race) bool { return name == "" || strings.EqualFold(string(r.Tier), name) }
-	if name == "" || slices.ContainsFunc(races, is) {
-		return is, nil
-	}
-	names := map[string]bool{}
-	for _, r := range races {
-		names[string(r.Tier)] = true
-	}
-	return nil, invalidf("there are no open races of a tier %q; found: %s", name, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+	return listOf(ctx, races, in.listArgs, s.raceOf), nil
 }
 
 type raceArgs struct {
 	Race horseracing.RaceID `json:"race" jsonschema:"the id of the race"`
 }
 
-func (s *server) race(ctx context.Context, _ *mcp.CallToolRequest, in raceArgs) (raceView, error) {
+func (s *server) race(ctx context.Context, _ *mcp.CallToolRequest, in raceArgs) (out wholeRace, err error) {
 	race, err := s.client.Races.Get(ctx, in.Race)
-	if err != nil {
-		return raceView{}, err
+	if err == nil {
+		out.raceView, out.Runners = s.raceOf(race), runnersOf(race)
 	}
-	return s.wholeRaceOf(race), nil
+	return out, err
 }
 
 type resultsArgs struct {
@@ -155,6 +123,24 @@ type resultsArgs struct {
 	Since  string             `json:"since,omitempty" jsonschema:"only those that start at this time or later, as in 2026-01-31 or 2026-01-31T12:00:00Z; default the whole history"`
 	Cursor string             `json:"cursor,omitempty" jsonschema:"of the result before, to read on; with it, tier and since are not needed"`
 	listArgs
+}
+
+func (in resultsArgs) query() (query horseracing.ResultsQuery, err error) {
+	query.Tier = in.Tier
+	if len(in.Since) == len(time.DateOnly) {
+		in.Since += "T00:00:00Z"
+	}
+	if in.Since != "" {
+		if query.Since, err = time.Parse(time.RFC3339, in.Since); err != nil {
+			return query, invalidf("since must be a date or a time, such as 2026-01-31 or 2026-01-31T12:00:00Z, not %q", in.Since)
+		}
+	}
+	if in.Cursor != "" {
+		if query.Resume, err = horseracing.ParseCursor(in.Cursor); err != nil {
+			return query, invalidf("cursor must be that of the result before, unchanged")
+		}
+	}
+	return query, nil
 }
 
 func (s *server) results(ctx context.Context, _ *mcp.CallToolRequest, in resultsArgs) (out list[raceView], err error) {
@@ -165,35 +151,17 @@ func (s *server) results(ctx context.Context, _ *mcp.CallToolRequest, in results
 	return takeFrom(ctx, s.client.Races.Results(query), in.listArgs, s.raceOf)
 }
 
-func (in resultsArgs) query() (query horseracing.ResultsQuery, err error) {
-	query.Tier = in.Tier
-	if len(in.Since) == len(time.DateOnly) {
-		in.Since += "T00:00:00Z"
-	}
-	if in.Since != "" {
-		if query.Since, err = time.Parse(time.RFC3339, in.Since); err != nil {
-			err = invalidf("since must be a date or a time, such as 2026-01-31 or 2026-01-31T12:00:00Z, not %q", in.Since)
-		}
-	}
-	if err == nil && in.Cursor != "" {
-		if query.Resume, err = horseracing.ParseCursor(in.Cursor); err != nil {
-			err = invalidf("cursor must be that of the result before, unchanged")
-		}
-	}
-	return query, err
-}
-
 type horseArgs struct {
 	Horse  horseracing.HorseNumber `json:"horse" jsonschema:"the number of the horse"`
 	Traits bool                    `json:"traits,omitempty" jsonschema:"with the traits of its appearance"`
 }
 
-func (s *server) horse(ctx context.Context, _ *mcp.CallToolRequest, in horseArgs) (horseracing.Horse, error) {
+func (s *server) horse(ctx context.Context, _ *mcp.CallToolRequest, in horseArgs) (out oneHorse, err error) {
 	horse, err := s.client.Horses.Get(ctx, in.Horse)
-	if err != nil {
-		return horseracing.Horse{}, err
+	if err == nil {
+		out.Horse = horseOf(in.Traits)(horse)
 	}
-	return horseOf(in.Traits)(horse), nil
+	return out, err
 }
 
 type ownedArgs struct {
@@ -206,7 +174,7 @@ func (s *server) ownedHorses(ctx context.Context, _ *mcp.CallToolRequest, in own
 		return out, errors.New("the owner is not known: the person has to set HORSERACING_USER_KEY where this program is started")
 	}
 	horses, err := s.client.Horses.Owned(ctx, s.owner)
-	return listOf(ctx, horses, err, in.listArgs, horseOf(in.Traits))
+	return listOf(ctx, horses, in.listArgs, horseOf(in.Traits)), err
 }
 
 type missionsArgs struct {
@@ -214,17 +182,17 @@ type missionsArgs struct {
 	listArgs
 }
 
-func (s *server) missions(ctx context.Context, _ *mcp.CallToolRequest, in missionsArgs) (list[missionView], error) {
+func (s *server) missions(ctx context.Context, _ *mcp.CallToolRequest, in missionsArgs) (out list[missionView], err error) {
 	missions, err := s.client.Horses.Missions(ctx, in.Horse)
 	if err != nil {
-		return list[missionView]{}, err
+		return out, err
 	}
-	return listOf(ctx, missions.Missions, nil, in.listArgs, missionOf)
+	return listOf(ctx, missions.Missions, in.listArgs, missionOf), nil
 }
 
 func (s *server) breeding(ctx context.Context, _ *mcp.CallToolRequest, in listArgs) (list[breedingView], error) {
 	listings, err := s.client.Horses.OpenForBreeding(ctx)
-	return listOf(ctx, listings, err, in, breedingOf)
+	return listOf(ctx, listings, in, breedingOf), err
 }
 
 type tournamentsArgs struct {
@@ -242,5 +210,5 @@ func (s *server) tournaments(ctx context.Context, _ *mcp.CallToolRequest, in tou
 	}
 	open, err := s.client.Tournaments.Open(ctx)
 	open = slices.DeleteFunc(open, func(t horseracing.Tournament) bool { return in.Tier != 0 && t.Tier != in.Tier })
-	return listOf(ctx, open, err, in.listArgs, tournamentOf)
+	return listOf(ctx, open, in.listArgs, tournamentOf), err
 }

@@ -4,18 +4,25 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/ledger"
 )
 
 // Hosts that wait for a minute get a response. A person has longer.
 const (
 	callTime    = 25 * time.Second
-	lockTime    = 30 * time.Second // more for a tool that may wait for the ledger
+	payTime     = 55 * time.Second // of a tool that may wait for an attempt
 	confirmTime = 5 * time.Minute
 )
 
@@ -29,30 +36,35 @@ What is unknown is perhaps paid: call settle, after the time it names. The limit
 //go:embed tools.json
 var descriptions []byte
 
-type description struct {
-	Title       string
-	Description []string // sentences
-}
-
 type server struct {
 	*mcp.Server
 	settings
-	clock  clock
+	ahead  atomic.Int64 // by how much the clock of the service is ahead
 	client *horseracing.Client
-	owner  horseracing.UserKey    // empty if it is not known
-	texts  map[string]description // of the tools
-	plans  sync.Map               // the fee in each plan that this run returned, by its text
-	asked  sync.Map               // the words of each question that is not confirmed yet, by its id
+	owner  horseracing.UserKey // empty if it is not known
+	ledger *ledger.Ledger      // nil if nothing may be paid
+	texts  map[string]struct {
+		Title       string
+		Description []string // sentences
+	}
+	plans sync.Map // the plan of each text that this run returned
+	asked sync.Map // the words of each question that is not confirmed yet, by its id
 }
 
-// init adds the tools that read, and if the settings name a ledger those that pay.
-func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) {
+// options are those of the client of the server.
+func (s *server) options() []horseracing.Option {
+	return []horseracing.Option{horseracing.WithTransportWrapper(s.noteTime), horseracing.WithSkipHandler(noteSkipped)}
+}
+
+// init opens the ledger if there is one, and adds the tools.
+func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) error {
 	s.client, s.owner = client, owner
+	if err := json.Unmarshal(descriptions, &s.texts); err != nil {
+		return err
+	}
 	s.Server = mcp.NewServer(&mcp.Implementation{Name: "horseracing", Title: "Horse racing", Version: horseracing.Version},
 		&mcp.ServerOptions{Instructions: instructions})
-	if err := json.Unmarshal(descriptions, &s.texts); err != nil {
-		panic(err) // of a file of this program
-	}
+	s.AddReceivingMiddleware(nameErrors)
 	yes, no := true, false
 	reads := mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}
 	add(s, "list_open_races", reads, s.openRaces)
@@ -64,29 +76,148 @@ func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) {
 	add(s, "list_breeding", reads, s.breeding)
 	add(s, "list_tournaments", reads, s.tournaments)
 	if s.path == "" {
-		return
+		return nil
 	}
-	add(s, "plan_registration", reads, withLedger(s, s.plan))
-	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, withLedger(s, s.register))
-	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, withLedger(s, s.settle))
-	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, withLedger(s, s.ledger))
-	s.AddReceivingMiddleware(confirmInTime)
+	add(s, "plan_registration", reads, s.plan)
+	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, s.register)
+	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, s.settle)
+	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, s.listLedger)
+	return s.openLedger()
 }
 
-// confirmInTime limits how long a person may take to confirm, and makes a result of a
-// question that failed.
-func confirmInTime(next mcp.MethodHandler) mcp.MethodHandler {
+// stamp is the member that all results have.
+type stamp struct {
+	Now string `json:"now" jsonschema:"the time of the service"`
+}
+
+func (s *stamp) set(now time.Time) { s.Now = instant(now) }
+
+// add adds a tool, with schemas that are made from In and Out. A result is structured. Its text
+// is the title, unless the host takes texts alone.
+func add[In, Out any](s *server, name string, hints mcp.ToolAnnotations, call func(context.Context, *mcp.CallToolRequest, In) (Out, error)) {
+	text, limit := s.texts[name], callTime
+	if !hints.ReadOnlyHint {
+		limit = payTime
+	}
+	tool := &mcp.Tool{Name: name, Title: text.Title, Description: strings.Join(text.Description, " "), Annotations: &hints, InputSchema: inputOf[In]()}
+	mcp.AddTool(s.Server, tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		ctx, cancel := context.WithTimeout(context.WithValue(ctx, skipped{}, new([]error)), limit)
+		defer cancel()
+		out, err := call(ctx, req, in)
+		if q, ok := errors.AsType[*question](err); ok {
+			return q.result(), out, nil
+		} else if err != nil {
+			return nil, out, errors.New(sentence(err))
+		}
+		any(&out).(interface{ set(time.Time) }).set(s.now())
+		const structured = "2025-06-18" // is the first version of the protocol whose results are more than text
+		if hello := req.Session.InitializeParams(); s.text || hello != nil && hello.ProtocolVersion < structured {
+			return nil, out, nil // the SDK makes a text of all
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text.Title}}}, out, nil
+	})
+}
+
+// inputOf returns the schema of arguments. Readers of JSON round integers beyond 2^53.
+func inputOf[In any]() *jsonschema.Schema {
+	schema, err := jsonschema.For[In](nil)
+	if err != nil {
+		panic(err) // of a type of this program
+	}
+	for name, p := range schema.Properties {
+		if p.Type == "integer" {
+			p.Minimum, p.Maximum = new(1.0), new(float64(1<<53-1))
+		}
+		if name == "limit" {
+			p.Maximum = new(float64(maxLimit))
+		}
+	}
+	return schema
+}
+
+// noteTime is a wrapper of the client's transport that notes the time of the service, by the
+// Date of the last response.
+func (s *server) noteTime(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if err == nil {
+			if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+				s.ahead.Store(int64(time.Until(date)))
+			}
+		}
+		return response, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (s *server) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+
+// coded is an error that begins with its code.
+type coded string
+
+func (e coded) Error() string { return string(e) }
+
+const (
+	invalid      = "invalid_argument: "
+	notConfirmed = "not_confirmed: nothing was sent: "
+)
+
+func invalidf(format string, args ...any) error { return coded(invalid + fmt.Sprintf(format, args...)) }
+
+// sentence returns the code of an error, its text, and what to do. It quotes the
+// service's words, which could be meant for the reader.
+func sentence(err error) string {
+	text := err.Error()
+	api, isAPI := errors.AsType[*horseracing.APIError](err)
+	if isAPI && api.Attempts > 0 && api.Message != "" {
+		bare := *api
+		bare.Message = ""
+		text = strings.Replace(text, api.Error(), fmt.Sprintf("%v; the service's words: %q", &bare, api.Message), 1)
+	}
+	_, isTransport := errors.AsType[*horseracing.TransportError](err)
+	_, isCoded := errors.AsType[coded](err)
+	switch {
+	case isCoded:
+		return text
+	case errors.Is(err, ledger.ErrInUse):
+		return "in_use: " + text + "; another program uses the ledger: try again later"
+	case isTransport, errors.Is(err, horseracing.ErrServer), errors.Is(err, horseracing.ErrRateLimited):
+		return "unavailable: " + text + "; the service does not respond or refuses requests: try again in a minute"
+	case errors.Is(err, horseracing.ErrNotFound):
+		return "not_found: " + text + "; there is none with this id"
+	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden):
+		return "unauthorized: " + text + "; only the person can change the key"
+	case errors.Is(err, horseracing.ErrInvalidArgument):
+		return invalid + text
+	}
+	return "failed: " + text
+}
+
+// nameErrors gives the errors of the SDK a code: those of arguments, and of a person who does
+// not confirm in time.
+func nameErrors(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		call, isCall := r.(*mcp.CallToolRequest)
-		if !isCall || call.Params.Name != "register" {
+		if !isCall {
 			return next(ctx, method, r)
 		}
 		ctx, cancel := context.WithTimeout(ctx, confirmTime)
 		defer cancel()
 		result, err := next(ctx, method, r)
-		if err != nil {
-			return failure(coded{notConfirmed, "nothing was sent: the person did not confirm: " + err.Error()}), nil
+		if err != nil && call.Params.Name == "register" {
+			failed := new(mcp.CallToolResult)
+			failed.SetError(errors.New(notConfirmed + "the person did not confirm: " + err.Error()))
+			return failed, nil
 		}
-		return result, nil
+		if out, ok := result.(*mcp.CallToolResult); ok && out.GetError() != nil {
+			if problem, ok := strings.CutPrefix(out.GetError().Error(), `validating "arguments": `); ok {
+				out.Content = nil
+				out.SetError(errors.New(invalid + problem))
+			}
+		}
+		return result, err
 	}
 }

@@ -39,11 +39,13 @@ type raceView struct {
 	MaxLevel   int                       `json:"max_level,omitempty"`
 	Finished   bool                      `json:"finished"`
 	Horses     []horseracing.HorseNumber `json:"horses,omitempty" jsonschema:"numbers; of a finished race in the order of finishing, the winner first"`
-	Runners    []runner                  `json:"runners,omitempty" jsonschema:"of one finished race: the same horses with lane and total"`
 }
 
-func (v raceView) String() string {
-	return fmt.Sprintf("race %d, tier %q, %s tokens, %d of %d places free", v.Race, v.Tier, v.Fee.Tokens, v.FreePlaces, v.Places)
+// wholeRace is the result for one race.
+type wholeRace struct {
+	stamp
+	raceView
+	Runners []runner `json:"runners,omitempty" jsonschema:"of a finished race: the same horses with lane and total"`
 }
 
 type runner struct {
@@ -55,7 +57,7 @@ type runner struct {
 func (s *server) raceOf(r *horseracing.Race) raceView {
 	v := raceView{
 		Race: r.MainRaceID, Name: r.Info.Name, Tier: r.Tier, Type: r.Type, Hippodrome: r.Info.HippodromeName, Furlongs: r.Length,
-		Start: instant(r.StartTime.Time), Closes: instant(r.RegistrationDeadline.Time), Enterable: r.CheckEntry(nil, s.clock.now()) == nil,
+		Start: instant(r.StartTime.Time), Closes: instant(r.RegistrationDeadline.Time), Enterable: r.CheckEntry(nil, s.now()) == nil,
 		Fee: amountOf(r.EntryFee), Places: r.Places, FreePlaces: r.FreePlaces(), MinLevel: r.MinLevel, MaxLevel: r.MaxLevel, Finished: r.Finished(),
 	}
 	for _, prize := range r.Prizes {
@@ -71,14 +73,19 @@ func (s *server) raceOf(r *horseracing.Race) raceView {
 	return v
 }
 
-// wholeRaceOf is the view of one race, with its runners if it is finished.
-func (s *server) wholeRaceOf(r *horseracing.Race) raceView {
-	v := s.raceOf(r)
-	finishers, _ := r.Finishers() // none if the order cannot be read
+// runnersOf returns none if the order of finishing cannot be read.
+func runnersOf(r *horseracing.Race) (all []runner) {
+	finishers, _ := r.Finishers()
 	for _, p := range finishers {
-		v.Runners = append(v.Runners, runner{p.Number, p.Lane, p.Total})
+		all = append(all, runner{p.Number, p.Lane, p.Total})
 	}
-	return v
+	return all
+}
+
+// oneHorse is the result for one horse.
+type oneHorse struct {
+	stamp
+	horseracing.Horse
 }
 
 func horseOf(traits bool) func(*horseracing.Horse) horseracing.Horse {
@@ -163,7 +170,6 @@ type entryView struct {
 	State ledger.State            `json:"state"`
 	Paid  string                  `json:"paid" jsonschema:"yes, perhaps or no"`
 	Note  string                  `json:"note,omitempty"`
-	Until string                  `json:"until,omitempty" jsonschema:"of an unknown one: from when on settle may know more"`
 }
 
 // entryOf quotes the note, which may hold the service's words.
@@ -183,8 +189,8 @@ func paid(s ledger.State) string {
 	switch s {
 	case ledger.Entered:
 		return "yes"
-	case "", ledger.Refused, ledger.Absent: // "" if there is no entry
-		return "no"
+	case ledger.Sending, ledger.Unknown:
+		return "perhaps"
 	}
-	return "perhaps"
+	return "no"
 }
