@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/horseracing-go/horseracing v0.0.0
-	gonum.org/v1/gonum v0.17.0
 	gonum.org/v1/plot v0.17.0
 )
 
@@ -23,6 +22,7 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
+	gonum.org/v1/gonum v0.17.0 // indirect
 )
 
 replace github.com/horseracing-go/horseracing => ../..

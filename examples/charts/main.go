@@ -1,118 +1,259 @@
-// Charts draws finished races: finishing times by hippodrome, and entry fees over
-// time.
+// Charts draws three pictures of finished races, each the answer to a question:
 //
-//	go -C examples/charts run . -out /tmp/charts
-//	go -C examples/charts run . -out /tmp/charts -format svg -since 30d -newest 20000
+//	fees.png    How are entry fees spread in each tier?
+//	starts.png  How many races are there a day, and when do they start?
+//	times.png   How do times differ by length, and how far are they spread?
 //
-// It writes times.png and fees.png, or the same as SVG, and prints their names.
-// Each picture has a line that names its races.
+//	go -C examples/charts run . -out /tmp/charts -days 30
 //
-// It reads a fake of the service that lives for this run, unless
-// HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
+// Each says how many races it shows, from when, of which service, and in which units. If the
+// connection is lost, each page is retried for half a minute. Then the program ends with the
+// error, and draws nothing: a picture of half the races would mislead.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"image/color"
+	"log"
+	"maps"
+	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/examples/internal/program"
+	"github.com/horseracing-go/horseracing/examples/internal/service"
 )
 
-const usage = `Usage: charts [flags]
-
-Draws finishing times and entry fees, as PNG or SVG. Reads an embedded fake
-unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
-
-Examples:
-  charts -out pictures                          the 2000 newest races
-  charts -since 30d -format svg
-
-Flags:
-`
-
-func main() { program.Main("charts", run) }
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("charts", flag.ContinueOnError)
-	out := flags.String("out", ".", "write into this `DIRECTORY`")
-	format := flags.String("format", "png", "png or svg")
-	tier := flags.Int("tier", int(horseracing.TierOmega), "tier `ID`")
-	var since time.Time
-	flags.Func("since", "only races that start at this `TIME` or later: "+program.TimeFormats, program.Time(&since))
-	newest := flags.Int("newest", 2000, "draw at most `N` races, the newest") // about 230 requests
-	if err := program.Parse(flags, usage, args, stderr); err != nil {
-		return err
-	}
-	if *newest < 1 || *format != "png" && *format != "svg" {
-		return program.UsageError("-newest is at least 1, and -format png or svg")
-	}
-	service, err := program.Connect(stderr, nil, program.Waits(stderr), horseracing.WithSkipHandler(func(_ context.Context, err error) {
-		fmt.Fprintf(stderr, "charts: left out: %v\n", err)
-	}))
+func main() {
+	out := flag.String("out", ".", "the `FOLDER` for the pictures")
+	days := flag.Int("days", 30, "draw the races of so many `DAYS`")
+	tiers := flag.String("tiers", "1,2,3,4,5", "the `IDS` of the tiers in fees.png; the others show the last one")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	client, fake, err := service.Connect(horseracing.WithSkipHandler(func(_ context.Context, err error) { log.Print("left out: ", err) }))
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	defer service.Close()
-	query := horseracing.ResultsQuery{Tier: horseracing.TierID(*tier), Since: since, Concurrency: 4}
-	races, err := read(ctx, service.Client, query, *newest)
+	source := client.BaseURL()
+	if fake != nil {
+		source = "invented by a fake of the service"
+	}
+	byTier, last, err := read(ctx, client, *tiers, *days)
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	if len(races) == 0 {
-		return fmt.Errorf("there are no finished races of tier %d to draw (-tier)", *tier)
+	if err := draw(byTier, last, *days, source, *out); err != nil {
+		log.Fatal(err)
 	}
-	folder, err := filepath.Abs(*out) // go -C runs in another folder than the user's
-	if err != nil {
-		return err
+}
+
+// read returns the races of each tier that started within the last days, and the last tier.
+func read(ctx context.Context, client *horseracing.Client, tiers string, days int) (byTier map[horseracing.TierID][]horseracing.Race, last horseracing.TierID, err error) {
+	byTier = map[horseracing.TierID][]horseracing.Race{}
+	for text := range strings.SplitSeq(tiers, ",") {
+		id, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, 0, fmt.Errorf("-tiers: %w", err)
+		}
+		last = horseracing.TierID(id)
+		query := horseracing.ResultsQuery{Tier: last, Since: time.Now().AddDate(0, 0, -days), Concurrency: 4}
+		for race, err := range client.Races.Results(query).All(ctx) {
+			if err != nil {
+				return nil, 0, err
+			}
+			byTier[last] = append(byTier[last], *race)
+		}
+	}
+	return byTier, last, nil
+}
+
+// draw writes the three pictures into a folder.
+func draw(byTier map[horseracing.TierID][]horseracing.Race, last horseracing.TierID, days int, source, folder string) error {
+	if len(byTier[last]) == 0 {
+		return fmt.Errorf("no race of tier %d has finished in the last %d days", last, days)
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	about := caption(races, query.Tier, *newest)
-	if service.Fake != nil {
-		about = "Invented by the embedded fake: " + about
+	var all []horseracing.Race
+	for _, races := range byTier {
+		all = append(all, races...)
 	}
-	for _, c := range charts {
-		p, err := c.draw(races)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		path := filepath.Join(folder, c.name+"."+*format)
-		if err := save(path, *format, p, about); err != nil {
+	fees, err := drawFees(byTier, caption(all, "these tiers", source))
+	if err != nil {
+		return err
+	}
+	of := caption(byTier[last], fmt.Sprint("tier ", last), source)
+	starts, err := drawStarts(byTier[last], days, of)
+	if err != nil {
+		return err
+	}
+	times, err := drawTimes(byTier[last], of)
+	if err != nil {
+		return err
+	}
+	for name, p := range map[string]*plot.Plot{"fees.png": fees, "starts.png": starts, "times.png": times} {
+		path := filepath.Join(folder, name)
+		if err := save(p, path); err != nil {
 			return err
 		}
-		fmt.Fprintln(stdout, path)
+		fmt.Println(path)
 	}
-	return ctx.Err()
+	return nil
 }
 
-// read returns the newest races.
-func read(ctx context.Context, client *horseracing.Client, query horseracing.ResultsQuery, newest int) ([]horseracing.Race, error) {
-	var races []horseracing.Race
-	for race, err := range client.Races.Results(query).All(ctx) {
-		if err != nil {
+// save writes a picture with a margin.
+func save(p *plot.Plot, path string) error {
+	const margin = 4 * vg.Millimeter
+	canvas := vgimg.NewWith(vgimg.UseWH(18*vg.Centimeter, 11*vg.Centimeter), vgimg.UseDPI(160))
+	p.Draw(vgdraw.Crop(vgdraw.New(canvas), margin, -margin, margin, -margin))
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = vgimg.PngCanvas{Canvas: canvas}.WriteTo(file)
+	return errors.Join(err, file.Close())
+}
+
+// caption says what a picture shows.
+func caption(races []horseracing.Race, of, source string) string {
+	byStart := func(a, b horseracing.Race) int { return a.StartTime.Compare(b.StartTime.Time) }
+	first, last := slices.MinFunc(races, byStart), slices.MaxFunc(races, byStart)
+	return fmt.Sprintf("%d races of %s, %s to %s (UTC); source: %s", len(races), of,
+		first.StartTime.Format("2 Jan 2006"), last.StartTime.Format("2 Jan 2006"), source)
+}
+
+// drawFees draws a box for the fees of each tier. Races without a fee have no place on a logarithmic axis.
+func drawFees(byTier map[horseracing.TierID][]horseracing.Race, about string) (*plot.Plot, error) {
+	p := newPlot("How are entry fees spread in each tier?", "tier (races with a fee)", "entry fee (tokens of 10¹⁸ units, logarithmic)", about)
+	var names []string
+	for _, tier := range slices.Sorted(maps.Keys(byTier)) {
+		var fees plotter.Values // logarithms
+		for _, race := range byTier[tier] {
+			if fee, err := strconv.ParseFloat(race.EntryFee.FormatUnits(18), 64); err == nil && fee > 0 {
+				fees = append(fees, math.Log10(fee))
+			}
+		}
+		if err := addBox(p, len(names), fees); err != nil {
 			return nil, err
 		}
-		if races = append(races, *race); len(races) == newest {
-			break
-		}
+		names = append(names, fmt.Sprintf("%d (%d)", tier, len(fees)))
 	}
-	return races, nil
+	nameX(p, names)
+	p.Y.Min, p.Y.Max = math.Floor(p.Y.Min), math.Ceil(p.Y.Max)
+	p.Y.Tick.Marker = plot.TickerFunc(func(low, high float64) (ticks []plot.Tick) {
+		for e := math.Ceil(low); e <= high; e++ {
+			ticks = append(ticks, plot.Tick{Value: e, Label: strconv.FormatFloat(math.Pow(10, e), 'f', -1, 64)})
+		}
+		return ticks
+	})
+	return p, nil
 }
 
-// caption names the races of a picture.
-func caption(races []horseracing.Race, tier horseracing.TierID, newest int) string {
-	const layout = "2 Jan 2006"
-	first, last := races[len(races)-1].StartTime.Format(layout), races[0].StartTime.Format(layout)
-	which := "all"
-	if len(races) == newest {
-		which = "the newest"
+// drawStarts draws how many races start in each hour of a day, on average.
+func drawStarts(races []horseracing.Race, days int, about string) (*plot.Plot, error) {
+	hours, names := make(plotter.Values, 24), make([]string, 24)
+	for _, race := range races {
+		hours[race.StartTime.UTC().Hour()] += 1 / float64(days)
 	}
-	return fmt.Sprintf("%s %d races of tier %s, %s to %s (UTC)", which, len(races), program.Tier(tier), first, last)
+	for hour := range names {
+		if hour%3 == 0 {
+			names[hour] = fmt.Sprintf("%02d:00", hour)
+		}
+	}
+	title := fmt.Sprintf("How many races are there a day, and when? %.1f a day", float64(len(races))/float64(days))
+	p := newPlot(title, "hour of the start (UTC)", fmt.Sprintf("races that start in it, mean of %d days", days), about)
+	bars, err := plotter.NewBarChart(hours, vg.Points(14))
+	if err != nil {
+		return nil, err
+	}
+	bars.Color, bars.LineStyle.Width = blue, 0
+	p.Add(bars)
+	nameX(p, names)
+	return p, nil
+}
+
+// drawTimes draws a box for the totals of each length.
+func drawTimes(races []horseracing.Race, about string) (*plot.Plot, error) {
+	p := newPlot("How do times differ by length, and how far are they spread?", "length in furlongs (times)", "total of a participant (unit not documented)", about)
+	byLength := map[int]plotter.Values{}
+	for _, race := range races {
+		for _, participant := range race.Participants {
+			if participant.Total > 0 {
+				byLength[race.Length] = append(byLength[race.Length], participant.Total)
+			}
+		}
+	}
+	var names []string
+	for _, length := range slices.Sorted(maps.Keys(byLength)) {
+		if err := addBox(p, len(names), byLength[length]); err != nil {
+			return nil, err
+		}
+		names = append(names, fmt.Sprintf("%d\n(%d)", length, len(byLength[length])))
+	}
+	nameX(p, names)
+	return p, nil
+}
+
+// Colours that people with any colour vision can distinguish.
+var (
+	ink  = color.NRGBA{0x22, 0x2b, 0x33, 0xff}
+	blue = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
+	pale = color.NRGBA{0xb9, 0xd9, 0xec, 0xff}
+	grid = color.NRGBA{0xdd, 0xe0, 0xe3, 0xff}
+)
+
+// newPlot returns an empty plot. What it is about stands below the label of the horizontal axis.
+func newPlot(title, x, y, about string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x+"\n"+about, y
+	p.Title.Padding = vg.Points(8)
+	for style, size := range map[*text.Style]vg.Length{
+		&p.Title.TextStyle: 13, &p.X.Label.TextStyle: 10, &p.Y.Label.TextStyle: 10, &p.X.Tick.Label: 9, &p.Y.Tick.Label: 9,
+	} {
+		style.Font, style.Color = font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size), ink
+	}
+	lines := plotter.NewGrid()
+	lines.Vertical.Width, lines.Horizontal.Color = 0, grid
+	p.Add(lines)
+	return p
+}
+
+// nameX names the places of the horizontal axis, with room beside the first and the last one.
+func nameX(p *plot.Plot, names []string) {
+	p.NominalX(names...)
+	p.X.Min, p.X.Max = -0.7, float64(len(names))-0.3
+}
+
+// addBox adds the median, the middle half and the range of values at a place of the horizontal axis. There is none without values.
+func addBox(p *plot.Plot, place int, values plotter.Values) error {
+	if len(values) == 0 {
+		return nil
+	}
+	box, err := plotter.NewBoxPlot(vg.Points(18), float64(place), values)
+	if err != nil {
+		return err
+	}
+	box.FillColor, box.BoxStyle.Color, box.WhiskerStyle.Color = pale, blue, blue
+	box.MedianStyle.Color, box.MedianStyle.Width = ink, 2
+	box.GlyphStyle.Color, box.GlyphStyle.Radius = blue, 1
+	p.Add(box)
+	return nil
 }

@@ -1,68 +1,44 @@
 package main
 
 import (
-	"bytes"
-	"encoding/xml"
-	"errors"
 	"image"
 	_ "image/png"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/horseracing-go/horseracing/examples/internal/programtest"
+	"gonum.org/v1/plot"
+
+	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-func TestMain(m *testing.M) { programtest.Main(m, main) }
-
-func TestEveryChartIsDrawnInEveryFormat(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(400))
+func TestThePicturesOfAFakeAreDrawn(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithHistory(400))
 	defer fake.Close()
-	t.Setenv("HORSERACING_BASE_URL", fake.URL)
-	t.Setenv("HORSERACING_API_KEY", fake.APIKey)
-	out := filepath.Join(t.TempDir(), "new", "pictures")
-	var stdout, stderr strings.Builder
-	for _, format := range []string{"png", "svg"} {
-		if err := run(t.Context(), []string{"-out", out, "-format", format}, &stdout, &stderr); err != nil {
-			t.Fatal(err)
-		}
+	byTier, last, err := read(t.Context(), fake.Client(), "4,5", 365)
+	if err != nil || last != horseracing.TierOmega || len(byTier[4]) == 0 {
+		t.Fatalf("%d races of tier 4, the last tier is %d, %v", len(byTier[4]), last, err)
 	}
-	labels := map[string][]string{
-		"times": {"all 400 races of tier Omega, DATES (UTC)", "hippodrome (totals)"},
-		"fees":  {"entry fee (tokens, log scale)", "1000"},
+	folder := filepath.Join(t.TempDir(), "new", "pictures")
+	if err := draw(byTier, last, 365, "a fake", folder); err != nil {
+		t.Fatal(err)
 	}
-	for name, labels := range labels {
-		data, err := os.ReadFile(filepath.Join(out, name+".png"))
+	for _, name := range []string{"fees.png", "starts.png", "times.png"} {
+		file, err := os.Open(filepath.Join(folder, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		picture, _, err := image.Decode(bytes.NewReader(data))
+		defer file.Close()
+		picture, _, err := image.Decode(file)
 		if err != nil {
-			t.Fatalf("%s.png: %v", name, err)
+			t.Fatal(err)
 		}
 		if n := colours(picture); n < 20 {
-			t.Errorf("%s.png has only %d colours: it is empty", name, n)
+			t.Errorf("%s has %d colours: it is empty", name, n)
 		}
-		texts, err := svgTexts(filepath.Join(out, name+".svg"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, text := range texts {
-			texts[i] = regexp.MustCompile(`\d+ \w+ \d+ to \d+ \w+ \d+`).ReplaceAllString(text, "DATES")
-		}
-		for _, label := range labels {
-			if !slices.Contains(texts, label) {
-				t.Errorf("%s.svg does not hold %q but %q", name, label, texts)
-			}
-		}
-	}
-	if got := strings.Count(stdout.String(), "\n"); got != 2*len(labels) {
-		t.Errorf("it named %d files:\n%s", got, stdout.String())
 	}
 }
 
@@ -76,46 +52,60 @@ func colours(picture image.Image) int {
 	return len(seen)
 }
 
-// svgTexts returns the texts in a picture; the file must be well-formed XML.
-func svgTexts(path string) (texts []string, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// race is a race of a length at an hour of the first of May, with a fee in tokens and one time.
+func race(length, hour int, fee string, total float64) horseracing.Race {
+	amount, _ := horseracing.ParseUnits(fee, 18)
+	return horseracing.Race{
+		Length: length, EntryFee: amount, StartTime: horseracing.NewTimestamp(time.Date(2026, 5, 1, hour, 0, 0, 0, time.UTC)),
+		Participants: []horseracing.RaceParticipant{{Number: 1, Total: total}, {Number: 2}},
 	}
-	defer file.Close()
-	for decoder := xml.NewDecoder(file); ; {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			return texts, nil
-		} else if err != nil {
-			return nil, err
+}
+
+func TestEachPictureSaysItsRacesUnitsAndSource(t *testing.T) {
+	races := []horseracing.Race{race(3, 4, "1", 22), race(3, 4, "100", 23), race(5, 6, "0", 40)}
+	about := caption(races, "tier 5", "https://game.test")
+	if want := "3 races of tier 5, 1 May 2026 to 1 May 2026 (UTC); source: https://game.test"; about != want {
+		t.Errorf("the caption is %q, want %q", about, want)
+	}
+	fees, err := drawFees(map[horseracing.TierID][]horseracing.Race{5: races}, about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fees.Y.Min != 0 || fees.Y.Max != 2 { // 1 to 100 tokens; the free race is left out
+		t.Errorf("fees from 10^%v to 10^%v, want 1 to 100", fees.Y.Min, fees.Y.Max)
+	}
+	starts, err := drawStarts(races, 2, about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if starts.Y.Max != 1 || !strings.HasSuffix(starts.Title.Text, "1.5 a day") { // two races at four in two days
+		t.Errorf("%q, the highest bar is %v", starts.Title.Text, starts.Y.Max)
+	}
+	times, err := drawTimes(races, about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, parts := range map[*plot.Plot][]string{
+		fees: {"tokens", "5 (2)"}, starts: {"(UTC)", "mean of 2 days", "03:00"}, times: {"furlongs", "unit not documented", "3\n(2)", "5\n(1)"},
+	} {
+		texts := p.X.Label.Text + p.Y.Label.Text
+		for _, tick := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+			texts += " " + tick.Label
 		}
-		if data, ok := token.(xml.CharData); ok {
-			if s := strings.TrimSpace(string(data)); s != "" {
-				texts = append(texts, s)
+		for _, part := range append(parts, about) {
+			if !strings.Contains(texts, part) {
+				t.Errorf("%q does not say %q: %q", p.Title.Text, part, texts)
 			}
 		}
 	}
 }
 
-func TestTheLastMonthOfTheEmbeddedFakeIsDrawn(t *testing.T) {
-	out := t.TempDir()
-	r := programtest.Run(t, nil, "-out", out, "-since", "30d", "-format", "svg")
-	if files, err := os.ReadDir(out); r.Status != 0 || len(files) != 2 || err != nil {
-		t.Errorf("exit status %d, %d files, error %v\n%s", r.Status, len(files), err, r.Stderr)
-	}
-	for name := range strings.Lines(r.Stdout) {
-		texts, err := svgTexts(strings.TrimSpace(name))
-		if err != nil || !strings.HasPrefix(texts[len(texts)-1], "Invented by the embedded fake: all ") {
-			t.Errorf("%s shows %q (%v)", name, texts, err)
-		}
-	}
-}
-
-func TestItStartsAndEndsAsEveryExample(t *testing.T) {
-	programtest.ExpectUsage(t)
-	programtest.ExpectErrors(t, "-out", t.TempDir())
-	for _, args := range [][]string{{"-format", "gif"}, {"-newest", "0"}, {"-since", "yesterday"}} {
-		programtest.Run(t, nil, args...).ExpectSentence(t, 2, args[0])
+func TestALostConnectionDrawsNothing(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now))
+	defer fake.Close()
+	fake.Inject(horseracingtest.Fault{Skip: 3, Times: -1, ResetBefore: true})
+	client := fake.Client(horseracing.WithRetry(horseracing.Retry{Max: 1, MinWait: time.Millisecond}))
+	if _, _, err := read(t.Context(), client, "5", 365); err == nil {
+		t.Error("half of the races are returned without an error")
 	}
 }
