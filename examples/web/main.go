@@ -1,80 +1,139 @@
-// Web serves a page with the open races of the game, live: time left to
-// register, fee, free places, levels, and the last results as they finish.
+// Web serves a page with the open races, live, to any number of browsers.
 //
-//	go -C examples/web run .
-//	go -C examples/web run . -addr 127.0.0.1:9000 -interval 10s -tier 4
+//	go -C examples/web run . -addr 127.0.0.1:8090
 //
-// One Watch and one Follower serve every browser: the number of visitors does
-// not change the number of requests to the service.
+// One goroutine watches the open races and stores each snapshot in an atomic.Pointer, from which
+// every request is served: visitors cost the service nothing.
 //
-// Without HORSERACING_BASE_URL and HORSERACING_API_KEY it shows a fake of the
-// service that lives for this run.
+// If the connection to the service is lost, the page keeps the last races and says that the
+// service does not respond, and since when. Watch polls on, with a backoff of up to five
+// minutes. The page also says if the service shows a list in which every race has closed, which
+// a replica does that lags behind, and if the browser has lost its connection to this server.
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"net"
-	"sync"
+	"html/template"
+	"log"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/examples/internal/program"
-	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/examples/internal/service"
 )
 
-const usage = `Usage: web [flags]
+//go:embed page.html
+var pageText string
 
-A page with the open races and the last results, which keeps itself up to date.
-Shows an embedded fake unless HORSERACING_BASE_URL and HORSERACING_API_KEY are set.
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"closesIn": closesIn}).Parse(pageText))
 
-Examples:
-  web                          at http://127.0.0.1:8090/, for this machine alone
-  web -addr :8090 -tier 4      for the network, with the results of another tier
+// poll is what the last poll of the open races brought.
+type poll struct {
+	horseracing.Snapshot
+	err error
+}
 
-Flags:
-`
-
-func main() { program.Main("web", run) }
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("web", flag.ContinueOnError)
-	addr := flags.String("addr", "127.0.0.1:8090", "`ADDRESS` to listen at")
-	interval := flags.Duration("interval", 5*time.Second, "how often to poll the service")
-	tier := flags.Uint("tier", uint(horseracing.TierOmega), "`ID` of the tier whose results are shown")
-	if err := program.Parse(flags, usage, args, stderr); err != nil {
-		return err
-	}
-	const before = 2 * time.Hour // how long the fake has been running
-	service, err := program.Connect(stderr, []horseracingtest.Option{
-		horseracingtest.WithSchedule(60), horseracingtest.WithHistory(100),
-		horseracingtest.WithClock(func() time.Time { return time.Now().Add(-before) }),
-	}, horseracing.WithSkipHandler(func(_ context.Context, err error) { fmt.Fprintf(stderr, "web: left out: %v\n", err) }))
-	if err != nil {
-		return err
-	}
-	defer service.Close()
-	if service.Fake != nil {
-		service.Fake.Advance(before)
-	}
-	listener, err := net.Listen("tcp", *addr)
-	if err != nil {
-		return fmt.Errorf("%w; -addr sets another address", err)
-	}
-	fmt.Fprintf(stdout, "http://%s/\n", listener.Addr())
-
-	ctx, stop := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	defer work.Wait()
+func main() {
+	addr := flag.String("addr", "127.0.0.1:8090", "`ADDRESS` to listen at")
+	interval := flag.Duration("interval", 5*time.Second, "how often to poll the service")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	f := newFeed(service.Client, *interval, horseracing.TierID(*tier))
-	work.Go(func() { f.run(ctx, stderr) })
-	server := f.server(ctx, *addr)
-	context.AfterFunc(ctx, func() { server.Close() })
-	if err := server.Serve(listener); ctx.Err() == nil {
-		return err
+	client, _, err := service.Connect(horseracing.WithSkipHandler(func(_ context.Context, err error) { log.Print("left out: ", err) }))
+	if err != nil {
+		log.Fatal(err)
 	}
-	return ctx.Err()
+	last := new(atomic.Pointer[poll])
+	last.Store(&poll{})
+	go watch(ctx, client, *interval, last)
+
+	server := &http.Server{Addr: *addr, Handler: handler(last), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
+	context.AfterFunc(ctx, func() { server.Close() })
+	log.Printf("the page is at http://%s/", *addr)
+	if err := server.ListenAndServe(); ctx.Err() == nil {
+		log.Fatal(err)
+	}
+}
+
+// watch stores each poll until ctx ends.
+func watch(ctx context.Context, client *horseracing.Client, interval time.Duration, last *atomic.Pointer[poll]) {
+	for snapshot, err := range client.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}) {
+		if err != nil {
+			log.Print(err) // for the operator; visitors see that there is trouble
+		}
+		last.Store(&poll{snapshot, err})
+	}
+}
+
+// handler serves the page as it is now.
+func handler(last *atomic.Pointer[poll]) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		now, nonce := last.Load(), rand.Text()
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Content-Security-Policy", fmt.Sprintf( // names are chosen by players
+			"default-src 'none'; connect-src 'self'; script-src 'nonce-%[1]s'; style-src 'nonce-%[1]s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'", nonce))
+		data := struct {
+			Nonce, Trouble, At string
+			Races              []horseracing.Race
+		}{nonce, trouble(now), "no data yet", byDeadline(now.Races)}
+		if !now.At.IsZero() {
+			data.At = "as of " + now.At.UTC().Format(time.TimeOnly) + " UTC"
+		}
+		if err := page.Execute(w, data); err != nil {
+			log.Print(err) // the browser has left
+		}
+	})
+	return mux
+}
+
+// trouble says what a visitor should know about the races of a poll, or nothing.
+func trouble(p *poll) string {
+	isOpen := func(r horseracing.Race) bool { return r.RegistrationOpenAt(time.Now()) }
+	switch {
+	case errors.Is(p.err, horseracing.ErrUnauthorized), errors.Is(p.err, horseracing.ErrForbidden):
+		return "The service does not accept the API key"
+	case p.err != nil:
+		return "The service does not respond"
+	case len(p.Races) > 0 && !slices.ContainsFunc(p.Races, isOpen):
+		return "The service shows an old list: every race in it has closed"
+	}
+	return ""
+}
+
+// closesIn returns how long a race takes registrations.
+func closesIn(race horseracing.Race) string {
+	left := time.Until(race.RegistrationDeadline.Time).Truncate(time.Second)
+	switch {
+	case !race.RegistrationOpenAt(time.Now()):
+		return "closed"
+	case left < time.Minute:
+		return fmt.Sprintf("%d s", left/time.Second)
+	case left < time.Hour:
+		return fmt.Sprintf("%d min", left/time.Minute)
+	}
+	return fmt.Sprintf("%d h %02d min", left/time.Hour, left%time.Hour/time.Minute)
+}
+
+// byDeadline returns the races in the order in which they close; those that have closed come last.
+func byDeadline(races []horseracing.Race) []horseracing.Race {
+	now := time.Now()
+	sorted := slices.SortedFunc(slices.Values(races), func(a, b horseracing.Race) int { // the snapshot's own order stays
+		return cmp.Or(a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
+	})
+	isClosed := func(r horseracing.Race) bool { return !r.RegistrationOpenAt(now) }
+	isOpen := func(r horseracing.Race) bool { return r.RegistrationOpenAt(now) }
+	return append(slices.DeleteFunc(slices.Clone(sorted), isClosed), slices.DeleteFunc(sorted, isOpen)...)
 }
