@@ -1,131 +1,183 @@
-// Beam reads a tier's finished races as an Apache Beam pipeline: windows of time go to as many workers as the runner has,
-// and races come out as JSON lines, a file per month.
+// Beam reads the finished races of years as an Apache Beam pipeline, for whom one machine is too
+// small. Each element is a day: a worker reads its races with a pager and writes them, as the
+// service does, to a file of JSON lines.
 //
-//	go -C examples/beam run . -out /tmp/history
-//	go -C examples/beam run . -out /tmp/history -tier 4 -since 2026-01-01 -before 2026-04-01 -rate 20
+//	go -C examples/beam run . -out /tmp/history -since 2026-01-01
 //
-// By default it runs on Prism, the runner inside Beam's Go SDK, in this process; --runner and its flags choose another (see
-// README.md). The workers find the service in their own environment, HORSERACING_BASE_URL and HORSERACING_API_KEY. If
-// that is empty and Prism runs, they read a fake.
+// It runs on Prism, the runner inside Beam's Go SDK, in this process; --runner chooses another (see
+// README.md). Run it again to read the days that have no file yet.
+//
+// If the connection is lost, a worker retries each page for half a minute. Then its day fails, and
+// the runner repeats it or ends the job. A file appears only when its day is complete.
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"log/slog"
+	"log"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
+
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/examples/internal/program"
+	"github.com/horseracing-go/horseracing/examples/internal/service"
 )
 
-const usage = `Usage: beam [flags]
+func init() { register.DoFn2x1[context.Context, string, error](&readDay{}) }
 
-Reads a tier's finished races as an Apache Beam pipeline, into files of JSON
-lines, one a month. Reads an embedded fake unless HORSERACING_BASE_URL and
-HORSERACING_API_KEY are set.
+func main() {
+	tier := flag.Int("tier", int(horseracing.TierOmega), "tier `ID`")
+	out := flag.String("out", "history", "the `FOLDER` for the files, a path or gs://bucket/folder")
+	since := flag.String("since", time.Now().UTC().AddDate(0, -1, 0).Format(time.DateOnly), "the first `DAY` (UTC)")
+	before := flag.String("before", time.Now().UTC().Format(time.DateOnly), "the `DAY` after the last one; by default today, which is not over")
+	flag.Parse() // Beam and its runners have about a hundred flags more
+	beam.Init()  // on a worker of another machine this does the work and does not return
+	ctx := context.Background()
 
-Examples:
-  beam -out history                    a month of tier Omega
-  beam -out history -tier 4 -since 2026-01-01 -before 2026-04-01 -rate 20
-  beam -out history --runner=flink ... on a runner of its own: see README.md
-
-Beam's own flags, such as --runner and --endpoint, are in README.md and in Beam's
-documentation.
-
-Flags:
-`
-
-func main() { program.Main("beam", run) }
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	var c crawl
-	own := flag.NewFlagSet("beam", flag.ContinueOnError)
-	own.IntVar(&c.tier, "tier", int(horseracing.TierOmega), "tier `ID`")
-	own.Func("since", "only races that start at this `TIME` or later: "+program.TimeFormats+" (default: a month before -before)", program.Time(&c.since))
-	own.Func("before", "only races that start before this `TIME` (default: now)", program.Time(&c.before))
-	own.StringVar(&c.out, "out", "history", "new `FOLDER` for the files, a path or gs://bucket/folder")
-	own.DurationVar(&c.window, "window", 24*time.Hour, "length of a window at first; the runner may cut it further")
-	own.IntVar(&c.concurrency, "concurrency", 2, "pages that each window has in flight")
-	own.Float64Var(&c.perSecond, "rate", 0, "requests per second of each worker process; 0: no limit")
-	if slices.Contains(args, "-h") {
-		return program.Parse(own, usage, args, stderr) // Beam and its runners bring about a hundred flags more
+	if *runners.Runner == "" || *runners.Runner == "prism" { // whose workers are this process; others have an environment of their own
+		_, fake, err := service.Connect()
+		if fake != nil {
+			err = errors.Join(os.Setenv("HORSERACING_BASE_URL", fake.URL), os.Setenv("HORSERACING_API_KEY", fake.APIKey))
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
 	}
-	own.VisitAll(func(f *flag.Flag) { flag.CommandLine.Var(f.Value, f.Name, f.Usage) })
-	flag.CommandLine.Init("beam", flag.ContinueOnError)
-	if err := program.Parse(flag.CommandLine, usage, args, stderr); err != nil {
-		return err
+	if err := crawl(ctx, readDay{*tier, *out}, *since, *before); err != nil {
+		log.Fatal(err)
 	}
-	beam.Init() // on a worker of another machine this does the work and does not return
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	return read(ctx, c, stdout, stderr)
 }
 
-// read completes c, starts the fake if one is needed, and runs the pipeline.
-func read(ctx context.Context, c crawl, stdout, stderr io.Writer) error {
-	var client *horseracing.Client // nil if only the workers know the service
-	if c.before.IsZero() {
-		c.before = time.Now()
-	}
-	if os.Getenv("HORSERACING_BASE_URL") != "" || inProcess() {
-		service, err := program.Connect(stderr, nil)
-		if err != nil {
-			return err
-		}
-		defer service.Close()
-		client = service.Client
-		if service.Fake != nil { // Prism's workers are this process, so its environment is theirs
-			if err := errors.Join(os.Setenv("HORSERACING_BASE_URL", service.Fake.URL), os.Setenv("HORSERACING_API_KEY", service.Fake.APIKey)); err != nil {
-				return err
-			}
-		}
-	}
-	if c.since.IsZero() {
-		c.since = c.before.AddDate(0, -1, 0)
-	}
-	if err := c.check(); err != nil {
-		return err
-	}
-	if client != nil { // a wrong key or tier is a plainer error here than from a runner
-		_, err := client.Races.Results(horseracing.ResultsQuery{Tier: horseracing.TierID(c.tier)}).Take(ctx, 1)
-		if err != nil && !errors.Is(err, horseracing.ErrSkipped) {
-			return err
-		}
-	}
-	if err := c.prepare(ctx); err != nil {
+// crawl reads the days that have no file yet, and reports what the workers counted.
+func crawl(ctx context.Context, read readDay, since, before string) error {
+	days, err := read.missing(ctx, since, before)
+	if err != nil || len(days) == 0 {
 		return err
 	}
 	pipeline, scope := beam.NewPipelineWithRoot()
-	build(scope, c)
+	beam.ParDo0(scope, &read, beam.Reshuffle(scope, beam.CreateList(scope, days))) // any worker takes any day
 	result, err := beamx.RunWithMetrics(ctx, pipeline)
-	if err = errors.Join(err, ctx.Err()); err != nil {
-		c.discard()
-		return errors.New(cause(err))
+	if err != nil {
+		return err
 	}
-	if *jobopts.Async {
-		fmt.Fprintln(stdout, "submitted; the runner shows the counts as metrics of namespace", metricsNamespace)
-		return nil
+	sums := map[string]int64{}
+	if result != nil { // a job that was only submitted has none
+		for _, counter := range result.Metrics().AllMetrics().Counters() {
+			sums[counter.Name()] += counter.Result()
+		}
 	}
-	return report(stdout, totals(result.Metrics()), c)
+	log.Printf("%d days, %d races, in %s", len(days), sums["races"], read.Folder)
+	if n := sums["overflows"]; n > 0 {
+		return fmt.Errorf("incomplete: at %d instants a whole page of races starts together, and the listing cannot show whether there are more", n)
+	}
+	return nil
 }
 
-// cause returns the last line of an error: Beam writes the reason there, after plans and bundles.
-func cause(err error) string {
-	text := strings.TrimSpace(err.Error())
-	return text[strings.LastIndexByte(text, '\n')+1:]
+// readDay is the DoFn that reads a day and writes its file. Its exported fields are sent to the
+// workers. The runner stores and shows them, so neither the address nor the key is among them.
+type readDay struct {
+	Tier   int
+	Folder string
 }
 
-// inProcess reports whether the workers will be this process.
-func inProcess() bool {
-	return (*runners.Runner == "" || *runners.Runner == "prism") && *jobopts.Endpoint == ""
+var (
+	races     = beam.NewCounter("horseracing", "races")
+	overflows = beam.NewCounter("horseracing", "overflows")
+
+	// A process has one client for all its days, which share what it learns about the rate limit. Add WithLimiter here to
+	// share a limit with other processes.
+	connect = sync.OnceValues(func() (*horseracing.Client, error) { return horseracing.NewClientFromEnv() })
+)
+
+// missing returns the days from since to before that have no file.
+func (r *readDay) missing(ctx context.Context, since, before string) (days []string, err error) {
+	first, errSince := time.Parse(time.DateOnly, since)
+	end, errBefore := time.Parse(time.DateOnly, before)
+	if err := errors.Join(errSince, errBefore); err != nil {
+		return nil, err
+	}
+	fs, err := filesystem.New(ctx, r.Folder)
+	if err != nil {
+		return nil, err
+	}
+	defer fs.Close()
+	files, err := fs.List(ctx, r.Folder+"/*.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	for day := first; day.Before(end); day = day.AddDate(0, 0, 1) {
+		if name := day.Format(time.DateOnly); !slices.Contains(files, r.file(name)) {
+			days = append(days, name)
+		}
+	}
+	return days, nil
+}
+
+func (r *readDay) file(day string) string {
+	return fmt.Sprintf("%s/tier%d-%s.jsonl", strings.TrimRight(r.Folder, "/"), r.Tier, day)
+}
+
+// ProcessElement reads a day.
+func (r *readDay) ProcessElement(ctx context.Context, day string) error {
+	client, err := connect()
+	if err != nil {
+		return err
+	}
+	since, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return err
+	}
+	pager := client.Races.Results(horseracing.ResultsQuery{
+		Tier: horseracing.TierID(r.Tier), Since: since, Before: since.AddDate(0, 0, 1), Concurrency: 2,
+	})
+	var lines bytes.Buffer
+	for isDone := false; !isDone; {
+		isDone = true
+		for entry, err := range pager.Entries(ctx) {
+			_, isOverflow := errors.AsType[*horseracing.TieOverflowError](err)
+			switch {
+			case isOverflow:
+				overflows.Inc(ctx, 1)
+				isDone = false // the error ended the loop: range again to continue
+				continue
+			case err != nil && entry.JSON == nil:
+				return fmt.Errorf("%s: %w", day, err)
+			case err != nil: // this client cannot read the entry, but whoever reads the file perhaps can
+				isDone = false
+			}
+			if err := json.Compact(&lines, entry.JSON); err != nil {
+				return fmt.Errorf("%s: %w", day, err)
+			}
+			lines.WriteByte('\n')
+			races.Inc(ctx, 1)
+		}
+	}
+	return r.write(ctx, day, lines.Bytes())
+}
+
+// write writes the file of a day aside, and then gives it its name.
+func (r *readDay) write(ctx context.Context, day string, data []byte) error {
+	fs, err := filesystem.New(ctx, r.Folder)
+	if err != nil {
+		return err
+	}
+	defer fs.Close()
+	aside := r.file(day) + "." + rand.Text() + ".part" // a runner may let two workers read a day
+	if err := filesystem.Write(ctx, fs, aside, data); err != nil {
+		return err
+	}
+	return filesystem.Rename(ctx, fs, aside, r.file(day))
 }

@@ -1,73 +1,145 @@
 package main
 
 import (
+	"encoding/json"
+	"io"
+	"log"
+	"log/slog"
+	"math/big"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
-	"github.com/horseracing-go/horseracing/examples/internal/programtest"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-func TestItRunsOnTheEmbeddedFake(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "history")
-	r := programtest.Run(t, nil, "-out", out)
-	if r.Status != 0 || !strings.HasPrefix(r.Stderr, "Service: an embedded fake ") || strings.Count(r.Stderr, "\n") != 1 {
-		t.Errorf("exit status %d: %s", r.Status, r.Stderr)
+func TestMain(m *testing.M) {
+	beam.Init()
+	log.SetOutput(io.Discard)
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	m.Run()
+}
+
+// useFake starts a fake that has only these races, and that the workers, in this process, read.
+func useFake(t *testing.T, races ...horseracing.Race) *horseracingtest.Server {
+	t.Helper()
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	t.Cleanup(fake.Close)
+	fake.AddRaces(races...)
+	connect = sync.OnceValues(func() (*horseracing.Client, error) { return fake.Client(), nil })
+	return fake
+}
+
+var begin = time.Date(2025, 4, 29, 0, 0, 0, 0, time.UTC)
+
+func race(id int, start time.Time) horseracing.Race {
+	return horseracing.Race{
+		MainRaceID: horseracing.RaceID(id), StartTime: horseracing.NewTimestamp(start),
+		Participants: []horseracing.RaceParticipant{{Number: 11, Total: 70.5}, {Number: 22, Total: 69.25}}, FinalOrder: []int{1, 0},
 	}
-	for _, want := range []string{
-		`^Wrote [1-9]\d* races, read in \d\d windows, to \S+, a file per month\.\n`,
-		`\nComplete: every race of tier 5 that starts from \S+Z to \S+Z\.\n$`,
-	} {
-		if !regexp.MustCompile(want).MatchString(r.Stdout) {
-			t.Errorf("%s is not in\n%s", want, r.Stdout)
+}
+
+// read returns how often each race is in the file of each day.
+func read(t *testing.T, folder string) map[string]map[int]int {
+	t.Helper()
+	files, err := filepath.Glob(folder + "/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	days := map[string]map[int]int{}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		day := map[int]int{}
+		for line := range strings.Lines(string(text)) {
+			var race struct {
+				ID int `json:"main_race_id"`
+			}
+			if err := json.Unmarshal([]byte(line), &race); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			day[race.ID]++
+		}
+		days[filepath.Base(name)] = day
+	}
+	return days
+}
+
+func TestEachRaceOfEachDayIsInItsFileOnceAlthoughPagesFail(t *testing.T) {
+	want := map[string]map[int]int{"tier5-2025-04-29.jsonl": {}, "tier5-2025-04-30.jsonl": {}, "tier5-2025-05-01.jsonl": {}}
+	var races []horseracing.Race
+	for i := range 300 { // every 20 minutes, from an hour before the first day; two at a time now and then
+		start := begin.Add(time.Duration(i-i/7%2)*20*time.Minute - time.Hour)
+		races = append(races, race(i+1, start))
+		if day := want["tier5-"+start.Format(time.DateOnly)+".jsonl"]; day != nil {
+			day[i+1] = 1
 		}
 	}
-	if files, _ := filepath.Glob(filepath.Join(out, "*.jsonl")); len(files) == 0 {
-		t.Errorf("it wrote %v", files)
-	}
-	programtest.Run(t, nil, "-out", out).ExpectSentence(t, 2, "is not empty", "choose another -out")
-}
-
-func TestMistakesAreOneSentence(t *testing.T) {
-	for message, args := range map[string][]string{
-		"want 30d, 12h":          {"-since", "yesterday"},
-		"is not before":          {"-since", "2026-05-02", "-before", "2026-05-01"},
-		"-tier and -concurrency": {"-tier", "0"},
-		"-concurrency are":       {"-concurrency", "0"},
-		"-rate cannot":           {"-rate", "-1"},
-		"-window 1s":             {"-window", "1s"},
-		"-out is empty":          {"-out", ""},
-	} {
-		programtest.Run(t, nil, args...).ExpectSentence(t, 2, message)
-	}
-}
-
-func TestHelpShowsOnlyItsOwnFlags(t *testing.T) {
-	programtest.ExpectUsage(t, "-window")
-	if r := programtest.Run(t, nil, "-h"); strings.Contains(r.Stderr, "-job_name") {
-		t.Errorf("-h shows Beam's:\n%s", r.Stderr)
-	}
-}
-
-func TestAnEarlyEndIsOneSentenceAndLeavesNothing(t *testing.T) {
+	fake := useFake(t, races...)
+	fake.Inject(
+		horseracingtest.Fault{Skip: 2, Status: 503}, horseracingtest.Fault{Skip: 4, ResetBefore: true},
+		horseracingtest.Fault{Skip: 6, CutBody: 100}, horseracingtest.Fault{Skip: 8, Status: 429},
+	)
 	out := t.TempDir()
-	programtest.ExpectErrors(t, "-out", out, "-since", "2026-05-01", "-before", "2026-05-02")
-	if left, err := os.ReadDir(out); err != nil || len(left) > 0 {
-		t.Errorf("it left %v (%v)", left, err)
+	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-05-02"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, read(t, out)); diff != "" {
+		t.Errorf("how often each race is in each file (-want +got):\n%s", diff)
+	}
+	if err := os.Remove(out + "/tier5-2025-04-30.jsonl"); err != nil {
+		t.Fatal(err)
+	}
+	fake.ResetLog()
+	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-05-02"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, read(t, out)); diff != "" || fake.RequestCount() > 20 {
+		t.Errorf("run again for one day: %d requests (-want +got):\n%s", fake.RequestCount(), diff)
 	}
 }
 
-func TestAFailedPipelineIsOneSentenceAndLeavesNothing(t *testing.T) {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	out := filepath.Join(t.TempDir(), "history")
-	args := []string{"-out", out, "-before", "2025-06-01", "-window", "1000h"}
-	fake.Inject(horseracingtest.Fault{Skip: 1, Times: -1, Status: 400}) // in the middle of the pipeline
-	programtest.Run(t, programtest.Environment(fake), args...).ExpectSentence(t, 1, "400")
-	if _, err := os.Stat(out); !os.IsNotExist(err) {
-		t.Errorf("it left the folder (%v)", err)
+func TestADayThatFailsLeavesNoFileAndEndsTheJob(t *testing.T) {
+	fake := useFake(t, race(1, begin.Add(time.Hour)))
+	fake.Inject(horseracingtest.Fault{Status: 400, Times: -1})
+	out := t.TempDir()
+	err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30")
+	if err == nil || !strings.Contains(err.Error(), "status 400") || len(read(t, out)) > 0 {
+		t.Errorf("got %v; it left %v", err, read(t, out))
+	}
+}
+
+func TestARaceThatCannotBeReadIsWrittenAndAnInstantThatOverflowsIsReported(t *testing.T) {
+	broken := race(1, begin.Add(time.Hour))
+	broken.EntryFee = horseracing.BigIntFrom(new(big.Int).Exp(big.NewInt(10), big.NewInt(100), nil)) // beyond what is read
+	races := []horseracing.Race{broken, race(2, begin.Add(2*time.Hour)), race(3, begin.Add(30*time.Minute))}
+	useFake(t, races...)
+	out := t.TempDir()
+	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30"); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(map[string]map[int]int{"tier5-2025-04-29.jsonl": {1: 1, 2: 1, 3: 1}}, read(t, out)); diff != "" {
+		t.Errorf("a race that cannot be read (-want +got):\n%s", diff)
+	}
+
+	for i := range 12 {
+		races = append(races, race(10+i, begin.Add(90*time.Minute)))
+	}
+	useFake(t, races...)
+	out = t.TempDir()
+	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30"); err == nil || !strings.Contains(err.Error(), "at 1 instants a whole page") {
+		t.Errorf("twelve races at one instant: %v", err)
+	}
+	if day := read(t, out)["tier5-2025-04-29.jsonl"]; len(day) != 13 { // a page of ten, and the three others
+		t.Errorf("%d races are in the file, want 13", len(day))
 	}
 }
