@@ -338,7 +338,7 @@ func TestHelpGoesToStandardOutput(t *testing.T) {
 			t.Errorf("%s -h: %+v", c.Name(), got)
 		}
 	}
-	for topic, want := range map[string]string{"status": "143  terminated", "amounts": "18 decimal places", "open": "Usage:"} {
+	for topic, want := range map[string]string{"status": "143  terminated", "amounts": "of 18 decimal", "open": "Usage:"} {
 		if got := run(t, nil, "help", topic); got.status != 0 || !strings.Contains(got.stdout, want) {
 			t.Errorf("help %s: %+v", topic, got)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,25 +15,39 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
+// openFilter is which open races are printed. What is zero does not apply.
+type openFilter struct {
+	tiers  []string
+	level  int
+	maxFee *horseracing.BigInt
+}
+
+func (f *openFilter) fits(r horseracing.Race) bool {
+	isNamed := func(name string) bool { return strings.EqualFold(name, string(r.Tier)) }
+	return (len(f.tiers) == 0 || slices.ContainsFunc(f.tiers, isNamed)) &&
+		(f.level <= 0 || r.AcceptsLevel(f.level)) && (f.maxFee == nil || r.EntryFee.Cmp(*f.maxFee) <= 0)
+}
+
 func (p *program) openCommand() *cobra.Command {
-	var tiers []string
-	var level int
-	var maxFee *horseracing.BigInt
+	var filter openFilter
 	c := p.reading("open", "The open races", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
 		var response horseracing.Response
-		races, err := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
+		all, err := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
 		if err != nil {
 			return err
 		}
-		all, now := len(races), serviceTime(&response)
-		races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
-			isNamed := func(name string) bool { return strings.EqualFold(name, string(r.Tier)) }
-			return len(tiers) > 0 && !slices.ContainsFunc(tiers, isNamed) ||
-				level > 0 && !r.AcceptsLevel(level) || maxFee != nil && r.EntryFee.Cmp(*maxFee) > 0
-		})
-		if len(races) == 0 && p.attended {
-			p.say(fmt.Sprintf("none of the %d open races fits", all))
+		var races []horseracing.Race
+		tiers := map[string]bool{}
+		for _, race := range all {
+			tiers[string(race.Tier)] = true
+			if filter.fits(race) {
+				races = append(races, race)
+			}
 		}
+		if len(races) == 0 && p.attended {
+			p.say(fmt.Sprintf("none of the %d open races fits; their tiers: %s", len(all), strings.Join(slices.Sorted(maps.Keys(tiers)), ", ")))
+		}
+		now := serviceTime(&response)
 		isShut := func(r horseracing.Race) int { // closed or full, which comes last
 			if r.CheckEntry(nil, now) != nil {
 				return 1
@@ -44,9 +59,9 @@ func (p *program) openCommand() *cobra.Command {
 		})
 		return printList(p, openRaceLayout(now), races, nil)
 	})
-	namesFlag(c.Flags(), &tiers)
-	c.Flags().IntVar(&level, "level", 0, "only races that take horses of this `LEVEL`")
-	tokensFlag(c.Flags(), &maxFee, "max-fee", "only races whose fee is at most this many `TOKENS`")
+	namesFlag(c.Flags(), &filter.tiers)
+	c.Flags().IntVar(&filter.level, "level", 0, "only races that take horses of this `LEVEL`")
+	tokensFlag(c.Flags(), &filter.maxFee, "max-fee", "only races whose fee is at most this many `TOKENS`")
 	return c
 }
 

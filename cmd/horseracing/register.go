@@ -87,8 +87,11 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 	if entry.State == "" { // nothing is in the ledger
 		return err
 	}
-	if err != nil && !p.printsJSON() {
-		entry.Note = "" // the error says it
+	if !p.printsJSON() { // a table would cut the note off
+		if err == nil && entry.Note != "" {
+			p.say(entry.Note)
+		}
+		entry.Note = "" // an error says it
 	}
 	printed := printList(p, entryLayout, []ledger.Entry{entry}, nil)
 	if err != nil {

@@ -18,6 +18,10 @@ type Service struct {
 	Close   func()
 }
 
+// variables names what is wrong as the environment does.
+var variables = strings.NewReplacer("the base URL", "HORSERACING_BASE_URL", "the API key", "HORSERACING_API_KEY", "http:// to", "HORSERACING_BASE_URL: http:// to",
+	", or allow it with WithPlainHTTP", "")
+
 // Open returns the service that HORSERACING_BASE_URL, HORSERACING_API_KEY and
 // HORSERACING_USER_KEY name, or for a demo a fake. Its error names what to set.
 func Open(demo bool, getenv func(string) string, options ...horseracing.Option) (*Service, error) {
@@ -36,7 +40,7 @@ func Open(demo bool, getenv func(string) string, options ...horseracing.Option) 
 	client, err := horseracing.NewClient(baseURL, apiKey, append(options, horseracing.WithUserKeys(userKey))...)
 	if err != nil {
 		_, problem, _ := strings.Cut(err.Error(), horseracing.ErrInvalidArgument.Error()+": ")
-		return nil, errors.New("HORSERACING_BASE_URL or HORSERACING_API_KEY: " + strings.TrimSuffix(problem, ", or allow it with WithPlainHTTP"))
+		return nil, errors.New(variables.Replace(problem))
 	}
 	return &Service{Client: client, APIKey: apiKey, UserKey: userKey, Close: client.Close}, nil
 }

@@ -83,9 +83,9 @@ func (e Entry) Register(ctx context.Context, fee horseracing.BigInt) (ledger.Ent
 	}
 	settled, failed := e.Settle(ctx)
 	if failed != nil {
-		failed = errors.Join(err, failed)
+		return entry, errors.Join(err, failed)
 	}
-	return settled, failed
+	return settled, nil
 }
 
 // Settle reads the race once, for a registration whose outcome is unknown, and records the

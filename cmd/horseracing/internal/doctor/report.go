@@ -121,15 +121,13 @@ func (r *Report) WriteTable(w io.Writer, width int, isVerbose bool) error {
 			t.AppendRow(table.Row{"", "", "", "→ " + f.advice()})
 		}
 	}
-	const legend = "✓ as expected   ! worth a look   ✗ broken   · not examined   § section of docs/service.md"
 	if len(lines) > 0 {
-		fmt.Fprintf(w, "\n%s\n", t.Render())
+		fmt.Fprintf(w, "\n%s\n\n%s\n", t.Render(), "✓ as expected   ! worth a look   ✗ broken   · not examined\n§ section of docs/service.md")
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(w, "\n%s\n", wrap(fmt.Sprintf("✓  As expected: %s. --verbose shows what was found.", strings.Join(others, ", ")), width))
+		fmt.Fprintf(w, "\n%s\n", wrap(fmt.Sprintf("✓ As expected: %s. --verbose shows what was found.", strings.Join(others, ", ")), width))
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", wrap(legend, width))
-	return err
+	return nil
 }
 
 // spaces are those that WrapSoft leaves at the end of lines.
