@@ -8,14 +8,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
@@ -142,80 +136,5 @@ func TestDecodeErrorRawIsRedactedBoundedAndNeverPrinted(t *testing.T) {
 		if printed := out.String(); strings.Contains(printed, "note") || strings.Contains(printed, double.AppKey) || strings.Count(printed, "4711") < 10 {
 			t.Errorf("%s: printed %.3000s", test.name, printed)
 		}
-	}
-}
-
-// Whatever the service makes of its document: of the entries that it lists none is lost
-// without an error, and what is returned is what was requested, with the values of the
-// literal reading, except for members that have another type.
-func TestListAndGetUnderEveryReading(t *testing.T) {
-	now := func() time.Time { return time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC) }
-	literal := horseracingtest.NewServer(horseracingtest.WithClock(now), horseracingtest.WithHistory(20), horseracingtest.WithInMemory())
-	t.Cleanup(literal.Close)
-	truth, err := literal.Client().Races.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	byObject := map[string]horseracing.Race{}
-	for _, race := range truth {
-		byObject[race.ObjectID] = race
-	}
-	numbers := literal.Horses(0)
-	members := []string{"main_race_id", "start_time", "entry_fee", "places", "participants", "type", "v2", "tier", "length", "prizes", "info.turf", "participants.total", "number", "level", "name", "height"}
-	rapid.Check(t, func(t *rapid.T) {
-		odd := rapid.SliceOfNDistinct(rapid.SampledFrom(members), 0, 3, rapid.ID[string]).Draw(t, "members")
-		r := horseracingtest.Readings{
-			Heats:     rapid.Bool().Draw(t, "heats"),
-			EmptyList: rapid.SampledFrom([]string{"", "null", "204"}).Draw(t, "empty list"), Members: map[string]string{},
-		}
-		for _, member := range odd {
-			r.Members[member] = `{"another":"type"}`
-		}
-		fake := horseracingtest.NewServer(horseracingtest.WithClock(now), horseracingtest.WithHistory(20), horseracingtest.WithReadings(r), horseracingtest.WithInMemory())
-		defer fake.Close()
-		skipped, ctx := 0, context.Background()
-		c := fake.Client(horseracing.WithSkipHandler(func(context.Context, error) { skipped++ }))
-
-		open, err := c.Races.Open(ctx)
-		if err != nil || len(open)+skipped != len(truth) {
-			t.Fatalf("%d races of %d, %d skipped: %v", len(open), len(truth), skipped, err)
-		}
-		for i := range open {
-			mustBeTrue(t, &open[i], byObject[open[i].ObjectID], r)
-		}
-		for _, race := range truth {
-			got, err := c.Races.Get(ctx, race.MainRaceID)
-			if err == nil {
-				if mustBeTrue(t, got, byObject[got.ObjectID], r); got.MainRaceID != race.MainRaceID || got.EntryFee.Cmp(race.EntryFee) < 0 {
-					t.Fatalf("race %d for %v became %d for %v", race.MainRaceID, race.EntryFee, got.MainRaceID, got.EntryFee)
-				}
-				continue
-			}
-			_, isDecode := errors.AsType[*horseracing.DecodeError](err)
-			if isMoved := r.Heats && race.MainRaceID%10 == 1; !isDecode && !(isMoved && errors.Is(err, horseracing.ErrNotFound)) {
-				t.Fatalf("race %d: %v", race.MainRaceID, err)
-			}
-		}
-		for _, number := range numbers {
-			horse, err := c.Horses.Get(ctx, number)
-			if _, isDecode := errors.AsType[*horseracing.DecodeError](err); err != nil && !isDecode || err == nil && horse.Number != number {
-				t.Fatalf("horse %d: %v, %v", number, horse, err)
-			}
-		}
-	})
-}
-
-// mustBeTrue fails unless a race is the literal one, except for its id, which may be that
-// of another heat, and members of another type.
-func mustBeTrue(t *rapid.T, got *horseracing.Race, want horseracing.Race, r horseracingtest.Readings) {
-	fields := map[string]string{"type": "Type", "v2": "V2", "tier": "Tier", "length": "Length", "prizes": "Prizes", "info.turf": "Info.Turf"}
-	mayDiffer := []string{"MainRaceID"}
-	for member := range r.Members {
-		if field, ok := fields[member]; ok {
-			mayDiffer = append(mayDiffer, field)
-		}
-	}
-	if diff := cmp.Diff(&want, got, cmpopts.IgnoreFields(horseracing.Race{}, mayDiffer...)); diff != "" {
-		t.Fatalf("race %d: %s", got.MainRaceID, diff)
 	}
 }

@@ -7,6 +7,17 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
+func TestMissionsCatalogueReadsTemplates(t *testing.T) {
+	got, err := serving(t, "/api/v1/missions", "missions.json").Missions.Catalogue(t.Context())
+	if err != nil || len(got.Daily) != 6 || len(got.Weekly) != 5 || len(got.Monthly) != 6 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	double.Equal(t, "two of them", []horseracing.MissionTemplate{
+		{Type: horseracing.MissionKindRunXFurlongRace, Min: 1, Max: 1, Description: "run a race of one length", XPBase: 116, SugarBase: 11, FurlongMin: new(2), FurlongMax: new(15)},
+		{Type: horseracing.MissionKindRunOnXHippodrome, Min: 1, Max: 1, Description: "run on one hippodrome", XPBase: 116, SugarBase: 11, HippodromeTypeMin: new(0), HippodromeTypeMax: new(2)},
+	}, got.Daily[1:3])
+}
+
 func TestMissionCatalogueAllGoesThroughThePeriodsInOrder(t *testing.T) {
 	catalogue := horseracing.MissionCatalogue{
 		Daily:   []horseracing.MissionTemplate{{Type: "a"}, {Type: "b"}},

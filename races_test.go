@@ -26,6 +26,61 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
+func TestRacesResultsReadsARace(t *testing.T) {
+	got, err := serving(t, "/api/v2/races/results", "races_results_v2.json").Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	double.Equal(t, "races", []horseracing.Race{{
+		MainRaceID: 880123, StartTime: at(1767225600250), RegistrationDeadline: at(1767225300000), Type: horseracing.RaceTypeBestTime, Length: 8, V2: true,
+		EntryFee: bigInt("1234500000000000000"), Prizes: []horseracing.Number{number("6000000000000000000"), number("3000000000000000000"), number("1500000000000000000")},
+		Tier: horseracing.TierNameOmega, Info: horseracing.RaceInfo{Name: "Harbour Stakes", HippodromeType: "coastal", HippodromeName: "Gull Point", Turf: "grass"},
+		Places: 4, MinLevel: 10, MaxLevel: 40, FinalOrder: []int{1, 0, 3, 2}, Winners: []int{1, 0, 3},
+		Participants: []horseracing.RaceParticipant{{Number: 1042, Total: 98.125, Lane: 2}, {Number: 7, Total: 97.5, Lane: 1}, {Number: 311, Total: 101.75, Lane: 4}, {Number: 90071, Total: 99.0625, Lane: 3}},
+	}}, got)
+}
+
+// The loop of a first program: with a handler an unreadable race costs nothing but itself.
+func TestRacesOpenAndResultsLeaveOutAnUnreadableRaceOnlyWithAHandler(t *testing.T) {
+	entry := func(i int) string {
+		return fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, i+1, 1_800_000_000_000-i)
+	}
+	five := double.List(entry(0), entry(1), `{"main_race_id":3,"start_time":1799999999998,"entry_fee":"free"}`, entry(3), entry(4))
+	loop := func(ctx context.Context, c *horseracing.Client) (n int, err error) {
+		for _, err := range c.Races.Results(horseracing.ResultsQuery{}).All(ctx) {
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+		return n, nil
+	}
+	open := func(ctx context.Context, c *horseracing.Client) (int, error) {
+		races, err := c.Races.Open(ctx)
+		return len(races), err
+	}
+	for name, read := range map[string]struct {
+		call   func(context.Context, *horseracing.Client) (int, error)
+		before int // the unreadable one
+	}{"Open": {open, 0}, "a loop over Results": {loop, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			respond := double.Listing(five)
+			if name == "Open" {
+				respond = double.Respond(200, five)
+			}
+			n, err := read.call(t.Context(), double.Play(respond).Client(t))
+			if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || d.ID != "3" || n != read.before {
+				t.Errorf("%s: %d races, %v", name, n, err)
+			}
+			skipped := 0
+			n, err = read.call(t.Context(), double.Play(respond).Client(t, horseracing.WithSkipHandler(func(context.Context, error) { skipped++ })))
+			if n != 4 || skipped != 1 || err != nil {
+				t.Errorf("%s with a handler: %d races, %d skipped, %v", name, n, skipped, err)
+			}
+		})
+	}
+}
+
 func TestRaceFinishersFollowTheFinalOrder(t *testing.T) {
 	three := []horseracing.RaceParticipant{{Number: 10}, {Number: 20}, {Number: 30}}
 	for _, test := range []struct {
