@@ -217,7 +217,7 @@ func (l *followLoop[T]) begin() bool {
 
 // windowSize is how much the next window is to have.
 type windowSize struct {
-	most int   // new entries at most, before it is cut
+	most int   // new entries, before it is cut
 	step int64 // milliseconds
 }
 
@@ -226,6 +226,8 @@ const (
 	growth    = 8            // how many times as much the next window may have
 	maxMost   = 4000
 	maxHeld   = 7000 // entries that are held
+
+	maxFailures = 4 // in a row, before a window is cut
 )
 
 // window yields what starts at low or later, and before high, the oldest first. The listing
@@ -287,16 +289,22 @@ type part[T any] struct {
 
 // read reads what starts at low or later, and before high, newest first, until there are
 // more than that many new entries that do not all share a start. If a page fails, what was
-// read above it is enough, unless the range is to be read as a whole. If there is nothing
-// above it, its error is yielded, and it is requested again.
+// read above it is enough, unless the range is to be read as a whole. If nothing was, the
+// error is yielded, and the page is requested again. If it fails again and again the window
+// is cut, as smaller ones may need other pages.
 func (l *followLoop[T]) read(low, high int64, most int, known walk.Position, isWhole bool) (part[T], bool) {
 	for {
 		p := l.readPart(low, high, most, known)
-		if p.err == nil || p.low < high && !isWhole {
+		switch {
+		case p.err == nil || p.low < high && !isWhole:
+			if p.count > 0 || high < walk.Latest { // else the poll has found nothing, which may be a failure
+				l.schedule.failures = 0
+			}
 			return p, true
-		}
-		if !l.fail(p.err) {
+		case !l.fail(p.err):
 			return p, false
+		case l.schedule.failures >= maxFailures && high < walk.Latest:
+			return p, true
 		}
 	}
 }
@@ -345,7 +353,7 @@ func (p part[T]) cut() part[T] {
 
 // note notes what an entry shows of the listing.
 func (l *followLoop[T]) note(e listed[T]) {
-	l.schedule.failures, l.found, l.hasEntries = 0, true, true
+	l.found, l.hasEntries = true, true
 	l.hasResults = l.hasResults || e.Err == nil && l.listing.hasResult != nil && l.listing.hasResult(e.Value.Value)
 }
 
@@ -392,14 +400,11 @@ func (l *followLoop[T]) forget() bool {
 	}
 	slices.Sort(starts)
 	first := starts[len(starts)-maxSeen]
-	lacking := l.lacking
-	l.lacking = nil
-	for _, e := range lacking {
-		if e.Start >= first {
-			l.lacking = append(l.lacking, e)
-		} else if !l.yieldEntry(e) {
+	for len(l.lacking) > 0 && l.lacking[0].Start < first { // they were delivered by start
+		if !l.yieldEntry(l.lacking[0]) {
 			return false
 		}
+		l.lacking = l.lacking[1:]
 	}
 	l.state.advance(first)
 	return true
@@ -410,10 +415,8 @@ func (l *followLoop[T]) yieldEntry(e listed[T]) bool {
 		return false
 	}
 	l.state.seen[keyOf(e)] = e.Start
-	if e.Err != nil && l.listing.backend.skip(l.ctx, e.Err) {
-		return true
-	}
-	return l.yield(e.Value.Value, e.Err) && !(l.isOnePoll && e.Err != nil)
+	isSkipped := e.Err != nil && l.listing.backend.skip(l.ctx, e.Err)
+	return isSkipped || l.yield(e.Value.Value, e.Err) && (!l.isOnePoll || e.Err == nil)
 }
 
 // lacksResult reports whether an entry is not to be yielded yet: it has no result, although

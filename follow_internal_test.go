@@ -59,3 +59,33 @@ func TestTheKeysOfEntriesDiffer(t *testing.T) {
 		}
 	}
 }
+
+// However many races within Lookback lack their results, few are held in memory, and the
+// cursor stays short. What is forgotten is yielded as it is.
+func TestAFollowerRemembersABoundedNumberOfRaces(t *testing.T) {
+	const races = 5000
+	for name, lacksEvery := range map[string]int{"none lacks its result": races + 1, "each second one does": 2, "all do": 1} {
+		yielded := 0
+		l := &followLoop[Race]{
+			Follower: &Follower[Race]{
+				listing: listing[Race]{backend: &backend{}, hasResult: (*Race).Finished},
+				state:   newFollowState(1), hasResults: true, lookback: 1 << 40,
+			},
+			ctx: t.Context(), began: 1 << 41, yield: func(*Race, error) bool { yielded++; return true },
+		}
+		for n := range races {
+			race := &Race{MainRaceID: RaceID(n), FinalOrder: []int{0}}
+			if n%lacksEvery == lacksEvery-1 {
+				race.FinalOrder = nil
+			}
+			l.deliver([]listed[Race]{{ID: race.id().text(), Start: 1<<41 + int64(n), Value: Entry[Race]{Value: race}}})
+			if len(l.state.seen)+len(l.lacking) > 2*maxSeen || yielded+len(l.lacking) != n+1 {
+				t.Fatalf("%s: after %d races %d are seen, %d lack their results, and %d were yielded", name, n+1, len(l.state.seen), len(l.lacking), yielded)
+			}
+		}
+		cursor := newCursor(cursorFollowRaces, TierOmega, l.state.payload()...)
+		if _, err := ParseCursor(cursor.String()); err != nil || len(l.state.seen)+len(l.lacking) < maxSeen {
+			t.Errorf("%s: %d races are remembered, %v", name, len(l.state.seen), err)
+		}
+	}
+}

@@ -250,7 +250,7 @@ func (p *Pager[T]) entries(ctx context.Context, wanted int) iter.Seq[listed[T]] 
 				yield(listed[T]{Err: cmp.Or(f.canceled, fmt.Errorf("%v: %w", p.listing.op(), err))})
 				return
 			}
-			if p.concurrency > 1 { // fetch ahead, also while the loop body runs
+			if cap(f.pages) > 1 { // fetch ahead, also while the loop body runs
 				f.fill()
 			}
 			e, ok := f.walk.Take()

@@ -2,9 +2,12 @@ package following_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,7 +30,7 @@ func TestAnOutageCostsNoRace(t *testing.T) {
 }
 
 func outage(t *testing.T, fake *horseracingtest.Server, seed uint64) {
-	random := rand.New(&sharedSource{source: rand.NewPCG(seed, 1)})
+	random := rand.New(rand.NewPCG(seed, 1))
 	down := 30*time.Minute + time.Duration(random.Int64N(int64(23*time.Hour+30*time.Minute)))
 	passes := []float64{0, 0.02, 0.05, 0.1}[seed%4]
 	inMidPoll := seed/4%2 == 0
@@ -66,6 +69,76 @@ func outage(t *testing.T, fake *horseracingtest.Server, seed uint64) {
 	}
 	if passes == 0 && len(f.errors) == 0 {
 		t.Errorf("down for %v, %v of the requests pass: no error", down, passes)
+	}
+}
+
+// Without retries a quarter of the pages fail, and races that have no result yet are listed
+// among those that have: a follower advances all the same.
+func TestAFollowerAdvancesWhileAQuarterOfThePagesFail(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		addRaces(fake, 1, 400, 30*time.Second)
+		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Probability: 0.25, Times: -1})
+		for _, catchUp := range []bool{false, true} {
+			follower := fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().AddDate(0, 0, -1)})
+			loop, loops := follower.All, 1
+			if catchUp {
+				loop, loops = follower.CatchUp, 400
+			}
+			times, failures := map[horseracing.RaceID]int{}, 0
+			for range loops {
+				for race, err := range loop(double.Within(t, 5*time.Hour)) {
+					if err != nil {
+						failures++
+					} else {
+						times[race.MainRaceID]++
+					}
+				}
+			}
+			double.Equal(t, fmt.Sprintf("races, CatchUp %v", catchUp), once(1, 400), times)
+			if failures < 10 {
+				t.Errorf("%d failures", failures)
+			}
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithSeed(3))
+}
+
+// A body that is dropped on the way, or a tier that is ignored, is an error at once, and
+// costs no race: neither a follower that catches up nor a walk passes over any.
+func TestAnIgnoredBodyCostsNoRace(t *testing.T) {
+	const races = 108
+	for _, name := range []string{"a pager", "a follower"} {
+		for what, body := range map[string]string{"the body": "", "start_time_from": `{"tier":5}`} {
+			double.RunBubble(t, name+", without "+what, func(t *testing.T, fake *horseracingtest.Server) {
+				addRaces(fake, 1, races, 10*time.Minute)
+				isDropped, ignored := true, 0
+				through := fake.HTTPClient().Transport
+				client := fake.Client(horseracing.WithHTTPClient(&http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+					if isDropped {
+						req.Body, req.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+					}
+					return through.RoundTrip(req)
+				})}))
+				times := map[horseracing.RaceID]int{}
+				loop := loops(client, 3, horseracing.Cursor{})[name]
+				for range 4 {
+					for race, err := range loop.races(t.Context()) {
+						switch {
+						case err == nil:
+							times[race.MainRaceID]++
+						case !errors.Is(err, horseracing.ErrBodyIgnored):
+							t.Error(err)
+						default:
+							ignored++
+						}
+					}
+					isDropped = ignored < 2
+				}
+				double.Equal(t, "races", once(1, races), times)
+				if ignored != 2 {
+					t.Errorf("%d errors", ignored)
+				}
+			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		}
 	}
 }
 
@@ -208,37 +281,4 @@ func TestCatchUpYieldsWhatIsNewAndEnds(t *testing.T) {
 			read(49)
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
-}
-
-// A service that is down ends a CatchUp with an error; the next one continues.
-func TestCatchUpEndsWithTheErrorOfAnOutage(t *testing.T) {
-	for name, option := range map[string]horseracing.Option{"retries": nil, "no retries": double.NoRetries()} {
-		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
-			fake.AddRaces(double.Finished(1, -9*time.Hour, -8*time.Hour, -7*time.Hour, -time.Minute)...)
-			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Skip: 2, Times: -1, Status: http.StatusBadGateway})
-			f := followed{times: map[horseracing.RaceID]int{}}
-			query := horseracing.FollowQuery{Since: time.Now().Add(-10 * time.Hour)}
-			began := time.Now()
-			if !f.catchUpOnce(t.Context(), t, fake.Client(option), query) || time.Since(began) > 10*time.Minute {
-				t.Errorf("after %v: %q", time.Since(began), f.errors)
-			}
-			fake.ClearFaults()
-			if f.catchUpOnce(t.Context(), t, fake.Client(option), query) {
-				t.Errorf("errors %q", f.errors)
-			}
-			double.Equal(t, "races", once(1, 4), f.times)
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	}
-}
-
-// sharedSource is a source of random numbers for several goroutines.
-type sharedSource struct {
-	mu     sync.Mutex
-	source rand.Source
-}
-
-func (s *sharedSource) Uint64() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.source.Uint64()
 }

@@ -2,10 +2,7 @@ package following_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"iter"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -21,64 +18,6 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
-
-// A follower that resumes reads the races within Lookback, for late ones, but not each
-// time that it looks for the first one after them.
-func TestFollowResumesInFewRequestsAfterManyRacesWithinLookback(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		const races, within = 2_000, 720
-		addRaces(fake, 1, races, time.Minute)
-		query := horseracing.FollowQuery{Since: time.Now().Add(-races * time.Minute), Lookback: within * time.Minute}
-		var f followed
-		f.process(t, double.ADay(t), fake.Client(), query, within)
-		fake.ResetLog()
-		f.process(t, double.ADay(t), fake.Client(), query, 1)
-		if diff := cmp.Diff(once(1, within+1), f.times); diff != "" || fake.RequestCount() > within/10+60 {
-			t.Errorf("%d requests before it yields a race, races (-want +got):\n%s", fake.RequestCount(), diff)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
-// A schedule lets races start together: that costs few requests, and a follower ends
-// even if more start at one instant than it reads at first.
-func TestFollowReadsRacesThatStartTogether(t *testing.T) {
-	const times = 150
-	tierNames := []horseracing.TierName{3: "Gamma", 5: "Omega"}
-	for name, test := range map[string]struct {
-		tier     horseracing.TierID
-		together int
-		every    time.Duration
-	}{
-		"twelve a day":    {5, 12, 24 * time.Hour},
-		"an hour's eight": {3, 8, time.Hour},
-	} {
-		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
-			for n := range times * test.together {
-				races := double.Finished(horseracing.RaceID(n+1), -time.Duration(n/test.together+1)*test.every)
-				races[0].Tier = tierNames[test.tier]
-				fake.AddRaces(races...)
-			}
-			client, since := fake.Client(horseracing.WithSkipHandler(func(context.Context, error) {})), time.Unix(0, 0) // ties
-			ctx := double.Within(t, 10*time.Minute)
-			count := func(races iter.Seq2[*horseracing.Race, error]) (n, requests int) {
-				fake.ResetLog()
-				for _, err := range races {
-					if err != nil {
-						t.Fatal(err)
-					}
-					n++
-				}
-				return n, fake.RequestCount()
-			}
-			listed, paged := count(client.Races.Results(horseracing.ResultsQuery{Since: since, Tier: test.tier}).All(ctx))
-			n, followed := count(client.Races.Follow(horseracing.FollowQuery{Since: since, Tier: test.tier}).CatchUp(ctx))
-			t.Logf("a pager makes %d requests, a follower %d", paged, followed)
-			if n != listed || ctx.Err() != nil || followed > paged*15/10+60 {
-				t.Errorf("%d entries of %d, %v; or more than 1.5 times as many requests, and 60", n, listed, ctx.Err())
-			}
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(50*time.Millisecond))
-	}
-}
 
 // A race that is listed a year ahead does not move what was settled. The time is the
 // service's, whatever the local clock shows.
@@ -109,20 +48,6 @@ func TestARaceInTheFutureHoldsUpNoOther(t *testing.T) {
 			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 		}
 	}
-}
-
-func TestTheLongestLookbackIsOneOfManyYears(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		addRaces(fake, 1, 40, time.Minute)
-		query := horseracing.FollowQuery{Lookback: math.MaxInt64}
-		var f followed
-		f.run(t, fake.Client(), query, time.Hour)
-		fake.AddRaces(double.Finished(100, -2*time.Hour)...)
-		f.run(t, fake.Client(), query, time.Hour)
-		if diff := cmp.Diff(once(100, 100), f.times); diff != "" || len(f.errors) > 0 {
-			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
 // What the first poll lists is old, also what it cannot read.

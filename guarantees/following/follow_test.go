@@ -28,18 +28,6 @@ func take(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery, n int)
 	return nil
 }
 
-func TestFollowFromNowBeginsWithAnEmptyListing(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		go func() {
-			time.Sleep(time.Minute)
-			fake.AddRaces(double.Finished(1, -20*time.Minute)...)
-		}()
-		if got := take(t, fake.Client(), horseracing.FollowQuery{}, 1); got[0] != 1 {
-			t.Error(got)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
 func TestFollowYieldsAFailedPollAndBacksOff(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusInternalServerError, Times: 8})

@@ -1,11 +1,8 @@
 package following_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +16,6 @@ import (
 
 // Races and tournaments have one follower. What differs is tested here: ids that are
 // texts, the listing, its cursor, and Lookback.
-
-const cupsPath = "/api/v1/tournaments/results"
 
 // cup makes up a finished tournament that starts at a distance from now.
 func cup(id string, start time.Duration) horseracing.Tournament {
@@ -58,29 +53,6 @@ func (c *cups) run(ctx context.Context, t *testing.T, client *horseracing.Client
 		}
 	}
 	c.cursor = f.Cursor()
-}
-
-// The fake's own tournaments, which take six hours, followed by processes that are killed
-// after each: what the listing has in the end came once, oldest first.
-func TestATournamentIsYieldedOnceAcrossRestarts(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		since := time.Now()
-		query := horseracing.FollowQuery{Since: since, Interval: 10 * time.Minute}
-		var c cups
-		for n := 1; n <= 4; n++ {
-			c.run(double.Within(t, 10*24*time.Hour), t, fake.Client(), query, n)
-		}
-		var want []string
-		for tournament, err := range fake.Client().Tournaments.Results(horseracing.ResultsQuery{Since: since}).All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			want = append([]string{string(tournament.ID)}, want...)
-		}
-		if diff := cmp.Diff(want, c.ids); diff != "" || len(c.errors) > 0 || len(want) != 4 {
-			t.Errorf("errors %v, tournaments (-want +got):\n%s", c.errors, diff)
-		}
-	}, horseracingtest.WithHistory(0))
 }
 
 // An id is a text. Whatever it is, the cursor remembers it, through restarts.
@@ -125,30 +97,6 @@ func TestByDefaultFollowLooksBackADayForTournaments(t *testing.T) {
 		}
 		if n := fake.RequestCount(); n < 120 || n > 140 {
 			t.Errorf("%d requests in an hour", n)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
-func TestAFollowerOfTournamentsNamesTheirListingInItsErrors(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for i := range 40 {
-			fake.AddTournaments(cup(fmt.Sprintf("cup.%02d", i), -time.Duration(i+1)*30*time.Minute))
-		}
-		_, client := damaged(fake, func(body []byte) []byte {
-			page, _, _ := bytes.Cut(body, []byte(`"_id":"cup.20"`))
-			return page
-		})
-		var c cups
-		c.run(double.Within(t, 30*time.Minute), t, client, horseracing.FollowQuery{Since: time.Now().AddDate(0, 0, -1)}, 0)
-		fake.Inject(horseracingtest.Fault{Path: cupsPath, Status: http.StatusOK, Body: "[]", Times: -1})
-		c.run(double.Within(t, time.Minute), t, client, horseracing.FollowQuery{}, 0)
-		if len(c.errors) < 2 {
-			t.Fatalf("errors %v", c.errors)
-		}
-		for _, err := range c.errors {
-			if text := err.Error(); !strings.HasPrefix(text, "GET "+cupsPath+": ") || strings.Contains(text, "race ") {
-				t.Error(err)
-			}
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }

@@ -1,13 +1,9 @@
 package paging_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
-	"net/http"
 	"testing"
 	"testing/synctest"
 
@@ -57,25 +53,4 @@ func FuzzCursor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { // in virtual time: an empty page may be requested again
 		synctest.Test(t, func(t *testing.T) { check(t, text) })
 	})
-}
-
-// tiers is a service with a listing for each tier.
-type tiers map[horseracing.TierID]*world
-
-func (s tiers) RoundTrip(req *http.Request) (*http.Response, error) {
-	sent, _ := io.ReadAll(req.Body)
-	var q struct{ Tier horseracing.TierID }
-	if err := json.Unmarshal(sent, &q); err != nil {
-		return nil, err
-	}
-	if q.Tier == 0 {
-		q.Tier = horseracing.TierOmega
-	}
-	req.Body = io.NopCloser(bytes.NewReader(sent))
-	return s[q.Tier].RoundTrip(req)
-}
-
-func (s tiers) client(t failer) *horseracing.Client {
-	t.Helper()
-	return (&world{}).client(t, horseracing.WithHTTPClient(&http.Client{Transport: s}))
 }

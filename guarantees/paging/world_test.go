@@ -236,6 +236,9 @@ func crawl(t *rapid.T, begin func(resume horseracing.Cursor, concurrency int) *h
 					t.Fatalf("value %v, JSON %s with %v", e.Value, e.JSON, err)
 				}
 				skipped = append(skipped, string(bad.Raw))
+				if stopped = rapid.Bool().Draw(t, "stop at the error"); stopped {
+					break
+				}
 				continue
 			}
 			if err != nil && !errors.Is(err, errBroken) {

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -69,25 +70,20 @@ func TestAServiceThatFiltersPagesByOffsetLosesNothing(t *testing.T) {
 	}
 }
 
-// If pages are filtered so that they hardly ever overlap, the walk ends all the same. It
-// may miss entries: an empty page is the end.
-func TestAWalkByOffsetEndsAlsoIfNoPageIsLinked(t *testing.T) {
-	for seed := range uint64(100) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		shown, isShown := map[uint64]bool{}, false
-		w := &world{pageSize: 10, keep: func(id uint64) bool { return shown[id] }}
-		for i := range 300 {
-			if rng.IntN(3) == 0 {
-				isShown = rng.IntN(2) == 0
-			}
-			w.add(1_700_000_000_000-60_000*int64(i), uint64(300-i))
-			shown[uint64(300-i)] = isShown
+// An offset that is ignored shows the same page again and again.
+func TestAnIgnoredOffsetIsNoticedAtTheThirdPageThatRepeats(t *testing.T) {
+	for size := 1; size < 12; size++ {
+		w := &world{pageSize: 10}
+		for i := range size {
+			w.add(int64(100-i), uint64(i))
 		}
-		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, w.from)
-		for _, ok := c.take(); ok; _, ok = c.take() {
+		c, n := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(int64) []Entry[uint64] { return w.from(0) }), 0
+		e, ok := c.take()
+		for ; ok && e.Err == nil; e, ok = c.take() {
+			n++
 		}
-		if c.requests > 400 {
-			t.Fatalf("seed %d: %d requests for 30 pages", seed, c.requests)
+		if !errors.Is(e.Err, ErrIgnored) || n != min(size, 10) || c.requests != 4 {
+			t.Errorf("%d entries: %d came, then %v after %d requests", size, n, e.Err, c.requests)
 		}
 	}
 }
@@ -100,68 +96,5 @@ func (w *world) arrive(n int) {
 			at, id = max(at, w.entries[0].Start+60_000), max(id, w.entries[0].Value+1)
 		}
 		w.entries = slices.Insert(w.entries, 0, numbered(at, id))
-	}
-}
-
-// However fast a listing is pushed back, up to a page but one for each request,
-// all of it is read, and few requests go beyond its end.
-func TestAWalkByOffsetEndsUnderArrivals(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 9))
-	patterns := map[string]func(most, request int) int{
-		"as many before each request": func(most, _ int) int { return most },
-		"before every other request":  func(most, request int) int { return most * (request % 2) },
-		"at random":                   func(most, _ int) int { return rng.IntN(most + 1) },
-	}
-	for name, arrivals := range patterns {
-		for _, size := range []int{0, 1, 2, 3, 9, 10, 11, 19, 20, 87} {
-			for most := range 10 {
-				for _, tied := range []bool{false, true} {
-					for _, resumed := range []bool{false, true} {
-						w := &world{pageSize: 10}
-						for i := range size {
-							start := int64(1_600_000_000_000)
-							if !tied {
-								start -= 60_000 * int64(i)
-							}
-							w.add(start, uint64(size-i))
-						}
-						position, want := &Position{}, w.ids()
-						var got []uint64
-						if resumed && size > 0 {
-							begun := NewOffset[uint64](position, 10)
-							begun.Learn(Request{}, w.from(0), nil)
-							for range min(size, 10) {
-								e, _ := begun.Take()
-								got = append(got, e.Value)
-							}
-						}
-						requests, beyond := 0, 0
-						c := newCrawl(NewOffset[uint64](position, 10), 1, func(at int64) []Entry[uint64] {
-							requests++
-							w.arrive(arrivals(most, requests))
-							if int(at) >= len(w.entries) {
-								beyond++
-							}
-							return w.from(at)
-						})
-						for requests < 3_000 {
-							e, ok := c.take()
-							if !ok || e.Err != nil {
-								break
-							}
-							if e.Value < 1_000_000 {
-								got = append(got, e.Value)
-							}
-						}
-						slices.Sort(want)
-						slices.Sort(got)
-						if !slices.Equal(want, got) || requests > 60+4*size || beyond > 12 {
-							t.Fatalf("%d entries, tied %v, %d arrivals %s, resumed %v: %d entries in %d requests, %d of them beyond the end",
-								size, tied, most, name, resumed, len(got), requests, beyond)
-						}
-					}
-				}
-			}
-		}
 	}
 }

@@ -98,8 +98,99 @@ func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
 	}
 }
 
+// A page of as many rows as a page can have is full, also if it shows an entry twice.
+func TestAPageWithDuplicatesOnOneInstantIsATie(t *testing.T) {
+	walk := NewTime[uint64](0, &Position{At: Latest}, Position{}, 1, 10)
+	var page []Entry[uint64]
+	for i := range uint64(10) {
+		page = append(page, numbered(2000, i/2))
+	}
+	r, _ := walk.Next()
+	walk.Learn(r, page, nil)
+	n := 0
+	e, ok := walk.Take()
+	for ; ok && e.Ties == 0; e, ok = walk.Take() {
+		n++
+	}
+	if n != 5 || e.Ties != 5 {
+		t.Errorf("%d entries, then %+v", n, e)
+	}
+}
+
+// The page of a service that includes the bound may be full of entries that were read.
+func TestAPageThatIncludesItsBoundHidesNothing(t *testing.T) {
+	w := &world{pageSize: 10}
+	for id := range uint64(9) {
+		w.add(3000, 100+id)
+	}
+	for id := range uint64(5) {
+		w.add(2999, 200+id)
+	}
+	c, n, isTie := crawlOf(w, nil, 1), 0, false
+	c.fetch = func(r Request) ([]Entry[uint64], error) { return w.before(max(r.From, r.From+1)), nil }
+	for e, ok := c.take(); ok; e, ok = c.take() {
+		if isTie = isTie || e.Ties > 0; e.Ties == 0 {
+			n++
+		}
+	}
+	if n != 14 && !isTie {
+		t.Errorf("%d of 14 entries, without an error", n)
+	}
+}
+
+// A page that shows older entries takes back that the one before showed none.
+func TestAnEmptyPageBelowOneThatShowsOlderEntriesIsRequestedAgain(t *testing.T) {
+	walk := NewTime[uint64](0, &Position{At: Latest}, Position{}, 1, 3)
+	for i, page := range [][]Entry[uint64]{{numbered(10, 1), numbered(9, 2)}, {numbered(9, 2)}, {numbered(7, 3), numbered(6, 4)}, nil} {
+		r, ok := walk.Next()
+		if !ok {
+			t.Fatalf("there is no request %d", i+1)
+		}
+		walk.Learn(r, page, nil)
+	}
+	for range 4 {
+		walk.Take()
+	}
+	if r, ok := walk.Next(); !ok || !r.Pause || r.From != 7 {
+		t.Errorf("the next request is %+v, %v", r, ok)
+	}
+}
+
+// An empty page above entries that were read is wrong, however often it comes.
+func TestAnEmptyPageAboveKnownEntriesIsAnError(t *testing.T) {
+	w := &world{pageSize: 10}
+	for i := range 1000 {
+		w.add(int64(100_000-10*i), uint64(i))
+	}
+	c, n := crawlOf(w, nil, 4), 0
+	c.pick = func(int) int { return 0 }
+	c.fetch = func(r Request) ([]Entry[uint64], error) {
+		if r.From > 98_000 && r.From < 98_500 {
+			return nil, nil
+		}
+		return w.before(r.From), nil
+	}
+	e, ok := c.take()
+	for ; ok && e.Err == nil; e, ok = c.take() {
+		n++
+	}
+	if !errors.Is(e.Err, ErrEmptied) || n < 100 || n > 200 {
+		t.Errorf("%d entries, then %v", n, e.Err)
+	}
+	below := Position{At: 500, Seen: []string{"1"}}
+	walk := NewTime[uint64](0, &Position{At: 1000}, below, 1, 10)
+	for _, page := range [][]Entry[uint64]{nil, {numbered(500, 1)}, nil} {
+		r, _ := walk.Next()
+		walk.Learn(r, page, nil)
+	}
+	if e, ok := walk.Take(); !ok || !errors.Is(e.Err, ErrEmptied) {
+		t.Errorf("an older entry is known, and the walk goes on with %+v, %v", e, ok)
+	}
+}
+
 // While every list is empty, from any request on and for any number of them, a walk fails
-// or waits, and loses nothing. The first page of all may be empty once.
+// or waits, and loses nothing. The first page of all may be empty once, as it looks like an
+// empty listing.
 func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
 	for name, begin := range map[string]func(*world, *Position, int) *crawl{
 		"by time": crawlOf,
@@ -111,7 +202,7 @@ func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
 			for first := range 40 {
 				for _, times := range []int{1, 2, 3, 10} {
 					if first == 0 && times > 1 {
-						continue // it looks like an empty listing
+						continue
 					}
 					w := &world{pageSize: 10}
 					for i := range uint64(195) {
@@ -133,7 +224,7 @@ func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
 							return page(r)
 						}
 						for e, ok := c.take(); ok && isDone; e, ok = c.take() {
-							if isDone = errors.Is(e.Err, ErrEmptied) == false; isDone {
+							if isDone = !errors.Is(e.Err, ErrEmptied); isDone {
 								n++
 							}
 						}
