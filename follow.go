@@ -44,11 +44,11 @@ const (
 type Follower[T any] struct {
 	listing    listing[T]
 	query      FollowQuery
-	lookback   int64 // milliseconds
-	invalid    error // of the query; yielded instead of races
-	ranging    bool  // a loop is running
-	hasEntries bool  // the listing has shown an entry that starts at settled or later
-	hasResults bool  // and one with its result
+	lookback   int64         // milliseconds
+	invalid    error         // of the query; yielded instead of races
+	ranging    bool          // a loop is running
+	known      walk.Position // the newest entry that a poll has read
+	hasResults bool          // the listing has shown an entry with its result
 	schedule   pollSchedule
 	state      *followState
 }
@@ -89,7 +89,6 @@ func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback t
 	}
 	if fields != nil {
 		f.state, problem = parseFollowState(fields)
-		f.hasEntries = len(f.state.seen) > 0
 	}
 	problem = cmp.Or(checkNotNegative("an Interval", q.Interval), checkNotNegative("a Lookback", q.Lookback), checkNotNegative("a Concurrency", q.Concurrency), problem)
 	if problem != nil {
@@ -178,9 +177,9 @@ func (l *followLoop[T]) poll() bool {
 		if !l.begin() {
 			return false
 		}
-	} else if _, ok := l.window(l.state.settled, walk.Latest, windowSize{most: firstMost}, 0, walk.Position{}); !ok {
+	} else if _, ok := l.window(l.state.settled, walk.Latest, windowSize{most: firstMost}, 0); !ok {
 		return false
-	} else if !l.found && l.hasEntries {
+	} else if !l.found && len(l.state.seen) > 0 {
 		return l.fail(l.listing.emptied())
 	}
 	return !l.isOnePoll && l.schedule.wait(l.ctx, nil)
@@ -194,7 +193,7 @@ func (l *followLoop[T]) fail(err error) bool {
 
 // begin notes what finished before the follower began, down to Lookback before the newest.
 func (l *followLoop[T]) begin() bool {
-	p, ok := l.read(0, walk.Latest, 0, walk.Position{}, true)
+	p, ok := l.read(0, walk.Latest, 0, true)
 	if !ok {
 		return false
 	}
@@ -202,7 +201,7 @@ func (l *followLoop[T]) begin() bool {
 	if len(p.entries) > 0 {
 		newest = min(p.entries[0].Start, newest)
 	}
-	if p, ok = l.read(max(1, newest-l.lookback), walk.Latest, maxSeen, walk.Position{}, true); !ok {
+	if p, ok = l.read(max(1, newest-l.lookback), walk.Latest, maxSeen, true); !ok {
 		return false
 	}
 	l.state.advance(p.low)
@@ -235,26 +234,27 @@ const (
 // which was read, is held, and the rest is yielded before, in windows from its lower end on,
 // which are read in the same way. For 1,000 races, one a minute:
 //
-//	window(0, 1000)     races 990 to 999 are read, and held; a window is 990/4 = 247 minutes
-//	  window(0, 247)    races 237 to 246 are read, and held; a window is 59 minutes
-//	    window(0, 59)   races 49 to 58 are read, and held; a window is 12 minutes
-//	      window(0, 12)   races 2 to 11 are read, and held; a window is 1 minute
-//	        window(0, 1)    race 0 is yielded; a window may have 72 races, and is 8 minutes
-//	        window(1, 2)    race 1 is yielded; a window may have 576 races, and is 8 minutes
-//	                      races 2 to 11 are yielded
-//	      window(12, 20)  races 12 to 19 are yielded; a window may have 4,000 races, and is 64 minutes
-//	      window(20, 49)  races 20 to 48 are yielded, and then 49 to 58
+//	window(0, 1000)     races 991 to 999 are held; a window is to be 990/4 = 247 minutes
+//	  window(0, 247)    races 238 to 246 are held; a window is to be 59 minutes
+//	    window(0, 59)   races 50 to 58 are held; a window is to be 12 minutes
+//	      window(0, 12)   races 3 to 11 are held; a window is to be half a minute
+//	        window(0, ½)    race 0 is yielded; a window may have 72 races, and is to be 4 minutes
+//	        window(½, 2)    races 1 and 2 are yielded; a window may have 576, and is to be 12 minutes
+//	                      races 3 to 11 are yielded
+//	      window(12, 24)  races 12 to 23 are yielded; a window may have 4,000, and is to be 96 minutes
+//	      window(24, 49)  races 24 to 49 are yielded
+//	                    races 50 to 58 are yielded
 //
-// It returns the size of the next window. Known is an entry that starts later.
-func (l *followLoop[T]) window(low, high int64, size windowSize, held int, known walk.Position) (windowSize, bool) {
-	p, ok := l.read(low, high, max(firstMost, min(size.most, (maxHeld-held)/2)), known, false)
+// It returns the size of the next window.
+func (l *followLoop[T]) window(low, high int64, size windowSize, held int) (windowSize, bool) {
+	p, ok := l.read(low, high, max(firstMost, min(size.most, (maxHeld-held)/2)), false)
 	if !ok {
 		return size, false
 	}
 	size = size.next(high-low, p.low-low, p.count)
 	for low < p.low {
 		end := min(p.low, low+size.step)
-		if size, ok = l.window(low, end, size, held+len(p.entries), p.known); !ok {
+		if size, ok = l.window(low, end, size, held+len(p.entries)); !ok {
 			return size, false
 		}
 		l.advance(end) // what is held starts later
@@ -280,11 +280,10 @@ func (s windowSize) next(span, left int64, entries int) windowSize {
 
 // part is what was read of a range, from its upper end down.
 type part[T any] struct {
-	low     int64         // what starts there or later was read
-	entries []listed[T]   // that were not yielded yet, including ties and unreadable ones
-	count   int           // of entries, including those that were yielded before
-	known   walk.Position // the first entry
-	err     error         // of the page below
+	low     int64       // what starts there or later was read
+	entries []listed[T] // that were not yielded yet, including ties and unreadable ones
+	count   int         // of entries, including those that were yielded before
+	err     error       // of the page below
 }
 
 // read reads what starts at low or later, and before high, newest first, until there are
@@ -292,9 +291,9 @@ type part[T any] struct {
 // read above it is enough, unless the range is to be read as a whole. If nothing was, the
 // error is yielded, and the page is requested again. If it fails again and again the window
 // is cut, as smaller ones may need other pages.
-func (l *followLoop[T]) read(low, high int64, most int, known walk.Position, isWhole bool) (part[T], bool) {
+func (l *followLoop[T]) read(low, high int64, most int, isWhole bool) (part[T], bool) {
 	for {
-		p := l.readPart(low, high, most, known)
+		p := l.readPart(low, high, most)
 		switch {
 		case p.err == nil || p.low < high && !isWhole:
 			if p.count > 0 || high < walk.Latest { // else the poll has found nothing, which may be a failure
@@ -310,13 +309,13 @@ func (l *followLoop[T]) read(low, high int64, most int, known walk.Position, isW
 }
 
 // readPart reads as read does, once.
-func (l *followLoop[T]) readPart(low, high int64, most int, known walk.Position) part[T] {
+func (l *followLoop[T]) readPart(low, high int64, most int) part[T] {
 	q := ResultsQuery{Tier: l.listing.tier, Since: time.UnixMilli(low), Concurrency: l.query.Concurrency}
 	if high < walk.Latest {
 		q.Before = time.UnixMilli(high)
 	}
 	pager, p := newPager(q, 0, l.listing), part[T]{low: high}
-	pager.known = known
+	pager.known = l.known
 	defer func() { l.began = cmp.Or(l.began, pager.began) }()
 	for e := range pager.entries(l.ctx, most) {
 		if e.Err != nil && !isSkip(e.Err) {
@@ -336,9 +335,7 @@ func (l *followLoop[T]) readPart(low, high int64, most int, known walk.Position)
 // add adds the next entry. Others may share its start.
 func (p *part[T]) add(e listed[T], wasYielded bool) {
 	p.low = e.Start + 1
-	if p.count++; len(p.known.Seen) == 0 && e.ID != "" && !e.Adrift {
-		p.known = walk.Position{At: e.Start, Seen: []string{e.ID}}
-	}
+	p.count++
 	if !wasYielded {
 		e.Value.JSON = nil
 		p.entries = append(p.entries, e)
@@ -353,7 +350,10 @@ func (p part[T]) cut() part[T] {
 
 // note notes what an entry shows of the listing.
 func (l *followLoop[T]) note(e listed[T]) {
-	l.found, l.hasEntries = true, true
+	if !l.found && e.ID != "" && !e.Adrift {
+		l.known = walk.Position{At: e.Start, Seen: []string{e.ID}}
+	}
+	l.found = true
 	l.hasResults = l.hasResults || e.Err == nil && l.listing.hasResult != nil && l.listing.hasResult(e.Value.Value)
 }
 
