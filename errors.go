@@ -58,6 +58,9 @@ var errAborted = errors.New("the request's goroutine was ended by code that it c
 // accept it within [Retry].MaxWait, returns an APIError with the StatusCode of an
 // earlier refusal, 429 or 503.
 //
+// An HTML page with a status 4xx is from a proxy or a firewall. It still matches the sentinel
+// of its status, but its text does not blame the API key.
+//
 // The shape of error responses is undocumented. Message is taken from the members in
 // which services commonly put it, or else is the first line of the body or a short
 // description.

@@ -138,9 +138,9 @@ func WithLimiter(l Limiter) Option {
 
 // WithLogger logs every attempt at level Debug and every retry at level Warn, with
 // operation, status and duration, and never with a header, a body or a key. Level Warn
-// also reports retries prevented by the retry budget, waits while the service refuses
-// requests (after five seconds, then once a minute), and routes that are limited separately
-// from then on. Level Info reports the end of such a wait. The default is to log nothing.
+// also reports retries prevented by the retry budget, and waits while the service refuses
+// requests (after five seconds, then once a minute). Level Info reports the end of such a
+// wait. The default is to log nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.logger = l }
 }
