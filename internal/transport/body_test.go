@@ -90,6 +90,9 @@ func TestBodyIsReadUpToTheLimit(t *testing.T) {
 			t.Errorf("%s: %d bytes were read, %v", name, source.bytes, err)
 		}
 	}
+	if r, err := takeBody(t, body(200, strings.NewReader(strings.Repeat(" ", 20)), 20, ""), 20); err != nil || len(r.Body) != 20 {
+		t.Errorf("a body as long as the limit: %d bytes, %v", len(r.Body), err)
+	}
 	source := new(endless)
 	if r, err := takeBody(t, body(500, source, -1, ""), 1<<40); err != nil || len(r.Body) != 1<<20 || !r.Truncated || source.bytes > 2<<20 {
 		t.Errorf("of an error status %d bytes were read, %v", source.bytes, err)
