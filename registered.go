@@ -118,7 +118,7 @@ func (r *Race) mayList(at time.Time, operation string) *UndecidedError {
 // the service refuses to show the race.
 func failedReading(err error) *UndecidedError {
 	api, isAPI := errors.AsType[*APIError](err)
-	if isAPI && !transport.IsTransient(api.StatusCode) || errors.Is(err, ErrInvalidArgument) {
+	if isAPI && !transport.IsTransient(api.StatusCode) && !errors.Is(err, ErrRateLimited) || errors.Is(err, ErrInvalidArgument) {
 		return &UndecidedError{Err: err}
 	}
 	return &UndecidedError{time.Now().Add(retryAfterOf(err)), err}

@@ -147,6 +147,7 @@ func TestRegisteredErrorsAreUnknownOutcomes(t *testing.T) {
 		"a broken connection":             {double.Broken(double.ErrReset), double.ErrReset, 0},
 		"a failure":                       {double.Respond(502, ``), horseracing.ErrServer, 0},
 		"a Retry-After":                   {double.Respond(429, ``, "Retry-After: 60"), horseracing.ErrRateLimited, time.Minute},
+		"a Retry-After of a 403":          {double.Respond(403, ``, "Retry-After: 60"), horseracing.ErrForbidden, time.Minute},
 		"one of more than an hour":        {double.Respond(429, ``, "Retry-After: 7200"), horseracing.ErrRateLimited, time.Hour},
 		"a response that is far too long": {double.Respond(200, `[`+strings.Repeat(" ", 5000)+`]`), horseracing.ErrResponseTooLarge, 0},
 	} {
