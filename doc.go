@@ -27,12 +27,13 @@
 //	Races.Follow    finished races as they appear, oldest first     1 every 30 s (Interval), plus 1 per 9 races of the last hour (Lookback)
 //
 // Tournaments.Results and Tournaments.Follow do the same for tournaments. A query reads one
-// tier, by default Omega: range over a query for each. A [Pager] yields each entry once,
-// and its [Cursor] continues in another process:
+// tier, by default Omega; to read several tiers, make a query for each. A [Pager] yields each
+// entry once. After an error or a break, range again to continue; another process continues
+// with the [Cursor]:
 //
 //	for race, err := range client.Races.Results(horseracing.ResultsQuery{Since: lastWeek, Concurrency: 8}).All(ctx) {
 //		if err != nil {
-//			return err // range again to continue
+//			return err
 //		}
 //		fmt.Println(race.StartTime, race.Info.Name)
 //	}
@@ -48,31 +49,29 @@
 //	_, err := client.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: id, UserKey: userKey})
 //	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
 //		registered, err := client.Races.Registered(ctx, id, horse)
-//		if undecided, ok := errors.AsType[*horseracing.UndecidedError](err); ok {
-//			return readAgain(undecided.RetryAt) // do not register again before
-//		}
 //		if err != nil {
-//			return err // look in the game
+//			return err // an UndecidedError: do not register again, but read again from its RetryAt on
 //		}
 //		fmt.Println("registered:", registered)
 //	}
 //
 // # Errors
 //
-// An error is an [*APIError] (an error response), a [*DecodeError] (a response that cannot
-// be read) or a [*TransportError] (no complete response), and matches sentinels such as
-// [ErrNotFound], and the context's error. If an entry of a list cannot be read, its
-// [*DecodeError] is that of the call; [WithSkipHandler] leaves such entries out. No error,
-// log line or printed value contains a key, with the exceptions listed at [UserKey].
+// A call returns an [*APIError] for an error response, a [*DecodeError] for a response that
+// cannot be read, and a [*TransportError] if there was no complete response. errors.Is finds
+// sentinels such as [ErrNotFound], and the error of the context. A list returns its entries or
+// an error, never both: one entry that cannot be read is the error of the call, unless
+// [WithSkipHandler] leaves such entries out. No error, log line or printed value contains a
+// key, with the exceptions listed at [UserKey].
 //
 // # Timeouts and retries
 //
 // [WithAttemptTimeout] bounds one attempt: 30 seconds by default. Reads are retried on
-// connection failures and on the statuses 408, 429, 500, 502, 503 and 504, three times by
-// default, within a budget that all calls share; see [Retry]. Limits that the service
-// announces are heeded, and others are learned from its refusals. While it refuses requests,
-// all calls share what it accepts: writes first, then single reads, polls (of a [Follower]
-// or a Watch), and walks (of a [Pager]); [Client.Pace] reports what was learned.
+// connection failures and on the statuses 408, 429 and 500 and above, three times by default,
+// within a budget that all calls share; see [Retry]. The client heeds limits that the service
+// announces, and learns others from its refusals. While the service refuses requests, all
+// calls share what it accepts: writes go first, then single reads, then polls (of a
+// [Follower] or a Watch), then walks (of a [Pager]). [Client.Pace] reports what was learned.
 //
 // # Values
 //
@@ -88,6 +87,9 @@
 //	fake := horseracingtest.NewServer()
 //	defer fake.Close()
 //	run(ctx, fake.Client()) // the code under test
+//
+// For single responses, any mock of an [net/http.RoundTripper] serves; the examples use
+// httpmock.
 //
 // The API reference is https://github.com/horseracing-go/horseracing/blob/main/docs/service.md.
 package horseracing
