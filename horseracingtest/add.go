@@ -158,11 +158,11 @@ func (s *Server) SetHorseMissions(missions ...horseracing.HorseMissions) {
 }
 
 // SetCatalogue replaces the mission catalogue.
-func (s *Server) SetCatalogue(c horseracing.MissionCatalogue) {
-	c.Daily, c.Weekly, c.Monthly = notNil(c.Daily), notNil(c.Weekly), notNil(c.Monthly)
+func (s *Server) SetCatalogue(catalogue horseracing.MissionCatalogue) {
+	catalogue.Daily, catalogue.Weekly, catalogue.Monthly = notNil(catalogue.Daily), notNil(catalogue.Weekly), notNil(catalogue.Monthly)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.world.catalogue = encode(c)
+	s.world.catalogue = encode(catalogue)
 }
 
 // NumUsers returns how many users the fake has keys for, numbered from 0. See

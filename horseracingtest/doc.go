@@ -5,22 +5,22 @@
 //	defer server.Close()
 //	client := server.Client()
 //
-// It has every documented operation and keeps state: races open, take registrations,
-// run and appear in the results, some of them late; tournaments go through their
-// stages. The state depends only on a seed and on a clock that does not advance until
-// the test advances it, so every run of a test sees the same data.
+// It has every documented operation. Races open, take registrations, run and appear in the
+// results, some of them late. Horses' missions, breeding listings, the mission catalogue
+// and tournaments are examples that do not change, unless a test sets others. The races
+// depend only on a seed and on a clock that stands still until the test advances it, so
+// every run of a test sees the same ones.
 //
 // It is strict. A request that differs from the API reference (a missing header,
 // a misspelled member, a string for a number, a body where none is documented)
 // is refused with a message that names the mistake.
 //
 // Faults can be injected ([Server.Inject]), requests limited ([WithRequestLimit])
-// and inspected ([Server.Requests]), and single operations replaced
-// ([Server.Handle]). Finished races can be opened again, for a backtest ([WithHistoryOf]). [WithReadings] makes the fake do otherwise what its document leaves
-// open.
+// and inspected ([Server.Requests]), and single operations replaced ([Server.Handle]).
+// Finished races can be opened again, for a backtest ([WithHistoryOf]). [WithReadings]
+// makes the fake read the API reference in another way, where that leaves something open.
 //
-// https://github.com/horseracing-go/horseracing/blob/main/docs/fake.md has examples,
-// and describes the command horseracing fake.
+// https://github.com/horseracing-go/horseracing/blob/main/docs/testing.md has examples.
 //
 // # Choices of the fake
 //
@@ -34,11 +34,10 @@
 //     race that does not exist that operation returns an empty array;
 //   - open tournaments are an array, one tournament is an object;
 //   - there are tiers other than 5 (Omega), and tournaments and stages have the
-//     statuses 0 (open) and 1 (running) too;
+//     status 0 until they are finished;
 //   - version 1 of the results has neither type nor levels;
 //   - entries with the same start are sorted by descending id;
-//   - dropped_at_index is the index of the last stage that the horse ran in;
 //   - final_order is sorted by ascending total, or by descending total in a
 //     worst_time race, and winners are the first three of it;
-//   - the shapes of mission progress, and the rewards of missions.
+//   - the shapes of mission progress.
 package horseracingtest

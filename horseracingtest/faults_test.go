@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,19 +14,6 @@ import (
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
-
-// transports are the ways in which a fake can be reached; faults must work on
-// each of them.
-var transports = []struct {
-	name  string
-	proto int
-	opts  []horseracingtest.Option
-}{
-	{"TCP", 1, nil},
-	{"HTTP/2", 2, []horseracingtest.Option{horseracingtest.WithTLS()}},
-	{"in memory", 1, []horseracingtest.Option{horseracingtest.WithInMemory()}},
-	{"HTTP/2 in memory", 2, []horseracingtest.Option{horseracingtest.WithInMemory(), horseracingtest.WithTLS()}},
-}
 
 // attempt sends one request and reads what comes, without the retries that
 // net/http itself makes for requests that can be repeated.
@@ -133,12 +119,6 @@ func TestFaultsStrikeByRuleInTheirOrder(t *testing.T) {
 	}
 }
 
-func panics(f func()) (isPanic bool) {
-	defer func() { isPanic = recover() != nil }()
-	f()
-	return false
-}
-
 func TestAFaultThatMakesNoSensePanics(t *testing.T) {
 	s := start(t)
 	for _, fault := range []horseracingtest.Fault{
@@ -148,45 +128,6 @@ func TestAFaultThatMakesNoSensePanics(t *testing.T) {
 		if !panics(func() { s.Inject(fault) }) {
 			t.Errorf("%+v was taken", fault)
 		}
-	}
-}
-
-func TestCloseEndsRequestsAndLeavesNoGoroutine(t *testing.T) {
-	for _, transport := range transports {
-		t.Run(transport.name, func(t *testing.T) {
-			before := runtime.NumGoroutine()
-			s := horseracingtest.NewServer(append(transport.opts, horseracingtest.WithLatency(time.Hour))...)
-			s.Inject(
-				horseracingtest.Fault{Path: openPath, Delay: time.Hour},
-				horseracingtest.Fault{Path: registerPath, Delay: time.Hour, ResetBefore: true}, // its body stays unread
-			)
-			done := make(chan error, 3)
-			for _, r := range []*http.Request{
-				newRequest(t, s, "GET", openPath, ""), newRequest(t, s, "GET", resultsPath, ""), newRequest(t, s, "POST", registerPath, "{}"),
-			} {
-				go func() {
-					_, err := s.HTTPClient().Do(r)
-					done <- err
-				}()
-			}
-			for s.RequestCount() < 3 {
-				time.Sleep(time.Millisecond)
-			}
-			s.Close()
-			s.Close()
-			for range 3 {
-				if err := <-done; err == nil {
-					t.Error("a request got a response")
-				}
-			}
-			// The client notices the end of its connections by itself.
-			for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
-				time.Sleep(time.Millisecond)
-			}
-			if after := runtime.NumGoroutine(); after > before {
-				t.Errorf("%d goroutines before, %d after", before, after)
-			}
-		})
 	}
 }
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs what the documents tell a reader to type, in a clean clone: the commands within
 # backquotes, and in blocks, that begin with go, horseracing, curl or bash; the README's
-# program; and the tests of docs/fake.md. The program horseracing reads a fake. Each
+# program; and the test of docs/testing.md. The program horseracing reads a fake. Each
 # command is printed with its status, which has to be 0. Needs curl.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-pages="README.md $(git ls-files '*.md' ':!README.md' ':!docs/service.md' ':!docs/fake.md' ':!examples/beam/*') docs/fake.md"
+pages="README.md $(git ls-files '*.md' ':!README.md' ':!docs/service.md' ':!docs/testing.md' ':!examples/beam/*') docs/testing.md"
 commands=$(awk 'function spans(  n, span, i) { gsub(/ +/, " ", text); n = split(text, span, "`"); text = ""; for (i = 2; i <= n; i += 2) print span[i] }
 	FNR == 1 { spans(); code = 0 } /^```/ { spans(); code = !code; next } code { sub(/^\$ /, ""); print; next }
 	/^$/ { spans() } { text = text " " $0 } END { spans() }' $pages |
@@ -18,7 +18,7 @@ git clone -q . "$work/horseracing"
 cd "$work/horseracing"
 mkdir "$work/program" # the reader's module: the first program of the README
 block go README.md >"$work/program/main.go"
-block go docs/fake.md >"$work/program/main_test.go"
+block go docs/testing.md >"$work/program/main_test.go"
 (cd "$work/program" && go mod init example.test/program 2>/dev/null)
 export GOBIN="$work/bin" PATH="$work/bin:$PATH" TMPDIR="$work" CURL_HOME="$work"
 echo fail >"$work/.curlrc" # a status of 400 or more is the failure of a command

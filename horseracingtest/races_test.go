@@ -1,0 +1,153 @@
+package horseracingtest_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+)
+
+// raceAt is an open race of that id, an hour before its start if the fake's
+// clock is stopped.
+func raceAt(s *horseracingtest.Server, id horseracing.RaceID, in time.Duration) horseracing.Race {
+	return horseracing.Race{
+		MainRaceID:           id,
+		StartTime:            horseracing.NewTimestamp(s.Now().Add(in)),
+		RegistrationDeadline: horseracing.NewTimestamp(s.Now().Add(in - 5*time.Minute)),
+	}
+}
+
+func idsOf(races []horseracing.Race) []horseracing.RaceID {
+	ids := []horseracing.RaceID{}
+	for _, r := range races {
+		ids = append(ids, r.MainRaceID)
+	}
+	return ids
+}
+
+func openRaces(t *testing.T, s *horseracingtest.Server) []horseracing.Race {
+	t.Helper()
+	return get[[]horseracing.Race](t, s, openPath, "")
+}
+
+// allRaces reads the finished races of the default tier by offset, newest first.
+func allRaces(t testing.TB, s *horseracingtest.Server) []horseracing.RaceID {
+	t.Helper()
+	var all []horseracing.RaceID
+	for {
+		page := get[[]horseracing.Race](t, s, resultsV1Path, `{"offset":`+itoa(len(all))+`}`)
+		if len(page) == 0 {
+			return all
+		}
+		all = append(all, idsOf(page)...)
+	}
+}
+
+func register(t *testing.T, s *horseracingtest.Server, horse horseracing.HorseNumber, key horseracing.UserKey, id horseracing.RaceID) (int, string) {
+	t.Helper()
+	body := `{"horse_number":` + itoa(horse) + `,"user_key":"` + string(key) + `","main_race_id":` + itoa(id) + `}`
+	response, text := do(t, s, newRequest(t, s, http.MethodPost, registerPath, body))
+	return response.StatusCode, text
+}
+
+func TestALongAdvanceEndsWhereManySmallOnesDo(t *testing.T) {
+	slow, fast := start(t), start(t)
+	for range 24 * 4 {
+		slow.Advance(15 * time.Minute)
+		openRaces(t, slow)
+	}
+	fast.Advance(24 * time.Hour)
+	for _, path := range []string{openPath, resultsPath, "/api/v1/tournaments/open", "/api/v1/tournaments/results"} {
+		_, a := do(t, slow, newRequest(t, slow, "GET", path, ""))
+		_, b := do(t, fast, newRequest(t, fast, "GET", path, ""))
+		if a != b {
+			t.Errorf("%s differs:\n%s\n%s", path, a, b)
+		}
+	}
+	if diff := cmp.Diff(allRaces(t, slow), allRaces(t, fast)); diff != "" {
+		t.Errorf("results (-slow +fast):\n%s", diff)
+	}
+}
+
+func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
+	s := start(t, horseracingtest.WithSchedule(0))
+	level := raceAt(s, 1, time.Hour)
+	level.MinLevel, level.MaxLevel = 15, 34
+	full := raceAt(s, 2, time.Hour)
+	full.Places, full.Participants = 1, []horseracing.RaceParticipant{{Number: 99}}
+	soon := raceAt(s, 4, 6*time.Minute)
+	s.AddRaces(level, full, raceAt(s, 3, time.Hour), soon, raceAt(s, 5, -time.Hour))
+	history := allRaces(t, s)[3]
+	mine, key := s.Horses(0), s.UserKey(0)
+	for _, id := range []horseracing.RaceID{1, 3} { // race 1 just takes the level 15
+		if status, body := register(t, s, mine[0], key, id); status != http.StatusOK {
+			t.Fatalf("race %d: status %d: %s", id, status, body)
+		}
+	}
+	s.Advance(time.Minute)
+	for _, test := range []struct {
+		name   string
+		horse  horseracing.HorseNumber
+		key    horseracing.UserKey
+		race   horseracing.RaceID
+		status int
+		words  string
+	}{
+		{"level too low", mine[3], key, 1, 409, "of level 5, and race 1 takes levels 15 to 34"},
+		{"level too high", mine[1], key, 1, 409, "of level 35"},
+		{"full", mine[0], key, 2, 409, "all of its 1 places are taken"},
+		{"twice", mine[0], key, 3, 409, "registered in race 3 already"},
+		{"deadline", mine[0], key, 4, 409, "deadline of race 4 has passed"},
+		{"over", mine[0], key, 5, 409, "race 5 is over"},
+		{"of the past", mine[0], key, history, 409, "is over"},
+		{"unknown race", mine[0], key, 999, 404, "no race 999"},
+		{"unknown horse", 100_000, key, 3, 404, "no horse 100000"},
+		{"horse of another user", s.Horses(1)[0], key, 3, 403, "does not belong to the user"},
+		{"horse of an unknown owner", 4000, key, 3, 403, "does not belong to the user"},
+		{"unknown key", mine[0], "nonsense", 3, 403, "belongs to no user"},
+		{"API key", mine[0], horseracing.UserKey(s.APIKey), 3, 403, "belongs to no user"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			status, body := register(t, s, test.horse, test.key, test.race)
+			if status != test.status || !strings.Contains(body, test.words) {
+				t.Errorf("status %d: %s\nwant %d and %q", status, body, test.status, test.words)
+			}
+			_, err := s.Client().Races.Register(t.Context(), horseracing.Registration{Horse: test.horse, Race: test.race, UserKey: test.key})
+			if isUnknown := errors.Is(err, horseracing.ErrOutcomeUnknown); err == nil || isUnknown {
+				t.Errorf("the client says: %v", err)
+			}
+		})
+	}
+	if got := len(s.Registrations()); got != 2 {
+		t.Errorf("%d registrations were accepted, want 2", got)
+	}
+}
+
+// worldOfSeed1 is the hash of what the fake with seed 1 shows. It changes only where that
+// is changed on purpose.
+const worldOfSeed1 = "2adaf0539cbd5ff64e3bcb71a4be82f0e44ea9edb7284f80eb5bcfd13b025357"
+
+// CI runs this for a 32-bit processor, too.
+func TestASeedMakesTheSameWorldOnEveryProcessor(t *testing.T) {
+	s := start(t)
+	hash := sha256.New()
+	hash.Write([]byte(s.APIKey + string(s.UserKey(3))))
+	for _, days := range []int{0, 1, 30} {
+		s.Advance(time.Duration(days) * 24 * time.Hour)
+		for _, path := range []string{openPath, resultsPath, resultsV1Path, "/api/v1/horses/4000", "/api/v1/races/1500", "/api/v1/tournaments/open", cupResultsPath} {
+			_, text := do(t, s, newRequest(t, s, "GET", path, ""))
+			hash.Write([]byte(text))
+		}
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); got != worldOfSeed1 {
+		t.Errorf("the world of seed 1 has the hash %s, want %s", got, worldOfSeed1)
+	}
+}
