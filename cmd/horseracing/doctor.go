@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,9 +47,9 @@ func (p *program) printReport(ctx context.Context, report *doctor.Report, isMark
 	case p.asJSON:
 		err = p.printJSON(report)
 	case isMarkdown:
-		err = report.WriteMarkdown(p.stdout)
+		err = report.WriteText(p.stdout, math.MaxInt, "* ", true)
 	default:
-		err = report.WriteTable(p.stdout, p.width, p.verbose)
+		err = report.WriteText(p.stdout, p.width, "", p.verbose)
 	}
 	if broken := report.Broken(); err == nil && broken > 0 {
 		err = fmt.Errorf("%d findings are about something that does not work", broken)

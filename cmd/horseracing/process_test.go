@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -216,38 +215,5 @@ func TestTheCursorIsBoundToATierAndKeepsTheSinceOfTheFirstRun(t *testing.T) {
 	other := run(t, environment(fake), "results", "--cursor", file, "--tier", "3")
 	if other.status != 2 || other.stdout != "" || !strings.Contains(other.stderr, "tier 2, not 3") {
 		t.Errorf("with another tier: %+v", other)
-	}
-}
-
-// Tournaments are followed as races are, from the file on, each once.
-func TestTournamentsAreFollowedFromAPosition(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	add := func(id string, ago time.Duration) {
-		fake.AddTournaments(horseracing.Tournament{ID: horseracing.TournamentID(id), StartTime: horseracing.NewTimestamp(fake.Now().Add(-ago)), Status: 2})
-	}
-	file := filepath.Join(t.TempDir(), "place")
-	args := []string{"tournaments", "--finished", "--json", "--cursor", file}
-	add("a", 3*time.Hour)
-	add("c", time.Hour)
-	printed := ""
-	for _, more := range [][]string{{"-n", "1"}, nil, {"--follow", "-n", "1", "--interval", "20ms"}, nil} {
-		if len(more) > 2 {
-			add("b", 2*time.Hour) // it finished late
-		}
-		got := run(t, environment(fake), append(args, more...)...)
-		if got.status != 0 {
-			t.Fatalf("%v: %+v", more, got)
-		}
-		for _, id := range regexp.MustCompile(`"_id":"(.)"`).FindAllStringSubmatch(got.stdout, -1) {
-			printed += id[1]
-		}
-	}
-	if printed != "acb" {
-		t.Errorf("printed %q, want a, c, b", printed)
-	}
-	races := run(t, environment(fake), "results", "--cursor", file)
-	if races.status == 0 || !strings.Contains(races.stderr, "another listing") {
-		t.Errorf("races go on from tournaments: %+v", races)
 	}
 }

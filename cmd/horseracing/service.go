@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
@@ -80,20 +79,19 @@ func (p *program) withService(c *cobra.Command, args []string, do serving, opts 
 	return err
 }
 
-// connect returns the service. With -v every request is logged.
+// connect returns the service.
 func (p *program) connect(opts ...horseracing.Option) (*service, error) {
-	w := &waits{p: p}
-	base := []horseracing.Option{horseracing.WithUserAgent("horseracing-cli/" + horseracing.Version), horseracing.WithDriftHandler(p.reportDrift), horseracing.WithSkipHandler(p.skip)}
-	opts = slices.Concat(base, opts, w.options())
-	if p.rate > 0 {
-		opts = append(opts, horseracing.WithRateLimit(p.rate, 1))
+	base := []horseracing.Option{
+		horseracing.WithUserAgent("horseracing-cli/" + horseracing.Version), p.logging(),
+		horseracing.WithDriftHandler(p.reportDrift), horseracing.WithSkipHandler(p.skip),
 	}
-	remote, err := connection.Open(p.demo, os.Getenv, opts...)
+	if p.rate > 0 {
+		base = append(base, horseracing.WithRateLimit(p.rate, 1))
+	}
+	remote, err := connection.Open(p.demo, os.Getenv, append(base, opts...)...)
 	if err != nil {
 		return nil, usageError(err.Error())
 	}
-	closeClient := remote.Close
-	remote.Close = func() { w.close(); closeClient() }
 	return &service{remote}, nil
 }
 

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -11,99 +11,55 @@ import (
 )
 
 const (
-	silence = 5 * time.Second // without a good response, before a sentence is printed
-	again   = time.Minute     // between two sentences about the same wait
+	manyAttempts = 5           // at one page, before a sentence is printed; other calls make fewer
+	again        = time.Minute // between two sentences
 )
 
-// waits is a RoundTripper that reports to the person in front of the program when the
-// service does not respond or refuses requests, and when it responds again.
+// waits is the log of a client for people: it says that the service is waited for, and that it
+// accepts requests again.
 type waits struct {
-	p    *program
-	next http.RoundTripper
+	slog.Handler
+	p *program
 
-	mu       sync.Mutex
-	inFlight int
-	since    time.Time // no good response came since then, zero if none is waited for
-	reason   string
-	isSaid   bool        // of this wait
-	timer    *time.Timer // says it
+	mu   sync.Mutex
+	said time.Time // the last time
 }
 
-// wrap makes w the transport before next.
-func (w *waits) wrap(next http.RoundTripper) http.RoundTripper {
-	w.next = next
-	return w
-}
+func (w *waits) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
 
-func (w *waits) RoundTrip(req *http.Request) (*http.Response, error) {
-	w.mu.Lock()
-	w.inFlight++
-	w.begin()
-	w.mu.Unlock()
-	resp, err := w.next.RoundTrip(req)
+func (w *waits) Handle(_ context.Context, r slog.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.inFlight--
-	switch {
-	case err != nil && req.Context().Err() != nil:
-	case err != nil:
-		w.reason = "it does not respond"
-	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500:
-		w.reason = "it refuses requests with status " + fmt.Sprint(resp.StatusCode)
-		if after := resp.Header.Get("Retry-After"); after != "" {
-			w.reason += ", Retry-After " + after
+	if r.Level == slog.LevelInfo {
+		w.said = time.Time{}
+		w.p.say("the service accepts requests again")
+		return nil
+	}
+	var attempt int64
+	reason := "it refuses requests"
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "attempt":
+			attempt = a.Value.Int64()
+		case "status":
+			reason = fmt.Sprintf("it responds with status %v", a.Value)
+		case "error":
+			reason = fmt.Sprintf("it does not respond (%v)", a.Value)
 		}
-	default:
-		if w.isSaid {
-			w.p.say("the service responds again")
-		}
-		w.end()
-		if w.inFlight > 0 {
-			w.begin()
-		}
+		return true
+	})
+	isRetry := r.Message == "horseracing: retry"
+	if !(isRetry && attempt < manyAttempts) && r.Time.Sub(w.said) >= again {
+		w.said = r.Time
+		w.p.say("waiting for the service: " + reason)
 	}
-	return resp, err
+	return nil
 }
 
-// begin starts a wait, unless there is one.
-func (w *waits) begin() {
-	if w.since.IsZero() {
-		w.since, w.reason = time.Now(), "it has not responded yet"
-		w.timer = time.AfterFunc(silence, w.report)
+// logging returns the option of a client whose waits are reported, with -v all its requests.
+func (p *program) logging() horseracing.Option {
+	if p.verbose {
+		return horseracing.WithLogger(slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	}
-}
-
-// end ends a wait.
-func (w *waits) end() {
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-	w.since, w.isSaid = time.Time{}, false
-}
-
-func (w *waits) close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.end()
-}
-
-// report prints how long the service has been waited for.
-func (w *waits) report() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.since.IsZero() || time.Since(w.since) < silence {
-		return // it has just ended
-	}
-	w.p.say(fmt.Sprintf("waiting for the service since %s (UTC): %s", w.since.UTC().Format(time.TimeOnly), w.reason))
-	w.isSaid = true
-	w.timer.Reset(again)
-}
-
-// options are the options of a client whose waits are reported.
-func (w *waits) options() []horseracing.Option {
-	opts := []horseracing.Option{horseracing.WithTransportWrapper(w.wrap)}
-	if w.p.verbose {
-		return append(opts, horseracing.WithLogger(slog.New(slog.NewTextHandler(w.p.stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))))
-	}
-	return opts
+	return horseracing.WithLogger(slog.New(&waits{Handler: slog.DiscardHandler, p: p}))
 }

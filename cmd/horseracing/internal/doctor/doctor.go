@@ -43,7 +43,7 @@ type Doctor struct {
 func New(config *Config) *Doctor {
 	return &Doctor{
 		config: config,
-		probe:  &probe{most: config.Requests, spent: func() {}, failures: counts{}},
+		probe:  &probe{most: config.Requests, spent: func() {}, failures: map[string]int{}},
 		report: Report{
 			At: time.Now().UTC().Truncate(time.Second), SDK: horseracing.Version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Contains: contains,
 		},
@@ -146,8 +146,8 @@ type probe struct {
 	spent func() // called when a request more is attempted
 
 	requests int
-	failures counts
-	date     time.Time // of the newest response
+	failures map[string]int // by status
+	date     time.Time      // of the newest response
 }
 
 var errNoRequestsLeft = errors.New("no requests left (--requests)")
@@ -171,17 +171,8 @@ func (p *probe) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	p.date, _ = http.ParseTime(resp.Header.Get("Date"))
-	isRefusal := resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests
-	if isExpected := isRefusal && req.Context().Value(refusalExpected{}) != nil; resp.StatusCode >= 300 && !isExpected {
+	if resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests { // other refusals are findings
 		p.failures[fmt.Sprint(resp.StatusCode)]++
 	}
 	return resp, nil
-}
-
-type refusalExpected struct{}
-
-// expectRefusal returns a context whose requests do not count as failed if the
-// service refuses them.
-func expectRefusal(ctx context.Context) context.Context {
-	return context.WithValue(ctx, refusalExpected{}, true)
 }
