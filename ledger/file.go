@@ -54,13 +54,9 @@ func (l *Ledger) open() error {
 	if _, missing := os.Stat(l.path); missing != nil && neverLocked == nil {
 		return fmt.Errorf("it is gone: restore it, or remove %s.lock to begin anew, without what was paid: %w", l.path, missing)
 	}
-	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		err = file.Close()
-	} else if errors.Is(err, fs.ErrExist) {
-		err = nil
-	}
-	if err != nil {
+	if file, err := os.OpenFile(l.path, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		file.Close()
+	} else if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	target, err := filepath.EvalSymlinks(l.path) // all links to a ledger share its lock

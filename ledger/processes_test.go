@@ -96,7 +96,7 @@ func playProcesses(t *testing.T, random *rand.Rand) (paid, interrupted int) {
 		horseracingtest.Fault{Path: registerPath, Probability: 0.1, ResetAfter: true},
 		horseracingtest.Fault{Path: registerPath, Probability: 0.1, ResetBefore: true},
 		horseracingtest.Fault{Path: registerPath, Probability: 0.1, Status: 503},
-		horseracingtest.Fault{Path: registerPath, Probability: 0.3, Delay: 20 * time.Millisecond},
+		horseracingtest.Fault{Path: registerPath, Probability: 0.7, Delay: 50 * time.Millisecond},
 	)
 	path := filepath.Join(t.TempDir(), "l")
 	horses := fake.Horses(0)
@@ -122,7 +122,7 @@ func playProcesses(t *testing.T, random *rand.Rand) (paid, interrupted int) {
 	}
 	written := ""
 	for range 8 {
-		time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond)
+		time.Sleep(time.Duration(random.IntN(80)) * time.Millisecond)
 		i := random.IntN(len(processes))
 		if data, err := os.ReadFile(path); err == nil {
 			if !strings.HasPrefix(string(data), written) {
