@@ -1,6 +1,6 @@
-// Beam reads the finished races of years as an Apache Beam pipeline, for whom one machine is too
-// small. Each element is a day: a worker reads its races with a pager and writes them, as the
-// service does, to a file of JSON lines.
+// Beam reads the finished races of years as an Apache Beam pipeline. It is for crawls for which
+// one machine is too small. Each element is a day: a worker reads its races with a pager, and
+// writes them to a file of JSON lines, as the service sent them.
 //
 //	go -C examples/beam run . -out /tmp/history -since 2026-01-01
 //
@@ -102,7 +102,7 @@ var (
 	connect = sync.OnceValues(func() (*horseracing.Client, error) { return horseracing.NewClientFromEnv() })
 )
 
-// missing returns the days from since to before that have no file.
+// missing returns the days from since to before, without before itself, that have no file.
 func (r *readDay) missing(ctx context.Context, since, before string) (days []string, err error) {
 	first, errSince := time.Parse(time.DateOnly, since)
 	end, errBefore := time.Parse(time.DateOnly, before)

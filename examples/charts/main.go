@@ -220,7 +220,7 @@ var (
 	grid = color.NRGBA{0xdd, 0xe0, 0xe3, 0xff}
 )
 
-// newPlot returns an empty plot. What it is about stands below the label of the horizontal axis.
+// newPlot returns an empty plot, with the caption about below the label of the horizontal axis.
 func newPlot(title, x, y, about string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x+"\n"+about, y
@@ -236,13 +236,13 @@ func newPlot(title, x, y, about string) *plot.Plot {
 	return p
 }
 
-// nameX names the places of the horizontal axis, with room beside the first and the last one.
+// nameX names the positions of the horizontal axis, with room beside the first and the last one.
 func nameX(p *plot.Plot, names []string) {
 	p.NominalX(names...)
 	p.X.Min, p.X.Max = -0.7, float64(len(names))-0.3
 }
 
-// addBox adds the median, the middle half and the range of values at a place of the horizontal axis. There is none without values.
+// addBox adds a box plot of values at a position of the horizontal axis, or nothing if there are no values.
 func addBox(p *plot.Plot, place int, values plotter.Values) error {
 	if len(values) == 0 {
 		return nil

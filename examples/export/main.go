@@ -194,7 +194,10 @@ func (x *export) run(ctx context.Context, horses, follow bool, paid string) erro
 		if err == nil && x.lost > 0 {
 			err = fmt.Errorf("%d entries could not be read: they are in the table unreadable", x.lost)
 		}
-		if !follow || ctx.Err() != nil || errors.Is(err, horseracing.ErrUnauthorized) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !follow || errors.Is(err, horseracing.ErrUnauthorized) {
 			return err
 		}
 		if err != nil {
@@ -203,12 +206,12 @@ func (x *export) run(ctx context.Context, horses, follow bool, paid string) erro
 		select {
 		case <-time.After(30 * time.Second):
 		case <-ctx.Done():
-			return nil
+			return ctx.Err()
 		}
 	}
 }
 
-// begin is where a listing begins that is read for the first time.
+// begin returns the start of a listing that is read for the first time.
 func (x *export) begin() time.Time { return cmp.Or(x.since, time.Now().AddDate(0, 0, -30)) }
 
 // resume returns a follower that continues after what is stored of a listing.

@@ -255,7 +255,7 @@ func TestFollowingSurvivesAnOutageAndStoresWhatFinishesLate(t *testing.T) {
 		time.Sleep(time.Minute)
 		finish(900_002, 20*time.Minute) // it began before the outage ended
 		cancel()
-		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		expectRows(t, x, map[string][]string{`SELECT count(*) FROM races`: {"32"}})

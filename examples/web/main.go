@@ -38,7 +38,7 @@ var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{"closesIn": closesIn}).Parse(pageText))
 
-// poll is what the last poll of the open races brought.
+// poll is the result of a poll of the open races.
 type poll struct {
 	horseracing.Snapshot
 	err error
