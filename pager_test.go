@@ -35,23 +35,6 @@ func TestPagerRoundsBeforeAndSinceUpToTheMillisecond(t *testing.T) {
 	}
 }
 
-func TestPagerYieldsAnEntryThatAPageShowsTwiceOnce(t *testing.T) {
-	const twice = `[{"main_race_id":1,"start_time":1700000000000},{"main_race_id":2,"start_time":1700000000000},{"main_race_id":1,"start_time":1700000000000}]`
-	for name, pager := range map[string]func(*horseracing.Client) *horseracing.Pager[horseracing.Race]{
-		"by time": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
-			return c.Races.Results(horseracing.ResultsQuery{})
-		},
-		"by offset": func(c *horseracing.Client) *horseracing.Pager[horseracing.Race] {
-			return c.Races.ResultsV1(horseracing.OffsetQuery{})
-		},
-	} {
-		races, err := pager(double.Play(double.Listing(twice)).Client(t)).Take(t.Context(), 10)
-		if err != nil || len(races) != 2 {
-			t.Errorf("%s: %d races, %v", name, len(races), err)
-		}
-	}
-}
-
 // A response for the default tier is noticed at once.
 func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 	page := func(from int, tiers ...string) string {
@@ -199,23 +182,4 @@ func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
 	if err := errorsOf(follower.All(t.Context())); err == nil || !follower.Cursor().Equal(saved) {
 		t.Errorf("%v, and the cursor %q instead of %q", err, follower.Cursor(), saved)
 	}
-}
-
-// A listing that has shown entries and is empty as a whole has not ended: that is an error,
-// and ranging again continues.
-func TestPagerTellsAnEmptyListingFromItsEnd(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for name, p := range map[string]*horseracing.Pager[horseracing.Race]{
-			"by time": fake.Client().Races.Results(horseracing.ResultsQuery{}), "by offset": fake.Client().Races.ResultsV1(horseracing.OffsetQuery{}),
-		} {
-			fake.Inject(horseracingtest.Fault{Status: 200, Body: "[]", Skip: 2, Times: 3})
-			first, err := p.Take(t.Context(), 100)
-			if err == nil || !strings.Contains(err.Error(), "empty, although it was not before") || len(first) == 0 {
-				t.Errorf("%s: %d races, %v", name, len(first), err)
-			}
-			if rest, err := p.Take(t.Context(), 100); err != nil || len(first)+len(rest) != 60 {
-				t.Errorf("%s: %d and %d races, %v", name, len(first), len(rest), err)
-			}
-		}
-	}, horseracingtest.WithHistory(60), horseracingtest.WithSchedule(0))
 }

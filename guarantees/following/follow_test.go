@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -127,31 +126,6 @@ func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
 			t.Errorf("race %v, error %v", r, err)
 		}
 	})
-}
-
-func TestFollowContinuesWhereALoopWasLeft(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		fake.AddRaces(double.Finished(1, -9*time.Minute, -7*time.Minute, -5*time.Minute, -3*time.Minute)...)
-		f := fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)})
-		var got []horseracing.RaceID
-		for range 4 {
-			for race, err := range f.All(double.ADay(t)) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = append(got, race.MainRaceID)
-				for _, err := range f.All(t.Context()) {
-					if !errors.Is(err, horseracing.ErrInvalidArgument) {
-						t.Errorf("a loop within a loop: %v", err)
-					}
-				}
-				break
-			}
-		}
-		if !slices.Equal(got, []horseracing.RaceID{1, 2, 3, 4}) {
-			t.Errorf("races %v", got)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
 func TestFollowFromNowCanBeStoppedBeforeTheFirstRace(t *testing.T) {

@@ -158,28 +158,6 @@ func TestALoopEndsHoweverSlowItsBodyIs(t *testing.T) {
 	}
 }
 
-func TestTakeYieldsWhatIsThere(t *testing.T) {
-	w := dense(47, 1000)
-	p := w.client(t).Races.Results(horseracing.ResultsQuery{})
-	for _, n := range []int{0, 1, 20, 100} {
-		if _, err := p.Take(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if rest, err := p.Take(t.Context(), 5); err != nil || len(rest) != 0 {
-		t.Errorf("behind the end: %d entries, %v", len(rest), err)
-	}
-	one := w.client(t).Races.Results(horseracing.ResultsQuery{})
-	w.requests = 0
-	one.All(t.Context())
-	if w.requests != 0 {
-		t.Errorf("%d requests before it is ranged over", w.requests)
-	}
-	if _, err := one.Take(t.Context(), 10); err != nil || w.requests != 1 {
-		t.Errorf("ten entries took %d requests (%v)", w.requests, err)
-	}
-}
-
 func TestLeavingAWalkEndsItsRequestsAndGoroutines(t *testing.T) {
 	for _, leave := range []string{"break", "cancel", "panic", "error"} {
 		for _, concurrency := range []int{1, 16} {

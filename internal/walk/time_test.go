@@ -2,7 +2,6 @@ package walk
 
 import (
 	"errors"
-	"math"
 	"testing"
 )
 
@@ -234,40 +233,6 @@ func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
 					}
 				}
 			}
-		}
-	}
-}
-
-// Each entry is read by a walk of its own.
-func TestATieStandsInItsPlaceOnce(t *testing.T) {
-	w := &world{pageSize: 10}
-	for id := range uint64(5) {
-		w.add(int64(3000-id), 100+id)
-	}
-	for id := range uint64(12) {
-		w.add(2000, 200+id)
-	}
-	w.add(1000, 300)
-	for _, slots := range []int{1, 3} {
-		position, last := &Position{At: Latest}, int64(math.MaxInt64)
-		entries, ties := 0, 0
-		for range 1000 {
-			e, ok := crawlOf(w, position, slots).take()
-			if !ok {
-				break
-			}
-			if e.Ties > 0 {
-				ties++
-			} else if e.Err == nil {
-				entries++
-			}
-			if e.Start > last {
-				t.Fatalf("%d after %d", e.Start, last)
-			}
-			last = e.Start
-		}
-		if entries != 5+10+1 || ties != 1 {
-			t.Errorf("with %d slots: %d entries and %d ties", slots, entries, ties)
 		}
 	}
 }
