@@ -46,7 +46,9 @@ func (c *Cursor) UnmarshalText(text []byte) error {
 	return err
 }
 
-// cursorKind is the kind of listing that a cursor is of. Each has its own payload.
+// cursorKind is the kind of listing that a cursor is of. The payload of a pager is a
+// pagerState: the Since of its query, and where it continues. That of a follower is a
+// followState: up to when everything was yielded, and what was since.
 type cursorKind string
 
 const (

@@ -109,8 +109,14 @@ func (f *Follower[T]) Cursor() Cursor {
 	return newCursor(f.listing.kind, f.listing.tier, f.state.payload()...)
 }
 
-// followLoop is one range over a follower. Its methods report false once the
-// range has ended.
+// followLoop is one range over a follower: polls, each of which reads what starts at settled
+// or later, and yields what is not in seen. Its methods report false once the range has ended.
+//
+//	a late result       starts at settled or later, and is not in seen: the next poll yields it
+//	an outage           the poll stands still: after a backoff it requests the same page again
+//	a broken page       likewise; what is above it waits, and what is below it is yielded before
+//	an unreadable entry is yielded as its error, once: the error is in seen
+//	an empty list       is believed if it comes twice, and the newest entry known is shown in between
 type followLoop[T any] struct {
 	*Follower[T]
 	ctx       context.Context // of the range
