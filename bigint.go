@@ -13,14 +13,14 @@ import (
 )
 
 // BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more. The
-// zero value is 0. Compare with Cmp or Equal, not with ==.
+// zero value is 0. Compare with Cmp or Equal.
 //
 // The unit of fees and prizes is undocumented. This module takes it for 10^-18 tokens, as
 // is usual for such amounts: FormatUnits(18) returns tokens, ParseUnits(text, 18) reads
 // them.
 //
 // It decodes plain integers (12), integral decimals (5.0), exponents (1e+21, as
-// JavaScript writes integers from 10^21 on), and quoted base-10 integers; null is zero.
+// JavaScript writes integers from 10^21 on), and quoted base-10 integers. null decodes as zero.
 // Decoding fails for fractions, other notations, and more than 100 digits.
 type BigInt struct {
 	text string // in base 10; empty for zero
@@ -136,7 +136,7 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 
 // Number is an exact JSON number, an integer or not. It is used for prizes and prices,
 // whose units are undocumented. String and encoding return the literal as it was
-// decoded. The zero value is 0; null decodes as 0. Decoding fails for more than 100
+// decoded. The zero value is 0, and null decodes as 0. Decoding fails for more than 100
 // digits in all, and for an exponent beyond ±100.
 type Number struct {
 	text string // the literal; empty for 0

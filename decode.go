@@ -256,9 +256,8 @@ const (
 
 // Drift is a difference between the members that the service sends and those that the
 // types of this package declare: the service has changed, or the API reference is
-// incomplete. It does not make the call fail. A member with another type makes its entry
-// unreadable if programs decide by it: an id, or the entry's own start, fee, price, deadline,
-// participants, levels, places, cooldown, final order or winners.
+// incomplete. It does not make the call fail, with one exception: if a field with the tag
+// decode:"strict" has another type, its entry cannot be read, because programs decide by it.
 type Drift struct {
 	Route string // the path with its placeholders: /api/v1/races/open
 	Path  string // the member's path: "[].info.weather" in an array of races, "info.weather" in a single race

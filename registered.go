@@ -93,7 +93,7 @@ func (r *Race) mayList(at time.Time, operation string) *UndecidedError {
 		return &UndecidedError{until, fmt.Errorf("%s: %s", operation, why)}
 	}
 	finishers, err := r.Finishers()
-	listsOthers := len(r.Participants) > 0 && !r.Has(0)
+	listsOthers := len(r.Participants) > 0 && !r.Has(0) // one without a number may be the horse
 	closed := r.RegistrationDeadline.Time
 	if r.StartTime.After(closed) {
 		closed = r.StartTime.Time

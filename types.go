@@ -98,9 +98,9 @@ func NewTimestamp(t time.Time) Timestamp {
 }
 
 // UnmarshalJSON reads a whole number of milliseconds, however written (5.0, 5e3). null
-// is the zero value. A year outside 1 to 9999 is an error, and so is a number from
-// 900,000,000 to 100,000,000,000: it is in seconds, which would be an instant of the
-// years 1970 to 1973.
+// decodes as the zero value. A year outside 1 to 9999 is an error, and so is a number from
+// 900,000,000 to 100,000,000,000, which is taken for a time in seconds: as milliseconds it
+// would be an instant of the years 1970 to 1973.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*t = Timestamp{}
