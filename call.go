@@ -149,7 +149,7 @@ func (c *call) result(decode decoder) error {
 	if decode != nil {
 		err = decode(r)
 	}
-	if err == nil && !bytes.Contains(r.Body, []byte(`"error`)) {
+	if err == nil && c.op.isRead() && !bytes.Contains(r.Body, []byte(`"error`)) { // most have none, and are long
 		return nil
 	}
 	if words, declared := errorWords(r.Body); declared || err != nil && words != "" {

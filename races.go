@@ -292,7 +292,7 @@ func checkReceipt(r *transport.Record) error {
 	body := trimSpace(r.Body)
 	object := map[string]jsontext.Value{}
 	if bytes.HasPrefix(body, []byte("{")) {
-		if err := read(body, &object, anySyntax); err != nil { // it may be cut
+		if err := read(body, &object, lenientUTF8); err != nil { // it may be cut
 			return newDecodeError(r, err)
 		}
 	}

@@ -228,6 +228,8 @@ func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 		{200, `{"error":"full"}`, "", unknown, nil},
 		{201, `{"success":true,"errors":["full"]}`, "", unknown, nil},
 		{200, `{"ok":`, "", unknown, nil},
+		{200, `{"ok":false,"ok":true}`, "", unknown, nil},
+		{200, `{"\u0065rror":"full"}`, "", unknown, nil},
 		{200, "<!DOCTYPE html><html>", "", unknown, nil},
 		{200, "<?xml version='1.0'?><a/>", "", unknown, nil},
 		{200, strings.Repeat(" ", 2000), "", unknown, horseracing.ErrResponseTooLarge},
