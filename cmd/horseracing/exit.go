@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"syscall"
 
@@ -66,7 +65,7 @@ func exitCodeOf(ctx context.Context, err error) exitCode {
 		return done
 	case errors.Is(err, errExpired):
 		return unavailable
-	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden) && !isNotRegistered:
+	case errors.Is(err, horseracing.ErrUnauthorized), isForbidden(err) && !isNotRegistered:
 		return unauthorized
 	case isNotRegistered:
 		return notRegistered
@@ -83,6 +82,11 @@ func exitCodeOf(ctx context.Context, err error) exitCode {
 func isTerminated(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	return cause != nil && strings.HasPrefix(cause.Error(), syscall.SIGTERM.String())
+}
+
+// isForbidden reports whether the service refuses the key, rather than so many requests.
+func isForbidden(err error) bool {
+	return errors.Is(err, horseracing.ErrForbidden) && !errors.Is(err, horseracing.ErrRateLimited)
 }
 
 // isUnavailable reports whether the same command may succeed later.
@@ -116,11 +120,10 @@ func (p *program) exit(ctx context.Context, err error) int {
 
 // complain reports an error that does not end the program.
 func (p *program) complain(err error) {
-	switch {
-	case !p.asJSON:
-		p.say(withFlags.Replace(err.Error()))
-	default:
+	if p.asJSON {
 		p.printError(exitCodeOf(context.Background(), err), err)
+	} else {
+		p.say(withFlags.Replace(err.Error()))
 	}
 }
 
@@ -176,9 +179,8 @@ func explain(err error) string {
 	if errors.Is(err, horseracing.ErrUnauthorized) {
 		return "the service does not accept the API key: check HORSERACING_API_KEY"
 	}
-	_, isFile := errors.AsType[*fs.PathError](err)
 	broken, isTransport := errors.AsType[*horseracing.TransportError](err)
-	if isTransport && !isFile && !errors.Is(err, horseracing.ErrOutcomeUnknown) && !errors.Is(err, horseracing.ErrResponseTooLarge) {
+	if isTransport && !errors.Is(err, horseracing.ErrOutcomeUnknown) && !errors.Is(err, horseracing.ErrResponseTooLarge) {
 		return fmt.Sprintf("the service does not respond: check HORSERACING_BASE_URL (%v)", broken.Err)
 	}
 	return withFlags.Replace(err.Error())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -54,5 +55,24 @@ func TestAnUnknownOutcomeAfterTheTimeoutIsStatus7(t *testing.T) {
 	expired := errors.Join(errExpired, unpaid(horseracing.ErrOutcomeUnknown))
 	if end := exitCodeOf(t.Context(), expired); end != outcomeOpen || explain(expired) == errExpired.Error() {
 		t.Errorf("%+v, %s", end, explain(expired))
+	}
+}
+
+// A 403 with a Retry-After is about the pace, not about the key.
+func TestA403WithARetryAfterIsARefusalByThePace(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[string]int{"": 4, "60": 5} {
+		fake, args, _ := newRegistration(t)
+		header := http.Header{}
+		if after != "" {
+			header.Set("Retry-After", after)
+		}
+		fake.Inject(horseracingtest.Fault{Method: "GET", Path: "/api/v1/races/open", Status: 403, Header: header, Times: -1}, horseracingtest.Fault{Method: "POST", Status: 403, Header: header, Times: -1})
+		if got := run(t, environment(fake), "open"); got.status != want {
+			t.Errorf("Retry-After %q: %+v", after, got)
+		}
+		if got := run(t, environment(fake), args...); got.status != 6 || len(fake.Registrations()) > 0 {
+			t.Errorf("a registration, Retry-After %q: %+v", after, got)
+		}
 	}
 }

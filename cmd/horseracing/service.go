@@ -128,5 +128,5 @@ func serviceTime(r *horseracing.Response) time.Time {
 // endsReading reports whether an error of a sequence that continues is one that
 // stays: of the query or of the key.
 func endsReading(err error) bool {
-	return errors.Is(err, horseracing.ErrInvalidArgument) || errors.Is(err, horseracing.ErrUnauthorized) || errors.Is(err, horseracing.ErrForbidden)
+	return errors.Is(err, horseracing.ErrInvalidArgument) || errors.Is(err, horseracing.ErrUnauthorized) || isForbidden(err)
 }
