@@ -43,7 +43,7 @@ type raceKey struct {
 
 func keyOf(r *horseracing.Race) raceKey { return raceKey{r.MainRaceID, r.StartTime.UnixMilli()} }
 
-// raceOf reads id and start of a race from the begin of a line.
+// raceOf reads the id and the start of a race. It reports whether the line is one.
 func raceOf(line []byte) (*horseracing.Race, bool) {
 	var race struct {
 		ID    horseracing.RaceID    `json:"main_race_id"`
