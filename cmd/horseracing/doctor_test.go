@@ -135,13 +135,15 @@ func TestNoKeyIsInAnyOutputOfTheDoctor(t *testing.T) {
 	}
 }
 
-func TestTheFormsOfAReport(t *testing.T) {
+func TestAReportForPeopleHasALineForWhatDiffers(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
-	clean := strings.NewReplacer(fake.URL, "http://host", runtime.Version(), "go1", runtime.GOOS+"/"+runtime.GOARCH, "os/cpu", horseracing.Version, "0")
-	moving := regexp.MustCompile(`examined [-0-9: ]+UTC|and is .* behind|, by .* or more`)
-	for name, args := range map[string][]string{"doctor.table": nil, "doctor.verbose": {"--verbose"}, "doctor.markdown": {"--markdown"}} {
-		got := run(t, environment(fake), append([]string{"doctor", "--rate", "1000", "--requests", "35"}, args...)...)
-		golden(t, name, moving.ReplaceAllString(clean.Replace(got.stdout), "…"))
+	for form, want := range map[string]int{"--table": 2, "--verbose": 12, "--markdown": 12} {
+		got := run(t, environment(fake), "doctor", "--rate", "1000", "--requests", "35", form)
+		findings := regexp.MustCompile(`(?m)^(\* )?[✓!✗·] .* \(§`).FindAllString(got.stdout, -1)
+		isSummed := strings.Contains(got.stdout, "✓ 10 of 12 as expected: bodies of GET requests,")
+		if got.status != 0 || len(findings) != want || isSummed != (want == 2) {
+			t.Errorf("%s: %d findings: %s", form, len(findings), got.stdout)
+		}
 	}
 }
