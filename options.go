@@ -324,11 +324,12 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // and 500 to 599, after a 403 with a Retry-After, and after a response with status 2xx that
 // is an HTML page or ends early.
 //
-// A Retry-After is honored up to MaxWait. If the service demands a longer wait, the
-// call returns at once, with [APIError].RetryAfter set. While the service refuses all
-// requests of the client, a call waits for at most MaxWait, then fails without being
-// sent. The context limits the whole call, and ends every wait at once. A [Pager] or
-// [Follower] that is refused waits as long as its context allows.
+// A call waits for MaxWait in all until the service accepts its requests, whether it waits
+// for a Retry-After, an announced limit or other requests, and then returns an [*APIError]
+// that says which. If a Retry-After is longer, the call returns at once, with
+// [APIError].RetryAfter set. Waiting for a [Limiter] is not counted. The context limits the
+// whole call, and ends every wait at once. A [Pager] or [Follower] that is refused waits as
+// long as its context allows.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of
 // an outage. Responses that refuse a request because of the rate (429, or 403 or 503 with a
@@ -372,10 +373,10 @@ func (r Retry) problem() error {
 
 // Pace is what a client has learned about the service's rate limit. The client sends no more
 // requests than the service announces (RateLimit-Remaining), and otherwise slows down
-// only after a refusal (429, or 403 or 503 with a Retry-After). A Pace describes
-// the limit that all routes share.
+// only after a refusal (429, 503, or 403 with a Retry-After). PerSecond describes the limit
+// that all routes share.
 type Pace struct {
 	PerSecond float64   // requests per second at present, or zero if the rate is not limited
 	Waiting   int       // requests that wait to be sent
-	Until     time.Time // end of the backoff, Retry-After or used-up limit for which requests wait, or zero if none does
+	Until     time.Time // end of the backoff, Retry-After or used-up limit that holds a route, the latest if there are several, or zero if there is none
 }

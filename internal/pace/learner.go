@@ -35,7 +35,7 @@ type learner struct {
 	until      time.Time     // no probe is sent before
 	wait       time.Duration // before the next probe
 	waited     time.Duration // before all probes of this backoff
-	probed     time.Time     // the probe in flight was sent, zero if there is none
+	probed     time.Time     // the probe in flight was sent, the zero time if there is none
 	isEarly    bool          // the rate was refused before it grew
 	isOutage   bool          // every refusal was a 503 without Retry-After
 	wasLong    bool          // the backoff before this one was long
@@ -55,10 +55,7 @@ type sample struct{ accepted, seconds float64 }
 func (l *learner) from(patient bool) time.Time {
 	from := l.next
 	if l.backingOff {
-		from = l.until
-		if !l.probed.IsZero() {
-			from = later(from, l.probed.Add(maxWait))
-		}
+		from = later(l.until, l.probed.Add(maxWait))
 	}
 	if !patient {
 		if l.backingOff && l.isOutage {
