@@ -120,7 +120,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		drifts:      drifts{handler: cfg.drift, seen: map[Drift]bool{}},
 		onSkip:      cfg.onSkip,
 	}}
-	c.scheduler = pace.NewScheduler(cfg.limiter, c.retry.MaxWait)
+	c.scheduler = pace.NewScheduler(cfg.limiter)
 	if err := c.connect(cfg, apiKey); err != nil {
 		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, err)
 	}

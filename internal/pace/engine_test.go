@@ -19,7 +19,7 @@ func join(e *Routes, priority Priority) *Waiter {
 func TestAnySequenceOfResponses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now, jitter := simStart, rapid.Float64Range(0, 0.999).Draw(t, "jitter")
-		e := newPace(func() float64 { return jitter })
+		e := NewRoutes(func() float64 { return jitter })
 		var flying, waiting []*Waiter
 		var last *Waiter
 		var lastSpeed float64
@@ -115,7 +115,7 @@ func without(all []*Waiter, t *Waiter) []*Waiter {
 
 // TestWhoGoesFirst: by priority, and within one in order.
 func TestWhoGoesFirst(t *testing.T) {
-	l := newPace(nil)
+	l := NewRoutes(nil)
 	join := func(r Priority) *Waiter { return join(l, r) }
 	walk, poll, read, write, second := join(Walk), join(Poll), join(Read), join(Write), join(Write)
 	for i, want := range []*Waiter{write, second, read, poll, walk} {
@@ -129,7 +129,7 @@ func TestWhoGoesFirst(t *testing.T) {
 // TestOneProbeAtATime: after a refusal one request is sent, and the others
 // wait for what comes of it; one that hangs does not stop them for ever.
 func TestOneProbeAtATime(t *testing.T) {
-	e, now := newPace(func() float64 { return 0.5 }), simStart
+	e, now := NewRoutes(func() float64 { return 0.5 }), simStart
 	for range 3 {
 		join(e, Walk)
 	}
@@ -163,7 +163,7 @@ func TestOneProbeAtATime(t *testing.T) {
 }
 
 func TestAProbeThatHungDoesNotEndALaterBackoff(t *testing.T) {
-	e, start := newPace(func() float64 { return 0 }), time.Now()
+	e, start := NewRoutes(func() float64 { return 0 }), time.Now()
 	send := func(after time.Duration) *Waiter {
 		waiter := join(e, Read)
 		if next, _ := e.Next(start.Add(after)); next != waiter {
@@ -187,7 +187,7 @@ func TestAProbeThatHungDoesNotEndALaterBackoff(t *testing.T) {
 // TestNoEventGoesOverAllThatWait: of ten thousand only the first one is looked at,
 // except for a Retry-After that is too long for some.
 func TestNoEventGoesOverAllThatWait(t *testing.T) {
-	p, now := newPace(func() float64 { return 0 }), simStart
+	p, now := NewRoutes(func() float64 { return 0 }), simStart
 	first := join(p, Walk)
 	p.Send(now, first)
 	for range 10_000 {
@@ -208,7 +208,7 @@ func TestNoEventGoesOverAllThatWait(t *testing.T) {
 
 // TestABackoffIsNeverZero, however high a rate was learned.
 func TestABackoffIsNeverZero(t *testing.T) {
-	p, now := newPace(func() float64 { return 0 }), simStart
+	p, now := NewRoutes(func() float64 { return 0 }), simStart
 	p.common.rate = 1e29
 	for i := range 100 {
 		waiter := join(p, Walk)
@@ -229,7 +229,7 @@ func TestABackoffIsNeverZero(t *testing.T) {
 func TestAnAnnouncedLimitIsHeeded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := simStart
-		e := newPace(func() float64 { return 0.5 })
+		e := NewRoutes(func() float64 { return 0.5 })
 		limit := rapid.IntRange(1, 30).Draw(t, "limit")
 		slots := rapid.IntRange(1, 4).Draw(t, "slots")
 		isWalk := rapid.Bool().Draw(t, "all are of a walk")
@@ -304,7 +304,7 @@ func TestAnAnnouncedLimitIsHeeded(t *testing.T) {
 
 // Only the route that announced it waits, and what a walk leaves is others'.
 func TestAnAnnouncedLimitIsThatOfItsRoute(t *testing.T) {
-	now, e := simStart, newPace(func() float64 { return 0.5 })
+	now, e := simStart, NewRoutes(func() float64 { return 0.5 })
 	add := func(route string, priority Priority) *Waiter {
 		w := NewWaiter(priority, route)
 		e.Join(&w)

@@ -20,7 +20,6 @@ const (
 // It is handed the time, and does nothing by itself.
 type learner struct {
 	random   func() float64 // in [0, 1)
-	soon     time.Duration  // so long after the last request one that is not patient is sent
 	earlyCut float64        // share of the rate: zero for a route, so that a limit of all is not cut twice
 
 	rate        float64   // requests a second that were accepted lately, zero if there was no refusal
@@ -61,7 +60,7 @@ func (l *learner) from(patient bool) time.Time {
 		if l.backingOff && l.isOutage {
 			return time.Time{}
 		}
-		if soon := l.last.Add(l.soon); soon.Before(from) {
+		if soon := l.last.Add(maxWait); soon.Before(from) {
 			from = soon
 		}
 	}

@@ -42,11 +42,9 @@ func (r *route) heldUntil(priority Priority) time.Time {
 	return r.retryAt
 }
 
-// NewRoutes returns a pace without a limit. random returns numbers in [0, 1). A request that
-// is not patient is sent so soon after the last one, and after maxWait at most, unless its
-// route is held.
-func NewRoutes(random func() float64, soon time.Duration) *Routes {
-	newLearner := func() learner { return learner{random: random, soon: min(maxWait, soon)} }
+// NewRoutes returns a pace without a limit. random returns numbers in [0, 1).
+func NewRoutes(random func() float64) *Routes {
+	newLearner := func() learner { return learner{random: random} }
 	p := &Routes{newLearner: newLearner, common: newLearner(), routes: map[string]*route{}}
 	p.common.earlyCut = earlyCut // other clients share the common limit
 	return p

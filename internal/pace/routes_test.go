@@ -23,7 +23,7 @@ type caller struct {
 func newCaller(seed uint64, allow func(w *world, route string) (bool, time.Duration)) *caller {
 	w := newWorld(seed)
 	return &caller{
-		world: w, pace: newPace(w.random.Float64), allow: func(route string) (bool, time.Duration) { return allow(w, route) },
+		world: w, pace: NewRoutes(w.random.Float64), allow: func(route string) (bool, time.Duration) { return allow(w, route) },
 		calls: map[*Waiter]func(time.Time){}, sent: map[string]int{}, accepted: map[string]int{},
 	}
 }
@@ -237,7 +237,7 @@ func TestARegistrationIsNotTheProbeOfA503(t *testing.T) {
 		"after a 429 it is a probe as any other": {Refused, "", time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPace(func() float64 { return 0 })
+			p := NewRoutes(func() float64 { return 0 })
 			send := func(now time.Time, route string) *Waiter {
 				waiter := NewWaiter(Read, route)
 				p.Join(&waiter)

@@ -44,10 +44,9 @@ type ExpiredError struct {
 
 func (e *ExpiredError) Error() string { return "not sent, because " + e.Reason }
 
-// NewScheduler returns a scheduler without a limit. The limiter may be nil. Calls that are
-// not patient wait maxWait, so that one of them is sent in this time.
-func NewScheduler(limiter Limiter, maxWait time.Duration) *Scheduler {
-	return &Scheduler{routes: NewRoutes(rand.Float64, maxWait), limiter: limiter}
+// NewScheduler returns a scheduler without a limit. The limiter may be nil.
+func NewScheduler(limiter Limiter) *Scheduler {
+	return &Scheduler{routes: NewRoutes(rand.Float64), limiter: limiter}
 }
 
 // Enter waits until the request of w may be sent; [Scheduler.Leave] follows. A non-nil

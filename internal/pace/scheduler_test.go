@@ -26,7 +26,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 			if limited {
 				limiter = xrate.NewLimiter(20, 1)
 			}
-			g := NewScheduler(limiter, time.Minute)
+			g := NewScheduler(limiter)
 			random := rand.New(rand.NewPCG(seed, 1))
 			var group sync.WaitGroup
 			for range 40 {
@@ -78,7 +78,7 @@ func (c lateContext) Done() <-chan struct{} {
 func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 50 { // either end of the wait may come first
-			g := NewScheduler(nil, time.Minute)
+			g := NewScheduler(nil)
 			first, _ := enter(t.Context(), g, Read, time.Hour)
 			g.Leave(first, Refused, holds(time.Second))
 			ctx, cancel := context.WithCancel(t.Context())
@@ -117,7 +117,7 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := NewScheduler(test.limiter, time.Minute)
+				g := NewScheduler(test.limiter)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				var group sync.WaitGroup
@@ -148,7 +148,7 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 func TestACallerWithAPermitWaitsForNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 50 { // the order in which its goroutine sees both is random
-			g := NewScheduler(remote(time.Minute), time.Minute)
+			g := NewScheduler(remote(time.Minute))
 			start := time.Now()
 			var group sync.WaitGroup
 			for n := range 3 {
@@ -186,7 +186,7 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 		for _, isPatient := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, patient %v", name, isPatient), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					g := NewScheduler(nil, maxWait)
+					g := NewScheduler(nil)
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 					defer cancel()
 					var group sync.WaitGroup
@@ -235,7 +235,7 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 // TestWaitingForTheLimiterIsNotCounted: only the context ends that.
 func TestWaitingForTheLimiterIsNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewScheduler(xrate.NewLimiter(1, 1), time.Second)
+		g := NewScheduler(xrate.NewLimiter(1, 1))
 		var group sync.WaitGroup
 		for range 100 {
 			group.Go(func() {

@@ -195,14 +195,10 @@ func (t *tally) perSecond(from, to time.Duration) float64 {
 	return float64(accepted) / (to - from).Seconds()
 }
 
-func newPace(random func() float64) *Routes {
-	return NewRoutes(random, 15*time.Second)
-}
-
 // crawl keeps workers requests of a walk going through a pace of its own.
 func (w *world) crawl(svc *service, workers int) (t *tally) {
 	t = &tally{}
-	p := newPace(w.random.Float64)
+	p := NewRoutes(w.random.Float64)
 	var wake time.Time
 	var pump func()
 	pump = func() {

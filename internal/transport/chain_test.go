@@ -23,7 +23,7 @@ var usual = Retry{Max: 3, MinWait: 200 * time.Millisecond, MaxWait: 15 * time.Se
 func newClient(send tripFunc, loggers ...*slog.Logger) *Client {
 	logger := append(loggers, slog.New(slog.DiscardHandler))[0]
 	return New(Config{
-		Send: send, Header: Header("the-key", "agent"), Scheduler: pace.NewScheduler(nil, usual.MaxWait),
+		Send: send, Header: Header("the-key", "agent"), Scheduler: pace.NewScheduler(nil),
 		Timeout: 30 * time.Second, MaxBytes: 1 << 20, Logger: logger,
 	})
 }
