@@ -11,7 +11,7 @@ func TestACallAllocatesLittle(t *testing.T) {
 		response canned
 		most     float64
 	}{
-		"an empty list":       {canned("[]"), 35},
+		"an empty list":       {canned("[]"), 30},
 		"a page of ten races": {pageOfRaces(t), 200},
 	} {
 		client := test.response.sdk(t)
