@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -140,36 +139,6 @@ func TestALostResponseIsLookedForOnceAndThenSettled(t *testing.T) {
 			t.Errorf("afterwards: %+v; %d sent", got, posts(fake))
 		}
 		s.Close()
-	})
-}
-
-func TestAHundredCallsAtTheSameTimePayOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, horseracingtest.WithInMemory())
-		l := allowed(t)
-		one, other := inMemory(t, fake, l), inMemory(t, fake, l)
-		p := one.plan(1).Plan
-		var all sync.WaitGroup
-		var mu sync.Mutex
-		outcomes := map[string]int{}
-		for i := range 100 {
-			all.Go(func() {
-				var out registered
-				problem := []session{one, other}[i%2].call("register", map[string]any{"plan": p}, &out)
-				if problem != "" && !strings.Contains(problem, "nothing was sent") {
-					t.Error(problem)
-				}
-				mu.Lock()
-				outcomes[string(out.State)]++
-				mu.Unlock()
-			})
-		}
-		all.Wait()
-		if posts(fake) != 1 || len(fake.Registrations()) != 1 || outcomes["entered"] == 0 || outcomes["entered"]+outcomes["unknown"]+outcomes[""] != 100 {
-			t.Errorf("%v; %d sent", outcomes, posts(fake))
-		}
-		one.Close()
-		other.Close()
 	})
 }
 
