@@ -154,7 +154,7 @@ func (l *Ledger) load() error {
 // any part of it. It is left out, unless it lacks only its newline. If there is no line before
 // it, it must begin as one, or else the file is not a ledger.
 func (l *Ledger) replay(data []byte) error {
-	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+	if l.size == 0 && (bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff"))) {
 		return errors.New("the file is UTF-16; save it as UTF-8")
 	}
 	l.isTorn = false

@@ -91,6 +91,7 @@ func TestAFileAsPeopleHaveItIsReadAndWrittenOn(t *testing.T) {
 		"zeros in place of its end": {one + strings.TrimSpace(two) + "\x00\x00\x00", one + two},
 		"zeros after the lines":     {one + two + strings.Repeat("\x00", 4096), one + two},
 		"a last line that is cut":   {one + two + two[:50], one + two},
+		"garbage after the lines":   {one + two + "\xff\xfe{", one + two},
 		"cut, and zeros":            {one + two + two[:50] + "\x00\x00", one + two},
 		"zeros in the middle of it": {one + two + two[:50] + "\x00\x00" + two[52:], one + two},
 		"written by hand":           {strings.ReplaceAll(one, `,`, ` , `) + two, strings.ReplaceAll(one, `,`, ` , `) + two},
