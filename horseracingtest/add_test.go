@@ -91,18 +91,6 @@ func panics(f func()) (isPanic bool) {
 	return false
 }
 
-func TestTheCooldownOfAnAddedHorseEnds(t *testing.T) {
-	s := start(t)
-	later := s.Now().Add(time.Hour)
-	s.AddHorses(1, horseracing.Horse{Number: 5001, BreedingCooldown: &later})
-	for _, resting := range []bool{true, false} {
-		if got, err := s.Client().Horses.Get(t.Context(), 5001); err != nil || (got.BreedingCooldown != nil) != resting {
-			t.Errorf("at %v: %+v: %v", s.Now(), got, err)
-		}
-		s.Advance(time.Hour)
-	}
-}
-
 func TestAnAddedHorseBelongsToItsUserAndRacesAtItsLevel(t *testing.T) {
 	s := start(t, horseracingtest.WithSchedule(0))
 	s.AddHorses(1, horseracing.Horse{Number: 5001, Level: 42}, horseracing.Horse{Number: 2, Level: 7}) // 2 was user 0's

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,19 +74,6 @@ func TestEachFaultStrikesOnEveryTransport(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestAResponseDripsByteByByte(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
-		defer s.Close()
-		s.Inject(horseracingtest.Fault{Drip: time.Second, Status: 200, Body: "[1,2]"})
-		began := time.Now()
-		_, body, err := attempt(t, s, "GET", openPath, "")
-		if took := time.Since(began); err != nil || body != "[1,2]" || took != 5*time.Second {
-			t.Errorf("%q came after %v: %v", body, took, err)
-		}
-	})
 }
 
 func TestAnIgnoredBodyGetsTheResponseToNone(t *testing.T) {

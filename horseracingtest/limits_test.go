@@ -166,11 +166,3 @@ func TestALimitOfAPathLimitsThatPathAlone(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestAFaultsResponseTakesNothingFromALimit(t *testing.T) {
-	s := start(t, horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 1}))
-	s.Inject(horseracingtest.Fault{Status: 200, Body: "{}", Times: 3})
-	if got := statuses(t, s, 0, 0, 0, 0, 0); got != "....x" {
-		t.Error(got)
-	}
-}

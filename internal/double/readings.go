@@ -30,45 +30,31 @@ func Readings() []Reading {
 	for _, when := range []string{"from start", "in result", "until start", "others first"} {
 		list = append(list, Reading{"participants", "participants " + when, r{Participants: when}})
 	}
-	for _, body := range Refusals() {
+	for _, body := range refusals {
 		list = append(list, Reading{"refusal", "a refusal is a 200 with " + body, r{Refusal: body}})
 	}
-	for _, body := range Confirmations() {
+	for _, body := range confirmations {
 		list = append(list, Reading{"confirmation", "a confirmation is " + body, r{Confirmation: body}})
 	}
-	types := WrongTypes()
-	for _, path := range slices.Sorted(maps.Keys(types)) {
-		list = append(list, Reading{"type", path + " is " + types[path], r{Members: map[string]string{path: types[path]}}})
+	for _, path := range slices.Sorted(maps.Keys(wrongTypes)) {
+		list = append(list, Reading{"type", path + " is " + wrongTypes[path], r{Members: map[string]string{path: wrongTypes[path]}}})
 	}
 	return list
 }
 
-// Refusals are bodies of status 200 that do not confirm a registration.
-func Refusals() []string {
-	return []string{
-		`{"success":false}`, `{"ok":false}`, `{"registered":false}`, `{"success":false,"message":"too late"}`,
-		`{"error":"full"}`, `{"errors":["full"]}`, `{"err":"full"}`, `{"error":{"code":"full"}}`,
-		`{"status":"error"}`, `{"status":"failed"}`, `{"code":400}`, `{"statusCode":422}`,
-		`{"message":"race is full"}`, `{"reason":"full"}`, `{"result":"full"}`,
-		`false`, `null`, `[]`, `"full"`, `full`, `0`,
-	}
+// refusals are bodies of status 200 that do not confirm a registration.
+var refusals = []string{
+	`{"success":false}`, `{"ok":false,"message":"too late"}`, `{"error":"full"}`, `{"errors":["full"]}`, `{"error":{"code":"full"}}`, `false`, `<html>full</html>`,
 }
 
-// Confirmations are bodies of status 200 that confirm a registration, or may: with the
-// texts the outcome is unknown.
-func Confirmations() []string {
-	return []string{
-		"empty", `true`, `{}`, `{"success":true}`, `{"success":true,"error":null}`, `{"ok":true,"errors":[]}`,
-		`{"status":"ok","code":200}`, `{"_id":"684f"}`, `{"success":true,"message":"registered"}`,
-		`{"message":"registered"}`, `"OK"`, `OK`, `[{"main_race_id":1}]`,
-	}
+// confirmations are bodies of status 200 that confirm a registration: all others.
+var confirmations = []string{
+	"empty", `true`, `null`, `{}`, `{"success":true,"error":null}`, `{"ok":true,"errors":[]}`, `{"status":"declined"}`, `{"_id":"684f"}`, `OK`, `[{"main_race_id":1}]`,
 }
 
-// WrongTypes are members that nobody decides by, with a value of another type.
-func WrongTypes() map[string]string {
-	return map[string]string{
-		"info": `"Oval"`, "info.hippodrome_type": "1", "info.turf": "null", "status": "2", "v2": "1", "no_equipment": "0", "tier": "5", "type": "[]",
-		"length": `"14"`, "prizes": `"none"`, "participants.total": `"61.5"`, "participants.lane": `{}`,
-		"name": "7", "gender": "0", "height": `"1.6 m"`, "appearance": `{}`, "description": "{}",
-	}
+// wrongTypes are members that nobody decides by, with a value of another type.
+var wrongTypes = map[string]string{
+	"info": `"Oval"`, "info.hippodrome_type": "1", "info.turf": "null", "status": "2", "v2": "1", "no_equipment": "0", "tier": "5", "type": "[]",
+	"length": `"14"`, "prizes": `"none"`, "participants.total": `"61.5"`, "participants.lane": `{}`,
+	"name": "7", "gender": "0", "height": `"1.6 m"`, "appearance": `{}`, "description": "{}",
 }
