@@ -301,14 +301,14 @@ func TestRegisterReturnsTheBodyIfItIsJSON(t *testing.T) {
 
 func TestRegisterIsNotReplayedOverHTTP2(t *testing.T) {
 	for name, refuse := range map[string]func(net.Conn, uint32){
-		"REFUSED_STREAM":        double.ResetStream(double.RefusedStream),
-		"PROTOCOL_ERROR":        double.ResetStream(double.ProtocolError),
-		"GOAWAY":                double.GoAway(double.NoError),
+		"REFUSED_STREAM":        resetStream(refusedStream),
+		"PROTOCOL_ERROR":        resetStream(protocolError),
+		"GOAWAY":                goAway(noError),
 		"the connection closes": func(c net.Conn, _ uint32) { c.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, wrapped := range []bool{false, true} { // in a RoundTripper of the caller's
-				s := double.PlayH2(t, refuse)
+				s := playH2(t, refuse)
 				if via := s.Client.Transport; wrapped {
 					s.Client.Transport = double.TripFunc(via.RoundTrip)
 				}
@@ -361,7 +361,7 @@ func TestRegisterAndReadsGoThroughOneMock(t *testing.T) {
 }
 
 func TestRegisterUsesAConnectionOfItsOwnOverHTTP2(t *testing.T) {
-	s := double.PlayH2(t, double.AcceptEmpty)
+	s := playH2(t, acceptEmpty)
 	c := double.Connect(t, s.URL, s.Client)
 	for range 3 {
 		if _, err := c.Races.Register(t.Context(), double.Entry); err != nil {
@@ -387,7 +387,7 @@ func TestRegisterUsesAFreshConnection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var registrations atomic.Int64
-			url := double.H1script(t, func(c net.Conn, r *http.Request, before int) {
+			url := h1script(t, func(c net.Conn, r *http.Request, before int) {
 				body := "[]"
 				if r.Method == http.MethodPost {
 					registrations.Add(1)
@@ -434,7 +434,7 @@ func TestRegisterIsSentOnceWhateverBreaks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sent atomic.Int64
-			url := double.H1script(t, func(c net.Conn, _ *http.Request, _ int) {
+			url := h1script(t, func(c net.Conn, _ *http.Request, _ int) {
 				sent.Add(1)
 				act(c)
 			})
@@ -569,7 +569,7 @@ func TestRegisterAttemptsProveTheirOwnOutcome(t *testing.T) {
 // The caller's own trace still works.
 func TestRegisterKeepsTheCallersTrace(t *testing.T) {
 	var wrote atomic.Int64
-	url := double.H1script(t, func(c net.Conn, _ *http.Request, _ int) { io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n") })
+	url := h1script(t, func(c net.Conn, _ *http.Request, _ int) { io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n") })
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { wrote.Add(1) }})
 	c := double.Connect(t, url, &http.Client{Transport: &http.Transport{}})
 	if _, err := c.Races.Register(ctx, double.Entry); err != nil || wrote.Load() != 1 {

@@ -26,7 +26,7 @@ import (
 // mustPrintWithoutKeys writes a value in all ways that fmt, slog and encoders have.
 func mustPrintWithoutKeys(t *testing.T, name string, value any) {
 	t.Helper()
-	for where, text := range double.Printed(value) {
+	for where, text := range printed(value) {
 		double.MustNotShowKeys(t, name+" "+where, text)
 	}
 }
@@ -85,9 +85,9 @@ func TestNoErrorShowsAKey(t *testing.T) {
 		"a page in 200":       echoing(200, page),
 		"a wrong shape":       echoing(200, echo()),
 		"a wrong type":        echoing(200, `[{"number":`+echo()+`}]`),
-		"a duplicate member":  echoing(200, `[{"`+double.JSONText(double.AppKey)+`":1,"`+double.JSONText(double.AppKey)+`":1}]`),
-		"a key for a time":    echoing(200, `[{"breeding_cooldown":"`+double.JSONText(double.AppKey+double.UserKey)+`"}]`),
-		"a deep wrong type":   echoing(200, `{"`+double.JSONText(double.AppKey)+`":[`+"\x01"+`]}`),
+		"a duplicate member":  echoing(200, `[{"`+jsonText(double.AppKey)+`":1,"`+jsonText(double.AppKey)+`":1}]`),
+		"a key for a time":    echoing(200, `[{"breeding_cooldown":"`+jsonText(double.AppKey+double.UserKey)+`"}]`),
+		"a deep wrong type":   echoing(200, `{"`+jsonText(double.AppKey)+`":[`+"\x01"+`]}`),
 		"a cut response": double.Stream(200, 4000, func() (r io.Reader) {
 			return iotest.ErrReader(errors.New("after " + double.AppKey + ": reset"))
 		}),
@@ -127,7 +127,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 				if len(err.Error()) >= 2048 {
 					t.Errorf("a text of %d bytes", len(err.Error()))
 				}
-				for where, text := range double.Surfaces(err, response, logged.String()) {
+				for where, text := range surfaces(err, response, logged.String()) {
 					double.MustNotShowKeys(t, where, text)
 				}
 			}
@@ -153,7 +153,7 @@ func TestAKeyForANumberIsRedacted(t *testing.T) {
 			errorOf(c.Races.Get(none, key)), errorOf(c.Races.Registered(t.Context(), key, -1)), errorOf(c.Horses.Get(t.Context(), -key)),
 			errorOf(c.Races.Register(t.Context(), horseracing.Registration{Race: -key, Horse: 7, UserKey: double.UserKey})),
 		} {
-			for where, text := range double.Surfaces(err, horseracing.Response{}, "") {
+			for where, text := range surfaces(err, horseracing.Response{}, "") {
 				if strings.Contains(text, digits) {
 					t.Errorf("%s: %s shows the key: %.300s", name, where, text)
 				}
@@ -164,7 +164,7 @@ func TestAKeyForANumberIsRedacted(t *testing.T) {
 
 // What is made of several requests shows no more than each of them.
 func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
-	key := double.JSONText(double.AppKey)
+	key := jsonText(double.AppKey)
 	for _, status := range []int{200, 401, 500} {
 		for _, body := range []string{
 			"<title>" + double.AppKey + "</title>", `[{"_id":"` + key + `","main_race_id":"x"}]`, `[{"` + key + `":1,"` + key + `":2}]`,
@@ -180,7 +180,7 @@ func TestNoErrorOfSeveralRequestsShowsAKey(t *testing.T) {
 				if err == nil {
 					t.Errorf("%s, status %d, %s: no error", name, status, body)
 				}
-				for where, text := range double.Surfaces(err, horseracing.Response{}, "") {
+				for where, text := range surfaces(err, horseracing.Response{}, "") {
 					double.MustNotShowKeys(t, fmt.Sprintf("%s, status %d, %s: %s", name, status, body, where), text)
 				}
 			}
@@ -214,7 +214,7 @@ func TestAKeyInWhatTheCallerGivesIsRedacted(t *testing.T) {
 			t.Errorf("%s: no error", name)
 			continue
 		}
-		for where, text := range double.Surfaces(err, horseracing.Response{}, "") {
+		for where, text := range surfaces(err, horseracing.Response{}, "") {
 			double.MustNotShowKeys(t, name+": "+where, text)
 		}
 	}
@@ -289,7 +289,7 @@ func FuzzErrorBodies(f *testing.F) {
 	f.Add(400, `{"error":{"message":"x"}}`, "1", uint8(0))
 	f.Add(401, "keys "+double.AppKey+" "+double.UserKey, double.AppKey, uint8(3))
 	f.Add(403, "<html>", "/x", uint8(0))
-	f.Add(429, `{"errors":["`+double.JSONText(double.UserKey)+`"]}`, "Fri, 31 Dec 9999 23:59:59 GMT", uint8(9))
+	f.Add(429, `{"errors":["`+jsonText(double.UserKey)+`"]}`, "Fri, 31 Dec 9999 23:59:59 GMT", uint8(9))
 	f.Add(302, "%61pp-Key%2F91", "https://a.test/?k="+double.AppKey, uint8(2))
 	f.Add(503, `\u0061pp-Key\/91+d7=e4`, "99999999999999999999", uint8(1))
 	f.Fuzz(func(t *testing.T, status int, body, header string, cut uint8) {
@@ -321,7 +321,7 @@ func FuzzErrorBodies(f *testing.F) {
 				continue
 			}
 			double.CheckError(t, "call", err)
-			for where, text := range double.Surfaces(err, horseracing.Response{}, "") {
+			for where, text := range surfaces(err, horseracing.Response{}, "") {
 				double.MustNotShowKeys(t, where, text)
 			}
 		}

@@ -3,25 +3,19 @@
 package double
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"flag"
 	"io"
 	"log"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"runtime"
 	"sort"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -218,103 +212,6 @@ func Readers(text string, err error) io.Reader {
 	return io.MultiReader(strings.NewReader(text), iotest.ErrReader(err))
 }
 
-// Frame types, flags and error codes of HTTP/2 (RFC 9113).
-const (
-	FrameData, FrameHeaders, FrameReset, FrameSettings, FrameGoAway = 0x0, 0x1, 0x3, 0x4, 0x7
-
-	FlagEndStream, FlagAck, FlagEndHeaders = 0x1, 0x1, 0x4
-
-	NoError, ProtocolError, InternalError, RefusedStream = 0x0, 0x1, 0x2, 0x7
-)
-
-// H2script is an HTTP/2 server that does what no library would: it reads a
-// request to its end, then refuses it in one of the protocol's ways.
-type H2script struct {
-	URL      string
-	Client   *http.Client
-	Requests atomic.Int64 // read to their end
-	Conns    atomic.Int64
-}
-
-// PlayH2 starts a server that responds to every request with refuse.
-func PlayH2(t *testing.T, refuse func(c net.Conn, stream uint32)) *H2script {
-	lender := httptest.NewTLSServer(nil) // lends its certificate
-	t.Cleanup(lender.Close)
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: lender.TLS.Certificates, NextProtos: []string{"h2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	transport := lender.Client().Transport.(*http.Transport).Clone()
-	transport.ForceAttemptHTTP2 = true
-	t.Cleanup(transport.CloseIdleConnections)
-	s := &H2script{URL: "https://" + l.Addr().String(), Client: &http.Client{Transport: transport}}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			s.Conns.Add(1)
-			go s.Serve(c, refuse)
-		}
-	}()
-	return s
-}
-
-func (s *H2script) Serve(c net.Conn, refuse func(net.Conn, uint32)) {
-	defer c.Close()
-	preface := make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
-	if _, err := io.ReadFull(c, preface); err != nil {
-		return
-	}
-	WriteFrame(c, FrameSettings, 0, 0, nil)
-	for {
-		var head [9]byte
-		if _, err := io.ReadFull(c, head[:]); err != nil {
-			return
-		}
-		length := int64(head[0])<<16 | int64(head[1])<<8 | int64(head[2])
-		if _, err := io.CopyN(io.Discard, c, length); err != nil {
-			return
-		}
-		kind, flags, stream := head[3], head[4], binary.BigEndian.Uint32(head[5:])
-		switch {
-		case kind == FrameSettings && flags&FlagAck == 0:
-			WriteFrame(c, FrameSettings, FlagAck, 0, nil)
-		case (kind == FrameData || kind == FrameHeaders) && flags&FlagEndStream != 0:
-			s.Requests.Add(1)
-			refuse(c, stream)
-		}
-	}
-}
-
-func WriteFrame(c net.Conn, kind, flags byte, stream uint32, payload []byte) {
-	frame := []byte{0, 0, byte(len(payload)), kind, flags} // payloads here are short
-	frame = binary.BigEndian.AppendUint32(frame, stream)
-	c.Write(append(frame, payload...))
-}
-
-// ResetStream refuses one request.
-func ResetStream(code uint32) func(net.Conn, uint32) {
-	return func(c net.Conn, stream uint32) {
-		WriteFrame(c, FrameReset, 0, stream, binary.BigEndian.AppendUint32(nil, code))
-	}
-}
-
-// GoAway sends the frame that means that no request of the connection was handled.
-func GoAway(code uint32) func(net.Conn, uint32) {
-	return func(c net.Conn, _ uint32) {
-		WriteFrame(c, FrameGoAway, 0, 0, binary.BigEndian.AppendUint32(make([]byte, 4), code))
-	}
-}
-
-// AcceptEmpty responds with status 200 and no body.
-func AcceptEmpty(c net.Conn, stream uint32) {
-	const status200 = 0x88 // in HPACK's static table
-	WriteFrame(c, FrameHeaders, FlagEndHeaders|FlagEndStream, stream, []byte{status200})
-}
-
 // List is a JSON array of these entries.
 func List(entries ...string) string { return "[" + strings.Join(entries, ",") + "]" }
 
@@ -372,37 +269,6 @@ func LiveHeap() uint64 {
 	runtime.GC() // what finalizers held
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
-}
-
-// H1script is an HTTP/1 server that reads each request and hands it to next,
-// with how many came before on the same connection.
-func H1script(t *testing.T, next func(c net.Conn, r *http.Request, before int)) (url string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				reader := bufio.NewReader(c)
-				for before := 0; ; before++ {
-					r, err := http.ReadRequest(reader)
-					if err != nil {
-						return
-					}
-					io.Copy(io.Discard, r.Body)
-					next(c, r, before)
-				}
-			}()
-		}
-	}()
-	return "http://" + l.Addr().String()
 }
 
 // The calls that the responses below are given to.
