@@ -85,7 +85,7 @@ func walkedIDs(t *testing.T, c *horseracing.Client, q horseracing.ResultsQuery) 
 // Saved anywhere, before the first entry too, a cursor alone reads what the first
 // query would have read.
 func TestPagerCursorCarriesTheWholeQuery(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(3_000))
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(3_000), horseracingtest.WithTies(3))
 	defer fake.Close()
 	c, now := fake.Client(), fake.Now()
 	month, week := now.AddDate(0, 0, -30), now.AddDate(0, 0, -7)

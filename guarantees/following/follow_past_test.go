@@ -121,7 +121,7 @@ func TestAFollowerThatIsSoonKilledAdvances(t *testing.T) {
 			}
 		}
 		t.Errorf("%d of 3,000 races after 40 processes", len(f.times))
-	}, horseracingtest.WithHistory(3_000), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(20*time.Millisecond))
+	}, horseracingtest.WithHistory(3_000), horseracingtest.WithTies(3), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(20*time.Millisecond))
 }
 
 // Of a past of any length few races are held: 8,000 and 32 MiB at most.

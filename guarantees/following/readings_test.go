@@ -194,7 +194,7 @@ func TestReadingsAndFaultsLoseNothing(t *testing.T) {
 			if tier == horseracing.TierOmega && len(want) != races || len(want) < races/15 {
 				problem = fmt.Sprintf("%d races of %d", len(want), races)
 			}
-		}, horseracingtest.WithHistory(races), horseracingtest.WithSchedule(0), horseracingtest.WithReadings(readings))
+		}, horseracingtest.WithHistory(races), horseracingtest.WithTies(3), horseracingtest.WithSchedule(0), horseracingtest.WithReadings(readings))
 		if problem != "" {
 			drawn.Fatal(problem)
 		}

@@ -61,7 +61,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w.fake = horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithReadings(readings), horseracingtest.WithSeed(seed),
 		horseracingtest.WithClock(func() time.Time { return time.Now().Add(skew) }),
 		horseracingtest.WithLatency(time.Duration(1+random.IntN(200))*time.Millisecond),
-		horseracingtest.WithHistory(random.IntN(400)), horseracingtest.WithSchedule(10), horseracingtest.WithRequestLog(1<<20))
+		horseracingtest.WithHistory(random.IntN(400)), horseracingtest.WithTies(1+random.IntN(9)), horseracingtest.WithSchedule(10), horseracingtest.WithRequestLog(1<<20))
 	inLine := horseracing.NewTimestamp(w.fake.Now().Add(-time.Duration(random.Int64N(int64(3 * day)))))
 	onInstant := random.IntN(14) // more than a page holds, at times
 	if readings.Inclusive {      // a full page at start_time_from is an ignored body
