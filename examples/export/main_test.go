@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,12 +82,12 @@ func expectRows(t *testing.T, x *export, want map[string][]string) {
 // interrupting cancels a context when so many requests were sent, as Ctrl-C does.
 type interrupting struct {
 	http.RoundTripper
-	left   int
+	left   *atomic.Int64
 	cancel context.CancelFunc
 }
 
 func (i *interrupting) RoundTrip(r *http.Request) (*http.Response, error) {
-	if i.left--; i.left == 0 {
+	if i.left.Add(-1) == 0 {
 		i.cancel()
 	}
 	return i.RoundTripper.RoundTrip(r)
@@ -95,10 +96,12 @@ func (i *interrupting) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestInterruptedAgainAndAgainItStoresEachRaceOnce(t *testing.T) {
 	fake, path := newFake(t, 400)
 	interrupted := 0
-	for requests := 25; ; requests += 10 {
+	for requests := int64(25); ; requests += 10 {
 		ctx, cancel := context.WithCancel(t.Context())
+		left := new(atomic.Int64)
+		left.Store(requests)
 		x := newExport(t, fake, path, horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-			return &interrupting{next, requests, cancel}
+			return &interrupting{next, left, cancel}
 		}))
 		if _, err := x.db.Exec(`CREATE TRIGGER IF NOT EXISTS once BEFORE INSERT ON races BEGIN
 			SELECT RAISE(ABORT, 'a race is stored twice') FROM races WHERE race_id = NEW.race_id; END`); err != nil {
