@@ -68,8 +68,9 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, late func()) error {
 		return w.err
 	}
 	w.done = make(chan struct{})
+	left := w.deadline().Sub(now)
 	s.mu.Unlock()
-	notice, expiry := time.NewTimer(maxWait), time.NewTimer(w.deadline().Sub(now))
+	notice, expiry := time.NewTimer(maxWait), time.NewTimer(left)
 	defer notice.Stop()
 	defer expiry.Stop()
 	for {
