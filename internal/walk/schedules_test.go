@@ -148,7 +148,7 @@ func (s *schedules) explore(t *testing.T, w *world) {
 
 func (x *explorer) breakAt(p Position, s state) {
 	slices.Sort(p.Seen)
-	r := root{position: fmt.Sprint(p.At, p.Seen), handed: s.handed, ties: s.ties, last: s.last}
+	r := root{position: fmt.Sprint(p), handed: s.handed, ties: s.ties, last: s.last}
 	if _, seen := x.roots[r]; !seen {
 		x.roots[r] = p
 		x.queue = append(x.queue, r)
@@ -270,7 +270,7 @@ func clonePosition(p Position) Position {
 func (s state) key() string {
 	w := s.walk
 	p := w.position
-	b := fmt.Appendln(nil, s.handed, s.ties, s.last, s.mayFail, s.failed, w.hasFailed, w.pages > 0, p.At, sortedIDs(p.Seen), w.known)
+	b := fmt.Appendln(nil, s.handed, s.ties, s.last, s.mayFail, s.failed, w.hasFailed, w.pages > 0, p.At, p.Tied, sortedIDs(p.Seen), w.known)
 	for _, x := range w.segments {
 		b = fmt.Appendln(b, x.ready, x.low, x.high, x.span, x.failed != nil, x.isSent, x.sent, x.empty, x.isLast)
 	}

@@ -63,7 +63,11 @@ func NewTime[V any](since int64, position *Position, known Position, requests, p
 	if len(position.Seen) > 0 {
 		w.known = *position
 	}
-	w.segments = []*segment[V]{{low: since, high: position.At}}
+	high := position.At
+	if position.Tied {
+		high--
+	}
+	w.segments = []*segment[V]{{low: since, high: high}}
 	w.dropRead()
 	return w
 }
@@ -253,7 +257,7 @@ func (w *Time[V]) Take() (e Entry[V], ok bool) {
 	w.dropRead()
 	switch {
 	case e.Ties > 0: // the instant is read as far as the listing shows it
-		*w.position = Position{At: e.Start - 1}
+		*w.position = Position{At: e.Start, Seen: w.position.Seen, Tied: true}
 		return e, true
 	case e.Start < w.position.At:
 		*w.position = Position{At: e.Start, Seen: []string{e.ID}}

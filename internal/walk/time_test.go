@@ -116,6 +116,28 @@ func TestAPageWithDuplicatesOnOneInstantIsATie(t *testing.T) {
 	}
 }
 
+// Once a tie was taken its entries are known, also to a walk that continues after it.
+func TestAnEmptyListAfterATieIsNotTheEnd(t *testing.T) {
+	w := &world{pageSize: 10}
+	for id := range uint64(10) {
+		w.add(2000, 100+id)
+	}
+	w.add(1000, 1)
+	position := &Position{At: Latest}
+	c := crawlOf(w, position, 1)
+	for e, ok := c.take(); ok && e.Ties == 0; e, ok = c.take() {
+	}
+	c = crawlOf(w, position, 1)
+	c.fetch = func(Request) ([]Entry[uint64], error) { return nil, nil }
+	if e, ok := c.take(); !errors.Is(e.Err, ErrEmptied) {
+		t.Errorf("while lists are empty: %+v, %v", e, ok)
+	}
+	c = crawlOf(w, position, 1)
+	if e, ok := c.take(); !ok || e.Value != 1 {
+		t.Errorf("after that: %+v, %v", e, ok)
+	}
+}
+
 // The page of a service that includes the bound may be full of entries that were read.
 func TestAPageThatIncludesItsBoundHidesNothing(t *testing.T) {
 	w := &world{pageSize: 10}

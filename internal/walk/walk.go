@@ -46,6 +46,7 @@ type Entry[V any] struct {
 type Position struct {
 	At   int64    `json:"at"`             // by time the start of that entry, by offset that of the page to request next
 	Seen []string `json:"seen,omitempty"` // entries that a walk from there reads again: by time their ids, by offset their ids and starts
+	Tied bool     `json:"tied,omitzero"`  // by time: what starts at At fills a page, and was taken as far as the listing shows it
 }
 
 // What ends a walk early.
