@@ -103,7 +103,7 @@ func (p *policy) decide(ctx context.Context, r *Record, meaning meaning) bool {
 		return false
 	}
 	if meaning == transient {
-		if r.RetryAfter > r.Retry.MaxWait {
+		if r.RetryAfter > r.Retry.MaxWait && !r.Patient {
 			return false
 		}
 		if !p.spend() {
@@ -111,7 +111,7 @@ func (p *policy) decide(ctx context.Context, r *Record, meaning meaning) bool {
 			return false
 		}
 		r.paid++
-		r.wait = r.Retry.backoff(r.RetryAfter, retries)
+		r.wait = r.Retry.backoff(min(r.RetryAfter, maxHold), retries)
 	}
 	p.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: retry", append(r.attrs(), slog.Duration("wait", r.wait))...)
 	return true
