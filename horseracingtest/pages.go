@@ -1,6 +1,7 @@
 package horseracingtest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -272,14 +273,11 @@ func (w *world) userOf(key string) (int, *refusal) {
 
 // showList writes a JSON array.
 func showList[E any](list []E, show func(E) []byte) []byte {
-	b := []byte{'['}
+	shown := make([][]byte, len(list))
 	for i, e := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, show(e)...)
+		shown[i] = show(e)
 	}
-	return append(b, ']')
+	return slices.Concat([]byte{'['}, bytes.Join(shown, []byte{','}), []byte{']'})
 }
 
 func encode(v any) []byte {

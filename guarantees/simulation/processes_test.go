@@ -9,15 +9,13 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -27,42 +25,34 @@ var errKilled = errors.New("the process was killed")
 // any request and any write: nothing of it reaches the service or a store from then on.
 type process struct {
 	*world
-	name    string
-	client  *horseracing.Client
-	send    http.RoundTripper
-	ledger  string             // its file, if it has one
-	quiet   time.Duration      // how long it may do nothing without a word
-	rounds  time.Duration      // how long nothing may succeed until it says so
-	several bool               // it sends several requests at once: one word stands for all, until it rests
-	kill    context.CancelFunc // ends what is left of it
-	random  *rand.Rand         // of the program
+	name   string
+	client *horseracing.Client
+	ledger string             // its file, if it has one
+	limit  time.Duration      // of a wait for a success or an error
+	kill   context.CancelFunc // ends what is left of it
+	random *rand.Rand         // of the program
 
 	mu     sync.Mutex
 	fate   *rand.Rand
 	odds   int // of being killed at a step
 	dead   bool
 	synced int64     // size of the ledger when a registration was sent last
-	acted  time.Time // when it last sent, received or said something
-	spoke  bool      // it has said why it waits
-	moved  time.Time // when something last succeeded or was given up
+	moved  time.Time // when it last had a success or an error
 }
 
 // run runs a program again and again, each time after a pause, until the day ends.
-// setup may change a process before its program begins.
-func (w *world) run(name string, pause time.Duration, setup func(*process), program func(context.Context, *process)) {
+func (w *world) run(name string, pause time.Duration, program func(context.Context, *process)) {
 	hash := fnv.New64()
 	hash.Write([]byte(name))
 	random, fate := rand.New(rand.NewPCG(w.seed, hash.Sum64())), rand.New(rand.NewPCG(w.seed, hash.Sum64()+1))
 	w.programs.Go(func() {
 		for time.Now().Before(w.end) {
 			ctx, cancel := context.WithDeadline(context.Background(), w.end)
-			now := time.Now()
 			p := &process{
-				world: w, name: name, kill: cancel, random: random, fate: fate, acted: now, moved: now,
-				odds: []int{10, 100, 1000}[random.IntN(3)], quiet: 50 * time.Second, // an attempt, and the last wait before a page is skipped
-				rounds: 135 * time.Minute, // a Retry-After of an hour, another one, and the patience
+				world: w, name: name, kill: cancel, random: random, fate: fate, moved: time.Now(),
+				odds:  []int{10, 100, 1000}[random.IntN(3)],
+				limit: 135 * time.Minute, // a Retry-After of an hour, another one, and the retries
 			}
-			setup(p)
 			p.live(ctx, program)
 			time.Sleep(min(pause/2+time.Duration(random.Int64N(int64(pause))), time.Until(w.end)))
 		}
@@ -72,30 +62,8 @@ func (w *world) run(name string, pause time.Duration, setup func(*process), prog
 // live runs a program until it ends or is killed.
 func (p *process) live(ctx context.Context, program func(context.Context, *process)) {
 	defer p.kill()
-	connections := p.fake.HTTPClient().Transport.(*http.Transport).Clone()
-	dial, open := connections.DialContext, new(atomic.Int64)
-	connections.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		open.Add(1)
-		return &countedConn{conn, sync.OnceFunc(func() { open.Add(-1) })}, nil
-	}
-	defer func() {
-		connections.CloseIdleConnections()
-		if time.Sleep(time.Second); open.Load() > 0 {
-			p.t.Errorf("%s leaves %d connections behind", p.name, open.Load())
-		}
-	}()
-	var err error
-	p.client, err = horseracing.NewClient(p.fake.URL, p.fake.APIKey, horseracing.WithHTTPClient(&http.Client{Transport: connections}),
-		horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { p.send = next; return p }),
-		horseracing.WithLogger(slog.New(slog.NewJSONHandler(p, &slog.HandlerOptions{Level: slog.LevelDebug}))))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.synced = p.ledgerSize()
+	p.client = p.fake.Client(
+		double.Wrap(p.send), horseracing.WithLogger(slog.New(slog.NewJSONHandler(p, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	ended := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		select {
@@ -111,18 +79,6 @@ func (p *process) live(ctx context.Context, program func(context.Context, *proce
 	}
 }
 
-// countedConn is a connection that is open. A body that is not closed keeps it open,
-// even if idle ones are closed.
-type countedConn struct {
-	net.Conn
-	closed func()
-}
-
-func (c *countedConn) Close() error {
-	c.closed()
-	return c.Conn.Close()
-}
-
 // survives reports whether the process is alive after a step at which it may be killed.
 func (p *process) survives() bool {
 	p.mu.Lock()
@@ -130,27 +86,26 @@ func (p *process) survives() bool {
 	if !p.dead && time.Now().Before(p.calm) && p.fate.IntN(p.odds) == 0 {
 		p.dead = true
 		p.kill()
-		p.tally("kills")
+		p.kills.Add(1)
 	}
 	return !p.dead
 }
 
-// RoundTrip sends a request, unless the process is killed before. It may be killed
-// after the response, too.
-func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
+// send sends a request, unless the process is killed before. It may be killed after the
+// response, too.
+func (p *process) send(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 	if !p.survives() {
 		if req.Body != nil {
 			req.Body.Close()
 		}
 		return nil, errKilled
 	}
-	p.act(false)
 	if req.Method == http.MethodPost {
 		p.mu.Lock()
-		p.synced = p.ledgerSize()
+		p.synced = fileSize(p.ledger)
 		p.mu.Unlock()
 	}
-	resp, err := p.send.RoundTrip(req)
+	resp, err := next.RoundTrip(req)
 	if err == nil && req.URL.Path == resultsPath {
 		err = p.spoilBody(resp)
 	}
@@ -160,11 +115,9 @@ func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, errKilled
 	}
-	p.tally("requests")
-	if err != nil || resp.StatusCode >= 400 {
-		p.tally("failures")
+	if err == nil && resp.StatusCode < 300 {
+		p.moves()
 	}
-	p.act(err == nil && resp.StatusCode < 300)
 	return resp, err
 }
 
@@ -185,41 +138,19 @@ func (p *process) write(change func()) {
 	}
 }
 
-// act notes that the process did something, after a wait that was not too long, and not
-// without a word.
-func (p *process) act(success bool) {
+// moves notes a success or an error, after a wait that was not too long.
+func (p *process) moves() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if p.dead || !now.Before(p.end) {
-		return
-	}
-	if wait := now.Sub(p.acted); wait > p.quiet && !p.spoke {
-		p.t.Errorf("at %v %s had waited %v without a word", now, p.name, wait)
-	}
-	if wait := now.Sub(p.moved); wait > p.rounds {
+	if wait := now.Sub(p.moved); wait > p.limit && !p.dead && now.Before(p.end) {
 		p.t.Errorf("at %v %s had waited %v for a success or an error", now, p.name, wait)
 	}
-	p.acted = now
-	if success {
-		p.moved, p.spoke = now, p.spoke && p.several
-	}
+	p.moved = now
 }
 
-// say notes what the process says, which must show no key.
-func (p *process) say(text string) {
-	p.act(false)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.spoke = true
-	p.hides(p.name, text)
-}
-
-// Write takes a line of the log.
+// Write takes a line of the log, which must show no key.
 func (p *process) Write(line []byte) (int, error) {
-	if bytes.Contains(line, []byte(`"level":"WARN"`)) {
-		p.say(string(line))
-	}
 	p.hides("the log of "+p.name, string(line))
 	return len(line), nil
 }
@@ -232,32 +163,23 @@ func (p *process) fail(err error) {
 	if errors.Is(err, horseracing.ErrInvalidArgument) || errors.Is(err, horseracing.ErrBodyIgnored) || errors.Is(err, ledger.ErrInUse) {
 		p.t.Errorf("%s: %v", p.name, err)
 	}
-	p.say(err.Error())
+	p.hides(p.name, err.Error())
+	p.moves()
+}
+
+// rest lets a program do nothing for a while.
+func (p *process) rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.moved = time.Now()
 }
 
-// sleep waits, at most until ctx is done.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// rest lets a program do nothing for a while.
-func (p *process) rest(ctx context.Context, d time.Duration) {
-	sleep(ctx, d)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.acted, p.moved, p.spoke = time.Now(), time.Now(), false
-}
-
-func (p *process) ledgerSize() int64 {
-	if info, err := os.Stat(p.ledger); err == nil {
+func fileSize(path string) int64 {
+	if info, err := os.Stat(path); err == nil {
 		return info.Size()
 	}
 	return 0
@@ -266,7 +188,7 @@ func (p *process) ledgerSize() int64 {
 // tear leaves of the ledger what a killed process may: what came before the last
 // registration was sent was on disk, what came after it perhaps, or zeros in its place.
 func (p *process) tear() {
-	now := p.ledgerSize()
+	now := fileSize(p.ledger)
 	synced := min(p.synced, now) // Open may have cut it
 	kept := synced + p.random.Int64N(now-synced+1)
 	zeros := p.random.Int64N(500) * p.random.Int64N(2)
@@ -312,22 +234,14 @@ func (s *store) resume() horseracing.Cursor {
 	return cursor
 }
 
-// add stores an entry or an error together with the cursor after it.
-func (s *store) add(entry any, err error, cursor horseracing.Cursor) {
-	switch entry := entry.(type) {
-	case *horseracing.Race:
-		if entry == nil {
-			break
-		}
-		s.times[raceKey(entry)]++
-		if entry.Finished() {
+// add stores a race or an error together with the cursor after it.
+func (s *store) add(race *horseracing.Race, err error, cursor horseracing.Cursor) {
+	if race != nil {
+		s.times[raceKey(race)]++
+		if race.Finished() {
 			s.orders++
 		} else if s.orders > 0 {
 			s.without++
-		}
-	case *horseracing.Tournament:
-		if entry != nil {
-			s.times[key{string(entry.ID), entry.StartTime.UnixMilli()}]++
 		}
 	}
 	if isHole(err) {
@@ -339,25 +253,17 @@ func (s *store) add(entry any, err error, cursor horseracing.Cursor) {
 	}
 }
 
-// concurrency returns how many pages a program reads at once.
-func (p *process) concurrency() int {
-	n := 1 + p.random.IntN(4)
-	p.several = n > 1
-	return n
-}
-
 // crawl reads the results again and again, newest first, into a new store each time.
 func (w *world) crawl() (finished *[]*store) {
 	var s *store
 	finished = new([]*store)
-	setup := func(*process) {}
-	w.run("crawl", 5*time.Minute, setup, func(ctx context.Context, p *process) {
+	w.run("crawl", 5*time.Minute, func(ctx context.Context, p *process) {
 		for ctx.Err() == nil {
 			if s == nil {
 				s = w.newStore(fmt.Sprintf("crawl %d", len(*finished)+1), p.random)
 				s.before = w.fake.Now().Add(-published)
 			}
-			query := horseracing.ResultsQuery{Tier: s.tier, Since: s.since, Resume: s.resume(), Concurrency: p.concurrency()}
+			query := horseracing.ResultsQuery{Tier: s.tier, Since: s.since, Resume: s.resume(), Concurrency: 1 + p.random.IntN(4)}
 			pager, whole := p.client.Races.Results(query), true
 			for race, err := range pager.All(ctx) {
 				whole = whole && err == nil
@@ -375,12 +281,11 @@ func (w *world) crawl() (finished *[]*store) {
 
 const interval = 5 * time.Minute // between the polls
 
-// follow follows a listing, in which each entry is so long after its start, or catches up
-// with it every ten minutes.
-func follow[T any](w *world, name string, catchUp bool, late time.Duration, listing func(*horseracing.Client, horseracing.FollowQuery) *horseracing.Follower[T]) *store {
+// follow follows the results, or catches up with them every ten minutes.
+func (w *world) follow(name string, catchUp bool) *store {
 	random := rand.New(rand.NewPCG(w.seed, 2))
 	s := w.newStore(name, random)
-	s.before = w.fake.Now().Add(day - late - 20*time.Minute)
+	s.before = w.fake.Now().Add(day - published - 20*time.Minute)
 	pause := interval
 	if catchUp {
 		pause = 10 * time.Minute
@@ -388,24 +293,19 @@ func follow[T any](w *world, name string, catchUp bool, late time.Duration, list
 			s.since = time.Time{}
 		}
 	}
-	setup := func(p *process) {
-		if !catchUp {
-			p.quiet += interval
-		}
-	}
-	w.run(name, pause, setup, func(ctx context.Context, p *process) {
-		f := listing(p.client, horseracing.FollowQuery{Tier: s.tier, Since: s.since, Resume: s.resume(), Interval: interval, Concurrency: p.concurrency()})
+	w.run(name, pause, func(ctx context.Context, p *process) {
+		f := p.client.Races.Follow(horseracing.FollowQuery{Tier: s.tier, Since: s.since, Resume: s.resume(), Interval: interval, Concurrency: 1 + p.random.IntN(4)})
 		loop, whole := f.All, true
 		if catchUp {
 			loop = f.CatchUp
 		}
-		for entry, err := range loop(ctx) {
+		for race, err := range loop(ctx) {
 			whole = whole && err == nil
 			p.fail(err)
-			p.write(func() { s.add(entry, err, f.Cursor()) })
+			p.write(func() { s.add(race, err, f.Cursor()) })
 		}
 		if whole && s.since.IsZero() && ctx.Err() == nil {
-			p.write(func() { s.from, s.since, s.cursor = w.fake.Now(), w.fake.Now().Add(-late), f.Cursor().String() })
+			p.write(func() { s.from, s.since, s.cursor = w.fake.Now(), w.fake.Now().Add(-published), f.Cursor().String() })
 		}
 	})
 	return s
@@ -421,8 +321,7 @@ func isHole(err error) bool {
 // watch watches the open races, and notes those that it saw.
 func (w *world) watch() (seen map[key]bool) {
 	seen = map[key]bool{}
-	setup := func(p *process) { p.quiet += interval }
-	w.run("watch", interval, setup, func(ctx context.Context, p *process) {
+	w.run("watch", interval, func(ctx context.Context, p *process) {
 		open := map[key]bool{}
 		for snapshot, err := range p.client.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}) {
 			p.fail(err)
@@ -473,8 +372,8 @@ func (w *world) register(user int) *bot {
 		return n
 	}
 	b := &bot{user: user, path: fmt.Sprintf("%s/%d.ledger", w.dir, user), total: tokens(1000, 30_000), perDay: tokens(500, 20_000)}
-	setup := func(p *process) { p.ledger, p.several, p.quiet, p.rounds = b.path, true, 80*time.Second, 5*time.Minute }
-	w.run(strings.TrimPrefix(b.path, w.dir+"/"), interval, setup, func(ctx context.Context, p *process) {
+	w.run(fmt.Sprint("bot ", user), interval, func(ctx context.Context, p *process) {
+		p.ledger, p.limit, p.synced = b.path, 5*time.Minute, fileSize(b.path)
 		l, err := b.open(p.client)
 		if err != nil {
 			p.t.Errorf("%s: %v", p.name, err)

@@ -23,7 +23,6 @@ func Readings() []Reading {
 		{"heats", "two heats with one id", r{Heats: true}},
 		{"early", "results without a final order", r{EarlyResults: true}},
 		{"tier name", "another name of the tier", r{TierName: "Second"}},
-		{"tier name", "Omega in every tier", r{TierName: "Omega"}},
 		{"empty list", "an empty list is null", r{EmptyList: "null"}},
 		{"empty list", "an empty list is a 204", r{EmptyList: "204"}},
 	}
