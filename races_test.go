@@ -43,7 +43,7 @@ func TestRacesResultsReadsARace(t *testing.T) {
 // The loop of a first program: with a handler an unreadable race costs nothing but itself.
 func TestRacesOpenAndResultsLeaveOutAnUnreadableRaceOnlyWithAHandler(t *testing.T) {
 	entry := func(i int) string {
-		return fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, i+1, 1_800_000_000_000-i)
+		return fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, i+1, 1_800_000_000_000-int64(i))
 	}
 	five := double.List(entry(0), entry(1), `{"main_race_id":3,"start_time":1799999999998,"entry_fee":"free"}`, entry(3), entry(4))
 	loop := func(ctx context.Context, c *horseracing.Client) (n int, err error) {
