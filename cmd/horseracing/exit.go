@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
 
@@ -65,7 +66,7 @@ func exitCodeOf(ctx context.Context, err error) exitCode {
 		return done
 	case errors.Is(err, errExpired):
 		return unavailable
-	case errors.Is(err, horseracing.ErrUnauthorized), isForbidden(err) && !isNotRegistered:
+	case refusesKey(err) && (!isNotRegistered || !errors.Is(err, horseracing.ErrForbidden)): // 403 may be about a registration
 		return unauthorized
 	case isNotRegistered:
 		return notRegistered
@@ -84,15 +85,21 @@ func isTerminated(ctx context.Context) bool {
 	return cause != nil && strings.HasPrefix(cause.Error(), syscall.SIGTERM.String())
 }
 
-// isForbidden reports whether the service refuses the key, rather than so many requests.
-func isForbidden(err error) bool {
-	return errors.Is(err, horseracing.ErrForbidden) && !errors.Is(err, horseracing.ErrRateLimited)
+// refusesKey reports whether the service refuses the key, rather than so many requests.
+func refusesKey(err error) bool {
+	return (errors.Is(err, horseracing.ErrUnauthorized) || errors.Is(err, horseracing.ErrForbidden)) && !errors.Is(err, horseracing.ErrRateLimited) && !isBlocked(err)
+}
+
+// isBlocked reports whether a proxy or firewall, rather than the service, refuses the request.
+func isBlocked(err error) bool {
+	api, isAPI := errors.AsType[*horseracing.APIError](err)
+	return isAPI && api.Message == "an HTML page" && (api.StatusCode == http.StatusUnauthorized || api.StatusCode == http.StatusForbidden)
 }
 
 // isUnavailable reports whether the same command may succeed later.
 func isUnavailable(err error) bool {
 	_, isTransport := errors.AsType[*horseracing.TransportError](err)
-	return isTransport && !errors.Is(err, horseracing.ErrResponseTooLarge) ||
+	return isTransport && !errors.Is(err, horseracing.ErrResponseTooLarge) || isBlocked(err) ||
 		errors.Is(err, horseracing.ErrRateLimited) || errors.Is(err, horseracing.ErrServer)
 }
 
@@ -176,7 +183,7 @@ func explain(err error) string {
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		return text
 	}
-	if errors.Is(err, horseracing.ErrUnauthorized) {
+	if errors.Is(err, horseracing.ErrUnauthorized) && !isBlocked(err) {
 		return "the service does not accept the API key: check HORSERACING_API_KEY"
 	}
 	broken, isTransport := errors.AsType[*horseracing.TransportError](err)

@@ -58,21 +58,28 @@ func TestAnUnknownOutcomeAfterTheTimeoutIsStatus7(t *testing.T) {
 	}
 }
 
-// A 403 with a Retry-After is about the pace, not about the key.
-func TestA403WithARetryAfterIsARefusalByThePace(t *testing.T) {
+// A 403 with a Retry-After is about the pace, and a page is of a firewall: neither is about
+// the key.
+func TestA403IsNotAlwaysAboutTheKey(t *testing.T) {
 	t.Parallel()
-	for after, want := range map[string]int{"": 4, "60": 5} {
+	for _, test := range []struct {
+		header http.Header
+		body   string
+		status int
+	}{
+		{nil, "", 4}, {http.Header{"Retry-After": {"60"}}, "", 5}, {http.Header{"Content-Type": {"text/html"}}, "<!doctype html><html>blocked</html>", 5},
+	} {
 		fake, args, _ := newRegistration(t)
-		header := http.Header{}
-		if after != "" {
-			header.Set("Retry-After", after)
+		fault := horseracingtest.Fault{Method: "GET", Path: "/api/v1/races/open", Status: 403, Header: test.header, Body: test.body, Times: -1}
+		fake.Inject(fault)
+		got := run(t, environment(fake), "open", "--json")
+		if isKey := strings.Contains(got.stderr, "unauthorized") || strings.Contains(got.stderr, "key"); got.status != test.status || isKey != (test.status == 4) {
+			t.Errorf("%v: %+v", test.header, got)
 		}
-		fake.Inject(horseracingtest.Fault{Method: "GET", Path: "/api/v1/races/open", Status: 403, Header: header, Times: -1}, horseracingtest.Fault{Method: "POST", Status: 403, Header: header, Times: -1})
-		if got := run(t, environment(fake), "open"); got.status != want {
-			t.Errorf("Retry-After %q: %+v", after, got)
-		}
+		fault.Method, fault.Path = "POST", ""
+		fake.Inject(fault)
 		if got := run(t, environment(fake), args...); got.status != 6 || len(fake.Registrations()) > 0 {
-			t.Errorf("a registration, Retry-After %q: %+v", after, got)
+			t.Errorf("a registration, %v: %+v", test.header, got)
 		}
 	}
 }

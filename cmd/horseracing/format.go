@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/horseracing-go/horseracing"
 )
 
@@ -51,50 +49,24 @@ func levels(low, high int) string {
 	return fmt.Sprintf("%d-%d", low, high)
 }
 
-// Columns of tables that are shortened.
-var (
-	shortName   = &column{title: "NAME", width: 15, most: 20}
-	shortPlaces = &column{title: "FREE", width: 5, isNumber: true}
-)
+// free writes how many places are free, of all.
+func free(taken, all int) string { return fmt.Sprintf("%d/%d", max(0, all-taken), all) }
 
-// places writes how many places are free, of all.
-func places(taken, all int) painted {
-	free := max(0, all-taken)
-	cell := painted{text: fmt.Sprintf("%d of %d free", free, all), short: fmt.Sprintf("%d/%d", free, all)}
-	if taken >= all {
-		cell.color = text.Faint
-	}
-	return cell
-}
-
-// soon is how long before its deadline a race is shown in a color.
-const soon = 10 * time.Minute
-
-// closing writes an instant and how far away it is, rounded down. Its short text has the
-// time of day, or from two days on the date.
-func closing(t, now time.Time) painted {
-	left := t.Sub(now)
-	var in string
-	clock := "15:04"
+// closing writes the time of day of a deadline and how far away it is, rounded down. From
+// two days on it has the date.
+func closing(t, now time.Time) string {
+	left, clock := t.Sub(now), t.UTC().Format("15:04")
 	switch {
 	case t.IsZero():
-		return painted{}
+		return ""
 	case left <= 0:
-		in = "closed"
+		return clock + ", closed"
 	case left < time.Minute:
-		in = fmt.Sprintf("in %ds", left/time.Second)
+		return fmt.Sprintf("%s, in %ds", clock, left/time.Second)
 	case left < time.Hour:
-		in = fmt.Sprintf("in %dm", left/time.Minute)
+		return fmt.Sprintf("%s, in %dm", clock, left/time.Minute)
 	case left < 48*time.Hour:
-		in = fmt.Sprintf("in %dh%02dm", left/time.Hour, left%time.Hour/time.Minute)
-	default:
-		in, clock = fmt.Sprintf("in %dd", left/(24*time.Hour)), "01-02"
+		return fmt.Sprintf("%s, in %dh%02dm", clock, left/time.Hour, left%time.Hour/time.Minute)
 	}
-	cell := painted{text: minute(t) + ", " + in, short: t.UTC().Format(clock) + ", " + in}
-	if left <= 0 {
-		cell.color = text.Faint
-	} else if left <= soon {
-		cell.color = text.FgYellow
-	}
-	return cell
+	return fmt.Sprintf("%s, in %dd", t.UTC().Format("01-02"), left/(24*time.Hour))
 }

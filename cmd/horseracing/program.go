@@ -129,29 +129,34 @@ func (p *program) say(text string) {
 	}
 }
 
+// often is how often a command says how it gets on if somebody may read it.
+const often = 5 * time.Second
+
+// interval returns how often a command says how it gets on.
+func (p *program) interval() time.Duration {
+	if p.attended {
+		return often
+	}
+	return time.Minute
+}
+
 // progressOf returns a function to call for each entry that was handled. It prints how
 // many there are, how fast they come, and the date that was reached, unless the entries
-// themselves are on the terminal.
+// themselves are on the terminal, or nobody looks at a command that has no end.
 func (p *program) progressOf(name string) func(time.Time) {
 	began, n := time.Now(), 0
 	return func(reached time.Time) {
 		n++
-		if !p.interactive {
+		if !p.interactive && (p.attended || !p.isEndless) {
 			p.reportProgress("%d %s, %.0f a second, at %s", n, name, float64(n)/max(time.Since(began).Seconds(), 1), minute(reached))
 		}
 	}
 }
 
-// reportProgress prints how far a command is: every five seconds if somebody may read it,
-// or else once a minute, except with --follow, which has no end.
+// reportProgress prints how far a command is, unless it did so just now.
 func (p *program) reportProgress(format string, args ...any) {
-	every := 5 * time.Second
-	if !p.attended {
-		every = time.Minute
+	if time.Since(p.reported) >= p.interval() {
+		p.say(fmt.Sprintf(format, args...))
+		p.reported = time.Now()
 	}
-	if time.Since(p.reported) < every || p.isEndless && !p.attended {
-		return
-	}
-	p.say(fmt.Sprintf(format, args...))
-	p.reported = time.Now()
 }

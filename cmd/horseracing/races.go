@@ -75,28 +75,37 @@ func (p *program) raceCommand() *cobra.Command {
 		races, err := getEach(ids, func(id horseracing.RaceID) (*horseracing.Race, error) {
 			return s.Races.Get(ctx, id, horseracing.CaptureResponse(&response))
 		})
-		isFinished := func(r horseracing.Race) bool { return r.Finished() }
-		if p.printsJSON() || !slices.ContainsFunc(races, func(r horseracing.Race) bool { return !r.Finished() }) {
+		if p.printsJSON() {
 			return printList(p, finishedRaceLayout, races, err)
 		}
-		finished := slices.DeleteFunc(slices.Clone(races), func(r horseracing.Race) bool { return !r.Finished() })
-		printed := printList(p, openRaceLayout(serviceTime(&response)), slices.DeleteFunc(races, isFinished), nil)
-		if len(finished) > 0 {
-			printed = errors.Join(printed, p.printTitle(""), printList(p, finishedRaceLayout, finished, nil))
+		var open, finished []horseracing.Race
+		for _, race := range races {
+			if race.Finished() {
+				finished = append(finished, race)
+			} else {
+				open = append(open, race)
+			}
 		}
-		return errors.Join(printed, err)
+		now := openRaceLayout(serviceTime(&response))
+		switch {
+		case len(open) == 0:
+			return printList(p, finishedRaceLayout, finished, err)
+		case len(finished) == 0:
+			return printList(p, now, open, err)
+		}
+		return errors.Join(printList(p, now, open, nil), p.printTitle(""), printList(p, finishedRaceLayout, finished, nil), err)
 	})
 }
 
 func openRaceLayout(now time.Time) layout[horseracing.Race] {
 	return layout[horseracing.Race]{
 		columns: []column{
-			{title: "RACE", isNumber: true}, {title: "CLOSES (UTC)"}, {title: "TIER", rank: 2}, {title: "NAME", short: shortName}, {title: "HIPPODROME", rank: 4},
-			{title: "FURLONGS", isNumber: true, rank: 3}, {title: "LEVELS", rank: 1}, {title: "PLACES", short: shortPlaces}, {title: "FEE (TOKENS)", isNumber: true},
+			{title: "RACE", isNumber: true}, {title: "CLOSES (UTC)"}, {title: "TIER", rank: 2}, {title: "NAME"}, {title: "HIPPODROME", rank: 4},
+			{title: "FURLONGS", isNumber: true, rank: 3}, {title: "LEVELS", rank: 1}, {title: "FREE", isNumber: true}, {title: "FEE (TOKENS)", isNumber: true},
 		},
 		cells: func(r *horseracing.Race) []any {
 			return []any{r.MainRaceID, closing(r.RegistrationDeadline.Time, now), r.Tier, r.Info.Name, r.Info.HippodromeName, r.Length,
-				levels(r.MinLevel, r.MaxLevel), places(len(r.Participants), r.Places), tokens(r.EntryFee)}
+				levels(r.MinLevel, r.MaxLevel), free(len(r.Participants), r.Places), tokens(r.EntryFee)}
 		},
 	}
 }

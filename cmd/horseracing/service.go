@@ -81,10 +81,8 @@ func (p *program) withService(c *cobra.Command, args []string, do serving, opts 
 
 // connect returns the service.
 func (p *program) connect(opts ...horseracing.Option) (*service, error) {
-	base := []horseracing.Option{
-		horseracing.WithUserAgent("horseracing-cli/" + horseracing.Version), p.logging(),
-		horseracing.WithDriftHandler(p.reportDrift), horseracing.WithSkipHandler(p.skip),
-	}
+	base := append(p.reporting(), horseracing.WithUserAgent("horseracing-cli/"+horseracing.Version),
+		horseracing.WithDriftHandler(p.reportDrift), horseracing.WithSkipHandler(p.skip))
 	if p.rate > 0 {
 		base = append(base, horseracing.WithRateLimit(p.rate, 1))
 	}
@@ -128,5 +126,5 @@ func serviceTime(r *horseracing.Response) time.Time {
 // endsReading reports whether an error of a sequence that continues is one that
 // stays: of the query or of the key.
 func endsReading(err error) bool {
-	return errors.Is(err, horseracing.ErrInvalidArgument) || errors.Is(err, horseracing.ErrUnauthorized) || isForbidden(err)
+	return errors.Is(err, horseracing.ErrInvalidArgument) || refusesKey(err)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,21 +13,20 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// longest is the width at which a text in a table is cut: names are chosen by players.
-const longest = 40
+// A text in a table is cut at longest, and at short if the table is too wide: names are
+// chosen by players.
+const (
+	longest = 40
+	short   = 20
+)
 
 // column is a column of a table.
 type column struct {
 	title    string
-	width    int     // at least, for rows that are printed one by one
-	most     int     // the width at which a text is cut, if not longest
-	isNumber bool    // aligned to the right, and never cut
-	rank     int     // if the table is too wide, the columns of the highest rank are dropped first, those of rank zero never
-	short    *column // if not nil, takes its place if the table is too wide, with the short texts of the cells
+	width    int  // at least, for rows that are printed one by one
+	isNumber bool // aligned to the right, and never cut
+	rank     int  // if the table is too wide, the columns of the highest rank are dropped first, those of rank zero never
 }
-
-// shortRank is the rank of the columns that are dropped only after the table was shortened.
-const shortRank = 3
 
 // layout is how values look in a table.
 type layout[T any] struct {
@@ -36,21 +34,13 @@ type layout[T any] struct {
 	cells   func(*T) []any
 }
 
-// painted is a cell in a color, on a terminal.
-type painted struct {
-	text  string
-	short string // in place of text in a table that is shortened, unless it is empty
-	color text.Color
-}
-
 // sheet prints values: rows for people, or a line of JSON each, at once. Rows are
 // printed by flush.
 type sheet[T any] struct {
 	p *program
 	layout[T]
-	rows    [][]painted
-	widths  []int // of the columns, zero for a dropped one, or nil before the first flush
-	isShort bool
+	rows   [][]string
+	widths []int // of the columns, zero for a dropped one, or nil before the first flush
 }
 
 func newSheet[T any](p *program, l layout[T]) *sheet[T] { return &sheet[T]{p: p, layout: l} }
@@ -92,23 +82,16 @@ func (s *sheet[T]) add(line any, value *T) error {
 	if s.p.printsJSON() {
 		return s.p.printJSON(line)
 	}
-	var row []painted
-	for _, value := range s.cells(value) {
-		cell, isPainted := value.(painted)
-		if !isPainted {
-			cell.text = fmt.Sprint(value)
-		}
-		if s.isShort {
-			cell.text = cmp.Or(cell.short, cell.text)
-		}
-		cell.text = printable(cell.text)
-		row = append(row, cell)
+	var row []string
+	for _, cell := range s.cells(value) {
+		row = append(row, printable(fmt.Sprint(cell)))
 	}
 	s.rows = append(s.rows, row)
 	return nil
 }
 
-// flush prints the rows that were added since the last flush.
+// flush prints the rows that were added since the last flush, the first ones below the
+// titles.
 func (s *sheet[T]) flush() error {
 	if s.p.printsJSON() {
 		return nil
@@ -129,7 +112,14 @@ func (s *sheet[T]) flush() error {
 		}
 	}
 	for _, row := range s.rows {
-		w.AppendRow(s.paint(row))
+		cells := table.Row{}
+		for i, cell := range row {
+			if !s.columns[i].isNumber {
+				cell = text.Snip(cell, s.widths[i], "…")
+			}
+			cells = append(cells, cell)
+		}
+		w.AppendRow(cells)
 	}
 	s.rows = nil
 	if lines := s.render(w); lines != "" {
@@ -139,61 +129,33 @@ func (s *sheet[T]) flush() error {
 	return nil
 }
 
-// measure returns the width of each column.
-func (s *sheet[T]) measure() []int {
-	widths := make([]int, len(s.columns))
+// measure returns the width of each column if texts are cut at most, and by how much the
+// table is too wide.
+func (s *sheet[T]) measure(most int) (widths []int, excess int) {
+	excess = -2 - s.p.width
 	for i, c := range s.columns {
-		widths[i] = max(c.width, text.StringWidth(c.title))
+		width := max(c.width, text.StringWidth(c.title))
 		for _, row := range s.rows {
-			width := text.StringWidth(row[i].text)
+			cell := text.StringWidth(row[i])
 			if !c.isNumber {
-				width = min(width, cmp.Or(c.most, longest))
+				cell = min(cell, max(most, c.width))
 			}
-			widths[i] = max(widths[i], width)
+			width = max(width, cell)
 		}
+		widths = append(widths, width)
+		excess += width + 2
 	}
-	return widths
-}
-
-// shorten puts the short columns and texts in place of the others.
-func (s *sheet[T]) shorten() {
-	s.isShort, s.columns = true, slices.Clone(s.columns)
-	for i, c := range s.columns {
-		if c.short != nil {
-			s.columns[i] = *c.short
-		}
-		for _, row := range s.rows {
-			row[i].text = cmp.Or(row[i].short, row[i].text)
-		}
-	}
+	return widths, excess
 }
 
 // fit returns the width of each column, which is zero if the column is dropped so that
-// the others fit. A table that does not fit without the columns of a high rank is
-// shortened before it loses others.
+// the others fit. What still does not fit is cut off the last texts.
 func (s *sheet[T]) fit() []int {
-	widths, excess := s.drop(shortRank + 1)
+	widths, excess := s.measure(longest)
 	if excess > 0 {
-		s.shorten()
-		widths, excess = s.drop(1)
+		widths, excess = s.measure(short)
 	}
-	for i, c := range slices.Backward(s.columns) { // what still does not fit is cut off the last texts
-		if cut := min(excess, widths[i]-text.StringWidth(c.title)); cut > 0 && !c.isNumber {
-			excess -= cut
-			widths[i] -= cut
-		}
-	}
-	return widths
-}
-
-// drop returns the widths of the columns, and by how much the table is too wide, once
-// columns of at least this rank are dropped as far as needed.
-func (s *sheet[T]) drop(least int) (widths []int, excess int) {
-	widths, excess = s.measure(), -2-s.p.width
-	for _, width := range widths {
-		excess += width + 2
-	}
-	for rank := len(widths); rank >= least; rank-- {
+	for rank := len(widths); rank > 0; rank-- {
 		for i, c := range s.columns {
 			if excess > 0 && c.rank == rank {
 				excess -= widths[i] + 2
@@ -201,21 +163,13 @@ func (s *sheet[T]) drop(least int) (widths []int, excess int) {
 			}
 		}
 	}
-	return widths, excess
-}
-
-// paint cuts the texts of a row to the widths of the columns, and colors them.
-func (s *sheet[T]) paint(row []painted) (cells table.Row) {
-	for i, cell := range row {
-		if !s.columns[i].isNumber {
-			cell.text = text.Snip(cell.text, s.widths[i], "…")
+	for i, c := range slices.Backward(s.columns) {
+		if cut := min(excess, widths[i]-text.StringWidth(c.title)); cut > 0 && !c.isNumber {
+			excess -= cut
+			widths[i] -= cut
 		}
-		if s.p.interactive && cell.color != 0 {
-			cell.text = cell.color.Sprint(cell.text) // unless NO_COLOR is set
-		}
-		cells = append(cells, cell.text)
 	}
-	return cells
+	return widths
 }
 
 // render aligns the rows.

@@ -49,13 +49,13 @@ func (p *program) finishedTournaments(ctx context.Context, s *service, o *listin
 	})
 }
 
-var openTournamentLayout = tournamentLayout(column{title: "PLACES", short: shortPlaces}, func(t *horseracing.Tournament) any { return places(len(t.Participants), t.Places) })
+var openTournamentLayout = tournamentLayout(column{title: "FREE", width: 5, isNumber: true}, func(t *horseracing.Tournament) any { return free(len(t.Participants), t.Places) })
 
 // tournamentLayout returns a layout with a column about how many horses there are.
 func tournamentLayout(horses column, count func(*horseracing.Tournament) any) layout[horseracing.Tournament] {
 	return layout[horseracing.Tournament]{
 		columns: []column{
-			{title: "TOURNAMENT", width: 24}, {title: "START (UTC)", width: 16}, {title: "TIER", isNumber: true, rank: 2}, {title: "NAME", width: 20, short: shortName},
+			{title: "TOURNAMENT", width: 24}, {title: "START (UTC)", width: 16}, {title: "TIER", isNumber: true, rank: 2}, {title: "NAME", width: 20},
 			{title: "HIPPODROME", width: 15, rank: 5}, {title: "FURLONGS", isNumber: true, rank: 4}, {title: "LEVELS", rank: 3},
 			horses, {title: "FEE (TOKENS)", isNumber: true},
 		},

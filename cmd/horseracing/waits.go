@@ -1,65 +1,94 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-const (
-	manyAttempts = 5           // at one page, before a sentence is printed; other calls make fewer
-	again        = time.Minute // between two sentences
-)
-
-// waits is the log of a client for people: it says that the service is waited for, and that it
-// accepts requests again.
+// waits reports that the service is waited for: every five seconds if somebody may read it, or
+// else once a minute. It is the log of the client, which says why, and part of its transport,
+// which says that an attempt has no response yet.
 type waits struct {
 	slog.Handler
-	p *program
+	next http.RoundTripper
+	p    *program
 
-	mu   sync.Mutex
-	said time.Time // the last time
+	mu        sync.Mutex
+	began     time.Time // when the wait began, zero if nothing is waited for
+	said      time.Time // when it was reported last
+	succeeded time.Time // when a request succeeded last
 }
 
-func (w *waits) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+// reporting returns the options of a client whose waits are reported, with -v all its requests.
+func (p *program) reporting() []horseracing.Option {
+	if p.verbose {
+		return []horseracing.Option{horseracing.WithLogger(slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelDebug})))}
+	}
+	w := &waits{Handler: slog.DiscardHandler, p: p}
+	return []horseracing.Option{
+		horseracing.WithLogger(slog.New(w)),
+		horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { w.next = next; return w }),
+	}
+}
 
-func (w *waits) Handle(_ context.Context, r slog.Record) error {
+// report prints why the service is waited for, if that began at least so long before until.
+func (w *waits) report(since, until time.Time, reason string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if r.Level == slog.LevelInfo {
-		w.said = time.Time{}
-		w.p.say("the service accepts requests again")
-		return nil
+	if w.succeeded.After(since) {
+		return
 	}
-	var attempt int64
-	reason := "it refuses requests"
+	if w.began.IsZero() || since.Before(w.began) {
+		w.began = since
+	}
+	if every := w.p.interval(); until.Sub(w.began) >= every && time.Since(w.said) >= every {
+		w.said = time.Now()
+		w.p.say("waiting for the service: " + reason)
+	}
+}
+
+// RoundTrip makes an attempt, whose context ends once the response was read.
+func (w *waits) RoundTrip(req *http.Request) (*http.Response, error) {
+	started := time.Now()
+	timer := time.AfterFunc(often, func() { w.report(started, time.Now(), "it has not responded yet") })
+	context.AfterFunc(req.Context(), func() { timer.Stop() })
+	return w.next.RoundTrip(req)
+}
+
+func (w *waits) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle notes an attempt that succeeded, and reports retries and requests that wait until the
+// service accepts some, which the library logs after five seconds.
+func (w *waits) Handle(_ context.Context, r slog.Record) error {
+	since, until, reason := r.Time, r.Time, ""
 	r.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case "attempt":
-			attempt = a.Value.Int64()
-		case "status":
+		switch {
+		case a.Key == "wait":
+			until = until.Add(a.Value.Duration())
+		case a.Key == "status" && a.Value.Int64() >= http.StatusBadRequest:
 			reason = fmt.Sprintf("it responds with status %v", a.Value)
-		case "error":
+		case a.Key == "error":
 			reason = fmt.Sprintf("it does not respond (%v)", a.Value)
 		}
 		return true
 	})
-	isRetry := r.Message == "horseracing: retry"
-	if !(isRetry && attempt < manyAttempts) && r.Time.Sub(w.said) >= again {
-		w.said = r.Time
-		w.p.say("waiting for the service: " + reason)
+	switch {
+	case r.Message == "horseracing: waiting until the service accepts requests":
+		since = since.Add(-often)
+		fallthrough
+	case r.Level >= slog.LevelWarn:
+		w.report(since, until, cmp.Or(reason, "it refuses requests"))
+	case reason == "":
+		w.mu.Lock()
+		w.began, w.succeeded = time.Time{}, r.Time
+		w.mu.Unlock()
 	}
 	return nil
-}
-
-// logging returns the option of a client whose waits are reported, with -v all its requests.
-func (p *program) logging() horseracing.Option {
-	if p.verbose {
-		return horseracing.WithLogger(slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	}
-	return horseracing.WithLogger(slog.New(&waits{Handler: slog.DiscardHandler, p: p}))
 }

@@ -1,37 +1,46 @@
 package main
 
 import (
-	"log/slog"
-	"strings"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-func TestAWaitIsReportedOnceAMinuteAndAtItsEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var screen strings.Builder
-		log := slog.New(&waits{Handler: slog.DiscardHandler, p: &program{name: "horseracing", stderr: &screen}})
-		for attempt := range 7 { // a page fails
-			log.Warn("horseracing: retry", "attempt", attempt+1, "status", 503)
+func TestAWaitIsReportedAfterFiveSecondsAndWhereNobodyLooksAfterAMinute(t *testing.T) {
+	after := func(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
+	for name, test := range map[string]struct {
+		fault           horseracingtest.Fault
+		attended, other [2]time.Duration // between which the first line is printed, zero if none is
+	}{
+		"it never responds":          {horseracingtest.Fault{Delay: time.Hour, Times: -1}, [2]time.Duration{5, 5}, [2]time.Duration{60, 65}},
+		"half of a response":         {horseracingtest.Fault{Drip: time.Hour, Times: -1}, [2]time.Duration{5, 5}, [2]time.Duration{60, 65}},
+		"it refuses a page":          {horseracingtest.Fault{Status: 429, Header: after("20"), Times: 6}, [2]time.Duration{5, 5}, [2]time.Duration{60, 70}},
+		"it fails now and then":      {horseracingtest.Fault{Status: 503, Skip: 20, Times: 3}, [2]time.Duration{}, [2]time.Duration{}},
+		"it refuses a moment":        {horseracingtest.Fault{Status: 429, Header: after("2"), Times: 2}, [2]time.Duration{}, [2]time.Duration{}},
+		"it is slow, and that is it": {horseracingtest.Fault{Delay: 4 * time.Second, Times: -1}, [2]time.Duration{}, [2]time.Duration{}},
+	} {
+		for attended, want := range map[bool][2]time.Duration{true: test.attended, false: test.other} {
+			synctest.Test(t, func(t *testing.T) {
+				began, lines := time.Now(), 0
+				fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithHistory(300))
+				defer fake.Close()
+				fake.Inject(test.fault)
+				p := &program{name: "horseracing", attended: attended, stderr: writer(func(text []byte) error {
+					took := time.Since(began) / time.Second
+					if lines++; lines == 1 && (took < want[0] || took > want[1] || want[0] == 0) {
+						t.Errorf("%s, attended %t: after %d s %s", name, attended, took, text)
+					}
+					return nil
+				})}
+				_, _ = fake.Client(p.reporting()...).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 300)
+				if (lines > 0) != (want[0] > 0) {
+					t.Errorf("%s, attended %t: %d lines in %v", name, attended, lines, time.Since(began))
+				}
+			})
 		}
-		log.Debug("horseracing: attempt", "attempt", 8, "status", 200)
-		time.Sleep(30 * time.Second)
-		log.Warn("horseracing: retry", "attempt", 9, "error", "connection refused")
-		time.Sleep(31 * time.Second)
-		log.Warn("horseracing: retry", "attempt", 9, "error", "connection refused")
-		time.Sleep(61 * time.Second)
-		log.Warn("horseracing: waiting until the service accepts requests", "attempt", 1)
-		log.Info("horseracing: the service accepts requests again")
-		want := `horseracing: waiting for the service: it responds with status 503
-horseracing: waiting for the service: it does not respond (connection refused)
-horseracing: waiting for the service: it refuses requests
-horseracing: the service accepts requests again
-`
-		if diff := cmp.Diff(want, screen.String()); diff != "" {
-			t.Error(diff)
-		}
-	})
+	}
 }
