@@ -62,46 +62,43 @@ const (
 // cursorVersion is the prefix of every cursor's text. It changes with the format.
 const cursorVersion = "hr4"
 
-// newCursor returns the cursor of a listing with the payload of its kind. Fields contain
-// no dot.
-func newCursor(kind cursorKind, tier TierID, payload ...string) Cursor {
-	fields := append([]string{cursorVersion, string(kind), strconv.Itoa(int(tier.orDefault()))}, payload...)
-	text := strings.Join(fields, ".")
+// newCursor returns the cursor of a listing with the payload of its kind, which consists of
+// integers and strings.
+func newCursor(kind cursorKind, tier TierID, payload any) Cursor {
+	encoded, _ := json.Marshal(payload) // it does not fail for integers and strings
+	text := fmt.Sprintf("%s.%s.%d.%s", cursorVersion, kind, tier.orDefault(), base64.RawURLEncoding.EncodeToString(encoded))
 	return Cursor{text: text + "." + checksum(text)}
 }
 
-// resumed returns the tier that a query selects, and the payload of its Resume, nil without
+// resumed returns the tier that a query selects, and the payload of its Resume, empty without
 // one. A query that names no tier has that of the cursor. The problem is nil if the query is
 // valid.
-func resumed(kind cursorKind, tier TierID, resume Cursor) (selected TierID, payload []string, problem error) {
+func resumed(kind cursorKind, tier TierID, resume Cursor) (selected TierID, payload string, problem error) {
 	switch {
 	case tier < 0:
-		return 0, nil, fmt.Errorf("tier %d is negative", tier)
+		return 0, "", fmt.Errorf("tier %d is negative", tier)
 	case resume.IsZero():
-		return tier, nil, nil
+		return tier, "", nil
 	}
 	fields := strings.Split(resume.text, ".")
-	saved, err := strconv.Atoi(fields[min(2, len(fields)-1)])
+	if len(fields) != 5 {
+		return 0, "", errDamagedCursor
+	}
+	saved, err := strconv.Atoi(fields[2])
 	isOther := tier != 0 && tier != TierID(saved)
-	if err != nil || len(fields) < 5 || fields[1] != string(kind) || saved < 1 || isOther {
-		return 0, nil, errors.New("the cursor in Resume is of another listing or of another tier")
+	if err != nil || fields[1] != string(kind) || saved < 1 || isOther {
+		return 0, "", errors.New("the cursor in Resume is of another listing or of another tier")
 	}
-	return TierID(saved), fields[3 : len(fields)-1], nil
+	return TierID(saved), fields[3], nil
 }
 
-// encodeField returns a value as a field of a cursor's text: JSON in base64.
-func encodeField(value any) string {
-	text, _ := json.Marshal(value) // integers and strings, for which it does not fail
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-// decodeField is the inverse of encodeField.
-func decodeField(field string, out any) error {
-	text, err := base64.RawURLEncoding.DecodeString(field)
-	if err != nil {
-		return err
+// decodePayload is the inverse of what newCursor does with a payload.
+func decodePayload(payload string, out any) error {
+	text, err := base64.RawURLEncoding.DecodeString(payload)
+	if err != nil || json.Unmarshal(text, out) != nil {
+		return errDamagedCursor
 	}
-	return json.Unmarshal(text, out)
+	return nil
 }
 
 func checksum(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text))) }
@@ -136,11 +133,4 @@ func ParseCursor(text string) (Cursor, error) {
 type pagerState struct {
 	Since    int64         `json:"since,omitzero"` // of the query, in milliseconds
 	Position walk.Position `json:"position"`
-}
-
-func parsePagerState(fields []string) (state pagerState, problem error) {
-	if len(fields) != 1 || decodeField(fields[0], &state) != nil || state.Position.At > walk.Latest {
-		problem = errDamagedCursor
-	}
-	return state, problem
 }

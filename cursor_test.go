@@ -24,7 +24,7 @@ func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 			},
 		}
 		kind := rapid.SampledFrom([]cursorKind{cursorRaces, cursorRacesV1, cursorTournaments}).Draw(t, "kind")
-		c := newCursor(kind, TierID(rapid.IntRange(1, 9).Draw(t, "tier")), encodeField(want))
+		c := newCursor(kind, TierID(rapid.IntRange(1, 9).Draw(t, "tier")), want)
 		stored, err := json.Marshal(map[string]Cursor{"position": c, "none": {}})
 		if err != nil {
 			t.Fatal(err)
@@ -33,11 +33,12 @@ func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 		if err := json.Unmarshal(stored, &back); err != nil || !back["position"].Equal(c) || !back["none"].IsZero() {
 			t.Fatalf("%s is read as %v (%v)", stored, back, err)
 		}
-		tier, fields, problem := resumed(kind, 0, back["position"])
+		tier, payload, problem := resumed(kind, 0, back["position"])
 		if problem != nil || tier < 1 {
 			t.Fatal(tier, problem)
 		}
-		got, problem := parsePagerState(fields)
+		var got pagerState
+		problem = decodePayload(payload, &got)
 		if diff := cmp.Diff(want, got); problem != nil || diff != "" {
 			t.Fatalf("%v: %v (-want +got):\n%s", c, problem, diff)
 		}
@@ -51,10 +52,10 @@ func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 }
 
 func TestParseCursorRefusesOtherTextsWithTheReason(t *testing.T) {
-	valid := newCursor(cursorRaces, TierOmega, encodeField(pagerState{})).String()
+	valid := newCursor(cursorRaces, TierOmega, pagerState{}).String()
 	long := func(bytes int) string {
-		empty := newCursor(cursorFollowRaces, 5, "").String()
-		return newCursor(cursorFollowRaces, 5, strings.Repeat("1", bytes-len(empty))).String()
+		text := "hr4.r2.5." + strings.Repeat("1", bytes-len("hr4.r2.5..12345678"))
+		return text + "." + checksum(text)
 	}
 	for text, reason := range map[string]string{
 		valid:                                   "",
@@ -94,11 +95,17 @@ func TestACursorIsOfOneListingAndTier(t *testing.T) {
 	}
 }
 
-// The text of such a cursor is valid, but not its position.
-func TestAPositionThatWouldOverflowIsDamage(t *testing.T) {
-	for at, ok := range map[int64]bool{walk.Latest: true, walk.Latest + 1: false} {
-		if _, problem := parsePagerState([]string{encodeField(pagerState{Position: walk.Position{At: at}})}); (problem == nil) != ok {
-			t.Errorf("%d: %v", at, problem)
+// The text of such a cursor is valid, but not its content.
+func TestAnInvalidPayloadOfACursorIsDamage(t *testing.T) {
+	races := &RacesService{&backend{}}
+	for _, payload := range []any{"", 7, []int{}, map[string]any{"position": 7}, pagerState{Position: walk.Position{At: walk.Latest + 1}}} {
+		if p := races.Results(ResultsQuery{Resume: newCursor(cursorRaces, 0, payload)}); !errors.Is(p.invalid, ErrInvalidArgument) {
+			t.Errorf("a pager takes %v", payload)
+		}
+	}
+	for _, payload := range []any{"", 7, []int{}, map[string]any{"settled": "1"}, map[string]any{"settled": 1, "seen": nil}} {
+		if f := races.Follow(FollowQuery{Resume: newCursor(cursorFollowRaces, 0, payload)}); !errors.Is(f.invalid, ErrInvalidArgument) {
+			t.Errorf("a follower takes %v", payload)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -76,7 +75,7 @@ func (s *TournamentsService) Follow(q FollowQuery) *Follower[Tournament] {
 }
 
 func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback time.Duration) *Follower[T] {
-	tier, fields, problem := resumed(kind, q.Tier, q.Resume)
+	tier, payload, problem := resumed(kind, q.Tier, q.Resume)
 	l.kind, l.order, l.tier = kind, pace.Poll, tier
 	f := &Follower[T]{
 		listing: l, query: q,
@@ -87,8 +86,11 @@ func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback t
 	if !q.Since.IsZero() {
 		f.state.advance(max(1, ceilMilli(q.Since)))
 	}
-	if fields != nil {
-		f.state, problem = parseFollowState(fields)
+	if payload != "" {
+		f.state = newFollowState(0)
+		if problem = decodePayload(payload, f.state); f.state.Seen == nil {
+			problem = errDamagedCursor
+		}
 	}
 	problem = cmp.Or(checkNotNegative("an Interval", q.Interval), checkNotNegative("a Lookback", q.Lookback), checkNotNegative("a Concurrency", q.Concurrency), problem)
 	if problem != nil {
@@ -100,13 +102,13 @@ func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback t
 // Cursor returns the position after everything yielded so far. If the query has
 // neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
 //
-// Its text takes about twenty bytes for each entry within Lookback, and never exceeds
+// Its text takes about forty bytes for each entry within Lookback, and never exceeds
 // 64 KiB.
 func (f *Follower[T]) Cursor() Cursor {
-	if f.invalid != nil || f.state.settled == 0 {
+	if f.invalid != nil || f.state.Settled == 0 {
 		return f.query.Resume
 	}
-	return newCursor(f.listing.kind, f.listing.tier, f.state.payload()...)
+	return newCursor(f.listing.kind, f.listing.tier, f.state)
 }
 
 // followLoop is one range over a follower: polls, each of which reads what starts at settled
@@ -147,7 +149,7 @@ type followLoop[T any] struct {
 // A race that is listed before it has a FinalOrder comes once it has one, or when it
 // starts more than Lookback ago, if other races of the listing have one.
 //
-// Of the entries within Lookback, the newest 1,000 are checked for late results.
+// Of the entries within Lookback, the newest 700 are checked for late results.
 //
 // Without Since and Resume there is no position to store before the first entry comes:
 // range over [Follower.CatchUp] first, which finds one, and store its [Follower.Cursor].
@@ -179,13 +181,13 @@ func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, 
 // is none.
 func (l *followLoop[T]) poll() bool {
 	l.began, l.found, l.lacking = 0, false, nil
-	if l.state.settled == 0 {
-		if !l.begin() {
-			return false
+	if l.state.Settled == 0 {
+		if err := l.begin(); err != nil {
+			return l.fail(err)
 		}
-	} else if _, ok := l.window(l.state.settled, walk.Latest, windowSize{most: firstMost}, 0); !ok {
+	} else if _, ok := l.window(l.state.Settled, walk.Latest, windowSize{most: firstMost}, 0); !ok {
 		return false
-	} else if !l.found && len(l.state.seen) > 0 {
+	} else if !l.found && len(l.state.Seen) > 0 {
 		return l.fail(l.listing.emptied())
 	}
 	return !l.isOnePoll && l.schedule.wait(l.ctx, nil)
@@ -198,26 +200,26 @@ func (l *followLoop[T]) fail(err error) bool {
 }
 
 // begin notes what finished before the follower began, down to Lookback before the newest.
-func (l *followLoop[T]) begin() bool {
-	p, ok := l.read(0, walk.Latest, 0, true)
-	if !ok {
-		return false
-	}
+func (l *followLoop[T]) begin() error {
+	p := l.readPart(1, walk.Latest, 0)
 	newest := l.began // of an empty listing
 	if len(p.entries) > 0 {
 		newest = min(p.entries[0].Start, newest)
 	}
-	if p, ok = l.read(max(1, newest-l.lookback), walk.Latest, maxSeen, true); !ok {
-		return false
+	if p.err == nil {
+		p = l.readPart(max(1, newest-l.lookback), walk.Latest, maxSeen)
+	}
+	if p.err != nil {
+		return p.err
 	}
 	l.state.advance(p.low)
 	for _, e := range p.entries {
 		if !l.lacksResult(e) { // an unreadable entry is old too, and may be readable later
 			e.Err = nil
-			l.state.seen[keyOf(e)] = e.Start
+			l.state.Seen[keyOf(e)] = e.Start
 		}
 	}
-	return true
+	return nil
 }
 
 // windowSize is how much the next window is to have.
@@ -231,8 +233,7 @@ const (
 	growth    = 8            // how many times as much the next window may have
 	maxMost   = 4000
 	maxHeld   = 7000 // entries that are held
-
-	maxFailures = 4 // in a row, before a window is cut
+	maxTries  = 4    // failures in a row, before a window is cut
 )
 
 // window yields what starts at low or later, and before high, the oldest first. The listing
@@ -253,7 +254,7 @@ const (
 //
 // It returns the size of the next window.
 func (l *followLoop[T]) window(low, high int64, size windowSize, held int) (windowSize, bool) {
-	p, ok := l.read(low, high, max(firstMost, min(size.most, (maxHeld-held)/2)), false)
+	p, ok := l.read(low, high, max(firstMost, min(size.most, (maxHeld-held)/2)))
 	if !ok {
 		return size, false
 	}
@@ -294,36 +295,36 @@ type part[T any] struct {
 
 // read reads what starts at low or later, and before high, newest first, until there are
 // more than that many new entries that do not all share a start. If a page fails, what was
-// read above it is enough, unless the range is to be read as a whole. If nothing was, the
-// error is yielded, and the page is requested again. If it fails again and again the window
-// is cut, as smaller ones may need other pages.
-func (l *followLoop[T]) read(low, high int64, most int, isWhole bool) (part[T], bool) {
-	for {
-		p := l.readPart(low, high, most)
-		switch {
-		case p.err == nil || p.low < high && !isWhole:
-			if p.count > 0 || high < walk.Latest { // else the poll has found nothing, which may be a failure
-				l.schedule.failures = 0
-			}
-			return p, true
-		case !l.fail(p.err):
+// read above it is enough. If nothing was, the error is yielded, and the page is requested
+// again after a backoff. If it fails again and again, the window is cut, because smaller ones
+// may need other pages.
+func (l *followLoop[T]) read(low, high int64, most int) (part[T], bool) {
+	p := l.readPart(low, high, most)
+	for p.err != nil && p.low == high {
+		if !l.fail(p.err) {
 			return p, false
-		case l.schedule.failures >= maxFailures && high < walk.Latest:
+		}
+		if l.schedule.failures >= maxTries && high < walk.Latest {
 			return p, true
 		}
+		p = l.readPart(low, high, most)
 	}
+	if p.count > 0 || high < walk.Latest { // else the poll has found nothing, which may be a failure
+		l.schedule.failures = 0
+	}
+	return p, true
 }
 
 // readPart reads as read does, once.
 func (l *followLoop[T]) readPart(low, high int64, most int) part[T] {
-	q := ResultsQuery{Tier: l.listing.tier, Since: time.UnixMilli(low), Concurrency: l.query.Concurrency}
+	q := ResultsQuery{Tier: l.listing.tier, Since: time.UnixMilli(low), Concurrency: min(l.query.Concurrency, 1+most/(5*pageSize))}
 	if high < walk.Latest {
 		q.Before = time.UnixMilli(high)
 	}
 	pager, p := newPager(q, 0, l.listing), part[T]{low: high}
 	pager.known = l.known
 	defer func() { l.began = cmp.Or(l.began, pager.began) }()
-	for e := range pager.entries(l.ctx, most) {
+	for e := range pager.entries(l.ctx) {
 		if e.Err != nil && !isSkip(e.Err) {
 			p.err = e.Err
 			return p.cut()
@@ -356,7 +357,7 @@ func (p part[T]) cut() part[T] {
 
 // note notes what an entry shows of the listing.
 func (l *followLoop[T]) note(e listed[T]) {
-	if !l.found && e.ID != "" && !e.Adrift {
+	if !l.found && e.ID != "" && !e.Unplaced {
 		l.known = walk.Position{At: e.Start, Seen: []string{e.ID}}
 	}
 	l.found = true
@@ -365,9 +366,9 @@ func (l *followLoop[T]) note(e listed[T]) {
 
 // wasYielded reports whether an entry was yielded, or the error of an unreadable one.
 func (l *followLoop[T]) wasYielded(e listed[T]) bool {
-	_, isSeen := l.state.seen[keyOf(e)]
+	_, isSeen := l.state.Seen[keyOf(e)]
 	e.Err = nil
-	_, isSeenReadable := l.state.seen[keyOf(e)]
+	_, isSeenReadable := l.state.Seen[keyOf(e)]
 	return isSeen || isSeenReadable
 }
 
@@ -375,12 +376,9 @@ func (l *followLoop[T]) wasYielded(e listed[T]) bool {
 // began: a poll may take hours, in which entries finish that start in what was read before.
 func (l *followLoop[T]) advance(start int64) { l.state.advance(min(start, l.began) - l.lookback) }
 
-// deliver yields entries, the oldest first.
+// deliver yields entries that were read newest first, the oldest first.
 func (l *followLoop[T]) deliver(entries []listed[T]) bool {
-	slices.SortFunc(entries, func(a, b listed[T]) int { // ids that are numbers by their values
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
-	})
-	for _, e := range entries {
+	for _, e := range slices.Backward(entries) {
 		l.advance(e.Start)
 		if l.lacksResult(e) {
 			l.lacking = append(l.lacking, e)
@@ -394,25 +392,20 @@ func (l *followLoop[T]) deliver(entries []listed[T]) bool {
 	return true
 }
 
-// forget bounds what is remembered: it raises settled. What lacks its result, and would not
-// be read again, is yielded before.
+// forget bounds what is remembered: it raises settled, so that the newest entries are left.
+// What lacks its result would not be read again, and is yielded before as it is.
 func (l *followLoop[T]) forget() bool {
-	if len(l.state.seen)+len(l.lacking) < 2*maxSeen {
+	if len(l.state.Seen)+len(l.lacking) < 2*maxSeen {
 		return true
 	}
-	starts := slices.Collect(maps.Values(l.state.seen))
 	for _, e := range l.lacking {
-		starts = append(starts, e.Start)
-	}
-	slices.Sort(starts)
-	first := starts[len(starts)-maxSeen]
-	for len(l.lacking) > 0 && l.lacking[0].Start < first { // they were delivered by start
-		if !l.yieldEntry(l.lacking[0]) {
+		if !l.yieldEntry(e) {
 			return false
 		}
-		l.lacking = l.lacking[1:]
 	}
-	l.state.advance(first)
+	l.lacking = nil
+	starts := slices.Sorted(maps.Values(l.state.Seen))
+	l.state.advance(starts[len(starts)-maxSeen])
 	return true
 }
 
@@ -420,7 +413,7 @@ func (l *followLoop[T]) yieldEntry(e listed[T]) bool {
 	if l.ctx.Err() != nil {
 		return false
 	}
-	l.state.seen[keyOf(e)] = e.Start
+	l.state.Seen[keyOf(e)] = e.Start
 	isSkipped := e.Err != nil && l.listing.backend.skip(l.ctx, e.Err)
 	return isSkipped || l.yield(e.Value.Value, e.Err) && (!l.isOnePoll || e.Err == nil)
 }
@@ -440,7 +433,7 @@ func keyOf[T any](e listed[T]) string {
 	if e.Err != nil {
 		mark = "?"
 	}
-	if !e.Adrift {
+	if !e.Unplaced {
 		text += "@" + strconv.FormatInt(e.Start, 36)
 	}
 	return mark + hashOf(text)
@@ -453,44 +446,19 @@ func keyOf[T any](e listed[T]) string {
 // before the newest entry, or before a poll began. From settled on late results may appear:
 // there, what was yielded is in seen.
 type followState struct {
-	settled int64            // zero before the first poll
-	seen    map[string]int64 // starts of the entries and errors that were yielded, by their keys
+	Settled int64            `json:"settled"`        // zero before the first poll
+	Seen    map[string]int64 `json:"seen,omitempty"` // starts of the entries and errors that were yielded, by their keys
 }
 
 // maxSeen bounds a cursor's text, and memory: if twice as much is remembered, settled rises.
-const maxSeen = 1000
+const maxSeen = 700
 
 func newFollowState(settled int64) *followState { return &followState{settled, map[string]int64{}} }
 
 // advance raises settled, and forgets what starts before it.
 func (s *followState) advance(settled int64) {
-	if settled > s.settled {
-		s.settled = settled
-		maps.DeleteFunc(s.seen, func(_ string, start int64) bool { return start < settled })
+	if settled > s.Settled {
+		s.Settled = settled
+		maps.DeleteFunc(s.Seen, func(_ string, start int64) bool { return start < settled })
 	}
-}
-
-// payload returns the state as fields of a cursor. Starts are relative to settled.
-func (s *followState) payload() []string {
-	fields := []string{strconv.FormatInt(s.settled, 36)}
-	for _, key := range slices.Sorted(maps.Keys(s.seen)) {
-		fields = append(fields, key+"_"+strconv.FormatInt(s.seen[key]-s.settled, 36))
-	}
-	return fields
-}
-
-// parseFollowState is the inverse of payload. The problem is nil if the fields are
-// valid.
-func parseFollowState(fields []string) (s *followState, problem error) {
-	settled, invalid := strconv.ParseInt(fields[0], 36, 64)
-	s = newFollowState(settled)
-	for _, field := range fields[1:] {
-		key, after, _ := strings.Cut(field, "_")
-		start, err := strconv.ParseInt(after, 36, 64)
-		s.seen[key], invalid = settled+start, cmp.Or(invalid, err)
-	}
-	if invalid != nil {
-		problem = errDamagedCursor
-	}
-	return s, problem
 }

@@ -124,8 +124,8 @@ func (l *listing[T]) read(response *list[T], from int64) (entries []listed[T], e
 	for i := range response.entries {
 		e := &response.entries[i]
 		start, tier := l.place(&e.value)
-		isAdrift := start.UnixMilli() <= 0
-		if !isAdrift {
+		isUnplaced := start.UnixMilli() <= 0
+		if !isUnplaced {
 			beside = start.UnixMilli()
 		}
 		if err := l.checkBody(beside, tier, from); err != nil {
@@ -133,7 +133,7 @@ func (l *listing[T]) read(response *list[T], from int64) (entries []listed[T], e
 		}
 		isWithin = isWithin || l.byOffset || beside < from
 		id := idOf(&e.value)
-		if id == "" || isAdrift {
+		if id == "" || isUnplaced {
 			id = unplacedMark + hashOf(string(e.json))
 			if e.err == nil {
 				response.fail(i, &readError{err: errors.New("an entry without an id or a start time cannot be placed")})
@@ -142,7 +142,7 @@ func (l *listing[T]) read(response *list[T], from int64) (entries []listed[T], e
 		} else {
 			placed = true
 		}
-		entry := listed[T]{ID: id, Start: beside, Adrift: isAdrift, Value: Entry[T]{Tier: l.tier.orDefault(), JSON: e.json}}
+		entry := listed[T]{ID: id, Start: beside, Unplaced: isUnplaced, Value: Entry[T]{Tier: l.tier.orDefault(), JSON: e.json}}
 		if e.err != nil {
 			entry.Err = e.err
 		} else {
@@ -202,15 +202,39 @@ func hashOf(text string) string {
 	return strconv.FormatUint(binary.BigEndian.Uint64(hash[:]), 36)
 }
 
-// fetcher requests the pages that a walk needs, several at once, and passes them to it.
+// fetcher requests the pages that a walk needs, several at once. One goroutine uses it.
 type fetcher[T any] struct {
-	listing  *listing[T]
+	pager    *Pager[T]
 	walk     walk.Walk[Entry[T]]
-	ctx      context.Context
+	ctx      context.Context // of its requests
+	cancel   context.CancelFunc
 	pages    chan page[T] // as many as may be in flight
 	inFlight int
-	began    int64 // when the service sent the first page, in milliseconds
 	canceled error // of a request that was canceled: it may name a failure before
+}
+
+// next returns the next entry, or the error in its position. It reports false at the end.
+func (f *fetcher[T]) next() (listed[T], bool) {
+	for {
+		for len(f.pages) > 0 {
+			f.wait()
+		}
+		if f.walk.Done() { // also if the last page came while the caller was at work
+			return listed[T]{}, false
+		}
+		if err := f.ctx.Err(); err != nil {
+			f.end()
+			return listed[T]{Err: cmp.Or(f.canceled, fmt.Errorf("%v: %w", f.pager.listing.op(), err))}, true
+		}
+		if cap(f.pages) > 1 { // fetch ahead, also while the caller is at work
+			f.fill()
+		}
+		if e, ok := f.walk.Take(); ok {
+			return e, true
+		}
+		f.fill()
+		f.wait()
+	}
 }
 
 // fill requests the pages that the walk needs now.
@@ -222,9 +246,9 @@ func (f *fetcher[T]) fill() {
 		}
 		f.inFlight++
 		go func() {
-			result := page[T]{request: r, err: fmt.Errorf("%v: %w", f.listing.op(), errAborted)}
+			result := page[T]{request: r, err: fmt.Errorf("%v: %w", f.pager.listing.op(), errAborted)}
 			defer func() { f.pages <- result }()
-			result = f.listing.fetch(f.ctx, r)
+			result = f.pager.listing.fetch(f.ctx, r)
 		}()
 	}
 }
@@ -233,7 +257,7 @@ func (f *fetcher[T]) fill() {
 func (f *fetcher[T]) wait() {
 	result := <-f.pages
 	f.inFlight--
-	f.began = cmp.Or(f.began, result.at)
+	f.pager.began = cmp.Or(f.pager.began, result.at)
 	if f.ctx.Err() != nil {
 		f.canceled = cmp.Or(result.err, f.canceled)
 	}
@@ -241,8 +265,8 @@ func (f *fetcher[T]) wait() {
 }
 
 // end cancels the requests in flight, and waits until none is.
-func (f *fetcher[T]) end(cancel context.CancelFunc) {
-	for cancel(); f.inFlight > 0; {
+func (f *fetcher[T]) end() {
+	for f.cancel(); f.inFlight > 0; {
 		f.wait()
 	}
 }

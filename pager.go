@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -115,7 +114,7 @@ type Pager[T any] struct {
 	ranging     bool            // a loop is under way
 	began       int64           // when the service sent the first response, in milliseconds
 	known       walk.Position   // an entry that the listing has shown before, if the position has none
-	adrift      map[string]bool // entries yielded that have no start, by their ids: other pages may show them again
+	unplaced    map[string]bool // entries yielded that have no start, by their ids: other pages may show them again
 }
 
 const (
@@ -127,8 +126,8 @@ const (
 // nil entry, after all entries that precede it. The entries belong to the caller.
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		for e := range p.yielded(ctx, math.MaxInt) {
-			if !yield(e.Value.Value, e.Err) {
+		for e, err := range p.Entries(ctx) {
+			if !yield(e.Value, err) {
 				return
 			}
 		}
@@ -139,8 +138,9 @@ func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 // decoded, Value is nil and JSON is set.
 func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
-		for e := range p.yielded(ctx, math.MaxInt) {
-			if !yield(e.Value, e.Err) {
+		for e := range p.entries(ctx) {
+			isSkipped := isSkip(e.Err) && p.listing.backend.skip(ctx, e.Err)
+			if !isSkipped && (!yield(e.Value, e.Err) || e.Err != nil) {
 				return
 			}
 		}
@@ -149,17 +149,17 @@ func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 
 // Take returns up to n more entries, and none if n <= 0. It returns fewer only at the
 // end of the listing, or together with an error. With a Concurrency above one, use a large
-// n, or range over All: what a Take has read ahead is lost.
+// n, or range over All: pages that a Take has read ahead are requested again by the next.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
 		return nil, p.invalid
 	}
 	taken := make([]T, 0, min(n, 10*pageSize))
-	for e := range p.yielded(ctx, n) {
-		if e.Err != nil {
-			return taken, e.Err
+	for e, err := range p.All(ctx) {
+		if err != nil {
+			return taken, err
 		}
-		if taken = append(taken, *e.Value.Value); len(taken) == n {
+		if taken = append(taken, *e); len(taken) == n {
 			break
 		}
 	}
@@ -172,7 +172,7 @@ func (p *Pager[T]) Cursor() Cursor {
 	if p.invalid != nil {
 		return p.resume
 	}
-	return newCursor(p.listing.kind, p.listing.tier, encodeField(pagerState{p.since, p.position}))
+	return newCursor(p.listing.kind, p.listing.tier, pagerState{p.since, p.position})
 }
 
 // newPager returns a pager at the position of the query's Resume, or at its beginning: the
@@ -180,10 +180,12 @@ func (p *Pager[T]) Cursor() Cursor {
 func newPager[T any](q ResultsQuery, offset int, l listing[T]) *Pager[T] {
 	tier, payload, problem := resumed(l.kind, q.Tier, q.Resume)
 	l.tier, l.order = tier, cmp.Or(l.order, pace.Walk)
-	p := &Pager[T]{listing: l, resume: q.Resume, adrift: map[string]bool{}, concurrency: max(1, q.Concurrency)}
-	if payload != nil {
+	p := &Pager[T]{listing: l, resume: q.Resume, unplaced: map[string]bool{}, concurrency: max(1, q.Concurrency)}
+	if payload != "" {
 		var saved pagerState
-		saved, problem = parsePagerState(payload)
+		if problem = decodePayload(payload, &saved); saved.Position.At > walk.Latest {
+			problem = errDamagedCursor
+		}
 		p.since, p.position = saved.Since, saved.Position
 	}
 	if !q.Since.IsZero() {
@@ -214,71 +216,42 @@ func newPager[T any](q ResultsQuery, offset int, l listing[T]) *Pager[T] {
 	return p
 }
 
-// yielded ranges over what the caller gets: an error ends it, unless the skip handler takes it.
-func (p *Pager[T]) yielded(ctx context.Context, wanted int) iter.Seq[listed[T]] {
-	return func(yield func(listed[T]) bool) {
-		for e := range p.entries(ctx, wanted) {
-			isSkipped := isSkip(e.Err) && p.listing.backend.skip(ctx, e.Err)
-			if !isSkipped && (!yield(e) || e.Err != nil) {
-				return
-			}
-		}
-	}
-}
-
-// entries ranges over the entries and the errors in their positions, of which the caller
-// wants about so many. Only that of an entry does not end it. Only this goroutine uses the walk.
-func (p *Pager[T]) entries(ctx context.Context, wanted int) iter.Seq[listed[T]] {
+// entries ranges over the entries, and the errors in their positions. An error that is not
+// about an entry ends it.
+func (p *Pager[T]) entries(ctx context.Context) iter.Seq[listed[T]] {
 	return func(yield func(listed[T]) bool) {
 		if err := checkRange(ctx, p.listing.op(), p.invalid, p.ranging); err != nil {
 			yield(listed[T]{Err: err})
 			return
 		}
 		p.ranging = true
-		ctx, cancel := context.WithCancel(ctx)
-		f := p.newFetcher(ctx, min(p.concurrency, 1+wanted/(5*pageSize)))
-		defer func() { f.end(cancel); p.ranging = false }()
+		f := p.newFetcher(ctx)
+		defer func() { f.end(); p.ranging = false }()
 		for {
-			for len(f.pages) > 0 {
-				f.wait()
-			}
-			if f.walk.Done() {
-				return
-			}
-			if err := ctx.Err(); err != nil {
-				f.end(cancel)
-				yield(listed[T]{Err: cmp.Or(f.canceled, fmt.Errorf("%v: %w", p.listing.op(), err))})
-				return
-			}
-			if cap(f.pages) > 1 { // fetch ahead, also while the loop body runs
-				f.fill()
-			}
-			e, ok := f.walk.Take()
+			e, ok := f.next()
 			if !ok {
-				f.fill()
-				f.wait()
-				p.began = cmp.Or(p.began, f.began)
-				continue
+				return
 			}
-			if e.Adrift && p.adrift[e.ID] {
-				continue
+			if e.Unplaced {
+				if p.unplaced[e.ID] {
+					continue
+				}
+				p.unplaced[e.ID] = true
 			}
-			if e = p.explained(e); e.Adrift {
-				p.adrift[e.ID] = true
-			}
-			if !yield(e) || e.Err != nil && !isSkip(e.Err) {
+			if e = p.explained(e); !yield(e) || e.Err != nil && !isSkip(e.Err) {
 				return
 			}
 		}
 	}
 }
 
-func (p *Pager[T]) newFetcher(ctx context.Context, concurrency int) *fetcher[T] {
-	f := &fetcher[T]{listing: &p.listing, ctx: ctx, pages: make(chan page[T], concurrency)}
+func (p *Pager[T]) newFetcher(ctx context.Context) *fetcher[T] {
+	f := &fetcher[T]{pager: p, pages: make(chan page[T], p.concurrency)}
+	f.ctx, f.cancel = context.WithCancel(ctx)
 	if p.listing.byOffset {
 		f.walk = walk.NewOffset[Entry[T]](&p.position, pageSize)
 	} else {
-		f.walk = walk.NewTime[Entry[T]](p.since, &p.position, p.known, concurrency, pageSize)
+		f.walk = walk.NewTime[Entry[T]](p.since, &p.position, p.known, p.concurrency, pageSize)
 	}
 	return f
 }

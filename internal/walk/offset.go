@@ -62,14 +62,14 @@ func (w *Offset[V]) Take() (e Entry[V], ok bool) {
 // are known.
 func (w *Offset[V]) Next() (Request, bool) {
 	r := Request{From: w.next.At, Pause: w.empty == emptyOnce}
-	if w.isOfKnown() {
+	if w.asksKnown() {
 		r.From = max(0, r.From-int64(w.pageSize))
 	}
 	return r, len(w.ready) == 0 && w.failed == nil && !w.ended
 }
 
-// isOfKnown reports whether the next request is for the page of entries that are known.
-func (w *Offset[V]) isOfKnown() bool { return w.empty == emptyOnce && len(w.next.Seen) > 0 }
+// asksKnown reports whether the next request is for the page of entries that are known.
+func (w *Offset[V]) asksKnown() bool { return w.empty == emptyOnce && len(w.next.Seen) > 0 }
 
 // Learn processes what came of a request.
 func (w *Offset[V]) Learn(r Request, page []Entry[V], failed error) {
@@ -80,10 +80,10 @@ func (w *Offset[V]) Learn(r Request, page []Entry[V], failed error) {
 	page = sortPage(page)
 	fresh := slices.DeleteFunc(slices.Clone(page), func(e Entry[V]) bool { return slices.Contains(w.next.Seen, e.key()) })
 	switch {
-	case w.isOfKnown() && len(fresh) == len(page):
+	case w.asksKnown() && len(fresh) == len(page):
 		w.failed = ErrEmptied
-	case w.isOfKnown():
-		w.empty = emptyAlone
+	case w.asksKnown():
+		w.empty = knownShown
 	case len(page) > 0:
 		w.add(r, page, fresh, hasRoom)
 	case w.isLast || w.empty != notEmpty:

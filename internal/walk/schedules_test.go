@@ -270,7 +270,7 @@ func clonePosition(p Position) Position {
 func (s state) key() string {
 	w := s.walk
 	p := w.position
-	b := fmt.Appendln(nil, s.handed, s.ties, s.last, s.mayFail, s.failed, w.hasFailed, w.pages > 0, p.At, p.Tied, sortedIDs(p.Seen), w.known)
+	b := fmt.Appendln(nil, s.handed, s.ties, s.last, s.mayFail, s.failed, min(w.pages, 3), p.At, p.Tied, sortedIDs(p.Seen), w.known)
 	for _, x := range w.segments {
 		b = fmt.Appendln(b, x.ready, x.low, x.high, x.span, x.failed != nil, x.isSent, x.sent, x.empty, x.isLast)
 	}

@@ -25,15 +25,14 @@ import (
 // from L: if the page was full, the listing cannot show more of that instant, and a tie is
 // taken after its entries. Only an empty page is the end, see [emptyPage].
 type Time[V any] struct {
-	segments  []*segment[V] // newest first
-	position  *Position     // after the entries taken
-	known     Position      // an entry that the listing has shown, the last one taken if there is one
-	pageSize  int
-	ahead     int  // entries that may be ready
-	ready     int  // entries that are
-	inFlight  int  // requests
-	pages     int  // that have come
-	hasFailed bool // a request
+	segments []*segment[V] // newest first
+	position *Position     // after the entries taken
+	known    Position      // an entry that the listing has shown, the last one taken if there is one
+	pageSize int
+	ahead    int // entries that may be ready
+	ready    int // entries that are
+	inFlight int // requests
+	pages    int // that have come
 }
 
 // segment is a range of instants, and what was read of it.
@@ -52,7 +51,6 @@ const (
 	lookAhead = 32 // pages for each request in flight that may be ready
 	stride    = 12 // pages for which the density of the entries read is a fair estimate
 	shortest  = 2  // pages of a segment that is cut
-	trust     = 5  // requests in flight before the first page, and for each page since: the service may ignore start_time_from
 )
 
 // NewTime returns a walk from a position, which it keeps current, down to the entries that
@@ -68,22 +66,24 @@ func NewTime[V any](since int64, position *Position, known Position, requests, p
 		high--
 	}
 	w.segments = []*segment[V]{{low: since, high: high}}
-	w.dropRead()
+	w.dropTaken()
 	return w
 }
 
 // Done reports whether everything was taken.
 func (w *Time[V]) Done() bool { return len(w.segments) == 0 }
 
-// dropRead drops the segments that are read and taken.
-func (w *Time[V]) dropRead() {
+// dropTaken drops the segments that are read and taken.
+func (w *Time[V]) dropTaken() {
 	w.segments = slices.DeleteFunc(w.segments, func(s *segment[V]) bool { return len(s.ready) == 0 && s.low > s.high })
 }
 
 // Next returns the page that is needed soonest: that of the latest instant. Nothing is
 // requested below a failed request. If many entries are ready, only what Take waits for is.
+// A walk starts with one request, and may have one more in flight for each page that has
+// come, so that one which ends soon, or whose requests are ignored, sends few in vain.
 func (w *Time[V]) Next() (Request, bool) {
-	if w.inFlight >= trust*(w.pages+1) {
+	if w.inFlight > w.pages {
 		return Request{}, false
 	}
 	var next, longest *segment[V]
@@ -101,22 +101,22 @@ func (w *Time[V]) Next() (Request, bool) {
 			longest = s
 		}
 	}
-	if next == nil && longest != nil && !w.hasFailed {
+	if next == nil && longest != nil {
 		next = w.cut(longest)
 	}
 	if next == nil {
 		return Request{}, false
 	}
 	next.isSent, next.sent = true, Request{From: next.high + 1, Pause: next.empty == emptyOnce}
-	if w.isOfKnown(next) {
+	if w.asksKnown(next) {
 		next.sent.From = w.known.At + 1
 	}
 	w.inFlight++
 	return next.sent, true
 }
 
-// isOfKnown reports whether the request for a segment is for the page of the entry known.
-func (w *Time[V]) isOfKnown(s *segment[V]) bool { return s.empty == emptyOnce && len(w.known.Seen) > 0 }
+// asksKnown reports whether the next request for a segment is for the page of the entry known.
+func (w *Time[V]) asksKnown(s *segment[V]) bool { return s.empty == emptyOnce && len(w.known.Seen) > 0 }
 
 // cut cuts a segment in the middle, but at most a stride below its upper end, and returns
 // its lower part.
@@ -144,15 +144,14 @@ func (w *Time[V]) Learn(r Request, page []Entry[V], failed error) {
 		return // the segment was joined with one above it
 	}
 	s := w.segments[i]
-	if s.isSent = false; failed != nil {
-		s.failed, w.hasFailed = failed, true
+	if s.isSent, s.failed = false, failed; failed != nil {
 		return
 	}
 	w.pages++
 	isFull := len(page) >= w.pageSize
 	page = slices.DeleteFunc(sortPage(page), func(e Entry[V]) bool { return e.Start >= r.From }) // a service may include them
 	switch {
-	case w.isOfKnown(s):
+	case w.asksKnown(s):
 		w.confirm(s, page)
 	case len(page) > 0:
 		w.join(i, page[0].Start)
@@ -161,7 +160,7 @@ func (w *Time[V]) Learn(r Request, page []Entry[V], failed error) {
 		w.join(i, math.MinInt64)
 		w.learnEmpty(s)
 	}
-	w.dropRead()
+	w.dropTaken()
 }
 
 // join joins a segment with those below it that have no entries, if a page proves that they
@@ -180,9 +179,7 @@ func (w *Time[V]) join(i int, newest int64) {
 func (w *Time[V]) learnEmpty(s *segment[V]) {
 	isOlderKnown := s != w.segments[len(w.segments)-1] || len(w.known.Seen) > 0 && w.known.At <= s.high
 	switch {
-	case s.isLast && !isOlderKnown:
-		s.high = s.low - 1
-	case s.empty == notEmpty:
+	case s.empty == notEmpty && (isOlderKnown || !s.isLast):
 		s.empty = emptyOnce
 	case isOlderKnown:
 		s.failed = ErrEmptied
@@ -194,7 +191,7 @@ func (w *Time[V]) learnEmpty(s *segment[V]) {
 // confirm processes the page of the entry known.
 func (w *Time[V]) confirm(s *segment[V], page []Entry[V]) {
 	if slices.ContainsFunc(page, func(e Entry[V]) bool { return slices.Contains(w.known.Seen, e.ID) }) {
-		s.empty = emptyAlone
+		s.empty = knownShown
 	} else {
 		s.failed = ErrEmptied
 	}
@@ -220,7 +217,7 @@ func (w *Time[V]) add(s *segment[V], page []Entry[V], isFull bool) {
 	}
 	s.empty, s.isLast = notEmpty, oldest == s.high && !isFull
 	switch {
-	case oldest < s.low || !slices.ContainsFunc(page, func(e Entry[V]) bool { return !e.Adrift }):
+	case oldest < s.low || !slices.ContainsFunc(page, func(e Entry[V]) bool { return !e.Unplaced }):
 		s.high = s.low - 1
 	case isTie || oldest == s.high: // nothing older came
 		s.high = oldest - 1
@@ -254,7 +251,7 @@ func (w *Time[V]) Take() (e Entry[V], ok bool) {
 	e, s.ready[0] = s.ready[0], Entry[V]{}
 	s.ready = s.ready[1:]
 	w.ready--
-	w.dropRead()
+	w.dropTaken()
 	switch {
 	case e.Ties > 0: // the instant is read as far as the listing shows it
 		*w.position = Position{At: e.Start, Seen: w.position.Seen, Tied: true}
@@ -264,7 +261,7 @@ func (w *Time[V]) Take() (e Entry[V], ok bool) {
 	default:
 		w.position.Seen = append(w.position.Seen, e.ID)
 	}
-	if !e.Adrift {
+	if !e.Unplaced {
 		w.known = Position{At: e.Start, Seen: []string{e.ID}}
 	}
 	return e, true

@@ -34,12 +34,12 @@ const Latest = 1<<63 - 2
 
 // Entry is one entry of a listing, or an error in its position.
 type Entry[V any] struct {
-	Value  V
-	Start  int64  // epoch milliseconds
-	Adrift bool   // it has no start: Start is that of an entry beside it
-	ID     string // empty if the error is not that of an entry
-	Err    error  // why the entry or a page cannot be read
-	Ties   int    // if not 0, so many entries of that start filled a whole page: the listing cannot show whether there are more
+	Value    V
+	Start    int64  // epoch milliseconds
+	Unplaced bool   // it has no start: Start is that of an entry beside it
+	ID       string // empty if the error is not that of an entry
+	Err      error  // why the entry or a page cannot be read
+	Ties     int    // if not 0, so many entries of that start filled a whole page: the listing cannot show whether there are more
 }
 
 // Position is a position in a listing, after the entry that was taken last.
@@ -72,7 +72,7 @@ type emptyPage int
 const (
 	notEmpty emptyPage = iota
 	emptyOnce
-	emptyAlone // the page of the entry known shows that entry
+	knownShown // the page of the entry known shows that entry
 )
 
 func (e Entry[V]) isSame(other Entry[V]) bool { return e.ID == other.ID && e.Start == other.Start }
