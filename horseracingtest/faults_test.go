@@ -76,15 +76,6 @@ func TestEachFaultStrikesOnEveryTransport(t *testing.T) {
 	}
 }
 
-func TestAnIgnoredBodyGetsTheResponseToNone(t *testing.T) {
-	s := start(t)
-	_, want := do(t, s, newRequest(t, s, "GET", resultsPath, ""))
-	s.Inject(horseracingtest.Fault{Path: resultsPath, IgnoreBody: true})
-	if _, got := do(t, s, newRequest(t, s, "GET", resultsPath, `{"tier":1,"start_time_from":5}`)); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
 func TestFaultsStrikeByRuleInTheirOrder(t *testing.T) {
 	s := start(t)
 	s.Inject(
@@ -105,86 +96,61 @@ func TestFaultsStrikeByRuleInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestAFaultThatMakesNoSensePanics(t *testing.T) {
-	s := start(t)
-	for _, fault := range []horseracingtest.Fault{
-		{Method: "GET"}, {Path: "api/v1", Status: 500}, {Skip: -1, Status: 500}, {Probability: 1.5, Status: 500}, {Status: 42},
-		{Body: "x", ResetAfter: true}, {TakesEffectAfter: 1, ResetAfter: true}, {ResetBefore: true, Status: 500}, {ResetAfter: true, CutBody: 5},
-	} {
-		if !panics(func() { s.Inject(fault) }) {
-			t.Errorf("%+v was taken", fault)
-		}
-	}
-}
-
 func TestADroppedRequestTakesEffectLater(t *testing.T) {
 	s := start(t, horseracingtest.WithSchedule(0))
-	s.AddRaces(raceAt(s, 7, time.Hour), raceAt(s, 8, 10*time.Minute))
-	s.Inject(horseracingtest.Fault{Method: "POST", TakesEffectAfter: 30 * time.Second, Times: 2})
+	s.AddRaces(raceAt(s, 7, time.Hour))
+	s.Inject(horseracingtest.Fault{Method: "POST", TakesEffectAfter: 30 * time.Second})
 	attempt(t, s, "POST", registerPath, registration(s))
-	for _, want := range []bool{false, false, true} {
-		if race, err := s.Client().Races.Get(t.Context(), 7); err != nil || race.Has(1) != want {
-			t.Errorf("at %v: %+v, want the horse in it: %v: %v", s.Now(), race, want, err)
+	for _, want := range []int{0, 0, 1} {
+		if got := s.Registrations(); len(got) != want {
+			t.Errorf("at %v: %+v, want %d", s.Now(), got, want)
 		}
 		s.Advance(15 * time.Second)
-	}
-	s.Advance(4 * time.Minute) // the deadline of race 8 is 15 s away
-	attempt(t, s, "POST", registerPath, strings.Replace(registration(s), `"main_race_id":7`, `"main_race_id":8`, 1))
-	s.Advance(time.Minute)
-	if got := s.Registrations(); len(got) != 1 || !got[0].Time.Equal(s.Now().Add(-5*time.Minute-15*time.Second)) {
-		t.Errorf("a registration took effect after the deadline, or at another time: %+v", got)
 	}
 }
 
 func TestAProbableFaultStrikesItsShareAlikeOnEveryRun(t *testing.T) {
 	run := func(seed uint64) (struck string) {
-		s := start(t, horseracingtest.WithSeed(seed))
-		s.Inject(horseracingtest.Fault{Probability: 0.2, Status: 503}, horseracingtest.Fault{Probability: 0.5, Times: 3, Status: 500})
+		s := start(t, horseracingtest.WithSeed(seed), horseracingtest.WithInMemory())
+		s.Inject(horseracingtest.Fault{Probability: 0.2, Status: 503})
 		for range 400 {
 			response, _ := do(t, s, newRequest(t, s, "GET", "/api/v1/missions", ""))
-			struck += itoa(response.StatusCode)[:1] + itoa(response.StatusCode)[2:]
+			struck += itoa(response.StatusCode / 100)
 		}
 		return struck
 	}
 	first := run(1)
-	if n, limited := strings.Count(first, "53"), strings.Count(first, "50"); n < 55 || n > 105 || limited != 3 {
-		t.Errorf("%d of 400 were struck with probability 0.2, and %d with a limit of 3", n, limited)
+	if n := strings.Count(first, "5"); n < 55 || n > 105 {
+		t.Errorf("%d of 400 were struck with probability 0.2", n)
 	}
-	if first != run(1) {
-		t.Error("another run has other faults")
-	}
-	if first == run(2) {
-		t.Error("another seed has the same faults")
+	if first != run(1) || first == run(2) {
+		t.Error("the faults do not depend on the seed alone")
 	}
 }
 
 // reporter is a testing.TB that keeps what it gets.
 type reporter struct {
 	testing.TB
-	cleanups []func()
-	errors   []string
+	cleanup func()
+	errors  []string
 }
 
 func (r *reporter) Helper()          {}
-func (r *reporter) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *reporter) Cleanup(f func()) { r.cleanup = f }
 func (r *reporter) Errorf(format string, args ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, args...))
 }
 
 func TestRequiredFaultsFailATestInWhichOneDidNotStrike(t *testing.T) {
-	s := start(t)
-	r := &reporter{TB: t}
-	s.Inject(horseracingtest.Fault{Status: 500})
+	s, r := start(t), &reporter{TB: t}
 	s.RequireFaults(r)
-	s.Inject(horseracingtest.Fault{Path: registerPath, Status: 501}, horseracingtest.Fault{Status: 502, Times: 5})
-	s.ClearFaults()
-	s.Inject(horseracingtest.Fault{Status: 503, Times: -1})
-	do(t, s, newRequest(t, s, "GET", openPath, ""))
-	if len(r.cleanups) != 1 || len(r.errors) != 0 {
-		t.Fatalf("%d cleanups, errors %v", len(r.cleanups), r.errors)
+	s.Inject(horseracingtest.Fault{Path: registerPath, Status: 501}, horseracingtest.Fault{Status: 502, Times: 2}, horseracingtest.Fault{Status: 503, Times: -1})
+	for range 3 {
+		do(t, s, newRequest(t, s, "GET", openPath, ""))
 	}
-	r.cleanups[0]()
-	if len(r.errors) != 3 || !strings.Contains(r.errors[0], "Status:500") || !strings.Contains(r.errors[1], "Path:/api/v1/races/register") || !strings.Contains(r.errors[2], "Status:502") {
+	s.ClearFaults()
+	r.cleanup()
+	if len(r.errors) != 1 || !strings.Contains(r.errors[0], "Path:"+registerPath) {
 		t.Errorf("%q", r.errors)
 	}
 }

@@ -4,36 +4,32 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-func TestTheLogHoldsRequestsAndStatuses(t *testing.T) {
-	s := start(t)
-	s.Advance(time.Hour)
+func TestTheLogHoldsTheNewestRequestsAndCountsAll(t *testing.T) {
+	s := start(t, horseracingtest.WithRequestLog(2))
+	do(t, s, newRequest(t, s, "GET", openPath, ""))
 	do(t, s, newRequest(t, s, "GET", resultsPath, `{"tier":5}`))
 	do(t, s, newRequest(t, s, "GET", "/api/v1/horses/a%2Fb?x=1", ""))
-	requests := s.Requests()
-	if len(requests) != 2 || s.RequestCount() != 2 {
-		t.Fatalf("%d requests, count %d", len(requests), s.RequestCount())
+	got, count := s.Requests(), s.RequestCount()
+	for i := range got {
+		if key := got[i].Header.Get("X-Api-Key"); key != s.APIKey {
+			t.Errorf("x-api-key %q", key)
+		}
+		got[i].Header = nil
 	}
-	first := requests[0]
-	if key := first.Header.Get("X-Api-Key"); key != s.APIKey {
-		t.Errorf("x-api-key %q", key)
+	want := []horseracingtest.Request{
+		{Time: s.Now(), Method: "GET", Path: resultsPath, Body: []byte(`{"tier":5}`), Status: 200},
+		{Time: s.Now(), Method: "GET", Path: "/api/v1/horses/a%2Fb?x=1", Status: 400},
 	}
-	first.Header = nil
-	want := horseracingtest.Request{Time: s.Now(), Method: "GET", Path: resultsPath, Body: []byte(`{"tier":5}`), Status: 200}
-	if diff := cmp.Diff(want, first); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+	if diff := cmp.Diff(want, got); diff != "" || count != 3 {
+		t.Errorf("count %d, -want +got:\n%s", count, diff)
 	}
-	if second := requests[1]; second.Path != "/api/v1/horses/a%2Fb?x=1" || second.Status != 400 || second.Body != nil {
-		t.Errorf("%+v", second)
-	}
-	s.ResetLog()
-	if len(s.Requests()) != 0 || s.RequestCount() != 0 || s.MaxInFlight() != 0 {
+	if s.ResetLog(); len(s.Requests()) != 0 || s.RequestCount() != 0 || s.MaxInFlight() != 0 {
 		t.Error("ResetLog left something")
 	}
 }
@@ -54,19 +50,5 @@ func TestEveryRequestIsLoggedWithoutItsKey(t *testing.T) {
 	}
 	if strings.Contains(logged, s.APIKey) || strings.Contains(logged, string(s.UserKey(0))) {
 		t.Errorf("a key is logged:\n%s", logged)
-	}
-}
-
-func TestTheLogKeepsTheNewestAndCountsAll(t *testing.T) {
-	s := start(t, horseracingtest.WithRequestLog(2))
-	for i := range 5 {
-		do(t, s, newRequest(t, s, "GET", "/api/v1/horses/"+itoa(i+1), ""))
-	}
-	paths := []string{}
-	for _, r := range s.Requests() {
-		paths = append(paths, r.Path)
-	}
-	if diff := cmp.Diff([]string{"/api/v1/horses/4", "/api/v1/horses/5"}, paths); diff != "" || s.RequestCount() != 5 {
-		t.Errorf("count %d (-want +got):\n%s", s.RequestCount(), diff)
 	}
 }

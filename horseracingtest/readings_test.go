@@ -38,24 +38,18 @@ func TestReadings(t *testing.T) {
 		status             int
 		has, lacks         string
 	}{
-		"participants from the start":         {horseracingtest.Readings{Participants: "from start"}, "GET", race, "", 200, `"participants":[]`, `"number"`},
-		"participants in the result, before":  {horseracingtest.Readings{Participants: "in result"}, "GET", race, "", 200, `"participants":[]`, `"number"`},
-		"participants in the result":          {horseracingtest.Readings{Participants: "in result"}, "GET", "/api/v1/races/10", "", 200, `"number":4000`, `"participants":[]`},
-		"participants until the start":        {horseracingtest.Readings{Participants: "until start"}, "GET", "/api/v1/races/10", "", 200, `"participants":[]`, `"number"`},
-		"participants until the start, after": {horseracingtest.Readings{Participants: "until start"}, "GET", resultsPath, "{}", 200, `"number":4000`, `"participants":[]`},
-		"others first":                        {horseracingtest.Readings{Participants: "others first"}, "GET", race, "", 200, `"number":4000`, `"number":1`},
-		"a confirmation":                      {horseracingtest.Readings{Confirmation: "OK"}, "POST", registerPath, "ENTRY", 200, "OK", "true"},
-		"a confirmation without a body":       {horseracingtest.Readings{Confirmation: "empty"}, "POST", registerPath, "ENTRY", 200, "", "true"},
-		"a refusal":                           {horseracingtest.Readings{Refusal: `{"success":false}`}, "POST", registerPath, `{"horse_number":1,"main_race_id":20,"user_key":"x"}`, 200, `{"success":false}`, "error"},
-		"heats":                               {horseracingtest.Readings{Heats: true}, "GET", race, "", 200, `"entry_fee":7`, `"main_race_id":21`},
-		"the id of a second heat":             {horseracingtest.Readings{Heats: true}, "GET", "/api/v1/races/21", "", 200, "[]", "main_race_id"},
-		"inclusive":                           {horseracingtest.Readings{Inclusive: true}, "GET", resultsPath, `{"start_time_from":` + finished + `}`, 200, `"main_race_id":10`, "error"},
-		"not inclusive":                       {horseracingtest.Readings{}, "GET", resultsPath, `{"start_time_from":` + finished + `}`, 200, "[]", "main_race_id"},
-		"the tier's name":                     {horseracingtest.Readings{TierName: "Second"}, "GET", openPath, "", 200, `"tier":"Second"`, "Omega"},
-		"an empty list is null":               {horseracingtest.Readings{EmptyList: "null"}, "GET", resultsPath, `{"tier":1}`, 200, "null", "["},
-		"an empty list is 204":                {horseracingtest.Readings{EmptyList: "204"}, "GET", resultsPath, `{"tier":1}`, 204, "", "["},
-		"an empty list is 404":                {horseracingtest.Readings{EmptyList: "404"}, "GET", resultsPath, `{"tier":1}`, 404, "", "["},
-		"another type":                        {horseracingtest.Readings{Members: map[string]string{"participants.total": `"x"`, "tier": "5"}}, "GET", race, "", 200, `"total":"x"`, "Omega"},
+		"participants in the result":   {horseracingtest.Readings{Participants: "in result"}, "GET", "/api/v1/races/10", "", 200, `"number":4000`, `"participants":[]`},
+		"participants until the start": {horseracingtest.Readings{Participants: "until start"}, "GET", "/api/v1/races/10", "", 200, `"participants":[]`, `"number"`},
+		"others first":                 {horseracingtest.Readings{Participants: "others first"}, "GET", race, "", 200, `"number":4000`, `"number":1`},
+		"a confirmation":               {horseracingtest.Readings{Confirmation: "OK"}, "POST", registerPath, "ENTRY", 200, "OK", "true"},
+		"a refusal":                    {horseracingtest.Readings{Refusal: `{"success":false}`}, "POST", registerPath, `{"horse_number":1,"main_race_id":20,"user_key":"x"}`, 200, `{"success":false}`, "error"},
+		"heats":                        {horseracingtest.Readings{Heats: true}, "GET", race, "", 200, `"entry_fee":7`, `"main_race_id":21`},
+		"the id of a second heat":      {horseracingtest.Readings{Heats: true}, "GET", "/api/v1/races/21", "", 200, "[]", "main_race_id"},
+		"inclusive":                    {horseracingtest.Readings{Inclusive: true}, "GET", resultsPath, `{"start_time_from":` + finished + `}`, 200, `"main_race_id":10`, "error"},
+		"the tier's name":              {horseracingtest.Readings{TierName: "Second"}, "GET", openPath, "", 200, `"tier":"Second"`, "Omega"},
+		"an empty list is null":        {horseracingtest.Readings{EmptyList: "null"}, "GET", resultsPath, `{"tier":1}`, 200, "null", "["},
+		"an empty list is 204":         {horseracingtest.Readings{EmptyList: "204"}, "GET", resultsPath, `{"tier":1}`, 204, "", "["},
+		"another type":                 {horseracingtest.Readings{Members: map[string]string{"participants.total": `"x"`, "tier": "5"}}, "GET", race, "", 200, `"total":"x"`, "Omega"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			response, body := readAs(t, test.readings, test.method, test.path, test.body)
@@ -71,12 +65,10 @@ func TestEarlyResultsShowARaceBeforeItsOrder(t *testing.T) {
 	race := raceAt(s, 7, time.Hour)
 	race.Participants = []horseracing.RaceParticipant{{Number: 1}}
 	s.AddRaces(race)
-	s.Advance(time.Hour + time.Millisecond)
-	if page := get[[]horseracing.Race](t, s, resultsPath, `{}`); len(page) != 1 || page[0].Finished() {
-		t.Errorf("at its start: %+v", page)
-	}
-	s.Advance(time.Hour)
-	if page := get[[]horseracing.Race](t, s, resultsPath, `{}`); len(page) != 1 || !page[0].Finished() {
-		t.Errorf("%+v", page)
+	for after, isFinished := range []bool{false, true} {
+		s.Advance(time.Hour + time.Millisecond)
+		if page := get[[]horseracing.Race](t, s, resultsPath, `{}`); len(page) != 1 || page[0].Finished() != isFinished {
+			t.Errorf("%d hours after its start: %+v", after, page)
+		}
 	}
 }
