@@ -90,6 +90,7 @@ func TestAFileAsPeopleHaveItIsReadAndWrittenOn(t *testing.T) {
 		"a last line without end":   {one + strings.TrimSpace(two), one + two},
 		"zeros in place of its end": {one + strings.TrimSpace(two) + "\x00\x00\x00", one + two},
 		"zeros after the lines":     {one + two + strings.Repeat("\x00", 4096), one + two},
+		"a last line of zeros":      {one + two + "\x00\x00\n", one + two},
 		"a last line that is cut":   {one + two + two[:50], one + two},
 		"garbage after the lines":   {one + two + "\xff\xfe{", one + two},
 		"cut, and zeros":            {one + two + two[:50] + "\x00\x00", one + two},
