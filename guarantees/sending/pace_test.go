@@ -1,12 +1,10 @@
 package sending_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -48,61 +46,8 @@ func TestWithoutARefusalNothingWaits(t *testing.T) {
 	})
 }
 
-// TestARefusalHoldsAllCalls until its Retry-After, and Pace reports it.
-func TestARefusalHoldsAllCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(429, "", "Retry-After: 10"), double.Respond(200, "[]"))
-		c := s.Client(t)
-		started := time.Now()
-		var calls sync.WaitGroup
-		for i := range 5 {
-			calls.Go(func() {
-				time.Sleep(time.Duration(i) * time.Second)
-				if _, err := c.Races.Open(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		time.Sleep(5 * time.Second)
-		if p := c.Pace(); p.Waiting != 5 || !p.Until.Equal(started.Add(10*time.Second)) {
-			t.Errorf("%+v", p)
-		}
-		calls.Wait()
-		for i, r := range s.Requests() {
-			if after := r.At.Sub(started); i > 0 && after < 10*time.Second {
-				t.Errorf("request %d was sent after %v", i, after)
-			}
-		}
-	})
-}
-
-// TestACallDoesNotWaitForALongRetryAfterOfItsRoute: longer than MaxWait. A
-// registration is sent: it shows whether the refusal is for all routes.
-func TestACallDoesNotWaitForALongRetryAfterOfItsRoute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(429, "", "Retry-After: 60"), double.Respond(200, "{}"))
-		c := s.Client(t)
-		double.OpenRaces(t.Context(), c)
-		for i, after := range []time.Duration{10 * time.Second, 20 * time.Second} {
-			time.Sleep(10 * time.Second)
-			started := time.Now()
-			err := double.OpenRaces(t.Context(), c)
-			api, ok := errors.AsType[*horseracing.APIError](err)
-			if !ok || !errors.Is(err, horseracing.ErrRateLimited) || api.RetryAfter != time.Minute-after {
-				t.Errorf("a read: %v", err)
-			}
-			if took := time.Since(started); took != 0 || len(s.Requests()) != 1+i {
-				t.Errorf("a read: %d requests, after %v", len(s.Requests()), took)
-			}
-			if err := double.Register(t.Context(), c); err != nil || time.Since(started) != 0 {
-				t.Errorf("a registration: %v, after %v", err, time.Since(started))
-			}
-		}
-	})
-}
-
-// TestAnHourOfARegistrationStopsNoBoard: a Retry-After holds its own route, and another one for a tenth
-// of a second.
+// TestAnHourOfARegistrationStopsNoBoard: a Retry-After holds its own route, and another one
+// for a tenth of a second.
 func TestAnHourOfARegistrationStopsNoBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := double.Play(double.Respond(429, "", "Retry-After: 3600"), double.Respond(200, "[]"))
@@ -118,7 +63,6 @@ func TestAnHourOfARegistrationStopsNoBoard(t *testing.T) {
 	})
 }
 
-// TestA503OfARegistrationInformsThePaceAndStaysUnknown.
 func TestA503OfARegistrationInformsThePaceAndStaysUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := double.Play(double.Respond(503, "", "Retry-After: 5"), double.Respond(200, "{}"))
@@ -131,76 +75,6 @@ func TestA503OfARegistrationInformsThePaceAndStaysUnknown(t *testing.T) {
 	})
 }
 
-// TestRefusalsTakeNothingFromTheBudget, however many there are, and the
-// service gets few requests.
-func TestRefusalsTakeNothingFromTheBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(429, ""))
-		c := s.Client(t)
-		for range 100 {
-			if err := double.OpenRaces(t.Context(), c); !errors.Is(err, horseracing.ErrRateLimited) || strings.Contains(err.Error(), "budget") {
-				t.Fatal(err)
-			}
-		}
-		if n := len(s.Requests()); n <= 220 { // the budget would allow 200
-			t.Errorf("%d requests for 100 calls, want about 3 each", n)
-		}
-		for i, wait := range s.Waits()[50:] {
-			if wait < 4*time.Second {
-				t.Errorf("request %d came after %v", 50+i, wait)
-			}
-		}
-	})
-}
-
-// TestAWithheldRetryIsReported in the log.
-func TestAWithheldRetryIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for name, down := range map[string]double.Step{"a status": double.Respond(500, ""), "a broken connection": double.Broken(double.ErrReset)} {
-			var log bytes.Buffer
-			c := double.Play(down).Client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-			var err error
-			for range 100 {
-				err = double.OpenRaces(t.Context(), c)
-			}
-			if err == nil || !strings.Contains(log.String(), "retry budget is spent") {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	})
-}
-
-// behind runs the test in a bubble, with a fake that limits requests.
-func behind(t *testing.T, limits []horseracingtest.RequestLimit, history int, test func(*testing.T, *horseracingtest.Server)) {
-	double.Bubble(t, test, horseracingtest.WithHistory(history), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(limits...))
-}
-
-// TestWalksFinishBehindLimits: 16 requests in flight, and no error.
-func TestWalksFinishBehindLimits(t *testing.T) {
-	for name, limit := range map[string]horseracingtest.RequestLimit{
-		"20 a second":                     {PerSecond: 20, Burst: 5},
-		"60 in 10 s":                      {PerWindow: 60, Window: 10 * time.Second},
-		"60 in 10 s, sliding, with dates": {PerWindow: 60, Window: 10 * time.Second, Sliding: true, RetryAfter: "date"},
-		"4 in flight":                     {InFlight: 4},
-		"refusals count":                  {PerWindow: 60, Window: 10 * time.Second, CountRefused: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			behind(t, []horseracingtest.RequestLimit{limit}, 1500, func(t *testing.T, fake *horseracingtest.Server) {
-				c, n := fake.Client(), 0
-				for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 16}).All(t.Context()) {
-					if err != nil {
-						t.Fatalf("after %d races: %v", n, err)
-					}
-					n++
-				}
-				if n < 1500 {
-					t.Errorf("%d races", n)
-				}
-			})
-		})
-	}
-}
-
 // TestNobodyQueuesBehindACrawl: a registration, and a read, take two slots at most.
 func TestNobodyQueuesBehindACrawl(t *testing.T) {
 	for name, setup := range map[string]struct {
@@ -210,31 +84,29 @@ func TestNobodyQueuesBehindACrawl(t *testing.T) {
 		"of the service":   {[]horseracingtest.RequestLimit{{PerSecond: 2, Burst: 2}}, nil},
 		"of WithRateLimit": {nil, []horseracing.Option{horseracing.WithRateLimit(2, 1)}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			behind(t, setup.limit, 5000, func(t *testing.T, fake *horseracingtest.Server) {
-				c := fake.Client(setup.opts...)
-				ctx, cancel := context.WithCancel(t.Context())
-				var crawl sync.WaitGroup
-				crawl.Go(func() {
-					for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 32}).All(ctx) {
-						if err != nil && ctx.Err() == nil {
-							t.Error(err)
-						}
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			c := fake.Client(setup.opts...)
+			ctx, cancel := context.WithCancel(t.Context())
+			var crawl sync.WaitGroup
+			crawl.Go(func() {
+				for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 32}).All(ctx) {
+					if err != nil && ctx.Err() == nil {
+						t.Error(err)
 					}
-				})
-				time.Sleep(time.Minute + 130*time.Millisecond)
-				for name, call := range map[string]func(context.Context, *horseracing.Client) error{"Open": double.OpenRaces, "Register": double.Register} {
-					started := time.Now()
-					call(ctx, c) // what comes of it is no matter here
-					if took := time.Since(started); took > 1100*time.Millisecond {
-						t.Errorf("%s took %v behind a crawl", name, took)
-					}
-					time.Sleep(7 * time.Second)
 				}
-				cancel()
-				crawl.Wait()
 			})
-		})
+			time.Sleep(time.Minute + 130*time.Millisecond)
+			for name, call := range map[string]func(context.Context, *horseracing.Client) error{"Open": double.OpenRaces, "Register": double.Register} {
+				started := time.Now()
+				call(ctx, c) // what comes of it is no matter here
+				if took := time.Since(started); took > 1100*time.Millisecond {
+					t.Errorf("%s took %v behind a crawl", name, took)
+				}
+				time.Sleep(7 * time.Second)
+			}
+			cancel()
+			crawl.Wait()
+		}, horseracingtest.WithHistory(5000), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(setup.limit...))
 	}
 }
 
@@ -261,4 +133,50 @@ func TestCtrlCEndsEveryWait(t *testing.T) {
 			t.Errorf("the walks ended %v later", took)
 		}
 	})
+}
+
+// TestAWalkThatIsRefusedWaitsForItsContext, for an hour or ten, and continues within a minute
+// of the end of the refusals or of the last Retry-After; one that fails ends after its
+// retries, and continues when it is ranged over again.
+func TestAWalkThatIsRefusedWaitsForItsContext(t *testing.T) {
+	pages := double.Listing(`[{"main_race_id":1,"start_time":1700000000000},{"main_race_id":2,"start_time":1600000000000}]`)
+	for name, test := range map[string]struct {
+		failure double.Step
+		late    time.Duration // at most, if it waits
+	}{
+		"429":                      {double.Respond(429, ""), time.Minute},
+		"a Retry-After":            {double.Respond(429, "", "Retry-After: 1200"), 21 * time.Minute},
+		"one of more than an hour": {double.Respond(503, "", "Retry-After: 7200"), 61 * time.Minute},
+		"403":                      {double.Respond(403, "", "Retry-After: 60"), 2 * time.Minute},
+		"500":                      {double.Respond(500, ""), 0},
+		"a broken connection":      {double.Broken(double.ErrReset), 0},
+		"an HTML page":             {double.Respond(200, "<!doctype html>"), 0},
+	} {
+		for _, length := range []time.Duration{time.Hour, 10 * time.Hour} {
+			double.Run(t, fmt.Sprintf("%s for %v", name, length), func(t *testing.T) {
+				end, requests := time.Now().Add(length), 0
+				s := double.Play(func(r *http.Request) (*http.Response, error) {
+					switch requests++; {
+					case requests == 1:
+						return double.Respond(200, `[{"main_race_id":1,"start_time":1700000000000}]`)(r)
+					case time.Now().Before(end):
+						return test.failure(r)
+					}
+					return pages(r)
+				})
+				results, began := s.Client(t).Races.Results(horseracing.ResultsQuery{}), time.Now()
+				races, err := results.Take(double.Within(t, 20*time.Minute), 10)
+				if isRefused := test.late > 0; len(races) != 1 || isRefused != errors.Is(err, context.DeadlineExceeded) || isRefused != (time.Since(began) == 20*time.Minute) {
+					t.Errorf("%d races after %v: %v", len(races), time.Since(began), err)
+				}
+				if test.late == 0 {
+					time.Sleep(time.Until(end))
+				}
+				races, err = results.Take(t.Context(), 10)
+				if late := time.Since(end); err != nil || len(races) != 1 || late > test.late+time.Second {
+					t.Errorf("%v late: %d races, %v", late, len(races), err)
+				}
+			})
+		}
+	}
 }

@@ -15,22 +15,16 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// Behind a limit that is announced nothing is refused, nine tenths are used, and a crawl
-// leaves something to a single call.
+// Behind a limit that is announced nothing is refused and nine tenths are used. A single call
+// is sent within a second beside a crawl.
 func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
-	window := horseracingtest.RequestLimit{PerWindow: 60, Window: 10 * time.Second, Headers: true}
-	sliding := window
-	sliding.Sliding = true // the end that it announces is that of its last request
 	for name, limit := range map[string]horseracingtest.RequestLimit{
-		"window": window, "bucket": {PerSecond: 6, Burst: 60, Headers: true}, "sliding": sliding,
+		"window": {PerWindow: 60, Window: 10 * time.Second, Headers: true}, "bucket": {PerSecond: 6, Burst: 60, Headers: true},
+		"sliding": {PerWindow: 60, Window: 10 * time.Second, Sliding: true, Headers: true}, // the end that it announces is that of its last request
 	} {
-		double.Run(t, name, func(t *testing.T) {
-			started := time.Now()
-			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithLatency(20*time.Millisecond),
-				horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(6000))
-			defer fake.Close()
-			client := fake.Client()
-			if _, err := client.Races.Open(t.Context()); err != nil { // nothing is known before the first response
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			client, started := fake.Client(), time.Now()
+			if err := double.OpenRaces(t.Context(), client); err != nil { // nothing is known before the first response
 				t.Fatal(err)
 			}
 			var calls sync.WaitGroup
@@ -41,24 +35,23 @@ func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
 			})
 			for time.Since(started) < 40*time.Second {
 				time.Sleep(5 * time.Second)
-				asked := time.Now()
-				if _, err := client.Races.Open(t.Context()); err != nil || time.Since(asked) > time.Second {
-					t.Errorf("a single call: %v after %v", err, time.Since(asked))
+				called := time.Now()
+				if err := double.OpenRaces(t.Context(), client); err != nil || time.Since(called) > time.Second {
+					t.Errorf("a single call: %v after %v", err, time.Since(called))
 				}
 			}
 			calls.Wait()
-			requests, refused := fake.Requests(), 0
-			for _, r := range requests {
+			refused := 0
+			for _, r := range fake.Requests() {
 				if r.Status != http.StatusOK && r.Status != 0 { // canceled with the loop
 					refused++
 				}
 			}
-			n, took := float64(len(requests)), time.Since(started)
-			t.Logf("%.0f requests in %v", n, took)
-			if used := n / took.Seconds() / 6; used < 0.9 || float64(refused) > 0.002*n {
+			n := float64(fake.RequestCount())
+			if used := n / time.Since(started).Seconds() / 6; used < 0.9 || float64(refused) > 0.002*n {
 				t.Errorf("%.0f %% used, %d of %.0f requests refused", 100*used, refused, n)
 			}
-		})
+		}, horseracingtest.WithLatency(20*time.Millisecond), horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(4000))
 	}
 }
 
@@ -84,28 +77,25 @@ func TestACallDoesNotWaitForAQuotaThatComesTooLate(t *testing.T) {
 // A crawl that outlasts a limit of an hour ends with all races and without an error, whether
 // the limit is announced or not. Another route is requested meanwhile.
 func TestACrawlOutlastsALimitOfAnHour(t *testing.T) {
-	for _, perHour := range []int{100, 300, 600, 1000} {
-		for _, sliding := range []bool{false, true} {
-			for _, announced := range []bool{false, true} {
-				limit := horseracingtest.RequestLimit{Path: "/api/v2/", PerWindow: perHour, Window: time.Hour, Sliding: sliding, Headers: announced}
-				double.RunBubble(t, fmt.Sprintf("%d, sliding %v, announced %v", perHour, sliding, announced), func(t *testing.T, fake *horseracingtest.Server) {
-					client, started, n := fake.Client(), time.Now(), 0
-					for _, err := range client.Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
-						if err != nil {
-							t.Fatalf("after %v and %d races: %v", time.Since(started), n, err)
-						}
-						if n++; n%1000 == 0 {
-							if err := double.OpenRaces(t.Context(), client); err != nil {
-								t.Errorf("Open after %v: %v", time.Since(started), err)
-							}
+	for _, perHour := range []int{100, 300, 600, 1000}[:double.Worlds(1, 4, 1)] {
+		for _, limit := range []horseracingtest.RequestLimit{{}, {Headers: true}, {Sliding: true}, {Sliding: true, Headers: true}} {
+			limit.Path, limit.PerWindow, limit.Window = "/api/v2/", perHour, time.Hour
+			double.RunBubble(t, fmt.Sprintf("%+v", limit), func(t *testing.T, fake *horseracingtest.Server) {
+				client, started, n := fake.Client(), time.Now(), 0
+				for _, err := range client.Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
+					if err != nil {
+						t.Fatalf("after %v and %d races: %v", time.Since(started), n, err)
+					}
+					if n++; n%1000 == 0 {
+						if err := double.OpenRaces(t.Context(), client); err != nil {
+							t.Errorf("Open after %v: %v", time.Since(started), err)
 						}
 					}
-					t.Logf("%d races after %v, %d requests", n, time.Since(started), len(fake.Requests()))
-					if hours := n / 10 / perHour; n < 15*perHour || time.Since(started) > time.Duration(hours+2)*time.Hour {
-						t.Errorf("%d races after %v", n, time.Since(started))
-					}
-				}, horseracingtest.WithLatency(20*time.Millisecond), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(15*perHour))
-			}
+				}
+				if hours := n / 10 / perHour; n < 15*perHour || time.Since(started) > time.Duration(hours+2)*time.Hour {
+					t.Errorf("%d races after %v", n, time.Since(started))
+				}
+			}, horseracingtest.WithLatency(20*time.Millisecond), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(15*perHour))
 		}
 	}
 }
