@@ -184,28 +184,6 @@ func TestAProbeThatHungDoesNotEndALaterBackoff(t *testing.T) {
 	}
 }
 
-// TestNoEventGoesOverAllThatWait: of ten thousand only the first one is looked at,
-// except for a Retry-After that is too long for some.
-func TestNoEventGoesOverAllThatWait(t *testing.T) {
-	p, now := NewRoutes(func() float64 { return 0 }), simStart
-	first := join(p, Walk)
-	p.Send(now, first)
-	for range 10_000 {
-		join(p, Walk)
-	}
-	for e := p.routes["GET /"].queue[Walk].Front().Next(); e != nil; e = e.Next() {
-		e.Value = nil // a look at it panics
-	}
-	p.Report(now, first, Refused, holds(20*time.Second))
-	next, at := p.Next(now)
-	if s := p.State(now); next != nil || s.Waiting != 10_000 || at.Sub(now) != 20*time.Second {
-		t.Errorf("%d wait, until %v", s.Waiting, at.Sub(now))
-	}
-	if next, _ := p.Next(at); next == nil {
-		t.Error("none is sent after it")
-	}
-}
-
 // TestABackoffIsNeverZero, however high a rate was learned.
 func TestABackoffIsNeverZero(t *testing.T) {
 	p, now := NewRoutes(func() float64 { return 0 }), simStart
@@ -221,85 +199,6 @@ func TestABackoffIsNeverZero(t *testing.T) {
 		}
 		now = at
 	}
-}
-
-// However long requests and responses take, and in whatever order they come: of a service
-// with windows, which says what is left, no more is requested than what is in flight when it
-// says that nothing is, a walk leaves a twelfth, and each request is sent.
-func TestAnAnnouncedLimitIsHeeded(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		now := simStart
-		e := NewRoutes(func() float64 { return 0.5 })
-		limit := rapid.IntRange(1, 30).Draw(t, "limit")
-		slots := rapid.IntRange(1, 4).Draw(t, "slots")
-		isWalk := rapid.Bool().Draw(t, "all are of a walk")
-		width := time.Duration(rapid.IntRange(5, 60).Draw(t, "width")) * time.Second
-		taken := map[time.Time]int{} // by the beginning of the window
-		type flight struct {
-			waiter            *Waiter
-			arrives, responds time.Time
-			left              int
-			reset             time.Duration
-			handled           bool
-		}
-		var flying []*flight
-		waiting := rapid.IntRange(1, 100).Draw(t, "requests")
-		for range waiting {
-			priority := Walk
-			if !isWalk {
-				priority = Priority(rapid.IntRange(int(Write), int(Walk)).Draw(t, "priority"))
-			}
-			join(e, priority)
-		}
-		most := limit + slots - 1
-		if isWalk {
-			most -= limit / 12
-		}
-		trip := rapid.Custom(func(t *rapid.T) time.Duration {
-			return time.Duration(rapid.IntRange(1, 800).Draw(t, "ms")) * time.Millisecond
-		})
-		for steps := 0; waiting > 0 || len(flying) > 0; steps++ {
-			if steps > 100_000 {
-				t.Fatalf("%d requests wait for ever", waiting)
-			}
-			waiter, at := e.Next(now)
-			if waiter != nil && len(flying) < slots {
-				waiting--
-				e.Send(now, waiter)
-				arrives := now.Add(trip.Draw(t, "there"))
-				flying = append(flying, &flight{waiter: waiter, arrives: arrives, responds: arrives.Add(trip.Draw(t, "back"))})
-				continue
-			}
-			next := at
-			if waiter != nil { // it is sent when a response is there
-				next = time.Time{}
-			}
-			for _, f := range flying {
-				if !f.handled {
-					next = earlier(next, f.arrives)
-				} else {
-					next = earlier(next, f.responds)
-				}
-			}
-			now = later(now, next)
-			for i, f := range flying {
-				if !f.handled && !now.Before(f.arrives) {
-					window := f.arrives.Truncate(width)
-					if taken[window]++; taken[window] > most {
-						t.Fatalf("%d requests in a window of %d", taken[window], limit)
-					}
-					f.handled, f.left = true, max(0, limit-taken[window])
-					f.reset = (window.Add(width).Sub(f.arrives) + time.Second - 1).Truncate(time.Second)
-					break
-				}
-				if f.handled && !now.Before(f.responds) {
-					e.Report(now, f.waiter, Accepted, announced(limit, f.left, f.reset))
-					flying = append(flying[:i], flying[i+1:]...)
-					break
-				}
-			}
-		}
-	})
 }
 
 // Only the route that announced it waits, and what a walk leaves is others'.

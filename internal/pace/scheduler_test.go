@@ -144,28 +144,6 @@ func TestALimiterIsUsedToTheFull(t *testing.T) {
 	}
 }
 
-// A caller whose request has a permit does not wait for the next one, which another lacks.
-func TestACallerWithAPermitWaitsForNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for range 50 { // the order in which its goroutine sees both is random
-			g := NewScheduler(remote(time.Minute))
-			start := time.Now()
-			var group sync.WaitGroup
-			for n := range 3 {
-				group.Go(func() {
-					time.Sleep(time.Duration(n) * time.Second)
-					waiter, err := enter(t.Context(), g, Read, 0)
-					if took, want := time.Since(start), time.Duration(n+1)*time.Minute; err != nil || took != want {
-						t.Errorf("request %d: after %v, %v, want %v", n, took, err, want)
-					}
-					g.Leave(waiter, Accepted, Hold{})
-				})
-			}
-			group.Wait()
-		}
-	})
-}
-
 // TestACallWaitsForMaxWaitInAll, whatever holds it, and its error says what did; a patient one
 // waits for its context. At once it fails only if it would have to wait for longer.
 func TestACallWaitsForMaxWaitInAll(t *testing.T) {

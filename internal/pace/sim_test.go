@@ -181,55 +181,15 @@ func roundedUp(d time.Duration) time.Duration { // as the header is
 	return max((d + time.Second - 1).Truncate(time.Second), time.Second)
 }
 
-type tally struct {
-	accepted, refused int
-	acceptedAt        []int // per second
-}
-
-// perSecond returns how many a second were accepted, between these times since the start.
-func (t *tally) perSecond(from, to time.Duration) float64 {
-	accepted := 0
-	for _, n := range t.acceptedAt[min(int(from.Seconds()), len(t.acceptedAt)):min(int(to.Seconds()), len(t.acceptedAt))] {
-		accepted += n
-	}
-	return float64(accepted) / (to - from).Seconds()
-}
+type tally struct{ accepted, refused int }
 
 // crawl keeps workers requests of a walk going through a pace of its own.
-func (w *world) crawl(svc *service, workers int) (t *tally) {
-	t = &tally{}
-	p := NewRoutes(w.random.Float64)
-	var wake time.Time
-	var pump func()
-	pump = func() {
-		for {
-			waiter, at := p.Next(w.now)
-			if waiter == nil {
-				if !at.IsZero() && (!wake.After(w.now) || at.Before(wake)) {
-					wake = at
-					w.at(at, func() {
-						if wake.Equal(at) {
-							wake = time.Time{}
-						}
-						pump()
-					})
-				}
-				return
-			}
-			p.Send(w.now, waiter)
-			w.after(time.Millisecond, func() {
-				svc.respond(w, t, func(outcome Outcome, retryAfter time.Duration) {
-					p.Report(w.now, waiter, outcome, holds(retryAfter))
-					p.Join(&Waiter{priority: Walk, Patient: true})
-					pump()
-				})
-			})
-		}
-	}
-	for range workers {
-		p.Join(&Waiter{priority: Walk, Patient: true})
-	}
-	w.after(time.Duration(w.random.Int64N(int64(100*time.Millisecond))), pump)
+func (w *world) crawl(svc *service, workers int) *tally {
+	t := &tally{}
+	c := w.newCaller(func(_ string, report func(Outcome, time.Duration)) {
+		w.after(time.Millisecond, func() { svc.respond(w, t, report) })
+	})
+	w.after(time.Duration(w.random.Int64N(int64(100*time.Millisecond))), func() { c.walk("", workers) })
 	return t
 }
 
@@ -257,11 +217,6 @@ func (s *service) respond(w *world, t *tally, report func(Outcome, time.Duration
 	w.after(work(w.random), func() {
 		s.done()
 		t.accepted++
-		second := int(w.now.Sub(simStart) / time.Second)
-		for len(t.acceptedAt) <= second {
-			t.acceptedAt = append(t.acceptedAt, 0)
-		}
-		t.acceptedAt[second]++
 		report(Accepted, 0)
 	})
 }
