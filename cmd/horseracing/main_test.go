@@ -265,7 +265,7 @@ func TestErrorsAreOneSentenceAndAStatus(t *testing.T) {
 		{with("HORSERACING_API_KEY=wrong"), "doctor", 4, "horseracing doctor: the service does not accept the API key"},
 		{with("HORSERACING_BASE_URL=http://127.0.0.1:1"), "open", 5, "check HORSERACING_BASE_URL"},
 		{with("HORSERACING_BASE_URL=http://127.0.0.1:1"), "doctor", 5, "check HORSERACING_BASE_URL"},
-		{with("HORSERACING_BASE_URL=" + other.URL), "doctor", 1, other.URL + " does not respond as the service"},
+		{with("HORSERACING_BASE_URL=" + other.URL), "doctor", 1, "check the base URL"},
 		{environment(fake), "horse 5000", 3, "GET /api/v1/horses/5000: status 404 Not Found"},
 		{environment(fake), "race 99999", 3, "99999"},
 		{environment(fake), "results --cursor /nowhere/at/all", 1, "/nowhere/at/all"},

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"runtime"
 	"strings"
 	"time"
 
@@ -41,13 +39,7 @@ type Doctor struct {
 
 // New returns a Doctor.
 func New(config *Config) *Doctor {
-	return &Doctor{
-		config: config,
-		probe:  &probe{most: config.Requests, spent: func() {}, failures: map[string]int{}},
-		report: Report{
-			At: time.Now().UTC().Truncate(time.Second), SDK: horseracing.Version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Contains: contains,
-		},
-	}
+	return &Doctor{config: config, probe: &probe{most: config.Requests, spent: func() {}, failures: map[string]int{}}}
 }
 
 // Options are those of the client that Examine is given, which may have others.
@@ -64,10 +56,8 @@ func (d *Doctor) Options() []horseracing.Option {
 // error is a reason to make none: the service is not there, or refuses the key.
 func (d *Doctor) Examine(ctx context.Context, client *horseracing.Client) (*Report, error) {
 	d.client = client
-	if service, err := url.Parse(client.BaseURL()); err == nil { // a client has one that can be read
-		d.report.Service = service.Scheme + "://" + service.Host
-	}
-	if err := d.connect(ctx); err != nil {
+	d.config.Progress("is it the service")
+	if _, err := client.Missions.Catalogue(ctx); err != nil && !errors.Is(err, horseracing.ErrServer) {
 		return nil, err
 	}
 	running, stop := context.WithCancelCause(ctx)
@@ -76,33 +66,25 @@ func (d *Doctor) Examine(ctx context.Context, client *horseracing.Client) (*Repo
 	for _, c := range d.checks() {
 		d.config.Progress(c.topic)
 		d.err = nil
-		f := c.do(running)
+		f := finding{Section: c.section, Topic: c.topic, Row: c.row, Mark: skipped, Text: "not examined: what it needs could not be read"}
+		if c.needs() {
+			f.Mark, f.Text = c.do(running)
+		}
+		if f.Mark == skipped {
+			d.fail(context.Cause(running))
+		}
 		switch {
 		case d.err != nil && ctx.Err() != nil:
-			f = found(skipped, "not examined: interrupted")
+			f.Mark, f.Text = skipped, "not examined: interrupted"
 		case d.err != nil:
-			f = found(skipped, "not examined: %v", cmp.Or(context.Cause(running), d.err))
+			f.Mark, f.Text = skipped, fmt.Sprintf("not examined: %v", cmp.Or(context.Cause(running), d.err))
+		case f.Mark == odd || f.Mark == bad:
+			f.Advice = c.advice
 		}
-		f.Section, f.Topic, f.Row = c.section, c.topic, c.row
 		d.report.Findings = append(d.report.Findings, f)
 	}
-	d.report.finish(ctx.Err() != nil, d.probe, d.config.APIKey, string(d.config.UserKey))
+	d.report.finish(d, ctx.Err() != nil)
 	return &d.report, nil
-}
-
-// connect returns an error unless this is the service, and it accepts the key.
-func (d *Doctor) connect(ctx context.Context) error {
-	d.config.Progress("is it the service")
-	_, err := d.client.Missions.Catalogue(ctx)
-	_, noResponse := errors.AsType[*horseracing.TransportError](err)
-	if err == nil || noResponse || errors.Is(err, horseracing.ErrUnauthorized) || errors.Is(err, horseracing.ErrForbidden) {
-		return err
-	}
-	// One operation may fail; a server that has no second one is another server.
-	if _, second := d.client.Races.Open(ctx); second != nil {
-		return fmt.Errorf("%s does not respond as the service: %w", d.report.Service, err)
-	}
-	return nil
 }
 
 // fail notes the first error that keeps the check from finding out its thing.

@@ -127,7 +127,7 @@ func TestEachCheckNoticesAnotherReading(t *testing.T) {
 		{prepare: always(horseracingtest.Fault{Path: "/api/v1/races/", Status: 200, Body: `{"main_race_id":1}`}), topic: "ids", mark: bad, text: "not the one requested"},
 		{prepare: always(horseracingtest.Fault{Path: "/api/v1/races/999999999999", Status: 400}), topic: "ids", mark: odd, text: "one that does not exist is: status 400"},
 		{prepare: always(horseracingtest.Fault{Path: openPath, Status: 200, Body: `[{"main_race_id":1,"weather":1}]`}), topic: "undocumented and missing members", mark: odd, text: "/api/v1/races/open: unknown_field [].weather"},
-		{prepare: responding("GET /api/v1/missions", "{}", `{"daily":[],"weekly":[]}`), topic: "undocumented and missing members", mark: odd, text: "MissionCatalogue: no monthly"},
+		{prepare: responding("GET /api/v1/missions", `{"daily":[],"weekly":[],"monthly":[]}`, `{"daily":[],"weekly":[]}`), topic: "undocumented and missing members", mark: odd, text: "MissionCatalogue: no monthly"},
 	} {
 		t.Run(fmt.Sprintf("%s %s", test.topic, test.text), func(t *testing.T) {
 			t.Parallel()

@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
+	"net/url"
+	"runtime"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/horseracing-go/horseracing"
 )
 
 // contains is part of every report.
@@ -52,34 +55,28 @@ type finding struct {
 	Row     string `json:"row,omitempty"`    // of docs/unknowns.md
 }
 
-// found returns a finding of a check, which adds section and topic.
-func found(m mark, format string, args ...any) finding {
-	return finding{Mark: m, Text: fmt.Sprintf(format, args...)}
-}
-
-// oddIf returns a finding with advice if something is worth a look, and one
-// without if not.
-func oddIf(isOdd bool, advice, format string, args ...any) finding {
-	f := found(good, format, args...)
+// oddIf returns what a check found: that something is worth a look, or is as expected.
+func oddIf(isOdd bool, format string, args ...any) (mark, string) {
 	if isOdd {
-		f.Mark, f.Advice = odd, advice
+		return odd, fmt.Sprintf(format, args...)
 	}
-	return f
+	return good, fmt.Sprintf(format, args...)
 }
 
-// notRead is the finding about values of which none were read.
-var notRead = found(skipped, "not examined: none were read")
-
-// finish removes the keys. Texts are made of counts, names of fields and values: a service
-// that puts a key into a value must not get it into a report.
-func (r *Report) finish(interrupted bool, p *probe, keys ...string) {
-	r.Interrupted, r.Requests, r.Failures = interrupted, p.requests, p.failures
-	for _, n := range p.failures {
+// finish adds what is not a finding, and removes the keys: a service that puts a key into a
+// value must not get it into a report.
+func (r *Report) finish(d *Doctor, isInterrupted bool) {
+	if service, err := url.Parse(d.client.BaseURL()); err == nil { // a client has one that can be read
+		r.Service = service.Scheme + "://" + service.Host
+	}
+	r.At, r.SDK, r.Go, r.System = time.Now().UTC().Truncate(time.Second), horseracing.Version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH
+	r.Contains, r.Interrupted, r.Requests, r.Failures = contains, isInterrupted, d.probe.requests, d.probe.failures
+	for _, n := range r.Failures {
 		r.Failed += n
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		for _, key := range keys {
+		for _, key := range []string{d.config.APIKey, string(d.config.UserKey)} {
 			if key != "" {
 				f.Text = strings.ReplaceAll(f.Text, key, "[redacted]")
 			}
@@ -94,11 +91,9 @@ func (r *Report) finish(interrupted bool, p *probe, keys ...string) {
 }
 
 // Broken returns how many findings are about something that does not work.
-func (r *Report) Broken() int { return r.count(bad) }
-
-func (r *Report) count(m mark) (n int) {
+func (r *Report) Broken() (n int) {
 	for _, f := range r.Findings {
-		if f.Mark == m {
+		if f.Mark == bad {
 			n++
 		}
 	}
@@ -126,32 +121,25 @@ func (r *Report) WriteText(w io.Writer, width int, bullet string, isVerbose bool
 			others = append(others, f.Topic)
 			continue
 		}
-		text := fmt.Sprintf("%s %s (§%s): %s", signs[f.Mark], f.Topic, f.Section, f.Text)
+		paragraph := fmt.Sprintf("%s %s (§%s): %s", signs[f.Mark], f.Topic, f.Section, f.Text)
 		if f.Advice != "" {
-			text += " → " + f.Advice
+			paragraph += " → " + f.Advice
+			if f.Row != "" {
+				paragraph += " (docs/unknowns.md, " + f.Row + ")"
+			}
 		}
-		if f.Advice != "" && f.Row != "" {
-			text += " (docs/unknowns.md, " + f.Row + ")"
-		}
-		paragraphs = append(paragraphs, text)
+		paragraphs = append(paragraphs, paragraph)
 	}
 	if len(others) > 0 {
 		paragraphs = append(paragraphs, fmt.Sprintf("✓ %d of %d as expected: %s.", len(others), len(r.Findings), strings.Join(others, ", ")))
 	}
 	paragraphs = append(paragraphs, "✓ as expected, ! worth a look, ✗ broken, · not examined, § section of docs/service.md")
 	for _, paragraph := range paragraphs {
-		if _, err := fmt.Fprintf(w, "%s%s\n", bullet, wrap(paragraph, width)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s%s\n", bullet, text.WrapSoft(paragraph, width)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// spaces are those that WrapSoft leaves at the end of lines.
-var spaces = regexp.MustCompile(` +(\n|$)`)
-
-func wrap(words string, width int) string {
-	return spaces.ReplaceAllString(text.WrapSoft(words, width), "$1")
 }
 
 // shapeOf describes a body without showing it.
