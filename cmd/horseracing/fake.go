@@ -109,10 +109,7 @@ func readHistory(path string) (past horseracingtest.Option, opens time.Time, err
 			continue
 		}
 		var race horseracing.Race
-		switch err := json.Unmarshal(line, &race); {
-		case err != nil:
-			return nil, opens, fmt.Errorf("%s, line %d is not a race as JSON", path, n)
-		case race.MainRaceID <= 0 || race.StartTime.IsZero() || !race.Finished():
+		if err := json.Unmarshal(line, &race); err != nil || race.MainRaceID <= 0 || race.StartTime.IsZero() || !race.Finished() {
 			return nil, opens, fmt.Errorf("%s, line %d is not a finished race, which has main_race_id, start_time and final_order", path, n)
 		}
 		races = append(races, race)
@@ -127,6 +124,37 @@ func readHistory(path string) (past horseracingtest.Option, opens time.Time, err
 	}
 	defer first.Close()
 	return past, first.Now(), nil
+}
+
+// parseLimit reads a limit: 50/s, 600/m and 60/10s are requests in every window of the clock,
+// 50/s:burst=10 is a bucket that holds ten and refills at this rate, and inflight=4 are
+// requests at a time.
+func parseLimit(text string) (horseracingtest.RequestLimit, error) {
+	limit, n, places := horseracingtest.RequestLimit{RetryAfter: "seconds"}, 0, 1
+	rate, burst, isBucket := strings.Cut(text, ":burst=")
+	count, period, _ := strings.Cut(rate, "/")
+	if len(period) == 1 {
+		period = "1" + period
+	}
+	window, err := time.ParseDuration(period)
+	if inFlight, ok := strings.CutPrefix(text, "inflight="); ok {
+		count, window, err = inFlight, 1, nil
+	}
+	n, failed := strconv.Atoi(count)
+	if isBucket && err == nil {
+		places, err = strconv.Atoi(burst)
+	}
+	switch {
+	case err != nil || failed != nil || n < 1 || places < 1 || window <= 0:
+		return limit, errors.New("want 50/s, 600/m, 60/10s, 50/s:burst=10 or inflight=4")
+	case period == "":
+		limit.InFlight = n
+	case isBucket:
+		limit.PerSecond, limit.Burst = float64(n)/window.Seconds(), places
+	default:
+		limit.PerWindow, limit.Window = n, window
+	}
+	return limit, nil
 }
 
 // failing returns the faults that let a share of the requests fail: 5% or 0.05.
@@ -166,17 +194,16 @@ func (p *program) announce(server *horseracingtest.Server) error {
 	if p.asJSON {
 		return p.printJSON(line)
 	}
-	text := "address   " + line.URL + "\nAPI key   " + line.APIKey
+	fmt.Fprintf(p.stdout, "address   %s\nAPI key   %s\n", line.URL, line.APIKey)
 	for _, user := range line.Users {
-		text += fmt.Sprintf("\nuser key  %s  horses %s", user.Key, strings.Trim(fmt.Sprint(user.Horses), "[]"))
+		fmt.Fprintf(p.stdout, "user key  %s  horses %s\n", user.Key, strings.Trim(fmt.Sprint(user.Horses), "[]"))
 	}
-	_, err := fmt.Fprintf(p.stdout, `%[4]s
-
+	_, err := fmt.Fprintf(p.stdout, `
 export HORSERACING_BASE_URL=%[2]s HORSERACING_API_KEY='%[1]s' HORSERACING_USER_KEY='%[3]s'
 
 Try:  curl -H 'x-api-key: %[1]s' -H 'content-type: application/json' %[2]s/api/v1/races/open
       curl -X GET -H 'x-api-key: %[1]s' -H 'content-type: application/json' -d '{"tier":5}' %[2]s/api/v2/races/results
 Stop: Ctrl-C
-`, line.APIKey, line.URL, line.Users[0].Key, text)
+`, line.APIKey, line.URL, line.Users[0].Key)
 	return err
 }

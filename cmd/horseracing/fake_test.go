@@ -11,6 +11,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 // fakeProcess starts the command fake at free ports, and returns its line of
@@ -66,7 +69,7 @@ func TestTheFakeServesUntilItIsInterrupted(t *testing.T) {
 
 func TestTheFakeRefusesAndFailsAsItsFlagsDemand(t *testing.T) {
 	t.Parallel()
-	_, line := fakeProcess(t, nil, "--limit", "3/h:sliding", "--limit", "inflight=4")
+	_, line := fakeProcess(t, nil, "--limit", "3/h:burst=3", "--limit", "inflight=4")
 	service := []string{"HORSERACING_BASE_URL=" + line.URL, "HORSERACING_API_KEY=" + line.APIKey}
 	for range 3 {
 		if got := run(t, service, "catalogue"); got.status != 0 {
@@ -123,5 +126,19 @@ func TestTheFakeOpensFinishedRacesAgain(t *testing.T) {
 	open, results := run(t, service, "open").stdout, run(t, service, "results").stdout
 	if !strings.Contains(open, `"main_race_id":`+race.ID.String()+",") || results != "" {
 		t.Errorf("%s are open, and %s finished", open, results)
+	}
+}
+
+func TestALimitIsWrittenInOneWord(t *testing.T) {
+	for text, want := range map[string]horseracingtest.RequestLimit{
+		"50/s":           {PerWindow: 50, Window: time.Second, RetryAfter: "seconds"},
+		"60/10s":         {PerWindow: 60, Window: 10 * time.Second, RetryAfter: "seconds"},
+		"300/m:burst=10": {PerSecond: 5, Burst: 10, RetryAfter: "seconds"},
+		"inflight=4":     {InFlight: 4, RetryAfter: "seconds"},
+		"":               {}, "50": {}, "0/s": {}, "5/0s": {}, "5/s:burst=0": {}, "inflight=": {}, "5/s:sliding": {}, // mistakes
+	} {
+		if got, err := parseLimit(text); (err == nil) != (want.RetryAfter != "") || err == nil && got != want {
+			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,16 +12,26 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// refuse returns a mistake if the command line has one of the flags.
-func refuse(flags *pflag.FlagSet, why string, names ...string) error {
-	i := slices.IndexFunc(names, flags.Changed)
-	if i < 0 {
+// needs returns a mistake if the command line has one of the flags, which need another one.
+func needs(flags *pflag.FlagSet, other string, names ...string) error {
+	for _, name := range names {
+		if flags.Changed(name) {
+			return usageError("--" + name + " needs " + other)
+		}
+	}
+	return nil
+}
+
+// fileFlag defines a flag that takes the name of a file. An empty one is a mistake, as from a
+// variable that is not set.
+func fileFlag(flags *pflag.FlagSet, path *string, name, short, about string) {
+	flags.FuncP(name, short, about, func(text string) error {
+		if text == "" || text == "-" {
+			return errors.New("want the name of a file")
+		}
+		*path = text
 		return nil
-	}
-	if short := flags.Lookup(names[i]).Shorthand; short != "" {
-		return usageError("-" + short + " " + why)
-	}
-	return usageError("--" + names[i] + " " + why)
+	})
 }
 
 // parseNumbers reads arguments that are horse numbers or race ids.

@@ -54,7 +54,7 @@ func (p *program) ledgerCommand() *cobra.Command {
 // check refuses flags that contradict each other.
 func (o *ledgerOptions) check(flags *pflag.FlagSet) error {
 	if o.decide == "" {
-		return refuse(flags, "needs --decide", "horse", "race", "note")
+		return needs(flags, "--decide", "horse", "race", "note")
 	}
 	isState := o.decide == string(ledger.Entered) || o.decide == string(ledger.Absent)
 	if !isState || o.horse <= 0 || o.race <= 0 {

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
@@ -30,7 +31,8 @@ type listingOptions struct {
 
 const maxConcurrency = 1000
 
-func listingFlags(flags *pflag.FlagSet, name string) *listingOptions {
+func listingFlags(c *cobra.Command, name string) *listingOptions {
+	flags := c.Flags()
 	o := &listingOptions{
 		flags:  flags,
 		name:   name,
@@ -40,10 +42,12 @@ func listingFlags(flags *pflag.FlagSet, name string) *listingOptions {
 	}
 	flags.IntVarP(&o.limit, "limit", "n", 0, "print at most this `NUMBER` of entries; default all")
 	flags.IntVar(&o.concurrency, "concurrency", 4, "how many `REQUESTS` may be in flight; with -n at most one for each hundred entries, unless this is set")
-	flags.StringVar(&o.cursor, "cursor", "", "keep the position in this `FILE`, and continue there if it exists")
+	fileFlag(flags, &o.cursor, "cursor", "", "keep the position in this `FILE`, and continue there if it exists")
 	flags.BoolVar(&o.withCursor, "with-cursor", false, "with --cursor or --follow, add to each JSON line the position after it")
 	flags.BoolVar(&o.follow, "follow", false, "wait for "+name+"s to finish, and print them as they appear")
 	flags.DurationVar(&o.interval, "interval", 0, "with --follow, the `TIME` between polls (default 30s)")
+	c.MarkFlagsMutuallyExclusive("before", "cursor")
+	c.MarkFlagsMutuallyExclusive("before", "follow")
 	return o
 }
 
@@ -55,11 +59,6 @@ func (o *listingOptions) tier() horseracing.TierID { return (*o.tiers)[0] }
 
 // check refuses flags that would do nothing, or contradict each other.
 func (o *listingOptions) check(p *program) error {
-	for name, file := range map[string]string{"out": o.out, "cursor": o.cursor} {
-		if file == "" && o.flags.Changed(name) { // as from a variable that is not set
-			return usageError("--" + name + " lacks the name of a file")
-		}
-	}
 	switch {
 	case o.isKept() && len(*o.tiers) > 1:
 		return usageError("--follow, -o and --cursor take one tier")
@@ -67,18 +66,18 @@ func (o *listingOptions) check(p *program) error {
 		return usageError("-n must be at least 1")
 	case o.concurrency < 1 || o.concurrency > maxConcurrency:
 		return usageError(fmt.Sprintf("--concurrency must be between 1 and %d", maxConcurrency))
-	case !o.follow && o.flags.Changed("interval"):
-		return usageError("--interval needs --follow")
 	case !o.before.IsZero() && o.since.After(*o.before):
 		return usageError("--since must not be after --before")
-	case o.out != "":
-		return refuse(o.flags, "and -o exclude each other", "table")
-	case o.isKept() && o.withCursor && !p.printsJSON():
+	case o.out != "" && p.asTable:
+		return usageError("--table and -o exclude each other")
+	case o.withCursor && o.isKept() && !p.printsJSON():
 		return usageError("--with-cursor is for JSON, and --table is not")
-	case o.isKept():
-		return refuse(o.flags, "is for listings that begin with the newest "+o.name, "before")
+	case !o.isKept() && o.withCursor:
+		return usageError("--with-cursor needs --cursor or --follow")
+	case !o.follow:
+		return needs(o.flags, "--follow", "interval")
 	}
-	return refuse(o.flags, "needs --cursor or --follow", "with-cursor")
+	return nil
 }
 
 // query selects the listing. A short one is read page by page, and not further ahead than
@@ -126,25 +125,17 @@ func (r *printer[T]) print(line any, entry *T) error {
 	return nil
 }
 
-// storeError is an error of the place where the entries go.
-type storeError struct{ error }
-
-func (e *storeError) Unwrap() error { return e.error }
-
 // each passes each entry to add. With --follow it prints an error that may pass, and goes on.
 func each[T any](ctx context.Context, p *program, o *listingOptions, entries iter.Seq2[*T, error], add func(*T) error) error {
 	for entry, err := range entries {
-		var failed error
-		switch {
-		case err == nil:
-			failed = add(entry)
-		case o.follow && !endsReading(err):
+		if err == nil {
+			err = add(entry)
+		} else if o.follow && !endsReading(err) {
 			p.complain(err)
-		default:
-			return err
+			continue
 		}
-		if failed != nil {
-			return &storeError{failed}
+		if err != nil {
+			return err
 		}
 	}
 	return ctx.Err()
@@ -188,32 +179,28 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 	}
 	defer at.close()
 	f := l.follow(o.newQuery(at))
-	at.Cursor = f.Cursor()
-	if err := at.save(); err != nil { // now rather than after the first lines
-		return err
-	}
 	r := newPrinter(p, o, l)
-	failed := each(ctx, p, o, loop(ctx, o, f), func(entry *T) error {
+	var printed error
+	err = each(ctx, p, o, loop(ctx, o, f), func(entry *T) error {
 		var line any = entry
 		if o.withCursor {
 			line = map[string]any{o.name: entry, "cursor": f.Cursor()}
 		}
-		if err := r.print(line, entry); err != nil {
-			return err
+		if printed = r.print(line, entry); printed != nil {
+			return printed
 		}
 		return at.keep(f.Cursor())
 	})
-	if errors.Is(failed, errEnough) {
-		failed = nil
-	}
-	if _, isOutput := errors.AsType[*storeError](failed); isOutput {
-		return failed // the last line may not have been read
-	}
-	if failed != nil && r.printed == 0 && at.isNew && ctx.Err() == nil {
-		return errors.Join(failed, at.forget())
+	switch {
+	case errors.Is(printed, errEnough):
+		err = nil
+	case printed != nil:
+		return printed // the last line may not have been read
+	case err != nil && at.Cursor.IsZero():
+		return err // a first run that read nothing leaves --since to the next
 	}
 	_ = at.keep(f.Cursor()) // save returns its error
-	return errors.Join(failed, at.save())
+	return errors.Join(err, at.save())
 }
 
 // newQuery selects what comes after a position, or if there is none what starts at --since.

@@ -43,9 +43,6 @@ func (o origin) from(first origin, p *program, path string) origin {
 
 // resolve follows symbolic links to a file that is to be written, which need not exist.
 func resolve(flag, path string) (string, error) {
-	if path == "-" {
-		return "", usageError(flag + " needs the name of a file; for a file that is called -, write ./-")
-	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return path, nil
 	}

@@ -200,8 +200,9 @@ func TestAFileIsForOneProcess(t *testing.T) {
 	fake := newFake(t)
 	for _, flag := range []string{"-o", "--cursor"} {
 		file := filepath.Join(t.TempDir(), "results")
+		before := fake.RequestCount()
 		first, _ := start(t, environment(fake), "results", "--since", "1h", "--follow", flag, file)
-		waitFor(t, func() bool { _, err := os.Stat(file); return err == nil })
+		waitFor(t, func() bool { return fake.RequestCount() > before })
 		if got := run(t, environment(fake), "results", flag, file); got.status != 1 || !strings.Contains(got.stderr, "is in use by another process") {
 			t.Errorf("%s: %+v", flag, got)
 		}

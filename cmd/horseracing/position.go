@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,9 +24,8 @@ type position struct {
 	origin
 	Cursor horseracing.Cursor `json:"cursor"`
 
-	path  string
-	isNew bool
-	lock  *flock.Flock
+	path string
+	lock *flock.Flock
 
 	mu     sync.Mutex  // the timer saves, too
 	timer  *time.Timer // saves what was kept since the last time, nil if nothing was
@@ -64,30 +63,22 @@ func (c *position) close() {
 func (c *position) read(p *program) error {
 	text, err := readText(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		c.isNew = true
 		return nil
 	}
-	damaged := func(err error) error {
-		return fmt.Errorf("%s does not hold a position, or is damaged: restore it, or remove it to begin anew (%w)", c.path, err)
-	}
-	trimmed := strings.TrimSpace(string(text))
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case trimmed == "":
-		return damaged(errors.New("it is empty"))
-	case !strings.HasPrefix(trimmed, "{"):
-		if c.Cursor, err = horseracing.ParseCursor(trimmed); err != nil {
-			return damaged(err)
-		}
-		return nil
 	}
-	stored := position{}
-	if err := json.Unmarshal(text, &stored); err != nil {
-		return damaged(err)
+	stored := position{origin: c.origin}
+	if text = bytes.TrimSpace(text); bytes.HasPrefix(text, []byte("{")) {
+		err = json.Unmarshal(text, &stored)
+	} else {
+		stored.Cursor, err = horseracing.ParseCursor(string(text))
 	}
-	if stored.Cursor.IsZero() {
-		return damaged(errors.New("it has no cursor"))
+	if err == nil && stored.Cursor.IsZero() {
+		err = errors.New("it has no cursor")
+	}
+	if err != nil {
+		return fmt.Errorf("%s does not hold a position, or is damaged: restore it, or remove it to begin anew (%w)", c.path, err)
 	}
 	if err := stored.check(c.origin, c.path); err != nil {
 		return err
@@ -154,13 +145,4 @@ func write(path string, text []byte, mode fs.FileMode) error {
 	}
 	_, err = f.Write(text)
 	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// forget removes the file of a first run that failed before its first entry: it would fix a
-// --since with which nothing was read.
-func (c *position) forget() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failed = fs.ErrClosed // the timer does not bring it back
-	return os.Remove(c.path)
 }

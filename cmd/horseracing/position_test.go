@@ -57,8 +57,8 @@ func TestTheTextOfACursorIsAPosition(t *testing.T) {
 		"\ufeff" + cursor + "\r\n":  "",
 		"\xff\xfeh\x00":             "the text is UTF-16",
 		cursor + "x":                "does not hold a position",
-		"":                          "it is empty",
-		`{"service":"x","tier":5}`:  "it has no cursor",
+		"":                          "does not hold a position",
+		`{"service":"x","tier":5}`:  "does not hold a position",
 		`{"service":"x","tier":[5]`: "does not hold a position",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
@@ -145,22 +146,27 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 			var positions [][]byte // as each line was printed
 			print := func(at []byte, most int, more ...string) error {
 				lines, positions = nil, nil
+				err := os.RemoveAll(file)
 				if at != nil {
-					if err := os.WriteFile(file, at, 0o600); err != nil {
-						t.Fatal(err)
-					}
+					err = os.WriteFile(file, at, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
 				}
 				p := &program{stderr: io.Discard, stdout: writer(func(line []byte) error {
 					time.Sleep(2 * saveInterval)
 					position, err := os.ReadFile(file)
+					if errors.Is(err, fs.ErrNotExist) { // before the first line is printed
+						err = nil
+					}
 					if lines, positions = append(lines, string(line)), append(positions, position); len(lines) == most {
 						err = syscall.ENOSPC
 					}
 					return err
 				})}
-				flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-				o := listingFlags(flags, "race")
-				if err := flags.Parse(slices.Concat(args, more)); err != nil {
+				c := &cobra.Command{}
+				o := listingFlags(c, "race")
+				if err := c.ParseFlags(slices.Concat(args, more)); err != nil {
 					t.Fatal(err)
 				}
 				return printFinished(t.Context(), p, s, o, listed[horseracing.Race]{start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, follow: s.Races.Follow})

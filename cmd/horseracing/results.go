@@ -22,8 +22,8 @@ func (p *program) resultsCommand() *cobra.Command {
 			layout: finishedRaceLayout, start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, results: s.Races.Results, follow: s.Races.Follow,
 		})
 	})
-	o = listingFlags(c.Flags(), "race")
-	c.Flags().StringVarP(&o.out, "out", "o", "", "keep the races in this `FILE`, each once")
+	o = listingFlags(c, "race")
+	fileFlag(c.Flags(), &o.out, "out", "o", "keep the races in this `FILE`, each once")
 	for _, other := range []string{"limit", "before", "with-cursor", "cursor"} {
 		c.MarkFlagsMutuallyExclusive("out", other)
 	}

@@ -16,7 +16,7 @@ func (p *program) tournamentsCommand() *cobra.Command {
 		if finished {
 			return p.finishedTournaments(ctx, s, o, args)
 		}
-		if err := refuse(o.flags, "needs --finished", "limit", "tier", "since", "before", "concurrency", "cursor", "with-cursor", "follow", "interval"); err != nil {
+		if err := needs(o.flags, "--finished", "limit", "tier", "since", "before", "concurrency", "cursor", "with-cursor", "follow", "interval"); err != nil {
 			return err
 		}
 		var found []horseracing.Tournament
@@ -31,7 +31,7 @@ func (p *program) tournamentsCommand() *cobra.Command {
 		return printList(p, openTournamentLayout, found, err)
 	})
 	c.Flags().BoolVar(&finished, "finished", false, "print finished tournaments")
-	o = listingFlags(c.Flags(), "tournament")
+	o = listingFlags(c, "tournament")
 	return c
 }
 
