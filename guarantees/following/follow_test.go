@@ -109,7 +109,7 @@ func TestFollowReportsATieOnceAndContinues(t *testing.T) {
 }
 
 func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
-	double.RunBubble(t, "while it reads", func(t *testing.T, fake *horseracingtest.Server) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		ctx := double.Within(t, 20*time.Second)
 		began := time.Now()
 		for r, err := range fake.Client().Races.Follow(horseracing.FollowQuery{}).All(ctx) {
@@ -119,13 +119,6 @@ func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
 			t.Errorf("ended after %v", took)
 		}
 	}, horseracingtest.WithLatency(time.Minute), horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	t.Run("before it begins", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		for r, err := range double.Play(double.Respond(200, "[]")).Client(t).Races.Follow(horseracing.FollowQuery{}).All(ctx) {
-			t.Errorf("race %v, error %v", r, err)
-		}
-	})
 }
 
 func TestFollowFromNowCanBeStoppedBeforeTheFirstRace(t *testing.T) {

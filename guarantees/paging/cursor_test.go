@@ -14,7 +14,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add("hr4.r2.5.eyJwb3NpdGlvbiI6eyJhdCI6NDY2NTUsInNlZW4iOlsiMSJdfX0") // without its checksum
 	f.Add("hr4.r1.0")
-	w := dense(30, 60_000)
+	w := dense(30)
 	for _, p := range []*horseracing.Pager[horseracing.Race]{w.client(f).Races.Results(horseracing.ResultsQuery{}), w.client(f).Races.ResultsV1(horseracing.OffsetQuery{})} {
 		for range 3 {
 			if _, err := p.Take(f.Context(), 9); err != nil {

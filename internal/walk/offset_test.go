@@ -52,24 +52,6 @@ func TestAWalkByOffsetMissesNothing(t *testing.T) {
 	})
 }
 
-func TestAServiceThatFiltersPagesByOffsetLosesNothing(t *testing.T) {
-	for part := uint64(2); part < 9; part++ {
-		w := &world{pageSize: 10, keep: func(id uint64) bool { return id%part == 0 }}
-		for i := range 400 {
-			w.add(1_700_000_000_000-60_000*int64(i), uint64(400-i))
-		}
-		want := slices.DeleteFunc(w.ids(), func(id uint64) bool { return id%part != 0 })
-		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, w.from)
-		var got []uint64
-		for e, ok := c.take(); ok && e.Err == nil; e, ok = c.take() {
-			got = append(got, e.Value)
-		}
-		if !slices.Equal(want, got) || c.requests > 800 {
-			t.Errorf("one in %d: entries %v in %d requests", part, got, c.requests)
-		}
-	}
-}
-
 // An offset that is ignored shows the same page again and again.
 func TestAnIgnoredOffsetIsNoticedAtTheThirdPageThatRepeats(t *testing.T) {
 	for size := 1; size < 12; size++ {

@@ -190,6 +190,11 @@ func (x *explorer) run(s state) {
 			if !s.failed {
 				x.t.Errorf("the walk ends with %v", e.Err)
 			}
+			for i, above := range x.world.entries {
+				if above.Start > e.Start && (s.handed|^x.wanted.handed)&(1<<i) == 0 {
+					x.t.Errorf("an error at %d comes before entry %d", e.Start, i)
+				}
+			}
 			return
 		case s.handed&(1<<e.Value) != 0 || e.Start > s.last:
 			x.t.Errorf("entry %d, which starts at %d, came again or after %d", e.Value, e.Start, s.last)

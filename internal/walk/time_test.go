@@ -2,76 +2,64 @@ package walk
 
 import (
 	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
-// Which of two responses comes first must not decide what is yielded before
-// an error.
-func TestAnErrorWaitsForAPageOnItsWayThatMayLieBeforeIt(t *testing.T) {
-	w := &world{pageSize: 10}
-	for i := range 300 {
-		w.add(int64(1000-i), uint64(1000-i))
-	}
-	walk := NewTime[uint64](0, &Position{At: Latest}, Position{}, 3, 10)
-	var taken []int64
-	take := func() error {
-		for {
-			e, ok := walk.Take()
-			if !ok || e.Err != nil {
-				return e.Err
+// Whatever fails, wherever a loop is left, and if the service filters a page after it has
+// limited it.
+func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		if part := rapid.Uint64Range(1, 7).Draw(t, "one in so many is filtered"); part > 1 {
+			w.keep = func(id uint64) bool { return id%part != 0 }
+		}
+		isByTime, position := rapid.Bool().Draw(t, "by time"), &Position{}
+		if isByTime {
+			position.At = Latest
+		}
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		var got []uint64
+		last := int64(math.MaxInt64)
+		for isDone := false; !isDone; {
+			c := newCrawl(NewOffset[uint64](position, 10), 1, w.from)
+			if isByTime {
+				c = crawlOf(w, position, 1+random.IntN(16))
 			}
-			taken = append(taken, e.Start)
-		}
-	}
-	next := func() Request {
-		r, ok := walk.Next()
-		if !ok {
-			t.Fatal("the walk requests nothing")
-		}
-		return r
-	}
-	learn := func(r Request) { walk.Learn(r, w.before(r.From), nil) }
-	learn(next())
-	own, below := next(), next()
-	if own.From != 992 || below.From >= own.From || below.From < 800 {
-		t.Fatalf("requests %v and %v", own, below)
-	}
-	walk.Learn(below, nil, errBroken)
-	if err := take(); err != nil || len(taken) != 10 {
-		t.Errorf("%d entries, then %v, although a page that may hold more is on its way", len(taken), err)
-	}
-	for learn(own); own.From > below.From; {
-		if r, ok := walk.Next(); ok {
-			own = r
-			learn(own)
-		} else {
-			break
-		}
-	}
-	if err := take(); !errors.Is(err, errBroken) || int64(len(taken)) != 1000-below.From+1 {
-		t.Errorf("%d entries, then %v", len(taken), err)
-	}
-}
-
-// A service may filter a page after it has limited it.
-func TestAShortPageIsNotTheEnd(t *testing.T) {
-	for part := range uint64(9) { // of the entries, one in so many is missing
-		w := &world{pageSize: 10, keep: func(id uint64) bool { return part < 2 || id%part != 0 }}
-		left := 0
-		for i := range uint64(200) {
-			w.add(1_700_000_000_000-60_000*int64(i), 1000-i)
-			if w.keep(1000 - i) {
-				left++
+			c.pick = random.IntN
+			page := c.fetch
+			c.fetch = func(r Request) ([]Entry[uint64], error) {
+				if random.IntN(6) == 0 {
+					return nil, errBroken
+				}
+				return page(r)
+			}
+			left := 1 + random.IntN(80)
+			isDone = true
+			for e, ok := c.take(); ok; e, ok = c.take() {
+				if e.Err == nil {
+					if e.Start > last {
+						t.Fatalf("entry %d starts after the one before it", e.Value)
+					}
+					got, last = append(got, e.Value), e.Start
+					left--
+				}
+				if isDone = e.Err == nil && left > 0; !isDone {
+					break
+				}
 			}
 		}
-		c, n := crawlOf(w, nil, 1), 0
-		for _, ok := c.take(); ok; _, ok = c.take() {
-			n++
+		want := slices.DeleteFunc(w.ids(), func(id uint64) bool { return w.keep != nil && !w.keep(id) })
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(want, got) {
+			t.Fatalf("by time: %v; entries %v, want %v", isByTime, got, want)
 		}
-		if n != left {
-			t.Errorf("one in %d is missing: %d entries of %d", part, n, left)
-		}
-	}
+	})
 }
 
 // A caller that takes slowly finds 32 pages for each slot.
