@@ -22,7 +22,7 @@ import (
 // A service that is down, wholly or for most requests, costs no race.
 func TestAnOutageCostsNoRace(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(double.Worlds(8, 240, 2)) {
+	for seed := range uint64(double.Worlds(4, 240, 2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) { outage(t, fake, seed) }, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 		})
@@ -177,7 +177,7 @@ func TestEmptyListsLoseNothing(t *testing.T) {
 			for i := range horseracing.RaceID(races) {
 				fake.AddRaces(double.Finished(i+1, -time.Duration(i+1)*3*time.Hour)...)
 			}
-			for first := 1; first < 60; first += double.Worlds(3, 1, 7) {
+			for first := 1; first < 60; first += double.Worlds(7, 1, 11) {
 				for _, times := range []int{1, 2, 3, 5} {
 					fake.ClearFaults()
 					fake.Inject(horseracingtest.Fault{Status: http.StatusOK, Body: "[]", Skip: first, Times: times})

@@ -127,7 +127,7 @@ func TestAFollowerThatIsSoonKilledAdvances(t *testing.T) {
 // Of a past of any length few races are held: 8,000 and 32 MiB at most.
 func TestFollowHoldsAtMostEightThousandRaces(t *testing.T) {
 	double.UnlessShort(t)
-	const races = 30_000
+	races := double.Worlds(15_000, 30_000, 0)
 	starts := make([]int64, races) // oldest first: busy days, then quiet weeks
 	random, at := rand.New(rand.NewPCG(3, 3)), int64(1_500_000_000_000)
 	for i := range starts {
