@@ -6,7 +6,6 @@ require (
 	github.com/aws/aws-sdk-go-v2 v1.48.0
 	github.com/digitalocean/godo v1.236.0
 	github.com/google/go-github/v92 v92.0.0
-	github.com/hashicorp/go-retryablehttp v0.7.8
 	github.com/horseracing-go/horseracing v0.0.0
 	github.com/openai/openai-go/v3 v3.96.0
 	github.com/stripe/stripe-go/v85 v85.0.0
@@ -20,6 +19,7 @@ require (
 	github.com/go-json-experiment/json v1.27.2 // indirect
 	github.com/google/go-querystring v1.2.0 // indirect
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
+	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/tailscale/hujson v0.0.0-20220506213045-af5ed07155e5 // indirect
 	github.com/tidwall/gjson v1.20.0 // indirect
