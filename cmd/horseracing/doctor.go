@@ -16,9 +16,6 @@ func (p *program) doctorCommand() *cobra.Command {
 	var config doctor.Config
 	var markdown bool
 	c := p.command("doctor", "Test how the service behaves, with reads only", cobra.NoArgs, func(c *cobra.Command, args []string) error {
-		if config.Requests < 1 {
-			return usageError("--requests must be above zero")
-		}
 		if markdown && p.asJSON {
 			return usageError("--markdown and --json exclude each other")
 		}
@@ -35,7 +32,6 @@ func (p *program) doctorCommand() *cobra.Command {
 			return p.printReport(ctx, report, markdown)
 		}, d.Options()...)
 	})
-	c.Flags().IntVar(&config.Requests, "requests", 150, "send at most this `NUMBER` of requests")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the report as Markdown")
 	p.serviceFlags(c.Flags(), true)
 	return c

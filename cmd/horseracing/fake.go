@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,11 +86,7 @@ func (o *fakeOptions) start(p *program) (*horseracingtest.Server, error) {
 	if p.verbose {
 		opts = append(opts, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(p.stderr, nil))))
 	}
-	server, err := horseracingtest.Start(opts...)
-	if _, ok := errors.AsType[*net.OpError](err); ok {
-		err = fmt.Errorf("%w; take another address with --addr", err)
-	}
-	return server, err
+	return horseracingtest.Start(opts...)
 }
 
 // readHistory reads finished races, one JSON line each, and returns when the first of

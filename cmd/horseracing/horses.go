@@ -40,26 +40,26 @@ func (p *program) breedingCommand() *cobra.Command {
 
 var horseLayout = layout[horseracing.Horse]{
 	columns: []column{
-		{title: "HORSE", isNumber: true}, {title: "NAME"}, {title: "GENDER", rank: 2}, {title: "LEVEL", isNumber: true}, {title: "TIER"},
-		{title: "BREED", rank: 3}, {title: "GENERATION", isNumber: true, rank: 4}, {title: "MAY BREED FROM (UTC)", rank: 1},
+		{title: "HORSE", isNumber: true}, {title: "NAME"}, {title: "LEVEL", isNumber: true}, {title: "TIER"}, {title: "MAY BREED FROM (UTC)"},
+		{title: "GENDER"}, {title: "BREED"}, {title: "GENERATION", isNumber: true},
 	},
 	cells: func(h *horseracing.Horse) []any {
 		from := ""
 		if h.BreedingCooldown != nil {
 			from = minute(*h.BreedingCooldown)
 		}
-		return []any{h.Number, h.Name, h.Gender, h.Level, h.Tier, h.Breed, h.Generation, from}
+		return []any{h.Number, h.Name, h.Level, h.Tier, from, h.Gender, h.Breed, h.Generation}
 	},
 }
 
 var breedingLayout = layout[horseracing.BreedingListing]{
 	columns: []column{
-		{title: "HORSE", isNumber: true}, {title: "NAME"}, {title: "GENDER"}, {title: "TIER"}, {title: "GENERATION", isNumber: true, rank: 3},
-		{title: "RACES", isNumber: true}, {title: "WON", isNumber: true}, {title: "SECOND", isNumber: true, rank: 1}, {title: "THIRD", isNumber: true, rank: 2},
-		{title: "PRICE (TOKENS)", isNumber: true},
+		{title: "HORSE", isNumber: true}, {title: "NAME"}, {title: "PRICE (TOKENS)", isNumber: true}, {title: "GENDER"}, {title: "TIER"},
+		{title: "RACES", isNumber: true}, {title: "WON", isNumber: true}, {title: "SECOND", isNumber: true}, {title: "THIRD", isNumber: true},
+		{title: "GENERATION", isNumber: true},
 	},
 	cells: func(b *horseracing.BreedingListing) []any {
-		return []any{b.Number, b.Name, b.Gender, b.Tier, b.Generation, b.TotalRaceCount, b.WinsFirstCount, b.WinsSecondCount, b.WinsThirdCount, price(b.Price)}
+		return []any{b.Number, b.Name, price(b.Price), b.Gender, b.Tier, b.TotalRaceCount, b.WinsFirstCount, b.WinsSecondCount, b.WinsThirdCount, b.Generation}
 	},
 }
 
@@ -92,7 +92,7 @@ type unfinished struct {
 var missionLayout = layout[unfinished]{
 	columns: []column{
 		{title: "PERIOD"}, {title: "MISSION"}, {title: "TARGET", isNumber: true}, {title: "PROGRESS", isNumber: true}, {title: "XP", isNumber: true},
-		{title: "SUGAR", isNumber: true}, {title: "WHAT COUNTS", rank: 1},
+		{title: "SUGAR", isNumber: true}, {title: "WHAT COUNTS"},
 	},
 	cells: func(u *unfinished) []any {
 		m := u.Mission

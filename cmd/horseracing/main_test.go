@@ -278,7 +278,7 @@ func TestErrorsAreOneSentenceAndAStatus(t *testing.T) {
 		{nil, "fake --history " + unfinished, 1, "line 1 is not a finished race"},
 		{nil, "fake --history " + os.DevNull, 1, "has no race"},
 		{nil, "fake --history races.jsonl --races 10", 2, "[history races] were all set"},
-		{nil, "fake --addr " + strings.TrimPrefix(other.URL, "http://"), 1, "take another address with --addr"},
+		{nil, "fake --addr " + strings.TrimPrefix(other.URL, "http://"), 1, "listen tcp"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			t.Parallel() // some wait before they retry

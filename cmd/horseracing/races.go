@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -36,17 +35,7 @@ func (p *program) openCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var races []horseracing.Race
-		tiers := map[string]bool{}
-		for _, race := range all {
-			tiers[string(race.Tier)] = true
-			if filter.fits(race) {
-				races = append(races, race)
-			}
-		}
-		if len(races) == 0 && p.attended {
-			p.say(fmt.Sprintf("none of the %d open races fits; their tiers: %s", len(all), strings.Join(slices.Sorted(maps.Keys(tiers)), ", ")))
-		}
+		races := slices.DeleteFunc(all, func(r horseracing.Race) bool { return !filter.fits(r) })
 		now := serviceTime(&response)
 		isShut := func(r horseracing.Race) int { // closed or full, which comes last
 			if r.CheckEntry(nil, now) != nil {
@@ -100,21 +89,21 @@ func (p *program) raceCommand() *cobra.Command {
 func openRaceLayout(now time.Time) layout[horseracing.Race] {
 	return layout[horseracing.Race]{
 		columns: []column{
-			{title: "RACE", isNumber: true}, {title: "CLOSES (UTC)"}, {title: "TIER", rank: 2}, {title: "NAME"}, {title: "HIPPODROME", rank: 4},
-			{title: "FURLONGS", isNumber: true, rank: 3}, {title: "LEVELS", rank: 1}, {title: "FREE", isNumber: true}, {title: "FEE (TOKENS)", isNumber: true},
+			{title: "RACE", isNumber: true}, {title: "CLOSES (UTC)"}, {title: "FREE", isNumber: true}, {title: "FEE (TOKENS)", isNumber: true}, {title: "LEVELS"},
+			{title: "TIER"}, {title: "NAME"}, {title: "FURLONGS", isNumber: true}, {title: "HIPPODROME"},
 		},
 		cells: func(r *horseracing.Race) []any {
-			return []any{r.MainRaceID, closing(r.RegistrationDeadline.Time, now), r.Tier, r.Info.Name, r.Info.HippodromeName, r.Length,
-				levels(r.MinLevel, r.MaxLevel), free(len(r.Participants), r.Places), tokens(r.EntryFee)}
+			return []any{r.MainRaceID, closing(r.RegistrationDeadline.Time, now), free(len(r.Participants), r.Places), tokens(r.EntryFee), levels(r.MinLevel, r.MaxLevel),
+				r.Tier, r.Info.Name, r.Length, r.Info.HippodromeName}
 		},
 	}
 }
 
 var finishedRaceLayout = layout[horseracing.Race]{
 	columns: []column{
-		{title: "RACE", width: 6, isNumber: true}, {title: "START (UTC)", width: 16}, {title: "TIER", width: 5}, {title: "NAME", width: 15, rank: 1},
-		{title: "FURLONGS", isNumber: true, rank: 4}, {title: "TYPE", width: 10, rank: 5},
-		{title: "FIRST", width: 14}, {title: "SECOND", width: 14, rank: 2}, {title: "THIRD", width: 14, rank: 3},
+		{title: "RACE", width: 6, isNumber: true}, {title: "START (UTC)", width: 16}, {title: "TIER", width: 5},
+		{title: "FIRST", width: 14}, {title: "SECOND", width: 14}, {title: "THIRD", width: 14},
+		{title: "FURLONGS", isNumber: true}, {title: "NAME", width: 15}, {title: "TYPE"},
 	},
 	cells: func(r *horseracing.Race) []any {
 		finishers, _ := r.Finishers() // none if the final order cannot be read
@@ -122,6 +111,6 @@ var finishedRaceLayout = layout[horseracing.Race]{
 		for i, f := range finishers[:min(3, len(finishers))] {
 			best[i] = fmt.Sprintf("#%d (%.2f)", f.Number, f.Total)
 		}
-		return []any{r.MainRaceID, minute(r.StartTime.Time), r.Tier, r.Info.Name, r.Length, r.Type, best[0], best[1], best[2]}
+		return []any{r.MainRaceID, minute(r.StartTime.Time), r.Tier, best[0], best[1], best[2], r.Length, r.Info.Name, r.Type}
 	},
 }

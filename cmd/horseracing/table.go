@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -13,19 +11,15 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// A text in a table is cut at longest, and at short if the table is too wide: names are
-// chosen by players.
-const (
-	longest = 40
-	short   = 20
-)
+// longest is the width at which a text in a table is cut: names are chosen by players.
+const longest = 40
 
-// column is a column of a table.
+// column is a column of a table. A table that is too wide is cut at its right side, so the
+// columns that one decides by come first.
 type column struct {
 	title    string
 	width    int  // at least, for rows that are printed one by one
 	isNumber bool // aligned to the right, and never cut
-	rank     int  // if the table is too wide, the columns of the highest rank are dropped first, those of rank zero never
 }
 
 // layout is how values look in a table.
@@ -40,7 +34,7 @@ type sheet[T any] struct {
 	p *program
 	layout[T]
 	rows   [][]string
-	widths []int // of the columns, zero for a dropped one, or nil before the first flush
+	widths []int // of the columns, or nil before the first flush
 }
 
 func newSheet[T any](p *program, l layout[T]) *sheet[T] { return &sheet[T]{p: p, layout: l} }
@@ -98,18 +92,15 @@ func (s *sheet[T]) flush() error {
 	}
 	w := table.NewWriter()
 	if s.widths == nil {
-		s.widths = s.fit()
-		titles, dropped := table.Row{}, []string(nil)
+		titles := table.Row{}
 		for i, c := range s.columns {
 			titles = append(titles, c.title)
-			if s.widths[i] == 0 {
-				dropped = append(dropped, c.title)
+			s.widths = append(s.widths, max(c.width, text.StringWidth(c.title)))
+			for _, row := range s.rows {
+				s.widths[i] = max(s.widths[i], min(text.StringWidth(row[i]), longest))
 			}
 		}
 		w.AppendHeader(titles)
-		if len(dropped) > 0 && s.p.attended {
-			s.p.say(fmt.Sprintf("%d columns have no room for %s: widen the terminal, or add --json", s.p.width, strings.Join(dropped, ", ")))
-		}
 	}
 	for _, row := range s.rows {
 		cells := table.Row{}
@@ -129,59 +120,17 @@ func (s *sheet[T]) flush() error {
 	return nil
 }
 
-// measure returns the width of each column if texts are cut at most, and by how much the
-// table is too wide.
-func (s *sheet[T]) measure(most int) (widths []int, excess int) {
-	excess = -2 - s.p.width
-	for i, c := range s.columns {
-		width := max(c.width, text.StringWidth(c.title))
-		for _, row := range s.rows {
-			cell := text.StringWidth(row[i])
-			if !c.isNumber {
-				cell = min(cell, max(most, c.width))
-			}
-			width = max(width, cell)
-		}
-		widths = append(widths, width)
-		excess += width + 2
-	}
-	return widths, excess
-}
-
-// fit returns the width of each column, which is zero if the column is dropped so that
-// the others fit. What still does not fit is cut off the last texts.
-func (s *sheet[T]) fit() []int {
-	widths, excess := s.measure(longest)
-	if excess > 0 {
-		widths, excess = s.measure(short)
-	}
-	for rank := len(widths); rank > 0; rank-- {
-		for i, c := range s.columns {
-			if excess > 0 && c.rank == rank {
-				excess -= widths[i] + 2
-				widths[i] = 0
-			}
-		}
-	}
-	for i, c := range slices.Backward(s.columns) {
-		if cut := min(excess, widths[i]-text.StringWidth(c.title)); cut > 0 && !c.isNumber {
-			excess -= cut
-			widths[i] -= cut
-		}
-	}
-	return widths
-}
-
 // render aligns the rows.
 func (s *sheet[T]) render(w table.Writer) string {
 	style := table.StyleDefault
 	style.Options, style.Format.Header = table.OptionsNoBordersAndSeparators, text.FormatDefault
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Box.PaddingLeft, style.Box.PaddingRight, style.Box.UnfinishedRow = "", "  ", "…"
+	style.Size.WidthMax = s.p.width
 	w.SetStyle(style)
 	w.SuppressTrailingSpaces()
 	var configs []table.ColumnConfig
 	for i, c := range s.columns {
-		config := table.ColumnConfig{Number: i + 1, WidthMin: s.widths[i], Hidden: s.widths[i] == 0, Align: text.AlignLeft, AlignHeader: text.AlignLeft}
+		config := table.ColumnConfig{Number: i + 1, WidthMin: s.widths[i], Align: text.AlignLeft, AlignHeader: text.AlignLeft}
 		if c.isNumber {
 			config.Align, config.AlignHeader = text.AlignRight, text.AlignRight
 		}

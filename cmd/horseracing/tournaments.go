@@ -55,12 +55,11 @@ var openTournamentLayout = tournamentLayout(column{title: "FREE", width: 5, isNu
 func tournamentLayout(horses column, count func(*horseracing.Tournament) any) layout[horseracing.Tournament] {
 	return layout[horseracing.Tournament]{
 		columns: []column{
-			{title: "TOURNAMENT", width: 24}, {title: "START (UTC)", width: 16}, {title: "TIER", isNumber: true, rank: 2}, {title: "NAME", width: 20},
-			{title: "HIPPODROME", width: 15, rank: 5}, {title: "FURLONGS", isNumber: true, rank: 4}, {title: "LEVELS", rank: 3},
-			horses, {title: "FEE (TOKENS)", isNumber: true},
+			{title: "TOURNAMENT", width: 24}, {title: "START (UTC)", width: 16}, horses, {title: "FEE (TOKENS)", isNumber: true}, {title: "NAME", width: 20},
+			{title: "LEVELS"}, {title: "TIER", isNumber: true}, {title: "FURLONGS", isNumber: true}, {title: "HIPPODROME"},
 		},
 		cells: func(t *horseracing.Tournament) []any {
-			return []any{t.ID, minute(t.StartTime.Time), t.Tier, t.Name, t.HippodromeName, t.Length, levels(t.MinLevel, t.MaxLevel), count(t), tokens(t.EntryFee)}
+			return []any{t.ID, minute(t.StartTime.Time), count(t), tokens(t.EntryFee), t.Name, levels(t.MinLevel, t.MaxLevel), t.Tier, t.Length, t.HippodromeName}
 		},
 	}
 }

@@ -83,13 +83,13 @@ func changed(c horseracing.RaceChange) (parts []string) {
 
 var changeLayout = layout[change]{
 	columns: []column{
-		{title: "TIME", width: 5, rank: 2}, {title: "CHANGE", width: 7}, {title: "RACE", width: 6, isNumber: true}, {title: "CLOSES (UTC)", width: 16},
-		{title: "NAME", width: 15}, {title: "LEVELS", rank: 5}, {title: "FEE (TOKENS)", isNumber: true}, {title: "FREE", width: 5, isNumber: true},
-		{title: "WHAT CHANGED", width: 19, rank: 3},
+		{title: "TIME", width: 5}, {title: "CHANGE", width: 7}, {title: "RACE", width: 6, isNumber: true}, {title: "CLOSES (UTC)", width: 16},
+		{title: "FREE", width: 5, isNumber: true}, {title: "FEE (TOKENS)", isNumber: true}, {title: "NAME", width: 15}, {title: "WHAT CHANGED", width: 19},
+		{title: "LEVELS"},
 	},
 	cells: func(c *change) []any {
 		r := c.Race
-		return []any{c.Time.Format("15:04"), c.Kind, r.MainRaceID, closing(r.RegistrationDeadline.Time, c.Time), r.Info.Name,
-			levels(r.MinLevel, r.MaxLevel), tokens(r.EntryFee), free(len(r.Participants), r.Places), strings.Join(c.Changed, ", ")}
+		return []any{c.Time.Format("15:04"), c.Kind, r.MainRaceID, closing(r.RegistrationDeadline.Time, c.Time),
+			free(len(r.Participants), r.Places), tokens(r.EntryFee), r.Info.Name, strings.Join(c.Changed, ", "), levels(r.MinLevel, r.MaxLevel)}
 	},
 }

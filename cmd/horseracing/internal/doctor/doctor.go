@@ -17,7 +17,6 @@ import (
 
 // Config sets how much is examined.
 type Config struct {
-	Requests int                 // the most requests to send
 	Progress func(topic string)  // called before each check
 	APIKey   string              // kept out of the report, as the UserKey is
 	UserKey  horseracing.UserKey // whose horses to read, unless empty
@@ -39,7 +38,7 @@ type Doctor struct {
 
 // New returns a Doctor.
 func New(config *Config) *Doctor {
-	return &Doctor{config: config, probe: &probe{most: config.Requests, spent: func() {}, failures: map[string]int{}}}
+	return &Doctor{config: config, probe: &probe{failures: map[string]int{}}}
 }
 
 // Options are those of the client that Examine is given, which may have others.
@@ -52,32 +51,25 @@ func (d *Doctor) Options() []horseracing.Option {
 	}
 }
 
-// Examine makes the checks until the context ends or no requests are left. The
-// error is a reason to make none: the service is not there, or refuses the key.
+// Examine makes the checks until the context ends. The error is a reason to make none: the service is not there, or refuses the key.
 func (d *Doctor) Examine(ctx context.Context, client *horseracing.Client) (*Report, error) {
 	d.client = client
 	d.config.Progress("is it the service")
 	if _, err := client.Missions.Catalogue(ctx); err != nil && !errors.Is(err, horseracing.ErrServer) {
 		return nil, err
 	}
-	running, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	d.probe.spent = func() { stop(errNoRequestsLeft) }
 	for _, c := range d.checks() {
 		d.config.Progress(c.topic)
 		d.err = nil
 		f := finding{Section: c.section, Topic: c.topic, Row: c.row, Mark: skipped, Text: "not examined: what it needs could not be read"}
 		if c.needs() {
-			f.Mark, f.Text = c.do(running)
-		}
-		if f.Mark == skipped {
-			d.fail(context.Cause(running))
+			f.Mark, f.Text = c.do(ctx)
 		}
 		switch {
-		case d.err != nil && ctx.Err() != nil:
+		case (d.err != nil || f.Mark == skipped) && ctx.Err() != nil:
 			f.Mark, f.Text = skipped, "not examined: interrupted"
 		case d.err != nil:
-			f.Mark, f.Text = skipped, fmt.Sprintf("not examined: %v", cmp.Or(context.Cause(running), d.err))
+			f.Mark, f.Text = skipped, fmt.Sprintf("not examined: %v", d.err)
 		case f.Mark == odd || f.Mark == bad:
 			f.Advice = c.advice
 		}
@@ -121,18 +113,13 @@ const (
 	openPath    = "/api/v1/races/open"
 )
 
-// probe is the transport below the client. It counts, and sends no more requests than it may.
+// probe is the transport below the client. It counts.
 type probe struct {
-	next  http.RoundTripper
-	most  int
-	spent func() // called when a request more is attempted
-
+	next     http.RoundTripper
 	requests int
 	failures map[string]int // by status
 	date     time.Time      // of the newest response
 }
-
-var errNoRequestsLeft = errors.New("no requests left (--requests)")
 
 func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
 	p.next = next
@@ -140,10 +127,6 @@ func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
 }
 
 func (p *probe) RoundTrip(req *http.Request) (*http.Response, error) {
-	if p.requests >= p.most {
-		p.spent()
-		return nil, errNoRequestsLeft
-	}
 	p.requests++
 	resp, err := p.next.RoundTrip(req)
 	if err != nil {

@@ -34,7 +34,7 @@ func examine(t *testing.T, readings horseracingtest.Readings, prepare func(*hors
 	if prepare != nil {
 		prepare(fake)
 	}
-	d := New(&Config{Requests: 150, Progress: func(string) {}})
+	d := New(&Config{Progress: func(string) {}})
 	report, err := d.Examine(t.Context(), fake.Client(append(d.Options(), opts...)...))
 	if err != nil {
 		t.Fatal(err)
