@@ -128,6 +128,8 @@ type followLoop[T any] struct {
 	began   int64       // when the poll began, by the service's clock
 	found   bool        // this poll has read an entry
 	lacking []listed[T] // read by this poll, and not yielded, because their results are missing
+	most    int         // new entries that a window may have, before it is cut
+	step    int64       // milliseconds of the next window
 }
 
 // All yields what finished after the follower's position, oldest first, and polls
@@ -180,12 +182,12 @@ func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, 
 // poll yields what is new, and waits until the next poll is due. It reports false if there
 // is none.
 func (l *followLoop[T]) poll() bool {
-	l.began, l.found, l.lacking = 0, false, nil
+	l.began, l.found, l.lacking, l.most = 0, false, nil, firstMost
 	if l.state.Settled == 0 {
 		if err := l.begin(); err != nil {
 			return l.fail(err)
 		}
-	} else if _, ok := l.window(l.state.Settled, walk.Latest, windowSize{most: firstMost}, 0); !ok {
+	} else if !l.window(l.state.Settled, walk.Latest, 0) {
 		return false
 	} else if !l.found && len(l.state.Seen) > 0 {
 		return l.fail(l.listing.emptied())
@@ -222,67 +224,58 @@ func (l *followLoop[T]) begin() error {
 	return nil
 }
 
-// windowSize is how much the next window is to have.
-type windowSize struct {
-	most int   // new entries, before it is cut
-	step int64 // milliseconds
-}
-
 const (
-	firstMost = pageSize - 1 // the first entries of a poll come soon
-	growth    = 8            // how many times as much the next window may have
-	maxMost   = 4000
-	maxHeld   = 7000 // entries that are held
-	maxTries  = 4    // failures in a row, before a window is cut
+	firstMost = pageSize - 1 // new entries of the first window: the first ones of a poll come soon
+	maxMost   = 4000         // new entries of a window, before it is cut
+	maxHeld   = 7000         // entries that are held
+	growth    = 8            // how many times as long the next window may be
+	maxTries  = 4            // failures in a row, before a window is cut
 )
 
 // window yields what starts at low or later, and before high, the oldest first. The listing
-// shows the newest first. So if more than size.most of it is new, it is cut: its newest part,
-// which was read, is held, and the rest is yielded before, in windows from its lower end on,
-// which are read in the same way. For 1,000 races, one a minute:
+// shows the newest first. So if more than l.most of it is new, it is cut: its newest part,
+// which was read, is held, and the rest is yielded before, in windows of l.step from its lower
+// end on, which are read in the same way. For 1,000 races, one a minute:
 //
 //	window(0, 1000)     races 991 to 999 are held; a window is to be 990/4 = 247 minutes
 //	  window(0, 247)    races 238 to 246 are held; a window is to be 59 minutes
 //	    window(0, 59)   races 50 to 58 are held; a window is to be 12 minutes
 //	      window(0, 12)   races 3 to 11 are held; a window is to be half a minute
-//	        window(0, ½)    race 0 is yielded; a window may have 72 races, and is to be 4 minutes
-//	        window(½, 2)    races 1 and 2 are yielded; a window may have 576, and is to be 12 minutes
+//	        window(0, ½)    race 0 is yielded; a window is to be 4 minutes, and may have 4,000 races
+//	        window(½, 2)    races 1 and 2 are yielded; a window is to be 12 minutes
 //	                      races 3 to 11 are yielded
-//	      window(12, 24)  races 12 to 23 are yielded; a window may have 4,000, and is to be 96 minutes
+//	      window(12, 24)  races 12 to 23 are yielded; a window is to be 96 minutes
 //	      window(24, 49)  races 24 to 49 are yielded
 //	                    races 50 to 58 are yielded
-//
-// It returns the size of the next window.
-func (l *followLoop[T]) window(low, high int64, size windowSize, held int) (windowSize, bool) {
-	p, ok := l.read(low, high, max(firstMost, min(size.most, (maxHeld-held)/2)))
+func (l *followLoop[T]) window(low, high int64, held int) bool {
+	p, ok := l.read(low, high, max(firstMost, min(l.most, (maxHeld-held)/2)))
 	if !ok {
-		return size, false
+		return false
 	}
-	size = size.next(high-low, p.low-low, p.count)
+	l.resize(high-low, p.low-low, p.count)
 	for low < p.low {
-		end := min(p.low, low+size.step)
-		if size, ok = l.window(low, end, size, held+len(p.entries)); !ok {
-			return size, false
+		end := min(p.low, low+l.step)
+		if !l.window(low, end, held+len(p.entries)) {
+			return false
 		}
 		l.advance(end) // what is held starts later
 		low = end
 	}
-	return size, l.deliver(p.entries)
+	return l.deliver(p.entries)
 }
 
-// next returns the size of the window after one of that many milliseconds and entries, of
-// which some milliseconds were left to be read.
-func (s windowSize) next(span, left int64, entries int) windowSize {
+// resize sets the size of the next window after one of that many milliseconds and entries, of
+// which some milliseconds are left to be read.
+func (l *followLoop[T]) resize(span, left int64, entries int) {
 	switch {
 	case left > 0: // smaller windows would often be empty, larger ones be cut again
-		s.step = max(1, left/4)
+		l.step = max(1, left/4)
 	case entries == 0:
-		s.step = 2 * span
+		l.step = 2 * span
 	default: // of the same density, and half of what it may have, as it may be denser
-		s.most = min(growth*s.most, maxMost)
-		s.step = max(1, int64(float64(span)*min(growth, float64(s.most)/float64(2*entries))))
+		l.most = maxMost
+		l.step = max(1, int64(float64(span)*min(growth, maxMost/float64(2*entries))))
 	}
-	return s
 }
 
 // part is what was read of a range, from its upper end down.
@@ -330,23 +323,17 @@ func (l *followLoop[T]) readPart(low, high int64, most int) part[T] {
 			return p.cut()
 		}
 		l.note(e)
-		p.add(e, l.wasYielded(e))
+		p.low, p.count = e.Start+1, p.count+1 // others may share its start
+		if !l.wasYielded(e) {
+			e.Value.JSON = nil
+			p.entries = append(p.entries, e)
+		}
 		if len(p.entries) > most && low < e.Start && e.Start < p.entries[0].Start {
 			return p.cut()
 		}
 	}
 	p.low = low
 	return p
-}
-
-// add adds the next entry. Others may share its start.
-func (p *part[T]) add(e listed[T], wasYielded bool) {
-	p.low = e.Start + 1
-	p.count++
-	if !wasYielded {
-		e.Value.JSON = nil
-		p.entries = append(p.entries, e)
-	}
 }
 
 // cut returns the part without the entries whose start others may share.

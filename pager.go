@@ -92,8 +92,8 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // Every error ends the loop. That of an entry that cannot be read, a [*DecodeError], comes
 // in its position, and a [*TieOverflowError] after the entries that share its start time:
 // range again to continue after it, or leave such entries out with [WithSkipHandler]. An
-// entry without a readable id or start comes beside its neighbor, perhaps once more after
-// a break; a full page of such entries cannot be passed. While the service refuses
+// entry without a readable id or start comes beside its neighbor, and perhaps again beside
+// another one; a full page of such entries cannot be passed. While the service refuses
 // requests, the loop waits as long as the context allows.
 //
 // Only an empty page is the end of a listing. If the page before it does not prove that,
@@ -109,12 +109,11 @@ type Pager[T any] struct {
 	since       int64         // of the query
 	position    walk.Position // after the entries yielded
 	concurrency int
-	resume      Cursor          // the query's
-	invalid     error           // of the query; yielded instead of anything else
-	ranging     bool            // a loop is under way
-	began       int64           // when the service sent the first response, in milliseconds
-	known       walk.Position   // an entry that the listing has shown before, if the position has none
-	unplaced    map[string]bool // entries yielded that have no start, by their ids: other pages may show them again
+	resume      Cursor        // the query's
+	invalid     error         // of the query; yielded instead of anything else
+	ranging     bool          // a loop is under way
+	began       int64         // when the service sent the first response, in milliseconds
+	known       walk.Position // an entry that the listing has shown before, if the position has none
 }
 
 const (
@@ -180,7 +179,7 @@ func (p *Pager[T]) Cursor() Cursor {
 func newPager[T any](q ResultsQuery, offset int, l listing[T]) *Pager[T] {
 	tier, payload, problem := resumed(l.kind, q.Tier, q.Resume)
 	l.tier, l.order = tier, cmp.Or(l.order, pace.Walk)
-	p := &Pager[T]{listing: l, resume: q.Resume, unplaced: map[string]bool{}, concurrency: max(1, q.Concurrency)}
+	p := &Pager[T]{listing: l, resume: q.Resume, concurrency: max(1, q.Concurrency)}
 	if payload != "" {
 		var saved pagerState
 		if problem = decodePayload(payload, &saved); saved.Position.At > walk.Latest {
@@ -231,12 +230,6 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[listed[T]] {
 			e, ok := f.next()
 			if !ok {
 				return
-			}
-			if e.Unplaced {
-				if p.unplaced[e.ID] {
-					continue
-				}
-				p.unplaced[e.ID] = true
 			}
 			if e = p.explained(e); !yield(e) || e.Err != nil && !isSkip(e.Err) {
 				return
