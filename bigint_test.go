@@ -119,19 +119,6 @@ func TestParseUnitsExamples(t *testing.T) {
 	}
 }
 
-func TestBigIntZeroValueIsZero(t *testing.T) {
-	var zero horseracing.BigInt
-	var null, nothing horseracing.BigInt = bigInt("42"), horseracing.BigIntFrom(nil)
-	if err := json.Unmarshal([]byte("null"), &null); err != nil {
-		t.Fatal(err)
-	}
-	for name, b := range map[string]horseracing.BigInt{"zero value": zero, "null": null, "nil *big.Int": nothing, "-0": bigInt("-0")} {
-		if !b.IsZero() || b.String() != "0" || b.Big().Sign() != 0 || !b.Equal(zero) {
-			t.Errorf("%s: %s", name, b)
-		}
-	}
-}
-
 func TestFormatUnitsOfAnyNumberAndPlaces(t *testing.T) {
 	nines, one := bigInt(strings.Repeat("9", 100)), horseracing.NewBigInt(1)
 	for _, test := range []struct{ got, want string }{

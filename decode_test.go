@@ -147,14 +147,6 @@ func TestDecodeRefusesADuplicateMember(t *testing.T) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
-	_, err := responding(t, `[{"_id":"x","additional_prizes":[{"additional_sugar":1,"additional_sugar":2}]}]`).Tournaments.Open(t.Context())
-	if _, ok := errors.AsType[*horseracing.DecodeError](err); !ok {
-		t.Errorf("in a prize: %v", err)
-	}
-	_, err = responding(t, `{"number":7,"level":1,"level":2}`).Horses.Get(t.Context(), 7)
-	if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || d.Field != "/level" {
-		t.Errorf("in one horse: %v", err)
-	}
 }
 
 // reads returns every operation that reads, by name: what it decoded, or an

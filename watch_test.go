@@ -143,17 +143,6 @@ func listed(id int, name string, horses ...int) string {
 	return fmt.Sprintf(`{"_id":%q,"main_race_id":%d,"start_time":%d,"participants":[%s]}`, name, id, 9000+id, strings.Join(participants, ","))
 }
 
-func TestWatchSortsChangesByKindAndStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		before := double.List(listed(1, "a"), listed(3, "c"), listed(2, "b"), listed(5, "e"), listed(4, "d"))
-		after := double.List(listed(7, "g"), listed(4, "d1", 1), listed(3, "c1", 1), listed(6, "f"), listed(5, "e"))
-		double.Equal(t, "changes", []string{
-			"opened a", "opened b", "opened c", "opened d", "opened e",
-			"closed a was a", "closed b was b", "opened f", "opened g", "updated c1 was c", "updated d1 was d",
-		}, story(t, []string{before, after}))
-	})
-}
-
 func TestWatchYieldsNothingOfAnInterruptedPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
