@@ -16,9 +16,9 @@ import (
 const (
 	frameData, frameHeaders, frameReset, frameSettings, frameGoAway = 0x0, 0x1, 0x3, 0x4, 0x7
 
-	flagEndStream, flagAck, flagEndHeaders = 0x1, 0x1, 0x4
+	flagEndStream, flagAck = 0x1, 0x1
 
-	noError, protocolError, internalError, refusedStream = 0x0, 0x1, 0x2, 0x7
+	noError, protocolError, refusedStream = 0x0, 0x1, 0x7
 )
 
 // h2script is an HTTP/2 server that does what no library would: it reads a
@@ -27,7 +27,6 @@ type h2script struct {
 	URL      string
 	Client   *http.Client
 	Requests atomic.Int64 // read to their end
-	Conns    atomic.Int64
 }
 
 // playH2 starts a server that responds to every request with refuse.
@@ -49,7 +48,6 @@ func playH2(t *testing.T, refuse func(c net.Conn, stream uint32)) *h2script {
 			if err != nil {
 				return
 			}
-			s.Conns.Add(1)
 			go s.serve(c, refuse)
 		}
 	}()
@@ -101,12 +99,6 @@ func goAway(code uint32) func(net.Conn, uint32) {
 	return func(c net.Conn, _ uint32) {
 		writeFrame(c, frameGoAway, 0, 0, binary.BigEndian.AppendUint32(make([]byte, 4), code))
 	}
-}
-
-// acceptEmpty responds with status 200 and no body.
-func acceptEmpty(c net.Conn, stream uint32) {
-	const status200 = 0x88 // in HPACK's static table
-	writeFrame(c, frameHeaders, flagEndHeaders|flagEndStream, stream, []byte{status200})
 }
 
 // h1script is an HTTP/1 server that reads each request and hands it to next,
