@@ -70,9 +70,11 @@ func (l *Ledger) open() error {
 	if err := l.load(); err != nil {
 		return err
 	}
-	l.lock = flock.New(target + ".lock")              // on Windows nobody could read the ledger if it were locked itself
-	_, err = l.tryLocked(func() error { return nil }) // another process may hold the lock, but there must be locks
-	return err
+	l.lockPath = target + ".lock" // on Windows nobody could read the ledger if it were locked itself
+	lock := flock.New(l.lockPath)
+	defer lock.Unlock()
+	_, err = lock.TryLock() // another process may hold the lock, but there must be locks
+	return lockError(l.lockPath, err)
 }
 
 const (
@@ -81,41 +83,26 @@ const (
 	forever      = time.Duration(math.MaxInt64)
 )
 
-// locked reads what other processes appended, and calls do, which may append a line. Nobody
-// else appends meanwhile. It waits for the lock.
+// locked waits for the lock, reads what other processes appended, and calls do, which may
+// append a line. Nobody else appends meanwhile.
 func (l *Ledger) locked(ctx context.Context, wait time.Duration, do func() error) error {
-	for waited := time.Duration(0); ; waited += lockInterval {
-		isLocked, err := l.tryLocked(do)
-		switch {
-		case isLocked || err != nil:
-			return err
-		case waited >= wait:
-			return fmt.Errorf("%w: another process holds %s", ErrInUse, l.lock.Path())
-		}
-		select {
-		case <-time.After(lockInterval):
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ErrInUse, ctx.Err())
-		}
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, errors.New("another process holds it"))
+	defer cancel()
+	lock := flock.New(l.lockPath)
+	isLocked, err := lock.TryLockContext(ctx, lockInterval)
+	switch {
+	case !isLocked && ctx.Err() != nil:
+		return fmt.Errorf("%w: %s: %w", ErrInUse, l.lockPath, context.Cause(ctx))
+	case err != nil:
+		return lockError(l.lockPath, err)
 	}
-}
-
-// tryLocked is locked without waiting. It reports whether it got the lock.
-func (l *Ledger) tryLocked(do func() error) (bool, error) {
+	defer lock.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	isLocked, err := l.lock.TryLock()
-	if err != nil {
-		return false, lockError(l.lock.Path(), err)
-	}
-	if !isLocked {
-		return false, nil
-	}
-	defer l.lock.Unlock()
 	if err := l.load(); err != nil {
-		return true, err
+		return err
 	}
-	return true, do()
+	return do()
 }
 
 // lockError says what to do if the file system has no locks: ENOLCK, ENOSYS, ENOTSUP.
@@ -126,10 +113,13 @@ func lockError(path string, err error) error {
 	return err
 }
 
-// load reads what was appended since it was called last.
+// load reads what was appended since it was called last. It fails if nothing can be appended
+// any more.
 func (l *Ledger) load() error {
 	info, err := os.Stat(l.path)
 	switch {
+	case l.broken != nil:
+		return l.broken
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular(): // a device or a pipe has no end
@@ -198,9 +188,6 @@ func (l *Ledger) advance(text []byte) {
 // append writes a line and syncs it to disk. If that fails, part of the line may be in the
 // file, so nothing can be appended any more.
 func (l *Ledger) append(e Entry) error {
-	if l.broken != nil {
-		return l.broken
-	}
 	text, err := json.Marshal(line{version, l.service, e})
 	if err != nil {
 		return err

@@ -54,15 +54,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/horseracing-go/horseracing"
 )
 
 // Sentinels for errors.Is. If an error is one of them, nothing was sent.
 var (
 	ErrInUse     = errors.New("the ledger is in use")                              // another process held the lock for five seconds
-	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, or of more than 100 digits
+	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, or longer than 100 digits
 	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered: its fee is paid
 	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // the entry is Sending or Unknown
 	ErrBudget    = errors.New("the fee would exceed the budget")                   // set with WithBudget or WithDailyBudget
@@ -103,10 +101,10 @@ func (e Entry) isHeld() bool { return e.State == Sending || e.State == Unknown }
 
 // Ledger records registrations in a file. Its methods are safe for concurrent use.
 type Ledger struct {
-	path    string
-	client  *horseracing.Client
-	service string       // the client's base URL
-	lock    *flock.Flock // of the file, held while a line is appended
+	path     string
+	lockPath string
+	client   *horseracing.Client
+	service  string // the client's base URL
 
 	total, perDay, maxFee *horseracing.BigInt // nil if not set
 	location              *time.Location      // of the days
@@ -173,13 +171,13 @@ func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error
 }
 
 // look is check after a reading of the file without the lock.
-func (l *Ledger) look(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
+func (l *Ledger) look(r horseracing.Registration, fee horseracing.BigInt) (e Entry, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.load(); err != nil {
-		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "not sent: %w", err)
+	if err = l.load(); err == nil {
+		e, err = l.check(r, fee)
 	}
-	return l.check(r, fee)
+	return e, l.named(pair{r.Horse, r.Race}, err)
 }
 
 // maxDigits is the length of the longest fee that can be read again.
@@ -188,37 +186,31 @@ const maxDigits = 100
 // check returns the entry of a registration that may be sent now. With ErrEntered and
 // ErrUnsettled it returns the existing entry.
 func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
-	p, zero := pair{r.Horse, r.Race}, horseracing.BigInt{}
-	switch e := l.entries[p]; {
-	case l.broken != nil:
-		return Entry{}, l.errorf(p, "%w", l.broken)
+	sign := fee.Cmp(horseracing.BigInt{})
+	switch e := l.entries[pair{r.Horse, r.Race}]; {
 	case r.Horse < 1 || r.Race < 1 || r.UserKey == "":
-		return Entry{}, l.errorf(p, "%w: a registration needs a horse, a race and a user key", horseracing.ErrInvalidArgument)
-	case !l.freeRaces && fee.Cmp(zero) <= 0:
-		return Entry{}, l.errorf(p, "%w: %s is not positive, so the service may have left the fee out; WithFreeRaces allows it", ErrFee, fee)
-	case len(fee.String()) > maxDigits && fee.Cmp(zero) > 0:
-		return Entry{}, l.errorf(p, "%w: it has more than %d digits", ErrFee, maxDigits)
+		return Entry{}, fmt.Errorf("%w: a registration needs a horse, a race and a user key", horseracing.ErrInvalidArgument)
+	case sign < 0 || len(fee.String()) > maxDigits:
+		return Entry{}, fmt.Errorf("%w: it is negative, or has more than %d digits", ErrFee, maxDigits)
+	case sign == 0 && !l.freeRaces:
+		return Entry{}, fmt.Errorf("%w: 0 is not positive, so the service may have left the fee out; WithFreeRaces allows it", ErrFee)
 	case l.maxFee != nil && fee.Cmp(*l.maxFee) > 0:
-		return Entry{}, l.errorf(p, "%w", &LimitError{Err: ErrFee, Amount: fee, Limit: *l.maxFee})
+		return Entry{}, &LimitError{Err: ErrFee, Amount: fee, Limit: *l.maxFee}
 	case e.State == Entered:
-		return e, l.errorf(p, "%w", ErrEntered)
+		return e, ErrEntered
 	case e.isHeld():
-		return e, l.errorf(p, "%w (state %s); call Settle, or Decide if you know the outcome", ErrUnsettled, e.State)
-	}
-	if fee.Cmp(zero) < 0 {
-		fee = zero
+		return e, fmt.Errorf("%w (state %s); call Settle, or Decide if you know the outcome", ErrUnsettled, e.State)
 	}
 	e := Entry{Time: time.Now().UTC(), Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
 	if err := l.checkBudgets(e); err != nil {
-		return Entry{}, l.errorf(p, "%w", err)
+		return Entry{}, err
 	}
 	return e, nil
 }
 
 // Register checks the fee, then the entries, then the budgets; it sends the registration and
-// records its outcome. fee is the race's entry fee; a negative fee counts as zero. The entries
-// and the budgets are checked again, together with what other processes appended, just before
-// the registration is sent.
+// records its outcome. fee is the race's entry fee. The entries and the budgets are checked
+// again, together with what other processes appended, just before the registration is sent.
 //
 // If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown, the
 // entry is Unknown: call [Ledger.Settle] at once, and again when its error says so. If it
@@ -267,19 +259,17 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 
 // send records that a registration is being sent now. With ErrEntered and ErrUnsettled it
 // returns the existing entry.
-func (l *Ledger) send(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
-	var e Entry
-	var against error
-	err := l.locked(ctx, lockWait, func() error {
-		if e, against = l.check(r, fee); against != nil {
-			return nil
+func (l *Ledger) send(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (entry Entry, err error) {
+	err = l.locked(ctx, lockWait, func() (err error) {
+		if entry, err = l.check(r, fee); err != nil {
+			return err
 		}
-		return l.append(e)
+		if err = l.append(entry); err != nil {
+			entry = Entry{}
+		}
+		return err
 	})
-	if err != nil {
-		return Entry{}, l.errorf(pair{r.Horse, r.Race}, "not sent: %w", err)
-	}
-	return e, against
+	return entry, l.named(pair{r.Horse, r.Race}, err)
 }
 
 // outcome returns the state of a registration that was sent, and its error.
@@ -289,7 +279,7 @@ func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err er
 	case err == nil:
 		return Entered, nil
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		return Unknown, l.errorf(pair{r.Horse, r.Race}, "%w, as Ledger.Settle does", err)
+		return Unknown, fmt.Errorf("%w, as Ledger.Settle does", err)
 	case !isAPI || !slices.Contains([]int{http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity}, api.StatusCode):
 		return Refused, err
 	}
@@ -298,7 +288,7 @@ func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err er
 	case failed == nil && race.Has(r.Horse):
 		return Entered, err
 	case failed != nil && !errors.Is(failed, horseracing.ErrNotFound) || api.Attempts > 1:
-		return Unknown, l.errorf(pair{r.Horse, r.Race}, "%w: %w; call Ledger.Settle before registering again", horseracing.ErrOutcomeUnknown, err)
+		return Unknown, fmt.Errorf("%w: %w; call Ledger.Settle before registering again", horseracing.ErrOutcomeUnknown, err)
 	}
 	return Refused, err
 }
@@ -317,7 +307,7 @@ func (l *Ledger) conclude(ctx context.Context, wait time.Duration, e Entry) (Ent
 		return nil
 	})
 	if err != nil {
-		return e, l.errorf(e.pair(), "it is %s, but this could not be recorded: %w", e.State, err)
+		return e, l.named(e.pair(), fmt.Errorf("it is %s, but this could not be recorded: %w", e.State, err))
 	}
 	return now, nil
 }
@@ -329,8 +319,8 @@ const settleAtOnce = 8
 // [horseracing.RacesService.Registered], at most eight at the same time. A bot calls it each
 // minute or so.
 //
-// The returned error joins a [*horseracing.UndecidedError] for each entry whose outcome stays
-// unknown. Its RetryAt says when another call can find it out. If that is zero, a person has
+// The returned error joins one for each entry whose outcome stays unknown, in which errors.As
+// finds a [*horseracing.UndecidedError]. Its RetryAt says when another call can find it out. If that is zero, a person has
 // to look for the horse in the game and call [Ledger.Decide].
 func (l *Ledger) Settle(ctx context.Context) error {
 	held := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return !e.isHeld() })
@@ -350,21 +340,17 @@ func (l *Ledger) Settle(ctx context.Context) error {
 
 func (l *Ledger) settle(ctx context.Context, e Entry) error {
 	isIn, err := l.client.Races.Registered(ctx, e.Race, e.Horse)
-	if err == nil {
-		e.State, e.Note = Absent, "settled: the race lists others, and not the horse"
-		if isIn {
-			e.State, e.Note = Entered, "settled: the horse is in the race"
-		}
-		_, err = l.conclude(ctx, lockWait, e)
+	if err != nil {
+		return l.named(e.pair(), err)
 	}
-	if err == nil {
-		return nil
+	e.State, e.Note = Absent, "settled"
+	if isIn {
+		e.State = Entered
 	}
-	undecided, ok := errors.AsType[*horseracing.UndecidedError](err)
-	if !ok { // the outcome could not be recorded
+	if _, err = l.conclude(ctx, lockWait, e); err != nil {
 		return &horseracing.UndecidedError{RetryAt: time.Now(), Err: err}
 	}
-	return &horseracing.UndecidedError{RetryAt: undecided.RetryAt, Err: l.errorf(e.pair(), "%w", undecided.Err)}
+	return nil
 }
 
 // Decide sets the state of a Sending or Unknown entry to Entered or Absent, for an outcome
@@ -380,10 +366,7 @@ func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, 
 		e.State, e.Note = state, note
 		return l.append(e)
 	})
-	if err != nil {
-		return l.errorf(p, "%w", err)
-	}
-	return nil
+	return l.named(p, err)
 }
 
 // Entries returns the entries, one for each pair with its latest state, in the order in
@@ -410,7 +393,10 @@ func (l *Ledger) Paid(since time.Time) horseracing.BigInt {
 	return paid.Add(held)
 }
 
-// errorf returns an error that names the file and the pair.
-func (l *Ledger) errorf(p pair, format string, args ...any) error {
-	return fmt.Errorf("ledger: %s: horse %d in race %d: %w", l.path, p.horse, p.race, fmt.Errorf(format, args...))
+// named adds the file and the pair to an error.
+func (l *Ledger) named(p pair, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("ledger: %s: horse %d in race %d: %w", l.path, p.horse, p.race, err)
 }

@@ -124,7 +124,6 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 		"the response is lost":     {lostResponse, ledger.Unknown, horseracing.ErrOutcomeUnknown, ledger.ErrUnsettled},
 		"the request is lost":      {lostRequest, ledger.Unknown, horseracing.ErrOutcomeUnknown, ledger.ErrUnsettled},
 		"the service is overtaxed": {horseracingtest.Fault{Status: 503}, ledger.Unknown, horseracing.ErrOutcomeUnknown, ledger.ErrUnsettled},
-		"refused":                  {horseracingtest.Fault{Status: 409, Body: `{"error":"too late"}`}, ledger.Refused, nil, nil},
 		"the key is refused":       {horseracingtest.Fault{Status: 401}, ledger.Refused, horseracing.ErrUnauthorized, nil},
 		"rate limited":             {horseracingtest.Fault{Status: 429, Header: http.Header{"Retry-After": {"600"}}}, ledger.Refused, horseracing.ErrRateLimited, nil},
 	} {
@@ -136,7 +135,7 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 				r := registration(fake, 1)
 				sent := time.Now().UTC()
 				e, err := l.Register(t.Context(), r, tokens(10))
-				if test.is != nil && !errors.Is(err, test.is) || (err == nil) != (test.state == ledger.Entered) || (e.Note == "") != (err == nil) {
+				if !errors.Is(err, test.is) || (e.Note == "") != (err == nil) {
 					t.Errorf("Register: %v, note %q", err, e.Note)
 				}
 				want := ledger.Entry{Time: sent, Horse: r.Horse, Race: 1, Fee: tokens(10), State: test.state, Note: e.Note}
@@ -150,13 +149,10 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 					t.Errorf("the next: %v; paid %s", err, l.Paid(time.Time{}))
 				}
 				time.Sleep(time.Hour / 2)
-				before, checked := posts(fake), l.Check(r, tokens(10))
+				before := posts(fake)
 				second, err := l.Register(t.Context(), r, tokens(10))
-				if !errors.Is(err, test.second) || fmt.Sprint(checked) != fmt.Sprint(err) || test.second != nil && !cmp.Equal(second, e) {
-					t.Errorf("Register again: %v, %v, Check: %v; want %v", second, err, checked, test.second)
-				}
-				if sent := posts(fake) > before; sent != (test.second == nil) {
-					t.Errorf("sent again is %v", sent)
+				if sent := posts(fake) > before; !errors.Is(err, test.second) || test.second != nil && !cmp.Equal(second, e) || sent != (test.second == nil) {
+					t.Errorf("Register again: %v, %v; want %v; sent is %v", second, err, test.second, sent)
 				}
 			})
 		})
@@ -168,16 +164,18 @@ func TestALineIsInTheFileBeforeTheRequestIsSent(t *testing.T) {
 	var then string
 	fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 		then = read(t, path)
-		return horseracingtest.Response{}, false
+		return horseracingtest.Response{Status: 403, Body: `{"error":"of ` + fake.APIKey + " and " + string(fake.UserKey(0)) + `"}`}, true
 	})
-	if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err != nil {
-		t.Fatal(err)
-	}
+	e, _ := l.Register(t.Context(), registration(fake, 1), tokens(10))
 	if strings.Count(then, "\n") != 1 || !strings.Contains(then, `"state":"sending"`) {
 		t.Errorf("when the request was received the file held %q", then)
 	}
-	if now := read(t, path); !strings.HasPrefix(now, then) || strings.Count(now, "\n") != 2 || !strings.Contains(now, `"state":"entered"`) {
+	now := read(t, path)
+	if !strings.HasPrefix(now, then) || strings.Count(now, "\n") != 2 || !strings.Contains(now, `"state":"refused"`) || !strings.Contains(e.Note, "status 403") {
 		t.Errorf("after its outcome the file holds %q", now)
+	}
+	if strings.Contains(now, fake.APIKey) || strings.Contains(now, string(fake.UserKey(0))) {
+		t.Errorf("a key is in the file: %q", now)
 	}
 }
 
@@ -186,11 +184,6 @@ func TestALineIsInTheFileBeforeTheRequestIsSent(t *testing.T) {
 func TestWhatIsNotSentIsRefusedAndLeavesNoLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, path, l := newLedger(t, 50)
-		canceled, cancel := context.WithCancel(t.Context())
-		cancel()
-		if e, err := l.Register(canceled, registration(fake, 1), tokens(10)); e.State != ledger.Refused || e.Note == "" || !errors.Is(err, context.Canceled) {
-			t.Errorf("canceled: %v, %v", e, err)
-		}
 		fake.Inject(horseracingtest.Fault{Path: "/", Status: 429, Header: http.Header{"Retry-After": {"3600"}}, Times: -1})
 		for range 55 {
 			for race := 1; race <= 50; race++ {
@@ -247,129 +240,92 @@ func TestAPairThatIsBeingSentIsUnsettledAndCanBeSettledAndDecided(t *testing.T) 
 	expectStates(t, l, "1 entered", "2 absent")
 }
 
-func TestFeesThatAreNotAllowed(t *testing.T) {
+// Registrations of ledgers with limits: the fee is checked before the pair, and the pair before
+// the budgets.
+func TestPairsAndLimits(t *testing.T) {
 	power := func(of int64) horseracing.BigInt {
 		return horseracing.BigIntFrom(new(big.Int).Exp(big.NewInt(10), big.NewInt(of), nil))
 	}
-	free, highest := ledger.WithFreeRaces(), ledger.WithMaxFee(tokens(10))
-	day := func(n int64) ledger.Option { return ledger.WithDailyBudget(tokens(n), time.UTC) }
+	type options = []ledger.Option
+	day := func(n int64) ledger.Option { return ledger.WithDailyBudget(tokens(n), time.FixedZone("east", 3*60*60)) }
+	free, highest, budget := ledger.WithFreeRaces(), ledger.WithMaxFee(tokens(10)), func(n int64) ledger.Option { return ledger.WithBudget(tokens(n)) }
+	keyless, nobody, nowhere := horseracing.Registration{Horse: 1, Race: 2}, horseracing.Registration{Race: 2, UserKey: "k"}, horseracing.Registration{Horse: 1, UserKey: "k"}
+	future := `{"v":1,"service":%q,"time":"2000-06-01T00:00:00Z","horse":1,"race":99,"fee":10,"state":"sending"}` + "\n"
+	past := strings.Replace(future, "2000-06-01T00:00:00Z", "1999-12-31T20:59:59Z", 1) // a second before the day in the east
+	today := strings.Replace(future, "2000-06-01T00:00:00Z", "1999-12-31T21:00:00Z", 1)
+	entered := strings.NewReplacer("sending", "entered", `"race":99`, `"race":2`).Replace(today)
+	absent := strings.Replace(entered, "entered", "absent", 1)
 	for name, test := range map[string]struct {
+		file  string
+		r     horseracing.Registration // of horse 1 in race 2 if zero
 		fee   horseracing.BigInt
-		opts  []ledger.Option
+		opts  options
 		is    error
 		limit int64 // of the LimitError, if there is one
 	}{
-		"left out":                        {tokens(0), nil, ledger.ErrFee, 0},
-		"negative":                        {tokens(-1), nil, ledger.ErrFee, 0},
-		"negative and free":               {tokens(-1), []ledger.Option{free}, nil, 0},
-		"free with a budget of zero":      {tokens(0), []ledger.Option{free, ledger.WithBudget(tokens(0))}, nil, 0},
-		"the highest":                     {tokens(10), []ledger.Option{highest}, nil, 0},
-		"too high":                        {tokens(11), []ledger.Option{highest}, ledger.ErrFee, 10},
-		"of 100 digits":                   {power(99), nil, nil, 0},
-		"of 101 digits":                   {power(100), nil, ledger.ErrFee, 0}, // its line could not be read again
-		"with a budget of zero for a day": {tokens(1), []ledger.Option{day(0)}, ledger.ErrBudget, 0},
-		"the whole budget":                {tokens(10), []ledger.Option{ledger.WithBudget(tokens(10)), day(10)}, nil, 0},
-		"more than the budget":            {tokens(11), []ledger.Option{ledger.WithBudget(tokens(10))}, ledger.ErrBudget, 10},
-		"more than the budget of a day":   {tokens(11), []ledger.Option{day(10)}, ledger.ErrBudget, 10},
+		"a fee that is left out":            {fee: tokens(0), is: ledger.ErrFee},
+		"a fee of zero, if that is allowed": {fee: tokens(0), opts: options{free, budget(0)}},
+		"a negative fee":                    {fee: tokens(-1), opts: options{free}, is: ledger.ErrFee},
+		"the highest fee":                   {fee: tokens(10), opts: options{highest}},
+		"a fee that is too high":            {fee: tokens(11), opts: options{highest}, is: ledger.ErrFee, limit: 10},
+		"of 100 digits":                     {fee: power(99)},
+		"of 101 digits":                     {fee: power(100), is: ledger.ErrFee}, // its line could not be read again
+		"without a key":                     {r: keyless, fee: tokens(10), is: horseracing.ErrInvalidArgument},
+		"without a horse":                   {r: nobody, fee: tokens(10), is: horseracing.ErrInvalidArgument},
+		"without a race":                    {r: nowhere, fee: tokens(10), is: horseracing.ErrInvalidArgument},
+		"entered, and the fee is too high":  {file: entered, fee: tokens(11), opts: options{highest}, is: ledger.ErrFee, limit: 10},
+		"entered, and beyond the budget":    {file: entered, fee: tokens(10), opts: options{budget(10)}, is: ledger.ErrEntered},
+		"absent does not count":             {file: absent, fee: tokens(10), opts: options{budget(10), day(10)}},
+		"the whole budget":                  {file: past, fee: tokens(10), opts: options{budget(20)}},
+		"more than the budget":              {file: past, fee: tokens(10), opts: options{budget(19)}, is: ledger.ErrBudget, limit: 19},
+		"a day in its location":             {file: past, fee: tokens(10), opts: options{day(10)}},
+		"the whole budget of a day":         {file: today, fee: tokens(10), opts: options{day(20)}},
+		"more than the budget of a day":     {file: today, fee: tokens(10), opts: options{day(19)}, is: ledger.ErrBudget, limit: 19},
+		"by a clock that was ahead":         {file: future, fee: tokens(10), opts: options{day(19)}, is: ledger.ErrBudget, limit: 19},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fake, path, l := newLedger(t, 1, test.opts...)
-			checked := l.Check(registration(fake, 1), test.fee)
-			e, err := l.Register(t.Context(), registration(fake, 1), test.fee)
-			if !errors.Is(err, test.is) || fmt.Sprint(checked) != fmt.Sprint(err) || (posts(fake) == 1) != (test.is == nil) {
-				t.Fatalf("Register: %v, Check: %v; want %v; %d sent", err, checked, test.is, posts(fake))
-			}
-			if err != nil && (!strings.Contains(err.Error(), path) || read(t, path) != "" || e != ledger.Entry{}) {
-				t.Errorf("%v, %v; the file holds %q", e, err, read(t, path))
-			}
-			if limit, ok := errors.AsType[*ledger.LimitError](err); test.limit > 0 && !(ok && limit.Amount.Equal(test.fee) && limit.Limit.Equal(tokens(test.limit))) {
-				t.Errorf("%+v", limit)
-			}
-			l = open(t, path, fake.Client())
-			if got := slices.Collect(l.Entries()); err == nil && !(len(got) == 1 && cmp.Equal(got[0], e)) {
-				t.Errorf("opened again: %v, want %v", got, e)
-			}
-			if paid := l.Paid(time.Time{}); err == nil && test.fee.Cmp(tokens(0)) > 0 && !paid.Equal(test.fee) || paid.Cmp(tokens(0)) < 0 {
-				t.Errorf("paid %s for %s", paid, test.fee)
-			}
+			synctest.Test(t, func(t *testing.T) { // it begins at midnight, UTC
+				fake, path := newFake(t, 2), filepath.Join(t.TempDir(), "l")
+				file := ""
+				if test.file != "" {
+					file = fmt.Sprintf(test.file, fake.URL)
+				}
+				write(t, path, file)
+				l, r := open(t, path, fake.Client(), test.opts...), test.r
+				if r == (horseracing.Registration{}) {
+					r = registration(fake, 2)
+				}
+				checked := l.Check(r, test.fee)
+				e, err := l.Register(t.Context(), r, test.fee)
+				if !errors.Is(err, test.is) || fmt.Sprint(checked) != fmt.Sprint(err) || (posts(fake) == 1) != (test.is == nil) {
+					t.Fatalf("Register: %v, Check: %v; want %v; %d sent", err, checked, test.is, posts(fake))
+				}
+				if err != nil && (!strings.Contains(err.Error(), path) || read(t, path) != file || (e != ledger.Entry{}) != (test.is == ledger.ErrEntered)) {
+					t.Errorf("%v, %v; the file holds %q", e, err, read(t, path))
+				}
+				if limit, ok := errors.AsType[*ledger.LimitError](err); ok != (test.limit > 0) || ok && !limit.Limit.Equal(tokens(test.limit)) {
+					t.Errorf("%+v", limit)
+				}
+				if got := slices.Collect(open(t, path, fake.Client()).Entries()); err == nil && !slices.Contains(got, e) {
+					t.Errorf("opened again: %v, want %v", got, e)
+				}
+			})
 		})
 	}
 }
 
-func TestTheFeeIsCheckedBeforeThePairAndThePairBeforeTheBudget(t *testing.T) {
-	fake, _, l := newLedger(t, 1, ledger.WithBudget(tokens(10)), ledger.WithMaxFee(tokens(20)))
-	r := registration(fake, 1)
-	if _, err := l.Register(t.Context(), r, tokens(10)); err != nil {
-		t.Fatal(err)
-	}
-	other, keyless := r, r
-	other.Race, keyless.UserKey = 2, ""
-	for _, test := range []struct {
-		r   horseracing.Registration
-		fee int64
-		is  error
-	}{
-		{r, 21, ledger.ErrFee},
-		{r, 10, ledger.ErrEntered},
-		{other, 1, ledger.ErrBudget},
-		{keyless, 10, horseracing.ErrInvalidArgument},
-		{horseracing.Registration{Race: 1, UserKey: "k"}, 10, horseracing.ErrInvalidArgument},
-		{horseracing.Registration{Horse: 1, UserKey: "k"}, 10, horseracing.ErrInvalidArgument},
-	} {
-		if err := l.Check(test.r, tokens(test.fee)); !errors.Is(err, test.is) {
-			t.Errorf("race %d for %d: %v, want %v", test.r.Race, test.fee, err, test.is)
-		}
-	}
-}
-
-func TestABudgetOfADayCountsTheDayOfTheLineInItsLocation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // it begins at midnight, UTC
-		fake := newFake(t, 0)
-		limiter := limiter(func(context.Context) error { time.Sleep(time.Minute); return nil })
-		east := ledger.WithDailyBudget(tokens(10), time.FixedZone("east", 3*60*60))
-		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client(horseracing.WithLimiter(limiter)), east)
-		register := func(race int) (ledger.Entry, error) {
-			return l.Register(t.Context(), registration(fake, race), tokens(10))
-		}
-		time.Sleep(21*time.Hour - 65*time.Second) // the day ends in the east 5 seconds after the first line
-		addRaces(fake, 1, 9)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, Delay: 25 * time.Second})
-		if e, err := register(1); err != nil || e.Time.Equal(time.Now()) {
-			t.Fatalf("%v, %v", e, err)
-		}
-		if e, err := register(2); err != nil || !e.Time.Equal(time.Now()) {
-			t.Errorf("on the next day: %v, %v", e, err)
-		}
-		if _, err := register(3); !errors.Is(err, ledger.ErrBudget) {
-			t.Errorf("a second one on a day: %v", err)
-		}
-		time.Sleep(24*time.Hour - 2*time.Minute - 30*time.Second)
-		addRaces(fake, 1, 9)
-		if _, err := register(4); !errors.Is(err, ledger.ErrBudget) {
-			t.Errorf("before the next day: %v", err)
-		}
-	})
-}
-
-// What a clock sent that was ahead may have been paid on any day.
-func TestAnEntryFromTheFutureCountsOnEveryDay(t *testing.T) {
+// A registration can wait from one day into the next before it is sent.
+func TestABudgetOfADayCountsTheDayOnWhichTheLineWasWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake, path := newFake(t, 0), filepath.Join(t.TempDir(), "l")
-		text := fmt.Sprintf(`{"v":1,"service":%q,"time":"2000-06-01T00:00:00Z","horse":1,"race":99,"fee":10,"state":"sending"}`+"\n", fake.URL)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+		time.Sleep(24*time.Hour - 30*time.Second)
+		fake := newFake(t, 2)
+		limiter := limiter(func(context.Context) error { time.Sleep(time.Minute); return nil })
+		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client(horseracing.WithLimiter(limiter)), ledger.WithDailyBudget(tokens(10), time.UTC))
+		if e, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err != nil || e.Time.Day() != 2 {
+			t.Errorf("%v, %v", e, err)
 		}
-		l := open(t, path, fake.Client(), ledger.WithDailyBudget(tokens(20), time.UTC))
-		for day := range 3 {
-			addRaces(fake, 10*day+1, 10*day+2)
-			if e, err := l.Register(t.Context(), registration(fake, 10*day+1), tokens(10)); err != nil {
-				t.Errorf("%v, %v", e, err)
-			}
-			_, err := l.Register(t.Context(), registration(fake, 10*day+2), tokens(10))
-			if !errors.Is(err, ledger.ErrBudget) || !strings.Contains(err.Error(), time.Now().UTC().Format(time.DateOnly)) {
-				t.Errorf("a third one on a day: %v", err)
-			}
-			time.Sleep(24 * time.Hour)
+		if err := l.Check(registration(fake, 2), tokens(10)); !errors.Is(err, ledger.ErrBudget) {
+			t.Errorf("the next on that day: %v", err)
 		}
 	})
 }
@@ -392,44 +348,6 @@ func TestOfAHundredAtOnceUnderABudgetForTenTenAreSent(t *testing.T) {
 	}
 	if entered != 10 || posts(fake) != 10 || len(fake.Registrations()) != 10 {
 		t.Errorf("%d entered, %d sent, %d paid", entered, posts(fake), len(fake.Registrations()))
-	}
-}
-
-func TestEntriesAreOrderedByWhenTheyWereLastSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake, path, l := newLedger(t, 4)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 404})
-		for _, race := range []int{2, 3, 2, 1} {
-			time.Sleep(time.Second)
-			l.Register(t.Context(), registration(fake, race), tokens(10))
-		}
-		time.Sleep(time.Second)
-		for e := range l.Entries() { // within which another one can be registered
-			if _, err := l.Register(t.Context(), registration(fake, 4), tokens(10)); err != nil || e.Race != 3 {
-				t.Errorf("race %d: %v", e.Race, err)
-			}
-			break
-		}
-		for _, l := range []*ledger.Ledger{l, open(t, path, fake.Client())} {
-			expectStates(t, l, "3 entered", "2 entered", "1 entered", "4 entered")
-		}
-	})
-}
-
-func TestANoteSaysWhatTheServiceSaidAndNoKeyIsInTheFile(t *testing.T) {
-	fake, path, l := newLedger(t, 2)
-	words := `{"error":"too late\u001b[2J for ` + fake.APIKey + " of " + string(fake.UserKey(0)) + strings.Repeat(" and more", 1000) + `"}`
-	for race, status := range []int{403, 500} {
-		fake.Inject(horseracingtest.Fault{Path: registerPath, Status: status, Body: words})
-		e, _ := l.Register(t.Context(), registration(fake, race+1), tokens(10))
-		if !strings.Contains(e.Note, fmt.Sprint("status ", status)) || !strings.Contains(e.Note, "too late") || len(e.Note) > 1000 || strings.Contains(e.Note, "\x1b") {
-			t.Errorf("%q", e.Note)
-		}
-	}
-	for _, key := range []string{fake.APIKey, string(fake.UserKey(0))} {
-		if text := read(t, path); strings.Contains(text, key) {
-			t.Errorf("the file holds a key:\n%s", text)
-		}
 	}
 }
 

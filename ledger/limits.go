@@ -30,8 +30,8 @@ func WithMaxFee(fee horseracing.BigInt) Option {
 	return func(l *Ledger) { l.maxFee = &fee }
 }
 
-// WithFreeRaces allows fees that are not positive. Without it they fail with ErrFee,
-// because the service may have omitted the fee of a race that is not free.
+// WithFreeRaces allows a fee of zero. Without it such a fee fails with ErrFee, because the
+// service may have omitted the fee of a race that is not free.
 func WithFreeRaces() Option {
 	return func(l *Ledger) { l.freeRaces = true }
 }

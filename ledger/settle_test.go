@@ -43,7 +43,7 @@ func TestSettleReadsEachRaceOnceAtMostEightAtATime(t *testing.T) {
 			t.Errorf("%d requests, %d at the same time", n, most)
 		}
 		again := undecided(t, err)
-		if len(again) != 10 || !strings.Contains(again[0].Error(), path+": horse 1 in race 3: ") {
+		if len(again) != 10 || !strings.Contains(err.Error(), path+": horse 1 in race 3: ") {
 			t.Fatalf("Settle: %v", err)
 		}
 		if paid, held := ledger.Sum(l.Entries(), time.Time{}); !paid.Equal(tokens(20)) || !held.Equal(tokens(100)) {
