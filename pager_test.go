@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,118 +34,84 @@ func TestPagerRoundsBeforeAndSinceUpToTheMillisecond(t *testing.T) {
 	}
 }
 
-// A response for the default tier is noticed at once.
+// A response for the default tier is noticed at once. Another name of a tier is not.
 func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
-	page := func(from int, tiers ...string) string {
-		var entries []string
-		for i, tier := range tiers {
-			entries = append(entries, fmt.Sprintf(`{"main_race_id":%d,"_id":"%[1]d","start_time":%d,"tier":%s}`, from+i, 1_700_000_000_000-int64(from+i), tier))
-		}
-		return strings.Join(entries, ",")
-	}
-	q, offset := horseracing.ResultsQuery{Tier: 3}, horseracing.OffsetQuery{Tier: 3}
+	const races, cups = `[{"main_race_id":1,"start_time":1700000000000,"tier":%s}]`, `[{"_id":"1","start_time":1700000000000,"tier":%s}]`
 	for name, test := range map[string]struct {
-		omega, other string
-		take         func(*horseracing.Client) error
+		page  string
+		omega string
+		other string
+		take  func(*horseracing.Client) error
 	}{
-		"races": {`"Omega"`, `"Beta"`, func(c *horseracing.Client) error { _, err := c.Races.Results(q).Take(t.Context(), 9); return err }},
-		"races by offset": {`"Omega"`, `"Beta"`, func(c *horseracing.Client) error {
-			_, err := c.Races.ResultsV1(offset).Take(t.Context(), 9)
+		"races": {races, `"Omega"`, `"Beta"`, func(c *horseracing.Client) error {
+			_, err := c.Races.Results(horseracing.ResultsQuery{Tier: 3}).Take(t.Context(), 9)
 			return err
 		}},
-		"tournaments": {`5`, `3`, func(c *horseracing.Client) error {
-			_, err := c.Tournaments.Results(q).Take(t.Context(), 9)
+		"races by offset": {races, `"Omega"`, `"Beta"`, func(c *horseracing.Client) error {
+			_, err := c.Races.ResultsV1(horseracing.OffsetQuery{Tier: 3}).Take(t.Context(), 9)
+			return err
+		}},
+		"tournaments": {cups, `5`, `3`, func(c *horseracing.Client) error {
+			_, err := c.Tournaments.Results(horseracing.ResultsQuery{Tier: 3}).Take(t.Context(), 9)
 			return err
 		}},
 	} {
-		other, omega := page(1, test.other, test.other), page(3, test.omega, test.omega)
-		for what, listing := range map[string]string{"Omega": omega, "another name": other} {
-			ignored := what == "Omega"
-			s := double.Play(double.Listing("[" + listing + "]"))
-			if err := test.take(s.Client(t)); errors.Is(err, horseracing.ErrBodyIgnored) != ignored || !ignored && err != nil {
-				t.Errorf("%s: %s: %v", name, what, err)
+		for tier, want := range map[string]error{test.omega: horseracing.ErrBodyIgnored, test.other: nil} {
+			if err := test.take(double.Play(double.Listing(fmt.Sprintf(test.page, tier))).Client(t)); !errors.Is(err, want) {
+				t.Errorf("%s of tier %s: %v", name, tier, err)
 			}
 		}
 	}
 }
 
-// walkedIDs walks to the end and returns the ids of the races.
-func walkedIDs(t *testing.T, c *horseracing.Client, q horseracing.ResultsQuery) (ids []horseracing.RaceID) {
+// walkedIDs returns the ids of the next n races, or of those that are left.
+func walkedIDs(t *testing.T, p *horseracing.Pager[horseracing.Race], n int) (ids []horseracing.RaceID) {
 	t.Helper()
-	for race, err := range c.Races.Results(q).All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	races, err := p.Take(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, race := range races {
 		ids = append(ids, race.MainRaceID)
 	}
 	return ids
 }
 
 // Saved anywhere, before the first entry too, a cursor alone reads what the first
-// query would have read.
+// query would have read. Another Since of the query counts.
 func TestPagerCursorCarriesTheWholeQuery(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(3_000), horseracingtest.WithTies(3))
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(3_000))
 	defer fake.Close()
 	c, now := fake.Client(), fake.Now()
 	month, week := now.AddDate(0, 0, -30), now.AddDate(0, 0, -7)
-	for name, q := range map[string]horseracing.ResultsQuery{
-		"a month":           {Since: month},
-		"between":           {Since: month, Before: week},
-		"a tier":            {Since: month, Tier: 3},
-		"fractions":         {Since: month.Add(time.Microsecond), Before: week.Add(time.Microsecond)},
-		"several at a time": {Since: month, Concurrency: 4},
+	for name, test := range map[string]struct {
+		query horseracing.ResultsQuery
+		since time.Time
+	}{
+		"a month":           {query: horseracing.ResultsQuery{Since: month}},
+		"between":           {query: horseracing.ResultsQuery{Since: month, Before: week}},
+		"a tier":            {query: horseracing.ResultsQuery{Since: month, Tier: 3}},
+		"fractions":         {query: horseracing.ResultsQuery{Since: month.Add(time.Microsecond), Before: week.Add(time.Microsecond)}},
+		"several at a time": {query: horseracing.ResultsQuery{Since: month, Concurrency: 4}},
+		"another Since":     {query: horseracing.ResultsQuery{Since: week}, since: month},
 	} {
-		want := walkedIDs(t, c, q)
-		for _, taken := range []int{0, 1, 20, len(want)} {
-			pager := c.Races.Results(q)
-			races, err := pager.Take(t.Context(), taken)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []horseracing.RaceID
-			for _, race := range races {
-				got = append(got, race.MainRaceID)
-			}
+		whole := test.query
+		if !test.since.IsZero() {
+			whole.Since = test.since
+		}
+		want := walkedIDs(t, c.Races.Results(whole), math.MaxInt)
+		for _, taken := range []int{0, 1, 20} {
+			pager := c.Races.Results(test.query)
+			got := walkedIDs(t, pager, taken)
 			cursor, err := horseracing.ParseCursor(pager.Cursor().String())
 			if err != nil || cursor.IsZero() {
 				t.Fatalf("%s, after %d: cursor %q, %v", name, taken, cursor, err)
 			}
-			got = append(got, walkedIDs(t, c, horseracing.ResultsQuery{Resume: cursor})...)
-			if !slices.Equal(got, want) || len(want) == 0 {
+			got = append(got, walkedIDs(t, c.Races.Results(horseracing.ResultsQuery{Resume: cursor, Since: test.since}), math.MaxInt)...)
+			if !slices.Equal(got, want) || len(want) <= 20 {
 				t.Errorf("%s, resumed after %d: %d races, want %d", name, taken, len(got), len(want))
 			}
 		}
-	}
-	pager := c.Races.Results(horseracing.ResultsQuery{Since: month})
-	if _, err := pager.Take(t.Context(), 20); err != nil {
-		t.Fatal(err)
-	}
-	longer := walkedIDs(t, c, horseracing.ResultsQuery{Resume: pager.Cursor(), Since: month.AddDate(0, 0, -30)})
-	if all := walkedIDs(t, c, horseracing.ResultsQuery{Since: month.AddDate(0, 0, -30)}); len(longer) != len(all)-20 {
-		t.Errorf("with another Since: %d races, want %d", len(longer), len(all)-20)
-	}
-}
-
-func TestPagerCursorKeepsTheTier(t *testing.T) {
-	client := func() (*double.Script, *horseracing.RacesService) {
-		s := double.Play(double.Respond(200, "[]"))
-		return s, s.Client(t).Races
-	}
-	_, races := client()
-	for want, q := range map[string]horseracing.ResultsQuery{
-		`{}`:         {},
-		`{"tier":5}`: {Resume: races.Results(horseracing.ResultsQuery{}).Cursor(), Tier: horseracing.TierOmega},
-		`{"tier":3}`: {Resume: races.Results(horseracing.ResultsQuery{Tier: 3}).Cursor()},
-	} {
-		s, races := client()
-		if _, err := races.Results(q).Take(t.Context(), 1); err != nil || s.Requests()[0].Body != want {
-			t.Errorf("requested %s, want %s, %v", s.Requests()[0].Body, want, err)
-		}
-	}
-	s, races := client()
-	byOffset := races.ResultsV1(horseracing.OffsetQuery{Tier: 3, Offset: 40}).Cursor()
-	if _, err := races.ResultsV1(horseracing.OffsetQuery{Resume: byOffset}).Take(t.Context(), 1); err != nil || s.Requests()[0].Body != `{"tier":3,"offset":40}` {
-		t.Errorf("by offset: requested %s, %v", s.Requests()[0].Body, err)
 	}
 }
 

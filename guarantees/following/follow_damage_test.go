@@ -73,8 +73,6 @@ type followed struct {
 	times  map[horseracing.RaceID]int
 	errors []string
 	cursor horseracing.Cursor
-
-	longest int // text of a cursor
 }
 
 // run is one process that ends by itself: it resumes at the cursor, and keeps the
@@ -85,20 +83,24 @@ func (f *followed) run(t *testing.T, c *horseracing.Client, q horseracing.Follow
 	f.cursor = f.process(t, ctx, c, q, 1<<30).Cursor()
 }
 
-// process is one process that is killed after n races: the cursor is stored with
-// each race that is handled.
-func (f *followed) process(t *testing.T, ctx context.Context, c *horseracing.Client, q horseracing.FollowQuery, n int) *horseracing.Follower[horseracing.Race] {
+// resumed returns a follower that resumes at the text of the cursor.
+func (f *followed) resumed(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery) *horseracing.Follower[horseracing.Race] {
 	t.Helper()
 	if f.times == nil {
 		f.times = map[horseracing.RaceID]int{}
 	}
-	if !f.cursor.IsZero() {
-		var err error
-		if q.Resume, err = horseracing.ParseCursor(f.cursor.String()); err != nil {
-			t.Fatal(err)
-		}
+	var err error
+	if q.Resume, err = horseracing.ParseCursor(f.cursor.String()); err != nil {
+		t.Fatal(err)
 	}
-	follower := c.Races.Follow(q)
+	return c.Races.Follow(q)
+}
+
+// process is one process that is killed after n races: the cursor is stored with
+// each race that is handled.
+func (f *followed) process(t *testing.T, ctx context.Context, c *horseracing.Client, q horseracing.FollowQuery, n int) *horseracing.Follower[horseracing.Race] {
+	t.Helper()
+	follower := f.resumed(t, c, q)
 	for race, err := range follower.All(ctx) {
 		if errors.Is(err, horseracing.ErrInvalidArgument) {
 			t.Fatal(err)
@@ -109,7 +111,6 @@ func (f *followed) process(t *testing.T, ctx context.Context, c *horseracing.Cli
 		}
 		f.times[race.MainRaceID]++
 		f.cursor = follower.Cursor()
-		f.longest = max(f.longest, len(f.cursor.String()))
 		if n--; n == 0 {
 			break
 		}

@@ -149,13 +149,7 @@ func TestAnIgnoredBodyCostsNoRace(t *testing.T) {
 // one.
 func (f *followed) catchUpOnce(ctx context.Context, t *testing.T, c *horseracing.Client, q horseracing.FollowQuery) bool {
 	t.Helper()
-	if q.Resume = f.cursor; !f.cursor.IsZero() {
-		var err error
-		if q.Resume, err = horseracing.ParseCursor(f.cursor.String()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	follower := c.Races.Follow(q)
+	follower := f.resumed(t, c, q)
 	defer func() { f.cursor = follower.Cursor() }()
 	for race, err := range follower.CatchUp(ctx) {
 		if err != nil {
