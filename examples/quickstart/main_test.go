@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -37,15 +36,5 @@ func TestLookShowsTheOpenRacesTheResultsAndTheNewestWinner(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "won by"); n != 20 {
 		t.Errorf("%d results are shown, want 20", n)
-	}
-}
-
-func TestLookEndsWithTheErrorOfAServiceThatIsGone(t *testing.T) {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	fake.Inject(horseracingtest.Fault{Path: "/api/v2/races/results", Status: 503, Times: -1})
-	err := look(t.Context(), fake.Client(horseracing.WithRetry(horseracing.Retry{Max: 1, MinWait: time.Millisecond})), &strings.Builder{})
-	if !errors.Is(err, horseracing.ErrServer) {
-		t.Errorf("got %v, want the 503", err)
 	}
 }

@@ -167,13 +167,3 @@ func TestTheBotEndsIfTheKeyIsWrongOrTheLedgerIsGone(t *testing.T) {
 		})
 	}
 }
-
-func TestNoKeyIsPrinted(t *testing.T) {
-	try(t, func(t *testing.T, fake *horseracingtest.Server, b *bot) {
-		fake.Inject(horseracingtest.Fault{Path: registerPath, Status: http.StatusConflict, Body: `{"error":"` + string(b.userKey) + `"}`})
-		runFor(t, b, 10*time.Minute)
-		if text := b.out.(*strings.Builder).String(); strings.Contains(text, string(b.userKey)) || !strings.Contains(text, "race 1: refused") {
-			t.Errorf("it prints\n%s", text)
-		}
-	})
-}
