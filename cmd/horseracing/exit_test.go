@@ -26,18 +26,6 @@ func TestAnErrorAsJSONHasACodeAndTheOperation(t *testing.T) {
 	}
 }
 
-func TestAFailedPollAsJSONHasTheCodeOfItsCause(t *testing.T) {
-	down := &horseracing.APIError{StatusCode: 503, Method: "GET", Route: "/api/v2/races/results", Attempts: 1}
-	for code, err := range map[string]error{"unavailable": down, "failed": &horseracing.TieOverflowError{}} {
-		var stderr strings.Builder
-		p := &program{stderr: &stderr, asJSON: true}
-		p.complain(err)
-		if !strings.HasPrefix(stderr.String(), `{"error":{"code":"`+code+`",`) || strings.Count(stderr.String(), "\n") != 1 {
-			t.Errorf("%s: %s", code, &stderr)
-		}
-	}
-}
-
 func TestACommandEndsAfterItsTimeout(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithLatency(time.Hour))

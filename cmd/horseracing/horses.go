@@ -10,31 +10,30 @@ import (
 )
 
 func (p *program) horseCommand() *cobra.Command {
-	return p.reading("horse NUMBER…", "Horses by number", cobra.MinimumNArgs(1), func(ctx context.Context, s *service, args []string) error {
+	return listing(p, "horse NUMBER…", "Horses by number", cobra.MinimumNArgs(1), horseLayout, func(ctx context.Context, s *service, args []string) ([]horseracing.Horse, error) {
 		numbers, err := parseNumbers[horseracing.HorseNumber](args)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		horses, err := getEach(numbers, func(n horseracing.HorseNumber) (*horseracing.Horse, error) { return s.Horses.Get(ctx, n) })
-		return printList(p, horseLayout, horses, err)
+		return getEach(numbers, func(n horseracing.HorseNumber) (*horseracing.Horse, error) { return s.Horses.Get(ctx, n) })
 	})
 }
 
 func (p *program) ownedCommand() *cobra.Command {
-	return p.reading("owned", "The horses of the user whose key is HORSERACING_USER_KEY", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
-		owner, err := s.owner()
+	const short = "The horses of the user whose key is HORSERACING_USER_KEY"
+	return listing(p, "owned", short, cobra.NoArgs, horseLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.Horse, error) {
+		owner, err := ownerOf(s)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		horses, err := s.Horses.Owned(ctx, owner)
-		return printList(p, horseLayout, horses, err)
+		return s.Horses.Owned(ctx, owner)
 	})
 }
 
 func (p *program) breedingCommand() *cobra.Command {
-	return p.reading("breeding", "The horses that are offered for breeding", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
-		offers, err := s.Horses.OpenForBreeding(ctx)
-		return printList(p, breedingLayout, offers, err)
+	const short = "The horses that are offered for breeding"
+	return listing(p, "breeding", short, cobra.NoArgs, breedingLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.BreedingListing, error) {
+		return s.Horses.OpenForBreeding(ctx)
 	})
 }
 
@@ -64,22 +63,22 @@ var breedingLayout = layout[horseracing.BreedingListing]{
 }
 
 func (p *program) missionsCommand() *cobra.Command {
-	return p.reading("missions NUMBER", "A horse's unfinished missions", cobra.ExactArgs(1), func(ctx context.Context, s *service, args []string) error {
+	const short = "A horse's unfinished missions"
+	return listing(p, "missions NUMBER", short, cobra.ExactArgs(1), missionLayout, func(ctx context.Context, s *service, args []string) (all []unfinished, err error) {
 		numbers, err := parseNumbers[horseracing.HorseNumber](args)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		record, err := s.Horses.Missions(ctx, numbers[0])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		var all []unfinished
 		for i := range record.Missions {
 			if m := &record.Missions[i]; !m.Completed {
 				all = append(all, unfinished{Mission: m, Counts: whatCounts(m)})
 			}
 		}
-		return printList(p, missionLayout, all, nil)
+		return all, nil
 	})
 }
 

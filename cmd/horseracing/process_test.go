@@ -23,7 +23,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
@@ -140,7 +139,7 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "place")
 			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
 			defer fake.Close()
-			s := &service{&connection.Service{Client: fake.Client()}}
+			s := &service{Client: fake.Client()}
 			args := []string{"--since", "7d", "--cursor", file, fmt.Sprintf("--follow=%t", follow)}
 			var lines []string
 			var positions [][]byte // as each line was printed

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
 
 // openFilter is which open races are printed. What is zero does not apply.
@@ -36,7 +37,7 @@ func (p *program) openCommand() *cobra.Command {
 			return err
 		}
 		races := slices.DeleteFunc(all, func(r horseracing.Race) bool { return !filter.fits(r) })
-		now := serviceTime(&response)
+		now := connection.ServiceTime(&response)
 		isShut := func(r horseracing.Race) int { // closed or full, which comes last
 			if r.CheckEntry(nil, now) != nil {
 				return 1
@@ -75,7 +76,7 @@ func (p *program) raceCommand() *cobra.Command {
 				open = append(open, race)
 			}
 		}
-		now := openRaceLayout(serviceTime(&response))
+		now := openRaceLayout(connection.ServiceTime(&response))
 		switch {
 		case len(open) == 0:
 			return printList(p, finishedRaceLayout, finished, err)

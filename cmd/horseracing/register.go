@@ -62,7 +62,7 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 	if o.Horse <= 0 || o.Race <= 0 || o.path == "" {
 		return usageError("--horse, --race and --ledger are needed")
 	}
-	if o.UserKey, err = s.owner(); err != nil {
+	if o.UserKey, err = ownerOf(s); err != nil {
 		return err
 	}
 	path := o.path

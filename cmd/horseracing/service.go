@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"strconv"
 	"time"
@@ -19,7 +18,7 @@ import (
 
 // service is what the commands read: the service of the environment, or with
 // --demo an embedded fake of it.
-type service struct{ *connection.Service }
+type service = connection.Service
 
 // usual is how long a command may take that does not run until it is interrupted.
 const usual = 24 * time.Hour
@@ -46,6 +45,15 @@ func (p *program) reading(use, short string, args cobra.PositionalArgs, do servi
 	c := p.command(use, short, args, func(c *cobra.Command, args []string) error { return p.withService(c, args, do) })
 	p.serviceFlags(c.Flags(), true)
 	return c
+}
+
+// listing returns a command that reads a list and prints it. What was found is printed
+// beside an error.
+func listing[T any](p *program, use, short string, args cobra.PositionalArgs, l layout[T], read func(ctx context.Context, s *service, args []string) ([]T, error)) *cobra.Command {
+	return p.reading(use, short, args, func(ctx context.Context, s *service, args []string) error {
+		values, err := read(ctx, s, args)
+		return printList(p, l, values, err)
+	})
 }
 
 // errExpired is the error of a command that took longer than --timeout.
@@ -86,11 +94,11 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	if p.rate > 0 {
 		base = append(base, horseracing.WithRateLimit(p.rate, 1))
 	}
-	remote, err := connection.Open(p.demo, os.Getenv, append(base, opts...)...)
+	s, err := connection.Open(p.demo, os.Getenv, append(base, opts...)...)
 	if err != nil {
 		return nil, usageError(err.Error())
 	}
-	return &service{remote}, nil
+	return s, nil
 }
 
 // reportDrift prints once that a member could not be read.
@@ -106,21 +114,12 @@ func (p *program) skip(_ context.Context, err error) {
 	p.complain(err)
 }
 
-// owner returns the key of the user whose horses these are.
-func (s *service) owner() (horseracing.UserKey, error) {
+// ownerOf returns the key of the user whose horses these are.
+func ownerOf(s *service) (horseracing.UserKey, error) {
 	if s.UserKey == "" {
 		return "", usageError("set HORSERACING_USER_KEY to the key of the horses' owner")
 	}
 	return s.UserKey, nil
-}
-
-// serviceTime returns the service's time in a response, and this computer's if
-// the response does not have it.
-func serviceTime(r *horseracing.Response) time.Time {
-	if date, err := http.ParseTime(r.Header.Get("Date")); err == nil {
-		return date
-	}
-	return time.Now()
 }
 
 // endsReading reports whether an error of a sequence that continues is one that

@@ -29,22 +29,19 @@ var tierLayout = layout[tier]{
 }
 
 func (p *program) tiersCommand() *cobra.Command {
-	return p.reading("tiers", "The numbers of the tiers, with the name that the results of each show", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
-		var found []tier
+	const short = "The numbers of the tiers, with the name that the results of each show"
+	return listing(p, "tiers", short, cobra.NoArgs, tierLayout, func(ctx context.Context, s *service, _ []string) (found []tier, err error) {
 		for id := range horseracing.TierID(highestTier) {
 			newest, err := s.Races.Results(horseracing.ResultsQuery{Tier: id + 1}).Take(ctx, 1)
 			api, isAPI := errors.AsType[*horseracing.APIError](err)
-			if isAPI && (api.StatusCode == http.StatusBadRequest || api.StatusCode == http.StatusNotFound) {
-				continue // there is no such tier
-			}
-			if err != nil {
-				return err
+			if err != nil && !(isAPI && (api.StatusCode == http.StatusBadRequest || api.StatusCode == http.StatusNotFound)) { // there is no such tier
+				return nil, err
 			}
 			if len(newest) > 0 {
 				found = append(found, tier{id + 1, newest[0].Tier})
 			}
 		}
-		return printList(p, tierLayout, found, nil)
+		return found, nil
 	})
 }
 

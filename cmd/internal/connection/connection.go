@@ -3,6 +3,7 @@ package connection
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
@@ -43,4 +44,13 @@ func Open(demo bool, getenv func(string) string, options ...horseracing.Option) 
 		return nil, errors.New(variables.Replace(problem))
 	}
 	return &Service{Client: client, APIKey: apiKey, UserKey: userKey, Close: client.Close}, nil
+}
+
+// ServiceTime returns when the service made a response, or if the response does not say it
+// the time of this computer.
+func ServiceTime(r *horseracing.Response) time.Time {
+	if date, err := http.ParseTime(r.Header.Get("Date")); err == nil {
+		return date
+	}
+	return time.Now()
 }

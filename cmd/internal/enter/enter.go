@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
-	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -57,21 +56,12 @@ func (e Entry) Look(ctx context.Context) (Sight, error) {
 	} else {
 		seen.Against = append(seen.Against, fmt.Errorf("horse %d is not one of the %d horses of the owner", e.Horse, len(owned)))
 	}
-	for _, err := range []error{e.Ledger.Check(e.Registration, seen.Race.EntryFee), seen.Race.CheckEntry(seen.Horse, serviceTime(&response))} {
+	for _, err := range []error{e.Ledger.Check(e.Registration, seen.Race.EntryFee), seen.Race.CheckEntry(seen.Horse, connection.ServiceTime(&response))} {
 		if err != nil {
 			seen.Against = append(seen.Against, err)
 		}
 	}
 	return seen, nil
-}
-
-// serviceTime returns when the service made a response, or if the response does not say it
-// the time of this computer.
-func serviceTime(r *horseracing.Response) time.Time {
-	if date, err := http.ParseTime(r.Header.Get("Date")); err == nil {
-		return date
-	}
-	return time.Now()
 }
 
 // Register registers and pays, as [ledger.Ledger.Register] does. If the outcome is unknown,
